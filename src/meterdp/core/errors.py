@@ -1,0 +1,43 @@
+"""Errors a user can mend.
+
+An :class:`InputError` is one sentence that says what is wrong, where (file, row, field) and what to do. It never
+holds a value of a record, because messages end in logs and logs are copied around.
+"""
+
+from __future__ import annotations
+
+
+class InputError(Exception):
+    """One sentence for the user: where, what, and the remedy.
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong, without the value itself.
+    remedy : str
+        What the user can do about it.
+    file : str or path-like, optional
+        The file it was found in.
+    row : int, optional
+        Row of that file, counted from 1 with the header as row 1.
+    field : str, optional
+        Column or configuration key.
+    """
+
+    def __init__(self, problem: str, *, remedy: str, file=None, row: int | None = None, field: str | None = None):
+        self.problem, self.remedy, self.file, self.row, self.field = problem, remedy, file, row, field
+        where = [str(file)] if file is not None else []
+        if row is not None:
+            where.append(f"row {row}")
+        if field is not None:
+            where.append(f"field '{field}'")
+        prefix = ", ".join(where) + ": " if where else ""
+        super().__init__(f"{prefix}{problem}; {remedy}.")
+
+    def __reduce__(self):
+        # Keyword-only arguments do not survive the default pickling of exceptions across worker processes.
+        return (_rebuild, (self.problem, self.remedy, self.file, self.row, self.field))
+
+
+def _rebuild(problem, remedy, file, row, field):
+    return InputError(problem, remedy=remedy, file=file, row=row, field=field)

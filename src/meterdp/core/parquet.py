@@ -1,0 +1,140 @@
+"""Read and write Parquet by declared schema, whole files or nothing.
+
+A file appears under its name only when it is complete (written beside, then renamed), so a killed run leaves no
+half-written artefact. Metadata holds the table's name, units, audience and whether the readings are synthetic; it
+never holds a seed, an id or a count of records.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import meterdp
+from meterdp.core.errors import InputError
+from meterdp.core.tables import Table
+
+NOT_FOR_RELEASE = "not for release"
+
+
+@contextmanager
+def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
+    """Yield a temporary sibling of ``path`` that replaces it on success and is removed on failure."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        yield temporary
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def as_arrow(table: Table, data: pa.Table | pd.DataFrame | Mapping) -> pa.Table:
+    """Convert ``data`` to ``table``'s schema.
+
+    Parameters
+    ----------
+    table : Table
+        Declared schema.
+    data : pyarrow.Table, pandas.DataFrame or mapping of column name to sequence
+        Must hold exactly the declared columns, in any order.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, undeclared, of another type, or null where nulls are not allowed.
+    """
+    schema = table.schema
+    names = list(data.column_names if isinstance(data, pa.Table) else data.keys())
+    if set(names) != set(schema.names):
+        raise ValueError(f"table {table.name}: columns {sorted(set(names) ^ set(schema.names))} do not match")
+    if isinstance(data, pd.DataFrame):
+        data = pa.Table.from_pandas(data, preserve_index=False)
+    if isinstance(data, pa.Table):
+        arrays = [data[n].cast(schema.field(n).type) for n in schema.names]
+    else:
+        arrays = [
+            data[n].cast(schema.field(n).type)
+            if isinstance(data[n], pa.Array | pa.ChunkedArray)
+            else pa.array(data[n], type=schema.field(n).type)
+            for n in schema.names
+        ]
+    for field, column in zip(schema, arrays, strict=True):
+        if not field.nullable and column.null_count:
+            raise ValueError(f"table {table.name}: column {field.name} has {column.null_count} nulls")
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def file_metadata(table: Table, metadata: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the key-value metadata of a file of ``table``."""
+    out = {
+        "meterdp.table": table.name,
+        "meterdp.version": meterdp.__version__,
+        "meterdp.description": table.description,
+        "meterdp.audience": table.audience,
+        "meterdp.stamps": "UTC, start of interval",
+    }
+    if table.audience != "release":
+        out["meterdp.release"] = NOT_FOR_RELEASE
+    out.update({f"meterdp.{k}": str(v) for k, v in (metadata or {}).items()})
+    return out
+
+
+def write_table(path, table: Table, data, metadata: Mapping[str, str] | None = None) -> None:
+    """Write ``data`` as one Parquet file of ``table``, atomically.
+
+    Parameters
+    ----------
+    path : path-like
+        Target file.
+    table : Table
+        Declared schema; see :func:`as_arrow` for what ``data`` may be.
+    metadata : mapping, optional
+        Further ``meterdp.*`` metadata, e.g. ``{"synthetic": "yes"}``. Never private values.
+    """
+    arrow = as_arrow(table, data)
+    arrow = arrow.replace_schema_metadata(file_metadata(table, metadata))
+    with atomic_path(path) as temporary:
+        pq.write_table(arrow, temporary, compression="zstd")
+
+
+def read_table(path, table: Table, columns: list[str] | None = None) -> pa.Table:
+    """Read a Parquet file and check that it is an instance of ``table``.
+
+    Raises
+    ------
+    InputError
+        If the file is another table or its columns differ from the declared ones.
+    """
+    try:
+        schema = pq.read_schema(path)
+    except (pa.ArrowInvalid, FileNotFoundError) as error:
+        raise InputError("is not a readable Parquet file", file=path, remedy="delete it and run again") from error
+    declared = table.schema
+    if schema.names != declared.names or any(schema.field(n).type != declared.field(n).type for n in declared.names):
+        raise InputError(
+            f"does not have the columns of table '{table.name}'", file=path, remedy="delete it and run again"
+        )
+    # partitioning=None: a folder called key=value must not become a column.
+    return pq.read_table(path, columns=columns, partitioning=None)
+
+
+def read_parts(paths, table: Table, columns: list[str] | None = None) -> pa.Table:
+    """Read shards written as separate files and concatenate them in the given order."""
+    return pa.concat_tables([read_table(p, table, columns) for p in paths])
+
+
+def metadata_of(path) -> dict[str, str]:
+    """Return the ``meterdp.*`` metadata of a file, without the prefix."""
+    raw = pq.read_schema(path).metadata or {}
+    return {
+        k.decode().removeprefix("meterdp."): v.decode() for k, v in raw.items() if k.startswith(b"meterdp.")
+    }

@@ -1,0 +1,83 @@
+"""Declared schemas: every Parquet file of a study is an instance of one :class:`Table`.
+
+A room lists its tables in ``<room>/tables.py``; :func:`catalogue` gathers them for the tests and the documentation.
+Column names carry units, stamps are UTC starts of intervals.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import Literal
+
+import pyarrow as pa
+
+INT = pa.int32()
+COUNT = pa.int64()
+REAL = pa.float64()
+TEXT = pa.string()
+FLAG = pa.bool_()
+STAMP_UTC = pa.timestamp("us", tz="UTC")
+VECTOR = pa.list_(pa.float64())
+
+Audience = Literal["private", "study", "release"]
+
+ROOMS = ("exports", "profiles", "mixture", "mechanisms", "forecasting", "classnoise", "release")
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its Arrow type, unit ("1" when dimensionless, "" for text) and what it means."""
+
+    name: str
+    type: pa.DataType
+    unit: str
+    description: str
+    nullable: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """The declared schema of one Parquet artefact.
+
+    Parameters
+    ----------
+    name : str
+        Name of the artefact, written into the file's metadata.
+    audience : {"private", "study", "release"}
+        Who may read it: "private" never leaves the machine, "study" is for the analyst.
+    description : str
+        One sentence.
+    columns : tuple of Column
+        In order.
+    """
+
+    name: str
+    audience: Audience
+    description: str
+    columns: tuple[Column, ...]
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Arrow schema with unit and description as field metadata."""
+        return pa.schema(
+            [
+                pa.field(
+                    c.name, c.type, nullable=c.nullable, metadata={"unit": c.unit, "description": c.description}
+                )
+                for c in self.columns
+            ]
+        )
+
+
+def catalogue() -> dict[str, Table]:
+    """Return every declared table by name."""
+    tables: dict[str, Table] = {}
+    for room in ROOMS:
+        module = importlib.import_module(f"meterdp.{room}.tables")
+        for table in vars(module).values():
+            if isinstance(table, Table):
+                if table.name in tables and tables[table.name] is not table:
+                    raise ValueError(f"two tables are called {table.name}")
+                tables[table.name] = table
+    return tables

@@ -1,0 +1,50 @@
+"""Tables the ``mechanisms`` room writes: one schema for every variant, and what each costs."""
+
+from __future__ import annotations
+
+from meterdp.core.tables import COUNT, INT, REAL, TEXT, VECTOR, Column, Table
+
+_NAME = Column("mechanism", TEXT, "", "name in the registry")
+_FAMILY = Column("family", TEXT, "", "'published', 'exact' or 'sound'")
+_EPSILON = Column("epsilon", REAL, "1", "privacy parameter the variant was calibrated to")
+
+VARIANT = Table(
+    "variant",
+    "study",
+    "One draw of one mechanism per epsilon: a perturbed Gaussian mixture.",
+    (
+        _NAME,
+        _FAMILY,
+        _EPSILON,
+        Column("delta", REAL, "1", "privacy parameter"),
+        Column("component", INT, "1", "class of the mixture"),
+        Column("weight", REAL, "1", "mixture weight"),
+        Column("mean_log_kwh", VECTOR, "log kWh", "mean, d entries"),
+        Column("covariance", VECTOR, "(log kWh)^2", "covariance, d x d entries by rows"),
+    ),
+)
+
+COST = Table(
+    "cost",
+    "study",
+    "What a mechanism costs at one epsilon: KL divergence to the fit over many draws.",
+    (
+        _NAME,
+        _FAMILY,
+        _EPSILON,
+        Column("delta", REAL, "1", "privacy parameter"),
+        Column("unit", TEXT, "", "unit of privacy: what one neighbour changes"),
+        Column("adjacency", TEXT, "", "'label_flip', 'replace_one' or 'add_remove'"),
+        Column("draw_count", COUNT, "1", "draws averaged over"),
+        Column("kl_mean", REAL, "nats", "mean of KL(released || fit) of the joint (x, y)"),
+        Column("kl_se", REAL, "nats", "standard error of kl_mean"),
+        Column("kl_q05", REAL, "nats", "5 % quantile over draws"),
+        Column("kl_q25", REAL, "nats", "quartile over draws"),
+        Column("kl_median", REAL, "nats", "median over draws"),
+        Column("kl_q75", REAL, "nats", "quartile over draws"),
+        Column("kl_q95", REAL, "nats", "95 % quantile over draws"),
+        Column("loglik_gap_mean", REAL, "nats", "mean log-likelihood per household lost against the fit"),
+        Column("loglik_gap_se", REAL, "nats", "standard error of loglik_gap_mean"),
+        Column("projected_share", REAL, "1", "share of draws in which a covariance or weight had to be projected"),
+    ),
+)

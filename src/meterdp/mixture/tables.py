@@ -1,0 +1,71 @@
+"""Tables the ``mixture`` room writes: labels, the fitted mixture, Table I, and marginal densities."""
+
+from __future__ import annotations
+
+from meterdp.core.tables import COUNT, FLAG, INT, REAL, TEXT, VECTOR, Column, Table
+
+_COMPONENT = Column("component", INT, "1", "class of the mixture, 1 is the largest")
+
+LABELS = Table(
+    "labels",
+    "private",
+    "K-means class of every household with a valid profile.",
+    (
+        Column("household", INT, "1", "dense index of the household"),
+        Column("component", INT, "1", "class, 1 is the largest"),
+    ),
+)
+
+MIXTURE = Table(
+    "mixture",
+    "study",
+    "Gaussian mixture fitted without privacy: the reference every release is measured against.",
+    (
+        _COMPONENT,
+        Column("weight", REAL, "1", "mixture weight, (2a)"),
+        Column("mean_log_kwh", VECTOR, "log kWh", "mean, (2b), d entries"),
+        Column("covariance", VECTOR, "(log kWh)^2", "covariance, (2c), d x d entries by rows"),
+        Column("floored", FLAG, "1", "whether eigenvalues were raised to the public floor"),
+    ),
+)
+
+CLASS_TABLE = Table(
+    "class_table",
+    "study",
+    "Table I of Liu et al. for the export at hand: who the households are.",
+    (
+        _COMPONENT,
+        Column("household_count", COUNT, "households", "households in the class"),
+        Column("share", REAL, "1", "share of the households with a valid profile"),
+        Column("mean_energy_kwh", REAL, "kWh", "mean energy over the hours of the profile"),
+        Column("peak_hour_local", INT, "h", "local hour of day with the highest mean log load"),
+        Column("spread_log_kwh", REAL, "log kWh", "square root of the mean variance over the hours"),
+        Column("floored", FLAG, "1", "whether its covariance was raised to the public floor"),
+    ),
+)
+
+NORMALITY = Table(
+    "normality",
+    "study",
+    "How Gaussian the log profiles of each class are.",
+    (
+        _COMPONENT,
+        Column("household_count", COUNT, "households", "households in the class"),
+        Column("mardia_skewness", REAL, "1", "Mardia's multivariate skewness, 0 for a Gaussian"),
+        Column("mardia_kurtosis_z", REAL, "1", "Mardia's kurtosis as a z-score, 0 for a Gaussian"),
+        Column("share_within_90", REAL, "1", "share of households inside the fitted 90 % ellipsoid"),
+    ),
+)
+
+MARGINALS = Table(
+    "marginals",
+    "study",
+    "Marginal densities per class and hour: histogram, fit and releases (Fig. 8 of Liu et al.).",
+    (
+        _COMPONENT,
+        Column("entry", INT, "1", "position in the profile vector, from 0"),
+        Column("curve", TEXT, "", "'histogram', 'fit' or the name of a mechanism"),
+        Column("log_kwh", REAL, "log kWh", "abscissa; for the histogram the left edge of the bin"),
+        Column("density", REAL, "1/(log kWh)", "density"),
+    ),
+)

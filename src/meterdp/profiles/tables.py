@@ -1,0 +1,73 @@
+"""Tables the ``profiles`` room writes: quality per household, log load with its seasonal mean, profile vectors."""
+
+from __future__ import annotations
+
+from meterdp.core.tables import COUNT, FLAG, INT, REAL, STAMP_UTC, TEXT, VECTOR, Column, Table
+
+_HOUSEHOLD = Column("household", INT, "1", "dense index of the household")
+
+QUALITY = Table(
+    "quality",
+    "private",
+    "Per household: counts of unusual readings by public rules, and whether the study keeps it.",
+    (
+        _HOUSEHOLD,
+        Column("expected_readings", COUNT, "readings", "slots of the grid"),
+        Column("missing_readings", COUNT, "readings", "slots without a reading in the export"),
+        Column("zero_readings", COUNT, "readings", "readings of exactly zero"),
+        Column("negative_readings", COUNT, "readings", "readings below zero (feed-in)"),
+        Column("implausible_readings", COUNT, "readings", "readings outside the public plausible power range"),
+        Column("stuck_readings", COUNT, "readings", "readings in a long run of one non-zero value"),
+        Column("kept", FLAG, "1", "whether the study uses the household"),
+        Column("reason", TEXT, "", "'kept' or the first rule that left it out"),
+    ),
+)
+
+QUALITY_SUMMARY = Table(
+    "quality_summary",
+    "study",
+    "How many households and readings each public rule touched.",
+    (
+        Column("scope", TEXT, "", "'households' or 'readings'"),
+        Column("reason", TEXT, "", "rule, or 'kept'"),
+        Column("item_count", COUNT, "1", "households or readings"),
+        Column("meaning", TEXT, "", "the rule in words"),
+    ),
+)
+
+LOG_LOAD = Table(
+    "log_load",
+    "private",
+    "Log load of one shard, its seasonal mean from the training window, and the remainder.",
+    (
+        _HOUSEHOLD,
+        Column("interval_start_utc", STAMP_UTC, "UTC", "start of the metering interval"),
+        Column("log_kwh", REAL, "log kWh", "log of the clipped energy", nullable=True),
+        Column("seasonal_log_kwh", REAL, "log kWh", "seasonal mean, training window of this household only"),
+        Column("residual_log_kwh", REAL, "log kWh", "log_kwh - seasonal_log_kwh", nullable=True),
+    ),
+)
+
+PROFILES = Table(
+    "profiles",
+    "private",
+    "One profile vector per household of the export; invalid ones hold the public default record.",
+    (
+        _HOUSEHOLD,
+        Column("valid", FLAG, "1", "whether the vector comes from the household's own readings"),
+        Column("log_kwh", VECTOR, "log kWh", "clipped log energy per hour, in order of the hours"),
+    ),
+)
+
+PROFILE_HOURS = Table(
+    "profile_hours",
+    "study",
+    "What each entry of the profile vector is.",
+    (
+        Column("entry", INT, "1", "position in the vector, from 0"),
+        Column("hour_of_day_local", INT, "h", "local hour of day the entry covers"),
+        Column("label", TEXT, "", "the hour in words"),
+        Column("low_log_kwh", REAL, "log kWh", "public lower clip bound"),
+        Column("high_log_kwh", REAL, "log kWh", "public upper clip bound"),
+    ),
+)

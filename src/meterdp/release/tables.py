@@ -1,0 +1,1 @@
+"""Tables of the ``release`` room. The release gate and its ledger will declare theirs here."""
