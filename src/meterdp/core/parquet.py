@@ -135,6 +135,4 @@ def read_parts(paths, table: Table, columns: list[str] | None = None) -> pa.Tabl
 def metadata_of(path) -> dict[str, str]:
     """Return the ``meterdp.*`` metadata of a file, without the prefix."""
     raw = pq.read_schema(path).metadata or {}
-    return {
-        k.decode().removeprefix("meterdp."): v.decode() for k, v in raw.items() if k.startswith(b"meterdp.")
-    }
+    return {k.decode().removeprefix("meterdp."): v.decode() for k, v in raw.items() if k.startswith(b"meterdp.")}

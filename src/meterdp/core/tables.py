@@ -62,9 +62,7 @@ class Table:
         """Arrow schema with unit and description as field metadata."""
         return pa.schema(
             [
-                pa.field(
-                    c.name, c.type, nullable=c.nullable, metadata={"unit": c.unit, "description": c.description}
-                )
+                pa.field(c.name, c.type, nullable=c.nullable, metadata={"unit": c.unit, "description": c.description})
                 for c in self.columns
             ]
         )

@@ -1,0 +1,64 @@
+# meterdp: `make study` runs the main job, `make test` runs the tests; each installs what it needs first.
+#   make study EXPORT=my_export.csv.gz CONFIG=my.yaml    a study of your own export
+#   make report                                          Snakemake's own report of the same study
+SHELL := /bin/bash
+VENV ?= .venv
+CORES ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+EXPORT ?=
+CONFIG ?=
+RESULTS ?=
+PYTEST_ARGS ?=
+
+BIN := $(abspath $(VENV))/bin
+INSTALLED := $(VENV)/.installed
+SCHEMA := workflow/schemas/config.schema.yaml
+# One --config for both, because a second one would replace the first.
+OVERRIDES := $(if $(EXPORT),'export={"path": "$(EXPORT)"}') $(if $(RESULTS),'results_dir=$(RESULTS)')
+SNAKEMAKE := PATH="$(BIN):$$PATH" snakemake --cores $(CORES) --rerun-incomplete \
+	$(if $(CONFIG),--configfile $(CONFIG)) $(if $(strip $(OVERRIDES)),--config $(OVERRIDES))
+RESULTS_DIR = $(or $(RESULTS),$(shell $(BIN)/python -m meterdp.core.config $(SCHEMA) --get results_dir config/config.yaml $(CONFIG)))
+# A killed run leaves Snakemake's lock behind. The outer lock is held by a run and everything it started, so whoever
+# gets it knows that nobody is running here and may clear the stale one.
+GUARD = mkdir -p .snakemake; exec 9>.snakemake/make.lock; \
+	if command -v flock >/dev/null; then \
+		flock -n 9 || { echo "Another run is still working in this folder; wait for it or stop it."; exit 1; }; \
+		if ls .snakemake/locks/* >/dev/null 2>&1; then $(SNAKEMAKE) --unlock >/dev/null 2>&1 || true; fi; \
+	fi
+
+.PHONY: study report test lint benchmark lock install clean
+
+study: install
+	@$(GUARD); $(SNAKEMAKE) study
+	@echo; echo "The report is at $(RESULTS_DIR)/study/report.html"
+
+report: study
+	@$(GUARD); $(SNAKEMAKE) --report $(RESULTS_DIR)/study/snakemake-report.html study
+	@echo; echo "Snakemake's report is at $(RESULTS_DIR)/study/snakemake-report.html"
+
+test: install
+	PATH="$(BIN):$$PATH" pytest $(PYTEST_ARGS)
+
+lint: install
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/snakefmt --check Snakefile workflow
+	PATH="$(BIN):$$PATH" snakemake --lint
+
+lock: install
+	$(BIN)/python tools/lock.py
+
+install: $(INSTALLED)
+
+$(INSTALLED): requirements.txt requirements-uv.txt pyproject.toml
+	@python=""; for candidate in $(PYTHON) python3 python3.11 python3.12 python3.13 python3.14; do \
+		if $$candidate -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+			python=$$candidate; break; fi; done; \
+	if [ -z "$$python" ]; then echo "meterdp needs Python 3.11 or newer with venv; name it: make study PYTHON=..."; exit 1; fi; \
+	rm -rf $(VENV) && $$python -m venv $(VENV)
+	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-uv.txt
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.txt
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
+	@touch $@
+
+clean:
+	rm -rf $(VENV) .snakemake

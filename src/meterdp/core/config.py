@@ -1,0 +1,244 @@
+"""Configuration: one schema that describes every key, fills defaults and refuses what it does not know.
+
+The schema is the single source; config/config.yaml and config/README.md are derived from it
+(``python -m meterdp.core.config SCHEMA --yaml | --markdown``).
+"""
+
+from __future__ import annotations
+
+import copy
+import difflib
+import sys
+from collections.abc import Iterator, Mapping
+from datetime import date
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import jsonschema
+import yaml
+
+from meterdp.core.errors import InputError
+
+
+def load_schema(path) -> dict:
+    """Read a JSON schema written in YAML."""
+    return yaml.safe_load(Path(path).read_text())
+
+
+def complete(config: Mapping, schema: Mapping, source: str = "config") -> dict:
+    """Fill defaults and validate.
+
+    Parameters
+    ----------
+    config : mapping
+        What the user wrote.
+    schema : mapping
+        JSON schema with defaults.
+    source : str
+        Name of the file(s) for error messages.
+
+    Returns
+    -------
+    dict
+        Every key of the schema, validated.
+
+    Raises
+    ------
+    InputError
+        For the first key that is unknown or has a bad value.
+    """
+    config = copy.deepcopy(dict(config))
+    _refuse_unknown(config, schema, source, ())
+    filled = _fill(config, schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    error = jsonschema.exceptions.best_match(validator.iter_errors(filled))
+    if error is not None:
+        raise InputError(
+            _problem(error), file=source, field=_field(error.absolute_path), remedy=_remedy(error, schema)
+        )
+    _check_across_keys(filled, source)
+    return filled
+
+
+def _field(path) -> str:
+    text = ""
+    for key in path:
+        text += f"[{key}]" if isinstance(key, int) else f".{key}"
+    return text.lstrip(".")
+
+
+def _refuse_unknown(config, schema, source, path) -> None:
+    known = schema.get("properties")
+    if known is None:
+        return
+    if not isinstance(config, Mapping):
+        raise InputError(
+            "must be a section with keys", file=source, field=_field(path), remedy="see config/README.md"
+        )
+    for key, value in config.items():
+        if key not in known:
+            close = difflib.get_close_matches(str(key), known, n=1)
+            remedy = (
+                f"write '{close[0]}' if you meant that key"
+                if close
+                else "see config/README.md for the keys there are"
+            )
+            raise InputError("is not a known key", file=source, field=_field((*path, key)), remedy=remedy)
+        if value is not None or "properties" in known[key]:
+            _refuse_unknown({} if value is None else value, known[key], source, (*path, key))
+
+
+def _fill(config, schema):
+    if "properties" not in schema:
+        return config
+    out = dict(config or {})
+    for key, sub in schema["properties"].items():
+        if "properties" in sub:
+            out[key] = _fill(out.get(key), sub)
+        elif key not in out:
+            out[key] = copy.deepcopy(sub["default"])
+    return out
+
+
+def _problem(error) -> str:
+    value, limit = error.instance, error.validator_value
+    match error.validator:
+        case "type":
+            return f"must be of type {limit if isinstance(limit, str) else ' or '.join(limit)}, not {value!r}"
+        case "enum":
+            return f"is {value!r}, which is not one of {', '.join(map(str, limit))}"
+        case "exclusiveMinimum":
+            return f"is {value!r} and must be greater than {limit}"
+        case "exclusiveMaximum":
+            return f"is {value!r} and must be less than {limit}"
+        case "minimum":
+            return f"is {value!r} and must be at least {limit}"
+        case "maximum":
+            return f"is {value!r} and must be at most {limit}"
+        case "uniqueItems":
+            return "names a value twice"
+        case "minItems" | "maxItems":
+            bound = "at least" if error.validator == "minItems" else "at most"
+            return f"has {len(value)} values, {bound} {limit} needed"
+        case _:
+            return f"is {value!r}, which does not fit {error.validator} {limit!r}"
+
+
+def _remedy(error, schema) -> str:
+    sub, described = schema, ""
+    for key in error.absolute_path:
+        sub = sub.get("properties", {}).get(key, sub) if not isinstance(key, int) else sub
+        described = sub.get("description", described)
+    default = sub.get("default")
+    return (
+        f"give {_lower_first(described.rstrip('.'))} (default {default!r})" if described else "see config/README.md"
+    )
+
+
+def _lower_first(text: str) -> str:
+    return text[:1].lower() + text[1:] if text[1:2].islower() else text
+
+
+def _check_across_keys(config, source) -> None:
+    def refuse(field, problem, remedy):
+        raise InputError(problem, file=source, field=field, remedy=remedy)
+
+    for section, key in (("profiles", "clip_kwh_per_hour"), ("quality", "plausible_power_kw")):
+        low, high = config[section][key]
+        if not low < high:
+            refuse(f"{section}.{key}", "has its bounds in the wrong order", "give the lower bound first")
+    low, high = config["profiles"]["clip_kwh_per_hour"]
+    if not low <= config["profiles"]["default_kwh_per_hour"] <= high:
+        refuse("profiles.default_kwh_per_hour", "lies outside profiles.clip_kwh_per_hour", "choose a value between")
+    for field in (("profiles", "date"), ("simulate", "start_date")):
+        value = config[field[0]][field[1]]
+        if value != "auto":
+            try:
+                date.fromisoformat(value)
+            except ValueError:
+                refuse(".".join(field), f"is {value!r}, which is not a date", "write it as YYYY-MM-DD")
+    for figure, grid in (
+        (("mechanisms", "figure_epsilon"), ("mechanisms", "epsilons")),
+        (("class_noise", "file_rho"), ("class_noise", "rhos")),
+        (("class_noise", "file_design"), ("class_noise", "designs")),
+    ):
+        if config[figure[0]][figure[1]] not in config[grid[0]][grid[1]]:
+            refuse(".".join(figure), f"is not one of {'.'.join(grid)}", "add it there or choose one of them")
+    for key in ("time_zone", "stamp_time_zone"):
+        zone = config["export"][key]
+        try:
+            ZoneInfo(zone or "UTC")
+        except (KeyError, ValueError, OSError):
+            refuse(
+                f"export.{key}",
+                f"is {zone!r}, which is not a known time zone",
+                "give an IANA name such as Europe/Zurich",
+            )
+
+
+def _walk(schema, path=()) -> Iterator[tuple[tuple[str, ...], Mapping]]:
+    for key, sub in schema["properties"].items():
+        yield (*path, key), sub
+        if "properties" in sub:
+            yield from _walk(sub, (*path, key))
+
+
+def as_yaml(schema: Mapping) -> str:
+    """Return the default configuration with a comment per key."""
+    lines = ["# Every setting with its default; config/README.md describes them. Unknown keys are refused."]
+    for path, sub in _walk(schema):
+        indent = "  " * (len(path) - 1)
+        if "properties" in sub:
+            lines += ["", f"# {sub['description']}", f"{path[-1]}:"]
+        else:
+            value = yaml.safe_dump(sub["default"], default_flow_style=True, width=1000).strip().removesuffix("\n...")
+            lines.append(f"{indent}{path[-1]}: {value}")
+    return "\n".join(lines) + "\n"
+
+
+def as_markdown(schema: Mapping) -> str:
+    """Return the table of settings for config/README.md."""
+    lines = ["| key | default | may be | meaning |", "| --- | --- | --- | --- |"]
+    for path, sub in _walk(schema):
+        name = f"`{'.'.join(path)}`"
+        if "properties" in sub:
+            lines.append(f"| **{path[-1]}** | | | {sub['description']} |")
+            continue
+        default = yaml.safe_dump(sub["default"], default_flow_style=True, width=1000).strip().removesuffix("\n...")
+        lines.append(f"| {name} | `{default}` | {_allowed(sub)} | {sub['description']} |")
+    return "\n".join(lines) + "\n"
+
+
+def _allowed(sub) -> str:
+    if "enum" in sub:
+        return ", ".join(map(str, sub["enum"]))
+    if sub.get("type") == "array":
+        items = sub["items"]
+        return f"list of: {_allowed(items)}"
+    kind = sub.get("type", "")
+    text = " or ".join(kind) if isinstance(kind, list) else kind
+    for key, sign in (("exclusiveMinimum", ">"), ("minimum", "≥"), ("exclusiveMaximum", "<"), ("maximum", "≤")):
+        if key in sub:
+            text += f" {sign} {sub[key]}"
+    return text
+
+
+def main(arguments: list[str]) -> None:
+    """Print the default file (--yaml), the table (--markdown), or one setting of some files (--get KEY FILES)."""
+    schema = load_schema(arguments[0])
+    match arguments[1:]:
+        case ["--yaml"]:
+            print(as_yaml(schema), end="")
+        case ["--markdown"]:
+            print(as_markdown(schema), end="")
+        case ["--get", key, *files]:
+            value: dict = {}
+            for file in files:
+                value |= yaml.safe_load(Path(file).read_text()) or {}
+            print(complete(value, schema, source=" + ".join(files))[key])
+        case _:
+            raise SystemExit("usage: SCHEMA --yaml | --markdown | --get KEY FILE...")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,182 @@
+"""The regular grid of a study: dense readings of a shard and the local calendar of its slots.
+
+Readings live on a UTC grid; a household's habits live in local time. Everything that needs an hour of day or a week
+goes through :class:`Calendar`, so that clock changes are handled in one place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from functools import cached_property
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pyarrow as pa
+
+from meterdp.core.errors import InputError
+from meterdp.core.parquet import read_table
+from meterdp.exports.tables import READINGS
+
+DAY_MINUTES = 24 * 60
+
+
+@dataclass(frozen=True)
+class Calendar:
+    """Local calendar of ``slot_count`` intervals from ``start`` on.
+
+    Parameters
+    ----------
+    start : datetime
+        UTC start of slot 0.
+    slot_count : int
+        Number of slots T.
+    interval_minutes : int
+        Length of a slot.
+    time_zone : str
+        IANA name.
+    """
+
+    start: datetime
+    slot_count: int
+    interval_minutes: int
+    time_zone: str
+
+    @cached_property
+    def start_utc(self) -> np.ndarray:
+        """UTC start of every slot, (T,) datetime64[us]."""
+        first = np.datetime64(self.start.astimezone(UTC).replace(tzinfo=None), "us")
+        return first + np.arange(self.slot_count) * np.timedelta64(self.interval_minutes, "m")
+
+    @cached_property
+    def _local_minutes(self) -> np.ndarray:
+        """Local wall-clock minutes since 1970-01-01 00:00 of every slot, (T,) int64."""
+        utc_minutes = self.start_utc.astype("datetime64[m]").astype(np.int64)
+        # Offsets change a few times a year: look one up per UTC hour-quarter block only.
+        blocks, where = np.unique(utc_minutes // 15, return_inverse=True)
+        zone = ZoneInfo(self.time_zone)
+        offsets = np.array(
+            [int(datetime.fromtimestamp(int(b) * 900, zone).utcoffset().total_seconds()) // 60 for b in blocks],
+            dtype=np.int64,
+        )
+        return utc_minutes + offsets[where]
+
+    @cached_property
+    def minute_of_day(self) -> np.ndarray:
+        """Local minute of day, (T,) int64 in 0..1439."""
+        return self._local_minutes % DAY_MINUTES
+
+    @cached_property
+    def local_day(self) -> np.ndarray:
+        """Local day number since 1970-01-01, (T,) int64."""
+        return self._local_minutes // DAY_MINUTES
+
+    @cached_property
+    def slot_of_day(self) -> np.ndarray:
+        """Slot of the local day, (T,) int64 in 0..1440/interval - 1."""
+        return self.minute_of_day // self.interval_minutes
+
+    @cached_property
+    def slot_of_week(self) -> np.ndarray:
+        """Slot of the local week, Monday first, (T,) int64."""
+        weekday = (self.local_day + 3) % 7  # 1970-01-01 was a Thursday
+        return weekday * self.slots_per_day + self.slot_of_day
+
+    @property
+    def slots_per_day(self) -> int:
+        """Slots of a day without clock change."""
+        return DAY_MINUTES // self.interval_minutes
+
+    @property
+    def slots_per_hour(self) -> int:
+        """Slots of an hour."""
+        return 60 // self.interval_minutes
+
+    def slot_at(self, day: date, hour: int) -> int:
+        """Slot that starts at local ``hour`` of ``day``; may lie outside 0..T-1."""
+        local = datetime.combine(day, time(hour), ZoneInfo(self.time_zone))
+        return int((local.astimezone(UTC) - self.start.astimezone(UTC)) / timedelta(minutes=self.interval_minutes))
+
+    @cached_property
+    def first_midnight(self) -> int:
+        """First slot that starts a local day."""
+        hits = np.flatnonzero(self.minute_of_day == 0)
+        return int(hits[0]) if hits.size else 0
+
+    def window(self, days: int) -> slice:
+        """Slots of the first ``days`` x 24 h from the first local midnight on: the training window."""
+        length = days * self.slots_per_day
+        return slice(self.first_midnight, self.first_midnight + length)
+
+    def same_time_last_week(self) -> np.ndarray:
+        """Slot with the same local time one week before, (T,) int64, -1 where there is none.
+
+        Of a repeated local hour the first pass is taken.
+        """
+        order = np.argsort(self._local_minutes, kind="stable")
+        ordered = self._local_minutes[order]
+        wanted = self._local_minutes - 7 * DAY_MINUTES
+        at = np.minimum(np.searchsorted(ordered, wanted), self.slot_count - 1)
+        return np.where(ordered[at] == wanted, order[at], -1)
+
+    @property
+    def days(self) -> list[date]:
+        """Local days the grid touches, in order."""
+        return [date(1970, 1, 1) + timedelta(days=int(d)) for d in np.unique(self.local_day)]
+
+    @property
+    def middle_day(self) -> date:
+        """The middle of the local days: public, because the period of the export is."""
+        return self.days[len(self.days) // 2]
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Dense readings of one shard.
+
+    Parameters
+    ----------
+    household : (H,) int32
+        Dense household index.
+    energy_kwh : (H, T) float64
+        Energy, NaN where there is no reading.
+    calendar : Calendar
+        Calendar of the T slots.
+    """
+
+    household: np.ndarray
+    energy_kwh: np.ndarray
+    calendar: Calendar
+
+
+def read_shard(path, interval_minutes: int, time_zone: str) -> Shard:
+    """Read one part of the canonical readings into memory.
+
+    Raises
+    ------
+    InputError
+        If the part does not hold every household on the same slots.
+    """
+    table = read_table(path, READINGS)
+    household = table["household"].to_numpy()
+    energy = table["energy_kwh"].cast(pa.float64()).to_numpy(zero_copy_only=False)
+    ids, first = np.unique(household, return_index=True)
+    if ids.size == 0:
+        empty = Calendar(datetime(1970, 1, 1, tzinfo=UTC), 0, interval_minutes, time_zone)
+        return Shard(ids.astype(np.int32), np.empty((0, 0)), empty)
+    slots, rest = divmod(household.size, ids.size)
+    if rest or not np.array_equal(first, np.arange(ids.size) * slots):
+        raise InputError("does not hold a regular grid", file=path, remedy="delete it and run again")
+    start = table["interval_start_utc"][0].as_py()
+    return Shard(
+        ids.astype(np.int32),
+        energy.reshape(ids.size, slots),
+        Calendar(start, slots, interval_minutes, time_zone),
+    )
+
+
+def long_stamps(calendar: Calendar, households: int) -> pa.Array:
+    """Stamps of a long table: the grid repeated for each household."""
+    return pa.array(np.tile(calendar.start_utc, households), type=pa.timestamp("us")).cast(
+        pa.timestamp("us", tz="UTC")
+    )

@@ -1,0 +1,70 @@
+"""One shard through the ``profiles`` room: judge, log, seasonal mean, profile vector."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from meterdp.profiles.grid import Shard, long_stamps
+from meterdp.profiles.quality import QualityRules, judge
+from meterdp.profiles.seasonal import log_load, seasonal_mean
+from meterdp.profiles.vector import VectorRules, profile_vectors
+
+
+@dataclass(frozen=True)
+class ShardTables:
+    """Rows of the tables ``quality``, ``log_load`` and ``profiles`` for one shard."""
+
+    quality: pd.DataFrame
+    log_load: Mapping
+    profiles: Mapping
+
+
+def process_shard(shard: Shard, quality: Mapping, profiles: Mapping, train_days: int) -> ShardTables:
+    """Judge the readings of a shard and derive what later stages use.
+
+    Parameters
+    ----------
+    shard : Shard
+        Readings (H, T).
+    quality, profiles : mapping
+        Sections of the configuration.
+    train_days : int
+        Length of the training window of the seasonal mean.
+
+    Returns
+    -------
+    ShardTables
+        Log load only of the households that are kept.
+    """
+    rules = VectorRules.from_config(profiles)
+    judged, usable = judge(shard, QualityRules.from_config(quality))
+    kept = judged["kept"].to_numpy()
+    vectors, valid = profile_vectors(usable, kept, shard.calendar, rules)
+    logged = log_load(usable[kept], rules.clip_kwh_per_hour, shard.calendar.interval_minutes)
+    season = seasonal_mean(
+        logged,
+        shard.calendar,
+        shard.calendar.window(train_days),
+        profiles["seasonal"],
+        profiles["smoothing_hours"],
+    )
+    return ShardTables(
+        judged,
+        {
+            "household": np.repeat(shard.household[kept], shard.calendar.slot_count),
+            "interval_start_utc": long_stamps(shard.calendar, int(kept.sum())),
+            "log_kwh": _with_nulls(logged),
+            "seasonal_log_kwh": season.ravel(),
+            "residual_log_kwh": _with_nulls(logged - season),
+        },
+        {"household": shard.household, "valid": valid, "log_kwh": pa.array(list(vectors), pa.list_(pa.float64()))},
+    )
+
+
+def _with_nulls(values: np.ndarray) -> pa.Array:
+    return pa.array(values.ravel(), from_pandas=True)

@@ -1,0 +1,135 @@
+"""The profile vector of Liu et al. (section V-C): d hourly log energies of one half-day per household.
+
+Every record is clipped to public bounds. A household without a valid vector keeps its place with a public default
+record, because dropping it would make the number of records private (mechanisms.md 2.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+
+import numpy as np
+
+from meterdp.core.errors import InputError
+from meterdp.profiles.grid import Calendar
+
+
+@dataclass(frozen=True)
+class VectorRules:
+    """How a profile vector is built; see config/README.md, section profiles."""
+
+    vector: str
+    date: str
+    start_hour: int
+    hours: int
+    clip_kwh_per_hour: tuple[float, float]
+    max_floor_share: float
+    default_kwh_per_hour: float
+
+    @classmethod
+    def from_config(cls, config: Mapping) -> VectorRules:
+        """Take the section ``profiles`` of the configuration."""
+        names = cls.__dataclass_fields__
+        return cls(**{n: tuple(config[n]) if n == "clip_kwh_per_hour" else config[n] for n in names})
+
+    @property
+    def default_record(self) -> np.ndarray:
+        """Public record of a household without a valid vector, (d,) log kWh."""
+        return np.full(self.hours, np.log(self.default_kwh_per_hour))
+
+
+def hourly_energy(energy_kwh: np.ndarray, first_slot: int, hours: int, slots_per_hour: int) -> np.ndarray:
+    """Return hourly energies from ``first_slot`` on.
+
+    An hour with at least half of its intervals counts at the mean of those there are; otherwise it is NaN, as is an
+    hour outside the readings.
+
+    Parameters
+    ----------
+    energy_kwh : (H, T) float64
+    first_slot, hours, slots_per_hour : int
+
+    Returns
+    -------
+    (H, hours) float64, kWh
+    """
+    slots = first_slot + np.arange(hours * slots_per_hour)
+    inside = (slots >= 0) & (slots < energy_kwh.shape[1])
+    taken = np.full((len(energy_kwh), slots.size), np.nan)
+    taken[:, inside] = energy_kwh[:, slots[inside]]
+    taken = taken.reshape(len(energy_kwh), hours, slots_per_hour)
+    count = np.isfinite(taken).sum(axis=2)
+    enough = 2 * count >= slots_per_hour
+    return np.where(enough, np.nansum(taken, axis=2) / np.maximum(count, 1) * slots_per_hour, np.nan)
+
+
+def _days(rules: VectorRules, calendar: Calendar) -> list[date]:
+    if rules.vector == "mean":
+        return calendar.days
+    day = calendar.middle_day if rules.date == "auto" else date.fromisoformat(rules.date)
+    first = calendar.slot_at(day, rules.start_hour)
+    if first < 0 or first + rules.hours * calendar.slots_per_hour > calendar.slot_count:
+        raise InputError(
+            f"asks for {rules.hours} hours that are not all in the export's period",
+            file="config",
+            field="profiles.date",
+            remedy="choose a day inside the period or 'auto'",
+        )
+    return [day]
+
+
+def profile_vectors(
+    usable_kwh: np.ndarray, kept: np.ndarray, calendar: Calendar, rules: VectorRules
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the profile vector of every household.
+
+    Parameters
+    ----------
+    usable_kwh : (H, T) float64
+        Readings after the quality rules, NaN where missing.
+    kept : (H,) bool
+        Households the quality rules keep.
+    calendar : Calendar
+    rules : VectorRules
+
+    Returns
+    -------
+    log_kwh : (H, d) float64
+        Clipped log energy per hour; the public default record where not valid.
+    valid : (H,) bool
+
+    Raises
+    ------
+    InputError
+        If the half-day lies outside the export's period.
+    """
+    low, high = rules.clip_kwh_per_hour
+    total = np.zeros((len(usable_kwh), rules.hours))
+    count = np.zeros_like(total)
+    for day in _days(rules, calendar):
+        energy = hourly_energy(
+            usable_kwh, calendar.slot_at(day, rules.start_hour), rules.hours, calendar.slots_per_hour
+        )
+        logged = np.log(np.clip(energy, low, high))
+        total += np.nan_to_num(logged)
+        count += np.isfinite(logged)
+    with np.errstate(invalid="ignore"):
+        log_kwh = total / np.where(count > 0, count, np.nan)
+    at_floor = (log_kwh <= np.log(low)).mean(axis=1)
+    valid = kept & np.isfinite(log_kwh).all(axis=1) & (at_floor <= rules.max_floor_share)
+    return np.where(valid[:, None], log_kwh, rules.default_record), valid
+
+
+def hour_rows(rules: VectorRules) -> dict[str, list]:
+    """Columns of the table ``profile_hours``."""
+    hours = [(rules.start_hour + j) % 24 for j in range(rules.hours)]
+    low, high = np.log(rules.clip_kwh_per_hour)
+    return {
+        "entry": list(range(rules.hours)),
+        "hour_of_day_local": hours,
+        "label": [f"{h:02d}:00-{(h + 1) % 24:02d}:00" for h in hours],
+        "low_log_kwh": [low] * rules.hours,
+        "high_log_kwh": [high] * rules.hours,
+    }

@@ -1,0 +1,79 @@
+"""The configuration schema: the one source of keys, defaults and refusals."""
+
+import pytest
+import yaml
+
+from meterdp.core.config import as_markdown, as_yaml, complete, load_schema
+from meterdp.core.errors import InputError
+
+
+@pytest.fixture(scope="module")
+def schema(repository):
+    return load_schema(repository / "workflow/schemas/config.schema.yaml")
+
+
+def leaves(section, path=()):
+    for key, sub in section["properties"].items():
+        yield (*path, key), sub
+        if "properties" in sub:
+            yield from leaves(sub, (*path, key))
+
+
+def test_every_key_is_described_and_closed(schema):
+    for path, sub in leaves(schema):
+        assert sub["description"].rstrip().endswith("."), path
+        assert "default" in sub or sub["additionalProperties"] is False, path
+
+
+def test_default_file_and_readme_are_generated_from_the_schema(schema, repository):
+    assert (repository / "config/config.yaml").read_text() == as_yaml(schema)
+    assert as_markdown(schema) in (repository / "config/README.md").read_text()
+
+
+def test_defaults_fill_an_empty_configuration(schema):
+    assert complete({}, schema) == yaml.safe_load(as_yaml(schema))
+
+
+def test_partial_sections_are_filled(schema):
+    filled = complete({"mixture": {"classes": 3}}, schema)
+    assert filled["mixture"]["classes"] == 3 and filled["mixture"]["fit"] == "labels"
+
+
+@pytest.mark.parametrize(
+    ("config", "sentence"),
+    [
+        ({"epsilon": 1}, r"^my.yaml, field 'epsilon': is not a known key; see config/README.md"),
+        (
+            {"mixture": {"clases": 3}},
+            r"field 'mixture.clases': is not a known key; write 'classes' if you meant that key\.",
+        ),
+        (
+            {"mechanisms": {"epsilons": [1, 0], "figure_epsilon": 1}},
+            r"'mechanisms.epsilons\[1\]': is 0 and must be greater than 0",
+        ),
+        ({"mechanisms": {"epsilons": [-1], "figure_epsilon": -1}}, r"must be greater than 0; give"),
+        (
+            {"mechanisms": {"delta": 1}},
+            r"'mechanisms.delta': is 1 and must be less than 1; give privacy parameter delta",
+        ),
+        ({"mechanisms": {"delta": 1.5}}, r"must be less than 1"),
+        ({"mechanisms": {"figure_epsilon": 3}}, r"'mechanisms.figure_epsilon': is not one of mechanisms.epsilons"),
+        ({"export": {"unit": "BTU"}}, r"'export.unit': is 'BTU', which is not one of kWh, Wh"),
+        (
+            {"export": {"time_zone": "Mars/Base"}},
+            r"'export.time_zone': is 'Mars/Base', which is not a known time zone",
+        ),
+        ({"export": "file.csv"}, r"'export': must be a section with keys"),
+        ({"profiles": {"clip_kwh_per_hour": [2, 1]}}, r"bounds in the wrong order; give the lower bound first"),
+        ({"profiles": {"default_kwh_per_hour": 1000}}, r"lies outside profiles.clip_kwh_per_hour"),
+        ({"profiles": {"date": "2025-02-30"}}, r"is '2025-02-30', which is not a date"),
+        ({"shards": 0}, r"'shards': is 0 and must be at least 1"),
+        ({"shards": "many"}, r"'shards': must be of type integer, not 'many'"),
+        ({"class_noise": {"file_rho": 9}}, r"'class_noise.file_rho': is not one of class_noise.rhos"),
+    ],
+)
+def test_bad_configurations_are_refused_in_one_sentence(schema, config, sentence):
+    with pytest.raises(InputError, match=sentence) as caught:
+        complete(config, schema, source="my.yaml")
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).startswith("my.yaml, field '") and str(caught.value).endswith(".")

@@ -1,0 +1,69 @@
+"""Public rules for readings and households."""
+
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from meterdp.profiles.grid import Calendar, Shard
+from meterdp.profiles.quality import HOUSEHOLD_RULES, QualityRules, in_long_runs, judge, summarise
+
+RULES = QualityRules((-10.0, 80.0), 0.01, 24.0, 0.1, 0.9)
+SLOTS = 96 * 10
+
+
+@pytest.fixture
+def readings(rng=None):
+    generator = np.random.default_rng(3)
+    return generator.gamma(2.0, 0.1, size=(8, SLOTS)) + 0.001
+
+
+def shard(energy):
+    calendar = Calendar(datetime(2025, 1, 6, tzinfo=UTC), energy.shape[1], 15, "UTC")
+    return Shard(np.arange(len(energy), dtype=np.int32), energy, calendar)
+
+
+def test_each_rule_finds_its_household(readings):
+    readings[1, 100:120] = 500.0  # a unit slip: 2 % of the readings
+    readings[2, 100:400] = 0.25  # stuck for 75 hours
+    readings[3, :200] = np.nan
+    readings[4] = 0.0
+    readings[5, : int(0.95 * SLOTS)] = 0.0
+    readings[6, 40] = -1.0
+    quality, usable = judge(shard(readings), RULES)
+    assert quality["reason"].tolist() == [
+        "kept", "implausible_readings", "stuck_meter", "too_few_readings", "all_zero", "mostly_zero", "kept", "kept",
+    ]  # fmt: skip
+    assert quality["implausible_readings"].tolist() == [0, 20, 0, 0, 0, 0, 0, 0]
+    assert quality.loc[2, "stuck_readings"] == 300 and quality.loc[6, "negative_readings"] == 1
+    assert np.isnan(usable[1, 100:120]).all() and np.isnan(usable[2, 100:400]).all()
+    assert np.array_equal(usable[0], readings[0])
+
+
+def test_rules_look_at_one_household_at_a_time(readings):
+    together, _ = judge(shard(readings), RULES)
+    readings[1:] = 1e6
+    again, _ = judge(shard(readings), RULES)
+    assert together.iloc[0].to_dict() == again.iloc[0].to_dict()
+
+
+def test_long_runs_ignore_zeros_and_gaps_and_respect_the_length():
+    row = np.array([[1.0, 1.0, 1.0, 0, 0, 0, 0, np.nan, np.nan, np.nan, np.nan, 2.0, 2.0, 2.0, 2.0]])
+    assert in_long_runs(row, 3)[0].tolist() == [False] * 11 + [True] * 4
+    assert not in_long_runs(row, 4).any()
+
+
+def test_summary_counts_every_household_once_and_all_reasons_are_listed(readings):
+    readings[4] = 0.0
+    quality, _ = judge(shard(readings), RULES)
+    summary = summarise(quality)
+    households = summary[summary["scope"] == "households"]
+    assert households["item_count"].sum() == len(readings)
+    assert set(households["reason"]) == set(HOUSEHOLD_RULES)
+    expected = summary[(summary["scope"] == "readings") & (summary["reason"] == "expected_readings")]
+    assert expected["item_count"].item() == readings.size
+
+
+def test_a_household_without_any_reading_is_left_out():
+    quality, _ = judge(shard(np.full((1, SLOTS), np.nan)), RULES)
+    assert quality["reason"].item() == "too_few_readings"

@@ -1,0 +1,73 @@
+"""Profile vectors of Liu et al."""
+
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from meterdp.core.errors import InputError
+from meterdp.profiles.grid import Calendar
+from meterdp.profiles.vector import VectorRules, hour_rows, hourly_energy, profile_vectors
+
+CALENDAR = Calendar(datetime(2025, 10, 20, 7, tzinfo=UTC), 96 * 14 + 4, 15, "America/Los_Angeles")
+RULES = VectorRules("half_day", "2025-10-22", 12, 12, (0.01, 100.0), 0.5, 0.5)
+
+
+@pytest.fixture
+def energy():
+    return np.random.default_rng(7).gamma(2.0, 0.1, size=(5, CALENDAR.slot_count)) + 0.01
+
+
+def test_half_day_is_the_log_of_twelve_hourly_sums(energy):
+    vectors, valid = profile_vectors(energy, np.ones(5, bool), CALENDAR, RULES)
+    begin = 2 * 96 + 48
+    oracle = np.log(energy[:, begin : begin + 48].reshape(5, 12, 4).sum(axis=2))
+    assert valid.all() and np.allclose(vectors, oracle, atol=1e-12)
+
+
+def test_half_day_of_the_clock_change_covers_twelve_elapsed_hours(energy):
+    rules = VectorRules("half_day", "2025-11-02", 0, 12, (0.01, 100.0), 0.5, 0.5)
+    vectors, _ = profile_vectors(energy, np.ones(5, bool), CALENDAR, rules)
+    begin = 13 * 96
+    assert np.allclose(vectors, np.log(energy[:, begin : begin + 48].reshape(5, 12, 4).sum(axis=2)))
+
+
+def test_mean_over_days_is_the_mean_of_the_daily_logs(energy):
+    rules = VectorRules("mean", "auto", 12, 12, (0.01, 100.0), 0.5, 0.5)
+    vectors, valid = profile_vectors(energy, np.ones(5, bool), CALENDAR, rules)
+    daily = [CALENDAR.slot_at(day, 12) for day in CALENDAR.days]
+    logs = [np.log(energy[:, b : b + 48].reshape(5, 12, 4).sum(axis=2)) for b in daily]
+    assert valid.all() and np.allclose(vectors, np.mean(logs, axis=0), atol=1e-12)
+
+
+def test_invalid_households_keep_their_place_with_the_public_default_record(energy):
+    begin = 2 * 96 + 48
+    energy[1, begin : begin + 4] = np.nan
+    energy[2, begin : begin + 28] = 0.0  # seven of twelve hours at the floor
+    vectors, valid = profile_vectors(energy, np.array([True, True, True, False, True]), CALENDAR, RULES)
+    assert valid.tolist() == [True, False, False, False, True]
+    assert np.allclose(vectors[1:4], np.log(0.5))
+
+
+def test_hour_with_half_its_intervals_is_scaled_up(energy):
+    hours = hourly_energy(np.array([[1.0, np.nan, 3.0, np.nan, 1.0, np.nan, np.nan, np.nan]]), 0, 2, 4)
+    assert hours[0, 0] == pytest.approx(8.0) and np.isnan(hours[0, 1])
+
+
+def test_entries_stay_inside_the_public_bounds(energy):
+    energy[0] *= 1e6
+    energy[1] -= 1e6
+    vectors, _ = profile_vectors(energy, np.ones(5, bool), CALENDAR, RULES)
+    assert vectors.max() <= np.log(100.0) and vectors.min() >= np.log(0.01)
+
+
+def test_a_day_outside_the_period_is_refused_in_one_sentence(energy):
+    rules = VectorRules("half_day", "2024-01-01", 12, 12, (0.01, 100.0), 0.5, 0.5)
+    with pytest.raises(InputError, match=r"field 'profiles.date'.*choose a day inside the period"):
+        profile_vectors(energy, np.ones(5, bool), CALENDAR, rules)
+
+
+def test_hours_are_named_around_midnight():
+    rows = hour_rows(VectorRules("mean", "auto", 18, 12, (0.01, 100.0), 0.5, 0.5))
+    assert rows["hour_of_day_local"][:8] == [18, 19, 20, 21, 22, 23, 0, 1]
+    assert rows["label"][5] == "23:00-00:00"

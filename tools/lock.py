@@ -1,0 +1,55 @@
+"""Write requirements.txt, environment.yml and workflow/envs/meterdp.yaml from requirements.in (``make lock``).
+
+All three name the same versions; tests/unit/core/test_environment.py keeps them in step.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PIN = re.compile(r"^([A-Za-z0-9_.\[\]-]+==[^\s\\]+)((?:\s*;\s*[^\\]+)?)", re.MULTILINE)
+
+
+def compile_lock(source: str, target: str, *options: str) -> None:
+    """Resolve ``source`` into a hash-locked ``target`` without index addresses."""
+    command = [
+        *(str(Path(sys.executable).parent / "uv"), "pip", "compile", "--quiet", "--universal"),
+        *("--python-version", "3.11", "--generate-hashes", "--no-emit-index-url", "--no-strip-extras"),
+        *("--no-annotate", "--no-header", source, "--output-file", target, *options),
+    ]
+    subprocess.run(command, cwd=ROOT, check=True)
+
+
+def pins(lock: Path) -> list[str]:
+    """Return the pins of a lock file with their markers, without hashes."""
+    return [f"{name}{marker.rstrip()}" for name, marker in PIN.findall(lock.read_text())]
+
+
+def environment(lock: Path, *extra: str) -> str:
+    """Return a conda environment of the pins of ``lock``."""
+    lines = [
+        "# Written by tools/lock.py from requirements.txt: the same versions.",
+        *("name: meterdp", "channels:", "  - conda-forge", "  - nodefaults"),
+        *("dependencies:", "  - python=3.11", "  - pip", "  - make", "  - pip:"),
+        *(f'      - "{pin}"' for pin in [*pins(lock), *extra]),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Resolve and write all files."""
+    (ROOT / "requirements-uv.txt").unlink(missing_ok=True)
+    compile_lock("requirements-uv.in", "requirements-uv.txt")
+    compile_lock("requirements.in", "requirements.txt", *sys.argv[1:])
+    lock = ROOT / "requirements.txt"
+    # Rules import the package from src/ (workflow/rules/common.smk), so their environment needs no install of it.
+    (ROOT / "workflow/envs/meterdp.yaml").write_text(environment(lock))
+    (ROOT / "environment.yml").write_text(environment(lock, "--editable=."))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+# From the law of the forecasts to class-based noise, its privacy curves, its errors and one file per household.
+# Needs:  private/{forecast_laws,forecasts}.parquet.
+# Gives:  private/{neighbourhoods,neighbour_graph,noise_designs,crosswalk}.parquet, study/{delta_curves,forecast_errors}.parquet,
+#         study/forecasts/<release id>.parquet. Study mode: seeded, not for release.
+
+
+rule neighbourhoods:
+    input:
+        log_load=expand(PRIVATE / "log_load/part-{shard}.parquet", shard=SHARDS),
+        households=PRIVATE / "forecast_households.parquet",
+        meters=PRIVATE / "meters.parquet",
+    output:
+        neighbourhoods=PRIVATE / "neighbourhoods.parquet",
+        graph=PRIVATE / "neighbour_graph.parquet",
+        summary=STUDY / "neighbourhood_summary.parquet",
+    log:
+        PRIVATE / "logs/neighbourhoods.log",
+    benchmark:
+        PRIVATE / "benchmarks/neighbourhoods.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        interval_minutes=lookup("export/interval_minutes", within=config),
+        time_zone=lookup("export/time_zone", within=config),
+        train_days=lookup("forecast/train_days", within=config),
+        neighbourhoods=lookup("neighbourhoods", within=config),
+        seed=lookup("seed", within=config),
+        code=code_of("classnoise.study"),
+    script:
+        "../scripts/neighbourhoods.py"
+
+
+rule design_noise:
+    input:
+        laws=PRIVATE / "forecast_laws.parquet",
+        graph=PRIVATE / "neighbour_graph.parquet",
+    output:
+        designs=PRIVATE / "noise_designs.parquet",
+    log:
+        PRIVATE / "logs/design_noise.log",
+    benchmark:
+        PRIVATE / "benchmarks/design_noise.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        class_noise=lookup("class_noise", within=config),
+        code=code_of("classnoise.study"),
+    script:
+        "../scripts/design_noise.py"
+
+
+rule delta_curves:
+    input:
+        laws=PRIVATE / "forecast_laws.parquet",
+        graph=PRIVATE / "neighbour_graph.parquet",
+        designs=PRIVATE / "noise_designs.parquet",
+    output:
+        curves=STUDY / "delta_curves.parquet",
+    log:
+        PRIVATE / "logs/delta_curves.log",
+    benchmark:
+        PRIVATE / "benchmarks/delta_curves.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        class_noise=lookup("class_noise", within=config),
+        seed=lookup("seed", within=config),
+        code=code_of("classnoise.study"),
+    script:
+        "../scripts/delta_curves.py"
+
+
+rule forecast_errors:
+    input:
+        forecasts=PRIVATE / "forecasts.parquet",
+        designs=PRIVATE / "noise_designs.parquet",
+    output:
+        errors=STUDY / "forecast_errors.parquet",
+    log:
+        PRIVATE / "logs/forecast_errors.log",
+    benchmark:
+        PRIVATE / "benchmarks/forecast_errors.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        code=code_of("classnoise.study"),
+    script:
+        "../scripts/forecast_errors.py"
+
+
+rule forecast_files:
+    input:
+        laws=PRIVATE / "forecast_laws.parquet",
+        designs=PRIVATE / "noise_designs.parquet",
+        log_load=expand(PRIVATE / "log_load/part-{shard}.parquet", shard=SHARDS),
+    output:
+        folder=directory(STUDY / "forecasts"),
+        crosswalk=PRIVATE / "crosswalk.parquet",
+        examples=STUDY / "forecast_examples.parquet",
+    log:
+        PRIVATE / "logs/forecast_files.log",
+    benchmark:
+        PRIVATE / "benchmarks/forecast_files.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        class_noise=lookup("class_noise", within=config),
+        interval_minutes=lookup("export/interval_minutes", within=config),
+        seed=lookup("seed", within=config),
+        code=code_of("release.study_forecasts"),
+    script:
+        "../scripts/forecast_files.py"

@@ -1,0 +1,53 @@
+# Configuration, paths and the hash of the source behind a rule.
+# Needs:  the configuration.    Gives:  PRIVATE, STUDY, SHARDS, code_of() for the other rule files.
+import os
+import sys
+from pathlib import Path
+
+SOURCE = Path(workflow.basedir).parent / "src"
+# The package beside the workflow is the one that runs, also inside --sdm conda and when used as a module.
+sys.path.insert(0, str(SOURCE))
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    filter(None, [str(SOURCE), os.environ.get("PYTHONPATH")])
+)
+
+from meterdp.core.config import complete, load_schema
+from meterdp.core.errors import InputError
+from meterdp.core.provenance import source_hash
+from snakemake.exceptions import WorkflowError
+
+try:
+    config = complete(
+        config,
+        load_schema(Path(workflow.basedir) / "schemas/config.schema.yaml"),
+        source=" + ".join(os.path.relpath(c) for c in workflow.configfiles) or "config",
+    )
+    export = config["export"]["path"]
+    if export is not None and not Path(export).is_file():
+        raise InputError(
+            "does not exist",
+            file=export,
+            field="export.path",
+            remedy="give the path of the meter export",
+        )
+except InputError as error:
+    raise WorkflowError(str(error)) from None
+
+RESULTS = Path(config["results_dir"])
+PRIVATE = RESULTS / "private"
+STUDY = RESULTS / "study"
+SHARDS = [f"{s:03d}" for s in range(config["shards"])]
+SIMULATED = config["export"]["path"] is None
+
+PRIVATE.mkdir(parents=True, exist_ok=True)
+PRIVATE.chmod(0o700)
+
+
+wildcard_constraints:
+    shard=r"\d{3}",
+    mechanism=r"[a-z_]+",
+
+
+def code_of(*modules):
+    """Hash of the source a rule runs, so that a change in src/ reruns what depends on it."""
+    return source_hash(*(f"meterdp.{module}" for module in modules))

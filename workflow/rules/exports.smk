@@ -1,0 +1,47 @@
+# From a meter export to canonical readings.
+# Needs:  config[export], or config[simulate] when there is no export.
+# Gives:  private/readings/part-*.parquet, private/meters.parquet, private/ingest_report.parquet.
+
+
+rule simulate:
+    input:
+        parameters=workflow.source_path("../../resources/simulator.yaml"),
+    output:
+        export=PRIVATE / "export/simulated.csv.gz",
+    log:
+        PRIVATE / "logs/simulate.log",
+    benchmark:
+        PRIVATE / "benchmarks/simulate.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        simulate=lookup("simulate", within=config),
+        seed=lookup("seed", within=config),
+        code=code_of("simulate.export"),
+    script:
+        "../scripts/simulate.py"
+
+
+rule ingest:
+    input:
+        export=branch(
+            SIMULATED,
+            then=rules.simulate.output.export,
+            otherwise=config["export"]["path"],
+        ),
+    output:
+        readings=expand(PRIVATE / "readings/part-{shard}.parquet", shard=SHARDS),
+        meters=PRIVATE / "meters.parquet",
+        report=PRIVATE / "ingest_report.parquet",
+    log:
+        PRIVATE / "logs/ingest.log",
+    benchmark:
+        PRIVATE / "benchmarks/ingest.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        export=lookup("export", within=config),
+        simulated=SIMULATED,
+        code=code_of("exports.ingest"),
+    script:
+        "../scripts/ingest.py"

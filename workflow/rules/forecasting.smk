@@ -1,0 +1,92 @@
+# From deseasonalised log load to ARMA fits, rolling forecasts and the law of the forecast that is released.
+# Needs:  private/log_load, private/quality.parquet.
+# Gives:  private/{arma_fits,forecasts,forecast_laws}.parquet, study/arma_summary.parquet.
+
+
+rule choose_forecast_households:
+    input:
+        quality=PRIVATE / "quality.parquet",
+    output:
+        households=PRIVATE / "forecast_households.parquet",
+    log:
+        PRIVATE / "logs/choose_forecast_households.log",
+    benchmark:
+        PRIVATE / "benchmarks/choose_forecast_households.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        count=lookup("forecast/households", within=config),
+        code=code_of("forecasting.select"),
+    script:
+        "../scripts/choose_forecast_households.py"
+
+
+rule fit_arma:
+    input:
+        log_load=PRIVATE / "log_load/part-{shard}.parquet",
+        households=PRIVATE / "forecast_households.parquet",
+    output:
+        fits=PRIVATE / "arma_fits/part-{shard}.parquet",
+    log:
+        PRIVATE / "logs/fit_arma/{shard}.log",
+    benchmark:
+        PRIVATE / "benchmarks/fit_arma/{shard}.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        interval_minutes=lookup("export/interval_minutes", within=config),
+        time_zone=lookup("export/time_zone", within=config),
+        train_days=lookup("forecast/train_days", within=config),
+        orders=(config["forecast"]["ar_order"], config["forecast"]["ma_order"]),
+        max_iterations=lookup("forecast/max_iterations", within=config),
+        code=code_of("forecasting.study"),
+    script:
+        "../scripts/fit_arma.py"
+
+
+rule forecast:
+    input:
+        log_load=PRIVATE / "log_load/part-{shard}.parquet",
+        fits=PRIVATE / "arma_fits/part-{shard}.parquet",
+    output:
+        forecasts=PRIVATE / "forecasts/part-{shard}.parquet",
+        laws=PRIVATE / "forecast_laws/part-{shard}.parquet",
+    log:
+        PRIVATE / "logs/forecast/{shard}.log",
+    benchmark:
+        PRIVATE / "benchmarks/forecast/{shard}.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        interval_minutes=lookup("export/interval_minutes", within=config),
+        time_zone=lookup("export/time_zone", within=config),
+        train_days=lookup("forecast/train_days", within=config),
+        horizon_steps=lookup("forecast/horizon_steps", within=config),
+        origins=lookup("forecast/origins", within=config),
+        code=code_of("forecasting.study"),
+    script:
+        "../scripts/forecast.py"
+
+
+rule gather_forecasts:
+    input:
+        arma_fits=expand(PRIVATE / "arma_fits/part-{shard}.parquet", shard=SHARDS),
+        forecasts=expand(PRIVATE / "forecasts/part-{shard}.parquet", shard=SHARDS),
+        forecast_laws=expand(
+            PRIVATE / "forecast_laws/part-{shard}.parquet", shard=SHARDS
+        ),
+    output:
+        arma_fits=PRIVATE / "arma_fits.parquet",
+        forecasts=PRIVATE / "forecasts.parquet",
+        forecast_laws=PRIVATE / "forecast_laws.parquet",
+        summary=STUDY / "arma_summary.parquet",
+    log:
+        PRIVATE / "logs/gather_forecasts.log",
+    benchmark:
+        PRIVATE / "benchmarks/gather_forecasts.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        code=code_of("forecasting.study"),
+    script:
+        "../scripts/gather_forecasts.py"

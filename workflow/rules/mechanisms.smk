@@ -1,0 +1,70 @@
+# From the mixture to privacy mechanisms and what each costs. Study mode: seeded, not for release.
+# Needs:  private/{profiles,labels}.parquet.    Gives:  study/variants/*.parquet, study/{cost,marginals}.parquet.
+
+
+rule vary_mixture:
+    input:
+        profiles=PRIVATE / "profiles.parquet",
+        labels=PRIVATE / "labels.parquet",
+    output:
+        variant=STUDY / "variants/{mechanism}.parquet",
+        cost=STUDY / "cost/{mechanism}.parquet",
+    log:
+        PRIVATE / "logs/vary_mixture/{mechanism}.log",
+    benchmark:
+        PRIVATE / "benchmarks/vary_mixture/{mechanism}.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        mechanisms=lookup("mechanisms", within=config),
+        mixture=lookup("mixture", within=config),
+        profiles=lookup("profiles", within=config),
+        seed=lookup("seed", within=config),
+        code=code_of("release.study_mixture"),
+    script:
+        "../scripts/vary_mixture.py"
+
+
+rule compare_mechanisms:
+    input:
+        parts=expand(
+            STUDY / "cost/{mechanism}.parquet",
+            mechanism=config["mechanisms"]["variants"],
+        ),
+    output:
+        whole=STUDY / "cost.parquet",
+    log:
+        PRIVATE / "logs/compare_mechanisms.log",
+    benchmark:
+        PRIVATE / "benchmarks/compare_mechanisms.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        table="cost",
+        code=code_of("mechanisms.tables"),
+    script:
+        "../scripts/concatenate.py"
+
+
+rule marginal_densities:
+    input:
+        profiles=PRIVATE / "profiles.parquet",
+        labels=PRIVATE / "labels.parquet",
+        mixture=STUDY / "mixture.parquet",
+        variants=expand(
+            STUDY / "variants/{mechanism}.parquet",
+            mechanism=config["mechanisms"]["variants"],
+        ),
+    output:
+        marginals=STUDY / "marginals.parquet",
+    log:
+        PRIVATE / "logs/marginal_densities.log",
+    benchmark:
+        PRIVATE / "benchmarks/marginal_densities.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        epsilon=lookup("mechanisms/figure_epsilon", within=config),
+        code=code_of("mixture.study"),
+    script:
+        "../scripts/marginal_densities.py"

@@ -1,0 +1,48 @@
+# From canonical readings to log load, seasonal mean and profile vectors.
+# Needs:  private/readings.    Gives:  private/log_load, private/{quality,profiles}.parquet, study/quality_summary.parquet.
+
+
+rule profile_shard:
+    input:
+        readings=PRIVATE / "readings/part-{shard}.parquet",
+    output:
+        quality=PRIVATE / "quality/part-{shard}.parquet",
+        log_load=PRIVATE / "log_load/part-{shard}.parquet",
+        profiles=PRIVATE / "profiles/part-{shard}.parquet",
+    log:
+        PRIVATE / "logs/profile_shard/{shard}.log",
+    benchmark:
+        PRIVATE / "benchmarks/profile_shard/{shard}.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        interval_minutes=lookup("export/interval_minutes", within=config),
+        time_zone=lookup("export/time_zone", within=config),
+        quality=lookup("quality", within=config),
+        profiles=lookup("profiles", within=config),
+        train_days=lookup("forecast/train_days", within=config),
+        code=code_of("profiles.process"),
+    script:
+        "../scripts/profile_shard.py"
+
+
+rule gather_profiles:
+    input:
+        quality=expand(PRIVATE / "quality/part-{shard}.parquet", shard=SHARDS),
+        profiles=expand(PRIVATE / "profiles/part-{shard}.parquet", shard=SHARDS),
+    output:
+        quality=PRIVATE / "quality.parquet",
+        profiles=PRIVATE / "profiles.parquet",
+        summary=STUDY / "quality_summary.parquet",
+        hours=STUDY / "profile_hours.parquet",
+    log:
+        PRIVATE / "logs/gather_profiles.log",
+    benchmark:
+        PRIVATE / "benchmarks/gather_profiles.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        profiles=lookup("profiles", within=config),
+        code=code_of("profiles.quality", "profiles.vector"),
+    script:
+        "../scripts/gather_profiles.py"
