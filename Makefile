@@ -16,7 +16,7 @@ SCHEMA := workflow/schemas/config.schema.yaml
 OVERRIDES := $(if $(EXPORT),'export={"path": "$(EXPORT)"}') $(if $(RESULTS),'results_dir=$(RESULTS)')
 SNAKEMAKE := PATH="$(BIN):$$PATH" snakemake --cores $(CORES) --rerun-incomplete \
 	$(if $(CONFIG),--configfile $(CONFIG)) $(if $(strip $(OVERRIDES)),--config $(OVERRIDES))
-RESULTS_DIR = $(or $(RESULTS),$(shell $(BIN)/python -m meterdp.core.config $(SCHEMA) --get results_dir config/config.yaml $(CONFIG)))
+RESULTS_DIR = $(or $(RESULTS),$(shell $(BIN)/python -m meterdp.core.config $(SCHEMA) results_dir config/config.yaml $(CONFIG)))
 # A killed run leaves Snakemake's lock behind. The outer lock is held by a run and everything it started, so whoever
 # gets it knows that nobody is running here and may clear the stale one.
 GUARD = mkdir -p .snakemake; exec 9>.snakemake/make.lock; \

@@ -36,6 +36,7 @@ rule design_noise:
         graph=PRIVATE / "neighbour_graph.parquet",
     output:
         designs=PRIVATE / "noise_designs.parquet",
+        reports=STUDY / "noise_design_reports.parquet",
     log:
         PRIVATE / "logs/design_noise.log",
     benchmark:
@@ -65,7 +66,7 @@ rule delta_curves:
     params:
         class_noise=lookup("class_noise", within=config),
         seed=lookup("seed", within=config),
-        code=code_of("classnoise.study"),
+        code=code_of("release.study_curves"),
     script:
         "../scripts/delta_curves.py"
 
@@ -83,7 +84,7 @@ rule forecast_errors:
     conda:
         "../envs/meterdp.yaml"
     params:
-        code=code_of("classnoise.study"),
+        code=code_of("classnoise.study", "forecasting.errors"),
     script:
         "../scripts/forecast_errors.py"
 
@@ -106,6 +107,7 @@ rule forecast_files:
     params:
         class_noise=lookup("class_noise", within=config),
         interval_minutes=lookup("export/interval_minutes", within=config),
+        time_zone=lookup("export/time_zone", within=config),
         seed=lookup("seed", within=config),
         code=code_of("release.study_forecasts"),
     script:

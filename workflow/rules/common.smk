@@ -4,7 +4,7 @@ import os
 import sys
 from pathlib import Path
 
-SOURCE = Path(workflow.basedir).parent / "src"
+SOURCE = Path(workflow.source_path("common.smk")).parents[2] / "src"
 # The package beside the workflow is the one that runs, also inside --sdm conda and when used as a module.
 sys.path.insert(0, str(SOURCE))
 os.environ["PYTHONPATH"] = os.pathsep.join(
@@ -14,16 +14,19 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
 from meterdp.core.config import complete, load_schema
 from meterdp.core.errors import InputError
 from meterdp.core.provenance import source_hash
+from meterdp.simulate import SIMULATED_EXPORT
 from snakemake.exceptions import WorkflowError
 
 try:
     config = complete(
         config,
-        load_schema(Path(workflow.basedir) / "schemas/config.schema.yaml"),
+        load_schema(workflow.source_path("../schemas/config.schema.yaml")),
         source=" + ".join(os.path.relpath(c) for c in workflow.configfiles) or "config",
     )
     export = config["export"]["path"]
-    if export is not None and not Path(export).is_file():
+    if export is None:
+        config["export"] |= SIMULATED_EXPORT
+    elif not Path(export).is_file():
         raise InputError(
             "does not exist",
             file=export,

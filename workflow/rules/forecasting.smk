@@ -15,7 +15,7 @@ rule choose_forecast_households:
     conda:
         "../envs/meterdp.yaml"
     params:
-        count=lookup("forecast/households", within=config),
+        households=lookup("forecast/households", within=config),
         code=code_of("forecasting.select"),
     script:
         "../scripts/choose_forecast_households.py"
@@ -39,7 +39,7 @@ rule fit_arma:
         train_days=lookup("forecast/train_days", within=config),
         orders=(config["forecast"]["ar_order"], config["forecast"]["ma_order"]),
         max_iterations=lookup("forecast/max_iterations", within=config),
-        code=code_of("forecasting.study"),
+        code=code_of("forecasting.bulk"),
     script:
         "../scripts/fit_arma.py"
 
@@ -87,6 +87,6 @@ rule gather_forecasts:
     conda:
         "../envs/meterdp.yaml"
     params:
-        code=code_of("forecasting.study"),
+        code=code_of("forecasting.bulk"),
     script:
         "../scripts/gather_forecasts.py"

@@ -50,7 +50,6 @@ rule marginal_densities:
     input:
         profiles=PRIVATE / "profiles.parquet",
         labels=PRIVATE / "labels.parquet",
-        mixture=STUDY / "mixture.parquet",
         variants=expand(
             STUDY / "variants/{mechanism}.parquet",
             mechanism=config["mechanisms"]["variants"],
@@ -65,6 +64,7 @@ rule marginal_densities:
         "../envs/meterdp.yaml"
     params:
         epsilon=lookup("mechanisms/figure_epsilon", within=config),
+        mixture=lookup("mixture", within=config),
         code=code_of("mixture.study"),
     script:
         "../scripts/marginal_densities.py"

@@ -1,0 +1,83 @@
+"""Study-mode releases of the mixture: one mechanism over all values of epsilon, and what it costs.
+
+The one place where noise for the mixture is drawn. Seeded; every file says "not for release".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from meterdp.core.progress import progress
+from meterdp.mechanisms.evaluate import cost
+from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
+from meterdp.mechanisms.registry import mechanism
+from meterdp.mixture.gmm import Fit
+from meterdp.mixture.study import Records
+from meterdp.release.noise import StudyNoise
+
+
+def public_settings(
+    epsilon: float, records: Records, mechanisms: Mapping, mixture: Mapping, profiles: Mapping
+) -> PublicSettings:
+    """Return what a mechanism may know before it sees a record.
+
+    Parameters
+    ----------
+    epsilon : float
+    records : Records
+        Only their number N and length d are used; both are public under ``replace_one``.
+    mechanisms, mixture, profiles : mapping
+        Sections of the configuration.
+    """
+    n, d = records.log_kwh.shape
+    low, high = np.log(profiles["clip_kwh_per_hour"])
+    return PublicSettings(
+        epsilon=epsilon,
+        delta=mechanisms["delta"],
+        classes=mixture["classes"],
+        dimension=d,
+        records=n,
+        low_log_kwh=low,
+        high_log_kwh=high,
+        eigenvalue_floor=mixture["eigenvalue_floor"],
+        **mechanisms["sound"],
+    )
+
+
+def vary(
+    name: str, records: Records, fit: Fit, mechanisms: Mapping, mixture: Mapping, profiles: Mapping, seed: int
+) -> tuple[dict[str, list], dict[str, list]]:
+    """Run one mechanism at every epsilon of the configuration.
+
+    Parameters
+    ----------
+    name : str
+        Name in the registry of mechanisms.
+    records : Records
+        All households of the export.
+    fit : Fit
+        Mixture fitted without privacy.
+    mechanisms, mixture, profiles : mapping
+        Sections of the configuration.
+    seed : int
+        Seed of the study.
+
+    Returns
+    -------
+    variant, cost : dict of column to list
+        Columns of the tables ``variant`` (first draw per epsilon) and ``cost``.
+    """
+    private = PrivateRecords(records.log_kwh, records.valid, fit)
+    variants: dict[str, list] = {}
+    costs: dict[str, list] = {}
+    for epsilon in progress(mechanisms["epsilons"], f"{name}, values of epsilon"):
+        public = public_settings(float(epsilon), records, mechanisms, mixture, profiles)
+        noise = StudyNoise(seed, "mixture", name, repr(float(epsilon)))
+        result = cost(mechanism(name).calibrate(public), private, noise, mechanisms["draws"])
+        for column, values in result.variant.items():
+            variants.setdefault(column, []).extend(values)
+        for column, value in result.row.items():
+            costs.setdefault(column, []).append(value)
+    return variants, costs

@@ -1,0 +1,89 @@
+"""Log load of shards as dense arrays; one shard through the whole room."""
+
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from meterdp.core.parquet import write_table
+from meterdp.exports.tables import READINGS
+from meterdp.profiles.dense import read_log_load
+from meterdp.profiles.grid import Calendar, long_stamps, read_shard
+from meterdp.profiles.process import process_shard
+from meterdp.profiles.tables import LOG_LOAD, PROFILES, QUALITY
+
+QUALITY_CONFIG = {
+    "plausible_power_kw": [-50, 80],
+    "max_implausible_share": 0.01,
+    "stuck_hours": 24,
+    "max_missing_share": 0.1,
+    "max_zero_share": 0.9,
+}
+PROFILES_CONFIG = {
+    "vector": "half_day",
+    "date": "auto",
+    "start_hour": 12,
+    "hours": 12,
+    "clip_kwh_per_hour": [0.01, 100],
+    "max_floor_share": 0.5,
+    "default_kwh_per_hour": 0.5,
+    "seasonal": "smoothed",
+    "smoothing_hours": 1.0,
+}
+
+
+@pytest.fixture
+def part(tmp_path):
+    """One part of canonical readings: five households, the second of them all zero."""
+    calendar = Calendar(datetime(2025, 3, 20, 23, tzinfo=UTC), 96 * 17, 15, "Europe/Zurich")
+    energy = np.random.default_rng(2).gamma(2.0, 0.1, (5, calendar.slot_count))
+    energy[1] = 0.0
+    energy[3, 50:60] = np.nan
+    import pyarrow as pa
+
+    columns = {
+        "household": np.repeat(np.arange(3, 8), calendar.slot_count),
+        "interval_start_utc": long_stamps(calendar, 5),
+        "energy_kwh": pa.array(energy.ravel(), from_pandas=True),
+    }
+    write_table(tmp_path / "part-000.parquet", READINGS, columns)
+    return tmp_path / "part-000.parquet", energy, calendar
+
+
+def test_a_shard_comes_back_as_it_was_written(part):
+    path, energy, calendar = part
+    shard = read_shard(path, 15, "Europe/Zurich")
+    assert shard.household.tolist() == [3, 4, 5, 6, 7]
+    assert np.array_equal(shard.energy_kwh, energy, equal_nan=True)
+    assert np.array_equal(shard.calendar.start_utc, calendar.start_utc)
+
+
+def test_log_load_round_trip_holds_the_kept_households_only(part, tmp_path):
+    path, energy, _ = part
+    tables = process_shard(read_shard(path, 15, "Europe/Zurich"), QUALITY_CONFIG, PROFILES_CONFIG, train_days=15)
+    for name, table in (("quality", QUALITY), ("log_load", LOG_LOAD), ("profiles", PROFILES)):
+        write_table(tmp_path / f"{name}.parquet", table, getattr(tables, name))
+    load = read_log_load([tmp_path / "log_load.parquet"], np.array([4, 6, 7, 99]), 15, "Europe/Zurich")
+    assert load.household.tolist() == [6, 7]
+    assert np.allclose(load.log_kwh, np.log(np.clip(energy[[3, 4]], 0.0025, 25)), equal_nan=True)
+    assert np.isfinite(load.seasonal_log_kwh).all()
+    assert load.training_residual(15).shape == (2, 96 * 15)
+    assert tables.profiles["valid"].tolist() == [True, False, True, True, True]
+
+
+def test_no_wanted_household_gives_empty_arrays(part, tmp_path):
+    path, *_ = part
+    tables = process_shard(read_shard(path, 15, "Europe/Zurich"), QUALITY_CONFIG, PROFILES_CONFIG, train_days=15)
+    write_table(tmp_path / "log_load.parquet", LOG_LOAD, tables.log_load)
+    load = read_log_load([tmp_path / "log_load.parquet"], np.array([99]), 15, "Europe/Zurich")
+    assert load.log_kwh.shape[0] == 0 and load.training_residual(15).shape[0] == 0
+
+
+def test_a_part_without_households_passes_through(tmp_path):
+    write_table(
+        tmp_path / "empty.parquet", READINGS, {c: [] for c in ("household", "interval_start_utc", "energy_kwh")}
+    )
+    tables = process_shard(read_shard(tmp_path / "empty.parquet", 15, "UTC"), QUALITY_CONFIG, PROFILES_CONFIG, 15)
+    write_table(tmp_path / "log_load.parquet", LOG_LOAD, tables.log_load)
+    assert len(tables.quality) == 0 and len(tables.profiles["valid"]) == 0
+    assert read_log_load([tmp_path / "log_load.parquet"], np.array([1]), 15, "UTC").calendar is None

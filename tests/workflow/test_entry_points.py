@@ -1,0 +1,61 @@
+"""Every way in: from the root, as a module of another workflow, lint, unfinished targets."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.workflow.conftest import ROOT, TINY
+
+SNAKEMAKE = str(Path(sys.executable).parent / "snakemake")
+
+
+def call(*words, cwd=ROOT):
+    return subprocess.run(
+        [SNAKEMAKE, *words], cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300
+    )
+
+
+def test_the_root_snakefile_plans_the_whole_study(tmp_path):
+    done = call("--cores", "2", "--dry-run", "--nolock", "--config", f"results_dir={tmp_path}/r")
+    assert done.returncode == 0, done.stdout[-3000:]
+    for rule in ("simulate", "ingest", "profile_shard", "fit_mixture", "vary_mixture", "fit_arma", "report"):
+        assert f"\n{rule} " in done.stdout or f"\nmeterdp_{rule} " in done.stdout, rule
+
+
+def test_lint_has_nothing_to_say():
+    done = call("--lint")
+    assert done.returncode == 0 and "Congratulations" in done.stdout, done.stdout[-3000:]
+
+
+def test_the_workflow_is_a_module_of_another(runner):
+    (runner.folder / "Snakefile").write_text(
+        f"""
+module households:
+    snakefile: "{ROOT}/workflow/Snakefile"
+    config: config
+
+use rule * from households as households_*
+
+rule everything:
+    default_target: True
+    input: rules.households_gather_profiles.output
+"""
+    )
+    done = runner.run(TINY, snakefile=runner.folder / "Snakefile")
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert (runner.folder / "results/study/quality_summary.parquet").exists()
+
+
+def test_release_refuses_while_there_is_no_gate(runner):
+    done = runner.run(TINY, "release")
+    assert done.returncode != 0
+    assert "nothing may leave the building" in done.stdout
+    assert not (runner.folder / "results/release").exists()
+
+
+@pytest.mark.parametrize("snakefile", ["Snakefile", "workflow/Snakefile"])
+def test_both_snakefiles_list_their_rules(snakefile):
+    done = call("--snakefile", str(ROOT / snakefile), "--list")
+    assert done.returncode == 0 and "study" in done.stdout

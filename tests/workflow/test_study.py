@@ -1,0 +1,133 @@
+"""The tiny study: schemas, marks, secrecy, the report, and independence of cores and shards."""
+
+import os
+import shutil
+import stat
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from meterdp.core.parquet import metadata_of, read_table
+from meterdp.core.tables import catalogue
+from meterdp.exports.tables import INGEST_REPORT, METERS, READINGS
+from meterdp.profiles.tables import QUALITY_SUMMARY
+from tests.chromium import inspect_page
+from tests.workflow.conftest import TINY, Runner
+
+
+def parquet_files(folder):
+    return sorted((folder / "results").rglob("*.parquet"))
+
+
+def test_every_parquet_file_matches_its_declared_schema(tiny_study):
+    tables, seen = catalogue(), set()
+    for path in parquet_files(tiny_study.folder):
+        name = metadata_of(path)["table"]
+        seen.add(name)
+        read_table(path, tables[name])
+        for field, declared in zip(pq.read_schema(path), tables[name].schema, strict=True):
+            assert field.metadata == declared.metadata, (path, field.name)
+    assert seen == set(tables), "tables that are declared and never written, or the other way round"
+
+
+def test_private_and_study_files_lie_where_their_audience_says_and_are_marked(tiny_study):
+    private = tiny_study.folder / "results/private"
+    assert stat.S_IMODE(private.stat().st_mode) == 0o700
+    for path in parquet_files(tiny_study.folder):
+        facts = metadata_of(path)
+        assert facts["audience"] == path.relative_to(tiny_study.folder / "results").parts[0], path
+        assert facts["release"] == "not for release" and facts["synthetic"] == "yes", path
+    assert not (tiny_study.folder / "results/release").exists()
+
+
+def test_no_meter_id_and_no_seed_leaves_the_private_folder(tiny_study):
+    ids = read_table(tiny_study.folder / "results/private/meters.parquet", METERS)["meter_id"].to_pylist()
+    secrets = [i.encode() for i in ids] + [str(20251102).encode()]
+    for path in (tiny_study.folder / "results/study").rglob("*"):
+        if path.name == "config.yaml" or path.is_dir():
+            continue  # the configuration names the study's seed: it is the recipe of a study, never of a release
+        text = str(path.name).encode() + path.read_bytes()
+        if path.suffix == ".parquet":
+            table = pq.read_table(path, partitioning=None)
+            text += repr(table.schema.metadata).encode() + repr(table.to_pydict()).encode()
+        assert not any(s in text for s in secrets), path
+
+
+def test_every_row_of_the_export_is_accounted_for(tiny_study):
+    private = tiny_study.folder / "results/private"
+    report = read_table(private / "ingest_report.parquet", INGEST_REPORT).to_pandas().set_index("reason")["row_count"]
+    import gzip
+
+    with gzip.open(private / "export/simulated.csv.gz") as file:
+        assert report.sum() == sum(1 for _ in file) - 1
+    readings = sum(
+        read_table(p, READINGS)["energy_kwh"].combine_chunks().drop_null().__len__()
+        for p in sorted((private / "readings").iterdir())
+    )
+    assert report["used"] == readings
+
+
+def test_the_simulated_mess_is_found_and_counted(tiny_study):
+    rows = read_table(tiny_study.folder / "results/study/quality_summary.parquet", QUALITY_SUMMARY).to_pandas()
+    households = rows[rows["scope"] == "households"].set_index("reason")["item_count"]
+    assert households.sum() == TINY["simulate"]["households"]
+    assert 0 < households["kept"] < households.sum()
+    assert households["implausible_readings"] >= 1 and households["all_zero"] >= 1
+
+
+def test_the_report_loads_alone_without_error(tiny_study):
+    if not shutil.which("chromium"):
+        pytest.skip("headless Chromium is not on this machine (apt package chromium)")
+    page = inspect_page(tiny_study.folder / "results/study/report.html")
+    outside = [url for url in page.requests if not url.startswith(("file:", "data:"))]
+    assert outside == [] and page.errors == []
+    assert len(page.image_widths) >= 6 and all(width > 0 for width in page.image_widths)
+
+
+def test_a_second_run_does_nothing(tiny_study):
+    done = tiny_study.run(TINY)
+    assert done.returncode == 0 and "Nothing to be done" in done.stdout
+
+
+def test_results_depend_neither_on_cores_nor_on_shards(tiny_study, tmp_path):
+    other = Runner(tmp_path)
+    done = other.run({**TINY, "shards": 5}, cores=1)
+    assert done.returncode == 0, done.stdout[-3000:]
+    compared = 0
+    for path in parquet_files(tiny_study.folder):
+        relative = path.relative_to(tiny_study.folder)
+        if path.parent.name in {p.name for p in (tiny_study.folder / "results/private").iterdir() if p.is_dir()}:
+            continue  # parts differ by design; the tables gathered from them do not
+        table = pq.read_table(path, partitioning=None)
+        twin = pq.read_table(tmp_path / relative, partitioning=None)
+        if path.name == "meters.parquet":
+            table, twin = table.drop_columns("shard"), twin.drop_columns("shard")
+        assert table.equals(twin), relative
+        compared += 1
+    assert compared > 15
+    svg = [p.read_bytes() == (tmp_path / p.relative_to(tiny_study.folder)).read_bytes()
+           for p in (tiny_study.folder / "results/study/figures").iterdir()]  # fmt: skip
+    assert len(svg) >= 6 and all(svg)
+
+
+def test_forecast_files_carry_release_ids_and_a_guarantee(tiny_study):
+    from meterdp.classnoise.tables import CROSSWALK
+
+    results = tiny_study.folder / "results"
+    ids = read_table(results / "private/crosswalk.parquet", CROSSWALK)["release_id"].to_pylist()
+    files = sorted((results / "study/forecasts").iterdir())
+    assert sorted(f"{i}.parquet" for i in ids) == [f.name for f in files] and len(ids) > 5
+    assert "not" in metadata_of(files[0])["guarantee"]
+
+
+def test_snakemakes_own_report_builds(tiny_study):
+    done = tiny_study.run(TINY, "--report", str(tiny_study.folder / "own.html"))
+    assert done.returncode == 0, done.stdout[-3000:]
+    text = (tiny_study.folder / "own.html").read_text()
+    assert len(text) > 500_000 and "KL divergence" in text
+
+
+def test_environment_of_the_runner_uses_this_python():
+    assert os.path.exists(Path(sys.executable).parent / "snakemake")

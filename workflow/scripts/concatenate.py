@@ -1,0 +1,9 @@
+"""Join parts of one declared table into one file."""
+
+from meterdp.core.job import job
+from meterdp.core.parquet import read_parts
+from meterdp.core.tables import catalogue
+
+with job(snakemake.input, snakemake.log) as write:
+    table = catalogue()[snakemake.params.table]
+    write(snakemake.output.whole, table, read_parts(snakemake.input.parts, table))

@@ -1,0 +1,15 @@
+"""Read the export into canonical readings and count every row that is not used."""
+
+from meterdp.core.job import job
+from meterdp.exports.ingest import ingest
+from meterdp.exports.settings import ExportSettings
+
+with job(snakemake.input, snakemake.log):
+    ingest(
+        snakemake.input.export,
+        ExportSettings.from_config(snakemake.params.export),
+        readings_paths=snakemake.output.readings,
+        meters_path=snakemake.output.meters,
+        report_path=snakemake.output.report,
+        metadata={"synthetic": "yes" if snakemake.params.simulated else "no"},
+    )

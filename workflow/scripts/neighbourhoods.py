@@ -1,0 +1,21 @@
+"""Decide which households must not be told apart by their forecasts, and write the graph."""
+
+from meterdp.classnoise.neighbourhoods import graph_columns, neighbourhood_columns, summary_columns
+from meterdp.classnoise.study import study_neighbourhoods
+from meterdp.classnoise.tables import NEIGHBOUR_GRAPH, NEIGHBOURHOOD_SUMMARY, NEIGHBOURHOODS
+from meterdp.core.job import job
+from meterdp.core.parquet import read_table
+from meterdp.exports.tables import METERS
+from meterdp.forecasting.tables import FORECAST_HOUSEHOLDS
+from meterdp.profiles.dense import read_log_load
+
+with job(snakemake.input, snakemake.log) as write:
+    params = snakemake.params
+    chosen = read_table(snakemake.input.households, FORECAST_HOUSEHOLDS)["household"].to_numpy()
+    load = read_log_load(snakemake.input.log_load, chosen, params.interval_minutes, params.time_zone)
+    meters = read_table(snakemake.input.meters, METERS)
+    circuits = dict(zip(meters["household"].to_pylist(), meters["circuit"].to_pylist(), strict=True))
+    found = study_neighbourhoods(load, circuits, params.neighbourhoods, params.train_days, params.seed)
+    write(snakemake.output.neighbourhoods, NEIGHBOURHOODS, neighbourhood_columns(load.household, found))
+    write(snakemake.output.graph, NEIGHBOUR_GRAPH, graph_columns(load.household, found))
+    write(snakemake.output.summary, NEIGHBOURHOOD_SUMMARY, summary_columns(found))

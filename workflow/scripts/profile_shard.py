@@ -1,0 +1,13 @@
+"""Judge the readings of one shard; write its quality table, log load and profile vectors."""
+
+from meterdp.core.job import job
+from meterdp.profiles.grid import read_shard
+from meterdp.profiles.process import process_shard
+from meterdp.profiles.tables import LOG_LOAD, PROFILES, QUALITY
+
+with job(snakemake.input, snakemake.log) as write:
+    shard = read_shard(snakemake.input.readings, snakemake.params.interval_minutes, snakemake.params.time_zone)
+    tables = process_shard(shard, snakemake.params.quality, snakemake.params.profiles, snakemake.params.train_days)
+    write(snakemake.output.quality, QUALITY, tables.quality)
+    write(snakemake.output.log_load, LOG_LOAD, tables.log_load)
+    write(snakemake.output.profiles, PROFILES, tables.profiles)

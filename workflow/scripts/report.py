@@ -1,0 +1,19 @@
+"""Write the study's report: one HTML file, every number from the Parquet files of the input."""
+
+from pathlib import Path
+
+from meterdp.core.job import job
+from meterdp.figures.report import TABLES, build_report
+
+with job(snakemake.input, snakemake.log):
+    params = snakemake.params
+    build_report(
+        {name: snakemake.input[name] for name in TABLES},
+        {Path(figure).stem: figure for figure in snakemake.input.figures},
+        snakemake.output.report,
+        title=params.config["title"],
+        synthetic=params.simulated,
+        settings=params.config,
+        artefacts=params.artefacts,
+        results_dir=params.results,
+    )
