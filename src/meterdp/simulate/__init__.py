@@ -1,1 +1,27 @@
-"""TODO"""
+"""The embedded default: a synthetic meter export with real-life mess, so that a study runs without any real data.
+
+The exports are synthetic. No number in them comes from a real meter, every meter id starts with ``SYN-``, and all
+parameters are public in ``resources/simulator.yaml``.
+"""
+
+from meterdp.simulate.export import simulate_export
+from meterdp.simulate.parameters import SimulationParameters
+
+__all__ = ["SIMULATED_EXPORT", "SimulationParameters", "simulate_export"]
+
+# How the export is written, as the section ``export`` of a configuration.
+SIMULATED_EXPORT = {
+    "format": "long_csv",
+    "meter_column": "meter_id",
+    "time_column": "interval_start",
+    "energy_column": "kwh",
+    "circuit_column": "circuit",
+    "unit_column": None,
+    "delimiter": ",",
+    "time_format": "%Y-%m-%d %H:%M",
+    "time_zone": "America/Los_Angeles",
+    "stamp_time_zone": None,
+    "stamp": "start",
+    "unit": "kWh",
+    "interval_minutes": 15,
+}

@@ -1,0 +1,216 @@
+"""The load of synthetic households, before anything goes wrong on the way to the export.
+
+log load = level + daily shape of the type + smooth household and day deviations + weather + ARMA(5, 5) noise, with
+base load and switched appliances on top. So half-day hourly profiles are close to Gaussian in the log for each type
+(Liu et al., section V-C) and the remainder after a seasonal mean is close to a Gaussian ARMA process (Ramakrishna et
+al., section V-B). Household ``i`` depends on the seed and on ``i`` alone, not on how many others there are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.signal import lfilter
+
+from meterdp.core.noise import keyed_generator
+from meterdp.simulate.parameters import (
+    Appliance,
+    DeviationMode,
+    HouseholdType,
+    NoiseComponent,
+    SimulationParameters,
+)
+from meterdp.simulate.period import Period
+
+# After this many time constants a filter has forgotten that it started at zero (to exp(-10) of its state).
+_BURN_IN_TIME_CONSTANTS = 10
+
+
+def autoregressive_noise(
+    rng: np.random.Generator, count: int, decay_slots: float, period_slots: float | None
+) -> np.ndarray:
+    """Draw a stationary Gaussian AR(1), or AR(2) with complex roots, of variance one.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+    count : int
+    decay_slots : float
+        Time constant: the modulus of the roots is exp(-1 / decay_slots).
+    period_slots : float, optional
+        Period of an AR(2), at least two; without it the process is an AR(1).
+
+    Returns
+    -------
+    (count,) float64
+    """
+    modulus = np.exp(-1 / decay_slots)
+    if period_slots is None:
+        phi_1, phi_2 = modulus, 0.0
+    else:
+        phi_1, phi_2 = 2 * modulus * np.cos(2 * np.pi / period_slots), -(modulus**2)
+    # Variance of an AR(2) with unit innovations, from its Yule-Walker equations.
+    variance = (1 - phi_2) / ((1 + phi_2) * ((1 - phi_2) ** 2 - phi_1**2))
+    burn_in = int(np.ceil(_BURN_IN_TIME_CONSTANTS * decay_slots))
+    innovations = rng.standard_normal(burn_in + count) / np.sqrt(variance)
+    return lfilter([1.0], [1.0, -phi_1, -phi_2], innovations)[burn_in:]
+
+
+def _log_noise(
+    rng: np.random.Generator, components: tuple[NoiseComponent, ...], spread_log: float, period: Period
+) -> np.ndarray:
+    """Sum of the components, (T,), with standard deviation ``spread_log`` and mean one after the exponential."""
+    noise = np.zeros(period.slot_count)
+    for component in components:
+        if component.decay_h is None:
+            part = rng.standard_normal(period.slot_count)
+        else:
+            decay_slots = rng.uniform(*component.decay_h) / period.hours_per_slot
+            period_slots = rng.uniform(*component.period_h) / period.hours_per_slot if component.period_h else None
+            part = autoregressive_noise(rng, period.slot_count, decay_slots, period_slots)
+        noise += np.sqrt(component.share) * part
+    return spread_log * noise - spread_log**2 / 2
+
+
+def _around_the_clock(hours: np.ndarray) -> np.ndarray:
+    """Map differences of hours to [-12, 12)."""
+    return (hours + 12) % 24 - 12
+
+
+def _mode_shape(mode: DeviationMode, hours: np.ndarray) -> np.ndarray:
+    """Value of a mode at ``hours``, of the same shape."""
+    return sum(
+        weight * np.exp(-0.5 * (_around_the_clock(hours - hour) / mode.width_h) ** 2) for hour, weight in mode.bumps
+    )
+
+
+def _hourly_curve(log_kwh: tuple[float, ...], hours: np.ndarray) -> np.ndarray:
+    """Interpolate 24 values at the middles of the hours, round the clock."""
+    return np.interp(hours, np.arange(24) + 0.5, log_kwh, period=24)
+
+
+def switched_energy(rng: np.random.Generator, appliances: tuple[Appliance, ...], period: Period) -> np.ndarray:
+    """Draw the energy of switched appliances.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+    appliances : tuple of Appliance
+    period : Period
+
+    Returns
+    -------
+    (T,) float64, kWh
+    """
+    hours_on = np.zeros(period.slot_count)
+    energy = np.zeros(period.slot_count)
+    for appliance in appliances:
+        owned = rng.random() < appliance.owned_share
+        power_kw = rng.uniform(*appliance.power_kw)
+        uses = rng.poisson(appliance.uses_per_day * period.days)
+        day = rng.integers(period.days, size=uses)
+        hour = rng.normal(appliance.start_hour, appliance.start_spread_h, size=uses)
+        slots = rng.uniform(*appliance.duration_h, size=uses) / period.hours_per_slot
+        if not owned or not uses:
+            continue
+        begin = period.first_slot_of_day[day] + hour / period.hours_per_slot
+        touched = np.floor(begin).astype(int)[:, None] + np.arange(int(np.ceil(slots.max())) + 1)
+        share = np.clip(np.minimum((begin + slots)[:, None], touched + 1) - np.maximum(begin[:, None], touched), 0, 1)
+        inside = (touched >= 0) & (touched < period.slot_count)
+        hours_on[:] = 0
+        np.add.at(hours_on, touched[inside], share[inside] * period.hours_per_slot)
+        energy += power_kw * hours_on
+    return energy
+
+
+@dataclass(frozen=True)
+class LoadModel:
+    """Loads of all households of one simulation.
+
+    Parameters
+    ----------
+    parameters : SimulationParameters
+    period : Period
+    seed : int
+    """
+
+    parameters: SimulationParameters
+    period: Period
+    seed: int
+
+    @cached_property
+    def _hours(self) -> np.ndarray:
+        """Local hour of the middle of the intervals of a day, (S,)."""
+        return (np.arange(self.period.slots_per_day) + 0.5) * self.period.hours_per_slot
+
+    @cached_property
+    def _effect_day(self) -> np.ndarray:
+        """Day of each interval for day effects, (T,) int in [0, D]: it begins at ``day_start_hour``, 0 is the eve."""
+        by_clock = self._hours[self.period.slot_of_day] >= self.parameters.day_start_hour
+        return self.period.day_index + by_clock
+
+    @cached_property
+    def _weekend(self) -> np.ndarray:
+        return self.period.weekend(self.period.days + 1, first=-1)
+
+    @cached_property
+    def _weather(self) -> np.ndarray:
+        """Weather index of the eve and every day, (D + 1,), AR(1) of variance one, the same for all households."""
+        phi = self.parameters.weather_persistence
+        shocks = keyed_generator(self.seed, "weather").standard_normal(self.period.days + 1)
+        shocks[1:] *= np.sqrt(1 - phi**2)
+        return lfilter([1.0], [1.0, -phi], shocks)
+
+    def log_day_shapes(self, kind: HouseholdType, rng: np.random.Generator) -> np.ndarray:
+        """Draw the smooth log load of every day of one household.
+
+        Parameters
+        ----------
+        kind : HouseholdType
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        (D + 1, S) float64, log kWh per hour; row 0 is the eve of the first day
+        """
+        days = self.period.days + 1
+        level = rng.normal(0, kind.level_spread_log)
+        hours = self._hours - rng.normal(0, kind.shift_spread_h)
+        daily_level = rng.normal(0, kind.day_spread_log, size=days) + kind.weather_log * self._weather
+        typical = np.where(
+            self._weekend[:, None],
+            _hourly_curve(kind.weekend_log_kwh, hours),
+            _hourly_curve(kind.weekday_log_kwh, hours),
+        )
+        shapes = typical + level + daily_level[:, None]
+        for mode in kind.deviation_modes:
+            size = rng.normal(0, mode.household_spread_log) + rng.normal(0, mode.day_spread_log, size=days)
+            shapes += size[:, None] * _mode_shape(mode, self._hours)
+        return shapes
+
+    def energy(self, kind: HouseholdType, household: int) -> np.ndarray:
+        """Draw the energy one household uses.
+
+        Parameters
+        ----------
+        kind : HouseholdType
+        household : int
+            Number of the household, from 0.
+
+        Returns
+        -------
+        (T,) float64, kWh per interval, positive
+        """
+        rng = keyed_generator(self.seed, "load", household)
+        shapes = self.log_day_shapes(kind, rng)
+        noise = _log_noise(rng, self.parameters.noise, rng.uniform(*kind.noise_spread_log), self.period)
+        smooth_kw = np.exp(shapes[self._effect_day, self.period.slot_of_day] + noise)
+        base_kw = rng.uniform(*kind.base_load_kw)
+        return (smooth_kw + base_kw) * self.period.hours_per_slot + switched_energy(rng, kind.appliances, self.period)
+
+    def resolution_wh(self, kind: HouseholdType, household: int) -> int:
+        """Return the resolution of the household's meter, Wh."""
+        coarse = keyed_generator(self.seed, "meter", household).random() < kind.coarse_meter_share
+        return self.parameters.coarse_resolution_wh if coarse else self.parameters.fine_resolution_wh

@@ -1,0 +1,280 @@
+"""Public parameters of the simulator: who the households are, how they use energy, and what goes wrong on the way.
+
+The default file ``resources/simulator.yaml`` says what every number means. Nothing here is estimated from real
+readings; shares of household types follow Table I of Liu et al.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Annotated
+from zoneinfo import ZoneInfo
+
+import yaml
+
+from meterdp.simulate.fields import (
+    Place,
+    build,
+    choice,
+    curve,
+    day,
+    hours_and_weights,
+    names,
+    number,
+    section,
+    sections,
+    span,
+    text,
+    whole,
+    words,
+)
+
+
+@dataclass(frozen=True)
+class NoiseComponent:
+    """One stationary part of the log noise: white (no decay), AR(1) (no period) or AR(2) with complex roots."""
+
+    name: Annotated[str, text()]
+    share: Annotated[float, number(0, 1)]
+    decay_h: Annotated[tuple[float, float] | None, span(0.01, 1000, optional=True)]
+    period_h: Annotated[tuple[float, float] | None, span(0.5, optional=True)]
+
+
+@dataclass(frozen=True)
+class DeviationMode:
+    """A smooth direction in which the daily shapes of one type differ: Gaussian bumps with signed weights."""
+
+    bumps: Annotated[tuple[tuple[float, float], ...], hours_and_weights()]
+    width_h: Annotated[float, number(0.25, 24)]
+    household_spread_log: Annotated[float, number(0)]
+    day_spread_log: Annotated[float, number(0)]
+
+
+@dataclass(frozen=True)
+class Appliance:
+    """Switched load on top of the smooth one."""
+
+    name: Annotated[str, text()]
+    owned_share: Annotated[float, number(0, 1)]
+    uses_per_day: Annotated[float, number(0)]
+    power_kw: Annotated[tuple[float, float], span()]
+    duration_h: Annotated[tuple[float, float], span(0.05, 24)]
+    start_hour: Annotated[float, number(0, 24)]
+    start_spread_h: Annotated[float, number(0, 12)]
+
+
+@dataclass(frozen=True)
+class HouseholdType:
+    """One type of customer; shapes are hourly, local time, in log kWh per hour."""
+
+    name: Annotated[str, text()]
+    households: Annotated[int, whole(1)]
+    circuit_evenness: Annotated[float, number(0.01)]
+    weekday_log_kwh: Annotated[tuple[float, ...], curve(24)]
+    weekend_log_kwh: Annotated[tuple[float, ...], curve(24)]
+    level_spread_log: Annotated[float, number(0)]
+    shift_spread_h: Annotated[float, number(0, 6)]
+    day_spread_log: Annotated[float, number(0)]
+    weather_log: Annotated[float, number()]
+    noise_spread_log: Annotated[tuple[float, float], span()]
+    base_load_kw: Annotated[tuple[float, float], span()]
+    coarse_meter_share: Annotated[float, number(0, 1)]
+    deviation_modes: Annotated[tuple[DeviationMode, ...], sections(DeviationMode, may_be_empty=True)]
+    appliances: Annotated[tuple[Appliance, ...], sections(Appliance, may_be_empty=True)]
+
+
+@dataclass(frozen=True)
+class MissingRows:
+    """Rows that are absent here and there."""
+
+    one_in: Annotated[int, whole()]
+    types: Annotated[tuple[str, ...], names()]
+    row_share: Annotated[tuple[float, float], span(0, 1)]
+
+
+@dataclass(frozen=True)
+class MissingBlock:
+    """Rows of some hours on end that are absent."""
+
+    one_in: Annotated[int, whole()]
+    types: Annotated[tuple[str, ...], names()]
+    hours: Annotated[tuple[float, float], span()]
+
+
+@dataclass(frozen=True)
+class MissingWords:
+    """Rows that are there with a word, or nothing, in place of a number."""
+
+    one_in: Annotated[int, whole()]
+    types: Annotated[tuple[str, ...], names()]
+    rows: Annotated[tuple[float, float], span(1)]
+    words: Annotated[tuple[str, ...], words()]
+
+
+@dataclass(frozen=True)
+class DuplicateRows:
+    """Rows written twice, one after the other."""
+
+    one_in: Annotated[int, whole()]
+    types: Annotated[tuple[str, ...], names()]
+    rows: Annotated[tuple[float, float], span(1)]
+
+
+@dataclass(frozen=True)
+class ResentDay:
+    """A day sent first with preliminary values and again, revised, at the end of the file."""
+
+    one_in: Annotated[int, whole()]
+    types: Annotated[tuple[str, ...], names()]
+    first_factor: Annotated[tuple[float, float], span()]
+
+
+@dataclass(frozen=True)
+class AllZero:
+    """A vacant home that uses nothing."""
+
+    one_in: Annotated[int, whole()]
+    types: Annotated[tuple[str, ...], names()]
+
+
+@dataclass(frozen=True)
+class MostlyZero:
+    """A home that is used for one stay and is zero otherwise."""
+
+    one_in: Annotated[int, whole()]
+    types: Annotated[tuple[str, ...], names()]
+    occupied_share: Annotated[tuple[float, float], span(0, 1)]
+
+
+@dataclass(frozen=True)
+class StuckMeter:
+    """A meter that repeats one non-zero reading for days."""
+
+    one_in: Annotated[int, whole()]
+    types: Annotated[tuple[str, ...], names()]
+    days: Annotated[tuple[float, float], span()]
+
+
+@dataclass(frozen=True)
+class UnitSlip:
+    """A meter that reports another unit for some days."""
+
+    one_in: Annotated[int, whole()]
+    types: Annotated[tuple[str, ...], names()]
+    days: Annotated[tuple[float, float], span()]
+    factor: Annotated[float, number(0)]
+
+
+@dataclass(frozen=True)
+class FeedIn:
+    """Solar generation beyond the own use: negative readings around solar noon."""
+
+    one_in: Annotated[int, whole()]
+    types: Annotated[tuple[str, ...], names()]
+    peak_kw: Annotated[tuple[float, float], span()]
+    solar_noon_utc_h: Annotated[float, number(0, 24)]
+    daylight_h: Annotated[float, number(1, 24)]
+    clearness: Annotated[tuple[float, float], span(0, 1)]
+
+
+@dataclass(frozen=True)
+class Outage:
+    """A circuit without power for some hours, reported as zeros or not reported."""
+
+    period_share: Annotated[float, number(0, 1)]
+    start_hour: Annotated[float, number(0, 24)]
+    hours: Annotated[float, number(0)]
+    rows: Annotated[str, choice("zero", "missing")]
+
+
+@dataclass(frozen=True)
+class Mess:
+    """Everything that makes an export look like a real one."""
+
+    all_zero: Annotated[AllZero, section(AllZero)]
+    mostly_zero: Annotated[MostlyZero, section(MostlyZero)]
+    stuck_meter: Annotated[StuckMeter, section(StuckMeter)]
+    unit_slip: Annotated[UnitSlip, section(UnitSlip)]
+    feed_in: Annotated[FeedIn, section(FeedIn)]
+    missing_rows: Annotated[MissingRows, section(MissingRows)]
+    missing_block: Annotated[MissingBlock, section(MissingBlock)]
+    missing_words: Annotated[MissingWords, section(MissingWords)]
+    duplicate_rows: Annotated[DuplicateRows, section(DuplicateRows)]
+    resent_day: Annotated[ResentDay, section(ResentDay)]
+    outages: Annotated[tuple[Outage, ...], sections(Outage, may_be_empty=True)]
+
+
+@dataclass(frozen=True)
+class SimulationParameters:
+    """All parameters of the simulator; see ``resources/simulator.yaml`` for each."""
+
+    circuits: Annotated[int, whole(1)]
+    days: Annotated[int, whole(1)]
+    start_date: Annotated[date, day()]
+    time_zone: Annotated[str, text()]
+    interval_minutes: Annotated[int, whole(1)]
+    day_start_hour: Annotated[float, number(0, 12)]
+    weather_persistence: Annotated[float, number(0, 0.999)]
+    fine_resolution_wh: Annotated[int, whole(1)]
+    coarse_resolution_wh: Annotated[int, whole(1)]
+    noise: Annotated[tuple[NoiseComponent, ...], sections(NoiseComponent)]
+    household_types: Annotated[tuple[HouseholdType, ...], sections(HouseholdType)]
+    mess: Annotated[Mess, section(Mess)]
+
+    @classmethod
+    def from_yaml(cls, path) -> SimulationParameters:
+        """Read and validate the parameters.
+
+        Parameters
+        ----------
+        path : path-like
+            YAML file laid out like ``resources/simulator.yaml``.
+
+        Raises
+        ------
+        InputError
+            If the file is not readable, a key is unknown or missing, or a value is not allowed.
+        """
+        place = Place(Path(path))
+        try:
+            raw = yaml.safe_load(place.file.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, yaml.YAMLError):
+            raise place.refuse("is not a readable YAML file", "give the path of a file like simulator.yaml") from None
+        parameters = build(cls, raw, place)
+        _check_across_keys(parameters, place)
+        return parameters
+
+    @property
+    def households(self) -> int:
+        """Number of households of a full run."""
+        return sum(kind.households for kind in self.household_types)
+
+
+def _check_across_keys(parameters: SimulationParameters, place: Place) -> None:
+    try:
+        ZoneInfo(parameters.time_zone)
+    except (KeyError, ValueError, OSError):
+        raise place.at("time_zone").refuse("is not a known time zone", "give an IANA name") from None
+    if 60 % parameters.interval_minutes:
+        raise place.at("interval_minutes").refuse("does not divide an hour", "give 5, 15, 30 or 60, say")
+    if abs(sum(c.share for c in parameters.noise) - 1) > 1e-9:
+        raise place.at("noise").refuse("has shares that do not sum to one", "change a share")
+    for component in parameters.noise:
+        if component.period_h and not component.decay_h:
+            raise place.at("noise").refuse("has a component with a period and no decay", "give decay_h")
+        if component.period_h and component.period_h[0] * 60 < 2 * parameters.interval_minutes:
+            raise place.at("noise").refuse("has a period below two intervals", "give a longer period_h")
+    known = [kind.name for kind in parameters.household_types]
+    if len(set(known)) < len(known):
+        raise place.at("household_types").refuse("uses a name twice", "rename one of the types")
+    for kind in vars(parameters.mess):
+        for name in getattr(getattr(parameters.mess, kind), "types", ()):
+            if name not in known:
+                raise (
+                    place.at("mess")
+                    .at(kind)
+                    .at("types")
+                    .refuse("names a household type that does not exist", f"choose from {', '.join(known)}")
+                )
