@@ -1,7 +1,7 @@
 """Configuration: one schema that describes every key, fills defaults and refuses what it does not know.
 
-The schema is the single source; config/config.yaml and config/README.md are derived from it
-(``python -m meterdp.core.config SCHEMA --yaml | --markdown``).
+The schema is the single source; tools/document_config.py writes config/config.yaml and the table of
+config/README.md from it.
 """
 
 from __future__ import annotations
@@ -147,6 +147,13 @@ def _check_across_keys(config, source) -> None:
         low, high = config[section][key]
         if not low < high:
             refuse(f"{section}.{key}", "has its bounds in the wrong order", "give the lower bound first")
+    sound = config["mechanisms"]["sound"]
+    if sound["radius_share"] + sound["label_share"] >= 1:
+        refuse(
+            "mechanisms.sound.label_share",
+            "leaves nothing for the final statistics",
+            "choose radius_share and label_share so that their sum is less than 1",
+        )
     low, high = config["profiles"]["clip_kwh_per_hour"]
     if not low <= config["profiles"]["default_kwh_per_hour"] <= high:
         refuse("profiles.default_kwh_per_hour", "lies outside profiles.clip_kwh_per_hour", "choose a value between")
@@ -189,7 +196,7 @@ def as_yaml(schema: Mapping) -> str:
     for path, sub in _walk(schema):
         indent = "  " * (len(path) - 1)
         if "properties" in sub:
-            lines += ["", f"# {sub['description']}", f"{path[-1]}:"]
+            lines += [*([""] if len(path) == 1 else []), f"{indent}# {sub['description']}", f"{indent}{path[-1]}:"]
         else:
             value = yaml.safe_dump(sub["default"], default_flow_style=True, width=1000).strip().removesuffix("\n...")
             lines.append(f"{indent}{path[-1]}: {value}")
@@ -202,7 +209,7 @@ def as_markdown(schema: Mapping) -> str:
     for path, sub in _walk(schema):
         name = f"`{'.'.join(path)}`"
         if "properties" in sub:
-            lines.append(f"| **{path[-1]}** | | | {sub['description']} |")
+            lines.append(f"| **{'.'.join(path)}** | | | {sub['description']} |")
             continue
         default = yaml.safe_dump(sub["default"], default_flow_style=True, width=1000).strip().removesuffix("\n...")
         lines.append(f"| {name} | `{default}` | {_allowed(sub)} | {sub['description']} |")
@@ -224,20 +231,12 @@ def _allowed(sub) -> str:
 
 
 def main(arguments: list[str]) -> None:
-    """Print the default file (--yaml), the table (--markdown), or one setting of some files (--get KEY FILES)."""
-    schema = load_schema(arguments[0])
-    match arguments[1:]:
-        case ["--yaml"]:
-            print(as_yaml(schema), end="")
-        case ["--markdown"]:
-            print(as_markdown(schema), end="")
-        case ["--get", key, *files]:
-            value: dict = {}
-            for file in files:
-                value |= yaml.safe_load(Path(file).read_text()) or {}
-            print(complete(value, schema, source=" + ".join(files))[key])
-        case _:
-            raise SystemExit("usage: SCHEMA --yaml | --markdown | --get KEY FILE...")
+    """Print one setting of some files: SCHEMA KEY FILE..."""
+    schema, key, *files = arguments
+    value: dict = {}
+    for file in files:
+        value |= yaml.safe_load(Path(file).read_text()) or {}
+    print(complete(value, load_schema(schema), source=" + ".join(files))[key])
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ never holds a seed, an id or a count of records.
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,10 +25,13 @@ NOT_FOR_RELEASE = "not for release"
 
 @contextmanager
 def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
-    """Yield a temporary sibling of ``path`` that replaces it on success and is removed on failure."""
+    """Yield a temporary sibling of ``path`` that replaces it on success and is removed on failure.
+
+    Its name is fixed, so what a killed run left behind is overwritten by the next one.
+    """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    temporary = path.with_name(f".{path.name}.part")
     try:
         yield temporary
         os.replace(temporary, path)

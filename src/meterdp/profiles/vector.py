@@ -105,6 +105,8 @@ def profile_vectors(
     InputError
         If the half-day lies outside the export's period.
     """
+    if len(usable_kwh) == 0:
+        return np.empty((0, rules.hours)), np.empty(0, dtype=bool)
     low, high = rules.clip_kwh_per_hour
     total = np.zeros((len(usable_kwh), rules.hours))
     count = np.zeros_like(total)
