@@ -6,7 +6,9 @@ from meterdp.core.tables import COUNT, INT, REAL, STAMP_UTC, TEXT, VECTOR, Colum
 
 _DESIGN = Column("design", TEXT, "", "noise design: 'none', 'white' or 'published'")
 _RHO = Column("rho", REAL, "(log kWh)^2", "accuracy budget, in the stated convention")
-_QUERY = Column("query_model", TEXT, "", "'deterministic' (only added noise counts) or 'stochastic' ((57) as published)")
+_QUERY = Column(
+    "query_model", TEXT, "", "'deterministic' (only added noise counts) or 'stochastic' ((57) as published)"
+)
 
 NEIGHBOURHOODS = Table(
     "neighbourhoods",
@@ -50,6 +52,24 @@ NOISE_DESIGNS = Table(
         _RHO,
         Column("household", INT, "1", "dense index of the household"),
         Column("noise_covariance", VECTOR, "(log kWh)^2", "covariance of the added noise, by rows"),
+    ),
+)
+
+NOISE_DESIGN_REPORTS = Table(
+    "noise_design_reports",
+    "study",
+    "How each noise design ended, and what the rescaling (50) does to the objective it optimised (defect R2).",
+    (
+        _DESIGN,
+        _QUERY,
+        _RHO,
+        Column("iteration_count", COUNT, "1", "iterations of the descent"),
+        Column("halved_step_count", COUNT, "1", "steps that had to be halved to lower the worst pair"),
+        Column("white_label_count", COUNT, "households", "households that fell back to white noise, (50) being 0/0"),
+        Column("stop_reason", TEXT, "", "why the descent ended"),
+        Column("surrogate_white", REAL, "1", "J of (47) at white noise, NaN for a closed form"),
+        Column("surrogate_descended", REAL, "1", "J where the descent ended, NaN for a closed form"),
+        Column("surrogate_released", REAL, "1", "J after the rescaling (50), NaN for a closed form"),
     ),
 )
 

@@ -1,1 +1,5 @@
-"""TODO"""
+"""ARMA fits in bulk, forecasts from rolling origins, their Gaussian law and their errors.
+
+Section V of Ramakrishna et al., "Differential Privacy for Class-based Data". Everything here is private or for the
+analyst: a forecast leaves the building only through :mod:`meterdp.classnoise` and the release gate.
+"""

@@ -50,7 +50,7 @@ FORECASTS = Table(
         Column("step", INT, "1", "steps ahead, from 1"),
         Column("interval_start_utc", STAMP_UTC, "UTC", "start of the forecast interval"),
         Column("forecast_log_kwh", REAL, "log kWh", "conditional mean (57), seasonal part added back"),
-        Column("last_value_log_kwh", REAL, "log kWh", "naive: the last reading before the origin"),
+        Column("last_value_log_kwh", REAL, "log kWh", "naive: the last reading before the origin", nullable=True),
         Column("last_week_log_kwh", REAL, "log kWh", "naive: same local time one week before", nullable=True),
         Column("actual_log_kwh", REAL, "log kWh", "held-out reading, clipped and logged", nullable=True),
     ),

@@ -1,0 +1,151 @@
+"""Released forecasts: one file per household under a random release id, the crosswalk, and three examples.
+
+Ramakrishna et al., Algorithm 2 and section V-B. A file named by household would reveal the label that the noise is
+to hide (defect R3), so ids come from outside and the crosswalk is private. Files are written in the order of their
+ids: neither names nor times of writing say which household is which.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from meterdp.classnoise.tables import FORECAST_FILE
+from meterdp.core.parquet import write_table
+from meterdp.forecasting.select import fixed_order
+
+EXAMPLES = 3
+
+
+def release_forecasts(mean_log_kwh: np.ndarray, noise_covariance: np.ndarray, draws: np.ndarray) -> np.ndarray:
+    """Add the designed noise (11) to every forecast.
+
+    Parameters
+    ----------
+    mean_log_kwh : (H, k) float64 array
+        Forecasts.
+    noise_covariance : (H, k, k) float64 array
+        C_X of a design, possibly singular.
+    draws : (H, k) float64 array
+        Independent standard normal numbers; the caller owns the randomness.
+
+    Returns
+    -------
+    (H, k) float64 array
+        Released forecasts in log kWh.
+    """
+    values, vectors = np.linalg.eigh(noise_covariance)
+    return mean_log_kwh + np.einsum("hij,hj,hj->hi", vectors, np.sqrt(np.maximum(values, 0.0)), draws)
+
+
+def write_forecast_files(
+    folder: str | os.PathLike,
+    release_ids: np.ndarray,
+    released_log_kwh: np.ndarray,
+    interval_start_utc: np.ndarray,
+    guarantee: str,
+    metadata: dict[str, str] | None = None,
+) -> list[Path]:
+    """Write ``<release_id>.parquet`` per household, each atomically.
+
+    Parameters
+    ----------
+    folder : path-like
+        Target folder, made if missing.
+    release_ids : (H,) array of str
+        Random ids; letters, digits, ``-`` and ``_`` only.
+    released_log_kwh : (H, k) float64 array
+        From :func:`release_forecasts`.
+    interval_start_utc : (k,) datetime64 array
+        Start of each forecast interval, UTC.
+    guarantee : str
+        What the file does and does not hide, in words; goes into the metadata.
+    metadata : dict, optional
+        Further metadata, e.g. ``{"synthetic": "yes"}``; nothing private.
+
+    Returns
+    -------
+    list of Path
+        In the order of the ids, sorted.
+    """
+    ids = _checked(release_ids)
+    stamps = pa.array(np.asarray(interval_start_utc, "datetime64[us]")).cast(pa.timestamp("us", tz="UTC"))
+    steps = np.arange(1, released_log_kwh.shape[1] + 1, dtype=np.int32)
+    paths = []
+    for row in np.argsort(ids):
+        path = Path(folder) / f"{ids[row]}.parquet"
+        columns = {
+            "release_id": [str(ids[row])] * steps.size,
+            "step": steps,
+            "interval_start_utc": stamps,
+            "released_log_kwh": released_log_kwh[row],
+            "released_kwh": np.exp(released_log_kwh[row]),
+        }
+        write_table(path, FORECAST_FILE, columns, {"guarantee": guarantee, **(metadata or {})})
+        paths.append(path)
+    return paths
+
+
+def crosswalk_columns(release_ids: np.ndarray, household: np.ndarray) -> dict:
+    """Return the columns of the private table ``crosswalk``; both arrays (H,)."""
+    ids = _checked(release_ids)
+    order = np.argsort(ids)
+    return {"release_id": [str(i) for i in ids[order]], "household": np.asarray(household, np.int32)[order]}
+
+
+def example_columns(
+    household: np.ndarray,
+    history_log_kwh: np.ndarray,
+    truth_log_kwh: np.ndarray,
+    forecast_log_kwh: np.ndarray,
+    released_log_kwh: np.ndarray,
+    interval_hours: float,
+) -> dict:
+    """Return the columns of table ``forecast_examples`` (Fig. 3): the first three of a fixed pseudo-random order.
+
+    The order is a hash of the dense index, so the choice looks at no reading and no forecast.
+
+    Parameters
+    ----------
+    household : (H,) int array
+        Dense indices.
+    history_log_kwh : (H, m) float64 array
+        The m readings before the origin, NaN where missing.
+    truth_log_kwh, forecast_log_kwh, released_log_kwh : (H, k) float64 arrays
+        From the origin on.
+    interval_hours : float
+        Length of a metering interval in hours.
+    """
+    parts = {
+        "history": (history_log_kwh, -history_log_kwh.shape[1]),
+        "truth": (truth_log_kwh, 0),
+        "forecast": (forecast_log_kwh, 0),
+        "released": (released_log_kwh, 0),
+    }
+    example, part, hours, energy = [], [], [], []
+    for number, row in enumerate(fixed_order(household, "forecast examples")[:EXAMPLES], start=1):
+        for name, (values, first) in parts.items():
+            slots = np.arange(values.shape[1])
+            example += [number] * slots.size
+            part += [name] * slots.size
+            hours += list((first + slots) * interval_hours)
+            energy += list(np.exp(values[row]))
+    return {
+        "example": example,
+        "part": part,
+        "hours_from_origin": hours,
+        "energy_kwh": pa.array(energy, type=pa.float64(), from_pandas=True),
+    }
+
+
+def _checked(release_ids) -> np.ndarray:
+    ids = np.asarray(release_ids, dtype=str)
+    if np.unique(ids).size != ids.size:
+        raise ValueError("release ids must be unique")
+    if not all(re.fullmatch(r"[A-Za-z0-9_-]+", i) for i in ids):
+        raise ValueError("a release id may hold letters, digits, '-' and '_' only")
+    return ids

@@ -1,0 +1,146 @@
+"""What every noise design sees and returns: the laws of the queries, the budget, one noise covariance per label.
+
+Section IV of Ramakrishna et al.: q | X ~ N(mu_X, Sigma_X), released q + eta with eta ~ N(0, C_X) and the accuracy
+budget (13). A design is one file and one line of :mod:`meterdp.classnoise.registry`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+
+from meterdp.core.errors import InputError
+
+QueryModel = Literal["deterministic", "stochastic"]
+AccuracyConvention = Literal["per_entry", "total"]
+
+
+@dataclass(frozen=True)
+class ClassQueries:
+    """The queries of all labels and which labels must not be told apart.
+
+    Parameters
+    ----------
+    mean_log_kwh : (H, k) float64 array
+        mu_X.
+    covariance : (H, k, k) float64 array
+        Sigma_X as far as it counts as protection, (log kWh)^2: zero for deterministic queries.
+    pairs : (P, 2) int64 array
+        Edges (X, X') of (1), as positions, both directions.
+    """
+
+    mean_log_kwh: np.ndarray
+    covariance: np.ndarray
+    pairs: np.ndarray
+
+    @property
+    def entries(self) -> int:
+        """Length k of a query."""
+        return self.mean_log_kwh.shape[1]
+
+
+def class_queries(mean_log_kwh, law_covariance, pairs, query_model: QueryModel = "deterministic") -> ClassQueries:
+    """Return the queries under a query model.
+
+    Parameters
+    ----------
+    mean_log_kwh : (H, k) array
+        Forecast means.
+    law_covariance : (H, k, k) array
+        Covariance (57) of each forecast.
+    pairs : (P, 2) int array
+        From :func:`meterdp.classnoise.neighbourhoods.full_cluster_graph`.
+    query_model : {"deterministic", "stochastic"}
+        "deterministic" (section III-D): an adversary may know the past and so the forecast; only added noise
+        protects. "stochastic": (57) counts as randomness of the query, as published, which it is not (defect R9).
+
+    Raises
+    ------
+    InputError
+        If the query model is unknown.
+    """
+    mean = np.asarray(mean_log_kwh, dtype=float)
+    law = np.asarray(law_covariance, dtype=float)
+    if query_model not in ("deterministic", "stochastic"):
+        raise InputError("is not a query model", field="query_model", remedy="use 'deterministic' or 'stochastic'")
+    covariance = law if query_model == "stochastic" else np.zeros_like(law)
+    return ClassQueries(mean, covariance, np.asarray(pairs, dtype=np.int64).reshape(-1, 2))
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Accuracy budget of the noise.
+
+    Parameters
+    ----------
+    rho : float
+        Non-negative, (log kWh)^2.
+    accuracy_convention : {"per_entry", "total"}
+        The paper uses both (defect R1). "per_entry": rho is the mean squared error per entry, Definition 2 and (44);
+        the trace of the noise covariance is k rho. "total": rho is the trace itself, (50) and the white baseline.
+    """
+
+    rho: float
+    accuracy_convention: AccuracyConvention = "total"
+
+    def __post_init__(self):
+        if not (np.isfinite(self.rho) and self.rho >= 0):
+            raise InputError("is not a non-negative number", field="rho", remedy="give the noise budget, e.g. 0.45")
+        if self.accuracy_convention not in ("per_entry", "total"):
+            raise InputError(
+                "is not an accuracy convention", field="accuracy_convention", remedy="use 'per_entry' or 'total'"
+            )
+
+    def trace(self, entries: int) -> float:
+        """Trace of the noise covariance of a query with ``entries`` entries."""
+        return self.rho * entries if self.accuracy_convention == "per_entry" else self.rho
+
+
+@dataclass(frozen=True)
+class DesignReport:
+    """How a design ended, for the study; the defaults are those of a closed form.
+
+    Parameters
+    ----------
+    iteration_count, halved_step_count : int
+        Iterations of the descent, and steps that had to be halved.
+    white_label_count : int
+        Labels that fell back to white noise because (50) is 0/0.
+    stop_reason : str
+        Why the descent ended.
+    surrogate_white, surrogate_descended, surrogate_released : float
+        J of (47) at white noise, where the descent ended, and after the rescaling (50); NaN for a closed form.
+    """
+
+    iteration_count: int = 0
+    halved_step_count: int = 0
+    white_label_count: int = 0
+    stop_reason: str = "closed form"
+    surrogate_white: float = float("nan")
+    surrogate_descended: float = float("nan")
+    surrogate_released: float = float("nan")
+
+
+@dataclass(frozen=True)
+class Noise:
+    """A designed noise.
+
+    Parameters
+    ----------
+    covariance : (H, k, k) float64 array
+        C_X, (log kWh)^2.
+    report : DesignReport
+        How the design ended.
+    """
+
+    covariance: np.ndarray
+    report: DesignReport = DesignReport()
+
+
+class NoiseDesign(Protocol):
+    """A noise design: queries and budget in, noise covariances out, no randomness."""
+
+    def __call__(self, queries: ClassQueries, budget: Budget) -> Noise:
+        """Return the noise of every label."""

@@ -1,0 +1,35 @@
+"""The noise designs by name, and the row that reports how one ended. A new design is one file and one line here."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from meterdp.classnoise.interface import DesignReport, NoiseDesign
+from meterdp.classnoise.none import no_noise
+from meterdp.classnoise.published import published_noise
+from meterdp.classnoise.white import white_noise
+from meterdp.core.errors import InputError
+
+DESIGNS: dict[str, NoiseDesign] = {
+    "none": no_noise,
+    "white": white_noise,
+    "published": published_noise,
+}
+
+
+def noise_design(name: str) -> NoiseDesign:
+    """Return a design by name.
+
+    Raises
+    ------
+    InputError
+        If there is no such design.
+    """
+    if name not in DESIGNS:
+        raise InputError("is not a noise design", field="design", remedy=f"use one of {', '.join(DESIGNS)}")
+    return DESIGNS[name]
+
+
+def report_row(report: DesignReport, *, design: str, query_model: str, rho: float) -> dict:
+    """Return one row of table ``noise_design_reports``."""
+    return {"design": design, "query_model": query_model, "rho": float(rho), **asdict(report)}

@@ -1,0 +1,157 @@
+"""An ARMA process in state space: its stationary law and one Kalman pass over a series with gaps.
+
+Harvey's form of (59) in Ramakrishna et al.: with r = max(p, q + 1) the state follows s[t+1] = F s[t] + R e[t+1],
+x[t] = s[t][0], where F holds phi in its first column and ones above the diagonal and R = (1, theta_1, ...).
+The pass is the exact Gaussian filter; all variances are in units of the innovation variance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from scipy.linalg import solve_discrete_lyapunov
+
+
+@dataclass(frozen=True)
+class ArmaSystem:
+    """State-space form of one ARMA process with unit innovation variance.
+
+    Parameters
+    ----------
+    transition : (r, r) float64 array
+        F.
+    loading : (r,) float64 array
+        R.
+    stationary : (r, r) float64 array
+        Covariance of the state before any reading is seen.
+    """
+
+    transition: np.ndarray
+    loading: np.ndarray
+    stationary: np.ndarray
+
+
+@dataclass(frozen=True)
+class FilterPass:
+    """What one Kalman pass over a series leaves.
+
+    Parameters
+    ----------
+    predicted : (T + 1, r) float64 array
+        Mean of the state of slot t given the readings before t; the last row is one step past the series.
+    predicted_covariance : (r, r) float64 array
+        Covariance of that last state, in units of the innovation variance.
+    innovation : (T,) float64 array
+        Reading minus its one-step forecast, NaN in a gap.
+    innovation_scale : (T,) float64 array
+        Variance of the innovation, in units of the innovation variance.
+    """
+
+    predicted: np.ndarray
+    predicted_covariance: np.ndarray
+    innovation: np.ndarray
+    innovation_scale: np.ndarray
+
+
+def arma_system(ar: np.ndarray, ma: np.ndarray) -> ArmaSystem:
+    """Return the state-space form of a stationary ARMA(p, q).
+
+    Parameters
+    ----------
+    ar : (p,) array
+        phi_1..phi_p of x[t] = sum phi_i x[t-i] + e[t] + sum theta_j e[t-j].
+    ma : (q,) array
+        theta_1..theta_q.
+    """
+    ar, ma = np.asarray(ar, dtype=float), np.asarray(ma, dtype=float)
+    size = max(ar.size, ma.size + 1)
+    transition = np.diag(np.ones(size - 1), 1)
+    transition[: ar.size, 0] = ar
+    loading = np.concatenate([[1.0], ma, np.zeros(size - ma.size - 1)])
+    stationary = solve_discrete_lyapunov(transition, np.outer(loading, loading))
+    return ArmaSystem(transition, loading, 0.5 * (stationary + stationary.T))
+
+
+def largest_pole(coefficients: np.ndarray) -> float:
+    """Return the largest modulus of the reciprocal roots of 1 - c_1 z - ... - c_n z^n, 0 without coefficients.
+
+    Below one for ``ar``: stationary. Below one for ``-ma``: invertible.
+    """
+    coefficients = np.asarray(coefficients, dtype=float)
+    if coefficients.size == 0:
+        return 0.0
+    companion = np.diag(np.ones(coefficients.size - 1), 1)
+    companion[:, 0] = coefficients
+    return float(np.abs(np.linalg.eigvals(companion)).max())
+
+
+def kalman_pass(system: ArmaSystem, x: np.ndarray) -> FilterPass:
+    """Filter the zero-mean series ``x``.
+
+    Parameters
+    ----------
+    system : ArmaSystem
+        Process.
+    x : (T,) float64 array
+        Readings minus their mean; NaN where a reading is missing.
+    """
+    arrays = _filter(np.ascontiguousarray(x, dtype=float), system.transition, system.loading, system.stationary)
+    return FilterPass(*arrays)
+
+
+def concentrated_likelihood(passed: FilterPass) -> tuple[float, float, int]:
+    """Return the innovation variance that maximises the Gaussian likelihood, the log-likelihood there, the count.
+
+    Returns
+    -------
+    innovation_variance : float
+        Mean of innovation^2 / scale, in units of x^2.
+    log_likelihood : float
+        Exact Gaussian log-likelihood in nats; NaN if the variance is zero or nothing was observed.
+    observation_count : int
+        Readings that were not missing.
+    """
+    seen = ~np.isnan(passed.innovation)
+    count = int(seen.sum())
+    if count == 0:
+        return 0.0, np.nan, 0
+    scale = passed.innovation_scale[seen]
+    variance = float(np.mean(passed.innovation[seen] ** 2 / scale))
+    if variance <= 0.0:
+        return 0.0, np.nan, count
+    return variance, -0.5 * float(count * (np.log(2 * np.pi * variance) + 1) + np.log(scale).sum()), count
+
+
+@njit(cache=True)
+def _filter(x, transition, loading, stationary):
+    slots, size = x.size, loading.size
+    predicted = np.zeros((slots + 1, size))
+    innovation = np.full(slots, np.nan)
+    scale = np.empty(slots)
+    mean, gain = np.zeros(size), np.empty(size)
+    cov, half = stationary.copy(), np.empty((size, size))
+    for t in range(slots):
+        predicted[t] = mean
+        scale[t] = cov[0, 0]
+        if not np.isnan(x[t]):
+            innovation[t] = x[t] - mean[0]
+            for i in range(size):
+                gain[i] = cov[i, 0] / scale[t]
+            for i in range(size):
+                mean[i] += gain[i] * innovation[t]
+                for j in range(size):
+                    cov[i, j] -= gain[i] * gain[j] * scale[t]
+        # F is a companion matrix: F s = phi s[0] + (s[1], s[2], ..., 0).
+        first = mean[0]
+        for i in range(size):
+            mean[i] = transition[i, 0] * first + (mean[i + 1] if i + 1 < size else 0.0)
+            for j in range(size):
+                half[i, j] = transition[i, 0] * cov[0, j] + (cov[i + 1, j] if i + 1 < size else 0.0)
+        for i in range(size):
+            for j in range(size):
+                cov[i, j] = half[i, 0] * transition[j, 0] + (half[i, j + 1] if j + 1 < size else 0.0)
+                cov[i, j] += loading[i] * loading[j]
+    predicted[slots] = mean
+    return predicted, cov, innovation, scale

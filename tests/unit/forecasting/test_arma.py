@@ -1,0 +1,147 @@
+"""The fit: it finds what was simulated, and no input makes it crash, warn or print."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import meterdp.forecasting.arma as arma
+from meterdp.core.errors import InputError
+from meterdp.forecasting.arma import STATUS_MEANING, ArmaSettings, fit_arma
+from meterdp.forecasting.state_space import largest_pole
+from tests.unit.forecasting.processes import process, simulate, with_gaps
+
+SMALL = ArmaSettings(order=(2, 1))
+
+
+def admissible(fit, settings):
+    return max(largest_pole(fit.ar), largest_pole(-fit.ma)) <= 1 - settings.root_margin
+
+
+@pytest.mark.parametrize("gaps", [0.0, 0.1])
+def test_a_simulated_process_is_found(gaps):
+    """4,000 readings: standard errors are below 0.03; seeded."""
+    truth = process("arma21")
+    generator = np.random.default_rng(7)
+    x = simulate(truth, 4000, generator)
+    fit = fit_arma(with_gaps(x, gaps, generator) if gaps else x, SMALL)
+    assert fit.status == "arma"
+    assert np.allclose(fit.ar, truth.ar, atol=0.12)
+    assert np.allclose(fit.ma, truth.ma, atol=0.12)
+    assert fit.innovation_variance == pytest.approx(truth.innovation_variance, rel=0.1)
+    assert fit.mean == pytest.approx(truth.mean, abs=0.3)
+
+
+def test_the_fit_has_at_least_the_likelihood_of_the_truth():
+    truth = process("arma21", mean=0.0)
+    x = simulate(truth, 1440, np.random.default_rng(5))
+    fit = fit_arma(x, SMALL)
+    at_truth = arma._at("arma", truth.ar, truth.ma, x.mean(), x, SMALL)
+    assert fit.log_likelihood >= at_truth.log_likelihood
+
+
+def test_a_change_of_unit_only_shifts_and_scales():
+    """log kWh times 1000: the same coefficients, the variance times 10^6."""
+    x = simulate(process("arma21"), 600, np.random.default_rng(2))
+    one, other = fit_arma(x, SMALL), fit_arma(1000 * x + 5, SMALL)
+    assert np.allclose(one.ar, other.ar, atol=1e-6)
+    assert other.innovation_variance == pytest.approx(1e6 * one.innovation_variance, rel=1e-6)
+
+
+def nasty_series():
+    generator = np.random.default_rng(0)
+    noise = generator.standard_normal(600)
+    gappy = noise.copy()
+    gappy[40:560] = np.nan
+    return {
+        "empty": np.empty(0),
+        "all missing": np.full(600, np.nan),
+        "one reading": np.r_[np.nan, 0.3, np.full(500, np.nan)],
+        "constant": np.full(600, -6.907755278982137),
+        "constant but rounding": -6.9 + 1e-15 * noise,
+        "constant but one": np.r_[np.zeros(599), 1.0],
+        "two values": np.where(noise > 0, 1.0, -1.0),
+        "strictly periodic": np.tile([1.0, -1.0], 300),
+        "sine": np.sin(np.arange(600) / 5),
+        "line": np.arange(600.0),
+        "random walk": np.cumsum(noise),
+        "explosion": np.exp(np.arange(600) / 20),
+        "huge": 1e150 * noise,
+        "tiny": 1e-150 * noise,
+        "infinite readings": np.where(np.abs(noise) > 2, np.inf, noise),
+        "mostly missing": gappy,
+        "over-differenced": np.diff(noise, n=2),
+        "heavy tails": generator.standard_cauchy(600),
+    }
+
+
+@pytest.mark.parametrize("name", nasty_series())
+def test_nasty_series_end_in_a_named_status(name, capfd):
+    settings = ArmaSettings(order=(3, 2), iteration_limit=30)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fit = fit_arma(nasty_series()[name], settings)
+    assert fit.status in STATUS_MEANING
+    assert admissible(fit, settings)
+    assert np.isfinite([fit.mean, fit.innovation_variance]).all()
+    assert fit.innovation_variance >= 0
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("name", ["empty", "all missing", "one reading", "constant", "constant but rounding"])
+def test_without_variation_only_the_mean_is_fitted(name):
+    fit = fit_arma(nasty_series()[name], SMALL)
+    assert (fit.status, fit.ar.size, fit.ma.size) == ("white", 0, 0)
+
+
+def test_every_step_of_the_chain_serves(monkeypatch):
+    """Forces the steps before it to fail, one after the other."""
+    x = simulate(process("arma21"), 500, np.random.default_rng(1))
+    original = arma._maximum_likelihood
+    assert fit_arma(x, SMALL).status == "arma"
+    assert fit_arma(x, ArmaSettings(order=(2, 1), iteration_limit=2)).status == "arma_limit"
+
+    def only_from_second_start(x, start, settings):
+        return None if start is None else original(x, start, settings)
+
+    monkeypatch.setattr(arma, "_maximum_likelihood", only_from_second_start)
+    assert fit_arma(x, SMALL).status == "arma_restart"
+    outside = (np.array([1.0, 0.0]), np.array([0.0]), True)  # converged, with a unit root
+    monkeypatch.setattr(arma, "_maximum_likelihood", lambda *_: outside)
+    fit = fit_arma(x, SMALL)
+    assert (fit.status, fit.ma.size) == ("ar", 0)
+    monkeypatch.setattr(arma, "_yule_walker", lambda *_: np.array([1.0, 0.0]))
+    assert fit_arma(x, SMALL).status == "white"
+
+
+def test_the_optimiser_raising_is_a_failed_start(monkeypatch):
+    def broken(*_, **__):
+        raise np.linalg.LinAlgError("Schur decomposition")
+
+    monkeypatch.setattr(arma, "SARIMAX", broken)
+    assert fit_arma(simulate(process("ar1"), 300, np.random.default_rng(1)), SMALL).status == "ar"
+
+
+def test_yule_walker_is_stationary_whatever_the_gaps():
+    generator = np.random.default_rng(8)
+    for _ in range(100):
+        x = np.cumsum(generator.standard_normal(60))
+        x[generator.random(60) < generator.random()] = np.nan
+        assert largest_pole(arma._yule_walker(x, 6)) < 1
+
+
+def test_yule_walker_finds_an_autoregression():
+    x = simulate(process("ar1", mean=0.0), 5000, np.random.default_rng(9))
+    assert arma._yule_walker(x, 1)[0] == pytest.approx(0.9, abs=0.05)
+
+
+@pytest.mark.parametrize("order", [(0, 0), (-1, 2)])
+def test_an_impossible_order_is_refused_in_a_sentence(order):
+    with pytest.raises(InputError, match="order"):
+        ArmaSettings(order=order)
+
+
+@pytest.mark.parametrize("order", [(0, 2), (3, 0)])
+def test_one_part_may_be_missing(order):
+    fit = fit_arma(simulate(process("arma21"), 500, np.random.default_rng(1)), ArmaSettings(order=order))
+    assert (fit.ar.size, fit.ma.size) == order
