@@ -28,11 +28,11 @@ GUARD = mkdir -p .snakemake; exec 9>.snakemake/make.lock; \
 .PHONY: study report test lint benchmark lock install clean
 
 study: install
-	@$(GUARD); $(SNAKEMAKE) study
+	@$(GUARD); $(SNAKEMAKE) -- study
 	@echo; echo "The report is at $(RESULTS_DIR)/study/report.html"
 
 report: study
-	@$(GUARD); $(SNAKEMAKE) --report $(RESULTS_DIR)/study/snakemake-report.html study
+	@$(GUARD); $(SNAKEMAKE) --report $(RESULTS_DIR)/study/snakemake-report.html -- study
 	@echo; echo "Snakemake's report is at $(RESULTS_DIR)/study/snakemake-report.html"
 
 test: install

@@ -1,19 +1,14 @@
 """The tiny study: schemas, marks, secrecy, the report, and independence of cores and shards."""
 
-import os
-import shutil
 import stat
-import sys
-from pathlib import Path
 
 import pyarrow.parquet as pq
-import pytest
 
 from meterdp.core.parquet import metadata_of, read_table
 from meterdp.core.tables import catalogue
 from meterdp.exports.tables import INGEST_REPORT, METERS, READINGS
 from meterdp.profiles.tables import QUALITY_SUMMARY
-from tests.chromium import inspect_page
+from tests.chromium import chromium_or_skip, inspect_page
 from tests.workflow.conftest import TINY, Runner
 
 
@@ -78,8 +73,7 @@ def test_the_simulated_mess_is_found_and_counted(tiny_study):
 
 
 def test_the_report_loads_alone_without_error(tiny_study):
-    if not shutil.which("chromium"):
-        pytest.skip("headless Chromium is not on this machine (apt package chromium)")
+    chromium_or_skip()
     page = inspect_page(tiny_study.folder / "results/study/report.html")
     outside = [url for url in page.requests if not url.startswith(("file:", "data:"))]
     assert outside == [] and page.errors == []
@@ -127,7 +121,3 @@ def test_snakemakes_own_report_builds(tiny_study):
     assert done.returncode == 0, done.stdout[-3000:]
     text = (tiny_study.folder / "own.html").read_text()
     assert len(text) > 500_000 and "KL divergence" in text
-
-
-def test_environment_of_the_runner_uses_this_python():
-    assert os.path.exists(Path(sys.executable).parent / "snakemake")

@@ -1,0 +1,357 @@
+"""What the report says: sentences and tables, every number of them from a Parquet artefact.
+
+Each function takes the tables that were read, by name, and returns nothing where its table is missing, so that a
+study of two mechanisms or without forecasts still has a report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from meterdp.figures.forecasts import method_label, methods_in_order
+from meterdp.figures.numbers import count, percent, plain, plus_minus, probability, significant
+from meterdp.figures.style import in_order, look
+
+Tables = Mapping[str, pd.DataFrame]
+
+NO_PROTECTION = 0.99  # a probability beyond which two households are told apart as good as always
+FAMILIES = {
+    "published": "as in the paper",
+    "exact": "same constraint, true optimum",
+    "sound": "with a proof",
+}
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table of the report: cells are text, ``words`` counts the leading columns that are not right-aligned."""
+
+    caption: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    words: int = 1
+
+
+def households(number: int) -> str:
+    """Write a number of households."""
+    return f"{count(number)} household{'' if number == 1 else 's'}"
+
+
+# --- headline -------------------------------------------------------------------------------------------------------
+
+
+def headline(tables: Tables, settings: Mapping) -> list[str]:
+    """Return the key results as sentences, one per part of the study that was run."""
+    sentences = [
+        _headline_intake(tables),
+        _headline_cost(tables.get("cost"), settings.get("mechanisms", {}).get("figure_epsilon")),
+        _headline_forecasts(tables.get("forecast_errors")),
+        _headline_delta(tables.get("delta_curves"), settings.get("class_noise", {})),
+    ]
+    # No line break between a number and its error or its percent sign.
+    return [s.replace(" ± ", "\u00a0±\u00a0").replace(" %", "\u00a0%") for s in sentences if s]
+
+
+def _headline_intake(tables: Tables) -> str | None:
+    quality, classes = tables.get("quality_summary"), tables.get("class_table")
+    parts = []
+    if quality is not None:
+        counts = quality[quality["scope"] == "households"].set_index("reason")["item_count"]
+        kept, total = int(counts.get("kept", 0)), int(counts.sum())
+        parts.append(
+            f"{count(kept)} of {households(total)} ({percent(kept / max(total, 1))}) passed the quality rules"
+        )
+    if classes is not None:
+        sizes = classes["household_count"]
+        span = households(sizes.min()) if len(sizes) == 1 else f"{count(sizes.min())} to {households(sizes.max())}"
+        noun = "class" if len(sizes) == 1 else "classes"
+        parts.append(f"{count(sizes.sum())} with a usable profile form {count(len(sizes))} {noun} of {span}")
+    return "; ".join(parts) + "." if parts else None
+
+
+def _headline_cost(cost: pd.DataFrame | None, preferred: float | None) -> str | None:
+    if cost is None:
+        return None
+    epsilons = np.sort(cost["epsilon"].unique())
+    epsilon = preferred if preferred in epsilons else epsilons[len(epsilons) // 2]
+    rows = cost[cost["epsilon"] == epsilon].copy()
+    rows["kl_mean"] = rows["kl_mean"].fillna(np.inf)
+    best = rows.loc[rows.groupby("family")["kl_mean"].idxmin()].set_index("family")
+
+    def named(family: str) -> str:
+        row = best.loc[family]
+        return f"{plus_minus(row['kl_mean'], row['kl_se'])} nats ({look(row['mechanism']).label})"
+
+    parts = []
+    if "sound" in best.index:
+        parts.append(f"the release with a proof costs {named('sound')} of KL divergence to the fit")
+    for family in ("published", "exact"):
+        if family in best.index:
+            parts.append(
+                f"the cheapest mechanism of the family ‘{family}’ costs {named(family)}, without a guarantee"
+            )
+    return f"At ε = {plain(epsilon)}, " + "; ".join(parts) + "." if parts else None
+
+
+def _headline_forecasts(errors: pd.DataFrame | None) -> str | None:
+    if errors is None or "log_kwh" not in set(errors["scale"]):
+        return None
+    rows = errors[(errors["scale"] == "log_kwh") & (errors["method"] != "released")].set_index("method")
+    naive = rows.drop(index="arma", errors="ignore")
+    if "arma" not in rows.index or naive.empty:
+        return None
+    arma, best = rows.loc["arma"], naive["relative_mse"].idxmin()
+    verdict = "below" if arma["relative_mse"] < naive.loc[best, "relative_mse"] else "not below"
+    return (
+        f"Over {households(arma['household_count'])} and {count(arma['origin_count'])} origins each, the ARMA "
+        f"forecast leaves {percent(arma['relative_mse'])} of the variance of held-out log energy, {verdict} the best "
+        f"naive forecast ({look(best).label.removeprefix('naive: ')}: {percent(naive.loc[best, 'relative_mse'])})."
+    )
+
+
+def _headline_delta(curves: pd.DataFrame | None, settings: Mapping) -> str | None:
+    if curves is None:
+        return None
+    rows = curves[curves["query_model"] == "deterministic"]
+    rows = rows[rows["design"] == settings.get("file_design", in_order(curves["design"])[-1])]
+    rows = rows[rows["rho"] == settings.get("file_rho", rows["rho"].max())]
+    if rows.empty:
+        return None
+    rows = rows[rows["sides"] == ("two" if "two" in set(rows["sides"]) else "one")]
+    row = rows.loc[rows["epsilon"].idxmax()]
+    sides = "in either direction " if row["sides"] == "two" else ""
+    verdict = (
+        ": that pair is not protected" if row["delta_monte_carlo"] > NO_PROTECTION else " (1 means no protection)"
+    )
+    return (
+        f"With the {look(row['design']).label} at ρ = {plain(row['rho'])}, the privacy loss of the worst pair of "
+        f"neighbours exceeds ε = {plain(row['epsilon'])} {sides}with a probability of up to "
+        f"{probability(row['delta_chernoff'])} if only the added noise counts{verdict}."
+    )
+
+
+# --- intake ---------------------------------------------------------------------------------------------------------
+
+
+def ingest_grid(tables: Tables) -> Grid | None:
+    """Rows of the export by reason."""
+    data = tables.get("ingest_report")
+    if data is None:
+        return None
+    total = max(int(data["row_count"].sum()), 1)
+    rows = [
+        (r.reason.replace("_", " "), r.meaning, count(r.row_count), percent(r.row_count / total))
+        for r in data.itertuples()
+    ]
+    rows.append(("all rows", "", count(int(data["row_count"].sum())), ""))
+    return Grid("Rows of the export", ("reason", "in words", "rows", "share"), rows, words=2)
+
+
+def quality_grid(tables: Tables, scope: str) -> Grid | None:
+    """Households or readings by quality rule."""
+    data = tables.get("quality_summary")
+    data = None if data is None else data[data["scope"] == scope]
+    if data is None or data.empty:
+        return None
+    expected = data.loc[data["reason"] == "expected_readings", "item_count"]
+    total = max(int(expected.iloc[0] if len(expected) else data["item_count"].sum()), 1)
+    rows = [
+        (r.reason.replace("_", " "), r.meaning, count(r.item_count), percent(r.item_count / total))
+        for r in data.itertuples()
+    ]
+    return Grid(f"{scope.capitalize()} by rule", ("rule", "in words", scope, "share"), rows, words=2)
+
+
+# --- classes --------------------------------------------------------------------------------------------------------
+
+
+def class_grid(tables: Tables) -> Grid | None:
+    """Table I of Liu et al. for this export."""
+    data = tables.get("class_table")
+    if data is None:
+        return None
+    rows = [
+        (
+            f"Class {r.component}",
+            count(r.household_count),
+            percent(r.share),
+            significant(r.mean_energy_kwh),
+            f"{r.peak_hour_local:02d}:00",
+            significant(r.spread_log_kwh),
+            "yes" if r.floored else "no",
+        )
+        for r in data.sort_values("component").itertuples()
+    ]
+    rows.append(("all", count(int(data["household_count"].sum())), percent(data["share"].sum()), "", "", "", ""))
+    header = (
+        "class",
+        "households",
+        "share",
+        "mean kWh per hour",
+        "peak hour",
+        "spread (log kWh)",
+        "variance floored",
+    )
+    return Grid("Who the households are (Table I of Liu et al. for this export)", header, rows)
+
+
+def normality_grid(tables: Tables) -> Grid | None:
+    """How Gaussian the classes are."""
+    data = tables.get("normality")
+    if data is None:
+        return None
+    rows = [
+        (
+            f"Class {r.component}",
+            count(r.household_count),
+            significant(r.mardia_skewness),
+            significant(r.mardia_kurtosis_z),
+            percent(r.share_within_90),
+        )
+        for r in data.sort_values("component").itertuples()
+    ]
+    header = ("class", "households", "Mardia skewness", "Mardia kurtosis (z)", "inside the 90 % ellipsoid")
+    return Grid("How Gaussian the log profiles of each class are", header, rows)
+
+
+def hours_sentence(tables: Tables) -> str | None:
+    """What the profile vector is and the public bounds it is clipped to."""
+    data = tables.get("profile_hours")
+    if data is None:
+        return None
+    data = data.sort_values("entry")
+    low, high = (significant(np.exp(value), 2) for value in (data["low_log_kwh"].min(), data["high_log_kwh"].max()))
+    first, last = data["label"].iloc[[0, -1]]
+    noun = "hour" if len(data) == 1 else "hours"
+    span = f"{first}" if len(data) == 1 else f"{first} to {last}"
+    return (
+        f"A profile has {count(len(data))} {noun}, {span} local time; the energy of each is clipped to the public "
+        f"bounds {low} and {high} kWh before the log."
+    )
+
+
+# --- mechanisms -----------------------------------------------------------------------------------------------------
+
+
+def mechanism_grid(tables: Tables) -> Grid | None:
+    """What each mechanism promises, or would promise if its proof held."""
+    data = tables.get("cost")
+    if data is None:
+        return None
+    rows = []
+    for mechanism in in_order(data["mechanism"]):
+        part = data[data["mechanism"] == mechanism]
+        first = part.iloc[0]
+        delta = ", ".join(plain(value) for value in sorted(part["delta"].unique()))
+        family = first["family"]
+        words = (look(mechanism).label, f"{family}: {FAMILIES[family]}", first["unit"])
+        rows.append((*words, first["adjacency"], delta, _range(part["draw_count"])))
+    header = ("mechanism", "family", "what one neighbour changes", "adjacency", "δ", "draws")
+    return Grid("Mechanisms compared", header, rows, words=4)
+
+
+def cost_grid(tables: Tables) -> Grid | None:
+    """What each mechanism costs at each epsilon."""
+    data = tables.get("cost")
+    if data is None:
+        return None
+    rows = []
+    for mechanism in in_order(data["mechanism"]):
+        for r in data[data["mechanism"] == mechanism].sort_values("epsilon").itertuples():
+            cells = (
+                plus_minus(r.kl_mean, r.kl_se),
+                significant(r.kl_median),
+                significant(r.kl_small_classes_mean),
+                plus_minus(r.loglik_gap_mean, r.loglik_gap_se),
+                percent(r.projected_share),
+            )
+            rows.append((look(mechanism).label, r.family, plain(r.epsilon), *cells))
+    header = ("mechanism", "family", "ε", "KL, mean ± SE", "KL, median", "KL mean, small classes")
+    header = (*header, "log-likelihood lost per household", "draws projected")
+    return Grid("Cost of each mechanism, in nats", header, rows, words=2)
+
+
+def cost_families(tables: Tables) -> list[str]:
+    """Families the study compared, in the order of the house."""
+    data = tables.get("cost")
+    return [] if data is None else [family for family in FAMILIES if family in set(data["family"])]
+
+
+# --- forecasts ------------------------------------------------------------------------------------------------------
+
+
+def arma_grid(tables: Tables) -> Grid | None:
+    """How many households each step of the fallback chain served."""
+    data = tables.get("arma_summary")
+    if data is None:
+        return None
+    total = max(int(data["household_count"].sum()), 1)
+    rows = [
+        (r.status.replace("_", " "), r.meaning, count(r.household_count), percent(r.household_count / total))
+        for r in data.itertuples()
+    ]
+    rows.append(("all", "", count(int(data["household_count"].sum())), ""))
+    return Grid("How the ARMA fits ended", ("status", "in words", "households", "share"), rows, words=2)
+
+
+def errors_grid(tables: Tables) -> Grid | None:
+    """Errors of every forecast, log energy and kWh side by side."""
+    data = tables.get("forecast_errors")
+    if data is None:
+        return None
+    cells = {(r.method, r.design, r.rho, r.scale): r for r in data.itertuples()}
+    rows = []
+    for key in methods_in_order(data):
+        row = [method_label(*key)]
+        for scale in ("log_kwh", "kwh"):
+            cell = cells.get((*key, scale))
+            row += (
+                ["–"] * 2 if cell is None else [plus_minus(cell.nmse, cell.nmse_se), significant(cell.relative_mse)]
+            )
+        rows.append(row)
+    header = ("forecast", "NMSE, log energy", "relative, log energy", "NMSE, kWh", "relative, kWh")
+    number, origins = data["household_count"], data["origin_count"]
+    caption = f"Errors against held-out readings, {_range(number)} households, {_range(origins)} origins each"
+    return Grid(caption, header, rows)
+
+
+def _range(values: pd.Series) -> str:
+    return " to ".join(count(value) for value in sorted({values.min(), values.max()}))
+
+
+def delta_grid(tables: Tables, sides: str) -> Grid | None:
+    """Chernoff bound on delta per design, query model and budget, one column per epsilon."""
+    data = tables.get("delta_curves")
+    data = None if data is None else data[data["sides"] == sides]
+    if data is None or data.empty:
+        return None
+    epsilons = np.sort(data["epsilon"].unique())
+    rows = []
+    for design in in_order(data["design"]):
+        part = data[data["design"] == design]
+        if design == "none":  # without noise there is no budget: one row is enough
+            part = part.drop_duplicates(["query_model", "epsilon"]).assign(rho=0.0)
+        for (model, rho), curve in part.groupby(["query_model", "rho"]):
+            at = curve.drop_duplicates("epsilon").set_index("epsilon")["delta_chernoff"]
+            deltas = [probability(at.get(epsilon)) for epsilon in epsilons]
+            rows.append((look(design).label, model, "–" if design == "none" else plain(rho), *deltas))
+    header = ("design", "query model", "ρ", *(f"ε = {plain(epsilon)}" for epsilon in epsilons))
+    kind = {"one": "one-sided, Pr(L > ε), as the paper draws it", "two": "two-sided, Pr(|L| > ε), as it defines it"}
+    pairs = _range(data["pair_count"])
+    return Grid(f"δ, {kind[sides]}: Chernoff bound for the worst of {pairs} ordered pairs", header, rows, words=2)
+
+
+def neighbourhood_grid(tables: Tables) -> Grid | None:
+    """Sizes of the neighbourhoods."""
+    data = tables.get("neighbourhood_summary")
+    if data is None:
+        return None
+    rows = [
+        (f"Neighbourhood {r.neighbourhood}", count(r.household_count), count(r.pair_count))
+        for r in data.sort_values("neighbourhood").itertuples()
+    ]
+    return Grid("Households that must not be told apart", ("neighbourhood", "households", "ordered pairs"), rows)

@@ -1,0 +1,220 @@
+"""Forecasts and what class-based noise does to them: privacy curves, examples, errors.
+
+The curves are Fig. 4 and the examples Fig. 3 of Ramakrishna et al. on the export at hand; the errors set released
+forecasts beside the ARMA forecast and two naive ones.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MultipleLocator
+
+from meterdp.core.errors import InputError
+from meterdp.figures import numbers
+from meterdp.figures.style import (
+    BLUE,
+    GREY,
+    ORANGE,
+    VERMILION,
+    canvas,
+    in_order,
+    legend_below,
+    load,
+    look,
+    panels,
+)
+
+QUERY_MODELS = {
+    "deterministic": "only the added noise counts",
+    "stochastic": "law (57) of the forecast counts too, as published",
+}
+_SIDES = {"one": "one-sided, Pr(L > ε)", "two": "two-sided, Pr(|L| > ε)"}
+_PARTS = {"history": GREY, "truth": VERMILION, "forecast": ORANGE, "released": BLUE}
+_SCALES = {"log_kwh": "log energy", "kwh": "energy in kWh"}
+
+
+def delta_curves(delta_curves, output, sides: str = "one") -> None:
+    """Draw delta over epsilon per design, a column per accuracy budget, a row per query model: Fig. 4.
+
+    Lines are the Chernoff bound of Lemma 1, points the Monte Carlo estimate with two standard errors. No noise has no
+    accuracy budget and is repeated in every panel.
+
+    Parameters
+    ----------
+    delta_curves : path-like
+        Table ``delta_curves``.
+    output : path-like
+        SVG to write.
+    sides : {"one", "two"}
+        Pr(L > eps), as the paper draws it, or Pr(|L| > eps), its Definition 1.
+
+    Raises
+    ------
+    InputError
+        If the table holds no curve of that kind.
+    """
+    data = load(delta_curves, "delta_curves")
+    data = data[data["sides"] == sides]
+    if data.empty:
+        raise InputError(f"has no curve with sides '{sides}'", file=delta_curves, remedy="draw the other kind")
+    models = [m for m in QUERY_MODELS if m in set(data["query_model"])]
+    budgets = np.sort(data.loc[data["design"] != "none", "rho"].unique())
+    budgets = budgets if budgets.size else np.sort(data["rho"].unique())[:1]
+    columns = min(len(budgets), 4)
+    lines = -(-len(budgets) // columns)
+    title = f"Privacy curves of the released forecasts ({_SIDES[sides]})"
+    with canvas(output, title, 1.3 + 2.5 * lines * len(models)) as figure:
+        bodies = np.atleast_1d(figure.subfigures(len(models), 1))
+        for body, model in zip(bodies, models, strict=True):
+            heading = f"Query model {model}: {QUERY_MODELS[model]}"
+            body.suptitle(heading, x=0.01, ha="left", fontsize=10, weight="normal")
+            rows = data[data["query_model"] == model]
+            for axes, rho in zip(panels(body, len(budgets), columns, sharex=True, sharey=True), budgets, strict=True):
+                _delta_panel(axes, rows, rho)
+            body.supxlabel("ε", fontsize=10)
+            body.supylabel("δ, worst ordered pair", fontsize=10)
+        designs = [look(design) for design in in_order(data["design"])]
+        handles = [Line2D([], [], color=d.colour, marker=d.marker, markersize=4) for d in designs]
+        handles += [
+            Line2D([], [], color="black"),
+            Line2D([], [], color="black", linestyle="", marker="o", markersize=4),
+        ]
+        labels = [*(d.label for d in designs), "line: Chernoff bound", "points: Monte Carlo ± 2 SE"]
+        legend_below(figure, handles, labels, columns=5)
+
+
+def _delta_panel(axes: Axes, rows: pd.DataFrame, rho: float) -> None:
+    for design in in_order(rows["design"]):
+        style = look(design)
+        curve = rows[rows["design"] == design]
+        # Without noise there is no budget: whichever row there is stands in every panel.
+        curve = curve[curve["rho"] == rho] if (curve["rho"] == rho).any() or design != "none" else curve
+        curve = curve.drop_duplicates("epsilon").sort_values("epsilon")
+        axes.plot(curve["epsilon"], curve["delta_chernoff"], color=style.colour, linewidth=1.5)
+        axes.errorbar(
+            curve["epsilon"],
+            curve["delta_monte_carlo"],
+            yerr=2 * curve["delta_monte_carlo_se"],
+            color=style.colour,
+            marker=style.marker,
+            markersize=4,
+            linestyle="",
+        )
+    if rows.loc[rows["rho"].isin([rho, 0]), "delta_monte_carlo"].min() > 0.99:
+        text = "all curves lie on top of\neach other, above 0.99"
+        axes.text(0.5, 0.5, text, ha="center", va="center", transform=axes.transAxes, fontsize=9)
+    axes.set_ylim(-0.03, 1.05)
+    axes.set_title(f"ρ = {numbers.plain(rho)} (log kWh)²", fontsize=9.5)
+
+
+def forecast_examples(forecast_examples, output) -> None:
+    """Draw history, truth, forecast and released forecast of the example households: Ramakrishna et al., Fig. 3.
+
+    The left panel shows the whole window, the right one only the forecast on its own scale.
+
+    Parameters
+    ----------
+    forecast_examples : path-like
+        Table ``forecast_examples``.
+    output : path-like
+        SVG to write.
+    """
+    data = load(forecast_examples, "forecast_examples").sort_values(["example", "hours_from_origin"])
+    examples = data["example"].unique()
+    title = "Forecasts of example households, before and after noise"
+    with canvas(output, title, 1.2 + 2.1 * len(examples)) as figure:
+        body = figure.subfigures()
+        grid = body.subplots(len(examples), 2, squeeze=False, sharex="col", width_ratios=(3, 2))
+        for number, (row, example) in enumerate(zip(grid, examples, strict=True), start=1):
+            rows = data[data["example"] == example]
+            _traces(row[0], rows, markersize=0)
+            _traces(row[1], rows[rows["part"] != "history"], markersize=5)
+            row[0].axvline(0, color="black", linewidth=0.8, linestyle=":")
+            row[0].set_title(f"Household {number} of {len(examples)}")
+            row[1].set_title("its forecast window")
+            row[0].set_ylabel("energy in the interval (kWh)", fontsize=9)
+        span = data["hours_from_origin"].max() - data["hours_from_origin"].min()
+        grid[0, 0].xaxis.set_major_locator(
+            MultipleLocator(next(s for s in (1, 2, 3, 6, 12, 24, 168) if span < 8 * s))
+        )
+        body.supxlabel("hours from the origin of the forecast", fontsize=10)
+        present = [part for part in _PARTS if part in set(data["part"])]
+        legend_below(figure, [Line2D([], [], color=_PARTS[part]) for part in present], present)
+
+
+def _traces(axes: Axes, rows: pd.DataFrame, markersize: float) -> None:
+    for part, colour in _PARTS.items():
+        trace = rows[rows["part"] == part]
+        line = {"linewidth": 1.2 if part == "history" else 1.6, "marker": ".", "markersize": markersize}
+        axes.plot(trace["hours_from_origin"], trace["energy_kwh"], color=colour, **line)
+    axes.margins(x=0.02)
+    if not (rows["energy_kwh"] < 0).any():
+        axes.set_ylim(bottom=0)
+
+
+def forecast_errors(forecast_errors, output) -> None:
+    """Draw the normalised squared error of every forecast with its standard error, in log energy and in kWh.
+
+    Parameters
+    ----------
+    forecast_errors : path-like
+        Table ``forecast_errors``.
+    output : path-like
+        SVG to write.
+    """
+    data = load(forecast_errors, "forecast_errors")
+    scales = [scale for scale in _SCALES if scale in set(data["scale"])]
+    order = methods_in_order(data)
+    title = "Errors of forecasts against held-out readings"
+    with canvas(output, title, 1.6 + 0.3 * len(order)) as figure:
+        grid = figure.subplots(1, len(scales), squeeze=False, sharey=True).ravel()
+        for axes, scale in zip(grid, scales, strict=True):
+            _error_panel(axes, data[data["scale"] == scale], order)
+            axes.set_title(_SCALES[scale])
+        grid[0].set_yticks(range(len(order)), [method_label(*key) for key in order])
+        grid[0].set_ylim(len(order) - 0.5, -0.5)
+        figure.supxlabel("normalised squared error NMSE, mean over households ± SE (smaller is better)", fontsize=10)
+
+
+def methods_in_order(data: pd.DataFrame) -> list[tuple[str, str, float]]:
+    """Return the distinct (method, design, rho): forecasts first, then releases by design and budget.
+
+    A release without noise is the ARMA forecast itself and left out.
+    """
+    data = data[(data["method"] != "released") | (data["design"] != "none")]
+    keys = data[["method", "design", "rho"]].drop_duplicates().itertuples(index=False, name=None)
+    rank = {m: i for i, m in enumerate(("arma", "last_week", "last_value", "released"))}
+    designs = in_order(data["design"])
+    return sorted(keys, key=lambda key: (rank.get(key[0], len(rank)), designs.index(key[1]), key[2]))
+
+
+def method_label(method: str, design: str, rho: float) -> str:
+    """Return how a row of ``forecast_errors`` is called in figures and tables."""
+    return f"released, {look(design).label}, ρ = {numbers.plain(rho)}" if method == "released" else look(method).label
+
+
+def _error_panel(axes: Axes, rows: pd.DataFrame, order: list[tuple]) -> None:
+    cells = {(r.method, r.design, r.rho): r for r in rows.itertuples()}
+    drawn = []
+    for place, key in enumerate(order):
+        cell = cells.get(key)
+        if cell is None or not np.isfinite(cell.nmse):
+            why = "not computed" if cell is None else f"mean {numbers.significant(cell.nmse)}"
+            axes.text(0.02, place, why, transform=axes.get_yaxis_transform(), va="center", fontsize=9, color=GREY)
+            continue
+        style = look(key[1] if key[0] == "released" else key[0])
+        error = np.nan_to_num(cell.nmse_se)
+        axes.errorbar(cell.nmse, place, xerr=error, color=style.colour, marker=style.marker, linestyle="")
+        drawn.append(cell.nmse)
+    reference = cells.get(next((key for key in order if key[0] == "arma"), None))
+    if reference is not None and np.isfinite(reference.nmse):
+        axes.axvline(reference.nmse, color=ORANGE, linewidth=0.9, linestyle="--")
+    if drawn and min(drawn) > 0 and max(drawn) > 30 * min(drawn):
+        axes.set_xscale("log")
+    else:
+        axes.margins(x=0.08)
+        axes.set_xlim(left=0)
+    axes.grid(False, axis="y")

@@ -1,0 +1,192 @@
+"""Who the households are: class profiles, and the marginal densities of Liu et al., Fig. 8.
+
+Both figures draw the fitted mixture of (2a)-(2c); the marginals lay one released mixture over it. Densities are those
+of log energy; profiles are taken back to kWh as geometric means.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from meterdp.core.errors import InputError
+from meterdp.figures import numbers
+from meterdp.figures.style import (
+    BLUE,
+    LIGHT_GREY,
+    VERMILION,
+    WIDTH_IN,
+    canvas,
+    legend_below,
+    load,
+    look,
+    one_three_ticks,
+    panels,
+    plain_log_ticks,
+)
+
+_VISIBLE = 0.005  # a density below this share of its peak is taken as zero when the axes are chosen
+_HEADROOM = 2.0  # what is taller than this multiple of the fit is cut off
+
+
+def class_profiles(mixture, class_table, profile_hours, output) -> None:
+    """Draw the mean profile of every class in kWh with a band of one standard deviation of the log.
+
+    Parameters
+    ----------
+    mixture, class_table, profile_hours : path-like
+        Tables of these names.
+    output : path-like
+        SVG to write.
+    """
+    classes = load(mixture, "mixture").sort_values("component")
+    sizes = load(class_table, "class_table").set_index("component")
+    hours = load(profile_hours, "profile_hours").sort_values("entry")["hour_of_day_local"].to_numpy()
+    mean = np.stack(classes["mean_log_kwh"].to_list())  # (K, d)
+    d = mean.shape[1]
+    covariance = np.stack(classes["covariance"].to_list()).reshape(-1, d, d)
+    deviation = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
+    low, high = np.exp(mean - deviation), np.exp(mean + deviation)
+    middle = np.arange(d) + 0.5
+    columns = min(3, len(classes))
+    rows = -(-len(classes) // columns)
+    title = "Mean load profile of each class of households"
+    with canvas(output, title, 1.2 + 2.25 * rows, WIDTH_IN if columns > 1 else 5.0) as figure:
+        body = figure.subfigures()
+        grid = panels(body, len(classes), columns, sharex=True, sharey=True)
+        for k, (axes, component) in enumerate(zip(grid, classes["component"], strict=True)):
+            for other in np.delete(mean, k, axis=0):
+                axes.plot(middle, np.exp(other), color=LIGHT_GREY, linewidth=0.9)
+            axes.fill_between(middle, low[k], high[k], color=BLUE, alpha=0.22, linewidth=0)
+            axes.plot(middle, np.exp(mean[k]), color=BLUE, marker="o", markersize=3.5)
+            size, share = sizes.loc[component, ["household_count", "share"]]
+            noun = "household" if size == 1 else "households"
+            note = "\n(variance raised to the floor)" if sizes.loc[component, "floored"] else ""
+            axes.set_title(f"Class {component}: {numbers.count(size)} {noun} ({numbers.percent(share)}){note}")
+            axes.title.set_fontsize(9.5)
+            axes.set_yscale("log")
+        plain_log_ticks(grid[0].yaxis, one_three_ticks(low.min(), high.max()))
+        _hour_ticks(grid[0], hours)
+        body.supxlabel("local hour of day", fontsize=10)
+        body.supylabel("energy in the hour (kWh, log scale)", fontsize=10)
+        handles = [
+            (Patch(color=BLUE, alpha=0.22, linewidth=0), Line2D([], [], color=BLUE, marker="o", markersize=3.5)),
+            Line2D([], [], color=LIGHT_GREY, linewidth=1.2),
+        ]
+        labels = ["geometric mean ± 1 standard deviation of log energy", "means of the other classes"]
+        legend_below(figure, handles[: len(classes)], labels[: len(classes)])
+
+
+def _hour_ticks(axes: Axes, hours: np.ndarray) -> None:
+    """Label the edges of the hours, at most about eight of them."""
+    step = next(s for s in (1, 2, 3, 4, 6, 12, 24) if len(hours) <= 8 * s)
+    places = np.arange(0, len(hours) + 1, step)
+    labels = [f"{hours[p] if p < len(hours) else (hours[-1] + 1) % 24:02d}" for p in places]
+    axes.set_xlim(0, len(hours))
+    axes.set_xticks(places, labels)
+
+
+def marginal_densities(marginals, profile_hours, output, mechanism: str, epsilon: float | None = None) -> None:
+    """Draw histogram, fit and one release for every hour (rows) and class (columns): Liu et al., Fig. 8.
+
+    Parameters
+    ----------
+    marginals, profile_hours : path-like
+        Tables of these names.
+    output : path-like
+        SVG to write.
+    mechanism : str
+        Curve of ``marginals`` to lay over the fit.
+    epsilon : float, optional
+        What the release was calibrated to, for the title.
+
+    Raises
+    ------
+    InputError
+        If ``marginals`` holds no curve of that mechanism.
+    """
+    data = load(marginals, "marginals")
+    if mechanism not in set(data["curve"]):
+        raise InputError(
+            f"has no curve of mechanism '{mechanism}'",
+            file=marginals,
+            remedy="draw a mechanism it holds or add this one to mechanisms.variants",
+        )
+    hours = load(profile_hours, "profile_hours").set_index("entry")["label"]
+    components, entries = (np.sort(data[c].unique()) for c in ("component", "entry"))
+    curves = dict(list(data.sort_values("log_kwh").groupby(["component", "entry", "curve"])))
+    title = f"Released marginal densities against the fit: {look(mechanism).label}"
+    title += "" if epsilon is None else f", ε = {numbers.plain(epsilon)}"
+    width = max(WIDTH_IN, 1.2 + 1.15 * len(components))
+    with canvas(output, title, 1.4 + 0.92 * len(entries), width) as figure:
+        body = figure.subfigures()
+        grid = body.subplots(len(entries), len(components), squeeze=False, sharex="col")
+        for column, component in enumerate(components):
+            cells = [{c: curves.get((component, e, c)) for c in ("histogram", "fit", mechanism)} for e in entries]
+            low, high = _abscissae(cells)
+            grid[0, column].set_title(f"Class {component}", loc="center")
+            for axes, cell in zip(grid[:, column], cells, strict=True):
+                axes.set_xlim(low, high)
+                _cell(axes, cell, mechanism)
+        for axes, entry in zip(grid[:, 0], entries, strict=True):
+            label = hours.get(entry, f"entry {entry}").replace("-", "–\n")
+            axes.set_ylabel(label, rotation=0, ha="right", va="center", fontsize=9)
+        body.supxlabel("energy in the hour (log kWh)", fontsize=10)
+        body.supylabel("density (1 / log kWh), each panel on its own scale", fontsize=10)
+        released = look(mechanism)
+        handles = [Patch(color=LIGHT_GREY), *(Line2D([], [], color=c) for c in (VERMILION, released.colour))]
+        labels = ["histogram of the households", "fit without privacy", f"released: {released.label}"]
+        legend_below(figure, handles, labels)
+
+
+def _edges(histogram: pd.DataFrame) -> np.ndarray:
+    """Bin edges from left edges; the last bin is as wide as the one before, a single one has area one."""
+    left = histogram["log_kwh"].to_numpy()
+    last = left[-1] - left[-2] if len(left) > 1 else 1 / max(histogram["density"].iloc[0], 1e-12)
+    return np.append(left, left[-1] + last)
+
+
+def _abscissae(cells: list[dict]) -> tuple[float, float]:
+    """Range of log energy in which histogram and fit of a class have visible mass, and a little more."""
+    ends = []
+    for cell in cells:
+        for name in ("histogram", "fit"):
+            if cell[name] is not None:
+                density = cell[name]["density"].to_numpy()
+                x = _edges(cell[name]) if name == "histogram" else cell[name]["log_kwh"].to_numpy()
+                seen = np.flatnonzero(density > _VISIBLE * density.max())
+                if seen.size:
+                    ends += [x[seen[0]], x[min(seen[-1] + (name == "histogram"), len(x) - 1)]]
+    low, high = (min(ends), max(ends)) if ends else (-1.0, 1.0)
+    margin = 0.15 * (high - low) or 0.5
+    return low - margin, high + margin
+
+
+def _cell(axes: Axes, cell: dict, mechanism: str) -> None:
+    """Draw one hour of one class on its own density scale."""
+    histogram, fit, released = (cell[name] for name in ("histogram", "fit", mechanism))
+    peaks = [1e-12]
+    if histogram is not None:
+        axes.stairs(histogram["density"], _edges(histogram), fill=True, color=LIGHT_GREY)
+        peaks.append(histogram["density"].max())
+    if fit is not None:
+        axes.plot(fit["log_kwh"], fit["density"], color=VERMILION, linewidth=1.3)
+    if released is not None:
+        colour = look(mechanism).colour
+        axes.plot(released["log_kwh"], released["density"], color=colour, linewidth=1.3)
+        inside = released.loc[released["log_kwh"].between(*axes.get_xlim()), "density"]
+        seen = np.nan_to_num(inside.max())
+        peaks.append(seen)
+    fitted = 0.0 if fit is None else fit["density"].max()
+    top = max(fitted, min(max(peaks), _HEADROOM * fitted)) if fitted > 0 else max(peaks)
+    if released is not None and seen < 0.02 * top:
+        text = "release is\nalmost flat" if seen > 0 and inside.min() > 0.5 * seen else "release lies\noutside"
+        axes.text(0.97, 0.95, text, color=colour, fontsize=7, ha="right", va="top", transform=axes.transAxes)
+    axes.set_ylim(0, 1.08 * top)
+    axes.set_yticks([])
+    axes.grid(False)
+    axes.tick_params(axis="x", labelsize=8)
+    axes.xaxis.get_major_locator().set_params(nbins=3, integer=True)

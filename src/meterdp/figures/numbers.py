@@ -1,0 +1,119 @@
+"""How numbers are written for a reader: thousands separators, significant digits, percentages, mean and error.
+
+One place, so that a number looks the same in a sentence, a table and a figure. Nothing is rounded to a claim it does
+not support: 99.97 % is not written 100.0 %, and what is not finite is written as such.
+"""
+
+from __future__ import annotations
+
+import math
+
+MISSING = "–"
+_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def count(number: int) -> str:
+    """Write a whole number with thousands separators.
+
+    Examples
+    --------
+    >>> count(1234567)
+    '1,234,567'
+    """
+    return _signed(f"{int(number):,}")
+
+
+def significant(number: float | None, digits: int = 3) -> str:
+    """Write a number with ``digits`` significant digits; the whole part is never rounded away.
+
+    Examples
+    --------
+    >>> significant(0.0123456), significant(12345.6), significant(1.2e-7), significant(float("inf"))
+    ('0.0123', '12,346', '1.20 × 10⁻⁷', '∞')
+    """
+    if number is None or math.isnan(number):
+        return MISSING
+    if math.isinf(number):
+        return "∞" if number > 0 else "−∞"
+    if number == 0:
+        return "0"
+    # Round first: 9.996 has the exponent of 10.0.
+    exponent = math.floor(math.log10(abs(float(f"{number:.{digits - 1}e}"))))
+    if exponent < -4 or exponent > 8:
+        mantissa, power = f"{number:.{digits - 1}e}".split("e")
+        return _signed(f"{mantissa} × 10{str(int(power)).translate(_SUPERSCRIPT)}")
+    return _signed(f"{number:,.{max(digits - 1 - exponent, 0)}f}")
+
+
+def plain(number: float) -> str:
+    """Write a parameter the way a person would: no trailing zeros.
+
+    Examples
+    --------
+    >>> plain(2.0), plain(0.68571), plain(1e-5)
+    ('2', '0.68571', '10⁻⁵')
+    """
+    if not math.isfinite(number):
+        return significant(number)
+    if number and not 1e-3 <= abs(number) < 1e7:
+        mantissa, power = f"{number:e}".split("e")
+        mantissa = mantissa.rstrip("0").rstrip(".")
+        power = f"10{str(int(power)).translate(_SUPERSCRIPT)}"
+        return _signed(power if mantissa == "1" else f"{mantissa} × {power}")
+    return _signed(f"{number:,.10g}")
+
+
+def percent(share: float | None) -> str:
+    """Write a share as a percentage with one decimal, never rounded to none or all.
+
+    Examples
+    --------
+    >>> percent(0.4876), percent(0.99997), percent(0.00001), percent(1.0)
+    ('48.8 %', '>99.9 %', '<0.1 %', '100 %')
+    """
+    if share is None or not math.isfinite(share):
+        return significant(share)
+    if share == 0 or math.isclose(share, 1, rel_tol=1e-12):  # shares that add up to one do so but for rounding
+        return f"{share:.0%}".replace("%", " %")
+    if 0 < share < 0.0005:
+        return "<0.1 %"
+    if 0.9995 <= share < 1:
+        return ">99.9 %"
+    return _signed(f"{100 * share:,.1f} %")
+
+
+def probability(value: float | None) -> str:
+    """Write a probability with three significant digits, never rounded to certainty.
+
+    Examples
+    --------
+    >>> probability(0.51345), probability(1.0), probability(0.99983), probability(1.2e-6)
+    ('0.513', '1', '>0.999', '1.20 × 10⁻⁶')
+    """
+    if value is None or not math.isfinite(value):
+        return significant(value)
+    if value == 1:
+        return "1"
+    return ">0.999" if 0.999 < value < 1 else significant(value)
+
+
+def plus_minus(mean: float | None, error: float | None) -> str:
+    """Write a mean and its standard error, the error with two significant digits and the mean to the same place.
+
+    Examples
+    --------
+    >>> plus_minus(1.23456, 0.0421), plus_minus(28312.4, 1204.0), plus_minus(float("inf"), float("nan"))
+    ('1.235 ± 0.042', '28,312 ± 1,204', '∞')
+    """
+    if error is None or not math.isfinite(error) or mean is None or not math.isfinite(mean):
+        return significant(mean)
+    if error == 0:
+        return f"{significant(mean)} ± 0"
+    decimals = 1 - math.floor(math.log10(abs(float(f"{error:.1e}"))))
+    if decimals > 6:
+        return f"{significant(mean)} ± {significant(error, 2)}"
+    return _signed(f"{mean:,.{max(decimals, 0)}f} ± {error:,.{max(decimals, 0)}f}")
+
+
+def _signed(text: str) -> str:
+    return text.replace("-", "−")

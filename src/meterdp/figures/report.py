@@ -1,0 +1,195 @@
+"""The study's report: one HTML file that asks for nothing outside itself and can be handed to a colleague.
+
+Every number comes from a Parquet artefact through :mod:`meterdp.figures.contents`; the template ``report.html`` holds
+words only. Ids and seeds cannot get in: no table with ids is accepted and the seed is taken out of the settings.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+
+import jinja2
+import pandas as pd
+
+import meterdp
+from meterdp.core.errors import InputError
+from meterdp.core.parquet import atomic_path, read_table
+from meterdp.core.tables import catalogue
+from meterdp.figures import contents, numbers
+from meterdp.figures.captions import Caption, caption_of
+from meterdp.figures.forecasts import QUERY_MODELS
+
+TABLES = (
+    "ingest_report",
+    "quality_summary",
+    "class_table",
+    "normality",
+    "profile_hours",
+    "cost",
+    "arma_summary",
+    "forecast_errors",
+    "delta_curves",
+    "neighbourhood_summary",
+)
+# A seed lets the holder subtract the noise of a study; the others say where on whose machine it ran.
+HIDDEN_SETTINGS = frozenset({"seed", "results_dir", "title"})
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure as it stands in the report."""
+
+    source: str
+    caption: Caption
+
+
+def build_report(
+    inputs: Mapping[str, os.PathLike | str],
+    figures: Mapping[str, os.PathLike | str],
+    output,
+    *,
+    title: str,
+    synthetic: bool,
+    settings: Mapping,
+    artefacts: Mapping[str, str] | None = None,
+    results_dir=None,
+) -> None:
+    """Write the report of a study as one self-contained HTML file.
+
+    Parameters
+    ----------
+    inputs : mapping of table name to path
+        Any of :data:`TABLES`; what is missing is named as not part of the study.
+    figures : mapping of figure name to path
+        SVG files; names as in :data:`meterdp.figures.captions.CAPTIONS`, with an optional suffix such as
+        ``marginal_densities_sound``.
+    output : path-like
+        HTML file to write.
+    title : str
+        Title of the study.
+    synthetic : bool
+        Whether the export was simulated.
+    settings : mapping
+        The whole configuration; the seed, the title and local folders are not shown.
+    artefacts : mapping of path to table name, optional
+        Further files of the study to list, relative to the results folder.
+    results_dir : path-like, optional
+        Results folder, by default the folder that holds inputs, figures and output.
+
+    Raises
+    ------
+    InputError
+        If a file is not an instance of its table.
+    ValueError
+        If a table is not one the report reads or a figure has no caption.
+    """
+    if unknown := set(inputs) - set(TABLES):
+        raise ValueError(f"the report does not read {', '.join(sorted(unknown))}")
+    tables = _read(inputs)
+    root = results_dir if results_dir is not None else _common_folder(inputs, figures, output)
+    page = _template().render(
+        title=title,
+        synthetic=synthetic,
+        version=meterdp.__version__,
+        headline=contents.headline(tables, settings),
+        smallest_class=int(tables["class_table"]["household_count"].min()) if "class_table" in tables else None,
+        families=contents.cost_families(tables),
+        hours=contents.hours_sentence(tables),
+        grids=_grids(tables),
+        pictures={name: _picture(name, path) for name, path in figures.items()},
+        query_models=QUERY_MODELS,
+        files=_files(inputs, figures, artefacts or {}, root),
+        settings=list(_flat(settings)),
+    )
+    with atomic_path(output) as temporary:
+        temporary.write_text(page, encoding="utf-8")
+
+
+def _read(inputs: Mapping) -> dict[str, pd.DataFrame]:
+    """Read every table that has rows."""
+    declared = catalogue()
+    tables = {name: read_table(path, declared[name]).to_pandas() for name, path in inputs.items()}
+    return {name: data for name, data in tables.items() if not data.empty}
+
+
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )
+    return environment.from_string(Path(__file__).with_name("report.html").read_text(encoding="utf-8"))
+
+
+def _grids(tables: contents.Tables) -> dict[str, contents.Grid | None]:
+    return {
+        "ingest": contents.ingest_grid(tables),
+        "households": contents.quality_grid(tables, "households"),
+        "readings": contents.quality_grid(tables, "readings"),
+        "classes": contents.class_grid(tables),
+        "normality": contents.normality_grid(tables),
+        "mechanisms": contents.mechanism_grid(tables),
+        "cost": contents.cost_grid(tables),
+        "arma": contents.arma_grid(tables),
+        "errors": contents.errors_grid(tables),
+        "delta_one": contents.delta_grid(tables, "one"),
+        "delta_two": contents.delta_grid(tables, "two"),
+        "neighbourhoods": contents.neighbourhood_grid(tables),
+    }
+
+
+def _picture(name: str, path) -> Picture:
+    """Embed an SVG as a data address."""
+    try:
+        svg = Path(path).read_bytes()
+    except FileNotFoundError as error:
+        raise InputError("does not exist", file=path, remedy="draw the figure again") from error
+    return Picture("data:image/svg+xml;base64," + base64.b64encode(svg).decode(), caption_of(name))
+
+
+# --- files ----------------------------------------------------------------------------------------------------------
+
+
+def _common_folder(inputs: Mapping, figures: Mapping, output) -> str:
+    return os.path.commonpath([Path(p).resolve().parent for p in (*inputs.values(), *figures.values(), output)])
+
+
+def _files(inputs: Mapping, figures: Mapping, artefacts: Mapping, root) -> list[tuple[str, str, str]]:
+    """Return (path relative to the results folder, what it holds, audience) of every artefact, sorted by path."""
+    declared = catalogue()
+    named = {_relative(path, root): table for table, path in inputs.items()} | dict(artefacts)
+    rows = [(path, declared[t].description, declared[t].audience) for path, t in named.items()]
+    rows += [(_relative(path, root), f"Figure: {name.replace('_', ' ')}.", "study") for name, path in figures.items()]
+    return sorted(rows)
+
+
+def _relative(path, root) -> str:
+    return PurePath(os.path.relpath(Path(path).resolve(), Path(root).resolve())).as_posix()
+
+
+# --- settings -------------------------------------------------------------------------------------------------------
+
+
+def _flat(settings: Mapping, prefix: str = ""):
+    """Yield (dotted key, value in words) of every setting that may be shown."""
+    for key, value in settings.items():
+        if key in HIDDEN_SETTINGS:
+            continue
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", _in_words(value, is_path=key == "path")
+
+
+def _in_words(value, is_path: bool = False) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return numbers.plain(value)
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return ", ".join(_in_words(item) or "(empty)" for item in value)
+    return PurePath(str(value)).name if is_path else str(value)  # folders may name people

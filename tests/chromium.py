@@ -1,0 +1,191 @@
+"""Headless Chromium over its DevTools pipe: what a page asks for, what goes wrong in it, and how it looks.
+
+No package beyond the standard library: ``--remote-debugging-pipe`` speaks NUL-separated JSON on the file descriptors
+3 and 4. Every page is opened in a fresh profile with background traffic switched off, so each request is its own.
+"""
+
+from __future__ import annotations
+
+import base64
+import fcntl
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+_FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-default-apps",
+    "--disable-extensions",
+    "--disable-sync",
+    "--no-first-run",
+    "--hide-scrollbars",
+    "--remote-debugging-pipe",
+)
+
+
+@dataclass
+class PageFacts:
+    """What one page did while it was loaded.
+
+    Parameters
+    ----------
+    requests : list of str
+        Every address asked for, the page's own included; data addresses are cut after their media type.
+    errors : list of str
+        Uncaught exceptions, console errors and log entries of level "error".
+    image_widths : list of int
+        Natural width of every image in the document, 0 for one that did not load.
+    """
+
+    requests: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    image_widths: list[int] = field(default_factory=list)
+
+
+def chromium_or_skip() -> str:
+    """Return the path of Chromium, or skip the calling test with a sentence."""
+    for name in ("chromium", "chromium-browser", "google-chrome"):
+        if path := shutil.which(name):
+            return path
+    pytest.skip("headless Chromium is not on this machine, so pages cannot be opened")
+
+
+class _Pipe:
+    """Commands to and events from one browser."""
+
+    def __init__(self, write_fd: int, read_fd: int, timeout_s: float):
+        self._write_fd, self._read_fd = write_fd, read_fd
+        self._deadline = time.monotonic() + timeout_s
+        self._buffer, self._number = b"", 0
+        self.events: list[dict] = []
+
+    def _message(self) -> dict:
+        while b"\0" not in self._buffer:
+            left = self._deadline - time.monotonic()
+            if left <= 0 or not select.select([self._read_fd], [], [], left)[0]:
+                raise TimeoutError("Chromium did not answer in time")
+            chunk = os.read(self._read_fd, 1 << 20)
+            if not chunk:
+                raise ConnectionError("Chromium ended before it answered")
+            self._buffer += chunk
+        text, self._buffer = self._buffer.split(b"\0", 1)
+        return json.loads(text)
+
+    def call(self, method: str, session: str | None = None, **params) -> dict:
+        """Send a command, keep the events that arrive meanwhile, return the command's result."""
+        self._number += 1
+        command = {"id": self._number, "method": method, "params": params}
+        if session:
+            command["sessionId"] = session
+        data = json.dumps(command).encode() + b"\0"
+        while data:
+            data = data[os.write(self._write_fd, data) :]
+        while True:
+            message = self._message()
+            if message.get("id") == self._number:
+                if "error" in message:
+                    raise RuntimeError(f"{method}: {message['error']['message']}")
+                return message["result"]
+            self.events.append(message)
+
+    def wait_for(self, method: str) -> None:
+        """Read events until one called ``method`` has arrived."""
+        while not any(event.get("method") == method for event in self.events):
+            self.events.append(self._message())
+
+
+@contextmanager
+def _browser(timeout_s: float, *flags: str) -> Iterator[_Pipe]:
+    to_read, to_write = os.pipe()
+    from_read, from_write = os.pipe()
+
+    def place_pipes() -> None:  # in the child: first out of the way of each other, then to 3 and 4
+        copies = [fcntl.fcntl(fd, fcntl.F_DUPFD, 10) for fd in (to_read, from_write)]
+        for target, copy in zip((3, 4), copies, strict=True):
+            os.dup2(copy, target)
+            os.close(copy)
+
+    with tempfile.TemporaryDirectory(prefix="chromium-", ignore_cleanup_errors=True) as profile:
+        process = subprocess.Popen(
+            [chromium_or_skip(), *_FLAGS, f"--user-data-dir={profile}", *flags, "about:blank"],
+            preexec_fn=place_pipes,
+            close_fds=False,
+            start_new_session=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        os.close(to_read)
+        os.close(from_write)
+        try:
+            yield _Pipe(to_write, from_read, timeout_s)
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            os.close(to_write)
+            os.close(from_read)
+
+
+def _open(pipe: _Pipe, path, *domains: str) -> str:
+    """Open ``path`` in a new tab with the events of ``domains`` switched on; return the tab's session."""
+    target = pipe.call("Target.createTarget", url="about:blank")["targetId"]
+    session = pipe.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+    for domain in ("Page", *domains):
+        pipe.call(f"{domain}.enable", session)
+    pipe.events.clear()  # what about:blank did is not the page's doing
+    pipe.call("Page.navigate", session, url=Path(path).resolve().as_uri())
+    pipe.wait_for("Page.loadEventFired")
+    return session
+
+
+def inspect_page(path, timeout_s: float = 60.0) -> PageFacts:
+    """Open a local page and report its requests, its errors and the natural width of its images."""
+    facts = PageFacts()
+    with _browser(timeout_s) as pipe:
+        session = _open(pipe, path, "Network", "Runtime", "Log")
+        widths = "Promise.all(Array.from(document.images, i => i.decode().catch(() => 0)))"
+        widths += ".then(() => Array.from(document.images, i => i.naturalWidth))"
+        answer = pipe.call("Runtime.evaluate", session, expression=widths, awaitPromise=True, returnByValue=True)
+        facts.image_widths = answer["result"]["value"]
+        for event in pipe.events:
+            _note(facts, event.get("method", ""), event.get("params", {}))
+    return facts
+
+
+def _note(facts: PageFacts, method: str, params: dict) -> None:
+    if method == "Network.requestWillBeSent":
+        url = params["request"]["url"]
+        facts.requests.append(url.split(";")[0] if url.startswith("data:") else url)
+    elif method == "Runtime.exceptionThrown":
+        facts.errors.append(params["exceptionDetails"]["text"])
+    elif method == "Log.entryAdded" and params["entry"]["level"] == "error":
+        facts.errors.append(params["entry"]["text"])
+    elif method == "Runtime.consoleAPICalled" and params["type"] in ("error", "assert"):
+        facts.errors.append(str([argument.get("value") for argument in params["args"]]))
+
+
+def screenshot(path, png, width: int = 1100, height: int = 900, timeout_s: float = 60.0) -> None:
+    """Write a picture of the first ``width`` x ``height`` pixels of a local page."""
+    with _browser(timeout_s, f"--window-size={width},{height}") as pipe:
+        session = _open(pipe, path)
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        pipe.call("Emulation.setDeviceMetricsOverride", session, **size)
+        clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
+        answer = pipe.call("Page.captureScreenshot", session, format="png", clip=clip, captureBeyondViewport=True)
+        Path(png).write_bytes(base64.b64decode(answer["data"]))

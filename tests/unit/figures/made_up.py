@@ -1,0 +1,251 @@
+"""Made-up artefacts with the declared schemas: plausible numbers, no household behind them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from meterdp.core.parquet import write_table
+from meterdp.core.tables import Table, catalogue
+
+MECHANISMS = {
+    "iid_laplace": ("published", "label_flip", 900.0),
+    "iid_gaussian": ("published", "label_flip", 300.0),
+    "kl_published": ("published", "label_flip", 8.0),
+    "kl_exact": ("exact", "label_flip", 3.0),
+    "sound": ("sound", "replace_one", 1.2),
+}
+EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
+SIZES = (687, 428, 147, 102, 31, 14, 9, 8, 6, 5, 3, 2)
+
+
+def ingest_report() -> pd.DataFrame:
+    rows = [
+        ("used", 3_787_392, "a reading on the grid"),
+        ("duplicate", 2_113, "the same meter and interval again; the last row counts"),
+        ("no_energy", 911, "the energy field is empty"),
+        ("unreadable_time", 12, "the time stamp does not fit the format"),
+    ]
+    return pd.DataFrame(rows, columns=["reason", "row_count", "meaning"])
+
+
+def quality_summary() -> pd.DataFrame:
+    rows = [
+        ("households", "stuck_meter", 4, "left out: too many readings in long runs of one value (stuck meter)"),
+        ("households", "too_few_readings", 17, "left out: too many readings missing"),
+        ("households", "all_zero", 0, "left out: every reading is zero"),
+        ("households", "kept", 1_421, "kept"),
+        ("readings", "expected_readings", 3_876_096, "slots of the grid"),
+        ("readings", "missing_readings", 88_704, "slots without a usable row in the export"),
+        ("readings", "negative_readings", 20_345, "readings below zero (feed-in), kept and clipped before the log"),
+    ]
+    return pd.DataFrame(rows, columns=["scope", "reason", "item_count", "meaning"])
+
+
+def mixture(classes: int = 6, hours: int = 12, seed: int = 1) -> pd.DataFrame:
+    generator = np.random.default_rng(seed)
+    sizes = np.array(SIZES[:classes])
+    rows = []
+    for k in range(classes):
+        mean = -0.4 - 0.35 * k * (-1) ** k + 0.6 * np.sin(np.arange(hours) / 4 + k)
+        lag = np.abs(np.subtract.outer(np.arange(hours), np.arange(hours)))
+        covariance = generator.uniform(0.15, 0.6) * 0.8**lag
+        rows.append((k + 1, sizes[k] / sizes.sum(), mean, covariance.ravel(), k == classes - 1))
+    return pd.DataFrame(rows, columns=["component", "weight", "mean_log_kwh", "covariance", "floored"])
+
+
+def class_table(classes: int = 6) -> pd.DataFrame:
+    sizes = np.array(SIZES[:classes])
+    return pd.DataFrame(
+        {
+            "component": np.arange(1, classes + 1),
+            "household_count": sizes,
+            "share": sizes / sizes.sum(),
+            "mean_energy_kwh": 0.4137 + 0.31 * np.arange(classes),
+            "peak_hour_local": (18 + np.arange(classes)) % 24,
+            "spread_log_kwh": 0.5126 + 0.05 * np.arange(classes),
+            "floored": np.arange(classes) == classes - 1,
+        }
+    )
+
+
+def normality(classes: int = 6) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "component": np.arange(1, classes + 1),
+            "household_count": SIZES[:classes],
+            "mardia_skewness": 2.345 + np.arange(classes),
+            "mardia_kurtosis_z": -1.25 + 3.5 * np.arange(classes),
+            "share_within_90": 0.874 - 0.01 * np.arange(classes),
+        }
+    )
+
+
+def profile_hours(hours: int = 12, start: int = 12) -> pd.DataFrame:
+    of_day = [(start + j) % 24 for j in range(hours)]
+    return pd.DataFrame(
+        {
+            "entry": np.arange(hours),
+            "hour_of_day_local": of_day,
+            "label": [f"{h:02d}:00-{(h + 1) % 24:02d}:00" for h in of_day],
+            "low_log_kwh": np.log(0.01),
+            "high_log_kwh": np.log(100.0),
+        }
+    )
+
+
+def marginals(classes: int = 6, hours: int = 12, released=("kl_published", "sound")) -> pd.DataFrame:
+    generator = np.random.default_rng(2)
+    parts = []
+
+    def add(component, entry, curve, x, density):
+        parts.append(
+            pd.DataFrame({"component": component, "entry": entry, "curve": curve, "log_kwh": x, "density": density})
+        )
+
+    for row in mixture(classes, hours).itertuples():
+        deviation = np.sqrt(np.diag(np.reshape(row.covariance, (hours, hours))))
+        for entry in range(hours):
+            mean, sd = row.mean_log_kwh[entry], deviation[entry]
+            sample = generator.normal(mean, sd, SIZES[row.component - 1])
+            density, edges = np.histogram(sample, bins=20, density=True)
+            add(row.component, entry, "histogram", edges[:-1], density)
+            x = np.linspace(mean - 4 * sd, mean + 4 * sd, 80)
+            for curve, shift, scale in [("fit", 0, 1), *((name, 0.15 * row.component, 1.2) for name in released)]:
+                z = (x - mean - shift) / (sd * scale)
+                add(row.component, entry, curve, x, np.exp(-z * z / 2) / (sd * scale * np.sqrt(2 * np.pi)))
+    return pd.concat(parts, ignore_index=True)
+
+
+def cost(mechanisms=tuple(MECHANISMS), epsilons=EPSILONS) -> pd.DataFrame:
+    rows = []
+    for name in mechanisms:
+        family, adjacency, level = MECHANISMS[name]
+        for epsilon in epsilons:
+            kl = level / epsilon**1.6
+            rows.append(
+                {
+                    "mechanism": name,
+                    "family": family,
+                    "epsilon": epsilon,
+                    "delta": 1e-5,
+                    "unit": "one household's class label" if adjacency == "label_flip" else "one household's record",
+                    "adjacency": adjacency,
+                    "draw_count": 1000,
+                    "kl_mean": kl,
+                    "kl_se": 0.031 * kl,
+                    "kl_q05": 0.3 * kl,
+                    "kl_q25": 0.5 * kl,
+                    "kl_median": 0.8 * kl,
+                    "kl_q75": 1.3 * kl,
+                    "kl_q95": 3 * kl,
+                    "kl_small_classes_mean": 0.45 * kl,
+                    "loglik_gap_mean": 0.7 * kl,
+                    "loglik_gap_se": 0.02 * kl,
+                    "projected_share": min(1.0, kl / 40),
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def arma_summary() -> pd.DataFrame:
+    rows = [
+        ("full", 96, "ARMA of the full order, by exact likelihood"),
+        ("lower_order", 3, "a lower order, because the full one did not converge"),
+        ("seasonal_mean", 1, "no ARMA fit: the forecast is the seasonal mean"),
+    ]
+    return pd.DataFrame(rows, columns=["status", "household_count", "meaning"])
+
+
+def forecast_errors(designs=("white", "published"), rhos=(0.45, 0.68571, 1.4)) -> pd.DataFrame:
+    keys = [("arma", "none", 0.0, 0.031), ("last_value", "none", 0.0, 0.058), ("last_week", "none", 0.0, 0.049)]
+    keys += [("released", d, r, 0.031 + 0.2 * r) for d in designs for r in rhos]
+    rows = []
+    for scale, factor in (("log_kwh", 1.0), ("kwh", 7.3)):
+        for method, design, rho, nmse in keys:
+            rows.append(
+                (method, design, rho, scale, 0.4 * nmse, factor * nmse, 0.06 * factor * nmse, 4.1 * nmse, 100, 24)
+            )
+    columns = ["method", "design", "rho", "scale", "mse", "nmse", "nmse_se", "relative_mse"]
+    return pd.DataFrame(rows, columns=[*columns, "household_count", "origin_count"])
+
+
+def delta_curves(
+    designs=("none", "white", "published"),
+    rhos=(0.45, 0.68571, 1.4),
+    models=("deterministic", "stochastic"),
+    epsilons=(0.1, 0.2, 0.4, 0.6, 0.8, 1.0),
+) -> pd.DataFrame:
+    rows = []
+    for design in designs:
+        for model in models:
+            for rho in [0.0] if design == "none" else rhos:
+                for sides, factor in (("one", 1.0), ("two", 1.15)):
+                    for epsilon in epsilons:
+                        level = {"none": 1.0, "white": 0.8, "published": 0.7}[design]
+                        delta = 1.0 if design == "none" else min(1.0, factor * level * np.exp(-rho * epsilon))
+                        rows.append((design, model, rho, sides, epsilon, delta, 0.8 * delta, 0.003, 2420, 20_000))
+    columns = ["design", "query_model", "rho", "sides", "epsilon", "delta_chernoff"]
+    columns += ["delta_monte_carlo", "delta_monte_carlo_se", "pair_count", "draw_count"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def neighbourhood_summary() -> pd.DataFrame:
+    sizes = np.array([41, 29, 14, 9, 5, 2])
+    return pd.DataFrame(
+        {"neighbourhood": np.arange(1, 7), "household_count": sizes, "pair_count": sizes * (sizes - 1)}
+    )
+
+
+def forecast_examples(examples: int = 3) -> pd.DataFrame:
+    generator = np.random.default_rng(3)
+    rows = []
+    for example in range(examples):
+        past, ahead = np.arange(-24, 0, 0.25), np.arange(0, 3, 0.25)
+        for part, t in (("history", past), ("truth", ahead), ("forecast", ahead), ("released", ahead)):
+            load = 0.2 * np.exp(0.5 * np.sin(t / 4 + example) + 0.2 * generator.normal(size=len(t)))
+            rows += [(example + 1, part, hour, kwh) for hour, kwh in zip(t, load, strict=True)]
+    data = pd.DataFrame(rows, columns=["example", "part", "hours_from_origin", "energy_kwh"])
+    data.loc[5, "energy_kwh"] = None
+    return data
+
+
+def all_tables(**changed) -> dict[str, pd.DataFrame]:
+    """Every table the figures and the report read, by name; ``changed`` replaces some of them."""
+    makers = (
+        ingest_report,
+        quality_summary,
+        mixture,
+        class_table,
+        normality,
+        profile_hours,
+        marginals,
+        cost,
+        arma_summary,
+        forecast_errors,
+        delta_curves,
+        neighbourhood_summary,
+        forecast_examples,
+    )
+    return {make.__name__: make() for make in makers} | changed
+
+
+def as_columns(table: Table, data: pd.DataFrame) -> dict[str, list]:
+    """Columns as lists: what is not a number becomes null where the table allows nulls and stays NaN elsewhere."""
+    columns = {name: data[name].tolist() for name in data.columns}
+    for field in table.schema:
+        if field.nullable:
+            columns[field.name] = [None if pd.isna(value) else value for value in columns[field.name]]
+    return columns
+
+
+def write_all(folder: Path, tables: dict[str, pd.DataFrame]) -> dict[str, Path]:
+    """Write tables under the audience's folder, as a study does; return the paths by table name."""
+    declared = catalogue()
+    paths = {}
+    for name, data in tables.items():
+        paths[name] = folder / declared[name].audience / f"{name}.parquet"
+        write_table(paths[name], declared[name], as_columns(declared[name], data))
+    return paths

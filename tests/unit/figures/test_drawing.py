@@ -1,0 +1,302 @@
+"""Every figure is a valid, reproducible SVG on ordinary and on nasty tables."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from meterdp.core.errors import InputError
+from meterdp.figures import cost, forecasts, intake, mixture, style
+from meterdp.figures.captions import CAPTIONS, caption_of
+from meterdp.figures.registry import FIGURES
+from tests.unit.figures import made_up
+from tests.unit.figures.drawing import draw_all
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def is_svg(path) -> bool:
+    root = ElementTree.parse(path).getroot()
+    return root.tag == f"{SVG}svg" and len(list(root.iter(f"{SVG}path"))) > 5
+
+
+@pytest.fixture
+def last_figure(monkeypatch) -> list[Figure]:
+    """The matplotlib figures drawn in a test, to look into what they show."""
+    seen: list[Figure] = []
+    save = Figure.savefig
+    monkeypatch.setattr(Figure, "savefig", lambda self, *a, **k: (seen.append(self), save(self, *a, **k))[1])
+    return seen
+
+
+def axes_of(figure: Figure) -> list[Axes]:
+    parts = [figure, *figure.subfigs, *(inner for outer in figure.subfigs for inner in outer.subfigs)]
+    return [axes for part in parts for axes in part._localaxes]
+
+
+def texts_of(figure: Figure) -> str:
+    found = figure.findobj(lambda artist: hasattr(artist, "get_text"))
+    return "\n".join(artist.get_text() for artist in found)
+
+
+# --- all of them ----------------------------------------------------------------------------------------------------
+
+
+def test_every_figure_is_svg_with_text_as_paths_and_no_date(drawn):
+    for name, path in drawn.items():
+        assert is_svg(path), name
+        content = path.read_text()
+        assert "<text" not in content and "dc:date" not in content, name
+
+
+def test_drawing_twice_gives_the_same_bytes(study, drawn, tmp_path):
+    again = draw_all(study, tmp_path)
+    assert {n: p.read_bytes() for n, p in again.items()} == {n: p.read_bytes() for n, p in drawn.items()}
+
+
+def test_every_figure_has_a_caption_and_snakemake_shows_the_same_words(drawn, repository):
+    assert set(FIGURES) == set(CAPTIONS)
+    for name in drawn:
+        assert caption_of(name).look_for
+    folder = repository / "workflow" / "report"
+    for name, caption in CAPTIONS.items():
+        words = (folder / f"{name}.rst").read_text().split()
+        assert words == [*caption.look_for.split(), "**Not", "for", "release.**"], name
+
+
+def test_a_figure_that_cannot_be_drawn_leaves_no_file(write, tmp_path):
+    empty = write("cost", made_up.cost().iloc[:0])
+    with pytest.raises(InputError, match="has no rows to draw"):
+        cost.kl_curve(empty, tmp_path / "figure.svg")
+    assert not list(tmp_path.glob("*.svg")) and not list(tmp_path.glob(".*"))
+
+
+def test_a_table_of_another_kind_is_refused(study, tmp_path):
+    with pytest.raises(InputError, match="does not have the columns of table 'cost'"):
+        cost.kl_curve(study["mixture"], tmp_path / "figure.svg")
+
+
+# --- colours --------------------------------------------------------------------------------------------------------
+
+
+def test_a_name_has_one_look_whatever_else_is_drawn():
+    okabe_ito = {"#000000", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7", "#767676"}
+    for name in ("kl_published", "sound", "white", "some_new_mechanism"):
+        assert style.look(name) == style.look(name) and style.look(name).colour in okabe_ito
+    for group in (made_up.MECHANISMS, ("none", "white", "published", "joint", "transport")):
+        looks = [style.look(name) for name in group]
+        assert len({look.colour for look in looks}) == len({look.marker for look in looks}) == len(looks)
+
+
+def test_legends_and_tables_use_one_order_with_unknown_names_last():
+    assert style.in_order(["zeta", "sound", "alpha", "iid_laplace", "sound"]) == [
+        "iid_laplace",
+        "sound",
+        "alpha",
+        "zeta",
+    ]
+
+
+# --- intake ---------------------------------------------------------------------------------------------------------
+
+
+def test_intake_says_how_much_was_used(study, tmp_path, last_figure):
+    intake.intake(study["ingest_report"], study["quality_summary"], tmp_path / "a.svg")
+    shown = texts_of(last_figure[0])
+    for words in ("3,787,392 of 3,790,428 (99.9 %) used", "1,421 of 1,442 (98.5 %) kept", "2,113 (0.1 %)"):
+        assert words in shown
+
+
+def test_intake_of_a_perfect_export_has_nothing_to_show_but_says_so(write, tmp_path, last_figure):
+    rows, rules = made_up.ingest_report().iloc[:1], made_up.quality_summary()
+    rules = rules[rules["reason"] == "kept"]
+    output = tmp_path / "a.svg"
+    intake.intake(write("ingest_report", rows), write("quality_summary", rules), output)
+    assert texts_of(last_figure[0]).count("nothing was left out") == 2 and is_svg(output)
+
+
+# --- mixture --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("classes", "hours"), [(1, 1), (1, 12), (2, 24), (12, 12), (7, 48)])
+def test_class_profiles_for_few_and_many_classes(write, tmp_path, last_figure, classes, hours):
+    data = made_up.mixture(classes, hours)
+    mixture.class_profiles(
+        write("mixture", data),
+        write("class_table", made_up.class_table(classes)),
+        write("profile_hours", made_up.profile_hours(hours, 12)),
+        tmp_path / "a.svg",
+    )
+    panels = [axes for axes in axes_of(last_figure[0]) if axes.get_visible()]
+    assert len(panels) == classes
+    for axes, row in zip(panels, data.itertuples(), strict=True):
+        drawn = axes.lines[-1].get_ydata()  # the class's own mean is drawn last
+        np.testing.assert_allclose(drawn, np.exp(row.mean_log_kwh))
+        assert f"Class {row.component}: {made_up.SIZES[row.component - 1]:,} household" in axes.get_title(loc="left")
+
+
+def test_class_profile_bands_are_one_standard_deviation_of_the_log(study, tmp_path, last_figure):
+    mixture.class_profiles(study["mixture"], study["class_table"], study["profile_hours"], tmp_path / "a.svg")
+    row = made_up.mixture().iloc[0]
+    deviation = np.sqrt(np.diag(np.reshape(row["covariance"], (12, 12))))
+    band = axes_of(last_figure[0])[0].collections[0].get_paths()[0].vertices[:, 1]
+    assert np.isclose(band.min(), np.exp(row["mean_log_kwh"] - deviation).min())
+    assert np.isclose(band.max(), np.exp(row["mean_log_kwh"] + deviation).max())
+
+
+def test_marginals_have_a_row_per_hour_and_a_column_per_class(study, tmp_path, last_figure):
+    mixture.marginal_densities(study["marginals"], study["profile_hours"], tmp_path / "a.svg", "sound", 2.0)
+    panels = axes_of(last_figure[0])
+    assert len(panels) == 12 * 6
+    assert all(axes.get_lines()[-1].get_color() == style.look("sound").colour for axes in panels)
+
+
+def test_marginals_of_an_absent_mechanism_are_refused(study, tmp_path):
+    with pytest.raises(InputError, match="has no curve of mechanism 'iid_laplace'"):
+        mixture.marginal_densities(study["marginals"], study["profile_hours"], tmp_path / "a.svg", "iid_laplace")
+
+
+def test_marginals_say_where_a_release_left_the_picture_or_is_flat(write, tmp_path, last_figure):
+    data = made_up.marginals(classes=1, hours=3, released=("sound",))
+    released = data["curve"] == "sound"
+    data.loc[released & (data["entry"] == 1), "log_kwh"] += 1000
+    data.loc[released & (data["entry"] == 2), "density"] = 1e-4
+    output = tmp_path / "a.svg"
+    hours = write("profile_hours", made_up.profile_hours(3))
+    mixture.marginal_densities(write("marginals", data), hours, output, "sound")
+    shown = texts_of(last_figure[0])
+    assert shown.count("release lies\noutside") == shown.count("release is\nalmost flat") == 1 and is_svg(output)
+
+
+def test_marginals_of_a_class_of_equal_households(write, tmp_path):
+    data = made_up.marginals(classes=1, hours=1, released=("sound",))
+    bars = data[data["curve"] == "histogram"]
+    data = data.drop(bars.index[1:])  # one bin
+    data.loc[data["curve"] == "fit", "density"] = 0.0
+    output = tmp_path / "a.svg"
+    hours = write("profile_hours", made_up.profile_hours(1))
+    mixture.marginal_densities(write("marginals", data), hours, output, "sound")
+    assert is_svg(output)
+
+
+# --- cost -----------------------------------------------------------------------------------------------------------
+
+
+def test_kl_curves_are_means_with_standard_errors_and_quartiles(study, tmp_path, last_figure):
+    cost.kl_curve(study["cost"], tmp_path / "a.svg")
+    (axes,) = axes_of(last_figure[0])
+    data = made_up.cost()
+    for line, mechanism in zip(axes.get_lines()[::3], made_up.MECHANISMS, strict=True):  # each with two caps
+        rows = data[data["mechanism"] == mechanism]
+        np.testing.assert_allclose(line.get_ydata().astype(float), rows["kl_mean"])
+        assert line.get_color() == style.look(mechanism).colour
+    assert axes.get_yscale() == axes.get_xscale() == "log"
+
+
+@pytest.mark.parametrize("bad", [np.inf, np.nan, 0.0])
+def test_kl_that_cannot_be_drawn_is_named(write, tmp_path, last_figure, bad):
+    data = made_up.cost(["kl_published", "sound"])
+    data.loc[0, ["kl_mean", "kl_se", "kl_q75"]] = bad
+    cost.kl_curve(write("cost", data), tmp_path / "a.svg")
+    word = {"inf": "mean ∞ at ε = 0.5", "nan": "mean not a number at ε = 0.5", "0.0": "mean 0 at ε = 0.5"}[str(bad)]
+    assert f"Not drawn: KL-minimising, published, {word}" in texts_of(last_figure[0])
+
+
+def test_kl_with_nothing_to_draw_is_still_a_figure(write, tmp_path, last_figure):
+    data = made_up.cost(["sound"], epsilons=[1.0])
+    data.loc[0, data.columns.str.startswith("kl_")] = np.inf
+    output = tmp_path / "a.svg"
+    cost.kl_curve(write("cost", data), output)
+    assert is_svg(output) and "sound release, mean ∞ at ε = 1" in texts_of(last_figure[0])
+
+
+def test_kl_with_an_error_above_the_mean_and_an_unknown_mechanism(write, tmp_path):
+    data = made_up.cost(["sound"], epsilons=[1.0, 2.0])
+    data["kl_se"], data["mechanism"] = 10 * data["kl_mean"], "new_idea"
+    output = tmp_path / "a.svg"
+    cost.kl_curve(write("cost", data), output)
+    assert is_svg(output)
+
+
+# --- forecasts ------------------------------------------------------------------------------------------------------
+
+
+def test_delta_curves_have_a_panel_per_query_model_and_budget(study, tmp_path, last_figure):
+    forecasts.delta_curves(study["delta_curves"], tmp_path / "a.svg", sides="two")
+    panels = [axes for axes in axes_of(last_figure[0]) if axes.get_visible()]
+    assert len(panels) == 2 * 3
+    data = made_up.delta_curves()
+    rows = data[(data["sides"] == "two") & (data["query_model"] == "deterministic") & (data["rho"] == 0.45)]
+    for design, colour in (("white", style.look("white").colour), ("published", style.look("published").colour)):
+        chernoff = rows.loc[rows["design"] == design, "delta_chernoff"]
+        assert any(line.get_color() == colour and np.allclose(line.get_ydata(), chernoff) for line in panels[0].lines)
+
+
+def test_no_noise_is_drawn_in_every_panel(study, tmp_path, last_figure):
+    forecasts.delta_curves(study["delta_curves"], tmp_path / "a.svg")
+    for axes in axes_of(last_figure[0]):
+        assert any(line.get_color() == style.look("none").colour and len(line.get_xdata()) for line in axes.lines)
+
+
+@pytest.mark.parametrize("rhos", [(0.45,), (0.1, 0.2, 0.3, 0.45, 0.7, 0.9, 1.1, 1.4)])
+@pytest.mark.parametrize("designs", [("none",), ("white",), ("none", "white", "published")])
+def test_delta_curves_with_few_and_many(write, tmp_path, designs, rhos):
+    data = made_up.delta_curves(designs, rhos, models=("deterministic",), epsilons=(1.0,))
+    data["delta_monte_carlo"] = np.nan
+    output = tmp_path / "a.svg"
+    forecasts.delta_curves(write("delta_curves", data), output)
+    assert is_svg(output)
+
+
+def test_delta_curves_that_hide_each_other_are_named(write, tmp_path, last_figure):
+    data = made_up.delta_curves()
+    data["delta_chernoff"], data["delta_monte_carlo"] = 1.0, 0.9999
+    forecasts.delta_curves(write("delta_curves", data), tmp_path / "a.svg")
+    assert texts_of(last_figure[0]).count("all curves lie on top of\neach other") == 6
+
+
+def test_absent_sides_are_refused(write, tmp_path):
+    data = made_up.delta_curves()
+    path = write("delta_curves", data[data["sides"] == "two"])
+    with pytest.raises(InputError, match="has no curve with sides 'one'"):
+        forecasts.delta_curves(path, tmp_path / "a.svg")
+
+
+@pytest.mark.parametrize("examples", [1, 3, 5])
+def test_examples_have_a_row_each(write, tmp_path, last_figure, examples):
+    data = made_up.forecast_examples(examples)
+    data = data[(data["part"] != "released") | (data["example"] > 1)]  # one without a released forecast
+    forecasts.forecast_examples(write("forecast_examples", data), tmp_path / "a.svg")
+    assert len(axes_of(last_figure[0])) == 2 * examples
+
+
+def test_examples_that_feed_in_are_not_cut_off_at_zero(write, tmp_path, last_figure):
+    data = made_up.forecast_examples(1)
+    data.loc[10, "energy_kwh"] = -0.7
+    forecasts.forecast_examples(write("forecast_examples", data), tmp_path / "a.svg")
+    assert axes_of(last_figure[0])[0].get_ylim()[0] < -0.7
+
+
+def test_errors_have_a_row_per_forecast_and_a_release_without_noise_is_arma(study, write, tmp_path, last_figure):
+    data = made_up.forecast_errors(designs=("none", "white", "published"))
+    forecasts.forecast_errors(write("forecast_errors", data), tmp_path / "a.svg")
+    labels = [label.get_text() for label in axes_of(last_figure[0])[0].get_yticklabels()]
+    assert labels[:3] == ["ARMA forecast", "naive: same time last week", "naive: last reading"]
+    assert labels[3:6] == [f"released, white noise, ρ = {rho}" for rho in (0.45, 0.68571, 1.4)]
+    assert len(labels) == 9
+
+
+def test_errors_that_explode_in_kwh_are_on_a_log_scale_or_named(write, tmp_path, last_figure):
+    data = made_up.forecast_errors()
+    in_kwh = (data["scale"] == "kwh") & (data["method"] == "released")
+    data.loc[in_kwh & (data["rho"] == 1.4), "nmse"] = np.inf
+    data.loc[in_kwh & (data["rho"] == 0.45), "nmse"] = 5e4
+    data.loc[in_kwh, "nmse_se"] = np.nan
+    forecasts.forecast_errors(write("forecast_errors", data), tmp_path / "a.svg")
+    in_log, in_kwh = axes_of(last_figure[0])
+    assert in_log.get_xscale() == "linear" and in_kwh.get_xscale() == "log"
+    assert texts_of(last_figure[0]).count("mean ∞") == 2
