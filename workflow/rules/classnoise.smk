@@ -84,6 +84,8 @@ rule forecast_errors:
     conda:
         "../envs/meterdp.yaml"
     params:
+        clip_kwh_per_hour=lookup("profiles/clip_kwh_per_hour", within=config),
+        interval_minutes=lookup("export/interval_minutes", within=config),
         code=code_of("classnoise.study", "forecasting.errors"),
     script:
         "../scripts/forecast_errors.py"
@@ -106,6 +108,7 @@ rule forecast_files:
         "../envs/meterdp.yaml"
     params:
         class_noise=lookup("class_noise", within=config),
+        clip_kwh_per_hour=lookup("profiles/clip_kwh_per_hour", within=config),
         interval_minutes=lookup("export/interval_minutes", within=config),
         time_zone=lookup("export/time_zone", within=config),
         seed=lookup("seed", within=config),

@@ -5,6 +5,7 @@ from meterdp.core.job import carried_metadata, job
 from meterdp.core.parquet import read_table
 from meterdp.forecasting.tables import FORECAST_LAWS
 from meterdp.profiles.dense import read_log_load
+from meterdp.profiles.seasonal import interval_bounds_kwh
 from meterdp.release.study_forecasts import release_study_forecasts
 
 with job(snakemake.input, snakemake.log) as write:
@@ -13,7 +14,8 @@ with job(snakemake.input, snakemake.log) as write:
     designs = read_table(snakemake.input.designs, NOISE_DESIGNS)
     wanted = laws["household"].to_numpy()
     load = read_log_load(snakemake.input.log_load, wanted, params.interval_minutes, params.time_zone)
-    released = release_study_forecasts(laws, designs, load, params.class_noise, params.seed)
+    bounds_kwh = interval_bounds_kwh(params.clip_kwh_per_hour, params.interval_minutes)
+    released = release_study_forecasts(laws, designs, load, params.class_noise, bounds_kwh, params.seed)
     released.write_files(snakemake.output.folder, carried_metadata(snakemake.input))
     write(snakemake.output.crosswalk, CROSSWALK, released.crosswalk)
     write(snakemake.output.examples, FORECAST_EXAMPLES, released.examples)

@@ -47,6 +47,7 @@ def write_forecast_files(
     release_ids: np.ndarray,
     released_log_kwh: np.ndarray,
     interval_start_utc: np.ndarray,
+    bounds_kwh: tuple[float, float],
     guarantee: str,
     metadata: dict[str, str] | None = None,
 ) -> list[Path]:
@@ -62,6 +63,8 @@ def write_forecast_files(
         From :func:`release_forecasts`.
     interval_start_utc : (k,) datetime64 array
         Start of each forecast interval, UTC.
+    bounds_kwh : (float, float)
+        Public bounds the energy is clipped to, the same for every household.
     guarantee : str
         What the file does and does not hide, in words; goes into the metadata.
     metadata : dict, optional
@@ -83,7 +86,7 @@ def write_forecast_files(
             "step": steps,
             "interval_start_utc": stamps,
             "released_log_kwh": released_log_kwh[row],
-            "released_kwh": np.exp(released_log_kwh[row]),
+            "released_kwh": np.clip(np.exp(released_log_kwh[row]), *bounds_kwh),
         }
         write_table(path, FORECAST_FILE, columns, {"guarantee": guarantee, **(metadata or {})})
         paths.append(path)
@@ -104,6 +107,9 @@ def example_columns(
     forecast_log_kwh: np.ndarray,
     released_log_kwh: np.ndarray,
     interval_hours: float,
+    bounds_kwh: tuple[float, float],
+    design: str,
+    rho: float,
 ) -> dict:
     """Return the columns of table ``forecast_examples`` (Fig. 3): the first three of a fixed pseudo-random order.
 
@@ -119,6 +125,12 @@ def example_columns(
         From the origin on.
     interval_hours : float
         Length of a metering interval in hours.
+    bounds_kwh : (float, float)
+        Public bounds the energy is clipped to.
+    design : str
+        Noise design of the released forecasts.
+    rho : float
+        Its accuracy budget, (log kWh)^2.
     """
     parts = {
         "history": (history_log_kwh, -history_log_kwh.shape[1]),
@@ -133,8 +145,10 @@ def example_columns(
             example += [number] * slots.size
             part += [name] * slots.size
             hours += list((first + slots) * interval_hours)
-            energy += list(np.exp(values[row]))
+            energy += list(np.clip(np.exp(values[row]), *bounds_kwh))
     return {
+        "design": [design] * len(example),
+        "rho": [float(rho)] * len(example),
         "example": example,
         "part": part,
         "hours_from_origin": hours,

@@ -124,11 +124,11 @@ def noises_of(designs: pa.Table) -> dict[tuple[str, str, float], tuple[np.ndarra
     return {key: (household[i], flat[i].reshape(-1, k, k)) for key, i in rows.items()}
 
 
-def all_errors(forecasts: pa.Table, designs: pa.Table) -> list[dict]:
+def all_errors(forecasts: pa.Table, designs: pa.Table, bounds_kwh: tuple[float, float]) -> list[dict]:
     """Return the rows of the table ``forecast_errors``.
 
     Released forecasts carry the noise designed for deterministic queries where there is one; the other query model
-    designs noise of the same size.
+    designs noise of the same size. ``bounds_kwh`` are the public bounds of the energy in an interval.
     """
     judged = forecast_set(forecasts)
     rows = forecast_errors(judged)
@@ -138,5 +138,5 @@ def all_errors(forecasts: pa.Table, designs: pa.Table) -> list[dict]:
             continue
         seen.add((design, rho))
         variance = np.diagonal(covariance, axis1=1, axis2=2)[np.searchsorted(household, judged.household)]
-        rows += released_errors(judged, variance, design, rho)
+        rows += released_errors(judged, variance, design, rho, bounds_kwh)
     return rows

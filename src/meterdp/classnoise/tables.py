@@ -100,7 +100,7 @@ FORECAST_FILE = Table(
         Column("step", INT, "1", "steps ahead, from 1"),
         Column("interval_start_utc", STAMP_UTC, "UTC", "start of the forecast interval"),
         Column("released_log_kwh", REAL, "log kWh", "forecast plus noise"),
-        Column("released_kwh", REAL, "kWh", "its exponential (median of the log-normal)"),
+        Column("released_kwh", REAL, "kWh", "its exponential (median of the log-normal), clipped to public bounds"),
     ),
 )
 
@@ -119,6 +119,8 @@ FORECAST_EXAMPLES = Table(
     "study",
     "Three example households: history, truth, forecast, released (Fig. 3 of Ramakrishna et al.).",
     (
+        _DESIGN,
+        _RHO,
         Column("example", INT, "1", "number of the example, not an id"),
         Column("part", TEXT, "", "'history', 'truth', 'forecast' or 'released'"),
         Column("hours_from_origin", REAL, "h", "time relative to the origin of the forecast"),

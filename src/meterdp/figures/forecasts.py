@@ -124,7 +124,8 @@ def forecast_examples(forecast_examples, output) -> None:
     """
     data = load(forecast_examples, "forecast_examples").sort_values(["example", "hours_from_origin"])
     examples = data["example"].unique()
-    title = "Forecasts of example households, before and after noise"
+    design, rho = data[["design", "rho"]].iloc[0]
+    title = f"Example forecasts before and after noise ({look(design).label}, ρ = {numbers.plain(rho)})"
     with canvas(output, title, 1.2 + 2.1 * len(examples)) as figure:
         body = figure.subfigures()
         grid = body.subplots(len(examples), 2, squeeze=False, sharex="col", width_ratios=(3, 2))

@@ -14,6 +14,7 @@ released forecast enters by its exact expectation, not by a draw.
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import log_ndtr
 
 from meterdp.core.errors import InputError
 from meterdp.forecasting.rolling import METHODS, ForecastSet
@@ -42,12 +43,19 @@ def forecast_errors(forecasts: ForecastSet) -> list[dict]:
     return rows
 
 
-def released_errors(forecasts: ForecastSet, noise_variance: np.ndarray, design: str, rho: float) -> list[dict]:
+def released_errors(
+    forecasts: ForecastSet,
+    noise_variance: np.ndarray,
+    design: str,
+    rho: float,
+    bounds_kwh: tuple[float, float],
+) -> list[dict]:
     """Return rows of table ``forecast_errors`` for the ARMA forecast with Gaussian noise added.
 
     With f the log forecast, y the reading in kWh and s^2 the noise variance of the step, the expected squared error
-    is (f - ln y)^2 + s^2 in log kWh and E(e^(f+n) - y)^2 = e^(2f + 2 s^2) - 2 y e^(f + s^2/2) + y^2 in kWh: the
-    accuracy after the exponential that section V-B leaves out.
+    is (f - ln y)^2 + s^2 in log kWh. In kWh the released value is e^(f+n) clipped to the public bounds, as in the
+    forecast files, and its first two moments are those of a censored log-normal: the accuracy after the exponential
+    that section V-B leaves out.
 
     Parameters
     ----------
@@ -59,14 +67,52 @@ def released_errors(forecasts: ForecastSet, noise_variance: np.ndarray, design: 
         Name of the noise design.
     rho : float
         Its accuracy budget, (log kWh)^2.
+    bounds_kwh : (float, float)
+        Public bounds of the energy in an interval, kWh.
     """
     f, y = forecasts.forecast_log_kwh, np.exp(forecasts.actual_log_kwh)
-    s2 = np.asarray(noise_variance, dtype=float)[:, None, :]
+    s = np.sqrt(np.asarray(noise_variance, dtype=float))[:, None, :]
+    first, second = (censored_moment(f, s, bounds_kwh, order) for order in (1, 2))
     squared = {
-        "log_kwh": (f - forecasts.actual_log_kwh) ** 2 + s2,
-        "kwh": np.exp(2 * f + 2 * s2) - 2 * y * np.exp(f + s2 / 2) + y**2,
+        "log_kwh": (f - forecasts.actual_log_kwh) ** 2 + s**2,
+        "kwh": second - 2 * y * first + y**2,
     }
     return [_row(forecasts, squared[scale], scale, "released", design, rho) for scale in SCALES]
+
+
+def censored_moment(log_median: np.ndarray, std: np.ndarray, bounds: tuple[float, float], order: int) -> np.ndarray:
+    """Return E[clip(e^Z, a, b)^order] for Z ~ N(log_median, std^2), elementwise; exact, no overflow for wide noise.
+
+    Parameters
+    ----------
+    log_median : array
+        f.
+    std : array
+        s, non-negative, broadcasts against ``log_median``.
+    bounds : (float, float)
+        0 < a < b.
+    order : int
+        Power k.
+
+    Notes
+    -----
+    a^k Phi(u_a) + b^k Phi(-u_b) + e^(k f + k^2 s^2 / 2) (Phi(u_b - k s) - Phi(u_a - k s)), u_c = (ln c - f)/s. The
+    last term is taken in logs, on the side of the tail on which the difference does not cancel.
+    """
+    low, high = np.log(bounds)
+    f, s = np.broadcast_arrays(log_median, std)
+    point = np.exp(order * np.clip(f, low, high))
+    s_safe = np.where(s > 0, s, 1.0)
+    u_low, u_high = (low - f) / s_safe, (high - f) / s_safe
+    top, bottom = u_high - order * s_safe, u_low - order * s_safe
+    flip = bottom > 0
+    larger = log_ndtr(np.where(flip, -bottom, top))
+    smaller = log_ndtr(np.where(flip, -top, bottom))
+    with np.errstate(divide="ignore"):
+        between = larger + np.log(-np.expm1(np.minimum(smaller - larger, 0.0)))
+    inside = np.exp(order * f + 0.5 * (order * s_safe) ** 2 + between)
+    ends = np.exp(order * low + log_ndtr(u_low)) + np.exp(order * high + log_ndtr(-u_high))
+    return np.where(s > 0, ends + inside, point)
 
 
 def _row(forecasts: ForecastSet, squared_error: np.ndarray, scale: str, method: str, design: str, rho: float) -> dict:

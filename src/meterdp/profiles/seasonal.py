@@ -11,6 +11,12 @@ import numpy as np
 from meterdp.profiles.grid import Calendar
 
 
+def interval_bounds_kwh(clip_kwh_per_hour: tuple[float, float], interval_minutes: int) -> tuple[float, float]:
+    """Return the public bounds of the energy in an interval, kWh, from those of an hour."""
+    low, high = clip_kwh_per_hour
+    return low * interval_minutes / 60, high * interval_minutes / 60
+
+
 def log_load(energy_kwh: np.ndarray, clip_kwh_per_hour: tuple[float, float], interval_minutes: int) -> np.ndarray:
     """Return the log of the energy clipped to the public bounds.
 
@@ -27,7 +33,7 @@ def log_load(energy_kwh: np.ndarray, clip_kwh_per_hour: tuple[float, float], int
     (H, T) float64
         log kWh per interval, NaN where missing.
     """
-    low, high = (bound * interval_minutes / 60 for bound in clip_kwh_per_hour)
+    low, high = interval_bounds_kwh(clip_kwh_per_hour, interval_minutes)
     return np.log(np.clip(energy_kwh, low, high))  # np.clip lets NaN pass; a comparison-based clip would not
 
 

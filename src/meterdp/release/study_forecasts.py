@@ -37,6 +37,7 @@ class StudyRelease:
     release_ids: np.ndarray
     released_log_kwh: np.ndarray
     interval_start_utc: np.ndarray
+    bounds_kwh: tuple[float, float]
     guarantee: str
     crosswalk: dict
     examples: dict
@@ -48,13 +49,19 @@ class StudyRelease:
             self.release_ids,
             self.released_log_kwh,
             self.interval_start_utc,
+            self.bounds_kwh,
             self.guarantee,
             dict(metadata),
         )
 
 
 def release_study_forecasts(
-    laws: pa.Table, designs: pa.Table, load: LogLoad, class_noise: Mapping, seed: int
+    laws: pa.Table,
+    designs: pa.Table,
+    load: LogLoad,
+    class_noise: Mapping,
+    bounds_kwh: tuple[float, float],
+    seed: int,
 ) -> StudyRelease:
     """Draw the noise of every household's forecast once.
 
@@ -68,6 +75,8 @@ def release_study_forecasts(
         Log load of the same households, for the examples.
     class_noise : mapping
         Section of the configuration.
+    bounds_kwh : (float, float)
+        Public bounds of the energy in an interval.
     seed : int
         Seed of the study.
     """
@@ -97,7 +106,10 @@ def release_study_forecasts(
         mean,
         released,
         calendar.interval_minutes / 60,
+        bounds_kwh,
+        key[0],
+        key[2],
     )
     words = guarantee_in_words(key[0], key[2], class_noise["accuracy_convention"])
     crosswalk = crosswalk_columns(ids, household)
-    return StudyRelease(ids, released, calendar.start_utc[steps], words, crosswalk, examples)
+    return StudyRelease(ids, released, calendar.start_utc[steps], bounds_kwh, words, crosswalk, examples)

@@ -12,6 +12,7 @@ from tests.unit.classnoise.examples import wishart
 
 IDS = np.array(["q7", "a1", "m3-x_"])
 STAMPS = np.datetime64("2024-03-01T00:00", "us") + np.arange(4) * np.timedelta64(15, "m")
+BOUNDS = (0.2, 3.0)
 GUARANTEE = "Study only: no guarantee."
 
 
@@ -33,7 +34,7 @@ def test_a_singular_covariance_is_no_error():
 
 def test_files_are_complete_and_carry_the_guarantee(tmp_path):
     released = np.random.default_rng(2).standard_normal((3, 4))
-    paths = write_forecast_files(tmp_path / "out", IDS, released, STAMPS, GUARANTEE, {"synthetic": "yes"})
+    paths = write_forecast_files(tmp_path / "out", IDS, released, STAMPS, BOUNDS, GUARANTEE, {"synthetic": "yes"})
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == sorted(f"{i}.parquet" for i in IDS)
     assert [p.stem for p in paths] == sorted(IDS)
     for row, release_id in enumerate(IDS):
@@ -42,7 +43,7 @@ def test_files_are_complete_and_carry_the_guarantee(tmp_path):
         assert table["release_id"].unique().to_pylist() == [release_id]
         assert table["step"].to_pylist() == [1, 2, 3, 4]
         assert np.array_equal(table["released_log_kwh"].to_numpy(), released[row])
-        assert np.allclose(table["released_kwh"].to_numpy(), np.exp(released[row]))
+        assert np.allclose(table["released_kwh"].to_numpy(), np.clip(np.exp(released[row]), *BOUNDS))
         metadata = metadata_of(path)
         assert (metadata["guarantee"], metadata["synthetic"]) == (GUARANTEE, "yes")
         assert metadata["release"] == "not for release"
@@ -50,7 +51,7 @@ def test_files_are_complete_and_carry_the_guarantee(tmp_path):
 
 def test_files_differ_in_nothing_but_id_and_readings(tmp_path):
     """Nothing else may tell households apart: same schema, metadata, row count."""
-    paths = write_forecast_files(tmp_path, IDS, np.zeros((3, 4)), STAMPS, GUARANTEE)
+    paths = write_forecast_files(tmp_path, IDS, np.zeros((3, 4)), STAMPS, BOUNDS, GUARANTEE)
     schemas = [pq.read_schema(p) for p in paths]
     assert all(s.equals(schemas[0], check_metadata=True) for s in schemas)
 
@@ -58,7 +59,7 @@ def test_files_differ_in_nothing_but_id_and_readings(tmp_path):
 @pytest.mark.parametrize("ids", [["a", "a", "b"], ["a", "b", "../c"], ["a", "b", ""]])
 def test_ids_that_collide_or_leave_the_folder_are_refused(tmp_path, ids):
     with pytest.raises(ValueError, match="release id"):
-        write_forecast_files(tmp_path, np.array(ids), np.zeros((3, 4)), STAMPS, GUARANTEE)
+        write_forecast_files(tmp_path, np.array(ids), np.zeros((3, 4)), STAMPS, BOUNDS, GUARANTEE)
     assert not list(tmp_path.iterdir())
 
 
@@ -73,7 +74,7 @@ def test_examples_are_three_by_a_rule_that_sees_no_reading():
     history, truth, forecast, released = (generator.standard_normal((10, n)) for n in (6, 4, 4, 4))
     history[:, 2] = np.nan
     table = as_arrow(
-        FORECAST_EXAMPLES, example_columns(household, history, truth, forecast, released, 0.25)
+        FORECAST_EXAMPLES, example_columns(household, history, truth, forecast, released, 0.25, BOUNDS, "white", 0.45)
     ).to_pandas()
     chosen = fixed_order(household, "forecast examples")[:3]
     assert table.groupby("example").size().to_dict() == {1: 18, 2: 18, 3: 18}
@@ -81,11 +82,12 @@ def test_examples_are_three_by_a_rule_that_sees_no_reading():
         part = table[table["example"] == number].groupby("part")
         assert part.get_group("history")["hours_from_origin"].tolist() == [-1.5, -1.25, -1.0, -0.75, -0.5, -0.25]
         assert part.get_group("truth")["hours_from_origin"].tolist() == [0.0, 0.25, 0.5, 0.75]
-        assert np.allclose(part.get_group("released")["energy_kwh"], np.exp(released[row]))
+        assert np.allclose(part.get_group("released")["energy_kwh"], np.clip(np.exp(released[row]), *BOUNDS))
         assert part.get_group("history")["energy_kwh"].isna().sum() == 1
     assert "household" not in table
+    assert table["design"].unique().tolist() == ["white"] and table["rho"].unique().tolist() == [0.45]
 
 
 def test_fewer_than_three_households_give_fewer_examples():
-    columns = example_columns(np.array([3]), *(np.zeros((1, n)) for n in (2, 1, 1, 1)), 1.0)
+    columns = example_columns(np.array([3]), *(np.zeros((1, n)) for n in (2, 1, 1, 1)), 1.0, BOUNDS, "white", 0.45)
     assert set(columns["example"]) == {1}

@@ -206,8 +206,8 @@ def forecast_examples(examples: int = 3) -> pd.DataFrame:
         past, ahead = np.arange(-24, 0, 0.25), np.arange(0, 3, 0.25)
         for part, t in (("history", past), ("truth", ahead), ("forecast", ahead), ("released", ahead)):
             load = 0.2 * np.exp(0.5 * np.sin(t / 4 + example) + 0.2 * generator.normal(size=len(t)))
-            rows += [(example + 1, part, hour, kwh) for hour, kwh in zip(t, load, strict=True)]
-    data = pd.DataFrame(rows, columns=["example", "part", "hours_from_origin", "energy_kwh"])
+            rows += [("published", 0.45, example + 1, part, hour, kwh) for hour, kwh in zip(t, load, strict=True)]
+    data = pd.DataFrame(rows, columns=["design", "rho", "example", "part", "hours_from_origin", "energy_kwh"])
     data.loc[5, "energy_kwh"] = None
     return data
 

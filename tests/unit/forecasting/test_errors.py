@@ -5,7 +5,7 @@ import pytest
 
 from meterdp.core.errors import InputError
 from meterdp.core.parquet import as_arrow
-from meterdp.forecasting.errors import forecast_errors, released_errors
+from meterdp.forecasting.errors import censored_moment, forecast_errors, released_errors
 from meterdp.forecasting.rolling import METHODS, ForecastSet
 from meterdp.forecasting.tables import FORECAST_ERRORS
 
@@ -62,17 +62,41 @@ def test_errors_are_their_definitions(forecasts, method, scale):
     assert (row["household_count"], row["origin_count"]) == (4, N)
 
 
+BOUNDS = (0.3, 2.0)  # narrow: a good part of the released values is clipped
+WIDE = (1e-6, 1e6)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_censored_moments_oracle_is_quadrature_in_extended_precision(order):
+    cells = ((-2.0, 0.2), (0.0, 1.0), (-9.0, 0.1), (5.0, 0.3), (-1.0, 10.0), (3.0, 12.0), (-8.0, 2.0), (1.0, 0.0))
+    for f, s in cells:
+        value = censored_moment(np.array(f), np.array(s), (0.0025, 25.0), order)
+        assert float(value) == pytest.approx(moment_by_quadrature(f, s, 0.0025, 25.0, order), rel=1e-9), (f, s)
+
+
+def moment_by_quadrature(f, s, a, b, order):
+    import mpmath as mp
+
+    if s == 0:
+        return min(max(np.exp(f), a), b) ** order
+    low, high = mp.log(a), mp.log(b)
+    inside = mp.quad(lambda z: mp.exp(order * z) * mp.npdf(z, f, s), mp.linspace(low, high, 400))
+    return float(inside + a**order * mp.ncdf((low - f) / s) + b**order * mp.ncdf((f - high) / s))
+
+
 def test_a_released_forecast_has_the_expected_error_of_a_draw(forecasts):
     """Oracle: 40,000 draws of the noise; the largest of two relative errors stays below 2 % (seeded)."""
     generator = np.random.default_rng(1)
     variance = generator.uniform(0.02, 0.2, (H, K))
     draws = generator.standard_normal((40_000, H, 1, K)) * np.sqrt(variance)[None, :, None, :]
     common = np.isfinite(forecasts.actual_log_kwh) & np.isfinite(forecasts.last_week_log_kwh)
-    released = {row["scale"]: row["mse"] for row in released_errors(forecasts, variance, "white", 0.3)}
+    released = {row["scale"]: row["mse"] for row in released_errors(forecasts, variance, "white", 0.3, BOUNDS)}
     sums = {"log_kwh": 0.0, "kwh": 0.0}
     for draw in draws.reshape(400, 100, H, 1, K):
         log_error = (forecasts.forecast_log_kwh + draw - forecasts.actual_log_kwh)[:, common]
-        error = (np.exp(forecasts.forecast_log_kwh + draw) - np.exp(forecasts.actual_log_kwh))[:, common]
+        error = (np.clip(np.exp(forecasts.forecast_log_kwh + draw), *BOUNDS) - np.exp(forecasts.actual_log_kwh))[
+            :, common
+        ]
         sums["log_kwh"] += np.mean(log_error**2) / 400
         sums["kwh"] += np.mean(error**2) / 400
     for scale, value in sums.items():
@@ -81,13 +105,13 @@ def test_a_released_forecast_has_the_expected_error_of_a_draw(forecasts):
 
 def test_without_noise_a_released_forecast_is_the_forecast(forecasts):
     plain = [r for r in forecast_errors(forecasts) if r["method"] == "arma"]
-    for row, other in zip(plain, released_errors(forecasts, np.zeros((H, K)), "none", 0.0), strict=True):
+    for row, other in zip(plain, released_errors(forecasts, np.zeros((H, K)), "none", 0.0, WIDE), strict=True):
         assert other["mse"] == pytest.approx(row["mse"])
         assert other["nmse"] == pytest.approx(row["nmse"])
 
 
 def test_rows_fit_their_table(forecasts):
-    rows = forecast_errors(forecasts) + released_errors(forecasts, np.zeros((H, K)), "none", 0.0)
+    rows = forecast_errors(forecasts) + released_errors(forecasts, np.zeros((H, K)), "none", 0.0, WIDE)
     table = as_arrow(FORECAST_ERRORS, {name: [row[name] for row in rows] for name in rows[0]})
     assert table.num_rows == 8
 

@@ -1,0 +1,37 @@
+"""Documentation that is written from the source stays in step with it."""
+
+import ast
+import re
+import runpy
+
+RULES = re.compile(r"^\| `(\w+)` \|.*\| (.+) \|$", re.MULTILINE)
+
+
+def test_the_tables_are_documented_as_declared(repository):
+    module = runpy.run_path(str(repository / "tools/document_tables.py"))
+    assert (repository / "docs/tables.md").read_text() == module["as_markdown"]()
+
+
+def test_rooms_import_only_what_the_architecture_allows(repository):
+    text = (repository / "docs/architecture.md").read_text()
+    allowed = {room: set(re.findall(r"\w+", words)) for room, words in RULES.findall(text)}
+    rooms = {p.name for p in (repository / "src/meterdp").iterdir() if p.is_dir()} - {"core", "__pycache__"}
+    assert set(allowed) == rooms
+    reach = {room: allowed[room] | {"core", room} for room in rooms}
+    for _ in rooms:  # what a room may import, it may import from there as well
+        reach = {room: set().union(*(reach.get(r, set()) for r in known), known) for room, known in reach.items()}
+    wrong = []
+    for path in sorted((repository / "src/meterdp").rglob("*.py")):
+        room = path.relative_to(repository / "src/meterdp").parts[0]
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("meterdp."):
+                target = node.module.split(".")[1]
+                if room in reach and target not in reach[room]:
+                    wrong.append(f"{path.relative_to(repository)} imports {target}")
+    assert wrong == []
+
+
+def test_source_files_stay_short_and_adapters_thin(repository):
+    long = [p for p in (repository / "src").rglob("*.py") if len(p.read_text().splitlines()) > 400]
+    thick = [p for p in (repository / "workflow/scripts").glob("*.py") if len(p.read_text().splitlines()) > 40]
+    assert long == [] and thick == []
