@@ -1,18 +1,5 @@
-# `snakemake --cores 8` from the root: hands over to workflow/Snakefile.
+# `snakemake --cores 8` from the root: the defaults of config/config.yaml and the workflow itself.
 configfile: "config/config.yaml"
 
 
-module meterdp:
-    snakefile:
-        "workflow/Snakefile"
-    config:
-        config
-
-
-use rule * from meterdp
-
-
-rule all:
-    default_target: True
-    input:
-        rules.study.input,
+include: "workflow/Snakefile"

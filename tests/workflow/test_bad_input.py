@@ -27,8 +27,8 @@ def sentence_of(done, pattern):
 @pytest.mark.parametrize(
     ("section", "change", "pattern"),
     [
-        ("mechanisms", {"epsilons": [0], "figure_epsilon": 0}, r"config.yaml, field 'mechanisms.epsilons\[0\]': is 0 "),
-        ("mechanisms", {"epsilons": [-2], "figure_epsilon": -2}, r"epsilons\[0\]': is -2 and must be greater than 0; "),
+        ("mechanisms", {"epsilons": [2, 0]}, r"config.yaml, .*epsilons\[1\]': is 0 and must"),
+        ("mechanisms", {"epsilons": [-2, 2]}, r"epsilons\[0\]': is -2 and must be greater"),
         ("mechanisms", {"delta": 1}, r"config.yaml, field 'mechanisms.delta': is 1 and must be less than 1; give"),
         ("mechanism", {"delta": 0.1}, r"config.yaml, field 'mechanism': is not a known key; write 'mechanisms'"),
         ("export", {"pth": "x"}, r"config.yaml, field 'export.pth': is not a known key; write 'path'"),
@@ -41,25 +41,28 @@ def test_bad_configuration(runner, section, change, pattern):
 
 
 def spoil_column(frame, settings):
-    frame.rename(columns={"kwh": "energy"}, inplace=True)
+    return frame.rename(columns={"kwh": "energy"})
 
 
 def spoil_number(frame, settings):
     frame.loc[100, "kwh"] = "twelve"
+    return frame
 
 
 def spoil_stamp(frame, settings):
     frame.loc[7, "interval_start"] = "06/01/2025"
+    return frame
 
 
 def spoil_units(frame, settings):
     frame["unit"] = "kWh"
     frame.loc[200, "unit"] = "Wh"
     settings["export"]["unit_column"] = "unit"
+    return frame
 
 
 def spoil_all(frame, settings):
-    frame.drop(frame.index, inplace=True)
+    return frame.iloc[:0]
 
 
 @pytest.mark.parametrize(
@@ -75,8 +78,7 @@ def spoil_all(frame, settings):
 def test_bad_export(runner, small_export, spoil, pattern):
     path, frame, settings = small_export
     settings = copy.deepcopy(settings)
-    spoil(frame, settings)
-    frame.to_csv(path, index=False)
+    spoil(frame, settings).to_csv(path, index=False)
     sentence = sentence_of(runner.run(settings), pattern)
     assert "twelve" not in sentence and "06/01/2025" not in sentence
     assert outputs(runner.folder) == []
@@ -103,8 +105,7 @@ def test_a_household_with_too_few_readings_is_counted_and_left_out(runner, small
     from meterdp.profiles.tables import QUALITY_SUMMARY
 
     path, frame, settings = small_export
-    frame.drop(frame.index[(frame["meter_id"] == "m05")][30:], inplace=True)
-    frame.to_csv(path, index=False)
+    frame.drop(frame.index[(frame["meter_id"] == "m05")][30:]).to_csv(path, index=False)
     done = runner.run(settings, "--until", "gather_profiles")
     assert done.returncode == 0, done.stdout[-3000:]
     rows = read_table(runner.folder / "results/study/quality_summary.parquet", QUALITY_SUMMARY).to_pandas()

@@ -2,6 +2,7 @@
 # Needs:  the configuration.    Gives:  PRIVATE, STUDY, SHARDS, code_of() for the other rule files.
 import os
 import sys
+import time
 from pathlib import Path
 
 SOURCE = Path(workflow.source_path("common.smk")).parents[2] / "src"
@@ -13,6 +14,7 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
 
 from meterdp.core.config import complete, load_schema
 from meterdp.core.errors import InputError
+from meterdp.core.job import refusals
 from meterdp.core.provenance import source_hash
 from meterdp.simulate import SIMULATED_EXPORT
 from snakemake.exceptions import WorkflowError
@@ -36,6 +38,7 @@ try:
 except InputError as error:
     raise WorkflowError(str(error)) from None
 
+STARTED = time.time()
 RESULTS = Path(config["results_dir"])
 PRIVATE = RESULTS / "private"
 STUDY = RESULTS / "study"

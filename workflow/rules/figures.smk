@@ -202,6 +202,8 @@ rule draw_forecast_errors:
 
 
 rule write_config:
+    input:
+        after=rules.ingest.output.report,
     output:
         config=STUDY / "config.yaml",
     log:

@@ -17,6 +17,9 @@ from meterdp.core.parquet import metadata_of, write_table
 from meterdp.core.tables import Table
 
 
+REFUSAL = "meterdp cannot go on."
+
+
 class _Tee:
     """Write to the terminal and the log."""
 
@@ -41,6 +44,15 @@ def carried_metadata(inputs: Iterable) -> dict[str, str]:
             if synthetic:
                 return {"synthetic": synthetic}
     return {}
+
+
+def refusals(logs: Path, since: float) -> list[str]:
+    """Return the sentences with which jobs refused their input, from log files written after ``since`` (epoch s)."""
+    found = []
+    for path in sorted(Path(logs).rglob("*.log")):
+        if path.stat().st_mtime >= since:
+            found += [line for line in path.read_text().splitlines() if line.startswith(REFUSAL)]
+    return found
 
 
 @contextmanager
@@ -72,7 +84,7 @@ def job(inputs: Iterable, log: Iterable) -> Iterator[Callable[[str, Table, objec
         try:
             yield write
         except InputError as error:
-            print(f"\nmeterdp cannot go on. {error}\n", file=sys.stderr, flush=True)
+            print(f"\n{REFUSAL} {error}\n", file=sys.stderr, flush=True)
             sys.exit(1)
         except Exception:
             traceback.print_exc(file=sys.stderr)
