@@ -1,1 +1,1 @@
-"""TODO"""
+"""Privacy accountants, one per file: what a sequence of noisy steps costs in (epsilon, delta)."""

@@ -43,6 +43,7 @@ COST = Table(
         Column("kl_median", REAL, "nats", "median over draws"),
         Column("kl_q75", REAL, "nats", "quartile over draws"),
         Column("kl_q95", REAL, "nats", "95 % quantile over draws"),
+        Column("kl_small_classes_mean", REAL, "nats", "part of kl_mean from classes below 5 d households"),
         Column("loglik_gap_mean", REAL, "nats", "mean log-likelihood per household lost against the fit"),
         Column("loglik_gap_se", REAL, "nats", "standard error of loglik_gap_mean"),
         Column("projected_share", REAL, "1", "share of draws in which a covariance or weight had to be projected"),

@@ -9,10 +9,11 @@ _COMPONENT = Column("component", INT, "1", "class of the mixture, 1 is the large
 LABELS = Table(
     "labels",
     "private",
-    "K-means class of every household with a valid profile.",
+    "Class of every household with a valid profile.",
     (
         Column("household", INT, "1", "dense index of the household"),
-        Column("component", INT, "1", "class, 1 is the largest"),
+        Column("start_component", INT, "1", "K-means class the fit started from"),
+        Column("component", INT, "1", "class in the fitted mixture, 1 is the largest"),
     ),
 )
 
@@ -51,9 +52,9 @@ NORMALITY = Table(
     (
         _COMPONENT,
         Column("household_count", COUNT, "households", "households in the class"),
-        Column("mardia_skewness", REAL, "1", "Mardia's multivariate skewness, 0 for a Gaussian"),
-        Column("mardia_kurtosis_z", REAL, "1", "Mardia's kurtosis as a z-score, 0 for a Gaussian"),
-        Column("share_within_90", REAL, "1", "share of households inside the fitted 90 % ellipsoid"),
+        Column("mardia_skewness", REAL, "1", "Mardia's multivariate skewness, 0 for a Gaussian", nullable=True),
+        Column("mardia_kurtosis_z", REAL, "1", "Mardia's kurtosis as a z-score, 0 for a Gaussian", nullable=True),
+        Column("share_within_90", REAL, "1", "share of households inside the fitted 90 % ellipsoid", nullable=True),
     ),
 )
 

@@ -1,0 +1,158 @@
+"""What a mechanism costs: KL divergence (8) and log-likelihood lost, over many draws, for one epsilon.
+
+A study tool: it reads private records, and neither figure may enter anything that is released. Mechanisms that
+choose their own classes are compared with the fit under the classes of that draw; the likelihood needs no classes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from meterdp.core.noise import NoiseSource
+from meterdp.mechanisms.interface import Mechanism, PrivateRecords, Released
+from meterdp.mechanisms.sound_stack import nearest
+from meterdp.mixture.divergence import kl_terms, mean_log_likelihood
+from meterdp.mixture.draws import MixtureDraws
+from meterdp.mixture.gmm import class_statistics, raise_eigenvalues
+
+# A class with fewer than this many records per dimension has no covariance worth the name: its reference is
+# regularised, and its part of the divergence is reported apart.
+SMALL_CLASS_FACTOR = 5
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Result of :func:`cost`.
+
+    Parameters
+    ----------
+    row : dict
+        One row of table ``COST``.
+    variant : dict of column to sequence
+        The first draw as rows of table ``VARIANT``.
+    released : Released
+        All draws.
+    """
+
+    row: dict
+    variant: dict
+    released: Released
+
+
+def cost(
+    mechanism: Mechanism, private: PrivateRecords, noise: NoiseSource, draws: int, loglik_draws: int = 100
+) -> Cost:
+    """Run a mechanism and measure it against the non-private fit.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Calibrated.
+    private : PrivateRecords
+    noise : NoiseSource
+    draws : int
+        Releases R to average the divergence over.
+    loglik_draws : int
+        Releases to average the log-likelihood over, at most ``draws``.
+
+    Returns
+    -------
+    Cost
+    """
+    released = mechanism.release(private, noise, draws)
+    x = private.x_valid
+    terms, small = _divergence(private, released, mechanism.public.eigenvalue_floor)
+    total = terms.sum(axis=1)
+    gap = mean_log_likelihood(x, MixtureDraws.single(private.fit.mixture)) - mean_log_likelihood(
+        x, released.mixtures.slice(0, loglik_draws)
+    )
+    guarantee = mechanism.guarantee
+    quantiles = np.quantile(total, [0.05, 0.25, 0.5, 0.75, 0.95])
+    row = {
+        "mechanism": mechanism.name,
+        "family": mechanism.family,
+        "epsilon": guarantee.epsilon,
+        "delta": guarantee.delta,
+        "unit": guarantee.unit,
+        "adjacency": guarantee.adjacency,
+        "draw_count": draws,
+        "kl_mean": float(total.mean()),
+        "kl_se": _standard_error(total),
+        **dict(zip(("kl_q05", "kl_q25", "kl_median", "kl_q75", "kl_q95"), quantiles.tolist(), strict=True)),
+        "kl_small_classes_mean": float((terms * small).sum(axis=1).mean()),
+        "loglik_gap_mean": float(gap.mean()),
+        "loglik_gap_se": _standard_error(gap),
+        "projected_share": float(released.projected.mean()),
+    }
+    return Cost(row, variant_columns(mechanism, released), released)
+
+
+def variant_columns(mechanism: Mechanism, released: Released, index: int = 0) -> dict[str, list]:
+    """Return one draw as the columns of table ``VARIANT``."""
+    mixture, guarantee = released.mixtures.draw(index), mechanism.guarantee
+    k = mixture.classes
+    return {
+        "mechanism": [mechanism.name] * k,
+        "family": [mechanism.family] * k,
+        "epsilon": [guarantee.epsilon] * k,
+        "delta": [guarantee.delta] * k,
+        "component": list(range(1, k + 1)),
+        "weight": mixture.weights.tolist(),
+        "mean_log_kwh": mixture.means.tolist(),
+        "covariance": mixture.covariances.reshape(k, -1).tolist(),
+    }
+
+
+def reference_fits(x: np.ndarray, centroids: np.ndarray, eigenvalue_floor: float) -> tuple[MixtureDraws, np.ndarray]:
+    """Fit the records under the classes of each draw, regularising classes too small to fit.
+
+    Classes below 5 d records take (scatter + 5 d pooled covariance)/(N_k + 5 d); an empty class sits at its
+    centroid with the weight of half a record, so that the divergence stays finite and still punishes it.
+
+    Parameters
+    ----------
+    x : (N, d) float64
+    centroids : (R, K, d) float64
+    eigenvalue_floor : float
+
+    Returns
+    -------
+    fits : MixtureDraws
+    small : (R, K) bool
+        Classes below 5 d records.
+    """
+    draws, k, d = centroids.shape
+    borrowed = SMALL_CLASS_FACTOR * d
+    weights, means, covariances = np.empty((draws, k)), np.array(centroids), np.empty((draws, k, d, d))
+    small = np.empty((draws, k), dtype=bool)
+    for r in range(draws):
+        labels = nearest(x, centroids[r : r + 1])[0] + 1
+        counts, own, scatter = class_statistics(x, labels, k)
+        pooled = scatter.sum(axis=0) / len(x)
+        small[r] = counts < borrowed
+        weights[r] = np.maximum(counts, 0.5)
+        means[r, counts > 0] = own[counts > 0]
+        covariances[r] = np.where(
+            small[r, :, None, None],
+            (scatter + borrowed * pooled) / (counts + borrowed)[:, None, None],
+            scatter / np.maximum(counts - 1, 1)[:, None, None],
+        )
+    covariances, _ = raise_eigenvalues(covariances, eigenvalue_floor)
+    return MixtureDraws(weights / weights.sum(axis=1, keepdims=True), means, covariances), small
+
+
+def _divergence(
+    private: PrivateRecords, released: Released, eigenvalue_floor: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the terms (R, K) of (8) and which classes are small."""
+    if released.centroids is None:
+        small = private.fit.counts < SMALL_CLASS_FACTOR * private.fit.mixture.dimension
+        return kl_terms(released.mixtures, private.fit.mixture), small
+    fits, small = reference_fits(private.x_valid, released.centroids, eigenvalue_floor)
+    return kl_terms(released.mixtures, fits), small
+
+
+def _standard_error(values: np.ndarray) -> float:
+    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")

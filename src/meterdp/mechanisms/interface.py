@@ -1,0 +1,221 @@
+"""One interface for every release mechanism: calibrate(public) -> mechanism, release(private, noise) -> mixtures.
+
+Public settings and private records are separate types, so a mechanism cannot calibrate to the data unless it is
+handed them; the published family does so inside ``release``, as the paper does (defect L4). Randomness comes from
+outside through :class:`meterdp.core.noise.NoiseSource`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, Literal, Protocol
+
+import numpy as np
+
+from meterdp.core.errors import InputError
+from meterdp.core.noise import NoiseSource
+from meterdp.mechanisms import sdp
+from meterdp.mechanisms.sensitivities import FlipSensitivities, flip_sensitivities, mean_changes
+from meterdp.mixture.draws import MixtureDraws
+from meterdp.mixture.gmm import Fit
+
+Family = Literal["published", "exact", "sound"]
+Adjacency = Literal["label_flip", "replace_one", "add_remove"]
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """What a release claims, in the words that go on its label.
+
+    Parameters
+    ----------
+    unit : str
+        What one neighbour changes.
+    adjacency : {"label_flip", "replace_one", "add_remove"}
+    epsilon, delta : float
+    accountant : str
+        How the steps were added up.
+    proof : str
+        Proof note, relative to the repository.
+    family : {"published", "exact", "sound"}
+        Only "sound" may leave the building.
+    """
+
+    unit: str
+    adjacency: Adjacency
+    epsilon: float
+    delta: float
+    accountant: str
+    proof: str
+    family: Family
+
+
+@dataclass(frozen=True)
+class PublicSettings:
+    """Everything a mechanism may know before it sees a record. From configuration, never from the data.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        Privacy parameters of the whole release, epsilon > 0 and 0 < delta < 1.
+    classes, dimension : int
+        K and d.
+    records : int
+        N, all households of the export, valid or not; public under ``replace_one``.
+    low_log_kwh, high_log_kwh : float
+        Bounds every reading is clipped to, log kWh.
+    eigenvalue_floor : float
+        Smallest eigenvalue of a released covariance, (log kWh)^2.
+    start_points : (K, d) float64, optional
+        Public start points of the private K-means, log kWh; by default flat profiles, see
+        :meth:`starts`.
+    level_log_kwh, level_spread_log_kwh : float
+        Centre and spread of household levels from which default start points are made; public knowledge about
+        households in general (0.3 kWh an hour, a factor of about 2.5).
+    hour_correlation : float
+        Correlation of neighbouring hours in the public AR(1) shape that whitens residuals, in [0, 1).
+    rounds : int, optional
+        Rounds of private K-means; by default a rule on (N, K, epsilon, delta).
+    radius_share, label_share : float
+        Shares of mu^2 spent on the clip radius and on K-means; the final statistics get the rest.
+    """
+
+    epsilon: float
+    delta: float
+    classes: int
+    dimension: int
+    records: int
+    low_log_kwh: float
+    high_log_kwh: float
+    eigenvalue_floor: float = 1e-3
+    start_points: np.ndarray | None = None
+    level_log_kwh: float = -1.2
+    level_spread_log_kwh: float = 0.9
+    hour_correlation: float = 0.7
+    rounds: int | None = None
+    radius_share: float = 0.10
+    label_share: float = 0.20
+
+    def __post_init__(self):
+        checks = {
+            "epsilon": (0 < self.epsilon < np.inf, "use a positive number"),
+            "delta": (0 < self.delta < 1, "use a number between 0 and 1, such as 1e-5"),
+            "classes": (self.classes >= 1, "use one class or more"),
+            "dimension": (self.dimension >= 1, "use one entry or more"),
+            "records": (self.records >= self.classes, "lower the number of classes or supply more households"),
+            "low_log_kwh": (
+                np.isfinite(self.low_log_kwh) and self.low_log_kwh < self.high_log_kwh < np.inf,
+                "use finite bounds, the lower one first",
+            ),
+            "eigenvalue_floor": (0 < self.eigenvalue_floor < np.inf, "use a small positive variance"),
+            "start_points": (
+                self.start_points is None
+                or (
+                    np.shape(self.start_points) == (self.classes, self.dimension)
+                    and bool(np.isfinite(self.start_points).all())
+                ),
+                "give one finite profile per class",
+            ),
+            "level_spread_log_kwh": (0 < self.level_spread_log_kwh < np.inf, "use a positive number"),
+            "hour_correlation": (0 <= self.hour_correlation < 1, "use a number from 0 up to, not including, 1"),
+            "rounds": (self.rounds is None or self.rounds >= 0, "use zero rounds or more"),
+            "radius_share": (0 < self.radius_share < 1, "use a share between 0 and 1"),
+            "label_share": (
+                0 < self.label_share < 1 - self.radius_share,
+                "leave a positive share for the final statistics",
+            ),
+        }
+        for field, (holds, remedy) in checks.items():
+            if not holds:
+                raise InputError("is outside its allowed range", field=field, remedy=remedy)
+
+
+@dataclass(frozen=True)
+class PrivateRecords:
+    """The private data of one release and what is derived from them once.
+
+    Parameters
+    ----------
+    x : (N, d) float64
+        One log profile per household of the export, log kWh; invalid households hold the public default record.
+    valid : (N,) bool
+    fit : Fit
+        Mixture fitted without privacy to ``x[valid]``; ``fit.labels`` are the labels of the valid households.
+    """
+
+    x: np.ndarray
+    valid: np.ndarray
+    fit: Fit
+
+    def __post_init__(self):
+        if self.x.ndim != 2 or self.valid.shape != (len(self.x),) or len(self.fit.labels) != self.valid.sum():
+            raise ValueError("x, valid and the labels of the fit do not belong together")
+        if not np.isfinite(self.x).all():
+            raise ValueError("x holds a value that is not finite")
+
+    @property
+    def x_valid(self) -> np.ndarray:
+        """(N_valid, d) profiles of the households with a valid profile, log kWh."""
+        return self.x[self.valid]
+
+    @property
+    def labels(self) -> np.ndarray:
+        """(N_valid,) classes 1..K of the households with a valid profile."""
+        return self.fit.labels
+
+    @cached_property
+    def sensitivities(self) -> FlipSensitivities:
+        """Largest changes under one label flip, for the published family."""
+        fit = self.fit
+        return flip_sensitivities(self.x_valid, fit.labels, fit.mixture.means, fit.sample_covariances)
+
+    @cached_property
+    def whitened_shapes(self) -> tuple[sdp.SdpSolution, ...]:
+        """Per class the solution M of (23) at right-hand side one, whitened by Sigma_k^1/2 (Cholesky factor)."""
+        mixture = self.fit.mixture
+        lower = np.linalg.cholesky(mixture.covariances)
+        x = self.x_valid
+        return tuple(
+            sdp.solve(np.linalg.solve(lower[k], mean_changes(x, self.labels, mixture.means, k + 1).T).T)
+            for k in range(mixture.classes)
+        )
+
+
+@dataclass(frozen=True)
+class Released:
+    """What one call of ``release`` returns.
+
+    Parameters
+    ----------
+    mixtures : MixtureDraws
+        R independent releases.
+    projected : (R,) bool
+        Whether a weight or a covariance of the draw had to be projected to the feasible set.
+    centroids : (R, K, d) float64 or None
+        Released centroids; the labels of that draw are the nearest of them. None where the mechanism uses the
+        labels of the fit.
+    """
+
+    mixtures: MixtureDraws
+    projected: np.ndarray
+    centroids: np.ndarray | None = None
+
+
+class Mechanism(Protocol):
+    """A calibrated release mechanism: frozen, public, and without randomness of its own."""
+
+    name: ClassVar[str]
+    family: ClassVar[Family]
+    public: PublicSettings
+
+    @classmethod
+    def calibrate(cls, public: PublicSettings) -> Mechanism:
+        """Fix everything that does not depend on a record."""
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What the release claims."""
+
+    def release(self, private: PrivateRecords, noise: NoiseSource, draws: int) -> Released:
+        """Run the mechanism ``draws`` times, independently."""

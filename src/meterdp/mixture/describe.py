@@ -1,0 +1,142 @@
+"""Describe the fitted classes: Table I, how Gaussian they are, and marginal densities (Fig. 8 of Liu et al.).
+
+Everything here is computed from private records for the analyst; nothing of it may be released.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from scipy.stats import chi2
+
+from meterdp.mixture.draws import Mixture
+from meterdp.mixture.gmm import Fit, class_statistics
+
+CHUNK_ROWS = 4096
+ELLIPSOID_PROBABILITY = 0.9
+
+
+def class_table(x: np.ndarray, fit: Fit, hours_local: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the columns of ``CLASS_TABLE``: who the households of each class are (Table I).
+
+    Parameters
+    ----------
+    x : (N, d) float64
+        Log profile vectors of the households with a valid profile, log kWh.
+    fit : Fit
+    hours_local : (d,) int
+        Local hour of day of each entry.
+    """
+    k = fit.mixture.classes
+    counts, means, scatter = class_statistics(x, fit.labels, k)
+    safe = np.maximum(counts, 1)
+    energy_kwh = np.bincount(fit.labels - 1, weights=np.exp(x).mean(axis=1), minlength=k) / safe
+    variance = np.diagonal(scatter, axis1=1, axis2=2) / np.maximum(counts - 1, 1)[:, None]
+    return {
+        "component": np.arange(1, k + 1),
+        "household_count": counts,
+        "share": counts / len(x),
+        "mean_energy_kwh": energy_kwh,
+        "peak_hour_local": np.asarray(hours_local)[means.argmax(axis=1)],
+        "spread_log_kwh": np.sqrt(variance.mean(axis=1)),
+        "floored": fit.floored,
+    }
+
+
+def mardia(x: np.ndarray) -> tuple[float, float]:
+    """Return Mardia's skewness and the z-score of his kurtosis of one class.
+
+    The skewness (1/N^2) sum_ij m_ij^3, m_ij = z_i'z_j with whitened z, equals the squared norm of the mean of
+    z x z x z: linear in N instead of quadratic.
+
+    Parameters
+    ----------
+    x : (N, d) float64
+        Records of the class; more than d of them, in general position.
+
+    Returns
+    -------
+    skewness, kurtosis_z : float
+    """
+    n, d = x.shape
+    residual = x - x.mean(axis=0)
+    lower = np.linalg.cholesky(residual.T @ residual / n)
+    z = np.linalg.solve(lower, residual.T).T
+    third = np.zeros((d * d, d))
+    for start in range(0, n, CHUNK_ROWS):
+        part = z[start : start + CHUNK_ROWS]
+        third += (part[:, :, None] * part[:, None, :]).reshape(len(part), -1).T @ part
+    kurtosis = np.mean((z**2).sum(axis=1) ** 2)
+    return float(((third / n) ** 2).sum()), float((kurtosis - d * (d + 2)) / np.sqrt(8 * d * (d + 2) / n))
+
+
+def normality(x: np.ndarray, fit: Fit) -> dict[str, list]:
+    """Return the columns of ``NORMALITY``: how Gaussian the classes are (claim liu-12).
+
+    Mardia's statistics are null where the class has no more than d records or a singular covariance.
+    """
+    mixture, d = fit.mixture, x.shape[1]
+    radius = chi2.ppf(ELLIPSOID_PROBABILITY, d)
+    rows: dict[str, list] = {
+        n: [] for n in ("component", "household_count", "mardia_skewness", "mardia_kurtosis_z", "share_within_90")
+    }
+    for k in range(mixture.classes):
+        members = x[fit.labels == k + 1]
+        z = np.linalg.solve(np.linalg.cholesky(mixture.covariances[k]), (members - mixture.means[k]).T)
+        regular = len(members) > d and not fit.floored[k]
+        skewness, kurtosis_z = mardia(members) if regular else (None, None)
+        rows["component"].append(k + 1)
+        rows["household_count"].append(len(members))
+        rows["mardia_skewness"].append(skewness)
+        rows["mardia_kurtosis_z"].append(kurtosis_z)
+        rows["share_within_90"].append(float(((z**2).sum(axis=0) <= radius).mean()) if len(members) else None)
+    return rows
+
+
+def marginals(
+    x: np.ndarray,
+    fit: Fit,
+    released: Mapping[str, Mixture],
+    bins: int = 30,
+    points: int = 121,
+) -> dict[str, np.ndarray]:
+    """Return the columns of ``MARGINALS``: per class and hour a histogram, the fit and the releases (Fig. 8).
+
+    Parameters
+    ----------
+    x : (N, d) float64
+        Records of the fit, log kWh.
+    fit : Fit
+    released : mapping of mechanism name to Mixture
+        One draw of each mechanism to show, classes numbered as in the fit.
+    bins : int
+        Bins of each histogram, over the range of the class's records.
+    points : int
+        Abscissae of each density, over the same range widened by a quarter on both sides.
+    """
+    blocks: list[tuple] = []
+    curves = {"fit": fit.mixture, **released}
+    for k in range(fit.mixture.classes):
+        members = x[fit.labels == k + 1]
+        for j in range(x.shape[1]):
+            fallback = fit.mixture.means[k, j]
+            values = members[:, j] if len(members) else np.array([fallback])
+            density, edges = np.histogram(values, bins=bins, density=True)
+            if not len(members):
+                density = np.zeros(bins)
+            blocks.append((k, j, "histogram", edges[:-1], density))
+            margin = 0.25 * (edges[-1] - edges[0])
+            grid = np.linspace(edges[0] - margin, edges[-1] + margin, points)
+            for name, mixture in curves.items():
+                variance = mixture.covariances[k, j, j]
+                height = np.exp(-0.5 * (grid - mixture.means[k, j]) ** 2 / variance)
+                blocks.append((k, j, name, grid, height / np.sqrt(2 * np.pi * variance)))
+    sizes = [len(b[3]) for b in blocks]
+    return {
+        "component": np.repeat([b[0] + 1 for b in blocks], sizes),
+        "entry": np.repeat([b[1] for b in blocks], sizes),
+        "curve": np.repeat([b[2] for b in blocks], sizes),
+        "log_kwh": np.concatenate([b[3] for b in blocks]),
+        "density": np.concatenate([b[4] for b in blocks]),
+    }

@@ -1,0 +1,69 @@
+"""Gaussian mixtures as records: one mixture, and many perturbed mixtures of the same shape."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """One Gaussian mixture, (1) of Liu et al.
+
+    Parameters
+    ----------
+    weights : (K,) float64
+    means : (K, d) float64
+        log kWh.
+    covariances : (K, d, d) float64
+        (log kWh)^2, symmetric positive definite.
+    """
+
+    weights: np.ndarray
+    means: np.ndarray
+    covariances: np.ndarray
+
+    @property
+    def classes(self) -> int:
+        """Number of classes K."""
+        return self.means.shape[-2]
+
+    @property
+    def dimension(self) -> int:
+        """Number of entries d of a record."""
+        return self.means.shape[-1]
+
+
+@dataclass(frozen=True)
+class MixtureDraws:
+    """R mixtures released by R independent runs of one mechanism, (7) of Liu et al.
+
+    Parameters
+    ----------
+    weights : (R, K) float64
+    means : (R, K, d) float64
+        log kWh.
+    covariances : (R, K, d, d) float64
+        (log kWh)^2, symmetric positive definite.
+    """
+
+    weights: np.ndarray
+    means: np.ndarray
+    covariances: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    def draw(self, index: int) -> Mixture:
+        """Return one of the mixtures."""
+        return Mixture(self.weights[index], self.means[index], self.covariances[index])
+
+    def slice(self, start: int, stop: int) -> MixtureDraws:
+        """Return the draws ``start`` to ``stop`` (excluded)."""
+        return MixtureDraws(self.weights[start:stop], self.means[start:stop], self.covariances[start:stop])
+
+    @classmethod
+    def single(cls, mixture: Mixture) -> MixtureDraws:
+        """Return ``mixture`` as one draw."""
+        return cls(mixture.weights[None], mixture.means[None], mixture.covariances[None])

@@ -1,0 +1,89 @@
+"""Settings are checked when made, records must fit together, the registry names what there is."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from meterdp.core.errors import InputError
+from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
+from meterdp.mechanisms.registry import MECHANISMS, mechanism
+from meterdp.mechanisms.tables import VARIANT
+from meterdp.mixture.gmm import fit_labels
+from tests.unit.mechanisms.made_up import public, records
+
+GOOD = PublicSettings(1.0, 1e-5, 6, 12, 1409, -5.0, 3.0)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("epsilon", 0.0),
+        ("epsilon", np.nan),
+        ("epsilon", np.inf),
+        ("delta", 0.0),
+        ("delta", 1.0),
+        ("delta", np.nan),
+        ("classes", 0),
+        ("dimension", 0),
+        ("records", 5),
+        ("low_log_kwh", 3.0),
+        ("low_log_kwh", -np.inf),
+        ("eigenvalue_floor", 0.0),
+        ("start_points", np.zeros((6, 11))),
+        ("start_points", np.full((6, 12), np.nan)),
+        ("level_spread_log_kwh", 0.0),
+        ("hour_correlation", 1.0),
+        ("rounds", -1),
+        ("radius_share", 0.0),
+        ("label_share", 0.95),
+    ],
+)
+def test_settings_outside_their_range_are_one_sentence_naming_the_field(field, value):
+    with pytest.raises(InputError, match=f"field '{field}'"):
+        dataclasses.replace(GOOD, **{field: value})
+
+
+def test_records_must_belong_together_and_be_finite():
+    x = np.random.default_rng(0).normal(size=(10, 2))
+    fit = fit_labels(x, np.ones(10, dtype=int), 1e-3)
+    with pytest.raises(ValueError, match="belong together"):
+        PrivateRecords(x, np.arange(10) > 0, fit)
+    x[0, 0] = np.nan
+    with pytest.raises(ValueError, match="not finite"):
+        PrivateRecords(x, np.ones(10, dtype=bool), fit)
+
+
+def test_derived_quantities_are_computed_once():
+    private = records(0, n=200, d=3, k=2)
+    assert private.sensitivities is private.sensitivities
+    assert private.whitened_shapes is private.whitened_shapes
+    assert len(private.labels) == len(private.x_valid) == 200
+
+
+def test_registry_holds_every_mechanism_under_its_name(repository):
+    for name, cls in MECHANISMS.items():
+        calibrated = mechanism(name).calibrate(GOOD)
+        assert calibrated.name == name
+        guarantee = calibrated.guarantee
+        assert guarantee.family == cls.family
+        assert (repository / guarantee.proof).is_file(), "a mechanism has a proof note"
+        test_file = repository / "tests/unit/mechanisms" / f"test_{name}.py"
+        assert test_file.is_file(), "a mechanism has a test file"
+    assert {c.name for c in VARIANT.columns} >= {"mechanism", "family", "epsilon", "delta"}
+
+
+def test_unknown_mechanisms_are_refused_with_the_list_of_known_ones():
+    with pytest.raises(InputError, match="iid_laplace, iid_gaussian, kl_published, sound"):
+        mechanism("magic")
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_calibration_sees_no_record(name):
+    settings = public(records(0, n=100, d=2, k=2))
+    assert MECHANISMS[name].calibrate(settings) == MECHANISMS[name].calibrate(settings)
+    assert dataclasses.is_dataclass(MECHANISMS[name])
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        MECHANISMS[name].calibrate(settings).public = None

@@ -1,0 +1,76 @@
+"""Descriptions of the classes: the declared tables, Mardia's statistics against their definition, densities."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from meterdp.core.parquet import as_arrow
+from meterdp.mixture.describe import class_table, mardia, marginals, normality
+from meterdp.mixture.gmm import fit_labels
+from meterdp.mixture.tables import CLASS_TABLE, MARGINALS, NORMALITY
+
+HOURS = np.array([6, 7, 8])
+
+
+@pytest.fixture(scope="module")
+def households():
+    """Three classes; the third has a single household."""
+    rng = np.random.default_rng(0)
+    x = np.vstack([rng.normal(size=(300, 3)) - 1, 0.3 * rng.normal(size=(40, 3)) + [0, 2, 1], np.zeros((1, 3))])
+    labels = np.repeat([1, 2, 3], [300, 40, 1])
+    return x, fit_labels(x, labels, 1e-3)
+
+
+def test_class_table_says_who_the_households_are(households):
+    x, fit = households
+    table = as_arrow(CLASS_TABLE, class_table(x, fit, HOURS)).to_pydict()
+    assert table["household_count"] == [300, 40, 1]
+    assert table["share"] == pytest.approx([300 / 341, 40 / 341, 1 / 341])
+    assert table["mean_energy_kwh"] == pytest.approx([np.exp(x[:300]).mean(), np.exp(x[300:340]).mean(), 1.0])
+    assert table["peak_hour_local"][1] == 7
+    assert table["spread_log_kwh"][1] == pytest.approx(np.sqrt(x[300:340].var(axis=0, ddof=1).mean()))
+    assert table["floored"] == [False, False, True]
+
+
+def test_mardia_agrees_with_the_double_sum():
+    """Oracle: the definition (1/N^2) sum_ij m_ij^3, quadratic in N."""
+    x = np.random.default_rng(3).gamma(2.0, size=(200, 3))
+    residual = x - x.mean(axis=0)
+    m = residual @ np.linalg.inv(residual.T @ residual / 200) @ residual.T
+    skewness, kurtosis_z = mardia(x)
+    assert skewness == pytest.approx((m**3).mean())
+    assert kurtosis_z == pytest.approx(((np.diag(m) ** 2).mean() - 15) / np.sqrt(8 * 15 / 200))
+
+
+def test_mardia_sees_gaussian_and_heavy_tails():
+    """Seeded; for the Gaussian the kurtosis is a z-score, so six standard deviations."""
+    rng = np.random.default_rng(4)
+    gaussian = rng.normal(size=(5000, 4)) @ rng.normal(size=(4, 4))
+    skewness, kurtosis_z = mardia(gaussian)
+    assert skewness < 0.1
+    assert abs(kurtosis_z) < 6
+    heavy = gaussian / np.sqrt(rng.chisquare(4, size=(5000, 1)))
+    assert mardia(heavy)[1] > 50
+
+
+def test_normality_is_null_where_a_class_is_too_small(households):
+    x, fit = households
+    table = as_arrow(NORMALITY, normality(x, fit)).to_pydict()
+    assert table["mardia_skewness"][2] is None
+    assert table["mardia_kurtosis_z"][2] is None
+    assert table["share_within_90"][0] == pytest.approx(0.9, abs=0.06)
+
+
+def test_marginals_are_densities_on_one_grid(households):
+    x, fit = households
+    table = as_arrow(MARGINALS, marginals(x, fit, {"sound": fit.mixture}, bins=20, points=801)).to_pandas()
+    assert set(table["curve"]) == {"histogram", "fit", "sound"}
+    assert len(table) == 3 * 3 * (20 + 2 * 801)
+    one = table[(table["component"] == 2) & (table["entry"] == 1)]
+    histogram, fitted = one[one["curve"] == "histogram"], one[one["curve"] == "fit"]
+    width = np.diff(histogram["log_kwh"]).mean()
+    assert (histogram["density"] * width).sum() == pytest.approx(1)
+    assert np.trapezoid(fitted["density"], fitted["log_kwh"]) == pytest.approx(1, abs=0.05)
+    released = one[one["curve"] == "sound"]
+    assert (released["density"].to_numpy() == fitted["density"].to_numpy()).all()
