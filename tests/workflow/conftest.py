@@ -41,8 +41,8 @@ class Runner:
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
             "XDG_CACHE_HOME": str(self.folder / "cache"),
         }
-        words = ["snakemake", "--snakefile", str(snakefile), "--directory", str(self.folder), "--cores", str(cores)]
-        return [*words, "--configfile", str(self.folder / "config.yaml"), *arguments], environment
+        words = ["snakemake", "--configfile", str(self.folder / "config.yaml"), "--directory", str(self.folder)]
+        return [*words, "--snakefile", str(snakefile), "--cores", str(cores), *arguments], environment
 
     def run(self, config: dict, *arguments: str, **options) -> subprocess.CompletedProcess:
         """Run to the end; standard output and error together in ``stdout``."""

@@ -5,24 +5,22 @@ import sys
 import time
 from pathlib import Path
 
-SOURCE = Path(workflow.source_path("common.smk")).parents[2] / "src"
+ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parents[1]
 # The package beside the workflow is the one that runs, also inside --sdm conda and when used as a module.
-sys.path.insert(0, str(SOURCE))
-os.environ["PYTHONPATH"] = os.pathsep.join(
-    filter(None, [str(SOURCE), os.environ.get("PYTHONPATH")])
-)
+sys.path.insert(0, str(ROOT / "src"))
 
 from meterdp.core.config import complete, load_schema
 from meterdp.core.errors import InputError
 from meterdp.core.job import refusals
-from meterdp.core.provenance import source_hash
+from meterdp.core.provenance import share_source, source_hash
 from meterdp.simulate import SIMULATED_EXPORT
 from snakemake.exceptions import WorkflowError
 
+share_source()
 try:
     config = complete(
         config,
-        load_schema(workflow.source_path("../schemas/config.schema.yaml")),
+        load_schema(ROOT / "workflow/schemas/config.schema.yaml"),
         source=" + ".join(os.path.relpath(c) for c in workflow.configfiles) or "config",
     )
     export = config["export"]["path"]

@@ -5,7 +5,7 @@
 
 rule simulate:
     input:
-        parameters=workflow.source_path("../../resources/simulator.yaml"),
+        parameters=ROOT / "resources/simulator.yaml",
     output:
         export=PRIVATE / "export/simulated.csv.gz",
     log:
