@@ -1,0 +1,54 @@
+"""What every reader yields: some readings as arrays, in the order of the file, with the row they come from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+NO_STAMP = np.iinfo(np.int64).min  # what NumPy calls NaT
+NO_CODE = -1
+
+# Bytes of export a reader turns into one batch: the arrays of a batch stay within some tens of megabytes.
+BATCH_BYTES = 4 << 20
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Consecutive readings of an export, n of them.
+
+    Parameters
+    ----------
+    first_row : int
+        Row of the file the first reading stands in; the header is row 1, a Parquet file starts with record 1.
+    meter_ids : list of str
+        Meter ids of this batch, in any order; :attr:`meter` indexes it.
+    meter : (n,) int32
+        Index into :attr:`meter_ids`, ``NO_CODE`` where the row names no meter.
+    stamp_us : (n,) int64
+        Stamp as written, microseconds since 1970-01-01 00:00, ``NO_STAMP`` where there is none.
+    stamps_are_utc : bool
+        Whether the stamps carried an offset and are UTC; otherwise they are on the local clock.
+    energy : (n,) float64
+        Reading in the unit of the export, NaN where missing.
+    readings_per_row : int
+        Readings that stand in one row; more than one in a wide export.
+    circuits : list of str
+        Circuits of this batch; empty if the export names none.
+    circuit : (n,) int32, optional
+        Index into :attr:`circuits`, ``NO_CODE`` where empty.
+    """
+
+    first_row: int
+    meter_ids: list[str]
+    meter: np.ndarray
+    stamp_us: np.ndarray
+    stamps_are_utc: bool
+    energy: np.ndarray
+    readings_per_row: int = 1
+    circuits: tuple[str, ...] | list[str] = ()
+    circuit: np.ndarray | None = None
+
+    def row_of(self, reading: int) -> int:
+        """Return the row of the file that holds reading ``reading`` of this batch."""
+        return self.first_row + int(reading) // self.readings_per_row

@@ -1,0 +1,260 @@
+"""From the local clock of an export to UTC, also through the hour that a clock change in autumn repeats.
+
+A stamp without an offset in that hour is resolved by the order of the rows of its meter: when time steps back inside
+the hour, the second pass has begun. A day that is sent again starts outside the hour and so resolves like the first
+time. A file that runs from the newest to the oldest reading is read by the mirrored rule.
+
+Two ways of writing the ends of intervals are understood: converting the end to local time (the interval that ends
+with the change is then labelled 02:00) and adding the interval to the local start (it is then labelled 03:00).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from zoneinfo import ZoneInfo
+
+import numba
+import numpy as np
+
+from meterdp.exports.batch import NO_CODE, NO_STAMP, Batch
+from meterdp.exports.settings import ExportSettings
+
+NONEXISTENT = NO_STAMP + 1
+OUT_OF_RANGE = NO_STAMP + 2
+# Interval meters are younger than the first and no export is as late as the second year.
+FIRST_YEAR, END_YEAR = 1990, 2100
+
+_OUTSIDE = -1  # a stamp that is in no hour the clock repeats
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class ClockChanges:
+    """The K changes of a zone's offset between ``FIRST_YEAR`` and ``END_YEAR``.
+
+    Parameters
+    ----------
+    utc_us : (K,) int64
+        Instants of the changes, microseconds since 1970.
+    offset_us : (K + 1,) int64
+        Local minus UTC before, between and after them.
+    """
+
+    utc_us: np.ndarray
+    offset_us: np.ndarray
+
+    @property
+    def local_edges_us(self) -> np.ndarray:
+        """Local start and end of what each change skips or repeats, (2 K,) int64, rising."""
+        both = self.utc_us[:, None] + np.stack([self.offset_us[:-1], self.offset_us[1:]], axis=1)
+        return np.sort(both, axis=1).ravel()
+
+    def offset_at(self, utc_us: int) -> int:
+        """Return local minus UTC at one instant, in microseconds."""
+        return int(self.offset_us[np.searchsorted(self.utc_us, utc_us, side="right")])
+
+
+@lru_cache(maxsize=8)
+def clock_changes(time_zone: str) -> ClockChanges:
+    """Find every change of the offset of an IANA zone to the second, by bisection between days that differ."""
+    zone = ZoneInfo(time_zone)
+
+    def offset(instant: datetime) -> timedelta:
+        return instant.astimezone(zone).utcoffset()
+
+    day = timedelta(days=1)
+    first = datetime(FIRST_YEAR, 1, 1, tzinfo=UTC)
+    days = [first + day * i for i in range((datetime(END_YEAR, 1, 2, tzinfo=UTC) - first).days)]
+    offsets = [offset(d) for d in days]
+    instants, after = [], [offsets[0]]
+    for i in range(1, len(days)):
+        if offsets[i] == offsets[i - 1]:
+            continue
+        low, high = days[i - 1], days[i]
+        while high - low > timedelta(seconds=1):
+            middle = low + timedelta(seconds=(high - low) // timedelta(seconds=2))
+            low, high = (middle, high) if offset(middle) == offsets[i - 1] else (low, middle)
+        instants.append(high)
+        after.append(offsets[i])
+    microsecond = timedelta(microseconds=1)
+    return ClockChanges(
+        np.array([(instant - _EPOCH) // microsecond for instant in instants], dtype=np.int64),
+        np.array([o // microsecond for o in after], dtype=np.int64),
+    )
+
+
+class Clock:
+    """Turn stamps into UTC, meter by meter in the order of the file.
+
+    Parameters
+    ----------
+    settings : ExportSettings
+        Zone, interval, and whether stamps are starts or ends.
+    descending : bool
+        Whether the file runs from the newest to the oldest reading.
+
+    Attributes
+    ----------
+    steps_forward, steps_back : int
+        How often the next local stamp of a meter was later, or earlier, than the one before.
+    """
+
+    def __init__(self, settings: ExportSettings, *, descending: bool = False):
+        self._changes = clock_changes(settings.time_zone)
+        self._edges_us = self._changes.local_edges_us
+        self._settings, self._descending = settings, descending
+        self._range_us = np.array(
+            [
+                (datetime(year, 1, 1, tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1)
+                for year in (FIRST_YEAR, END_YEAR)
+            ]
+        )
+        # Per meter: local stamp of its last row, the change whose repeated hour that is in, and the pass (1 or 2).
+        self._last_us = np.empty(0, np.int64)
+        self._last_change = np.empty(0, np.int64)
+        self._last_pass = np.empty(0, np.int64)
+        self.steps_forward = self.steps_back = 0
+
+    @property
+    def repeats(self) -> bool:
+        """Whether the zone ever sets its clock back."""
+        return bool((np.diff(self._changes.offset_us) < 0).any())
+
+    def interval_starts(self, meter: np.ndarray, batch: Batch) -> np.ndarray:
+        """Return the UTC start of the interval of every reading.
+
+        Parameters
+        ----------
+        meter : (n,) int
+            Index of the meter, the same through all batches of an export; ``NO_CODE`` for none.
+        batch : Batch
+            The next batch.
+
+        Returns
+        -------
+        (n,) int64
+            Microseconds since 1970, or ``NO_STAMP``, ``NONEXISTENT`` (skipped by a clock change), ``OUT_OF_RANGE``.
+        """
+        out = np.empty(len(meter), np.int64)
+        if batch.stamps_are_utc:
+            _check_range(batch.stamp_us, self._range_us, out)
+        else:
+            self._make_room(int(meter.max(initial=NO_CODE)) + 1)
+            forward, back = _local_to_utc(
+                meter,
+                batch.stamp_us,
+                self._range_us,
+                self._edges_us,
+                self._changes.offset_us,
+                self._settings.interval_us,
+                self._settings.stamp == "end",
+                self._descending,
+                self._last_us,
+                self._last_change,
+                self._last_pass,
+                out,
+            )
+            self.steps_forward += forward
+            self.steps_back += back
+        if self._settings.stamp == "end":
+            out[out > OUT_OF_RANGE] -= self._settings.interval_us
+        return out
+
+    def grid_anchor_us(self, utc_us: int) -> int:
+        """Return where, modulo the interval, the grid lies that runs through the full local hours at ``utc_us``."""
+        return -self._changes.offset_at(utc_us) % self._settings.interval_us
+
+    def _make_room(self, meters: int) -> None:
+        have = len(self._last_us)
+        if meters > have:
+            more = max(meters, 2 * have) - have
+            self._last_us = np.append(self._last_us, np.full(more, NO_STAMP))
+            self._last_change = np.append(self._last_change, np.full(more, _OUTSIDE))
+            self._last_pass = np.append(self._last_pass, np.zeros(more, np.int64))
+
+
+@numba.njit(cache=True)
+def _check_range(stamp_us, range_us, out):
+    for i in range(len(stamp_us)):
+        t = stamp_us[i]
+        out[i] = t if t == NO_STAMP or range_us[0] <= t < range_us[1] else OUT_OF_RANGE
+
+
+@numba.njit(cache=True)
+def _pass_inside(t, last, last_pass, single, descending):
+    """Pass (1 or 2) of stamp ``t`` when the row before was in the same repeated hour.
+
+    ``single``: the hour holds one interval per pass, so that an equal stamp must be the other pass.
+    """
+    entry = 2 if descending else 1
+    step = last - t if descending else t - last
+    if last_pass == entry:
+        return 3 - entry if step < 0 or (step == 0 and single) else entry
+    return last_pass if step >= 0 else entry
+
+
+@numba.njit(cache=True)
+def _ends_first_pass(t, last, last_pass, hour_us, interval_us, descending):
+    """Whether an end stamp just behind a repeated hour is the end of its first pass, written by the old clock.
+
+    It is if the row before was its neighbour in the pass that comes first in the file, or a copy of itself.
+    """
+    neighbour = t - hour_us + interval_us if descending else t - interval_us
+    copy = last == t and interval_us < hour_us
+    return last_pass == (2 if descending else 1) and (last == neighbour or copy)
+
+
+@numba.njit(cache=True)
+def _local_to_utc(
+    meter,
+    local_us,
+    range_us,
+    edges_us,
+    offset_us,
+    interval_us,
+    is_end,
+    descending,
+    last_us,
+    last_change,
+    last_pass,
+    out,
+):
+    """Fill ``out`` with UTC instants, keep the state of every meter, and count its steps in time."""
+    forward = back = 0
+    low, high, at = np.int64(0), np.int64(0), 0  # edges_us[at - 1] <= t < edges_us[at] while low <= t < high
+    for i in range(len(local_us)):
+        t, m = local_us[i], meter[i]
+        if t == NO_STAMP or not range_us[0] <= t < range_us[1]:
+            out[i] = t if t == NO_STAMP else OUT_OF_RANGE
+            continue
+        if not low <= t < high:
+            at = np.searchsorted(edges_us, t, side="right")
+            low = edges_us[at - 1] if at > 0 else range_us[0]
+            high = edges_us[at] if at < len(edges_us) else range_us[1]
+        # Edges alternate between the start and the end of a change, so an odd position lies inside change at // 2.
+        change, inside = at // 2, at % 2 == 1
+        repeats = inside and offset_us[change + 1] < offset_us[change]
+        which = 0
+        if repeats:
+            same = m >= 0 and last_change[m] == change
+            single = interval_us >= offset_us[change] - offset_us[change + 1]
+            entry = 2 if descending else 1
+            which = _pass_inside(t, last_us[m], last_pass[m], single, descending) if same else entry
+        elif inside:
+            # The gap starts where the change is: an end stamp there is the change itself, written by the old clock.
+            out[i] = t - offset_us[change] if is_end and t == low else NONEXISTENT
+            continue
+        elif is_end and change > 0 and t == low and m >= 0 and last_change[m] == change - 1:
+            hour_us = offset_us[change - 1] - offset_us[change]
+            if _ends_first_pass(t, last_us[m], last_pass[m], hour_us, interval_us, descending):
+                change, which = change - 1, 1
+        out[i] = t - offset_us[change + 1 if which == 2 else change]
+        if m >= 0:
+            if last_us[m] != NO_STAMP:
+                forward += t > last_us[m]
+                back += t < last_us[m]
+            last_us[m], last_pass[m] = t, which
+            last_change[m] = change if which > 0 else _OUTSIDE
+    return forward, back

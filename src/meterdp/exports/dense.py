@@ -1,0 +1,158 @@
+"""The dense array meters x slots that readings are scattered into, and the count of what became of each of them.
+
+One pass over the export fills it, whatever the order of the rows. The last row of the file wins, as a corrected
+reading is sent after the one it corrects; a missing value corrects nothing. Above ``IN_MEMORY_BYTES`` the array is a
+scratch file that has no name, so that it is gone with the process however that ends.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numba
+import numpy as np
+
+from meterdp.core.errors import InputError
+from meterdp.exports.batch import NO_STAMP
+from meterdp.exports.clock import END_YEAR, FIRST_YEAR, NONEXISTENT, OUT_OF_RANGE
+
+IN_MEMORY_BYTES = 1 << 30
+
+# What can become of a row, in the order in which the tests are made, with 'used' first.
+REASONS = {
+    "used": "The reading stands in the canonical readings.",
+    "meter_missing": "The row names no meter, e.g. a blank line.",
+    "stamp_missing": "The row has no stamp.",
+    "value_missing": "The reading is empty or a word that stands for a missing one.",
+    "value_not_finite": "The reading is infinite.",
+    "stamp_out_of_range": f"The stamp lies before {FIRST_YEAR} or after {END_YEAR - 1}.",
+    "nonexistent_local_time": "The stamp names a local time that a clock change skips.",
+    "off_grid_stamp": "The stamp does not lie on the interval grid.",
+    "duplicate_identical": "An earlier row has the same meter, interval and reading.",
+    "superseded_by_later_row": "A later row has the same meter and interval but another reading; the last counts.",
+}
+(
+    USED,
+    METER_MISSING,
+    STAMP_MISSING,
+    VALUE_MISSING,
+    VALUE_NOT_FINITE,
+    STAMP_OUT_OF_RANGE,
+    NONEXISTENT_LOCAL_TIME,
+    OFF_GRID_STAMP,
+    DUPLICATE_IDENTICAL,
+    SUPERSEDED_BY_LATER_ROW,
+) = range(len(REASONS))
+
+_NO_SLOT = -1
+
+
+@contextmanager
+def dense_array(meters: int, slots: int, folder: Path) -> Iterator[np.ndarray]:
+    """Yield a (meters, slots) float64 array of NaN, in memory or as a nameless scratch file in ``folder``.
+
+    Raises
+    ------
+    InputError
+        If the disk has no room for the scratch file.
+    """
+    size = meters * slots * np.dtype(np.float64).itemsize
+    if size <= IN_MEMORY_BYTES:
+        yield np.full((meters, slots), np.nan)
+        return
+    with tempfile.TemporaryFile(dir=folder) as file:
+        try:
+            # Reserved now: writing to a mapped file on a full disk would kill the process without a word.
+            os.posix_fallocate(file.fileno(), 0, size)
+        except OSError:
+            raise InputError(
+                f"has no room for {size / 2**30:.0f} GiB of scratch space",
+                file=folder,
+                remedy="free disk space, or split the export by meter",
+            ) from None
+        array = np.memmap(file, dtype=np.float64, mode="r+", shape=(meters, slots))
+        array[:] = np.nan
+        yield array
+
+
+@numba.njit(cache=True)
+def slot_range(start_us, meter, anchor_us, interval_us):
+    """Return the first and last slot on the grid and the readings they come from; first > last if there is none."""
+    first, last, first_at, last_at = np.iinfo(np.int64).max, np.iinfo(np.int64).min, -1, -1
+    for i in range(len(start_us)):
+        t = start_us[i]
+        if t <= OUT_OF_RANGE or meter[i] < 0 or (t - anchor_us) % interval_us != 0:
+            continue
+        slot = (t - anchor_us) // interval_us
+        if slot < first:
+            first, first_at = slot, i
+        if slot > last:
+            last, last_at = slot, i
+    return first, last, first_at, last_at
+
+
+@numba.njit(cache=True)
+def _reason_and_slot(start_us, household, energy, anchor_us, interval_us):
+    """Return why a reading cannot be used, or ``USED`` and its absolute slot."""
+    if household < 0:
+        return METER_MISSING, _NO_SLOT
+    if start_us == NO_STAMP:
+        return STAMP_MISSING, _NO_SLOT
+    if np.isnan(energy):
+        return VALUE_MISSING, _NO_SLOT
+    if np.isinf(energy):
+        return VALUE_NOT_FINITE, _NO_SLOT
+    if start_us == OUT_OF_RANGE:
+        return STAMP_OUT_OF_RANGE, _NO_SLOT
+    if start_us == NONEXISTENT:
+        return NONEXISTENT_LOCAL_TIME, _NO_SLOT
+    if (start_us - anchor_us) % interval_us != 0:
+        return OFF_GRID_STAMP, _NO_SLOT
+    return USED, (start_us - anchor_us) // interval_us
+
+
+@numba.njit(cache=True)
+def scatter(start_us, household, energy, kwh_per_unit, anchor_us, interval_us, first_slot, energy_kwh, counts):
+    """Put a batch of readings into the dense array and count what became of each.
+
+    Parameters
+    ----------
+    start_us : (n,) int64
+        UTC starts of the intervals, or the marks of :mod:`meterdp.exports.clock`.
+    household : (n,) int
+        Row of ``energy_kwh``, negative for no meter.
+    energy : (n,) float64
+        Readings in the unit of the export.
+    kwh_per_unit : (int, int)
+        Numerator and denominator of the factor to kWh.
+    anchor_us, interval_us, first_slot : int
+        The grid; column j of ``energy_kwh`` starts at ``anchor_us + (first_slot + j) * interval_us``.
+    energy_kwh : (H, T) float64
+        Filled in place.
+    counts : (R,) int64
+        Counts per reason, in the order of :data:`REASONS`; added to in place.
+
+    Returns
+    -------
+    bool
+        False if a slot lies outside the array, which means the export changed since its range was found.
+    """
+    for i in range(len(start_us)):
+        reason, slot = _reason_and_slot(start_us[i], household[i], energy[i], anchor_us, interval_us)
+        if reason == USED:
+            column = slot - first_slot
+            if column < 0 or column >= energy_kwh.shape[1]:
+                return False
+            new, old = energy[i] * kwh_per_unit[0] / kwh_per_unit[1], energy_kwh[household[i], column]
+            if old == new:
+                reason = DUPLICATE_IDENTICAL
+            else:
+                energy_kwh[household[i], column] = new
+                if not np.isnan(old):
+                    reason = SUPERSEDED_BY_LATER_ROW
+        counts[reason] += 1
+    return True

@@ -1,0 +1,205 @@
+"""Turn the columns of one batch from text into codes, stamps and numbers, and say which row does not fit.
+
+A bad field is refused with file, row and column; its content never enters the message.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from meterdp.core.errors import InputError
+from meterdp.exports.batch import NO_CODE, NO_STAMP
+from meterdp.exports.settings import ISO8601, ExportSettings
+
+# An offset or Z behind a time of day; a date alone ends in "-31" and has no time.
+_OFFSET = r"[T ].*(?:[Zz]|[+-]\d{2}(?::?\d{2})?)$"
+
+
+@dataclass(frozen=True)
+class Field:
+    """One column of one batch, and where it stands for messages.
+
+    Parameters
+    ----------
+    values : pyarrow.Array
+        n entries, text unless a reader says otherwise.
+    file : path-like
+        The export.
+    name : str
+        Column name, or a description where the column name is a meter id.
+    first_row : int
+        Row of the file of entry 0.
+    """
+
+    values: pa.Array
+    file: object
+    name: str
+    first_row: int
+
+    def refuse(self, entry: int, problem: str, remedy: str) -> InputError:
+        """Return the error for one entry."""
+        return InputError(problem, file=self.file, row=self.first_row + int(entry), field=self.name, remedy=remedy)
+
+
+def codes(field: Field, missing_words: tuple[str, ...]) -> tuple[list[str], np.ndarray]:
+    """Return the texts that occur in a column without surrounding blanks, and (n,) int32 codes into them.
+
+    Missing entries have the code ``NO_CODE``.
+    """
+    words, code = _encode(field)
+    present = np.array([word not in missing_words for word in words], dtype=bool)
+    number = np.where(present, np.cumsum(present) - 1, NO_CODE).astype(np.int32)
+    return [word for word, here in zip(words, present, strict=True) if here], _look_up(number, code, NO_CODE)
+
+
+def numbers(field: Field, missing_words: tuple[str, ...]) -> np.ndarray:
+    """Return a text column as (n,) float64, NaN where a missing word or nothing stands.
+
+    Raises
+    ------
+    InputError
+        Naming the first row that holds something else than a number.
+    """
+    texts = pc.utf8_trim_whitespace(field.values)
+    texts = pc.if_else(pc.is_in(texts, pa.array(missing_words, pa.string())), None, texts)
+    try:
+        parsed = texts.cast(pa.float64())
+    except pa.ArrowInvalid:
+        raise field.refuse(
+            _first_not_a_number(texts),
+            "is not a number",
+            "write numbers with a decimal point, or add the word to export.missing_words",
+        ) from None
+    return parsed.to_numpy(zero_copy_only=False)
+
+
+def _first_not_a_number(texts: pa.Array) -> int:
+    """Halve the range that holds the first entry pyarrow cannot cast."""
+    good, bad = 0, len(texts)  # texts[:good] can be cast, texts[:bad] cannot
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        try:
+            texts.slice(good, middle - good).cast(pa.float64())
+            good = middle
+        except pa.ArrowInvalid:
+            bad = middle
+    return good
+
+
+def _require_unit(field: Field, unit: str, meter: np.ndarray) -> None:
+    """Refuse rows with a meter whose unit is not ``unit``, apart from case and blanks."""
+    words, code = _encode(field)
+    other = _look_up(np.array([word.lower() != unit.lower() for word in words], dtype=bool), code, True)
+    wrong = np.flatnonzero(other & (meter != NO_CODE))
+    if wrong.size:
+        raise field.refuse(
+            wrong[0],
+            f"is not {unit} (mixed units, or another unit than export.unit)",
+            "convert all readings to one unit and name it in export.unit",
+        )
+
+
+def key_columns(settings: ExportSettings) -> list[str]:
+    """Return the columns that say whose reading a row is: meter, and circuit and unit where there are any."""
+    names = (settings.meter_column, settings.circuit_column, settings.unit_column)
+    return [name for name in names if name is not None]
+
+
+def keys(columns: Mapping[str, Field], settings: ExportSettings) -> dict:
+    """Return the ``meter`` and ``circuit`` fields of a :class:`Batch` from its key columns.
+
+    Raises
+    ------
+    InputError
+        Naming the first row that names a meter and another unit than ``settings.unit``.
+    """
+    meter_ids, meter = codes(columns[settings.meter_column], settings.missing_words)
+    if settings.unit_column is not None:
+        _require_unit(columns[settings.unit_column], settings.unit, meter)
+    if settings.circuit_column is None:
+        return {"meter_ids": meter_ids, "meter": meter}
+    circuits, circuit = codes(columns[settings.circuit_column], settings.missing_words)
+    return {"meter_ids": meter_ids, "meter": meter, "circuits": circuits, "circuit": circuit}
+
+
+class StampParser:
+    """Parse stamps by one format and see to it that either all or none of a file carry an offset.
+
+    Distinct texts are parsed once a batch, because an export repeats the same stamps for every meter.
+
+    Parameters
+    ----------
+    time_format : str
+        strptime format, or "ISO8601".
+    missing_words : tuple of str
+        Words that stand for no stamp.
+    """
+
+    def __init__(self, time_format: str, missing_words: tuple[str, ...]):
+        self._format, self._missing_words = time_format, missing_words
+        # "%z" is an offset; a literal Z at the end says UTC, "%Z" would be a name.
+        by_format = "%z" in time_format or re.search(r"(?<!%)Z$", time_format) is not None
+        self._carries_offset: bool | None = None if time_format == ISO8601 else by_format
+
+    @property
+    def stamps_are_utc(self) -> bool:
+        """Whether the stamps parsed so far carried an offset."""
+        return bool(self._carries_offset)
+
+    def __call__(self, field: Field) -> np.ndarray:
+        """Return (n,) int64 microseconds, UTC if the stamps carry an offset, ``NO_STAMP`` where missing.
+
+        Raises
+        ------
+        InputError
+            Naming the first row that is not in the format, or that carries an offset where others do not.
+        """
+        words, code = _encode(field)
+        present = np.array([word not in self._missing_words for word in words], dtype=bool)
+        if self._format == ISO8601:
+            self._check_offsets(field, words, present, code)
+        parsed = pd.to_datetime(
+            pd.Series(words, dtype=object).where(present, None),
+            format=self._format,
+            errors="coerce",
+            utc=self.stamps_are_utc,
+        )
+        stamp_us = pd.DatetimeIndex(parsed).tz_localize(None).as_unit("us").asi8
+        wrong = np.flatnonzero(_look_up(present & (stamp_us == NO_STAMP), code, False))
+        if wrong.size:
+            raise field.refuse(
+                wrong[0], "is not in the format export.time_format", "correct the stamp or the configured format"
+            )
+        return _look_up(stamp_us, code, NO_STAMP)
+
+    def _check_offsets(self, field: Field, words: list[str], present: np.ndarray, code: np.ndarray) -> None:
+        carries = pc.match_substring_regex(pa.array(words, pa.string()), _OFFSET).to_numpy(zero_copy_only=False)
+        given = np.flatnonzero(_look_up(present, code, False))
+        if self._carries_offset is None and given.size:
+            self._carries_offset = bool(carries[code[given[0]]])
+        mixed = given[carries[code[given]] != self._carries_offset] if given.size else given
+        if mixed.size:
+            raise field.refuse(
+                mixed[0],
+                "has a UTC offset where other rows have none, or the other way round",
+                "write all stamps the same way",
+            )
+
+
+def _encode(field: Field) -> tuple[list[str], np.ndarray]:
+    """Return distinct texts without surrounding blanks and (n,) int64 codes, ``NO_CODE`` for null."""
+    encoded = field.values if pa.types.is_dictionary(field.values.type) else field.values.dictionary_encode()
+    words = pc.utf8_trim_whitespace(encoded.dictionary.cast(pa.string())).to_pylist()
+    return words, encoded.indices.cast(pa.int64()).fill_null(NO_CODE).to_numpy()
+
+
+def _look_up(per_word: np.ndarray, code: np.ndarray, missing) -> np.ndarray:
+    """Return ``per_word[code]`` with ``missing`` where there is no code."""
+    return np.append(per_word, np.array([missing], per_word.dtype))[code]

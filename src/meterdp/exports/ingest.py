@@ -1,0 +1,244 @@
+"""Out-of-core ingestion: from any export to canonical readings, a meter crosswalk and a count of every unused row.
+
+The export is streamed twice: first for the meters and the range of stamps, then to scatter the readings into a dense
+array on the regular UTC grid. Memory is bounded by that array (mapped to a scratch file when it is large) and one
+batch. All tables appear together when everything is written, or none does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from meterdp.core.errors import InputError
+from meterdp.core.parquet import as_arrow, atomic_path, file_metadata, write_table
+from meterdp.core.progress import progress
+from meterdp.exports.batch import BATCH_BYTES, NO_CODE, Batch
+from meterdp.exports.clock import OUT_OF_RANGE, Clock
+from meterdp.exports.dense import REASONS, USED, dense_array, scatter, slot_range
+from meterdp.exports.interface import READERS
+from meterdp.exports.settings import ExportSettings
+from meterdp.exports.tables import INGEST_REPORT, METERS, READINGS
+
+# A stray stamp (a meter's clock after a reset) must not stretch the grid of every household over decades.
+LONGEST_EXPORT_DAYS = 20 * 366
+_DAY_US = 24 * 3600 * 1_000_000
+_ROWS_PER_WRITE = 1 << 19
+
+
+def ingest(
+    path: str | Path,
+    settings: ExportSettings,
+    *,
+    readings_paths: Sequence[str | Path],
+    meters_path: str | Path,
+    report_path: str | Path,
+    metadata: Mapping[str, str] | None = None,
+    batch_bytes: int = BATCH_BYTES,
+) -> None:
+    """Read an export and write the tables ``readings`` (in shards), ``meters`` and ``ingest_report``.
+
+    Households are numbered in order of meter id; shard s holds the s-th of equally long runs of them, each on the
+    same grid of UTC intervals from the first to the last stamp of the export, null where no reading was usable. The
+    grid runs through the full hours of the local clock at the first stamp. What is written does not depend on the
+    number of shards (but for the split) nor on ``batch_bytes``.
+
+    Parameters
+    ----------
+    path : path-like
+        The export.
+    settings : ExportSettings
+        How it is written.
+    readings_paths : sequence of path-like
+        One Parquet file per shard.
+    meters_path, report_path : path-like
+        Parquet files of the other tables.
+    metadata : mapping, optional
+        Passed into the files, e.g. ``{"synthetic": "yes"}``.
+    batch_bytes : int
+        About how much of the export is looked at in one go.
+
+    Raises
+    ------
+    InputError
+        If the export cannot be read, names two circuits for a meter, holds no usable reading, spans more than
+        ``LONGEST_EXPORT_DAYS``, or changes while it is read.
+    """
+
+    def read() -> Iterator[Batch]:
+        return READERS[settings.format](path, settings, batch_bytes=batch_bytes)
+
+    survey = survey_export(path, settings, read)
+    rank = np.argsort(np.array(survey.meter_ids, dtype=object), kind="stable")
+    household_of = np.empty(len(rank) + 1, np.int64)
+    household_of[rank], household_of[NO_CODE] = np.arange(len(rank)), NO_CODE
+
+    scratch = Path(readings_paths[0]).parent
+    scratch.mkdir(parents=True, exist_ok=True)
+    with dense_array(len(rank), survey.slots, scratch) as energy_kwh:
+        counts = _fill(path, settings, read, survey, household_of, energy_kwh)
+        with ExitStack() as stack:
+            parts, meters, report = (
+                [stack.enter_context(atomic_path(p)) for p in group]
+                for group in (readings_paths, [meters_path], [report_path])
+            )
+            starts_us = survey.anchor_us + (survey.first_slot + np.arange(survey.slots)) * settings.interval_us
+            shards = np.array_split(np.arange(len(rank)), len(parts))
+            for part, households in zip(progress(parts, "readings, shards written"), shards, strict=True):
+                _write_readings(part, households, energy_kwh, starts_us, metadata)
+            ids = [survey.meter_ids[m] for m in rank]
+            crosswalk = {
+                "household": np.arange(len(rank)),
+                "meter_id": ids,
+                "circuit": [survey.circuit_of.get(m) for m in rank.tolist()],
+                "shard": np.repeat(np.arange(len(parts)), [len(s) for s in shards]),
+            }
+            write_table(meters[0], METERS, crosswalk, metadata)
+            write_table(report[0], INGEST_REPORT, _report(counts), metadata)
+
+
+@dataclass
+class Survey:
+    """What the first pass finds; meters are numbered in the order in which the export names them."""
+
+    meter_ids: list[str] = field(default_factory=list)
+    circuit_of: dict[int, str] = field(default_factory=dict)
+    anchor_us: int | None = None
+    first_slot: int = np.iinfo(np.int64).max
+    last_slot: int = np.iinfo(np.int64).min
+    first_slot_row: int = 0
+    last_slot_row: int = 0
+    descending: bool = False
+
+    @property
+    def slots(self) -> int:
+        """Slots of the grid."""
+        return self.last_slot - self.first_slot + 1
+
+
+def survey_export(path, settings: ExportSettings, read: Callable[[], Iterator[Batch]]) -> Survey:
+    """Stream the export once for its meters, circuits and range of stamps; twice if it runs from new to old."""
+    survey, clock = _survey(path, settings, read, descending=False)
+    if clock.repeats and clock.steps_back > clock.steps_forward:
+        survey, _ = _survey(path, settings, read, descending=True)
+    if survey.first_slot > survey.last_slot:
+        raise InputError(
+            "has no stamp on the interval grid",
+            file=path,
+            field=settings.time_column,
+            remedy="check export.interval_minutes, export.time_format and the time zone",
+        )
+    if survey.slots * settings.interval_us > LONGEST_EXPORT_DAYS * _DAY_US:
+        raise InputError(
+            f"the stamps of rows {survey.first_slot_row} and {survey.last_slot_row} are more than "
+            f"{LONGEST_EXPORT_DAYS // 366} years apart",
+            file=path,
+            remedy="remove rows with a wrong date, or split the export",
+        )
+    return survey
+
+
+def _survey(path, settings, read, *, descending: bool) -> tuple[Survey, Clock]:
+    survey, clock = Survey(descending=descending), Clock(settings, descending=descending)
+    index: dict[str, int] = {}
+    for batch in progress(read(), "export, meters and stamps, batches read"):
+        meter = _meter_index(batch, index, grow=True)
+        starts_us = clock.interval_starts(meter, batch)
+        if batch.circuit is not None:
+            _note_circuits(path, settings, survey, batch, meter)
+        if survey.anchor_us is None:
+            usable = starts_us[(starts_us > OUT_OF_RANGE) & (meter != NO_CODE)]
+            if not usable.size:
+                continue
+            survey.anchor_us = clock.grid_anchor_us(usable[0])
+        first, last, first_at, last_at = slot_range(starts_us, meter, survey.anchor_us, settings.interval_us)
+        if first < survey.first_slot:
+            survey.first_slot, survey.first_slot_row = first, batch.row_of(first_at)
+        if last > survey.last_slot:
+            survey.last_slot, survey.last_slot_row = last, batch.row_of(last_at)
+    survey.meter_ids = list(index)
+    return survey, clock
+
+
+def _meter_index(batch: Batch, index: dict[str, int], *, grow: bool) -> np.ndarray:
+    """Return (n,) int64 numbers of the meters; an unknown one gets the next number, or KeyError if not ``grow``."""
+    number = [index.setdefault(name, len(index)) if grow else index[name] for name in batch.meter_ids]
+    return np.array([*number, NO_CODE], dtype=np.int64)[batch.meter]
+
+
+def _note_circuits(path, settings: ExportSettings, survey: Survey, batch: Batch, meter: np.ndarray) -> None:
+    """Keep the circuit of every meter and refuse a meter on two."""
+    named = np.flatnonzero((meter != NO_CODE) & (batch.circuit != NO_CODE))
+    pairs = meter[named] * len(batch.circuits) + batch.circuit[named]
+    for at in named[np.sort(np.unique(pairs, return_index=True)[1])]:
+        circuit = batch.circuits[batch.circuit[at]]
+        if survey.circuit_of.setdefault(int(meter[at]), circuit) != circuit:
+            raise InputError(
+                "names another circuit than an earlier row of the same meter",
+                file=path,
+                row=batch.row_of(at),
+                field=settings.circuit_column,
+                remedy="give each meter one circuit, or leave export.circuit_column out",
+            )
+
+
+def _fill(path, settings, read, survey: Survey, household_of: np.ndarray, energy_kwh: np.ndarray) -> np.ndarray:
+    """Scatter the readings in a second pass and return (R,) counts per reason."""
+    clock = Clock(settings, descending=survey.descending)
+    index = {name: number for number, name in enumerate(survey.meter_ids)}
+    counts = np.zeros(len(REASONS), np.int64)
+    for batch in progress(read(), "export, readings, batches read"):
+        try:
+            meter = _meter_index(batch, index, grow=False)
+            known = scatter(
+                clock.interval_starts(meter, batch),
+                household_of[meter],
+                batch.energy,
+                settings.kwh_per_unit,
+                survey.anchor_us,
+                settings.interval_us,
+                survey.first_slot,
+                energy_kwh,
+                counts,
+            )
+        except KeyError:
+            known = False
+        if not known:
+            raise InputError("changed while it was read", file=path, remedy="run again once it is complete")
+    if not counts[USED]:
+        raise InputError(
+            "holds no usable reading",
+            file=path,
+            field=settings.energy_column,
+            remedy="check export.energy_column and export.missing_words",
+        )
+    return counts
+
+
+def _write_readings(path, households: np.ndarray, energy_kwh, starts_us: np.ndarray, metadata) -> None:
+    """Write the readings of one shard in runs of whole households."""
+    schema = READINGS.schema.with_metadata(file_metadata(READINGS, metadata))
+    slots = len(starts_us)
+    step = max(1, _ROWS_PER_WRITE // slots)
+    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+        for at in range(0, len(households), step):
+            some = households[at : at + step]
+            rows = {
+                "household": np.repeat(some, slots),
+                "interval_start_utc": np.tile(starts_us, len(some)),
+                "energy_kwh": pa.array(energy_kwh[some[0] : some[-1] + 1].ravel(), from_pandas=True),
+            }
+            writer.write_table(as_arrow(READINGS, rows).replace_schema_metadata(schema.metadata))
+
+
+def _report(counts: np.ndarray) -> dict:
+    """Return the report: 'used' and every reason that occurred."""
+    rows = [(reason, n, words) for (reason, words), n in zip(REASONS.items(), counts.tolist(), strict=True)]
+    kept = [row for row in rows if row[1] or row[0] == "used"]
+    return dict(zip(("reason", "row_count", "meaning"), map(list, zip(*kept, strict=True)), strict=True))

@@ -1,0 +1,109 @@
+"""Parquet: a long table with meter, stamp and energy columns, read in record batches.
+
+Stamps may be timestamps with or without a zone, dates with time as text, meters text or integers. Records are
+counted from 1, as there is no header row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from meterdp.core.errors import InputError
+from meterdp.exports.batch import BATCH_BYTES, NO_STAMP, Batch
+from meterdp.exports.fields import Field, StampParser, key_columns, keys, numbers
+from meterdp.exports.settings import ExportSettings
+from meterdp.exports.streams import check_file, empty
+
+# About what a reading takes in a long CSV, so that batches of all formats hold alike many readings.
+_BYTES_PER_READING = 32
+
+
+def batches(path: str | Path, settings: ExportSettings, *, batch_bytes: int = BATCH_BYTES) -> Iterator[Batch]:
+    """Yield the readings of a Parquet file in the order of its records; see :class:`~.interface.Reader`."""
+    path = check_file(path)
+    names = [*key_columns(settings), settings.time_column, settings.energy_column]
+    parse_stamps = StampParser(settings.time_format, settings.missing_words)
+    first_row = 1
+    with _open(path) as file:
+        _check_columns(path, file.schema_arrow, names)
+        try:
+            for records in file.iter_batches(
+                max(1, batch_bytes // _BYTES_PER_READING), columns=names, use_threads=False
+            ):
+                columns = {name: Field(records.column(name), path, name, first_row) for name in names}
+                yield _batch(columns, settings, parse_stamps)
+                first_row += records.num_rows
+        except (OSError, pa.ArrowInvalid):
+            raise InputError("is cut short or damaged", file=path, remedy="copy or export it again") from None
+    if first_row == 1:
+        raise empty(path)
+
+
+def _batch(columns: dict[str, Field], settings: ExportSettings, parse_stamps: StampParser) -> Batch:
+    key = keys({name: _as_text(columns[name]) for name in key_columns(settings)}, settings)
+    stamp_us, stamps_are_utc = _stamps(columns[settings.time_column], parse_stamps)
+    return Batch(
+        first_row=columns[settings.meter_column].first_row,
+        stamp_us=stamp_us,
+        stamps_are_utc=stamps_are_utc,
+        energy=_energy(columns[settings.energy_column], settings),
+        **key,
+    )
+
+
+def _open(path: Path) -> pq.ParquetFile:
+    try:
+        return pq.ParquetFile(path)
+    except (OSError, pa.ArrowInvalid):
+        raise InputError("is not a Parquet file", file=path, remedy="set export.format to what it is") from None
+
+
+def _check_columns(path: Path, schema: pa.Schema, names: list[str]) -> None:
+    for name in names:
+        if schema.names.count(name) != 1:
+            raise InputError(
+                f"is not a column of the file, or is there twice; it has {', '.join(repr(n) for n in schema.names)}",
+                file=path,
+                field=name,
+                remedy="name the column in the configuration",
+            )
+
+
+def _stamps(field: Field, parse_stamps: StampParser) -> tuple[np.ndarray, bool]:
+    """Return (n,) int64 microseconds and whether they are UTC."""
+    kind = field.values.type
+    if not pa.types.is_timestamp(kind):
+        stamp_us = parse_stamps(_as_text(field))
+        return stamp_us, parse_stamps.stamps_are_utc
+    # A timestamp with a zone is stored as UTC. Finer units are cut off to microseconds.
+    values = field.values.cast(pa.timestamp("us", kind.tz), safe=False).cast(pa.int64())
+    return values.fill_null(NO_STAMP).to_numpy(), kind.tz is not None
+
+
+def _energy(field: Field, settings: ExportSettings) -> np.ndarray:
+    """Return (n,) float64, NaN where null."""
+    kind = field.values.type
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        return field.values.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    if pa.types.is_decimal(kind):  # by way of text, which rounds correctly
+        return field.values.cast(pa.string()).cast(pa.float64()).to_numpy(zero_copy_only=False)
+    return numbers(_as_text(field), settings.missing_words)
+
+
+def _as_text(field: Field) -> Field:
+    kind = field.values.type
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_integer(kind)):
+        raise InputError(
+            f"is of type {kind}, which has no place here",
+            file=field.file,
+            field=field.name,
+            remedy="write ids as text or integers, stamps as timestamps and readings as numbers",
+        )
+    return Field(field.values.cast(pa.string()), field.file, field.name, field.first_row)

@@ -1,0 +1,168 @@
+"""How an export is written: the public settings every reader works from.
+
+They mirror the ``export`` section of the configuration. A value no reader can work with is refused on construction,
+so the readers need not check again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from zoneinfo import ZoneInfo
+
+import pandas as pd
+
+from meterdp.core.errors import InputError
+
+FORMATS = ("long_csv", "wide_csv", "lcl_csv", "parquet")
+STAMPS = ("start", "end")
+WIDE_LAYOUTS = ("days", "meters")
+ISO8601 = "ISO8601"
+LCL_INTERVAL_MINUTES = 30
+
+# kWh in an interval of m minutes = reading * numerator / denominator; two integers keep 123 Wh at exactly 0.123 kWh.
+UNITS = {
+    "kWh": lambda minutes: (1, 1),
+    "Wh": lambda minutes: (1, 1000),
+    "MWh": lambda minutes: (1000, 1),
+    "kW": lambda minutes: (minutes, 60),
+    "W": lambda minutes: (minutes, 60 * 1000),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportSettings:
+    """The public description of an export.
+
+    Parameters
+    ----------
+    format : {"long_csv", "wide_csv", "lcl_csv", "parquet"}
+        Name in :data:`meterdp.exports.interface.READERS`.
+    meter_column, time_column, energy_column, date_column : str
+        Column names; the Low Carbon London layout brings its own.
+    circuit_column, unit_column : str, optional
+        Columns with the circuit of the meter and the unit of the reading, if there are any.
+    time_format : str
+        strptime format of the stamps, or "ISO8601", which may carry an offset or a Z. In the layout "days" the date
+        column is in the part before the first blank or T.
+    unit : {"kWh", "Wh", "MWh", "kW", "W"}
+        Unit of the readings; kW and W are mean power over the interval.
+    time_zone : str
+        IANA zone of stamps without an offset.
+    stamp : {"start", "end"}
+        Whether a stamp names the start or the end of its interval.
+    interval_minutes : int
+        Length of an interval; divides an hour, so that clock changes fall between intervals.
+    missing_words : tuple of str
+        Words that stand for a missing entry, compared without surrounding blanks.
+    delimiter : str
+        Character between two fields of a CSV.
+    wide_layout : {"days", "meters"}
+        A row per meter and day with a column per interval, or a row per stamp with a column per meter.
+
+    Raises
+    ------
+    InputError
+        If a value is not one of the allowed ones.
+    """
+
+    format: str = "long_csv"
+    meter_column: str = "meter_id"
+    time_column: str = "interval_start"
+    energy_column: str = "kwh"
+    circuit_column: str | None = None
+    unit_column: str | None = None
+    time_format: str = "%Y-%m-%d %H:%M"
+    unit: str = "kWh"
+    time_zone: str = "UTC"
+    stamp: str = "start"
+    interval_minutes: int = 15
+    missing_words: tuple[str, ...] = ("", "Null", "NULL", "null", "NA", "NaN", "nan")
+    delimiter: str = ","
+    wide_layout: str = "days"
+    date_column: str = "date"
+
+    def __post_init__(self):
+        for name, allowed in (
+            ("format", FORMATS),
+            ("unit", tuple(UNITS)),
+            ("stamp", STAMPS),
+            ("wide_layout", WIDE_LAYOUTS),
+        ):
+            if getattr(self, name) not in allowed:
+                _refuse(name, "is not a known choice", f"give one of {', '.join(allowed)}")
+        if not isinstance(self.interval_minutes, int) or self.interval_minutes < 1 or 60 % self.interval_minutes:
+            _refuse("interval_minutes", "does not divide an hour", "give the length of an interval, e.g. 15")
+        if not isinstance(self.delimiter, str) or len(self.delimiter) != 1:
+            _refuse("delimiter", "is not one character", "give the character between two fields, e.g. ','")
+        _check_zone(self.time_zone)
+        _check_time_format(self.time_format)
+        if self.format == "lcl_csv" and (self.interval_minutes, self.unit) != (LCL_INTERVAL_MINUTES, "kWh"):
+            _refuse(
+                "interval_minutes",
+                "does not fit lcl_csv, which is half-hourly and in kWh",
+                f"set interval_minutes to {LCL_INTERVAL_MINUTES} and unit to kWh",
+            )
+        if self.format == "wide_csv" and self.wide_layout == "meters":
+            for name in ("circuit_column", "unit_column"):
+                if getattr(self, name) is not None:
+                    _refuse(name, "cannot be read from a column per meter", "leave it out")
+
+    @classmethod
+    def from_config(cls, mapping: Mapping) -> ExportSettings:
+        """Make settings from the ``export`` section of the configuration.
+
+        ``stamp_time_zone`` goes before ``time_zone`` where it is given, ``path`` is not a setting of the format, and
+        the Low Carbon London layout is half-hourly unless something else is asked for.
+
+        Raises
+        ------
+        InputError
+            For a key there is no setting for, or a value that is not allowed.
+        """
+        values = {key: value for key, value in mapping.items() if key not in ("path", "stamp_time_zone")}
+        unknown = sorted(set(values) - {field.name for field in fields(cls)})
+        if unknown:
+            _refuse(unknown[0], "is not a setting of an export", "see config/README.md for the keys there are")
+        values["time_zone"] = mapping.get("stamp_time_zone") or mapping.get("time_zone", "UTC")
+        if "missing_words" in values:
+            values["missing_words"] = tuple(values["missing_words"])
+        if values.get("format") == "lcl_csv":
+            values.setdefault("interval_minutes", LCL_INTERVAL_MINUTES)
+        return cls(**values)
+
+    @property
+    def interval_us(self) -> int:
+        """Length of an interval in microseconds."""
+        return self.interval_minutes * 60_000_000
+
+    @property
+    def kwh_per_unit(self) -> tuple[int, int]:
+        """Numerator and denominator of the factor that turns a reading into kWh per interval."""
+        return UNITS[self.unit](self.interval_minutes)
+
+
+def _refuse(name: str, problem: str, remedy: str) -> None:
+    raise InputError(problem, field=f"export.{name}", remedy=remedy)
+
+
+def _check_zone(name: str) -> None:
+    try:
+        ZoneInfo(name)
+    except (KeyError, ValueError, OSError, TypeError):
+        raise InputError(
+            "is not a known time zone",
+            field="export.time_zone",
+            remedy="give an IANA name such as Europe/Zurich, or UTC",
+        ) from None
+
+
+def _check_time_format(time_format: str) -> None:
+    try:
+        pd.to_datetime(["1"], format=time_format, errors="coerce")
+    except (ValueError, TypeError):
+        raise InputError(
+            "is not a strptime format",
+            field="export.time_format",
+            remedy="write e.g. '%Y-%m-%d %H:%M', or ISO8601",
+        ) from None
