@@ -3,3 +3,10 @@ configfile: "config/config.yaml"
 
 
 include: "workflow/Snakefile"
+
+
+# An include resets the default target.
+rule all:
+    default_target: True
+    input:
+        rules.study.input,

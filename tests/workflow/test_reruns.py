@@ -32,7 +32,14 @@ def test_a_change_in_src_reruns_what_depends_on_it_and_nothing_else(runner):
     assert first.returncode == 0, first.stdout[-3000:]
     module = copy / "src/meterdp/profiles/quality.py"
     module.write_text(module.read_text() + "\n# changed\n")
-    plan = runner.run(SMALL, "--until", "gather_profiles", "--dry-run", "--workflow-profile", "none", snakefile=snakefile)
+    words = (
+        "--until",
+        "gather_profiles",
+        "--dry-run",
+        "--workflow-profile",
+        "none",
+    )  # the profile is quiet about rules
+    plan = runner.run(SMALL, *words, snakefile=snakefile)
     assert plan.returncode == 0
     planned = {
         line.split()[1].rstrip(":") for line in plan.stdout.splitlines() if line.startswith(("rule ", "localrule "))

@@ -98,7 +98,8 @@ def test_results_depend_neither_on_cores_nor_on_shards(tiny_study, tmp_path):
         twin = pq.read_table(tmp_path / relative, partitioning=None)
         if path.name == "meters.parquet":
             table, twin = table.drop_columns("shard"), twin.drop_columns("shard")
-        assert table.equals(twin), relative
+        assert table.schema.equals(twin.schema, check_metadata=True), relative
+        assert repr(table.to_pydict()) == repr(twin.to_pydict()), relative  # NaN reads as NaN, digit by digit
         compared += 1
     assert compared > 15
     svg = [p.read_bytes() == (tmp_path / p.relative_to(tiny_study.folder)).read_bytes()
@@ -111,7 +112,7 @@ def test_forecast_files_carry_release_ids_and_a_guarantee(tiny_study):
 
     results = tiny_study.folder / "results"
     ids = read_table(results / "private/crosswalk.parquet", CROSSWALK)["release_id"].to_pylist()
-    files = sorted((results / "study/forecasts").iterdir())
+    files = sorted((results / "study/forecasts").glob("*.parquet"))
     assert sorted(f"{i}.parquet" for i in ids) == [f.name for f in files] and len(ids) > 5
     assert "not" in metadata_of(files[0])["guarantee"]
 

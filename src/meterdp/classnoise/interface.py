@@ -110,17 +110,17 @@ class DesignReport:
         Labels that fell back to white noise because (50) is 0/0.
     stop_reason : str
         Why the descent ended.
-    surrogate_white, surrogate_descended, surrogate_released : float
-        J of (47) at white noise, where the descent ended, and after the rescaling (50); NaN for a closed form.
+    surrogate_white, surrogate_descended, surrogate_released : float or None
+        J of (47) at white noise, where the descent ended, and after the rescaling (50); None for a closed form.
     """
 
     iteration_count: int = 0
     halved_step_count: int = 0
     white_label_count: int = 0
     stop_reason: str = "closed form"
-    surrogate_white: float = float("nan")
-    surrogate_descended: float = float("nan")
-    surrogate_released: float = float("nan")
+    surrogate_white: float | None = None
+    surrogate_descended: float | None = None
+    surrogate_released: float | None = None
 
 
 @dataclass(frozen=True)

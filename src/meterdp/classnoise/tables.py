@@ -67,9 +67,9 @@ NOISE_DESIGN_REPORTS = Table(
         Column("halved_step_count", COUNT, "1", "steps that had to be halved to lower the worst pair"),
         Column("white_label_count", COUNT, "households", "households that fell back to white noise, (50) being 0/0"),
         Column("stop_reason", TEXT, "", "why the descent ended"),
-        Column("surrogate_white", REAL, "1", "J of (47) at white noise, NaN for a closed form"),
-        Column("surrogate_descended", REAL, "1", "J where the descent ended, NaN for a closed form"),
-        Column("surrogate_released", REAL, "1", "J after the rescaling (50), NaN for a closed form"),
+        Column("surrogate_white", REAL, "1", "J of (47) at white noise, null for a closed form", nullable=True),
+        Column("surrogate_descended", REAL, "1", "J where the descent ended, null for a closed form", nullable=True),
+        Column("surrogate_released", REAL, "1", "J after the rescaling (50), null for a closed form", nullable=True),
     ),
 )
 

@@ -16,7 +16,6 @@ from meterdp.core.errors import InputError
 from meterdp.core.parquet import metadata_of, write_table
 from meterdp.core.tables import Table
 
-
 REFUSAL = "meterdp cannot go on."
 
 

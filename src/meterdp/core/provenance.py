@@ -8,12 +8,19 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import os
 from functools import cache
 from pathlib import Path
 
 import meterdp
 
 ROOT = Path(meterdp.__file__).parent
+
+
+def share_source() -> None:
+    """Let the Python processes this one starts import the same source, whatever is installed for them."""
+    paths = [str(ROOT.parent), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(filter(None, paths)))
 
 
 def _file(module: str) -> Path | None:

@@ -98,7 +98,7 @@ def marginals(
     x: np.ndarray,
     fit: Fit,
     released: Mapping[str, Mixture],
-    bins: int = 30,
+    max_bins: int = 30,
     points: int = 121,
 ) -> dict[str, np.ndarray]:
     """Return the columns of ``MARGINALS``: per class and hour a histogram, the fit and the releases (Fig. 8).
@@ -110,15 +110,20 @@ def marginals(
     fit : Fit
     released : mapping of mechanism name to Mixture
         One draw of each mechanism to show, classes numbered as in the fit.
-    bins : int
-        Bins of each histogram, over the range of the class's records.
+    max_bins : int
+        Most bins of a histogram, over the range of the class's records in that hour; a class of N_k records gets
+        2 N_k^(1/3) (Rice's rule), so that a small class is not drawn as single spikes.
     points : int
-        Abscissae of each density, over the same range widened by a quarter on both sides.
+        Abscissae of each density, over the range of the class in all hours widened by a quarter on both sides.
     """
     blocks: list[tuple] = []
     curves = {"fit": fit.mixture, **released}
     for k in range(fit.mixture.classes):
         members = x[fit.labels == k + 1]
+        bins = int(np.clip(np.ceil(2 * np.cbrt(len(members))), 1, max_bins))
+        ends = np.array([members.min(), members.max()]) if len(members) else fit.mixture.means[k, [0, 0]]
+        margin = 0.25 * (ends[1] - ends[0]) or 1.0
+        grid = np.linspace(ends[0] - margin, ends[1] + margin, points)
         for j in range(x.shape[1]):
             fallback = fit.mixture.means[k, j]
             values = members[:, j] if len(members) else np.array([fallback])
@@ -126,8 +131,6 @@ def marginals(
             if not len(members):
                 density = np.zeros(bins)
             blocks.append((k, j, "histogram", edges[:-1], density))
-            margin = 0.25 * (edges[-1] - edges[0])
-            grid = np.linspace(edges[0] - margin, edges[-1] + margin, points)
             for name, mixture in curves.items():
                 variance = mixture.covariances[k, j, j]
                 height = np.exp(-0.5 * (grid - mixture.means[k, j]) ** 2 / variance)

@@ -62,11 +62,18 @@ def test_normality_is_null_where_a_class_is_too_small(households):
     assert table["share_within_90"][0] == pytest.approx(0.9, abs=0.06)
 
 
+def one_grid_per_class(table):
+    lines = table[table["curve"] != "histogram"]
+    return (lines.groupby("component")["log_kwh"].nunique() == 801).all()
+
+
 def test_marginals_are_densities_on_one_grid(households):
     x, fit = households
-    table = as_arrow(MARGINALS, marginals(x, fit, {"sound": fit.mixture}, bins=20, points=801)).to_pandas()
+    table = as_arrow(MARGINALS, marginals(x, fit, {"sound": fit.mixture}, max_bins=10, points=801)).to_pandas()
     assert set(table["curve"]) == {"histogram", "fit", "sound"}
-    assert len(table) == 3 * 3 * (20 + 2 * 801)
+    bins = np.clip(np.ceil(2 * np.cbrt(fit.counts)), 1, 10)
+    assert len(table) == 3 * (bins.sum() + 3 * 2 * 801)
+    assert one_grid_per_class(table)
     one = table[(table["component"] == 2) & (table["entry"] == 1)]
     histogram, fitted = one[one["curve"] == "histogram"], one[one["curve"] == "fit"]
     width = np.diff(histogram["log_kwh"]).mean()
