@@ -12,7 +12,6 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MultipleLocator
 
-from meterdp.core.errors import InputError
 from meterdp.figures import numbers
 from meterdp.figures.style import (
     BLUE,
@@ -51,15 +50,16 @@ def delta_curves(delta_curves, output, sides: str = "one") -> None:
     sides : {"one", "two"}
         Pr(L > eps), as the paper draws it, or Pr(|L| > eps), its Definition 1.
 
-    Raises
-    ------
-    InputError
-        If the table holds no curve of that kind.
+    Notes
+    -----
+    Where no household has a neighbour there is no curve; the figure says so.
     """
-    data = load(delta_curves, "delta_curves")
+    data = load(delta_curves, "delta_curves", may_be_empty=True)
     data = data[data["sides"] == sides]
     if data.empty:
-        raise InputError(f"has no curve with sides '{sides}'", file=delta_curves, remedy="draw the other kind")
+        with canvas(output, f"Privacy curves of the released forecasts ({_SIDES[sides]})", 1.6) as figure:
+            figure.text(0.5, 0.4, "no household has a neighbour, so there is no pair to tell apart", ha="center")
+        return
     models = [m for m in QUERY_MODELS if m in set(data["query_model"])]
     budgets = np.sort(data.loc[data["design"] != "none", "rho"].unique())
     budgets = budgets if budgets.size else np.sort(data["rho"].unique())[:1]

@@ -102,10 +102,10 @@ def in_order(names: Iterable[str]) -> list[str]:
     return sorted(set(names), key=lambda n: (known.index(n) if n in known else len(known), n))
 
 
-def load(path, table: str) -> pd.DataFrame:
-    """Read an artefact of the declared table called ``table``; one without rows is refused."""
+def load(path, table: str, may_be_empty: bool = False) -> pd.DataFrame:
+    """Read an artefact of the declared table called ``table``; one without rows is refused unless it may be empty."""
     data = read_table(path, catalogue()[table]).to_pandas()
-    if data.empty:
+    if data.empty and not may_be_empty:
         raise InputError("has no rows to draw", file=path, remedy="check the stage that writes it")
     return data
 

@@ -259,11 +259,15 @@ def test_delta_curves_that_hide_each_other_are_named(write, tmp_path, last_figur
     assert texts_of(last_figure[0]).count("all curves lie on top of\neach other") == 6
 
 
-def test_absent_sides_are_refused(write, tmp_path):
-    data = made_up.delta_curves()
-    path = write("delta_curves", data[data["sides"] == "two"])
-    with pytest.raises(InputError, match="has no curve with sides 'one'"):
-        forecasts.delta_curves(path, tmp_path / "a.svg")
+def test_no_pair_of_neighbours_is_said_instead_of_drawn(write, tmp_path, monkeypatch):
+    said, original = [], Figure.text
+    monkeypatch.setattr(
+        Figure, "text", lambda self, *args, **more: said.append(args[2]) or original(self, *args, **more)
+    )
+    path = write("delta_curves", made_up.delta_curves().iloc[:0])
+    forecasts.delta_curves(path, tmp_path / "a.svg")
+    assert (tmp_path / "a.svg").exists()
+    assert "no household has a neighbour, so there is no pair to tell apart" in said
 
 
 @pytest.mark.parametrize("examples", [1, 3, 5])
