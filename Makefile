@@ -38,6 +38,9 @@ report: study
 test: install
 	PATH="$(BIN):$$PATH" pytest $(PYTEST_ARGS)
 
+benchmark: install
+	for benchmark in benchmarks/*.py; do PATH="$(BIN):$$PATH" python $$benchmark || exit 1; done
+
 lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

@@ -91,8 +91,22 @@ rule forecast_errors:
         "../scripts/forecast_errors.py"
 
 
+rule make_salt:
+    output:
+        salt=PRIVATE / "release_id_salt.txt",
+    log:
+        PRIVATE / "logs/make_salt.log",
+    benchmark:
+        PRIVATE / "benchmarks/make_salt.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    script:
+        "../scripts/make_salt.py"
+
+
 rule forecast_files:
     input:
+        salt=ancient(PRIVATE / "release_id_salt.txt"),
         laws=PRIVATE / "forecast_laws.parquet",
         designs=PRIVATE / "noise_designs.parquet",
         log_load=expand(PRIVATE / "log_load/part-{shard}.parquet", shard=SHARDS),

@@ -13,7 +13,7 @@ from meterdp.core.config import complete, load_schema
 from meterdp.core.errors import InputError
 from meterdp.core.job import refusals
 from meterdp.core.provenance import share_source, source_hash
-from meterdp.simulate import SIMULATED_EXPORT
+from meterdp.simulate import simulated_export
 from snakemake.exceptions import WorkflowError
 
 share_source()
@@ -25,7 +25,9 @@ try:
     )
     export = config["export"]["path"]
     if export is None:
-        config["export"] |= SIMULATED_EXPORT
+        config["export"] |= simulated_export(
+            config["simulate"]["start_date"], config["simulate"]["days"]
+        )
     elif not Path(export).is_file():
         raise InputError(
             "does not exist",

@@ -1,4 +1,4 @@
-"""Released forecasts: one file per household under a random release id, the crosswalk, and three examples.
+"""Released forecasts: one file per household under a random release id, the crosswalk, and examples.
 
 Ramakrishna et al., Algorithm 2 and section V-B. A file named by household would reveal the label that the noise is
 to hide (defect R3), so ids come from outside and the crosswalk is private. Files are written in the order of their
@@ -16,9 +16,6 @@ import pyarrow as pa
 
 from meterdp.classnoise.tables import FORECAST_FILE
 from meterdp.core.parquet import write_table
-from meterdp.forecasting.select import fixed_order
-
-EXAMPLES = 3
 
 
 def release_forecasts(mean_log_kwh: np.ndarray, noise_covariance: np.ndarray, draws: np.ndarray) -> np.ndarray:
@@ -101,7 +98,7 @@ def crosswalk_columns(release_ids: np.ndarray, household: np.ndarray) -> dict:
 
 
 def example_columns(
-    household: np.ndarray,
+    chosen: np.ndarray,
     history_log_kwh: np.ndarray,
     truth_log_kwh: np.ndarray,
     forecast_log_kwh: np.ndarray,
@@ -111,14 +108,12 @@ def example_columns(
     design: str,
     rho: float,
 ) -> dict:
-    """Return the columns of table ``forecast_examples`` (Fig. 3): the first three of a fixed pseudo-random order.
-
-    The order is a hash of the dense index, so the choice looks at no reading and no forecast.
+    """Return the columns of table ``forecast_examples`` (Fig. 3).
 
     Parameters
     ----------
-    household : (H,) int array
-        Dense indices.
+    chosen : (E,) int array
+        Rows of the examples, chosen by a rule that looks at no reading and no forecast.
     history_log_kwh : (H, m) float64 array
         The m readings before the origin, NaN where missing.
     truth_log_kwh, forecast_log_kwh, released_log_kwh : (H, k) float64 arrays
@@ -139,7 +134,7 @@ def example_columns(
         "released": (released_log_kwh, 0),
     }
     example, part, hours, energy = [], [], [], []
-    for number, row in enumerate(fixed_order(household, "forecast examples")[:EXAMPLES], start=1):
+    for number, row in enumerate(chosen, start=1):
         for name, (values, first) in parts.items():
             slots = np.arange(values.shape[1])
             example += [number] * slots.size

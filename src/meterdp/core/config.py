@@ -157,9 +157,10 @@ def _check_across_keys(config, source) -> None:
     low, high = config["profiles"]["clip_kwh_per_hour"]
     if not low <= config["profiles"]["default_kwh_per_hour"] <= high:
         refuse("profiles.default_kwh_per_hour", "lies outside profiles.clip_kwh_per_hour", "choose a value between")
-    for field in (("profiles", "date"), ("simulate", "start_date")):
+    dates = (("profiles", "date"), ("simulate", "start_date"), ("export", "first_day"), ("export", "last_day"))
+    for field in dates:
         value = config[field[0]][field[1]]
-        if value != "auto":
+        if value not in ("auto", None):
             try:
                 date.fromisoformat(value)
             except ValueError:

@@ -23,6 +23,8 @@ from meterdp.exports.settings import ExportSettings
 
 NONEXISTENT = NO_STAMP + 1
 OUT_OF_RANGE = NO_STAMP + 2
+OUTSIDE_PERIOD = NO_STAMP + 3
+LAST_MARK = OUTSIDE_PERIOD
 # Interval meters are younger than the first and no export is as late as the second year.
 FIRST_YEAR, END_YEAR = 1990, 2100
 
@@ -135,7 +137,8 @@ class Clock:
         Returns
         -------
         (n,) int64
-            Microseconds since 1970, or ``NO_STAMP``, ``NONEXISTENT`` (skipped by a clock change), ``OUT_OF_RANGE``.
+            Microseconds since 1970, or ``NO_STAMP``, ``NONEXISTENT`` (skipped by a clock change), ``OUT_OF_RANGE``,
+            ``OUTSIDE_PERIOD``.
         """
         out = np.empty(len(meter), np.int64)
         if batch.stamps_are_utc:
@@ -159,7 +162,10 @@ class Clock:
             self.steps_forward += forward
             self.steps_back += back
         if self._settings.stamp == "end":
-            out[out > OUT_OF_RANGE] -= self._settings.interval_us
+            out[out > LAST_MARK] -= self._settings.interval_us
+        if self._settings.period_us is not None:
+            begin, end = self._settings.period_us
+            out[(out > LAST_MARK) & ((out < begin) | (out >= end))] = OUTSIDE_PERIOD
         return out
 
     def grid_anchor_us(self, utc_us: int) -> int:

@@ -18,7 +18,7 @@ import numpy as np
 
 from meterdp.core.errors import InputError
 from meterdp.exports.batch import NO_STAMP
-from meterdp.exports.clock import END_YEAR, FIRST_YEAR, NONEXISTENT, OUT_OF_RANGE
+from meterdp.exports.clock import END_YEAR, FIRST_YEAR, LAST_MARK, NONEXISTENT, OUT_OF_RANGE, OUTSIDE_PERIOD
 
 IN_MEMORY_BYTES = 1 << 30
 
@@ -30,6 +30,7 @@ REASONS = {
     "value_missing": "The reading is empty or a word that stands for a missing one.",
     "value_not_finite": "The reading is infinite.",
     "stamp_out_of_range": f"The stamp lies before {FIRST_YEAR} or after {END_YEAR - 1}.",
+    "stamp_outside_period": "The stamp lies outside the days export.first_day to export.last_day.",
     "nonexistent_local_time": "The stamp names a local time that a clock change skips.",
     "off_grid_stamp": "The stamp does not lie on the interval grid.",
     "duplicate_identical": "An earlier row has the same meter, interval and reading.",
@@ -42,6 +43,7 @@ REASONS = {
     VALUE_MISSING,
     VALUE_NOT_FINITE,
     STAMP_OUT_OF_RANGE,
+    STAMP_OUTSIDE_PERIOD,
     NONEXISTENT_LOCAL_TIME,
     OFF_GRID_STAMP,
     DUPLICATE_IDENTICAL,
@@ -85,7 +87,7 @@ def slot_range(start_us, meter, anchor_us, interval_us):
     first, last, first_at, last_at = np.iinfo(np.int64).max, np.iinfo(np.int64).min, -1, -1
     for i in range(len(start_us)):
         t = start_us[i]
-        if t <= OUT_OF_RANGE or meter[i] < 0 or (t - anchor_us) % interval_us != 0:
+        if t <= LAST_MARK or meter[i] < 0 or (t - anchor_us) % interval_us != 0:
             continue
         slot = (t - anchor_us) // interval_us
         if slot < first:
@@ -108,6 +110,8 @@ def _reason_and_slot(start_us, household, energy, anchor_us, interval_us):
         return VALUE_NOT_FINITE, _NO_SLOT
     if start_us == OUT_OF_RANGE:
         return STAMP_OUT_OF_RANGE, _NO_SLOT
+    if start_us == OUTSIDE_PERIOD:
+        return STAMP_OUTSIDE_PERIOD, _NO_SLOT
     if start_us == NONEXISTENT:
         return NONEXISTENT_LOCAL_TIME, _NO_SLOT
     if (start_us - anchor_us) % interval_us != 0:

@@ -20,7 +20,7 @@ from meterdp.core.errors import InputError
 from meterdp.core.parquet import as_arrow, atomic_path, file_metadata, write_table
 from meterdp.core.progress import progress
 from meterdp.exports.batch import BATCH_BYTES, NO_CODE, Batch
-from meterdp.exports.clock import OUT_OF_RANGE, Clock
+from meterdp.exports.clock import LAST_MARK, Clock
 from meterdp.exports.dense import REASONS, USED, dense_array, scatter, slot_range
 from meterdp.exports.interface import READERS
 from meterdp.exports.settings import ExportSettings
@@ -45,7 +45,8 @@ def ingest(
     """Read an export and write the tables ``readings`` (in shards), ``meters`` and ``ingest_report``.
 
     Households are numbered in order of meter id; shard s holds the s-th of equally long runs of them, each on the
-    same grid of UTC intervals from the first to the last stamp of the export, null where no reading was usable. The
+    same grid of UTC intervals, null where no reading was usable: over the public period of the settings, or without
+    one from the first to the last stamp of the export, which any one meter can move. The
     grid runs through the full hours of the local clock at the first stamp. What is written does not depend on the
     number of shards (but for the split) nor on ``batch_bytes``.
 
@@ -132,8 +133,14 @@ def survey_export(path, settings: ExportSettings, read: Callable[[], Iterator[Ba
             "has no stamp on the interval grid",
             file=path,
             field=settings.time_column,
-            remedy="check export.interval_minutes, export.time_format and the time zone",
+            remedy="check export.interval_minutes, export.time_format, the time zone and the period",
         )
+    if settings.period_us is not None:
+        # A public period makes the grid, and so every household's record, independent of the other households.
+        begin, end = settings.period_us
+        survey.anchor_us = clock.grid_anchor_us(begin)
+        survey.first_slot = (begin - survey.anchor_us) // settings.interval_us
+        survey.last_slot = (end - survey.anchor_us) // settings.interval_us - 1
     if survey.slots * settings.interval_us > LONGEST_EXPORT_DAYS * _DAY_US:
         raise InputError(
             f"the stamps of rows {survey.first_slot_row} and {survey.last_slot_row} are more than "
@@ -153,7 +160,7 @@ def _survey(path, settings, read, *, descending: bool) -> tuple[Survey, Clock]:
         if batch.circuit is not None:
             _note_circuits(path, settings, survey, batch, meter)
         if survey.anchor_us is None:
-            usable = starts_us[(starts_us > OUT_OF_RANGE) & (meter != NO_CODE)]
+            usable = starts_us[(starts_us > LAST_MARK) & (meter != NO_CODE)]
             if not usable.size:
                 continue
             survey.anchor_us = clock.grid_anchor_us(usable[0])

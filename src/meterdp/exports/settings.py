@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 import pandas as pd
@@ -60,6 +61,9 @@ class ExportSettings:
     wide_layout : {"days", "meters"}
         A row per meter and day with a column per interval, or a row per stamp with a column per meter.
 
+    period_us : (int, int), optional
+        UTC start and end of the public period of the export, microseconds since 1970; rows outside are not used.
+
     Raises
     ------
     InputError
@@ -81,6 +85,7 @@ class ExportSettings:
     delimiter: str = ","
     wide_layout: str = "days"
     date_column: str = "date"
+    period_us: tuple[int, int] | None = None
 
     def __post_init__(self):
         for name, allowed in (
@@ -112,7 +117,8 @@ class ExportSettings:
     def from_config(cls, mapping: Mapping) -> ExportSettings:
         """Make settings from the ``export`` section of the configuration.
 
-        ``stamp_time_zone`` goes before ``time_zone`` where it is given, ``path`` is not a setting of the format, and
+        ``stamp_time_zone`` goes before ``time_zone`` where it is given, ``first_day`` and ``last_day`` (local days,
+        both inclusive) make the period, ``path`` is not a setting of the format, and
         the Low Carbon London layout is half-hourly unless something else is asked for.
 
         Raises
@@ -120,11 +126,13 @@ class ExportSettings:
         InputError
             For a key there is no setting for, or a value that is not allowed.
         """
-        values = {key: value for key, value in mapping.items() if key not in ("path", "stamp_time_zone")}
+        elsewhere = ("path", "stamp_time_zone", "first_day", "last_day")
+        values = {key: value for key, value in mapping.items() if key not in elsewhere}
         unknown = sorted(set(values) - {field.name for field in fields(cls)})
         if unknown:
             _refuse(unknown[0], "is not a setting of an export", "see config/README.md for the keys there are")
         values["time_zone"] = mapping.get("stamp_time_zone") or mapping.get("time_zone", "UTC")
+        values["period_us"] = _period_us(mapping)
         if "missing_words" in values:
             values["missing_words"] = tuple(values["missing_words"])
         if values.get("format") == "lcl_csv":
@@ -140,6 +148,19 @@ class ExportSettings:
     def kwh_per_unit(self) -> tuple[int, int]:
         """Numerator and denominator of the factor that turns a reading into kWh per interval."""
         return UNITS[self.unit](self.interval_minutes)
+
+
+def _period_us(mapping: Mapping) -> tuple[int, int] | None:
+    """Return the period from local midnight of the first day to the one after the last day."""
+    days = [mapping.get(key) for key in ("first_day", "last_day")]
+    if days == [None, None]:
+        return None
+    if None in days or days[1] < days[0]:
+        _refuse("last_day", "does not make a period with export.first_day", "give both, the first day first, or none")
+    zone = ZoneInfo(mapping.get("time_zone", "UTC"))
+    first, last = (date.fromisoformat(day) for day in days)
+    edges = [datetime.combine(day, time(), zone) for day in (first, last + timedelta(days=1))]
+    return tuple(int(edge.timestamp()) * 1_000_000 for edge in edges)
 
 
 def _refuse(name: str, problem: str, remedy: str) -> None:

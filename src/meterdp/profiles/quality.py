@@ -1,8 +1,9 @@
 """Public rules that decide which readings and which households a study uses.
 
-Every rule looks at one household and at constants of the configuration, never at the population, so that an
-unusual household changes nothing for another. Nothing is repaired: a reading that breaks a rule counts as missing, a
-household that breaks one is left out, and both are counted.
+Every rule looks at one household and at constants of the configuration, so that an unusual household changes
+nothing for another, given the period: without a public export.first_day and export.last_day the grid, and with it
+every share of missing readings, follows the stamps of all meters. Nothing is repaired: a reading that breaks a rule
+counts as missing, a household that breaks one is left out, and both are counted.
 """
 
 from __future__ import annotations

@@ -5,6 +5,9 @@ Floating-point noise from a seeded generator protects nobody; it is good for mea
 
 from __future__ import annotations
 
+import hmac
+import secrets
+
 import numpy as np
 
 from meterdp.core.noise import keyed_generator
@@ -37,10 +40,24 @@ class StudyNoise:
         return self._generator.random(shape)
 
 
-def study_release_ids(count: int, seed: int) -> np.ndarray:
-    """Return ``count`` distinct random ids of 16 hexadecimal digits, unrelated to any meter id."""
-    generator = keyed_generator(seed, "release ids")
-    ids: dict[str, None] = {}
-    while len(ids) < count:
-        ids.setdefault(generator.bytes(8).hex())
-    return np.array(list(ids))
+def new_salt() -> str:
+    """Return 32 random hexadecimal digits from the operating system: the private key of a study's release ids."""
+    return secrets.token_hex(16)
+
+
+def salted_ids(salt: str, household: np.ndarray) -> np.ndarray:
+    """Return one release id of 16 hexadecimal digits per household, (H,) str.
+
+    A keyed hash of the dense index: stable as long as the salt is kept, and without the salt neither the ids nor
+    their order say anything about households.
+
+    Raises
+    ------
+    ValueError
+        If two ids collide, which for a million households happens once in thirty million studies.
+    """
+    key = bytes.fromhex(salt)
+    ids = np.array([hmac.new(key, f"release id {int(h)}".encode(), "sha256").hexdigest()[:16] for h in household])
+    if np.unique(ids).size != ids.size:
+        raise ValueError("two release ids collide; delete the salt and run again")
+    return ids

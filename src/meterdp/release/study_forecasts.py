@@ -13,12 +13,12 @@ import pyarrow as pa
 
 from meterdp.classnoise.files import crosswalk_columns, example_columns, release_forecasts, write_forecast_files
 from meterdp.classnoise.study import noises_of, stack
-from meterdp.core.noise import keyed_generator
 from meterdp.profiles.dense import LogLoad
-from meterdp.release.noise import StudyNoise, study_release_ids
+from meterdp.release.noise import StudyNoise, salted_ids
 
 QUERY_MODEL = "deterministic"
 HISTORY_HOURS = 24
+EXAMPLES = 3
 
 
 def guarantee_in_words(design: str, rho: float, convention: str) -> str:
@@ -62,6 +62,7 @@ def release_study_forecasts(
     class_noise: Mapping,
     bounds_kwh: tuple[float, float],
     seed: int,
+    salt: str,
 ) -> StudyRelease:
     """Draw the noise of every household's forecast once.
 
@@ -78,7 +79,9 @@ def release_study_forecasts(
     bounds_kwh : (float, float)
         Public bounds of the energy in an interval.
     seed : int
-        Seed of the study.
+        Seed of the study; it fixes the noise.
+    salt : str
+        Private salt; it fixes the release ids and which three households are the examples.
     """
     household = laws["household"].to_numpy()
     mean = stack(laws["mean_log_kwh"], -1)
@@ -90,8 +93,7 @@ def release_study_forecasts(
         raise ValueError("forecasts, noise and log load are not of the same households in the same order")
     draws = np.stack([StudyNoise(seed, "forecast", *key, int(h)).normal(mean.shape[1:]) for h in household])
     released = release_forecasts(mean, covariance, draws)
-    # Ids in an order of their own: the n-th id must not belong to the n-th meter.
-    ids = keyed_generator(seed, "order of release ids").permutation(study_release_ids(len(household), seed))
+    ids = salted_ids(salt, household)
 
     calendar = load.calendar
     origin = int(
@@ -100,7 +102,7 @@ def release_study_forecasts(
     steps = slice(origin, origin + mean.shape[1])
     history = slice(max(origin - HISTORY_HOURS * calendar.slots_per_hour, 0), origin)
     examples = example_columns(
-        household,
+        np.argsort(ids)[:EXAMPLES],
         load.log_kwh[:, history],
         load.log_kwh[:, steps],
         mean,

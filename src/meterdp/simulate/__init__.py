@@ -4,13 +4,15 @@ The exports are synthetic. No number in them comes from a real meter, every mete
 parameters are public in ``resources/simulator.yaml``.
 """
 
+from datetime import date, timedelta
+
 from meterdp.simulate.export import simulate_export
 from meterdp.simulate.parameters import SimulationParameters
 
-__all__ = ["SIMULATED_EXPORT", "SimulationParameters", "simulate_export"]
+__all__ = ["SimulationParameters", "simulate_export", "simulated_export"]
 
 # How the export is written, as the section ``export`` of a configuration.
-SIMULATED_EXPORT = {
+_LAYOUT = {
     "format": "long_csv",
     "meter_column": "meter_id",
     "time_column": "interval_start",
@@ -25,3 +27,9 @@ SIMULATED_EXPORT = {
     "unit": "kWh",
     "interval_minutes": 15,
 }
+
+
+def simulated_export(start_date: str, days: int) -> dict:
+    """Return the section ``export`` that describes a simulated export of ``days`` days from ``start_date`` on."""
+    last_day = date.fromisoformat(start_date) + timedelta(days=days - 1)
+    return {**_LAYOUT, "first_day": start_date, "last_day": last_day.isoformat()}

@@ -7,7 +7,6 @@ import pytest
 from meterdp.classnoise.files import crosswalk_columns, example_columns, release_forecasts, write_forecast_files
 from meterdp.classnoise.tables import CROSSWALK, FORECAST_EXAMPLES, FORECAST_FILE
 from meterdp.core.parquet import as_arrow, metadata_of, read_table
-from meterdp.forecasting.select import fixed_order
 from tests.unit.classnoise.examples import wishart
 
 IDS = np.array(["q7", "a1", "m3-x_"])
@@ -68,15 +67,14 @@ def test_the_crosswalk_joins_ids_and_households():
     assert {row["release_id"]: row["household"] for row in table} == {"q7": 5, "a1": 8, "m3-x_": 2}
 
 
-def test_examples_are_three_by_a_rule_that_sees_no_reading():
+def test_examples_are_the_chosen_rows():
     generator = np.random.default_rng(3)
-    household = np.arange(10, 20)
+    chosen = np.array([7, 2, 4])
     history, truth, forecast, released = (generator.standard_normal((10, n)) for n in (6, 4, 4, 4))
     history[:, 2] = np.nan
     table = as_arrow(
-        FORECAST_EXAMPLES, example_columns(household, history, truth, forecast, released, 0.25, BOUNDS, "white", 0.45)
+        FORECAST_EXAMPLES, example_columns(chosen, history, truth, forecast, released, 0.25, BOUNDS, "white", 0.45)
     ).to_pandas()
-    chosen = fixed_order(household, "forecast examples")[:3]
     assert table.groupby("example").size().to_dict() == {1: 18, 2: 18, 3: 18}
     for number, row in enumerate(chosen, start=1):
         part = table[table["example"] == number].groupby("part")
@@ -88,6 +86,6 @@ def test_examples_are_three_by_a_rule_that_sees_no_reading():
     assert table["design"].unique().tolist() == ["white"] and table["rho"].unique().tolist() == [0.45]
 
 
-def test_fewer_than_three_households_give_fewer_examples():
-    columns = example_columns(np.array([3]), *(np.zeros((1, n)) for n in (2, 1, 1, 1)), 1.0, BOUNDS, "white", 0.45)
+def test_one_household_gives_one_example():
+    columns = example_columns(np.array([0]), *(np.zeros((1, n)) for n in (2, 1, 1, 1)), 1.0, BOUNDS, "white", 0.45)
     assert set(columns["example"]) == {1}

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from meterdp.core.errors import InputError
-from meterdp.simulate import SIMULATED_EXPORT, simulate_export
+from meterdp.simulate import simulate_export, simulated_export
 from meterdp.simulate.load import LoadModel
 
 SMALL = {"seed": 3, "households": 12, "circuits": 3, "days": 3, "start_date": "2025-11-01"}
@@ -30,11 +30,13 @@ def test_the_file_is_one_long_csv_with_synthetic_meter_ids(export_path, export):
 
 
 def test_the_settings_that_read_the_export_are_those_it_is_written_with(parameters, export, period):
-    columns = [SIMULATED_EXPORT[f"{name}_column"] for name in ("meter", "circuit", "time", "energy")]
+    layout = simulated_export("2025-10-20", 28)
+    columns = [layout[f"{name}_column"] for name in ("meter", "circuit", "time", "energy")]
     assert columns == export.columns[:4].tolist()
-    assert SIMULATED_EXPORT["time_zone"] == parameters.time_zone
-    assert SIMULATED_EXPORT["interval_minutes"] == parameters.interval_minutes
-    stamps = pd.to_datetime(export["interval_start"], format=SIMULATED_EXPORT["time_format"])
+    assert layout["time_zone"] == parameters.time_zone
+    assert layout["last_day"] == "2025-11-16"
+    assert layout["interval_minutes"] == parameters.interval_minutes
+    stamps = pd.to_datetime(export["interval_start"], format=layout["time_format"])
     assert stamps.min() == pd.Timestamp(period.start_date)  # the start of the first interval, not its end
 
 
