@@ -39,11 +39,12 @@ CAPTIONS = {
         "One panel per class: mean energy over the hours of the profile, with a band, on a log scale in kWh.",
     ),
     "kl_curve": Caption(
-        "KL divergence between the released and the fitted mixture; lower is better (Fig. 7 of Liu et al.). "
-        "Look for the order of the curves and how fast they fall: a mean far above its band is ruled by a few "
-        "bad draws, most often in the smallest class.",
-        "Curves of KL divergence over epsilon on log scales, one per mechanism, with a band for the middle "
-        "half of draws.",
+        "Log-likelihood lost per household (above) and KL divergence of the released mixture (below, Fig. 7 "
+        "of Liu et al.); lower is better. Compare mechanisms above; a dashed curve below is measured to the "
+        "fit under the mechanism's own classes and must not be compared with the solid ones. A mean far above"
+        " its band is ruled by a few bad draws, most often in the smallest class.",
+        "Two panels over epsilon on log scales, one curve per mechanism: log-likelihood lost per household, and KL "
+        "divergence with a band for the middle half of draws.",
     ),
     "marginal_densities": Caption(
         "Histogram (grey), fit without privacy (red) and one released mixture for every hour and class (Fig. "

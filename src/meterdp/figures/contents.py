@@ -19,6 +19,7 @@ from meterdp.figures.style import in_order, look
 Tables = Mapping[str, pd.DataFrame]
 
 NO_PROTECTION = 0.99  # a probability beyond which two households are told apart as good as always
+REFERENCES = {"fit": "the fit", "own_classes": "the fit under its own classes"}
 FAMILIES = {
     "published": "as in the paper",
     "exact": "same constraint, true optimum",
@@ -79,16 +80,16 @@ def _headline_cost(cost: pd.DataFrame | None, preferred: float | None) -> str | 
     epsilons = np.sort(cost["epsilon"].unique())
     epsilon = preferred if preferred in epsilons else epsilons[len(epsilons) // 2]
     rows = cost[cost["epsilon"] == epsilon].copy()
-    rows["kl_mean"] = rows["kl_mean"].fillna(np.inf)
-    best = rows.loc[rows.groupby("family")["kl_mean"].idxmin()].set_index("family")
+    rows["loglik_gap_mean"] = rows["loglik_gap_mean"].fillna(np.inf)
+    best = rows.loc[rows.groupby("family")["loglik_gap_mean"].idxmin()].set_index("family")
 
     def named(family: str) -> str:
         row = best.loc[family]
-        return f"{plus_minus(row['kl_mean'], row['kl_se'])} nats ({look(row['mechanism']).label})"
+        return f"{plus_minus(row['loglik_gap_mean'], row['loglik_gap_se'])} nats ({look(row['mechanism']).label})"
 
     parts = []
     if "sound" in best.index:
-        parts.append(f"the release with a proof costs {named('sound')} of KL divergence to the fit")
+        parts.append(f"the release with a proof costs {named('sound')} of log-likelihood per household")
     for family in ("published", "exact"):
         if family in best.index:
             parts.append(
@@ -249,9 +250,11 @@ def mechanism_grid(tables: Tables) -> Grid | None:
         delta = ", ".join(plain(value) for value in sorted(part["delta"].unique()))
         family = first["family"]
         words = (look(mechanism).label, f"{family}: {FAMILIES[family]}", first["unit"])
-        rows.append((*words, first["adjacency"], delta, _range(part["draw_count"])))
-    header = ("mechanism", "family", "what one neighbour changes", "adjacency", "δ", "draws")
-    return Grid("Mechanisms compared", header, rows, words=4)
+        rows.append(
+            (*words, first["adjacency"], REFERENCES[first["kl_reference"]], delta, _range(part["draw_count"]))
+        )
+    header = ("mechanism", "family", "what one neighbour changes", "adjacency", "KL is measured to", "δ", "draws")
+    return Grid("Mechanisms compared", header, rows, words=5)
 
 
 def cost_grid(tables: Tables) -> Grid | None:

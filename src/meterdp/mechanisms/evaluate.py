@@ -1,5 +1,9 @@
 """What a mechanism costs: KL divergence (8) and log-likelihood lost, over many draws, for one epsilon.
 
+The divergence is against the fit or, where a mechanism finds its own classes, against the fit under these, in which
+small classes are regularised: two references whose numbers must not be compared. The log-likelihood lost, on the
+records the fit was made from, is the one measure all mechanisms share.
+
 A study tool: it reads private records, and neither figure may enter anything that is released. Mechanisms that
 choose their own classes are compared with the fit under the classes of that draw; the likelihood needs no classes.
 """
@@ -78,6 +82,7 @@ def cost(
         "unit": guarantee.unit,
         "adjacency": guarantee.adjacency,
         "draw_count": draws,
+        "kl_reference": "fit" if released.centroids is None else "own_classes",
         "kl_mean": float(total.mean()),
         "kl_se": _standard_error(total),
         **dict(zip(("kl_q05", "kl_q25", "kl_median", "kl_q75", "kl_q95"), quantiles.tolist(), strict=True)),

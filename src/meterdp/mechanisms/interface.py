@@ -69,7 +69,7 @@ class PublicSettings:
         Smallest eigenvalue of a released covariance, (log kWh)^2.
     start_points : (K, d) float64, optional
         Public start points of the private K-means, log kWh; by default flat profiles, see
-        :meth:`starts`.
+        :func:`meterdp.mechanisms.sound.start_points`.
     level_log_kwh, level_spread_log_kwh : float
         Centre and spread of household levels from which default start points are made; public knowledge about
         households in general (0.3 kWh an hour, a factor of about 2.5).
@@ -101,7 +101,7 @@ class PublicSettings:
         checks = {
             "epsilon": (0 < self.epsilon < np.inf, "use a positive number"),
             "delta": (0 < self.delta < 1, "use a number between 0 and 1, such as 1e-5"),
-            "classes": (self.classes >= 1, "use one class or more"),
+            "classes": (self.classes >= 1 and self.classes == int(self.classes), "use a whole number, one or more"),
             "dimension": (self.dimension >= 1, "use one entry or more"),
             "records": (self.records >= self.classes, "lower the number of classes or supply more households"),
             "low_log_kwh": (
@@ -117,9 +117,13 @@ class PublicSettings:
                 ),
                 "give one finite profile per class",
             ),
+            "level_log_kwh": (np.isfinite(self.level_log_kwh), "use a finite number"),
             "level_spread_log_kwh": (0 < self.level_spread_log_kwh < np.inf, "use a positive number"),
             "hour_correlation": (0 <= self.hour_correlation < 1, "use a number from 0 up to, not including, 1"),
-            "rounds": (self.rounds is None or self.rounds >= 0, "use zero rounds or more"),
+            "rounds": (
+                self.rounds is None or (self.rounds >= 0 and self.rounds == int(self.rounds)),
+                "use a whole number of rounds, zero or more",
+            ),
             "radius_share": (0 < self.radius_share < 1, "use a share between 0 and 1"),
             "label_share": (
                 0 < self.label_share < 1 - self.radius_share,

@@ -1,7 +1,7 @@
 """The sound release: a Gaussian mixture under (epsilon, delta)-DP for replacing one household's whole record.
 
 Clipped records, public start points, private K-means, one noisy stack of class statistics, exact Gaussian-DP
-accounting (after Liu et al.'s problem, with a proof from raw record to released file: docs/proofs/sound.md). All N
+accounting (after Liu et al.'s problem, with a proof from record to released parameters: docs/proofs/sound.md). All N
 records enter, invalid ones as the public default record. In study mode the noise is seeded floating point: the
 proof then covers the algorithm, not the files.
 """

@@ -36,7 +36,10 @@ COST = Table(
         Column("unit", TEXT, "", "unit of privacy: what one neighbour changes"),
         Column("adjacency", TEXT, "", "'label_flip', 'replace_one' or 'add_remove'"),
         Column("draw_count", COUNT, "1", "draws averaged over"),
-        Column("kl_mean", REAL, "nats", "mean of KL(released || fit) of the joint (x, y)"),
+        Column(
+            "kl_reference", TEXT, "", "'fit', or 'own_classes': the fit under the classes of the draw, regularised"
+        ),
+        Column("kl_mean", REAL, "nats", "mean of KL(released || reference) of the joint (x, y)"),
         Column("kl_se", REAL, "nats", "standard error of kl_mean"),
         Column("kl_q05", REAL, "nats", "5 % quantile over draws"),
         Column("kl_q25", REAL, "nats", "quartile over draws"),
@@ -44,7 +47,12 @@ COST = Table(
         Column("kl_q75", REAL, "nats", "quartile over draws"),
         Column("kl_q95", REAL, "nats", "95 % quantile over draws"),
         Column("kl_small_classes_mean", REAL, "nats", "part of kl_mean from classes below 5 d households"),
-        Column("loglik_gap_mean", REAL, "nats", "mean log-likelihood per household lost against the fit"),
+        Column(
+            "loglik_gap_mean",
+            REAL,
+            "nats",
+            "log-likelihood per household lost against the fit, on the records of the fit",
+        ),
         Column("loglik_gap_se", REAL, "nats", "standard error of loglik_gap_mean"),
         Column("projected_share", REAL, "1", "share of draws in which a covariance or weight had to be projected"),
     ),

@@ -134,6 +134,7 @@ def cost(mechanisms=tuple(MECHANISMS), epsilons=EPSILONS) -> pd.DataFrame:
                     "unit": "one household's class label" if adjacency == "label_flip" else "one household's record",
                     "adjacency": adjacency,
                     "draw_count": 1000,
+                    "kl_reference": "own_classes" if family == "sound" else "fit",
                     "kl_mean": kl,
                     "kl_se": 0.031 * kl,
                     "kl_q05": 0.3 * kl,

@@ -188,13 +188,15 @@ def test_marginals_of_a_class_of_equal_households(write, tmp_path):
 
 def test_kl_curves_are_means_with_standard_errors_and_quartiles(study, tmp_path, last_figure):
     cost.kl_curve(study["cost"], tmp_path / "a.svg")
-    (axes,) = axes_of(last_figure[0])
     data = made_up.cost()
-    for line, mechanism in zip(axes.get_lines()[::3], made_up.MECHANISMS, strict=True):  # each with two caps
-        rows = data[data["mechanism"] == mechanism]
-        np.testing.assert_allclose(line.get_ydata().astype(float), rows["kl_mean"])
-        assert line.get_color() == style.look(mechanism).colour
-    assert axes.get_yscale() == axes.get_xscale() == "log"
+    for axes, column in zip(axes_of(last_figure[0]), ("loglik_gap_mean", "kl_mean"), strict=True):
+        for line, mechanism in zip(axes.get_lines()[::3], made_up.MECHANISMS, strict=True):  # each with two caps
+            rows = data[data["mechanism"] == mechanism]
+            np.testing.assert_allclose(line.get_ydata().astype(float), rows[column])
+            assert line.get_color() == style.look(mechanism).colour
+            own_classes = column == "kl_mean" and mechanism == "sound"
+            assert line.get_linestyle() == ("--" if own_classes else "-"), "another reference must look different"
+        assert axes.get_yscale() == axes.get_xscale() == "log"
 
 
 @pytest.mark.parametrize("bad", [np.inf, np.nan, 0.0])
@@ -208,7 +210,7 @@ def test_kl_that_cannot_be_drawn_is_named(write, tmp_path, last_figure, bad):
 
 def test_kl_with_nothing_to_draw_is_still_a_figure(write, tmp_path, last_figure):
     data = made_up.cost(["sound"], epsilons=[1.0])
-    data.loc[0, data.columns.str.startswith("kl_")] = np.inf
+    data.loc[0, ["kl_mean", "kl_se", "kl_q25", "kl_q75", "loglik_gap_mean"]] = np.inf
     output = tmp_path / "a.svg"
     cost.kl_curve(write("cost", data), output)
     assert is_svg(output) and "sound release, mean ∞ at ε = 1" in texts_of(last_figure[0])

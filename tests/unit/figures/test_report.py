@@ -98,10 +98,13 @@ def test_the_reasons_are_in_words(report):
 def test_the_headline_is_computed_from_the_tables(report):
     words = words_of(report)
     cost = made_up.cost().set_index(["mechanism", "epsilon"])
-    sound = numbers.plus_minus(*cost.loc[("sound", 2.0), ["kl_mean", "kl_se"]])
+    sound = numbers.plus_minus(*cost.loc[("sound", 2.0), ["loglik_gap_mean", "loglik_gap_se"]])
     assert "1,421 of 1,442 households (98.5 %) passed the quality rules; " in words
     assert "1,409 with a usable profile form 6 classes of 14 to 687 households." in words
-    assert f"At ε = 2, the release with a proof costs {sound} nats" in words
+    assert (
+        f"At ε = 2, the release with a proof costs {sound} nats (sound release) of log-likelihood per household"
+        in words
+    )
     assert "the ARMA forecast leaves 12.7 % of the variance of held-out log energy, below the best naive" in words
     delta = numbers.significant(1.15 * 0.7 * np.exp(-0.45))
     assert f"exceeds ε = 1 in either direction with a probability of up to {delta} if" in words
@@ -192,7 +195,7 @@ def test_few_mechanisms_get_the_warnings_that_concern_them(write, tmp_path, mech
 
 def test_numbers_that_are_not_finite_or_missing_are_written_as_such(write, tmp_path):
     cost = made_up.cost(["sound"], epsilons=[1.0])
-    cost.loc[0, ["kl_mean", "kl_se", "kl_median"]] = [np.inf, np.nan, np.nan]
+    cost.loc[0, ["loglik_gap_mean", "loglik_gap_se", "kl_median"]] = [np.inf, np.nan, np.nan]
     normality = made_up.normality(1)
     normality["mardia_skewness"] = None
     inputs = {"cost": write("cost", cost), "normality": write("normality", normality)}
