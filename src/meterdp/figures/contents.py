@@ -287,6 +287,19 @@ def cost_families(tables: Tables) -> list[str]:
 # --- forecasts ------------------------------------------------------------------------------------------------------
 
 
+def forecast_sentence(tables: Tables) -> str | None:
+    """How many of the households that passed were forecast, and how they were chosen."""
+    fits, quality = tables.get("arma_summary"), tables.get("quality_summary")
+    if fits is None or quality is None:
+        return None
+    kept = quality.loc[(quality["scope"] == "households") & (quality["reason"] == "kept"), "item_count"].sum()
+    chosen = int(fits["household_count"].sum())
+    return (
+        f"{count(chosen)} of the {households(kept)} that passed the quality rules were fitted and forecast, as many as "
+        "forecast.households asks for, taken in a fixed order that looks at no reading."
+    )
+
+
 def arma_grid(tables: Tables) -> Grid | None:
     """How many households each step of the fallback chain served."""
     data = tables.get("arma_summary")

@@ -97,6 +97,7 @@ def build_report(
         version=meterdp.__version__,
         headline=contents.headline(tables, settings),
         smallest_class=int(tables["class_table"]["household_count"].min()) if "class_table" in tables else None,
+        forecast_sentence=contents.forecast_sentence(tables),
         families=contents.cost_families(tables),
         hours=contents.hours_sentence(tables),
         grids=_grids(tables),

@@ -105,6 +105,7 @@ def test_the_headline_is_computed_from_the_tables(report):
         f"At ε = 2, the release with a proof costs {sound} nats (sound release) of log-likelihood per household"
         in words
     )
+    assert "100 of the 1,421 households that passed the quality rules were fitted and forecast" in words
     assert "the ARMA forecast leaves 12.7 % of the variance of held-out log energy, below the best naive" in words
     delta = numbers.significant(1.15 * 0.7 * np.exp(-0.45))
     assert f"exceeds ε = 1 in either direction with a probability of up to {delta} if" in words
