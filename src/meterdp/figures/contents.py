@@ -295,8 +295,8 @@ def forecast_sentence(tables: Tables) -> str | None:
     kept = quality.loc[(quality["scope"] == "households") & (quality["reason"] == "kept"), "item_count"].sum()
     chosen = int(fits["household_count"].sum())
     return (
-        f"{count(chosen)} of the {households(kept)} that passed the quality rules were fitted and forecast, as many as "
-        "forecast.households asks for, taken in a fixed order that looks at no reading."
+        f"{count(chosen)} of the {households(kept)} that passed the quality rules were fitted and forecast, as many "
+        "as forecast.households asks for, taken in a fixed order that looks at no reading."
     )
 
 
