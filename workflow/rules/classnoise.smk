@@ -92,6 +92,9 @@ rule forecast_errors:
 
 
 rule make_salt:
+    input:
+        # Only once the export could be read, and never again: new ids would be new names for the same households.
+        after=ancient(PRIVATE / "ingest_report.parquet"),
     output:
         salt=PRIVATE / "release_id_salt.txt",
     log:

@@ -234,6 +234,12 @@ def test_a_meter_on_two_circuits(tmp_path):
     assert message.startswith(", row 5, field 'c': names another circuit")
 
 
+def test_a_meter_on_two_circuits_in_a_wide_export(tmp_path):
+    rows = [("SECRET1", f"2020-01-0{day}", circuit, 1, 1, 1) for day, circuit in enumerate("NNNS", start=1)]
+    path = write_csv(tmp_path / "e.csv", rows, "meter_id,date,c,00:00,00:15,00:30")
+    assert refused(path, format="wide_csv", circuit_column="c").startswith(", row 5, field 'c'")
+
+
 def test_no_stamp_on_the_grid_and_no_usable_reading(tmp_path):
     path = write_csv(tmp_path / "e.csv", [("m", "2020-01-01 00:07", 1), ("m", "", 1)])
     assert "has no stamp on the interval grid" in refused(path)

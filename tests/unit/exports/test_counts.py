@@ -97,3 +97,9 @@ def test_the_first_stamp_places_the_grid_where_a_clock_change_does_not_fit_the_i
 def test_a_row_without_a_meter_does_not_stretch_the_grid(tmp_path):
     rows = [("", "2020-01-01 00:00", 1), ("m", "2020-01-02 00:00", 1), ("", "2020-01-03 00:00", 1)]
     assert len(ingested(write_csv(tmp_path / "e.csv", rows), ExportSettings()).energy_kwh) == 1
+
+
+def test_a_wide_column_called_midnight_that_names_starts_is_the_start_of_its_day_wherever_it_stands(tmp_path):
+    path = write_csv(tmp_path / "e.csv", [("m", "2020-01-01", 1, 2)], "meter_id,date,00:15,00:00")
+    result = ingested(path, ExportSettings(format="wide_csv"))
+    assert result.energy_kwh["m"].tolist() == [2, 1]
