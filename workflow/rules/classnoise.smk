@@ -93,10 +93,11 @@ rule forecast_errors:
 
 rule make_salt:
     input:
-        # Only once the export could be read, and never again: new ids would be new names for the same households.
+        # Only once the export could be read.
         after=ancient(PRIVATE / "ingest_report.parquet"),
     output:
-        salt=PRIVATE / "release_id_salt.txt",
+        # Kept if it is there: new ids would be new names for the same households.
+        salt=update(PRIVATE / "release_id_salt.txt"),
     log:
         PRIVATE / "logs/make_salt.log",
     benchmark:
