@@ -16,7 +16,9 @@ SCHEMA := workflow/schemas/config.schema.yaml
 OVERRIDES := $(if $(EXPORT),'export={"path": "$(EXPORT)"}') $(if $(RESULTS),'results_dir=$(RESULTS)')
 SNAKEMAKE := PATH="$(BIN):$$PATH" snakemake --cores $(CORES) --rerun-incomplete \
 	$(if $(CONFIG),--configfile $(CONFIG)) $(if $(strip $(OVERRIDES)),--config $(OVERRIDES))
-RESULTS_DIR = $(or $(RESULTS),$(shell $(BIN)/python -m meterdp.core.config $(SCHEMA) results_dir config/config.yaml $(CONFIG)))
+# Checks the configuration, too: one sentence instead of a stack trace when a file is missing or is not YAML.
+FIND_RESULTS := results="$$($(BIN)/python -m meterdp.core.config $(SCHEMA) results_dir config/config.yaml $(CONFIG))" || exit 1; \
+	results="$(or $(RESULTS),$$results)"
 # A killed run leaves Snakemake's lock behind. The outer lock is held by a run and everything it started, so whoever
 # gets it knows that nobody is running here and may clear the stale one.
 GUARD = mkdir -p .snakemake; exec 9>.snakemake/make.lock; \
@@ -28,12 +30,11 @@ GUARD = mkdir -p .snakemake; exec 9>.snakemake/make.lock; \
 .PHONY: study report test lint benchmark lock install clean
 
 study: install
-	@$(GUARD); $(SNAKEMAKE) -- study
-	@echo; echo "The report is at $(RESULTS_DIR)/study/report.html"
+	@$(FIND_RESULTS); $(GUARD); $(SNAKEMAKE) -- study && echo && echo "The report is at $$results/study/report.html"
 
 report: study
-	@$(GUARD); $(SNAKEMAKE) --report $(RESULTS_DIR)/study/snakemake-report.html -- study
-	@echo; echo "Snakemake's report is at $(RESULTS_DIR)/study/snakemake-report.html"
+	@$(FIND_RESULTS); $(GUARD); $(SNAKEMAKE) --report $$results/study/snakemake-report.html -- study && \
+		echo && echo "Snakemake's report is at $$results/study/snakemake-report.html"
 
 test: install
 	PATH="$(BIN):$$PATH" pytest $(PYTEST_ARGS)

@@ -231,13 +231,47 @@ def _allowed(sub) -> str:
     return text
 
 
-def main(arguments: list[str]) -> None:
-    """Print one setting of some files: SCHEMA KEY FILE..."""
-    schema, key, *files = arguments
-    value: dict = {}
+def read_files(files: list[str]) -> dict:
+    """Return the settings of several files, later ones on top.
+
+    Raises
+    ------
+    InputError
+        If a file is missing or is not YAML with sections and keys.
+    """
+    merged: dict = {}
     for file in files:
-        value |= yaml.safe_load(Path(file).read_text()) or {}
-    print(complete(value, load_schema(schema), source=" + ".join(files))[key])
+        try:
+            value = yaml.safe_load(Path(file).read_text(encoding="utf-8"))
+        except OSError:
+            raise InputError("cannot be read", file=file, remedy="give the path of a configuration file") from None
+        except (yaml.YAMLError, UnicodeDecodeError) as error:
+            mark = getattr(error, "problem_mark", None)
+            row = mark.line + 1 if mark else None
+            raise InputError(
+                "is not valid YAML", file=file, row=row, remedy="write 'key: value' lines as in config/config.yaml"
+            ) from None
+        if not isinstance(value or {}, Mapping):
+            raise InputError("holds no keys", file=file, remedy="write 'key: value' lines as in config/config.yaml")
+        _merge(merged, value or {})
+    return merged
+
+
+def _merge(into: dict, other: Mapping) -> None:
+    for key, value in other.items():
+        if isinstance(value, Mapping) and isinstance(into.get(key), dict):
+            _merge(into[key], value)
+        else:
+            into[key] = copy.deepcopy(value)
+
+
+def main(arguments: list[str]) -> None:
+    """Check configuration files and print one setting of them: SCHEMA KEY FILE..."""
+    schema, key, *files = arguments
+    try:
+        print(complete(read_files(files), load_schema(schema), source=" + ".join(files))[key])
+    except InputError as error:
+        raise SystemExit(f"meterdp cannot go on. {error}") from None
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from meterdp.core.config import as_markdown, as_yaml, complete, load_schema
+from meterdp.core.config import as_markdown, as_yaml, complete, load_schema, main, read_files
 from meterdp.core.errors import InputError
 
 
@@ -77,3 +77,28 @@ def test_bad_configurations_are_refused_in_one_sentence(schema, config, sentence
         complete(config, schema, source="my.yaml")
     assert "\n" not in str(caught.value)
     assert str(caught.value).startswith("my.yaml, field '") and str(caught.value).endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (None, r"mine.yaml: cannot be read; give the path of a configuration file\.$"),
+        ("export:\n  path: [a, b\nseed: 1\n", r"mine.yaml, row \d+: is not valid YAML; write"),
+        ("- a\n- b\n", r"mine.yaml: holds no keys; write"),
+        ("sed: 3\n", r"field 'sed': is not a known key; write 'seed' if you meant that key\.$"),
+    ],
+)
+def test_the_check_before_a_run_ends_in_one_sentence(repository, tmp_path, text, sentence):
+    if text is not None:
+        (tmp_path / "mine.yaml").write_text(text)
+    files = [str(repository / "config/config.yaml"), str(tmp_path / "mine.yaml")]
+    with pytest.raises(SystemExit, match=sentence) as caught:
+        main([str(repository / "workflow/schemas/config.schema.yaml"), "results_dir", *files])
+    assert str(caught.value).startswith("meterdp cannot go on. ") and "\n" not in str(caught.value)
+
+
+def test_later_files_lie_on_top_key_by_key(tmp_path):
+    (tmp_path / "a.yaml").write_text("export: {unit: Wh, stamp: end}\nseed: 1\n")
+    (tmp_path / "b.yaml").write_text("export: {unit: kW}\n")
+    merged = read_files([str(tmp_path / "a.yaml"), str(tmp_path / "b.yaml")])
+    assert merged == {"export": {"unit": "kW", "stamp": "end"}, "seed": 1}
