@@ -32,7 +32,7 @@ def sentence_of(done, pattern):
         ("mechanisms", {"delta": 1}, r"config.yaml, field 'mechanisms.delta': is 1 and must be less than 1; give"),
         ("mechanism", {"delta": 0.1}, r"config.yaml, field 'mechanism': is not a known key; write 'mechanisms'"),
         ("export", {"pth": "x"}, r"config.yaml, field 'export.pth': is not a known key; write 'path'"),
-        ("export", {"path": "nowhere.csv"}, r"nowhere.csv, field 'export.path': does not exist; give"),
+        ("export", {"path": "nowhere.csv"}, r"nowhere.csv, field 'export.path': is not a file; give"),
     ],
 )  # fmt: skip
 def test_bad_configuration(runner, section, change, pattern):

@@ -30,7 +30,7 @@ try:
         )
     elif not Path(export).is_file():
         raise InputError(
-            "does not exist",
+            "is not a file",
             file=export,
             field="export.path",
             remedy="give the path of the meter export",

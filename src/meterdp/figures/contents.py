@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
 
 import numpy as np
 import pandas as pd
@@ -85,11 +86,12 @@ def _headline_cost(cost: pd.DataFrame | None, preferred: float | None) -> str | 
 
     def named(family: str) -> str:
         row = best.loc[family]
-        return f"{plus_minus(row['loglik_gap_mean'], row['loglik_gap_se'])} nats ({look(row['mechanism']).label})"
+        cost = plus_minus(row["loglik_gap_mean"], row["loglik_gap_se"])
+        return f"{cost} nats ({look(row['mechanism']).label}; one neighbour changes {row['unit']})"
 
     parts = []
     if "sound" in best.index:
-        parts.append(f"the release with a proof costs {named('sound')} of log-likelihood per household")
+        parts.append(f"of log-likelihood per household, the release with a proof costs {named('sound')}")
     for family in ("published", "exact"):
         if family in best.index:
             parts.append(
@@ -192,7 +194,7 @@ def class_grid(tables: Tables) -> Grid | None:
         "class",
         "households",
         "share",
-        "mean kWh per hour",
+        "mean kWh per hour (arithmetic)",
         "peak hour",
         "spread (log kWh)",
         "variance floored",
@@ -217,6 +219,22 @@ def normality_grid(tables: Tables) -> Grid | None:
     ]
     header = ("class", "households", "Mardia skewness", "Mardia kurtosis (z)", "inside the 90 % ellipsoid")
     return Grid("How Gaussian the log profiles of each class are", header, rows)
+
+
+def period_sentence(settings: Mapping) -> str | None:
+    """Which days the study covers and which of them the profiles are from, as the configuration says."""
+    export, profiles = settings.get("export", {}), settings.get("profiles", {})
+    if not profiles:
+        return None
+    first, last, minutes = (export.get(key) for key in ("first_day", "last_day", "interval_minutes"))
+    period = f"from {first} to {last}" if first and last else "from the first to the last stamp of the export"
+    day = profiles["date"]
+    if day == "auto" and first and last:
+        begin, end = date.fromisoformat(first), date.fromisoformat(last)
+        day = (begin + ((end - begin + timedelta(days=1)) // 2).days * timedelta(days=1)).isoformat()
+    when = {"mean": "the mean over all days", "half_day": f"one stretch of hours on {day}"}[profiles["vector"]]
+    when = when.replace("auto", "the middle day")
+    return f"The study covers readings every {minutes} minutes {period}; a profile is {when}."
 
 
 def hours_sentence(tables: Tables) -> str | None:

@@ -100,6 +100,7 @@ def build_report(
         forecast_sentence=contents.forecast_sentence(tables),
         families=contents.cost_families(tables),
         hours=contents.hours_sentence(tables),
+        period=contents.period_sentence(settings),
         grids=_grids(tables),
         pictures={name: _picture(name, path) for name, path in figures.items()},
         query_models=QUERY_MODELS,

@@ -53,7 +53,7 @@ def start_labels(records: Records, classes: int, seed: int) -> np.ndarray:
             f"asks for {classes} classes and too few households have a valid profile",
             file="config",
             field="mixture.classes",
-            remedy="lower it or give more households; study/quality_summary.parquet counts who was left out",
+            remedy="lower it or give more households, and check export.interval_minutes and export.unit",
         )
     return kmeans_labels(x, classes, seed)
 
@@ -92,11 +92,10 @@ def match_components(released: Mixture, reference: Mixture) -> Mixture:
     """Renumber released components by the fitted class each is nearest to, for display only.
 
     A mechanism that finds its own classes numbers them in its own order. The assignment minimises the sum of squared
-    Mahalanobis distances between means under the fitted covariances.
+    distances between means.
     """
     shift = released.means[None, :, :] - reference.means[:, None, :]  # (K fitted, K released, d)
-    distance = np.einsum("kji,kil,kjl->kj", shift, np.linalg.inv(reference.covariances), shift)
-    _, order = linear_sum_assignment(distance)
+    _, order = linear_sum_assignment((shift**2).sum(axis=2))
     return Mixture(released.weights[order], released.means[order], released.covariances[order])
 
 

@@ -102,7 +102,7 @@ def test_the_headline_is_computed_from_the_tables(report):
     assert "1,421 of 1,442 households (98.5 %) passed the quality rules; " in words
     assert "1,409 with a usable profile form 6 classes of 14 to 687 households." in words
     assert (
-        f"At ε = 2, the release with a proof costs {sound} nats (sound release) of log-likelihood per household"
+        f"At ε = 2, of log-likelihood per household, the release with a proof costs {sound} nats (sound release;"
         in words
     )
     assert "100 of the 1,421 households that passed the quality rules were fitted and forecast" in words
@@ -204,6 +204,15 @@ def test_numbers_that_are_not_finite_or_missing_are_written_as_such(write, tmp_p
     cells = cells_of(tmp_path / "r.html")
     assert {"∞", "–"} <= cells and "nan" not in cells
     assert "costs ∞ nats" in words_of(tmp_path / "r.html")
+
+
+def test_the_period_and_the_day_of_the_profiles_are_said(write, tmp_path):
+    export = {"first_day": "2025-10-20", "last_day": "2025-11-16", "interval_minutes": 15}
+    for day, words in (("auto", "on 2025-11-03."), ("2025-10-22", "on 2025-10-22.")):
+        settings = {"export": export, "profiles": {"vector": "half_day", "date": day}}
+        build_report({}, {}, tmp_path / "r.html", title="t", synthetic=False, settings=settings)
+        page = words_of(tmp_path / "r.html")
+        assert "readings every 15 minutes from 2025-10-20 to 2025-11-16" in page and words in page
 
 
 def test_one_class_and_one_household_are_written_in_the_singular(write, tmp_path):
