@@ -49,8 +49,8 @@ CAPTIONS = {
     "marginal_densities": Caption(
         "Histogram (grey), fit without privacy (red) and one released mixture for every hour and class (Fig. "
         "8 of Liu et al.); what is taller than twice the fit is cut off. Look for classes in which the "
-        "release departs from the fit: small classes do so first. A sound release also finds its classes with "
-        "noise, so its class of one number need not be the same households.",
+        "release departs from the fit: small classes do so first. A sound release finds its own classes: its "
+        "histograms and fits are those of the households that most likely come from each released class.",
         "A grid of small panels, hours down and classes across: histogram, fitted density and released density.",
     ),
     "delta_curves": Caption(

@@ -115,6 +115,9 @@ def marginal_densities(marginals, profile_hours, output, mechanism: str, epsilon
             file=marginals,
             remedy="draw a mechanism it holds or add this one to mechanisms.variants",
         )
+    # A mechanism that found its own classes is shown beside the households of these, not of the fit's classes.
+    own = mechanism in set(data["classes"])
+    data = data[data["classes"] == (mechanism if own else "fit")]
     hours = load(profile_hours, "profile_hours").set_index("entry")["label"]
     components, entries = (np.sort(data[c].unique()) for c in ("component", "entry"))
     curves = dict(list(data.sort_values("log_kwh").groupby(["component", "entry", "curve"])))
@@ -127,7 +130,7 @@ def marginal_densities(marginals, profile_hours, output, mechanism: str, epsilon
         for column, component in enumerate(components):
             cells = [{c: curves.get((component, e, c)) for c in ("histogram", "fit", mechanism)} for e in entries]
             low, high = _abscissae(cells)
-            grid[0, column].set_title(f"Class {component}", loc="center")
+            grid[0, column].set_title(f"{'Own class' if own else 'Class'} {component}", loc="center")
             for axes, cell in zip(grid[:, column], cells, strict=True):
                 axes.set_xlim(low, high)
                 _cell(axes, cell, mechanism)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from scipy.optimize import linear_sum_assignment
 
 from meterdp.core.errors import InputError
+from meterdp.mixture.describe import marginals
 from meterdp.mixture.draws import Mixture
-from meterdp.mixture.gmm import FITS, Fit
+from meterdp.mixture.gmm import FITS, Fit, class_statistics, raise_eigenvalues
 from meterdp.mixture.kmeans import kmeans_labels
 
 
@@ -88,28 +88,65 @@ def mixture_rows(fit: Fit) -> dict[str, object]:
     }
 
 
-def match_components(released: Mixture, reference: Mixture) -> Mixture:
-    """Renumber released components by the fitted class each is nearest to, for display only.
+def fit_of_own_classes(x: np.ndarray, released: Mixture, eigenvalue_floor: float) -> Fit:
+    """Fit the records grouped by the released component they most likely come from, for display only.
 
-    A mechanism that finds its own classes numbers them in its own order. The assignment minimises the sum of squared
-    distances between means.
+    A mechanism that finds its own classes must be shown beside these, not beside the classes of the fit. A component
+    nobody comes from keeps its released mean and covariance.
+
+    Parameters
+    ----------
+    x : (n, d) float64
+        Valid records, log kWh.
+    released : Mixture
+    eigenvalue_floor : float
+        Public floor, (log kWh)^2.
     """
-    shift = released.means[None, :, :] - reference.means[:, None, :]  # (K fitted, K released, d)
-    _, order = linear_sum_assignment((shift**2).sum(axis=2))
-    return Mixture(released.weights[order], released.means[order], released.covariances[order])
+    k, d = released.classes, released.dimension
+    inverse = np.linalg.inv(np.linalg.cholesky(released.covariances))
+    z = np.einsum("kij,nkj->nki", inverse, x[:, None, :] - released.means)
+    log_scale = np.log(np.diagonal(inverse, axis1=1, axis2=2)).sum(axis=1)
+    with np.errstate(divide="ignore"):  # a component may have weight zero
+        score = np.log(released.weights) + log_scale - 0.5 * (z**2).sum(axis=2)
+    labels = score.argmax(axis=1).astype(np.int32) + 1
+    counts, means, scatter = class_statistics(x, labels, k)
+    empty = counts == 0
+    sample = scatter / np.maximum(counts - 1, 1)[:, None, None]
+    sample[empty] = released.covariances[empty]
+    means[empty] = released.means[empty]
+    covariances, floored = raise_eigenvalues(sample, eigenvalue_floor)
+    mixture = Mixture(counts / len(x), means.reshape(k, d), covariances)
+    return Fit(mixture, labels, counts, sample, floored)
 
 
-def mixtures_by_mechanism(variants: pa.Table, epsilon: float, reference: Mixture) -> dict[str, Mixture]:
-    """Return the perturbed mixture of every mechanism at one epsilon from the table ``variant``.
+def marginal_columns(
+    x: np.ndarray, fit: Fit, variants: pa.Table, epsilon: float, eigenvalue_floor: float
+) -> dict[str, np.ndarray]:
+    """Return the columns of the table ``marginals`` for every mechanism of the table ``variant`` at one epsilon.
 
-    Components of a sound release are matched to the classes of ``reference``; the others keep their numbers.
+    Parameters
+    ----------
+    x : (n, d) float64
+        Valid records, log kWh.
+    fit : Fit
+        Mixture fitted without privacy.
+    variants : pyarrow.Table
+        Parts of the table ``variant``.
+    epsilon, eigenvalue_floor : float
     """
     frame = variants.to_pandas()
     frame = frame[frame["epsilon"] == epsilon].sort_values(["mechanism", "component"])
-    out = {}
+    of_fit: dict[str, Mixture] = {}
+    blocks = []
     for (name, family), rows in frame.groupby(["mechanism", "family"], sort=False):
         means = np.stack(rows["mean_log_kwh"].to_numpy())
         covariances = np.stack(rows["covariance"].to_numpy()).reshape(*means.shape, -1)
         mixture = Mixture(rows["weight"].to_numpy(), means, covariances)
-        out[str(name)] = match_components(mixture, reference) if family == "sound" else mixture
-    return out
+        if family == "sound":
+            own = fit_of_own_classes(x, mixture, eigenvalue_floor)
+            blocks.append((str(name), marginals(x, own, {str(name): mixture})))
+        else:
+            of_fit[str(name)] = mixture
+    blocks.append(("fit", marginals(x, fit, of_fit)))
+    columns = {n: np.concatenate([block[n] for _, block in blocks]) for n in blocks[0][1]}
+    return {"classes": np.repeat([c for c, _ in blocks], [len(b["entry"]) for _, b in blocks]), **columns}

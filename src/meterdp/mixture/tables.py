@@ -63,6 +63,7 @@ MARGINALS = Table(
     "study",
     "Marginal densities per class and hour: histogram, fit and releases (Fig. 8 of Liu et al.).",
     (
+        Column("classes", TEXT, "", "whose classes: 'fit', or the mechanism that found its own"),
         _COMPONENT,
         Column("entry", INT, "1", "position in the profile vector, from 0"),
         Column("curve", TEXT, "", "'histogram', 'fit' or the name of a mechanism"),

@@ -116,7 +116,11 @@ def marginals(classes: int = 6, hours: int = 12, released=("kl_published", "soun
             for curve, shift, scale in [("fit", 0, 1), *((name, 0.15 * row.component, 1.2) for name in released)]:
                 z = (x - mean - shift) / (sd * scale)
                 add(row.component, entry, curve, x, np.exp(-z * z / 2) / (sd * scale * np.sqrt(2 * np.pi)))
-    return pd.concat(parts, ignore_index=True)
+    data = pd.concat(parts, ignore_index=True)
+    shared = data[data["curve"].isin(["histogram", "fit"])]
+    fitted = data[data["curve"] != "sound"].assign(classes="fit")
+    own = pd.concat([shared, data[data["curve"] == "sound"]]).assign(classes="sound")
+    return pd.concat([fitted, own] if "sound" in released else [fitted], ignore_index=True)
 
 
 def cost(mechanisms=tuple(MECHANISMS), epsilons=EPSILONS) -> pd.DataFrame:

@@ -69,7 +69,8 @@ def one_grid_per_class(table):
 
 def test_marginals_are_densities_on_one_grid(households):
     x, fit = households
-    table = as_arrow(MARGINALS, marginals(x, fit, {"sound": fit.mixture}, max_bins=10, points=801)).to_pandas()
+    columns = marginals(x, fit, {"sound": fit.mixture}, max_bins=10, points=801)
+    table = as_arrow(MARGINALS, {"classes": ["fit"] * len(columns["entry"]), **columns}).to_pandas()
     assert set(table["curve"]) == {"histogram", "fit", "sound"}
     bins = np.clip(np.ceil(2 * np.cbrt(fit.counts)), 1, 10)
     assert len(table) == 3 * (bins.sum() + 3 * 2 * 801)

@@ -5,8 +5,10 @@ import pyarrow as pa
 import pytest
 
 from meterdp.core.errors import InputError
+from meterdp.core.parquet import as_arrow
 from meterdp.mixture.draws import Mixture
-from meterdp.mixture.study import Records, fit_from, match_components, mixtures_by_mechanism, start_labels
+from meterdp.mixture.study import Records, fit_from, fit_of_own_classes, marginal_columns, start_labels
+from meterdp.mixture.tables import MARGINALS
 
 SETTINGS = {"classes": 3, "fit": "labels", "eigenvalue_floor": 1e-3}
 
@@ -46,27 +48,46 @@ def test_too_few_valid_households_are_refused_without_saying_how_many(records):
     assert "2" not in str(caught.value).replace("_", "")
 
 
-def test_components_of_a_sound_release_are_matched_for_display(records):
-    mixture = fit_from(records, start_labels(records, 3, seed=1), SETTINGS).mixture
-    order = [2, 0, 1]
+def variant_rows(name, family, released):
+    k = released.classes
+    return {
+        "mechanism": [name] * k,
+        "family": [family] * k,
+        "epsilon": [2.0] * k,
+        "component": list(range(1, k + 1)),
+        "weight": released.weights,
+        "mean_log_kwh": list(released.means),
+        "covariance": [c.ravel() for c in released.covariances],
+    }
+
+
+def test_a_release_with_its_own_classes_is_shown_beside_the_households_of_these(records):
+    x = records.log_kwh[records.valid]
+    fit = fit_from(records, start_labels(records, 3, seed=1), SETTINGS)
+    mixture, order = fit.mixture, [2, 0, 1]
     shuffled = Mixture(mixture.weights[order], mixture.means[order] + 0.05, mixture.covariances[order])
-    matched = match_components(shuffled, mixture)
-    assert np.allclose(matched.means, mixture.means + 0.05) and np.allclose(matched.weights, mixture.weights)
+    own = fit_of_own_classes(x, shuffled, 1e-3)
+    assert own.counts.tolist() == fit.counts[order].tolist() and np.allclose(own.mixture.means, mixture.means[order])
 
-    def rows(name, family, released):
-        k = released.classes
-        return {
-            "mechanism": [name] * k,
-            "family": [family] * k,
-            "epsilon": [2.0] * k,
-            "component": list(range(1, k + 1)),
-            "weight": released.weights,
-            "mean_log_kwh": list(released.means),
-            "covariance": [c.ravel() for c in released.covariances],
-        }
+    tables = [
+        pa.table(variant_rows("sound", "sound", shuffled)),
+        pa.table(variant_rows("iid_laplace", "published", shuffled)),
+    ]
+    rows = as_arrow(MARGINALS, marginal_columns(x, fit, pa.concat_tables(tables), 2.0, 1e-3)).to_pandas()
+    assert {c: set(r["curve"]) for c, r in rows.groupby("classes")} == {
+        "fit": {"histogram", "fit", "iid_laplace"},
+        "sound": {"histogram", "fit", "sound"},
+    }
+    peaks = (
+        rows[rows["entry"] == 0].sort_values("density").groupby(["classes", "component", "curve"]).last()["log_kwh"]
+    )
+    for component in (1, 2, 3):
+        assert peaks["sound", component, "fit"] == pytest.approx(peaks["sound", component, "sound"], abs=0.2)
 
-    tables = [pa.table(rows("sound", "sound", shuffled)), pa.table(rows("iid_laplace", "published", shuffled))]
-    shown = mixtures_by_mechanism(pa.concat_tables(tables), 2.0, mixture)
-    assert np.allclose(shown["sound"].covariances, mixture.covariances)
-    assert np.allclose(shown["iid_laplace"].means, shuffled.means)
-    assert mixtures_by_mechanism(pa.concat_tables(tables), 4.0, mixture) == {}
+
+def test_a_released_class_nobody_comes_from_keeps_its_parameters(records):
+    x = records.log_kwh[records.valid]
+    far = Mixture(np.array([1.0, 0.0]), np.array([[0.0, 0.0], [50.0, 50.0]]), np.stack([np.eye(2)] * 2))
+    own = fit_of_own_classes(x, far, 1e-3)
+    assert own.counts.tolist() == [len(x), 0]
+    assert np.allclose(own.mixture.means[1], 50.0) and np.allclose(own.mixture.covariances[1], np.eye(2))
