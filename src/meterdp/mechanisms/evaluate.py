@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from meterdp.core.noise import NoiseSource
-from meterdp.mechanisms.interface import Mechanism, PrivateRecords, Released
+from meterdp.mechanisms.interface import LabelledRecords, Mechanism, PrivateRecords, Released
 from meterdp.mechanisms.sound_stack import nearest
 from meterdp.mixture.divergence import kl_terms, mean_log_likelihood
 from meterdp.mixture.draws import MixtureDraws
@@ -46,7 +46,12 @@ class Cost:
 
 
 def cost(
-    mechanism: Mechanism, private: PrivateRecords, noise: NoiseSource, draws: int, loglik_draws: int = 100
+    mechanism: Mechanism,
+    private: PrivateRecords,
+    labelled: LabelledRecords,
+    noise: NoiseSource,
+    draws: int,
+    loglik_draws: int = 100,
 ) -> Cost:
     """Run a mechanism and measure it against the non-private fit.
 
@@ -55,6 +60,10 @@ def cost(
     mechanism : Mechanism
         Calibrated.
     private : PrivateRecords
+        What the mechanism is given: ``labelled`` for the published and exact families, all records of the export
+        for a sound one.
+    labelled : LabelledRecords
+        The valid records and the fit every mechanism is measured against.
     noise : NoiseSource
     draws : int
         Releases R to average the divergence over.
@@ -66,10 +75,10 @@ def cost(
     Cost
     """
     released = mechanism.release(private, noise, draws)
-    x = private.x_valid
-    terms, small = _divergence(private, released, mechanism.public.eigenvalue_floor)
+    x = labelled.x
+    terms, small = _divergence(labelled, released, mechanism.public.eigenvalue_floor)
     total = terms.sum(axis=1)
-    gap = mean_log_likelihood(x, MixtureDraws.single(private.fit.mixture)) - mean_log_likelihood(
+    gap = mean_log_likelihood(x, MixtureDraws.single(labelled.fit.mixture)) - mean_log_likelihood(
         x, released.mixtures.slice(0, loglik_draws)
     )
     guarantee = mechanism.guarantee
@@ -149,13 +158,13 @@ def reference_fits(x: np.ndarray, centroids: np.ndarray, eigenvalue_floor: float
 
 
 def _divergence(
-    private: PrivateRecords, released: Released, eigenvalue_floor: float
+    labelled: LabelledRecords, released: Released, eigenvalue_floor: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the terms (R, K) of (8) and which classes are small."""
     if released.centroids is None:
-        small = private.fit.counts < SMALL_CLASS_FACTOR * private.fit.mixture.dimension
-        return kl_terms(released.mixtures, private.fit.mixture), small
-    fits, small = reference_fits(private.x_valid, released.centroids, eigenvalue_floor)
+        small = labelled.fit.counts < SMALL_CLASS_FACTOR * labelled.fit.mixture.dimension
+        return kl_terms(released.mixtures, labelled.fit.mixture), small
+    fits, small = reference_fits(labelled.x, released.centroids, eigenvalue_floor)
     return kl_terms(released.mixtures, fits), small
 
 

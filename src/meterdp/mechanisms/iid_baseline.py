@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from meterdp.mechanisms.interface import PrivateRecords, Released
+from meterdp.mechanisms.interface import LabelledRecords, Released
 from meterdp.mechanisms.projection import project_covariances, project_simplex, symmetric
 from meterdp.mixture.draws import MixtureDraws
 
@@ -18,7 +18,7 @@ PARTS = 3
 
 
 def perturb(
-    private: PrivateRecords,
+    private: LabelledRecords,
     scales: tuple[float, np.ndarray, np.ndarray],
     draw: Callable[[tuple[int, ...]], np.ndarray],
     draws: int,
@@ -28,7 +28,7 @@ def perturb(
 
     Parameters
     ----------
-    private : PrivateRecords
+    private : LabelledRecords
     scales : (float, (K,) float64, (K,) float64)
         Noise scale of weights, of each class's mean and of each class's covariance (upper triangle).
     draw : callable

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from meterdp.core.noise import NoiseSource
 from meterdp.mechanisms.iid_baseline import PARTS, perturb
-from meterdp.mechanisms.interface import Family, Guarantee, PrivateRecords, PublicSettings, Released
+from meterdp.mechanisms.interface import Family, Guarantee, LabelledRecords, PublicSettings, Released
 
 
 def lemma_1_multiplier(epsilon: float, delta: float) -> float:
@@ -49,7 +49,7 @@ class IidGaussian:
             family=self.family,
         )
 
-    def release(self, private: PrivateRecords, noise: NoiseSource, draws: int) -> Released:
+    def release(self, private: LabelledRecords, noise: NoiseSource, draws: int) -> Released:
         """Run the mechanism ``draws`` times; see :class:`~meterdp.mechanisms.interface.Mechanism`."""
         multiplier = lemma_1_multiplier(self.public.epsilon / PARTS, self.public.delta / PARTS)
         s = private.sensitivities

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from meterdp.core.noise import NoiseSource
 from meterdp.mechanisms.iid_baseline import PARTS, perturb
-from meterdp.mechanisms.interface import Family, Guarantee, PrivateRecords, PublicSettings, Released
+from meterdp.mechanisms.interface import Family, Guarantee, LabelledRecords, PublicSettings, Released
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class IidLaplace:
             family=self.family,
         )
 
-    def release(self, private: PrivateRecords, noise: NoiseSource, draws: int) -> Released:
+    def release(self, private: LabelledRecords, noise: NoiseSource, draws: int) -> Released:
         """Run the mechanism ``draws`` times; see :class:`~meterdp.mechanisms.interface.Mechanism`."""
         part = self.public.epsilon / PARTS
         s = private.sensitivities

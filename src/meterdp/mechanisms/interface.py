@@ -79,6 +79,8 @@ class PublicSettings:
         Rounds of private K-means; by default a rule on (N, K, epsilon, delta).
     radius_share, label_share : float
         Shares of mu^2 spent on the clip radius and on K-means; the final statistics get the rest.
+    sdp_solver : {"own", "cvxpy"}
+        Who solves (23).
     """
 
     epsilon: float
@@ -96,6 +98,7 @@ class PublicSettings:
     rounds: int | None = None
     radius_share: float = 0.10
     label_share: float = 0.20
+    sdp_solver: str = "own"
 
     def __post_init__(self):
         checks = {
@@ -137,53 +140,83 @@ class PublicSettings:
 
 @dataclass(frozen=True)
 class PrivateRecords:
-    """The private data of one release and what is derived from them once.
+    """All a sound mechanism sees of the data: one record per household, nothing derived from them.
 
     Parameters
     ----------
     x : (N, d) float64
         One log profile per household of the export, log kWh; invalid households hold the public default record.
-    valid : (N,) bool
-    fit : Fit
-        Mixture fitted without privacy to ``x[valid]``; ``fit.labels`` are the labels of the valid households.
     """
 
     x: np.ndarray
-    valid: np.ndarray
-    fit: Fit
 
     def __post_init__(self):
-        if self.x.ndim != 2 or self.valid.shape != (len(self.x),) or len(self.fit.labels) != self.valid.sum():
-            raise ValueError("x, valid and the labels of the fit do not belong together")
+        if self.x.ndim != 2:
+            raise ValueError("x is not a matrix of records")
         if not np.isfinite(self.x).all():
             raise ValueError("x holds a value that is not finite")
 
-    @property
-    def x_valid(self) -> np.ndarray:
-        """(N_valid, d) profiles of the households with a valid profile, log kWh."""
-        return self.x[self.valid]
+
+@dataclass(frozen=True)
+class LabelledRecords(PrivateRecords):
+    """Records with class labels and the mixture fitted to them: what the published and exact families see.
+
+    Parameters
+    ----------
+    x : (N, d) float64
+        Valid records only.
+    fit : Fit
+        Mixture fitted without privacy to ``x``, and the labels it was fitted to.
+    """
+
+    fit: Fit
+
+    def __post_init__(self):
+        super().__post_init__()
+        if len(self.fit.labels) != len(self.x):
+            raise ValueError("the records and the labels of the fit do not belong together")
 
     @property
     def labels(self) -> np.ndarray:
-        """(N_valid,) classes 1..K of the households with a valid profile."""
+        """(N,) classes 1..K."""
         return self.fit.labels
 
     @cached_property
     def sensitivities(self) -> FlipSensitivities:
-        """Largest changes under one label flip, for the published family."""
+        """Largest changes under one label flip."""
         fit = self.fit
-        return flip_sensitivities(self.x_valid, fit.labels, fit.mixture.means, fit.sample_covariances)
+        return flip_sensitivities(self.x, fit.labels, fit.mixture.means, fit.sample_covariances)
 
     @cached_property
-    def whitened_shapes(self) -> tuple[sdp.SdpSolution, ...]:
-        """Per class the solution M of (23) at right-hand side one, whitened by Sigma_k^1/2 (Cholesky factor)."""
-        mixture = self.fit.mixture
-        lower = np.linalg.cholesky(mixture.covariances)
-        x = self.x_valid
+    def differences(self) -> tuple[np.ndarray, ...]:
+        """Per class the difference vectors (M, d) of (10) and (19), log kWh."""
         return tuple(
-            sdp.solve(np.linalg.solve(lower[k], mean_changes(x, self.labels, mixture.means, k + 1).T).T)
-            for k in range(mixture.classes)
+            mean_changes(self.x, self.labels, self.fit.mixture.means, k + 1) for k in range(len(self.fit.counts))
         )
+
+    def shapes(self, solver: str = "own") -> tuple[sdp.SdpSolution, ...]:
+        """Return per class the solution of (23) at right-hand side one, whitened by the Cholesky factor of Sigma_k.
+
+        Solved once per solver: Gamma_k^-1 scales as 1/epsilon_k^2.
+        """
+        return self._solved(solver, whiten=True)
+
+    def plain_shapes(self, solver: str = "own") -> tuple[sdp.SdpSolution, ...]:
+        """Return per class the minimum-trace Gamma_k^-1 at right-hand side one, weight I in place of Sigma_k^-1."""
+        return self._solved(solver, whiten=False)
+
+    @cached_property
+    def _solutions(self) -> dict[tuple[str, bool], tuple[sdp.SdpSolution, ...]]:
+        return {}
+
+    def _solved(self, solver: str, whiten: bool) -> tuple[sdp.SdpSolution, ...]:
+        if (solver, whiten) not in self._solutions:
+            points = self.differences
+            if whiten:
+                lower = np.linalg.cholesky(self.fit.mixture.covariances)
+                points = [np.linalg.solve(root, v.T).T for root, v in zip(lower, points, strict=True)]
+            self._solutions[solver, whiten] = tuple(sdp.solve(z, solver) for z in points)
+        return self._solutions[solver, whiten]
 
 
 @dataclass(frozen=True)

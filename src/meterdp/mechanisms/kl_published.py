@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from meterdp.core.noise import NoiseSource
-from meterdp.mechanisms.interface import Family, Guarantee, PrivateRecords, PublicSettings, Released
+from meterdp.mechanisms.interface import Family, Guarantee, LabelledRecords, PublicSettings, Released
 from meterdp.mixture.draws import Mixture, MixtureDraws
 
 STOP = 1e-3
@@ -126,20 +126,20 @@ class KlPublished:
             family=self.family,
         )
 
-    def design(self, private: PrivateRecords) -> Design:
+    def design(self, private: LabelledRecords) -> Design:
         """Return the budgets and noise parameters of Algorithm 1 for these records."""
         fit = private.fit
         members = np.maximum(np.bincount(fit.labels - 1, minlength=fit.mixture.classes), 1)
-        traces = np.array([np.trace(s.matrix) for s in private.whitened_shapes])
+        traces = np.array([np.trace(s.matrix) for s in private.shapes(self.public.sdp_solver)])
         return algorithm_1(self.public, fit.counts, members, fit.mixture.covariances, traces)
 
-    def release(self, private: PrivateRecords, noise: NoiseSource, draws: int) -> Released:
+    def release(self, private: LabelledRecords, noise: NoiseSource, draws: int) -> Released:
         """Run Algorithm 1 ``draws`` times; nothing needs projection.
 
         See :class:`~meterdp.mechanisms.interface.Mechanism`.
         """
         design, mixture = self.design(private), private.fit.mixture
-        shapes = np.stack([s.matrix for s in private.whitened_shapes])
+        shapes = np.stack([s.matrix for s in private.shapes(self.public.sdp_solver)])
         scale = np.sqrt(2 * math.log(2 / self.public.delta)) / design.epsilon_k
         mixtures = MixtureDraws(
             _mapped_frequencies(design, noise, draws),

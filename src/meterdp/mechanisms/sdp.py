@@ -38,7 +38,7 @@ class SdpSolution:
     violation: float
 
 
-def solve(z: np.ndarray) -> SdpSolution:
+def solve(z: np.ndarray, solver: str = "own") -> SdpSolution:
     """Minimise tr M subject to z_n' M^-1 z_n <= 1 for all n, (23) with whitened difference vectors.
 
     Parameters

@@ -11,7 +11,7 @@ import numpy as np
 
 from meterdp.core.progress import progress
 from meterdp.mechanisms.evaluate import cost
-from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
+from meterdp.mechanisms.interface import LabelledRecords, PrivateRecords, PublicSettings
 from meterdp.mechanisms.registry import mechanism
 from meterdp.mixture.gmm import Fit
 from meterdp.mixture.study import Records
@@ -69,13 +69,15 @@ def vary(
     variant, cost : dict of column to list
         Columns of the tables ``variant`` (first draw per epsilon) and ``cost``.
     """
-    private = PrivateRecords(records.log_kwh, records.valid, fit)
+    labelled = LabelledRecords(records.log_kwh[records.valid], fit)
+    # A sound mechanism is handed nothing that was fitted without privacy.
+    private = PrivateRecords(records.log_kwh) if mechanism(name).family == "sound" else labelled
     variants: dict[str, list] = {}
     costs: dict[str, list] = {}
     for epsilon in progress(mechanisms["epsilons"], f"{name}, values of epsilon"):
         public = public_settings(float(epsilon), records, mechanisms, mixture, profiles)
         noise = StudyNoise(seed, "mixture", name, repr(float(epsilon)))
-        result = cost(mechanism(name).calibrate(public), private, noise, mechanisms["draws"])
+        result = cost(mechanism(name).calibrate(public), private, labelled, noise, mechanisms["draws"])
         for column, values in result.variant.items():
             variants.setdefault(column, []).extend(values)
         for column, value in result.row.items():

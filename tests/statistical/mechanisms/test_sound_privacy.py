@@ -94,7 +94,7 @@ def test_loss_between_neighbours_stays_below_the_claimed_curve(private, pair, mo
         sound = Sound.calibrate(public(private, epsilon))
         one, two = neighbours(private.x)[pair]
         for x, neighbour in ((one, two), (two, one)):
-            data = type(private)(x, private.valid, private.fit)
+            data = type(private)(x, private.fit)
             log = record(sound, data, seed=len(pair), monkeypatch=monkeypatch)
             loss, mu = losses(log, replay(sound, neighbour, log))
             assert mu.max() <= sound.mu * (1 + 1e-9)
@@ -107,7 +107,7 @@ def test_the_claim_is_not_wasteful(private, monkeypatch):
     """Some neighbour spends at least half of mu, so the noise is not far above what the proof needs."""
     sound = Sound.calibrate(public(private, 2.0))
     one, two = neighbours(private.x)["lowest to highest"]
-    log = record(sound, type(private)(one, private.valid, private.fit), 1, monkeypatch)
+    log = record(sound, type(private)(one, private.fit), 1, monkeypatch)
     _, mu = losses(log, replay(sound, two, log))
     assert mu.max() > 0.5 * sound.mu
 
@@ -150,7 +150,7 @@ def test_a_mutant_with_too_little_noise_is_caught(private, monkeypatch):
         sound.public, sound.mu, tuple(type(s)(s.name, s.sensitivity, 0.5 * s.noise_std) for s in sound.steps)
     )
     one, two = neighbours(private.x)["lowest to highest"]
-    log = record(thin, type(private)(one, private.valid, private.fit), 4, monkeypatch)
+    log = record(thin, type(private)(one, private.fit), 4, monkeypatch)
     loss, mu = losses(log, replay(thin, two, log))
     assert mu.max() > sound.mu
     assert np.maximum(0, -np.expm1(-loss)).mean() > gdp.delta(sound.mu, 0.0) + MARGIN

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
+from meterdp.mechanisms.interface import LabelledRecords, PublicSettings
 from meterdp.mixture.gmm import fit_labels
 from meterdp.mixture.kmeans import kmeans_labels
 
@@ -31,16 +31,13 @@ def households(seed: int, n: int = 1409, d: int = 12, k: int = 6) -> np.ndarray:
     return np.clip(x, LOW, HIGH)
 
 
-def records(seed: int, n: int = 1409, d: int = 12, k: int = 6, invalid: int = 0) -> PrivateRecords:
-    """Return private records with K-means labels; the first ``invalid`` hold a public default profile."""
+def records(seed: int, n: int = 1409, d: int = 12, k: int = 6) -> LabelledRecords:
+    """Return private records with K-means labels."""
     x = households(seed, n, d, k)
-    valid = np.arange(n) >= invalid
-    x[~valid] = -1.2
-    fit = fit_labels(x[valid], kmeans_labels(x[valid], k, 0), FLOOR)
-    return PrivateRecords(x, valid, fit)
+    return LabelledRecords(x, fit_labels(x, kmeans_labels(x, k, 0), FLOOR))
 
 
-def public(private: PrivateRecords, epsilon: float = 1.0, delta: float = 1e-5, **others) -> PublicSettings:
+def public(private: LabelledRecords, epsilon: float = 1.0, delta: float = 1e-5, **others) -> PublicSettings:
     """Return public settings of the shape of ``private``."""
     n, d = private.x.shape
-    return PublicSettings(epsilon, delta, private.fit.mixture.classes, d, n, LOW, HIGH, FLOOR, **others)
+    return PublicSettings(epsilon, delta, len(private.fit.counts), d, n, LOW, HIGH, FLOOR, **others)

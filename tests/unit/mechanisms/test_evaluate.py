@@ -18,12 +18,12 @@ from tests.unit.mechanisms.made_up import FLOOR, public, records
 
 @pytest.fixture(scope="module")
 def private():
-    return records(0, n=500, d=4, k=3, invalid=30)
+    return records(0, n=500, d=4, k=3)
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_rows_are_instances_of_the_declared_tables(private, name):
-    result = cost(MECHANISMS[name].calibrate(public(private, 2.0)), private, StudyNoise(1, name), 20, 5)
+    result = cost(MECHANISMS[name].calibrate(public(private, 2.0)), private, private, StudyNoise(1, name), 20, 5)
     table = as_arrow(COST, {k: [v] for k, v in result.row.items()}).to_pylist()[0]
     assert table["draw_count"] == 20
     assert table["kl_q05"] <= table["kl_q25"] <= table["kl_median"] <= table["kl_q75"] <= table["kl_q95"]
@@ -36,16 +36,18 @@ def test_rows_are_instances_of_the_declared_tables(private, name):
 
 
 def test_published_mechanisms_are_compared_with_the_fit(private):
-    result = cost(MECHANISMS["kl_published"].calibrate(public(private, 2.0)), private, StudyNoise(2, "kl"), 30, 10)
+    result = cost(
+        MECHANISMS["kl_published"].calibrate(public(private, 2.0)), private, private, StudyNoise(2, "kl"), 30, 10
+    )
     released = result.released.mixtures
     divergence = kl_joint(released, private.fit.mixture)
     assert result.row["kl_mean"] == pytest.approx(divergence.mean())
     assert result.row["kl_se"] == pytest.approx(divergence.std(ddof=1) / np.sqrt(30))
-    own = mean_log_likelihood(private.x_valid, released.slice(0, 10))
+    own = mean_log_likelihood(private.x, released.slice(0, 10))
     fitted = np.log(
         np.exp(
             [
-                np.log(w) + _log_density(private.x_valid, m, c)
+                np.log(w) + _log_density(private.x, m, c)
                 for w, m, c in zip(
                     private.fit.mixture.weights,
                     private.fit.mixture.means,
@@ -67,18 +69,20 @@ def _log_density(x, mean, covariance):
 def test_small_classes_are_a_part_of_the_whole():
     private = records(0)
     assert (private.fit.counts < SMALL_CLASS_FACTOR * 12).any()
-    row = cost(MECHANISMS["kl_published"].calibrate(public(private, 1.0)), private, StudyNoise(3, "kl"), 10, 2).row
+    row = cost(
+        MECHANISMS["kl_published"].calibrate(public(private, 1.0)), private, private, StudyNoise(3, "kl"), 10, 2
+    ).row
     assert 0 < row["kl_small_classes_mean"] < row["kl_mean"]
 
 
 def test_one_draw_has_no_standard_error(private):
-    row = cost(MECHANISMS["sound"].calibrate(public(private)), private, StudyNoise(4, "one"), 1).row
+    row = cost(MECHANISMS["sound"].calibrate(public(private)), private, private, StudyNoise(4, "one"), 1).row
     assert np.isnan(row["kl_se"])
     assert np.isfinite(row["kl_mean"])
 
 
 def test_reference_of_large_classes_is_the_labelled_fit(private):
-    x = private.x_valid
+    x = private.x
     centroids = np.stack([private.fit.mixture.means, private.fit.mixture.means + 0.1])
     fits, small = reference_fits(x, centroids, FLOOR)
     for r in range(2):
@@ -90,7 +94,7 @@ def test_reference_of_large_classes_is_the_labelled_fit(private):
 
 
 def test_reference_of_an_empty_class_is_finite_and_small(private):
-    x = private.x_valid
+    x = private.x
     centroids = np.stack([x.mean(axis=0), np.full(4, 50.0)])[None]
     fits, small = reference_fits(x, centroids, FLOOR)
     assert small.tolist() == [[False, True]]

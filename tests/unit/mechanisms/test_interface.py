@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from meterdp.core.errors import InputError
-from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
+from meterdp.mechanisms.interface import LabelledRecords, PrivateRecords, PublicSettings
 from meterdp.mechanisms.registry import MECHANISMS, mechanism
 from meterdp.mechanisms.tables import VARIANT
 from meterdp.mixture.gmm import fit_labels
@@ -50,17 +50,29 @@ def test_records_must_belong_together_and_be_finite():
     x = np.random.default_rng(0).normal(size=(10, 2))
     fit = fit_labels(x, np.ones(10, dtype=int), 1e-3)
     with pytest.raises(ValueError, match="belong together"):
-        PrivateRecords(x, np.arange(10) > 0, fit)
+        LabelledRecords(x[1:], fit)
+    with pytest.raises(ValueError, match="matrix"):
+        PrivateRecords(x[0])
     x[0, 0] = np.nan
     with pytest.raises(ValueError, match="not finite"):
-        PrivateRecords(x, np.ones(10, dtype=bool), fit)
+        PrivateRecords(x)
 
 
 def test_derived_quantities_are_computed_once():
     private = records(0, n=200, d=3, k=2)
     assert private.sensitivities is private.sensitivities
-    assert private.whitened_shapes is private.whitened_shapes
-    assert len(private.labels) == len(private.x_valid) == 200
+    assert private.shapes() is private.shapes()
+    assert private.shapes("own") is not private.shapes("cvxpy")
+    assert len(private.labels) == len(private.x) == 200
+
+
+def test_plain_shapes_carry_the_weight_identity():
+    private = records(0, n=200, d=3, k=2)
+    for whitened, plain, v in zip(private.shapes(), private.plain_shapes(), private.differences, strict=True):
+        reach = np.einsum("ni,ij,nj->n", v, np.linalg.inv(plain.matrix), v)
+        assert reach.max() <= 1 + 1e-9
+        assert np.trace(plain.matrix) > 0
+        assert np.trace(plain.matrix) != pytest.approx(np.trace(whitened.matrix))
 
 
 def test_registry_holds_every_mechanism_under_its_name(repository):
