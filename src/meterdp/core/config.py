@@ -147,13 +147,6 @@ def _check_across_keys(config, source) -> None:
         low, high = config[section][key]
         if not low < high:
             refuse(f"{section}.{key}", "has its bounds in the wrong order", "give the lower bound first")
-    sound = config["mechanisms"]["sound"]
-    if sound["radius_share"] + sound["label_share"] >= 1:
-        refuse(
-            "mechanisms.sound.label_share",
-            "leaves nothing for the final statistics",
-            "choose radius_share and label_share so that their sum is less than 1",
-        )
     low, high = config["profiles"]["clip_kwh_per_hour"]
     if not low <= config["profiles"]["default_kwh_per_hour"] <= high:
         refuse("profiles.default_kwh_per_hour", "lies outside profiles.clip_kwh_per_hour", "choose a value between")

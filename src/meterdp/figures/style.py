@@ -70,10 +70,13 @@ class Look:
 _LOOKS = {
     "iid_laplace": Look("i.i.d. Laplace", ORANGE, "s"),
     "iid_gaussian": Look("i.i.d. Gaussian", PURPLE, "D"),
+    "iid_gaussian_l1": Look("i.i.d. Gaussian, l1 bound", VERMILION, "d"),
     "coloured_gaussian": Look("coloured Gaussian", BLACK, "v"),
+    "coloured_gaussian_l1": Look("coloured Gaussian, l1 bound", GREY, "8"),
     "kl_published": Look("KL-minimising, published", BLUE, "o"),
     "kl_exact": Look("KL-minimising, exact", SKY, "P"),
     "sound": Look("sound release", GREEN, "^"),
+    "sound_label_flip": Look("sound release, labels only", GREEN, "*"),
     "none": Look("no noise", GREY, "x"),
     "white": Look("white noise", PURPLE, "s"),
     "published": Look("published design", BLUE, "o"),

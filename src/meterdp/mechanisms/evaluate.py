@@ -16,10 +16,10 @@ import numpy as np
 
 from meterdp.core.noise import NoiseSource
 from meterdp.mechanisms.interface import LabelledRecords, Mechanism, PrivateRecords, Released
-from meterdp.mechanisms.sound_stack import nearest
+from meterdp.mechanisms.sound_stack import responsibilities
 from meterdp.mixture.divergence import kl_terms, mean_log_likelihood
 from meterdp.mixture.draws import MixtureDraws
-from meterdp.mixture.gmm import class_statistics, raise_eigenvalues
+from meterdp.mixture.gmm import raise_eigenvalues
 
 # A class with fewer than this many records per dimension has no covariance worth the name: its reference is
 # regularised, and its part of the divergence is reported apart.
@@ -91,13 +91,14 @@ def cost(
         "unit": guarantee.unit,
         "adjacency": guarantee.adjacency,
         "draw_count": draws,
-        "kl_reference": "fit" if released.centroids is None else "own_classes",
+        "kl_reference": "fit" if released.labeller is None else "own_classes",
         "kl_mean": float(total.mean()),
         "kl_se": _standard_error(total),
         **dict(zip(("kl_q05", "kl_q25", "kl_median", "kl_q75", "kl_q95"), quantiles.tolist(), strict=True)),
         "kl_small_classes_mean": float((terms * small).sum(axis=1).mean()),
         "loglik_gap_mean": float(gap.mean()),
         "loglik_gap_se": _standard_error(gap),
+        "classes": released.mixtures.weights.shape[1],
         "projected_share": float(released.projected.mean()),
     }
     return Cost(row, variant_columns(mechanism, released), released)
@@ -119,16 +120,18 @@ def variant_columns(mechanism: Mechanism, released: Released, index: int = 0) ->
     }
 
 
-def reference_fits(x: np.ndarray, centroids: np.ndarray, eigenvalue_floor: float) -> tuple[MixtureDraws, np.ndarray]:
-    """Fit the records under the classes of each draw, regularising classes too small to fit.
+def reference_fits(x: np.ndarray, labeller: MixtureDraws, eigenvalue_floor: float) -> tuple[MixtureDraws, np.ndarray]:
+    """Fit the records under the released responsibilities of each draw, regularising classes too small to fit.
 
-    Classes below 5 d records take (scatter + 5 d pooled covariance)/(N_k + 5 d); an empty class sits at its
-    centroid with the weight of half a record, so that the divergence stays finite and still punishes it.
+    One maximisation step of EM without noise and without clipping. Classes below 5 d records take
+    (scatter + 5 d pooled covariance)/(N_k + 5 d); an empty class keeps the labeller's mean with the weight of half a
+    record, so that the divergence stays finite and still punishes it.
 
     Parameters
     ----------
     x : (N, d) float64
-    centroids : (R, K, d) float64
+    labeller : MixtureDraws
+        R mixtures of K classes.
     eigenvalue_floor : float
 
     Returns
@@ -137,34 +140,34 @@ def reference_fits(x: np.ndarray, centroids: np.ndarray, eigenvalue_floor: float
     small : (R, K) bool
         Classes below 5 d records.
     """
-    draws, k, d = centroids.shape
-    borrowed = SMALL_CLASS_FACTOR * d
-    weights, means, covariances = np.empty((draws, k)), np.array(centroids), np.empty((draws, k, d, d))
-    small = np.empty((draws, k), dtype=bool)
-    for r in range(draws):
-        labels = nearest(x, centroids[r : r + 1])[0] + 1
-        counts, own, scatter = class_statistics(x, labels, k)
+    borrowed = SMALL_CLASS_FACTOR * x.shape[1]
+    counts, means, covariances = np.empty_like(labeller.weights), labeller.means.copy(), labeller.covariances.copy()
+    for r in range(len(labeller)):
+        whiten = np.linalg.inv(np.linalg.cholesky(labeller.covariances[r]))
+        share = responsibilities(x, labeller.weights[r : r + 1], labeller.means[r : r + 1], whiten[None])[0]
+        counts[r] = share.sum(axis=0)
+        own = (share.T @ x) / np.maximum(counts[r], 1e-9)[:, None]
+        means[r] = np.where(counts[r, :, None] > 0.5, own, means[r])
+        scatter = np.stack([(g[:, None] * (x - m)).T @ (x - m) for g, m in zip(share.T, means[r], strict=True)])
         pooled = scatter.sum(axis=0) / len(x)
-        small[r] = counts < borrowed
-        weights[r] = np.maximum(counts, 0.5)
-        means[r, counts > 0] = own[counts > 0]
         covariances[r] = np.where(
-            small[r, :, None, None],
-            (scatter + borrowed * pooled) / (counts + borrowed)[:, None, None],
-            scatter / np.maximum(counts - 1, 1)[:, None, None],
+            counts[r, :, None, None] < borrowed,
+            (scatter + borrowed * pooled) / (counts[r] + borrowed)[:, None, None],
+            scatter / np.maximum(counts[r], 1)[:, None, None],
         )
     covariances, _ = raise_eigenvalues(covariances, eigenvalue_floor)
-    return MixtureDraws(weights / weights.sum(axis=1, keepdims=True), means, covariances), small
+    weights = np.maximum(counts, 0.5)
+    return MixtureDraws(weights / weights.sum(axis=1, keepdims=True), means, covariances), counts < borrowed
 
 
 def _divergence(
     labelled: LabelledRecords, released: Released, eigenvalue_floor: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the terms (R, K) of (8) and which classes are small."""
-    if released.centroids is None:
+    if released.labeller is None:
         small = labelled.fit.counts < SMALL_CLASS_FACTOR * labelled.fit.mixture.dimension
         return kl_terms(released.mixtures, labelled.fit.mixture), small
-    fits, small = reference_fits(labelled.x, released.centroids, eigenvalue_floor)
+    fits, small = reference_fits(labelled.x, released.labeller, eigenvalue_floor)
     return kl_terms(released.mixtures, fits), small
 
 

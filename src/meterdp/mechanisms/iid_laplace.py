@@ -6,43 +6,26 @@ Proof note: docs/proofs/iid_laplace.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from meterdp.core.noise import NoiseSource
-from meterdp.mechanisms.iid_baseline import PARTS, perturb
-from meterdp.mechanisms.interface import Family, Guarantee, LabelledRecords, PublicSettings, Released
+from meterdp.mechanisms.iid_baseline import PARTS, Baseline, perturb
+from meterdp.mechanisms.interface import LabelledRecords, Released
 
 
-@dataclass(frozen=True)
-class IidLaplace:
+class IidLaplace(Baseline):
     """Laplace noise of scale (l1 sensitivity) / (epsilon / 3) on every entry of weights, means, covariances."""
 
-    public: PublicSettings
     name: ClassVar[str] = "iid_laplace"
-    family: ClassVar[Family] = "published"
-
-    @classmethod
-    def calibrate(cls, public: PublicSettings) -> IidLaplace:
-        """Keep the public settings; the published noise scales depend on the data (defect L4)."""
-        return cls(public)
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """The claim of the paper, delta = 0."""
-        return Guarantee(
-            unit="class label of one household",
-            adjacency="label_flip",
-            epsilon=self.public.epsilon,
-            delta=0.0,
-            accountant="sum of three equal parts, parallel over classes, as published",
-            proof="docs/proofs/iid_laplace.md",
-            family=self.family,
-        )
+    pure: ClassVar[bool] = True
+    proof: ClassVar[str] = "docs/proofs/iid_laplace.md"
 
     def release(self, private: LabelledRecords, noise: NoiseSource, draws: int) -> Released:
         """Run the mechanism ``draws`` times; see :class:`~meterdp.mechanisms.interface.Mechanism`."""
         part = self.public.epsilon / PARTS
         s = private.sensitivities
-        scales = (s.weights_l1 / part, s.means_l1 / part, s.covariances_l1 / part)
+        factors = (s.means_l1 / part)[:, None, None] * np.eye(private.x.shape[1])
+        scales = (s.weights_l1 / part, factors, s.covariances_l1 / part)
         return perturb(private, scales, noise.laplace, draws, self.public.eigenvalue_floor)

@@ -7,7 +7,7 @@ outside through :class:`meterdp.core.noise.NoiseSource`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar, Literal, Protocol
 
@@ -17,6 +17,8 @@ from meterdp.core.errors import InputError
 from meterdp.core.noise import NoiseSource
 from meterdp.mechanisms import sdp
 from meterdp.mechanisms.sensitivities import FlipSensitivities, flip_sensitivities, mean_changes
+from meterdp.mechanisms.sound_plan import SoundSettings
+from meterdp.mechanisms.wishart_cost import CovarianceCosts, covariance_costs
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import Fit
 
@@ -62,23 +64,14 @@ class PublicSettings:
     classes, dimension : int
         K and d.
     records : int
-        N, all households of the export, valid or not; public under ``replace_one``.
+        N, all households of the export, valid or not; public under ``replace_one``, under ``add_remove`` a public
+        guess.
     low_log_kwh, high_log_kwh : float
         Bounds every reading is clipped to, log kWh.
     eigenvalue_floor : float
         Smallest eigenvalue of a released covariance, (log kWh)^2.
-    start_points : (K, d) float64, optional
-        Public start points of the private K-means, log kWh; by default flat profiles, see
-        :func:`meterdp.mechanisms.sound.start_points`.
-    level_log_kwh, level_spread_log_kwh : float
-        Centre and spread of household levels from which default start points are made; public knowledge about
-        households in general (0.3 kWh an hour, a factor of about 2.5).
-    hour_correlation : float
-        Correlation of neighbouring hours in the public AR(1) shape that whitens residuals, in [0, 1).
-    rounds : int, optional
-        Rounds of private K-means; by default a rule on (N, K, epsilon, delta).
-    radius_share, label_share : float
-        Shares of mu^2 spent on the clip radius and on K-means; the final statistics get the rest.
+    sound : SoundSettings
+        Further choices of the sound release.
     sdp_solver : {"own", "cvxpy"}
         Who solves (23).
     """
@@ -91,13 +84,7 @@ class PublicSettings:
     low_log_kwh: float
     high_log_kwh: float
     eigenvalue_floor: float = 1e-3
-    start_points: np.ndarray | None = None
-    level_log_kwh: float = -1.2
-    level_spread_log_kwh: float = 0.9
-    hour_correlation: float = 0.7
-    rounds: int | None = None
-    radius_share: float = 0.10
-    label_share: float = 0.20
+    sound: SoundSettings = field(default_factory=SoundSettings)
     sdp_solver: str = "own"
 
     def __post_init__(self):
@@ -112,30 +99,10 @@ class PublicSettings:
                 "use finite bounds, the lower one first",
             ),
             "eigenvalue_floor": (0 < self.eigenvalue_floor < np.inf, "use a small positive variance"),
-            "start_points": (
-                self.start_points is None
-                or (
-                    np.shape(self.start_points) == (self.classes, self.dimension)
-                    and bool(np.isfinite(self.start_points).all())
-                ),
-                "give one finite profile per class",
-            ),
-            "level_log_kwh": (np.isfinite(self.level_log_kwh), "use a finite number"),
-            "level_spread_log_kwh": (0 < self.level_spread_log_kwh < np.inf, "use a positive number"),
-            "hour_correlation": (0 <= self.hour_correlation < 1, "use a number from 0 up to, not including, 1"),
-            "rounds": (
-                self.rounds is None or (self.rounds >= 0 and self.rounds == int(self.rounds)),
-                "use a whole number of rounds, zero or more",
-            ),
-            "radius_share": (0 < self.radius_share < 1, "use a share between 0 and 1"),
-            "label_share": (
-                0 < self.label_share < 1 - self.radius_share,
-                "leave a positive share for the final statistics",
-            ),
         }
-        for field, (holds, remedy) in checks.items():
+        for name, (holds, remedy) in checks.items():
             if not holds:
-                raise InputError("is outside its allowed range", field=field, remedy=remedy)
+                raise InputError("is outside its allowed range", field=name, remedy=remedy)
 
 
 @dataclass(frozen=True)
@@ -194,6 +161,11 @@ class LabelledRecords(PrivateRecords):
             mean_changes(self.x, self.labels, self.fit.mixture.means, k + 1) for k in range(len(self.fit.counts))
         )
 
+    @cached_property
+    def covariance_costs(self) -> CovarianceCosts:
+        """Per class the divergence that Wishart noise costs, as a function of its gamma."""
+        return covariance_costs(self.fit.mixture.covariances)
+
     def shapes(self, solver: str = "own") -> tuple[sdp.SdpSolution, ...]:
         """Return per class the solution of (23) at right-hand side one, whitened by the Cholesky factor of Sigma_k.
 
@@ -229,14 +201,14 @@ class Released:
         R independent releases.
     projected : (R,) bool
         Whether a weight or a covariance of the draw had to be projected to the feasible set.
-    centroids : (R, K, d) float64 or None
-        Released centroids; the labels of that draw are the nearest of them. None where the mechanism uses the
-        labels of the fit.
+    labeller : MixtureDraws or None
+        Released mixtures under whose responsibilities the last statistics were taken. None where the mechanism
+        uses the labels of the fit.
     """
 
     mixtures: MixtureDraws
     projected: np.ndarray
-    centroids: np.ndarray | None = None
+    labeller: MixtureDraws | None = None
 
 
 class Mechanism(Protocol):

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from meterdp.core.errors import InputError
-from meterdp.mechanisms.iid_gaussian import IidGaussian
+from meterdp.mechanisms.coloured_gaussian import ColouredGaussian, ColouredGaussianL1
+from meterdp.mechanisms.iid_gaussian import IidGaussian, IidGaussianL1
 from meterdp.mechanisms.iid_laplace import IidLaplace
 from meterdp.mechanisms.interface import Mechanism
+from meterdp.mechanisms.kl_exact import KlExact
 from meterdp.mechanisms.kl_published import KlPublished
 from meterdp.mechanisms.sound import Sound
+from meterdp.mechanisms.sound_label_flip import SoundLabelFlip
 
 MECHANISMS: dict[str, type[Mechanism]] = {
-    IidLaplace.name: IidLaplace,
-    IidGaussian.name: IidGaussian,
-    KlPublished.name: KlPublished,
-    Sound.name: Sound,
+    kind.name: kind
+    for kind in (
+        IidLaplace,
+        IidGaussian,
+        IidGaussianL1,
+        ColouredGaussian,
+        ColouredGaussianL1,
+        KlPublished,
+        KlExact,
+        Sound,
+        SoundLabelFlip,
+    )
 }
 
 

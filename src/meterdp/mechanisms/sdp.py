@@ -1,22 +1,26 @@
 """The noise shape of the published mechanism: min tr M subject to z_n' M^-1 z_n <= 1, (23) of Liu et al.
 
-Solved in whitened coordinates and in the precision form (X = M^-1, min tr X^-1, one linear row per point), because
-interior-point solvers return infeasible "optima" for (23) as printed and in raw units. The solver is never trusted:
-the matrix is inflated until every constraint holds, and its distance from the optimum is bounded by duality.
+No solver is trusted. Whatever it returns, its matrix is inflated here until every constraint holds, and the distance
+from the optimum is bounded here by duality from nothing but its weights: every answer is feasible, its gap certified.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-import cvxpy as cp
 import numpy as np
-from scipy.linalg import qr
 
-# Directions in which the points extend less than this share of the longest are left without noise.
-RANK_TOLERANCE = 1e-9
-FIRST_ROWS_PER_DIMENSION = 15
-CUT_TOLERANCE = 1e-9
+from meterdp.core.errors import InputError
+from meterdp.mechanisms import sdp_own
+
+SOLVERS = ("own", "cvxpy")
+# Directions in which the points extend less than this share of the longest are rounding and are left without noise.
+RANK_TOLERANCE = 1e-14
+# Below this share the second-moment matrix no longer tells a thin direction from none.
+THIN = 1e-6
+SMALLEST_LENGTH, LARGEST_LENGTH = 1e-140, 1e140
+EPSILON = np.finfo(float).eps
 
 
 @dataclass(frozen=True)
@@ -26,7 +30,7 @@ class SdpSolution:
     Parameters
     ----------
     matrix : (d, d) float64
-        M with max_n z_n' M^+ z_n = 1, every z_n in its range.
+        M with z_n z_n' <= M for all n in the semidefinite order, so z_n' M^+ z_n <= 1 and every z_n in its range.
     relative_gap : float
         tr M / lower bound - 1, certified by the dual; the optimum lies within it.
     violation : float
@@ -39,80 +43,85 @@ class SdpSolution:
 
 
 def solve(z: np.ndarray, solver: str = "own") -> SdpSolution:
-    """Minimise tr M subject to z_n' M^-1 z_n <= 1 for all n, (23) with whitened difference vectors.
+    """Minimise tr M subject to z_n' M^-1 z_n <= 1 for all n, (23).
 
     Parameters
     ----------
     z : (N, d) float64
-        Whitened difference vectors Sigma_k^-1/2 v_n. M scales as 1/eps_k^2, so it is solved once at right-hand
-        side one.
+        Whitened difference vectors Sigma_k^-1/2 v_n for (23) itself. With the plain v_n the answer is the
+        minimum-trace Gamma_k^-1, the noise of the coloured Gaussian baseline. M scales as 1/eps_k^2, so it is solved
+        once at right-hand side one.
+    solver : {"own", "cvxpy"}
+        Our interior-point method, or CVXPY with Clarabel.
 
     Returns
     -------
     SdpSolution
+        Where a solver ends before it reaches its accuracy, still feasible and with the gap it has.
+
+    Raises
+    ------
+    InputError
+        If the solver is unknown, or the vectors are not finite or too long or short to be squared.
 
     Notes
     -----
-    The dual is max over weights on the simplex of (tr A^1/2)^2, A = sum_n weight_n z_n z_n'. The multipliers of the
-    linear rows, normalised, are such weights: they certify the gap whatever the solver did.
+    The dual is max over weights on the simplex of (tr A^1/2)^2, A = sum_n weight_n z_n z_n': with any weights a lower
+    bound, namely the squared sum of the singular values of the points times the roots of their weights.
     """
+    if solver not in SOLVERS:
+        raise InputError(
+            "names a solver that does not exist", field="sdp_solver", remedy=f"use one of {', '.join(SOLVERS)}"
+        )
+    z = np.asarray(z, dtype=np.float64)
     d = z.shape[1]
-    length = np.linalg.norm(z, axis=1).max(initial=0.0)
+    length = np.abs(z).max(initial=0.0)
     if length == 0:
         return SdpSolution(np.zeros((d, d)), 0.0, 0.0)
-    _, spread, axes = np.linalg.svd(z / length, full_matrices=False)
-    axes = axes[spread > RANK_TOLERANCE * spread[0]]
-    points = z @ axes.T / length
-    precision, rows, weights = _solve_by_cutting_planes(points)
-    worst = _reach(points, precision).max()
-    matrix = worst * np.linalg.inv(precision)
-    active = points[rows]
-    spectrum = np.linalg.eigvalsh(active.T @ (weights[:, None] * active))
-    lower_bound = np.sqrt(np.maximum(spectrum, 0)).sum() ** 2
-    return SdpSolution(
-        length**2 * axes.T @ matrix @ axes, float(np.trace(matrix) / lower_bound - 1), float(worst - 1)
-    )
+    if not SMALLEST_LENGTH < length < LARGEST_LENGTH:
+        raise InputError(
+            "a difference vector is not finite, or its square is out of range",
+            remedy="check the records for infinite values and the class covariances for zeros",
+        )
+    points, axes = _principal(z / length)
+    factor, rows, weights = _solver(solver)(points)
+    matrix, violation = _inflated(points, factor)
+    gap = np.trace(matrix) / _lower_bound(points[rows], weights) - 1
+    return SdpSolution(length**2 * (axes @ matrix @ axes.T), float(gap), float(violation))
 
 
-def _reach(points: np.ndarray, precision: np.ndarray) -> np.ndarray:
-    """Return z_n' X z_n for every point: (N,) float64."""
-    return np.einsum("ni,ni->n", points @ precision, points)
+def _solver(name: str) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    if name == "own":
+        return sdp_own.solve
+    # CVXPY takes a second to import and only this choice needs it.
+    from meterdp.mechanisms import sdp_cvxpy
+
+    return sdp_cvxpy.solve
 
 
-def _solve_by_cutting_planes(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Solve with the points that matter: start from the outermost, add those outside, until none is.
+def _principal(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the points in the principal axes they extend in (N, r), and those axes as columns (d, r)."""
+    squares, axes = np.linalg.eigh(points.T @ points)
+    if not squares[0] > THIN**2 * squares[-1]:
+        _, spread, rows = np.linalg.svd(np.linalg.qr(points, mode="r"))
+        axes = rows[: len(spread)][spread > RANK_TOLERANCE * spread[0]].T
+    return points @ axes, axes
 
-    Returns
-    -------
-    precision : (d, d) float64
-    rows : (M,) int
-        The points of the last problem.
-    weights : (M,) float64
-        Their dual weights, on the simplex; all other points have weight zero.
+
+def _inflated(points: np.ndarray, factor: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return c X^-1 for X = G'G with c so large that every point is inside, and the violation c - 1 of X itself.
+
+    A ridge above the rounding of the products keeps that true of the matrix as stored, also along thin directions.
     """
-    d = points.shape[1]
-    batch = FIRST_ROWS_PER_DIMENSION * d
-    spread = np.linalg.inv(points.T @ points)
-    outermost = np.argsort(-_reach(points, spread), kind="stable")[:batch]
-    # Pivots span the space even where the outermost points do not.
-    pivots = qr(points.T, mode="r", pivoting=True)[1][:d]
-    rows = np.union1d(outermost, pivots)
-    while True:
-        precision, weights = _solve_precision_form(points[rows])
-        outside = _reach(points, precision)
-        outside[rows] = 0.0
-        new = np.flatnonzero(outside > 1 + CUT_TOLERANCE)
-        if not len(new):
-            return precision, rows, weights
-        rows = np.concatenate([rows, new[np.argsort(-outside[new], kind="stable")][:batch]])
+    worst = np.square(points @ factor.T).sum(axis=1).max()
+    inverse = np.linalg.inv(factor)
+    matrix = worst * (inverse @ inverse.T)
+    ridge = 4 * len(matrix) * EPSILON * np.trace(matrix)
+    return matrix + ridge * np.eye(len(matrix)), worst - 1
 
 
-def _solve_precision_form(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the solver's X = M^-1 (d, d) and dual weights (N,) on the simplex, for full-rank points."""
-    n, d = points.shape
-    x = cp.Variable((d, d), PSD=True)
-    rows = np.einsum("ni,nj->nij", points, points).reshape(n, d * d)
-    inside = rows @ cp.vec(x, order="C") <= 1
-    cp.Problem(cp.Minimize(cp.tr_inv(x)), [inside]).solve(solver=cp.CLARABEL)
-    weights = np.maximum(inside.dual_value, 0)
-    return (x.value + x.value.T) / 2, weights / weights.sum()
+def _lower_bound(points: np.ndarray, weights: np.ndarray) -> float:
+    """Return (tr A^1/2)^2, A = sum_n weight_n z_n z_n' with the weights made positive and normalised."""
+    weights = np.maximum(weights, 0)
+    roots = np.sqrt(weights / weights.sum())
+    return np.linalg.svd(roots[:, None] * points, compute_uv=False).sum() ** 2

@@ -1,4 +1,4 @@
-"""The statistics the sound release measures, with their replace-one sensitivities (docs/proofs/sound.md, 2 and 3).
+"""The statistics the sound release measures, with their sensitivities (docs/proofs/sound.md, 2).
 
 Each function maps clipped records and things already released to one real vector per draw, the stack. One record
 enters a stack through one bounded vector, which is all the privacy proof uses. Arrays carry a leading axis of draws.
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# Public bins of log2(|z|^2 / d), z the residual from the nearest start point after public whitening.
+# Public bins of log2(|z|^2 / d), z the residual from the public level after public whitening.
 RADIUS_EDGES = np.arange(-6.0, 4.01, 0.5)
 
 
@@ -23,7 +23,7 @@ class Step:
     ----------
     name : str
     sensitivity : float
-        Replace-one l2 sensitivity of the stack.
+        l2 sensitivity of the stack under the adjacency of the release.
     noise_std : float
         Standard deviation of the noise on every entry.
     """
@@ -40,7 +40,7 @@ class Step:
 
 @dataclass(frozen=True)
 class StackWeights:
-    """Public weights of a stack (a, b u, c svec(u u')) per class; c = 0 leaves the moments out.
+    """Public weights of a stack: per class (a, b u, c svec(u u')) times the responsibility of the class.
 
     Parameters
     ----------
@@ -52,23 +52,34 @@ class StackWeights:
     mean: float
     moment: float
 
-    @property
-    def sensitivity(self) -> float:
-        """Replace-one l2 sensitivity, exact: the larger of the two cases of Lemma 2 in docs/proofs/sound.md."""
+    def sensitivity(self, adjacency: str, classes: int | None = None) -> float:
+        """Return the exact l2 sensitivity, Lemma 2 of docs/proofs/sound.md.
+
+        Parameters
+        ----------
+        adjacency : {"replace_one", "add_remove", "label_flip"}
+        classes : int, optional
+            1 where all records share one class, so that none can change it; otherwise any number.
+        """
         a2, b2, c2 = self.count**2, self.mean**2, self.moment**2
+        whole = a2 + b2 + c2
+        if adjacency == "add_remove":
+            return math.sqrt(whole)
+        if adjacency == "label_flip":
+            return math.sqrt(2 * whole)
         same_class = 4 * b2 if b2 >= 2 * c2 else 2 * b2 + 2 * c2 + b2**2 / (2 * c2)
-        return math.sqrt(max(2 * (a2 + b2 + c2), same_class))
+        return math.sqrt(same_class if classes == 1 else max(2 * whole, same_class))
 
 
 def radius_stack(z: np.ndarray) -> np.ndarray:
     """Return the histogram (B,) of log2(|z|^2 / d) over the public bins; outer bins take what lies beyond.
 
-    Replace-one l2 sensitivity sqrt(2): one record leaves a bin and enters another.
+    Replace-one l2 sensitivity sqrt(2): one record leaves a bin and enters another. Add-remove: 1.
 
     Parameters
     ----------
     z : (N, d) float64
-        Whitened residuals from the nearest public start point.
+        Whitened residuals from the public level.
     """
     mean_square = (z**2).mean(axis=1)
     with np.errstate(divide="ignore"):
@@ -76,63 +87,60 @@ def radius_stack(z: np.ndarray) -> np.ndarray:
     return np.bincount(bins, minlength=len(RADIUS_EDGES) - 1).astype(float)
 
 
-def nearest(x: np.ndarray, centroids: np.ndarray) -> np.ndarray:
-    """Return the index (R, N) of the nearest centroid, a function of one's own record and of released numbers.
-
-    Parameters
-    ----------
-    x : (N, d) float64
-    centroids : (R, K, d) float64
-    """
-    distance = (centroids**2).sum(axis=-1)[..., None] - 2 * centroids @ x.T
-    return distance.argmin(axis=1)
+def clip_to_unit_ball(z: np.ndarray) -> np.ndarray:
+    """Return rows z / max(1, |z|), in place."""
+    z /= np.maximum(np.sqrt(np.einsum("...d,...d->...", z, z)), 1.0)[..., None]
+    return z
 
 
-def clipped_residuals(y: np.ndarray, centroids: np.ndarray, labels: np.ndarray, radius: np.ndarray) -> np.ndarray:
-    """Return u = clip((y - centroid)/radius, unit ball): (R, N, d) float64.
-
-    Parameters
-    ----------
-    y : (N, d) float64
-        Whitened records.
-    centroids : (R, K, d) float64
-        Whitened centroids.
-    labels : (R, N) int
-        Index of each record's centroid.
-    radius : (R,) float64
-    """
-    own = np.take_along_axis(centroids, labels[..., None], axis=1)
-    u = (y - own) / radius[:, None, None]
-    norm = np.sqrt(np.einsum("rnd,rnd->rn", u, u))
-    u /= np.maximum(norm, 1.0)[..., None]
-    return u
-
-
-def class_stack(u: np.ndarray, labels: np.ndarray, k: int, weights: StackWeights) -> np.ndarray:
-    """Return the stacks sum_n e_{label n} (a, b u_n, c svec(u_n u_n')): (R, K, q) float64.
-
-    q is 1 + d, or 1 + d + d (d + 1)/2 with moments.
+def moment_stack(u: np.ndarray, weights: StackWeights, responsibility: np.ndarray | None = None) -> np.ndarray:
+    """Return sum_n g_n (a, b u_n, c svec(u_n u_n')) of one class: (R, 1 + d + d (d + 1)/2) float64.
 
     Parameters
     ----------
     u : (R, N, d) float64
-        Clipped residuals.
-    labels : (R, N) int
-        Class index of each record, from 0.
-    k : int
-        Number of classes K.
+        Rows in the unit ball.
     weights : StackWeights
+    responsibility : (R, N) float64, optional
+        g, in [0, 1]; one by default.
     """
-    draws, _, d = u.shape
-    out = np.empty((draws, k, 1 + d + (d * (d + 1) // 2 if weights.moment else 0)))
-    for j in range(k):
-        member = labels == j
-        own = u * member[..., None]
-        out[:, j, 0] = weights.count * member.sum(axis=1)
-        out[:, j, 1 : 1 + d] = weights.mean * own.sum(axis=1)
-        if weights.moment:
-            out[:, j, 1 + d :] = weights.moment * svec(np.swapaxes(own, 1, 2) @ u)
+    draws, n, d = u.shape
+    g = np.ones((draws, n)) if responsibility is None else responsibility
+    out = np.empty((draws, 1 + d + d * (d + 1) // 2))
+    weighted = u * g[..., None]
+    out[:, 0] = weights.count * g.sum(axis=1)
+    out[:, 1 : 1 + d] = weights.mean * weighted.sum(axis=1)
+    out[:, 1 + d :] = weights.moment * svec(np.swapaxes(weighted, 1, 2) @ u)
     return out
+
+
+def responsibilities(x: np.ndarray, weights: np.ndarray, means: np.ndarray, whiten: np.ndarray) -> np.ndarray:
+    """Return the posterior class probabilities (R, N, K): a function of one's own record and of released numbers.
+
+    Parameters
+    ----------
+    x : (N, d) float64
+    weights : (R, K) float64
+        Positive.
+    means : (R, K, d) float64
+    whiten : (R, K, d, d) float64
+        Inverse of any root L of the class covariances L L'.
+    """
+    draws, k, _ = means.shape
+    log_scale = np.log(weights) + np.linalg.slogdet(whiten)[1]
+    out = np.empty((draws, len(x), k))
+    for j in range(k):
+        z = standardised(x, means[:, j], whiten[:, j])
+        out[..., j] = log_scale[:, j, None] - 0.5 * np.einsum("rnd,rnd->rn", z, z)
+    out -= out.max(axis=-1, keepdims=True)
+    np.exp(out, out=out)
+    out /= out.sum(axis=-1, keepdims=True)
+    return out
+
+
+def standardised(x: np.ndarray, mean: np.ndarray, whiten: np.ndarray) -> np.ndarray:
+    """Return L^-1 (x - mean) of every record for one class: (R, N, d) float64."""
+    return x @ np.swapaxes(whiten, -1, -2) - np.einsum("rij,rj->ri", whiten, mean)[:, None]
 
 
 def svec(matrices: np.ndarray) -> np.ndarray:

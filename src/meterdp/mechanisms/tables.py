@@ -37,7 +37,10 @@ COST = Table(
         Column("adjacency", TEXT, "", "'label_flip', 'replace_one' or 'add_remove'"),
         Column("draw_count", COUNT, "1", "draws averaged over"),
         Column(
-            "kl_reference", TEXT, "", "'fit', or 'own_classes': the fit under the classes of the draw, regularised"
+            "kl_reference",
+            TEXT,
+            "",
+            "'fit', or 'own_classes': the fit under the draw's own responsibilities, regularised",
         ),
         Column("kl_mean", REAL, "nats", "mean of KL(released || reference) of the joint (x, y)"),
         Column("kl_se", REAL, "nats", "standard error of kl_mean"),
@@ -54,6 +57,18 @@ COST = Table(
             "log-likelihood per household lost against the fit, on the records of the fit",
         ),
         Column("loglik_gap_se", REAL, "nats", "standard error of loglik_gap_mean"),
+        Column("classes", COUNT, "1", "classes of the released mixture"),
+        Column(
+            "heldout_loglik_mean",
+            REAL,
+            "nats",
+            "log-likelihood per household the mechanism has not seen, five folds; NaN where households are too few",
+        ),
+        Column("heldout_gap_mean", REAL, "nats", "what the mixture of the study, made from the same folds, has more"),
+        Column("heldout_gap_se", REAL, "nats", "standard error of heldout_gap_mean over folds"),
+        Column(
+            "heldout_gap_same_k_mean", REAL, "nats", "the same against a mixture of as many classes as the release"
+        ),
         Column("projected_share", REAL, "1", "share of draws in which a covariance or weight had to be projected"),
     ),
 )

@@ -63,6 +63,19 @@ class MixtureDraws:
         """Return the draws ``start`` to ``stop`` (excluded)."""
         return MixtureDraws(self.weights[start:stop], self.means[start:stop], self.covariances[start:stop])
 
+    def take(self, order: np.ndarray) -> MixtureDraws:
+        """Return the draws with their classes in the given order, (R, K) int."""
+        return MixtureDraws(
+            np.take_along_axis(self.weights, order, axis=1),
+            np.take_along_axis(self.means, order[..., None], axis=1),
+            np.take_along_axis(self.covariances, order[..., None, None], axis=1),
+        )
+
+    @classmethod
+    def join(cls, parts: list[MixtureDraws]) -> MixtureDraws:
+        """Return the draws of all parts."""
+        return cls(*(np.concatenate([getattr(p, f) for p in parts]) for f in ("weights", "means", "covariances")))
+
     @classmethod
     def single(cls, mixture: Mixture) -> MixtureDraws:
         """Return ``mixture`` as one draw."""

@@ -6,16 +6,24 @@ The one place where noise for the mixture is drawn. Seeded; every file says "not
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from meterdp.core.progress import progress
 from meterdp.mechanisms.evaluate import cost
+from meterdp.mechanisms.held_out import held_out_gap, split
 from meterdp.mechanisms.interface import LabelledRecords, PrivateRecords, PublicSettings
 from meterdp.mechanisms.registry import mechanism
-from meterdp.mixture.gmm import Fit
+from meterdp.mechanisms.sound import Sound
+from meterdp.mechanisms.sound_plan import SoundSettings
+from meterdp.mixture.gmm import FITS, Fit
+from meterdp.mixture.kmeans import kmeans_labels
 from meterdp.mixture.study import Records
 from meterdp.release.noise import StudyNoise
+
+# Releases per fold and epsilon that the held-out log-likelihood is averaged over.
+HELD_OUT_DRAWS = 20
 
 
 def public_settings(
@@ -42,7 +50,8 @@ def public_settings(
         low_log_kwh=low,
         high_log_kwh=high,
         eigenvalue_floor=mixture["eigenvalue_floor"],
-        **mechanisms["sound"],
+        sdp_solver=mechanisms["sdp_solver"],
+        sound=SoundSettings(**mechanisms["sound"]),
     )
 
 
@@ -71,15 +80,30 @@ def vary(
     """
     labelled = LabelledRecords(records.log_kwh[records.valid], fit)
     # A sound mechanism is handed nothing that was fitted without privacy.
-    private = PrivateRecords(records.log_kwh) if mechanism(name).family == "sound" else labelled
+    private = PrivateRecords(records.log_kwh) if mechanism(name) is Sound else labelled
+    folds = split(
+        records.log_kwh,
+        records.valid,
+        mixture["classes"],
+        lambda x, k: FITS[mixture["fit"]](x, kmeans_labels(x, k, seed), mixture["eigenvalue_floor"]),
+        StudyNoise(seed, "mixture", "folds"),
+    )
     variants: dict[str, list] = {}
     costs: dict[str, list] = {}
     for epsilon in progress(mechanisms["epsilons"], f"{name}, values of epsilon"):
         public = public_settings(float(epsilon), records, mechanisms, mixture, profiles)
         noise = StudyNoise(seed, "mixture", name, repr(float(epsilon)))
         result = cost(mechanism(name).calibrate(public), private, labelled, noise, mechanisms["draws"])
+        row = result.row | held_out_gap(
+            folds,
+            lambda n, public=public: mechanism(name).calibrate(replace(public, records=n)),
+            private is labelled,
+            mixture["classes"],
+            noise,
+            HELD_OUT_DRAWS,
+        )
         for column, values in result.variant.items():
             variants.setdefault(column, []).extend(values)
-        for column, value in result.row.items():
+        for column, value in row.items():
             costs.setdefault(column, []).append(value)
     return variants, costs

@@ -1,4 +1,4 @@
-"""Privacy of the sound release, measured: the loss between neighbouring exports against the claimed curve.
+"""Privacy of the sound releases, measured: the loss between neighbouring exports against the claimed curve.
 
 Given the earlier answers every measurement is Gaussian, so the privacy loss of a run is a closed form of its record.
 The test takes the record of the released code itself, noise included, and replays it on a neighbour.
@@ -6,6 +6,7 @@ The test takes the record of the released code itself, noise included, and repla
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -13,43 +14,77 @@ import pytest
 from scipy.stats import kstest
 
 from meterdp.accounting import gdp
+from meterdp.mechanisms.interface import LabelledRecords, PrivateRecords, PublicSettings
 from meterdp.mechanisms.sound import Sound
+from meterdp.mechanisms.sound_label_flip import SoundLabelFlip
+from meterdp.mechanisms.sound_plan import SoundSettings
+from meterdp.mixture.gmm import fit_labels
 from meterdp.release.noise import StudyNoise
-from tests.unit.mechanisms.made_up import HIGH, LOW, households, public, records
+from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households
 
 DRAWS = 4000
 # Largest deviation of a mean of DRAWS numbers in [0, 1], with probability at most 1e-9 (Hoeffding).
 MARGIN = math.sqrt(math.log(1e9) / (2 * DRAWS))
+N, D, K = 120, 6, 3
 
 
-def record(sound, private, seed, monkeypatch):
+@pytest.fixture(scope="module")
+def x():
+    return households(0, N, D, K)
+
+
+@pytest.fixture(autouse=True)
+def one_chunk(monkeypatch):
+    monkeypatch.setattr("meterdp.mechanisms.sound_rounds.CHUNK_BYTES", 1e12)
+
+
+def calibrate(epsilon, adjacency="replace_one", **others):
+    settings = SoundSettings(adjacency, **others)
+    return Sound.calibrate(PublicSettings(epsilon, 1e-5, K, D, N, LOW, HIGH, FLOOR, settings))
+
+
+def record(release, seed, monkeypatch):
     """Release and return the (step, exact stack, noisy stack) of every measurement."""
-    log, run = [], Sound.run
+    log, kind = [], type(release.__self__)
+    run = kind.run
 
-    def logged(self, x, measure, draws):
+    def logged(self, *arguments):
+        *data, measure, draws = arguments
+
         def spy(step, stack):
             noisy = measure(step, stack)
             log.append((step, np.array(stack), noisy))
             return noisy
 
-        return run(self, x, spy, draws)
+        return run(self, *data, spy, draws)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Sound, "run", logged)
-        patch.setattr("meterdp.mechanisms.sound.CHUNK_BYTES", 1e12)  # one chunk, one log
-        sound.release(private, StudyNoise(seed, "privacy"), DRAWS)
+        patch.setattr(kind, "run", logged)
+        release(StudyNoise(seed, "privacy"))
     return log
 
 
-def replay(sound, neighbour, log):
-    """Return the exact stacks of ``neighbour`` along the recorded answers."""
+def of(mechanism, private):
+    """Return a call of the mechanism's release that still knows its mechanism."""
+
+    class Call:
+        __self__ = mechanism
+
+        def __call__(self, noise):
+            mechanism.release(private, noise, DRAWS)
+
+    return Call()
+
+
+def replay(mechanism, neighbour, log):
+    """Return the exact stacks of ``neighbour``, the data arguments of ``run``, along the recorded answers."""
     stacks, answers = [], iter(log)
 
     def measure(step, stack):
         stacks.append(np.array(stack))
         return next(answers)[2]
 
-    sound.run(neighbour, measure, DRAWS)
+    mechanism.run(*neighbour, measure, DRAWS)
     return stacks
 
 
@@ -62,6 +97,16 @@ def losses(log, stacks):
         loss += (((noisy - other) ** 2).sum(axis=axes) - ((noisy - own) ** 2).sum(axis=axes)) / (2 * variance)
         mu2 += ((own - other) ** 2).sum(axis=axes) / variance
     return loss, np.sqrt(mu2)
+
+
+def assert_below_the_curve(mechanism, log, neighbour):
+    """Exact part: no run spends more than mu. Monte Carlo part: hockey-stick divergence, false alarm 1e-9 each."""
+    loss, mu = losses(log, replay(mechanism, neighbour, log))
+    assert mu.max() <= mechanism.mu * (1 + 1e-9)
+    for level in (0.0, 0.25, 0.5, 1.0, 2.0):
+        measured = np.maximum(0, -np.expm1(level - loss)).mean()
+        assert measured <= gdp.delta(mechanism.mu, level) + MARGIN
+    return mu
 
 
 def replaced(x, index, value):
@@ -82,60 +127,75 @@ def neighbours(x):
     }
 
 
-@pytest.fixture(scope="module")
-def private():
-    return records(0, n=120, d=6, k=3)
-
-
+@pytest.mark.parametrize("epsilon", [1.0, 6.0])
 @pytest.mark.parametrize("pair", list(neighbours(np.zeros((8, 6)))))
-def test_loss_between_neighbours_stays_below_the_claimed_curve(private, pair, monkeypatch):
-    """Exact part: no run spends more than mu. Monte Carlo part: hockey-stick divergence, false alarm 1e-9 each."""
-    for epsilon in (1.0, 6.0):
-        sound = Sound.calibrate(public(private, epsilon))
-        one, two = neighbours(private.x)[pair]
-        for x, neighbour in ((one, two), (two, one)):
-            data = type(private)(x, private.fit)
-            log = record(sound, data, seed=len(pair), monkeypatch=monkeypatch)
-            loss, mu = losses(log, replay(sound, neighbour, log))
-            assert mu.max() <= sound.mu * (1 + 1e-9)
-            for level in (0.0, 0.25, 0.5, 1.0, 2.0):
-                measured = np.maximum(0, -np.expm1(level - loss)).mean()
-                assert measured <= gdp.delta(sound.mu, level) + MARGIN
+def test_replacing_a_household_stays_below_the_claimed_curve(x, pair, epsilon, monkeypatch):
+    sound = calibrate(epsilon, rounds=3)
+    one, two = neighbours(x)[pair]
+    for own, neighbour in ((one, two), (two, one)):
+        log = record(of(sound, PrivateRecords(own)), len(pair), monkeypatch)
+        assert_below_the_curve(sound, log, (neighbour,))
 
 
-def test_the_claim_is_not_wasteful(private, monkeypatch):
+@pytest.mark.parametrize("epsilon", [1.0, 6.0])
+@pytest.mark.parametrize("last", [LOW, HIGH, "corner", "random"])
+def test_adding_or_removing_a_household_stays_below_the_claimed_curve(x, last, epsilon, monkeypatch):
+    values = {"corner": np.where(np.arange(D) < 2, HIGH, LOW), "random": households(9, 1, D)[0]}
+    x = replaced(x, -1, values.get(last, last))
+    sound = calibrate(epsilon, "add_remove", rounds=3)
+    for own, neighbour in ((x, x[:-1]), (x[:-1], x)):
+        log = record(of(sound, PrivateRecords(own)), 5, monkeypatch)
+        assert_below_the_curve(sound, log, (neighbour,))
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 6.0])
+@pytest.mark.parametrize("index", [0, 17, "outlier"])
+def test_flipping_a_label_stays_below_the_claimed_curve(x, index, epsilon, monkeypatch):
+    labels = np.arange(N) % K + 1
+    if index == "outlier":
+        x, index = replaced(x, 3, HIGH), 3
+    flipped = labels.copy()
+    flipped[index] = labels[index] % K + 1
+    mechanism = SoundLabelFlip.calibrate(PublicSettings(epsilon, 1e-5, K, D, N, LOW, HIGH, FLOOR))
+    for own, neighbour in ((labels, flipped), (flipped, labels)):
+        log = record(of(mechanism, LabelledRecords(x, fit_labels(x, own, FLOOR))), 6, monkeypatch)
+        mu = assert_below_the_curve(mechanism, log, (x, neighbour))
+    assert mu.max() > 0.3 * mechanism.mu, "the noise is not far above what the proof needs"
+
+
+def test_the_claim_is_not_wasteful(x, monkeypatch):
     """Some neighbour spends at least half of mu, so the noise is not far above what the proof needs."""
-    sound = Sound.calibrate(public(private, 2.0))
-    one, two = neighbours(private.x)["lowest to highest"]
-    log = record(sound, type(private)(one, private.fit), 1, monkeypatch)
-    _, mu = losses(log, replay(sound, two, log))
+    sound = calibrate(2.0)
+    one, two = neighbours(x)["lowest to highest"]
+    log = record(of(sound, PrivateRecords(one)), 1, monkeypatch)
+    _, mu = losses(log, replay(sound, (two,), log))
     assert mu.max() > 0.5 * sound.mu
 
 
-def test_replaying_the_same_records_gives_no_loss(private, monkeypatch):
-    sound = Sound.calibrate(public(private, 2.0))
-    log = record(sound, private, 2, monkeypatch)
-    loss, mu = losses(log, replay(sound, private.x, log))
+@pytest.mark.parametrize("adjacency", ["replace_one", "add_remove"])
+def test_replaying_the_same_records_gives_no_loss(x, adjacency, monkeypatch):
+    sound = calibrate(2.0, adjacency)
+    log = record(of(sound, PrivateRecords(x)), 2, monkeypatch)
+    loss, mu = losses(log, replay(sound, (x,), log))
     assert (loss == 0).all()
     assert (mu == 0).all()
 
 
 @pytest.mark.parametrize(("factor", "accepted"), [(1.0, True), (1.3, False), (0.77, False)])
-def test_noise_has_the_calibrated_scale(private, factor, accepted, monkeypatch):
-    """Kolmogorov-Smirnov against the scale that the sensitivity and the share of mu^2 demand; errors below 1e-9.
+def test_noise_has_the_calibrated_scale(x, factor, accepted, monkeypatch):
+    """Kolmogorov-Smirnov against the scale that sensitivity and share of mu^2 demand; errors below 1e-9.
 
     The scale is computed here from sensitivities and shares written out again, not taken from the steps.
     """
-    settings = public(private, 2.0)
-    sound = Sound.calibrate(settings)
-    log = record(sound, private, 3, monkeypatch)
-    mu = gdp.mu_for(2.0, 1e-5)
-    rounds = len(log) - 2
-    a, b, c = 0.2, 0.5, 0.8
-    final = math.sqrt(max(2 * (a * a + b * b + c * c), 2 * b * b + 2 * c * c + b**4 / (2 * c * c)))
-    expected = [math.sqrt(2 / settings.radius_share)]
-    expected += [2.0 / math.sqrt(settings.label_share / rounds)] * rounds
-    expected += [final / math.sqrt(1 - settings.radius_share - settings.label_share)]
+    sound = calibrate(2.0, rounds=3)
+    log = record(of(sound, PrivateRecords(x)), 3, monkeypatch)
+    mu, (a, b, c) = gdp.mu_for(2.0, 1e-5), (0.3, 0.5, 1.0)
+    pooled = min(0.25, max(0.05, 12 / (N * mu / D)))
+    growth = np.array([1.0, 1.1, 2 * 1.1**2])
+    shares = (1 - 0.05 - pooled) * growth / growth.sum()
+    whole = math.sqrt(2 * (a * a + b * b + c * c))
+    expected = [math.sqrt(2 / 0.05), math.sqrt((2 * 0.16 + 2 + 0.16**2 / 2) / pooled), *(whole / np.sqrt(shares))]
+    assert len(log) == len(expected)
     for (_, own, noisy), unit in zip(log, expected, strict=True):
         noise = (noisy - own).reshape(DRAWS, -1)
         std = unit / mu
@@ -143,14 +203,13 @@ def test_noise_has_the_calibrated_scale(private, factor, accepted, monkeypatch):
         assert (kstest(noise[:, -1] / std * factor, "norm").pvalue > 1e-9) == accepted
 
 
-def test_a_mutant_with_too_little_noise_is_caught(private, monkeypatch):
+def test_a_mutant_with_too_little_noise_is_caught(x, monkeypatch):
     """Noise of half the scale spends more than the claim allows on the same pair."""
-    sound = Sound.calibrate(public(private, 6.0))
-    thin = Sound(
-        sound.public, sound.mu, tuple(type(s)(s.name, s.sensitivity, 0.5 * s.noise_std) for s in sound.steps)
-    )
-    one, two = neighbours(private.x)["lowest to highest"]
-    log = record(thin, type(private)(one, private.fit), 4, monkeypatch)
-    loss, mu = losses(log, replay(thin, two, log))
+    sound = calibrate(6.0)
+    steps = tuple(dataclasses.replace(s, noise_std=0.5 * s.noise_std) for s in sound.plan.steps)
+    thin = dataclasses.replace(sound, plan=dataclasses.replace(sound.plan, steps=steps))
+    one, two = neighbours(x)["lowest to highest"]
+    log = record(of(thin, PrivateRecords(one)), 4, monkeypatch)
+    loss, mu = losses(log, replay(thin, (two,), log))
     assert mu.max() > sound.mu
     assert np.maximum(0, -np.expm1(-loss)).mean() > gdp.delta(sound.mu, 0.0) + MARGIN

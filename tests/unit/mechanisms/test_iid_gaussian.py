@@ -9,7 +9,8 @@ import pytest
 from scipy.stats import kstest
 
 from meterdp.accounting.gdp import delta
-from meterdp.mechanisms.iid_gaussian import IidGaussian, lemma_1_multiplier
+from meterdp.mechanisms.iid_gaussian import IidGaussian
+from meterdp.mechanisms.label_flip import lemma_1_multiplier
 from meterdp.release.noise import StudyNoise
 from tests.unit.mechanisms.made_up import public, records
 

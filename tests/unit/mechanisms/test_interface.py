@@ -7,7 +7,9 @@ import dataclasses
 import numpy as np
 import pytest
 
+from meterdp.core.config import load_schema
 from meterdp.core.errors import InputError
+from meterdp.figures import style
 from meterdp.mechanisms.interface import LabelledRecords, PrivateRecords, PublicSettings
 from meterdp.mechanisms.registry import MECHANISMS, mechanism
 from meterdp.mechanisms.tables import VARIANT
@@ -32,13 +34,6 @@ GOOD = PublicSettings(1.0, 1e-5, 6, 12, 1409, -5.0, 3.0)
         ("low_log_kwh", 3.0),
         ("low_log_kwh", -np.inf),
         ("eigenvalue_floor", 0.0),
-        ("start_points", np.zeros((6, 11))),
-        ("start_points", np.full((6, 12), np.nan)),
-        ("level_spread_log_kwh", 0.0),
-        ("hour_correlation", 1.0),
-        ("rounds", -1),
-        ("radius_share", 0.0),
-        ("label_share", 0.95),
     ],
 )
 def test_settings_outside_their_range_are_one_sentence_naming_the_field(field, value):
@@ -61,6 +56,7 @@ def test_records_must_belong_together_and_be_finite():
 def test_derived_quantities_are_computed_once():
     private = records(0, n=200, d=3, k=2)
     assert private.sensitivities is private.sensitivities
+    assert private.covariance_costs is private.covariance_costs
     assert private.shapes() is private.shapes()
     assert private.shapes("own") is not private.shapes("cvxpy")
     assert len(private.labels) == len(private.x) == 200
@@ -87,8 +83,18 @@ def test_registry_holds_every_mechanism_under_its_name(repository):
     assert {c.name for c in VARIANT.columns} >= {"mechanism", "family", "epsilon", "delta"}
 
 
+def test_configuration_offers_the_mechanisms_and_each_looks_different(repository):
+    schema = load_schema(repository / "workflow/schemas/config.schema.yaml")
+    offered = schema["properties"]["mechanisms"]["properties"]["variants"]["items"]["enum"]
+    assert set(offered) <= set(MECHANISMS)
+    assert {name for name, kind in MECHANISMS.items() if kind.family != "sound"} <= set(offered)
+    assert len({style.look(name).colour for name in offered}) == len(offered)
+    looks = [style.look(name) for name in MECHANISMS]
+    assert len({look.label for look in looks}) == len({look.marker for look in looks}) == len(looks)
+
+
 def test_unknown_mechanisms_are_refused_with_the_list_of_known_ones():
-    with pytest.raises(InputError, match="iid_laplace, iid_gaussian, kl_published, sound"):
+    with pytest.raises(InputError, match=f"choose from {', '.join(MECHANISMS)}"):
         mechanism("magic")
 
 

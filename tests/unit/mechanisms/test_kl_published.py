@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, kstest
 
-from meterdp.mechanisms.kl_published import KlPublished, neighbouring_frequencies
+from meterdp.mechanisms.kl_published import KlPublished
+from meterdp.mechanisms.kl_release import neighbouring_frequencies
 from meterdp.release.noise import StudyNoise
 from tests.unit.mechanisms.made_up import public, records
 

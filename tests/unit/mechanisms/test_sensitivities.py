@@ -58,6 +58,20 @@ def test_formulas_agree_with_recomputation_after_every_flip(sizes, d):
     assert ours.covariances_l2 == pytest.approx(expected[5], rel=1e-7, abs=scale)
 
 
+@pytest.mark.parametrize("spread", [0.0, 0.3, 3.0, 30.0])
+def test_no_record_ruled_out_by_the_triangle_inequality_would_have_been_the_largest(spread):
+    """Oracle: norms of all changes, for classes that coincide, overlap and lie far apart; heavy-tailed records."""
+    rng = np.random.default_rng(int(10 * spread))
+    labels = np.repeat([1, 2, 3, 4, 5], [400, 90, 7, 3, 1])
+    x = rng.standard_t(2, size=(501, 4)) + spread * labels[:, None] * rng.normal(size=4)
+    fitted = [statistics(x, labels, j + 1) for j in range(5)]
+    arguments = x, labels, np.stack([f[0] for f in fitted]), np.stack([f[1] for f in fitted])
+    ours = flip_sensitivities(*arguments)
+    for order, found in ((1, ours.covariances_l1), (2, ours.covariances_l2)):
+        expected = [np.linalg.norm(covariance_changes(*arguments, j + 1), order, axis=1).max() for j in range(5)]
+        assert found == pytest.approx(expected, rel=1e-12)
+
+
 def test_there_is_one_change_per_record_and_none_that_empties_a_class():
     x = np.arange(10.0).reshape(5, 2)
     labels = np.array([1, 1, 1, 2, 1])

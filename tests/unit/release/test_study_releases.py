@@ -28,13 +28,13 @@ MECHANISMS = {
     "epsilons": [1, 4],
     "delta": 1e-5,
     "draws": 8,
+    "sdp_solver": "own",
     "sound": {
-        "level_log_kwh": -1.2,
-        "level_spread_log_kwh": 0.9,
-        "hour_correlation": 0.7,
+        "adjacency": "replace_one",
+        "classes": None,
         "rounds": None,
-        "radius_share": 0.1,
-        "label_share": 0.2,
+        "level_log_kwh": -1.2,
+        "hour_correlation": 0.6,
     },
 }
 NOISE = {
