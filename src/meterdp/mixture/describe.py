@@ -15,6 +15,7 @@ from meterdp.mixture.gmm import Fit, class_statistics
 
 CHUNK_ROWS = 4096
 ELLIPSOID_PROBABILITY = 0.9
+LEAST_SHARE = 0.01  # a record that belongs less to a class is not drawn with it
 
 
 def class_table(x: np.ndarray, fit: Fit, hours_local: np.ndarray) -> dict[str, np.ndarray]:
@@ -96,7 +97,8 @@ def normality(x: np.ndarray, fit: Fit) -> dict[str, list]:
 
 def marginals(
     x: np.ndarray,
-    fit: Fit,
+    shares: np.ndarray,
+    fit: Mixture,
     released: Mapping[str, Mixture],
     max_bins: int = 30,
     points: int = 121,
@@ -107,27 +109,30 @@ def marginals(
     ----------
     x : (N, d) float64
         Records of the fit, log kWh.
-    fit : Fit
+    shares : (N, K) float64
+        How much of each record belongs to each class, rows summing to one; labels as ones and zeros.
+    fit : Mixture
+        Of K classes.
     released : mapping of mechanism name to Mixture
         One draw of each mechanism to show, classes numbered as in the fit.
     max_bins : int
-        Most bins of a histogram, over the range of the class's records in that hour; a class of N_k records gets
-        2 N_k^(1/3) (Rice's rule), so that a small class is not drawn as single spikes.
+        Most bins of a histogram, over the range of the class's records in that hour; a class of N_k records, the sum
+        of its shares, gets 2 N_k^(1/3) (Rice's rule), so that a small class is not drawn as single spikes.
     points : int
         Abscissae of each density, over the range of the class in all hours widened by a quarter on both sides.
     """
     blocks: list[tuple] = []
-    curves = {"fit": fit.mixture, **released}
-    for k in range(fit.mixture.classes):
-        members = x[fit.labels == k + 1]
-        bins = int(np.clip(np.ceil(2 * np.cbrt(len(members))), 1, max_bins))
-        ends = np.array([members.min(), members.max()]) if len(members) else fit.mixture.means[k, [0, 0]]
+    curves = {"fit": fit, **released}
+    for k in range(fit.classes):
+        belongs = shares[:, k] > LEAST_SHARE
+        members, weights = x[belongs], shares[belongs, k]
+        bins = int(np.clip(np.ceil(2 * np.cbrt(weights.sum())), 1, max_bins))
+        ends = np.array([members.min(), members.max()]) if len(members) else fit.means[k, [0, 0]]
         margin = 0.25 * (ends[1] - ends[0]) or 1.0
         grid = np.linspace(ends[0] - margin, ends[1] + margin, points)
         for j in range(x.shape[1]):
-            fallback = fit.mixture.means[k, j]
-            values = members[:, j] if len(members) else np.array([fallback])
-            density, edges = np.histogram(values, bins=bins, density=True)
+            values = members[:, j] if len(members) else fit.means[k, [j]]
+            density, edges = np.histogram(values, bins=bins, weights=weights if len(members) else None, density=True)
             if not len(members):
                 density = np.zeros(bins)
             blocks.append((k, j, "histogram", edges[:-1], density))

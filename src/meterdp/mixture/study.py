@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+from scipy.special import logsumexp
 
 from meterdp.core.errors import InputError
 from meterdp.mixture.describe import marginals
 from meterdp.mixture.draws import Mixture
-from meterdp.mixture.gmm import FITS, Fit, class_statistics, raise_eigenvalues
+from meterdp.mixture.fidelity_tasks import class_log_densities
+from meterdp.mixture.gmm import FITS, Fit, raise_eigenvalues
 from meterdp.mixture.kmeans import kmeans_labels
 
 
@@ -88,35 +90,39 @@ def mixture_rows(fit: Fit) -> dict[str, object]:
     }
 
 
-def fit_of_own_classes(x: np.ndarray, released: Mixture, eigenvalue_floor: float) -> Fit:
-    """Fit the records grouped by the released component they most likely come from, for display only.
+def fit_of_own_classes(x: np.ndarray, released: Mixture, eigenvalue_floor: float) -> tuple[np.ndarray, Mixture]:
+    """Fit the records under the probabilities with which they come from each released class, for display only.
 
-    A mechanism that finds its own classes must be shown beside these, not beside the classes of the fit. A component
-    nobody comes from keeps its released mean and covariance.
+    A mechanism that finds its own classes, of any number, must be shown beside these and not beside the classes of
+    the fit. Classes may differ in width alone, so a record is shared between them instead of given to one. A class
+    that less than one record belongs to keeps its released mean and covariance.
 
     Parameters
     ----------
     x : (n, d) float64
         Valid records, log kWh.
     released : Mixture
+        Of K classes.
     eigenvalue_floor : float
         Public floor, (log kWh)^2.
+
+    Returns
+    -------
+    shares : (n, K) float64
+        Posterior probabilities of the released classes.
+    mixture : Mixture
+        Their weights, means and covariances: one step of EM without noise.
     """
-    k, d = released.classes, released.dimension
-    inverse = np.linalg.inv(np.linalg.cholesky(released.covariances))
-    z = np.einsum("kij,nkj->nki", inverse, x[:, None, :] - released.means)
-    log_scale = np.log(np.diagonal(inverse, axis1=1, axis2=2)).sum(axis=1)
-    with np.errstate(divide="ignore"):  # a component may have weight zero
-        score = np.log(released.weights) + log_scale - 0.5 * (z**2).sum(axis=2)
-    labels = score.argmax(axis=1).astype(np.int32) + 1
-    counts, means, scatter = class_statistics(x, labels, k)
-    empty = counts == 0
-    sample = scatter / np.maximum(counts - 1, 1)[:, None, None]
-    sample[empty] = released.covariances[empty]
-    means[empty] = released.means[empty]
-    covariances, floored = raise_eigenvalues(sample, eigenvalue_floor)
-    mixture = Mixture(counts / len(x), means.reshape(k, d), covariances)
-    return Fit(mixture, labels, counts, sample, floored)
+    log_density = class_log_densities(x, released)
+    shares = np.exp(log_density - logsumexp(log_density, axis=1, keepdims=True))
+    counts = shares.sum(axis=0)
+    known = counts >= 1
+    means, covariances = released.means.copy(), released.covariances.copy()
+    means[known] = (shares.T @ x)[known] / counts[known, None]
+    for k in np.flatnonzero(known):
+        residual = x - means[k]
+        covariances[k] = (shares[:, k, None] * residual).T @ residual / counts[k]
+    return shares, Mixture(counts / len(x), means, raise_eigenvalues(covariances, eigenvalue_floor)[0])
 
 
 def marginal_columns(
@@ -131,7 +137,8 @@ def marginal_columns(
     fit : Fit
         Mixture fitted without privacy.
     variants : pyarrow.Table
-        Parts of the table ``variant``.
+        Parts of the table ``variant``. A sound release may have any number of classes, the others have those of the
+        fit.
     epsilon, eigenvalue_floor : float
     """
     frame = variants.to_pandas()
@@ -143,10 +150,11 @@ def marginal_columns(
         covariances = np.stack(rows["covariance"].to_numpy()).reshape(*means.shape, -1)
         mixture = Mixture(rows["weight"].to_numpy(), means, covariances)
         if family == "sound":
-            own = fit_of_own_classes(x, mixture, eigenvalue_floor)
-            blocks.append((str(name), marginals(x, own, {str(name): mixture})))
+            shares, own = fit_of_own_classes(x, mixture, eigenvalue_floor)
+            blocks.append((str(name), marginals(x, shares, own, {str(name): mixture})))
         else:
             of_fit[str(name)] = mixture
-    blocks.append(("fit", marginals(x, fit, of_fit)))
+    one_hot = (fit.labels[:, None] == np.arange(1, fit.mixture.classes + 1)).astype(float)
+    blocks.append(("fit", marginals(x, one_hot, fit.mixture, of_fit)))
     columns = {n: np.concatenate([block[n] for _, block in blocks]) for n in blocks[0][1]}
     return {"classes": np.repeat([c for c, _ in blocks], [len(b["entry"]) for _, b in blocks]), **columns}

@@ -7,6 +7,7 @@ import pytest
 
 from meterdp.core.parquet import as_arrow
 from meterdp.mixture.describe import class_table, mardia, marginals, normality
+from meterdp.mixture.draws import Mixture
 from meterdp.mixture.gmm import fit_labels
 from meterdp.mixture.tables import CLASS_TABLE, MARGINALS, NORMALITY
 
@@ -69,7 +70,8 @@ def one_grid_per_class(table):
 
 def test_marginals_are_densities_on_one_grid(households):
     x, fit = households
-    columns = marginals(x, fit, {"sound": fit.mixture}, max_bins=10, points=801)
+    one_hot = (fit.labels[:, None] == [1, 2, 3]).astype(float)
+    columns = marginals(x, one_hot, fit.mixture, {"sound": fit.mixture}, max_bins=10, points=801)
     table = as_arrow(MARGINALS, {"classes": ["fit"] * len(columns["entry"]), **columns}).to_pandas()
     assert set(table["curve"]) == {"histogram", "fit", "sound"}
     bins = np.clip(np.ceil(2 * np.cbrt(fit.counts)), 1, 10)
@@ -82,3 +84,23 @@ def test_marginals_are_densities_on_one_grid(households):
     assert np.trapezoid(fitted["density"], fitted["log_kwh"]) == pytest.approx(1, abs=0.05)
     released = one[one["curve"] == "sound"]
     assert (released["density"].to_numpy() == fitted["density"].to_numpy()).all()
+
+
+def test_a_record_may_belong_to_several_classes():
+    """Oracle: a record with a share of one quarter counts a quarter of another, by repeating whole records."""
+    x = np.random.default_rng(5).normal(size=(50, 1))
+    share = np.random.default_rng(6).integers(1, 5, size=50) / 4
+    fit = Mixture(np.array([0.6, 0.4]), np.zeros((2, 1)), np.ones((2, 1, 1)))
+    columns = marginals(x, np.stack([share, 1 - share], axis=1), fit, {}, max_bins=6)
+    shown = (columns["component"] == 1) & (columns["curve"] == "histogram")
+    expected, edges = np.histogram(np.repeat(x[:, 0], (4 * share).astype(int)), bins=6, density=True)
+    assert np.allclose(columns["density"][shown], expected) and np.allclose(columns["log_kwh"][shown], edges[:-1])
+
+
+def test_a_class_no_record_belongs_to_has_an_empty_histogram():
+    x = np.random.default_rng(7).normal(size=(20, 2))
+    fit = Mixture(np.array([1.0, 0.0]), np.array([[0.0, 0.0], [9.0, 9.0]]), np.stack([np.eye(2)] * 2))
+    columns = marginals(x, np.tile([1.0, 0.0], (20, 1)), fit, {})
+    empty = columns["component"] == 2
+    assert (columns["density"][empty & (columns["curve"] == "histogram")] == 0).all()
+    assert (columns["density"][empty & (columns["curve"] == "fit")] > 0).any()

@@ -1,0 +1,78 @@
+# From released mixtures to synthetic load profiles and how faithful they are. Study mode: seeded, not for release.
+# Needs:  private/profiles.parquet, study/mixture.parquet, study/variants/*.parquet.
+# Gives:  study/synthetic/<mechanism>.parquet, study/fidelity.parquet, study/figures/fidelity.svg.
+
+
+rule sample_profiles:
+    input:
+        profiles=PRIVATE / "profiles.parquet",
+        variant=STUDY / "variants/{mechanism}.parquet",
+    output:
+        synthetic=STUDY / "synthetic/{mechanism}.parquet",
+    log:
+        PRIVATE / "logs/sample_profiles/{mechanism}.log",
+    benchmark:
+        PRIVATE / "benchmarks/sample_profiles/{mechanism}.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        epsilon=lookup("mechanisms/figure_epsilon", within=config),
+        clip_kwh_per_hour=lookup("profiles/clip_kwh_per_hour", within=config),
+        seed=lookup("seed", within=config),
+        code=code_of("release.study_synthetic"),
+    script:
+        "../scripts/sample_profiles.py"
+
+
+rule fidelity:
+    input:
+        profiles=PRIVATE / "profiles.parquet",
+        mixture=STUDY / "mixture.parquet",
+        variants=expand(
+            STUDY / "variants/{mechanism}.parquet",
+            mechanism=config["mechanisms"]["variants"],
+        ),
+        synthetic=expand(
+            STUDY / "synthetic/{mechanism}.parquet",
+            mechanism=config["mechanisms"]["variants"],
+        ),
+    output:
+        fidelity=STUDY / "fidelity.parquet",
+    log:
+        PRIVATE / "logs/fidelity.log",
+    benchmark:
+        PRIVATE / "benchmarks/fidelity.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        epsilon=lookup("mechanisms/figure_epsilon", within=config),
+        clip_kwh_per_hour=lookup("profiles/clip_kwh_per_hour", within=config),
+        mixture=lookup("mixture", within=config),
+        seed=lookup("seed", within=config),
+        code=code_of("release.study_synthetic"),
+    script:
+        "../scripts/fidelity.py"
+
+
+rule draw_fidelity:
+    input:
+        fidelity=STUDY / "fidelity.parquet",
+    output:
+        figure=report(
+            STUDY / "figures/fidelity.svg",
+            caption="../report/fidelity.rst",
+            category="3 What each mechanism costs",
+            labels={"figure": "fidelity"},
+        ),
+    log:
+        PRIVATE / "logs/draw_fidelity.log",
+    benchmark:
+        PRIVATE / "benchmarks/draw_fidelity.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        figure="fidelity",
+        options={},
+        code=code_of("figures.fidelity"),
+    script:
+        "../scripts/draw.py"

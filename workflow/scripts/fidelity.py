@@ -1,0 +1,23 @@
+"""Compare synthetic profiles of the fit and of every mechanism with real ones."""
+
+import pandas as pd
+
+from meterdp.core.job import job
+from meterdp.core.parquet import read_table
+from meterdp.mechanisms.tables import VARIANT
+from meterdp.mixture.study import Records
+from meterdp.mixture.tables import FIDELITY, MIXTURE
+from meterdp.profiles.tables import PROFILES
+from meterdp.release.study_synthetic import fit_source, released_source, study_fidelity, synthetic_log_kwh
+from meterdp.release.tables import SYNTHETIC_PROFILES
+
+with job(snakemake.input, snakemake.log) as write:
+    params = snakemake.params
+    records = Records.from_table(read_table(snakemake.input.profiles, PROFILES))
+    fit = fit_source(read_table(snakemake.input.mixture, MIXTURE))
+    sources = [(fit, synthetic_log_kwh(fit, int(records.valid.sum()), params.clip_kwh_per_hour, params.seed))]
+    for variant, synthetic in zip(snakemake.input.variants, snakemake.input.synthetic, strict=True):
+        source = released_source(read_table(variant, VARIANT), params.epsilon)
+        sources.append((source, Records.from_table(read_table(synthetic, SYNTHETIC_PROFILES)).log_kwh))
+    rows = study_fidelity(records, sources, params.mixture, params.seed)
+    write(snakemake.output.fidelity, FIDELITY, pd.DataFrame(rows))
