@@ -22,7 +22,17 @@ VECTOR = pa.list_(pa.float64())
 
 Audience = Literal["private", "study", "release"]
 
-ROOMS = ("exports", "profiles", "mixture", "mechanisms", "forecasting", "classnoise", "release")
+ROOMS = (
+    "exports",
+    "profiles",
+    "mixture",
+    "mechanisms",
+    "errata",
+    "forecasting",
+    "classnoise",
+    "release",
+    "reproduce",
+)
 
 
 @dataclass(frozen=True)

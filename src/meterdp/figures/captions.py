@@ -39,19 +39,31 @@ CAPTIONS = {
         "One panel per class: mean energy over the hours of the profile, with a band, on a log scale in kWh.",
     ),
     "kl_curve": Caption(
-        "Log-likelihood lost per household (above) and KL divergence of the released mixture (below, Fig. 7 "
-        "of Liu et al.); lower is better. Compare mechanisms above; a dashed curve below is measured to the "
-        "fit under the mechanism's own classes and must not be compared with the solid ones. A mean far above"
-        " its band is ruled by a few bad draws, most often in the smallest class.",
-        "Two panels over epsilon on log scales, one curve per mechanism: log-likelihood lost per household, and KL "
-        "divergence with a band for the middle half of draws.",
+        "Above, the log-likelihood lost per household the mechanism has not seen, against the mixture of the study "
+        "without privacy: lower is better, and below zero the release describes new households better than that "
+        "mixture; a thin dotted line is against a mixture of as many classes as released. Below, the KL divergence "
+        "of the released mixture (Fig. 7 of Liu et al.), whose reference differs as its title says. Compare "
+        "mechanisms above, and remember that broken lines have no valid guarantee. A mean far above its band is "
+        "ruled by a few bad draws, most often in the smallest class.",
+        "Two panels over epsilon, one curve per mechanism, solid where a guarantee is proven and broken where none "
+        "holds: log-likelihood lost per held-out household, linear around zero, and KL divergence on a log scale.",
     ),
     "marginal_densities": Caption(
         "Histogram (grey), fit without privacy (red) and one released mixture for every hour and class (Fig. "
         "8 of Liu et al.); what is taller than twice the fit is cut off. Look for classes in which the "
-        "release departs from the fit: small classes do so first. A sound release finds its own classes: its "
-        "histograms and fits are those of the households that most likely come from each released class.",
+        "release departs from the fit: small classes do so first. A sound release finds its own classes, of its own "
+        "number: its histograms and fits are those of all households, each shared between the released classes by "
+        "how likely it comes from them.",
         "A grid of small panels, hours down and classes across: histogram, fitted density and released density.",
+    ),
+    "fidelity": Caption(
+        "Profiles sampled from each released mixture, beside real households: the hours, the peak, the energy and "
+        "what the profiles are good for (Examples 1 to 3 of Liu et al.). Look for points in the grey area: they are "
+        "no worse than other real households, taken from a random half. The mixtures have seen the households "
+        "they are judged on, and the published family starts from the classes of the fit, which nothing "
+        "protects; in the panels of the density and the classes the real households are two fits, to a half each.",
+        "A grid of dot plots on log scales, one panel a measure and one row a source: real households, the fit and "
+        "every mechanism, with a grey area where other real households lie.",
     ),
     "delta_curves": Caption(
         "Probability δ that the privacy loss between the worst pair of neighbours exceeds ε, per noise design "
@@ -74,6 +86,66 @@ CAPTIONS = {
         "all, and how much of that the noise gives back.",
         "Points with error bars: error of the ARMA, naive and released forecasts, in log energy and in kWh.",
     ),
+}
+
+_CURVE = (
+    "Mean with its standard error on the left, median with the middle half of the trials on the right; log scales."
+)
+_CURVES = "Two panels of curves on log scales, one curve per mechanism: mean, and median with a band."
+
+# Figures of reproduced papers, by paper and figure.
+REPRODUCTION_CAPTIONS = {
+    "liu": {
+        "fig1": Caption(
+            "KL divergence of the released mixture against ε, a fresh mixture and data set in every trial, the same "
+            f"for all mechanisms. {_CURVE} Look for how far the mean lies above the median: it is ruled by data sets "
+            "with a very small class.",
+            _CURVES,
+        ),
+        "fig2": Caption(
+            f"The same against the number of records, ε = 1. {_CURVE} Look for whether a curve flattens: noise that "
+            "does not depend on N is left.",
+            _CURVES,
+        ),
+        "fig3": Caption(
+            f"The same against the number of classes, N = 1000 and ε = 1. {_CURVE} Data sets with a class of at most "
+            "d records were drawn again, more often the more classes there are, so large K shows the milder cases.",
+            _CURVES,
+        ),
+        "fig4": Caption(
+            f"The same against the dimension, N = 1000, K = 5 and ε = 1. {_CURVE} Look for mechanisms that overtake "
+            "each other as d grows.",
+            _CURVES,
+        ),
+        "fig5": Caption(f"KL divergence against ε on Iris, 50 records a class. {_CURVE}", _CURVES),
+        "fig6": Caption(
+            "Marginal density of Iris' first feature per class: histogram, fit, the first release (thin, as the "
+            "paper shows one) and the pointwise mean over all releases (thick); what is taller than twice the "
+            "fit is cut off. Look for how little one release says about the mechanism.",
+            "A grid of densities, a row per mechanism and a column per class of Iris.",
+        ),
+        "fig7": Caption(
+            f"KL divergence against ε on load profiles, K-means classes. {_CURVE} The paper's houses are private; "
+            "the data drawn are named in the figure.",
+            _CURVES,
+        ),
+        "fig8": Caption(
+            "Marginal densities of load profiles per class and hour: histogram, fit, one release of the published "
+            "mechanism (thin) and the mean over all releases (thick). Look for the classes in which a thick curve "
+            "leaves the dashed one: noise that does not average out, most of all in small classes.",
+            "A grid of densities, a row per hour and a column per class.",
+        ),
+        "fig9": Caption(
+            f"KL divergence against ε on handwritten digits. {_CURVE} Look for a curve that does not fall with ε: "
+            "the published Wishart noise stops shrinking once (22) is at its first value.",
+            _CURVES,
+        ),
+        "fig10": Caption(
+            "Share of test images classified correctly by maximum likelihood under the released mixture; the dotted "
+            "line is the fit without privacy.",
+            "Curves of accuracy over epsilon, one per mechanism, with a dotted line for the fit.",
+        ),
+    }
 }
 
 

@@ -6,36 +6,19 @@ study of two mechanisms or without forecasts still has a report.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from datetime import date, timedelta
 
 import numpy as np
 import pandas as pd
 
+from meterdp.figures.cost_words import cost_sentences, count_range
 from meterdp.figures.forecasts import method_label, methods_in_order
+from meterdp.figures.grid import Grid, Tables
 from meterdp.figures.numbers import count, percent, plain, plus_minus, probability, significant
 from meterdp.figures.style import in_order, look
 
-Tables = Mapping[str, pd.DataFrame]
-
 NO_PROTECTION = 0.99  # a probability beyond which two households are told apart as good as always
-REFERENCES = {"fit": "the fit", "own_classes": "the fit under its own classes"}
-FAMILIES = {
-    "published": "as in the paper",
-    "exact": "same constraint, true optimum",
-    "sound": "with a proof",
-}
-
-
-@dataclass(frozen=True)
-class Grid:
-    """A table of the report: cells are text, ``words`` counts the leading columns that are not right-aligned."""
-
-    caption: str
-    header: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    words: int = 1
 
 
 def households(number: int) -> str:
@@ -50,7 +33,7 @@ def headline(tables: Tables, settings: Mapping) -> list[str]:
     """Return the key results as sentences, one per part of the study that was run."""
     sentences = [
         _headline_intake(tables),
-        _headline_cost(tables.get("cost"), settings.get("mechanisms", {}).get("figure_epsilon")),
+        *cost_sentences(tables, settings.get("mechanisms", {}).get("figure_epsilon")),
         _headline_forecasts(tables.get("forecast_errors")),
         _headline_delta(tables.get("delta_curves"), settings.get("class_noise", {})),
     ]
@@ -73,31 +56,6 @@ def _headline_intake(tables: Tables) -> str | None:
         noun = "class" if len(sizes) == 1 else "classes"
         parts.append(f"{count(sizes.sum())} with a usable profile form {count(len(sizes))} {noun} of {span}")
     return "; ".join(parts) + "." if parts else None
-
-
-def _headline_cost(cost: pd.DataFrame | None, preferred: float | None) -> str | None:
-    if cost is None:
-        return None
-    epsilons = np.sort(cost["epsilon"].unique())
-    epsilon = preferred if preferred in epsilons else epsilons[len(epsilons) // 2]
-    rows = cost[cost["epsilon"] == epsilon].copy()
-    rows["loglik_gap_mean"] = rows["loglik_gap_mean"].fillna(np.inf)
-    best = rows.loc[rows.groupby("family")["loglik_gap_mean"].idxmin()].set_index("family")
-
-    def named(family: str) -> str:
-        row = best.loc[family]
-        cost = plus_minus(row["loglik_gap_mean"], row["loglik_gap_se"])
-        return f"{cost} nats ({look(row['mechanism']).label}; one neighbour changes {row['unit']})"
-
-    parts = []
-    if "sound" in best.index:
-        parts.append(f"of log-likelihood per household, the release with a proof costs {named('sound')}")
-    for family in ("published", "exact"):
-        if family in best.index:
-            parts.append(
-                f"the cheapest mechanism of the family ‘{family}’ costs {named(family)}, without a guarantee"
-            )
-    return f"At ε = {plain(epsilon)}, " + "; ".join(parts) + "." if parts else None
 
 
 def _headline_forecasts(errors: pd.DataFrame | None) -> str | None:
@@ -253,55 +211,6 @@ def hours_sentence(tables: Tables) -> str | None:
     )
 
 
-# --- mechanisms -----------------------------------------------------------------------------------------------------
-
-
-def mechanism_grid(tables: Tables) -> Grid | None:
-    """What each mechanism promises, or would promise if its proof held."""
-    data = tables.get("cost")
-    if data is None:
-        return None
-    rows = []
-    for mechanism in in_order(data["mechanism"]):
-        part = data[data["mechanism"] == mechanism]
-        first = part.iloc[0]
-        delta = ", ".join(plain(value) for value in sorted(part["delta"].unique()))
-        family = first["family"]
-        words = (look(mechanism).label, f"{family}: {FAMILIES[family]}", first["unit"])
-        rows.append(
-            (*words, first["adjacency"], REFERENCES[first["kl_reference"]], delta, _range(part["draw_count"]))
-        )
-    header = ("mechanism", "family", "what one neighbour changes", "adjacency", "KL is measured to", "δ", "draws")
-    return Grid("Mechanisms compared", header, rows, words=5)
-
-
-def cost_grid(tables: Tables) -> Grid | None:
-    """What each mechanism costs at each epsilon."""
-    data = tables.get("cost")
-    if data is None:
-        return None
-    rows = []
-    for mechanism in in_order(data["mechanism"]):
-        for r in data[data["mechanism"] == mechanism].sort_values("epsilon").itertuples():
-            cells = (
-                plus_minus(r.kl_mean, r.kl_se),
-                significant(r.kl_median),
-                significant(r.kl_small_classes_mean),
-                plus_minus(r.loglik_gap_mean, r.loglik_gap_se),
-                percent(r.projected_share),
-            )
-            rows.append((look(mechanism).label, r.family, plain(r.epsilon), *cells))
-    header = ("mechanism", "family", "ε", "KL, mean ± SE", "KL, median", "KL mean, small classes")
-    header = (*header, "log-likelihood lost per household", "draws projected")
-    return Grid("Cost of each mechanism, in nats", header, rows, words=2)
-
-
-def cost_families(tables: Tables) -> list[str]:
-    """Families the study compared, in the order of the house."""
-    data = tables.get("cost")
-    return [] if data is None else [family for family in FAMILIES if family in set(data["family"])]
-
-
 # --- forecasts ------------------------------------------------------------------------------------------------------
 
 
@@ -349,12 +258,10 @@ def errors_grid(tables: Tables) -> Grid | None:
         rows.append(row)
     header = ("forecast", "NMSE, log energy", "relative, log energy", "NMSE, kWh", "relative, kWh")
     number, origins = data["household_count"], data["origin_count"]
-    caption = f"Errors against held-out readings, {_range(number)} households, {_range(origins)} origins each"
+    caption = (
+        f"Errors against held-out readings, {count_range(number)} households, {count_range(origins)} origins each"
+    )
     return Grid(caption, header, rows)
-
-
-def _range(values: pd.Series) -> str:
-    return " to ".join(count(value) for value in sorted({values.min(), values.max()}))
 
 
 def delta_grid(tables: Tables, sides: str) -> Grid | None:
@@ -375,7 +282,7 @@ def delta_grid(tables: Tables, sides: str) -> Grid | None:
             rows.append((look(design).label, model, "–" if design == "none" else plain(rho), *deltas))
     header = ("design", "query model", "ρ", *(f"ε = {plain(epsilon)}" for epsilon in epsilons))
     kind = {"one": "one-sided, Pr(L > ε), as the paper draws it", "two": "two-sided, Pr(|L| > ε), as it defines it"}
-    pairs = _range(data["pair_count"])
+    pairs = count_range(data["pair_count"])
     return Grid(f"δ, {kind[sides]}: Chernoff bound for the worst of {pairs} ordered pairs", header, rows, words=2)
 
 

@@ -1,7 +1,8 @@
-"""What each mechanism costs: log-likelihood lost and KL divergence of the released mixture, against epsilon.
+"""What each mechanism costs against epsilon: log-likelihood of households it has not seen, and KL divergence.
 
-The figure is Fig. 7 of Liu et al. for the export at hand. Means over draws are ruled by rare draws in small classes,
-so the quartiles are drawn beside them; values that are not finite or not positive are named instead of left out.
+The held-out gap of the upper panel is the one measure all mechanisms share; the divergence below is Fig. 7 of Liu et
+al. for the export at hand, and its reference differs. Lines tell families apart: solid where a guarantee is proven,
+broken with hollow markers where none holds. What cannot be drawn is named.
 """
 
 from __future__ import annotations
@@ -9,22 +10,31 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from meterdp.figures import numbers
-from meterdp.figures.style import canvas, in_order, load, look, plain_log_ticks
+from meterdp.figures.style import GREY, canvas, in_order, load, look, one_three_ticks, plain_log_ticks
 
-# Measure of a panel: title, columns of the mean, of its standard error and of the quartiles.
-_PANELS = (
-    ("Log-likelihood lost per household: one measure for all", "loglik_gap_mean", "loglik_gap_se", None),
-    ("KL divergence to the fit; dashed: to the fit under its own classes", "kl_mean", "kl_se", ("kl_q25", "kl_q75")),
-)
+LINEAR_NATS = 1.0  # the gap has a linear axis up to here and a logarithmic one beyond, on both sides of zero
+_MOST_TICKS = 9
+_SAME_LINE = {"linewidth": 1, "linestyle": ":", "marker": "_"}  # against a mixture of as many classes as released
+
+# Family -> heading in the legend, what its lines look like.
+_FAMILIES = {
+    "sound": ("with a proof", {"linestyle": "-", "linewidth": 2.4}),
+    "exact": ("no valid guarantee: exact", {"linestyle": "-.", "linewidth": 1.3, "markerfacecolor": "white"}),
+    "published": ("no valid guarantee: published", {"linestyle": "--", "linewidth": 1.3, "markerfacecolor": "white"}),
+}
 
 
 def kl_curve(cost, output) -> None:
-    """Draw log-likelihood lost and KL(released || reference) over epsilon, one curve a mechanism: Liu et al., Fig. 7.
+    """Draw the held-out log-likelihood gap and KL(released || reference) over epsilon, one curve a mechanism.
 
-    Line and error bars are the mean and its standard error over draws, the band of the divergence holds the middle
-    half of the draws. A mechanism measured against its own classes is dashed: its divergence is not comparable.
+    Above: mean and standard error over folds against the mixture of the study, which a release can beat, and as a
+    thin line against a mixture of as many classes as the release where that is another. Below: mean and standard
+    error over draws, the band holds the middle half of them. Where no household could be held out the upper panel
+    shows the households of the fit, and its title says so.
 
     Parameters
     ----------
@@ -35,57 +45,151 @@ def kl_curve(cost, output) -> None:
     """
     data = load(cost, "cost")
     epsilons = np.sort(data["epsilon"].unique())
-    notes = []
-    with canvas(output, "Cost of privacy against ε", 7.6) as figure:
-        grid = figure.subplots(2, 1, sharex=True)
-        for axes, (title, mean, error, band) in zip(grid, _PANELS, strict=True):
-            axes.set_xscale("log")
-            axes.set_yscale("log")
-            for mechanism in in_order(data["mechanism"]):
-                rows = data[data["mechanism"] == mechanism].sort_values("epsilon")
-                notes += _curve(axes, rows, mechanism, mean, error, band)
-            if not any(line.get_xdata().size for line in axes.lines):
-                axes.set_ylim(0.1, 10)
-            axes.yaxis.set_major_formatter(lambda value, _: numbers.plain(value))
-            axes.set_ylabel("nats (log scale)")
-            axes.set_title(title)
-        plain_log_ticks(grid[1].xaxis, epsilons)
-        grid[1].set_xlim(epsilons[0] / 1.15, epsilons[-1] * 1.15)
-        grid[1].set_xlabel("ε the mechanism was calibrated to (log scale)")
-        handles, labels = grid[1].get_legend_handles_labels()
-        words = f"{_subtitle(data)};\nmean ± SE; band: middle half of draws"
-        figure.legend(handles, labels, loc="outside right upper", title=words, alignment="left")
+    names = in_order(data["mechanism"])
+    with canvas(output, "Cost of privacy against ε", 8.4) as figure:
+        gap, divergence = figure.subplots(2, 1, sharex=True)
+        notes = []
+        for name in names:
+            rows = data[data["mechanism"] == name].sort_values("epsilon")
+            notes += _gap_curve(gap, rows, held_out=_was_held_out(data))
+            notes += _divergence_curve(divergence, rows)
+        _gap_axis(gap, _was_held_out(data))
+        _divergence_axis(divergence, data)
+        plain_log_ticks(divergence.xaxis, epsilons)
+        divergence.set_xlim(epsilons[0] / 1.15, epsilons[-1] * 1.15)
+        divergence.set_xlabel("ε the mechanism was calibrated to (log scale)")
+        _legend(figure, data, names)
         if notes:
             figure.supxlabel("\n".join(dict.fromkeys(notes)), fontsize=9, x=0.01, ha="left")
 
 
-def _curve(axes: Axes, rows: pd.DataFrame, mechanism: str, mean: str, error: str, band) -> list[str]:
-    """Draw one mechanism where its mean is finite and positive; return a note on where it is not."""
-    style = look(mechanism)
+def _was_held_out(data: pd.DataFrame) -> bool:
+    return bool(data["heldout_gap_mean"].notna().any())
+
+
+def _differs(rows: pd.DataFrame) -> bool:
+    """Whether a release has another number of classes than the mixture of the study: then its two gaps differ."""
+    same = rows["heldout_gap_same_k_mean"]
+    return bool((same.notna() & (same != rows["heldout_gap_mean"])).any())
+
+
+# --- log-likelihood -------------------------------------------------------------------------------------------------
+
+
+def _gap_curve(axes: Axes, rows: pd.DataFrame, held_out: bool) -> list[str]:
+    """Draw one mechanism's loss of log-likelihood; return a note on where it is not finite."""
+    mean, error = ("heldout_gap_mean", "heldout_gap_se") if held_out else ("loglik_gap_mean", "loglik_gap_se")
+    shown = rows[np.isfinite(rows[mean])]
+    _line(axes, shown, mean, shown[error].fillna(0))
+    other = rows["heldout_gap_same_k_mean"]
+    if held_out and _differs(rows):
+        colour = look(rows["mechanism"].iloc[0]).colour
+        axes.plot(rows["epsilon"], other.where(np.isfinite(other)), color=colour, **_SAME_LINE)
+    return _notes(rows, shown, mean)
+
+
+def _gap_axis(axes: Axes, held_out: bool) -> None:
+    axes.set_xscale("log")
+    axes.set_yscale("symlog", linthresh=LINEAR_NATS, linscale=2.0)
+    low, high = axes.dataLim.intervaly if axes.has_data() else (0.0, 1.0)
+    low, high = (low, high) if np.isfinite([low, high]).all() else (0.0, 1.0)
+    low, high = min(1.6 * low, -0.5), max(1.6 * high, 1.0)
+    axes.set_ylim(low, high)
+    ticks = gap_ticks(low, high)
+    axes.set_yticks(ticks, [numbers.plain(tick) for tick in ticks])
+    axes.set_yticks([], minor=True)
+    axes.axhline(0, color=GREY, linewidth=1.1, zorder=1)
+    axes.axhspan(low, 0, color="#EAF4EF", linewidth=0, zorder=0)
+    words = {"fontsize": 8, "color": GREY, "ha": "left", "va": "bottom", "transform": axes.transAxes}
+    axes.text(0.01, 0.015, "better than the mixture of the study", **words)
+    axes.set_ylabel(f"nats per household\n(linear up to ±{numbers.plain(LINEAR_NATS)}, then log)")
+    whose = "households held out" if held_out else "households of the fit (too few to hold any out)"
+    axes.set_title(f"Log-likelihood lost against the mixture of the study,\n{whose}")
+
+
+def gap_ticks(low: float, high: float) -> list[float]:
+    """Return ticks of an axis that is linear up to ``LINEAR_NATS`` on both sides of zero."""
+    top = int(np.ceil(np.log10(max(-low, high, LINEAR_NATS))))
+    step = 1 + max(top - 1, 0) // (_MOST_TICKS - 3)
+    powers = [LINEAR_NATS * 10.0**p for p in range(0, top + 1, step)]
+    ticks = {0.0, *powers, *(-p for p in powers)} | ({0.5, -0.5} if top <= 2 else set())
+    return sorted(t for t in ticks if low <= t <= high)
+
+
+# --- divergence -----------------------------------------------------------------------------------------------------
+
+
+def _divergence_curve(axes: Axes, rows: pd.DataFrame) -> list[str]:
+    """Draw one mechanism's divergence where its mean is finite and positive; return a note on where it is not."""
     # A logarithmic axis shows positive numbers only; a mean of zero is left to the note.
-    shown = rows[np.isfinite(rows[mean]) & (rows[mean] > 0)]
-    if band is not None:
-        low, high = band
-        inside = rows[np.isfinite(rows[low]) & np.isfinite(rows[high]) & (rows[low] > 0)]
-        axes.fill_between(inside["epsilon"], inside[low], inside[high], color=style.colour, alpha=0.16, linewidth=0)
-    se = shown[error].fillna(0)
-    dashed = band is not None and (rows["kl_reference"] == "own_classes").any()
-    axes.errorbar(
-        shown["epsilon"],
-        shown[mean],
-        yerr=(np.minimum(se, 0.999 * shown[mean]), se),
-        color=style.colour,
-        marker=style.marker,
-        linestyle="--" if dashed else "-",
-        label=style.label,
-    )
+    shown = rows[np.isfinite(rows["kl_mean"]) & (rows["kl_mean"] > 0)]
+    inside = rows[np.isfinite(rows["kl_q25"]) & np.isfinite(rows["kl_q75"]) & (rows["kl_q25"] > 0)]
+    colour = look(rows["mechanism"].iloc[0]).colour
+    axes.fill_between(inside["epsilon"], inside["kl_q25"], inside["kl_q75"], color=colour, alpha=0.14, linewidth=0)
+    error = shown["kl_se"].fillna(0)
+    _line(axes, shown, "kl_mean", (np.minimum(error, 0.999 * shown["kl_mean"]), error))
+    return _notes(rows, shown, "kl_mean")
+
+
+def _divergence_axis(axes: Axes, data: pd.DataFrame) -> None:
+    axes.set_yscale("log")
+    low, high = axes.get_ylim() if any(line.get_xdata().size for line in axes.lines) else (0.1, 10)
+    axes.set_ylim(low, max(high, 30 * low))
+    ticks = one_three_ticks(*axes.get_ylim())
+    plain_log_ticks(axes.yaxis, ticks if len(ticks) <= _MOST_TICKS else [t for t in ticks if np.log10(t) % 1 == 0])
+    axes.set_ylabel("nats (log scale)")
+    own = in_order(data.loc[data["kl_reference"] == "own_classes", "mechanism"])
+    title = "KL divergence of the released mixture to the fit"
+    if own:
+        labels = ", ".join(look(name).label for name in own)
+        title += f";\n{labels}: to the fit under its own classes, not comparable"
+    axes.set_title(title)
+
+
+# --- both -----------------------------------------------------------------------------------------------------------
+
+
+def _line(axes: Axes, rows: pd.DataFrame, mean: str, error) -> None:
+    """Draw means with error bars in the look of the mechanism and its family."""
+    if rows.empty:
+        return
+    style, (_, family) = look(rows["mechanism"].iloc[0]), _FAMILIES[rows["family"].iloc[0]]
+    axes.errorbar(rows["epsilon"], rows[mean], yerr=error, color=style.colour, marker=style.marker, **family)
+
+
+def _notes(rows: pd.DataFrame, shown: pd.DataFrame, mean: str) -> list[str]:
     hidden = rows.loc[~rows.index.isin(shown.index), ["epsilon", mean]]
-    return [_note(style.label, hidden)] if len(hidden) else []
+    if hidden.empty:
+        return []
+    values = ("not a number" if np.isnan(v) else numbers.significant(v) for v in hidden[mean])
+    cases = ", ".join(f"{v} at ε = {numbers.plain(e)}" for v, e in zip(values, hidden["epsilon"], strict=True))
+    what = "KL divergence" if mean == "kl_mean" else "log-likelihood lost"
+    return [f"Not drawn: {look(rows['mechanism'].iloc[0]).label}, {what}, mean {cases}"]
 
 
-def _note(label: str, hidden: pd.DataFrame) -> str:
-    cases = (f"{numbers.significant(kl)} at ε = {numbers.plain(e)}" for e, kl in hidden.itertuples(index=False))
-    return f"Not drawn: {label}, mean {', '.join(cases)}".replace(f"mean {numbers.MISSING}", "mean not a number")
+def _legend(figure: Figure, data: pd.DataFrame, names: list[str]) -> None:
+    """List the mechanisms under the heading of their family, the proven one first."""
+    family_of = dict(zip(data["mechanism"], data["family"], strict=True))
+    handles, labels, headings = [], [], []
+    for family, (heading, line) in _FAMILIES.items():
+        members = [name for name in names if family_of[name] == family]
+        if members:
+            headings.append(len(labels))
+            handles.append(Line2D([], [], linestyle=""))
+            labels.append(heading)
+        for name in members:
+            style = look(name)
+            handles.append(Line2D([], [], color=style.colour, marker=style.marker, **line))
+            labels.append(style.label)
+    if _differs(data):
+        handles.append(Line2D([], [], color=GREY, **_SAME_LINE))
+        labels.append("against a mixture of as\nmany classes as released")
+    words = f"{_subtitle(data)};\nmean ± SE; band: middle half of draws"
+    place = {"loc": "outside right upper", "alignment": "left", "handlelength": 2.6}
+    legend = figure.legend(handles, labels, title=words, **place)
+    for row in headings:
+        legend.get_texts()[row].set_fontweight("bold")
+        legend.get_texts()[row].set_x(-34)  # over the column of the handles
 
 
 def _subtitle(data: pd.DataFrame) -> str:

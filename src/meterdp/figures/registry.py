@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from meterdp.figures.cost import kl_curve
+from meterdp.figures.fidelity import fidelity
 from meterdp.figures.forecasts import delta_curves, forecast_errors, forecast_examples
 from meterdp.figures.intake import intake
 from meterdp.figures.mixture import class_profiles, marginal_densities
+from meterdp.figures.reproduce_liu import LIU_FIGURES
 
 FIGURES: dict[str, Callable[..., None]] = {
     figure.__name__: figure
@@ -19,8 +21,12 @@ FIGURES: dict[str, Callable[..., None]] = {
         class_profiles,
         kl_curve,
         marginal_densities,
+        fidelity,
         delta_curves,
         forecast_examples,
         forecast_errors,
     )
 }
+
+# Figures of reproduced papers: paper -> figure -> a function of one table and ``output``.
+REPRODUCTIONS: dict[str, dict[str, Callable[..., None]]] = {"liu": LIU_FIGURES}

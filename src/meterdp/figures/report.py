@@ -19,7 +19,7 @@ import meterdp
 from meterdp.core.errors import InputError
 from meterdp.core.parquet import atomic_path, read_table
 from meterdp.core.tables import catalogue
-from meterdp.figures import contents, numbers
+from meterdp.figures import contents, cost_words, numbers
 from meterdp.figures.captions import Caption, caption_of
 from meterdp.figures.forecasts import QUERY_MODELS
 
@@ -35,6 +35,8 @@ TABLES = (
     "delta_curves",
     "neighbourhood_summary",
 )
+# Figures of the mechanisms a reader needs most; those of the others are folded away.
+OPEN_MARGINALS = ("marginal_densities_kl_published", "marginal_densities_sound")
 # A seed lets the holder subtract the noise of a study; the others say where on whose machine it ran.
 HIDDEN_SETTINGS = frozenset({"seed", "results_dir", "title"})
 
@@ -45,6 +47,7 @@ class Picture:
 
     source: str
     caption: Caption
+    folded: bool = False
 
 
 def build_report(
@@ -98,11 +101,13 @@ def build_report(
         headline=contents.headline(tables, settings),
         smallest_class=int(tables["class_table"]["household_count"].min()) if "class_table" in tables else None,
         forecast_sentence=contents.forecast_sentence(tables),
-        families=contents.cost_families(tables),
+        families=cost_words.cost_families(tables),
+        held_out="cost" in tables and cost_words.was_held_out(tables["cost"]),
         hours=contents.hours_sentence(tables),
         period=contents.period_sentence(settings),
         grids=_grids(tables),
         pictures={name: _picture(name, path) for name, path in figures.items()},
+        has_marginals=any(name.startswith("marginal_densities") for name in figures),
         query_models=QUERY_MODELS,
         files=_files(inputs, figures, artefacts or {}, root),
         settings=list(_flat(settings)),
@@ -132,8 +137,9 @@ def _grids(tables: contents.Tables) -> dict[str, contents.Grid | None]:
         "readings": contents.quality_grid(tables, "readings"),
         "classes": contents.class_grid(tables),
         "normality": contents.normality_grid(tables),
-        "mechanisms": contents.mechanism_grid(tables),
-        "cost": contents.cost_grid(tables),
+        "mechanisms": cost_words.mechanism_grid(tables),
+        "gap": cost_words.gap_grid(tables),
+        "cost": cost_words.cost_grid(tables),
         "arma": contents.arma_grid(tables),
         "errors": contents.errors_grid(tables),
         "delta_one": contents.delta_grid(tables, "one"),
@@ -148,7 +154,8 @@ def _picture(name: str, path) -> Picture:
         svg = Path(path).read_bytes()
     except FileNotFoundError as error:
         raise InputError("does not exist", file=path, remedy="draw the figure again") from error
-    return Picture("data:image/svg+xml;base64," + base64.b64encode(svg).decode(), caption_of(name))
+    folded = name.startswith("marginal_densities_") and name not in OPEN_MARGINALS
+    return Picture("data:image/svg+xml;base64," + base64.b64encode(svg).decode(), caption_of(name), folded)
 
 
 # --- files ----------------------------------------------------------------------------------------------------------

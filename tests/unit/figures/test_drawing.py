@@ -5,9 +5,11 @@ from __future__ import annotations
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from meterdp.core.errors import InputError
 from meterdp.figures import cost, forecasts, intake, mixture, style
@@ -87,7 +89,8 @@ def test_a_name_has_one_look_whatever_else_is_drawn():
     okabe_ito = {"#000000", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7", "#767676"}
     for name in ("kl_published", "sound", "white", "some_new_mechanism"):
         assert style.look(name) == style.look(name) and style.look(name).colour in okabe_ito
-    for group in (made_up.MECHANISMS, ("none", "white", "published", "joint", "transport")):
+    mechanisms = (*made_up.MECHANISMS, "iid_gaussian_l1", "coloured_gaussian_l1")
+    for group in (mechanisms, ("none", "white", "published", "joint", "transport")):
         looks = [style.look(name) for name in group]
         assert len({look.colour for look in looks}) == len({look.marker for look in looks}) == len(looks)
 
@@ -155,6 +158,19 @@ def test_marginals_have_a_row_per_hour_and_a_column_per_class(study, tmp_path, l
     assert all(axes.get_lines()[-1].get_color() == style.look("sound").colour for axes in panels)
 
 
+@pytest.mark.parametrize("own", [1, 3, 9])
+def test_marginals_of_a_release_with_fewer_or_more_classes(write, tmp_path, last_figure, own):
+    data = made_up.marginals(classes=6, hours=2, released=("kl_published",))
+    sound = made_up.marginals(classes=own, hours=2, released=("sound",))
+    data = pd.concat([data, sound[sound["classes"] == "sound"]], ignore_index=True)
+    tables = write("marginals", data), write("profile_hours", made_up.profile_hours(2))
+    for mechanism, classes, noun in (("sound", own, "Own class"), ("kl_published", 6, "Class")):
+        mixture.marginal_densities(*tables, tmp_path / "a.svg", mechanism, 2.0)
+        panels = axes_of(last_figure[-1])
+        assert len(panels) == 2 * classes
+        assert [axes.get_title() for axes in panels[:classes]] == [f"{noun} {k + 1}" for k in range(classes)]
+
+
 def test_marginals_of_an_absent_mechanism_are_refused(study, tmp_path):
     with pytest.raises(InputError, match="has no curve of mechanism 'iid_laplace'"):
         mixture.marginal_densities(study["marginals"], study["profile_hours"], tmp_path / "a.svg", "iid_laplace")
@@ -186,17 +202,66 @@ def test_marginals_of_a_class_of_equal_households(write, tmp_path):
 # --- cost -----------------------------------------------------------------------------------------------------------
 
 
-def test_kl_curves_are_means_with_standard_errors_and_quartiles(study, tmp_path, last_figure):
+def curves_of(axes: Axes) -> dict[str, Line2D]:
+    """The curve with markers of each mechanism, by label of the mechanism."""
+    names = {(style.look(n).colour, style.look(n).marker): n for n in made_up.MECHANISMS}
+    return {names[key]: line for line in axes.get_lines() if (key := (line.get_color(), line.get_marker())) in names}
+
+
+def test_cost_curves_are_means_over_folds_and_over_draws(study, tmp_path, last_figure):
     cost.kl_curve(study["cost"], tmp_path / "a.svg")
     data = made_up.cost()
-    for axes, column in zip(axes_of(last_figure[0]), ("loglik_gap_mean", "kl_mean"), strict=True):
-        for line, mechanism in zip(axes.get_lines()[::3], made_up.MECHANISMS, strict=True):  # each with two caps
-            rows = data[data["mechanism"] == mechanism]
-            np.testing.assert_allclose(line.get_ydata().astype(float), rows[column])
-            assert line.get_color() == style.look(mechanism).colour
-            own_classes = column == "kl_mean" and mechanism == "sound"
-            assert line.get_linestyle() == ("--" if own_classes else "-"), "another reference must look different"
-        assert axes.get_yscale() == axes.get_xscale() == "log"
+    for axes, column in zip(axes_of(last_figure[0]), ("heldout_gap_mean", "kl_mean"), strict=True):
+        curves = curves_of(axes)
+        assert list(curves) == list(made_up.MECHANISMS)
+        for mechanism, line in curves.items():
+            np.testing.assert_allclose(
+                line.get_ydata().astype(float), data.loc[data["mechanism"] == mechanism, column]
+            )
+        assert axes.get_xscale() == "log"
+    assert [axes.get_yscale() for axes in axes_of(last_figure[0])] == ["symlog", "log"]
+
+
+def test_only_a_proven_guarantee_has_a_solid_line(study, tmp_path, last_figure):
+    cost.kl_curve(study["cost"], tmp_path / "a.svg")
+    for axes in axes_of(last_figure[0]):
+        for mechanism, line in curves_of(axes).items():
+            proven = made_up.MECHANISMS[mechanism][0] == "sound"
+            assert (line.get_linestyle() == "-") == proven
+            assert (line.get_markerfacecolor() == "white") != proven
+    shown = texts_of(last_figure[0])
+    headings = ("with a proof", "no valid guarantee: exact", "no valid guarantee: published")
+    assert all(heading in shown for heading in headings)
+    assert "sound release: to the fit under its own classes, not comparable" in shown
+
+
+def test_a_release_better_than_the_mixture_of_the_study_is_drawn_below_zero(study, tmp_path, last_figure):
+    cost.kl_curve(study["cost"], tmp_path / "a.svg")
+    axes = axes_of(last_figure[0])[0]
+    below = curves_of(axes)["sound"].get_ydata().astype(float)
+    assert below.min() < 0 and axes.get_ylim()[0] < below.min()
+    data = made_up.cost(["sound"])
+    dotted = [line for line in axes.get_lines() if line.get_linestyle() == ":"]
+    assert len(dotted) == 1, "only a release of another number of classes has a second reference"
+    np.testing.assert_allclose(dotted[0].get_ydata(), data["heldout_gap_same_k_mean"])
+
+
+def test_without_held_out_households_those_of_the_fit_are_drawn_and_named(write, tmp_path, last_figure):
+    data = made_up.without_folds(made_up.cost())
+    cost.kl_curve(write("cost", data), tmp_path / "a.svg")
+    axes = axes_of(last_figure[0])[0]
+    assert "households of the fit (too few to hold any out)" in axes.get_title(loc="left")
+    for mechanism, line in curves_of(axes).items():
+        rows = data[data["mechanism"] == mechanism]
+        np.testing.assert_allclose(line.get_ydata().astype(float), rows["loglik_gap_mean"])
+    assert "as\nmany classes as released" not in texts_of(last_figure[0])
+
+
+@pytest.mark.parametrize(("low", "high"), [(-0.5, 1), (-0.5, 3), (-40, 0.6), (-1e3, 1e3), (-0.5, 5e7), (-1e-9, 1e-9)])
+def test_ticks_of_the_gap_show_zero_and_do_not_crowd(low, high):
+    ticks = cost.gap_ticks(low, high)
+    assert 0 in ticks and ticks == sorted(set(ticks))
+    assert min(ticks) >= low and max(ticks) <= high and len(ticks) <= 13
 
 
 @pytest.mark.parametrize("bad", [np.inf, np.nan, 0.0])
@@ -204,16 +269,28 @@ def test_kl_that_cannot_be_drawn_is_named(write, tmp_path, last_figure, bad):
     data = made_up.cost(["kl_published", "sound"])
     data.loc[0, ["kl_mean", "kl_se", "kl_q75"]] = bad
     cost.kl_curve(write("cost", data), tmp_path / "a.svg")
-    word = {"inf": "mean ∞ at ε = 0.5", "nan": "mean not a number at ε = 0.5", "0.0": "mean 0 at ε = 0.5"}[str(bad)]
-    assert f"Not drawn: KL-minimising, published, {word}" in texts_of(last_figure[0])
+    word = {"inf": "∞", "nan": "not a number", "0.0": "0"}[str(bad)]
+    note = f"Not drawn: KL-minimising, published, KL divergence, mean {word} at ε = 0.5"
+    assert (
+        note in texts_of(last_figure[0])
+        and len(curves_of(axes_of(last_figure[0])[1])["kl_published"].get_xdata()) == 4
+    )
 
 
-def test_kl_with_nothing_to_draw_is_still_a_figure(write, tmp_path, last_figure):
+def test_a_gap_that_is_not_finite_is_named(write, tmp_path, last_figure):
+    data = made_up.cost(["kl_published", "sound"])
+    data.loc[:1, "heldout_gap_mean"] = [np.inf, np.nan]
+    cost.kl_curve(write("cost", data), tmp_path / "a.svg")
+    note = "Not drawn: KL-minimising, published, log-likelihood lost, mean ∞ at ε = 0.5, not a number at ε = 1"
+    assert note in texts_of(last_figure[0])
+
+
+def test_cost_with_nothing_to_draw_is_still_a_figure(write, tmp_path, last_figure):
     data = made_up.cost(["sound"], epsilons=[1.0])
-    data.loc[0, ["kl_mean", "kl_se", "kl_q25", "kl_q75", "loglik_gap_mean"]] = np.inf
+    data.loc[0, ["kl_mean", "kl_se", "kl_q25", "kl_q75", "heldout_gap_mean", "heldout_gap_same_k_mean"]] = np.inf
     output = tmp_path / "a.svg"
     cost.kl_curve(write("cost", data), output)
-    assert is_svg(output) and "sound release, mean ∞ at ε = 1" in texts_of(last_figure[0])
+    assert is_svg(output) and texts_of(last_figure[0]).count("mean ∞ at ε = 1") == 2
 
 
 def test_kl_with_an_error_above_the_mean_and_an_unknown_mechanism(write, tmp_path):

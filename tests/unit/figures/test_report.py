@@ -75,6 +75,9 @@ def test_every_measure_of_the_tables_is_in_the_report(report):
     for row in made_up.cost().itertuples():
         assert numbers.plus_minus(row.kl_mean, row.kl_se) in cells
         assert numbers.plus_minus(row.loglik_gap_mean, row.loglik_gap_se) in cells
+        assert numbers.plus_minus(row.heldout_gap_mean, row.heldout_gap_se) in cells
+        assert numbers.significant(row.heldout_loglik_mean) in cells and numbers.count(row.classes) in cells
+        assert row.family != "sound" or numbers.significant(row.heldout_gap_same_k_mean) in cells
         assert numbers.significant(row.kl_median) in cells
         assert numbers.significant(row.kl_small_classes_mean) in cells
         assert numbers.percent(row.projected_share) in cells
@@ -98,11 +101,22 @@ def test_the_reasons_are_in_words(report):
 def test_the_headline_is_computed_from_the_tables(report):
     words = words_of(report)
     cost = made_up.cost().set_index(["mechanism", "epsilon"])
-    sound = numbers.plus_minus(*cost.loc[("sound", 2.0), ["loglik_gap_mean", "loglik_gap_se"]])
+    sound, exact = (
+        numbers.plus_minus(*cost.loc[(name, 2.0), ["heldout_gap_mean", "heldout_gap_se"]])
+        for name in ("sound", "kl_exact")
+    )
+    same = numbers.significant(cost.loc[("sound", 2.0), "heldout_gap_same_k_mean"])
     assert "1,421 of 1,442 households (98.5 %) passed the quality rules; " in words
     assert "1,409 with a usable profile form 6 classes of 14 to 687 households." in words
     assert (
-        f"At ε = 2, of log-likelihood per household, the release with a proof costs {sound} nats (sound release;"
+        f"At ε = 2, the release with a proof makes households it has not seen {sound} nats per household less likely "
+        f"than the mixture of the study (6 classes, no privacy) does, and {same} nats less likely than a mixture "
+        "without privacy of 3 classes does. It is the sound release, of 3 classes; one neighbour changes one "
+        "household's record." in words
+    )
+    assert (
+        "By the same measure, mechanisms whose guarantee does not hold make households they have not seen "
+        f"{exact} nats per household less likely (KL-minimising, exact, the cheapest of the family ‘exact’) and"
         in words
     )
     assert "100 of the 1,421 households that passed the quality rules were fitted and forecast" in words
@@ -124,7 +138,7 @@ def test_it_says_that_it_is_not_for_release_and_what_is_not_guaranteed(report):
     for sentence in (
         "NOT FOR RELEASE",
         "SYNTHETIC EXPORT",
-        "Published mechanisms carry no guarantee that survives scrutiny; not for release.",
+        "The guarantees of the families ‘published’ and ‘exact’ do not hold; never for release.",
         "This report is internal.",
         "the smallest class has 14 households",
     ):
@@ -189,21 +203,63 @@ def test_few_mechanisms_get_the_warnings_that_concern_them(write, tmp_path, mech
     build_report({"cost": cost}, {}, output, title="t", synthetic=False, settings=SETTINGS)
     words = words_of(output)
     families = {made_up.MECHANISMS[name][0] for name in mechanisms}
-    assert ("no guarantee that survives scrutiny" in words) == bool(families & {"published", "exact"})
+    assert ("do not hold; never for release" in words) == bool(families & {"published", "exact"})
     assert ("inherits the same holes" in words) == ("exact" in families)
     assert ("The sound mechanism has a proof" in words) == ("sound" in families)
 
 
 def test_numbers_that_are_not_finite_or_missing_are_written_as_such(write, tmp_path):
     cost = made_up.cost(["sound"], epsilons=[1.0])
-    cost.loc[0, ["loglik_gap_mean", "loglik_gap_se", "kl_median"]] = [np.inf, np.nan, np.nan]
+    cost.loc[0, ["heldout_gap_mean", "heldout_gap_se", "kl_median"]] = [np.inf, np.nan, np.nan]
     normality = made_up.normality(1)
     normality["mardia_skewness"] = None
     inputs = {"cost": write("cost", cost), "normality": write("normality", normality)}
     build_report(inputs, {}, tmp_path / "r.html", title="t", synthetic=False, settings={})
     cells = cells_of(tmp_path / "r.html")
     assert {"∞", "–"} <= cells and "nan" not in cells
-    assert "costs ∞ nats" in words_of(tmp_path / "r.html")
+    assert "∞ nats per household less likely" in words_of(tmp_path / "r.html")
+
+
+def report_of(cost_path, folder, **inputs) -> str:
+    build_report({"cost": cost_path, **inputs}, {}, folder / "r.html", title="t", synthetic=False, settings=SETTINGS)
+    return words_of(folder / "r.html")
+
+
+def test_a_release_better_than_the_mixture_of_the_study_is_called_more_likely(write, tmp_path):
+    words = report_of(write("cost", made_up.cost(["sound"], epsilons=[8.0])), tmp_path)
+    row = made_up.cost(["sound"], epsilons=[8.0]).iloc[0]
+    gap = numbers.plus_minus(-row["heldout_gap_mean"], row["heldout_gap_se"])
+    assert f"makes households it has not seen {gap} nats per household more likely than the mixture of the" in words
+    assert numbers.plus_minus(row["heldout_gap_mean"], row["heldout_gap_se"]) in cells_of(tmp_path / "r.html")
+
+
+def test_a_release_with_the_classes_of_the_study_has_one_reference(write, tmp_path):
+    data = made_up.cost(["sound"]).assign(classes=6)
+    data["heldout_gap_same_k_mean"] = data["heldout_gap_mean"]
+    words = report_of(write("cost", data), tmp_path, class_table=write("class_table", made_up.class_table()))
+    assert "does. It is the sound release, of 6 classes" in words and "against 6 classes" not in words
+
+
+def test_without_folds_the_cost_is_that_on_the_households_of_the_fit(write, tmp_path):
+    data = made_up.without_folds(made_up.cost())
+    words = report_of(write("cost", data), tmp_path)
+    row = data[(data["mechanism"] == "sound") & (data["epsilon"] == 2)].iloc[0]
+    gap = numbers.plus_minus(row["loglik_gap_mean"], row["loglik_gap_se"])
+    assert f"makes the households of the fit (too few to hold any out) {gap} nats per household less likely" in words
+    assert "There are too few households to hold any out." in words and "five folds" not in words
+
+
+def test_marginals_of_lesser_mechanisms_are_folded_away(study, drawn, tmp_path):
+    figures = {f"marginal_densities_{m}": drawn["marginal_densities_sound"] for m in made_up.MECHANISMS}
+    build_report({}, figures, tmp_path / "r.html", title="t", synthetic=False, settings={})
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    folded = page[page.index("<details>") : page.index("</details>")]
+    shown = re.findall(r'id="figure-marginal_densities_(\w+)"', page.replace(folded, ""))
+    assert shown == ["kl_published", "sound"]
+    assert re.findall(r'id="figure-marginal_densities_(\w+)"', folded) == [
+        m for m in made_up.MECHANISMS if m not in shown
+    ]
+    assert page.count("<figcaption>") == 2 and "the other mechanisms (4)" in folded
 
 
 def test_the_period_and_the_day_of_the_profiles_are_said(write, tmp_path):
