@@ -22,7 +22,7 @@ def test_rounds_compose_to_exactly_the_budget():
 
 
 def test_with_a_large_budget_it_is_the_fit_of_the_given_labels():
-    """Oracle: (2a)-(2c). The classes are cut by K-means, not Gaussian, so clipping leaves a bias of about 0.05 nat."""
+    """Oracle: (2a)-(2c). Classes are cut by K-means, not Gaussian, so clipping leaves a bias of about 0.05 nat."""
     private = records(3, n=4000, d=3, k=3)
     mechanism = SoundLabelFlip.calibrate(public(private, 500.0))
     released = mechanism.release(private, StudyNoise(1, "flip"), 20)
