@@ -150,6 +150,13 @@ def _check_across_keys(config, source) -> None:
     low, high = config["profiles"]["clip_kwh_per_hour"]
     if not low <= config["profiles"]["default_kwh_per_hour"] <= high:
         refuse("profiles.default_kwh_per_hour", "lies outside profiles.clip_kwh_per_hour", "choose a value between")
+    sound = config["mechanisms"]["sound"]
+    if sound["adjacency"] == "add_remove" and sound["records_guess"] is None:
+        refuse(
+            "mechanisms.sound.records_guess",
+            "is missing, and under add_remove the number of households is private",
+            "give a public guess of it",
+        )
     dates = (("profiles", "date"), ("simulate", "start_date"), ("export", "first_day"), ("export", "last_day"))
     for field in dates:
         value = config[field[0]][field[1]]

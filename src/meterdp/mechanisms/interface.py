@@ -64,8 +64,7 @@ class PublicSettings:
     classes, dimension : int
         K and d.
     records : int
-        N, all households of the export, valid or not; public under ``replace_one``, under ``add_remove`` a public
-        guess.
+        N, all households of the export, valid or not; public under ``replace_one``, not used under ``add_remove``.
     low_log_kwh, high_log_kwh : float
         Bounds every reading is clipped to, log kWh.
     eigenvalue_floor : float

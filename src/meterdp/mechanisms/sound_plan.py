@@ -45,8 +45,9 @@ class SoundSettings:
     Parameters
     ----------
     adjacency : {"replace_one", "add_remove"}
-        Under ``add_remove`` the number of households is private: it is measured, and the N of the settings is only
-        a public guess that steers these rules.
+        Under ``add_remove`` the number of households is private: it is measured, and the rules below go by a guess.
+    records_guess : int, optional
+        Public guess of N, from anything but the export; needed under ``add_remove``, unused otherwise.
     classes : int, optional
         K; by default a rule on (N, d, epsilon, delta) with the K of the settings as its upper limit.
     rounds : int, optional
@@ -58,6 +59,7 @@ class SoundSettings:
     """
 
     adjacency: Literal["replace_one", "add_remove"] = "replace_one"
+    records_guess: int | None = None
     classes: int | None = None
     rounds: int | None = None
     level_log_kwh: float = -1.2
@@ -66,6 +68,10 @@ class SoundSettings:
     def __post_init__(self):
         checks = {
             "adjacency": (self.adjacency in ("replace_one", "add_remove"), "use replace_one or add_remove"),
+            "records_guess": (
+                _whole(self.records_guess) and (self.adjacency != "add_remove" or self.records_guess is not None),
+                "give a public guess of the number of households, which add_remove needs",
+            ),
             "classes": (_whole(self.classes), "use a whole number, one or more, or null for the rule"),
             "rounds": (_whole(self.rounds), "use a whole number, one or more, or null for the rule"),
             "level_log_kwh": (np.isfinite(self.level_log_kwh), "use a finite number"),
@@ -122,14 +128,14 @@ def make_plan(mu: float, records: int, dimension: int, most_classes: int, settin
     ----------
     mu : float
     records : int
-        N, or a public guess of it under ``add_remove``.
+        N; under ``add_remove`` the settings' public guess takes its place.
     dimension, most_classes : int
     settings : SoundSettings
     """
-    signal = records * mu / dimension
+    counted = settings.adjacency == "add_remove"
+    signal = (settings.records_guess if counted else records) * mu / dimension
     classes = settings.classes or default_classes(signal, most_classes)
     rounds = settings.rounds or default_rounds(signal, classes)
-    counted = settings.adjacency == "add_remove"
     first = RECORDS_SHARE if counted else 0.0
     pooled = float(np.clip(12 / signal, *POOLED_SHARES))
     growth = ROUND_GROWTH ** np.arange(rounds)

@@ -35,7 +35,8 @@ def public_settings(
     ----------
     epsilon : float
     records : Records
-        Only their number N and length d are used; both are public under ``replace_one``.
+        Only their number N and length d are used; both are public under ``replace_one``, and ``sound`` does not
+        use N under ``add_remove``.
     mechanisms, mixture, profiles : mapping
         Sections of the configuration.
     """

@@ -39,7 +39,7 @@ def one_chunk(monkeypatch):
 
 
 def calibrate(epsilon, adjacency="replace_one", **others):
-    settings = SoundSettings(adjacency, **others)
+    settings = SoundSettings(adjacency, records_guess=N, **others)
     return Sound.calibrate(PublicSettings(epsilon, 1e-5, K, D, N, LOW, HIGH, FLOOR, settings))
 
 

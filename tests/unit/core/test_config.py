@@ -57,6 +57,7 @@ def test_partial_sections_are_filled(schema):
             r"'mechanisms.delta': is 1 and must be less than 1; give privacy parameter delta",
         ),
         ({"mechanisms": {"delta": 1.5}}, r"must be less than 1"),
+        ({"mechanisms": {"sound": {"adjacency": "add_remove"}}}, r"'mechanisms.sound.records_guess': is missing"),
         ({"mechanisms": {"figure_epsilon": 3}}, r"'mechanisms.figure_epsilon': is not one of mechanisms.epsilons"),
         ({"export": {"unit": "BTU"}}, r"'export.unit': is 'BTU', which is not one of kWh, Wh"),
         (

@@ -21,7 +21,7 @@ from meterdp.mixture.kmeans import kmeans_labels
 from meterdp.release.noise import StudyNoise
 from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households
 
-ADD_REMOVE = SoundSettings("add_remove")
+ADD_REMOVE = SoundSettings("add_remove", records_guess=1000)
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def test_calibration_takes_all_of_the_budget_and_no_more(private, epsilon):
 
 @pytest.mark.parametrize("adjacency", ["replace_one", "add_remove"])
 def test_guarantee_names_the_adjacency(private, adjacency):
-    guarantee = Sound.calibrate(settings(private, 2.0, sound=SoundSettings(adjacency))).guarantee
+    guarantee = Sound.calibrate(settings(private, 2.0, sound=SoundSettings(adjacency, records_guess=1000))).guarantee
     assert (guarantee.adjacency, guarantee.family) == (adjacency, "sound")
     assert (guarantee.epsilon, guarantee.delta) == (2.0, 1e-5)
 

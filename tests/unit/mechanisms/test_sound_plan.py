@@ -19,7 +19,7 @@ from meterdp.mechanisms.sound_plan import SoundSettings, default_classes, defaul
 @pytest.mark.parametrize(("n", "d", "epsilon"), [(1, 1, 0.01), (1409, 12, 2.0), (1_000_000, 48, 8.0)])
 def test_steps_compose_to_exactly_the_budget(adjacency, rounds, n, d, epsilon):
     mu = gdp.mu_for(epsilon, 1e-5)
-    plan = make_plan(mu, n, d, 6, SoundSettings(adjacency, rounds=rounds))
+    plan = make_plan(mu, n, d, 6, SoundSettings(adjacency, records_guess=n, rounds=rounds))
     assert gdp.compose(*(s.mu for s in plan.steps)) == pytest.approx(mu, rel=1e-12)
     assert all(s.noise_std > 0 for s in plan.steps)
     assert [s.name for s in plan.steps][-len(plan.rounds) :] == [f"round {t + 1}" for t in range(len(plan.rounds))]
@@ -68,6 +68,7 @@ def test_start_classes_are_feasible_and_spread_around_the_released_mean(k):
     ("field", "value"),
     [
         ("adjacency", "label_flip"),
+        ("records_guess", 0),
         ("classes", 0),
         ("rounds", 0),
         ("rounds", 1.5),
@@ -78,3 +79,11 @@ def test_start_classes_are_feasible_and_spread_around_the_released_mean(k):
 def test_settings_outside_their_range_are_one_sentence_naming_the_field(field, value):
     with pytest.raises(InputError, match=f"field '{field}'"):
         SoundSettings(**{field: value})
+
+
+def test_under_add_remove_the_true_number_steers_nothing():
+    """Oracle: the same plan for any N; and no plan without a public guess."""
+    settings = SoundSettings("add_remove", records_guess=2000)
+    assert make_plan(0.5, 10, 12, 6, settings) == make_plan(0.5, 10**6, 12, 6, settings)
+    with pytest.raises(InputError, match="field 'records_guess'"):
+        SoundSettings("add_remove")

@@ -31,6 +31,7 @@ MECHANISMS = {
     "sdp_solver": "own",
     "sound": {
         "adjacency": "replace_one",
+        "records_guess": None,
         "classes": None,
         "rounds": None,
         "level_log_kwh": -1.2,
