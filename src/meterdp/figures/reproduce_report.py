@@ -1,0 +1,118 @@
+"""The page of reproduced papers: scorecard, tables and figures in one HTML file that loads nothing from outside.
+
+Every number comes from a Parquet artefact; the template ``reproduce.html`` holds words only and shares the style of
+the study's report.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from pathlib import Path
+
+import jinja2
+import pandas as pd
+
+import meterdp
+from meterdp.core.parquet import atomic_path
+from meterdp.figures import numbers
+from meterdp.figures.captions import REPRODUCTION_CAPTIONS, Caption
+from meterdp.figures.contents import Grid
+from meterdp.figures.report import Picture
+from meterdp.figures.style import load
+
+_MARKS = {"holds": "holds", "does not hold": "fails", "cannot be judged": "open"}
+
+
+def build_reproduction_report(scorecard, table1, figures: Mapping, output, *, simulated: bool, trials: int) -> None:
+    """Write the page.
+
+    Parameters
+    ----------
+    scorecard, table1 : path-like
+        Tables ``scorecard`` and ``liu_table1``.
+    figures : mapping of paper to mapping of figure name to path
+        SVG files, such as ``{"liu": {"fig1": ...}}``.
+    output : path-like
+        HTML file to write.
+    simulated : bool
+        Whether the study's export is simulated.
+    trials : int
+        Configuration key ``trials``.
+    """
+    card = load(scorecard, "scorecard").astype(object)
+    card = card.where(card.notna(), None)
+    tables = {"liu": _table_1(load(table1, "liu_table1"))}
+    papers = []
+    for name, rows in card.groupby("paper", sort=False):
+        key = rows["item"].iloc[0].split("-")[0]
+        papers.append(
+            {
+                "key": key,
+                "name": name,
+                "rows": rows.to_dict("records"),
+                "tally": _tally(rows["holds"]),
+                "table": tables.get(key),
+                "pictures": _pictures(figures[key], REPRODUCTION_CAPTIONS[key]),
+            }
+        )
+    page = _template().render(
+        papers=papers,
+        marks=_MARKS,
+        style=_style(),
+        simulated=simulated,
+        trials=numbers.count(trials),
+        version=meterdp.__version__,
+    )
+    with atomic_path(output) as temporary:
+        temporary.write_text(page, encoding="utf-8")
+
+
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )
+    return environment.from_string(Path(__file__).with_name("reproduce.html").read_text(encoding="utf-8"))
+
+
+def _style() -> str:
+    """Return the style sheet of the study's report."""
+    text = Path(__file__).with_name("report.html").read_text(encoding="utf-8")
+    return text[text.index("<style>") + len("<style>") : text.index("</style>")]
+
+
+def _pictures(paths: Mapping, captions: Mapping[str, Caption]) -> dict[str, Picture]:
+    """Embed the SVG files of one paper, in the order of its captions."""
+    prefix = "data:image/svg+xml;base64,"
+    encoded = {name: base64.b64encode(Path(paths[name]).read_bytes()).decode() for name in captions if name in paths}
+    return {name: Picture(prefix + text, captions[name]) for name, text in encoded.items()}
+
+
+def _tally(verdicts: pd.Series) -> str:
+    counts = verdicts.value_counts()
+    parts = [f"{counts[verdict]} {words}" for verdict, words in _TALLY.items() if verdict in counts]
+    return f"Of {len(verdicts)} claims {', '.join(parts)}."
+
+
+_TALLY = {
+    "holds": "hold on the data at hand",
+    "does not hold": "do not hold",
+    "cannot be judged": "cannot be judged",
+}
+
+
+def _table_1(table: pd.DataFrame) -> Grid:
+    """Return Table I of the study beside the printed one."""
+    rows = []
+    for row in table.sort_values("rank").itertuples():
+        ours = [_whole(row.component), _whole(row.household_count), numbers.percent(row.share)]
+        theirs = [_whole(row.paper_class), _whole(row.paper_household_count), numbers.percent(row.paper_share)]
+        rows.append([numbers.count(row.rank), *ours, *theirs])
+    first = table.iloc[0]
+    caption = f"Table I: households per class, from the largest class ({first['data']}) beside the paper's"
+    header = ("rank", "class", "households", "share", "paper's class", "paper's households", "share")
+    return Grid(caption, header, rows)
+
+
+def _whole(value) -> str:
+    return numbers.MISSING if pd.isna(value) else numbers.count(value)

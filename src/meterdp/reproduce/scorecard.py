@@ -1,0 +1,102 @@
+"""One scorecard for every paper: claims with a rule each, verdicts computed from tables, rows of one declared table.
+
+A paper's module holds its claims and one function per claim from tables to a :class:`Verdict`; the workflow joins the
+papers' scorecards. Rules are written in the scorecard beside the verdicts they give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+HOLDS, FAILS, OPEN = "holds", "does not hold", "cannot be judged"
+SURE = 2.0  # standard errors a difference must exceed
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a paper says, in our words, and when it counts as holding."""
+
+    item: str
+    claim: str
+    rule: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was measured, in a sentence with its numbers, and whether the claim holds."""
+
+    holds: str
+    measured: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two means that should be in order: ``low`` below ``high``, each with its standard error."""
+
+    where: str
+    low: float
+    low_se: float
+    high: float
+    high_se: float
+
+    @property
+    def lost(self) -> bool:
+        """Whether ``low`` is not below ``high``."""
+        return not self.low < self.high
+
+    @property
+    def sure(self) -> bool:
+        """Whether the two differ by more than two standard errors."""
+        return abs(self.low - self.high) > SURE * np.hypot(np.nan_to_num(self.low_se), np.nan_to_num(self.high_se))
+
+
+def judge(comparisons: Iterable[Comparison]) -> str:
+    """Return the verdict of a claim that every comparison should confirm.
+
+    It fails where one is lost by more than two standard errors and holds where all are won by more; in between
+    another seed could turn the order round, so it is open.
+    """
+    comparisons = list(comparisons)
+    if any(c.lost and c.sure for c in comparisons):
+        return FAILS
+    return HOLDS if all(c.sure for c in comparisons) else OPEN
+
+
+def number(value: float) -> str:
+    """Write a number with three significant digits."""
+    return f"{value:.3g}" if not 1e3 <= abs(value) < 1e6 else f"{value:,.0f}"
+
+
+def listed(words: Iterable[str]) -> str:
+    """Join words with commas and a final 'and'; nothing for no words."""
+    words = list(words)
+    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+
+
+def rows(paper: str, claims: Iterable[Claim], verdicts: Mapping[str, Verdict], sources: Mapping) -> pd.DataFrame:
+    """Return the columns of the table ``scorecard``, one row per claim.
+
+    Parameters
+    ----------
+    paper : str
+    claims : iterable of Claim
+    verdicts : mapping of item to Verdict
+    sources : mapping of item to (data, substitute)
+    """
+    return pd.DataFrame(
+        {
+            "paper": paper,
+            "item": claim.item,
+            "claim": claim.claim,
+            "rule": claim.rule,
+            "data": sources[claim.item][0],
+            "substitute": sources[claim.item][1],
+            "measured": verdicts[claim.item].measured,
+            "holds": verdicts[claim.item].holds,
+        }
+        for claim in claims
+    )

@@ -1,0 +1,79 @@
+"""The reproduction of the papers end to end on tiny trials: files, schemas, marks, verdicts, bad input."""
+
+import numpy as np
+import pytest
+
+from meterdp.core.parquet import metadata_of, read_table
+from meterdp.core.tables import catalogue
+from meterdp.reproduce.tables import LIU_CURVE, LIU_TRIALS, SCORECARD
+from tests.workflow.conftest import TINY, Runner
+
+REPRODUCED = TINY | {"trials": 2}
+
+
+@pytest.fixture(scope="module")
+def reproduced(tmp_path_factory) -> Runner:
+    """The tiny reproduction, run once."""
+    runner = Runner(tmp_path_factory.mktemp("reproduce"))
+    done = runner.run(REPRODUCED, "reproduce")
+    assert done.returncode == 0, done.stdout[-6000:]
+    return runner
+
+
+@pytest.fixture
+def folder(reproduced):
+    return reproduced.folder / "results/reproduce"
+
+
+def test_every_figure_and_table_is_there_and_declared(folder):
+    tables = catalogue()
+    for path in folder.rglob("*.parquet"):
+        facts = metadata_of(path)
+        read_table(path, tables[facts["table"]])
+        assert facts["audience"] == "study" and facts["release"] == "not for release" and "seed" not in facts
+    for number in range(1, 11):
+        assert (folder / f"liu/fig{number}.parquet").is_file() and (folder / f"liu/fig{number}.svg").is_file()
+    errata = read_table(folder / "errata.parquet", tables["errata"])["id"].to_pylist()
+    assert set(errata) == {f"L{n}" for n in range(1, 13)}
+    assert (folder / "liu/table1.parquet").is_file() and (folder / "report.html").is_file()
+
+
+def test_the_scorecard_has_a_verdict_on_every_claim_and_names_substitutes(folder):
+    card = read_table(folder / "scorecard.parquet", SCORECARD).to_pandas().set_index("item")
+    assert card.index.tolist() == [f"liu-{n}" for n in range(1, 13)]
+    assert set(card["holds"]) <= {"holds", "does not hold", "cannot be judged"}
+    assert card.loc["liu-9", "substitute"].startswith("stands for MNIST")
+    assert card.loc["liu-7", "substitute"] == "stands for the paper's 1409 private houses"
+    assert card["substitute"].isna()["liu-1"]
+    assert card.loc["liu-12", "holds"] == "cannot be judged"
+
+
+def test_curves_are_the_means_of_all_batches(folder):
+    """Oracle: numpy on the trials."""
+    parts = sorted((folder / "liu/trials/fig1").glob("*.parquet"))
+    assert len(parts) == 2
+    trials = np.concatenate(
+        [read_table(p, LIU_TRIALS).to_pandas().query("x == 2 and mechanism == 'kl_published'")["kl"] for p in parts]
+    )
+    curve = read_table(folder / "liu/fig1.parquet", LIU_CURVE).to_pandas()
+    row = curve.query("x == 2 and mechanism == 'kl_published'").iloc[0]
+    assert len(trials) == row["trials"] == 2 and row["kl_mean"] == pytest.approx(trials.mean())
+
+
+def test_nothing_is_left_to_do_and_the_study_is_not_part_of_it(reproduced):
+    done = reproduced.run(REPRODUCED, "reproduce_liu", "--dry-run")
+    assert done.returncode == 0 and "Nothing to be done" in done.stdout, done.stdout[-3000:]
+    assert not (reproduced.folder / "results/study/report.html").exists()
+
+
+def test_a_wrong_file_of_digits_is_refused_in_one_sentence(runner):
+    wrong = runner.folder / "data/mnist/mnist_train5000_test10000.npz"
+    wrong.parent.mkdir(parents=True)
+    wrong.write_bytes(b"not the digits")
+    target = "results/reproduce/liu/fig9.parquet"
+    done = runner.run(REPRODUCED | {"data_dir": "data"}, target)
+    assert done.returncode != 0
+    refused = [line for line in done.stdout.splitlines() if line.startswith("meterdp cannot go on.")]
+    assert refused and all("is not the registered file of data set 'mnist'" in line for line in refused)
+    assert "Traceback" not in done.stdout
+    assert not (runner.folder / target).exists()

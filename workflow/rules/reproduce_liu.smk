@@ -1,0 +1,248 @@
+# Every figure and table of Liu et al., and a verdict on each of its claims. Study mode: seeded, not for release.
+# Needs:  private/{profiles,labels}.parquet, study/{normality,profile_hours}.parquet, resources/datasets.yaml, data_dir.
+# Gives:  reproduce/liu/fig<1..10>.{parquet,svg}, reproduce/liu/table1.parquet, reproduce/{scorecard,errata}.parquet, reproduce/report.html.
+
+REPRODUCE = RESULTS / "reproduce"
+LIU = REPRODUCE / "liu"
+LIU_LOGS = PRIVATE / "logs/reproduce_liu"
+LIU_BENCHMARKS = PRIVATE / "benchmarks/reproduce_liu"
+# Jobs a figure's trials are split into; results do not depend on it.
+LIU_BATCHES = min(4, config["trials"])
+
+
+rule reproduce_liu_trials:
+    output:
+        trials=LIU / "trials/{sweep}/{batch}.parquet",
+    log:
+        LIU_LOGS / "trials/{sweep}_{batch}.log",
+    benchmark:
+        LIU_BENCHMARKS / "trials/{sweep}_{batch}.tsv"
+    wildcard_constraints:
+        sweep=r"fig[1-4]",
+        batch=r"\d+",
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        trials=lookup("trials", within=config),
+        batches=LIU_BATCHES,
+        eigenvalue_floor=lookup("mixture/eigenvalue_floor", within=config),
+        seed=lookup("seed", within=config),
+        code=code_of("reproduce.liu_synthetic"),
+    script:
+        "../scripts/reproduce_liu_trials.py"
+
+
+rule reproduce_liu_curve:
+    input:
+        parts=expand(
+            LIU / "trials/{{sweep}}/{batch}.parquet",
+            batch=range(LIU_BATCHES),
+        ),
+    output:
+        curve=LIU / "{sweep}.parquet",
+    log:
+        LIU_LOGS / "curve/{sweep}.log",
+    benchmark:
+        LIU_BENCHMARKS / "curve/{sweep}.tsv"
+    wildcard_constraints:
+        sweep=r"fig[1-4]",
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        code=code_of("reproduce.liu_synthetic"),
+    script:
+        "../scripts/reproduce_liu_curve.py"
+
+
+rule reproduce_liu_iris:
+    output:
+        curve=LIU / "fig5.parquet",
+        densities=LIU / "fig6.parquet",
+        distances=LIU / "fig6_distances.parquet",
+    log:
+        LIU_LOGS / "iris.log",
+    benchmark:
+        LIU_BENCHMARKS / "iris.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        trials=lookup("trials", within=config),
+        eigenvalue_floor=lookup("mixture/eigenvalue_floor", within=config),
+        seed=lookup("seed", within=config),
+        code=code_of("reproduce.liu_data"),
+    script:
+        "../scripts/reproduce_liu_iris.py"
+
+
+rule reproduce_liu_profiles:
+    input:
+        profiles=PRIVATE / "profiles.parquet",
+        labels=PRIVATE / "labels.parquet",
+    output:
+        table1=LIU / "table1.parquet",
+        curve=LIU / "fig7.parquet",
+        densities=LIU / "fig8.parquet",
+        distances=LIU / "fig8_distances.parquet",
+    log:
+        LIU_LOGS / "profiles.log",
+    benchmark:
+        LIU_BENCHMARKS / "profiles.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        trials=lookup("trials", within=config),
+        mixture=lookup("mixture", within=config),
+        seed=lookup("seed", within=config),
+        simulated=SIMULATED,
+        code=code_of("reproduce.liu_data", "mixture.study"),
+    script:
+        "../scripts/reproduce_liu_profiles.py"
+
+
+rule reproduce_liu_images:
+    input:
+        registry=ROOT / "resources/datasets.yaml",
+    output:
+        curve=LIU / "fig9.parquet",
+        accuracy=LIU / "fig10.parquet",
+    log:
+        LIU_LOGS / "images.log",
+    benchmark:
+        LIU_BENCHMARKS / "images.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        trials=lookup("trials", within=config),
+        data_dir=lookup("data_dir", within=config),
+        eigenvalue_floor=lookup("mixture/eigenvalue_floor", within=config),
+        seed=lookup("seed", within=config),
+        code=code_of("reproduce.liu_data"),
+    script:
+        "../scripts/reproduce_liu_images.py"
+
+
+rule reproduce_liu_algorithm:
+    output:
+        convergence=LIU / "convergence.parquet",
+        sdp_times=LIU / "sdp_times.parquet",
+    log:
+        LIU_LOGS / "algorithm.log",
+    benchmark:
+        LIU_BENCHMARKS / "algorithm.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        trials=lookup("trials", within=config),
+        eigenvalue_floor=lookup("mixture/eigenvalue_floor", within=config),
+        seed=lookup("seed", within=config),
+        code=code_of("reproduce.liu_algorithm"),
+    script:
+        "../scripts/reproduce_liu_algorithm.py"
+
+
+rule reproduce_liu_scorecard:
+    input:
+        fig1=LIU / "fig1.parquet",
+        fig2=LIU / "fig2.parquet",
+        fig3=LIU / "fig3.parquet",
+        fig4=LIU / "fig4.parquet",
+        fig5=rules.reproduce_liu_iris.output.curve,
+        fig6_distances=rules.reproduce_liu_iris.output.distances,
+        fig7=rules.reproduce_liu_profiles.output.curve,
+        fig8_distances=rules.reproduce_liu_profiles.output.distances,
+        fig9=rules.reproduce_liu_images.output.curve,
+        fig10=rules.reproduce_liu_images.output.accuracy,
+        convergence=rules.reproduce_liu_algorithm.output.convergence,
+        sdp_times=rules.reproduce_liu_algorithm.output.sdp_times,
+        normality=STUDY / "normality.parquet",
+        hours=STUDY / "profile_hours.parquet",
+    output:
+        scorecard=LIU / "scorecard.parquet",
+    log:
+        LIU_LOGS / "scorecard.log",
+    benchmark:
+        LIU_BENCHMARKS / "scorecard.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        simulated=SIMULATED,
+        code=code_of("reproduce.liu_scorecard"),
+    script:
+        "../scripts/reproduce_liu_scorecard.py"
+
+
+rule draw_reproduce_liu:
+    input:
+        table=LIU / "{figure}.parquet",
+    output:
+        figure=LIU / "{figure}.svg",
+    log:
+        LIU_LOGS / "draw/{figure}.log",
+    benchmark:
+        LIU_BENCHMARKS / "draw/{figure}.tsv"
+    wildcard_constraints:
+        figure=r"fig\d+",
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        paper="liu",
+        code=code_of("figures.reproduce_liu"),
+    script:
+        "../scripts/reproduce_draw.py"
+
+
+# One scorecard for all papers: another paper adds its own parts here.
+rule reproduce_scorecard:
+    input:
+        parts=[rules.reproduce_liu_scorecard.output.scorecard],
+    output:
+        whole=REPRODUCE / "scorecard.parquet",
+    log:
+        PRIVATE / "logs/reproduce_scorecard.log",
+    benchmark:
+        PRIVATE / "benchmarks/reproduce_scorecard.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        table="scorecard",
+        code=code_of("reproduce.tables"),
+    script:
+        "../scripts/concatenate.py"
+
+
+# The defects of all papers, one row per number; docs/errata.md shows the same with another seed.
+rule reproduce_errata:
+    output:
+        errata=REPRODUCE / "errata.parquet",
+    log:
+        PRIVATE / "logs/reproduce_errata.log",
+    benchmark:
+        PRIVATE / "benchmarks/reproduce_errata.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        seed=lookup("seed", within=config),
+        code=code_of("errata.registry"),
+    script:
+        "../scripts/reproduce_errata.py"
+
+
+rule reproduce_report:
+    input:
+        scorecard=rules.reproduce_scorecard.output.whole,
+        table1=rules.reproduce_liu_profiles.output.table1,
+        liu=expand(LIU / "fig{number}.svg", number=range(1, 11)),
+    output:
+        report=REPRODUCE / "report.html",
+    log:
+        PRIVATE / "logs/reproduce_report.log",
+    benchmark:
+        PRIVATE / "benchmarks/reproduce_report.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        simulated=SIMULATED,
+        trials=lookup("trials", within=config),
+        code=code_of("figures.reproduce_report"),
+    script:
+        "../scripts/reproduce_report.py"

@@ -1,0 +1,9 @@
+"""Draw one figure of a reproduced paper from the Parquet file of the rule's input."""
+
+from meterdp.core.job import job
+from meterdp.figures.registry import REPRODUCTIONS
+
+with job(snakemake.input, snakemake.log):
+    REPRODUCTIONS[snakemake.params.paper][snakemake.wildcards.figure](
+        snakemake.input.table, output=snakemake.output.figure
+    )

@@ -1,0 +1,14 @@
+"""Watch Algorithm 1 of Liu et al. converge, and time its semi-definite program."""
+
+from meterdp.core.job import job
+from meterdp.reproduce.liu_algorithm import convergence, sdp_times
+from meterdp.reproduce.tables import LIU_CONVERGENCE, LIU_SDP_TIMES
+
+with job(snakemake.input, snakemake.log) as write:
+    params = snakemake.params
+    write(
+        snakemake.output.convergence,
+        LIU_CONVERGENCE,
+        convergence(params.trials, params.eigenvalue_floor, params.seed),
+    )
+    write(snakemake.output.sdp_times, LIU_SDP_TIMES, sdp_times(params.eigenvalue_floor, params.seed))
