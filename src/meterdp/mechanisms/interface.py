@@ -41,7 +41,7 @@ class Guarantee:
     proof : str
         Proof note, relative to the repository.
     family : {"published", "exact", "sound"}
-        Only "sound" may leave the building.
+        Only what is of family "sound" and was drawn with release noise may leave the building.
     """
 
     unit: str
@@ -64,7 +64,8 @@ class PublicSettings:
     classes, dimension : int
         K and d.
     records : int
-        N, all households of the export, valid or not; public under ``replace_one``, not used under ``add_remove``.
+        N, all households of the export, valid or not; public under ``replace_one``. Under ``add_remove`` a public
+        guess stands here.
     low_log_kwh, high_log_kwh : float
         Bounds every reading is clipped to, log kWh.
     eigenvalue_floor : float

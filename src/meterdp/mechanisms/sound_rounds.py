@@ -101,7 +101,7 @@ def release_in_chunks(
     def measure(step: Step, stack: np.ndarray) -> np.ndarray:
         return stack + step.noise_std * noise.normal(stack.shape)
 
-    size = max(1, int(CHUNK_BYTES / (8 * len(x) * (4 * x.shape[1] + 2 * classes))))
+    size = max(1, int(CHUNK_BYTES / (8 * max(len(x), 1) * (4 * x.shape[1] + 2 * classes))))
     parts = [run(x, measure, min(size, draws - start)) for start in range(0, draws, size)]
     return Released(
         MixtureDraws.join([p.mixtures for p in parts]),

@@ -35,12 +35,13 @@ def public_settings(
     ----------
     epsilon : float
     records : Records
-        Only their number N and length d are used; both are public under ``replace_one``, and ``sound`` does not
-        use N under ``add_remove``.
+        Only their length d is used and, under ``replace_one``, their number N, which is public there.
     mechanisms, mixture, profiles : mapping
         Sections of the configuration.
     """
     n, d = records.log_kwh.shape
+    if mechanisms["sound"]["adjacency"] == "add_remove":
+        n = mechanisms["sound"]["records_guess"]  # nothing that is calibrated may know N
     low, high = np.log(profiles["clip_kwh_per_hour"])
     return PublicSettings(
         epsilon=epsilon,
@@ -82,6 +83,7 @@ def vary(
     labelled = LabelledRecords(records.log_kwh[records.valid], fit)
     # A sound mechanism is handed nothing that was fitted without privacy.
     private = PrivateRecords(records.log_kwh) if mechanism(name) is Sound else labelled
+    known = mechanisms["sound"]["adjacency"] == "replace_one"
     folds = split(
         records.log_kwh,
         records.valid,
@@ -97,7 +99,7 @@ def vary(
         result = cost(mechanism(name).calibrate(public), private, labelled, noise, mechanisms["draws"])
         row = result.row | held_out_gap(
             folds,
-            lambda n, public=public: mechanism(name).calibrate(replace(public, records=n)),
+            lambda n, public=public: mechanism(name).calibrate(replace(public, records=n) if known else public),
             private is labelled,
             mixture["classes"],
             noise,

@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.special import ndtri
 from scipy.stats import kstest
 
 from meterdp.accounting import gdp
@@ -44,8 +45,8 @@ def calibrate(epsilon, adjacency="replace_one", **others):
 
 
 def record(release, seed, monkeypatch):
-    """Release and return the (step, exact stack, noisy stack) of every measurement."""
-    log, kind = [], type(release.__self__)
+    """Release; return the (step, exact stack, noisy stack) of every measurement and what was released."""
+    log, kind, out = [], type(release.__self__), []
     run = kind.run
 
     def logged(self, *arguments):
@@ -56,12 +57,13 @@ def record(release, seed, monkeypatch):
             log.append((step, np.array(stack), noisy))
             return noisy
 
-        return run(self, *data, spy, draws)
+        out.append(run(self, *data, spy, draws))
+        return out[-1]
 
     with monkeypatch.context() as patch:
         patch.setattr(kind, "run", logged)
         release(StudyNoise(seed, "privacy"))
-    return log
+    return log, out[0]
 
 
 def of(mechanism, private):
@@ -76,20 +78,30 @@ def of(mechanism, private):
     return Call()
 
 
-def replay(mechanism, neighbour, log):
-    """Return the exact stacks of ``neighbour``, the data arguments of ``run``, along the recorded answers."""
+def replay(mechanism, neighbour, recorded):
+    """Return the exact stacks of ``neighbour``, the data arguments of ``run``, along the recorded answers.
+
+    The same answers must give the same release, bit by bit: whatever differs was not paid for.
+    """
+    log, released = recorded
     stacks, answers = [], iter(log)
 
     def measure(step, stack):
         stacks.append(np.array(stack))
         return next(answers)[2]
 
-    mechanism.run(*neighbour, measure, DRAWS)
+    again = mechanism.run(*neighbour, measure, DRAWS)
+    assert next(answers, None) is None, "every measurement is made again"
+    assert np.array_equal(again.projected, released.projected)
+    for one, two in ((again.mixtures, released.mixtures), (again.labeller, released.labeller)):
+        for field in ("weights", "means", "covariances") if one is not None else ():
+            assert np.array_equal(getattr(one, field), getattr(two, field)), field
     return stacks
 
 
-def losses(log, stacks):
+def losses(recorded, stacks):
     """Return privacy loss ln p(answers | D) / p(answers | D') and the conditional mu of every run."""
+    log, _ = recorded
     loss, mu2 = np.zeros(DRAWS), np.zeros(DRAWS)
     for (step, own, noisy), other in zip(log, stacks, strict=True):
         axes = tuple(range(1, own.ndim))
@@ -195,12 +207,46 @@ def test_noise_has_the_calibrated_scale(x, factor, accepted, monkeypatch):
     shares = (1 - 0.05 - pooled) * growth / growth.sum()
     whole = math.sqrt(2 * (a * a + b * b + c * c))
     expected = [math.sqrt(2 / 0.05), math.sqrt((2 * 0.16 + 2 + 0.16**2 / 2) / pooled), *(whole / np.sqrt(shares))]
-    assert len(log) == len(expected)
-    for (_, own, noisy), unit in zip(log, expected, strict=True):
+    log, _ = log
+    assert [step for step, _, _ in log] == list(sound.plan.steps), "every step is taken once, in order"
+    for (step, own, noisy), unit in zip(log, expected, strict=True):
+        assert step.noise_std == pytest.approx(unit / mu, rel=1e-12)
         noise = (noisy - own).reshape(DRAWS, -1)
         std = unit / mu
         assert (kstest(noise[:, 0] / std * factor, "norm").pvalue > 1e-9) == accepted
         assert (kstest(noise[:, -1] / std * factor, "norm").pvalue > 1e-9) == accepted
+
+
+def test_noise_of_the_other_adjacencies_is_what_sensitivity_and_share_demand():
+    """Written out again: (a, b, c) = (0.3, 0.5, 1), one record more or less, or one part that changes its class."""
+    mu, whole = gdp.mu_for(2.0, 1e-5), math.sqrt(0.3**2 + 0.5**2 + 1)
+    pooled = min(0.25, max(0.05, 12 / (N * mu / D)))
+    growth = np.array([1.0, 1.1, 2 * 1.1**2])
+    shares = (1 - 0.005 - 0.05 - pooled) * growth / growth.sum()
+    expected = [1 / math.sqrt(0.005), 1 / math.sqrt(0.05), math.sqrt(1.16 / pooled), *(whole / np.sqrt(shares))]
+    steps = calibrate(2.0, "add_remove", rounds=3).plan.steps
+    assert [s.noise_std for s in steps] == pytest.approx([unit / mu for unit in expected], rel=1e-12)
+    growth = np.array([1.0, 1.1, 1.1**2, 2 * 1.1**3])
+    steps = SoundLabelFlip.calibrate(PublicSettings(2.0, 1e-5, K, D, N, LOW, HIGH, FLOOR)).steps
+    expected = math.sqrt(2) * whole / np.sqrt(growth / growth.sum()) / mu
+    assert [s.noise_std for s in steps] == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("adjacency", ["replace_one", "add_remove"])
+def test_every_number_of_a_release_has_noise_of_its_own(x, adjacency, monkeypatch):
+    """Empirical correlations over the draws of all pairs of entries of all steps; Bonferroni at 1e-9 in all."""
+    log, _ = record(of(calibrate(2.0, adjacency, rounds=3), PrivateRecords(x)), 8, monkeypatch)
+    noise = np.hstack([((noisy - own) / step.noise_std).reshape(DRAWS, -1) for step, own, noisy in log])
+    pairs = noise.shape[1] * (noise.shape[1] - 1) / 2
+    largest = np.abs(np.corrcoef(noise.T) - np.eye(noise.shape[1])).max()
+    assert np.arctanh(largest) * math.sqrt(DRAWS - 3) <= -ndtri(1e-9 / (2 * pairs)) * 1.05
+
+
+def test_a_release_of_nobody_runs_like_one_of_somebody(monkeypatch):
+    """Under add_remove the empty export has neighbours, too."""
+    sound = calibrate(2.0, "add_remove", rounds=2)
+    log = record(of(sound, PrivateRecords(np.empty((0, D)))), 9, monkeypatch)
+    assert_below_the_curve(sound, log, (households(9, 1, D),))
 
 
 def test_a_mutant_with_too_little_noise_is_caught(x, monkeypatch):
