@@ -1,7 +1,7 @@
 """The public rules of the sound release: how many classes and rounds, how the budget is split, where it starts.
 
 Every choice is a function of N, d, epsilon, delta and configuration. The constants were chosen on simulated
-households and on the Swiss homes of config/examples: for those the guarantee is not claimed (docs/proofs/sound.md, 6).
+households and on the Swiss homes of config/examples, for which the guarantee is not claimed (docs/proofs/sound.md).
 What counts is N mu / d, the number of households per hour in units of the noise.
 """
 
