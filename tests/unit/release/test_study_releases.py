@@ -20,7 +20,7 @@ from meterdp.profiles.dense import LogLoad
 from meterdp.profiles.grid import Calendar
 from meterdp.release.study_curves import study_curves
 from meterdp.release.study_forecasts import release_study_forecasts
-from meterdp.release.study_mixture import vary
+from meterdp.release.study_mixture import public_settings, vary
 
 MIXTURE = {"classes": 2, "fit": "labels", "eigenvalue_floor": 1e-3}
 PROFILES = {"clip_kwh_per_hour": [0.01, 100]}
@@ -92,6 +92,26 @@ def test_the_draws_of_one_epsilon_do_not_depend_on_the_others(records):
     both = vary("sound", records, fit, MECHANISMS, MIXTURE, PROFILES, 5)[0]
     one = vary("sound", records, fit, {**MECHANISMS, "epsilons": [4]}, MIXTURE, PROFILES, 5)[0]
     assert both["mean_log_kwh"][2:] == one["mean_log_kwh"]
+
+
+@pytest.mark.parametrize("name", ["kl_published", "coloured_gaussian"])
+def test_both_solvers_of_the_configuration_give_the_same_study(records, name):
+    """Oracle: CVXPY with Clarabel, on the same noise."""
+    fit = fit_from(records, start_labels(records, 2, seed=1), MIXTURE)
+    own, cvxpy = (
+        vary(name, records, fit, {**MECHANISMS, "sdp_solver": solver}, MIXTURE, PROFILES, 5)
+        for solver in ("own", "cvxpy")
+    )
+    assert own[1]["kl_mean"] == pytest.approx(cvxpy[1]["kl_mean"], rel=1e-3)
+    assert np.array(own[0]["mean_log_kwh"]) == pytest.approx(np.array(cvxpy[0]["mean_log_kwh"]), abs=1e-3)
+
+
+def test_under_add_remove_nothing_that_is_calibrated_knows_how_many_households_there_are(records):
+    guess = {**MECHANISMS, "sound": {**MECHANISMS["sound"], "adjacency": "add_remove", "records_guess": 77}}
+    assert public_settings(1.0, records, guess, MIXTURE, PROFILES).records == 77
+    fit = fit_from(records, start_labels(records, 2, seed=1), MIXTURE)
+    cost = vary("sound", records, fit, guess, MIXTURE, PROFILES, 5)[1]
+    assert cost["adjacency"] == ["add_remove"] * 2 and np.isfinite(cost["heldout_gap_mean"]).all()
 
 
 def test_forecast_files_hold_the_released_forecasts_and_the_crosswalk_finds_them(forecasts, tmp_path):
