@@ -13,8 +13,7 @@ from meterdp.classnoise.loss import chernoff, monte_carlo, pair_losses
 
 
 def curve_rows(
-    queries: ClassQueries,
-    noise_covariance: np.ndarray,
+    laws: ClassQueries,
     epsilon: np.ndarray,
     draws: np.ndarray,
     *,
@@ -26,10 +25,8 @@ def curve_rows(
 
     Parameters
     ----------
-    queries : ClassQueries
-        Under ``query_model``.
-    noise_covariance : (H, k, k) float64 array
-        Of the design.
+    laws : ClassQueries
+        Laws of what the design releases, under ``query_model``.
     epsilon : (E,) float64 array
         Privacy parameters.
     draws : (n, k) float64 array
@@ -37,9 +34,9 @@ def curve_rows(
     design, query_model, rho
         Copied into the rows.
     """
-    if len(queries.pairs) == 0:
+    if len(laws.pairs) == 0:
         return []
-    losses = pair_losses(queries, noise_covariance)
+    losses = pair_losses(laws)
     bounds = chernoff(losses, epsilon)
     estimate = monte_carlo(losses, epsilon, draws)
     sides = {
@@ -56,7 +53,7 @@ def curve_rows(
             "delta_chernoff": bound[:, column].max(),
             "delta_monte_carlo": value[column],
             "delta_monte_carlo_se": error[column],
-            "pair_count": len(queries.pairs),
+            "pair_count": len(laws.pairs),
             "draw_count": len(draws),
         }
         for side, (bound, value, error) in sides.items()

@@ -14,19 +14,20 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from meterdp.classnoise.interface import Noise
 from meterdp.classnoise.tables import FORECAST_FILE
 from meterdp.core.parquet import write_table
 
 
-def release_forecasts(mean_log_kwh: np.ndarray, noise_covariance: np.ndarray, draws: np.ndarray) -> np.ndarray:
-    """Add the designed noise (11) to every forecast.
+def release_forecasts(mean_log_kwh: np.ndarray, noise: Noise, draws: np.ndarray) -> np.ndarray:
+    """Apply the design to every forecast and add its noise (11).
 
     Parameters
     ----------
     mean_log_kwh : (H, k) float64 array
         Forecasts.
-    noise_covariance : (H, k, k) float64 array
-        C_X of a design, possibly singular.
+    noise : Noise
+        Of a design; covariances may be singular.
     draws : (H, k) float64 array
         Independent standard normal numbers; the caller owns the randomness.
 
@@ -35,8 +36,8 @@ def release_forecasts(mean_log_kwh: np.ndarray, noise_covariance: np.ndarray, dr
     (H, k) float64 array
         Released forecasts in log kWh.
     """
-    values, vectors = np.linalg.eigh(noise_covariance)
-    return mean_log_kwh + np.einsum("hij,hj,hj->hi", vectors, np.sqrt(np.maximum(values, 0.0)), draws)
+    values, vectors = np.linalg.eigh(noise.covariance)
+    return noise.apply(mean_log_kwh) + np.einsum("hij,hj,hj->hi", vectors, np.sqrt(np.maximum(values, 0.0)), draws)
 
 
 def write_forecast_files(

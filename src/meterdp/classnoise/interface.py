@@ -1,7 +1,8 @@
-"""What every noise design sees and returns: the laws of the queries, the budget, one noise covariance per label.
+"""What every noise design sees and returns: the laws of the queries, the budget, what is done to each label's query.
 
-Section IV of Ramakrishna et al.: q | X ~ N(mu_X, Sigma_X), released q + eta with eta ~ N(0, C_X) and the accuracy
-budget (13). A design is one file and one line of :mod:`meterdp.classnoise.registry`.
+Section IV of Ramakrishna et al.: q | X ~ N(mu_X, Sigma_X), released G_X q + m_X + eta with eta ~ N(0, C_X) and the
+accuracy budget (13). The paper's designs have G_X = I and m_X = 0; `joint` uses m_X, `transport` G_X. A design is one
+file and one line of :mod:`meterdp.classnoise.registry`.
 """
 
 from __future__ import annotations
@@ -93,8 +94,8 @@ class Budget:
                 "is not an accuracy convention", field="accuracy_convention", remedy="use 'per_entry' or 'total'"
             )
 
-    def trace(self, entries: int) -> float:
-        """Trace of the noise covariance of a query with ``entries`` entries."""
+    def squared_error(self, entries: int) -> float:
+        """Allowed E|q~ - q|^2 of a query with ``entries`` entries; for noise of mean zero, the trace of C_X."""
         return self.rho * entries if self.accuracy_convention == "per_entry" else self.rho
 
 
@@ -125,18 +126,47 @@ class DesignReport:
 
 @dataclass(frozen=True)
 class Noise:
-    """A designed noise.
+    """What a design does to the query of every label: q~ = G_X q + m_X + eta, eta ~ N(0, C_X).
 
     Parameters
     ----------
     covariance : (H, k, k) float64 array
         C_X, (log kWh)^2.
+    shift : (H, k) float64 array, optional
+        m_X, log kWh; zero if left out.
+    gain : (H, k, k) float64 array, optional
+        G_X; the identity if left out.
     report : DesignReport
         How the design ended.
     """
 
     covariance: np.ndarray
+    shift: np.ndarray | None = None
+    gain: np.ndarray | None = None
     report: DesignReport = DesignReport()
+
+    def released(self, queries: ClassQueries) -> ClassQueries:
+        """Return the laws of what is released, (25)-(26), with the pairs of ``queries``."""
+        return ClassQueries(self.apply(queries.mean_log_kwh), self._spread(queries.covariance), queries.pairs)
+
+    def apply(self, query_log_kwh: np.ndarray) -> np.ndarray:
+        """Return G_X q + m_X for queries (H, k): what is released, but for the noise."""
+        moved = query_log_kwh if self.gain is None else np.einsum("hij,hj->hi", self.gain, query_log_kwh)
+        return moved if self.shift is None else moved + self.shift
+
+    def squared_error(self, queries: ClassQueries) -> np.ndarray:
+        """Return E|q~ - q|^2 of every label (12), (log kWh)^2, (H,)."""
+        moved = self.apply(queries.mean_log_kwh) - queries.mean_log_kwh
+        error = np.trace(self.covariance, axis1=1, axis2=2) + np.sum(moved**2, axis=1)
+        if self.gain is None:
+            return error
+        change = self.gain - np.eye(queries.entries)
+        return error + np.einsum("hij,hjk,hik->h", change, queries.covariance, change)
+
+    def _spread(self, covariance: np.ndarray) -> np.ndarray:
+        if self.gain is None:
+            return covariance + self.covariance
+        return self.gain @ covariance @ np.swapaxes(self.gain, 1, 2) + self.covariance
 
 
 class NoiseDesign(Protocol):

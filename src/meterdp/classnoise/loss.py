@@ -41,15 +41,13 @@ class PairLosses:
         return 0.5 * np.sum(self.nu**2 - np.log(self.gamma), axis=1)
 
 
-def pair_losses(queries: ClassQueries, noise_covariance: np.ndarray) -> PairLosses:
-    """Return the loss of every pair of the graph after noise is added.
+def pair_losses(laws: ClassQueries) -> PairLosses:
+    """Return the loss of every pair of the graph.
 
     Parameters
     ----------
-    queries : ClassQueries
-        Means, covariances and pairs; zero covariances for deterministic queries.
-    noise_covariance : (H, k, k) float64 array
-        C_X of a design; the released law is N(mu_X, Sigma_X + C_X).
+    laws : ClassQueries
+        Laws of what is released, from :meth:`meterdp.classnoise.interface.Noise.released`.
 
     Notes
     -----
@@ -57,22 +55,22 @@ def pair_losses(queries: ClassQueries, noise_covariance: np.ndarray) -> PairLoss
     the diagonal of G^2 and nu = V' K'^-1 (m_X' - m_X). A pair in which one law is singular counts as told apart for
     certain, unless the two laws are the same; if both live in one common subspace that is an upper bound.
     """
-    covariance = queries.covariance + noise_covariance
+    covariance = laws.covariance
     # The unit of the readings must not decide what is singular: compare with the largest eigenvalue.
     values = np.linalg.eigvalsh(covariance)
-    degenerate = values[:, 0] <= values[:, -1] * queries.entries * np.finfo(float).eps
-    regular = np.where(degenerate[:, None, None], np.eye(queries.entries), covariance)
+    degenerate = values[:, 0] <= values[:, -1] * laws.entries * np.finfo(float).eps
+    regular = np.where(degenerate[:, None, None], np.eye(laws.entries), covariance)
     factor = np.linalg.cholesky(regular)
     inverse = np.linalg.inv(factor)
-    label, other = queries.pairs.T
+    label, other = laws.pairs.T
     involved = degenerate[label] | degenerate[other]
-    same = np.all(queries.mean_log_kwh[label] == queries.mean_log_kwh[other], axis=1)
+    same = np.all(laws.mean_log_kwh[label] == laws.mean_log_kwh[other], axis=1)
     same &= np.all(covariance[label] == covariance[other], axis=(1, 2))
-    gamma, nu = np.ones((label.size, queries.entries)), np.zeros((label.size, queries.entries))
-    for block in _blocks(np.flatnonzero(~involved), queries.entries**2):
+    gamma, nu = np.ones((label.size, laws.entries)), np.zeros((label.size, laws.entries))
+    for block in _blocks(np.flatnonzero(~involved), laws.entries**2):
         x, y = label[block], other[block]
         v, root, _ = np.linalg.svd(inverse[y] @ factor[x])
-        difference = queries.mean_log_kwh[y] - queries.mean_log_kwh[x]
+        difference = laws.mean_log_kwh[y] - laws.mean_log_kwh[x]
         gamma[block] = root**2
         nu[block] = np.einsum("pji,pjl,pl->pi", v, inverse[y], difference)
     return PairLosses(gamma, nu, involved & ~same)

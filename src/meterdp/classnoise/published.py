@@ -90,7 +90,7 @@ def published_noise(queries: ClassQueries, budget: Budget, settings: Algorithm1S
     """
     settings = settings or Algorithm1Settings()
     labels, entries = queries.mean_log_kwh.shape
-    trace = budget.trace(entries)
+    trace = budget.squared_error(entries)
     if trace == 0.0:
         return Noise(np.zeros_like(queries.covariance))
     white = queries.covariance + trace / entries * np.eye(entries)
@@ -119,7 +119,7 @@ def published_noise(queries: ClassQueries, budget: Budget, settings: Algorithm1S
         surrogate_descended=_worst(descended),
         surrogate_released=_worst(released),
     )
-    return Noise(noise, report)
+    return Noise(noise, report=report)
 
 
 def step_bounds(state: DescentState, a: int, b: int, gradient: np.ndarray) -> float:

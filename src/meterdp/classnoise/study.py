@@ -10,6 +10,7 @@ import pyarrow as pa
 from meterdp.classnoise.interface import Budget, ClassQueries, Noise, class_queries
 from meterdp.classnoise.neighbourhoods import by_label, cluster_households, daily_profiles
 from meterdp.classnoise.registry import noise_design, report_row
+from meterdp.classnoise.tables import NOISE_DESIGNS
 from meterdp.core.errors import InputError
 from meterdp.core.progress import progress
 from meterdp.forecasting.errors import forecast_errors, released_errors
@@ -95,12 +96,12 @@ def design_all(laws: pa.Table, graph: pa.Table, settings: Mapping) -> dict[tuple
 
 def design_columns(household: np.ndarray, noises: Mapping[tuple[str, str, float], Noise]) -> dict[str, list]:
     """Columns of the table ``noise_designs``, one row per design, query model, rho and household."""
-    rows: dict[str, list] = {n: [] for n in ("design", "query_model", "rho", "household", "noise_covariance")}
-    for (design, model, rho), noise in noises.items():
-        for h, covariance in zip(household, noise.covariance, strict=True):
-            for name, value in zip(rows, (design, model, rho, int(h), covariance.ravel()), strict=True):
-                rows[name].append(value)
-    return rows
+    rows: list[tuple] = []
+    for key, noise in noises.items():
+        for i, h in enumerate(household):
+            parts = (noise.covariance, noise.shift, noise.gain)
+            rows.append((*key, int(h), *(None if part is None else part[i].ravel() for part in parts)))
+    return {c.name: [row[i] for row in rows] for i, c in enumerate(NOISE_DESIGNS.columns)}
 
 
 def report_columns(noises: Mapping[tuple[str, str, float], Noise]) -> dict[str, list]:
@@ -112,16 +113,19 @@ def report_columns(noises: Mapping[tuple[str, str, float], Noise]) -> dict[str, 
     return {name: [row[name] for row in rows] for name in rows[0]}
 
 
-def noises_of(designs: pa.Table) -> dict[tuple[str, str, float], tuple[np.ndarray, np.ndarray]]:
-    """Read the table ``noise_designs`` back: (design, query model, rho) -> households (H,), covariances (H, k, k)."""
-    keys = list(zip(*(designs[n].to_pylist() for n in ("design", "query_model", "rho")), strict=True))
-    flat = stack(designs["noise_covariance"], -1)
-    k = int(np.sqrt(flat.shape[1]))
-    household = designs["household"].to_numpy()
+def noises_of(designs: pa.Table) -> dict[tuple[str, str, float], tuple[np.ndarray, Noise]]:
+    """Read the table ``noise_designs`` back: (design, query model, rho) -> households (H,) and their noise."""
     rows: dict[tuple[str, str, float], list[int]] = {}
-    for i, key in enumerate(keys):
+    for i, key in enumerate(zip(*(designs[n].to_pylist() for n in ("design", "query_model", "rho")), strict=True)):
         rows.setdefault(key, []).append(i)
-    return {key: (household[i], flat[i].reshape(-1, k, k)) for key, i in rows.items()}
+    return {key: _noise_of(designs.take(i)) for key, i in rows.items()}
+
+
+def _noise_of(rows: pa.Table) -> tuple[np.ndarray, Noise]:
+    parts = [None if rows[n].null_count else stack(rows[n], -1) for n in ("noise_covariance", "noise_shift", "gain")]
+    k = int(np.sqrt(parts[0].shape[1]))
+    square = [part if part is None else part.reshape(-1, k, k) for part in (parts[0], parts[2])]
+    return rows["household"].to_numpy(), Noise(square[0], parts[1], square[1])
 
 
 def all_errors(forecasts: pa.Table, designs: pa.Table, bounds_kwh: tuple[float, float]) -> list[dict]:
@@ -133,10 +137,10 @@ def all_errors(forecasts: pa.Table, designs: pa.Table, bounds_kwh: tuple[float, 
     judged = forecast_set(forecasts)
     rows = forecast_errors(judged)
     seen = set()
-    for (design, _, rho), (household, covariance) in sorted(noises_of(designs).items(), key=lambda item: item[0]):
+    for (design, _, rho), (household, noise) in sorted(noises_of(designs).items(), key=lambda item: item[0]):
         if design == "none" or (design, rho) in seen:
             continue
         seen.add((design, rho))
-        variance = np.diagonal(covariance, axis1=1, axis2=2)[np.searchsorted(household, judged.household)]
+        variance = np.diagonal(noise.covariance, axis1=1, axis2=2)[np.searchsorted(household, judged.household)]
         rows += released_errors(judged, variance, design, rho, bounds_kwh)
     return rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from meterdp.core.tables import COUNT, INT, REAL, STAMP_UTC, TEXT, VECTOR, Column, Table
 
-_DESIGN = Column("design", TEXT, "", "noise design: 'none', 'white' or 'published'")
+_DESIGN = Column("design", TEXT, "", "noise design, see config/README.md")
 _RHO = Column("rho", REAL, "(log kWh)^2", "accuracy budget, in the stated convention")
 _QUERY = Column(
     "query_model", TEXT, "", "'deterministic' (only added noise counts) or 'stochastic' ((57) as published)"
@@ -45,13 +45,15 @@ NEIGHBOURHOOD_SUMMARY = Table(
 NOISE_DESIGNS = Table(
     "noise_designs",
     "private",
-    "Noise covariance per household, design, query model and accuracy budget.",
+    "What a design does to a household's forecast q, per query model and accuracy budget: gain q + shift + noise.",
     (
         _DESIGN,
         _QUERY,
         _RHO,
         Column("household", INT, "1", "dense index of the household"),
         Column("noise_covariance", VECTOR, "(log kWh)^2", "covariance of the added noise, by rows"),
+        Column("noise_shift", VECTOR, "log kWh", "what is added for certain, null for zero", nullable=True),
+        Column("gain", VECTOR, "1", "matrix the forecast is multiplied by, by rows, null for 1", nullable=True),
     ),
 )
 

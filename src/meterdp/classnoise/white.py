@@ -12,5 +12,5 @@ from meterdp.classnoise.interface import Budget, ClassQueries, Noise
 
 def white_noise(queries: ClassQueries, budget: Budget) -> Noise:
     """Return (trace / k) I for every label, (H, k, k); with the "total" convention the variance is rho / k."""
-    variance = budget.trace(queries.entries) / queries.entries
+    variance = budget.squared_error(queries.entries) / queries.entries
     return Noise(np.broadcast_to(variance * np.eye(queries.entries), queries.covariance.shape).copy())

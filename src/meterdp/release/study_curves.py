@@ -34,6 +34,6 @@ def study_curves(laws: pa.Table, graph: pa.Table, designs: pa.Table, class_noise
     draws = StudyNoise(seed, "privacy curves").normal((class_noise["draws"], entries))
     epsilon = np.array(class_noise["epsilons"], dtype=float)
     rows: list[dict] = []
-    for (design, model, rho), (_, covariance) in progress(noises_of(designs).items(), "privacy curves"):
-        rows += curve_rows(queries[model], covariance, epsilon, draws, design=design, query_model=model, rho=rho)
+    for (design, model, rho), (_, noise) in progress(noises_of(designs).items(), "privacy curves"):
+        rows += curve_rows(noise.released(queries[model]), epsilon, draws, design=design, query_model=model, rho=rho)
     return rows

@@ -88,11 +88,11 @@ def release_study_forecasts(
     models = class_noise["query_models"]
     model = QUERY_MODEL if QUERY_MODEL in models else models[0]
     key = (class_noise["file_design"], model, float(class_noise["file_rho"]))
-    designed, covariance = noises_of(designs)[key]
+    designed, noise = noises_of(designs)[key]
     if not (np.array_equal(designed, household) and np.array_equal(load.household, household)):
         raise ValueError("forecasts, noise and log load are not of the same households in the same order")
     draws = np.stack([StudyNoise(seed, "forecast", *key, int(h)).normal(mean.shape[1:]) for h in household])
-    released = release_forecasts(mean, covariance, draws)
+    released = release_forecasts(mean, noise, draws)
     ids = salted_ids(salt, household)
 
     calendar = load.calendar

@@ -15,8 +15,8 @@ DRAWS = np.random.default_rng(0).standard_normal((20_000, 2))
 
 
 def rows_of(queries, design, rho=2.0):
-    covariance = DESIGNS[design](queries, Budget(rho)).covariance
-    return curve_rows(queries, covariance, EPSILON, DRAWS, design=design, query_model="stochastic", rho=rho)
+    laws = DESIGNS[design](queries, Budget(rho)).released(queries)
+    return curve_rows(laws, EPSILON, DRAWS, design=design, query_model="stochastic", rho=rho)
 
 
 @pytest.mark.parametrize("design", DESIGNS)

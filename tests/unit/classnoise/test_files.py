@@ -5,6 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from meterdp.classnoise.files import crosswalk_columns, example_columns, release_forecasts, write_forecast_files
+from meterdp.classnoise.interface import Noise
 from meterdp.classnoise.tables import CROSSWALK, FORECAST_EXAMPLES, FORECAST_FILE
 from meterdp.core.parquet import as_arrow, metadata_of, read_table
 from tests.unit.classnoise.examples import wishart
@@ -19,14 +20,16 @@ def test_the_noise_has_the_designed_law():
     """200,000 draws; entries of the sample covariance within 6.5 standard errors, seeded."""
     covariance = wishart(np.random.default_rng(0), 1, 3, 5)
     draws = np.random.default_rng(1).standard_normal((200_000, 3))
-    released = release_forecasts(np.ones((200_000, 3)), np.repeat(covariance, 200_000, axis=0), draws)
+    released = release_forecasts(np.ones((200_000, 3)), Noise(np.repeat(covariance, 200_000, axis=0)), draws)
     error = np.sqrt((np.outer(np.diag(covariance[0]), np.diag(covariance[0])) + covariance[0] ** 2) / 200_000)
     assert np.all(np.abs(np.cov(released.T) - covariance[0]) <= 6.5 * error)
     assert np.allclose(released.mean(axis=0), 1.0, atol=6.5 * np.sqrt(np.diag(covariance[0]).max() / 200_000))
 
 
 def test_a_singular_covariance_is_no_error():
-    released = release_forecasts(np.zeros((2, 2)), np.stack([np.zeros((2, 2)), np.ones((2, 2))]), np.ones((2, 2)))
+    released = release_forecasts(
+        np.zeros((2, 2)), Noise(np.stack([np.zeros((2, 2)), np.ones((2, 2))])), np.ones((2, 2))
+    )
     assert not released[0].any()
     assert released[1, 0] == pytest.approx(released[1, 1])
 

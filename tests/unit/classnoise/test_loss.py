@@ -6,6 +6,7 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import multivariate_normal, norm
 
 import meterdp.classnoise.loss as loss
+from meterdp.classnoise.interface import Noise
 from meterdp.classnoise.loss import PairLosses, chernoff, monte_carlo, pair_losses, sample_losses
 from tests.unit.classnoise.examples import random_queries, two_laws, wishart
 
@@ -55,7 +56,7 @@ def test_losses_have_the_law_of_log_density_ratios(name):
     generator = np.random.default_rng(1)
     q = generator.multivariate_normal(mean, cov, 200_000)
     direct = multivariate_normal(mean, cov).logpdf(q) - multivariate_normal(other_mean, other_cov).logpdf(q)
-    losses = pair_losses(two_laws(mean, cov, other_mean, other_cov), np.zeros((2, 3, 3)))
+    losses = pair_losses(two_laws(mean, cov, other_mean, other_cov))
     sampled = sample_losses(losses, [0], generator.standard_normal((200_000, 3)))[0]
     for threshold in np.quantile(direct, [0.02, 0.2, 0.5, 0.8, 0.98]):
         p = np.mean(direct > threshold)
@@ -65,7 +66,7 @@ def test_losses_have_the_law_of_log_density_ratios(name):
 def test_the_mean_loss_is_the_divergence():
     """Oracle: the closed form of KL(N_X || N_X'), which is K'(0)."""
     mean, cov, other_mean, other_cov = nasty_laws()["random"]
-    losses = pair_losses(two_laws(mean, cov, other_mean, other_cov), np.zeros((2, 3, 3)))
+    losses = pair_losses(two_laws(mean, cov, other_mean, other_cov))
     slope = loss._cumulant(losses.gamma[:, None, :], losses.nu[:, None, :], np.zeros((2, 1)))[1][0, 0]
     d, inverse = other_mean - mean, np.linalg.inv(other_cov)
     log_ratio = np.linalg.slogdet(other_cov)[1] - np.linalg.slogdet(cov)[1]
@@ -75,14 +76,14 @@ def test_the_mean_loss_is_the_divergence():
 def test_the_cumulant_vanishes_at_zero_and_at_minus_one():
     """E e^(-L) under X is one: the density of X' integrates to one."""
     queries = random_queries(3)
-    losses = pair_losses(queries, np.zeros_like(queries.covariance))
+    losses = pair_losses(queries)
     u = np.tile([0.0, -1.0], (len(queries.pairs), 1))
     assert np.allclose(loss._cumulant(losses.gamma[:, None, :], losses.nu[:, None, :], u)[0], 0.0, atol=1e-10)
 
 
 def test_the_lower_tail_is_the_upper_tail_of_the_reverse_pair():
     """E_X e^(-u L_XX') = E_X' e^((u-1) L_X'X): a change of measure ties the two signs of u together."""
-    losses = pair_losses(two_laws(*nasty_laws()["random"]), np.zeros((2, 3, 3)))
+    losses = pair_losses(two_laws(*nasty_laws()["random"]))
     u = np.array([[0.1, 0.5, 0.9, 1.0, 1.05]])
     forward = loss._cumulant(losses.gamma[:1, None, :], losses.nu[:1, None, :], -u)[0]
     reverse = loss._cumulant(losses.gamma[1:, None, :], losses.nu[1:, None, :], u - 1)[0]
@@ -92,7 +93,7 @@ def test_the_lower_tail_is_the_upper_tail_of_the_reverse_pair():
 def test_one_entry_in_closed_form():
     """k = 1: the loss is a parabola, its tails are normal probabilities (oracle)."""
     queries = two_laws([0.0], [[1.5]], [0.7], [[0.9]])
-    losses = pair_losses(queries, np.zeros((2, 1, 1)))
+    losses = pair_losses(queries)
     half, epsilon = 400_000, np.array([0.2, 1.0])
     estimate = monte_carlo(
         PairLosses(losses.gamma[:1], losses.nu[:1], losses.singular[:1]),
@@ -116,7 +117,7 @@ def test_one_entry_in_closed_form():
 def test_equal_covariances_are_corollary_1():
     """Oracle: (33), and for the bound the closed form exp(-(eps - m^2/2)^2 / (2 m^2)) of a normal loss."""
     mean, cov, other_mean, _ = nasty_laws()["equal covariances"]
-    losses = pair_losses(two_laws(mean, cov, other_mean, cov), np.zeros((2, 3, 3)))
+    losses = pair_losses(two_laws(mean, cov, other_mean, cov))
     distance = np.sqrt((other_mean - mean) @ np.linalg.solve(cov, other_mean - mean))
     epsilon = distance**2 / 2 + np.array([0.5, 1.0, 3.0])
     exact = norm.sf((epsilon - distance**2 / 2) / distance)
@@ -130,7 +131,7 @@ def test_equal_covariances_are_corollary_1():
 
 def test_defect_r10_one_sided_two_sided_and_true_dp():
     """mu = 1, eps = 0.5: one-sided 0.50, two-sided 0.659, true DP 0.238, as in the errata."""
-    losses = pair_losses(two_laws([0.0], [[1.0]], [1.0], [[1.0]]), np.zeros((2, 1, 1)))
+    losses = pair_losses(two_laws([0.0], [[1.0]], [1.0], [[1.0]]))
     estimate = monte_carlo(losses, np.array([0.5]), np.random.default_rng(0).standard_normal((400_000, 1)))
     assert estimate.one_sided[0] == pytest.approx(0.5, abs=0.006)
     assert estimate.two_sided[0] == pytest.approx(0.5 + norm.cdf(-1.0), abs=0.006)
@@ -143,7 +144,7 @@ def test_defect_r10_one_sided_two_sided_and_true_dp():
 @pytest.mark.parametrize("name", nasty_laws())
 def test_the_bound_is_lemma_1_at_its_minimum(name):
     """Oracle: (34) as printed, minimised by scipy; at most 0.01 % above it, and never below by more than rounding."""
-    losses = pair_losses(two_laws(*nasty_laws()[name]), np.zeros((2, 3, 3)))
+    losses = pair_losses(two_laws(*nasty_laws()[name]))
     one, _ = chernoff(losses, EPSILON)
     for pair in range(2):
         for column, eps in enumerate(EPSILON):
@@ -155,7 +156,7 @@ def test_the_bound_is_lemma_1_at_its_minimum(name):
 @pytest.mark.parametrize("name", nasty_laws())
 def test_the_bound_is_above_the_probability(name):
     """Oracle: Monte Carlo, 40,000 draws, less 6.5 standard errors: false alarm below 1e-9 over all values."""
-    losses = pair_losses(two_laws(*nasty_laws()[name]), np.zeros((2, 3, 3)))
+    losses = pair_losses(two_laws(*nasty_laws()[name]))
     one, two = chernoff(losses, EPSILON)
     sampled = sample_losses(losses, [0, 1], np.random.default_rng(4).standard_normal((40_000, 3)))
     for bound, event in ((one, sampled[..., None] > EPSILON), (two, np.abs(sampled)[..., None] > EPSILON)):
@@ -167,7 +168,7 @@ def test_the_bound_is_above_the_probability(name):
 
 def test_a_loss_bounded_above_has_no_tail_beyond_its_maximum():
     """All gamma < 1: the largest loss is finite, and so beyond it the probability and the bound are zero."""
-    losses = pair_losses(two_laws(*nasty_laws()["all gamma below one"]), np.zeros((2, 3, 3)))
+    losses = pair_losses(two_laws(*nasty_laws()["all gamma below one"]))
     gamma, nu = losses.gamma[0], losses.nu[0]
     assert gamma.max() < 1
     largest = losses.constant[0] + 0.5 * np.sum(gamma * nu**2 / (1 - gamma))
@@ -181,21 +182,21 @@ def test_a_loss_bounded_above_has_no_tail_beyond_its_maximum():
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 def test_the_unit_of_the_readings_does_not_matter(scale):
     mean, cov, other_mean, other_cov = nasty_laws()["random"]
-    base = chernoff(pair_losses(two_laws(mean, cov, other_mean, other_cov), np.zeros((2, 3, 3))), EPSILON)
+    base = chernoff(pair_losses(two_laws(mean, cov, other_mean, other_cov)), EPSILON)
     laws = two_laws(scale * mean, scale**2 * cov, scale * other_mean, scale**2 * other_cov)
-    scaled = chernoff(pair_losses(laws, np.zeros((2, 3, 3))), EPSILON)
+    scaled = chernoff(pair_losses(laws), EPSILON)
     assert np.allclose(base, scaled, rtol=1e-9)
 
 
 def test_a_singular_law_beside_a_regular_one_is_told_apart():
     queries = two_laws([0.0, 0.0], np.diag([1.0, 0.0]), [0.0, 0.0], np.eye(2))
-    assert pair_losses(queries, np.zeros((2, 2, 2))).singular.all()
-    assert not pair_losses(queries, np.stack([0.1 * np.eye(2)] * 2)).singular.any()
+    assert pair_losses(queries).singular.all()
+    assert not pair_losses(Noise(np.stack([0.1 * np.eye(2)] * 2)).released(queries)).singular.any()
 
 
 def test_the_worst_pair_is_chosen_and_judged_on_different_draws():
     """A pair whose loss exceeds eps on the first half only must not count on the second."""
-    losses = pair_losses(two_laws([0.0], [[1.0]], [1.0], [[1.0]]), np.zeros((2, 1, 1)))
+    losses = pair_losses(two_laws([0.0], [[1.0]], [1.0], [[1.0]]))
     signs = sample_losses(losses, [0], np.array([[-5.0], [5.0]]))[0] > 1
     draws = np.repeat(np.where(signs, -5.0, 5.0) if signs[0] else np.array([5.0, -5.0]), 10)[:, None]
     first = sample_losses(losses, [0, 1], draws[:10]) > 1
@@ -212,7 +213,7 @@ def test_blocks_do_not_change_the_result(monkeypatch):
     results = []
     for entries in (10**9, 1):
         monkeypatch.setattr(loss, "BLOCK_ENTRIES", entries)
-        losses = pair_losses(queries, np.zeros_like(queries.covariance))
+        losses = pair_losses(queries)
         results.append(
             np.stack(
                 [*(b.max(axis=0) for b in chernoff(losses, EPSILON)), monte_carlo(losses, EPSILON, draws).two_sided]

@@ -96,10 +96,10 @@ def test_designs_round_trip_and_keep_their_budget(laws, graph):
     table = as_arrow(NOISE_DESIGNS, design_columns(HOUSEHOLDS, noises))
     back = noises_of(table)
     assert set(back) == set(noises)
-    for (design, _, rho), (household, covariance) in back.items():
+    for (design, _, rho), (household, noise) in back.items():
         assert np.array_equal(household, HOUSEHOLDS)
         expected = 0.0 if design == "none" else rho
-        assert np.allclose(np.trace(covariance, axis1=1, axis2=2), expected)
+        assert np.allclose(np.trace(noise.covariance, axis1=1, axis2=2), expected)
     reports = as_arrow(NOISE_DESIGN_REPORTS, report_columns(noises)).to_pylist()
     assert {r["stop_reason"] for r in reports if r["design"] == "white"} == {"closed form"}
     assert all((r["surrogate_white"] is None) == (r["design"] != "published") for r in reports)

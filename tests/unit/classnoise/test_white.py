@@ -46,7 +46,7 @@ def test_no_budget_is_no_noise(design):
 def test_white_noise_on_deterministic_queries_is_example_1():
     """Oracle: (23) with sigma^2 = rho / k and the largest distance between neighbours."""
     queries, rho, epsilon = random_queries(4, deterministic=True), 30.0, np.array([0.1, 1.0, 3.0])
-    losses = pair_losses(queries, noise_design("white")(queries, Budget(rho)).covariance)
+    losses = pair_losses(noise_design("white")(queries, Budget(rho)).released(queries))
     label, other = queries.pairs.T
     distance = np.linalg.norm(queries.mean_log_kwh[label] - queries.mean_log_kwh[other], axis=1).max()
     ratio = distance / np.sqrt(rho / 4)
@@ -60,7 +60,7 @@ def test_white_noise_on_deterministic_queries_is_example_1():
 def test_without_noise_deterministic_queries_are_told_apart_for_certain():
     """Claim ram-2: delta is 1, not nearly 1."""
     queries = random_queries(6, deterministic=True)
-    losses = pair_losses(queries, noise_design("none")(queries, Budget(1.0)).covariance)
+    losses = pair_losses(noise_design("none")(queries, Budget(1.0)).released(queries))
     assert losses.singular.all()
     one, two = chernoff(losses, np.array([0.1, 100.0]))
     assert np.all(one == 1.0)
@@ -71,7 +71,7 @@ def test_without_noise_deterministic_queries_are_told_apart_for_certain():
 
 def test_without_noise_equal_deterministic_queries_are_not_told_apart():
     queries = two_laws([1.0, 2.0], np.zeros((2, 2)), [1.0, 2.0], np.zeros((2, 2)))
-    losses = pair_losses(queries, np.zeros((2, 2, 2)))
+    losses = pair_losses(queries)
     assert not losses.singular.any()
     assert monte_carlo(losses, np.array([0.1]), np.ones((4, 2))).one_sided == 0.0
 

@@ -153,7 +153,7 @@ def test_curves_cover_every_design_and_agree_with_the_closed_form_of_white_noise
     as_arrow(DELTA_CURVES, rows)
     assert len(rows) == 2 * 2 * 2 * 2
     queries = queries_of(laws, graph, "deterministic")
-    variance = Budget(3.0).trace(3) / 3
+    variance = Budget(3.0).squared_error(3) / 3
     gap = queries.mean_log_kwh[queries.pairs[:, 0]] - queries.mean_log_kwh[queries.pairs[:, 1]]
     distance = np.linalg.norm(gap, axis=1).max() / np.sqrt(variance)
     white = rows.query("design == 'white' and query_model == 'deterministic' and sides == 'one' and epsilon == 1")
