@@ -11,6 +11,8 @@ PYTEST_ARGS ?=
 
 BIN := $(abspath $(VENV))/bin
 INSTALLED := $(VENV)/.installed
+# Packages only benchmarks compare with, in an environment of their own: they need other versions.
+PEERS := $(VENV)-benchmark
 SCHEMA := workflow/schemas/config.schema.yaml
 # One --config for both, because a second one would replace the first.
 OVERRIDES := $(if $(EXPORT),'export={"path": "$(EXPORT)"}') $(if $(RESULTS),'results_dir=$(RESULTS)')
@@ -39,7 +41,7 @@ report: study
 test: install
 	PATH="$(BIN):$$PATH" pytest --numprocesses $(CORES) --dist loadfile $(PYTEST_ARGS)
 
-benchmark: install
+benchmark: install $(PEERS)/.installed
 	for benchmark in benchmarks/*.py; do PATH="$(BIN):$$PATH" python $$benchmark || exit 1; done
 
 lint: install
@@ -64,5 +66,11 @@ $(INSTALLED): requirements.txt requirements-uv.txt pyproject.toml
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
 	@touch $@
 
+# Without it the benchmark still runs, and its table says what did not.
+$(PEERS)/.installed: requirements-benchmark.txt | install
+	@rm -rf $(PEERS) && $(BIN)/python -m venv --without-pip $(PEERS) && \
+		$(BIN)/uv pip install --quiet --python $(PEERS)/bin/python --require-hashes -r requirements-benchmark.txt && \
+		touch $@ || { rm -rf $(PEERS); echo "The packages to compare with could not be installed; their rows will say so."; }
+
 clean:
-	rm -rf $(VENV) .snakemake
+	rm -rf $(VENV) $(PEERS) .snakemake

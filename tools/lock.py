@@ -1,6 +1,7 @@
 """Write requirements.txt, environment.yml and workflow/envs/meterdp.yaml from requirements.in (``make lock``).
 
-All three name the same versions; tests/unit/core/test_environment.py keeps them in step.
+All three name the same versions; tests/unit/core/test_environment.py keeps them in step. requirements-benchmark.txt
+is another environment, of packages benchmarks compare with and that need other versions than the project.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ def main() -> None:
     (ROOT / "requirements-uv.txt").unlink(missing_ok=True)
     compile_lock("requirements-uv.in", "requirements-uv.txt")
     compile_lock("requirements.in", "requirements.txt", *sys.argv[1:])
+    compile_lock("requirements-benchmark.in", "requirements-benchmark.txt", *sys.argv[1:])
     lock = ROOT / "requirements.txt"
     # Rules import the package from src/ (workflow/rules/common.smk), so their environment needs no install of it.
     (ROOT / "workflow/envs/meterdp.yaml").write_text(environment(lock))

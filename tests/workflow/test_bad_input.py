@@ -111,3 +111,21 @@ def test_a_household_with_too_few_readings_is_counted_and_left_out(runner, small
     rows = read_table(runner.folder / "results/study/quality_summary.parquet", QUALITY_SUMMARY).to_pandas()
     counts = rows[rows["scope"] == "households"].set_index("reason")["item_count"]
     assert counts["too_few_readings"] == 1 and counts["kept"] == 11
+
+
+def test_an_export_too_short_for_the_origins_is_refused_before_anything_is_fitted(runner, small_export):
+    path, frame, settings = small_export
+    frame.to_csv(path, index=False)
+    settings = {**settings, "forecast": {**settings["forecast"], "train_days": 17}}
+    done = runner.run(settings, "results/study/forecast_errors.parquet")
+    sentence_of(done, r"config, field 'forecast.train_days': asks for 17 days .*too short for them; lower .+\.$")
+    assert not any(name.startswith("private/arma_fits") for name in outputs(runner.folder))
+
+
+def test_a_file_of_neighbours_that_is_missing_is_refused_at_once(runner):
+    for settings, pattern in (
+        ({"by": "file"}, r"field 'neighbourhoods.file': is missing, and neighbourhoods.by is 'file'; give"),
+        ({"by": "file", "file": "nowhere.csv"}, r"nowhere.csv, field 'neighbourhoods.file': is not a file; give"),
+    ):
+        sentence_of(runner.run({"neighbourhoods": settings}), pattern)
+        assert outputs(runner.folder) == []

@@ -31,16 +31,19 @@ def test_every_figure_and_table_is_there_and_declared(folder):
         facts = metadata_of(path)
         read_table(path, tables[facts["table"]])
         assert facts["audience"] == "study" and facts["release"] == "not for release" and "seed" not in facts
-    for number in range(1, 11):
-        assert (folder / f"liu/fig{number}.parquet").is_file() and (folder / f"liu/fig{number}.svg").is_file()
+    for paper, figures in (("liu", 10), ("ramakrishna", 4)):
+        for number in range(1, figures + 1):
+            assert (folder / f"{paper}/fig{number}.parquet").is_file()
+            assert (folder / f"{paper}/fig{number}.svg").is_file()
     errata = read_table(folder / "errata.parquet", tables["errata"])["id"].to_pylist()
-    assert set(errata) == {f"L{n}" for n in range(1, 13)}
-    assert (folder / "liu/table1.parquet").is_file() and (folder / "report.html").is_file()
+    assert {f"L{n}" for n in range(1, 13)} | {f"R{n}" for n in range(1, 12)} <= set(errata)
+    assert (folder / "liu/table1.parquet").is_file() and (folder / "ramakrishna/numbers.parquet").is_file()
+    assert (folder / "report.html").is_file()
 
 
 def test_the_scorecard_has_a_verdict_on_every_claim_and_names_substitutes(folder):
     card = read_table(folder / "scorecard.parquet", SCORECARD).to_pandas().set_index("item")
-    assert card.index.tolist() == [f"liu-{n}" for n in range(1, 13)]
+    assert card.index.tolist() == [f"liu-{n}" for n in range(1, 13)] + [f"ram-{n}" for n in range(1, 7)]
     assert set(card["holds"]) <= {"holds", "does not hold", "cannot be judged"}
     assert card.loc["liu-9", "substitute"].startswith("stands for MNIST")
     assert card.loc["liu-7", "substitute"] == "stands for the paper's 1409 private houses"
@@ -61,7 +64,7 @@ def test_curves_are_the_means_of_all_batches(folder):
 
 
 def test_nothing_is_left_to_do_and_the_study_is_not_part_of_it(reproduced):
-    done = reproduced.run(REPRODUCED, "reproduce_liu", "--dry-run")
+    done = reproduced.run(REPRODUCED, "reproduce", "--dry-run")
     assert done.returncode == 0 and "Nothing to be done" in done.stdout, done.stdout[-3000:]
     assert not (reproduced.folder / "results/study/report.html").exists()
 

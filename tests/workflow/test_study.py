@@ -1,5 +1,6 @@
 """The tiny study: schemas, marks, secrecy, the report, and independence of cores and shards."""
 
+import json
 import shutil
 import stat
 from pathlib import Path
@@ -123,6 +124,24 @@ def test_forecast_files_carry_release_ids_and_a_guarantee(tiny_study):
     files = sorted((results / "study/forecasts").glob("*.parquet"))
     assert sorted(f"{i}.parquet" for i in ids) == [f.name for f in files] and len(ids) > 5
     assert "not" in metadata_of(files[0])["guarantee"]
+    for file in files:
+        manifest = json.loads(file.with_suffix(".json").read_text())
+        assert manifest["release_id"] == file.stem and manifest["guarantee"] == metadata_of(file)["guarantee"]
+        assert [p["epsilon"] for p in manifest["privacy"]["epsilon_delta"]] == TINY["class_noise"]["epsilons"]
+
+
+def test_reading_the_forecast_files_back_reproduces_figure_3(tiny_study):
+    from meterdp.classnoise.files import read_forecast_files
+    from meterdp.classnoise.tables import CROSSWALK, FORECAST_EXAMPLES
+
+    results = tiny_study.folder / "results"
+    crosswalk = read_table(results / "private/crosswalk.parquet", CROSSWALK)
+    back = read_forecast_files(results / "study/forecasts", crosswalk)
+    drawn = read_table(results / "study/forecast_examples.parquet", FORECAST_EXAMPLES).to_pandas()
+    drawn = drawn[drawn["part"] == "released"]
+    assert len(drawn) == 3 * TINY["forecast"]["horizon_steps"]
+    for name, values in back.examples().items():
+        assert drawn[name].tolist() == values.tolist()
 
 
 def test_snakemakes_own_report_builds(tiny_study):

@@ -1,7 +1,7 @@
 # From the law of the forecasts to class-based noise, its privacy curves, its errors and one file per household.
 # Needs:  private/{forecast_laws,forecasts}.parquet.
-# Gives:  private/{neighbourhoods,neighbour_graph,noise_designs,crosswalk}.parquet, study/{delta_curves,forecast_errors}.parquet,
-#         study/forecasts/<release id>.parquet. Study mode: seeded, not for release.
+# Gives:  private/{neighbourhoods,neighbour_graph,noise_designs,worst_pairs,crosswalk}.parquet, study/{delta_curves,delta_under_prior,forecast_errors}.parquet,
+#         study/forecasts/<release id>.{parquet,json}. Study mode: seeded, not for release.
 
 
 rule neighbourhoods:
@@ -9,6 +9,10 @@ rule neighbourhoods:
         log_load=expand(PRIVATE / "log_load/part-{shard}.parquet", shard=SHARDS),
         households=PRIVATE / "forecast_households.parquet",
         meters=PRIVATE / "meters.parquet",
+        edges=branch(
+            lookup("neighbourhoods/by", within=config) == "file",
+            then=config["neighbourhoods"]["file"] or [],
+        ),
     output:
         neighbourhoods=PRIVATE / "neighbourhoods.parquet",
         graph=PRIVATE / "neighbour_graph.parquet",
@@ -37,6 +41,7 @@ rule design_noise:
     output:
         designs=PRIVATE / "noise_designs.parquet",
         reports=STUDY / "noise_design_reports.parquet",
+        comparison=STUDY / "design_comparison.parquet",
     log:
         PRIVATE / "logs/design_noise.log",
     benchmark:
@@ -45,7 +50,7 @@ rule design_noise:
         "../envs/meterdp.yaml"
     params:
         class_noise=lookup("class_noise", within=config),
-        code=code_of("classnoise.study"),
+        code=code_of("classnoise.study", "classnoise.comparison"),
     script:
         "../scripts/design_noise.py"
 
@@ -57,6 +62,8 @@ rule delta_curves:
         designs=PRIVATE / "noise_designs.parquet",
     output:
         curves=STUDY / "delta_curves.parquet",
+        priors=STUDY / "delta_under_prior.parquet",
+        worst_pairs=PRIVATE / "worst_pairs.parquet",
     log:
         PRIVATE / "logs/delta_curves.log",
     benchmark:
@@ -65,18 +72,40 @@ rule delta_curves:
         "../envs/meterdp.yaml"
     params:
         class_noise=lookup("class_noise", within=config),
-        seed=lookup("seed", within=config),
-        code=code_of("release.study_curves"),
+        code=code_of("classnoise.curves"),
     script:
         "../scripts/delta_curves.py"
+
+
+rule noise_answers:
+    input:
+        laws=PRIVATE / "forecast_laws.parquet",
+        graph=PRIVATE / "neighbour_graph.parquet",
+    output:
+        answers=STUDY / "noise_answers.parquet",
+    log:
+        PRIVATE / "logs/noise_answers.log",
+    benchmark:
+        PRIVATE / "benchmarks/noise_answers.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        class_noise=lookup("class_noise", within=config),
+        clip_kwh_per_hour=lookup("profiles/clip_kwh_per_hour", within=config),
+        interval_minutes=lookup("export/interval_minutes", within=config),
+        code=code_of("classnoise.inverse"),
+    script:
+        "../scripts/noise_answers.py"
 
 
 rule forecast_errors:
     input:
         forecasts=PRIVATE / "forecasts.parquet",
+        graph=PRIVATE / "neighbour_graph.parquet",
         designs=PRIVATE / "noise_designs.parquet",
     output:
         errors=STUDY / "forecast_errors.parquet",
+        intervals=STUDY / "forecast_intervals.parquet",
     log:
         PRIVATE / "logs/forecast_errors.log",
     benchmark:
@@ -86,7 +115,9 @@ rule forecast_errors:
     params:
         clip_kwh_per_hour=lookup("profiles/clip_kwh_per_hour", within=config),
         interval_minutes=lookup("export/interval_minutes", within=config),
-        code=code_of("classnoise.study", "forecasting.errors"),
+        accuracy_convention=lookup("class_noise/accuracy_convention", within=config),
+        levels=lookup("forecast/interval_levels", within=config),
+        code=code_of("classnoise.judge"),
     script:
         "../scripts/forecast_errors.py"
 
@@ -113,6 +144,7 @@ rule forecast_files:
         salt=ancient(PRIVATE / "release_id_salt.txt"),
         laws=PRIVATE / "forecast_laws.parquet",
         designs=PRIVATE / "noise_designs.parquet",
+        curves=STUDY / "delta_curves.parquet",
         log_load=expand(PRIVATE / "log_load/part-{shard}.parquet", shard=SHARDS),
     output:
         folder=directory(STUDY / "forecasts"),
@@ -126,9 +158,10 @@ rule forecast_files:
         "../envs/meterdp.yaml"
     params:
         class_noise=lookup("class_noise", within=config),
-        clip_kwh_per_hour=lookup("profiles/clip_kwh_per_hour", within=config),
-        interval_minutes=lookup("export/interval_minutes", within=config),
-        time_zone=lookup("export/time_zone", within=config),
+        export=lookup("export", within=config),
+        forecast=lookup("forecast", within=config),
+        profiles=lookup("profiles", within=config),
+        neighbourhoods=lookup("neighbourhoods", within=config),
         seed=lookup("seed", within=config),
         code=code_of("release.study_forecasts"),
     script:

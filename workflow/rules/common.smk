@@ -35,6 +35,14 @@ try:
             field="export.path",
             remedy="give the path of the meter export",
         )
+    neighbours = config["neighbourhoods"]
+    if neighbours["by"] == "file" and not Path(neighbours["file"]).is_file():
+        raise InputError(
+            "is not a file",
+            file=neighbours["file"],
+            field="neighbourhoods.file",
+            remedy="give the path of the pairs of neighbours",
+        )
 except InputError as error:
     raise WorkflowError(str(error)) from None
 

@@ -1,11 +1,13 @@
 # From deseasonalised log load to ARMA fits, rolling forecasts and the law of the forecast that is released.
 # Needs:  private/log_load, private/quality.parquet.
-# Gives:  private/{arma_fits,forecasts,forecast_laws}.parquet, study/arma_summary.parquet.
+# Gives:  private/{arma_fits,forecasts,forecast_laws,forecasts_kwh,gaussian_checks}.parquet,
+#         study/{arma_summary,gaussian_summary}.parquet.
 
 
 rule choose_forecast_households:
     input:
         quality=PRIVATE / "quality.parquet",
+        log_load=expand(PRIVATE / "log_load/part-{shard}.parquet", shard=SHARDS),
     output:
         households=PRIVATE / "forecast_households.parquet",
     log:
@@ -16,6 +18,11 @@ rule choose_forecast_households:
         "../envs/meterdp.yaml"
     params:
         households=lookup("forecast/households", within=config),
+        interval_minutes=lookup("export/interval_minutes", within=config),
+        time_zone=lookup("export/time_zone", within=config),
+        train_days=lookup("forecast/train_days", within=config),
+        horizon_steps=lookup("forecast/horizon_steps", within=config),
+        origins=lookup("forecast/origins", within=config),
         code=code_of("forecasting.select"),
     script:
         "../scripts/choose_forecast_households.py"
@@ -33,11 +40,15 @@ rule fit_arma:
         PRIVATE / "benchmarks/fit_arma/{shard}.tsv"
     conda:
         "../envs/meterdp.yaml"
+    threads: 8
     params:
         interval_minutes=lookup("export/interval_minutes", within=config),
         time_zone=lookup("export/time_zone", within=config),
         train_days=lookup("forecast/train_days", within=config),
         orders=(config["forecast"]["ar_order"], config["forecast"]["ma_order"]),
+        arma=lookup("forecast/arma", within=config),
+        fit=lookup("forecast/fit", within=config),
+        starts=lookup("forecast/starts", within=config),
         max_iterations=lookup("forecast/max_iterations", within=config),
         code=code_of("forecasting.bulk"),
     script:
@@ -51,6 +62,8 @@ rule forecast:
     output:
         forecasts=PRIVATE / "forecasts/part-{shard}.parquet",
         laws=PRIVATE / "forecast_laws/part-{shard}.parquet",
+        energy=PRIVATE / "forecasts_kwh/part-{shard}.parquet",
+        checks=PRIVATE / "gaussian_checks/part-{shard}.parquet",
     log:
         PRIVATE / "logs/forecast/{shard}.log",
     benchmark:
@@ -60,9 +73,8 @@ rule forecast:
     params:
         interval_minutes=lookup("export/interval_minutes", within=config),
         time_zone=lookup("export/time_zone", within=config),
-        train_days=lookup("forecast/train_days", within=config),
-        horizon_steps=lookup("forecast/horizon_steps", within=config),
-        origins=lookup("forecast/origins", within=config),
+        clip_kwh_per_hour=lookup("profiles/clip_kwh_per_hour", within=config),
+        forecast=lookup("forecast", within=config),
         code=code_of("forecasting.study"),
     script:
         "../scripts/forecast.py"
@@ -75,11 +87,20 @@ rule gather_forecasts:
         forecast_laws=expand(
             PRIVATE / "forecast_laws/part-{shard}.parquet", shard=SHARDS
         ),
+        forecasts_kwh=expand(
+            PRIVATE / "forecasts_kwh/part-{shard}.parquet", shard=SHARDS
+        ),
+        gaussian_checks=expand(
+            PRIVATE / "gaussian_checks/part-{shard}.parquet", shard=SHARDS
+        ),
     output:
         arma_fits=PRIVATE / "arma_fits.parquet",
         forecasts=PRIVATE / "forecasts.parquet",
         forecast_laws=PRIVATE / "forecast_laws.parquet",
+        forecasts_kwh=PRIVATE / "forecasts_kwh.parquet",
+        gaussian_checks=PRIVATE / "gaussian_checks.parquet",
         summary=STUDY / "arma_summary.parquet",
+        gaussian_summary=STUDY / "gaussian_summary.parquet",
     log:
         PRIVATE / "logs/gather_forecasts.log",
     benchmark:
@@ -87,6 +108,6 @@ rule gather_forecasts:
     conda:
         "../envs/meterdp.yaml"
     params:
-        code=code_of("forecasting.bulk"),
+        code=code_of("forecasting.bulk", "forecasting.gaussian"),
     script:
         "../scripts/gather_forecasts.py"

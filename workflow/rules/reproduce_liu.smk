@@ -1,8 +1,7 @@
 # Every figure and table of Liu et al., and a verdict on each of its claims. Study mode: seeded, not for release.
 # Needs:  private/{profiles,labels}.parquet, study/{normality,profile_hours}.parquet, resources/datasets.yaml, data_dir.
-# Gives:  reproduce/liu/fig<1..10>.{parquet,svg}, reproduce/liu/table1.parquet, reproduce/{scorecard,errata}.parquet, reproduce/report.html.
+# Gives:  reproduce/liu/{fig<1..10>,table1,scorecard}.parquet.
 
-REPRODUCE = RESULTS / "reproduce"
 LIU = REPRODUCE / "liu"
 LIU_LOGS = PRIVATE / "logs/reproduce_liu"
 LIU_BENCHMARKS = PRIVATE / "benchmarks/reproduce_liu"
@@ -169,80 +168,3 @@ rule reproduce_liu_scorecard:
         code=code_of("reproduce.liu_scorecard"),
     script:
         "../scripts/reproduce_liu_scorecard.py"
-
-
-rule draw_reproduce_liu:
-    input:
-        table=LIU / "{figure}.parquet",
-    output:
-        figure=LIU / "{figure}.svg",
-    log:
-        LIU_LOGS / "draw/{figure}.log",
-    benchmark:
-        LIU_BENCHMARKS / "draw/{figure}.tsv"
-    wildcard_constraints:
-        figure=r"fig\d+",
-    conda:
-        "../envs/meterdp.yaml"
-    params:
-        paper="liu",
-        code=code_of("figures.reproduce_liu"),
-    script:
-        "../scripts/reproduce_draw.py"
-
-
-# One scorecard for all papers: another paper adds its own parts here.
-rule reproduce_scorecard:
-    input:
-        parts=[rules.reproduce_liu_scorecard.output.scorecard],
-    output:
-        whole=REPRODUCE / "scorecard.parquet",
-    log:
-        PRIVATE / "logs/reproduce_scorecard.log",
-    benchmark:
-        PRIVATE / "benchmarks/reproduce_scorecard.tsv"
-    conda:
-        "../envs/meterdp.yaml"
-    params:
-        table="scorecard",
-        code=code_of("reproduce.tables"),
-    script:
-        "../scripts/concatenate.py"
-
-
-# The defects of all papers, one row per number; docs/errata.md shows the same with another seed.
-rule reproduce_errata:
-    output:
-        errata=REPRODUCE / "errata.parquet",
-    log:
-        PRIVATE / "logs/reproduce_errata.log",
-    benchmark:
-        PRIVATE / "benchmarks/reproduce_errata.tsv"
-    conda:
-        "../envs/meterdp.yaml"
-    params:
-        seed=lookup("seed", within=config),
-        code=code_of("errata.registry"),
-    script:
-        "../scripts/reproduce_errata.py"
-
-
-rule reproduce_report:
-    input:
-        scorecard=rules.reproduce_scorecard.output.whole,
-        table1=rules.reproduce_liu_profiles.output.table1,
-        liu=expand(LIU / "fig{number}.svg", number=range(1, 11)),
-    output:
-        report=REPRODUCE / "report.html",
-    log:
-        PRIVATE / "logs/reproduce_report.log",
-    benchmark:
-        PRIVATE / "benchmarks/reproduce_report.tsv"
-    conda:
-        "../envs/meterdp.yaml"
-    params:
-        simulated=SIMULATED,
-        trials=lookup("trials", within=config),
-        code=code_of("figures.reproduce_report"),
-    script:
-        "../scripts/reproduce_report.py"

@@ -4,8 +4,9 @@ from meterdp.core.job import job
 from meterdp.core.parquet import read_table
 from meterdp.forecasting.bulk import fits_of
 from meterdp.forecasting.study import shard_forecasts
-from meterdp.forecasting.tables import ARMA_FITS, FORECAST_LAWS, FORECASTS
+from meterdp.forecasting.tables import ARMA_FITS, FORECAST_LAWS, FORECASTS, FORECASTS_KWH, GAUSSIAN_CHECKS
 from meterdp.profiles.dense import read_log_load
+from meterdp.profiles.seasonal import interval_bounds_kwh
 
 with job(snakemake.input, snakemake.log) as write:
     params = snakemake.params
@@ -13,6 +14,9 @@ with job(snakemake.input, snakemake.log) as write:
     load = read_log_load(
         [snakemake.input.log_load], fits["household"].to_numpy(), params.interval_minutes, params.time_zone
     )
-    forecasts, laws = shard_forecasts(load, fits_of(fits), params.train_days, params.horizon_steps, params.origins)
-    write(snakemake.output.forecasts, FORECASTS, forecasts)
-    write(snakemake.output.laws, FORECAST_LAWS, laws)
+    bounds_kwh = interval_bounds_kwh(params.clip_kwh_per_hour, params.interval_minutes)
+    found = shard_forecasts(load, fits_of(fits), params.forecast, bounds_kwh)
+    write(snakemake.output.forecasts, FORECASTS, found.forecasts)
+    write(snakemake.output.laws, FORECAST_LAWS, found.laws)
+    write(snakemake.output.energy, FORECASTS_KWH, found.energy)
+    write(snakemake.output.checks, GAUSSIAN_CHECKS, found.checks)

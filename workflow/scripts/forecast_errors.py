@@ -2,15 +2,22 @@
 
 import pandas as pd
 
-from meterdp.classnoise.study import all_errors
-from meterdp.classnoise.tables import NOISE_DESIGNS
+from meterdp.classnoise.judge import judge_forecasts
+from meterdp.classnoise.tables import NEIGHBOUR_GRAPH, NOISE_DESIGNS
 from meterdp.core.job import job
 from meterdp.core.parquet import read_table
-from meterdp.forecasting.tables import FORECAST_ERRORS, FORECASTS
+from meterdp.forecasting.tables import FORECAST_ERRORS, FORECAST_INTERVALS, FORECASTS
 from meterdp.profiles.seasonal import interval_bounds_kwh
 
 with job(snakemake.input, snakemake.log) as write:
-    forecasts = read_table(snakemake.input.forecasts, FORECASTS)
-    bounds_kwh = interval_bounds_kwh(snakemake.params.clip_kwh_per_hour, snakemake.params.interval_minutes)
-    rows = all_errors(forecasts, read_table(snakemake.input.designs, NOISE_DESIGNS), bounds_kwh)
-    write(snakemake.output.errors, FORECAST_ERRORS, pd.DataFrame(rows))
+    inputs, params = snakemake.input, snakemake.params
+    errors, intervals = judge_forecasts(
+        read_table(inputs.forecasts, FORECASTS),
+        read_table(inputs.graph, NEIGHBOUR_GRAPH),
+        read_table(inputs.designs, NOISE_DESIGNS),
+        params.accuracy_convention,
+        params.levels,
+        interval_bounds_kwh(params.clip_kwh_per_hour, params.interval_minutes),
+    )
+    write(snakemake.output.errors, FORECAST_ERRORS, pd.DataFrame(errors))
+    write(snakemake.output.intervals, FORECAST_INTERVALS, pd.DataFrame(intervals))

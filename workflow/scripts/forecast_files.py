@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from meterdp.classnoise.tables import CROSSWALK, FORECAST_EXAMPLES, NOISE_DESIGNS
+from meterdp.classnoise.manifest import public_settings
+from meterdp.classnoise.tables import CROSSWALK, DELTA_CURVES, FORECAST_EXAMPLES, NOISE_DESIGNS
 from meterdp.core.job import carried_metadata, job
 from meterdp.core.parquet import read_table
 from meterdp.forecasting.tables import FORECAST_LAWS
@@ -15,10 +16,15 @@ with job(snakemake.input, snakemake.log) as write:
     salt = Path(snakemake.input.salt).read_text().strip()
     laws = read_table(snakemake.input.laws, FORECAST_LAWS)
     designs = read_table(snakemake.input.designs, NOISE_DESIGNS)
+    curves = read_table(snakemake.input.curves, DELTA_CURVES)
+    export = params.export
     wanted = laws["household"].to_numpy()
-    load = read_log_load(snakemake.input.log_load, wanted, params.interval_minutes, params.time_zone)
-    bounds_kwh = interval_bounds_kwh(params.clip_kwh_per_hour, params.interval_minutes)
-    released = release_study_forecasts(laws, designs, load, params.class_noise, bounds_kwh, params.seed, salt)
+    load = read_log_load(snakemake.input.log_load, wanted, export["interval_minutes"], export["time_zone"])
+    public = public_settings(export, params.forecast, params.profiles, params.neighbourhoods)
+    bounds_kwh = interval_bounds_kwh(params.profiles["clip_kwh_per_hour"], export["interval_minutes"])
+    released = release_study_forecasts(
+        laws, designs, curves, load, params.class_noise, public, bounds_kwh, params.seed, salt
+    )
     released.write_files(snakemake.output.folder, carried_metadata(snakemake.input))
     write(snakemake.output.crosswalk, CROSSWALK, released.crosswalk)
     write(snakemake.output.examples, FORECAST_EXAMPLES, released.examples)

@@ -4,6 +4,5 @@ from meterdp.core.job import job
 from meterdp.figures.registry import REPRODUCTIONS
 
 with job(snakemake.input, snakemake.log):
-    REPRODUCTIONS[snakemake.params.paper][snakemake.wildcards.figure](
-        snakemake.input.table, output=snakemake.output.figure
-    )
+    wildcards = snakemake.wildcards
+    REPRODUCTIONS[wildcards.paper][wildcards.figure](snakemake.input.table, output=snakemake.output.figure)

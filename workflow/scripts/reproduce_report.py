@@ -1,4 +1,4 @@
-"""Write the page of all reproduced papers: scorecard, tables and figures."""
+"""Write the page of reproduced papers: scorecards, tables and figures, each found by the folder of its paper."""
 
 from pathlib import Path
 
@@ -6,11 +6,14 @@ from meterdp.core.job import job
 from meterdp.figures.reproduce_report import build_reproduction_report
 
 with job(snakemake.input, snakemake.log):
-    params = snakemake.params
+    inputs, params = snakemake.input, snakemake.params
+    figures: dict[str, dict[str, str]] = {}
+    for figure in map(Path, inputs.figures):
+        figures.setdefault(figure.parent.name, {})[figure.stem] = str(figure)
     build_reproduction_report(
-        snakemake.input.scorecard,
-        snakemake.input.table1,
-        {"liu": {Path(figure).stem: figure for figure in snakemake.input.liu}},
+        {Path(path).parent.name: path for path in inputs.scorecards},
+        {Path(path).parent.name: path for path in inputs.tables},
+        figures,
         snakemake.output.report,
         simulated=params.simulated,
         trials=params.trials,

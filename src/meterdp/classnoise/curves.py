@@ -1,27 +1,29 @@
 """delta(eps) curves of noise designs: the worst ordered pair of all neighbourhoods (Figs 2 and 4, Remark 1).
 
-Section VI of Ramakrishna et al. reports the one-sided probability; its Definition 1 is two-sided (defect R10). Both
-are given. The Chernoff value is an upper bound on the probability; the Monte Carlo value estimates it.
+Section VI of Ramakrishna et al. reports the one-sided probability; its Definition 1 is two-sided (defect R10). What a
+release may state is the hockey stick: the graph holds both orders of every pair, so its maximum is the
+(eps, delta)-DP of one file; ``swap`` is the same for the files of a whole neighbourhood together (defect R4). All
+values are exact, with a bound on their numerical error; Chernoff's bound (Lemma 1) stands beside the first two.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
+import pyarrow as pa
 
+from meterdp.accounting.exact_curve import Worst, chernoff, worst_pair, worst_pairs
+from meterdp.accounting.gaussian_loss import PairLosses, pair_losses, swap_losses
 from meterdp.classnoise.interface import ClassQueries
-from meterdp.classnoise.loss import chernoff, monte_carlo, pair_losses
+from meterdp.classnoise.study import noises_of, queries_of
+from meterdp.core.progress import progress
+
+SIDES = ("one", "two", "hockey_stick", "swap")
 
 
-def curve_rows(
-    laws: ClassQueries,
-    epsilon: np.ndarray,
-    draws: np.ndarray,
-    *,
-    design: str,
-    query_model: str,
-    rho: float,
-) -> list[dict]:
-    """Return rows of table ``delta_curves`` for one design at one budget.
+def curve_rows(laws: ClassQueries, epsilon: np.ndarray, *, design: str, query_model: str, rho: float) -> list[dict]:
+    """Return rows of table ``delta_curves`` for one design at one budget; none without pairs.
 
     Parameters
     ----------
@@ -29,33 +31,101 @@ def curve_rows(
         Laws of what the design releases, under ``query_model``.
     epsilon : (E,) float64 array
         Privacy parameters.
-    draws : (n, k) float64 array
-        Standard normal numbers. The same draws for every design make the comparison sharper.
     design, query_model, rho
         Copied into the rows.
     """
+    return [row for row, _ in judged(laws, epsilon, design=design, query_model=query_model, rho=rho)]
+
+
+def judged(laws: ClassQueries, epsilon: np.ndarray, **key) -> list[tuple[dict, tuple[int, int]]]:
+    """Return the rows of ``delta_curves``, each with the positions (X, X') of its worst pair."""
     if len(laws.pairs) == 0:
         return []
-    losses = pair_losses(laws)
-    bounds = chernoff(losses, epsilon)
-    estimate = monte_carlo(losses, epsilon, draws)
-    sides = {
-        "one": (bounds[0], estimate.one_sided, estimate.one_sided_se),
-        "two": (bounds[1], estimate.two_sided, estimate.two_sided_se),
+    losses = losses_of(laws)
+    once = _once(laws.pairs)
+    swaps = swap_losses(losses.take(once))
+    rows = []
+    for eps in np.asarray(epsilon, dtype=float):
+        found = worst_pairs(losses, eps, ("one", "two", "hockey_stick"))
+        bounds = dict(zip(("one", "two"), (b.max() for b in chernoff(losses, [eps])), strict=True))
+        for side, worst in found.items():
+            rows.append(_row(key, side, eps, worst, bounds.get(side), len(laws.pairs), laws.pairs[worst.pair]))
+        worst = worst_pair(swaps, eps, "hockey_stick")
+        rows.append(_row(key, "swap", eps, worst, None, once.size, laws.pairs[once[worst.pair]]))
+    return rows
+
+
+def prior_rows(laws: ClassQueries, epsilon: np.ndarray, prior_ratios, **key) -> list[dict]:
+    """Return rows of table ``delta_under_prior``: Remark 1 for an analyst who holds X for ``ratio`` times as likely.
+
+    Parameters
+    ----------
+    laws, epsilon, key
+        As for :func:`curve_rows`.
+    prior_ratios : sequence of float
+        Bounds on f(X)/f(X') over all pairs, public; (9) is largest at the bound.
+    """
+    if len(laws.pairs) == 0:
+        return []
+    losses = losses_of(laws)
+    rows = []
+    for ratio in prior_ratios:
+        for eps in np.asarray(epsilon, dtype=float):
+            worst = worst_pair(losses, eps - np.log(ratio), "one")
+            numbers = {"delta": worst.delta, "delta_error": worst.error, "pair_count": len(laws.pairs)}
+            rows.append({**key, "prior_ratio": float(ratio), "epsilon": float(eps), **numbers})
+    return rows
+
+
+def study_curves(laws: pa.Table, graph: pa.Table, designs: pa.Table, class_noise: Mapping) -> tuple[list[dict], ...]:
+    """Return the rows of the tables ``delta_curves``, ``worst_pairs`` and ``delta_under_prior``.
+
+    Parameters
+    ----------
+    laws, graph, designs : pyarrow.Table
+        Tables ``forecast_laws``, ``neighbour_graph`` and ``noise_designs``.
+    class_noise : mapping
+        Section of the configuration.
+
+    Notes
+    -----
+    Without any pair of neighbours (every neighbourhood has one household) there is no row.
+    """
+    household = laws["household"].to_numpy()
+    queries = {model: queries_of(laws, graph, model) for model in class_noise["query_models"]}
+    epsilon = np.array(class_noise["epsilons"], dtype=float)
+    curves: list[dict] = []
+    pairs: list[dict] = []
+    priors: list[dict] = []
+    for (design, model, rho), (_, noise) in progress(noises_of(designs).items(), "privacy curves"):
+        key = {"design": design, "query_model": model, "rho": float(rho)}
+        released = noise.released(queries[model])
+        for row, (label, other) in judged(released, epsilon, **key):
+            curves.append(row)
+            where = {"household": int(household[label]), "neighbour": int(household[other])}
+            pairs.append({**key, "sides": row["sides"], "epsilon": row["epsilon"], "delta": row["delta"], **where})
+        priors += prior_rows(released, epsilon, class_noise["prior_ratios"], **key)
+    return curves, pairs, priors
+
+
+def losses_of(laws: ClassQueries) -> PairLosses:
+    """Return the loss of every pair of the graph, in its order."""
+    return pair_losses(laws.mean_log_kwh, laws.covariance, laws.pairs)
+
+
+def _once(pairs: np.ndarray) -> np.ndarray:
+    """Return a position of every unordered pair."""
+    return np.unique(np.sort(pairs, axis=1), axis=0, return_index=True)[1]
+
+
+def _row(key: dict, side: str, epsilon: float, worst: Worst, bound: float | None, count: int, pair) -> tuple:
+    row = {
+        **key,
+        "sides": side,
+        "epsilon": float(epsilon),
+        "delta": worst.delta,
+        "delta_error": worst.error,
+        "delta_chernoff": None if bound is None else float(bound),
+        "pair_count": count,
     }
-    return [
-        {
-            "design": design,
-            "query_model": query_model,
-            "rho": float(rho),
-            "sides": side,
-            "epsilon": float(eps),
-            "delta_chernoff": bound[:, column].max(),
-            "delta_monte_carlo": value[column],
-            "delta_monte_carlo_se": error[column],
-            "pair_count": len(laws.pairs),
-            "draw_count": len(draws),
-        }
-        for side, (bound, value, error) in sides.items()
-        for column, eps in enumerate(epsilon)
-    ]
+    return row, (int(pair[0]), int(pair[1]))

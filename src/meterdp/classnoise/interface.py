@@ -8,13 +8,14 @@ file and one line of :mod:`meterdp.classnoise.registry`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, get_args
 
 import numpy as np
 
 from meterdp.core.errors import InputError
 
-QueryModel = Literal["deterministic", "stochastic"]
+QueryModel = Literal["deterministic", "stochastic", "published"]
+QUERY_MODELS: tuple[QueryModel, ...] = get_args(QueryModel)
 AccuracyConvention = Literal["per_entry", "total"]
 
 
@@ -42,31 +43,47 @@ class ClassQueries:
         return self.mean_log_kwh.shape[1]
 
 
-def class_queries(mean_log_kwh, law_covariance, pairs, query_model: QueryModel = "deterministic") -> ClassQueries:
+def class_queries(
+    mean_log_kwh,
+    law_covariance,
+    pairs,
+    query_model: QueryModel = "deterministic",
+    *,
+    query_mean_log_kwh=None,
+    query_covariance=None,
+) -> ClassQueries:
     """Return the queries under a query model.
 
     Parameters
     ----------
     mean_log_kwh : (H, k) array
-        Forecast means.
+        Forecasts.
     law_covariance : (H, k, k) array
-        Covariance (57) of each forecast.
+        Covariance (57) of the future about each forecast.
     pairs : (P, 2) int array
-        From :func:`meterdp.classnoise.neighbourhoods.full_cluster_graph`.
-    query_model : {"deterministic", "stochastic"}
+        From :mod:`meterdp.classnoise.neighbourhoods`.
+    query_model : {"deterministic", "stochastic", "published"}
         "deterministic" (section III-D): an adversary may know the past and so the forecast; only added noise
-        protects. "stochastic": (57) counts as randomness of the query, as published, which it is not (defect R9).
+        protects. "stochastic": the forecast is random over all pasts, with the law of the forecast itself.
+        "published": law (57) of the future counts as randomness of the forecast, which it is not (defect R9).
+    query_mean_log_kwh, query_covariance : (H, k), (H, k, k) arrays, optional
+        Law of the forecast over all pasts; "stochastic" needs it.
 
     Raises
     ------
     InputError
         If the query model is unknown.
     """
+    if query_model not in QUERY_MODELS:
+        raise InputError("is not a query model", field="query_model", remedy=f"use one of {', '.join(QUERY_MODELS)}")
     mean = np.asarray(mean_log_kwh, dtype=float)
-    law = np.asarray(law_covariance, dtype=float)
-    if query_model not in ("deterministic", "stochastic"):
-        raise InputError("is not a query model", field="query_model", remedy="use 'deterministic' or 'stochastic'")
-    covariance = law if query_model == "stochastic" else np.zeros_like(law)
+    covariance = np.asarray(law_covariance, dtype=float)
+    if query_model == "deterministic":
+        covariance = np.zeros_like(covariance)
+    elif query_model == "stochastic":
+        if query_mean_log_kwh is None or query_covariance is None:
+            raise ValueError("the stochastic query model needs the law of the forecast itself")
+        mean, covariance = np.asarray(query_mean_log_kwh, dtype=float), np.asarray(query_covariance, dtype=float)
     return ClassQueries(mean, covariance, np.asarray(pairs, dtype=np.int64).reshape(-1, 2))
 
 
@@ -113,6 +130,10 @@ class DesignReport:
         Why the descent ended.
     surrogate_white, surrogate_descended, surrogate_released : float or None
         J of (47) at white noise, where the descent ended, and after the rescaling (50); None for a closed form.
+    certified_gap : float or None
+        Certified relative distance from the optimum of the worst component; None where no bound is known.
+    sentence : str
+        What must be said wherever the design is reported; empty for most.
     """
 
     iteration_count: int = 0
@@ -122,6 +143,8 @@ class DesignReport:
     surrogate_white: float | None = None
     surrogate_descended: float | None = None
     surrogate_released: float | None = None
+    certified_gap: float | None = None
+    sentence: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,43 @@
-"""Which households must not be told apart: clusters or given labels, and the graph (1) of ordered pairs.
+"""Which households must not be told apart: the graph (1) of ordered pairs, from clusters, labels, likeness or edges.
 
 Sections II-A and VI-B of Ramakrishna et al.: K-means into six clusters, all households of a cluster neighbours of
-one another. The clusters are computed from private readings and are not charged: a study tool, never a release.
+one another. Clusters and nearest households are computed from private readings and are not charged: a study tool,
+never a release.
 """
 
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.neighbors import NearestNeighbors
 
 HOURS = 24
+ALONE = "nobody to be mistaken for: class_label privacy says nothing about this household, whatever the noise"
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """The graph (1) of H households.
+
+    Parameters
+    ----------
+    neighbourhood : (H,) int32 array
+        Neighbourhood of each household, 1 the largest; pairs lie within one.
+    pairs : (P, 2) int64 array
+        Ordered pairs (X, X') of positions, both directions, sorted, no self-loops.
+    outside_pair_count : (H,) int64 array
+        Given pairs whose other household is not in the study.
+    """
+
+    neighbourhood: np.ndarray
+    pairs: np.ndarray
+    outside_pair_count: np.ndarray
 
 
 def daily_profiles(log_kwh: np.ndarray, local_hour: np.ndarray) -> np.ndarray:
@@ -100,14 +125,59 @@ def full_cluster_graph(neighbourhood: np.ndarray) -> np.ndarray:
     return np.argwhere(same)
 
 
+def all_within(neighbourhood: np.ndarray) -> Neighbours:
+    """Return the graph in which all households of a neighbourhood, (H,) int, are neighbours."""
+    pairs = full_cluster_graph(neighbourhood)
+    return Neighbours(np.asarray(neighbourhood, np.int32), pairs, np.zeros(len(neighbourhood), np.int64))
+
+
+def nearest_households(features: np.ndarray, nearest: int) -> Neighbours:
+    """Return the graph in which every household has the ones most like it as neighbours.
+
+    Parameters
+    ----------
+    features : (H, m) float64 array
+        From :func:`daily_profiles`; likeness is Euclidean distance.
+    nearest : int
+        Households each one gets; fewer where there are not so many. Either direction counts, so one may have more.
+    """
+    households = len(features)
+    count = min(nearest, households - 1)
+    if count < 1:
+        return from_edges(np.empty((0, 2), np.int64), households)
+    found = NearestNeighbors(n_neighbors=count, algorithm="brute").fit(features).kneighbors(return_distance=False)
+    return from_edges(np.stack([np.repeat(np.arange(households), count), found.ravel()], axis=1), households)
+
+
+def from_edges(edges: np.ndarray, households: int, outside_pair_count: np.ndarray | None = None) -> Neighbours:
+    """Return the graph with given edges; its connected components are the neighbourhoods.
+
+    Parameters
+    ----------
+    edges : (E, 2) int array
+        Pairs of different positions, in either direction, repeated or not.
+    households : int
+        H.
+    outside_pair_count : (H,) int array, optional
+        See :class:`Neighbours`.
+    """
+    edges = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
+    pairs = np.unique(np.concatenate([edges, edges[:, ::-1]]), axis=0)
+    matrix = coo_array((np.ones(len(pairs)), tuple(pairs.T)), shape=(households, households))
+    neighbourhood = by_label(connected_components(matrix, directed=False)[1])
+    outside = np.zeros(households, np.int64) if outside_pair_count is None else outside_pair_count
+    return Neighbours(neighbourhood, pairs, outside)
+
+
 def neighbourhood_columns(household: np.ndarray, neighbourhood: np.ndarray) -> dict:
     """Return the columns of table ``neighbourhoods``; both arrays (H,)."""
     return {"household": np.asarray(household, np.int32), "neighbourhood": np.asarray(neighbourhood, np.int32)}
 
 
-def graph_columns(household: np.ndarray, neighbourhood: np.ndarray) -> dict:
-    """Return the columns of table ``neighbour_graph``; both arrays (H,)."""
-    household, pairs = np.asarray(household, np.int32), full_cluster_graph(neighbourhood)
+def graph_columns(household: np.ndarray, neighbourhood: np.ndarray, pairs: np.ndarray | None = None) -> dict:
+    """Return the columns of table ``neighbour_graph``; (H,) arrays, and all pairs within if ``pairs`` is left out."""
+    household = np.asarray(household, np.int32)
+    pairs = full_cluster_graph(neighbourhood) if pairs is None else pairs
     return {
         "household": household[pairs[:, 0]],
         "neighbour": household[pairs[:, 1]],
@@ -115,7 +185,19 @@ def graph_columns(household: np.ndarray, neighbourhood: np.ndarray) -> dict:
     }
 
 
-def summary_columns(neighbourhood: np.ndarray) -> dict:
-    """Return the columns of table ``neighbourhood_summary`` from the (H,) neighbourhoods."""
-    label, size = np.unique(neighbourhood, return_counts=True)
-    return {"neighbourhood": label.astype(np.int32), "household_count": size, "pair_count": size * (size - 1)}
+def summary_columns(graph: Neighbours) -> dict:
+    """Return the columns of table ``neighbourhood_summary``, a row per neighbourhood."""
+    households = graph.neighbourhood.size
+    alone = np.bincount(graph.pairs[:, 0], minlength=households) == 0
+    label, position, size = np.unique(graph.neighbourhood, return_inverse=True, return_counts=True)
+    pairs = np.bincount(position[graph.pairs[:, 0]], minlength=label.size)
+    lonely = np.bincount(position, weights=alone, minlength=label.size).astype(np.int64)
+    outside = np.bincount(position, weights=graph.outside_pair_count, minlength=label.size).astype(np.int64)
+    return {
+        "neighbourhood": label.astype(np.int32),
+        "household_count": size,
+        "pair_count": pairs,
+        "households_alone": lonely,
+        "outside_pair_count": outside,
+        "meaning": [ALONE if one else "" for one in lonely],
+    }

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 
 from meterdp.classnoise.interface import DesignReport, NoiseDesign
+from meterdp.classnoise.joint import joint_noise
 from meterdp.classnoise.none import no_noise
 from meterdp.classnoise.published import published_noise
+from meterdp.classnoise.transport import transport_noise
 from meterdp.classnoise.white import white_noise
 from meterdp.core.errors import InputError
 
@@ -14,7 +17,23 @@ DESIGNS: dict[str, NoiseDesign] = {
     "none": no_noise,
     "white": white_noise,
     "published": published_noise,
+    "joint": joint_noise,
+    "transport": transport_noise,
 }
+
+
+# Designs that reshape a random query have nothing to work on when the query is certain.
+STOCHASTIC_ONLY = frozenset({"transport"})
+
+
+def runnable(settings: Mapping) -> list[tuple[str, str]]:
+    """Return the (design, query model) pairs of the section ``class_noise`` that make sense, in order."""
+    return [
+        (design, model)
+        for model in settings["query_models"]
+        for design in settings["designs" if model == "deterministic" else "stochastic_designs"]
+        if model != "deterministic" or design not in STOCHASTIC_ONLY
+    ]
 
 
 def noise_design(name: str) -> NoiseDesign:

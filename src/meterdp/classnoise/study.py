@@ -7,28 +7,35 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 
+from meterdp.classnoise.edge_file import read_edges
 from meterdp.classnoise.interface import Budget, ClassQueries, Noise, class_queries
-from meterdp.classnoise.neighbourhoods import by_label, cluster_households, daily_profiles
-from meterdp.classnoise.registry import noise_design, report_row
+from meterdp.classnoise.neighbourhoods import (
+    Neighbours,
+    all_within,
+    by_label,
+    cluster_households,
+    daily_profiles,
+    from_edges,
+    nearest_households,
+)
+from meterdp.classnoise.registry import noise_design, report_row, runnable
 from meterdp.classnoise.tables import NOISE_DESIGNS
 from meterdp.core.errors import InputError
 from meterdp.core.progress import progress
-from meterdp.forecasting.errors import forecast_errors, released_errors
-from meterdp.forecasting.rolling import forecast_set
 from meterdp.profiles.dense import LogLoad
 
 
 def study_neighbourhoods(
-    load: LogLoad, circuits: Mapping[int, str | None], settings: Mapping, train_days: int, seed: int
-) -> np.ndarray:
-    """Return the neighbourhood of every household to forecast, (H,) int32, 1 the largest.
+    load: LogLoad, meters: pa.Table, settings: Mapping, train_days: int, seed: int
+) -> Neighbours:
+    """Return the neighbours of every household to forecast.
 
     Parameters
     ----------
     load : LogLoad
         The H households.
-    circuits : mapping of household to circuit
-        From the table ``meters``.
+    meters : pyarrow.Table
+        Table ``meters``, for circuits and meter ids.
     settings : mapping
         Section ``neighbourhoods`` of the configuration.
     train_days, seed : int
@@ -36,7 +43,8 @@ def study_neighbourhoods(
     Raises
     ------
     InputError
-        If circuits are asked for and the export names none, or if there is no household to forecast.
+        If circuits are asked for and the export names none, if the file of neighbours is not usable, or if there is
+        no household to forecast.
     """
     if load.calendar is None:
         raise InputError(
@@ -46,6 +54,7 @@ def study_neighbourhoods(
             remedy="see study/quality_summary.parquet for the rule that left them out",
         )
     if settings["by"] == "circuit":
+        circuits = dict(zip(meters["household"].to_pylist(), meters["circuit"].to_pylist(), strict=True))
         names = [circuits[int(h)] for h in load.household]
         if any(name is None for name in names):
             raise InputError(
@@ -54,17 +63,33 @@ def study_neighbourhoods(
                 field="neighbourhoods.by",
                 remedy="set export.circuit_column or use 'cluster'",
             )
-        return by_label(np.array(names))
+        return all_within(by_label(np.array(names)))
+    if settings["by"] == "file":
+        return _given_neighbours(load.household, meters, settings)
     window = load.calendar.window(train_days)
     features = daily_profiles(load.log_kwh[:, window], load.calendar.minute_of_day[window] // 60)
-    return cluster_households(features, settings["clusters"], seed)
+    if settings["by"] == "nearest":
+        return nearest_households(features, settings["nearest"])
+    return all_within(cluster_households(features, settings["clusters"], seed))
+
+
+def _given_neighbours(household: np.ndarray, meters: pa.Table, settings: Mapping) -> Neighbours:
+    known = dict(zip(meters["meter_id"].to_pylist(), meters["household"].to_pylist(), strict=True))
+    edges = read_edges(settings["file"], settings["file_columns"], known)
+    inside = np.isin(edges, household)
+    position = np.searchsorted(household, edges)  # of those inside
+    half = inside[:, 0] != inside[:, 1]
+    outside = np.bincount(position[half][inside[half]], minlength=household.size)
+    return from_edges(position[inside.all(axis=1)], household.size, outside)
 
 
 def pair_positions(household: np.ndarray, graph: pa.Table) -> np.ndarray:
     """Return the edges of the table ``neighbour_graph`` as positions in ``household``, (P, 2) int64."""
-    position = {int(h): i for i, h in enumerate(household)}
-    edges = zip(graph["household"].to_pylist(), graph["neighbour"].to_pylist(), strict=True)
-    return np.array([(position[a], position[b]) for a, b in edges], dtype=np.int64).reshape(-1, 2)
+    order = np.argsort(household, kind="stable")
+    ends = np.stack([graph[name].to_numpy() for name in ("household", "neighbour")], axis=1)
+    if not np.isin(ends, household).all():
+        raise ValueError("the graph names a household without a forecast")
+    return order[np.searchsorted(household, ends, sorter=order)].reshape(-1, 2).astype(np.int64)
 
 
 def stack(column: pa.ChunkedArray, *shape: int) -> np.ndarray:
@@ -74,19 +99,23 @@ def stack(column: pa.ChunkedArray, *shape: int) -> np.ndarray:
 
 def queries_of(laws: pa.Table, graph: pa.Table, query_model: str) -> ClassQueries:
     """Return the queries of the table ``forecast_laws`` under a query model."""
-    mean = stack(laws["mean_log_kwh"], -1)
-    covariance = stack(laws["covariance"], mean.shape[1], mean.shape[1])
-    return class_queries(mean, covariance, pair_positions(laws["household"].to_numpy(), graph), query_model)
+    mean, query_mean = (stack(laws[n], -1) for n in ("mean_log_kwh", "query_mean_log_kwh"))
+    covariance, query_covariance = (
+        stack(laws[n], mean.shape[1], mean.shape[1]) for n in ("covariance", "query_covariance")
+    )
+    return class_queries(
+        mean,
+        covariance,
+        pair_positions(laws["household"].to_numpy(), graph),
+        query_model,
+        query_mean_log_kwh=query_mean,
+        query_covariance=query_covariance,
+    )
 
 
 def design_all(laws: pa.Table, graph: pa.Table, settings: Mapping) -> dict[tuple[str, str, float], Noise]:
     """Return the noise of every (design, query model, rho) of the section ``class_noise``."""
-    wanted = [
-        (design, model, float(rho))
-        for design in settings["designs"]
-        for model in settings["query_models"]
-        for rho in settings["rhos"]
-    ]
+    wanted = [(design, model, float(rho)) for design, model in runnable(settings) for rho in settings["rhos"]]
     queries = {model: queries_of(laws, graph, model) for model in settings["query_models"]}
     return {
         (design, model, rho): noise_design(design)(queries[model], Budget(rho, settings["accuracy_convention"]))
@@ -126,21 +155,3 @@ def _noise_of(rows: pa.Table) -> tuple[np.ndarray, Noise]:
     k = int(np.sqrt(parts[0].shape[1]))
     square = [part if part is None else part.reshape(-1, k, k) for part in (parts[0], parts[2])]
     return rows["household"].to_numpy(), Noise(square[0], parts[1], square[1])
-
-
-def all_errors(forecasts: pa.Table, designs: pa.Table, bounds_kwh: tuple[float, float]) -> list[dict]:
-    """Return the rows of the table ``forecast_errors``.
-
-    Released forecasts carry the noise designed for deterministic queries where there is one; the other query model
-    designs noise of the same size. ``bounds_kwh`` are the public bounds of the energy in an interval.
-    """
-    judged = forecast_set(forecasts)
-    rows = forecast_errors(judged)
-    seen = set()
-    for (design, _, rho), (household, noise) in sorted(noises_of(designs).items(), key=lambda item: item[0]):
-        if design == "none" or (design, rho) in seen:
-            continue
-        seen.add((design, rho))
-        variance = np.diagonal(noise.covariance, axis1=1, axis2=2)[np.searchsorted(household, judged.household)]
-        rows += released_errors(judged, variance, design, rho, bounds_kwh)
-    return rows

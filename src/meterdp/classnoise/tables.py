@@ -7,8 +7,14 @@ from meterdp.core.tables import COUNT, INT, REAL, STAMP_UTC, TEXT, VECTOR, Colum
 _DESIGN = Column("design", TEXT, "", "noise design, see config/README.md")
 _RHO = Column("rho", REAL, "(log kWh)^2", "accuracy budget, in the stated convention")
 _QUERY = Column(
-    "query_model", TEXT, "", "'deterministic' (only added noise counts) or 'stochastic' ((57) as published)"
+    "query_model",
+    TEXT,
+    "",
+    "'deterministic' (only added noise counts), 'stochastic' (law of the forecast over all pasts counts too) or "
+    "'published' (law (57) of the future counts too, no guarantee)",
 )
+_EPSILON = Column("epsilon", REAL, "1", "privacy parameter")
+_DELTA_ERROR = Column("delta_error", REAL, "1", "no pair exceeds delta by more; bound on the numerical error")
 
 NEIGHBOURHOODS = Table(
     "neighbourhoods",
@@ -34,11 +40,14 @@ NEIGHBOUR_GRAPH = Table(
 NEIGHBOURHOOD_SUMMARY = Table(
     "neighbourhood_summary",
     "study",
-    "Sizes of the neighbourhoods.",
+    "Sizes of the neighbourhoods, and who has no neighbour.",
     (
         Column("neighbourhood", INT, "1", "neighbourhood, 1 is the largest"),
         Column("household_count", COUNT, "households", "households"),
         Column("pair_count", COUNT, "1", "ordered pairs of the graph"),
+        Column("households_alone", COUNT, "households", "households without a neighbour"),
+        Column("outside_pair_count", COUNT, "1", "pairs of neighbourhoods.file with somebody who is not forecast"),
+        Column("meaning", TEXT, "", "what it means to have no neighbour, empty otherwise"),
     ),
 )
 
@@ -72,24 +81,63 @@ NOISE_DESIGN_REPORTS = Table(
         Column("surrogate_white", REAL, "1", "J of (47) at white noise, null for a closed form", nullable=True),
         Column("surrogate_descended", REAL, "1", "J where the descent ended, null for a closed form", nullable=True),
         Column("surrogate_released", REAL, "1", "J after the rescaling (50), null for a closed form", nullable=True),
+        Column("certified_gap", REAL, "1", "certified relative distance from the optimum, if any", nullable=True),
+        Column("sentence", TEXT, "", "what must be said wherever the design is reported, empty for most"),
     ),
 )
 
 DELTA_CURVES = Table(
     "delta_curves",
     "study",
-    "delta(eps) of a design: the worst ordered pair of all neighbourhoods (Fig. 4 of Ramakrishna et al.).",
+    "delta(eps) of a design: the worst pair of all neighbourhoods (Fig. 4 of Ramakrishna et al.).",
     (
         _DESIGN,
         _QUERY,
         _RHO,
-        Column("sides", TEXT, "", "'one' Pr(L > eps) as in the paper, 'two' Pr(|L| > eps) as in its Definition 1"),
-        Column("epsilon", REAL, "1", "privacy parameter"),
-        Column("delta_chernoff", REAL, "1", "Lemma 1 minimised over s, capped at 1"),
-        Column("delta_monte_carlo", REAL, "1", "Monte Carlo estimate for the worst pair"),
-        Column("delta_monte_carlo_se", REAL, "1", "its standard error"),
+        Column(
+            "sides",
+            TEXT,
+            "",
+            "'one' Pr(L > eps) as in the paper, 'two' Pr(|L| > eps) as in its Definition 1, 'hockey_stick' the delta "
+            "of (eps, delta)-DP for one file, 'swap' the same for the files of both households of a pair",
+        ),
+        _EPSILON,
+        Column("delta", REAL, "1", "exact value for the worst pair"),
+        _DELTA_ERROR,
+        Column("delta_chernoff", REAL, "1", "Lemma 1 minimised over s, capped at 1, 'one' and 'two'", nullable=True),
+        Column("pair_count", COUNT, "1", "pairs the maximum was taken over, for 'swap' not ordered"),
+    ),
+)
+
+WORST_PAIRS = Table(
+    "worst_pairs",
+    "private",
+    "The pair of households each value of delta_curves belongs to.",
+    (
+        _DESIGN,
+        _QUERY,
+        _RHO,
+        Column("sides", TEXT, "", "as in delta_curves"),
+        _EPSILON,
+        Column("delta", REAL, "1", "as in delta_curves"),
+        Column("household", INT, "1", "label X"),
+        Column("neighbour", INT, "1", "label X'"),
+    ),
+)
+
+DELTA_UNDER_PRIOR = Table(
+    "delta_under_prior",
+    "study",
+    "delta(eps) of the posterior odds of two labels for an analyst with a prior (Remark 1 of Ramakrishna et al.).",
+    (
+        _DESIGN,
+        _QUERY,
+        _RHO,
+        Column("prior_ratio", REAL, "1", "largest ratio f(X)/f(X') of the prior over all pairs; public"),
+        _EPSILON,
+        Column("delta", REAL, "1", "largest Pr(L + ln f(X)/f(X') > eps), (9)"),
+        _DELTA_ERROR,
         Column("pair_count", COUNT, "1", "ordered pairs the maximum was taken over"),
-        Column("draw_count", COUNT, "1", "Monte Carlo draws"),
     ),
 )
 
@@ -101,6 +149,7 @@ FORECAST_FILE = Table(
         Column("release_id", TEXT, "", "random id, unrelated to the meter id"),
         Column("step", INT, "1", "steps ahead, from 1"),
         Column("interval_start_utc", STAMP_UTC, "UTC", "start of the forecast interval"),
+        Column("interval_start_local", TEXT, "", "the same as wall-clock time with its offset from UTC, ISO 8601"),
         Column("released_log_kwh", REAL, "log kWh", "forecast plus noise"),
         Column("released_kwh", REAL, "kWh", "its exponential (median of the log-normal), clipped to public bounds"),
     ),
@@ -127,5 +176,69 @@ FORECAST_EXAMPLES = Table(
         Column("part", TEXT, "", "'history', 'truth', 'forecast' or 'released'"),
         Column("hours_from_origin", REAL, "h", "time relative to the origin of the forecast"),
         Column("energy_kwh", REAL, "kWh", "energy in the interval", nullable=True),
+    ),
+)
+
+NOISE_ANSWERS = Table(
+    "noise_answers",
+    "study",
+    "The smallest error for a guarantee, and the guarantee for an error, per design: one release, class_label.",
+    (
+        _DESIGN,
+        _QUERY,
+        Column("question", TEXT, "", "'smallest error' for an epsilon, or 'guarantee' for an error in kWh"),
+        Column("asked", REAL, "1 or kWh", "the epsilon or the error that was asked for"),
+        Column("asked_delta", REAL, "1", "the delta that was asked for"),
+        Column("rho", REAL, "(log kWh)^2", "accuracy budget that answers; null if none tried does", nullable=True),
+        Column("epsilon", REAL, "1", "epsilon at that budget; null if none is finite", nullable=True),
+        Column("delta", REAL, "1", "hockey-stick delta there, numerical error added"),
+        Column("error_kwh", REAL, "kWh", "RMS the noise moves a forecast by; null without rho", nullable=True),
+    ),
+)
+
+CLUSTER_FORECAST_ERRORS = Table(
+    "cluster_forecast_errors",
+    "study",
+    "Errors of the sound forecast (replace_one) against held-out readings, beside forecasts that protect nobody.",
+    (
+        Column(
+            "method",
+            TEXT,
+            "",
+            "'cluster', or without protection 'arma', 'last_value', 'last_week', 'mean_of_all' (mean of all "
+            "forecasts), 'public_level' (looks at nothing)",
+        ),
+        Column("epsilon", REAL, "1", "privacy parameter of one origin; null where nothing protects", nullable=True),
+        Column("delta", REAL, "1", "privacy parameter; null where nothing protects", nullable=True),
+        Column("groups", TEXT, "", "'one', 'circuit' or 'cluster'; 'none' without protection"),
+        Column("group_count", COUNT, "1", "groups the public rule took; null without protection", nullable=True),
+        Column("assignment_epsilon", REAL, "1", "cost of the randomised assignment alone, 0 if none", nullable=True),
+        Column("scale", TEXT, "", "'log_kwh' or 'kwh'"),
+        Column("mse", REAL, "scale^2", "mean squared error"),
+        Column("nmse", REAL, "1", "sum of squared errors over sum of squared readings, mean over households"),
+        Column("nmse_se", REAL, "1", "standard error of nmse over households"),
+        Column("relative_mse", REAL, "1", "squared error over the variance of the held-out readings, pooled"),
+        Column("household_count", COUNT, "households", "households averaged over"),
+        Column("origin_count", COUNT, "1", "rolling origins per household; each is a release of its own"),
+        Column("draw_count", COUNT, "1", "draws averaged over; 1 without protection"),
+    ),
+)
+
+DESIGN_COMPARISON = Table(
+    "design_comparison",
+    "study",
+    "The designs at equal budgets: exact delta of the worst pair, beside `published` and the Wasserstein limit.",
+    (
+        _DESIGN,
+        _QUERY,
+        _RHO,
+        _EPSILON,
+        Column("delta", REAL, "1", "hockey stick of the worst pair plus the bound on its numerical error"),
+        Column("delta_published", REAL, "1", "the same for the published design", nullable=True),
+        Column("ratio_to_published", REAL, "1", "delta over delta_published, null for 0/0", nullable=True),
+        Column("wasserstein_limit", REAL, "(log kWh)^2", "rho at which all labels can share one released law"),
+        Column("share_of_limit", REAL, "1", "rho over wasserstein_limit, null if that is 0", nullable=True),
+        Column("largest_squared_error", REAL, "(log kWh)^2", "largest E|q~ - q|^2 of a label, in the unit of rho"),
+        Column("certified_gap", REAL, "1", "certified relative distance from the optimum, if any", nullable=True),
     ),
 )

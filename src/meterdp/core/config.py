@@ -172,6 +172,8 @@ def _check_across_keys(config, source) -> None:
     ):
         if config[figure[0]][figure[1]] not in config[grid[0]][grid[1]]:
             refuse(".".join(figure), f"is not one of {'.'.join(grid)}", "add it there or choose one of them")
+    if config["neighbourhoods"]["by"] == "file" and config["neighbourhoods"]["file"] is None:
+        refuse("neighbourhoods.file", "is missing, and neighbourhoods.by is 'file'", "give the path of the pairs")
     for key in ("time_zone", "stamp_time_zone"):
         zone = config["export"][key]
         try:

@@ -32,3 +32,11 @@ def keyed_generator(seed: int, *keys: str | int) -> np.random.Generator:
     """
     digest = hashlib.sha256("\0".join(str(k) for k in keys).encode()).digest()
     return np.random.default_rng([int(seed), *np.frombuffer(digest, dtype=np.uint32).tolist()])
+
+
+def fixed_normals(purpose: str, shape: tuple[int, ...]) -> np.ndarray:
+    """Return standard normal numbers that are the same for everybody, such as start values of a search.
+
+    They are public constants and hide nothing: never noise.
+    """
+    return keyed_generator(0, "fixed numbers", purpose).standard_normal(shape)

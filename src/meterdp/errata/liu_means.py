@@ -8,9 +8,9 @@ import numpy as np
 from scipy.optimize import brentq
 
 from meterdp.accounting import gdp
+from meterdp.accounting.exact_curve import hockey_stick
 from meterdp.core.noise import NoiseSource
 from meterdp.errata.finding import Finding
-from meterdp.errata.gaussian_pair import hockey_stick
 from meterdp.errata.synthetic import DELTA, DIMENSION, PAPER_SETTING, RECORDS, paper_mixture, paper_records
 from meterdp.mechanisms import sdp
 from meterdp.mechanisms.interface import LabelledRecords

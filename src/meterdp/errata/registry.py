@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict
 
 from meterdp.core.noise import NoiseSource
-from meterdp.errata import liu
+from meterdp.errata import liu, ramakrishna
 from meterdp.errata.finding import Defect, Finding
 from meterdp.errata.tables import ERRATA
 
 # Title of the paper -> its defects, in the order of the documentation. A new paper is one line.
-PAPERS: dict[str, tuple[Defect, ...]] = {liu.PAPER: liu.DEFECTS}
+PAPERS: dict[str, tuple[Defect, ...]] = {
+    liu.PAPER: liu.DEFECTS,
+    ramakrishna.PAPER: ramakrishna.DEFECTS,
+}
 
 
 def measure(source: Callable[[str], NoiseSource]) -> dict[str, tuple[Finding, ...]]:

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from meterdp.figures.cost_words import cost_sentences, count_range
-from meterdp.figures.forecasts import method_label, methods_in_order
+from meterdp.figures.forecasts import SIDES, method_label, methods_in_order
 from meterdp.figures.grid import Grid, Tables
 from meterdp.figures.numbers import count, percent, plain, plus_minus, probability, significant
 from meterdp.figures.style import in_order, look
@@ -85,13 +85,11 @@ def _headline_delta(curves: pd.DataFrame | None, settings: Mapping) -> str | Non
     rows = rows[rows["sides"] == ("two" if "two" in set(rows["sides"]) else "one")]
     row = rows.loc[rows["epsilon"].idxmax()]
     sides = "in either direction " if row["sides"] == "two" else ""
-    verdict = (
-        ": that pair is not protected" if row["delta_monte_carlo"] > NO_PROTECTION else " (1 means no protection)"
-    )
+    verdict = ": that pair is not protected" if row["delta"] > NO_PROTECTION else " (1 means no protection)"
     return (
         f"With the {look(row['design']).label} at ρ = {plain(row['rho'])}, the privacy loss of the worst pair of "
         f"neighbours exceeds ε = {plain(row['epsilon'])} {sides}with a probability of up to "
-        f"{probability(row['delta_chernoff'])} if only the added noise counts{verdict}."
+        f"{probability(row['delta'])} if only the added noise counts{verdict}."
     )
 
 
@@ -264,8 +262,44 @@ def errors_grid(tables: Tables) -> Grid | None:
     return Grid(caption, header, rows)
 
 
+def interval_grid(tables: Tables) -> Grid | None:
+    """Coverage and width of the forecast intervals, a row per forecast and level."""
+    data = tables.get("forecast_intervals")
+    if data is None:
+        return None
+    groups = dict(list(data.groupby(["method", "design", "rho"])))
+    rows = [
+        (
+            method_label(*key),
+            percent(r.level),
+            f"{percent(r.coverage)} ± {percent(r.coverage_se)}",
+            significant(r.mean_width_kwh),
+        )
+        for key in methods_in_order(data)
+        for r in groups[key].sort_values("level").itertuples()
+    ]
+    header = ("forecast", "should cover", "covers", "mean width, kWh")
+    return Grid("Central intervals of the forecasts, and how often the held-out reading lies inside", header, rows)
+
+
+def gaussian_grid(tables: Tables) -> Grid | None:
+    """How far log load is from the Gaussian law that the forecasts assume."""
+    data = tables.get("gaussian_summary")
+    if data is None:
+        return None
+    rows = []
+    for r in data.itertuples():
+        spread = [
+            "{1} ({0} to {2})".format(*(significant(getattr(r, f"{name}_{q}")) for q in ("q25", "median", "q75")))
+            for name in ("skewness", "excess_kurtosis")
+        ]
+        rows.append((r.series, *spread, percent(r.rejected_share), count(r.untested_count)))
+    header = ("of each household", "skewness, quartiles", "excess kurtosis, quartiles", "rejected at 1 %", "untested")
+    return Grid("Is log load Gaussian? A Gaussian law has skewness and excess kurtosis 0", header, rows)
+
+
 def delta_grid(tables: Tables, sides: str) -> Grid | None:
-    """Chernoff bound on delta per design, query model and budget, one column per epsilon."""
+    """Exact delta per design, query model and budget, one column per epsilon."""
     data = tables.get("delta_curves")
     data = None if data is None else data[data["sides"] == sides]
     if data is None or data.empty:
@@ -277,13 +311,32 @@ def delta_grid(tables: Tables, sides: str) -> Grid | None:
         if design == "none":  # without noise there is no budget: one row is enough
             part = part.drop_duplicates(["query_model", "epsilon"]).assign(rho=0.0)
         for (model, rho), curve in part.groupby(["query_model", "rho"]):
-            at = curve.drop_duplicates("epsilon").set_index("epsilon")["delta_chernoff"]
+            at = curve.drop_duplicates("epsilon").set_index("epsilon")["delta"]
             deltas = [probability(at.get(epsilon)) for epsilon in epsilons]
             rows.append((look(design).label, model, "–" if design == "none" else plain(rho), *deltas))
     header = ("design", "query model", "ρ", *(f"ε = {plain(epsilon)}" for epsilon in epsilons))
-    kind = {"one": "one-sided, Pr(L > ε), as the paper draws it", "two": "two-sided, Pr(|L| > ε), as it defines it"}
-    pairs = count_range(data["pair_count"])
-    return Grid(f"δ, {kind[sides]}: Chernoff bound for the worst of {pairs} ordered pairs", header, rows, words=2)
+    pairs = f"{count_range(data['pair_count'])} {'pairs' if sides == 'swap' else 'ordered pairs'}"
+    return Grid(f"δ, {SIDES[sides]}: exact, for the worst of {pairs}", header, rows, words=2)
+
+
+def prior_grid(tables: Tables) -> Grid | None:
+    """Delta of the posterior odds at the largest epsilon, one column per prior ratio."""
+    data = tables.get("delta_under_prior")
+    if data is None or data.empty:
+        return None
+    epsilon, ratios = data["epsilon"].max(), np.sort(data["prior_ratio"].unique())
+    data = data[(data["epsilon"] == epsilon) & (data["design"] != "none")]
+    rows = []
+    for design in in_order(data["design"]):
+        for (model, rho), part in data[data["design"] == design].groupby(["query_model", "rho"]):
+            at = part.set_index("prior_ratio")["delta"]
+            rows.append((look(design).label, model, plain(rho), *(probability(at.get(ratio)) for ratio in ratios)))
+    header = ("design", "query model", "ρ", *(f"{plain(ratio)} : 1" for ratio in ratios))
+    caption = (
+        f"δ at ε = {plain(epsilon)} for an analyst who holds one household of a pair for so many times as likely as "
+        "the other before the release: the probability that the odds end above e to the power ε"
+    )
+    return Grid(caption, header, rows, words=2) if rows else None
 
 
 def neighbourhood_grid(tables: Tables) -> Grid | None:
@@ -292,7 +345,9 @@ def neighbourhood_grid(tables: Tables) -> Grid | None:
     if data is None:
         return None
     rows = [
-        (f"Neighbourhood {r.neighbourhood}", count(r.household_count), count(r.pair_count))
+        (f"Neighbourhood {r.neighbourhood}", count(r.household_count), count(r.pair_count), count(r.households_alone))
         for r in data.sort_values("neighbourhood").itertuples()
     ]
-    return Grid("Households that must not be told apart", ("neighbourhood", "households", "ordered pairs"), rows)
+    alone = " ".join(dict.fromkeys(f"Without a neighbour there is {m}." for m in data["meaning"] if m))
+    header = ("neighbourhood", "households", "ordered pairs", "without a neighbour")
+    return Grid(f"Households that must not be told apart. {alone}".rstrip(), header, rows)

@@ -28,18 +28,27 @@ from meterdp.figures.style import (
 
 QUERY_MODELS = {
     "deterministic": "only the added noise counts",
-    "stochastic": "law (57) of the forecast counts too, as published",
+    "stochastic": "the spread of the forecast over all pasts counts too",
+    "published": "law (57) of the future counts too, as published; no guarantee",
 }
-_SIDES = {"one": "one-sided, Pr(L > ε)", "two": "two-sided, Pr(|L| > ε)"}
+SIDES = {
+    "one": "one-sided, Pr(L > ε)",
+    "two": "two-sided, Pr(|L| > ε)",
+    "hockey_stick": "(ε, δ)-DP of one file",
+    "swap": "(ε, δ)-DP of the files of a neighbourhood",
+}
+_LOG_BELOW = 0.05  # a delta from which on the axis is logarithmic
+_LOWEST = 1e-12
 _PARTS = {"history": GREY, "truth": VERMILION, "forecast": ORANGE, "released": BLUE}
+_BOUND = {"linewidth": 1.0, "alpha": 0.45}
 _SCALES = {"log_kwh": "log energy", "kwh": "energy in kWh"}
 
 
 def delta_curves(delta_curves, output, sides: str = "one") -> None:
     """Draw delta over epsilon per design, a column per accuracy budget, a row per query model: Fig. 4.
 
-    Lines are the Chernoff bound of Lemma 1, points the Monte Carlo estimate with two standard errors. No noise has no
-    accuracy budget and is repeated in every panel.
+    Marked lines are exact, the lighter ones beside them the Chernoff bound of Lemma 1 where there is one. The axis of
+    delta is logarithmic if some delta is below 0.05. No noise has no accuracy budget and is repeated in every panel.
 
     Parameters
     ----------
@@ -47,8 +56,9 @@ def delta_curves(delta_curves, output, sides: str = "one") -> None:
         Table ``delta_curves``.
     output : path-like
         SVG to write.
-    sides : {"one", "two"}
-        Pr(L > eps), as the paper draws it, or Pr(|L| > eps), its Definition 1.
+    sides : {"one", "two", "hockey_stick", "swap"}
+        Pr(L > eps), as the paper draws it; Pr(|L| > eps), its Definition 1; the delta of (eps, delta)-DP of one
+        file, or of all files of a neighbourhood.
 
     Notes
     -----
@@ -57,7 +67,7 @@ def delta_curves(delta_curves, output, sides: str = "one") -> None:
     data = load(delta_curves, "delta_curves", may_be_empty=True)
     data = data[data["sides"] == sides]
     if data.empty:
-        with canvas(output, f"Privacy curves of the released forecasts ({_SIDES[sides]})", 1.6) as figure:
+        with canvas(output, f"Privacy curves of the released forecasts ({SIDES[sides]})", 1.6) as figure:
             figure.text(0.5, 0.4, "no household has a neighbour, so there is no pair to tell apart", ha="center")
         return
     models = [m for m in QUERY_MODELS if m in set(data["query_model"])]
@@ -65,7 +75,7 @@ def delta_curves(delta_curves, output, sides: str = "one") -> None:
     budgets = budgets if budgets.size else np.sort(data["rho"].unique())[:1]
     columns = min(len(budgets), 4)
     lines = -(-len(budgets) // columns)
-    title = f"Privacy curves of the released forecasts ({_SIDES[sides]})"
+    title = f"Privacy curves of the released forecasts ({SIDES[sides]})"
     with canvas(output, title, 1.3 + 2.5 * lines * len(models)) as figure:
         bodies = np.atleast_1d(figure.subfigures(len(models), 1))
         for body, model in zip(bodies, models, strict=True):
@@ -74,15 +84,15 @@ def delta_curves(delta_curves, output, sides: str = "one") -> None:
             rows = data[data["query_model"] == model]
             for axes, rho in zip(panels(body, len(budgets), columns, sharex=True, sharey=True), budgets, strict=True):
                 _delta_panel(axes, rows, rho)
+                _delta_scale(axes, data["delta"])
             body.supxlabel("ε", fontsize=10)
-            body.supylabel("δ, worst ordered pair", fontsize=10)
+            body.supylabel("δ, worst pair", fontsize=10)
         designs = [look(design) for design in in_order(data["design"])]
         handles = [Line2D([], [], color=d.colour, marker=d.marker, markersize=4) for d in designs]
-        handles += [
-            Line2D([], [], color="black"),
-            Line2D([], [], color="black", linestyle="", marker="o", markersize=4),
-        ]
-        labels = [*(d.label for d in designs), "line: Chernoff bound", "points: Monte Carlo ± 2 SE"]
+        labels = [d.label for d in designs]
+        if data["delta_chernoff"].notna().any():
+            handles.append(Line2D([], [], color="black", **_BOUND))
+            labels.append("lighter: Chernoff bound")
         legend_below(figure, handles, labels, columns=5)
 
 
@@ -93,21 +103,23 @@ def _delta_panel(axes: Axes, rows: pd.DataFrame, rho: float) -> None:
         # Without noise there is no budget: whichever row there is stands in every panel.
         curve = curve[curve["rho"] == rho] if (curve["rho"] == rho).any() or design != "none" else curve
         curve = curve.drop_duplicates("epsilon").sort_values("epsilon")
-        axes.plot(curve["epsilon"], curve["delta_chernoff"], color=style.colour, linewidth=1.5)
-        axes.errorbar(
-            curve["epsilon"],
-            curve["delta_monte_carlo"],
-            yerr=2 * curve["delta_monte_carlo_se"],
-            color=style.colour,
-            marker=style.marker,
-            markersize=4,
-            linestyle="",
+        axes.plot(curve["epsilon"], curve["delta_chernoff"].astype(float), color=style.colour, **_BOUND)
+        axes.plot(
+            curve["epsilon"], curve["delta"], color=style.colour, marker=style.marker, markersize=4, linewidth=1.5
         )
-    if rows.loc[rows["rho"].isin([rho, 0]), "delta_monte_carlo"].min() > 0.99:
+    if rows.loc[rows["rho"].isin([rho, 0]), "delta"].min() > 0.99:
         text = "all curves lie on top of\neach other, above 0.99"
         axes.text(0.5, 0.5, text, ha="center", va="center", transform=axes.transAxes, fontsize=9)
-    axes.set_ylim(-0.03, 1.05)
     axes.set_title(f"ρ = {numbers.plain(rho)} (log kWh)²", fontsize=9.5)
+
+
+def _delta_scale(axes: Axes, deltas: pd.Series) -> None:
+    positive = deltas[deltas > 0]
+    if positive.empty or positive.min() >= _LOG_BELOW:
+        axes.set_ylim(-0.03, 1.05)
+        return
+    axes.set_yscale("log")
+    axes.set_ylim(max(_LOWEST, positive.min() / 3), 2)
 
 
 def forecast_examples(forecast_examples, output) -> None:

@@ -13,6 +13,7 @@ from meterdp.figures.forecasts import delta_curves, forecast_errors, forecast_ex
 from meterdp.figures.intake import intake
 from meterdp.figures.mixture import class_profiles, marginal_densities
 from meterdp.figures.reproduce_liu import LIU_FIGURES
+from meterdp.figures.reproduce_ramakrishna import RAMAKRISHNA_FIGURES
 
 FIGURES: dict[str, Callable[..., None]] = {
     figure.__name__: figure
@@ -29,4 +30,4 @@ FIGURES: dict[str, Callable[..., None]] = {
 }
 
 # Figures of reproduced papers: paper -> figure -> a function of one table and ``output``.
-REPRODUCTIONS: dict[str, dict[str, Callable[..., None]]] = {"liu": LIU_FIGURES}
+REPRODUCTIONS: dict[str, dict[str, Callable[..., None]]] = {"liu": LIU_FIGURES, "ramakrishna": RAMAKRISHNA_FIGURES}

@@ -19,9 +19,9 @@ import meterdp
 from meterdp.core.errors import InputError
 from meterdp.core.parquet import atomic_path, read_table
 from meterdp.core.tables import catalogue
-from meterdp.figures import contents, cost_words, numbers
+from meterdp.figures import contents, cost_words, noise_contents, numbers
 from meterdp.figures.captions import Caption, caption_of
-from meterdp.figures.forecasts import QUERY_MODELS
+from meterdp.figures.forecasts import QUERY_MODELS, SIDES
 
 TABLES = (
     "ingest_report",
@@ -31,8 +31,14 @@ TABLES = (
     "profile_hours",
     "cost",
     "arma_summary",
+    "gaussian_summary",
     "forecast_errors",
+    "forecast_intervals",
     "delta_curves",
+    "delta_under_prior",
+    "design_comparison",
+    "noise_answers",
+    "cluster_forecast_errors",
     "neighbourhood_summary",
 )
 # Figures of the mechanisms a reader needs most; those of the others are folded away.
@@ -141,9 +147,14 @@ def _grids(tables: contents.Tables) -> dict[str, contents.Grid | None]:
         "gap": cost_words.gap_grid(tables),
         "cost": cost_words.cost_grid(tables),
         "arma": contents.arma_grid(tables),
+        "gaussian": contents.gaussian_grid(tables),
         "errors": contents.errors_grid(tables),
-        "delta_one": contents.delta_grid(tables, "one"),
-        "delta_two": contents.delta_grid(tables, "two"),
+        "intervals": contents.interval_grid(tables),
+        **{f"delta_{sides}": contents.delta_grid(tables, sides) for sides in SIDES},
+        "delta_prior": contents.prior_grid(tables),
+        "comparison": noise_contents.comparison_grid(tables),
+        "answers": noise_contents.answers_grid(tables),
+        "cluster": noise_contents.cluster_grid(tables),
         "neighbourhoods": contents.neighbourhood_grid(tables),
     }
 

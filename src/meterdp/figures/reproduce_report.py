@@ -19,18 +19,20 @@ from meterdp.figures import numbers
 from meterdp.figures.captions import REPRODUCTION_CAPTIONS, Caption
 from meterdp.figures.contents import Grid
 from meterdp.figures.report import Picture
-from meterdp.figures.style import load
+from meterdp.figures.style import load, look
 
 _MARKS = {"holds": "holds", "does not hold": "fails", "cannot be judged": "open"}
 
 
-def build_reproduction_report(scorecard, table1, figures: Mapping, output, *, simulated: bool, trials: int) -> None:
+def build_reproduction_report(
+    scorecards: Mapping, tables: Mapping, figures: Mapping, output, *, simulated: bool, trials: int
+) -> None:
     """Write the page.
 
     Parameters
     ----------
-    scorecard, table1 : path-like
-        Tables ``scorecard`` and ``liu_table1``.
+    scorecards, tables : mapping of paper to path-like
+        The paper's table ``scorecard`` and the table printed with it, ``liu_table1`` or ``ramakrishna_numbers``.
     figures : mapping of paper to mapping of figure name to path
         SVG files, such as ``{"liu": {"fig1": ...}}``.
     output : path-like
@@ -40,19 +42,17 @@ def build_reproduction_report(scorecard, table1, figures: Mapping, output, *, si
     trials : int
         Configuration key ``trials``.
     """
-    card = load(scorecard, "scorecard").astype(object)
-    card = card.where(card.notna(), None)
-    tables = {"liu": _table_1(load(table1, "liu_table1"))}
     papers = []
-    for name, rows in card.groupby("paper", sort=False):
-        key = rows["item"].iloc[0].split("-")[0]
+    for key, scorecard in scorecards.items():
+        card = load(scorecard, "scorecard").astype(object)
+        card = card.where(card.notna(), None)
         papers.append(
             {
                 "key": key,
-                "name": name,
-                "rows": rows.to_dict("records"),
-                "tally": _tally(rows["holds"]),
-                "table": tables.get(key),
+                "name": card["paper"].iloc[0],
+                "rows": card.to_dict("records"),
+                "tally": _tally(card["holds"]),
+                "table": _TABLES[key](tables[key]),
                 "pictures": _pictures(figures[key], REPRODUCTION_CAPTIONS[key]),
             }
         )
@@ -101,9 +101,9 @@ _TALLY = {
 }
 
 
-def _table_1(table: pd.DataFrame) -> Grid:
+def _table_1(path) -> Grid:
     """Return Table I of the study beside the printed one."""
-    rows = []
+    table, rows = load(path, "liu_table1"), []
     for row in table.sort_values("rank").itertuples():
         ours = [_whole(row.component), _whole(row.household_count), numbers.percent(row.share)]
         theirs = [_whole(row.paper_class), _whole(row.paper_household_count), numbers.percent(row.paper_share)]
@@ -114,5 +114,27 @@ def _table_1(table: pd.DataFrame) -> Grid:
     return Grid(caption, header, rows)
 
 
+def _printed_numbers(path) -> Grid:
+    """Return every printed delta beside ours, two-sided, under every reading of query and rho."""
+    table = load(path, "ramakrishna_numbers")
+    table = table[table["sides"].isna() | (table["sides"] == "two")]
+    readings = table[["query_model", "accuracy_convention"]].dropna().drop_duplicates().itertuples(index=False)
+    readings = list(readings)
+    rows = []
+    for key, at in table.groupby(["where", "design", "rho", "epsilon", "delta_printed"], sort=False):
+        where, design, rho, epsilon, printed = key
+        ours = at.set_index(["query_model", "accuracy_convention"])["delta"]
+        found = [numbers.significant(ours[tuple(reading)]) for reading in readings]
+        first = [where, look(design).label, numbers.plain(rho), numbers.plain(epsilon), numbers.plain(printed)]
+        rows.append([*first, *found])
+    header = ["place", "design", "ρ", "ε", "printed δ"]
+    header += [f"{model}, {convention.replace('_', ' ')}" for model, convention in readings]
+    caption = "Printed δ beside ours: exact, two-sided, worst pair, under every reading of query and ρ"
+    return Grid(caption, header, rows)
+
+
 def _whole(value) -> str:
     return numbers.MISSING if pd.isna(value) else numbers.count(value)
+
+
+_TABLES = {"liu": _table_1, "ramakrishna": _printed_numbers}

@@ -1,24 +1,29 @@
 """ARMA(p, q) fit of one deseasonalised log-load series, with a fallback chain instead of a crash.
 
-Section V of Ramakrishna et al.; the exact Gaussian likelihood is maximised by statsmodels (state space, gaps
-allowed). Whatever the input, a fit comes back whose AR part is stationary and whose MA part is invertible by a
-margin, and whose status says which step of the chain gave it.
+Section V of Ramakrishna et al.; the exact Gaussian likelihood, gaps allowed, is maximised by the compiled search of
+:mod:`meterdp.forecasting.kernel` or by statsmodels. Whatever the input, a fit comes back whose AR part is stationary
+and whose MA part is invertible by a margin, and whose status says which step of the chain gave it.
 """
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 from statsmodels.tsa.statespace.sarimax import SARIMAX
 
 from meterdp.core.errors import InputError
-from meterdp.forecasting.state_space import arma_system, concentrated_likelihood, kalman_pass, largest_pole
+from meterdp.forecasting.diagnostics import residual_tests
+from meterdp.forecasting.kernel import innovations, maximise
+from meterdp.forecasting.likelihood import MAX_ORDER
+from meterdp.forecasting.state_space import largest_pole
 
 STATUS_MEANING = {
     "arma": "ARMA(p, q) by maximum likelihood, optimiser converged",
     "arma_limit": "ARMA(p, q) by maximum likelihood, optimiser stopped at its iteration limit",
+    "arma_bound": "ARMA(p, q) by maximum likelihood, converged with a partial autocorrelation at its bound",
     "arma_restart": "ARMA(p, q) by maximum likelihood from a second start, the first gave no admissible fit",
     "ar": "AR(p) by Yule-Walker, no admissible ARMA fit was found",
     "white": "mean only: too few readings, or a constant series",
@@ -32,31 +37,83 @@ class ArmaSettings:
     Parameters
     ----------
     order : (int, int)
-        p and q of (59).
+        p and q of (59), 0..24 each.
+    method : {"kernel", "statsmodels"}
+        Compiled search from several starts, or statsmodels' state space model from one or two.
+    fit : {"likelihood", "forecast"}
+        Maximise the likelihood alone, or with a prior that keeps partial autocorrelations off the unit circle: a
+        higher likelihood is not a better forecast (kernel only).
+    starts : int
+        Start points of the search (kernel only).
     iteration_limit : int
-        Iterations of the optimiser per start; each costs about p + q + 2 likelihoods.
+        Iterations of the optimiser per start.
     tolerance_nats : float
-        A step that gains less log-likelihood than this ends the search.
+        A step that gains less log-likelihood than this ends a descent; the best of them go on to a hundredth of it.
     root_margin : float
         Every reciprocal root of the AR and MA polynomials has modulus at most ``1 - root_margin``. Closer to one the
         likelihood of the state space form is not to be trusted, and forecasts do not improve.
+    pacf_margin : float
+        Partial autocorrelations of both parts have modulus at most ``1 - pacf_margin`` (kernel only).
+    forecast_pacf_margin : float
+        The same under ``fit="forecast"``.
+    ar_prior_sd, ma_prior_sd : float
+        Under ``fit="forecast"``, artanh of each partial autocorrelation over its bound has a normal prior with mean
+        zero and this standard deviation; infinity for none.
     minimum_readings_per_parameter : int
         With fewer readings than this times p + q + 1, only the mean is fitted.
     """
 
     order: tuple[int, int] = (6, 5)
-    iteration_limit: int = 100
+    method: str = "kernel"
+    fit: str = "likelihood"
+    starts: int = 9
+    iteration_limit: int = 1000
     tolerance_nats: float = 1e-3
     root_margin: float = 1e-4
+    pacf_margin: float = 1e-4
+    forecast_pacf_margin: float = 0.01
+    ar_prior_sd: float = 3.0
+    ma_prior_sd: float = 0.6
     minimum_readings_per_parameter: int = 10
 
     def __post_init__(self):
-        if min(self.order) < 0 or sum(self.order) == 0:
+        if min(self.order) < 0 or sum(self.order) == 0 or max(self.order) > MAX_ORDER:
             raise InputError(
-                "the ARMA order is not a pair of non-negative integers with a positive sum",
+                f"the ARMA order is not a pair of integers from 0 to {MAX_ORDER} with a positive sum",
                 field="order",
                 remedy="use for example [6, 5]",
             )
+        for field, allowed in (("method", ("kernel", "statsmodels")), ("fit", ("likelihood", "forecast"))):
+            if getattr(self, field) not in allowed:
+                raise InputError(
+                    f"the ARMA setting '{getattr(self, field)}' is not known",
+                    field=field,
+                    remedy=f"use {' or '.join(allowed)}",
+                )
+        if self.starts < 1 or self.iteration_limit < 1:
+            raise InputError(
+                "the ARMA search has no start or no iteration",
+                field="starts" if self.starts < 1 else "iteration_limit",
+                remedy="use a positive integer",
+            )
+        if not (0 < self.root_margin < 1 and 0 < self.pacf_margin < 1 and 0 < self.forecast_pacf_margin < 1):
+            raise InputError(
+                "a margin of the ARMA fits is not between 0 and 1", field="margin", remedy="use for example 1e-4"
+            )
+        if not min(self.ar_prior_sd, self.ma_prior_sd) > 0:
+            raise InputError(
+                "a standard deviation of the prior is not positive", field="prior_sd", remedy="use inf for no prior"
+            )
+
+    @property
+    def pacf_bound(self) -> float:
+        """Bound of the partial autocorrelations that holds for this ``fit``."""
+        return 1.0 - (self.forecast_pacf_margin if self.fit == "forecast" else self.pacf_margin)
+
+    def prior_precision(self) -> np.ndarray:
+        """Precision of the prior on each artanh partial autocorrelation, AR part first; (p + q,), zeros for none."""
+        sd = np.repeat([self.ar_prior_sd, self.ma_prior_sd], self.order)
+        return sd**-2.0 if self.fit == "forecast" else np.zeros(sd.size)
 
 
 @dataclass(frozen=True)
@@ -74,9 +131,14 @@ class ArmaFit:
     innovation_variance : float
         Variance of e, (log kWh)^2.
     log_likelihood : float
-        Exact Gaussian log-likelihood in nats; NaN for a constant or empty series.
+        Exact Gaussian log-likelihood in nats, without a prior; NaN for a constant or empty series.
     observation_count : int
         Readings used.
+    ljung_box_p, skewness, excess_kurtosis, jarque_bera_p, arch_p : float
+        Tests of the innovations, see :class:`meterdp.forecasting.diagnostics.ResidualTests`; NaN if they say nothing.
+    start, iterations, evaluations : int
+        Start point the fit was found from, iterations of that descent, likelihoods of all descents; zeros where
+        nothing was searched or statsmodels did.
     """
 
     status: str
@@ -86,6 +148,14 @@ class ArmaFit:
     innovation_variance: float
     log_likelihood: float
     observation_count: int
+    ljung_box_p: float = np.nan
+    skewness: float = np.nan
+    excess_kurtosis: float = np.nan
+    jarque_bera_p: float = np.nan
+    arch_p: float = np.nan
+    start: int = 0
+    iterations: int = 0
+    evaluations: int = 0
 
 
 def fit_arma(residual_log_kwh: np.ndarray, settings: ArmaSettings | None = None) -> ArmaFit:
@@ -94,51 +164,77 @@ def fit_arma(residual_log_kwh: np.ndarray, settings: ArmaSettings | None = None)
     Parameters
     ----------
     residual_log_kwh : (T,) float64 array
-        Log load minus its seasonal mean, training window; NaN where a reading is missing.
+        Log load minus its seasonal mean, training window; NaN where a reading is missing. An infinite reading, or
+        one beyond 1e100 in the log, counts as missing.
     settings : ArmaSettings, optional
         Order and limits; ARMA(6, 5) if left out, as in section VI-B.
 
     Returns
     -------
     ArmaFit
-        Of the first step of the chain arma, arma_limit, arma_restart, ar, white that is admissible.
+        Of the first admissible step of the chain: the search (kernel), or two starts (statsmodels), then ar, white.
     """
     settings = settings or ArmaSettings()
     x = np.asarray(residual_log_kwh, dtype=float)
-    x = np.where(np.isfinite(x), x, np.nan)
-    seen = int(np.isfinite(x).sum())
+    seen = np.abs(x) < 1e100  # squares must not overflow
+    x = np.where(seen, x, np.nan)
+    count = int(seen.sum())
     none = np.empty(0)
-    mean = float(np.nanmean(x)) if seen else 0.0
-    spread = float(np.nanstd(x)) if seen else 0.0
+    mean = float(x[seen].mean()) if count else 0.0
+    spread = float(x[seen].std()) if count else 0.0
     needed = settings.minimum_readings_per_parameter * (sum(settings.order) + 1)
     # A constant series leaves rounding noise after subtracting its mean: compare with the scale of the numbers.
-    if seen < needed or spread <= 1e-9 * max(1.0, abs(mean)):
-        return _at("white", none, none, mean, x, settings)
+    if count < needed or spread <= 1e-9 * max(1.0, abs(mean)):
+        return _at("white", none, none, mean, x)
     # Unit spread: the optimiser's step and stopping rule are then free of the unit of the readings.
     scaled = (x - mean) / spread
-    yule_walker = _yule_walker(scaled, settings.order[0])
-    for start in (None, np.concatenate([yule_walker, np.zeros(settings.order[1])])):
-        found = _maximum_likelihood(scaled, start, settings)
-        if found is None:
-            continue
-        ar, ma, converged = found
-        status = "arma_restart" if start is not None else "arma" if converged else "arma_limit"
-        fit = _at(status, ar, ma, mean, x, settings)
+    search = _kernel_chain if settings.method == "kernel" else _statsmodels_chain
+    for status, ar, ma, effort in search(scaled, settings):
+        fit = _at(status, ar, ma, mean, x)
         if fit is not None:
-            return fit
-    return _at("ar", yule_walker, none, mean, x, settings) or _at("white", none, none, mean, x, settings)
+            return replace(fit, **effort)
+    ar = _yule_walker(scaled, settings.order[0])
+    fit = _at("ar", ar, none, mean, x) if _admissible(ar, none, settings) else None
+    return fit or _at("white", none, none, mean, x)
 
 
-def _at(status, ar, ma, mean, x, settings) -> ArmaFit | None:
-    """Return the fit at given coefficients, or None if they are not admissible."""
-    if not (np.isfinite(ar).all() and np.isfinite(ma).all()):
-        return None
-    if max(largest_pole(ar), largest_pole(-ma)) > 1.0 - settings.root_margin:
-        return None
-    variance, log_likelihood, count = concentrated_likelihood(kalman_pass(arma_system(ar, ma), x - mean))
+def _kernel_chain(x, settings) -> Iterator[tuple[str, np.ndarray, np.ndarray, dict]]:
+    """Yield the end of the compiled search, if there is one."""
+    found = maximise(x, settings)
+    if found is not None:
+        status = "arma_limit" if not found.converged else "arma_bound" if found.at_bound else "arma"
+        effort = {"start": found.start, "iterations": found.iterations, "evaluations": found.evaluations}
+        yield status, found.ar, found.ma, effort
+
+
+def _statsmodels_chain(x, settings) -> Iterator[tuple[str, np.ndarray, np.ndarray, dict]]:
+    """Yield what statsmodels finds from its own start and from Yule-Walker's."""
+    for start in (None, np.concatenate([_yule_walker(x, settings.order[0]), np.zeros(settings.order[1])])):
+        found = _maximum_likelihood(x, start, settings)
+        if found is not None and _admissible(*found[:2], settings):
+            ar, ma, converged = found
+            yield "arma_restart" if start is not None else "arma" if converged else "arma_limit", ar, ma, {}
+
+
+def _admissible(ar, ma, settings) -> bool:
+    """Whether coefficients are stationary and invertible by the margin; those of the kernel are by construction."""
+    finite = np.isfinite(ar).all() and np.isfinite(ma).all()
+    return finite and max(largest_pole(ar), largest_pole(-ma)) <= 1.0 - settings.root_margin
+
+
+def _at(status, ar, ma, mean, x) -> ArmaFit | None:
+    """Return the fit at given coefficients, or None if it has no likelihood."""
+    innovation, scale = innovations(ar, ma, x - mean)
+    seen = np.isfinite(innovation)
+    count, variance, log_likelihood = int(seen.sum()), 0.0, np.nan
+    if count and (scale[seen] > 0.0).all():
+        variance = float(np.mean(innovation[seen] ** 2 / scale[seen]))
+    if variance > 0.0:
+        log_likelihood = -0.5 * float(count * (np.log(2 * np.pi * variance) + 1) + np.log(scale[seen]).sum())
     if status != "white" and not (np.isfinite(log_likelihood) and variance > 0.0):
         return None
-    return ArmaFit(status, ar, ma, mean, variance, log_likelihood, count)
+    tests = residual_tests(innovation / np.sqrt(scale * variance), ar.size + ma.size) if variance > 0.0 else ()
+    return ArmaFit(status, ar, ma, mean, variance, log_likelihood, count, *tests)
 
 
 def _maximum_likelihood(x, start, settings) -> tuple[np.ndarray, np.ndarray, bool] | None:

@@ -6,6 +6,9 @@ Section V-A of Ramakrishna et al. Every household of the input has a row in the 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
+from itertools import repeat
 
 import numpy as np
 import pyarrow as pa
@@ -13,8 +16,12 @@ import pyarrow as pa
 from meterdp.core.progress import progress
 from meterdp.forecasting.arma import STATUS_MEANING, ArmaFit, ArmaSettings, fit_arma
 
+_COLUMN_OF = {field.name: "mean_log_kwh" if field.name == "mean" else field.name for field in fields(ArmaFit)}
 
-def fit_households(residual_log_kwh: np.ndarray, settings: ArmaSettings | None = None) -> list[ArmaFit]:
+
+def fit_households(
+    residual_log_kwh: np.ndarray, settings: ArmaSettings | None = None, threads: int = 1
+) -> list[ArmaFit]:
     """Fit every row.
 
     Parameters
@@ -23,21 +30,25 @@ def fit_households(residual_log_kwh: np.ndarray, settings: ArmaSettings | None =
         Training window of each household, NaN where a reading is missing.
     settings : ArmaSettings, optional
         Order and limits.
+    threads : int
+        Cores to use; the fits do not depend on it. statsmodels runs on one.
+
+    Returns
+    -------
+    list of H ArmaFit
     """
-    return [fit_arma(row, settings) for row in progress(residual_log_kwh, "ARMA fits", total=len(residual_log_kwh))]
+    settings = settings or ArmaSettings()
+    rows, label = np.asarray(residual_log_kwh, dtype=float), "ARMA fits"
+    if settings.method != "kernel" or threads <= 1:
+        return [fit_arma(row, settings) for row in progress(rows, label, total=len(rows))]
+    with ThreadPoolExecutor(threads) as pool:  # compiled code holds no interpreter lock
+        return list(progress(pool.map(fit_arma, rows, repeat(settings)), label, total=len(rows)))
 
 
 def fit_columns(household: np.ndarray, fits: Sequence[ArmaFit]) -> dict:
     """Return the columns of table ``arma_fits``; ``household`` holds the (H,) dense indices."""
-    return {
-        "household": np.asarray(household, np.int32),
-        "status": [fit.status for fit in fits],
-        "ar": [fit.ar for fit in fits],
-        "ma": [fit.ma for fit in fits],
-        "mean_log_kwh": [fit.mean for fit in fits],
-        "innovation_variance": [fit.innovation_variance for fit in fits],
-        "log_likelihood": [fit.log_likelihood for fit in fits],
-        "observation_count": [fit.observation_count for fit in fits],
+    return {"household": np.asarray(household, np.int32)} | {
+        column: [getattr(fit, field) for fit in fits] for field, column in _COLUMN_OF.items()
     }
 
 
@@ -45,13 +56,10 @@ def fits_of(table: pa.Table) -> list[ArmaFit]:
     """Read table ``arma_fits`` back, in row order."""
     return [
         ArmaFit(
-            row["status"],
-            np.asarray(row["ar"], dtype=float),
-            np.asarray(row["ma"], dtype=float),
-            row["mean_log_kwh"],
-            row["innovation_variance"],
-            row["log_likelihood"],
-            row["observation_count"],
+            **{
+                field: np.asarray(row[column], dtype=float) if field in ("ar", "ma") else row[column]
+                for field, column in _COLUMN_OF.items()
+            }
         )
         for row in table.to_pylist()
     ]

@@ -14,9 +14,10 @@ import pyarrow as pa
 
 from meterdp.core.errors import InputError
 from meterdp.forecasting.arma import ArmaFit
-from meterdp.forecasting.law import forecast_covariance, forecast_means
+from meterdp.forecasting.law import forecast_covariance, forecast_means, forecast_std, query_covariance
 
 METHODS = {"arma": "forecast_log_kwh", "last_value": "last_value_log_kwh", "last_week": "last_week_log_kwh"}
+COLUMNS = (*METHODS.values(), "actual_log_kwh", "forecast_std_log_kwh")
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,8 @@ class ForecastSet:
         The reading at the same local time one week before.
     actual_log_kwh : array
         The held-out reading.
+    forecast_std_log_kwh : array, optional
+        Standard deviation of the reading about its forecast, from (57).
     """
 
     household: np.ndarray
@@ -42,6 +45,12 @@ class ForecastSet:
     last_value_log_kwh: np.ndarray
     last_week_log_kwh: np.ndarray
     actual_log_kwh: np.ndarray
+    forecast_std_log_kwh: np.ndarray | None = None
+
+    def last_origin(self) -> ForecastSet:
+        """Return the forecasts from the last origin alone."""
+        values = {name: value for name, value in vars(self).items() if name != "household" and value is not None}
+        return ForecastSet(self.household, **{name: value[:, -1:] for name, value in values.items()})
 
 
 def rolling_origins(train_length: int, total_length: int, horizon: int, count: int) -> np.ndarray:
@@ -101,16 +110,18 @@ def roll(
         Slot of the same local time one week before, -1 where there is none (start of the export, clock change).
     """
     slots = origins[:, None] + np.arange(horizon)
-    forecast = np.empty((len(fits), *slots.shape))
+    forecast, std = np.empty((2, len(fits), *slots.shape))
     for row, fit in enumerate(fits):
         residual = log_kwh[row] - seasonal_log_kwh[row]
         forecast[row] = forecast_means(fit, residual, origins, horizon) + seasonal_log_kwh[row][slots]
+        std[row] = forecast_std(fit, residual, origins, horizon)
     week = np.asarray(last_week_slot)[slots]
     # A reading after the origin is not known yet, however the caller maps the clock change.
     known = (week >= 0) & (week < origins[:, None])
     last_week = np.where(known, log_kwh[:, np.where(known, week, 0)], np.nan)
     last_value = np.repeat(_last_reading(log_kwh)[:, origins, None], horizon, axis=2)
-    return ForecastSet(np.asarray(household, np.int32), forecast, last_value, last_week, log_kwh[:, slots])
+    household = np.asarray(household, np.int32)
+    return ForecastSet(household, forecast, last_value, last_week, log_kwh[:, slots], std)
 
 
 def _last_reading(log_kwh: np.ndarray) -> np.ndarray:
@@ -144,7 +155,7 @@ def forecast_columns(forecasts: ForecastSet, origin_slots: np.ndarray, interval_
         "step": (index[2] + 1).astype(np.int32),
         "interval_start_utc": pa.array(np.tile(stamps, households)).cast(pa.timestamp("us", tz="UTC")),
     }
-    for name in (*METHODS.values(), "actual_log_kwh"):
+    for name in COLUMNS:
         columns[name] = pa.array(getattr(forecasts, name).ravel(), from_pandas=True)
     return columns
 
@@ -154,7 +165,7 @@ def forecast_set(table: pa.Table) -> ForecastSet:
     household, position = np.unique(table["household"].to_numpy(), return_inverse=True)
     origin, step = table["origin"].to_numpy(), table["step"].to_numpy() - 1
     values = {}
-    for name in (*METHODS.values(), "actual_log_kwh"):
+    for name in COLUMNS:
         values[name] = np.full((household.size, origin.max() + 1, step.max() + 1), np.nan)
         values[name][position, origin, step] = table[name].to_numpy()
     return ForecastSet(household.astype(np.int32), **values)
@@ -169,20 +180,21 @@ def law_columns(
     horizon: int,
     origin_utc: np.datetime64,
 ) -> dict:
-    """Return the columns of table ``forecast_laws``: mean and covariance (57) at one origin.
+    """Return the columns of table ``forecast_laws``: both laws at one origin, given the gaps before it.
 
     Parameters are those of :func:`roll`; ``origin`` is one slot and ``origin_utc`` its start.
     """
-    means, covariances = [], []
+    columns = {"mean_log_kwh": [], "covariance": [], "query_mean_log_kwh": [], "query_covariance": []}
     for row, fit in enumerate(fits):
         past = log_kwh[row, :origin] - seasonal_log_kwh[row, :origin]
         season = seasonal_log_kwh[row, origin : origin + horizon]
-        means.append(forecast_means(fit, past, np.array([origin]), horizon)[0] + season)
-        covariances.append(forecast_covariance(fit, horizon, past).ravel())
+        columns["mean_log_kwh"].append(forecast_means(fit, past, np.array([origin]), horizon)[0] + season)
+        columns["covariance"].append(forecast_covariance(fit, horizon, past).ravel())
+        columns["query_mean_log_kwh"].append(fit.mean + season)
+        columns["query_covariance"].append(query_covariance(fit, horizon, past).ravel())
     stamp = pa.array(np.full(len(fits), np.datetime64(origin_utc, "us")))
     return {
         "household": np.asarray(household, np.int32),
         "origin_utc": stamp.cast(pa.timestamp("us", tz="UTC")),
-        "mean_log_kwh": means,
-        "covariance": covariances,
+        **columns,
     }

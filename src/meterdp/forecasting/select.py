@@ -1,4 +1,4 @@
-"""Which households a forecasting study takes: a fixed pseudo-random order that looks at no reading.
+"""Which households a forecasting study takes, by an order that looks at no reading, and whether there is room.
 
 The order is the order of a hash of the household's dense index, so it needs no seed, is the same on every machine
 and in every run, and does not change for the households already chosen when ``count`` grows.
@@ -7,8 +7,13 @@ and in every run, and does not change for the households already chosen when ``c
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 
 import numpy as np
+import pyarrow.parquet as pq
+
+from meterdp.core.errors import InputError
+from meterdp.profiles.grid import Calendar
 
 
 def fixed_order(household: np.ndarray, purpose: str) -> np.ndarray:
@@ -49,3 +54,49 @@ def choose_households(kept: np.ndarray, count: int) -> np.ndarray:
         raise ValueError("count must not be negative")
     kept = np.unique(np.asarray(kept, dtype=np.int64))
     return np.sort(kept[fixed_order(kept, "forecast households")[:count]]).astype(np.int32)
+
+
+def study_calendar(
+    log_load_parts: Iterable, slot_count: int, interval_minutes: int, time_zone: str
+) -> Calendar | None:
+    """Return the calendar of the study from one stamp of the table ``log_load``, None if no part has a household.
+
+    Parameters
+    ----------
+    log_load_parts : iterable of path
+        Parts; only the first stamp of the first that has a row is read.
+    slot_count : int
+        Slots of the grid.
+    interval_minutes : int
+    time_zone : str
+    """
+    for path in log_load_parts:
+        for batch in pq.ParquetFile(path).iter_batches(batch_size=1, columns=["interval_start_utc"]):
+            return Calendar(batch["interval_start_utc"][0].as_py(), slot_count, interval_minutes, time_zone)
+    return None
+
+
+def check_room(calendar: Calendar, train_days: int, horizon: int, origins: int) -> int:
+    """Return the slot after the training window if that many origins fit behind it.
+
+    Parameters
+    ----------
+    calendar : Calendar
+        Of the study.
+    train_days, horizon, origins : int
+        Section ``forecast`` of the configuration.
+
+    Raises
+    ------
+    InputError
+        If the export leaves no room for the origins after the training window.
+    """
+    train_end = calendar.window(train_days).stop
+    if train_end + horizon + origins - 1 > calendar.slot_count:
+        raise InputError(
+            f"asks for {train_days} days of training and {origins} origins, and the export is too short for them",
+            file="config",
+            field="forecast.train_days",
+            remedy="lower forecast.train_days or forecast.origins, or give a longer export",
+        )
+    return train_end

@@ -24,8 +24,16 @@ ARMA_FITS = Table(
         Column("ma", VECTOR, "1", "coefficients theta_1..theta_q"),
         Column("mean_log_kwh", REAL, "log kWh", "mean of the residual log load in the training window"),
         Column("innovation_variance", REAL, "(log kWh)^2", "variance of e[t]"),
-        Column("log_likelihood", REAL, "nats", "Gaussian log-likelihood at the fit"),
+        Column("log_likelihood", REAL, "nats", "exact Gaussian log-likelihood at the fit, without a prior"),
         Column("observation_count", COUNT, "readings", "readings used"),
+        Column("ljung_box_p", REAL, "1", "p-value of Ljung-Box on the innovations, p + q + 10 lags; NaN if untested"),
+        Column("skewness", REAL, "1", "of the innovations over their standard deviations"),
+        Column("excess_kurtosis", REAL, "1", "of the innovations, 0 for a normal law"),
+        Column("jarque_bera_p", REAL, "1", "p-value of normal innovations, from the two before"),
+        Column("arch_p", REAL, "1", "p-value of Ljung-Box on the squared innovations, 10 lags (McLeod-Li)"),
+        Column("start", INT, "1", "start point of the search the fit was found from, 0 is the first"),
+        Column("iterations", COUNT, "1", "iterations from that start, 0 without a search of our own"),
+        Column("evaluations", COUNT, "1", "likelihoods computed over all starts"),
     ),
 )
 
@@ -53,18 +61,21 @@ FORECASTS = Table(
         Column("last_value_log_kwh", REAL, "log kWh", "naive: the last reading before the origin", nullable=True),
         Column("last_week_log_kwh", REAL, "log kWh", "naive: same local time one week before", nullable=True),
         Column("actual_log_kwh", REAL, "log kWh", "held-out reading, clipped and logged", nullable=True),
+        Column("forecast_std_log_kwh", REAL, "log kWh", "standard deviation of the reading about its forecast, (57)"),
     ),
 )
 
 FORECAST_LAWS = Table(
     "forecast_laws",
     "private",
-    "Gaussian law (57) of the forecast at the last origin: the query that is released.",
+    "At the last origin: the forecast, the law (57) of the future about it, and the law of the forecast itself.",
     (
         _HOUSEHOLD,
         Column("origin_utc", STAMP_UTC, "UTC", "start of the first forecast interval"),
         Column("mean_log_kwh", VECTOR, "log kWh", "forecast mean with its seasonal part, one entry per step"),
         Column("covariance", VECTOR, "(log kWh)^2", "covariance (57) of the future given the past, by rows"),
+        Column("query_mean_log_kwh", VECTOR, "log kWh", "mean of the forecast over all pasts, one entry per step"),
+        Column("query_covariance", VECTOR, "(log kWh)^2", "covariance of the forecast over all pasts, by rows"),
     ),
 )
 
@@ -75,6 +86,7 @@ FORECAST_ERRORS = Table(
     (
         Column("method", TEXT, "", "'arma', 'last_value', 'last_week' or 'released'"),
         Column("design", TEXT, "", "noise design of a released forecast, 'none' otherwise"),
+        Column("query_model", TEXT, "", "query model the noise was designed for, empty without noise"),
         Column("rho", REAL, "(log kWh)^2", "accuracy budget of the noise, 0 without noise"),
         Column("scale", TEXT, "", "'log_kwh' or 'kwh'"),
         Column("mse", REAL, "scale^2", "mean squared error"),
@@ -82,6 +94,75 @@ FORECAST_ERRORS = Table(
         Column("nmse_se", REAL, "1", "standard error of nmse over households"),
         Column("relative_mse", REAL, "1", "squared error over the variance of the held-out readings, pooled"),
         Column("household_count", COUNT, "households", "households averaged over"),
-        Column("origin_count", COUNT, "1", "rolling origins per household"),
+        Column("origin_count", COUNT, "1", "rolling origins per household; 1: judged at the last origin only"),
+    ),
+)
+
+FORECAST_INTERVALS = Table(
+    "forecast_intervals",
+    "study",
+    "How often central intervals of forecasts and released forecasts cover the held-out reading, and their width.",
+    (
+        Column("method", TEXT, "", "'arma' or 'released'; the latter's interval counts the noise variance too"),
+        Column("design", TEXT, "", "noise design of a released forecast, 'none' otherwise"),
+        Column("query_model", TEXT, "", "query model the noise was designed for, empty without noise"),
+        Column("rho", REAL, "(log kWh)^2", "accuracy budget of the noise, 0 without noise"),
+        Column("level", REAL, "1", "probability the interval should cover"),
+        Column("coverage", REAL, "1", "share of held-out log readings it covers, mean over households"),
+        Column("coverage_se", REAL, "1", "standard error over households, NaN for one household"),
+        Column("mean_width_kwh", REAL, "kWh", "width after exponential and clipping, mean over households"),
+        Column("household_count", COUNT, "households", "households averaged over"),
+        Column("origin_count", COUNT, "1", "rolling origins per household; 1: judged at the last origin only"),
+    ),
+)
+
+FORECASTS_KWH = Table(
+    "forecasts_kwh",
+    "private",
+    "The forecast at the last origin in kWh, without noise: median, mean and intervals of its log-normal law.",
+    (
+        _HOUSEHOLD,
+        Column("step", INT, "1", "steps ahead, from 1"),
+        Column("interval_start_utc", STAMP_UTC, "UTC", "start of the forecast interval"),
+        Column("interval_start_local", TEXT, "", "the same as wall-clock time with its offset from UTC, ISO 8601"),
+        Column("median_kwh", REAL, "kWh", "exponential of the forecast, clipped to the public bounds"),
+        Column("mean_kwh", REAL, "kWh", "mean of the log-normal law, clipped to the public bounds"),
+        Column("level", REAL, "1", "probability the interval should cover"),
+        Column("lower_kwh", REAL, "kWh", "lower end of the central interval, clipped to the public bounds"),
+        Column("upper_kwh", REAL, "kWh", "upper end"),
+    ),
+)
+
+GAUSSIAN_CHECKS = Table(
+    "gaussian_checks",
+    "private",
+    "Is the log load Gaussian? Shape of each household's residual and of its one-step innovations, training window.",
+    (
+        _HOUSEHOLD,
+        Column("series", TEXT, "", "'residual' (marginal, dependence allowed for) or 'innovations' (standardised)"),
+        Column("reading_count", COUNT, "readings", "values judged"),
+        Column("effective_count", REAL, "readings", "independent values of the same accuracy", nullable=True),
+        Column("skewness", REAL, "1", "0 for a Gaussian law, null for a constant series", nullable=True),
+        Column("excess_kurtosis", REAL, "1", "0 for a Gaussian law, null for a constant series", nullable=True),
+        Column("statistic", REAL, "1", "Jarque-Bera statistic, generalised to dependence", nullable=True),
+        Column("p_value", REAL, "1", "its upper tail, chi-square with two degrees of freedom", nullable=True),
+    ),
+)
+
+GAUSSIAN_SUMMARY = Table(
+    "gaussian_summary",
+    "study",
+    "How far log load is from Gaussian, over households.",
+    (
+        Column("series", TEXT, "", "'residual' or 'innovations'"),
+        Column("household_count", COUNT, "households", "households judged"),
+        Column("untested_count", COUNT, "households", "households with a constant series or too few readings"),
+        Column("skewness_q25", REAL, "1", "lower quartile", nullable=True),
+        Column("skewness_median", REAL, "1", "median", nullable=True),
+        Column("skewness_q75", REAL, "1", "upper quartile", nullable=True),
+        Column("excess_kurtosis_q25", REAL, "1", "lower quartile", nullable=True),
+        Column("excess_kurtosis_median", REAL, "1", "median", nullable=True),
+        Column("excess_kurtosis_q75", REAL, "1", "upper quartile", nullable=True),
+        Column("rejected_share", REAL, "1", "share of households whose p-value is below 0.01", nullable=True),
     ),
 )

@@ -52,6 +52,7 @@ def process_shard(shard: Shard, quality: Mapping, profiles: Mapping, train_days:
         shard.calendar.window(train_days),
         profiles["seasonal"],
         profiles["smoothing_hours"],
+        profiles["seasonal_scale"],
     )
     return ShardTables(
         judged,

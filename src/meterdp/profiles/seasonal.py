@@ -62,9 +62,14 @@ def _circular_smooth(mean: np.ndarray, count: np.ndarray, bandwidth_slots: float
 
 
 def seasonal_mean(
-    log_kwh: np.ndarray, calendar: Calendar, train: slice, method: str, smoothing_hours: float = 1.0
+    log_kwh: np.ndarray,
+    calendar: Calendar,
+    train: slice,
+    method: str,
+    smoothing_hours: float = 1.0,
+    scale: str = "log",
 ) -> np.ndarray:
-    """Return the seasonal mean of every slot.
+    """Return the log of the seasonal part of every slot.
 
     Parameters
     ----------
@@ -77,12 +82,18 @@ def seasonal_mean(
         Mean per slot of the local week, per slot of the local day, or per slot of the week smoothed around it.
     smoothing_hours : float
         Standard deviation of the smoothing kernel.
+    scale : {"log", "kwh"}
+        Average logs, as section V-B of the paper says, or take the log of average energy: the seasonal part is then
+        removed before the log, as section VI-B says (defect R6).
 
     Returns
     -------
     (H, T) float64
         Finite everywhere: empty slots fall back to the time of day, then to the household's mean, then to 0.
     """
+    if scale == "kwh":
+        season = seasonal_mean(np.exp(log_kwh), calendar, train, method, smoothing_hours)
+        return np.log(np.where(season > 0, season, 1.0))  # zero only where a household has no reading at all
     known = log_kwh[:, train]
     day_mean, _ = _group_mean(known, calendar.slot_of_day[train], calendar.slots_per_day)
     season, slot = day_mean, calendar.slot_of_day

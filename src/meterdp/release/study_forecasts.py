@@ -11,23 +11,20 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from meterdp.classnoise.files import crosswalk_columns, example_columns, release_forecasts, write_forecast_files
+from meterdp.classnoise.files import (
+    EXAMPLES,
+    crosswalk_columns,
+    example_columns,
+    release_forecasts,
+    write_forecast_files,
+)
+from meterdp.classnoise.interface import QUERY_MODELS
+from meterdp.classnoise.manifest import guarantee_pairs, manifest
 from meterdp.classnoise.study import noises_of, stack
 from meterdp.profiles.dense import LogLoad
 from meterdp.release.noise import StudyNoise, salted_ids
 
-QUERY_MODEL = "deterministic"
 HISTORY_HOURS = 24
-EXAMPLES = 3
-
-
-def guarantee_in_words(design: str, rho: float, convention: str) -> str:
-    """Return what a study's forecast file says about its protection."""
-    return (
-        f"not for release: study-mode noise of design '{design}' with accuracy budget rho {rho:g} ({convention}); "
-        "class_label privacy within the neighbourhood as tabulated in study/delta_curves.parquet; "
-        "nothing about replace_one; the noise is seeded and protects nobody"
-    )
 
 
 @dataclass(frozen=True)
@@ -38,28 +35,30 @@ class StudyRelease:
     released_log_kwh: np.ndarray
     interval_start_utc: np.ndarray
     bounds_kwh: tuple[float, float]
-    guarantee: str
+    manifest: dict
     crosswalk: dict
     examples: dict
 
     def write_files(self, folder, metadata: Mapping[str, str]) -> None:
-        """Write one file per household."""
+        """Write one file and manifest per household."""
         write_forecast_files(
             folder,
             self.release_ids,
             self.released_log_kwh,
             self.interval_start_utc,
             self.bounds_kwh,
-            self.guarantee,
-            dict(metadata),
+            self.manifest,
+            metadata,
         )
 
 
 def release_study_forecasts(
     laws: pa.Table,
     designs: pa.Table,
+    curves: pa.Table,
     load: LogLoad,
     class_noise: Mapping,
+    public: Mapping,
     bounds_kwh: tuple[float, float],
     seed: int,
     salt: str,
@@ -70,12 +69,14 @@ def release_study_forecasts(
 
     Parameters
     ----------
-    laws, designs : pyarrow.Table
-        Tables ``forecast_laws`` and ``noise_designs``.
+    laws, designs, curves : pyarrow.Table
+        Tables ``forecast_laws``, ``noise_designs`` and ``delta_curves``.
     load : LogLoad
         Log load of the same households, for the examples.
     class_noise : mapping
         Section of the configuration.
+    public : mapping
+        Of :func:`meterdp.classnoise.manifest.manifest`.
     bounds_kwh : (float, float)
         Public bounds of the energy in an interval.
     seed : int
@@ -85,10 +86,10 @@ def release_study_forecasts(
     """
     household = laws["household"].to_numpy()
     mean = stack(laws["mean_log_kwh"], -1)
-    models = class_noise["query_models"]
-    model = QUERY_MODEL if QUERY_MODEL in models else models[0]
-    key = (class_noise["file_design"], model, float(class_noise["file_rho"]))
-    designed, noise = noises_of(designs)[key]
+    noises = noises_of(designs)
+    design, rho = class_noise["file_design"], float(class_noise["file_rho"])
+    key = next((design, model, rho) for model in QUERY_MODELS if (design, model, rho) in noises)
+    designed, noise = noises[key]
     if not (np.array_equal(designed, household) and np.array_equal(load.household, household)):
         raise ValueError("forecasts, noise and log load are not of the same households in the same order")
     draws = np.stack([StudyNoise(seed, "forecast", *key, int(h)).normal(mean.shape[1:]) for h in household])
@@ -109,9 +110,10 @@ def release_study_forecasts(
         released,
         calendar.interval_minutes / 60,
         bounds_kwh,
-        key[0],
-        key[2],
+        design,
+        rho,
     )
-    words = guarantee_in_words(key[0], key[2], class_noise["accuracy_convention"])
-    crosswalk = crosswalk_columns(ids, household)
-    return StudyRelease(ids, released, calendar.start_utc[steps], bounds_kwh, words, crosswalk, examples)
+    convention, stamps = class_noise["accuracy_convention"], calendar.start_utc[steps]
+    pairs = guarantee_pairs(curves.to_pandas(), *key)
+    words = manifest(*key, convention, pairs, stamps, bounds_kwh, public)
+    return StudyRelease(ids, released, stamps, bounds_kwh, words, crosswalk_columns(ids, household), examples)

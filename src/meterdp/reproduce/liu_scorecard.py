@@ -6,7 +6,6 @@ does not ask for (medians, other mechanisms) is said in the sentence and does no
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import pairwise
 
 import numpy as np
@@ -30,11 +29,9 @@ from meterdp.reproduce.liu_claims import (
     SMALL_CLASS_FACTOR,
 )
 from meterdp.reproduce.liu_common import PROPOSED
-from meterdp.reproduce.scorecard import FAILS, HOLDS, OPEN, Comparison, Verdict, judge, listed, number, rows
+from meterdp.reproduce.scorecard import FAILS, HOLDS, OPEN, Comparison, Tables, Verdict, judge, listed, number, rows
 
 STILL = 1e-9  # changes of objective and budget that are rounding
-
-Tables = Mapping[str, pd.DataFrame]
 
 
 def _published(table: pd.DataFrame) -> pd.DataFrame:

@@ -122,11 +122,6 @@ def run_trials(figure: str, trials: Iterable[int], eigenvalue_floor: float, seed
     return pd.DataFrame(rows, columns=names)
 
 
-def batch(number: int, batches: int, trials: int) -> range:
-    """Return the trials of batch ``number`` of ``batches``; the batches partition ``range(trials)``."""
-    return range(number * trials // batches, (number + 1) * trials // batches)
-
-
 def summarise(trials: pd.DataFrame) -> pd.DataFrame:
     """Return the columns of ``liu_curve`` from all trials of one figure."""
     return curve(trials, SWEEPS[trials["figure"].iloc[0]].varied, DATA, None)

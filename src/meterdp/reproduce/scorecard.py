@@ -15,6 +15,8 @@ import pandas as pd
 HOLDS, FAILS, OPEN = "holds", "does not hold", "cannot be judged"
 SURE = 2.0  # standard errors a difference must exceed
 
+Tables = Mapping[str, pd.DataFrame]
+
 
 @dataclass(frozen=True)
 class Claim:

@@ -14,6 +14,7 @@ IDS = np.array(["q7", "a1", "m3-x_"])
 STAMPS = np.datetime64("2024-03-01T00:00", "us") + np.arange(4) * np.timedelta64(15, "m")
 BOUNDS = (0.2, 3.0)
 GUARANTEE = "Study only: no guarantee."
+MANIFEST = {"guarantee": GUARANTEE, "time": {"zone": "Europe/Zurich"}}
 
 
 def test_the_noise_has_the_designed_law():
@@ -36,14 +37,16 @@ def test_a_singular_covariance_is_no_error():
 
 def test_files_are_complete_and_carry_the_guarantee(tmp_path):
     released = np.random.default_rng(2).standard_normal((3, 4))
-    paths = write_forecast_files(tmp_path / "out", IDS, released, STAMPS, BOUNDS, GUARANTEE, {"synthetic": "yes"})
-    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == sorted(f"{i}.parquet" for i in IDS)
+    paths = write_forecast_files(tmp_path / "out", IDS, released, STAMPS, BOUNDS, MANIFEST, {"synthetic": "yes"})
+    names = sorted(f"{i}.{kind}" for i in IDS for kind in ("json", "parquet"))
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == names
     assert [p.stem for p in paths] == sorted(IDS)
     for row, release_id in enumerate(IDS):
         path = tmp_path / "out" / f"{release_id}.parquet"
         table = read_table(path, FORECAST_FILE)
         assert table["release_id"].unique().to_pylist() == [release_id]
         assert table["step"].to_pylist() == [1, 2, 3, 4]
+        assert table["interval_start_local"][3].as_py() == "2024-03-01T01:45:00+01:00"
         assert np.array_equal(table["released_log_kwh"].to_numpy(), released[row])
         assert np.allclose(table["released_kwh"].to_numpy(), np.clip(np.exp(released[row]), *BOUNDS))
         metadata = metadata_of(path)
@@ -53,7 +56,7 @@ def test_files_are_complete_and_carry_the_guarantee(tmp_path):
 
 def test_files_differ_in_nothing_but_id_and_readings(tmp_path):
     """Nothing else may tell households apart: same schema, metadata, row count."""
-    paths = write_forecast_files(tmp_path, IDS, np.zeros((3, 4)), STAMPS, BOUNDS, GUARANTEE)
+    paths = write_forecast_files(tmp_path, IDS, np.zeros((3, 4)), STAMPS, BOUNDS, MANIFEST)
     schemas = [pq.read_schema(p) for p in paths]
     assert all(s.equals(schemas[0], check_metadata=True) for s in schemas)
 
@@ -61,7 +64,7 @@ def test_files_differ_in_nothing_but_id_and_readings(tmp_path):
 @pytest.mark.parametrize("ids", [["a", "a", "b"], ["a", "b", "../c"], ["a", "b", ""]])
 def test_ids_that_collide_or_leave_the_folder_are_refused(tmp_path, ids):
     with pytest.raises(ValueError, match="release id"):
-        write_forecast_files(tmp_path, np.array(ids), np.zeros((3, 4)), STAMPS, BOUNDS, GUARANTEE)
+        write_forecast_files(tmp_path, np.array(ids), np.zeros((3, 4)), STAMPS, BOUNDS, MANIFEST)
     assert not list(tmp_path.iterdir())
 
 

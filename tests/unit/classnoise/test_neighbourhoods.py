@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 
 from meterdp.classnoise.neighbourhoods import (
+    all_within,
     by_label,
     cluster_households,
     daily_profiles,
+    from_edges,
     full_cluster_graph,
     graph_columns,
+    nearest_households,
     neighbourhood_columns,
     summary_columns,
 )
@@ -66,9 +69,47 @@ def test_tables_hold_household_indices_not_positions():
         {"household": 40, "neighbour": 7, "neighbourhood": 1},
         {"household": 7, "neighbour": 40, "neighbourhood": 1},
     ]
-    summary = as_arrow(NEIGHBOURHOOD_SUMMARY, summary_columns(neighbourhood)).to_pylist()
+    summary = as_arrow(NEIGHBOURHOOD_SUMMARY, summary_columns(all_within(neighbourhood))).to_pylist()
     assert [row["household_count"] for row in summary] == [2, 1]
     assert [row["pair_count"] for row in summary] == [2, 0]
+    assert [row["households_alone"] for row in summary] == [0, 1]
+    assert [row["outside_pair_count"] for row in summary] == [0, 0]
+    assert summary[0]["meaning"] == "" and "nobody to be mistaken for" in summary[1]["meaning"]
+
+
+def test_the_nearest_are_neighbours_in_either_direction():
+    """Brute force: an edge where one is among the other's two nearest."""
+    features = np.random.default_rng(3).standard_normal((25, 4))
+    graph = nearest_households(features, 2)
+    distance = np.linalg.norm(features[:, None] - features[None], axis=2)
+    np.fill_diagonal(distance, np.inf)
+    nearest = np.argsort(distance, axis=1)[:, :2]
+    expected = {(i, int(j)) for i in range(25) for j in nearest[i]}
+    assert {tuple(p) for p in graph.pairs.tolist()} == expected | {(j, i) for i, j in expected}
+    assert np.all(graph.neighbourhood[graph.pairs[:, 0]] == graph.neighbourhood[graph.pairs[:, 1]])
+    assert np.bincount(graph.pairs[:, 0], minlength=25).min() >= 2
+
+
+@pytest.mark.parametrize(("households", "degree"), [(1, 0), (2, 1), (4, 3)])
+def test_fewer_households_than_nearest(households, degree):
+    graph = nearest_households(np.zeros((households, 24)), 9)
+    assert len(graph.pairs) == households * degree
+    assert not np.any(graph.pairs[:, 0] == graph.pairs[:, 1])
+
+
+def test_given_edges_become_undirected_and_their_components_neighbourhoods():
+    graph = from_edges([(0, 5), (5, 0), (5, 3), (2, 1), (2, 1)], 7, np.array([0, 0, 4, 0, 1, 0, 0]))
+    assert graph.pairs.tolist() == [[0, 5], [1, 2], [2, 1], [3, 5], [5, 0], [5, 3]]
+    assert graph.neighbourhood.tolist() == [1, 2, 2, 1, 3, 1, 4]
+    summary = as_arrow(NEIGHBOURHOOD_SUMMARY, summary_columns(graph)).to_pylist()
+    assert [row["pair_count"] for row in summary] == [4, 2, 0, 0]
+    assert [row["households_alone"] for row in summary] == [0, 0, 1, 1]
+    assert [row["outside_pair_count"] for row in summary] == [0, 4, 1, 0]
+
+
+def test_no_edge_at_all_leaves_everybody_alone():
+    graph = from_edges(np.empty((0, 2)), 3)
+    assert graph.neighbourhood.tolist() == [1, 2, 3] and graph.pairs.shape == (0, 2)
 
 
 def test_profiles_are_means_per_local_hour():

@@ -6,9 +6,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from meterdp.classnoise.neighbourhoods import graph_columns
+from meterdp.accounting.gaussian_loss import pair_losses
+from meterdp.classnoise.interface import Budget, class_queries
+from meterdp.classnoise.neighbourhoods import all_within, graph_columns, summary_columns
+from meterdp.classnoise.registry import noise_design
 from meterdp.classnoise.study import (
-    all_errors,
     design_all,
     design_columns,
     noises_of,
@@ -16,10 +18,13 @@ from meterdp.classnoise.study import (
     report_columns,
     study_neighbourhoods,
 )
-from meterdp.classnoise.tables import NEIGHBOUR_GRAPH, NOISE_DESIGN_REPORTS, NOISE_DESIGNS
+from meterdp.classnoise.tables import NEIGHBOUR_GRAPH, NEIGHBOURHOOD_SUMMARY, NOISE_DESIGN_REPORTS, NOISE_DESIGNS
 from meterdp.core.errors import InputError
 from meterdp.core.parquet import as_arrow
-from meterdp.forecasting.tables import FORECAST_LAWS, FORECASTS
+from meterdp.exports.tables import METERS
+from meterdp.forecasting.arma import ArmaFit
+from meterdp.forecasting.law import query_covariance
+from meterdp.forecasting.tables import FORECAST_LAWS
 from meterdp.profiles.dense import LogLoad
 from meterdp.profiles.grid import Calendar
 
@@ -27,7 +32,8 @@ HOUSEHOLDS = np.array([3, 4, 8, 11], np.int32)
 CALENDAR = Calendar(datetime(2025, 1, 6, tzinfo=UTC), 24 * 10, 60, "UTC")
 SETTINGS = {
     "designs": ["none", "white", "published"],
-    "query_models": ["deterministic", "stochastic"],
+    "stochastic_designs": ["none", "white", "published"],
+    "query_models": ["deterministic", "stochastic", "published"],
     "rhos": [0.4, 4.0],
     "accuracy_convention": "total",
 }
@@ -49,6 +55,8 @@ def laws():
         "origin_utc": pa.array([datetime(2025, 1, 15, tzinfo=UTC)] * 4),
         "mean_log_kwh": list(generator.standard_normal((4, 3))),
         "covariance": [(r @ r.T).ravel() for r in roots],
+        "query_mean_log_kwh": list(generator.standard_normal((4, 3))),
+        "query_covariance": [2 * (r @ r.T).ravel() for r in roots],
     }
     return as_arrow(FORECAST_LAWS, columns)
 
@@ -58,32 +66,81 @@ def graph():
     return as_arrow(NEIGHBOUR_GRAPH, graph_columns(HOUSEHOLDS, np.array([1, 1, 2, 2])))
 
 
+CLUSTERS = {"by": "cluster", "clusters": 2, "nearest": 1, "file": None, "file_columns": ["a", "b"]}
+
+
+def meters(circuits):
+    columns = {"household": HOUSEHOLDS, "meter_id": [f"m-{h}" for h in HOUSEHOLDS], "circuit": circuits}
+    return as_arrow(METERS, {**columns, "shard": [0] * 4})
+
+
 def test_neighbourhoods_are_clusters_of_daily_load(load):
-    found = study_neighbourhoods(load, {}, {"by": "cluster", "clusters": 2}, train_days=7, seed=1)
+    found = study_neighbourhoods(load, meters([None] * 4), CLUSTERS, train_days=7, seed=1).neighbourhood
     assert found[0] == found[1] != found[2] == found[3]
 
 
-def test_neighbourhoods_look_at_the_training_window_only(load):
+def test_nearest_households_are_alike_in_daily_load(load):
+    found = study_neighbourhoods(load, meters([None] * 4), {**CLUSTERS, "by": "nearest"}, train_days=7, seed=1)
+    assert found.pairs.tolist() == [[0, 1], [1, 0], [2, 3], [3, 2]]
+
+
+@pytest.mark.parametrize("by", ["cluster", "nearest"])
+def test_neighbourhoods_look_at_the_training_window_only(load, by):
     changed = load.log_kwh.copy()
     changed[:, 24 * 7 :] = np.random.default_rng(3).standard_normal((4, 24 * 3)) * 50
     other = LogLoad(HOUSEHOLDS, changed, load.seasonal_log_kwh, CALENDAR)
-    settings = {"by": "cluster", "clusters": 2}
-    first, second = (study_neighbourhoods(x, {}, settings, train_days=7, seed=1) for x in (load, other))
-    assert np.array_equal(first, second)
+    settings = {**CLUSTERS, "by": by}
+    first, second = (study_neighbourhoods(x, meters([None] * 4), settings, 7, seed=1) for x in (load, other))
+    assert np.array_equal(first.pairs, second.pairs)
 
 
 def test_neighbourhoods_by_circuit_need_circuits(load):
-    circuits = {3: "east", 4: "west", 8: "east", 11: "east"}
-    found = study_neighbourhoods(load, circuits, {"by": "circuit", "clusters": 9}, train_days=7, seed=1)
-    assert found.tolist() == [1, 2, 1, 1]
+    settings = {**CLUSTERS, "by": "circuit"}
+    found = study_neighbourhoods(load, meters(["east", "west", "east", "east"]), settings, train_days=7, seed=1)
+    assert found.neighbourhood.tolist() == [1, 2, 1, 1]
     with pytest.raises(InputError, match=r"'neighbourhoods.by': is 'circuit' and .*; set export.circuit_column"):
-        study_neighbourhoods(load, {**circuits, 4: None}, {"by": "circuit", "clusters": 9}, train_days=7, seed=1)
+        study_neighbourhoods(load, meters(["east", None, "east", "east"]), settings, train_days=7, seed=1)
+
+
+def test_given_neighbours_may_name_households_that_are_not_forecast(load, tmp_path):
+    path = tmp_path / "pairs.csv"
+    path.write_text("a,b\nm-3,m-4\nm-8,m-3\nm-11,m-8\n")
+    rows = [0, 1, 3]
+    some = LogLoad(HOUSEHOLDS[rows], load.log_kwh[rows], load.seasonal_log_kwh[rows], CALENDAR)
+    settings = {**CLUSTERS, "by": "file", "file": str(path)}
+    found = study_neighbourhoods(some, meters([None] * 4), settings, train_days=7, seed=1)
+    assert found.pairs.tolist() == [[0, 1], [1, 0]]
+    assert found.neighbourhood.tolist() == [1, 1, 2]
+    assert found.outside_pair_count.tolist() == [1, 0, 1]
+
+
+@pytest.mark.parametrize("by", ["cluster", "circuit", "nearest", "file"])
+def test_one_household_has_no_neighbour_and_the_study_goes_on(load, laws, tmp_path, by):
+    """A neighbourhood of one: counted, explained, and every design still has a noise for it."""
+    path = tmp_path / "pairs.csv"
+    path.write_text("a,b\n")
+    one = LogLoad(HOUSEHOLDS[:1], load.log_kwh[:1], load.seasonal_log_kwh[:1], CALENDAR)
+    settings = {**CLUSTERS, "by": by, "file": str(path)}
+    found = study_neighbourhoods(one, meters(["east"] * 4), settings, train_days=7, seed=1)
+    summary = as_arrow(NEIGHBOURHOOD_SUMMARY, summary_columns(found)).to_pylist()
+    assert [(r["household_count"], r["households_alone"]) for r in summary] == [(1, 1)]
+    assert summary[0]["meaning"]
+    graph = as_arrow(NEIGHBOUR_GRAPH, graph_columns(one.household, found.neighbourhood, found.pairs))
+    noises = design_all(laws.slice(0, 1), graph, SETTINGS)
+    assert all(np.isfinite(noise.covariance).all() for noise in noises.values())
+    designs = as_arrow(NOISE_DESIGNS, design_columns(one.household, noises))
+    assert set(noises_of(designs)) == set(noises)
 
 
 def test_no_household_to_forecast_is_refused():
     nobody = LogLoad(np.empty(0, np.int32), np.empty((0, 0)), np.empty((0, 0)), None)
     with pytest.raises(InputError, match="left no household to forecast"):
-        study_neighbourhoods(nobody, {}, {"by": "cluster", "clusters": 2}, train_days=7, seed=1)
+        study_neighbourhoods(nobody, meters([None] * 4), CLUSTERS, train_days=7, seed=1)
+
+
+def test_a_graph_of_other_households_is_no_graph_of_these(graph):
+    with pytest.raises(ValueError, match="without a forecast"):
+        pair_positions(HOUSEHOLDS[:3], graph)
 
 
 def test_edges_become_positions(graph):
@@ -92,7 +149,7 @@ def test_edges_become_positions(graph):
 
 def test_designs_round_trip_and_keep_their_budget(laws, graph):
     noises = design_all(laws, graph, SETTINGS)
-    assert len(noises) == 3 * 2 * 2
+    assert len(noises) == 3 * 3 * 2
     table = as_arrow(NOISE_DESIGNS, design_columns(HOUSEHOLDS, noises))
     back = noises_of(table)
     assert set(back) == set(noises)
@@ -105,21 +162,19 @@ def test_designs_round_trip_and_keep_their_budget(laws, graph):
     assert all((r["surrogate_white"] is None) == (r["design"] != "published") for r in reports)
 
 
-def test_errors_cover_every_method_once(laws, graph):
-    designs = as_arrow(NOISE_DESIGNS, design_columns(HOUSEHOLDS, design_all(laws, graph, SETTINGS)))
-    generator = np.random.default_rng(5)
-    n = 4 * 6 * 3
-    index = np.indices((4, 6, 3)).reshape(3, -1)
-    values = {name: generator.standard_normal(n) for name in ("forecast", "last_value", "last_week", "actual")}
-    columns = {
-        "household": HOUSEHOLDS[index[0]],
-        "origin": index[1],
-        "step": index[2] + 1,
-        "interval_start_utc": pa.array([datetime(2025, 1, 15, tzinfo=UTC)] * n),
-        **{f"{name}_log_kwh": v for name, v in values.items()},
-    }
-    rows = all_errors(as_arrow(FORECASTS, columns), designs, (0.0025, 25.0))
-    keys = [(r["method"], r["design"], r["rho"], r["scale"]) for r in rows]
-    assert len(set(keys)) == len(keys) == 2 * (3 + 2 * 2)
-    log = {k[:3]: r["mse"] for k, r in zip(keys, rows, strict=True) if k[3] == "log_kwh"}
-    assert log["released", "white", 4.0] == pytest.approx(log["arma", "none", 0.0] + 4.0 / 3)
+def test_without_noise_random_queries_of_low_rank_are_told_apart_for_certain():
+    """Defect R9: the law of a 12-step ARMA(6, 5) forecast has rank 6; rounding must not lend it a density."""
+    generator = np.random.default_rng(4)
+    past = np.where(generator.random(600) < 0.05, np.nan, 0.0)
+    covariance = []
+    for _ in range(40):
+        ar, ma = (np.poly(generator.uniform(-0.999, 0.999, n))[1:] for n in (6, 5))
+        fit = ArmaFit("kernel", -ar, ma, 0.0, generator.uniform(0.01, 3), np.nan, 0)
+        covariance.append(query_covariance(fit, 12, past))
+    mean = generator.standard_normal((40, 12))
+    pairs = all_within(np.ones(40, int)).pairs
+    law = {"query_mean_log_kwh": mean, "query_covariance": covariance}
+    queries = class_queries(mean, np.zeros((40, 12, 12)), pairs, "stochastic", **law)
+    assert pair_losses(queries.mean_log_kwh, queries.covariance, pairs).singular.all()
+    noisy = noise_design("white")(queries, Budget(0.45)).released(queries)
+    assert not pair_losses(noisy.mean_log_kwh, noisy.covariance, pairs).singular.any()

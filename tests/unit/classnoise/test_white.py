@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from meterdp.classnoise.interface import Budget, ClassQueries, class_queries
-from meterdp.classnoise.loss import chernoff, monte_carlo, pair_losses
+from meterdp.accounting.exact_curve import chernoff, exact_tails
+from meterdp.classnoise.curves import losses_of
+from meterdp.classnoise.interface import QUERY_MODELS, Budget, ClassQueries, class_queries
 from meterdp.classnoise.registry import DESIGNS, noise_design, report_row
 from meterdp.classnoise.tables import NOISE_DESIGN_REPORTS
 from meterdp.core.errors import InputError
@@ -46,40 +47,46 @@ def test_no_budget_is_no_noise(design):
 def test_white_noise_on_deterministic_queries_is_example_1():
     """Oracle: (23) with sigma^2 = rho / k and the largest distance between neighbours."""
     queries, rho, epsilon = random_queries(4, deterministic=True), 30.0, np.array([0.1, 1.0, 3.0])
-    losses = pair_losses(noise_design("white")(queries, Budget(rho)).released(queries))
+    losses = losses_of(noise_design("white")(queries, Budget(rho)).released(queries))
     label, other = queries.pairs.T
     distance = np.linalg.norm(queries.mean_log_kwh[label] - queries.mean_log_kwh[other], axis=1).max()
     ratio = distance / np.sqrt(rho / 4)
     exact = norm.sf((epsilon - ratio**2 / 2) / ratio)
-    half = 100_000
-    estimate = monte_carlo(losses, epsilon, np.random.default_rng(5).standard_normal((2 * half, 4)))
-    assert np.all(np.abs(estimate.one_sided - exact) <= 6.5 * np.sqrt(exact * (1 - exact) / half))  # 1e-10 a value
+    assert np.allclose(exact_tails(losses, epsilon).upper.max(axis=0), exact, rtol=1e-4)
     assert np.all(chernoff(losses, epsilon)[0].max(axis=0) >= exact)
 
 
 def test_without_noise_deterministic_queries_are_told_apart_for_certain():
     """Claim ram-2: delta is 1, not nearly 1."""
     queries = random_queries(6, deterministic=True)
-    losses = pair_losses(noise_design("none")(queries, Budget(1.0)).released(queries))
+    losses = losses_of(noise_design("none")(queries, Budget(1.0)).released(queries))
     assert losses.singular.all()
     one, two = chernoff(losses, np.array([0.1, 100.0]))
     assert np.all(one == 1.0)
     assert np.all(two == 1.0)
-    estimate = monte_carlo(losses, np.array([0.1]), np.zeros((2, 4)))
-    assert (estimate.one_sided, estimate.two_sided_se) == (1.0, 0.0)
+    tails = exact_tails(losses, [0.1])
+    assert np.all(tails.upper == 1.0)
+    assert np.all(tails.hockey_stick == 1.0)
 
 
 def test_without_noise_equal_deterministic_queries_are_not_told_apart():
     queries = two_laws([1.0, 2.0], np.zeros((2, 2)), [1.0, 2.0], np.zeros((2, 2)))
-    losses = pair_losses(queries)
+    losses = losses_of(queries)
     assert not losses.singular.any()
-    assert monte_carlo(losses, np.array([0.1]), np.ones((4, 2))).one_sided == 0.0
+    assert not exact_tails(losses, [0.1]).two_sided.any()
 
 
-def test_only_stochastic_queries_count_their_own_covariance():
+def test_each_query_model_counts_its_own_covariance():
     mean, covariance, pairs = np.zeros((2, 3)), np.stack([np.eye(3)] * 2), [(0, 1), (1, 0)]
-    assert not class_queries(mean, covariance, pairs).covariance.any()
-    assert np.array_equal(class_queries(mean, covariance, pairs, "stochastic").covariance, covariance)
+    own_mean, own = np.ones((2, 3)), np.stack([2 * np.eye(3)] * 2)
+    law = {"query_mean_log_kwh": own_mean, "query_covariance": own}
+    queries = {model: class_queries(mean, covariance, pairs, model, **law) for model in QUERY_MODELS}
+    assert not queries["deterministic"].covariance.any()
+    assert np.array_equal(queries["published"].covariance, covariance)
+    assert np.array_equal(queries["stochastic"].covariance, own)
+    assert [q.mean_log_kwh[0, 0] for q in queries.values()] == [0.0, 1.0, 0.0]
+    with pytest.raises(ValueError, match="law of the forecast itself"):
+        class_queries(mean, covariance, pairs, "stochastic")
 
 
 def test_a_study_without_neighbours_has_no_pairs():

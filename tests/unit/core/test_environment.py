@@ -49,7 +49,7 @@ def test_every_dependency_of_the_package_is_locked(repository):
 
 
 def test_the_lock_is_hashed_and_names_no_index(repository):
-    for name in ("requirements.txt", "requirements-uv.txt"):
+    for name in ("requirements.txt", "requirements-uv.txt", "requirements-benchmark.txt"):
         text = (repository / name).read_text()
         assert "://" not in text and "--index" not in text and "--find-links" not in text
         blocks = re.split(r"\n(?=\S)", text.strip())

@@ -118,7 +118,7 @@ def test_L3_two_classes_pay_for_one_flip(findings):
 
 
 def test_L4_noise_fitted_to_the_data_breaks_delta(findings):
-    """The curve itself is checked in test_gaussian_pair; with one law for both data sets delta would be kept."""
+    """The curve itself is checked in test_exact_curve; with one law for both data sets delta would be kept."""
     largest, share = findings["L4"]
     fixed = liu_means.lemma_1_mu(1 / 3)
     assert gaussian_delta(fixed, 1 / 3) < DELTA, "a fixed law keeps what Lemma 1 promises"

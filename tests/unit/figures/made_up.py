@@ -201,33 +201,101 @@ def forecast_errors(designs=("white", "published"), rhos=(0.45, 0.68571, 1.4)) -
                 (method, design, rho, scale, 0.4 * nmse, factor * nmse, 0.06 * factor * nmse, 4.1 * nmse, 100, 24)
             )
     columns = ["method", "design", "rho", "scale", "mse", "nmse", "nmse_se", "relative_mse"]
+    made = pd.DataFrame(rows, columns=[*columns, "household_count", "origin_count"])
+    return made.assign(query_model=np.where(made["method"] == "released", "deterministic", ""))
+
+
+def forecast_intervals() -> pd.DataFrame:
+    rows = [("arma", "none", "", 0.0, 0.5, 0.47, 0.02, 0.113, 100, 24)]
+    rows += [("released", "white", "deterministic", 0.45, 0.9, 0.881, 0.0123, 0.929, 100, 24)]
+    columns = ["method", "design", "query_model", "rho", "level", "coverage", "coverage_se", "mean_width_kwh"]
     return pd.DataFrame(rows, columns=[*columns, "household_count", "origin_count"])
+
+
+def gaussian_summary() -> pd.DataFrame:
+    rows = [("residual", 100, 3, -0.58, -0.077, 0.1, -0.01, 0.098, 6.6, 0.41)]
+    rows += [("innovations", 100, 3, -0.066, 0.03, 0.077, -0.063, 0.35, 6.7, 0.57)]
+    columns = [f"{n}_{q}" for n in ("skewness", "excess_kurtosis") for q in ("q25", "median", "q75")]
+    return pd.DataFrame(rows, columns=["series", "household_count", "untested_count", *columns, "rejected_share"])
 
 
 def delta_curves(
     designs=("none", "white", "published"),
     rhos=(0.45, 0.68571, 1.4),
-    models=("deterministic", "stochastic"),
+    models=("deterministic", "stochastic", "published"),
     epsilons=(0.1, 0.2, 0.4, 0.6, 0.8, 1.0),
 ) -> pd.DataFrame:
     rows = []
     for design in designs:
         for model in models:
             for rho in [0.0] if design == "none" else rhos:
-                for sides, factor in (("one", 1.0), ("two", 1.15)):
+                for sides, factor in (("one", 1.0), ("two", 1.15), ("hockey_stick", 0.7), ("swap", 0.9)):
                     for epsilon in epsilons:
                         level = {"none": 1.0, "white": 0.8, "published": 0.7}[design]
                         delta = 1.0 if design == "none" else min(1.0, factor * level * np.exp(-rho * epsilon))
-                        rows.append((design, model, rho, sides, epsilon, delta, 0.8 * delta, 0.003, 2420, 20_000))
-    columns = ["design", "query_model", "rho", "sides", "epsilon", "delta_chernoff"]
-    columns += ["delta_monte_carlo", "delta_monte_carlo_se", "pair_count", "draw_count"]
+                        bound = min(1.0, 1.3 * delta) if sides in ("one", "two") else None
+                        rows.append((design, model, rho, sides, epsilon, delta, 1e-5 * delta, bound, 2420))
+    columns = ["design", "query_model", "rho", "sides", "epsilon", "delta", "delta_error", "delta_chernoff"]
+    columns += ["pair_count"]
     return pd.DataFrame(rows, columns=columns)
 
 
+def delta_under_prior() -> pd.DataFrame:
+    rows = []
+    for row in delta_curves().query("sides == 'one'").itertuples():
+        for ratio in (1.0, 2.0, 10.0):
+            delta = 1 - (1 - row.delta) / ratio
+            rows.append((row.design, row.query_model, row.rho, ratio, row.epsilon, delta, 1e-5, row.pair_count))
+    columns = ["design", "query_model", "rho", "prior_ratio", "epsilon", "delta", "delta_error", "pair_count"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def design_comparison() -> pd.DataFrame:
+    rows = []
+    for model in ("deterministic", "published"):
+        for design, delta in (("none", 1.0), ("white", 0.8123), ("published", 0.7), ("joint", 0.03125)):
+            row = {"design": design, "query_model": model, "rho": 300.0, "epsilon": 1.0, "delta": delta}
+            row |= {"delta_published": 0.7, "ratio_to_published": delta / 0.7, "wasserstein_limit": 51.8}
+            row |= {"share_of_limit": 300 / 51.8, "largest_squared_error": 300.0, "certified_gap": None}
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def noise_answers() -> pd.DataFrame:
+    rows = [
+        ("white", "deterministic", "smallest error", 1.0, 1e-5, 4321.0, 1.0, 9.9e-6, 0.777),
+        ("published", "deterministic", "smallest error", 1.0, 1e-5, None, 1.0, 1.0, None),
+        ("white", "deterministic", "guarantee", 0.1, 1e-5, 12.5, None, 1.0, 0.0987),
+    ]
+    names = ("design", "query_model", "question", "asked", "asked_delta", "rho", "epsilon", "delta", "error_kwh")
+    return pd.DataFrame(rows, columns=names)
+
+
+def cluster_forecast_errors() -> pd.DataFrame:
+    rows = []
+    for method, epsilon, nmse in (("arma", None, 0.076), ("cluster", 0.5, 0.871), ("cluster", 8.0, 0.1264)):
+        for scale in ("log_kwh", "kwh"):
+            row = {"method": method, "epsilon": epsilon, "delta": None if epsilon is None else 1e-5}
+            row |= {"groups": "none" if epsilon is None else "cluster", "group_count": None if epsilon is None else 4}
+            row |= {"assignment_epsilon": None, "scale": scale, "mse": nmse, "nmse": nmse, "nmse_se": 0.01}
+            rows.append(
+                row | {"relative_mse": 2 * nmse, "household_count": 100, "origin_count": 24, "draw_count": 20}
+            )
+    return pd.DataFrame(rows)
+
+
 def neighbourhood_summary() -> pd.DataFrame:
-    sizes = np.array([41, 29, 14, 9, 5, 2])
+    sizes = np.array([41, 29, 14, 9, 5, 1])
+    alone = (sizes == 1).astype(int)
     return pd.DataFrame(
-        {"neighbourhood": np.arange(1, 7), "household_count": sizes, "pair_count": sizes * (sizes - 1)}
+        {
+            "neighbourhood": np.arange(1, 7),
+            "household_count": sizes,
+            "pair_count": sizes * (sizes - 1),
+            "households_alone": alone,
+            "outside_pair_count": 0,
+            "meaning": np.where(alone, "nobody to be mistaken for", ""),
+        }
     )
 
 
@@ -257,8 +325,14 @@ def all_tables(**changed) -> dict[str, pd.DataFrame]:
         cost,
         fidelity,
         arma_summary,
+        gaussian_summary,
         forecast_errors,
+        forecast_intervals,
         delta_curves,
+        delta_under_prior,
+        design_comparison,
+        noise_answers,
+        cluster_forecast_errors,
         neighbourhood_summary,
         forecast_examples,
     )

@@ -307,12 +307,15 @@ def test_kl_with_an_error_above_the_mean_and_an_unknown_mechanism(write, tmp_pat
 def test_delta_curves_have_a_panel_per_query_model_and_budget(study, tmp_path, last_figure):
     forecasts.delta_curves(study["delta_curves"], tmp_path / "a.svg", sides="two")
     panels = [axes for axes in axes_of(last_figure[0]) if axes.get_visible()]
-    assert len(panels) == 2 * 3
+    assert len(panels) == 3 * 3
     data = made_up.delta_curves()
     rows = data[(data["sides"] == "two") & (data["query_model"] == "deterministic") & (data["rho"] == 0.45)]
     for design, colour in (("white", style.look("white").colour), ("published", style.look("published").colour)):
-        chernoff = rows.loc[rows["design"] == design, "delta_chernoff"]
-        assert any(line.get_color() == colour and np.allclose(line.get_ydata(), chernoff) for line in panels[0].lines)
+        for column in ("delta", "delta_chernoff"):
+            values = rows.loc[rows["design"] == design, column].astype(float)
+            assert any(
+                line.get_color() == colour and np.allclose(line.get_ydata(), values) for line in panels[0].lines
+            )
 
 
 def test_no_noise_is_drawn_in_every_panel(study, tmp_path, last_figure):
@@ -325,7 +328,6 @@ def test_no_noise_is_drawn_in_every_panel(study, tmp_path, last_figure):
 @pytest.mark.parametrize("designs", [("none",), ("white",), ("none", "white", "published")])
 def test_delta_curves_with_few_and_many(write, tmp_path, designs, rhos):
     data = made_up.delta_curves(designs, rhos, models=("deterministic",), epsilons=(1.0,))
-    data["delta_monte_carlo"] = np.nan
     output = tmp_path / "a.svg"
     forecasts.delta_curves(write("delta_curves", data), output)
     assert is_svg(output)
@@ -333,9 +335,23 @@ def test_delta_curves_with_few_and_many(write, tmp_path, designs, rhos):
 
 def test_delta_curves_that_hide_each_other_are_named(write, tmp_path, last_figure):
     data = made_up.delta_curves()
-    data["delta_chernoff"], data["delta_monte_carlo"] = 1.0, 0.9999
+    data["delta_chernoff"], data["delta"] = 1.0, 0.9999
     forecasts.delta_curves(write("delta_curves", data), tmp_path / "a.svg")
-    assert texts_of(last_figure[0]).count("all curves lie on top of\neach other") == 6
+    assert texts_of(last_figure[0]).count("all curves lie on top of\neach other") == 9
+
+
+@pytest.mark.parametrize(("factor", "scale"), [(1.0, "linear"), (1e-9, "log"), (0.0, "linear")])
+def test_small_deltas_get_a_logarithmic_axis(write, tmp_path, last_figure, factor, scale):
+    data = made_up.delta_curves(designs=("white",))
+    data["delta"] *= factor
+    forecasts.delta_curves(write("delta_curves", data), tmp_path / "a.svg")
+    assert {axes.get_yscale() for axes in axes_of(last_figure[0]) if axes.get_visible()} == {scale}
+
+
+@pytest.mark.parametrize("sides", forecasts.SIDES)
+def test_a_bound_is_named_where_there_is_one(study, tmp_path, last_figure, sides):
+    forecasts.delta_curves(study["delta_curves"], tmp_path / "a.svg", sides=sides)
+    assert ("lighter: Chernoff bound" in texts_of(last_figure[0])) == (sides in ("one", "two"))
 
 
 def test_no_pair_of_neighbours_is_said_instead_of_drawn(write, tmp_path, monkeypatch):

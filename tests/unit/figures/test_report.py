@@ -83,8 +83,22 @@ def test_every_measure_of_the_tables_is_in_the_report(report):
         assert numbers.percent(row.projected_share) in cells
     for row in made_up.forecast_errors().itertuples():
         assert numbers.plus_minus(row.nmse, row.nmse_se) in cells and numbers.significant(row.relative_mse) in cells
-    for delta in made_up.delta_curves()["delta_chernoff"]:
+    for row in made_up.forecast_intervals().itertuples():
+        assert f"{numbers.percent(row.coverage)} ± {numbers.percent(row.coverage_se)}" in cells
+        assert numbers.significant(row.mean_width_kwh) in cells
+    for row in made_up.gaussian_summary().itertuples():
+        assert numbers.percent(row.rejected_share) in cells
+    for delta in made_up.delta_curves()["delta"]:
         assert numbers.probability(delta) in cells
+    for row in made_up.design_comparison().query("design != 'none'").itertuples():
+        assert numbers.probability(row.delta) in cells and numbers.significant(row.ratio_to_published) in cells
+        assert numbers.percent(row.share_of_limit) in cells
+    for row in made_up.noise_answers().itertuples():
+        assert numbers.significant(row.rho) in cells and numbers.significant(row.error_kwh) in cells
+    for row in made_up.cluster_forecast_errors().itertuples():
+        assert numbers.plus_minus(row.nmse, row.nmse_se) in cells and numbers.significant(row.relative_mse) in cells
+    for row in made_up.delta_under_prior().query("epsilon == 1 and design != 'none'").itertuples():
+        assert numbers.probability(row.delta) in cells
     for row in made_up.class_table().itertuples():
         assert numbers.significant(row.mean_energy_kwh) in cells and numbers.percent(row.share) in cells
     for row in made_up.normality().itertuples():
@@ -127,10 +141,10 @@ def test_the_headline_is_computed_from_the_tables(report):
 
 def test_noise_that_hides_nothing_is_called_so(write, tmp_path):
     data = made_up.delta_curves()
-    data["delta_chernoff"], data["delta_monte_carlo"] = 1.0, 0.9999
+    data["delta_chernoff"], data["delta"] = 1.0, 0.9999
     inputs = {"delta_curves": write("delta_curves", data)}
     build_report(inputs, {}, tmp_path / "r.html", title="t", synthetic=False, settings=SETTINGS)
-    assert "up to 1 if only the added noise counts: that pair is not protected." in words_of(tmp_path / "r.html")
+    assert "up to >0.999 if only the added noise counts: that pair is not protected." in words_of(tmp_path / "r.html")
 
 
 def test_it_says_that_it_is_not_for_release_and_what_is_not_guaranteed(report):
@@ -177,7 +191,7 @@ def test_the_files_are_listed_by_path_with_what_they_hold(report):
     cells = cells_of(report)
     for path in ("private/ingest_report.parquet", "study/cost.parquet", "private/readings/part-*.parquet"):
         assert f"<code>{path}</code>" in cells
-    assert "Sizes of the neighbourhoods." in cells and {"private", "study"} <= cells
+    assert "Sizes of the neighbourhoods, and who has no neighbour." in cells and {"private", "study"} <= cells
 
 
 def test_it_is_the_same_twice(report, study, drawn, tmp_path):

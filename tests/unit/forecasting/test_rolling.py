@@ -7,7 +7,7 @@ from meterdp.core.errors import InputError
 from meterdp.core.parquet import as_arrow
 from meterdp.forecasting.arma import STATUS_MEANING, ArmaSettings
 from meterdp.forecasting.bulk import fit_columns, fit_households, fits_of, summary_columns
-from meterdp.forecasting.law import forecast_covariance, forecast_means
+from meterdp.forecasting.law import forecast_covariance, forecast_means, forecast_std, query_covariance
 from meterdp.forecasting.rolling import forecast_columns, forecast_set, law_columns, roll, rolling_origins
 from meterdp.forecasting.tables import ARMA_FITS, ARMA_SUMMARY, FORECAST_LAWS, FORECASTS
 from tests.unit.forecasting.processes import process, simulate, with_gaps
@@ -55,6 +55,8 @@ def test_a_forecast_is_the_conditional_mean_plus_season(study):
                 forecast_means(fit, past, np.array([origin]), HORIZON)[0] + season[row, origin : origin + HORIZON]
             )
             assert np.allclose(rolled.forecast_log_kwh[row, column], oracle)
+            spread = forecast_std(fit, past, np.array([origin]), HORIZON)[0]
+            assert np.allclose(rolled.forecast_std_log_kwh[row, column], spread)
             assert np.array_equal(
                 rolled.actual_log_kwh[row, column], log_kwh[row, origin : origin + HORIZON], equal_nan=True
             )
@@ -111,6 +113,8 @@ def test_the_law_is_that_of_the_origin_given_the_gaps_before_it(study):
     for row, fit in enumerate(fits):
         past = (log_kwh - season)[row, :origin]
         assert np.allclose(covariance[row], forecast_covariance(fit, HORIZON, past))
+        assert np.allclose(table["query_covariance"][row].as_py(), query_covariance(fit, HORIZON, past).ravel())
+        assert np.allclose(table["query_mean_log_kwh"][row].as_py(), fit.mean + season[row, origin:])
 
 
 def test_fits_survive_their_table():

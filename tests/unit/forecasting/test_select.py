@@ -1,9 +1,16 @@
 """The choice of households: fixed, blind to readings, stable when the number grows."""
 
+from datetime import UTC, datetime
+
 import numpy as np
+import pyarrow as pa
 import pytest
 
-from meterdp.forecasting.select import choose_households, fixed_order
+from meterdp.core.errors import InputError
+from meterdp.core.parquet import write_table
+from meterdp.forecasting.select import check_room, choose_households, fixed_order, study_calendar
+from meterdp.profiles.grid import Calendar
+from meterdp.profiles.tables import LOG_LOAD
 
 
 def test_choice_does_not_depend_on_the_order_of_the_input():
@@ -39,3 +46,22 @@ def test_purposes_name_unrelated_orders():
     orders = fixed_order(household, "a"), fixed_order(household, "b")
     assert all(np.array_equal(np.sort(order), household) for order in orders)
     assert not np.array_equal(*orders)
+
+
+def test_room_for_the_origins_is_counted_to_the_slot():
+    """Ten days from 22:00 local time on: the training window starts two hours later."""
+    calendar = Calendar(datetime(2025, 1, 5, 22, tzinfo=UTC), 240, 60, "UTC")
+    assert check_room(calendar, 7, 12, 240 - (2 + 168) - 11) == 2 + 168
+    with pytest.raises(InputError, match=r"asks for 7 days of training and 60 origins, .*; lower"):
+        check_room(calendar, 7, 12, 240 - (2 + 168) - 10)
+
+
+def test_the_calendar_of_a_study_comes_from_the_first_household_there_is(tmp_path):
+    stamps = pa.array([datetime(2025, 1, 5, 22, tzinfo=UTC)], pa.timestamp("us", tz="UTC"))
+    one = {"household": [3], "interval_start_utc": stamps, "log_kwh": [0.0], "seasonal_log_kwh": [0.0]}
+    one["residual_log_kwh"] = [0.0]
+    write_table(tmp_path / "empty.parquet", LOG_LOAD, {name: [] for name in one})
+    write_table(tmp_path / "one.parquet", LOG_LOAD, one)
+    parts = [tmp_path / "empty.parquet", tmp_path / "one.parquet"]
+    assert study_calendar(parts, 240, 60, "UTC") == Calendar(datetime(2025, 1, 5, 22, tzinfo=UTC), 240, 60, "UTC")
+    assert study_calendar(parts[:1], 240, 60, "UTC") is None

@@ -1,6 +1,6 @@
 """Forecasts of one shard of a study."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pandas as pd
@@ -11,10 +11,12 @@ from meterdp.core.parquet import as_arrow
 from meterdp.forecasting.arma import ArmaSettings
 from meterdp.forecasting.bulk import fit_households
 from meterdp.forecasting.study import shard_forecasts
-from meterdp.forecasting.tables import FORECAST_LAWS, FORECASTS
+from meterdp.forecasting.tables import FORECAST_LAWS, FORECASTS, FORECASTS_KWH, GAUSSIAN_CHECKS
 from meterdp.profiles.dense import LogLoad
 from meterdp.profiles.grid import Calendar
 
+SETTINGS = {"train_days": 14, "horizon_steps": 4, "origins": 20, "interval_levels": [0.5, 0.9]}
+BOUNDS = (0.01, 100.0)
 CALENDAR = Calendar(datetime(2025, 10, 19, 22, tzinfo=UTC), 24 * 21, 60, "Europe/Zurich")
 
 
@@ -32,8 +34,8 @@ def fits(load, days=14):
 
 
 def test_every_household_is_forecast_from_every_origin_after_training(load):
-    forecasts, laws = shard_forecasts(load, fits(load), train_days=14, horizon=4, origins=20)
-    table = as_arrow(FORECASTS, forecasts).to_pandas()
+    found = shard_forecasts(load, fits(load), SETTINGS, BOUNDS)
+    table = as_arrow(FORECASTS, found.forecasts).to_pandas()
     assert table.groupby("household").size().to_dict() == {2: 80, 5: 80, 9: 80}
     training_ends = CALENDAR.start_utc[CALENDAR.window(14).stop]
     assert table["interval_start_utc"].min().to_datetime64() == training_ends
@@ -42,10 +44,16 @@ def test_every_household_is_forecast_from_every_origin_after_training(load):
         table[["household", "interval_start_utc", "actual_log_kwh"]], on=["household", "interval_start_utc"]
     )
     assert (truth["actual_log_kwh_x"].fillna(0) == truth["actual_log_kwh_y"].fillna(0)).all()
-    law = as_arrow(FORECAST_LAWS, laws).to_pandas()
+    law = as_arrow(FORECAST_LAWS, found.laws).to_pandas()
     last = table[(table["household"] == 5) & (table["origin"] == 19)].sort_values("step")
     assert np.allclose(law.loc[1, "mean_log_kwh"], last["forecast_log_kwh"])
     assert law["origin_utc"][0].to_datetime64() == CALENDAR.start_utc[-4]
+    energy = as_arrow(FORECASTS_KWH, found.energy).to_pandas()
+    assert len(energy) == 3 * 4 * 2
+    own = energy[(energy["household"] == 5) & (energy["level"] == 0.9)].sort_values("step")
+    assert np.allclose(own["median_kwh"], np.exp(last["forecast_log_kwh"]))
+    assert np.allclose(np.log(own["upper_kwh"]), last["forecast_log_kwh"] + 1.6448536 * last["forecast_std_log_kwh"])
+    assert as_arrow(GAUSSIAN_CHECKS, found.checks)["series"].to_pylist() == ["residual", "innovations"] * 3
 
 
 def test_held_out_readings_after_an_origin_do_not_change_its_forecast(load):
@@ -54,7 +62,7 @@ def test_held_out_readings_after_an_origin_do_not_change_its_forecast(load):
     changed[:, change:] += 3.0
     other = LogLoad(load.household, changed, load.seasonal_log_kwh, CALENDAR)
     a, b = (
-        as_arrow(FORECASTS, shard_forecasts(x, fits(x), train_days=14, horizon=4, origins=20)[0]).to_pandas()
+        as_arrow(FORECASTS, shard_forecasts(x, fits(x), SETTINGS, BOUNDS).forecasts).to_pandas()
         for x in (load, other)
     )
     begin = a.groupby("origin")["interval_start_utc"].transform("min").to_numpy()
@@ -66,10 +74,57 @@ def test_held_out_readings_after_an_origin_do_not_change_its_forecast(load):
 
 def test_too_short_an_export_is_refused_in_one_sentence(load):
     with pytest.raises(InputError, match=r"field 'forecast.train_days': asks for 21 days .*; lower"):
-        shard_forecasts(load, fits(load, 14), train_days=21, horizon=4, origins=20)
+        shard_forecasts(load, fits(load, 14), {**SETTINGS, "train_days": 21}, BOUNDS)
 
 
 def test_a_shard_without_households_gives_empty_tables():
     nobody = LogLoad(np.empty(0, np.int32), np.empty((0, 0)), np.empty((0, 0)), None)
-    forecasts, laws = shard_forecasts(nobody, [], 14, 4, 20)
-    assert as_arrow(FORECASTS, forecasts).num_rows == as_arrow(FORECAST_LAWS, laws).num_rows == 0
+    found = shard_forecasts(nobody, [], SETTINGS, BOUNDS)
+    tables = (FORECASTS, FORECAST_LAWS, FORECASTS_KWH, GAUSSIAN_CHECKS)
+    assert [as_arrow(t, c).num_rows for t, c in zip(tables, vars(found).values(), strict=True)] == [0] * 4
+
+
+def test_bad_households_are_forecast_without_a_crash(load):
+    """A constant series, an all-missing day before an origin, three days of readings, and none at all."""
+    values = np.stack([np.full(CALENDAR.slot_count, -2.0), *load.log_kwh])
+    first = CALENDAR.window(14)
+    values[1, first.stop - 24 : first.stop] = np.nan
+    values[2, : first.stop - 72] = np.nan
+    values[3] = np.nan
+    season = np.concatenate([np.zeros((1, CALENDAR.slot_count)), load.seasonal_log_kwh])
+    bad = LogLoad(np.arange(4, dtype=np.int32), values, season, CALENDAR)
+    found = shard_forecasts(bad, fits(bad), SETTINGS, BOUNDS)
+    table = as_arrow(FORECASTS, found.forecasts).to_pandas()
+    assert np.isfinite(table["forecast_log_kwh"]).all() and np.isfinite(table["forecast_std_log_kwh"]).all()
+    assert np.allclose(table.loc[table["household"] == 0, "forecast_log_kwh"], -2.0)
+    laws = as_arrow(FORECAST_LAWS, found.laws).to_pandas()
+    assert not np.any(laws["query_covariance"][0]) and not np.any(laws["query_covariance"][3])
+    assert np.isfinite(np.stack(laws["covariance"])).all()
+    checks = as_arrow(GAUSSIAN_CHECKS, found.checks).to_pandas()
+    tested = checks[checks["p_value"].notna()]["household"].unique()
+    assert tested.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("change", "offsets"),
+    [((2018, 10, 28), ("+02:00", "+01:00")), ((2019, 3, 31), ("+01:00", "+02:00"))],
+)
+def test_a_forecast_across_a_clock_change_follows_local_time(change, offsets):
+    """Seasonal mean 1, 2, .. per local hour: in autumn hour 2 comes twice, in spring it is skipped."""
+    end = datetime(*change, 7, tzinfo=UTC)
+    calendar = Calendar(end - timedelta(hours=24 * 16), 24 * 16, 60, "Europe/Zurich")
+    season = (calendar.minute_of_day / 60.0)[None, :]
+    load = LogLoad(np.array([0], np.int32), season.copy(), season, calendar)
+    settings = {**SETTINGS, "horizon_steps": 8, "origins": 1}
+    found = shard_forecasts(load, fits(load), settings, (1e-9, 1e9))
+    table = as_arrow(FORECASTS, found.forecasts).to_pandas()
+    assert (table["interval_start_utc"].diff().dropna() == pd.Timedelta(hours=1)).all()
+    energy = as_arrow(FORECASTS_KWH, found.energy).to_pandas()
+    energy = energy[energy["level"] == 0.5]
+    local = energy["interval_start_local"]
+    hours = [int(text[11:13]) for text in local]
+    assert sorted(hours) == hours and (hours.count(2) == 2 if change[1] == 10 else 2 not in hours)
+    assert {text[-6:] for text in local} == set(offsets) and local.is_unique
+    assert np.allclose(table["forecast_log_kwh"], hours)
+    assert np.allclose(np.log(energy["median_kwh"]), hours)
+    assert [pd.Timestamp(t).tz_convert("UTC") for t in local] == energy["interval_start_utc"].tolist()

@@ -29,6 +29,7 @@ PROFILES_CONFIG = {
     "default_kwh_per_hour": 0.5,
     "seasonal": "smoothed",
     "smoothing_hours": 1.0,
+    "seasonal_scale": "log",
 }
 
 

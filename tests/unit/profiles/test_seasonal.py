@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from meterdp.profiles.grid import Calendar
@@ -44,8 +45,6 @@ def test_time_of_week_is_the_mean_of_the_training_readings_of_that_slot(load):
 
 
 def test_time_of_day_oracle_is_pandas_groupby(load):
-    import pandas as pd
-
     season = seasonal_mean(load, CALENDAR, TRAIN, "time_of_day")
     oracle = pd.Series(load[2, TRAIN]).groupby(CALENDAR.slot_of_day[TRAIN]).mean()
     assert np.allclose(season[2], oracle.loc[CALENDAR.slot_of_day].to_numpy(), atol=1e-12)
@@ -74,3 +73,22 @@ def test_log_load_clips_to_public_bounds_and_keeps_gaps():
     log_kwh = log_load(np.array([[np.nan, -3.0, 0.0, 0.1, 1e9]]), (0.01, 100.0), 15)
     assert np.isnan(log_kwh[0, 0])
     assert np.allclose(log_kwh[0, 1:], np.log([0.0025, 0.0025, 0.1, 25.0]))
+
+
+def test_a_seasonal_part_in_kwh_is_the_log_of_the_mean_energy(load):
+    """Oracle: pandas on energies, by slot of the week; the residual is the log of energy over its weekly mean."""
+    season = seasonal_mean(load, CALENDAR, TRAIN, "time_of_week", scale="kwh")
+    energy = pd.DataFrame(np.exp(load[:, TRAIN]).T).groupby(CALENDAR.slot_of_week[TRAIN]).mean()
+    seen = np.isfinite(energy.to_numpy())
+    expected = np.log(energy.to_numpy())[seen]
+    first = {slot: t for t, slot in reversed(list(enumerate(CALENDAR.slot_of_week)))}
+    ours = season[:, [first[slot] for slot in energy.index]].T
+    assert np.allclose(ours[seen], expected)
+    logs = seasonal_mean(load, CALENDAR, TRAIN, "time_of_week")
+    assert np.all(season >= logs - 1e-12) and np.any(season > logs + 0.01)  # Jensen's inequality
+
+
+def test_a_household_without_readings_has_a_seasonal_part_of_zero_in_either_scale():
+    nothing = np.full((1, CALENDAR.slot_count), np.nan)
+    for scale in ("log", "kwh"):
+        assert not seasonal_mean(nothing, CALENDAR, TRAIN, "smoothed", scale=scale).any()

@@ -8,8 +8,9 @@ from scipy.stats import multivariate_normal
 from meterdp.core.parquet import as_arrow
 from meterdp.release.noise import StudyNoise
 from meterdp.reproduce import liu_synthetic as synthetic
+from meterdp.reproduce.batches import batch
 from meterdp.reproduce.liu_common import COMPARED, PROPOSED, curve, releases
-from meterdp.reproduce.liu_synthetic import SWEEPS, Setting, batch, draw_data_set, draw_mixture, run_trials
+from meterdp.reproduce.liu_synthetic import SWEEPS, Setting, draw_data_set, draw_mixture, run_trials
 from meterdp.reproduce.tables import LIU_CURVE, LIU_TRIALS
 
 FLOOR, SEED = 1e-3, 5

@@ -1,0 +1,228 @@
+"""Exact (epsilon, delta) curves of pairs of Gaussian laws, with an error bound beside every value.
+
+Definition 1 of Ramakrishna et al. counts Pr(|L| > eps); (6)-(7) drop a side (defect R10); a release is stated by the
+hockey-stick divergence, Pr_X(L > eps) - e^eps Pr_X'(L > eps), maximised over both orders of every pair, which is
+(epsilon, delta)-DP and survives any further processing. All three, with Chernoff's bound (Lemma 1) as a cross-check.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from meterdp.accounting.gaussian_loss import PairLosses, pair_losses
+from meterdp.accounting.tail_integral import all_bounds, all_tails
+
+Side = Literal["one", "two", "hockey_stick"]
+_BATCH = 256
+_CLOSE = 1e-6
+
+
+@dataclass(frozen=True)
+class ExactTails:
+    """Tails of P losses at E values of epsilon; every array (P, E) float64.
+
+    Parameters
+    ----------
+    upper, lower : arrays
+        Pr(L > eps) and Pr(L < -eps) under X; their sum is Pr(|L| > eps).
+    hockey_stick : array
+        E (1 - e^(eps - L))_+ = Pr_X(L > eps) - e^eps Pr_X'(L > eps).
+    upper_error, lower_error, hockey_stick_error : arrays
+        Bounds on the absolute numerical error, derived in :func:`meterdp.accounting.tail_integral.tail`. They cover
+        the integral, from gamma and nu on; how exactly those follow from covariances is a matter of condition.
+    """
+
+    upper: np.ndarray
+    lower: np.ndarray
+    hockey_stick: np.ndarray
+    upper_error: np.ndarray
+    lower_error: np.ndarray
+    hockey_stick_error: np.ndarray
+
+    @property
+    def two_sided(self) -> np.ndarray:
+        """Pr(|L| > eps), Definition 1."""
+        return np.minimum(self.upper + self.lower, 1.0)
+
+    @property
+    def two_sided_error(self) -> np.ndarray:
+        """Bound on the error of ``two_sided``."""
+        return self.upper_error + self.lower_error
+
+    def side(self, side: Side) -> tuple[np.ndarray, np.ndarray]:
+        """Return value and error bound of 'one', 'two' or 'hockey_stick'."""
+        return {
+            "one": (self.upper, self.upper_error),
+            "two": (self.two_sided, self.two_sided_error),
+            "hockey_stick": (self.hockey_stick, self.hockey_stick_error),
+        }[side]
+
+
+def exact_tails(losses: PairLosses, epsilon) -> ExactTails:
+    """Return the tails of every loss.
+
+    Parameters
+    ----------
+    losses : PairLosses
+        P pairs, from :func:`meterdp.accounting.gaussian_loss.pair_losses`.
+    epsilon : (E,) or (P, E) float64 array
+        Privacy parameters, for all pairs or for each; may be negative, as under a prior.
+    """
+    return _tails(losses, _per_pair(losses, epsilon), 3)
+
+
+def chernoff(losses: PairLosses, epsilon) -> tuple[np.ndarray, np.ndarray]:
+    """Lemma 1 minimised over s: upper bounds on Pr(L > eps) and on Pr(|L| > eps), (P, E) float64 each, at most 1.
+
+    With u = 1/(s - 1) and K(u) = ln E e^(uL) the bound (34) is exp(K(u) - u eps), log-convex in u; the lower tail
+    is bounded by exp(K(-u) - u eps) in the same way. Both under X.
+
+    Parameters
+    ----------
+    losses : PairLosses
+        P pairs.
+    epsilon : (E,) or (P, E) float64 array
+        Privacy parameters.
+    """
+    out = _bounds(losses, _per_pair(losses, epsilon))
+    return out[..., 0], np.minimum(out[..., 0] + out[..., 2], 1.0)
+
+
+@dataclass(frozen=True)
+class Worst:
+    """The largest delta over all pairs, and the pair it belongs to.
+
+    Parameters
+    ----------
+    pair : int
+        Position of the pair.
+    delta, error : float
+        Its delta and a bound on the error of it: no pair has more than delta + error.
+    evaluated : int
+        Pairs whose integral was computed so far; Chernoff's bound excludes the others.
+    """
+
+    pair: int
+    delta: float
+    error: float
+    evaluated: int
+
+
+def worst_pair(losses: PairLosses, epsilon: float, side: Side = "hockey_stick") -> Worst:
+    """Return the pair with the largest delta: Pr(L > eps), Pr(|L| > eps) or the hockey stick.
+
+    Parameters
+    ----------
+    losses : PairLosses
+        At least one pair.
+    epsilon : float
+        Privacy parameter.
+    side : {"one", "two", "hockey_stick"}
+        What delta means.
+    """
+    return worst_pairs(losses, epsilon, (side,))[side]
+
+
+def worst_pairs(losses: PairLosses, epsilon: float, sides: tuple[Side, ...]) -> dict[Side, Worst]:
+    """Return the pair with the largest delta for each meaning of delta; the meanings share their integrals.
+
+    Pairs are taken in the order of their Chernoff bounds until the next bound is at most 1 + 1e-6 times the largest
+    delta found. So no pair exceeds it by more than the error stated.
+    """
+    if losses.singular.any():
+        return dict.fromkeys(sides, Worst(int(np.argmax(losses.singular)), 1.0, 0.0, 0))
+    column = _per_pair(losses, [epsilon])
+    upper, stick, lower = _bounds(losses, column)[:, 0].T
+    bound = {"one": upper, "two": np.minimum(upper + lower, 1.0), "hockey_stick": stick}
+    known = np.full((upper.size, 6), np.nan)
+    found = {}
+    for side in sides:
+        order = np.argsort(-bound[side], kind="stable")
+        best, pair, highest, seen = -1.0, 0, 0.0, 0
+        while seen < order.size and bound[side][order[seen]] > best * (1 + _CLOSE):
+            some = order[seen : seen + _BATCH]
+            new = some[np.isnan(known[some, 0])]
+            known[new] = _raw(losses.take(new), column[new], 3 if "two" in sides else 1)[:, 0]
+            value, error = _as_tails(known[some]).side(side)
+            highest = max(highest, float((value + error).max()))
+            if value.max() > best:
+                best, pair = float(value.max()), int(some[value.argmax()])
+            seen += some.size
+        if seen < order.size:
+            highest = max(highest, float(bound[side][order[seen]]))
+        found[side] = Worst(pair, best, max(highest - best, 0.0), int(np.count_nonzero(~np.isnan(known[:, 0]))))
+    return found
+
+
+def under_prior(losses: PairLosses, epsilon, prior_ratio) -> ExactTails:
+    """Return the tails of L + ln(f(X)/f(X')): Remark 1, (8)-(9), for an analyst with a prior on the label.
+
+    Parameters
+    ----------
+    losses : PairLosses
+        P pairs.
+    epsilon : (E,) float64 array
+        Bounds on the logarithm of the posterior odds.
+    prior_ratio : float or (P,) float64 array
+        f(X)/f(X') of each pair, positive.
+
+    Notes
+    -----
+    ``upper`` is the probability of (9), the hockey stick that of the shifted epsilon. ``lower`` is the other tail,
+    Pr(L + ln(f(X)/f(X')) < -eps).
+    """
+    shift = np.broadcast_to(np.log(np.asarray(prior_ratio, dtype=float)).reshape(-1, 1), (len(losses.singular), 1))
+    epsilon = _per_pair(losses, epsilon)
+    above, below = _tails(losses, epsilon - shift, 1), _tails(losses, epsilon + shift, 2)
+    return ExactTails(
+        above.upper, below.lower, above.hockey_stick, above.upper_error, below.lower_error, above.hockey_stick_error
+    )
+
+
+def hockey_stick(shift, covariance, other, epsilon: float) -> float:
+    """Return sup over sets H of P(H) - e^epsilon Q(H) for P = N(0, covariance), Q = N(shift, other).
+
+    Parameters
+    ----------
+    shift : (d,) float64
+    covariance, other : (d, d) float64
+        Positive definite.
+    epsilon : float
+        Privacy parameter.
+    """
+    shift = np.asarray(shift, dtype=float)
+    losses = pair_losses(np.stack([np.zeros_like(shift), shift]), np.stack([covariance, other]), [[0, 1]])
+    return float(exact_tails(losses, [epsilon]).hockey_stick[0, 0])
+
+
+def _per_pair(losses: PairLosses, epsilon) -> np.ndarray:
+    epsilon = np.asarray(epsilon, dtype=float)
+    return np.ascontiguousarray(np.broadcast_to(epsilon, (len(losses.singular), epsilon.shape[-1])))
+
+
+def _tails(losses: PairLosses, epsilon: np.ndarray, wanted: int) -> ExactTails:
+    return _as_tails(_raw(losses, epsilon, wanted))
+
+
+def _raw(losses: PairLosses, epsilon: np.ndarray, wanted: int) -> np.ndarray:
+    """Values and errors at epsilon (P, E), (P, E, 6); ``wanted`` as in ``all_tails``, the rest zero."""
+    out = np.zeros((*epsilon.shape, 6))
+    all_tails(np.ascontiguousarray(losses.gamma), np.ascontiguousarray(losses.nu), epsilon, wanted, out)
+    out[losses.singular] = (1, 0, 1, 0, 0, 0)
+    return out
+
+
+def _as_tails(raw: np.ndarray) -> ExactTails:
+    upper, upper_error, stick, stick_error, lower, lower_error = np.moveaxis(raw, -1, 0)
+    return ExactTails(upper, lower, stick, upper_error, lower_error, stick_error)
+
+
+def _bounds(losses: PairLosses, epsilon: np.ndarray) -> np.ndarray:
+    """Chernoff bounds of the upper tail, the hockey stick and the lower tail, (P, E, 3)."""
+    out = np.zeros((*epsilon.shape, 3))
+    all_bounds(np.ascontiguousarray(losses.gamma), np.ascontiguousarray(losses.nu), epsilon, out)
+    out[losses.singular] = (1, 1, 0)
+    return out

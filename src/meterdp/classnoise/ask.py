@@ -1,0 +1,94 @@
+"""Ask a finished study what noise costs: ``python -m meterdp.classnoise.ask --epsilon 1 --delta 1e-5``.
+
+Give ``--epsilon`` for the smallest error at which a design keeps (epsilon, delta), or ``--error-kwh`` for the
+guarantee it keeps at that error. Reads the study's private tables on this machine and prints one line per design and
+query model; class_label privacy, one release.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from meterdp.classnoise.inverse import Answer, askers
+from meterdp.classnoise.tables import NEIGHBOUR_GRAPH
+from meterdp.core.errors import InputError
+from meterdp.core.parquet import read_table
+from meterdp.forecasting.tables import FORECAST_LAWS
+from meterdp.profiles.seasonal import interval_bounds_kwh
+
+
+def ask(
+    results, epsilon: float | None, error_kwh: float | None, delta: float, design: str | None = None
+) -> list[str]:
+    """Return the answers as lines of text, the first one a header.
+
+    Parameters
+    ----------
+    results : path-like
+        Folder of a finished study.
+    epsilon, error_kwh : float or None
+        Exactly one of the two: what is asked for.
+    delta : float
+        Delta of the guarantee.
+    design : str, optional
+        One design instead of all of the study.
+
+    Raises
+    ------
+    InputError
+        If the folder holds no study, or what is asked for makes no sense.
+    """
+    private, recipe = Path(results) / "private", Path(results) / "study/config.yaml"
+    for needed in (recipe, private / "forecast_laws.parquet", private / "neighbour_graph.parquet"):
+        if not needed.is_file():
+            raise InputError("is not there", file=needed, remedy="run the study first, or name its folder: --results")
+    config = yaml.safe_load(recipe.read_text())
+    settings = config["class_noise"] | (
+        {} if design is None else {"designs": [design], "stochastic_designs": [design]}
+    )
+    laws = read_table(private / "forecast_laws.parquet", FORECAST_LAWS)
+    graph = read_table(private / "neighbour_graph.parquet", NEIGHBOUR_GRAPH)
+    bounds_kwh = interval_bounds_kwh(config["profiles"]["clip_kwh_per_hour"], config["export"]["interval_minutes"])
+    lines = [f"{'design':<12}{'query model':<15}{'epsilon':>10}{'delta':>11}{'rho':>11}{'error, kWh':>12}"]
+    for (name, model), asker in askers(laws, graph, settings, bounds_kwh).items():
+        answer = asker.guarantee(error_kwh, delta) if epsilon is None else asker.smallest_error(epsilon, delta)
+        lines.append(f"{name:<12}{model:<15}{_words(answer)}")
+    if len(lines) == 1:
+        raise InputError("has no design with a pair to protect", file=recipe, field="class_noise.designs")
+    return lines
+
+
+def _words(answer: Answer) -> str:
+    if not np.isfinite(answer.rho):
+        return f"{answer.epsilon:>10.3g}  no budget that was tried is enough"
+    epsilon = f"{answer.epsilon:.3g}" if np.isfinite(answer.epsilon) else "none"
+    return f"{epsilon:>10}{answer.delta:>11.2g}{answer.rho:>11.4g}{answer.error_kwh:>12.3g}"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Parse the command line, print the answers, return the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m meterdp.classnoise.ask", description=__doc__.split("\n\n")[1])
+    question = parser.add_mutually_exclusive_group(required=True)
+    question.add_argument("--epsilon", type=float, help="ask for the smallest error at this epsilon")
+    question.add_argument("--error-kwh", type=float, help="ask for the guarantee at this error per interval, kWh")
+    parser.add_argument("--delta", type=float, default=1e-5, help="delta of the guarantee (1e-5)")
+    parser.add_argument("--design", help="one noise design instead of all of the study")
+    parser.add_argument("--results", default="results", help="folder of the study (results)")
+    given = parser.parse_args(arguments)
+    try:
+        lines = ask(given.results, given.epsilon, given.error_kwh, given.delta, given.design)
+    except InputError as error:
+        print(f"meterdp cannot go on. {error}", file=sys.stderr)
+        return 1
+    print("\n".join(lines))
+    print("(epsilon, delta)-DP for class_label within the neighbourhoods of the study, for one release.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,252 @@
+"""The two questions a user of class-based noise has: the smallest error for (epsilon, delta), and the reverse.
+
+Delta is the hockey-stick divergence of the worst ordered pair of the graph at the design's actual noise, so an answer
+is (epsilon, delta)-DP for `class_label` under the query model it names, for one release. Error is what the noise does
+to the forecast of a household, in kWh, clipped to the public bounds as in the forecast files (the accuracy that
+section V-B of Ramakrishna et al. leaves out). Designs need not be monotone in rho: a search takes the smallest
+budget of a grid from which on every larger one is good enough, refines it, and states what was reached there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from meterdp.accounting.exact_curve import worst_pair
+from meterdp.accounting.gaussian_loss import pair_losses
+from meterdp.classnoise.interface import Budget, ClassQueries, Noise, NoiseDesign
+from meterdp.classnoise.registry import noise_design, runnable
+from meterdp.classnoise.study import queries_of, stack
+from meterdp.core.errors import InputError
+from meterdp.forecasting.errors import censored_moment
+
+# Budgets that are tried, (log kWh)^2 per entry: from a per cent of a reading to noise that hides everything.
+DECADES = (-4.0, 6.0)
+GRID = 21
+REFINEMENTS = 7  # the budget is then known to a factor of 10^(1/2 / 2^7), 1 %
+LARGEST_EPSILON = 1e3
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A budget of one design and what it gives.
+
+    Parameters
+    ----------
+    rho : float
+        Accuracy budget in the convention asked for, (log kWh)^2; infinity if no budget of the grid is enough.
+    epsilon, delta : float
+        Guarantee at that budget, numerical error included.
+    error_kwh : float
+        Root mean square of released less unreleased forecast over households and steps, kWh per interval.
+    """
+
+    rho: float
+    epsilon: float
+    delta: float
+    error_kwh: float
+
+
+@dataclass(frozen=True)
+class Asker:
+    """Answers for one design on one set of forecasts.
+
+    Parameters
+    ----------
+    design : NoiseDesign
+    queries : ClassQueries
+        H forecasts under a query model, with at least one pair.
+    forecast_log_kwh : (H, k) float64 array
+        The forecasts that are released, whatever the query model takes as their mean.
+    bounds_kwh : (float, float)
+        Public bounds of the energy in an interval.
+    accuracy_convention : {"total", "per_entry"}
+        What rho counts.
+    """
+
+    design: NoiseDesign
+    queries: ClassQueries
+    forecast_log_kwh: np.ndarray
+    bounds_kwh: tuple[float, float]
+    accuracy_convention: str
+    _designed: dict[float, Noise] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self):
+        if len(self.queries.pairs) == 0:
+            raise InputError(
+                "have no household with a neighbour, so there is nothing to protect",
+                field="neighbourhoods",
+                remedy="use fewer, larger neighbourhoods",
+            )
+
+    def noise(self, rho: float) -> Noise:
+        """Return the design's noise at a budget; designed once."""
+        if rho not in self._designed:
+            self._designed[rho] = self.design(self.queries, Budget(rho, self.accuracy_convention))
+        return self._designed[rho]
+
+    def delta(self, noise: Noise, epsilon: float) -> float:
+        """Return the hockey-stick delta of the worst pair, its numerical error added."""
+        laws = noise.released(self.queries)
+        worst = worst_pair(pair_losses(laws.mean_log_kwh, laws.covariance, laws.pairs), epsilon, "hockey_stick")
+        return min(worst.delta + worst.error, 1.0)
+
+    def error_kwh(self, noise: Noise) -> float:
+        """Return the root mean square of released less unreleased forecast, kWh per interval."""
+        median = np.clip(np.exp(self.forecast_log_kwh), *self.bounds_kwh)
+        spread = np.sqrt(np.diagonal(noise.covariance, axis1=1, axis2=2))
+        moved = noise.apply(self.forecast_log_kwh)
+        first, second = (censored_moment(moved, spread, self.bounds_kwh, order) for order in (1, 2))
+        return float(np.sqrt(np.mean(np.maximum(second - 2 * median * first + median**2, 0.0))))
+
+    def smallest_error(self, epsilon: float, delta: float) -> Answer:
+        """Return the smallest budget at which the design is (epsilon, delta)-DP for the class label.
+
+        Raises
+        ------
+        InputError
+            If epsilon is negative or delta not between 0 and 1.
+        """
+        if not (np.isfinite(epsilon) and epsilon >= 0 and 0 < delta < 1):
+            raise InputError(
+                "is not a pair of a non-negative epsilon and a delta between 0 and 1",
+                field="guarantee",
+                remedy="use for example epsilon 1, delta 1e-5",
+            )
+        rho = self._smallest_budget(lambda noise: self.delta(noise, epsilon) <= delta)
+        if not np.isfinite(rho):
+            return Answer(rho, epsilon, 1.0, np.nan)
+        noise = self.noise(rho)
+        return Answer(rho, epsilon, self.delta(noise, epsilon), self.error_kwh(noise))
+
+    def guarantee(self, error_kwh: float, delta: float) -> Answer:
+        """Return the largest budget whose error is at most ``error_kwh``, and its epsilon at ``delta``.
+
+        Raises
+        ------
+        InputError
+            If the error is not a positive number.
+        """
+        if not (np.isfinite(error_kwh) and error_kwh > 0 and 0 < delta < 1):
+            raise InputError(
+                "is not a positive error in kWh with a delta between 0 and 1",
+                field="error_kwh",
+                remedy="use for example 0.05 and 1e-5",
+            )
+        above = self._smallest_budget(lambda noise: self.error_kwh(noise) > error_kwh)
+        # The refined budget is just too large; one refinement below it is not.
+        rho = min(above, self._budgets()[-1]) / self._resolution()
+        noise = self.noise(rho)
+        epsilon = self._epsilon(noise, delta)
+        return Answer(rho, epsilon, self.delta(noise, min(epsilon, LARGEST_EPSILON)), self.error_kwh(noise))
+
+    def _epsilon(self, noise: Noise, delta: float) -> float:
+        """Smallest epsilon at which the design is (epsilon, delta)-DP, infinity beyond LARGEST_EPSILON."""
+        laws = noise.released(self.queries)
+        losses = pair_losses(laws.mean_log_kwh, laws.covariance, laws.pairs)
+
+        def enough(epsilon: float) -> bool:
+            worst = worst_pair(losses, epsilon, "hockey_stick")
+            return worst.delta + worst.error <= delta
+
+        if losses.singular.any() or not enough(LARGEST_EPSILON):
+            return np.inf
+        if enough(0.0):
+            return 0.0
+        low, high = 0.0, LARGEST_EPSILON
+        while high - low > 1e-3 * max(high, 1e-3):
+            middle = np.sqrt(low * high) if low > 0 else min(0.5 * high, 1.0)
+            middle = middle if low < middle < high else 0.5 * (low + high)
+            low, high = (low, middle) if enough(middle) else (middle, high)
+        return high
+
+    def _budgets(self) -> np.ndarray:
+        """Grid of budgets in the convention asked for."""
+        entries = self.queries.entries if self.accuracy_convention == "total" else 1
+        return entries * np.logspace(*DECADES, GRID)
+
+    @staticmethod
+    def _resolution() -> float:
+        """Ratio of neighbouring budgets after all refinements."""
+        return 10 ** ((DECADES[1] - DECADES[0]) / (GRID - 1) / 2**REFINEMENTS)
+
+    def _smallest_budget(self, enough: Callable[[Noise], bool]) -> float:
+        """Smallest budget from which on every larger one of the grid is enough, refined by bisection."""
+        grid = self._budgets()
+        high = np.inf
+        for low in grid[::-1]:
+            if not enough(self.noise(low)):
+                break
+            high = low
+        else:
+            return high
+        if not np.isfinite(high):
+            return high
+        for _ in range(REFINEMENTS):
+            middle = np.sqrt(low * high)
+            low, high = (low, middle) if enough(self.noise(middle)) else (middle, high)
+        return high
+
+
+def askers(
+    laws: pa.Table, graph: pa.Table, settings: Mapping, bounds_kwh: tuple[float, float]
+) -> dict[tuple[str, str], Asker]:
+    """Return an asker per design and query model of the section ``class_noise``; none for no noise or no pairs.
+
+    Parameters
+    ----------
+    laws, graph : pyarrow.Table
+        Tables ``forecast_laws`` and ``neighbour_graph``.
+    settings : mapping
+        Section ``class_noise`` of the configuration.
+    bounds_kwh : (float, float)
+        Public bounds of the energy in an interval.
+    """
+    if graph.num_rows == 0:
+        return {}
+    forecast = stack(laws["mean_log_kwh"], -1)
+    convention = settings["accuracy_convention"]
+    return {
+        (design, model): Asker(noise_design(design), queries_of(laws, graph, model), forecast, bounds_kwh, convention)
+        for design, model in runnable(settings)
+        if design != "none"
+    }
+
+
+def answer_rows(
+    askers: dict[tuple[str, str], Asker], guarantees: Iterable[tuple[float, float]], errors_kwh: Iterable[float]
+) -> list[dict]:
+    """Return rows of table ``noise_answers``: both questions for every design and query model.
+
+    Parameters
+    ----------
+    askers : mapping of (design, query model) to Asker
+    guarantees : iterable of (epsilon, delta)
+        What is asked for; the first delta also goes with the errors.
+    errors_kwh : iterable of float
+        Errors that are asked for, kWh per interval.
+    """
+    guarantees = list(guarantees)
+    rows = []
+    for (design, model), asker in askers.items():
+        common = {"design": design, "query_model": model}
+        for epsilon, delta in guarantees:
+            answer = asker.smallest_error(epsilon, delta)
+            rows.append(
+                {**common, "question": "smallest error", "asked": epsilon, "asked_delta": delta, **_row(answer)}
+            )
+        for error in errors_kwh:
+            answer = asker.guarantee(error, guarantees[0][1])
+            rows.append(
+                {**common, "question": "guarantee", "asked": error, "asked_delta": guarantees[0][1], **_row(answer)}
+            )
+    return rows
+
+
+def _row(answer: Answer) -> dict:
+    """Infinite values are null in the table: no budget is enough, or no epsilon."""
+    values = {"rho": answer.rho, "epsilon": answer.epsilon, "delta": answer.delta, "error_kwh": answer.error_kwh}
+    return {name: value if np.isfinite(value) else None for name, value in values.items()}

@@ -1,0 +1,32 @@
+"""Time stamps of tables: UTC as Arrow knows it, and local wall-clock time as text a reader cannot misread.
+
+Intervals are counted in UTC; households live in local time. Across a clock change a local hour is skipped or comes
+twice, so local text carries its offset.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pyarrow as pa
+
+
+def utc_column(stamps_utc: np.ndarray) -> pa.Array:
+    """Return (n,) datetime64 stamps in UTC as a column of type STAMP_UTC."""
+    return pa.array(np.asarray(stamps_utc, "datetime64[us]")).cast(pa.timestamp("us", tz="UTC"))
+
+
+def local_text(stamps_utc: np.ndarray, time_zone: str) -> list[str]:
+    """Return (n,) datetime64 stamps in UTC as local ISO 8601 text with the offset, e.g. 2018-10-28T02:15:00+01:00.
+
+    Parameters
+    ----------
+    stamps_utc : (n,) datetime64 array
+    time_zone : str
+        IANA name.
+    """
+    zone = ZoneInfo(time_zone)
+    stamps = np.asarray(stamps_utc, "datetime64[s]").tolist()
+    return [stamp.replace(tzinfo=UTC).astimezone(zone).isoformat() for stamp in stamps]

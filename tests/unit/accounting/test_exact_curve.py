@@ -1,0 +1,255 @@
+"""Exact tails against closed forms and quadrature in extended precision, and against simulation."""
+
+import numpy as np
+import pytest
+from mpmath import mp
+from scipy.stats import norm
+
+from meterdp.accounting import gdp
+from meterdp.accounting.exact_curve import chernoff, exact_tails, under_prior, worst_pair, worst_pairs
+from meterdp.accounting.gaussian_loss import PairLosses, pair_losses, swap_losses
+from tests.unit.accounting.loss_oracles import by_quadrature, equal_gammas, losses_of, one_dimension, sample
+
+PROMISE = 1e-3  # relative error, certified
+
+
+def check(tails, truth, where=None):
+    """The error lies within its bound, the bound within the promise; ``truth``: upper, lower, stick, or None."""
+    for name, true in zip(("upper", "lower", "hockey_stick"), truth, strict=True):
+        if true is None:
+            continue
+        value, bound = getattr(tails, name)[0, 0], getattr(tails, name + "_error")[0, 0]
+        assert abs(mp.mpf(value) - true) <= mp.mpf(bound) + mp.mpf(10) ** -300, (name, value, true, bound, where)
+        assert bound <= PROMISE * value, (name, value, bound, where)
+
+
+def random_pair(generator, k):
+    """Gamma, nu (k,) and a spread of the loss: many scales, gammas of one and near one, entries that do not move."""
+    kind = generator.integers(5)
+    gamma = [
+        10 ** generator.uniform(-12, 12, k),
+        1 + generator.choice([-1, 1], k) * 10 ** generator.uniform(-14, -0.1, k),
+        generator.uniform(0, 1, k) ** 3 + 1e-9,
+        1 + generator.exponential(size=k),
+        np.where(generator.random(k) < 0.5, 1.0, np.exp(generator.normal(size=k))),
+    ][kind]
+    nu = 10 ** generator.uniform(-8, 2, k) * generator.choice([0, 1], k, p=[0.2, 0.8])
+    spread = np.sqrt(np.sum(0.5 * (gamma - 1) ** 2 + gamma * nu**2))
+    mean = 0.5 * np.sum(gamma - 1 - np.log(gamma) + nu**2)
+    return gamma, nu, max(0.0, mean + generator.uniform(-4, 25) * spread) if generator.random() < 0.7 else 0.3
+
+
+def test_one_entry_of_any_size():
+    """Oracle: normal distribution functions with 60 digits; 600 pairs, delta down to 1e-300."""
+    generator = np.random.default_rng(0)
+    small = 0
+    for _ in range(600):
+        gamma, nu, epsilon = random_pair(generator, 1)
+        truth = one_dimension(gamma[0], nu[0], epsilon)
+        tails = exact_tails(losses_of((gamma, nu)), [epsilon])
+        # Below what a float64 holds both are zero.
+        check(tails, [t if t > 1e-300 or t == 0 else None for t in truth], (gamma, nu, epsilon))
+        small += 1e-300 < truth[0] < 1e-12
+    assert small > 50
+
+
+@pytest.mark.parametrize("k", [2, 5, 12])
+@pytest.mark.parametrize("gamma", [0.2, 0.999, 1.001, 3.0, 1e6])
+def test_equal_gammas_are_a_chi_square(gamma, k):
+    """Oracle: Poisson mixture of incomplete gamma functions with 60 digits, central and not, down to 1e-100."""
+    for nu in (np.zeros(k), 0.3 * np.ones(k) * np.sqrt(abs(gamma - 1)) / np.sqrt(gamma)):
+        losses = losses_of((np.full(k, gamma), nu))
+        spread = np.sqrt(np.sum(0.5 * (losses.gamma - 1) ** 2 + losses.gamma * losses.nu**2))
+        for epsilon in spread * np.array([0.1, 1.0, 5.0, 50.0]):
+            upper = equal_gammas(gamma, nu, epsilon)
+            check(exact_tails(losses, [epsilon]), (upper, None, None), (gamma, nu, epsilon))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_many_entries_against_quadrature_in_extended_precision(seed):
+    """Oracle: by_quadrature, 40 digits, its own logarithms and step; random and nasty pairs, up to 12 entries."""
+    generator = np.random.default_rng(seed)
+    k = [2, 3, 12][seed % 3]
+    gamma, nu, epsilon = random_pair(generator, k)
+    tails = exact_tails(losses_of((gamma, nu)), [epsilon])
+    truth = [None, None, None]
+    if tails.upper[0, 0] > 0:
+        truth[0], truth[2] = by_quadrature(gamma, nu, epsilon)
+    if tails.lower[0, 0] > 0:
+        truth[1] = by_quadrature(gamma, nu, epsilon, sign=-1)[0]
+    check(tails, truth, (gamma, nu, epsilon))
+
+
+@pytest.mark.parametrize("delta", [1e-5, 1e-12, 1e-30, 1e-100])
+def test_twelve_entries_far_out(delta):
+    """Oracle: by_quadrature; the epsilon at which Chernoff's bound is ``delta``, and the value lies below it."""
+    generator = np.random.default_rng(5)
+    gamma, nu = np.exp(0.5 * generator.normal(size=12)), 0.5 * generator.normal(size=12)
+    losses = losses_of((gamma, nu))
+    grid = np.linspace(0, 2000, 20001)
+    epsilon = grid[np.argmax(chernoff(losses, grid)[0][0] < delta)]
+    upper, stick = by_quadrature(gamma, nu, epsilon)
+    assert upper < delta
+    tails = exact_tails(losses, [epsilon])
+    check(tails, (upper, None, stick))
+
+
+def test_equal_covariances_are_the_gaussian_curve():
+    """Oracle: normal distribution functions and the GDP curve."""
+    for mu in (1e-3, 0.05, 1.0, 9.0, 200.0):
+        losses = pair_losses(np.array([[0.0, 0.0], [mu, 0.0]]), np.stack([np.eye(2)] * 2), [[0, 1]])
+        epsilon = mu * np.array([0.0, 0.5, 1.0, 5.0]) + np.array([0, 0, 1e-3, mu**2 / 2])
+        tails = exact_tails(losses, epsilon)
+        for column, eps in enumerate(epsilon):
+            truth = norm.sf((eps - mu**2 / 2) / mu), norm.cdf((-eps - mu**2 / 2) / mu), gdp.delta(mu, eps)
+            for (name, true), lost in zip(tails.__dict__.items(), truth, strict=False):
+                error = getattr(tails, name + "_error")[0, column]
+                assert abs(true[0, column] - lost) <= error + 1e-9 * lost, (name, mu, eps)
+                assert error <= PROMISE * true[0, column]
+
+
+def test_a_bounded_loss_has_no_tail_beyond_its_largest_value():
+    """All gamma < 1: exactly zero from the largest loss on, and not before."""
+    gamma, nu = np.array([0.1, 0.5, 0.9]), np.array([0.3, 0.0, 0.2])
+    losses = losses_of((gamma, nu))
+    largest = 0.5 * np.sum(nu**2 / (1 - gamma) - np.log(gamma))
+    tails = exact_tails(losses, [largest - 1e-3, largest + 1e-12, largest + 5])
+    assert tails.upper[0, 0] > 0
+    for part in (tails.upper, tails.upper_error, tails.hockey_stick, tails.hockey_stick_error):
+        assert not part[0, 1:].any()
+    # The other way round it is the lower tail that ends.
+    mirror = exact_tails(losses_of((1 / gamma, nu / np.sqrt(gamma))), [largest + 1e-12])
+    assert mirror.lower[0, 0] == mirror.lower_error[0, 0] == 0
+    assert mirror.upper[0, 0] > 0
+
+
+@pytest.mark.parametrize("off", [0.0, 1e-14, -1e-14, 1e-10])
+def test_nearly_equal_laws_lose_nothing(off):
+    tails = exact_tails(losses_of((np.full(12, 1 + off), np.full(12, 1e-12))), [1e-3, 0.1, 1.0])
+    assert not tails.upper.any() and not tails.lower.any() and not tails.hockey_stick.any()
+
+
+def test_equal_laws():
+    tails = exact_tails(losses_of((np.ones(3), np.zeros(3))), [0.0, 1.0, -1.0])
+    assert np.array_equal(tails.upper[0], [0, 0, 1])
+    assert np.allclose(tails.hockey_stick[0], [0, 0, 1 - np.exp(-1)])
+
+
+def test_singular_pairs_are_told_apart_for_certain():
+    losses = PairLosses(np.ones((2, 3)), np.zeros((2, 3)), np.array([False, True]))
+    tails = exact_tails(losses, [0.5])
+    assert tails.upper[:, 0].tolist() == tails.hockey_stick[:, 0].tolist() == [0, 1]
+    assert not tails.upper_error.any()
+    worst = worst_pair(losses, 0.5)
+    assert (worst.pair, worst.delta) == (1, 1.0)
+
+
+def test_hockey_stick_from_both_tails():
+    """Pr_X(L > eps) - e^eps Pr_X'(L > eps), both tails our own: two ways to the same number."""
+    generator = np.random.default_rng(3)
+    for _ in range(50):
+        gamma, nu = np.exp(generator.normal(size=4)), generator.normal(size=4)
+        epsilon = [generator.uniform(0, 3)]
+        tails = exact_tails(losses_of((gamma, nu), (1 / gamma, nu / np.sqrt(gamma))), epsilon)
+        difference = tails.upper[0, 0] - np.exp(epsilon[0]) * tails.lower[1, 0]
+        room = tails.upper_error[0, 0] + np.exp(epsilon[0]) * tails.lower_error[1, 0] + tails.hockey_stick_error[0, 0]
+        assert abs(tails.hockey_stick[0, 0] - difference) <= room + 1e-14
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_simulation(seed):
+    """10^6 draws, 6.5 standard errors: false alarm below 1e-10 a value; benchmarks/curves.py does 10^7."""
+    generator = np.random.default_rng(seed)
+    gamma, nu = np.exp(generator.normal(size=12) * 0.4), generator.normal(size=12) * 0.4
+    losses, count = losses_of((gamma, nu)), 1_000_000
+    drawn = np.concatenate([sample(losses, 0, generator.standard_normal((100_000, 12))) for _ in range(10)])
+    epsilon = np.quantile(np.abs(drawn[:1000]), [0.2, 0.6, 0.99])
+    tails = exact_tails(losses, epsilon)
+    for column, eps in enumerate(epsilon):
+        for value, event in ((tails.upper, drawn > eps), (tails.lower, drawn < -eps)):
+            p = value[0, column]
+            assert abs(event.mean() - p) <= 6.5 * np.sqrt(p * (1 - p) / count) + 10 / count
+        terms = np.maximum(0, -np.expm1(eps - drawn))
+        assert abs(terms.mean() - tails.hockey_stick[0, column]) <= 6.5 * terms.std() / np.sqrt(count) + 10 / count
+
+
+def test_the_worst_pair_is_that_of_all():
+    """Oracle: every pair integrated."""
+    generator = np.random.default_rng(8)
+    root = generator.normal(size=(40, 4, 30)) / 5
+    mean, covariance = 0.6 * generator.normal(size=(40, 4)), root @ np.swapaxes(root, 1, 2)
+    losses = pair_losses(mean, covariance, np.argwhere(~np.eye(40, dtype=bool)))
+    skipped = 0
+    for epsilon in (0.1, 2.0, 6.0, 20.0):
+        tails = exact_tails(losses, [epsilon])
+        for side, worst in worst_pairs(losses, epsilon, ("one", "two", "hockey_stick")).items():
+            value, _ = tails.side(side)
+            assert worst.delta <= value.max() <= worst.delta + worst.error
+            assert worst.error <= PROMISE * worst.delta
+            assert worst.delta == value[worst.pair, 0]
+            skipped += 1560 - worst.evaluated
+            assert worst_pair(losses, epsilon, side).delta == worst.delta
+    assert skipped > 1000
+
+
+def test_bounds_lie_above_the_values():
+    generator = np.random.default_rng(2)
+    for _ in range(300):
+        gamma, nu, epsilon = random_pair(generator, int(generator.integers(1, 13)))
+        losses = losses_of((gamma, nu))
+        tails = exact_tails(losses, [epsilon])
+        one, two = chernoff(losses, [epsilon])
+        assert one[0, 0] >= tails.upper[0, 0] - tails.upper_error[0, 0]
+        assert two[0, 0] >= tails.two_sided[0, 0] - tails.two_sided_error[0, 0]
+        assert tails.hockey_stick[0, 0] <= tails.upper[0, 0] + tails.upper_error[0, 0]
+
+
+def test_swapping_both_households_doubles_the_loss():
+    """R4: with equal covariances the swap is a Gaussian mechanism of sqrt 2 times the mu: 0.28 becomes 0.50."""
+    mu = gdp.mu_for(1.0, 0.28)
+    losses = losses_of(([1.0], [mu]))
+    assert exact_tails(losses, [1.0]).hockey_stick[0, 0] == pytest.approx(0.28, rel=1e-4)
+    swapped = exact_tails(swap_losses(losses), [1.0]).hockey_stick[0, 0]
+    assert swapped == pytest.approx(gdp.delta(np.sqrt(2) * mu, 1.0), rel=1e-4)
+    assert round(swapped, 2) == 0.50
+
+
+def test_swap_against_simulated_densities():
+    """Oracle: losses of both files at 400,000 draws; 6.5 standard errors."""
+    generator = np.random.default_rng(6)
+    losses = losses_of(([2.0, 0.7], [0.4, -0.3]))
+    reverse = losses_of((1 / losses.gamma[0], losses.nu[0] / np.sqrt(losses.gamma[0])))
+    drawn = sample(losses, 0, generator.standard_normal((400_000, 2)))
+    drawn += sample(reverse, 0, generator.standard_normal((400_000, 2)))
+    terms = np.maximum(0, -np.expm1(0.5 - drawn))
+    value = exact_tails(swap_losses(losses), [0.5]).hockey_stick[0, 0]
+    assert abs(terms.mean() - value) <= 6.5 * terms.std() / np.sqrt(terms.size)
+
+
+def test_a_prior_shifts_epsilon():
+    """Remark 1 against posterior odds simulated from the densities; 6.5 standard errors."""
+    generator = np.random.default_rng(7)
+    losses = losses_of(([2.0, 0.7], [0.4, -0.3]), ([0.5, 1.0], [0.1, 1.0]))
+    ratio = np.array([3.0, 0.25])
+    tails = under_prior(losses, [0.2, 1.5], ratio)
+    for pair in range(2):
+        odds = np.log(ratio[pair]) + sample(losses, pair, generator.standard_normal((400_000, 2)))
+        for column, eps in enumerate((0.2, 1.5)):
+            for value, event in ((tails.upper, odds > eps), (tails.lower, odds < -eps)):
+                p = value[pair, column]
+                assert abs(event.mean() - p) <= 6.5 * np.sqrt(p * (1 - p) / 400_000)
+    plain = exact_tails(losses, [0.2])
+    assert np.array_equal(under_prior(losses, [0.2], 1.0).upper, plain.upper)
+
+
+@pytest.mark.parametrize(
+    "excess", [[4.4e-16, -2.2e-16], [2.2e-16, 0.0], [-2e-16, -4e-16], [1e-15, 1e-15], [1e-14, 0.0], [1e-12, -1e-13]]
+)
+def test_laws_that_differ_by_rounding_are_not_told_apart_and_divide_by_nothing(excess):
+    """Covariances that were made equal come out with such gamma; the saddle point lies at the edge of the strip."""
+    losses = PairLosses(1.0 + np.array([excess]), np.zeros((1, 2)), np.zeros(1, bool))
+    tails = exact_tails(losses, np.array([0.0, 1e-3, 0.5, 1.0, 10.0, 1e3]))
+    for side in (tails.upper, tails.lower, tails.hockey_stick):
+        assert np.all(side[:, 1:] == 0.0)
+    assert 0 <= tails.hockey_stick[0, 0] < 1e-11
+    assert worst_pair(losses, 1.0, "hockey_stick").delta == 0.0

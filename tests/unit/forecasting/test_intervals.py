@@ -1,0 +1,99 @@
+"""Forecasts in kWh: their moments by simulation, and the coverage of intervals where it is known."""
+
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+from scipy.stats import lognorm
+
+from meterdp.core.errors import InputError
+from meterdp.core.parquet import as_arrow
+from meterdp.forecasting.errors import Released
+from meterdp.forecasting.intervals import energy_columns, interval_rows
+from meterdp.forecasting.rolling import ForecastSet
+from meterdp.forecasting.tables import FORECAST_INTERVALS, FORECASTS_KWH
+from meterdp.profiles.grid import Calendar
+
+H, N, K = 40, 25, 12
+WIDE = (1e-9, 1e9)
+
+
+@pytest.fixture
+def forecasts():
+    """Readings that follow the stated law, a tenth of them missing."""
+    generator = np.random.default_rng(0)
+    mean, std = generator.normal(-1, 1, (H, N, K)), generator.uniform(0.1, 1.0, (H, N, K))
+    actual = mean + std * generator.standard_normal((H, N, K))
+    actual[generator.random((H, N, K)) < 0.1] = np.nan
+    return ForecastSet(np.arange(H), mean, mean, mean, actual, std)
+
+
+def test_median_mean_and_ends_are_those_of_a_log_normal_law():
+    """Oracle: scipy.stats.lognorm; the bounds are far away."""
+    calendar = Calendar(datetime(2025, 1, 6, tzinfo=UTC), 24, 60, "UTC")
+    mean, std = np.array([[0.3, -2.0]]), np.array([[0.5, 1.1]])
+    columns = energy_columns(np.array([7]), mean, std, calendar, 3, [0.5, 0.9], WIDE)
+    table = as_arrow(FORECASTS_KWH, columns).to_pandas()
+    assert table["household"].tolist() == [7] * 4 and table["step"].tolist() == [1, 1, 2, 2]
+    for row in table.itertuples():
+        law = lognorm(std[0, row.step - 1], scale=np.exp(mean[0, row.step - 1]))
+        assert row.median_kwh == pytest.approx(law.median())
+        assert row.mean_kwh == pytest.approx(law.mean())
+        assert (row.lower_kwh, row.upper_kwh) == pytest.approx(law.interval(row.level))
+    assert table["interval_start_local"][2] == "2025-01-06T04:00:00+00:00"
+
+
+def test_everything_in_kwh_stays_within_the_public_bounds():
+    calendar = Calendar(datetime(2025, 1, 6, tzinfo=UTC), 24, 60, "UTC")
+    mean, std = np.array([[-9.0], [0.0], [9.0]]), np.array([[2.0], [30.0], [0.0]])
+    columns = energy_columns(np.arange(3), mean, std, calendar, 0, [0.9], (0.1, 5.0))
+    for name in ("median_kwh", "mean_kwh", "lower_kwh", "upper_kwh"):
+        assert np.all((columns[name] >= 0.1) & (columns[name] <= 5.0))
+    assert columns["median_kwh"].tolist() == pytest.approx([0.1, 1.0, 5.0])
+
+
+def test_intervals_cover_what_they_should(forecasts):
+    """Coverage of about 10,800 independent readings within 6.5 standard errors: false alarm below 1e-10 each."""
+    rows = interval_rows(forecasts, [0.5, 0.9], WIDE)
+    as_arrow(FORECAST_INTERVALS, {name: [row[name] for row in rows] for name in rows[0]})
+    readings = np.isfinite(forecasts.actual_log_kwh).sum()
+    for row in rows:
+        assert abs(row["coverage"] - row["level"]) < 6.5 * np.sqrt(row["level"] * (1 - row["level"]) / readings)
+        assert (row["household_count"], row["origin_count"]) == (H, N)
+    assert rows[1]["mean_width_kwh"] > rows[0]["mean_width_kwh"] > 0
+
+
+def test_the_interval_of_a_release_counts_the_noise(forecasts):
+    """Oracle: 4,000 draws of the noise about moved forecasts; coverage and width within 7 standard errors, seeded."""
+    generator = np.random.default_rng(1)
+    moved = forecasts.forecast_log_kwh[:3] + 0.4
+    few = ForecastSet(*(value[:3] for value in vars(forecasts).values()))
+    noise = generator.uniform(0.1, 0.8, (3, 1, K))
+    bounds = (0.05, 3.0)
+    (row,) = interval_rows(few, [0.9], bounds, Released("joint", "deterministic", 1.0, moved, noise))
+    seen = np.isfinite(few.actual_log_kwh)
+    reach = 1.6448536269514722 * np.sqrt(few.forecast_std_log_kwh**2 + noise**2)
+    covered, width = np.empty((2, 4000))
+    for n in range(4000):
+        centre = moved + noise * generator.standard_normal(moved.shape)
+        inside = np.abs(few.actual_log_kwh - centre) <= reach
+        wide = np.clip(np.exp(centre + reach), *bounds) - np.clip(np.exp(centre - reach), *bounds)
+        covered[n], width[n] = (
+            np.mean([v[h][seen[h]].mean() for h in range(3)]) for v in (inside.astype(float), wide)
+        )
+    assert row["coverage"] == pytest.approx(covered.mean(), abs=7 * covered.std() / np.sqrt(4000))
+    assert row["mean_width_kwh"] == pytest.approx(width.mean(), abs=7 * width.std() / np.sqrt(4000))
+    assert (row["method"], row["design"], row["query_model"]) == ("released", "joint", "deterministic")
+
+
+def test_a_law_without_spread_covers_the_reading_it_equals():
+    level = np.full((1, 2, 3), -2.0)
+    constant = ForecastSet(np.array([0]), level, level, level, level.copy(), np.zeros((1, 2, 3)))
+    (row,) = interval_rows(constant, [0.5], WIDE)
+    assert (row["coverage"], row["mean_width_kwh"]) == (1.0, 0.0)
+
+
+def test_without_a_held_out_reading_there_is_one_sentence(forecasts):
+    nothing = ForecastSet(**{**vars(forecasts), "actual_log_kwh": np.full((H, N, K), np.nan)})
+    with pytest.raises(InputError, match="no held-out reading"):
+        interval_rows(nothing, [0.5], WIDE)

@@ -1,0 +1,119 @@
+# What all reproduced papers share: drawing, one scorecard, the errata, one page.
+# Needs:  reproduce/<paper>/*.parquet.
+# Gives:  reproduce/<paper>/fig<n>.svg, reproduce/{scorecard,errata}.parquet, reproduce/report.html.
+
+REPRODUCE = RESULTS / "reproduce"
+# Paper -> its figures, and the table printed with its scorecard. Another paper is two lines.
+REPRODUCED = {
+    "liu": [f"fig{number}" for number in range(1, 11)],
+    "ramakrishna": [f"fig{number}" for number in range(1, 5)],
+}
+PRINTED = {"liu": "table1", "ramakrishna": "numbers"}
+
+
+def drawn(paper):
+    """Figures of a reproduced paper."""
+    return [REPRODUCE / paper / f"{figure}.svg" for figure in REPRODUCED[paper]]
+
+
+rule draw_reproduction:
+    input:
+        table=REPRODUCE / "{paper}/{figure}.parquet",
+    output:
+        figure=REPRODUCE / "{paper}/{figure}.svg",
+    log:
+        PRIVATE / "logs/draw_reproduction/{paper}_{figure}.log",
+    benchmark:
+        PRIVATE / "benchmarks/draw_reproduction/{paper}_{figure}.tsv"
+    wildcard_constraints:
+        paper="|".join(REPRODUCED),
+        figure=r"fig\d+",
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        code=code_of("figures.registry"),
+    script:
+        "../scripts/reproduce_draw.py"
+
+
+rule reproduce_scorecard:
+    input:
+        parts=[REPRODUCE / paper / "scorecard.parquet" for paper in REPRODUCED],
+    output:
+        whole=REPRODUCE / "scorecard.parquet",
+    log:
+        PRIVATE / "logs/reproduce_scorecard.log",
+    benchmark:
+        PRIVATE / "benchmarks/reproduce_scorecard.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        table="scorecard",
+        code=code_of("reproduce.tables"),
+    script:
+        "../scripts/concatenate.py"
+
+
+# The defects of all papers, one row per number; docs/errata.md shows the same with another seed.
+rule reproduce_errata:
+    output:
+        errata=REPRODUCE / "errata.parquet",
+    log:
+        PRIVATE / "logs/reproduce_errata.log",
+    benchmark:
+        PRIVATE / "benchmarks/reproduce_errata.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        seed=lookup("seed", within=config),
+        code=code_of("errata.registry"),
+    script:
+        "../scripts/reproduce_errata.py"
+
+
+rule reproduce_paper_report:
+    input:
+        scorecards=[REPRODUCE / "{paper}/scorecard.parquet"],
+        tables=lambda wildcards: [
+            REPRODUCE / wildcards.paper / f"{PRINTED[wildcards.paper]}.parquet"
+        ],
+        figures=lambda wildcards: drawn(wildcards.paper),
+    output:
+        report=REPRODUCE / "{paper}/report.html",
+    log:
+        PRIVATE / "logs/reproduce_report/{paper}.log",
+    benchmark:
+        PRIVATE / "benchmarks/reproduce_report/{paper}.tsv"
+    wildcard_constraints:
+        paper="|".join(REPRODUCED),
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        simulated=SIMULATED,
+        trials=lookup("trials", within=config),
+        code=code_of("figures.reproduce_report"),
+    script:
+        "../scripts/reproduce_report.py"
+
+
+rule reproduce_report:
+    input:
+        scorecards=[REPRODUCE / paper / "scorecard.parquet" for paper in REPRODUCED],
+        tables=[
+            REPRODUCE / paper / f"{table}.parquet" for paper, table in PRINTED.items()
+        ],
+        figures=[figure for paper in REPRODUCED for figure in drawn(paper)],
+    output:
+        report=REPRODUCE / "report.html",
+    log:
+        PRIVATE / "logs/reproduce_report.log",
+    benchmark:
+        PRIVATE / "benchmarks/reproduce_report.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        simulated=SIMULATED,
+        trials=lookup("trials", within=config),
+        code=code_of("figures.reproduce_report"),
+    script:
+        "../scripts/reproduce_report.py"

@@ -1,0 +1,146 @@
+# Every figure and table of Ramakrishna et al., and a verdict on each of its claims. Study mode: seeded, not for release.
+# Needs:  private/{forecast_laws,neighbour_graph,log_load}, study/forecast_errors.parquet.
+# Gives:  reproduce/ramakrishna/{fig<1..4>,fig3_errors,numbers,scorecard}.parquet.
+
+RAMAKRISHNA = REPRODUCE / "ramakrishna"
+RAMAKRISHNA_LOGS = PRIVATE / "logs/reproduce_ramakrishna"
+RAMAKRISHNA_BENCHMARKS = PRIVATE / "benchmarks/reproduce_ramakrishna"
+# Jobs the synthetic sets are split into; results do not depend on it.
+RAMAKRISHNA_BATCHES = min(4, config["trials"])
+
+
+rule reproduce_ramakrishna_trials:
+    output:
+        trials=RAMAKRISHNA / "trials/{batch}.parquet",
+        descents=RAMAKRISHNA / "descents/{batch}.parquet",
+    log:
+        RAMAKRISHNA_LOGS / "trials/{batch}.log",
+    benchmark:
+        RAMAKRISHNA_BENCHMARKS / "trials/{batch}.tsv"
+    wildcard_constraints:
+        batch=r"\d+",
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        trials=lookup("trials", within=config),
+        batches=RAMAKRISHNA_BATCHES,
+        seed=lookup("seed", within=config),
+        code=code_of("reproduce.ramakrishna_synthetic"),
+    script:
+        "../scripts/reproduce_ramakrishna_trials.py"
+
+
+rule reproduce_ramakrishna_synthetic:
+    input:
+        parts=[
+            RAMAKRISHNA / f"trials/{batch}.parquet"
+            for batch in range(RAMAKRISHNA_BATCHES)
+        ],
+    output:
+        classes=RAMAKRISHNA / "fig1.parquet",
+        curves=RAMAKRISHNA / "fig2.parquet",
+    log:
+        RAMAKRISHNA_LOGS / "synthetic.log",
+    benchmark:
+        RAMAKRISHNA_BENCHMARKS / "synthetic.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        seed=lookup("seed", within=config),
+        code=code_of("reproduce.ramakrishna_synthetic"),
+    script:
+        "../scripts/reproduce_ramakrishna_synthetic.py"
+
+
+rule reproduce_ramakrishna_households:
+    input:
+        laws=PRIVATE / "forecast_laws.parquet",
+        graph=PRIVATE / "neighbour_graph.parquet",
+        log_load=expand(PRIVATE / "log_load/part-{shard}.parquet", shard=SHARDS),
+    output:
+        examples=RAMAKRISHNA / "fig3.parquet",
+        errors=RAMAKRISHNA / "fig3_errors.parquet",
+        curves=RAMAKRISHNA / "fig4.parquet",
+        numbers=RAMAKRISHNA / "numbers.parquet",
+        descents=RAMAKRISHNA / "descents/households.parquet",
+    log:
+        RAMAKRISHNA_LOGS / "households.log",
+    benchmark:
+        RAMAKRISHNA_BENCHMARKS / "households.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        clip_kwh_per_hour=lookup("profiles/clip_kwh_per_hour", within=config),
+        interval_minutes=lookup("export/interval_minutes", within=config),
+        time_zone=lookup("export/time_zone", within=config),
+        seed=lookup("seed", within=config),
+        simulated=SIMULATED,
+        code=code_of("reproduce.ramakrishna_households"),
+    script:
+        "../scripts/reproduce_ramakrishna_households.py"
+
+
+rule reproduce_ramakrishna_comparison:
+    input:
+        laws=PRIVATE / "forecast_laws.parquet",
+        graph=PRIVATE / "neighbour_graph.parquet",
+    output:
+        part=RAMAKRISHNA / "comparisons/{model}.parquet",
+    log:
+        RAMAKRISHNA_LOGS / "comparison/{model}.log",
+    benchmark:
+        RAMAKRISHNA_BENCHMARKS / "comparison/{model}.tsv"
+    wildcard_constraints:
+        model="deterministic|stochastic|published",
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        code=code_of("reproduce.ramakrishna_households"),
+    script:
+        "../scripts/reproduce_ramakrishna_comparison.py"
+
+
+rule gather_ramakrishna_comparison:
+    input:
+        parts=[
+            RAMAKRISHNA / f"comparisons/{model}.parquet"
+            for model in ("deterministic", "stochastic", "published")
+        ],
+    output:
+        whole=RAMAKRISHNA / "comparison.parquet",
+    log:
+        RAMAKRISHNA_LOGS / "comparison.log",
+    benchmark:
+        RAMAKRISHNA_BENCHMARKS / "comparison.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        table="design_comparison",
+        code=code_of("classnoise.tables"),
+    script:
+        "../scripts/concatenate.py"
+
+
+rule reproduce_ramakrishna_scorecard:
+    input:
+        fig2=rules.reproduce_ramakrishna_synthetic.output.curves,
+        fig4=rules.reproduce_ramakrishna_households.output.curves,
+        numbers=rules.reproduce_ramakrishna_households.output.numbers,
+        fig3_errors=rules.reproduce_ramakrishna_households.output.errors,
+        forecast_errors=STUDY / "forecast_errors.parquet",
+        descents=[
+            RAMAKRISHNA / f"descents/{part}.parquet"
+            for part in [*range(RAMAKRISHNA_BATCHES), "households"]
+        ],
+    output:
+        scorecard=RAMAKRISHNA / "scorecard.parquet",
+    log:
+        RAMAKRISHNA_LOGS / "scorecard.log",
+    benchmark:
+        RAMAKRISHNA_BENCHMARKS / "scorecard.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        code=code_of("reproduce.ramakrishna_scorecard"),
+    script:
+        "../scripts/reproduce_ramakrishna_scorecard.py"

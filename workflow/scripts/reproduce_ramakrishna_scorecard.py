@@ -1,0 +1,13 @@
+"""Judge every claim of Ramakrishna et al. from the tables of the reproduction."""
+
+from meterdp.core.job import job
+from meterdp.core.parquet import metadata_of, read_parts, read_table
+from meterdp.core.tables import catalogue
+from meterdp.reproduce.ramakrishna_scorecard import scorecard
+from meterdp.reproduce.tables import RAMAKRISHNA_DESCENTS, SCORECARD
+
+with job(snakemake.input, snakemake.log) as write:
+    declared, paths = catalogue(), dict(snakemake.input.items())
+    descents = read_parts(paths.pop("descents"), RAMAKRISHNA_DESCENTS).to_pandas()
+    tables = {name: read_table(p, declared[metadata_of(p)["table"]]).to_pandas() for name, p in paths.items()}
+    write(snakemake.output.scorecard, SCORECARD, scorecard(tables | {"descents": descents}))
