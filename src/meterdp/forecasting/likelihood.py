@@ -91,12 +91,8 @@ def objective(z, x, p, q, series_likelihood, bound, shrink, precision, work, gra
     """
     r = max(p, q)
     partial = bound * np.tanh(z)
-    phi, theta, g_phi, g_theta = (
-        np.zeros(COEFFICIENT_SLOTS),
-        np.zeros(COEFFICIENT_SLOTS),
-        np.zeros(COEFFICIENT_SLOTS),
-        np.zeros(COEFFICIENT_SLOTS),
-    )
+    slots = np.zeros((4, COEFFICIENT_SLOTS))
+    phi, theta, g_phi, g_theta = slots[0], slots[1], slots[2], slots[3]
     ar_levels = _step_up(partial[:p], shrink, phi)
     ma_levels = _step_up(partial[p:], shrink, theta)
     for j in range(q):

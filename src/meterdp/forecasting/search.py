@@ -66,12 +66,12 @@ def _descend(objective, series, z, inverse, x, p, q, count, bound, shrink, preci
     for iteration in range(limit):
         if not value < np.inf:
             return np.inf, iteration, evaluations, False
-        direction = -(inverse @ gradient)
-        slope = gradient @ direction
+        direction = _times(inverse, -gradient)
+        slope = _dot(gradient, direction)
         if slope >= 0.0:
             inverse[:], fresh = np.eye(size) / count, True
             direction = -gradient / count
-            slope = gradient @ direction
+            slope = _dot(gradient, direction)
         predicted = -0.5 * slope
         if predicted < 1e-9 * tolerance:
             return value, iteration, evaluations, True
@@ -85,7 +85,7 @@ def _descend(objective, series, z, inverse, x, p, q, count, bound, shrink, preci
             new_z, new_gradient = z + step * direction, np.zeros(size)
             new_value = objective(new_z, x, p, q, series, bound, shrink, precision, work, new_gradient)
             evaluations += 1
-            new_slope = new_gradient @ direction
+            new_slope = _dot(new_gradient, direction)
             if not new_value <= value + 1e-4 * step * slope:
                 high, share = step, 0.1
                 if new_value < np.inf:
@@ -115,14 +115,31 @@ def _descend(objective, series, z, inverse, x, p, q, count, bound, shrink, preci
         z[:], value, gradient = kept_z, low_value, kept_gradient
         if gain < tolerance and predicted < tolerance:
             return value, iteration + 1, evaluations, True
-        curvature = moved @ bent
-        if curvature > 1e-12 * np.sqrt((moved @ moved) * (bent @ bent)):
+        curvature = _dot(moved, bent)
+        if curvature > 1e-12 * np.sqrt(_dot(moved, moved) * _dot(bent, bent)):
             if fresh:
-                inverse[:], fresh = np.eye(size) * (curvature / (bent @ bent)), False
-            turned = inverse @ bent
-            ratio = (1.0 + (bent @ turned) / curvature) / curvature
+                inverse[:], fresh = np.eye(size) * (curvature / _dot(bent, bent)), False
+            turned = _times(inverse, bent)
+            ratio = (1.0 + _dot(bent, turned) / curvature) / curvature
             for i in range(size):
+                along, across = ratio * moved[i] - turned[i] / curvature, moved[i] / curvature
                 for j in range(size):
-                    inverse[i, j] += ratio * moved[i] * moved[j]
-                    inverse[i, j] -= (turned[i] * moved[j] + moved[i] * turned[j]) / curvature
+                    inverse[i, j] += along * moved[j] - across * turned[j]
     return value, limit, evaluations, False
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _dot(a, b):
+    """Scalar product; a call of BLAS costs more at this size."""
+    total = 0.0
+    for i in range(a.size):
+        total += a[i] * b[i]
+    return total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _times(matrix, a):
+    out = np.empty(a.size)
+    for i in range(a.size):
+        out[i] = _dot(matrix[i], a)
+    return out
