@@ -52,6 +52,13 @@ PRIVATE = RESULTS / "private"
 STUDY = RESULTS / "study"
 SHARDS = [f"{s:03d}" for s in range(config["shards"])]
 SIMULATED = config["export"]["path"] is None
+REPRODUCE = RESULTS / "reproduce"
+# Paper -> its figures, and the tables printed with its scorecard. Another paper is two lines.
+REPRODUCED = {
+    "liu": [f"fig{number}" for number in range(1, 11)],
+    "ramakrishna": [f"fig{number}" for number in range(1, 5)],
+}
+PRINTED = {"liu": ["table1"], "ramakrishna": ["numbers", "comparison"]}
 
 PRIVATE.mkdir(parents=True, exist_ok=True)
 PRIVATE.chmod(0o700)
@@ -65,3 +72,13 @@ wildcard_constraints:
 def code_of(*modules):
     """Hash of the source a rule runs, so that a change in src/ reruns what depends on it."""
     return source_hash(*(f"meterdp.{module}" for module in modules))
+
+
+def drawn(paper):
+    """Figures of a reproduced paper."""
+    return [REPRODUCE / paper / f"{figure}.svg" for figure in REPRODUCED[paper]]
+
+
+def printed(paper):
+    """Tables printed on the page of a reproduced paper."""
+    return [REPRODUCE / paper / f"{table}.parquet" for table in PRINTED[paper]]

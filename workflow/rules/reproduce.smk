@@ -2,19 +2,6 @@
 # Needs:  reproduce/<paper>/*.parquet.
 # Gives:  reproduce/<paper>/fig<n>.svg, reproduce/{scorecard,errata}.parquet, reproduce/report.html.
 
-REPRODUCE = RESULTS / "reproduce"
-# Paper -> its figures, and the table printed with its scorecard. Another paper is two lines.
-REPRODUCED = {
-    "liu": [f"fig{number}" for number in range(1, 11)],
-    "ramakrishna": [f"fig{number}" for number in range(1, 5)],
-}
-PRINTED = {"liu": "table1", "ramakrishna": "numbers"}
-
-
-def drawn(paper):
-    """Figures of a reproduced paper."""
-    return [REPRODUCE / paper / f"{figure}.svg" for figure in REPRODUCED[paper]]
-
 
 rule draw_reproduction:
     input:
@@ -74,9 +61,7 @@ rule reproduce_errata:
 rule reproduce_paper_report:
     input:
         scorecards=[REPRODUCE / "{paper}/scorecard.parquet"],
-        tables=lambda wildcards: [
-            REPRODUCE / wildcards.paper / f"{PRINTED[wildcards.paper]}.parquet"
-        ],
+        tables=lambda wildcards: printed(wildcards.paper),
         figures=lambda wildcards: drawn(wildcards.paper),
     output:
         report=REPRODUCE / "{paper}/report.html",
@@ -99,9 +84,7 @@ rule reproduce_paper_report:
 rule reproduce_report:
     input:
         scorecards=[REPRODUCE / paper / "scorecard.parquet" for paper in REPRODUCED],
-        tables=[
-            REPRODUCE / paper / f"{table}.parquet" for paper, table in PRINTED.items()
-        ],
+        tables=[table for paper in REPRODUCED for table in printed(paper)],
         figures=[figure for paper in REPRODUCED for figure in drawn(paper)],
     output:
         report=REPRODUCE / "report.html",

@@ -68,7 +68,7 @@ def fig2(table, output) -> None:
                 _curves(axes, data[data["rho"] == rho], value)
         body.supxlabel("ε", fontsize=10)
         body.supylabel("δ, worst ordered pair", fontsize=10)
-        legend_below(figure, *_handles(data))
+        legend_below(figure, *_handles(data), columns=5)
 
 
 def fig3(table, output) -> None:
@@ -100,7 +100,7 @@ def fig4(table, output) -> None:
                     axes.text(0.5, 0.5, words, ha="center", va="center", transform=axes.transAxes, fontsize=9)
             body.supxlabel("ε", fontsize=10)
             body.supylabel("δ, worst ordered pair", fontsize=10)
-        legend_below(figure, *_handles(data))
+        legend_below(figure, *_handles(data), columns=5)
 
 
 RAMAKRISHNA_FIGURES = {draw.__name__: draw for draw in (fig1, fig2, fig3, fig4)}

@@ -14,10 +14,11 @@ import jinja2
 import pandas as pd
 
 import meterdp
-from meterdp.core.parquet import atomic_path
+from meterdp.core.parquet import atomic_path, metadata_of
 from meterdp.figures import numbers
 from meterdp.figures.captions import REPRODUCTION_CAPTIONS, Caption
 from meterdp.figures.contents import Grid
+from meterdp.figures.noise_contents import comparison_grid
 from meterdp.figures.report import Picture
 from meterdp.figures.style import load, look
 
@@ -31,8 +32,10 @@ def build_reproduction_report(
 
     Parameters
     ----------
-    scorecards, tables : mapping of paper to path-like
-        The paper's table ``scorecard`` and the table printed with it, ``liu_table1`` or ``ramakrishna_numbers``.
+    scorecards : mapping of paper to path-like
+        The paper's table ``scorecard``.
+    tables : mapping of paper to sequence of path-like
+        Tables printed with it, any of :data:`PRINTED_TABLES`.
     figures : mapping of paper to mapping of figure name to path
         SVG files, such as ``{"liu": {"fig1": ...}}``.
     output : path-like
@@ -52,7 +55,7 @@ def build_reproduction_report(
                 "name": card["paper"].iloc[0],
                 "rows": card.to_dict("records"),
                 "tally": _tally(card["holds"]),
-                "table": _TABLES[key](tables[key]),
+                "tables": [PRINTED_TABLES[metadata_of(path)["table"]](path) for path in tables[key]],
                 "pictures": _pictures(figures[key], REPRODUCTION_CAPTIONS[key]),
             }
         )
@@ -121,13 +124,13 @@ def _printed_numbers(path) -> Grid:
     readings = table[["query_model", "accuracy_convention"]].dropna().drop_duplicates().itertuples(index=False)
     readings = list(readings)
     rows = []
-    for key, at in table.groupby(["where", "design", "rho", "epsilon", "delta_printed"], sort=False):
-        where, design, rho, epsilon, printed = key
+    for key, at in table.groupby(["design", "rho", "epsilon", "delta_printed"], sort=False):
+        design, rho, epsilon, printed = key
         ours = at.set_index(["query_model", "accuracy_convention"])["delta"]
-        found = [numbers.significant(ours[tuple(reading)]) for reading in readings]
-        first = [where, look(design).label, numbers.plain(rho), numbers.plain(epsilon), numbers.plain(printed)]
-        rows.append([*first, *found])
-    header = ["place", "design", "ρ", "ε", "printed δ"]
+        found = [numbers.probability(ours[tuple(reading)]) for reading in readings]
+        design = look(design).label
+        rows.append([design, numbers.plain(rho), numbers.plain(epsilon), numbers.plain(printed), *found])
+    header = ["design", "ρ", "ε", "printed δ"]
     header += [f"{model}, {convention.replace('_', ' ')}" for model, convention in readings]
     caption = "Printed δ beside ours: exact, two-sided, worst pair, under every reading of query and ρ"
     return Grid(caption, header, rows)
@@ -137,4 +140,13 @@ def _whole(value) -> str:
     return numbers.MISSING if pd.isna(value) else numbers.count(value)
 
 
-_TABLES = {"liu": _table_1, "ramakrishna": _printed_numbers}
+def _comparison(path) -> Grid:
+    """Return our designs beside the published one at equal budgets."""
+    return comparison_grid({"design_comparison": load(path, "design_comparison", may_be_empty=True)})
+
+
+PRINTED_TABLES = {
+    "liu_table1": _table_1,
+    "ramakrishna_numbers": _printed_numbers,
+    "design_comparison": _comparison,
+}

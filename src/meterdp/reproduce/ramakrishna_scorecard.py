@@ -23,7 +23,13 @@ from meterdp.reproduce.scorecard import (
     rows,
 )
 
+_SCALES = {"log_kwh": "log kWh", "kwh": "kWh"}
 _READING = ["query_model", "accuracy_convention", "sides"]
+
+
+def _delta(value: float) -> str:
+    """Write a probability; near one by what is missing to it."""
+    return f"1 - {1 - value:.1e}" if 0.999 < value < 1 else number(value)
 
 
 def below_white(fig2: pd.DataFrame) -> Verdict:
@@ -65,7 +71,7 @@ def certain_without_noise(fig4: pd.DataFrame) -> Verdict:
     """Judge ram-2 (table ``ramakrishna_fig4``)."""
     own = fig4[(fig4["design"] == "none") & fig4["sides"].isin(["one", "two"])]
     smallest = own.groupby(["query_model", "sides"])["delta"].min()
-    words = [f"{number(d)} ({model}, {sides}-sided)" for (model, sides), d in smallest.items()]
+    words = [f"{_delta(d)} ({model}, {sides}-sided)" for (model, sides), d in smallest.items()]
     # The law of the query itself is not the paper's (defect R9): reported, not judged.
     judged = smallest.drop("stochastic", level="query_model", errors="ignore")
     return Verdict(
@@ -83,14 +89,14 @@ def printed_numbers(numbers: pd.DataFrame, item: str) -> Verdict:
     best = off.idxmin()
     nearest = own[(own[_READING] == list(best)).all(axis=1)]
     words = [
-        f"{number(r.delta)} against {number(r.delta_printed)} ({r.design}, ρ = {r.rho:g}, ε = {r.epsilon:g})"
+        f"{_delta(r.delta)} against {r.delta_printed:g} ({r.design}, ρ = {r.rho:g}, ε = {r.epsilon:g})"
         for r in nearest.itertuples()
     ]
     return Verdict(
         HOLDS if off.min() <= NEAR else FAILS,
         f"The nearest of {len(off)} readings ({best[0]} query, rho {best[1].replace('_', ' ')}, {best[2]}-sided) is "
         f"off by up to {number(off.min())}: {'; '.join(words)}. Over all readings ours lie between "
-        f"{number(own['delta'].min())} and {number(own['delta'].max())}.",
+        f"{_delta(own['delta'].min())} and {_delta(own['delta'].max())}.",
     )
 
 
@@ -99,11 +105,11 @@ def accurate_forecasts(errors: pd.DataFrame, forecast_errors: pd.DataFrame) -> V
     released = errors[errors["line"] == "released"]
     by_meaning = released.groupby(["scale", "reference"])["nmse"].agg(["min", "max"])
     words = [
-        f"{number(row['min'])} to {number(row['max'])} in {scale.replace('_', ' ')} against the {reference}"
+        f"{number(row['min'])} to {number(row['max'])} in {_SCALES[scale]} against the {reference}"
         for (scale, reference), row in by_meaning.iterrows()
     ]
     arma = forecast_errors[forecast_errors["method"] == "arma"].set_index("scale")["relative_mse"]
-    of_arma = [f"{number(value)} in {scale.replace('_', ' ')}" for scale, value in arma.items()]
+    of_arma = [f"{number(value)} in {_SCALES[scale]}" for scale, value in arma.items()]
     small = (by_meaning["max"] <= max(PRINTED_NMSE)).any()
     accurate = (arma < ACCURATE).all()
     return Verdict(

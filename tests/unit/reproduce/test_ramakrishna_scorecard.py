@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from meterdp.classnoise.tables import FORECAST_EXAMPLES
+from meterdp.classnoise.tables import DESIGN_COMPARISON, FORECAST_EXAMPLES
 from meterdp.core.parquet import as_arrow, write_table
 from meterdp.figures.captions import REPRODUCTION_CAPTIONS
 from meterdp.figures.registry import REPRODUCTIONS
@@ -16,6 +16,7 @@ from meterdp.reproduce import tables as declared
 from meterdp.reproduce.ramakrishna_claims import CLAIMS, PRINTED, PRINTED_NMSE
 from meterdp.reproduce.ramakrishna_households import printed_beside_ours
 from meterdp.reproduce.scorecard import FAILS, HOLDS, OPEN
+from tests.unit.figures import made_up
 
 SOURCE = {"data": "made-up data", "substitute": "stands for nothing"}
 RHOS, EPSILONS = (1.0, 2.0), (0.5, 1.0)
@@ -182,6 +183,7 @@ def test_the_scorecard_has_a_row_per_claim_and_the_page_shows_it(tables, tmp_pat
     assert card.set_index("item")["substitute"].isna().tolist() == [True] + [False] * 5
     write_table(tmp_path / "card.parquet", declared.SCORECARD, card)
     write_table(tmp_path / "numbers.parquet", declared.RAMAKRISHNA_NUMBERS, tables["numbers"])
+    write_table(tmp_path / "comparison.parquet", DESIGN_COMPARISON, made_up.design_comparison())
     classes = {"label": [1, 2, 3, 4], "mean": [[i, 0.0] for i in range(4)], "covariance": [[1.0, 0.2, 0.2, 0.5]] * 4}
     write_table(tmp_path / "fig1.parquet", declared.RAMAKRISHNA_CLASSES, classes | {"data": ["made-up"] * 4})
     write_table(tmp_path / "fig2.parquet", declared.RAMAKRISHNA_FIG2, tables["fig2"])
@@ -198,14 +200,14 @@ def test_the_scorecard_has_a_row_per_claim_and_the_page_shows_it(tables, tmp_pat
         assert (tmp_path / f"{figure}.svg").read_bytes() == first
     build_reproduction_report(
         {"ramakrishna": tmp_path / "card.parquet"},
-        {"ramakrishna": tmp_path / "numbers.parquet"},
+        {"ramakrishna": [tmp_path / "numbers.parquet", tmp_path / "comparison.parquet"]},
         {"ramakrishna": {figure: tmp_path / f"{figure}.svg" for figure in draw}},
         tmp_path / "report.html",
         simulated=False,
         trials=50,
     )
     text = (tmp_path / "report.html").read_text()
-    assert text.count("data:image/svg+xml") == 4 and "caption of Fig. 3" in text and "0.5637" in text
+    assert text.count("data:image/svg+xml") == 4 and "0.5637" in text and "Designs at equal budgets" in text
     assert "None" not in text and "nan" not in text
 
 

@@ -85,7 +85,7 @@ def page(drawn, tmp_path) -> Path:
     write_table(tmp_path / "table1.parquet", LIU_TABLE1, liu_data.table_1([9, 4, 7], source))
     build_reproduction_report(
         {"liu": tmp_path / "card.parquet"},
-        {"liu": tmp_path / "table1.parquet"},
+        {"liu": [tmp_path / "table1.parquet"]},
         {"liu": drawn},
         tmp_path / "report.html",
         simulated=True,
