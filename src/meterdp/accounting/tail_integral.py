@@ -294,8 +294,8 @@ def tail(gamma, nu, sign, epsilon, a, q, edges, out):
     (e^(2 pi |t|/h) + 1) over them. Truncation: from Y on the line may go straight up, where the integrand has a
     closed bound (:func:`_truncation`). Rounding of the exponent, first order.
 
-    These are theorems but for one thing: the integrals over edges and ends are upper sums on a grid, doubled, which
-    would be too small if the integrand had a sharp peak inside a cell.
+    Theorems, but that edges and ends are upper sums on a grid, doubled (a sharp peak inside a cell would hide), and
+    that an epsilon equal to the largest sign L up to rounding gives zeros: off by up to 1e-6, the second by 1e-18.
     """
     out[:] = 0.0
     form = _form(gamma, nu, sign, epsilon, a, q)

@@ -2,7 +2,7 @@
 
 Give ``--epsilon`` for the smallest error at which a design keeps (epsilon, delta), or ``--error-kwh`` for the
 guarantee it keeps at that error. Reads the study's private tables on this machine and prints one line per design and
-query model; class_label privacy, one release.
+query model; class_label privacy, one file of one release, as far as the query model holds.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 import yaml
 
 from meterdp.classnoise.inverse import Answer, askers
+from meterdp.classnoise.manifest import MODEL_WORDS
 from meterdp.classnoise.tables import NEIGHBOUR_GRAPH
 from meterdp.core.errors import InputError
 from meterdp.core.parquet import read_table
@@ -65,7 +66,7 @@ def ask(
 
 def _words(answer: Answer) -> str:
     if not np.isfinite(answer.rho):
-        return f"{answer.epsilon:>10.3g}  no budget that was tried is enough"
+        return f"{answer.epsilon:>10.3g}  no budget that was tried will do"
     epsilon = f"{answer.epsilon:.3g}" if np.isfinite(answer.epsilon) else "none"
     return f"{epsilon:>10}{answer.delta:>11.2g}{answer.rho:>11.4g}{answer.error_kwh:>12.3g}"
 
@@ -86,7 +87,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"meterdp cannot go on. {error}", file=sys.stderr)
         return 1
     print("\n".join(lines))
-    print("(epsilon, delta)-DP for class_label within the neighbourhoods of the study, for one release.")
+    print("(epsilon, delta)-DP for class_label within the neighbourhoods of the study, for one file of one release.")
+    print("\n".join(f"{model}: {words}" for model, words in MODEL_WORDS.items()))
     return 0
 
 

@@ -22,6 +22,8 @@ _DOES_NOT_HIDE = (
     "which households are in the release and how many there are",
     "which circuit a household hangs on, where groups are circuits",
     "what another release says: every further origin, day or epsilon adds to the cost, under new release ids too",
+    "what the class-based forecast files of the same study say, for which nothing is claimed about replace_one: with "
+    "them in hand this guarantee is void",
     "what can be learnt about households in general",
 )
 

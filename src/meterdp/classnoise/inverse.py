@@ -1,10 +1,10 @@
 """The two questions a user of class-based noise has: the smallest error for (epsilon, delta), and the reverse.
 
 Delta is the hockey-stick divergence of the worst ordered pair of the graph at the design's actual noise, so an answer
-is (epsilon, delta)-DP for `class_label` under the query model it names, for one release. Error is what the noise does
-to the forecast of a household, in kWh, clipped to the public bounds as in the forecast files (the accuracy that
-section V-B of Ramakrishna et al. leaves out). Designs need not be monotone in rho: a search takes the smallest
-budget of a grid from which on every larger one is good enough, refines it, and states what was reached there.
+is (epsilon, delta)-DP for `class_label` under the query model it names, for one file of one release. Error is what
+the noise does to the forecast of a household, in kWh, clipped to the public bounds as in the forecast files (the
+accuracy that section V-B of Ramakrishna et al. leaves out). Designs need not be monotone in rho: a search takes the
+smallest budget of a grid from which on every larger one is good enough, refines it, and states what it reached.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Answer:
     Parameters
     ----------
     rho : float
-        Accuracy budget in the convention asked for, (log kWh)^2; infinity if no budget of the grid is enough.
+        Accuracy budget in the convention asked for, (log kWh)^2; infinity if no budget of the grid will do.
     epsilon, delta : float
         Guarantee at that budget, numerical error included.
     error_kwh : float
@@ -103,7 +103,7 @@ class Asker:
         return float(np.sqrt(np.mean(np.maximum(second - 2 * median * first + median**2, 0.0))))
 
     def smallest_error(self, epsilon: float, delta: float) -> Answer:
-        """Return the smallest budget at which the design is (epsilon, delta)-DP for the class label.
+        """Return the budget with the smallest error at which the design is (epsilon, delta)-DP for the class label.
 
         Raises
         ------
@@ -119,11 +119,16 @@ class Asker:
         rho = self._smallest_budget(lambda noise: self.delta(noise, epsilon) <= delta)
         if not np.isfinite(rho):
             return Answer(rho, epsilon, 1.0, np.nan)
+        # A larger budget may come with a smaller error: where all forecasts meet, little noise is left to add.
+        budgets = [rho, *(larger for larger in self._budgets() if larger > rho)]
+        rho = min(budgets, key=lambda budget: self.error_kwh(self.noise(budget)))
         noise = self.noise(rho)
         return Answer(rho, epsilon, self.delta(noise, epsilon), self.error_kwh(noise))
 
     def guarantee(self, error_kwh: float, delta: float) -> Answer:
         """Return the largest budget whose error is at most ``error_kwh``, and its epsilon at ``delta``.
+
+        Where every budget of the grid errs by more, the answer is no budget and no epsilon, both infinite.
 
         Raises
         ------
@@ -137,6 +142,8 @@ class Asker:
                 remedy="use for example 0.05 and 1e-5",
             )
         above = self._smallest_budget(lambda noise: self.error_kwh(noise) > error_kwh)
+        if above <= self._budgets()[0]:
+            return Answer(np.inf, np.inf, 1.0, np.nan)
         # The refined budget is just too large; one refinement below it is not.
         rho = min(above, self._budgets()[-1]) / self._resolution()
         noise = self.noise(rho)

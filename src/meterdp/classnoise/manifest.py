@@ -19,8 +19,9 @@ from meterdp.core.stamps import local_text
 
 STUDY_MODE = f"{NOT_FOR_RELEASE}: study mode, the noise is seeded and protects nobody"
 PREDICTABLE = "No protection against anyone who knows or can predict this household's readings."
-_MODEL_WORDS = {
-    "deterministic": "only the added noise counts; the adversary may know every household's forecast",
+MODEL_WORDS = {
+    "deterministic": "only the added noise counts; the adversary may know every household's forecast, and so the law "
+    "of every household's noise, which is computed from them",
     "stochastic": f"the spread of the forecast over all pasts counts as well as the noise. {PREDICTABLE}",
     "published": "law (57) of the future counts as if it were that of the forecast, which it is not: no guarantee. "
     + PREDICTABLE,
@@ -121,16 +122,17 @@ def manifest(
             "unit": "class_label",
             "adjacency": "the forecast is that of another household of the same neighbourhood",
             "epsilon_delta": pairs,
-            "epsilon_delta_means": "for every two neighbours and every set of files, the probability under one is at "
-            "most e^epsilon times that under the other, plus delta; worst case, numerical error included. These "
-            "numbers are computed from the private forecasts and are not protected themselves.",
+            "epsilon_delta_means": "for every two neighbours and every set of contents this one file may have, the "
+            "probability under one is at most e^epsilon times that under the other, plus delta; worst case, "
+            "numerical error included. These numbers are computed from the private forecasts and are not protected "
+            "themselves.",
             "hides": list(_HIDES),
             "does_not_hide": list(_DOES_NOT_HIDE),
         },
         "noise": {
             "design": design,
             "query_model": query_model,
-            "query_model_means": _MODEL_WORDS[query_model],
+            "query_model_means": MODEL_WORDS[query_model],
             "rho_log_kwh_squared": float(rho),
             "rho_is": {
                 "total": "the squared error of the whole forecast",

@@ -6,7 +6,7 @@ import pandas as pd
 
 from meterdp.figures.cost_words import count_range
 from meterdp.figures.grid import Grid, Tables
-from meterdp.figures.numbers import MISSING, count, percent, plain, plus_minus, probability, significant
+from meterdp.figures.numbers import MISSING, count, plain, plus_minus, probability, significant
 from meterdp.figures.style import in_order, look
 
 
@@ -29,14 +29,14 @@ def comparison_grid(tables: Tables) -> Grid | None:
                     look(design).label,
                     model,
                     plain(rho),
-                    percent(row["share_of_limit"]),
+                    significant(row["share_of_limit"]),
                     probability(row["delta"]),
                     significant(row["ratio_to_published"]),
                 )
             )
-    header = ("design", "query model", "ρ", "ρ over its limit", f"δ at ε = {plain(epsilon)}", "over published")
+    header = ("design", "query model", "ρ", "ρ / limit", f"δ at ε = {plain(epsilon)}", "over published")
     caption = (
-        "Designs at equal budgets, hockey-stick δ of the worst pair; at 100 % of the limit all households of a "
+        "Designs at equal budgets, hockey-stick δ of the worst pair; at ρ = limit all households of a "
         "neighbourhood can be released from one law"
     )
     return Grid(caption, header, rows, words=2)
@@ -56,8 +56,8 @@ def answers_grid(tables: Tables) -> Grid | None:
         rows.append((look(r.design).label, r.query_model, asked, *found))
     header = ("design", "query model", "asked for", "ε", "ρ", "error the noise adds (kWh, RMS)")
     caption = (
-        "The smallest error for a guarantee, and the guarantee for an error: class_label, one release, δ of the "
-        "hockey stick. Ask for others with python -m meterdp.classnoise.ask"
+        "The smallest error for a guarantee, and the guarantee for an error: class_label, one file of one release, "
+        "hockey-stick δ. Ask for others with python -m meterdp.classnoise.ask"
     )
     return Grid(caption, header, rows, words=3)
 

@@ -253,3 +253,15 @@ def test_laws_that_differ_by_rounding_are_not_told_apart_and_divide_by_nothing(e
         assert np.all(side[:, 1:] == 0.0)
     assert 0 <= tails.hockey_stick[0, 0] < 1e-11
     assert worst_pair(losses, 1.0, "hockey_stick").delta == 0.0
+
+
+@pytest.mark.parametrize("nu", [0.0, 0.3, 2.0, 30.0])
+@pytest.mark.parametrize("gamma", [1e-8, 0.02, 0.5, 0.95])
+def test_an_epsilon_that_is_the_largest_loss_to_its_last_digits_gives_nothing(gamma, nu):
+    """Rounding decides there whether the loss can be larger; the bounds leave it out, as ``tail`` says."""
+    largest = 0.5 * (nu**2 / (1 - gamma) - np.log(gamma))
+    for epsilon in (largest, largest * (1 - 4e-16), largest * (1 + 4e-16)):
+        tails = exact_tails(PairLosses(np.array([[gamma]]), np.array([[nu]]), np.array([False])), [epsilon])
+        above, _, stick = one_dimension(gamma, nu, epsilon)
+        assert abs(tails.upper[0, 0] - above) <= 1e-6 + tails.upper_error[0, 0]
+        assert abs(tails.hockey_stick[0, 0] - stick) <= 1e-18 + tails.hockey_stick_error[0, 0]

@@ -174,4 +174,5 @@ def test_guarantee_and_manifest_say_the_same_and_no_count_of_households():
     assert manifest["privacy"]["epsilon"] == 2.0 and manifest["privacy"]["adjacency"] == "replace_one"
     assert manifest["guarantee"].startswith("not for release") and "(2, 1e-05)" in manifest["guarantee"]
     assert "4321" not in json.dumps(manifest)
+    assert any("class-based" in line for line in manifest["privacy"]["does_not_hide"])
     assert manifest["time"]["first_interval_start_local"] == "2025-11-02T09:00:00+01:00"

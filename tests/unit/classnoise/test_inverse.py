@@ -8,7 +8,7 @@ import yaml
 
 from meterdp.accounting.gdp import delta as gaussian_delta
 from meterdp.classnoise import ask
-from meterdp.classnoise.interface import Budget, ClassQueries, Noise
+from meterdp.classnoise.interface import QUERY_MODELS, Budget, ClassQueries, Noise
 from meterdp.classnoise.inverse import DECADES, Asker, answer_rows
 from meterdp.classnoise.registry import noise_design
 from meterdp.classnoise.tables import NEIGHBOUR_GRAPH, NOISE_ANSWERS
@@ -61,6 +61,29 @@ def test_the_two_questions_are_inverse_to_each_other():
 def test_more_error_buys_more_privacy():
     epsilons = [asker().guarantee(error, 1e-5).epsilon for error in (0.05, 0.1, 0.3, 2.0)]
     assert epsilons == sorted(epsilons, reverse=True) and epsilons[-1] < epsilons[0]
+
+
+@pytest.mark.parametrize("convention", ["total", "per_entry"])
+def test_an_error_below_that_of_every_budget_buys_nothing(convention):
+    """A millionth of a kWh is less than the smallest budget costs: no noise that errs by more may answer."""
+    question = asker(convention=convention)
+    least = question.error_kwh(question.noise(question._budgets()[0]))
+    answer = question.guarantee(1e-6, 1e-5)
+    assert least > 1e-6 and np.isinf(answer.rho) and np.isinf(answer.epsilon) and answer.delta == 1.0
+    assert question.guarantee(1.2 * least, 1e-5).error_kwh <= 1.2 * least
+
+
+def test_a_larger_budget_with_a_smaller_error_is_taken():
+    """Where forecasts meet, a budget beyond the least one is not spent on noise."""
+
+    def meets(queries, budget):
+        variance = 100.0 if budget.rho < 500 else 0.01
+        return Noise(np.tile(variance * np.eye(2), (3, 1, 1)), shift=queries.mean_log_kwh.mean(axis=0) - MEANS)
+
+    question = Asker(meets, asker().queries, MEANS, BOUNDS, "total")
+    answer = question.smallest_error(1.0, 1e-5)
+    assert answer.rho > 500 and answer.error_kwh == pytest.approx(question.error_kwh(question.noise(1e3)))
+    assert answer.error_kwh < question.error_kwh(question.noise(1.0))
 
 
 def test_a_design_that_never_protects_has_no_answer():
@@ -136,7 +159,10 @@ def study(tmp_path):
 def test_the_command_line_answers_both_questions(study, capsys):
     assert ask.main(["--results", str(study), "--epsilon", "1", "--delta", "0.01"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines[1:3]] == ["white", "published"] and len(lines) == 4
+    assert [line.split()[0] for line in lines[1:3]] == ["white", "published"]
+    assert "one file" in lines[3], "all files of a neighbourhood together have a larger delta"
+    said = dict(line.split(": ", 1) for line in lines[4:])
+    assert said.keys() == set(QUERY_MODELS) and "no guarantee" in said["published"]
     assert float(lines[1].split()[3]) <= 0.01 and float(lines[1].split()[5]) > 0
     assert ask.main(["--results", str(study), "--error-kwh", "0.05", "--design", "white"]) == 0
     assert float(capsys.readouterr().out.splitlines()[1].split()[5]) <= 0.05

@@ -92,7 +92,7 @@ def test_every_measure_of_the_tables_is_in_the_report(report):
         assert numbers.probability(delta) in cells
     for row in made_up.design_comparison().query("design != 'none'").itertuples():
         assert numbers.probability(row.delta) in cells and numbers.significant(row.ratio_to_published) in cells
-        assert numbers.percent(row.share_of_limit) in cells
+        assert numbers.significant(row.share_of_limit) in cells
     for row in made_up.noise_answers().itertuples():
         assert numbers.significant(row.rho) in cells and numbers.significant(row.error_kwh) in cells
     for row in made_up.cluster_forecast_errors().itertuples():

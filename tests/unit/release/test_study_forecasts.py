@@ -159,7 +159,10 @@ def test_every_manifest_states_the_guarantee_and_nothing_private(forecasts, tmp_
         assert [p["epsilon"] for p in pairs] == [0.5, 1.0]  # of the hockey stick, error added
         assert [p["delta"] for p in pairs] == [0.5 + 1e-9, 0.25 + 1e-9]
         assert any("replace_one" in line for line in found["privacy"]["does_not_hide"])
+        assert "this one file" in found["privacy"]["epsilon_delta_means"]
+        assert any("no neighbour" in line for line in found["privacy"]["does_not_hide"])
         assert found["noise"]["query_model"] == "deterministic"
+        assert "law of every household's noise" in found["noise"]["query_model_means"]
         assert found["time"]["first_interval_start_local"] == "2025-01-15T22:00:00+01:00"
         assert found["time"]["zone"] == "Europe/Zurich" and found["time"]["steps"] == 3
         assert found["columns"]["released_kwh"]["unit"] == "kWh"
