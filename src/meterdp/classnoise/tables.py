@@ -182,7 +182,7 @@ FORECAST_EXAMPLES = Table(
 NOISE_ANSWERS = Table(
     "noise_answers",
     "study",
-    "The smallest error for a guarantee, and the guarantee for an error, per design: one file of one release, class_label.",
+    "The smallest error for a guarantee, and the guarantee for an error, per design: class_label, one released file.",
     (
         _DESIGN,
         _QUERY,
