@@ -19,11 +19,11 @@ import pandas as pd
 
 from meterdp.core.noise import keyed_generator
 from meterdp.core.parquet import atomic_path
-from meterdp.errata.synthetic import TABLE_1, household_mixture
-from meterdp.mechanisms import sdp_cvxpy
-from meterdp.mechanisms.sdp import solve
-from meterdp.mechanisms.sensitivities import mean_changes
+from meterdp.mechanisms.published.sensitivities import mean_changes
 from meterdp.mixture.gmm import fit_labels
+from meterdp.papers.liu.errata.synthetic import TABLE_1, household_mixture
+from meterdp.solvers.ellipsoid import with_cvxpy as sdp_cvxpy
+from meterdp.solvers.ellipsoid.program import solve
 
 ROOT = Path(__file__).resolve().parents[1]
 REPEATS = 7

@@ -27,10 +27,11 @@ import pandas as pd
 import yaml
 
 from meterdp.core.parquet import atomic_path, read_table
-from meterdp.mechanisms.evaluate import reference_fits
-from meterdp.mechanisms.interface import LabelledRecords, PrivateRecords, PublicSettings
-from meterdp.mechanisms.kl_published import KlPublished
-from meterdp.mechanisms.sound import Sound
+from meterdp.evaluation.cost import reference_fits
+from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
+from meterdp.mechanisms.published.kl import KlPublished
+from meterdp.mechanisms.published.labelled import LabelledRecords
+from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mixture.divergence import kl_terms, mean_log_likelihood
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import FITS

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from meterdp.errata.finding import Defect, Finding
-from meterdp.errata.registry import PAPERS, measure
+from meterdp.papers.common.finding import Defect, Finding
+from meterdp.papers.errata import PAPERS, measure
 from meterdp.release.noise import StudyNoise
 
 SEED = 20261121
 HEAD = """# Errata
 
 Where the published texts and their proofs do not hold, with the number that shows it. Every number is computed by
-`src/meterdp/errata` in a public setting, synthetic or a textbook data set, from seeded streams and without any meter
+`meterdp.papers` in a public setting, synthetic or a textbook data set, from seeded streams and without any meter
 reading; a test compares this page with a fresh computation. Written by `python tools/document_errata.py`.
 
 *Measured* is the computed value with its standard error where something is random, *check* the same number by an
 independent formula or quadrature, *text* what the paper implies for it. The mechanisms of the family `published`
 have these defects on purpose, since they reproduce the papers; nothing of that family is ever released.
 """
-TESTS = "tests/unit/errata"
+TESTS = "tests/unit/papers"
 
 
 def number(value: float | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from meterdp.core.tables import catalogue
+from meterdp.catalogue import catalogue
 
 HEAD = """# Tables
 

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from meterdp.catalogue import catalogue
 from meterdp.core.parquet import metadata_of, read_table
-from meterdp.core.tables import catalogue
-from meterdp.reproduce.tables import LIU_CURVE, LIU_TRIALS, SCORECARD
+from meterdp.papers.common.tables import SCORECARD
+from meterdp.papers.liu.tables import LIU_CURVE, LIU_TRIALS
 from tests.workflow.conftest import TINY, Runner
 
 REPRODUCED = TINY | {"trials": 2}

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
+from meterdp.catalogue import catalogue
 from meterdp.core.parquet import metadata_of, read_table
-from meterdp.core.tables import Table, catalogue
+from meterdp.core.tables import Table
 from meterdp.exports.tables import INGEST_REPORT, METERS, READINGS
+from meterdp.papers.common import tables as reproduce_tables
 from meterdp.profiles.tables import QUALITY_SUMMARY
-from meterdp.reproduce import tables as reproduce_tables
 from tests.chromium import chromium_or_skip, inspect_page
 from tests.workflow.conftest import TINY, Runner
 
@@ -119,7 +120,7 @@ def test_results_depend_neither_on_cores_nor_on_shards(tiny_study, tmp_path):
 
 
 def test_forecast_files_carry_release_ids_and_a_guarantee(tiny_study):
-    from meterdp.classnoise.tables import CROSSWALK
+    from meterdp.release.tables import CROSSWALK
 
     results = tiny_study.folder / "results"
     ids = read_table(results / "private/crosswalk.parquet", CROSSWALK)["release_id"].to_pylist()
@@ -133,8 +134,8 @@ def test_forecast_files_carry_release_ids_and_a_guarantee(tiny_study):
 
 
 def test_reading_the_forecast_files_back_reproduces_figure_3(tiny_study):
-    from meterdp.classnoise.files import read_forecast_files
-    from meterdp.classnoise.tables import CROSSWALK, FORECAST_EXAMPLES
+    from meterdp.release.forecast_files import read_forecast_files
+    from meterdp.release.tables import CROSSWALK, FORECAST_EXAMPLES
 
     results = tiny_study.folder / "results"
     crosswalk = read_table(results / "private/crosswalk.parquet", CROSSWALK)

@@ -29,7 +29,7 @@ rule neighbourhoods:
         train_days=lookup("forecast/train_days", within=config),
         neighbourhoods=lookup("neighbourhoods", within=config),
         seed=lookup("seed", within=config),
-        code=code_of("classnoise.study"),
+        code=code_of("neighbourhoods"),
     script:
         "../scripts/neighbourhoods.py"
 
@@ -50,7 +50,7 @@ rule design_noise:
         "../envs/meterdp.yaml"
     params:
         class_noise=lookup("class_noise", within=config),
-        code=code_of("classnoise.study", "classnoise.comparison"),
+        code=code_of("design_noise"),
     script:
         "../scripts/design_noise.py"
 
@@ -72,7 +72,7 @@ rule delta_curves:
         "../envs/meterdp.yaml"
     params:
         class_noise=lookup("class_noise", within=config),
-        code=code_of("classnoise.curves"),
+        code=code_of("delta_curves"),
     script:
         "../scripts/delta_curves.py"
 
@@ -93,7 +93,7 @@ rule noise_answers:
         class_noise=lookup("class_noise", within=config),
         clip_kwh_per_hour=lookup("profiles/clip_kwh_per_hour", within=config),
         interval_minutes=lookup("export/interval_minutes", within=config),
-        code=code_of("classnoise.inverse"),
+        code=code_of("noise_answers"),
     script:
         "../scripts/noise_answers.py"
 
@@ -117,7 +117,7 @@ rule forecast_errors:
         interval_minutes=lookup("export/interval_minutes", within=config),
         accuracy_convention=lookup("class_noise/accuracy_convention", within=config),
         levels=lookup("forecast/interval_levels", within=config),
-        code=code_of("classnoise.judge"),
+        code=code_of("forecast_errors"),
     script:
         "../scripts/forecast_errors.py"
 
@@ -135,6 +135,8 @@ rule make_salt:
         PRIVATE / "benchmarks/make_salt.tsv"
     conda:
         "../envs/meterdp.yaml"
+    params:
+        code=code_of("make_salt"),
     script:
         "../scripts/make_salt.py"
 
@@ -163,6 +165,6 @@ rule forecast_files:
         profiles=lookup("profiles", within=config),
         neighbourhoods=lookup("neighbourhoods", within=config),
         seed=lookup("seed", within=config),
-        code=code_of("release.study_forecasts"),
+        code=code_of("forecast_files"),
     script:
         "../scripts/forecast_files.py"

@@ -25,6 +25,6 @@ rule cluster_forecast:
         clip_kwh_per_hour=lookup("profiles/clip_kwh_per_hour", within=config),
         export=lookup("export", within=config),
         seed=lookup("seed", within=config),
-        code=code_of("release.study_cluster"),
+        code=code_of("cluster_forecast"),
     script:
         "../scripts/cluster_forecast.py"

@@ -69,9 +69,9 @@ wildcard_constraints:
     mechanism=r"[a-z_]+",
 
 
-def code_of(*modules):
-    """Hash of the source a rule runs, so that a change in src/ reruns what depends on it."""
-    return source_hash(*(f"meterdp.{module}" for module in modules))
+def code_of(script):
+    """Hash of the source that workflow/scripts/<script>.py imports: a change in src/ reruns what depends on it."""
+    return source_hash(ROOT / "workflow/scripts" / f"{script}.py")
 
 
 def drawn(paper):

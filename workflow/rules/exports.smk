@@ -17,7 +17,7 @@ rule simulate:
     params:
         simulate=lookup("simulate", within=config),
         seed=lookup("seed", within=config),
-        code=code_of("simulate.export"),
+        code=code_of("simulate"),
     script:
         "../scripts/simulate.py"
 
@@ -42,6 +42,6 @@ rule ingest:
     params:
         export=lookup("export", within=config),
         simulated=SIMULATED,
-        code=code_of("exports.ingest"),
+        code=code_of("ingest"),
     script:
         "../scripts/ingest.py"

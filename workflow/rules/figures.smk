@@ -50,7 +50,7 @@ rule draw_intake:
     params:
         figure="intake",
         options={},
-        code=code_of("figures.intake"),
+        code=code_of("draw"),
     script:
         "../scripts/draw.py"
 
@@ -76,7 +76,7 @@ rule draw_class_profiles:
     params:
         figure="class_profiles",
         options={},
-        code=code_of("figures.mixture"),
+        code=code_of("draw"),
     script:
         "../scripts/draw.py"
 
@@ -100,7 +100,7 @@ rule draw_kl_curve:
     params:
         figure="kl_curve",
         options={},
-        code=code_of("figures.cost"),
+        code=code_of("draw"),
     script:
         "../scripts/draw.py"
 
@@ -128,7 +128,7 @@ rule draw_marginal_densities:
             "mechanism": wildcards.mechanism,
             "epsilon": config["mechanisms"]["figure_epsilon"],
         },
-        code=code_of("figures.mixture"),
+        code=code_of("draw"),
     script:
         "../scripts/draw.py"
 
@@ -152,7 +152,7 @@ rule draw_delta_curves:
     params:
         figure="delta_curves",
         options={},
-        code=code_of("figures.forecasts"),
+        code=code_of("draw"),
     script:
         "../scripts/draw.py"
 
@@ -176,7 +176,7 @@ rule draw_forecast_examples:
     params:
         figure="forecast_examples",
         options={},
-        code=code_of("figures.forecasts"),
+        code=code_of("draw"),
     script:
         "../scripts/draw.py"
 
@@ -200,7 +200,7 @@ rule draw_forecast_errors:
     params:
         figure="forecast_errors",
         options={},
-        code=code_of("figures.forecasts"),
+        code=code_of("draw"),
     script:
         "../scripts/draw.py"
 
@@ -218,6 +218,7 @@ rule write_config:
         "../envs/meterdp.yaml"
     params:
         config=config,
+        code=code_of("write_config"),
     script:
         "../scripts/write_config.py"
 
@@ -266,6 +267,6 @@ rule report:
         results=RESULTS,
         simulated=SIMULATED,
         artefacts=ARTEFACTS,
-        code=code_of("figures.report"),
+        code=code_of("report"),
     script:
         "../scripts/report.py"

@@ -23,7 +23,7 @@ rule choose_forecast_households:
         train_days=lookup("forecast/train_days", within=config),
         horizon_steps=lookup("forecast/horizon_steps", within=config),
         origins=lookup("forecast/origins", within=config),
-        code=code_of("forecasting.select"),
+        code=code_of("choose_forecast_households"),
     script:
         "../scripts/choose_forecast_households.py"
 
@@ -50,7 +50,7 @@ rule fit_arma:
         fit=lookup("forecast/fit", within=config),
         starts=lookup("forecast/starts", within=config),
         max_iterations=lookup("forecast/max_iterations", within=config),
-        code=code_of("forecasting.bulk"),
+        code=code_of("fit_arma"),
     script:
         "../scripts/fit_arma.py"
 
@@ -75,7 +75,7 @@ rule forecast:
         time_zone=lookup("export/time_zone", within=config),
         clip_kwh_per_hour=lookup("profiles/clip_kwh_per_hour", within=config),
         forecast=lookup("forecast", within=config),
-        code=code_of("forecasting.study"),
+        code=code_of("forecast"),
     script:
         "../scripts/forecast.py"
 
@@ -108,6 +108,6 @@ rule gather_forecasts:
     conda:
         "../envs/meterdp.yaml"
     params:
-        code=code_of("forecasting.bulk", "forecasting.gaussian"),
+        code=code_of("gather_forecasts"),
     script:
         "../scripts/gather_forecasts.py"

@@ -20,7 +20,7 @@ rule vary_mixture:
         mixture=lookup("mixture", within=config),
         profiles=lookup("profiles", within=config),
         seed=lookup("seed", within=config),
-        code=code_of("release.study_mixture"),
+        code=code_of("vary_mixture"),
     script:
         "../scripts/vary_mixture.py"
 
@@ -41,7 +41,7 @@ rule compare_mechanisms:
         "../envs/meterdp.yaml"
     params:
         table="cost",
-        code=code_of("mechanisms.tables"),
+        code=code_of("concatenate"),
     script:
         "../scripts/concatenate.py"
 
@@ -65,6 +65,6 @@ rule marginal_densities:
     params:
         epsilon=lookup("mechanisms/figure_epsilon", within=config),
         mixture=lookup("mixture", within=config),
-        code=code_of("mixture.study"),
+        code=code_of("marginal_densities"),
     script:
         "../scripts/marginal_densities.py"

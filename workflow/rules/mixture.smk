@@ -20,6 +20,6 @@ rule fit_mixture:
     params:
         mixture=lookup("mixture", within=config),
         seed=lookup("seed", within=config),
-        code=code_of("mixture.study"),
+        code=code_of("fit_mixture"),
     script:
         "../scripts/fit_mixture.py"

@@ -21,7 +21,7 @@ rule profile_shard:
         quality=lookup("quality", within=config),
         profiles=lookup("profiles", within=config),
         train_days=lookup("forecast/train_days", within=config),
-        code=code_of("profiles.process"),
+        code=code_of("profile_shard"),
     script:
         "../scripts/profile_shard.py"
 
@@ -43,6 +43,6 @@ rule gather_profiles:
         "../envs/meterdp.yaml"
     params:
         profiles=lookup("profiles", within=config),
-        code=code_of("profiles.quality", "profiles.vector"),
+        code=code_of("gather_profiles"),
     script:
         "../scripts/gather_profiles.py"

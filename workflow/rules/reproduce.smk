@@ -18,7 +18,7 @@ rule draw_reproduction:
     conda:
         "../envs/meterdp.yaml"
     params:
-        code=code_of("figures.registry"),
+        code=code_of("reproduce_draw"),
     script:
         "../scripts/reproduce_draw.py"
 
@@ -36,7 +36,7 @@ rule reproduce_scorecard:
         "../envs/meterdp.yaml"
     params:
         table="scorecard",
-        code=code_of("reproduce.tables"),
+        code=code_of("concatenate"),
     script:
         "../scripts/concatenate.py"
 
@@ -53,7 +53,7 @@ rule reproduce_errata:
         "../envs/meterdp.yaml"
     params:
         seed=lookup("seed", within=config),
-        code=code_of("errata.registry"),
+        code=code_of("reproduce_errata"),
     script:
         "../scripts/reproduce_errata.py"
 
@@ -76,7 +76,7 @@ rule reproduce_paper_report:
     params:
         simulated=SIMULATED,
         trials=lookup("trials", within=config),
-        code=code_of("figures.reproduce_report"),
+        code=code_of("reproduce_report"),
     script:
         "../scripts/reproduce_report.py"
 
@@ -97,6 +97,6 @@ rule reproduce_report:
     params:
         simulated=SIMULATED,
         trials=lookup("trials", within=config),
-        code=code_of("figures.reproduce_report"),
+        code=code_of("reproduce_report"),
     script:
         "../scripts/reproduce_report.py"

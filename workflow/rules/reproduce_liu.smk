@@ -26,7 +26,7 @@ rule reproduce_liu_trials:
         batches=LIU_BATCHES,
         eigenvalue_floor=lookup("mixture/eigenvalue_floor", within=config),
         seed=lookup("seed", within=config),
-        code=code_of("reproduce.liu_synthetic"),
+        code=code_of("reproduce_liu_trials"),
     script:
         "../scripts/reproduce_liu_trials.py"
 
@@ -48,7 +48,7 @@ rule reproduce_liu_curve:
     conda:
         "../envs/meterdp.yaml"
     params:
-        code=code_of("reproduce.liu_synthetic"),
+        code=code_of("reproduce_liu_curve"),
     script:
         "../scripts/reproduce_liu_curve.py"
 
@@ -68,7 +68,7 @@ rule reproduce_liu_iris:
         trials=lookup("trials", within=config),
         eigenvalue_floor=lookup("mixture/eigenvalue_floor", within=config),
         seed=lookup("seed", within=config),
-        code=code_of("reproduce.liu_data"),
+        code=code_of("reproduce_liu_iris"),
     script:
         "../scripts/reproduce_liu_iris.py"
 
@@ -93,7 +93,7 @@ rule reproduce_liu_profiles:
         mixture=lookup("mixture", within=config),
         seed=lookup("seed", within=config),
         simulated=SIMULATED,
-        code=code_of("reproduce.liu_data", "mixture.study"),
+        code=code_of("reproduce_liu_profiles"),
     script:
         "../scripts/reproduce_liu_profiles.py"
 
@@ -115,7 +115,7 @@ rule reproduce_liu_images:
         data_dir=lookup("data_dir", within=config),
         eigenvalue_floor=lookup("mixture/eigenvalue_floor", within=config),
         seed=lookup("seed", within=config),
-        code=code_of("reproduce.liu_data"),
+        code=code_of("reproduce_liu_images"),
     script:
         "../scripts/reproduce_liu_images.py"
 
@@ -134,7 +134,7 @@ rule reproduce_liu_algorithm:
         trials=lookup("trials", within=config),
         eigenvalue_floor=lookup("mixture/eigenvalue_floor", within=config),
         seed=lookup("seed", within=config),
-        code=code_of("reproduce.liu_algorithm"),
+        code=code_of("reproduce_liu_algorithm"),
     script:
         "../scripts/reproduce_liu_algorithm.py"
 
@@ -165,6 +165,6 @@ rule reproduce_liu_scorecard:
         "../envs/meterdp.yaml"
     params:
         simulated=SIMULATED,
-        code=code_of("reproduce.liu_scorecard"),
+        code=code_of("reproduce_liu_scorecard"),
     script:
         "../scripts/reproduce_liu_scorecard.py"

@@ -25,7 +25,7 @@ rule reproduce_ramakrishna_trials:
         trials=lookup("trials", within=config),
         batches=RAMAKRISHNA_BATCHES,
         seed=lookup("seed", within=config),
-        code=code_of("reproduce.ramakrishna_synthetic"),
+        code=code_of("reproduce_ramakrishna_trials"),
     script:
         "../scripts/reproduce_ramakrishna_trials.py"
 
@@ -47,7 +47,7 @@ rule reproduce_ramakrishna_synthetic:
         "../envs/meterdp.yaml"
     params:
         seed=lookup("seed", within=config),
-        code=code_of("reproduce.ramakrishna_synthetic"),
+        code=code_of("reproduce_ramakrishna_synthetic"),
     script:
         "../scripts/reproduce_ramakrishna_synthetic.py"
 
@@ -75,7 +75,7 @@ rule reproduce_ramakrishna_households:
         time_zone=lookup("export/time_zone", within=config),
         seed=lookup("seed", within=config),
         simulated=SIMULATED,
-        code=code_of("reproduce.ramakrishna_households"),
+        code=code_of("reproduce_ramakrishna_households"),
     script:
         "../scripts/reproduce_ramakrishna_households.py"
 
@@ -95,7 +95,7 @@ rule reproduce_ramakrishna_comparison:
     conda:
         "../envs/meterdp.yaml"
     params:
-        code=code_of("reproduce.ramakrishna_households"),
+        code=code_of("reproduce_ramakrishna_comparison"),
     script:
         "../scripts/reproduce_ramakrishna_comparison.py"
 
@@ -116,7 +116,7 @@ rule gather_ramakrishna_comparison:
         "../envs/meterdp.yaml"
     params:
         table="design_comparison",
-        code=code_of("classnoise.tables"),
+        code=code_of("concatenate"),
     script:
         "../scripts/concatenate.py"
 
@@ -141,6 +141,6 @@ rule reproduce_ramakrishna_scorecard:
     conda:
         "../envs/meterdp.yaml"
     params:
-        code=code_of("reproduce.ramakrishna_scorecard"),
+        code=code_of("reproduce_ramakrishna_scorecard"),
     script:
         "../scripts/reproduce_ramakrishna_scorecard.py"

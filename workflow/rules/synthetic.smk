@@ -19,7 +19,7 @@ rule sample_profiles:
         epsilon=lookup("mechanisms/figure_epsilon", within=config),
         clip_kwh_per_hour=lookup("profiles/clip_kwh_per_hour", within=config),
         seed=lookup("seed", within=config),
-        code=code_of("release.study_synthetic"),
+        code=code_of("sample_profiles"),
     script:
         "../scripts/sample_profiles.py"
 
@@ -49,7 +49,7 @@ rule fidelity:
         clip_kwh_per_hour=lookup("profiles/clip_kwh_per_hour", within=config),
         mixture=lookup("mixture", within=config),
         seed=lookup("seed", within=config),
-        code=code_of("release.study_synthetic"),
+        code=code_of("fidelity"),
     script:
         "../scripts/fidelity.py"
 
@@ -73,6 +73,6 @@ rule draw_fidelity:
     params:
         figure="fidelity",
         options={},
-        code=code_of("figures.fidelity"),
+        code=code_of("draw"),
     script:
         "../scripts/draw.py"

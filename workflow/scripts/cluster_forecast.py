@@ -2,13 +2,14 @@
 
 from pathlib import Path
 
-from meterdp.classnoise.tables import CLUSTER_FORECAST_ERRORS, CROSSWALK
 from meterdp.core.job import carried_metadata, job
 from meterdp.core.parquet import read_table
+from meterdp.evaluation.tables import CLUSTER_FORECAST_ERRORS
 from meterdp.exports.tables import METERS
 from meterdp.forecasting.tables import FORECASTS
 from meterdp.profiles.seasonal import interval_bounds_kwh
-from meterdp.release.study_cluster import ClusterStudy
+from meterdp.release.group_forecasts import ClusterStudy
+from meterdp.release.tables import CROSSWALK
 
 with job(snakemake.input, snakemake.log) as write:
     params = snakemake.params

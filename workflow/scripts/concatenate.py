@@ -1,8 +1,8 @@
 """Join parts of one declared table into one file."""
 
+from meterdp.catalogue import catalogue
 from meterdp.core.job import job
 from meterdp.core.parquet import read_parts
-from meterdp.core.tables import catalogue
 
 with job(snakemake.input, snakemake.log) as write:
     table = catalogue()[snakemake.params.table]

@@ -4,11 +4,13 @@ import pandas as pd
 
 from meterdp.core.job import job
 from meterdp.core.parquet import read_table
+from meterdp.evaluation.fidelity.study import study_fidelity
+from meterdp.evaluation.tables import FIDELITY
 from meterdp.mechanisms.tables import VARIANT
 from meterdp.mixture.study import Records
-from meterdp.mixture.tables import FIDELITY, MIXTURE
+from meterdp.mixture.tables import MIXTURE
 from meterdp.profiles.tables import PROFILES
-from meterdp.release.study_synthetic import fit_source, released_source, study_fidelity, synthetic_log_kwh
+from meterdp.release.synthetic import fit_source, released_source, synthetic_log_kwh
 from meterdp.release.tables import SYNTHETIC_PROFILES
 
 with job(snakemake.input, snakemake.log) as write:

@@ -2,11 +2,12 @@
 
 import pandas as pd
 
-from meterdp.classnoise.judge import judge_forecasts
 from meterdp.classnoise.tables import NEIGHBOUR_GRAPH, NOISE_DESIGNS
 from meterdp.core.job import job
 from meterdp.core.parquet import read_table
-from meterdp.forecasting.tables import FORECAST_ERRORS, FORECAST_INTERVALS, FORECASTS
+from meterdp.evaluation.noise_errors import judge_forecasts
+from meterdp.evaluation.tables import FORECAST_ERRORS, FORECAST_INTERVALS
+from meterdp.forecasting.tables import FORECASTS
 from meterdp.profiles.seasonal import interval_bounds_kwh
 
 with job(snakemake.input, snakemake.log) as write:

@@ -2,14 +2,15 @@
 
 from pathlib import Path
 
-from meterdp.classnoise.manifest import public_settings
-from meterdp.classnoise.tables import CROSSWALK, DELTA_CURVES, FORECAST_EXAMPLES, NOISE_DESIGNS
+from meterdp.classnoise.tables import DELTA_CURVES, NOISE_DESIGNS
 from meterdp.core.job import carried_metadata, job
 from meterdp.core.parquet import read_table
 from meterdp.forecasting.tables import FORECAST_LAWS
 from meterdp.profiles.dense import read_log_load
 from meterdp.profiles.seasonal import interval_bounds_kwh
-from meterdp.release.study_forecasts import release_study_forecasts
+from meterdp.release.forecasts import release_study_forecasts
+from meterdp.release.manifests.class_label import public_settings
+from meterdp.release.tables import CROSSWALK, FORECAST_EXAMPLES
 
 with job(snakemake.input, snakemake.log) as write:
     params = snakemake.params

@@ -1,6 +1,6 @@
 """Decide which households must not be told apart by their forecasts, and write the graph."""
 
-from meterdp.classnoise.neighbourhoods import graph_columns, neighbourhood_columns, summary_columns
+from meterdp.classnoise.neighbourhoods.graph import graph_columns, neighbourhood_columns, summary_columns
 from meterdp.classnoise.study import study_neighbourhoods
 from meterdp.classnoise.tables import NEIGHBOUR_GRAPH, NEIGHBOURHOOD_SUMMARY, NEIGHBOURHOODS
 from meterdp.core.job import job

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from meterdp.core.job import job
-from meterdp.figures.report import TABLES, build_report
+from meterdp.figures.report.page import TABLES, build_report
 
 with job(snakemake.input, snakemake.log):
     params = snakemake.params

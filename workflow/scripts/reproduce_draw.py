@@ -1,7 +1,7 @@
 """Draw one figure of a reproduced paper from the Parquet file of the rule's input."""
 
 from meterdp.core.job import job
-from meterdp.figures.registry import REPRODUCTIONS
+from meterdp.papers.registry import REPRODUCTIONS
 
 with job(snakemake.input, snakemake.log):
     wildcards = snakemake.wildcards

@@ -3,8 +3,8 @@
 from itertools import chain
 
 from meterdp.core.job import job
-from meterdp.errata.registry import as_columns, measure
-from meterdp.errata.tables import ERRATA
+from meterdp.papers.common.tables import ERRATA
+from meterdp.papers.errata import as_columns, measure
 from meterdp.release.noise import StudyNoise
 
 with job(snakemake.input, snakemake.log) as write:

@@ -1,8 +1,8 @@
 """Watch Algorithm 1 of Liu et al. converge, and time its semi-definite program."""
 
 from meterdp.core.job import job
-from meterdp.reproduce.liu_algorithm import convergence, sdp_times
-from meterdp.reproduce.tables import LIU_CONVERGENCE, LIU_SDP_TIMES
+from meterdp.papers.liu.algorithm import convergence, sdp_times
+from meterdp.papers.liu.tables import LIU_CONVERGENCE, LIU_SDP_TIMES
 
 with job(snakemake.input, snakemake.log) as write:
     params = snakemake.params

@@ -2,8 +2,8 @@
 
 from meterdp.core.job import job
 from meterdp.core.parquet import read_parts
-from meterdp.reproduce.liu_synthetic import summarise
-from meterdp.reproduce.tables import LIU_CURVE, LIU_TRIALS
+from meterdp.papers.liu.synthetic import summarise
+from meterdp.papers.liu.tables import LIU_CURVE, LIU_TRIALS
 
 with job(snakemake.input, snakemake.log) as write:
     write(snakemake.output.curve, LIU_CURVE, summarise(read_parts(snakemake.input.parts, LIU_TRIALS).to_pandas()))

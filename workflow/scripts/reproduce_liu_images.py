@@ -1,9 +1,9 @@
 """Release mixtures of handwritten digits and classify with them: Figs 9 and 10 of Liu et al."""
 
 from meterdp.core.job import job
-from meterdp.reproduce.datasets import registry
-from meterdp.reproduce.liu_data import image_figures, images
-from meterdp.reproduce.tables import LIU_ACCURACY, LIU_CURVE
+from meterdp.papers.common.datasets import registry
+from meterdp.papers.liu.data import image_figures, images
+from meterdp.papers.liu.tables import LIU_ACCURACY, LIU_CURVE
 
 with job(snakemake.input, snakemake.log) as write:
     params = snakemake.params

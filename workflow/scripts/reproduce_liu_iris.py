@@ -1,8 +1,8 @@
 """Release mixtures of Iris: Figs 5 and 6 of Liu et al."""
 
 from meterdp.core.job import job
-from meterdp.reproduce.liu_data import fixed_data_figures, iris
-from meterdp.reproduce.tables import LIU_CURVE, LIU_DENSITIES, LIU_MARGINAL_DISTANCES
+from meterdp.papers.liu.data import fixed_data_figures, iris
+from meterdp.papers.liu.tables import LIU_CURVE, LIU_DENSITIES, LIU_MARGINAL_DISTANCES
 
 with job(snakemake.input, snakemake.log) as write:
     params, output = snakemake.params, snakemake.output

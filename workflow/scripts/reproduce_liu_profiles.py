@@ -4,9 +4,9 @@ from meterdp.core.job import job
 from meterdp.core.parquet import read_table
 from meterdp.mixture.study import Records, fit_from
 from meterdp.mixture.tables import LABELS
+from meterdp.papers.liu.data import fixed_data_figures, load_profiles, table_1
+from meterdp.papers.liu.tables import LIU_CURVE, LIU_DENSITIES, LIU_MARGINAL_DISTANCES, LIU_TABLE1
 from meterdp.profiles.tables import PROFILES
-from meterdp.reproduce.liu_data import fixed_data_figures, load_profiles, table_1
-from meterdp.reproduce.tables import LIU_CURVE, LIU_DENSITIES, LIU_MARGINAL_DISTANCES, LIU_TABLE1
 
 with job(snakemake.input, snakemake.log) as write:
     params, output = snakemake.params, snakemake.output

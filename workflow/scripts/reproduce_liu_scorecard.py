@@ -1,11 +1,11 @@
 """Judge every claim of Liu et al. from the tables of the reproduction."""
 
+from meterdp.catalogue import catalogue
 from meterdp.core.job import job
 from meterdp.core.parquet import metadata_of, read_table
-from meterdp.core.tables import catalogue
+from meterdp.papers.common.tables import SCORECARD
+from meterdp.papers.liu.scorecard import scorecard
 from meterdp.profiles.tables import PROFILE_HOURS
-from meterdp.reproduce.liu_scorecard import scorecard
-from meterdp.reproduce.tables import SCORECARD
 
 with job(snakemake.input, snakemake.log) as write:
     declared = catalogue()

@@ -1,9 +1,9 @@
 """Run one batch of the trials behind Figs 1 to 4 of Liu et al."""
 
 from meterdp.core.job import job
-from meterdp.reproduce.batches import batch
-from meterdp.reproduce.liu_synthetic import run_trials
-from meterdp.reproduce.tables import LIU_TRIALS
+from meterdp.papers.common.batches import batch
+from meterdp.papers.liu.synthetic import run_trials
+from meterdp.papers.liu.tables import LIU_TRIALS
 
 with job(snakemake.input, snakemake.log) as write:
     params, wildcards = snakemake.params, snakemake.wildcards

@@ -6,7 +6,7 @@ from meterdp.classnoise.tables import DESIGN_COMPARISON, NEIGHBOUR_GRAPH
 from meterdp.core.job import job
 from meterdp.core.parquet import read_table
 from meterdp.forecasting.tables import FORECAST_LAWS
-from meterdp.reproduce.ramakrishna_households import comparison
+from meterdp.papers.ramakrishna.households import comparison
 
 with job(snakemake.input, snakemake.log) as write:
     laws = read_table(snakemake.input.laws, FORECAST_LAWS)

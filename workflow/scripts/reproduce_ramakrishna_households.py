@@ -1,18 +1,19 @@
 """Run the household figures of Ramakrishna et al. on the forecasts of the study."""
 
-from meterdp.classnoise.tables import FORECAST_EXAMPLES, NEIGHBOUR_GRAPH
+from meterdp.classnoise.tables import NEIGHBOUR_GRAPH
 from meterdp.core.job import job
 from meterdp.core.parquet import read_table
 from meterdp.forecasting.tables import FORECAST_LAWS
-from meterdp.profiles.dense import read_log_load
-from meterdp.profiles.seasonal import interval_bounds_kwh
-from meterdp.reproduce import ramakrishna_households as households
-from meterdp.reproduce.tables import (
+from meterdp.papers.ramakrishna import households
+from meterdp.papers.ramakrishna.tables import (
     RAMAKRISHNA_DESCENTS,
     RAMAKRISHNA_FIG3_ERRORS,
     RAMAKRISHNA_FIG4,
     RAMAKRISHNA_NUMBERS,
 )
+from meterdp.profiles.dense import read_log_load
+from meterdp.profiles.seasonal import interval_bounds_kwh
+from meterdp.release.tables import FORECAST_EXAMPLES
 
 with job(snakemake.input, snakemake.log) as write:
     inputs, outputs, params = snakemake.input, snakemake.output, snakemake.params

@@ -1,10 +1,11 @@
 """Judge every claim of Ramakrishna et al. from the tables of the reproduction."""
 
+from meterdp.catalogue import catalogue
 from meterdp.core.job import job
 from meterdp.core.parquet import metadata_of, read_parts, read_table
-from meterdp.core.tables import catalogue
-from meterdp.reproduce.ramakrishna_scorecard import scorecard
-from meterdp.reproduce.tables import RAMAKRISHNA_DESCENTS, SCORECARD
+from meterdp.papers.common.tables import SCORECARD
+from meterdp.papers.ramakrishna.scorecard import scorecard
+from meterdp.papers.ramakrishna.tables import RAMAKRISHNA_DESCENTS
 
 with job(snakemake.input, snakemake.log) as write:
     declared, paths = catalogue(), dict(snakemake.input.items())

@@ -2,8 +2,8 @@
 
 from meterdp.core.job import job
 from meterdp.core.parquet import read_parts
-from meterdp.reproduce.ramakrishna_synthetic import set_columns, summarise, trial_set
-from meterdp.reproduce.tables import RAMAKRISHNA_CLASSES, RAMAKRISHNA_FIG2, RAMAKRISHNA_TRIALS
+from meterdp.papers.ramakrishna.synthetic import set_columns, summarise, trial_set
+from meterdp.papers.ramakrishna.tables import RAMAKRISHNA_CLASSES, RAMAKRISHNA_FIG2, RAMAKRISHNA_TRIALS
 
 with job(snakemake.input, snakemake.log) as write:
     write(snakemake.output.classes, RAMAKRISHNA_CLASSES, set_columns(trial_set(0, snakemake.params.seed)))

@@ -1,9 +1,9 @@
 """Run one batch of the synthetic sets behind Fig. 2 of Ramakrishna et al."""
 
 from meterdp.core.job import job
-from meterdp.reproduce.batches import batch
-from meterdp.reproduce.ramakrishna_synthetic import run_trials
-from meterdp.reproduce.tables import RAMAKRISHNA_DESCENTS, RAMAKRISHNA_TRIALS
+from meterdp.papers.common.batches import batch
+from meterdp.papers.ramakrishna.synthetic import run_trials
+from meterdp.papers.ramakrishna.tables import RAMAKRISHNA_DESCENTS, RAMAKRISHNA_TRIALS
 
 with job(snakemake.input, snakemake.log) as write:
     params = snakemake.params

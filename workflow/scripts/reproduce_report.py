@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from meterdp.core.job import job
-from meterdp.figures.reproduce_report import build_reproduction_report
+from meterdp.papers.report import build_reproduction_report
 
 with job(snakemake.input, snakemake.log):
     inputs, params = snakemake.input, snakemake.params

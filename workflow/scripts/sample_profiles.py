@@ -4,7 +4,7 @@ from meterdp.core.job import carried_metadata, job
 from meterdp.core.parquet import read_table, write_table
 from meterdp.mechanisms.tables import VARIANT
 from meterdp.profiles.tables import PROFILES
-from meterdp.release.study_synthetic import guarantee_in_words, released_source, synthetic_columns, synthetic_log_kwh
+from meterdp.release.synthetic import guarantee_in_words, released_source, synthetic_columns, synthetic_log_kwh
 from meterdp.release.tables import SYNTHETIC_PROFILES
 
 with job(snakemake.input, snakemake.log):

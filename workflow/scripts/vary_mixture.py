@@ -2,11 +2,12 @@
 
 from meterdp.core.job import job
 from meterdp.core.parquet import read_table
-from meterdp.mechanisms.tables import COST, VARIANT
+from meterdp.evaluation.study import vary
+from meterdp.evaluation.tables import COST
+from meterdp.mechanisms.tables import VARIANT
 from meterdp.mixture.study import Records, fit_from
 from meterdp.mixture.tables import LABELS
 from meterdp.profiles.tables import PROFILES
-from meterdp.release.study_mixture import vary
 
 with job(snakemake.input, snakemake.log) as write:
     params = snakemake.params

@@ -15,7 +15,7 @@ import numpy as np
 import yaml
 
 from meterdp.classnoise.inverse import Answer, askers
-from meterdp.classnoise.manifest import MODEL_WORDS
+from meterdp.classnoise.query_models import MODEL_WORDS
 from meterdp.classnoise.tables import NEIGHBOUR_GRAPH
 from meterdp.core.errors import InputError
 from meterdp.core.parquet import read_table

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from meterdp.accounting.exact_curve import worst_pairs
-from meterdp.classnoise.barycentre import wasserstein_limit
 from meterdp.classnoise.curves import losses_of
-from meterdp.classnoise.interface import AccuracyConvention, ClassQueries, Noise
-from meterdp.classnoise.moves import alike
+from meterdp.classnoise.designs.interface import AccuracyConvention, ClassQueries, Noise
+from meterdp.classnoise.designs.moves import alike
+from meterdp.classnoise.designs.transport.barycentre import wasserstein_limit
 
 
 def design_comparison_rows(

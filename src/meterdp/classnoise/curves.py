@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from meterdp.accounting.exact_curve import Worst, chernoff, worst_pair, worst_pairs
 from meterdp.accounting.gaussian_loss import PairLosses, pair_losses, swap_losses
-from meterdp.classnoise.interface import ClassQueries
+from meterdp.classnoise.designs.interface import ClassQueries
 from meterdp.classnoise.study import noises_of, queries_of
 from meterdp.core.progress import progress
 

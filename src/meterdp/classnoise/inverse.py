@@ -17,11 +17,11 @@ import pyarrow as pa
 
 from meterdp.accounting.exact_curve import worst_pair
 from meterdp.accounting.gaussian_loss import pair_losses
-from meterdp.classnoise.interface import Budget, ClassQueries, Noise, NoiseDesign
-from meterdp.classnoise.registry import noise_design, runnable
+from meterdp.classnoise.designs.interface import Budget, ClassQueries, Noise, NoiseDesign
+from meterdp.classnoise.designs.registry import noise_design, runnable
 from meterdp.classnoise.study import queries_of, stack
 from meterdp.core.errors import InputError
-from meterdp.forecasting.errors import censored_moment
+from meterdp.forecasting.energy import censored_moment
 
 # Budgets that are tried, (log kWh)^2 per entry: from a per cent of a reading to noise that hides everything.
 DECADES = (-4.0, 6.0)

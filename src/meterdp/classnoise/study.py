@@ -7,9 +7,10 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 
-from meterdp.classnoise.edge_file import read_edges
-from meterdp.classnoise.interface import Budget, ClassQueries, Noise, class_queries
-from meterdp.classnoise.neighbourhoods import (
+from meterdp.classnoise.designs.interface import Budget, ClassQueries, Noise, class_queries
+from meterdp.classnoise.designs.registry import noise_design, report_row, runnable
+from meterdp.classnoise.neighbourhoods.edge_file import read_edges
+from meterdp.classnoise.neighbourhoods.graph import (
     Neighbours,
     all_within,
     by_label,
@@ -18,7 +19,6 @@ from meterdp.classnoise.neighbourhoods import (
     from_edges,
     nearest_households,
 )
-from meterdp.classnoise.registry import noise_design, report_row, runnable
 from meterdp.classnoise.tables import NOISE_DESIGNS
 from meterdp.core.errors import InputError
 from meterdp.core.progress import progress

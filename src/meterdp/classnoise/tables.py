@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from meterdp.core.tables import COUNT, INT, REAL, STAMP_UTC, TEXT, VECTOR, Column, Table
+from meterdp.core.tables import COUNT, INT, REAL, TEXT, VECTOR, Column, Table
 
-_DESIGN = Column("design", TEXT, "", "noise design, see config/README.md")
-_RHO = Column("rho", REAL, "(log kWh)^2", "accuracy budget, in the stated convention")
+DESIGN = Column("design", TEXT, "", "noise design, see config/README.md")
+RHO = Column("rho", REAL, "(log kWh)^2", "accuracy budget, in the stated convention")
 _QUERY = Column(
     "query_model",
     TEXT,
@@ -56,9 +56,9 @@ NOISE_DESIGNS = Table(
     "private",
     "What a design does to a household's forecast q, per query model and accuracy budget: gain q + shift + noise.",
     (
-        _DESIGN,
+        DESIGN,
         _QUERY,
-        _RHO,
+        RHO,
         Column("household", INT, "1", "dense index of the household"),
         Column("noise_covariance", VECTOR, "(log kWh)^2", "covariance of the added noise, by rows"),
         Column("noise_shift", VECTOR, "log kWh", "what is added for certain, null for zero", nullable=True),
@@ -71,9 +71,9 @@ NOISE_DESIGN_REPORTS = Table(
     "study",
     "How each noise design ended, and what the rescaling (50) does to the objective it optimised (defect R2).",
     (
-        _DESIGN,
+        DESIGN,
         _QUERY,
-        _RHO,
+        RHO,
         Column("iteration_count", COUNT, "1", "iterations of the descent"),
         Column("halved_step_count", COUNT, "1", "steps that had to be halved to lower the worst pair"),
         Column("white_label_count", COUNT, "households", "households that fell back to white noise, (50) being 0/0"),
@@ -91,9 +91,9 @@ DELTA_CURVES = Table(
     "study",
     "delta(eps) of a design: the worst pair of all neighbourhoods (Fig. 4 of Ramakrishna et al.).",
     (
-        _DESIGN,
+        DESIGN,
         _QUERY,
-        _RHO,
+        RHO,
         Column(
             "sides",
             TEXT,
@@ -114,9 +114,9 @@ WORST_PAIRS = Table(
     "private",
     "The pair of households each value of delta_curves belongs to.",
     (
-        _DESIGN,
+        DESIGN,
         _QUERY,
-        _RHO,
+        RHO,
         Column("sides", TEXT, "", "as in delta_curves"),
         _EPSILON,
         Column("delta", REAL, "1", "as in delta_curves"),
@@ -130,9 +130,9 @@ DELTA_UNDER_PRIOR = Table(
     "study",
     "delta(eps) of the posterior odds of two labels for an analyst with a prior (Remark 1 of Ramakrishna et al.).",
     (
-        _DESIGN,
+        DESIGN,
         _QUERY,
-        _RHO,
+        RHO,
         Column("prior_ratio", REAL, "1", "largest ratio f(X)/f(X') of the prior over all pairs; public"),
         _EPSILON,
         Column("delta", REAL, "1", "largest Pr(L + ln f(X)/f(X') > eps), (9)"),
@@ -141,50 +141,13 @@ DELTA_UNDER_PRIOR = Table(
     ),
 )
 
-FORECAST_FILE = Table(
-    "forecast_file",
-    "study",
-    "Released forecast of one household under a random release id.",
-    (
-        Column("release_id", TEXT, "", "random id, unrelated to the meter id"),
-        Column("step", INT, "1", "steps ahead, from 1"),
-        Column("interval_start_utc", STAMP_UTC, "UTC", "start of the forecast interval"),
-        Column("interval_start_local", TEXT, "", "the same as wall-clock time with its offset from UTC, ISO 8601"),
-        Column("released_log_kwh", REAL, "log kWh", "forecast plus noise"),
-        Column("released_kwh", REAL, "kWh", "its exponential (median of the log-normal), clipped to public bounds"),
-    ),
-)
-
-CROSSWALK = Table(
-    "crosswalk",
-    "private",
-    "Which household a release id belongs to.",
-    (
-        Column("release_id", TEXT, "", "random id"),
-        Column("household", INT, "1", "dense index of the household"),
-    ),
-)
-
-FORECAST_EXAMPLES = Table(
-    "forecast_examples",
-    "study",
-    "Three example households: history, truth, forecast, released (Fig. 3 of Ramakrishna et al.).",
-    (
-        _DESIGN,
-        _RHO,
-        Column("example", INT, "1", "number of the example, not an id"),
-        Column("part", TEXT, "", "'history', 'truth', 'forecast' or 'released'"),
-        Column("hours_from_origin", REAL, "h", "time relative to the origin of the forecast"),
-        Column("energy_kwh", REAL, "kWh", "energy in the interval", nullable=True),
-    ),
-)
 
 NOISE_ANSWERS = Table(
     "noise_answers",
     "study",
     "The smallest error for a guarantee, and the guarantee for an error, per design: class_label, one released file.",
     (
-        _DESIGN,
+        DESIGN,
         _QUERY,
         Column("question", TEXT, "", "'smallest error' for an epsilon, or 'guarantee' for an error in kWh"),
         Column("asked", REAL, "1 or kWh", "the epsilon or the error that was asked for"),
@@ -196,42 +159,15 @@ NOISE_ANSWERS = Table(
     ),
 )
 
-CLUSTER_FORECAST_ERRORS = Table(
-    "cluster_forecast_errors",
-    "study",
-    "Errors of the sound forecast (replace_one) against held-out readings, beside forecasts that protect nobody.",
-    (
-        Column(
-            "method",
-            TEXT,
-            "",
-            "'cluster', or without protection 'arma', 'last_value', 'last_week', 'mean_of_all' (mean of all "
-            "forecasts), 'public_level' (looks at nothing)",
-        ),
-        Column("epsilon", REAL, "1", "privacy parameter of one origin; null where nothing protects", nullable=True),
-        Column("delta", REAL, "1", "privacy parameter; null where nothing protects", nullable=True),
-        Column("groups", TEXT, "", "'one', 'circuit' or 'cluster'; 'none' without protection"),
-        Column("group_count", COUNT, "1", "groups the public rule took; null without protection", nullable=True),
-        Column("assignment_epsilon", REAL, "1", "cost of the randomised assignment alone, 0 if none", nullable=True),
-        Column("scale", TEXT, "", "'log_kwh' or 'kwh'"),
-        Column("mse", REAL, "scale^2", "mean squared error"),
-        Column("nmse", REAL, "1", "sum of squared errors over sum of squared readings, mean over households"),
-        Column("nmse_se", REAL, "1", "standard error of nmse over households"),
-        Column("relative_mse", REAL, "1", "squared error over the variance of the held-out readings, pooled"),
-        Column("household_count", COUNT, "households", "households averaged over"),
-        Column("origin_count", COUNT, "1", "rolling origins per household; each is a release of its own"),
-        Column("draw_count", COUNT, "1", "draws averaged over; 1 without protection"),
-    ),
-)
 
 DESIGN_COMPARISON = Table(
     "design_comparison",
     "study",
     "The designs at equal budgets: exact delta of the worst pair, beside `published` and the Wasserstein limit.",
     (
-        _DESIGN,
+        DESIGN,
         _QUERY,
-        _RHO,
+        RHO,
         _EPSILON,
         Column("delta", REAL, "1", "hockey stick of the worst pair plus the bound on its numerical error"),
         Column("delta_published", REAL, "1", "the same for the published design", nullable=True),

@@ -1,7 +1,7 @@
-"""What a result depends on in the source: a hash per room, so that a change of code reruns what used it.
+"""What a result depends on in the source: a hash per script, so that a change of code reruns what used it.
 
-Snakemake's triggers do not see an imported package. Every rule therefore carries the hash of the modules it calls
-and of all they import from meterdp as a parameter.
+Snakemake's triggers do not see an imported package. Every rule therefore carries as a parameter the hash of all that
+its script imports from meterdp, found by reading import statements: nothing may be imported in another way.
 """
 
 from __future__ import annotations
@@ -32,9 +32,8 @@ def _file(module: str) -> Path | None:
 
 
 @cache
-def _imports(module: str) -> frozenset[str]:
-    """Modules of meterdp that ``module`` imports directly, with their packages."""
-    path = _file(module)
+def _imports(path: Path) -> frozenset[str]:
+    """Modules of meterdp that a file imports directly, wherever in it."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text())):
         names = []
@@ -42,41 +41,34 @@ def _imports(module: str) -> frozenset[str]:
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        for name in names:
-            if name.split(".")[0] == "meterdp" and _file(name):
-                found.add(name)
+        found.update(name for name in names if name.split(".")[0] == "meterdp" and _file(name))
     return frozenset(found)
 
 
-def modules_behind(*modules: str) -> list[str]:
-    """Return ``modules`` and everything of meterdp they import, directly or not, sorted."""
-    todo, seen = list(modules), set()
+def modules_behind(script: str | os.PathLike) -> list[str]:
+    """Return every module of meterdp that a script imports, directly or not, with its packages, sorted."""
+    todo, seen = list(_imports(Path(script))), set()
     while todo:
         module = todo.pop()
         if module in seen:
             continue
-        if _file(module) is None:
-            raise ValueError(f"no module {module}")
         seen.add(module)
         parents = module.split(".")
-        todo.extend(_imports(module))
-        todo.extend(".".join(parents[:i]) for i in range(2, len(parents)))
+        todo += _imports(_file(module))
+        todo += (".".join(parents[:i]) for i in range(1, len(parents)))
     return sorted(seen)
 
 
-def source_hash(*modules: str) -> str:
-    """Return a short hash of the source behind ``modules``.
+def source_hash(script: str | os.PathLike) -> str:
+    """Return a short hash of the source of meterdp behind a script; Snakemake itself watches the script.
 
-    Examples
-    --------
-    >>> len(source_hash("meterdp.core.errors"))
-    16
+    Templates and style sheets that lie beside an imported package's modules count as its source.
     """
     digest = hashlib.sha256()
-    for module in modules_behind(*modules):
+    for module in modules_behind(script):
         path = _file(module)
         digest.update(module.encode() + b"\0" + path.read_bytes() + b"\0")
-        if path.name == "__init__.py":  # templates and other files that ship inside a package
-            for data in sorted(path.parent.glob("*.html")) + sorted(path.parent.glob("*.css")):
+        if path.name == "__init__.py":
+            for data in sorted(p for p in path.parent.iterdir() if p.suffix in (".html", ".css")):
                 digest.update(data.name.encode() + b"\0" + data.read_bytes() + b"\0")
     return digest.hexdigest()[:16]

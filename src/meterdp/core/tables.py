@@ -1,12 +1,11 @@
 """Declared schemas: every Parquet file of a study is an instance of one :class:`Table`.
 
-A room lists its tables in ``<room>/tables.py``; :func:`catalogue` gathers them for the tests and the documentation.
+A room lists its tables in ``<room>/tables.py``; :mod:`meterdp.catalogue` gathers them.
 Column names carry units, stamps are UTC starts of intervals.
 """
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass
 from typing import Literal
 
@@ -21,18 +20,6 @@ STAMP_UTC = pa.timestamp("us", tz="UTC")
 VECTOR = pa.list_(pa.float64())
 
 Audience = Literal["private", "study", "release"]
-
-ROOMS = (
-    "exports",
-    "profiles",
-    "mixture",
-    "mechanisms",
-    "errata",
-    "forecasting",
-    "classnoise",
-    "release",
-    "reproduce",
-)
 
 
 @dataclass(frozen=True)
@@ -76,16 +63,3 @@ class Table:
                 for c in self.columns
             ]
         )
-
-
-def catalogue() -> dict[str, Table]:
-    """Return every declared table by name."""
-    tables: dict[str, Table] = {}
-    for room in ROOMS:
-        module = importlib.import_module(f"meterdp.{room}.tables")
-        for table in vars(module).values():
-            if isinstance(table, Table):
-                if table.name in tables and tables[table.name] is not table:
-                    raise ValueError(f"two tables are called {table.name}")
-                tables[table.name] = table
-    return tables

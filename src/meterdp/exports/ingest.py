@@ -22,7 +22,7 @@ from meterdp.core.progress import progress
 from meterdp.exports.batch import BATCH_BYTES, NO_CODE, Batch
 from meterdp.exports.clock import LAST_MARK, Clock
 from meterdp.exports.dense import REASONS, USED, dense_array, scatter, slot_range
-from meterdp.exports.interface import READERS
+from meterdp.exports.readers.interface import READERS
 from meterdp.exports.settings import ExportSettings
 from meterdp.exports.tables import INGEST_REPORT, METERS, READINGS
 

@@ -38,7 +38,7 @@ class ExportSettings:
     Parameters
     ----------
     format : {"long_csv", "wide_csv", "lcl_csv", "parquet"}
-        Name in :data:`meterdp.exports.interface.READERS`.
+        Name in :data:`meterdp.exports.readers.interface.READERS`.
     meter_column, time_column, energy_column, date_column : str
         Column names; the Low Carbon London layout brings its own.
     circuit_column, unit_column : str, optional

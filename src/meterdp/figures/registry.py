@@ -12,8 +12,6 @@ from meterdp.figures.fidelity import fidelity
 from meterdp.figures.forecasts import delta_curves, forecast_errors, forecast_examples
 from meterdp.figures.intake import intake
 from meterdp.figures.mixture import class_profiles, marginal_densities
-from meterdp.figures.reproduce_liu import LIU_FIGURES
-from meterdp.figures.reproduce_ramakrishna import RAMAKRISHNA_FIGURES
 
 FIGURES: dict[str, Callable[..., None]] = {
     figure.__name__: figure
@@ -28,6 +26,3 @@ FIGURES: dict[str, Callable[..., None]] = {
         forecast_errors,
     )
 }
-
-# Figures of reproduced papers: paper -> figure -> a function of one table and ``output``.
-REPRODUCTIONS: dict[str, dict[str, Callable[..., None]]] = {"liu": LIU_FIGURES, "ramakrishna": RAMAKRISHNA_FIGURES}

@@ -19,9 +19,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
+from meterdp.catalogue import catalogue
 from meterdp.core.errors import InputError
 from meterdp.core.parquet import atomic_path, read_table
-from meterdp.core.tables import catalogue
 from meterdp.figures import numbers
 
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"

@@ -1,8 +1,8 @@
 """ARMA(p, q) fit of one deseasonalised log-load series, with a fallback chain instead of a crash.
 
 Section V of Ramakrishna et al.; the exact Gaussian likelihood, gaps allowed, is maximised by the compiled search of
-:mod:`meterdp.forecasting.kernel` or by statsmodels. Whatever the input, a fit comes back whose AR part is stationary
-and whose MA part is invertible by a margin, and whose status says which step of the chain gave it.
+:mod:`meterdp.forecasting.kernel.fit` or by statsmodels. Whatever the input, a fit comes back whose AR part is
+stationary and whose MA part is invertible by a margin, and whose status says which step of the chain gave it.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from statsmodels.tsa.statespace.sarimax import SARIMAX
 
 from meterdp.core.errors import InputError
 from meterdp.forecasting.diagnostics import residual_tests
-from meterdp.forecasting.kernel import innovations, maximise
-from meterdp.forecasting.likelihood import MAX_ORDER
+from meterdp.forecasting.kernel.fit import innovations, maximise
+from meterdp.forecasting.kernel.likelihood import MAX_ORDER
 from meterdp.forecasting.state_space import largest_pole
 
 STATUS_MEANING = {

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from meterdp.forecasting.arma import ArmaFit
+from meterdp.forecasting.energy import energy_columns
 from meterdp.forecasting.gaussian import gaussian_columns
-from meterdp.forecasting.intervals import energy_columns
 from meterdp.forecasting.rolling import forecast_columns, law_columns, roll, rolling_origins
 from meterdp.forecasting.select import check_room
 from meterdp.forecasting.tables import FORECAST_LAWS, FORECASTS, FORECASTS_KWH, GAUSSIAN_CHECKS

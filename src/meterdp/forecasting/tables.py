@@ -79,42 +79,6 @@ FORECAST_LAWS = Table(
     ),
 )
 
-FORECAST_ERRORS = Table(
-    "forecast_errors",
-    "study",
-    "Errors of forecasts and released forecasts against held-out readings over all rolling origins.",
-    (
-        Column("method", TEXT, "", "'arma', 'last_value', 'last_week' or 'released'"),
-        Column("design", TEXT, "", "noise design of a released forecast, 'none' otherwise"),
-        Column("query_model", TEXT, "", "query model the noise was designed for, empty without noise"),
-        Column("rho", REAL, "(log kWh)^2", "accuracy budget of the noise, 0 without noise"),
-        Column("scale", TEXT, "", "'log_kwh' or 'kwh'"),
-        Column("mse", REAL, "scale^2", "mean squared error"),
-        Column("nmse", REAL, "1", "sum of squared errors over sum of squared readings, mean over households"),
-        Column("nmse_se", REAL, "1", "standard error of nmse over households"),
-        Column("relative_mse", REAL, "1", "squared error over the variance of the held-out readings, pooled"),
-        Column("household_count", COUNT, "households", "households averaged over"),
-        Column("origin_count", COUNT, "1", "rolling origins per household; 1: judged at the last origin only"),
-    ),
-)
-
-FORECAST_INTERVALS = Table(
-    "forecast_intervals",
-    "study",
-    "How often central intervals of forecasts and released forecasts cover the held-out reading, and their width.",
-    (
-        Column("method", TEXT, "", "'arma' or 'released'; the latter's interval counts the noise variance too"),
-        Column("design", TEXT, "", "noise design of a released forecast, 'none' otherwise"),
-        Column("query_model", TEXT, "", "query model the noise was designed for, empty without noise"),
-        Column("rho", REAL, "(log kWh)^2", "accuracy budget of the noise, 0 without noise"),
-        Column("level", REAL, "1", "probability the interval should cover"),
-        Column("coverage", REAL, "1", "share of held-out log readings it covers, mean over households"),
-        Column("coverage_se", REAL, "1", "standard error over households, NaN for one household"),
-        Column("mean_width_kwh", REAL, "kWh", "width after exponential and clipping, mean over households"),
-        Column("household_count", COUNT, "households", "households averaged over"),
-        Column("origin_count", COUNT, "1", "rolling origins per household; 1: judged at the last origin only"),
-    ),
-)
 
 FORECASTS_KWH = Table(
     "forecasts_kwh",

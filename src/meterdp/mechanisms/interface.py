@@ -7,50 +7,18 @@ outside through :class:`meterdp.core.noise.NoiseSource`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 
 from meterdp.core.errors import InputError
+from meterdp.core.guarantee import Family, Guarantee
 from meterdp.core.noise import NoiseSource
-from meterdp.mechanisms import sdp
-from meterdp.mechanisms.sensitivities import FlipSensitivities, flip_sensitivities, mean_changes
-from meterdp.mechanisms.sound_plan import SoundSettings
-from meterdp.mechanisms.wishart_cost import CovarianceCosts, covariance_costs
 from meterdp.mixture.draws import MixtureDraws
-from meterdp.mixture.gmm import Fit
 
-Family = Literal["published", "exact", "sound"]
-Adjacency = Literal["label_flip", "replace_one", "add_remove"]
-
-
-@dataclass(frozen=True)
-class Guarantee:
-    """What a release claims, in the words that go on its label.
-
-    Parameters
-    ----------
-    unit : str
-        What one neighbour changes.
-    adjacency : {"label_flip", "replace_one", "add_remove"}
-    epsilon, delta : float
-    accountant : str
-        How the steps were added up.
-    proof : str
-        Proof note, relative to the repository.
-    family : {"published", "exact", "sound"}
-        Only what is of family "sound" and was drawn with release noise may leave the building.
-    """
-
-    unit: str
-    adjacency: Adjacency
-    epsilon: float
-    delta: float
-    accountant: str
-    proof: str
-    family: Family
+# Whether a mechanism is handed records alone or labelled records with the mixture fitted to them.
+Sees = Literal["records", "labels"]
 
 
 @dataclass(frozen=True)
@@ -70,8 +38,8 @@ class PublicSettings:
         Bounds every reading is clipped to, log kWh.
     eigenvalue_floor : float
         Smallest eigenvalue of a released covariance, (log kWh)^2.
-    sound : SoundSettings
-        Further choices of the sound release.
+    sound : meterdp.mechanisms.sound.plan.SoundSettings, optional
+        Further choices of the sound release; its own defaults if left out.
     sdp_solver : {"own", "cvxpy"}
         Who solves (23).
     """
@@ -84,7 +52,7 @@ class PublicSettings:
     low_log_kwh: float
     high_log_kwh: float
     eigenvalue_floor: float = 1e-3
-    sound: SoundSettings = field(default_factory=SoundSettings)
+    sound: object | None = None
     sdp_solver: str = "own"
 
     def __post_init__(self):
@@ -125,73 +93,6 @@ class PrivateRecords:
 
 
 @dataclass(frozen=True)
-class LabelledRecords(PrivateRecords):
-    """Records with class labels and the mixture fitted to them: what the published and exact families see.
-
-    Parameters
-    ----------
-    x : (N, d) float64
-        Valid records only.
-    fit : Fit
-        Mixture fitted without privacy to ``x``, and the labels it was fitted to.
-    """
-
-    fit: Fit
-
-    def __post_init__(self):
-        super().__post_init__()
-        if len(self.fit.labels) != len(self.x):
-            raise ValueError("the records and the labels of the fit do not belong together")
-
-    @property
-    def labels(self) -> np.ndarray:
-        """(N,) classes 1..K."""
-        return self.fit.labels
-
-    @cached_property
-    def sensitivities(self) -> FlipSensitivities:
-        """Largest changes under one label flip."""
-        fit = self.fit
-        return flip_sensitivities(self.x, fit.labels, fit.mixture.means, fit.sample_covariances)
-
-    @cached_property
-    def differences(self) -> tuple[np.ndarray, ...]:
-        """Per class the difference vectors (M, d) of (10) and (19), log kWh."""
-        return tuple(
-            mean_changes(self.x, self.labels, self.fit.mixture.means, k + 1) for k in range(len(self.fit.counts))
-        )
-
-    @cached_property
-    def covariance_costs(self) -> CovarianceCosts:
-        """Per class the divergence that Wishart noise costs, as a function of its gamma."""
-        return covariance_costs(self.fit.mixture.covariances)
-
-    def shapes(self, solver: str = "own") -> tuple[sdp.SdpSolution, ...]:
-        """Return per class the solution of (23) at right-hand side one, whitened by the Cholesky factor of Sigma_k.
-
-        Solved once per solver: Gamma_k^-1 scales as 1/epsilon_k^2.
-        """
-        return self._solved(solver, whiten=True)
-
-    def plain_shapes(self, solver: str = "own") -> tuple[sdp.SdpSolution, ...]:
-        """Return per class the minimum-trace Gamma_k^-1 at right-hand side one, weight I in place of Sigma_k^-1."""
-        return self._solved(solver, whiten=False)
-
-    @cached_property
-    def _solutions(self) -> dict[tuple[str, bool], tuple[sdp.SdpSolution, ...]]:
-        return {}
-
-    def _solved(self, solver: str, whiten: bool) -> tuple[sdp.SdpSolution, ...]:
-        if (solver, whiten) not in self._solutions:
-            points = self.differences
-            if whiten:
-                lower = np.linalg.cholesky(self.fit.mixture.covariances)
-                points = [np.linalg.solve(root, v.T).T for root, v in zip(lower, points, strict=True)]
-            self._solutions[solver, whiten] = tuple(sdp.solve(z, solver) for z in points)
-        return self._solutions[solver, whiten]
-
-
-@dataclass(frozen=True)
 class Released:
     """What one call of ``release`` returns.
 
@@ -215,6 +116,7 @@ class Mechanism(Protocol):
     """A calibrated release mechanism: frozen, public, and without randomness of its own."""
 
     name: ClassVar[str]
+    sees: ClassVar[Sees]
     family: ClassVar[Family]
     public: PublicSettings
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from meterdp.core.errors import InputError
-from meterdp.mechanisms.coloured_gaussian import ColouredGaussian, ColouredGaussianL1
-from meterdp.mechanisms.iid_gaussian import IidGaussian, IidGaussianL1
-from meterdp.mechanisms.iid_laplace import IidLaplace
+from meterdp.mechanisms.exact.kl import KlExact
 from meterdp.mechanisms.interface import Mechanism
-from meterdp.mechanisms.kl_exact import KlExact
-from meterdp.mechanisms.kl_published import KlPublished
-from meterdp.mechanisms.sound import Sound
-from meterdp.mechanisms.sound_label_flip import SoundLabelFlip
+from meterdp.mechanisms.published.coloured_gaussian import ColouredGaussian, ColouredGaussianL1
+from meterdp.mechanisms.published.iid_gaussian import IidGaussian, IidGaussianL1
+from meterdp.mechanisms.published.iid_laplace import IidLaplace
+from meterdp.mechanisms.published.kl import KlPublished
+from meterdp.mechanisms.sound.label_flip import SoundLabelFlip
+from meterdp.mechanisms.sound.mechanism import Sound
 
 MECHANISMS: dict[str, type[Mechanism]] = {
     kind.name: kind

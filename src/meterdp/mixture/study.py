@@ -10,9 +10,9 @@ import pyarrow as pa
 from scipy.special import logsumexp
 
 from meterdp.core.errors import InputError
+from meterdp.mixture.density import class_log_densities
 from meterdp.mixture.describe import marginals
 from meterdp.mixture.draws import Mixture
-from meterdp.mixture.fidelity_tasks import class_log_densities
 from meterdp.mixture.gmm import FITS, Fit, raise_eigenvalues
 from meterdp.mixture.kmeans import kmeans_labels
 

@@ -71,26 +71,3 @@ MARGINALS = Table(
         Column("density", REAL, "1/(log kWh)", "density"),
     ),
 )
-
-FIDELITY = Table(
-    "fidelity",
-    "study",
-    "How close synthetic profiles come to real ones, beside real households against other real households.",
-    (
-        Column("source", TEXT, "", "'real' (other real households), 'fit' (no privacy) or the name of a mechanism"),
-        Column("family", TEXT, "", "'published', 'exact' or 'sound'; 'none' for real households and the fit"),
-        Column("epsilon", REAL, "1", "privacy parameter; null for real households and the fit", nullable=True),
-        Column("measure", TEXT, "", "what is measured"),
-        Column("entry", INT, "1", "hour of the profile, from 0; null for measures of whole profiles", nullable=True),
-        Column("value", REAL, "per row", "value in the unit of the row"),
-        Column("unit", TEXT, "", "unit of value and se, '1' when dimensionless"),
-        Column(
-            "se",
-            REAL,
-            "per row",
-            "Monte Carlo standard error or deviation over halves: see note",
-            nullable=True,
-        ),
-        Column("note", TEXT, "", "the measure in words, and what se is"),
-    ),
-)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from meterdp.classnoise.interface import ClassQueries
+from meterdp.classnoise.designs.interface import ClassQueries
 
 
 def all_pairs(labels: int) -> np.ndarray:

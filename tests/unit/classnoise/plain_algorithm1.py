@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from meterdp.classnoise.interface import ClassQueries
-from meterdp.classnoise.neighbourhoods import full_cluster_graph
-from meterdp.classnoise.published import Algorithm1Settings
+from meterdp.classnoise.designs.interface import ClassQueries
+from meterdp.classnoise.designs.published.design import Algorithm1Settings
+from meterdp.classnoise.neighbourhoods.graph import full_cluster_graph
 from tests.unit.classnoise.examples import all_pairs, wishart
 
 

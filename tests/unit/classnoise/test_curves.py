@@ -11,9 +11,9 @@ from scipy.stats import norm
 from meterdp.accounting import gdp
 from meterdp.accounting.exact_curve import exact_tails
 from meterdp.classnoise.curves import curve_rows, judged, losses_of, prior_rows, study_curves
-from meterdp.classnoise.interface import Budget, ClassQueries
-from meterdp.classnoise.neighbourhoods import graph_columns
-from meterdp.classnoise.registry import DESIGNS
+from meterdp.classnoise.designs.interface import Budget, ClassQueries
+from meterdp.classnoise.designs.registry import DESIGNS
+from meterdp.classnoise.neighbourhoods.graph import graph_columns
 from meterdp.classnoise.study import design_all, design_columns, queries_of
 from meterdp.classnoise.tables import DELTA_CURVES, DELTA_UNDER_PRIOR, NEIGHBOUR_GRAPH, NOISE_DESIGNS, WORST_PAIRS
 from meterdp.core.parquet import as_arrow

@@ -8,9 +8,10 @@ import yaml
 
 from meterdp.accounting.gdp import delta as gaussian_delta
 from meterdp.classnoise import ask
-from meterdp.classnoise.interface import QUERY_MODELS, Budget, ClassQueries, Noise
+from meterdp.classnoise.designs.interface import Budget, ClassQueries, Noise
+from meterdp.classnoise.designs.registry import noise_design
 from meterdp.classnoise.inverse import DECADES, Asker, answer_rows
-from meterdp.classnoise.registry import noise_design
+from meterdp.classnoise.query_models import QUERY_MODELS
 from meterdp.classnoise.tables import NEIGHBOUR_GRAPH, NOISE_ANSWERS
 from meterdp.core.errors import InputError
 from meterdp.core.parquet import as_arrow, write_table

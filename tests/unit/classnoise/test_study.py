@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 
 from meterdp.accounting.gaussian_loss import pair_losses
-from meterdp.classnoise.interface import Budget, class_queries
-from meterdp.classnoise.neighbourhoods import all_within, graph_columns, summary_columns
-from meterdp.classnoise.registry import noise_design
+from meterdp.classnoise.designs.interface import Budget, class_queries
+from meterdp.classnoise.designs.registry import noise_design
+from meterdp.classnoise.neighbourhoods.graph import all_within, graph_columns, summary_columns
 from meterdp.classnoise.study import (
     design_all,
     design_columns,

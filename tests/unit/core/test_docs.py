@@ -28,7 +28,7 @@ def test_rooms_import_only_what_the_architecture_allows(repository):
                 target = node.module.split(".")[1]
                 if room in reach and target not in reach[room]:
                     wrong.append(f"{path.relative_to(repository)} imports {target}")
-    assert wrong == []
+    assert not wrong, "\n".join(wrong)
 
 
 def test_source_files_stay_short_and_adapters_thin(repository):

@@ -1,37 +1,51 @@
-"""The hash of the source behind a rule."""
+"""The hash of the source behind a script."""
+
+import pytest
 
 import meterdp.core.provenance as provenance
 from meterdp.core.provenance import modules_behind, source_hash
 
 
-def test_imports_are_followed_and_other_rooms_left_alone():
-    behind = modules_behind("meterdp.profiles.quality")
-    assert {
-        "meterdp.profiles.quality",
-        "meterdp.profiles.grid",
-        "meterdp.core.parquet",
-        "meterdp.exports.tables",
-    } <= set(behind)
+def test_imports_are_followed_and_other_rooms_left_alone(repository):
+    behind = modules_behind(repository / "workflow/scripts/profile_shard.py")
+    assert {"meterdp.profiles.quality", "meterdp.profiles.grid", "meterdp.core.parquet", "meterdp"} <= set(behind)
     assert not any(m.startswith(("meterdp.mechanisms", "meterdp.classnoise")) for m in behind)
 
 
-def test_a_change_of_one_module_changes_what_imports_it_and_nothing_else(tmp_path, monkeypatch):
-    package = tmp_path / "meterdp"
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A package of two rooms and two scripts."""
     for name, text in {
-        "__init__": "",
-        "a/__init__": "",
-        "a/one": "from meterdp.b import two\n",
-        "b/__init__": "",
-        "b/two": "x = 1\n",
-        "b/three": "y = 1\n",
+        "meterdp/__init__": "",
+        "meterdp/a/__init__": "",
+        "meterdp/a/one": "def late():\n    from meterdp.b import two\n",
+        "meterdp/b/__init__": "",
+        "meterdp/b/two": "x = 1\n",
+        "meterdp/b/three": "y = 1\n",
+        "first": "from meterdp.a.one import late\n",
+        "second": "from meterdp.b import three\n",
     }.items():
-        path = package / f"{name}.py"
+        path = tmp_path / f"{name}.py"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    monkeypatch.setattr(provenance, "ROOT", package)
+    monkeypatch.setattr(provenance, "ROOT", tmp_path / "meterdp")
     provenance._imports.cache_clear()
-    before = source_hash("meterdp.a.one"), source_hash("meterdp.b.three")
-    (package / "b/two.py").write_text("x = 2\n")
-    after = source_hash("meterdp.a.one"), source_hash("meterdp.b.three")
+    yield tmp_path
     provenance._imports.cache_clear()
-    assert before[0] != after[0] and before[1] == after[1]
+
+
+@pytest.mark.parametrize(
+    ("file", "changed"),
+    [
+        ("meterdp/b/two.py", [True, False]),
+        ("meterdp/b/three.py", [False, True]),
+        ("meterdp/b/__init__.py", [True, True]),
+        ("meterdp/b/page.html", [True, True]),
+        ("meterdp/a/one.py", [True, False]),
+    ],
+)
+def test_a_change_changes_the_hash_of_scripts_that_reach_it_and_of_no_other(package, file, changed):
+    scripts = [package / "first.py", package / "second.py"]
+    before = [source_hash(script) for script in scripts]
+    (package / file).write_text("x = 2\n")
+    assert [source_hash(script) != old for script, old in zip(scripts, before, strict=True)] == changed

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from pathlib import Path
 
-from meterdp.core.tables import catalogue
+from meterdp.catalogue import catalogue
 from meterdp.figures.registry import FIGURES
 
 MECHANISMS = ("kl_published", "sound")

@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from meterdp.catalogue import catalogue
 from meterdp.core.parquet import write_table
-from meterdp.core.tables import Table, catalogue
+from meterdp.core.tables import Table
 
 MECHANISMS = {
     "iid_laplace": ("published", "label_flip", 900.0),

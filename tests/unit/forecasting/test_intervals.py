@@ -8,10 +8,12 @@ from scipy.stats import lognorm
 
 from meterdp.core.errors import InputError
 from meterdp.core.parquet import as_arrow
-from meterdp.forecasting.errors import Released
-from meterdp.forecasting.intervals import energy_columns, interval_rows
+from meterdp.evaluation.forecast_errors import Released
+from meterdp.evaluation.intervals import interval_rows
+from meterdp.evaluation.tables import FORECAST_INTERVALS
+from meterdp.forecasting.energy import energy_columns
 from meterdp.forecasting.rolling import ForecastSet
-from meterdp.forecasting.tables import FORECAST_INTERVALS, FORECASTS_KWH
+from meterdp.forecasting.tables import FORECASTS_KWH
 from meterdp.profiles.grid import Calendar
 
 H, N, K = 40, 25, 12

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from meterdp.evaluation.forecast_errors import forecast_errors
 from meterdp.forecasting.arma import ArmaSettings
 from meterdp.forecasting.bulk import fit_households
-from meterdp.forecasting.errors import forecast_errors
 from meterdp.forecasting.rolling import roll, rolling_origins
 from meterdp.forecasting.select import choose_households
 from meterdp.forecasting.state_space import largest_pole

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from meterdp.mechanisms.interface import LabelledRecords, PublicSettings
+from meterdp.mechanisms.interface import PublicSettings
+from meterdp.mechanisms.published.labelled import LabelledRecords
 from meterdp.mixture.gmm import fit_labels
 from meterdp.mixture.kmeans import kmeans_labels
 

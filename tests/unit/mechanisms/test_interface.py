@@ -10,7 +10,8 @@ import pytest
 from meterdp.core.config import load_schema
 from meterdp.core.errors import InputError
 from meterdp.figures import style
-from meterdp.mechanisms.interface import LabelledRecords, PrivateRecords, PublicSettings
+from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
+from meterdp.mechanisms.published.labelled import LabelledRecords
 from meterdp.mechanisms.registry import MECHANISMS, mechanism
 from meterdp.mechanisms.tables import VARIANT
 from meterdp.mixture.gmm import fit_labels
@@ -78,7 +79,8 @@ def test_registry_holds_every_mechanism_under_its_name(repository):
         guarantee = calibrated.guarantee
         assert guarantee.family == cls.family
         assert (repository / guarantee.proof).is_file(), "a mechanism has a proof note"
-        test_file = repository / "tests/unit/mechanisms" / f"test_{name}.py"
+        folder, file = cls.__module__.split(".")[-2:]
+        test_file = repository / f"tests/unit/mechanisms/{folder}/test_{file}.py"
         assert test_file.is_file(), "a mechanism has a test file"
     assert {c.name for c in VARIANT.columns} >= {"mechanism", "family", "epsilon", "delta"}
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from meterdp.core.parquet import as_arrow
-from meterdp.mechanisms.tables import COST, VARIANT
+from meterdp.evaluation.study import public_settings, vary
+from meterdp.evaluation.tables import COST
+from meterdp.mechanisms.tables import VARIANT
 from meterdp.mixture.study import Records, fit_from, start_labels
-from meterdp.release.study_mixture import public_settings, vary
 
 MIXTURE = {"classes": 2, "fit": "labels", "eigenvalue_floor": 1e-3}
 PROFILES = {"clip_kwh_per_hour": [0.01, 100]}

@@ -1,0 +1,42 @@
+"""Every declared table of the project by name, for the documentation, the tests and adapters that join parts."""
+
+from __future__ import annotations
+
+from meterdp.classnoise import tables as classnoise
+from meterdp.core.tables import Table
+from meterdp.evaluation import tables as evaluation
+from meterdp.exports import tables as exports
+from meterdp.forecasting import tables as forecasting
+from meterdp.mechanisms import tables as mechanisms
+from meterdp.mixture import tables as mixture
+from meterdp.papers.common import tables as papers
+from meterdp.papers.liu import tables as liu
+from meterdp.papers.ramakrishna import tables as ramakrishna
+from meterdp.profiles import tables as profiles
+from meterdp.release import tables as release
+
+# In the order in which data flows; a room with tables of its own is a line here.
+ROOMS = (
+    exports,
+    profiles,
+    mixture,
+    mechanisms,
+    forecasting,
+    classnoise,
+    release,
+    evaluation,
+    papers,
+    liu,
+    ramakrishna,
+)
+
+
+def catalogue() -> dict[str, Table]:
+    """Return every declared table by name."""
+    tables: dict[str, Table] = {}
+    for room in ROOMS:
+        for table in vars(room).values():
+            if isinstance(table, Table):
+                if tables.setdefault(table.name, table) is not table:
+                    raise ValueError(f"two tables are called {table.name}")
+    return tables

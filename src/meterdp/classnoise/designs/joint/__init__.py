@@ -1,0 +1,1 @@
+"""`joint`: mean and covariance of the noise together."""

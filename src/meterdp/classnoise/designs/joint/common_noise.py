@@ -1,0 +1,304 @@
+"""One noise covariance for a neighbourhood and a move of every mean: `joint` for deterministic queries.
+
+min over C and m of the largest d' C^-1 d over the edges, d the difference of the released means mu_X + m_X, subject
+to |m_X|^2 + tr C <= R and a noise floor C >= f I: the full problem (43)-(44) of Ramakrishna et al. for a common
+covariance, of which delta is a function of that maximum alone. Jointly convex; the answer is feasible by construction
+and its gap is certified from its multipliers. Derivation: docs/proofs/joint.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from meterdp.solvers.interior_point import minimise
+from meterdp.solvers.smallest_ball import smallest_ball
+from meterdp.solvers.svec import Packing
+
+# Relative gap aimed at in mu^2, and by the first round.
+TARGET, FIRST_TARGET = 1e-3, 1e-2
+# In mu^2: delta(0.1) is below 1e-300 there.
+NEGLIGIBLE = 1e-6
+ROUNDS = 40
+# Directions in which the means extend less than this share of their longest extent are rounding.
+RANK_TOLERANCE = 1e-12
+FIRST_LABELS_PER_DIMENSION, NEW_EDGES_PER_DIMENSION = 2, 4
+# Edges of the first working set are at least this share of the longest.
+FIRST_EDGES_FROM = 0.75
+# Later rounds aim at this share of the violation that is left.
+TIGHTER = 0.1
+# An edge below this share of the level leaves the working set.
+KEPT_FROM = 0.9
+# Of ln tau, how far a label outside the working set is pulled.
+LOG_RANGE, BISECTIONS = (-50.0, 50.0), 60
+
+
+@dataclass(frozen=True)
+class CommonNoise:
+    """The answer for one component.
+
+    Parameters
+    ----------
+    covariance : (k, k) float64 array
+        C, (log kWh)^2.
+    shift : (H, k) float64 array
+        m_X, log kWh.
+    worst : float
+        Largest d' C^-1 d over the edges, mu^2 of the component.
+    lower_bound : float
+        No feasible answer has a smaller one, by duality.
+    iteration_count : int
+        Rounds of the working set.
+    """
+
+    covariance: np.ndarray
+    shift: np.ndarray
+    worst: float
+    lower_bound: float
+    iteration_count: int
+
+    @property
+    def relative_gap(self) -> float:
+        """Certified distance from the optimum, relative; maxima that no curve can show count as the same."""
+        return max(self.worst, NEGLIGIBLE) / max(self.lower_bound, NEGLIGIBLE) - 1
+
+
+def common_noise(
+    means: np.ndarray, edges: np.ndarray, budget: float, floor_share: float, target: float = TARGET
+) -> CommonNoise:
+    """Solve the problem for one component.
+
+    Parameters
+    ----------
+    means : (H, k) float64 array
+        mu_X, log kWh.
+    edges : (E, 2) int array
+        Undirected edges.
+    budget : float
+        R > 0, allowed |m_X|^2 + tr C, (log kWh)^2.
+    floor_share : float
+        In (0, 1): C >= floor_share R / k I.
+    target : float
+        Relative gap of the worst d' C^-1 d aimed at.
+
+    Notes
+    -----
+    The floor is spent in all k directions, the rest only where the means differ. Once the rest covers the squared
+    radius of the smallest ball around the means, all means move to its centre and the maximum is zero.
+    """
+    k = means.shape[1]
+    floor = floor_share * budget / k
+    ball = smallest_ball(means)
+    if ball.squared_radius <= budget - k * floor:
+        return CommonNoise(floor * np.eye(k), ball.centre - means, 0.0, 0.0, 0)
+    points = means - ball.centre
+    values, axes = np.linalg.eigh(points.T @ points)
+    axes = axes[:, values > RANK_TOLERANCE**2 * values[-1]]
+    rank = axes.shape[1]
+    # Floor outside the span of the means; inside, lengths in radii and noise in units of what is left of the budget.
+    left = budget - (k - rank) * floor
+    radius = np.sqrt(ball.squared_radius)
+    reach = np.sqrt(left) / radius
+    inside, moves, rounds, bound = _solve(points @ axes / radius, edges, reach, floor / left, target)
+    shift = radius * reach * moves @ axes.T
+    covariance = floor * (np.eye(k) - axes @ axes.T) + left * (axes @ inside @ axes.T)
+    covariance = 0.5 * (covariance + covariance.T)
+    worst = _squares((means + shift)[edges[:, 1]] - (means + shift)[edges[:, 0]], covariance).max()
+    return CommonNoise(covariance, shift, float(worst), float(bound * ball.squared_radius / left), rounds)
+
+
+def _solve(points, edges, reach: float, floor: float, final: float) -> tuple[np.ndarray, np.ndarray, int, float]:
+    """Working set around the interior point, in units of the radius and of the budget.
+
+    Returns C (r, r), moves (H, r) of length at most one, rounds, and a lower bound.
+    """
+    packing = Packing.of(points.shape[1])
+    active = _first_edges(points, edges)
+    best, least, bound, target = None, np.inf, 0.0, max(FIRST_TARGET, final)
+    rounds, left, returned = 0, np.zeros(len(edges), dtype=bool), np.zeros(len(edges), dtype=bool)
+    while rounds < ROUNDS:
+        rounds += 1
+        problem = _Moves(points, edges[active], reach, floor, packing)
+        target = final / 2 if len(active) == len(edges) else target
+        x, weight = minimise(problem, packing, problem.start(), target)
+        covariance, moved = problem.noise(x), problem.moves(x)
+        bound = max(bound, problem.dual(x, weight))
+        moves = _pulled(points, moved, problem.labels, covariance, reach, x[0])
+        covariance = _spent(covariance, moves, floor)
+        placed = points + reach * moves
+        length = _squares(placed[edges[:, 1]] - placed[edges[:, 0]], covariance)
+        if length.max() < least:
+            best, least = (covariance, moves), length.max()
+        if least <= max(bound * (1 + final), problem.negligible):
+            break
+        outside = np.flatnonzero(length > x[0] * (1 + 0.1 * final))
+        outside = np.setdiff1d(outside, active, assume_unique=True)
+        if not outside.size and target <= final / 2:
+            break
+        violation = length.max() / max(bound, problem.negligible) - 1
+        target = max(final / 2, min(TIGHTER * target, TIGHTER * violation))
+        longest = np.argsort(-length[outside])[: NEW_EDGES_PER_DIMENSION * points.shape[1]]
+        # Edges far from their limit leave, once: one that comes back stays.
+        returned[outside[longest]] = left[outside[longest]]
+        stays = (length[active] >= KEPT_FROM * x[0]) | returned[active]
+        left[active[~stays]] = True
+        active = np.union1d(active[stays], outside[longest])
+    return *best, rounds, bound
+
+
+def _first_edges(points: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """Return long edges between the labels that reach farthest, along every axis and in all."""
+    count = FIRST_LABELS_PER_DIMENSION * points.shape[1]
+    spread = np.sqrt(np.mean(points**2, axis=0))
+    far = np.argsort(-np.sum((points / spread) ** 2, axis=1), kind="stable")[:count]
+    ends = np.concatenate([points.argmax(axis=0), points.argmin(axis=0), np.argsort(-np.sum(points**2, 1))[:count]])
+    outer = np.isin(edges, np.union1d(far, ends)).all(axis=1)
+    length = np.linalg.norm((points[edges[:, 1]] - points[edges[:, 0]]) / spread, axis=1)
+    chosen = np.flatnonzero(outer & (length >= FIRST_EDGES_FROM * length.max()))
+    # A sparse graph may have no edge between two far labels.
+    longest = np.argsort(-length, kind="stable")[: 2 * count]
+    return np.union1d(chosen, longest)
+
+
+def _squares(difference: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+    """d' C^-1 d for differences (E, k)."""
+    return np.sum((difference @ np.linalg.inv(np.linalg.cholesky(covariance)).T) ** 2, axis=1)
+
+
+def _spent(covariance: np.ndarray, moves: np.ndarray, floor: float) -> np.ndarray:
+    """Scale C above its floor so that the farthest move and the noise together spend the budget of one."""
+    left = 1 - np.max(np.sum(moves**2, axis=1)) - floor * len(covariance)
+    above = covariance - floor * np.eye(len(covariance))
+    return floor * np.eye(len(covariance)) + max(left, 0.0) / np.trace(above) * above
+
+
+def _pulled(points, moved, labels, covariance, reach: float, level: float) -> np.ndarray:
+    """Return the moves of all labels: those of the working set as solved, the others no farther than they must.
+
+    A label outside the working set moves to the nearest point of the ellipsoid around the centre of the moved means
+    in which all distances are at most ``level``, or as near as its move may bring it.
+    """
+    moves = np.zeros_like(points)
+    moves[labels] = moved
+    others = np.setdiff1d(np.arange(len(points)), labels)
+    if not others.size:
+        return moves
+    values, axes = np.linalg.eigh(covariance)
+    placed = (points[labels] + reach * moved) @ axes / np.sqrt(values)
+    centre = smallest_ball(placed).centre
+    x = (points[others] @ axes) - centre * np.sqrt(values)
+    limit = reach**2 * max(np.max(np.sum(moved**2, axis=1)), 0.0)
+    # The nearest point of the ellipsoid is x v / (v + tau): bisect on ln tau until there or the move is spent.
+    low, high = np.full(len(x), LOG_RANGE[0]), np.full(len(x), LOG_RANGE[1])
+    for _ in range(BISECTIONS):
+        middle = 0.5 * (low + high)
+        near = values / (values + np.exp(middle)[:, None])
+        outside = np.sum((x * near) ** 2 / values, axis=1) > 0.25 * level
+        allowed = np.sum((x * (1 - near)) ** 2, axis=1) <= limit
+        low, high = np.where(outside & allowed, middle, low), np.where(outside & allowed, high, middle)
+    near = values / (values + np.exp(low)[:, None])
+    moves[others] = np.where(low[:, None] > LOG_RANGE[0], -(x * (1 - near)) @ axes.T / reach, 0.0)
+    return moves
+
+
+class _Moves:
+    """The problem for a set of edges, for :func:`meterdp.solvers.interior_point.minimise`; x = (t, svec K, moves).
+
+    C = floor I + K. Constraints: d' C^-1 d <= t per edge, then |move|^2 + tr C <= 1 per label.
+    """
+
+    def __init__(self, points: np.ndarray, edges: np.ndarray, reach: float, floor: float, packing: Packing):
+        self.labels, local = np.unique(edges, return_inverse=True)
+        self.first, self.second = local.reshape(-1, 2).T
+        self.apart = points[edges[:, 1]] - points[edges[:, 0]]
+        self.reach, self.floor, self.packing = reach, floor, packing
+        self.rank = points.shape[1]
+        self.negligible = NEGLIGIBLE * reach**2
+        self.matrix = slice(1, 1 + packing.size)
+        self.levelled = len(edges)
+        self.incidence = np.zeros((len(edges), len(self.labels)))
+        self.incidence[np.arange(len(edges)), self.first] -= 1
+        self.incidence[np.arange(len(edges)), self.second] += 1
+
+    def start(self) -> np.ndarray:
+        """Return white noise without moves, strictly inside."""
+        white = 0.5 * (1 - self.rank * self.floor) / self.rank * np.eye(self.rank)
+        x = np.concatenate([[0.0], self.packing.pack(white), np.zeros(len(self.labels) * self.rank)])
+        x[0] = 2 * self._edges(x)[2].max()
+        return x
+
+    def noise(self, x: np.ndarray) -> np.ndarray:
+        """C of x."""
+        return self.floor * np.eye(self.rank) + self.packing.unpack(x[self.matrix])
+
+    def moves(self, x: np.ndarray) -> np.ndarray:
+        """Moves of the labels of the working set."""
+        return x[self.matrix.stop :].reshape(-1, self.rank)
+
+    def _edges(self, x) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """C^-1, w = C^-1 d and d'C^-1 d."""
+        inverse = np.linalg.inv(self.noise(x))
+        moves = self.moves(x)
+        apart = self.apart + self.reach * (moves[self.second] - moves[self.first])
+        w = apart @ inverse
+        return inverse, w, np.sum(w * apart, axis=1)
+
+    def constraints(self, x: np.ndarray) -> np.ndarray:
+        """Return the constraints of all edges and labels."""
+        spent = np.sum(self.moves(x) ** 2, axis=1) + np.trace(self.noise(x))
+        return np.concatenate([self._edges(x)[2] - x[0], spent - 1])
+
+    def derivatives(self, x: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the Jacobian of the constraints and the Hessian of their weighted sum."""
+        inverse, w, _ = self._edges(x)
+        packing, moves, h, r = self.packing, self.moves(x), self.reach, self.rank
+        e, n = len(w), len(moves)
+        jacobian = np.zeros((e + n, x.size))
+        jacobian[:e, 0] = -1
+        jacobian[:e, self.matrix] = -packing.pack(w[:, :, None] * w[:, None, :])
+        by_label = jacobian[:, self.matrix.stop :].reshape(e + n, n, r)
+        by_label[np.arange(e), self.second] = 2 * h * w
+        by_label[np.arange(e), self.first] = -2 * h * w
+        jacobian[e:, self.matrix] = packing.pack(np.eye(r))
+        by_label[e + np.arange(n), np.arange(n)] = 2 * moves
+        on_edge, on_label = weight[:e], weight[e:]
+        hessian = np.zeros((x.size, x.size))
+        hessian[self.matrix, self.matrix] = 2 * packing.product(inverse, (w.T * on_edge) @ w)
+        pull = h * (self.incidence.T * on_edge) @ w
+        cross = -2 * np.einsum("sij,nj->sni", inverse @ packing.basis, pull).reshape(packing.size, -1)
+        hessian[self.matrix, self.matrix.stop :] = cross
+        hessian[self.matrix.stop :, self.matrix] = cross.T
+        laplacian = (self.incidence.T * on_edge) @ self.incidence
+        rest = hessian[self.matrix.stop :, self.matrix.stop :]
+        rest += 2 * h**2 * np.kron(laplacian, inverse)
+        rest[np.diag_indices(n * r)] += 2 * np.repeat(on_label, r)
+        return jacobian, hessian
+
+    def dual(self, x: np.ndarray, weight: np.ndarray) -> float:
+        """Lower bound on the optimum from the multipliers, made feasible by scaling; see docs/proofs/joint.md."""
+        e = len(self.first)
+        on_edge, on_label = weight[:e] / weight[:e].sum(), weight[e:] / weight[:e].sum()
+        w = self._edges(x)[1]
+        outer = (w.T * on_edge) @ w
+        force = (self.incidence.T * on_edge) @ w
+        a = np.sum(on_edge * np.sum(w * self.apart, axis=1))
+        q = self.reach**2 * np.sum(np.sum(force**2, axis=1) / on_label)
+        room = on_label.sum() * (1 - self.floor * self.rank)
+        floored = self.floor * np.trace(outer)
+        size = on_label.sum() / np.linalg.eigvalsh(outer)[-1]
+        if a <= 0:
+            return 0.0
+        if q > 0:
+            size = min(size, max((a * np.sqrt(room / q) - room) / floored, 0.0))
+        return float(max(size * a**2 / (room + floored * size) - size * q, 0.0))
+
+    def gap(self, x: np.ndarray, weight: np.ndarray) -> float:
+        """Relative distance of the worst edge, once the budget is met exactly, from the lower bound."""
+        moves = self.moves(x)
+        if np.max(np.sum(moves**2, axis=1)) + self.floor * self.rank >= 1:
+            return np.inf
+        bound = max(self.dual(x, weight), self.negligible)
+        covariance = _spent(self.noise(x), moves, self.floor)
+        apart = self.apart + self.reach * (moves[self.second] - moves[self.first])
+        return _squares(apart, covariance).max() / bound - 1

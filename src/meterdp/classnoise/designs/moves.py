@@ -1,0 +1,38 @@
+"""What the designs that move a query share: the public noise floor, the last word on the budget, laws that meet."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from meterdp.accounting.gaussian_loss import PairLosses
+from meterdp.classnoise.designs.interface import ClassQueries, Noise
+
+# Share of the budget spent on white noise common to all labels, so that every released law has a density.
+NOISE_FLOOR = 1e-3
+# Laws that meet do so up to rounding: gamma this close to one is one.
+SAME = 1e-12
+
+
+def within_budget(queries: ClassQueries, noise: Noise, allowed: float) -> Noise:
+    """Shrink what a design does to every label that is above the budget by rounding, until it is not.
+
+    Moves and maps are shrunk towards doing nothing, which lowers the squared error quadratically.
+    """
+    error = noise.squared_error(queries)
+    above = error > allowed
+    if not above.any():
+        return noise
+    factor = np.where(above, (1 - 1e-12) * np.sqrt(allowed / np.where(above, error, 1.0)), 1.0)
+    gain = noise.gain
+    mean = queries.mean_log_kwh
+    moved = noise.apply(mean) - mean
+    if gain is not None:
+        gain = np.eye(queries.entries) + factor[:, None, None] * (gain - np.eye(queries.entries))
+    shift = mean + factor[:, None] * moved - (mean if gain is None else np.einsum("hij,hj->hi", gain, mean))
+    covariance = factor[:, None, None] ** 2 * noise.covariance
+    return within_budget(queries, Noise(covariance, shift, gain, noise.report), allowed)
+
+
+def alike(losses: PairLosses) -> PairLosses:
+    """Return the losses with gamma set to one where rounding is all that keeps it from that."""
+    return PairLosses(np.where(np.abs(losses.gamma - 1) <= SAME, 1.0, losses.gamma), losses.nu, losses.singular)

@@ -1,0 +1,54 @@
+"""The noise designs by name, and the row that reports how one ended. A new design is one file and one line here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+
+from meterdp.classnoise.designs.interface import DesignReport, NoiseDesign
+from meterdp.classnoise.designs.joint.design import joint_noise
+from meterdp.classnoise.designs.none import no_noise
+from meterdp.classnoise.designs.published.design import published_noise
+from meterdp.classnoise.designs.transport.design import transport_noise
+from meterdp.classnoise.designs.white import white_noise
+from meterdp.core.errors import InputError
+
+DESIGNS: dict[str, NoiseDesign] = {
+    "none": no_noise,
+    "white": white_noise,
+    "published": published_noise,
+    "joint": joint_noise,
+    "transport": transport_noise,
+}
+
+
+# Designs that reshape a random query have nothing to work on when the query is certain.
+STOCHASTIC_ONLY = frozenset({"transport"})
+
+
+def runnable(settings: Mapping) -> list[tuple[str, str]]:
+    """Return the (design, query model) pairs of the section ``class_noise`` that make sense, in order."""
+    return [
+        (design, model)
+        for model in settings["query_models"]
+        for design in settings["designs" if model == "deterministic" else "stochastic_designs"]
+        if model != "deterministic" or design not in STOCHASTIC_ONLY
+    ]
+
+
+def noise_design(name: str) -> NoiseDesign:
+    """Return a design by name.
+
+    Raises
+    ------
+    InputError
+        If there is no such design.
+    """
+    if name not in DESIGNS:
+        raise InputError("is not a noise design", field="design", remedy=f"use one of {', '.join(DESIGNS)}")
+    return DESIGNS[name]
+
+
+def report_row(report: DesignReport, *, design: str, query_model: str, rho: float) -> dict:
+    """Return one row of table ``noise_design_reports``."""
+    return {"design": design, "query_model": query_model, "rho": float(rho), **asdict(report)}

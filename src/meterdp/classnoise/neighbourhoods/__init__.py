@@ -1,0 +1,1 @@
+"""Which households must not be told apart."""

@@ -1,0 +1,38 @@
+"""What a release claims, in the words that go on its label."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Family = Literal["published", "exact", "sound"]
+
+
+Adjacency = Literal["label_flip", "replace_one", "add_remove"]
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """What a release claims, in the words that go on its label.
+
+    Parameters
+    ----------
+    unit : str
+        What one neighbour changes.
+    adjacency : {"label_flip", "replace_one", "add_remove"}
+    epsilon, delta : float
+    accountant : str
+        How the steps were added up.
+    proof : str
+        Proof note, relative to the repository.
+    family : {"published", "exact", "sound"}
+        Only what is of family "sound" and was drawn with release noise may leave the building.
+    """
+
+    unit: str
+    adjacency: Adjacency
+    epsilon: float
+    delta: float
+    accountant: str
+    proof: str
+    family: Family

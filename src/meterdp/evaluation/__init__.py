@@ -1,0 +1,1 @@
+"""What privacy costs: likelihood and divergence of released mixtures, fidelity of profiles, errors of forecasts."""

@@ -1,0 +1,176 @@
+"""What a mechanism costs: KL divergence (8) and log-likelihood lost, over many draws, for one epsilon.
+
+The divergence is against the fit or, where a mechanism finds its own classes, against the fit under these, in which
+small classes are regularised: two references whose numbers must not be compared. The log-likelihood lost, on the
+records the fit was made from, is the one measure all mechanisms share.
+
+A study tool: it reads private records, and neither figure may enter anything that is released. Mechanisms that
+choose their own classes are compared with the fit under the classes of that draw; the likelihood needs no classes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from meterdp.core.noise import NoiseSource
+from meterdp.mechanisms.interface import Mechanism, PrivateRecords, Released
+from meterdp.mechanisms.published.labelled import LabelledRecords
+from meterdp.mechanisms.sound.stack import responsibilities
+from meterdp.mixture.divergence import kl_terms, mean_log_likelihood
+from meterdp.mixture.draws import MixtureDraws
+from meterdp.mixture.gmm import raise_eigenvalues
+
+# A class with fewer than this many records per dimension has no covariance worth the name: its reference is
+# regularised, and its part of the divergence is reported apart.
+SMALL_CLASS_FACTOR = 5
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Result of :func:`cost`.
+
+    Parameters
+    ----------
+    row : dict
+        One row of table ``COST``.
+    variant : dict of column to sequence
+        The first draw as rows of table ``VARIANT``.
+    released : Released
+        All draws.
+    """
+
+    row: dict
+    variant: dict
+    released: Released
+
+
+def cost(
+    mechanism: Mechanism,
+    private: PrivateRecords,
+    labelled: LabelledRecords,
+    noise: NoiseSource,
+    draws: int,
+    loglik_draws: int = 100,
+) -> Cost:
+    """Run a mechanism and measure it against the non-private fit.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Calibrated.
+    private : PrivateRecords
+        What the mechanism is given: ``labelled`` for the published and exact families, all records of the export
+        for a sound one.
+    labelled : LabelledRecords
+        The valid records and the fit every mechanism is measured against.
+    noise : NoiseSource
+    draws : int
+        Releases R to average the divergence over.
+    loglik_draws : int
+        Releases to average the log-likelihood over, at most ``draws``.
+
+    Returns
+    -------
+    Cost
+    """
+    released = mechanism.release(private, noise, draws)
+    x = labelled.x
+    terms, small = _divergence(labelled, released, mechanism.public.eigenvalue_floor)
+    total = terms.sum(axis=1)
+    gap = mean_log_likelihood(x, MixtureDraws.single(labelled.fit.mixture)) - mean_log_likelihood(
+        x, released.mixtures.slice(0, loglik_draws)
+    )
+    guarantee = mechanism.guarantee
+    quantiles = np.quantile(total, [0.05, 0.25, 0.5, 0.75, 0.95])
+    row = {
+        "mechanism": mechanism.name,
+        "family": mechanism.family,
+        "epsilon": guarantee.epsilon,
+        "delta": guarantee.delta,
+        "unit": guarantee.unit,
+        "adjacency": guarantee.adjacency,
+        "draw_count": draws,
+        "kl_reference": "fit" if released.labeller is None else "own_classes",
+        "kl_mean": float(total.mean()),
+        "kl_se": _standard_error(total),
+        **dict(zip(("kl_q05", "kl_q25", "kl_median", "kl_q75", "kl_q95"), quantiles.tolist(), strict=True)),
+        "kl_small_classes_mean": float((terms * small).sum(axis=1).mean()),
+        "loglik_gap_mean": float(gap.mean()),
+        "loglik_gap_se": _standard_error(gap),
+        "classes": released.mixtures.weights.shape[1],
+        "projected_share": float(released.projected.mean()),
+    }
+    return Cost(row, variant_columns(mechanism, released), released)
+
+
+def variant_columns(mechanism: Mechanism, released: Released, index: int = 0) -> dict[str, list]:
+    """Return one draw as the columns of table ``VARIANT``."""
+    mixture, guarantee = released.mixtures.draw(index), mechanism.guarantee
+    k = mixture.classes
+    return {
+        "mechanism": [mechanism.name] * k,
+        "family": [mechanism.family] * k,
+        "epsilon": [guarantee.epsilon] * k,
+        "delta": [guarantee.delta] * k,
+        "component": list(range(1, k + 1)),
+        "weight": mixture.weights.tolist(),
+        "mean_log_kwh": mixture.means.tolist(),
+        "covariance": mixture.covariances.reshape(k, -1).tolist(),
+    }
+
+
+def reference_fits(x: np.ndarray, labeller: MixtureDraws, eigenvalue_floor: float) -> tuple[MixtureDraws, np.ndarray]:
+    """Fit the records under the released responsibilities of each draw, regularising classes too small to fit.
+
+    One maximisation step of EM without noise and without clipping. Classes below 5 d records take
+    (scatter + 5 d pooled covariance)/(N_k + 5 d); an empty class keeps the labeller's mean with the weight of half a
+    record, so that the divergence stays finite and still punishes it.
+
+    Parameters
+    ----------
+    x : (N, d) float64
+    labeller : MixtureDraws
+        R mixtures of K classes.
+    eigenvalue_floor : float
+
+    Returns
+    -------
+    fits : MixtureDraws
+    small : (R, K) bool
+        Classes below 5 d records.
+    """
+    borrowed = SMALL_CLASS_FACTOR * x.shape[1]
+    counts, means, covariances = np.empty_like(labeller.weights), labeller.means.copy(), labeller.covariances.copy()
+    for r in range(len(labeller)):
+        whiten = np.linalg.inv(np.linalg.cholesky(labeller.covariances[r]))
+        share = responsibilities(x, labeller.weights[r : r + 1], labeller.means[r : r + 1], whiten[None])[0]
+        counts[r] = share.sum(axis=0)
+        own = (share.T @ x) / np.maximum(counts[r], 1e-9)[:, None]
+        means[r] = np.where(counts[r, :, None] > 0.5, own, means[r])
+        scatter = np.stack([(g[:, None] * (x - m)).T @ (x - m) for g, m in zip(share.T, means[r], strict=True)])
+        pooled = scatter.sum(axis=0) / len(x)
+        covariances[r] = np.where(
+            counts[r, :, None, None] < borrowed,
+            (scatter + borrowed * pooled) / (counts[r] + borrowed)[:, None, None],
+            scatter / np.maximum(counts[r], 1)[:, None, None],
+        )
+    covariances, _ = raise_eigenvalues(covariances, eigenvalue_floor)
+    weights = np.maximum(counts, 0.5)
+    return MixtureDraws(weights / weights.sum(axis=1, keepdims=True), means, covariances), counts < borrowed
+
+
+def _divergence(
+    labelled: LabelledRecords, released: Released, eigenvalue_floor: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the terms (R, K) of (8) and which classes are small."""
+    if released.labeller is None:
+        small = labelled.fit.counts < SMALL_CLASS_FACTOR * labelled.fit.mixture.dimension
+        return kl_terms(released.mixtures, labelled.fit.mixture), small
+    fits, small = reference_fits(labelled.x, released.labeller, eigenvalue_floor)
+    return kl_terms(released.mixtures, fits), small
+
+
+def _standard_error(values: np.ndarray) -> float:
+    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")

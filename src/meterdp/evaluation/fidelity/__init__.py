@@ -1,0 +1,1 @@
+"""How close synthetic profiles come to real ones, and what they are good for."""

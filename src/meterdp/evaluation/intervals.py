@@ -1,0 +1,80 @@
+"""How often the intervals of a forecast cover, and how wide they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from meterdp.core.errors import InputError
+from meterdp.evaluation.forecast_errors import Released
+from meterdp.forecasting.energy import ROUNDING, censored_moment
+from meterdp.forecasting.rolling import ForecastSet
+
+
+def interval_rows(
+    forecasts: ForecastSet,
+    levels: Sequence[float],
+    bounds_kwh: tuple[float, float],
+    released: Released | None = None,
+) -> list[dict]:
+    """Return rows of table ``forecast_intervals`` for the forecast, or for released forecasts.
+
+    Parameters
+    ----------
+    forecasts : ForecastSet
+        With ``forecast_std_log_kwh``.
+    levels : sequence of float
+        Probabilities of the central intervals.
+    bounds_kwh : (float, float)
+        Public bounds of the energy in an interval, kWh.
+    released : Released, optional
+        Of the same households and origins.
+
+    Notes
+    -----
+    The interval is centred at the released forecast r + n with n ~ N(0, s^2), so the noise enters its position by
+    exact expectation: a reading y is covered with probability Phi((y - r + z t)/s) - Phi((y - r - z t)/s), where
+    t^2 is the variance of (57) plus s^2. What a design shifts is not in t: the recipient does not know it.
+    """
+    mean = forecasts.forecast_log_kwh if released is None else released.mean_log_kwh
+    noise = np.zeros_like(mean) if released is None else np.broadcast_to(released.noise_std_log_kwh, mean.shape)
+    total = np.sqrt(forecasts.forecast_std_log_kwh**2 + noise**2)
+    seen = np.isfinite(forecasts.actual_log_kwh)
+    judged = seen.any(axis=(1, 2))
+    if not judged.any() and released is None:
+        raise InputError("no held-out reading to judge", field="origins", remedy="give a longer export")
+    gap = np.where(seen, forecasts.actual_log_kwh - mean, 0.0)
+    spread = np.where(noise > 0, noise, 1.0)
+    rows = []
+    for level in levels:
+        reach = ndtri(0.5 + 0.5 * level) * total
+        by_chance = ndtr((gap + reach) / spread) - ndtr((gap - reach) / spread)
+        inside = np.where(noise > 0, by_chance, np.abs(gap) <= reach + ROUNDING)
+        width = np.subtract(*(censored_moment(mean + s * reach, noise, bounds_kwh, 1) for s in (1.0, -1.0)))
+        coverage, coverage_se = _over_households(inside, seen)
+        rows.append(
+            {
+                "method": "arma" if released is None else "released",
+                "design": "none" if released is None else released.design,
+                "query_model": "" if released is None else released.query_model,
+                "rho": 0.0 if released is None else float(released.rho),
+                "level": float(level),
+                "coverage": coverage,
+                "coverage_se": coverage_se,
+                "mean_width_kwh": _over_households(width, seen)[0],
+                "household_count": int(judged.sum()),
+                "origin_count": mean.shape[1],
+            }
+        )
+    return rows
+
+
+def _over_households(values: np.ndarray, seen: np.ndarray) -> tuple[float, float]:
+    """Mean over households of their mean over seen cells, and its standard error; NaN where there are too few."""
+    count = seen.sum(axis=(1, 2))
+    own = np.where(seen, values, 0.0).sum(axis=(1, 2))[count > 0] / count[count > 0]
+    if own.size == 0:
+        return np.nan, np.nan
+    return float(own.mean()), float(own.std(ddof=1) / np.sqrt(own.size)) if own.size > 1 else np.nan

@@ -1,0 +1,98 @@
+"""What every noise design costs: errors and intervals of released forecasts over all rolling origins.
+
+Section VI-B of Ramakrishna et al. shows three releases from one origin; an error needs many. The noise enters by its
+exact expectation, so nothing is drawn here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from meterdp.classnoise.designs.interface import Budget, Noise, class_queries
+from meterdp.classnoise.designs.registry import noise_design
+from meterdp.classnoise.query_models import QUERY_MODELS
+from meterdp.classnoise.study import noises_of, pair_positions
+from meterdp.core.progress import progress
+from meterdp.evaluation.forecast_errors import Released, forecast_errors, released_errors
+from meterdp.evaluation.intervals import interval_rows
+from meterdp.forecasting.rolling import ForecastSet, forecast_set
+
+
+def judge_forecasts(
+    forecasts: pa.Table,
+    graph: pa.Table,
+    designs: pa.Table,
+    accuracy_convention: str,
+    levels: Sequence[float],
+    bounds_kwh: tuple[float, float],
+) -> tuple[list[dict], list[dict]]:
+    """Return the rows of the tables ``forecast_errors`` and ``forecast_intervals``.
+
+    Parameters
+    ----------
+    forecasts, graph, designs : pyarrow.Table
+        Tables ``forecasts``, ``neighbour_graph`` and ``noise_designs``.
+    accuracy_convention : {"per_entry", "total"}
+        Of the budgets.
+    levels : sequence of float
+        Probabilities of the central intervals.
+    bounds_kwh : (float, float)
+        Public bounds of the energy in an interval, kWh.
+    """
+    judged = forecast_set(forecasts)
+    errors, intervals = forecast_errors(judged), interval_rows(judged, levels, bounds_kwh)
+    for own, released in released_forecasts(judged, graph, designs, accuracy_convention):
+        errors += released_errors(own, released, bounds_kwh)
+        intervals += interval_rows(own, levels, bounds_kwh, released)
+    return errors, intervals
+
+
+def released_forecasts(
+    judged: ForecastSet, graph: pa.Table, designs: pa.Table, accuracy_convention: str
+) -> Iterator[tuple[ForecastSet, Released]]:
+    """Yield the forecasts a (design, rho) can be judged on and what it releases; no noise is left out.
+
+    Of several query models the first of deterministic, stochastic, published is taken: the others design noise of the
+    same size. Noise that only adds is that of the last origin at all of them, because its size is the budget whatever
+    the forecasts are. A design that moves or maps forecasts does so with regard to those of the neighbours: for
+    deterministic queries it is designed anew at every origin; for the others that costs minutes an origin, so it is
+    judged at the last origin alone, and ``origin_count`` says so.
+    """
+    noises = noises_of(designs)
+    first: dict[tuple[str, float], str] = {}
+    for model in QUERY_MODELS:
+        for design, own, rho in noises:
+            if own == model and design != "none":
+                first.setdefault((design, rho), model)
+    for (design, rho), model in progress(sorted(first.items()), "released forecasts", total=len(first)):
+        household, noise = noises[design, model, rho]
+        if not np.array_equal(household, judged.household):
+            raise ValueError("forecasts and noise are not of the same households in the same order")
+        own = judged
+        if noise.shift is None and noise.gain is None:
+            mean, std = judged.forecast_log_kwh, _std(noise)[:, None, :]
+        elif model == "deterministic":
+            mean, std = _anew(judged, pair_positions(household, graph), design, Budget(rho, accuracy_convention))
+        else:
+            own = judged.last_origin()
+            mean = noise.apply(own.forecast_log_kwh[:, 0])[:, None, :]
+            std = _std(noise)[:, None, :]
+        yield own, Released(design, model, rho, mean, std)
+
+
+def _std(noise: Noise) -> np.ndarray:
+    return np.sqrt(np.diagonal(noise.covariance, axis1=1, axis2=2))
+
+
+def _anew(judged: ForecastSet, pairs: np.ndarray, design: str, budget: Budget) -> tuple[np.ndarray, np.ndarray]:
+    """Design for deterministic queries at every origin; released means and noise deviations, (H, n, h) each."""
+    mean, std = np.empty((2, *judged.forecast_log_kwh.shape))
+    none = np.zeros((len(mean), mean.shape[2], mean.shape[2]))
+    for origin in range(mean.shape[1]):
+        forecast = judged.forecast_log_kwh[:, origin]
+        noise = noise_design(design)(class_queries(forecast, none, pairs), budget)
+        mean[:, origin], std[:, origin] = noise.apply(forecast), _std(noise)
+    return mean, std

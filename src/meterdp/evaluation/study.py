@@ -1,0 +1,112 @@
+"""Study-mode releases of the mixture: one mechanism over all values of epsilon, and what it costs.
+
+The one place where noise for the mixture is drawn. Seeded; every file says "not for release".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from meterdp.core.progress import progress
+from meterdp.evaluation.cost import cost
+from meterdp.evaluation.held_out import held_out_gap, split
+from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
+from meterdp.mechanisms.published.labelled import LabelledRecords
+from meterdp.mechanisms.registry import mechanism
+from meterdp.mechanisms.sound.plan import SoundSettings
+from meterdp.mixture.gmm import FITS, Fit
+from meterdp.mixture.kmeans import kmeans_labels
+from meterdp.mixture.study import Records
+from meterdp.release.noise import StudyNoise
+
+# Releases per fold and epsilon that the held-out log-likelihood is averaged over.
+HELD_OUT_DRAWS = 20
+
+
+def public_settings(
+    epsilon: float, records: Records, mechanisms: Mapping, mixture: Mapping, profiles: Mapping
+) -> PublicSettings:
+    """Return what a mechanism may know before it sees a record.
+
+    Parameters
+    ----------
+    epsilon : float
+    records : Records
+        Only their length d is used and, under ``replace_one``, their number N, which is public there.
+    mechanisms, mixture, profiles : mapping
+        Sections of the configuration.
+    """
+    n, d = records.log_kwh.shape
+    if mechanisms["sound"]["adjacency"] == "add_remove":
+        n = mechanisms["sound"]["records_guess"]  # nothing that is calibrated may know N
+    low, high = np.log(profiles["clip_kwh_per_hour"])
+    return PublicSettings(
+        epsilon=epsilon,
+        delta=mechanisms["delta"],
+        classes=mixture["classes"],
+        dimension=d,
+        records=n,
+        low_log_kwh=low,
+        high_log_kwh=high,
+        eigenvalue_floor=mixture["eigenvalue_floor"],
+        sdp_solver=mechanisms["sdp_solver"],
+        sound=SoundSettings(**mechanisms["sound"]),
+    )
+
+
+def vary(
+    name: str, records: Records, fit: Fit, mechanisms: Mapping, mixture: Mapping, profiles: Mapping, seed: int
+) -> tuple[dict[str, list], dict[str, list]]:
+    """Run one mechanism at every epsilon of the configuration.
+
+    Parameters
+    ----------
+    name : str
+        Name in the registry of mechanisms.
+    records : Records
+        All households of the export.
+    fit : Fit
+        Mixture fitted without privacy.
+    mechanisms, mixture, profiles : mapping
+        Sections of the configuration.
+    seed : int
+        Seed of the study.
+
+    Returns
+    -------
+    variant, cost : dict of column to list
+        Columns of the tables ``variant`` (first draw per epsilon) and ``cost``.
+    """
+    labelled = LabelledRecords(records.log_kwh[records.valid], fit)
+    # A sound mechanism is handed nothing that was fitted without privacy.
+    private = PrivateRecords(records.log_kwh) if mechanism(name).sees == "records" else labelled
+    known = mechanisms["sound"]["adjacency"] == "replace_one"
+    folds = split(
+        records.log_kwh,
+        records.valid,
+        mixture["classes"],
+        lambda x, k: FITS[mixture["fit"]](x, kmeans_labels(x, k, seed), mixture["eigenvalue_floor"]),
+        StudyNoise(seed, "mixture", "folds"),
+    )
+    variants: dict[str, list] = {}
+    costs: dict[str, list] = {}
+    for epsilon in progress(mechanisms["epsilons"], f"{name}, values of epsilon"):
+        public = public_settings(float(epsilon), records, mechanisms, mixture, profiles)
+        noise = StudyNoise(seed, "mixture", name, repr(float(epsilon)))
+        result = cost(mechanism(name).calibrate(public), private, labelled, noise, mechanisms["draws"])
+        row = result.row | held_out_gap(
+            folds,
+            lambda n, public=public: mechanism(name).calibrate(replace(public, records=n) if known else public),
+            private is labelled,
+            mixture["classes"],
+            noise,
+            HELD_OUT_DRAWS,
+        )
+        for column, values in result.variant.items():
+            variants.setdefault(column, []).extend(values)
+        for column, value in row.items():
+            costs.setdefault(column, []).append(value)
+    return variants, costs

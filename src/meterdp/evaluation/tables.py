@@ -1,0 +1,146 @@
+"""Tables the ``evaluation`` room writes: what privacy costs."""
+
+from __future__ import annotations
+
+from meterdp.core.tables import COUNT, INT, REAL, TEXT, Column, Table
+from meterdp.mechanisms.tables import EPSILON, FAMILY, MECHANISM
+
+COST = Table(
+    "cost",
+    "study",
+    "What a mechanism costs at one epsilon: KL divergence to the fit over many draws.",
+    (
+        MECHANISM,
+        FAMILY,
+        EPSILON,
+        Column("delta", REAL, "1", "privacy parameter"),
+        Column("unit", TEXT, "", "unit of privacy: what one neighbour changes"),
+        Column("adjacency", TEXT, "", "'label_flip', 'replace_one' or 'add_remove'"),
+        Column("draw_count", COUNT, "1", "draws averaged over"),
+        Column(
+            "kl_reference",
+            TEXT,
+            "",
+            "'fit', or 'own_classes': the fit under the draw's own responsibilities, regularised",
+        ),
+        Column("kl_mean", REAL, "nats", "mean of KL(released || reference) of the joint (x, y)"),
+        Column("kl_se", REAL, "nats", "standard error of kl_mean"),
+        Column("kl_q05", REAL, "nats", "5 % quantile over draws"),
+        Column("kl_q25", REAL, "nats", "quartile over draws"),
+        Column("kl_median", REAL, "nats", "median over draws"),
+        Column("kl_q75", REAL, "nats", "quartile over draws"),
+        Column("kl_q95", REAL, "nats", "95 % quantile over draws"),
+        Column("kl_small_classes_mean", REAL, "nats", "part of kl_mean from classes below 5 d households"),
+        Column(
+            "loglik_gap_mean",
+            REAL,
+            "nats",
+            "log-likelihood per household lost against the fit, on the records of the fit",
+        ),
+        Column("loglik_gap_se", REAL, "nats", "standard error of loglik_gap_mean"),
+        Column("classes", COUNT, "1", "classes of the released mixture"),
+        Column(
+            "heldout_loglik_mean",
+            REAL,
+            "nats",
+            "log-likelihood per household the mechanism has not seen, five folds; NaN where households are too few",
+        ),
+        Column("heldout_gap_mean", REAL, "nats", "what the mixture of the study, made from the same folds, has more"),
+        Column("heldout_gap_se", REAL, "nats", "standard error of heldout_gap_mean over folds"),
+        Column(
+            "heldout_gap_same_k_mean", REAL, "nats", "the same against a mixture of as many classes as the release"
+        ),
+        Column("projected_share", REAL, "1", "share of draws in which a covariance or weight had to be projected"),
+    ),
+)
+
+
+FIDELITY = Table(
+    "fidelity",
+    "study",
+    "How close synthetic profiles come to real ones, beside real households against other real households.",
+    (
+        Column("source", TEXT, "", "'real' (other real households), 'fit' (no privacy) or the name of a mechanism"),
+        Column("family", TEXT, "", "'published', 'exact' or 'sound'; 'none' for real households and the fit"),
+        Column("epsilon", REAL, "1", "privacy parameter; null for real households and the fit", nullable=True),
+        Column("measure", TEXT, "", "what is measured"),
+        Column("entry", INT, "1", "hour of the profile, from 0; null for measures of whole profiles", nullable=True),
+        Column("value", REAL, "per row", "value in the unit of the row"),
+        Column("unit", TEXT, "", "unit of value and se, '1' when dimensionless"),
+        Column(
+            "se",
+            REAL,
+            "per row",
+            "Monte Carlo standard error or deviation over halves: see note",
+            nullable=True,
+        ),
+        Column("note", TEXT, "", "the measure in words, and what se is"),
+    ),
+)
+
+
+FORECAST_ERRORS = Table(
+    "forecast_errors",
+    "study",
+    "Errors of forecasts and released forecasts against held-out readings over all rolling origins.",
+    (
+        Column("method", TEXT, "", "'arma', 'last_value', 'last_week' or 'released'"),
+        Column("design", TEXT, "", "noise design of a released forecast, 'none' otherwise"),
+        Column("query_model", TEXT, "", "query model the noise was designed for, empty without noise"),
+        Column("rho", REAL, "(log kWh)^2", "accuracy budget of the noise, 0 without noise"),
+        Column("scale", TEXT, "", "'log_kwh' or 'kwh'"),
+        Column("mse", REAL, "scale^2", "mean squared error"),
+        Column("nmse", REAL, "1", "sum of squared errors over sum of squared readings, mean over households"),
+        Column("nmse_se", REAL, "1", "standard error of nmse over households"),
+        Column("relative_mse", REAL, "1", "squared error over the variance of the held-out readings, pooled"),
+        Column("household_count", COUNT, "households", "households averaged over"),
+        Column("origin_count", COUNT, "1", "rolling origins per household; 1: judged at the last origin only"),
+    ),
+)
+
+FORECAST_INTERVALS = Table(
+    "forecast_intervals",
+    "study",
+    "How often central intervals of forecasts and released forecasts cover the held-out reading, and their width.",
+    (
+        Column("method", TEXT, "", "'arma' or 'released'; the latter's interval counts the noise variance too"),
+        Column("design", TEXT, "", "noise design of a released forecast, 'none' otherwise"),
+        Column("query_model", TEXT, "", "query model the noise was designed for, empty without noise"),
+        Column("rho", REAL, "(log kWh)^2", "accuracy budget of the noise, 0 without noise"),
+        Column("level", REAL, "1", "probability the interval should cover"),
+        Column("coverage", REAL, "1", "share of held-out log readings it covers, mean over households"),
+        Column("coverage_se", REAL, "1", "standard error over households, NaN for one household"),
+        Column("mean_width_kwh", REAL, "kWh", "width after exponential and clipping, mean over households"),
+        Column("household_count", COUNT, "households", "households averaged over"),
+        Column("origin_count", COUNT, "1", "rolling origins per household; 1: judged at the last origin only"),
+    ),
+)
+
+
+CLUSTER_FORECAST_ERRORS = Table(
+    "cluster_forecast_errors",
+    "study",
+    "Errors of the sound forecast (replace_one) against held-out readings, beside forecasts that protect nobody.",
+    (
+        Column(
+            "method",
+            TEXT,
+            "",
+            "'cluster', or without protection 'arma', 'last_value', 'last_week', 'mean_of_all' (mean of all "
+            "forecasts), 'public_level' (looks at nothing)",
+        ),
+        Column("epsilon", REAL, "1", "privacy parameter of one origin; null where nothing protects", nullable=True),
+        Column("delta", REAL, "1", "privacy parameter; null where nothing protects", nullable=True),
+        Column("groups", TEXT, "", "'one', 'circuit' or 'cluster'; 'none' without protection"),
+        Column("group_count", COUNT, "1", "groups the public rule took; null without protection", nullable=True),
+        Column("assignment_epsilon", REAL, "1", "cost of the randomised assignment alone, 0 if none", nullable=True),
+        Column("scale", TEXT, "", "'log_kwh' or 'kwh'"),
+        Column("mse", REAL, "scale^2", "mean squared error"),
+        Column("nmse", REAL, "1", "sum of squared errors over sum of squared readings, mean over households"),
+        Column("nmse_se", REAL, "1", "standard error of nmse over households"),
+        Column("relative_mse", REAL, "1", "squared error over the variance of the held-out readings, pooled"),
+        Column("household_count", COUNT, "households", "households averaged over"),
+        Column("origin_count", COUNT, "1", "rolling origins per household; each is a release of its own"),
+        Column("draw_count", COUNT, "1", "draws averaged over; 1 without protection"),
+    ),
+)

@@ -1,0 +1,1 @@
+"""One reader per export format, and their registry."""

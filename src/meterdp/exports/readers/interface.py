@@ -1,0 +1,51 @@
+"""The one interface of all readers, and their registry.
+
+A new format is a file like ``long_csv.py`` and a line in :data:`READERS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
+
+from meterdp.exports.batch import Batch
+from meterdp.exports.readers import lcl_csv, long_csv, parquet, wide_csv
+from meterdp.exports.settings import ExportSettings
+
+__all__ = ["READERS", "Batch", "Reader"]
+
+
+class Reader(Protocol):
+    """Read one export format in bounded memory."""
+
+    def __call__(self, path: str | Path, settings: ExportSettings, *, batch_bytes: int = ...) -> Iterator[Batch]:
+        """Yield every reading of the export in the order of the file.
+
+        Parameters
+        ----------
+        path : path-like
+            The export.
+        settings : ExportSettings
+            How it is written.
+        batch_bytes : int
+            About how many bytes of the export make a batch; the readings do not depend on it.
+
+        Yields
+        ------
+        Batch
+            Consecutive readings, nothing left out: what is unusable is for the caller to count.
+
+        Raises
+        ------
+        InputError
+            At the first field that cannot be read, naming file, row and column.
+        """
+
+
+READERS: dict[str, Reader] = {
+    "long_csv": long_csv.batches,
+    "wide_csv": wide_csv.batches,
+    "lcl_csv": lcl_csv.batches,
+    "parquet": parquet.batches,
+}

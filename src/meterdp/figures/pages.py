@@ -1,0 +1,52 @@
+"""What the pages share that show figures and tables: pictures inside the file, the template engine, the style."""
+
+from __future__ import annotations
+
+import base64
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import jinja2
+
+import meterdp
+from meterdp.core.errors import InputError
+from meterdp.core.parquet import atomic_path
+from meterdp.figures.captions import Caption
+
+STYLE = Path(__file__).with_name("pages.css")
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure as it stands in a page: its source is a data address, so the page loads nothing."""
+
+    source: str
+    caption: Caption
+    folded: bool = False
+
+
+def picture(path: str | os.PathLike, caption: Caption, folded: bool = False) -> Picture:
+    """Embed an SVG file.
+
+    Raises
+    ------
+    InputError
+        If there is no such file.
+    """
+    try:
+        svg = Path(path).read_bytes()
+    except FileNotFoundError as error:
+        raise InputError("does not exist", file=path, remedy="draw the figure again") from error
+    return Picture("data:image/svg+xml;base64," + base64.b64encode(svg).decode(), caption, folded)
+
+
+def write_page(template: Path, output: str | os.PathLike, **values) -> None:
+    """Fill a template, which may use ``style`` and ``version`` too, and write the page atomically."""
+    environment = jinja2.Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )
+    page = environment.from_string(template.read_text(encoding="utf-8"))
+    text = page.render(style=STYLE.read_text(encoding="utf-8"), version=meterdp.__version__, **values)
+    with atomic_path(output) as temporary:
+        temporary.write_text(text, encoding="utf-8")

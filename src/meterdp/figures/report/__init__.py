@@ -1,0 +1,1 @@
+"""The study's report: one self-contained HTML file."""

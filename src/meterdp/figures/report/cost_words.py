@@ -1,0 +1,171 @@
+"""What the report says about the cost of mechanisms: the sentence of the key results, and the tables.
+
+The measure is the log-likelihood of households a mechanism has not seen, against the mixture of the study; where none
+could be held out it is that of the households of the fit, and the words say so.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from meterdp.figures.numbers import count, percent, plain, plus_minus, significant
+from meterdp.figures.report.grid import Grid, Tables
+from meterdp.figures.style import in_order, look
+
+REFERENCES = {"fit": "the fit", "own_classes": "the fit under its own classes"}
+FAMILIES = {
+    "published": "as in the paper",
+    "exact": "same constraint, true optimum",
+    "sound": "with a proof",
+}
+GUARANTEES = {"published": "invalid", "exact": "invalid", "sound": "proven"}
+
+
+def was_held_out(cost: pd.DataFrame) -> bool:
+    """Whether the study had enough households to hold some out."""
+    return bool(cost["heldout_gap_mean"].notna().any())
+
+
+def count_range(values: pd.Series) -> str:
+    """Write the smallest and the largest of whole numbers."""
+    return " to ".join(count(value) for value in sorted({values.min(), values.max()}))
+
+
+def classes_in_words(number: int) -> str:
+    """Write a number of classes."""
+    return f"{count(number)} class{'' if number == 1 else 'es'}"
+
+
+def cost_sentences(tables: Tables, preferred: float | None) -> list[str]:
+    """What the release with a proof costs at ``preferred`` epsilon and against what, then the other families.
+
+    Without that epsilon in the table the middle one is taken.
+    """
+    cost = tables.get("cost")
+    if cost is None:
+        return []
+    epsilons = np.sort(cost["epsilon"].unique())
+    epsilon = preferred if preferred in epsilons else epsilons[len(epsilons) // 2]
+    held_out = was_held_out(cost)
+    mean, error = _gap_columns(held_out)
+    rows = cost[cost["epsilon"] == epsilon].copy()
+    rows[mean] = rows[mean].fillna(np.inf)
+    best = rows.loc[rows.groupby("family")[mean].idxmin()].set_index("family")
+    who = "households it has not seen" if held_out else "the households of the fit (too few to hold any out)"
+    study = f"the mixture of the study ({_study(tables)})"
+    sentences = []
+    if "sound" in best.index:
+        row = best.loc["sound"]
+        sentences.append(
+            f"At ε = {plain(epsilon)}, the release with a proof makes {who} {_change(row[mean], row[error])} than "
+            f"{study} does{_same_classes(row, tables)}. It is the {look(row['mechanism']).label}, of "
+            f"{classes_in_words(row['classes'])}; one neighbour changes {row['unit']}."
+        )
+    others = [
+        f"{_change(best.loc[family, mean], best.loc[family, error])} "
+        f"({look(best.loc[family, 'mechanism']).label}, the cheapest of the family ‘{family}’)"
+        for family in ("exact", "published")
+        if family in best.index
+    ]
+    if others:
+        lead = "By the same measure" if sentences else f"At ε = {plain(epsilon)} and against {study}"
+        sentences.append(
+            f"{lead}, mechanisms whose guarantee does not hold make {who.replace('it has', 'they have')} "
+            f"{' and '.join(others)}."
+        )
+    return sentences
+
+
+def _gap_columns(held_out: bool) -> tuple[str, str]:
+    return ("heldout_gap_mean", "heldout_gap_se") if held_out else ("loglik_gap_mean", "loglik_gap_se")
+
+
+def _change(gap: float, error: float) -> str:
+    return f"{plus_minus(abs(gap), error)} nats per household {'less' if gap >= 0 else 'more'} likely"
+
+
+def _study(tables: Tables) -> str:
+    classes = f"{classes_in_words(len(tables['class_table']))}, " if "class_table" in tables else ""
+    return f"{classes}no privacy"
+
+
+def _same_classes(row: pd.Series, tables: Tables) -> str:
+    gap = row["heldout_gap_same_k_mean"]
+    same = "class_table" in tables and len(tables["class_table"]) == row["classes"]
+    if same or not np.isfinite(gap):
+        return ""
+    likely = f"{significant(abs(gap))} nats {'less' if gap >= 0 else 'more'} likely"
+    return f", and {likely} than a mixture without privacy of {classes_in_words(row['classes'])} does"
+
+
+def mechanism_grid(tables: Tables) -> Grid | None:
+    """What each mechanism promises, or would promise if its proof held."""
+    data = tables.get("cost")
+    if data is None:
+        return None
+    rows = []
+    for mechanism in in_order(data["mechanism"]):
+        part = data[data["mechanism"] == mechanism]
+        first = part.iloc[0]
+        delta = ", ".join(plain(value) for value in sorted(part["delta"].unique()))
+        family = first["family"]
+        words = (look(mechanism).label, f"{family}: {FAMILIES[family]}", GUARANTEES[family], first["unit"])
+        ends = (delta, count_range(part["classes"]), count_range(part["draw_count"]))
+        rows.append((*words, first["adjacency"], REFERENCES[first["kl_reference"]], *ends))
+    words = ("mechanism", "family", "guarantee", "what one neighbour changes", "adjacency", "KL is measured to")
+    return Grid("Mechanisms compared", (*words, "δ", "classes", "draws"), rows, words=len(words))
+
+
+def gap_grid(tables: Tables) -> Grid | None:
+    """Log-likelihood lost per household, a row a mechanism and a column an epsilon."""
+    data = tables.get("cost")
+    if data is None:
+        return None
+    held_out = was_held_out(data)
+    mean, error = _gap_columns(held_out)
+    epsilons = np.sort(data["epsilon"].unique())
+    rows = []
+    for mechanism in in_order(data["mechanism"]):
+        part = data[data["mechanism"] == mechanism].set_index("epsilon").reindex(epsilons)
+        label, guarantee = look(mechanism).label, GUARANTEES[part["family"].dropna().iloc[0]]
+        cells = [plus_minus(a, b) for a, b in zip(part[mean], part[error], strict=True)]
+        rows.append((label, guarantee, *cells))
+        same = part["heldout_gap_same_k_mean"]
+        if held_out and (same.notna() & (same != part[mean])).any():
+            classes = count_range(part["classes"].dropna().astype(int))
+            rows.append((f"{label}, against {classes} classes", guarantee, *map(significant, same)))
+    whose = "households held out, mean ± SE over five folds" if held_out else "households of the fit, mean ± SE"
+    caption = (
+        f"Log-likelihood lost per household against the mixture of the study ({_study(tables)}), in nats: {whose}"
+    )
+    return Grid(caption, ("mechanism", "guarantee", *(f"ε = {plain(e)}" for e in epsilons)), rows, words=2)
+
+
+def cost_grid(tables: Tables) -> Grid | None:
+    """Every other measure of each mechanism at each epsilon."""
+    data = tables.get("cost")
+    if data is None:
+        return None
+    rows = []
+    for mechanism in in_order(data["mechanism"]):
+        for r in data[data["mechanism"] == mechanism].sort_values("epsilon").itertuples():
+            cells = (
+                count(r.classes),
+                significant(r.heldout_loglik_mean),
+                plus_minus(r.loglik_gap_mean, r.loglik_gap_se),
+                plus_minus(r.kl_mean, r.kl_se),
+                significant(r.kl_median),
+                significant(r.kl_small_classes_mean),
+                percent(r.projected_share),
+            )
+            rows.append((look(mechanism).label, plain(r.epsilon), *cells))
+    header = ("mechanism", "ε", "classes", "held-out log-likelihood", "lost on the households of the fit")
+    header = (*header, "KL, mean ± SE", "KL, median", "KL mean, small classes", "draws projected")
+    return Grid("Further measures of each mechanism, in nats per household", header, rows)
+
+
+def cost_families(tables: Tables) -> list[str]:
+    """Families the study compared, in the order of the house."""
+    data = tables.get("cost")
+    return [] if data is None else [family for family in FAMILIES if family in set(data["family"])]

@@ -1,0 +1,1 @@
+"""The sound forecast: the private mean forecast of a household's group."""

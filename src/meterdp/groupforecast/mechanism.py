@@ -1,0 +1,261 @@
+"""The sound forecast: every household's file carries the noisy mean forecast of its group (``replace_one``).
+
+mechanisms.md section 3, design ``cluster``. A file names the group of its household, so groups are public (one, or
+the circuits) or each household's assignment is randomised and charged (docs/proofs/cluster.md). In study mode the
+noise is seeded floating point: the proof then covers the algorithm, not the files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from meterdp.core.errors import InputError
+from meterdp.core.guarantee import Guarantee
+from meterdp.core.noise import NoiseSource
+from meterdp.groupforecast.accounting import keep_probability
+from meterdp.groupforecast.plan import (
+    COMMON_OFFSET_STD,
+    COMMON_RADIUS,
+    ENTRY_LIMIT,
+    GROUP_OFFSET_STD,
+    GROUP_RADIUS,
+    LEVEL_STD,
+    ClusterPlan,
+    ClusterPublic,
+    assigned_levels,
+    make_plan,
+    normal_groups,
+    response,
+)
+from meterdp.mechanisms.sound.stack import Step, clip_to_unit_ball
+
+Measure = Callable[[Step, np.ndarray], np.ndarray]
+Assign = Callable[[np.ndarray, int, float], np.ndarray]
+
+
+@dataclass(frozen=True)
+class ForecastRecords:
+    """All the mechanism sees of the data: one forecast per household of the public list.
+
+    Parameters
+    ----------
+    x : (N, k) float64
+        Forecast of each household from its own readings, log kWh. A row that is not finite stands for a household
+        without a forecast and is replaced by the public level, never dropped.
+    """
+
+    x: np.ndarray
+
+
+@dataclass(frozen=True)
+class ClusterForecast:
+    """One release.
+
+    Parameters
+    ----------
+    group : (N,) int64
+        Group 0..K-1 each household was assigned to.
+    group_log_kwh : (K, k) float64
+        Forecast of each group.
+    """
+
+    group: np.ndarray
+    group_log_kwh: np.ndarray
+
+    @property
+    def released_log_kwh(self) -> np.ndarray:
+        """Forecast in each household's file, (N, k)."""
+        return self.group_log_kwh[self.group]
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """The mechanism, calibrated.
+
+    Parameters
+    ----------
+    public : ClusterPublic
+    plan : ClusterPlan
+    """
+
+    public: ClusterPublic
+    plan: ClusterPlan
+    name: ClassVar[str] = "cluster"
+    family: ClassVar[str] = "sound"
+
+    @classmethod
+    def calibrate(cls, public: ClusterPublic) -> Cluster:
+        """Split (epsilon, delta) by the public rules of ``cluster_plan``."""
+        return cls(public, make_plan(public))
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What docs/proofs/cluster.md proves of one release, for noise that is truly Gaussian."""
+        return Guarantee(
+            unit="all readings of one household",
+            adjacency="replace_one",
+            epsilon=self.public.epsilon,
+            delta=self.public.delta,
+            accountant="Gaussian DP and randomised response, exact composition",
+            proof="docs/proofs/cluster.md",
+            family=self.family,
+        )
+
+    def release(self, private: ForecastRecords, noise: NoiseSource) -> ClusterForecast:
+        """Run the mechanism once.
+
+        Raises
+        ------
+        InputError
+            If the records do not have the public shape (N, k).
+        """
+
+        def measure(step: Step, stack: np.ndarray) -> np.ndarray:
+            return stack + step.noise_std * noise.normal(stack.shape)
+
+        def assign(label: np.ndarray, groups: int, assignment_epsilon: float) -> np.ndarray:
+            return randomised_response(label, groups, assignment_epsilon, noise.uniform(label.shape))
+
+        return self.run(private.x, measure, assign)
+
+    def run(self, x: np.ndarray, measure: Measure, assign: Assign) -> ClusterForecast:
+        """Run the steps, letting ``measure`` and ``assign`` turn exact values into randomised ones.
+
+        Records are touched in the arguments of ``measure`` and ``assign`` only. The privacy test replays a run on
+        neighbouring records by handing back recorded answers.
+
+        Parameters
+        ----------
+        x : (N, k) float64
+            Forecasts, log kWh.
+        measure : callable
+            (step, sums (G, k)) -> noisy sums.
+        assign : callable
+            (labels (N,), K, assignment epsilon) -> randomised labels (N,).
+        """
+        public, plan = self.public, self.plan
+        if x.shape != (public.records, public.steps):
+            raise InputError(
+                "the forecasts do not have the public number of households and steps",
+                field="records",
+                remedy="set records and steps to the size of the public list and of a forecast",
+            )
+        z = np.where(np.isfinite(x).all(axis=1, keepdims=True), x - public.centre_log_kwh, 0.0)
+        z = np.clip(z, -ENTRY_LIMIT, ENTRY_LIMIT)
+        if public.groups == "circuit":
+            group = np.array(public.circuit)
+            return ClusterForecast(group, public.centre_log_kwh + self._circuits(z, group, measure))
+        common = self._common(z, measure)
+        if plan.groups == 1:
+            return ClusterForecast(np.zeros(len(z), int), public.centre_log_kwh + common)
+        centres = common + LEVEL_STD * normal_groups(plan.groups)[0][:, None]
+        group = assign(nearest(z, centres), plan.groups, plan.assignment_epsilon)
+        expected = common + LEVEL_STD * assigned_levels(plan.groups, plan.assignment_epsilon)[0][:, None]
+        offset = self._offsets(z, group, expected, measure)
+        return ClusterForecast(group, public.centre_log_kwh + expected + offset)
+
+    def _common(self, z: np.ndarray, measure: Measure) -> np.ndarray:
+        """Measure the mean of all records (1, k) around the public level."""
+        plan = self.plan
+        noisy = measure(plan.common, group_sums(z, np.zeros(len(z), int), 1, plan.common_radius))
+        follows = response(COMMON_RADIUS, 1.0)
+        return self._shrunk(noisy, plan.common, follows * len(z), COMMON_OFFSET_STD**2)
+
+    def _offsets(self, z: np.ndarray, group: np.ndarray, expected: np.ndarray, measure: Measure) -> np.ndarray:
+        """Measure how far the group means lie from what the public law expects, (K, k)."""
+        plan = self.plan
+        sums = group_sums(z - expected[group], group, plan.groups, plan.group_radius)
+        noisy = measure(plan.group, sums)
+        follows = response(GROUP_RADIUS, 1.0)
+        counts = follows * np.bincount(group, minlength=plan.groups)
+        variance = GROUP_OFFSET_STD**2
+        return np.stack([self._shrunk(n, plan.group, c, variance) for n, c in zip(noisy, counts, strict=True)])
+
+    def _circuits(self, z: np.ndarray, group: np.ndarray, measure: Measure) -> np.ndarray:
+        """Measure the means of public circuits (G, k), shrunk towards their common mean (empirical Bayes)."""
+        plan, n = self.plan, len(z)
+        noisy = measure(plan.group, group_sums(z, group, plan.groups, plan.group_radius))
+        follows = response(COMMON_RADIUS, 1.0)
+        step = Step("all", plan.group.sensitivity, plan.group.noise_std * np.sqrt(plan.groups))
+        common = self._shrunk(noisy.sum(axis=0), step, follows * n, COMMON_OFFSET_STD**2)
+        counts = follows * np.bincount(group, minlength=plan.groups)
+        counts = np.maximum(counts, 1e-9)
+        level = (noisy / counts[:, None] - common).mean(axis=1)
+        between = between_variance(level, (plan.group.noise_std / counts) ** 2 / self.public.steps)
+        return common + np.stack(
+            [self._shrunk(m - c * common, plan.group, c, between) for m, c in zip(noisy, counts, strict=True)]
+        )
+
+    def _shrunk(self, noisy_sum: np.ndarray, step: Step, count: float, variance: float) -> np.ndarray:
+        """Return the posterior mean of an offset with prior covariance ``variance`` times the public kernel."""
+        prior = variance * self.public.kernel
+        noise = step.noise_std**2 * np.eye(self.public.steps)
+        return noisy_sum @ np.linalg.solve(count**2 * prior + noise, count * prior)
+
+
+def between_variance(level: np.ndarray, noise_variance: np.ndarray) -> float:
+    """Return the posterior mean of the variance of circuit levels, from noisy ones and the known noise.
+
+    The prior of their standard deviation is exponential with a public mean; a posterior mean does not follow noise
+    as the difference of two variances does.
+
+    Parameters
+    ----------
+    level, noise_variance : (G,) float64
+    """
+    std = np.linspace(0.0, LEVEL_STD, 49)
+    variance = std[:, None] ** 2 + noise_variance
+    log_posterior = -0.5 * (np.log(variance) + level**2 / variance).sum(axis=1) - std / GROUP_OFFSET_STD
+    weight = np.exp(log_posterior - log_posterior.max())
+    return float(weight @ std**2 / weight.sum())
+
+
+def randomised_response(label: np.ndarray, groups: int, assignment_epsilon: float, uniform: np.ndarray) -> np.ndarray:
+    """Keep each label with probability p and otherwise move it to one of the others, all alike.
+
+    Parameters
+    ----------
+    label : (N,) int array
+        0..K-1.
+    groups : int
+        K, two or more.
+    assignment_epsilon : float
+        ln of the odds of the right label against any one other.
+    uniform : (N,) float64
+        Independent, uniform on [0, 1).
+    """
+    keep = keep_probability(assignment_epsilon, groups)
+    each = keep * np.exp(-assignment_epsilon)
+    others = np.clip((uniform - keep) / each, 0, groups - 2).astype(int)
+    return np.where(uniform < keep, label, (label + 1 + others) % groups)
+
+
+def nearest(z: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    """Return the nearest of ``centres`` (K, k) to each record (N, k): a function of one's own record."""
+    return ((z[:, None] - centres) ** 2).sum(axis=-1).argmin(axis=1)
+
+
+def group_sums(z: np.ndarray, group: np.ndarray, groups: int, radius: float) -> np.ndarray:
+    """Return per group the sum of records clipped to a ball, (G, k) float64.
+
+    Replacing one record, its group unchanged, moves one row by at most 2 ``radius`` sqrt(k).
+
+    Parameters
+    ----------
+    z : (N, k) float64
+    group : (N,) int array
+        0..G-1, public or already released.
+    groups : int
+        G.
+    radius : float
+        Per step: the ball has radius ``radius`` sqrt(k).
+    """
+    reach = radius * np.sqrt(z.shape[1])
+    clipped = reach * clip_to_unit_ball(z / reach)
+    sums = np.zeros((groups, z.shape[1]))
+    np.add.at(sums, group, clipped)
+    return sums

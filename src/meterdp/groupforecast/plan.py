@@ -1,0 +1,227 @@
+"""Public rules of the sound forecast: how many groups, what the assignment costs, radii and shares of the budget.
+
+Every choice is a function of N, k, epsilon, delta and configuration: the plan minimises the squared error that a
+public normal law of household levels predicts. The constants were chosen on simulated households and on the Swiss
+homes of config/examples, for which the guarantee is not claimed (docs/proofs/cluster.md, 6).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from meterdp.core.errors import InputError
+from meterdp.groupforecast.accounting import keep_probability, mu_beside
+from meterdp.mechanisms.sound.stack import Step
+
+GROUPS = ("one", "circuit", "cluster")
+# Standard deviation over households of the level of a forecast around the common one, log kWh.
+LEVEL_STD = 1.2
+# What the public level is off by, and what the public law says wrongly about a group, log kWh (standard deviations).
+COMMON_OFFSET_STD = 0.5
+GROUP_OFFSET_STD = 0.2
+# Entries of a record further than this from the public level are cut, log kWh; keeps sums of squares finite.
+ENTRY_LIMIT = 50.0
+# Correlation time of the offsets over the steps of a forecast, hours.
+CORRELATION_HOURS = 12.0
+# Clip radii of the common and of the group measurement, in standard deviations of what is left of the level.
+COMMON_RADIUS = 1.0
+GROUP_RADIUS = 1.0
+# Shares of mu^2 the common measurement may get beside those of the groups.
+COMMON_SHARES = (0.1, 0.2, 0.3, 0.5)
+# Shares of epsilon the assignment may get.
+ASSIGNMENT_SHARES = np.concatenate([np.arange(0.1, 0.96, 0.05), [0.97, 0.98, 0.99]])
+
+
+@dataclass(frozen=True)
+class ClusterPublic:
+    """Everything the sound forecast may know before it sees a record.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        Privacy parameters of one release: all files of one origin.
+    records : int
+        N, all households of a public list.
+    steps : int
+        k, steps of the forecast.
+    interval_hours : float
+        Length of a step.
+    level_log_kwh : float
+        Public level, log kWh per hour: the centre of clipping and the record of a household without a forecast.
+    groups : {"one", "circuit", "cluster"}
+        One mean for all, one per public circuit, or one per privately assigned group.
+    most_groups : int
+        Largest number of private groups.
+    circuit : tuple of int, optional
+        Public circuit 0..G-1 of every household; needed by "circuit".
+    """
+
+    epsilon: float
+    delta: float
+    records: int
+    steps: int
+    interval_hours: float
+    level_log_kwh: float = math.log(0.5)
+    groups: str = "cluster"
+    most_groups: int = 12
+    circuit: tuple[int, ...] | None = None
+
+    def __post_init__(self):
+        checks = {
+            "epsilon": (0 < self.epsilon < math.inf, "use a positive number"),
+            "delta": (0 < self.delta < 1, "use a number between 0 and 1, such as 1e-5"),
+            "records": (self.records >= 1, "supply at least one household"),
+            "steps": (self.steps >= 1, "use one step or more"),
+            "interval_hours": (0 < self.interval_hours < math.inf, "use a positive number of hours"),
+            "level_log_kwh": (math.isfinite(self.level_log_kwh), "use a finite number"),
+            "groups": (self.groups in GROUPS, f"use one of {', '.join(GROUPS)}"),
+            "most_groups": (self.most_groups >= 1, "use a whole number, one or more"),
+            "circuit": (
+                self.groups != "circuit" or (self.circuit is not None and len(self.circuit) == self.records),
+                "set export.circuit_column, or use 'one' or 'cluster'",
+            ),
+        }
+        for name, (holds, remedy) in checks.items():
+            if not holds:
+                raise InputError("is outside its allowed range", field=name, remedy=remedy)
+
+    @property
+    def centre_log_kwh(self) -> float:
+        """Public level of the energy in one interval, log kWh."""
+        return self.level_log_kwh + math.log(self.interval_hours)
+
+    @property
+    def kernel(self) -> np.ndarray:
+        """Public correlation (k, k) of offsets over the steps."""
+        step = np.arange(self.steps) * self.interval_hours / CORRELATION_HOURS
+        return np.exp(-np.abs(step[:, None] - step))
+
+
+@dataclass(frozen=True)
+class ClusterPlan:
+    """The steps of one release, fixed before any record is seen.
+
+    Parameters
+    ----------
+    groups : int
+        K.
+    assignment_epsilon : float
+        Cost of the randomised assignment; 0 where nothing is assigned.
+    mu : float
+        GDP parameter of all Gaussian measurements together.
+    common : Step or None
+        Sum over all households; None for public circuits.
+    group : Step or None
+        Sums over groups; None with one group.
+    common_radius, group_radius : float
+        Clip radii per step, log kWh.
+    """
+
+    groups: int
+    assignment_epsilon: float
+    mu: float
+    common: Step | None
+    group: Step | None
+    common_radius: float
+    group_radius: float
+
+    @property
+    def measurements(self) -> tuple[Step, ...]:
+        """The Gaussian measurements, in order; their mu^2 add up to ``mu``^2."""
+        return tuple(s for s in (self.common, self.group) if s is not None)
+
+
+@lru_cache
+def normal_groups(groups: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return levels (K,) and shares (K,) of the groups that split a standard normal law with least squared error.
+
+    Lloyd's iteration on the density (Max 1960).
+    """
+    level = ndtri((np.arange(groups) + 0.5) / groups)
+    for _ in range(500):
+        edge = np.concatenate([[-np.inf], (level[1:] + level[:-1]) / 2, [np.inf]])
+        share = np.diff(ndtr(edge))
+        density = np.exp(-0.5 * edge**2) / math.sqrt(2 * math.pi)
+        level = -np.diff(density) / share
+    return level, share
+
+
+@lru_cache(maxsize=4096)
+def assigned_levels(groups: int, assignment_epsilon: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return what the public law expects of the households assigned to each group.
+
+    Returns
+    -------
+    level : (K,) float64
+        Mean level, in standard deviations.
+    share : (K,) float64
+        Share of the households.
+    """
+    level, share = normal_groups(groups)
+    keep = keep_probability(assignment_epsilon, groups)
+    joint = np.full((groups, groups), keep * math.exp(-assignment_epsilon)) * share[:, None]
+    np.fill_diagonal(joint, keep * share)
+    return level @ joint / joint.sum(axis=0), joint.sum(axis=0)
+
+
+def response(radius: float, std: float) -> float:
+    """Return d E[clip(Z + b)] / d b at b = 0, Z normal: by how much a clipped mean follows an offset."""
+    return float(2 * ndtr(radius / std) - 1)
+
+
+def make_plan(public: ClusterPublic) -> ClusterPlan:
+    """Return the plan with the smallest predicted error; ties go to fewer groups."""
+    if public.groups == "circuit":
+        mu, radius = mu_beside(0.0, 1, public.epsilon, public.delta), COMMON_RADIUS * LEVEL_STD
+        step = _step("circuits", radius, public.steps, mu)
+        return ClusterPlan(max(public.circuit) + 1, 0.0, mu, None, step, radius, radius)
+    candidates = [_plan(public, 1, 0.0, 1.0)]
+    for groups in range(2, min(public.most_groups, public.records) + 1 if public.groups == "cluster" else 2):
+        for share in ASSIGNMENT_SHARES:
+            candidates += [_plan(public, groups, share * public.epsilon, common) for common in COMMON_SHARES]
+    return min(candidates, key=lambda c: predicted_error(public, c))
+
+
+def _plan(public: ClusterPublic, groups: int, assignment_epsilon: float, common: float) -> ClusterPlan:
+    mu = _mu_beside(assignment_epsilon, groups, public.epsilon, public.delta)
+    level, share = assigned_levels(groups, assignment_epsilon)
+    left = LEVEL_STD * math.sqrt(max(1 - share @ level**2, 0.0))
+    radius = (COMMON_RADIUS * LEVEL_STD, GROUP_RADIUS * left)
+    first = _step("common", radius[0], public.steps, mu * math.sqrt(common))
+    second = _step("groups", radius[1], public.steps, mu * math.sqrt(1 - common)) if groups > 1 else None
+    return ClusterPlan(groups, assignment_epsilon, mu, first, second, *radius)
+
+
+_mu_beside = lru_cache(maxsize=4096)(mu_beside)
+
+
+def _step(name: str, radius: float, steps: int, mu: float) -> Step:
+    """Return the measurement of sums of vectors in a ball of ``radius`` sqrt(k): replacing one moves it across."""
+    reach = 2 * radius * math.sqrt(steps)
+    return Step(name, reach, reach / mu)
+
+
+def predicted_error(public: ClusterPublic, plan: ClusterPlan) -> float:
+    """Return the squared error of a household's level that the public normal law predicts, (log kWh)^2.
+
+    What the groups leave, the noise of the group means and that of the common mean, each after shrinkage. The noise
+    of a level is that of one entry over sqrt(k): offsets hardly change over the steps.
+    """
+    error, n, k = LEVEL_STD**2, public.records, public.steps
+
+    def left(prior: float, step: Step, radius: float, std: float, count: np.ndarray) -> np.ndarray:
+        noise = (step.noise_std / (response(radius, std) * count)) ** 2 / k
+        return prior**2 * noise / (prior**2 + noise)
+
+    error += left(COMMON_OFFSET_STD, plan.common, plan.common_radius, LEVEL_STD, np.array([float(n)]))[0]
+    if plan.group is not None:
+        level, share = assigned_levels(plan.groups, plan.assignment_epsilon)
+        error -= LEVEL_STD**2 * (share @ level**2)
+        std = plan.group_radius / GROUP_RADIUS
+        error += share @ left(GROUP_OFFSET_STD, plan.group, plan.group_radius, std, np.maximum(share * n, 1.0))
+    return float(error)

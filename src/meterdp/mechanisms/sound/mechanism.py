@@ -1,0 +1,147 @@
+"""The sound release: a Gaussian mixture under (epsilon, delta)-DP for one household's whole record.
+
+Clipped records, a private pooled moment, then private EM from public start classes, with exact Gaussian-DP accounting
+(Liu et al.'s problem, Park et al.'s EM, and a proof from record to released parameters: docs/proofs/sound.md).
+All N records enter, invalid ones as the public default record. In study mode the noise is seeded floating point: the
+proof then covers the algorithm, not the files.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from meterdp.accounting import gdp
+from meterdp.core.errors import InputError
+from meterdp.core.guarantee import Family, Guarantee
+from meterdp.core.noise import NoiseSource
+from meterdp.mechanisms.interface import PrivateRecords, PublicSettings, Released, Sees
+from meterdp.mechanisms.sound.plan import (
+    POOLED_WEIGHTS,
+    Plan,
+    SoundSettings,
+    make_plan,
+    start_classes,
+)
+from meterdp.mechanisms.sound.posterior import pooled_parameters, radius_from
+from meterdp.mechanisms.sound.rounds import Measure, release_in_chunks, run_rounds
+from meterdp.mechanisms.sound.stack import clip_to_unit_ball, moment_stack, radius_stack
+from meterdp.mixture.draws import MixtureDraws
+
+UNITS = {"replace_one": "the whole profile of one household", "add_remove": "one household, present or not"}
+
+
+def whitening(dimension: int, correlation: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the public matrix (d, d) that whitens an AR(1) shape of unit variance, and its inverse."""
+    hours = np.arange(dimension)
+    colour = np.linalg.cholesky(correlation ** np.abs(hours[:, None] - hours))
+    return np.linalg.inv(colour), colour
+
+
+@dataclass(frozen=True)
+class Sound:
+    """A Gaussian mixture under replace-one or add-remove DP, calibrated.
+
+    Parameters
+    ----------
+    public : PublicSettings
+    mu : float
+        GDP parameter of the whole release, the largest that is (epsilon, delta)-DP.
+    plan : Plan
+        The Gaussian measurements in order; their mu^2 add up to mu^2.
+    """
+
+    public: PublicSettings
+    mu: float
+    plan: Plan
+    name: ClassVar[str] = "sound"
+    sees: ClassVar[Sees] = "records"
+    family: ClassVar[Family] = "sound"
+
+    @classmethod
+    def calibrate(cls, public: PublicSettings) -> Sound:
+        """Turn (epsilon, delta) into mu and split it over the steps by the public rules of ``plan``."""
+        public = public if public.sound is not None else replace(public, sound=SoundSettings())
+        mu = gdp.mu_for(public.epsilon, public.delta)
+        return cls(public, mu, make_plan(mu, public.records, public.dimension, public.classes, public.sound))
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What docs/proofs/sound.md proves, for noise that is truly Gaussian."""
+        adjacency = self.public.sound.adjacency
+        return Guarantee(
+            unit=UNITS[adjacency],
+            adjacency=adjacency,
+            epsilon=self.public.epsilon,
+            delta=self.public.delta,
+            accountant="Gaussian DP, exact conversion",
+            proof="docs/proofs/sound.md",
+            family=self.family,
+        )
+
+    def release(self, private: PrivateRecords, noise: NoiseSource, draws: int) -> Released:
+        """Run the mechanism ``draws`` times; see :class:`~meterdp.mechanisms.interface.Mechanism`.
+
+        Raises
+        ------
+        InputError
+            If the records do not have the public shape (N, d).
+        """
+        return release_in_chunks(self.run, private.x, noise, draws, self.plan.classes)
+
+    def run(self, x: np.ndarray, measure: Measure, draws: int) -> Released:
+        """Run the steps, letting ``measure`` turn each exact stack into a noisy one.
+
+        Records are touched in the arguments of ``measure`` only; every other line works on its results. The
+        privacy test replays a run on neighbouring records by handing back recorded answers.
+
+        Parameters
+        ----------
+        x : (N, d) float64
+            All records, log kWh.
+        measure : callable
+            (step, stack (draws, ...)) -> noisy stack of the same shape.
+        draws : int
+            Number R of independent runs.
+        """
+        public = self.public
+        self._check(x)
+        x = np.clip(x, public.low_log_kwh, public.high_log_kwh)
+        records = np.full(draws, float(public.records))
+        if counted := self.plan.step("records"):
+            records = np.maximum(measure(counted, np.full((draws, 1), float(len(x))))[:, 0], public.classes)
+        mean, covariance = self._pooled(x, measure, records)
+        means, covariances = start_classes(mean, covariance, self.plan.classes)
+        weights = np.full(means.shape[:2], 1 / self.plan.classes)
+        start = MixtureDraws(weights, means, covariances)
+        released = run_rounds(self.plan.rounds, x, measure, start, records, public)
+        order = np.argsort(-released.mixtures.weights, axis=1, kind="stable")
+        return Released(released.mixtures.take(order), released.projected, released.labeller.take(order))
+
+    def _pooled(self, x: np.ndarray, measure: Measure, records: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Measure a clip radius, then the mean (R, d) and covariance (R, d, d) of all records."""
+        d, settings, draws = self.public.dimension, self.public.sound, len(records)
+        whiten, colour = whitening(d, settings.hour_correlation)
+        z = (x - settings.level_log_kwh) @ whiten.T
+        histogram = radius_stack(z)
+        noisy = measure(self.plan.step("radius"), np.broadcast_to(histogram, (draws, len(histogram))))
+        radius = radius_from(noisy, records, d)
+        # Few radii are possible, so the stack is made once for each.
+        possible, which = np.unique(radius, return_inverse=True)
+        stacks = moment_stack(clip_to_unit_ball(z / possible[:, None, None]), POOLED_WEIGHTS)
+        step = self.plan.step("pooled")
+        noisy = measure(step, stacks[which])
+        mean, covariance = pooled_parameters(noisy, step.noise_std, POOLED_WEIGHTS, records, radius, colour)
+        return settings.level_log_kwh + mean, covariance
+
+    def _check(self, x: np.ndarray) -> None:
+        public = self.public
+        known = public.sound.adjacency == "replace_one"
+        if x.shape[1] != public.dimension or (known and len(x) != public.records):
+            raise InputError(
+                "the records do not have the public number of households and hours",
+                field="records",
+                remedy="set records and dimension to the size of the export",
+            )

@@ -1,0 +1,178 @@
+"""The public rules of the sound release: how many classes and rounds, how the budget is split, where it starts.
+
+Every choice is a function of N, d, epsilon, delta and configuration. The constants were chosen on simulated
+households and on the Swiss homes of config/examples, for which the guarantee is not claimed (docs/proofs/sound.md).
+What counts is N mu / d, the number of households per hour in units of the noise.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.special import ndtri
+
+from meterdp.core.errors import InputError
+from meterdp.mechanisms.sound.stack import StackWeights, Step
+
+# Budget shares in units of mu^2.
+RECORDS_SHARE = 0.005
+RADIUS_SHARE = 0.05
+POOLED_SHARES = (0.05, 0.25)
+# Later rounds get more: what they find is not overwritten.
+ROUND_GROWTH = 1.1
+LAST_ROUND = 2.0
+POOLED_WEIGHTS = StackWeights(count=0.0, mean=0.4, moment=1.0)
+ROUND_WEIGHTS = StackWeights(count=0.3, mean=0.5, moment=1.0)
+# Clip radius of a round, in standard deviations per dimension.
+ROUND_RADIUS = 1.1
+# Share of the variance of household levels that start classes differ by.
+LEVEL_SHARE = 0.85
+# Start classes of one level differ in scale between these factors of the pooled covariance.
+START_SCALES = (0.15, 2.0)
+CLASSES_PER_LEVEL = 3
+MOST_ROUNDS = 12
+# Fewer classes cannot tell levels, shapes and restlessness apart, however few the households.
+FEWEST_CLASSES = 3
+
+
+@dataclass(frozen=True)
+class SoundSettings:
+    """Public choices of the sound release beyond (epsilon, delta), N, d and bounds.
+
+    Parameters
+    ----------
+    adjacency : {"replace_one", "add_remove"}
+        Under ``add_remove`` the number of households is private: it is measured, and the rules below go by a guess.
+    records_guess : int, optional
+        Public guess of N, from anything but the export; needed under ``add_remove``, unused otherwise.
+    classes : int, optional
+        K; by default a rule on (N, d, epsilon, delta) with the K of the settings as its upper limit.
+    rounds : int, optional
+        Rounds of private EM, one or more; by default a rule.
+    level_log_kwh : float
+        Typical household level, public knowledge (0.3 kWh an hour): the centre of the first clipping.
+    hour_correlation : float
+        Correlation of neighbouring hours in the public AR(1) shape that whitens records first, in [0, 1).
+    """
+
+    adjacency: Literal["replace_one", "add_remove"] = "replace_one"
+    records_guess: int | None = None
+    classes: int | None = None
+    rounds: int | None = None
+    level_log_kwh: float = -1.2
+    hour_correlation: float = 0.6
+
+    def __post_init__(self):
+        checks = {
+            "adjacency": (self.adjacency in ("replace_one", "add_remove"), "use replace_one or add_remove"),
+            "records_guess": (
+                _whole(self.records_guess) and (self.adjacency != "add_remove" or self.records_guess is not None),
+                "give a public guess of the number of households, which add_remove needs",
+            ),
+            "classes": (_whole(self.classes), "use a whole number, one or more, or null for the rule"),
+            "rounds": (_whole(self.rounds), "use a whole number, one or more, or null for the rule"),
+            "level_log_kwh": (np.isfinite(self.level_log_kwh), "use a finite number"),
+            "hour_correlation": (0 <= self.hour_correlation < 1, "use a number from 0 up to, not including, 1"),
+        }
+        for field, (holds, remedy) in checks.items():
+            if not holds:
+                raise InputError("is outside its allowed range", field=field, remedy=remedy)
+
+
+def _whole(value: int | None) -> bool:
+    return value is None or (value >= 1 and value == int(value))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The measurements of one release, fixed before any record is seen.
+
+    Parameters
+    ----------
+    classes : int
+        K of the released mixture.
+    steps : tuple of Step
+        In order: records (``add_remove`` only), radius, pooled, round 1..T. Their mu^2 add up to that of the release.
+    """
+
+    classes: int
+    steps: tuple[Step, ...]
+
+    @property
+    def rounds(self) -> tuple[Step, ...]:
+        """The rounds of private EM."""
+        return tuple(s for s in self.steps if s.name.startswith("round"))
+
+    def step(self, name: str) -> Step | None:
+        """Return the step called ``name``, if there is one."""
+        return next((s for s in self.steps if s.name == name), None)
+
+
+def default_classes(signal: float, most: int) -> int:
+    """Return K for N mu / d = ``signal``: 3 at 1,409 households, 4 at 10,000 (d = 12, epsilon = 2)."""
+    return int(min(max(round(1.3 * signal**0.2), FEWEST_CLASSES), most))
+
+
+def default_rounds(signal: float, classes: int) -> int:
+    """Return the number of rounds: 3 at 1,409 households and 9 at 10,000 with the default K."""
+    return int(np.clip(round(0.45 * (signal / classes) ** 0.65), 1, MOST_ROUNDS))
+
+
+def make_plan(mu: float, records: int, dimension: int, most_classes: int, settings: SoundSettings) -> Plan:
+    """Return the measurements of a release of ``mu``-GDP.
+
+    Parameters
+    ----------
+    mu : float
+    records : int
+        N; under ``add_remove`` the settings' public guess takes its place.
+    dimension, most_classes : int
+    settings : SoundSettings
+    """
+    counted = settings.adjacency == "add_remove"
+    signal = (settings.records_guess if counted else records) * mu / dimension
+    classes = settings.classes or default_classes(signal, most_classes)
+    rounds = settings.rounds or default_rounds(signal, classes)
+    first = RECORDS_SHARE if counted else 0.0
+    pooled = float(np.clip(12 / signal, *POOLED_SHARES))
+    growth = ROUND_GROWTH ** np.arange(rounds)
+    growth[-1] *= LAST_ROUND
+    round_shares = (1 - first - RADIUS_SHARE - pooled) * growth / growth.sum()
+    sensitivity = ROUND_WEIGHTS.sensitivity(settings.adjacency)
+    reach = 1.0 if counted else math.sqrt(2)
+    plan = [("records", 1.0, first)] if counted else []
+    plan += [("radius", reach, RADIUS_SHARE), ("pooled", POOLED_WEIGHTS.sensitivity(settings.adjacency, 1), pooled)]
+    plan += [(f"round {t + 1}", sensitivity, share) for t, share in enumerate(round_shares)]
+    return Plan(classes, tuple(Step(name, reach, reach / (mu * math.sqrt(share))) for name, reach, share in plan))
+
+
+def start_classes(mean: np.ndarray, covariance: np.ndarray, classes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return start means (R, K, d) and covariances (R, K, d, d) from a released pooled mean and covariance.
+
+    Classes differ in level, along the response of every hour to the household's mean, and in scale: a wide class
+    for restless households beside narrow ones. About three scales to a level.
+
+    Parameters
+    ----------
+    mean : (R, d) float64
+    covariance : (R, d, d) float64
+    classes : int
+        K.
+    """
+    levels = max(1, classes // CLASSES_PER_LEVEL)
+    per_level = np.full(levels, classes // levels)
+    per_level[: classes % levels] += 1
+    quantiles = ndtri((np.arange(levels) + 0.5) / levels)
+    total = covariance.sum(axis=(-1, -2))
+    direction = covariance.sum(axis=-1) / np.sqrt(total)[:, None]
+    within = covariance - LEVEL_SHARE * quantiles.var() * direction[:, :, None] * direction[:, None, :]
+    means, covariances = [], []
+    for quantile, count in zip(quantiles, per_level, strict=True):
+        scales = [1.0] if classes == 1 else np.geomspace(*START_SCALES, count) if count > 1 else [0.5]
+        for scale in scales:
+            means.append(mean + math.sqrt(LEVEL_SHARE) * quantile * direction)
+            covariances.append(scale * within)
+    return np.stack(means, axis=1), np.stack(covariances, axis=1)

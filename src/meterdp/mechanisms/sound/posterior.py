@@ -1,0 +1,237 @@
+"""Post-processing of the sound release: noisy sums to usable parameters, from released numbers and noise levels only.
+
+Empirical Bayes throughout: each statistic is drawn towards something better known by as much as its own noise
+deserves, so classes without records end as a small weight on a pooled shape instead of as nonsense. Nothing here
+sees a record (docs/proofs/sound.md, 5).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import erfcx
+
+from meterdp.mechanisms.sound.clipping import Response, response
+from meterdp.mechanisms.sound.stack import RADIUS_EDGES, StackWeights
+from meterdp.solvers.svec import smat
+
+# Public constants, tuned as docs/proofs/sound.md says.
+RADIUS_QUANTILE = 0.75
+RADIUS_FACTOR = 1.3
+# Shrinkage charges noise a tenth above its expectation, so that a lucky draw is not taken for structure.
+NOISE_MARGIN = 1.1
+EIGENVALUE_RATIOS = (0.02, 0.6)
+# Squared lengths per dimension that shifts of a mean and differences of shape (target at I) hardly exceed.
+LARGEST_SHIFT_PER_DIMENSION = 4.0
+LARGEST_SHAPE_PER_DIMENSION = 1.0
+SCALE_PRIOR_VARIANCE = 1.0
+# A household's level makes up no more than this share of the variance of an hour, and its hours no more than this
+# correlation beyond the level: what exceeds them is left to the data.
+LARGEST_LEVEL_SHARE, LARGEST_CORRELATION = 0.7, 0.7
+# Smallest eigenvalue of the pooled target, relative to the mean square, and smallest mean square, relative to r^2.
+LOWEST_TARGET_RATIO, LOWEST_MEAN_SQUARE = 0.4, 0.1
+# One round changes the scale of a class by no more than these factors.
+SCALE_RANGE = (0.08, 12.0)
+# Mean squares are kept where the clipping curve can be inverted: shares of its value at scale one and of its limit.
+MEAN_SQUARE_RANGE = (0.02, 0.995)
+
+
+def radius_from(histogram: np.ndarray, records: np.ndarray, d: int) -> np.ndarray:
+    """Return the first clip radius (R,) from noisy histograms (R, B): 1.3 times their upper quartile.
+
+    The quartile, rounded up to an edge of a bin, stands where noise cannot pass for households in the tail.
+    """
+    above = np.cumsum(histogram[:, ::-1], axis=1)[:, ::-1] / records[:, None]
+    # Share of records above each upper edge; the last edge has none.
+    above = np.concatenate([above[:, 1:], np.zeros((len(above), 1))], axis=1)
+    edge = RADIUS_EDGES[1:][(above <= 1 - RADIUS_QUANTILE).argmax(axis=1)]
+    return RADIUS_FACTOR * np.sqrt(d * 2.0**edge)
+
+
+def positive_counts(noisy: np.ndarray, std: float) -> np.ndarray:
+    """Return the posterior mean of non-negative counts under a flat prior, given Gaussian noise of ``std``."""
+    z = noisy / std
+    hazard = np.sqrt(2 / np.pi) / erfcx(-z / np.sqrt(2))
+    return np.maximum(noisy + std * hazard, 1e-3 * std)
+
+
+def structure_share(square: np.ndarray, noise: np.ndarray, largest: float) -> np.ndarray:
+    """Return how much of a noisy difference is structure: James and Stein, capped by public knowledge.
+
+    Parameters
+    ----------
+    square : (...) float64
+        Squared length of the noisy difference.
+    noise : (...) float64
+        Squared length expected of the noise alone.
+    largest : float
+        Squared length the structure hardly exceeds: caps the share at largest / (largest + noise), so that a lucky
+        draw of overwhelming noise is not taken for structure.
+    """
+    found = 1 - noise / np.maximum(square, np.maximum(noise, np.finfo(float).tiny))
+    return np.minimum(found, largest / (largest + noise))
+
+
+def shrink_shift(shift: np.ndarray, variance: np.ndarray) -> np.ndarray:
+    """Shrink shifts (..., d) of known noise variance (...) per entry towards zero."""
+    d = shift.shape[-1]
+    share = structure_share((shift**2).sum(axis=-1), d * variance, LARGEST_SHIFT_PER_DIMENSION * d)
+    return share[..., None] * shift
+
+
+def shrink_covariances(raw: np.ndarray, target: np.ndarray, variance: np.ndarray) -> np.ndarray:
+    """Shrink noisy symmetric matrices towards positive definite targets by their known noise level.
+
+    In coordinates where the target is I: raw = I + structure + noise, noise = A E A' with svec(E) white. The
+    difference is scaled by its share of structure, 1 - margin E|noise|^2 / |raw - I|^2, and eigenvalues that the
+    noise left in it explains are not allowed far below one.
+
+    Parameters
+    ----------
+    raw, target : (..., d, d) float64
+    variance : (...) float64
+        Variance of each entry of svec(raw).
+
+    Returns
+    -------
+    (..., d, d) float64, positive definite
+    """
+    d = raw.shape[-1]
+    lower = np.linalg.cholesky(target)
+    inverse = np.linalg.inv(lower)
+    difference = inverse @ raw @ np.swapaxes(inverse, -1, -2) - np.eye(d)
+    gram = np.swapaxes(inverse, -1, -2) @ inverse
+    # E |A E A'|_F^2 for svec(E) white of variance v: v/2 ((tr G)^2 + |G|_F^2), G = A'A.
+    energy = 0.5 * variance * (np.trace(gram, axis1=-2, axis2=-1) ** 2 + (gram**2).sum(axis=(-2, -1)))
+    square = (difference**2).sum(axis=(-2, -1))
+    share = structure_share(square, NOISE_MARGIN * energy, LARGEST_SHAPE_PER_DIMENSION * d)
+    values, vectors = np.linalg.eigh(share[..., None, None] * difference)
+    # Largest eigenvalue of the noise that was kept, if it were isotropic.
+    edge = share * np.sqrt(4 * energy / (d + 1))
+    lowest = np.clip(edge, *EIGENVALUE_RATIOS)
+    kept = (vectors * np.maximum(1 + values, lowest[..., None])[..., None, :]) @ np.swapaxes(vectors, -1, -2)
+    return lower @ kept @ np.swapaxes(lower, -1, -2)
+
+
+def household_shape(covariance: np.ndarray) -> np.ndarray:
+    """Return the nearest covariance of a common level plus AR(1) hours, by moments: (R, d, d) float64.
+
+    Three numbers say most about households (their level, the spread around it and how fast it is forgotten) and are
+    averages over so many entries that noise hardly moves them.
+
+    Parameters
+    ----------
+    covariance : (R, d, d) float64
+        Symmetric; need not be positive definite.
+    """
+    d = covariance.shape[-1]
+    # Noise can make a trace negative; what is left must still be a variance beside the other entries.
+    smallest = 1e-6 * np.abs(covariance).max(axis=(-2, -1)) + np.finfo(float).tiny
+    variance = np.maximum(np.trace(covariance, axis1=-2, axis2=-1) / d, smallest)
+    by_lag = np.array([np.diagonal(covariance, lag, -2, -1).mean(axis=-1) for lag in range(d)])
+    far = by_lag[d // 3 : max(2 * d // 3, d // 3) + 1].mean(axis=0) if d > 1 else 0 * variance
+    level = np.clip(far, 0, LARGEST_LEVEL_SHARE * variance)
+    rest = variance - level
+    correlation = np.clip((by_lag[min(1, d - 1)] - level) / rest, 0, LARGEST_CORRELATION)
+    hours = np.arange(d)
+    lags = np.abs(hours[:, None] - hours)
+    return level[:, None, None] + rest[:, None, None] * correlation[:, None, None] ** lags
+
+
+def pooled_parameters(
+    noisy: np.ndarray, std: float, weights: StackWeights, records: np.ndarray, radius: np.ndarray, colour: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mean (R, d) and covariance (R, d, d) of all records, from the pooled stack.
+
+    The mean is shrunk towards the centre of clipping, the covariance towards :func:`household_shape`.
+
+    Parameters
+    ----------
+    noisy : (R, 1 + d + d (d + 1)/2) float64
+        Stack of whitened records.
+    std : float
+        Noise of each entry.
+    weights : StackWeights
+    records : (R,) float64
+        N, public or released.
+    radius : (R,) float64
+    colour : (d, d) float64
+        Public matrix that undoes the whitening.
+    """
+    d = len(colour)
+    factor = radius / weights.mean / records
+    mean = shrink_shift(factor[:, None] * noisy[:, 1 : 1 + d], (std * factor) ** 2)
+    factor = radius**2 / weights.moment / records
+    raw = factor[:, None, None] * smat(noisy[:, 1 + d :], d) - mean[:, :, None] * mean[:, None, :]
+    target = household_shape(colour @ raw @ colour.T)
+    whiten = np.linalg.inv(colour)
+    # Noise alone must not make a point of the population, neither as a whole nor in some direction.
+    scale = np.maximum(np.trace(raw, axis1=-2, axis2=-1) / d, LOWEST_MEAN_SQUARE * radius**2 / d)
+    values, vectors = np.linalg.eigh(whiten @ target @ whiten.T)
+    values = np.maximum(values, LOWEST_TARGET_RATIO * scale[:, None])
+    target = (vectors * values[:, None, :]) @ np.swapaxes(vectors, -1, -2)
+    covariance = shrink_covariances(raw, target, (std * factor) ** 2)
+    return mean @ colour.T, colour @ covariance @ colour.T
+
+
+def round_parameters(
+    noisy: np.ndarray, std: float, weights: StackWeights, records: np.ndarray, radius: float, d: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return weights (R, K), shifts (R, K, d) and covariances (R, K, d, d) from the noisy stack of one round.
+
+    Every class in its own coordinates, where what the last round released is the standard normal: a shift of zero
+    and a covariance I mean "as before". Shapes are shrunk in two stages: what all classes changed alike towards I,
+    and that of each class towards the common one.
+
+    Parameters
+    ----------
+    noisy : (R, K, 1 + d + d (d + 1)/2) float64
+    std, weights, records, d
+        As in :func:`pooled_parameters`.
+    radius : float
+        Clip radius, in standard deviations.
+    """
+    k, of = noisy.shape[1], response(d, radius)
+    counts = positive_counts(noisy[..., 0] / weights.count, std / weights.count)
+    counts *= (records / counts.sum(axis=1))[:, None]
+    clipped = radius * noisy[..., 1 : 1 + d] / weights.mean / counts[..., None]
+    clipped = shrink_shift(clipped, (radius * std / weights.mean / counts) ** 2)
+    variance = (radius**2 * std / weights.moment) ** 2
+    scatter = radius**2 * smat(noisy[..., 1 + d :] / weights.moment, d)
+    scatter -= counts[..., None, None] * clipped[..., :, None] * clipped[..., None, :]
+
+    pooled = scatter.sum(axis=1) / records[:, None, None]
+    typical = np.trace(pooled, axis1=-2, axis2=-1) / d
+    relative_noise = k * variance / d / (records * of.mean_square) ** 2
+    typical = _invertible(of.mean_square + _trust(relative_noise) * (typical - of.mean_square), of)
+    common = _shape(pooled, typical, of)
+    common = _of_unit_scale(shrink_covariances(common, np.eye(d), k * variance / (records * typical * of.shape) ** 2))
+
+    own = np.trace(scatter, axis1=-2, axis2=-1) / d / counts
+    relative_noise = variance / d / (counts * typical[:, None]) ** 2
+    mean_square = _invertible(typical[:, None] + _trust(relative_noise) * (own - typical[:, None]), of)
+    shape = _shape(scatter / counts[..., None, None], mean_square, of)
+    shape = shrink_covariances(shape, common[:, None], variance / (counts * mean_square * of.shape) ** 2)
+    scale = np.clip(of.scale(mean_square), *SCALE_RANGE)
+    return counts / records[:, None], clipped / of.mean, scale[..., None, None] * _of_unit_scale(shape)
+
+
+def _trust(relative_noise: np.ndarray) -> np.ndarray:
+    """Return how much of a relative difference of scale to believe, given the variance of its noise."""
+    return SCALE_PRIOR_VARIANCE / (SCALE_PRIOR_VARIANCE + relative_noise)
+
+
+def _invertible(mean_square: np.ndarray, of: Response) -> np.ndarray:
+    low, high = MEAN_SQUARE_RANGE
+    return np.clip(mean_square, low * of.mean_square, high * of.largest_mean_square)
+
+
+def _shape(second_moment: np.ndarray, mean_square: np.ndarray, of: Response) -> np.ndarray:
+    """Return I plus the traceless part of a second moment, relative to its mean square, undoing the clipping."""
+    identity = np.eye(second_moment.shape[-1])
+    own = np.trace(second_moment, axis1=-2, axis2=-1) / len(identity)
+    traceless = second_moment - own[..., None, None] * identity
+    return identity + traceless / (mean_square * of.shape)[..., None, None]
+
+
+def _of_unit_scale(shape: np.ndarray) -> np.ndarray:
+    return shape * (shape.shape[-1] / np.trace(shape, axis1=-2, axis2=-1))[..., None, None]

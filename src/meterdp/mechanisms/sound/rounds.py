@@ -1,0 +1,110 @@
+"""Rounds of private EM: class sums under released responsibilities, every class updated in its own coordinates.
+
+What both sound releases share (docs/proofs/sound.md, 3). Records are touched in the arguments of ``measure`` only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from meterdp.core.noise import NoiseSource
+from meterdp.mechanisms.interface import PublicSettings, Released
+from meterdp.mechanisms.published.projection import project_covariances
+from meterdp.mechanisms.sound.plan import ROUND_RADIUS, ROUND_WEIGHTS
+from meterdp.mechanisms.sound.posterior import round_parameters
+from meterdp.mechanisms.sound.stack import Step, clip_to_unit_ball, moment_stack, responsibilities, standardised
+from meterdp.mixture.draws import MixtureDraws
+
+Measure = Callable[[Step, np.ndarray], np.ndarray]
+
+CHUNK_BYTES = 128e6
+
+
+def run_rounds(
+    steps: tuple[Step, ...],
+    x: np.ndarray,
+    measure: Measure,
+    start: MixtureDraws,
+    records: np.ndarray,
+    public: PublicSettings,
+    given: np.ndarray | None = None,
+) -> Released:
+    """Run private EM from released or public start classes.
+
+    Parameters
+    ----------
+    steps : tuple of Step
+        One measurement a round, one or more.
+    x : (N, d) float64
+        Clipped records.
+    measure : callable
+        (step, stack (R, K, q)) -> noisy stack of the same shape.
+    start : MixtureDraws
+    records : (R,) float64
+        N, public or released.
+    public : PublicSettings
+    given : (N, K) float64, optional
+        Indicators of given labels, in place of responsibilities.
+    """
+    weights, means, covariances = start.weights, start.means, start.covariances
+    d = x.shape[1]
+    radius = ROUND_RADIUS * np.sqrt(d)
+    for step in steps:
+        labeller = MixtureDraws(weights, means, covariances)
+        values, vectors = np.linalg.eigh(covariances)
+        root = vectors * np.sqrt(values)[..., None, :]
+        noisy = measure(step, _class_stacks(x, labeller, np.linalg.inv(root), radius, given))
+        weights, shift, shape = round_parameters(noisy, step.noise_std, ROUND_WEIGHTS, records, radius, d)
+        means = np.clip(means + np.einsum("rkij,rkj->rki", root, shift), public.low_log_kwh, public.high_log_kwh)
+        covariances, projected = project_covariances(
+            root @ shape @ np.swapaxes(root, -1, -2), public.eigenvalue_floor
+        )
+    return Released(MixtureDraws(weights, means, covariances), projected, labeller)
+
+
+def _class_stacks(
+    x: np.ndarray, labeller: MixtureDraws, whiten: np.ndarray, radius: float, given: np.ndarray | None
+) -> np.ndarray:
+    """Return the exact class stacks (R, K, q) in the coordinates of what was released last."""
+    draws, k, _ = labeller.means.shape
+    if given is None:
+        share = responsibilities(x, labeller.weights, labeller.means, whiten)
+    else:
+        share = np.broadcast_to(given, (draws, *given.shape))
+    stacks = [
+        moment_stack(
+            clip_to_unit_ball(standardised(x, labeller.means[:, j], whiten[:, j]) / radius),
+            ROUND_WEIGHTS,
+            share[..., j],
+        )
+        for j in range(k)
+    ]
+    return np.stack(stacks, axis=1)
+
+
+def release_in_chunks(
+    run: Callable[[np.ndarray, Measure, int], Released], x: np.ndarray, noise: NoiseSource, draws: int, classes: int
+) -> Released:
+    """Call ``run`` with Gaussian noise for as many draws at a time as memory allows.
+
+    Parameters
+    ----------
+    run : callable
+        (x, measure, draws) -> Released.
+    x : (N, d) float64
+    noise : NoiseSource
+    draws, classes : int
+    """
+
+    def measure(step: Step, stack: np.ndarray) -> np.ndarray:
+        return stack + step.noise_std * noise.normal(stack.shape)
+
+    size = max(1, int(CHUNK_BYTES / (8 * max(len(x), 1) * (4 * x.shape[1] + 2 * classes))))
+    parts = [run(x, measure, min(size, draws - start)) for start in range(0, draws, size)]
+    return Released(
+        MixtureDraws.join([p.mixtures for p in parts]),
+        np.concatenate([p.projected for p in parts]),
+        None if parts[0].labeller is None else MixtureDraws.join([p.labeller for p in parts]),
+    )

@@ -1,0 +1,145 @@
+"""The statistics the sound release measures, with their sensitivities (docs/proofs/sound.md, 2).
+
+Each function maps clipped records and things already released to one real vector per draw, the stack. One record
+enters a stack through one bounded vector, which is all the privacy proof uses. Arrays carry a leading axis of draws.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from meterdp.solvers.svec import svec
+
+# Public bins of log2(|z|^2 / d), z the residual from the public level after public whitening.
+RADIUS_EDGES = np.arange(-6.0, 4.01, 0.5)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One Gaussian measurement of the sequence.
+
+    Parameters
+    ----------
+    name : str
+    sensitivity : float
+        l2 sensitivity of the stack under the adjacency of the release.
+    noise_std : float
+        Standard deviation of the noise on every entry.
+    """
+
+    name: str
+    sensitivity: float
+    noise_std: float
+
+    @property
+    def mu(self) -> float:
+        """GDP parameter, sensitivity / noise_std."""
+        return self.sensitivity / self.noise_std
+
+
+@dataclass(frozen=True)
+class StackWeights:
+    """Public weights of a stack: per class (a, b u, c svec(u u')) times the responsibility of the class.
+
+    Parameters
+    ----------
+    count, mean, moment : float
+        a, b and c.
+    """
+
+    count: float
+    mean: float
+    moment: float
+
+    def sensitivity(self, adjacency: str, classes: int | None = None) -> float:
+        """Return the exact l2 sensitivity, Lemma 2 of docs/proofs/sound.md.
+
+        Parameters
+        ----------
+        adjacency : {"replace_one", "add_remove", "label_flip"}
+        classes : int, optional
+            1 where all records share one class, so that none can change it; otherwise any number.
+        """
+        a2, b2, c2 = self.count**2, self.mean**2, self.moment**2
+        whole = a2 + b2 + c2
+        if adjacency == "add_remove":
+            return math.sqrt(whole)
+        if adjacency == "label_flip":
+            return math.sqrt(2 * whole)
+        same_class = 4 * b2 if b2 >= 2 * c2 else 2 * b2 + 2 * c2 + b2**2 / (2 * c2)
+        return math.sqrt(same_class if classes == 1 else max(2 * whole, same_class))
+
+
+def radius_stack(z: np.ndarray) -> np.ndarray:
+    """Return the histogram (B,) of log2(|z|^2 / d) over the public bins; outer bins take what lies beyond.
+
+    Replace-one l2 sensitivity sqrt(2): one record leaves a bin and enters another. Add-remove: 1.
+
+    Parameters
+    ----------
+    z : (N, d) float64
+        Whitened residuals from the public level.
+    """
+    mean_square = (z**2).mean(axis=1)
+    with np.errstate(divide="ignore"):
+        bins = np.searchsorted(RADIUS_EDGES[1:-1], np.log2(mean_square), side="right")
+    return np.bincount(bins, minlength=len(RADIUS_EDGES) - 1).astype(float)
+
+
+def clip_to_unit_ball(z: np.ndarray) -> np.ndarray:
+    """Return rows z / max(1, |z|), in place."""
+    z /= np.maximum(np.sqrt(np.einsum("...d,...d->...", z, z)), 1.0)[..., None]
+    return z
+
+
+def moment_stack(u: np.ndarray, weights: StackWeights, responsibility: np.ndarray | None = None) -> np.ndarray:
+    """Return sum_n g_n (a, b u_n, c svec(u_n u_n')) of one class: (R, 1 + d + d (d + 1)/2) float64.
+
+    Parameters
+    ----------
+    u : (R, N, d) float64
+        Rows in the unit ball.
+    weights : StackWeights
+    responsibility : (R, N) float64, optional
+        g, in [0, 1]; one by default.
+    """
+    draws, n, d = u.shape
+    g = np.ones((draws, n)) if responsibility is None else responsibility
+    out = np.empty((draws, 1 + d + d * (d + 1) // 2))
+    weighted = u * g[..., None]
+    out[:, 0] = weights.count * g.sum(axis=1)
+    out[:, 1 : 1 + d] = weights.mean * weighted.sum(axis=1)
+    out[:, 1 + d :] = weights.moment * svec(np.swapaxes(weighted, 1, 2) @ u)
+    return out
+
+
+def responsibilities(x: np.ndarray, weights: np.ndarray, means: np.ndarray, whiten: np.ndarray) -> np.ndarray:
+    """Return the posterior class probabilities (R, N, K): a function of one's own record and of released numbers.
+
+    Parameters
+    ----------
+    x : (N, d) float64
+    weights : (R, K) float64
+        Positive.
+    means : (R, K, d) float64
+    whiten : (R, K, d, d) float64
+        Inverse of any root L of the class covariances L L'.
+    """
+    draws, k, _ = means.shape
+    log_scale = np.log(weights) + np.linalg.slogdet(whiten)[1]
+    out = np.empty((draws, len(x), k))
+    for j in range(k):
+        z = standardised(x, means[:, j], whiten[:, j])
+        out[..., j] = log_scale[:, j, None] - 0.5 * np.einsum("rnd,rnd->rn", z, z)
+    out -= out.max(axis=-1, keepdims=True)
+    np.exp(out, out=out)
+    out /= out.sum(axis=-1, keepdims=True)
+    return out
+
+
+def standardised(x: np.ndarray, mean: np.ndarray, whiten: np.ndarray) -> np.ndarray:
+    """Return L^-1 (x - mean) of every record for one class: (R, N, d) float64."""
+    return x @ np.swapaxes(whiten, -1, -2) - np.einsum("rij,rj->ri", whiten, mean)[:, None]

@@ -1,0 +1,1 @@
+"""Each paper whole: settings, experiments, figures, claims and errata."""

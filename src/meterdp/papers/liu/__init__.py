@@ -1,0 +1,1 @@
+"""Liu, Scaglione and Peisert, Differentially Private Distribution Release of Gaussian Mixture Models."""

@@ -1,0 +1,157 @@
+"""Algorithm 1 of Liu et al.: does it converge, and what does its semi-definite program cost (Remark 2).
+
+The interior-point side is (23) as printed: one matrix inequality per record and per class it may move to, handed to
+CVXPY and Clarabel. Times are of the machine they were taken on; only their growth is compared.
+"""
+
+from __future__ import annotations
+
+import time
+
+import cvxpy as cp
+import numpy as np
+import pandas as pd
+
+from meterdp.mechanisms.published.kl import KlPublished
+from meterdp.mechanisms.published.labelled import LabelledRecords
+from meterdp.papers.liu.setting import EPSILONS, public_settings
+from meterdp.papers.liu.synthetic import Setting, draw_data_set
+from meterdp.release.noise import StudyNoise
+from meterdp.solvers.ellipsoid import program as sdp
+
+CONVERGENCE_TRIALS = 100
+RECORD_COUNTS = (32, 64, 128, 256)
+CLASS_COUNTS = (2, 3, 5, 8)
+CLASS_SWEEP_RECORDS = 64
+OWN_RECORD_COUNTS = (1000, 4000, 16000, 64000)
+REPEATS = 3
+
+
+def convergence(trials: int, eigenvalue_floor: float, seed: int) -> pd.DataFrame:
+    """Return the columns of ``liu_convergence``: Algorithm 1 on the first data sets of Fig. 1.
+
+    Parameters
+    ----------
+    trials : int
+        Data sets, at most a hundred are used.
+    eigenvalue_floor : float
+    seed : int
+        Seed of the study.
+    """
+    rows = []
+    for trial in range(min(trials, CONVERGENCE_TRIALS)):
+        stream = StudyNoise(seed, "reproduce liu", "fig1", "data", "every", trial)
+        private, _ = draw_data_set(Setting(), stream, eigenvalue_floor)
+        for epsilon in EPSILONS:
+            design = KlPublished.calibrate(public_settings(private, epsilon, eigenvalue_floor)).design(private)
+            steps = np.diff(design.objectives)
+            rows.append(
+                {
+                    "trial": trial,
+                    "epsilon": epsilon,
+                    "pass_count": len(design.objectives),
+                    "objective_first": design.objectives[0],
+                    "objective_last": design.objectives[-1],
+                    "largest_rise": steps.max(initial=0.0),
+                    "epsilon_0_share": design.epsilon_0 / epsilon,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def printed_constraints(private: LabelledRecords, component: int) -> np.ndarray:
+    """Return the vectors (M, d) of (19) for one class as printed, one per record and class k' it may move to.
+
+    A member's change is the same for all k', so its constraint is there K - 1 times; a record of another class
+    changes this one by moving to it.
+    """
+    points = private.differences[component]
+    member = private.labels[np.bincount(private.labels)[private.labels] > 1] == component + 1
+    return np.repeat(points, np.where(member, private.fit.mixture.classes - 1, 1), axis=0)
+
+
+def solve_printed(points: np.ndarray, covariance: np.ndarray, repeats: int = 1) -> tuple[float, float]:
+    """Solve (23) at right-hand side one by CVXPY: min tr(Sigma^-1 M) with one matrix inequality per vector.
+
+    Parameters
+    ----------
+    points : (M, d) float64
+        Difference vectors.
+    covariance : (d, d) float64
+        Sigma_k.
+    repeats : int
+        Times to solve it.
+
+    Returns
+    -------
+    trace : float
+        The smallest trace. Vectors are whitened and scaled first: in raw units the solver returns infeasible answers.
+    seconds : float
+        Shortest time Clarabel says it took, without CVXPY's time to set the problem up.
+    """
+    d = points.shape[1]
+    z = np.linalg.solve(np.linalg.cholesky(covariance), points.T).T
+    length = np.linalg.norm(z, axis=1).max()
+    matrix = cp.Variable((d, d), symmetric=True)
+    one = np.ones((1, 1))
+    inside = [cp.bmat([[one, v[None]], [v[:, None], matrix]]) >> 0 for v in z / length]
+    problem = cp.Problem(cp.Minimize(cp.trace(matrix)), inside)
+    seconds = np.inf
+    for _ in range(repeats):
+        problem.solve(solver=cp.CLARABEL)
+        seconds = min(seconds, problem.solver_stats.solve_time)
+    return float(problem.value) * length**2, float(seconds)
+
+
+def _data_set(records: int, classes: int, eigenvalue_floor: float, seed: int) -> LabelledRecords:
+    stream = StudyNoise(seed, "reproduce liu", "sdp times", records, classes)
+    return draw_data_set(Setting(classes=classes, records=records), stream, eigenvalue_floor)[0]
+
+
+def _interior_point(private: LabelledRecords, repeats: int) -> float:
+    covariances = private.fit.mixture.covariances
+    return sum(solve_printed(printed_constraints(private, k), c, repeats)[1] for k, c in enumerate(covariances))
+
+
+def _own(private: LabelledRecords, repeats: int) -> float:
+    lower, points = np.linalg.cholesky(private.fit.mixture.covariances), private.differences
+    seconds = np.inf
+    for _ in range(repeats):
+        start = time.perf_counter()
+        for root, vectors in zip(lower, points, strict=True):
+            sdp.solve(np.linalg.solve(root, vectors.T).T)
+        seconds = min(seconds, time.perf_counter() - start)
+    return seconds
+
+
+def sdp_times(eigenvalue_floor: float, seed: int, repeats: int = REPEATS) -> pd.DataFrame:
+    """Return the columns of ``liu_sdp_times``: all classes of one data set per size, d = 3.
+
+    Parameters
+    ----------
+    eigenvalue_floor : float
+    seed : int
+        Seed of the study.
+    repeats : int
+        The shortest of so many runs counts; what else the machine does only makes runs longer.
+    """
+    default = Setting().classes
+    cases = [
+        *(("interior_point", _interior_point, "records", n, default) for n in RECORD_COUNTS),
+        *(("interior_point", _interior_point, "classes", CLASS_SWEEP_RECORDS, k) for k in CLASS_COUNTS),
+        *(("own", _own, "records", n, default) for n in OWN_RECORD_COUNTS),
+    ]
+    rows = []
+    for solver, run, varied, records, classes in cases:
+        private = _data_set(records, classes, eigenvalue_floor, seed)
+        rows.append(
+            {
+                "solver": solver,
+                "varied": varied,
+                "record_count": records,
+                "class_count": classes,
+                "seconds": run(private, repeats),
+                "repeat_count": repeats,
+            }
+        )
+    return pd.DataFrame(rows)

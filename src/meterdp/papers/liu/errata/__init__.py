@@ -1,0 +1,1 @@
+"""Defects L1 to L12."""

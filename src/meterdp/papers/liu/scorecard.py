@@ -1,0 +1,323 @@
+"""Verdicts on the claims of Liu et al., each computed from the tables of the reproduction by the rule in liu_claims.
+
+Every function takes declared tables as data frames and returns a verdict with the numbers it rests on; what a rule
+does not ask for (medians, other mechanisms) is said in the sentence and does not enter the verdict.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+from scipy.stats import chi2, norm
+
+from meterdp.mechanisms.published.kl import ITERATIONS
+from meterdp.papers.common.scorecard import (
+    FAILS,
+    HOLDS,
+    OPEN,
+    Comparison,
+    Tables,
+    Verdict,
+    judge,
+    listed,
+    number,
+    rows,
+)
+from meterdp.papers.liu.claims import (
+    BOUND_CLASSES,
+    BOUND_RECORDS,
+    CLAIMS,
+    CLOSE,
+    ELLIPSOID,
+    ELLIPSOID_MARGIN,
+    LARGE_CLASSES,
+    LINEAR,
+    MUCH_LESS,
+    NEAR_BOUND,
+    NORMALITY_LEVEL,
+    PAPER,
+    SMALL_CLASS_FACTOR,
+)
+from meterdp.papers.liu.setting import PROPOSED
+
+STILL = 1e-9  # changes of objective and budget that are rounding
+
+
+def _published(table: pd.DataFrame) -> pd.DataFrame:
+    return table[table["family"] == "published"]
+
+
+_NAMES = {
+    PROPOSED: "proposed",
+    "iid_laplace": "i.i.d. Laplace",
+    "iid_gaussian": "i.i.d. Gaussian",
+    "iid_gaussian_l1": "i.i.d. Gaussian, l1 bound",
+    "coloured_gaussian": "coloured Gaussian",
+    "coloured_gaussian_l1": "coloured Gaussian, l1 bound",
+}
+
+
+def _words(name: str) -> str:
+    return _NAMES.get(name, name.replace("_", " "))
+
+
+# --- curves ---------------------------------------------------------------------------------------------------------
+
+
+def lowest(curve: pd.DataFrame) -> Verdict:
+    """Judge liu-1, liu-5, liu-7 and liu-9: the proposed mechanism lowest at every epsilon (table ``liu_curve``)."""
+    comparisons, best_of, medians = [], [], []
+    shown = _published(curve)
+    for x, at in shown.groupby("x"):
+        own, others = at[at["mechanism"] == PROPOSED].iloc[0], at[at["mechanism"] != PROPOSED]
+        best = others.loc[others["kl_mean"].idxmin()]
+        best_of.append(
+            f"{number(own.kl_mean)} against {number(best.kl_mean)} ({_words(best.mechanism)}) at ε = {number(x)}"
+        )
+        for other in others.itertuples():
+            where = f"{_words(other.mechanism)} at ε = {number(x)}"
+            comparisons.append(Comparison(where, 0.0, 0.0, other.excess_mean, other.excess_se))
+            if other.kl_median <= own.kl_median:
+                medians.append(where)
+    lost = [c.where for c in comparisons if c.lost]
+    unsure = [c.where for c in comparisons if not c.sure]
+    share = shown.loc[shown["mechanism"] != PROPOSED, "below_proposed_share"]
+    return Verdict(
+        judge(comparisons),
+        f"Mean KL of the proposed mechanism against the best baseline: {'; '.join(best_of)}. "
+        f"Baselines with a lower mean: {listed(lost) or 'none'}; within two standard errors: "
+        f"{listed(unsure) or 'none'}; with a lower median: {listed(medians) or 'none'}. "
+        f"A baseline is below it in {share.min():.1%} to {share.max():.1%} of trials, depending on baseline and ε.",
+    )
+
+
+def trend(curve: pd.DataFrame, rising: bool) -> Verdict:
+    """Judge liu-2 (falling) and liu-4 (rising): KL divergence of every published mechanism along x.
+
+    Parameters
+    ----------
+    curve : DataFrame
+        Table ``liu_curve``.
+    rising : bool
+        Which way the means should go.
+    """
+    steps, spans, words, medians = [], [], [], []
+    for name, along in _published(curve).sort_values("x").groupby("mechanism", sort=False):
+        points = list(along.itertuples()) if rising else list(along.itertuples())[::-1]
+        pairs = list(pairwise(points))
+        steps += [Comparison(name, a.kl_mean, a.kl_se, b.kl_mean, b.kl_se) for a, b in pairs]
+        a, b = points[0], points[-1]
+        spans.append(Comparison(name, a.kl_mean, a.kl_se, b.kl_mean, b.kl_se))
+        first, last = along.iloc[0], along.iloc[-1]
+        words.append(
+            f"{_words(name)} from {number(first.kl_mean)} (median {number(first.kl_median)}) "
+            f"to {number(last.kl_mean)} ({number(last.kl_median)})"
+        )
+        if any(not a.kl_median < b.kl_median for a, b in pairs):
+            medians.append(_words(name))
+    against = sorted({_words(c.where) for c in steps if c.lost and c.sure})
+    unsure = sorted({_words(c.where) for c in spans if not c.sure})
+    verdict = FAILS if against or any(c.lost and c.sure for c in spans) else OPEN if unsure else HOLDS
+    x = curve["x"]
+    return Verdict(
+        verdict,
+        f"Mean KL from {curve['x_name'].iloc[0]} {number(x.min())} to {number(x.max())}: {'; '.join(words)}. "
+        f"Steps against the trend beyond two standard errors: {listed(against) or 'none'}; ends that do not differ "
+        f"by two: {listed(unsure) or 'none'}; medians not monotone: {listed(medians) or 'none'}.",
+    )
+
+
+def sensitivity(curve: pd.DataFrame) -> Verdict:
+    """Judge liu-3: KL rises with K, and by a much smaller factor for the proposed mechanism (``liu_curve``)."""
+    spans, factors, rises_by, words = [], {}, {}, []
+    for name, along in _published(curve).sort_values("x").groupby("mechanism", sort=False):
+        a, b = along.iloc[0], along.iloc[-1]
+        spans.append(Comparison(name, a.kl_mean, a.kl_se, b.kl_mean, b.kl_se))
+        factors[name], rises_by[name] = b.kl_mean / a.kl_mean, b.kl_mean - a.kl_mean
+        words.append(
+            f"{_words(name)} by a factor {number(factors[name])} (medians {number(b.kl_median / a.kl_median)}), "
+            f"from {number(a.kl_mean)} to {number(b.kl_mean)}"
+        )
+    rises = judge(spans)
+    own, own_nats = factors.pop(PROPOSED), rises_by.pop(PROPOSED)
+    insensitive = own <= MUCH_LESS * min(factors.values())
+    x, redrawn = curve["x"], curve.groupby("x")["redrawn_count"].first()
+    trials = curve["trials"].max()
+    return Verdict(
+        rises if insensitive else FAILS,
+        f"From K = {number(x.min())} to {number(x.max())} the mean KL grows: {'; '.join(words)}. "
+        f"In nats the proposed mechanism's rises by {number(own_nats)}, a baseline's by at least "
+        f"{number(min(rises_by.values()))}. "
+        f"Data sets redrawn for {trials} trials: {', '.join(f'{r} at K = {number(k)}' for k, r in redrawn.items())}.",
+    )
+
+
+# --- marginals and accuracy -----------------------------------------------------------------------------------------
+
+
+def nearest_to_histogram(distances: pd.DataFrame) -> Verdict:
+    """Judge liu-6: total variation distance of released marginals to the histogram (``liu_marginal_distances``)."""
+    comparisons, words = [], []
+    fit = distances[distances["curve"] == "fit"].set_index("component")["tv_histogram_mean"]
+    for component, at in _published(distances).groupby("component"):
+        own, others = at[at["curve"] == PROPOSED].iloc[0], at[at["curve"] != PROPOSED]
+        best = others.loc[others["tv_histogram_mean"].idxmin()]
+        words.append(
+            f"class {component}: {number(own.tv_histogram_mean)} against {number(best.tv_histogram_mean)} "
+            f"({_words(best.curve)}; the fit itself {number(fit[component])})"
+        )
+        for o in others.itertuples():
+            where = f"{_words(o.curve)} in class {component}"
+            pair = (own.tv_histogram_mean, own.tv_histogram_se, o.tv_histogram_mean, o.tv_histogram_se)
+            comparisons.append(Comparison(where, *pair))
+    lost = [c.where for c in comparisons if c.lost]
+    return Verdict(
+        judge(comparisons),
+        f"Total variation distance to the histogram, proposed against the best baseline: {'; '.join(words)}. "
+        f"Baselines that are closer: {listed(lost) or 'none'}.",
+    )
+
+
+def small_classes_diverge(distances: pd.DataFrame) -> Verdict:
+    """Judge liu-8: marginals of large classes close to the fit, of small ones not (``liu_marginal_distances``)."""
+    own = distances[distances["curve"] == PROPOSED]
+    by_class = own.groupby("component").agg(
+        records=("record_count", "first"), mean=("tv_fit_mean", "mean"), most=("tv_fit_mean", "max")
+    )
+    by_class = by_class.sort_values("records", ascending=False, kind="stable")
+    words = [
+        f"{number(row.mean)} (up to {number(row.most)}) in the class of {row.records}"
+        for row in by_class.itertuples()
+    ]
+    measured = f"Total variation distance of the proposed release to the fit, mean over hours: {', '.join(words)}."
+    if len(by_class) <= LARGE_CLASSES:
+        return Verdict(OPEN, f"{measured} There are too few classes.")
+    large, small = by_class.iloc[:LARGE_CLASSES], by_class.iloc[LARGE_CLASSES:]
+    holds = (large["mean"] <= CLOSE).all() and (small["most"] > CLOSE).all()
+    return Verdict(HOLDS if holds else FAILS, measured)
+
+
+def accurate(accuracy: pd.DataFrame) -> Verdict:
+    """Judge liu-10: accuracy near that of the fit, baselines' far below (``liu_accuracy``)."""
+    words, near, far = [], [], []
+    for x, at in accuracy.groupby("x"):
+        value = at.set_index("mechanism")["accuracy_mean"]
+        others = _published(at).set_index("mechanism")["accuracy_mean"].drop(PROPOSED)
+        own, fit, best = value[PROPOSED], value["fit"], others.max()
+        near.append(fit - own <= CLOSE)
+        far.append(own - best >= CLOSE)
+        words.append(f"{own:.3f} (best baseline {best:.3f}, {_words(others.idxmax())}) at ε = {number(x)}")
+    return Verdict(
+        HOLDS if all(near) and all(far) else FAILS,
+        f"Accuracy without privacy {fit:.3f}; proposed {'; '.join(words)}. "
+        f"Close to the fit at {sum(near)} and far above the baselines at {sum(far)} of {len(near)} values of ε.",
+    )
+
+
+# --- algorithm and data ---------------------------------------------------------------------------------------------
+
+
+def exponent(times: pd.DataFrame, solver: str, varied: str) -> float:
+    """Return the slope of log time over log size by least squares (table ``liu_sdp_times``)."""
+    rows_of = times[(times["solver"] == solver) & (times["varied"] == varied)]
+    size = rows_of["record_count" if varied == "records" else "class_count"]
+    return float(np.polyfit(np.log(size), np.log(rows_of["seconds"]), 1)[0])
+
+
+def converges_and_scales(convergence: pd.DataFrame, times: pd.DataFrame) -> Verdict:
+    """Judge liu-11 (tables ``liu_convergence`` and ``liu_sdp_times``)."""
+    records, classes = (exponent(times, "interior_point", v) for v in ("records", "classes"))
+    own = exponent(times, "own", "records")
+    rise = (convergence["largest_rise"] / convergence["objective_last"].abs()).max()
+    stops = bool((convergence["pass_count"] < ITERATIONS).all()) and rise <= STILL
+    moved = (convergence["epsilon_0_share"] - 1 / 3).abs().max()
+    change = (convergence["objective_last"] - convergence["objective_first"]).abs().max()
+    below = sorted((BOUND_RECORDS - records, BOUND_CLASSES - classes))
+    refuted = not stops or own > LINEAR or below[0] < 0
+    reached = "exceeded" if below[0] < 0 else "nearly reached" if below[1] <= NEAR_BOUND else "far from reached"
+    ending = ", so it never leaves its start" if max(change, moved) <= STILL else ""
+    size = times.groupby("solver")["record_count"].agg(["min", "max"])
+    return Verdict(
+        FAILS if refuted else HOLDS if below[1] <= NEAR_BOUND else OPEN,
+        f"Algorithm 1 stops after {convergence['pass_count'].min()} to {convergence['pass_count'].max()} passes in "
+        f"{len(convergence)} runs; its objective moves by at most {number(change)} after the first pass "
+        f"and the share of the frequencies by {number(moved)} from a third{ending}. "
+        f"Clarabel's time for (23) as printed grows as N^{records:.2f} (N = {size.loc['interior_point', 'min']} to "
+        f"{size.loc['interior_point', 'max']}) and K^{classes:.2f}: the bound is {reached}. "
+        f"Our solver's grows as N^{own:.2f} (N up to {size.loc['own', 'max']:,}).",
+    )
+
+
+def gaussian_classes(normality: pd.DataFrame, dimension: int, simulated: bool) -> Verdict:
+    """Judge liu-12 (table ``normality``).
+
+    Parameters
+    ----------
+    normality : DataFrame
+        How Gaussian the classes of the study's export are.
+    dimension : int
+        Hours d of a profile.
+    simulated : bool
+        Whether the export is simulated: then this says something of the simulator only.
+    """
+    judged = normality[normality["household_count"] >= SMALL_CLASS_FACTOR * dimension].dropna()
+    if judged.empty:
+        return Verdict(OPEN, "No class has enough households with a regular covariance.")
+    level = NORMALITY_LEVEL / (2 * len(judged))  # two tests a class
+    freedom = dimension * (dimension + 1) * (dimension + 2) / 6
+    skewed = chi2.sf(judged["household_count"] * judged["mardia_skewness"] / 6, freedom) < level
+    tailed = 2 * norm.sf(judged["mardia_kurtosis_z"].abs()) < level
+    off = (judged["share_within_90"] - ELLIPSOID).abs() > ELLIPSOID_MARGIN
+    rejected = skewed | tailed
+    words = [
+        f"class {r.component} ({r.household_count}): {r.share_within_90:.1%}, z = {r.mardia_kurtosis_z:.1f}"
+        for r in judged.itertuples()
+    ]
+    measured = (
+        f"Per class (households) the share inside the 90 % ellipsoid and Mardia's kurtosis: {'; '.join(words)}. "
+        "Mardia's tests reject in "
+        f"{int(rejected.sum())} of {len(judged)} classes, the share is off in {int(off.sum())}."
+    )
+    if simulated:
+        return Verdict(OPEN, f"{measured} The export is simulated, so this tests the simulator, not households.")
+    return Verdict(FAILS if rejected.any() or off.any() else HOLDS, measured)
+
+
+# --- all ------------------------------------------------------------------------------------------------------------
+
+
+def scorecard(tables: Tables, dimension: int, simulated: bool) -> pd.DataFrame:
+    """Return the columns of the table ``scorecard`` for all claims of the paper.
+
+    Parameters
+    ----------
+    tables : mapping
+        Data frames by name: fig1 to fig5, fig7, fig9, fig10, fig6_distances, fig8_distances, convergence, sdp_times
+        and normality.
+    dimension : int
+        Hours d of a profile of the study.
+    simulated : bool
+        Whether the study's export is simulated.
+    """
+    verdicts = {
+        "liu-1": lowest(tables["fig1"]),
+        "liu-2": trend(tables["fig2"], rising=False),
+        "liu-3": sensitivity(tables["fig3"]),
+        "liu-4": trend(tables["fig4"], rising=True),
+        "liu-5": lowest(tables["fig5"]),
+        "liu-6": nearest_to_histogram(tables["fig6_distances"]),
+        "liu-7": lowest(tables["fig7"]),
+        "liu-8": small_classes_diverge(tables["fig8_distances"]),
+        "liu-9": lowest(tables["fig9"]),
+        "liu-10": accurate(tables["fig10"]),
+        "liu-11": converges_and_scales(tables["convergence"], tables["sdp_times"]),
+        "liu-12": gaussian_classes(tables["normality"], dimension, simulated),
+    }
+    shown_on = ("fig1", "fig2", "fig3", "fig4", "fig5", "fig5", "fig7", "fig7", "fig9", "fig10", "fig1", "fig7")
+    sources = {
+        item: tuple(tables[figure].iloc[0][["data", "substitute"]])
+        for item, figure in zip(verdicts, shown_on, strict=True)
+    }
+    return rows(PAPER, CLAIMS, verdicts, sources)

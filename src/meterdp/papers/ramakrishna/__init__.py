@@ -1,0 +1,1 @@
+"""Ramakrishna, Scaglione, Wu, Ravi and Peisert, Differential Privacy for Class-based Data."""

@@ -1,0 +1,1 @@
+"""Defects R1 to R12."""

@@ -1,0 +1,239 @@
+"""Released forecasts: one file and manifest per household under a random release id, the crosswalk, and examples.
+
+Ramakrishna et al., Algorithm 2 and section V-B. A file named by household would reveal the label that the noise is
+to hide (defect R3), so ids come from outside and the crosswalk is private. Files are written in the order of their
+ids: neither names nor times of writing say which household is which.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from meterdp.classnoise.designs.interface import Noise
+from meterdp.core.errors import InputError
+from meterdp.core.parquet import atomic_path, read_table, write_table
+from meterdp.core.stamps import local_text, utc_column
+from meterdp.release.tables import FORECAST_FILE
+
+EXAMPLES = 3
+
+
+def release_forecasts(mean_log_kwh: np.ndarray, noise: Noise, draws: np.ndarray) -> np.ndarray:
+    """Apply the design to every forecast and add its noise (11).
+
+    Parameters
+    ----------
+    mean_log_kwh : (H, k) float64 array
+        Forecasts.
+    noise : Noise
+        Of a design; covariances may be singular.
+    draws : (H, k) float64 array
+        Independent standard normal numbers; the caller owns the randomness.
+
+    Returns
+    -------
+    (H, k) float64 array
+        Released forecasts in log kWh.
+    """
+    values, vectors = np.linalg.eigh(noise.covariance)
+    return noise.apply(mean_log_kwh) + np.einsum("hij,hj,hj->hi", vectors, np.sqrt(np.maximum(values, 0.0)), draws)
+
+
+def write_forecast_files(
+    folder: str | os.PathLike,
+    release_ids: np.ndarray,
+    released_log_kwh: np.ndarray,
+    interval_start_utc: np.ndarray,
+    bounds_kwh: tuple[float, float],
+    manifest: Mapping,
+    metadata: Mapping[str, str] | None = None,
+) -> list[Path]:
+    """Write ``<release_id>.parquet`` and its manifest ``<release_id>.json`` per household, each atomically.
+
+    Parameters
+    ----------
+    folder : path-like
+        Target folder, made if missing.
+    release_ids : (H,) array of str
+        Random ids; letters, digits, ``-`` and ``_`` only.
+    released_log_kwh : (H, k) float64 array
+        From :func:`release_forecasts`.
+    interval_start_utc : (k,) datetime64 array
+        Start of each forecast interval, UTC.
+    bounds_kwh : (float, float)
+        Public bounds the energy is clipped to, the same for every household.
+    manifest : mapping
+        From :func:`meterdp.release.manifests.class_label.manifest`; its guarantee goes into the Parquet metadata too.
+    metadata : mapping, optional
+        Further metadata, e.g. ``{"synthetic": "yes"}``; nothing private.
+
+    Returns
+    -------
+    list of Path
+        The Parquet files, in the order of the ids, sorted.
+
+    Notes
+    -----
+    No interval comes with a released forecast: it would need the household's own variance, which the noise does not
+    cover and which tells households apart.
+    """
+    ids = _checked(release_ids)
+    common = {
+        "step": np.arange(1, released_log_kwh.shape[1] + 1, dtype=np.int32),
+        "interval_start_utc": utc_column(interval_start_utc),
+        "interval_start_local": local_text(interval_start_utc, manifest["time"]["zone"]),
+    }
+    metadata = dict(metadata or {})
+    paths = []
+    for row in np.argsort(ids):
+        path = Path(folder) / f"{ids[row]}.parquet"
+        columns = {
+            "release_id": [str(ids[row])] * released_log_kwh.shape[1],
+            **common,
+            "released_log_kwh": released_log_kwh[row],
+            "released_kwh": np.clip(np.exp(released_log_kwh[row]), *bounds_kwh),
+        }
+        write_table(path, FORECAST_FILE, columns, {"guarantee": manifest["guarantee"], **metadata})
+        own = {"release_id": str(ids[row]), "file": path.name, **manifest, **metadata}
+        with atomic_path(path.with_suffix(".json")) as temporary:
+            temporary.write_text(json.dumps(own, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        paths.append(path)
+    return paths
+
+
+@dataclass(frozen=True)
+class ReleasedFiles:
+    """What a folder of forecast files holds, in the order of the release ids.
+
+    Parameters
+    ----------
+    release_id : (H,) array of str
+    household : (H,) int32 array
+        From the crosswalk.
+    interval_start_utc : (k,) datetime64 array
+    released_log_kwh, released_kwh : (H, k) float64 arrays
+    """
+
+    release_id: np.ndarray
+    household: np.ndarray
+    interval_start_utc: np.ndarray
+    released_log_kwh: np.ndarray
+    released_kwh: np.ndarray
+
+    def examples(self, count: int = EXAMPLES) -> dict:
+        """Return the released curves of Fig. 3: columns example, hours_from_origin and energy_kwh."""
+        start = self.interval_start_utc
+        hours = (start - start[0]) / np.timedelta64(1, "h")
+        shown = self.released_kwh[:count]
+        return {
+            "example": np.repeat(np.arange(1, len(shown) + 1), hours.size),
+            "hours_from_origin": np.tile(hours, len(shown)),
+            "energy_kwh": shown.ravel(),
+        }
+
+
+def read_forecast_files(folder: str | os.PathLike, crosswalk: pa.Table) -> ReleasedFiles:
+    """Read back what :func:`write_forecast_files` wrote.
+
+    Parameters
+    ----------
+    folder : path-like
+        Forecast files.
+    crosswalk : pyarrow.Table
+        Private table ``crosswalk``.
+
+    Raises
+    ------
+    InputError
+        If a file of the crosswalk is missing or is not a forecast file, or they are not of the same intervals.
+    """
+    household = dict(zip(crosswalk["release_id"].to_pylist(), crosswalk["household"].to_pylist(), strict=True))
+    ids = np.array(sorted(household))
+    tables = [read_table(Path(folder) / f"{i}.parquet", FORECAST_FILE) for i in ids]
+    stamps = [t["interval_start_utc"].to_numpy() for t in tables]
+    if any(not np.array_equal(s, stamps[0]) for s in stamps):
+        raise InputError("holds files of different releases", file=folder, remedy="delete the folder and run again")
+    return ReleasedFiles(
+        ids,
+        np.array([household[i] for i in ids], dtype=np.int32),
+        stamps[0],
+        *(np.stack([t[name].to_numpy() for t in tables]) for name in ("released_log_kwh", "released_kwh")),
+    )
+
+
+def crosswalk_columns(release_ids: np.ndarray, household: np.ndarray) -> dict:
+    """Return the columns of the private table ``crosswalk``; both arrays (H,)."""
+    ids = _checked(release_ids)
+    order = np.argsort(ids)
+    return {"release_id": [str(i) for i in ids[order]], "household": np.asarray(household, np.int32)[order]}
+
+
+def example_columns(
+    chosen: np.ndarray,
+    history_log_kwh: np.ndarray,
+    truth_log_kwh: np.ndarray,
+    forecast_log_kwh: np.ndarray,
+    released_log_kwh: np.ndarray,
+    interval_hours: float,
+    bounds_kwh: tuple[float, float],
+    design: str,
+    rho: float,
+) -> dict:
+    """Return the columns of table ``forecast_examples`` (Fig. 3).
+
+    Parameters
+    ----------
+    chosen : (E,) int array
+        Rows of the examples, chosen by a rule that looks at no reading and no forecast.
+    history_log_kwh : (H, m) float64 array
+        The m readings before the origin, NaN where missing.
+    truth_log_kwh, forecast_log_kwh, released_log_kwh : (H, k) float64 arrays
+        From the origin on.
+    interval_hours : float
+        Length of a metering interval in hours.
+    bounds_kwh : (float, float)
+        Public bounds the energy is clipped to.
+    design : str
+        Noise design of the released forecasts.
+    rho : float
+        Its accuracy budget, (log kWh)^2.
+    """
+    parts = {
+        "history": (history_log_kwh, -history_log_kwh.shape[1]),
+        "truth": (truth_log_kwh, 0),
+        "forecast": (forecast_log_kwh, 0),
+        "released": (released_log_kwh, 0),
+    }
+    example, part, hours, energy = [], [], [], []
+    for number, row in enumerate(chosen, start=1):
+        for name, (values, first) in parts.items():
+            slots = np.arange(values.shape[1])
+            example += [number] * slots.size
+            part += [name] * slots.size
+            hours += list((first + slots) * interval_hours)
+            energy += list(np.clip(np.exp(values[row]), *bounds_kwh))
+    return {
+        "design": [design] * len(example),
+        "rho": [float(rho)] * len(example),
+        "example": example,
+        "part": part,
+        "hours_from_origin": hours,
+        "energy_kwh": pa.array(energy, type=pa.float64(), from_pandas=True),
+    }
+
+
+def _checked(release_ids) -> np.ndarray:
+    ids = np.asarray(release_ids, dtype=str)
+    if np.unique(ids).size != ids.size:
+        raise ValueError("release ids must be unique")
+    if not all(re.fullmatch(r"[A-Za-z0-9_-]+", i) for i in ids):
+        raise ValueError("a release id may hold letters, digits, '-' and '_' only")
+    return ids

@@ -1,0 +1,146 @@
+"""The manifest beside every forecast file: what it holds, what its noise hides and what it does not, in plain JSON.
+
+A recipient needs no tool to read it. It holds public settings, the release id and the guarantee; never a seed, a
+household, a count of households or a covariance of the noise, which may differ from label to label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import ROUND_CEILING, Context
+
+import numpy as np
+import pandas as pd
+
+import meterdp
+from meterdp.classnoise.query_models import MODEL_WORDS
+from meterdp.core.parquet import NOT_FOR_RELEASE
+from meterdp.core.stamps import local_text
+from meterdp.release.tables import FORECAST_FILE
+
+STUDY_MODE = f"{NOT_FOR_RELEASE}: study mode, the noise is seeded and protects nobody"
+_UPWARD = Context(prec=3, rounding=ROUND_CEILING)  # a rounded delta must not promise more
+_HIDES = ("which household of its neighbourhood this forecast belongs to, up to the (epsilon, delta) pairs given",)
+_DOES_NOT_HIDE = (
+    "which neighbourhood the household belongs to",
+    "what the readings say beyond that: nothing is claimed when one household's record is replaced (replace_one)",
+    "the household behind several releases: losses of releases add up",
+    "who is who among all files of a neighbourhood read together: they are protected against swapping two households "
+    "only, with a larger delta (study/delta_curves.parquet, sides 'swap')",
+    "anything in a household that has no neighbour",
+)
+
+
+def public_settings(export: Mapping, forecast: Mapping, profiles: Mapping, neighbourhoods: Mapping) -> dict:
+    """Return the public settings that made the forecasts, from sections of the configuration."""
+    by = neighbourhoods["by"]
+    detail = {"cluster": "clusters", "nearest": "nearest"}.get(by)
+    return {
+        "time_zone": export["time_zone"],
+        "interval_minutes": export["interval_minutes"],
+        "generation": {
+            "model": f"ARMA({forecast['ar_order']}, {forecast['ma_order']}) on log kWh less its seasonal mean",
+            "seasonal_mean": profiles["seasonal"],
+            "train_days": forecast["train_days"],
+            "neighbourhoods_by": by,
+            **({} if detail is None else {f"neighbourhoods_{detail}": neighbourhoods[detail]}),
+        },
+    }
+
+
+def guarantee_pairs(curves: pd.DataFrame, design: str, query_model: str, rho: float) -> list[dict]:
+    """Return the (epsilon, delta) pairs of one noise from table ``delta_curves``, the numerical error added to delta.
+
+    Parameters
+    ----------
+    curves : pandas.DataFrame
+        Table ``delta_curves``; its hockey-stick rows are the ones that state differential privacy.
+    design, query_model, rho
+        Which noise.
+
+    Returns
+    -------
+    list of dict
+        ``epsilon`` and ``delta``; empty where no household has a neighbour.
+    """
+    rows = curves[(curves["design"] == design) & (curves["query_model"] == query_model) & (curves["rho"] == rho)]
+    rows = rows[rows["sides"] == "hockey_stick"].sort_values("epsilon")
+    bound = np.minimum(rows["delta"] + rows["delta_error"], 1.0)
+    return [{"epsilon": float(e), "delta": float(d)} for e, d in zip(rows["epsilon"], bound, strict=True)]
+
+
+def guarantee_in_words(design: str, query_model: str, rho: float, convention: str, pairs: list[dict]) -> str:
+    """Return the guarantee of a study's forecast file as one sentence."""
+    if pairs:
+        said = ", ".join(f"({p['epsilon']:g}, {_UPWARD.create_decimal(p['delta'])})" for p in pairs)
+        stated = f"(epsilon, delta) class_label privacy within the neighbourhood at {said}"
+    else:
+        stated = "no class_label statement, because no household has a neighbour"
+    return (
+        f"{STUDY_MODE}; design '{design}' for {query_model} queries with accuracy budget rho {rho:g} ({convention}): "
+        f"{stated}; nothing about replace_one"
+    )
+
+
+def manifest(
+    design: str,
+    query_model: str,
+    rho: float,
+    convention: str,
+    pairs: list[dict],
+    interval_start_utc: np.ndarray,
+    bounds_kwh: tuple[float, float],
+    public: Mapping,
+) -> dict:
+    """Return what the manifests of all files have in common.
+
+    Parameters
+    ----------
+    design, query_model, rho, convention
+        The noise.
+    pairs : list of dict
+        From :func:`guarantee_pairs`.
+    interval_start_utc : (k,) datetime64 array
+        Starts of the forecast intervals, UTC.
+    bounds_kwh : (float, float)
+        Public bounds of the energy in an interval, kWh.
+    public : mapping
+        From :func:`public_settings`.
+    """
+    stamps = np.asarray(interval_start_utc, "datetime64[us]")
+    return {
+        "status": STUDY_MODE,
+        "guarantee": guarantee_in_words(design, query_model, rho, convention, pairs),
+        "privacy": {
+            "unit": "class_label",
+            "adjacency": "the forecast is that of another household of the same neighbourhood",
+            "epsilon_delta": pairs,
+            "epsilon_delta_means": "for every two neighbours and every set of contents this one file may have, the "
+            "probability under one is at most e^epsilon times that under the other, plus delta; worst case, "
+            "numerical error included. These numbers are computed from the private forecasts and are not protected "
+            "themselves.",
+            "hides": list(_HIDES),
+            "does_not_hide": list(_DOES_NOT_HIDE),
+        },
+        "noise": {
+            "design": design,
+            "query_model": query_model,
+            "query_model_means": MODEL_WORDS[query_model],
+            "rho_log_kwh_squared": float(rho),
+            "rho_is": {
+                "total": "the squared error of the whole forecast",
+                "per_entry": "the mean squared error per step",
+            }[convention],
+        },
+        "time": {
+            "zone": public["time_zone"],
+            "interval_minutes": public["interval_minutes"],
+            "first_interval_start_utc": f"{np.datetime_as_string(stamps[0], 's')}Z",
+            "first_interval_start_local": local_text(stamps[:1], public["time_zone"])[0],
+            "steps": int(stamps.size),
+        },
+        "columns": {c.name: {"unit": c.unit, "means": c.description} for c in FORECAST_FILE.columns},
+        "clipped_to_kwh": [float(b) for b in bounds_kwh],
+        "generation": dict(public["generation"]),
+        "meterdp_version": meterdp.__version__,
+    }

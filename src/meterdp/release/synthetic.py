@@ -1,0 +1,93 @@
+"""Synthetic load profiles of a study: sampled from each mechanism's mixture, and how faithful they are.
+
+Sampling a released mixture is post-processing (mechanisms.md 2.4), but study noise is seeded and the number of
+profiles is that of the valid households, so these files are not for release. Every measure is taken between equally
+many records of random halves, beside real households against other real ones as the yardstick.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from meterdp.core.errors import InputError
+from meterdp.mixture.draws import Mixture
+from meterdp.mixture.sampling import sample
+from meterdp.release.noise import StudyNoise
+
+
+@dataclass(frozen=True)
+class Source:
+    """One mixture whose synthetic profiles are judged.
+
+    Parameters
+    ----------
+    name : str
+        'fit' or the name of a mechanism.
+    family : str
+        Family of the mechanism, 'none' for the fit.
+    epsilon : float or None
+        None for the fit.
+    mixture : Mixture
+    """
+
+    name: str
+    family: str
+    epsilon: float | None
+    mixture: Mixture
+
+
+def _mixture_of(rows: pa.Table) -> Mixture:
+    rows = rows.sort_by("component")
+    means = np.array(rows["mean_log_kwh"].to_pylist())
+    covariances = np.array(rows["covariance"].to_pylist()).reshape(*means.shape, -1)
+    return Mixture(rows["weight"].to_numpy(), means, covariances)
+
+
+def fit_source(mixture: pa.Table) -> Source:
+    """Take the table ``mixture``: the fit without privacy."""
+    return Source("fit", "none", None, _mixture_of(mixture))
+
+
+def released_source(variant: pa.Table, epsilon: float) -> Source:
+    """Take the draw at ``epsilon`` from one mechanism's table ``variant``.
+
+    Raises
+    ------
+    InputError
+        If the table has none.
+    """
+    rows = variant.filter(pc.equal(variant["epsilon"], float(epsilon)))
+    if rows.num_rows == 0:
+        raise InputError(
+            "has no draw at mechanisms.figure_epsilon", file="variant", remedy="choose one of mechanisms.epsilons"
+        )
+    return Source(rows["mechanism"][0].as_py(), rows["family"][0].as_py(), float(epsilon), _mixture_of(rows))
+
+
+def synthetic_log_kwh(source: Source, n: int, clip_kwh_per_hour: Sequence[float], seed: int) -> np.ndarray:
+    """Return n synthetic profiles of a source, clipped to the public bounds like real ones, (n, d) log kWh.
+
+    The stream is named by mechanism and epsilon, so no other mechanism's profiles depend on it.
+    """
+    x, _ = sample(source.mixture, n, StudyNoise(seed, "synthetic profiles", source.name, repr(source.epsilon)))
+    return np.clip(x, *np.log(clip_kwh_per_hour))
+
+
+def synthetic_columns(log_kwh: np.ndarray) -> dict[str, object]:
+    """Return the columns of the table ``synthetic_profiles``."""
+    n = len(log_kwh)
+    return {"household": np.arange(1, n + 1, dtype=np.int32), "valid": np.ones(n, bool), "log_kwh": list(log_kwh)}
+
+
+def guarantee_in_words(source: Source) -> str:
+    """Return what a file of synthetic profiles says about its protection."""
+    return (
+        f"not for release: sampled from the mixture of mechanism '{source.name}' (family {source.family}) at epsilon "
+        f"{source.epsilon:g} in study mode; the noise is seeded and protects nobody, and the number of profiles is "
+        "that of the valid households"
+    )

@@ -1,0 +1,1 @@
+"""Numerical optimisation with certificates: nothing here knows about privacy."""

@@ -1,0 +1,144 @@
+"""Our solver of the noise-shape problem (23) of Liu et al.: a working set around an interior-point kernel.
+
+Precision form: min tr X^-1 subject to z_n' X z_n <= 1. The kernel solves it for the few points that matter, one
+matrix product prices all points, those outside join, those that provably cannot touch the optimum leave. Nothing is
+guaranteed here: :mod:`meterdp.solvers.ellipsoid.program` inflates the answer and certifies the gap.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from meterdp.solvers.ellipsoid.interior import interior_point
+
+# Relative gap aimed at, in the working set and outside it.
+TARGET = 2e-11
+FIRST_TARGET = 1e-2
+ROUNDS = 60
+FIRST_ROWS_PER_DIMENSION = 10
+NEW_ROWS_PER_DIMENSION = 6
+# The next target relative to the largest violation found.
+TIGHTER = 0.03
+
+
+def solve(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Solve the precision form for points that span their space.
+
+    Parameters
+    ----------
+    points : (N, d) float64
+        In principal axes, which may be of very different length.
+
+    Returns
+    -------
+    factor : (d, d) float64
+        G with X = G'G, nearly feasible and nearly optimal: the best found within the limit of rounds.
+    rows : (M,) int
+        The last working set.
+    weights : (M,) float64
+        Its dual weights, not normalised; all other points have weight zero.
+    """
+    n, d = points.shape
+    spread = np.sqrt(np.einsum("ni,ni->i", points, points) / n)
+    factor = np.diag(1 / np.sqrt(spread * spread.sum()))
+    reach, _ = _price(points, factor)
+    # The farthest along every axis span the space, or nearly so, where the outermost do not.
+    ends = [np.abs(along).argmax() for along in points.T]
+    rows = np.union1d(_largest(reach, FIRST_ROWS_PER_DIMENSION * d), ends)
+    shrink = 1.5 * reach[rows].max()
+    factor /= np.sqrt(shrink)
+    slack = 1 - reach[rows] / shrink
+    weights = np.square(1 / np.diag(factor)).sum() / ((1 - slack) / slack).sum() / slack
+    target = FIRST_TARGET if len(rows) < n else TARGET
+    pool, candidates = points, np.arange(n)
+    best, least = (factor, rows, weights), np.inf
+    for _ in range(ROUNDS):
+        factor, weights, value, gap, tilt = interior_point(points[rows], factor, weights, target)
+        reach, leverage = _price(pool, factor)
+        worst = max(reach.max(), 1.0)
+        stalled = gap > target
+        if not worst - 1 + gap >= least:
+            best, least = (factor, rows, weights), worst - 1 + gap
+        if least <= 2 * TARGET or not np.isfinite(gap):
+            break
+        keep = _may_be_active(reach, leverage, weights.sum(), value, worst, tilt)
+        pool, candidates, reach, leverage = pool[keep], candidates[keep], reach[keep], leverage[keep]
+        old = np.isin(rows, candidates, assume_unique=True)
+        rows, weights = rows[old], weights[old]
+        outside = np.flatnonzero(reach > 1 + TARGET)
+        if stalled and not len(outside):
+            break
+        target = min(target, max(TARGET, TIGHTER * (worst - 1)))
+        if len(outside):
+            new = outside[_largest(reach[outside], NEW_ROWS_PER_DIMENSION * d)]
+            factor, rows, weights = _warm_start(factor, rows, weights, candidates, reach, leverage, new)
+    return best
+
+
+def _price(points: np.ndarray, factor: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return z_n' X z_n and y_n' K^-1 y_n, K^-1 = G G' (diagonal), for every point y_n = G z_n: (N,) each."""
+    squares = points @ factor.T
+    np.square(squares, out=squares)
+    priced = squares @ np.column_stack([np.ones(len(factor)), np.square(factor).sum(axis=1)])
+    return priced[:, 0], priced[:, 1]
+
+
+def _largest(values: np.ndarray, count: int) -> np.ndarray:
+    """Return the positions of the ``count`` largest values, in no particular order."""
+    return np.argpartition(-values, count)[:count] if count < len(values) else np.arange(len(values))
+
+
+def _may_be_active(
+    reach: np.ndarray, leverage: np.ndarray, total_weight: float, value: float, worst: float, tilt: float
+) -> np.ndarray:
+    """Tell which points may touch the optimum; all others can be left out without changing it.
+
+    Parameters
+    ----------
+    reach, leverage : (N,) float64
+        w_n = |y_n|^2 and v_n = y_n' K^-1 y_n with y_n = G z_n, X = G'G, K = (G G')^-1.
+    total_weight, value, worst : float
+        L = sum of the weights l_n, f = tr X^-1 = tr K, c = max(1, max_n w_n).
+    tilt : float
+        t = |K^-1/2 (K - sum l_n y_n y_n') K^-1/2|_F.
+
+    Notes
+    -----
+    Write the optimum X* = G'Y G. (i) X / c is feasible, so tr K Y^-1 = tr X*^-1 <= c f. (ii) X* is feasible, so
+    sum l_n y_n'Y y_n <= L; as sum l_n y_n y_n' >= (1 - t) K in the semidefinite order, tr K Y <= L / (1 - t) if
+    t < 1. Together tr K (Y + Y^-1 - 2 I) <= r := L / (1 - t) + (c - 2) f. Let Y = sum_j q_j e_j e_j',
+    p_j = e_j'K e_j, h_j = q_j + 1 / q_j - 2 >= 0: then sum p_j h_j <= r, and q_j - 1 <= h_j + sqrt(h_j). For a
+    point y put a_j = (y'e_j)^2 <= (y'K^-1 y) p_j = v p_j. So sum a_j h_j <= v r, by Cauchy-Schwarz
+    sum a_j sqrt(h_j) <= sqrt(w v r), and z'X*z = sum a_j q_j <= w + sqrt(w v r) + v r. A point for which that is
+    below one does not touch the optimum of this convex problem and can be dropped.
+    """
+    if tilt >= 1:
+        return np.ones(len(reach), dtype=bool)
+    room = max(total_weight / (1 - tilt) + (worst - 2) * value, 0.0) * leverage
+    return reach + np.sqrt(reach * room) + room >= 1 - 1e-9
+
+
+def _warm_start(
+    factor: np.ndarray,
+    rows: np.ndarray,
+    weights: np.ndarray,
+    candidates: np.ndarray,
+    reach: np.ndarray,
+    leverage: np.ndarray,
+    new: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Add the candidates at positions ``new`` to the working set and shrink X until it is strictly inside again.
+
+    New weights aim at the mean weight_n slack_n of the old points, but stay small against K in every direction.
+
+    Returns
+    -------
+    factor, rows, weights
+        As in :func:`solve`.
+    """
+    shrink = reach.max() * (1 + 0.5 * min(reach.max() - 1, 1.0))
+    slack = 1 - reach / shrink
+    weights = weights * shrink**2
+    centre = (weights * slack[np.searchsorted(candidates, rows)]).mean()
+    added = np.minimum(centre / slack[new], 0.1 * shrink**2 / leverage[new])
+    return factor / np.sqrt(shrink), np.concatenate([rows, candidates[new]]), np.concatenate([weights, added])

@@ -1,0 +1,156 @@
+"""Primal-dual interior point for min t subject to f_i(x) <= t or <= 0 and K >= 0 in the semidefinite order.
+
+x = (t, svec K, rest) with convex f_i; the solver of :mod:`meterdp.classnoise.designs.joint.common_noise` and
+:mod:`meterdp.classnoise.designs.transport.barycentre`. Promises nothing: whoever calls it certifies the gap from its
+multipliers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from meterdp.solvers.svec import Packing
+
+STEPS = 80
+TO_BOUNDARY = 0.98
+# Limits of the centring parameter, the share of the present complementarity a step aims at.
+CENTRING = (1e-6, 0.8)
+# Of the complementarity aimed at, relative to what breaking the constraints costs.
+LAG = 0.1
+# Relative addition to the diagonal of the Newton matrix, against directions without curvature.
+RIDGE = 1e-13
+
+
+@dataclass
+class Iterate:
+    """Variables of the method; slack + f tends to zero."""
+
+    x: np.ndarray  # (n,)
+    slack: np.ndarray  # (m,)
+    weight: np.ndarray  # (m,), multipliers of f
+    z: np.ndarray  # (d, d), multiplier of K
+
+
+class Problem(Protocol):
+    """Convex constraints of the interior-point method."""
+
+    levelled: int  # the first constraints, f_i - t
+
+    def constraints(self, x: np.ndarray) -> np.ndarray:
+        """Return f (m,)."""
+
+    def derivatives(self, x: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the Jacobian (m, n) and the Hessian (n, n) of ``weight @ f``."""
+
+    def gap(self, x: np.ndarray, weight: np.ndarray) -> float:
+        """Return a relative gap, infinite where none is known."""
+
+
+def minimise(problem: Problem, packing: Packing, x: np.ndarray, target: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the best x found and its multipliers (m,), not normalised.
+
+    Parameters
+    ----------
+    problem : Problem
+    packing : Packing
+        Of K, entries 1 .. packing.size of x.
+    x : (n,) float64 array
+        Start, strictly inside.
+    target : float
+        Relative gap aimed at.
+
+    Notes
+    -----
+    Newton on the perturbed optimality conditions, K and its multiplier Z in the scaling of Nesterov and Todd. Slacks
+    are variables of their own: they stay positive while the constraints they stand for may be broken on the way, so
+    steps are long although the constraints are curved. A predictor with the same factorisation sets the centring.
+    """
+    where = slice(1, 1 + packing.size)
+    slack = -problem.constraints(x)
+    mu = 1 / np.sum(1 / slack[: problem.levelled])
+    state = Iterate(x, slack, mu / slack, mu * np.linalg.inv(packing.unpack(x[where])))
+    best, least = (state.x, state.weight), np.inf
+    for _ in range(STEPS):
+        gap = problem.gap(state.x, state.weight)
+        if gap < least:
+            best, least = (state.x, state.weight), gap
+        if least <= target:
+            break
+        try:
+            state = _step(problem, packing, state)
+        except np.linalg.LinAlgError:  # at the limit of the floating-point numbers
+            break
+        if not np.all(np.isfinite(state.x)):
+            break
+    return best
+
+
+def _step(problem: Problem, packing: Packing, state: Iterate) -> Iterate:
+    """Return the next iterate: predictor, then the step that aims at the complementarity the predictor suggests."""
+    where = slice(1, 1 + packing.size)
+    slack, weight, z = state.slack, state.weight, state.z
+    k = packing.unpack(state.x[where])
+    values, vectors = np.linalg.eigh(k)
+    if values[0] <= 0:
+        raise np.linalg.LinAlgError("K is not positive definite")
+    inverse = packing.pack((vectors / values) @ vectors.T)
+    jacobian, normal = problem.derivatives(state.x, weight)
+    scaling = _inverse_scaling(values, vectors, z)
+    normal += jacobian.T @ ((weight / slack)[:, None] * jacobian)
+    normal[where, where] += packing.product(scaling, scaling)
+    normal[np.diag_indices_from(normal)] *= 1 + RIDGE
+    factor = cho_factor(normal, lower=True, overwrite_a=True, check_finite=False)
+    broken = problem.constraints(state.x) + slack
+    count = slack.size + len(k)
+    mu = (weight @ slack + np.sum(z * k)) / count
+
+    def change(aim: float) -> tuple[Iterate, float, float]:
+        right = -jacobian.T @ ((aim + weight * broken) / slack)
+        right[0] -= 1.0
+        right[where] += aim * inverse
+        x = cho_solve(factor, right, check_finite=False)
+        step_k = packing.unpack(x[where])
+        closing = -broken - jacobian @ x
+        rise = (aim - weight * closing) / slack - weight
+        step_z = aim * packing.unpack(inverse) - z - scaling @ step_k @ scaling
+        primal = min(_ratio(slack, closing), _matrix_ratio(values, vectors, step_k))
+        dual = min(_ratio(weight, rise), _matrix_ratio(*np.linalg.eigh(z), step_z))
+        return Iterate(x, closing, rise, step_z), primal, dual
+
+    step, primal, dual = change(0.0)
+    primal, dual = min(1.0, primal), min(1.0, dual)
+    left = (weight + dual * step.weight) @ (slack + primal * step.slack)
+    left += np.sum((z + dual * step.z) * (k + primal * packing.unpack(step.x[where])))
+    aim = mu * np.clip((left / count / mu) ** 3, *CENTRING)
+    # Slacks must not vanish before the constraints they stand for are met.
+    step, primal, dual = change(max(aim, LAG * np.max(weight * np.abs(broken))))
+    primal, dual = min(1.0, TO_BOUNDARY * primal), min(1.0, TO_BOUNDARY * dual)
+    return Iterate(
+        state.x + primal * step.x, slack + primal * step.slack, weight + dual * step.weight, z + dual * step.z
+    )
+
+
+def _inverse_scaling(values: np.ndarray, vectors: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """Return W^-1 with W^-1 K W^-1 = Z for K = vectors diag(values) vectors'."""
+    root = (vectors * np.sqrt(values)) @ vectors.T
+    inverse = (vectors / np.sqrt(values)) @ vectors.T
+    inner, axes = np.linalg.eigh(root @ z @ root)
+    middle = (axes * np.sqrt(np.maximum(inner, 0.0))) @ axes.T
+    return inverse @ middle @ inverse
+
+
+def _ratio(value: np.ndarray, change: np.ndarray) -> float:
+    """Return how far positive values can change, in (0, inf], before one is zero."""
+    falling = change < 0
+    return float(np.min(-value[falling] / change[falling], initial=np.inf))
+
+
+def _matrix_ratio(values: np.ndarray, vectors: np.ndarray, change: np.ndarray) -> float:
+    """Return the same for a positive definite matrix, given by its eigenvalues and eigenvectors."""
+    root = vectors / np.sqrt(np.maximum(values, 1e-300))
+    lowest = np.linalg.eigvalsh(root.T @ change @ root)[0]
+    return -1 / lowest if lowest < 0 else np.inf

@@ -1,0 +1,262 @@
+"""Privacy of the sound releases, measured: the loss between neighbouring exports against the claimed curve.
+
+Given the earlier answers every measurement is Gaussian, so the privacy loss of a run is a closed form of its record.
+The test takes the record of the released code itself, noise included, and replays it on a neighbour.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from scipy.special import ndtri
+from scipy.stats import kstest
+
+from meterdp.accounting import gdp
+from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
+from meterdp.mechanisms.published.labelled import LabelledRecords
+from meterdp.mechanisms.sound.label_flip import SoundLabelFlip
+from meterdp.mechanisms.sound.mechanism import Sound
+from meterdp.mechanisms.sound.plan import SoundSettings
+from meterdp.mixture.gmm import fit_labels
+from meterdp.release.noise import StudyNoise
+from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households
+
+DRAWS = 4000
+# Largest deviation of a mean of DRAWS numbers in [0, 1], with probability at most 1e-9 (Hoeffding).
+MARGIN = math.sqrt(math.log(1e9) / (2 * DRAWS))
+N, D, K = 120, 6, 3
+
+
+@pytest.fixture(scope="module")
+def x():
+    return households(0, N, D, K)
+
+
+@pytest.fixture(autouse=True)
+def one_chunk(monkeypatch):
+    monkeypatch.setattr("meterdp.mechanisms.sound.rounds.CHUNK_BYTES", 1e12)
+
+
+def calibrate(epsilon, adjacency="replace_one", **others):
+    settings = SoundSettings(adjacency, records_guess=N, **others)
+    return Sound.calibrate(PublicSettings(epsilon, 1e-5, K, D, N, LOW, HIGH, FLOOR, settings))
+
+
+def record(release, seed, monkeypatch):
+    """Release; return the (step, exact stack, noisy stack) of every measurement and what was released."""
+    log, kind, out = [], type(release.__self__), []
+    run = kind.run
+
+    def logged(self, *arguments):
+        *data, measure, draws = arguments
+
+        def spy(step, stack):
+            noisy = measure(step, stack)
+            log.append((step, np.array(stack), noisy))
+            return noisy
+
+        out.append(run(self, *data, spy, draws))
+        return out[-1]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(kind, "run", logged)
+        release(StudyNoise(seed, "privacy"))
+    return log, out[0]
+
+
+def of(mechanism, private):
+    """Return a call of the mechanism's release that still knows its mechanism."""
+
+    class Call:
+        __self__ = mechanism
+
+        def __call__(self, noise):
+            mechanism.release(private, noise, DRAWS)
+
+    return Call()
+
+
+def replay(mechanism, neighbour, recorded):
+    """Return the exact stacks of ``neighbour``, the data arguments of ``run``, along the recorded answers.
+
+    The same answers must give the same release, bit by bit: whatever differs was not paid for.
+    """
+    log, released = recorded
+    stacks, answers = [], iter(log)
+
+    def measure(step, stack):
+        stacks.append(np.array(stack))
+        return next(answers)[2]
+
+    again = mechanism.run(*neighbour, measure, DRAWS)
+    assert next(answers, None) is None, "every measurement is made again"
+    assert np.array_equal(again.projected, released.projected)
+    for one, two in ((again.mixtures, released.mixtures), (again.labeller, released.labeller)):
+        for field in ("weights", "means", "covariances") if one is not None else ():
+            assert np.array_equal(getattr(one, field), getattr(two, field)), field
+    return stacks
+
+
+def losses(recorded, stacks):
+    """Return privacy loss ln p(answers | D) / p(answers | D') and the conditional mu of every run."""
+    log, _ = recorded
+    loss, mu2 = np.zeros(DRAWS), np.zeros(DRAWS)
+    for (step, own, noisy), other in zip(log, stacks, strict=True):
+        axes = tuple(range(1, own.ndim))
+        variance = step.noise_std**2
+        loss += (((noisy - other) ** 2).sum(axis=axes) - ((noisy - own) ** 2).sum(axis=axes)) / (2 * variance)
+        mu2 += ((own - other) ** 2).sum(axis=axes) / variance
+    return loss, np.sqrt(mu2)
+
+
+def assert_below_the_curve(mechanism, log, neighbour):
+    """Exact part: no run spends more than mu. Monte Carlo part: hockey-stick divergence, false alarm 1e-9 each."""
+    loss, mu = losses(log, replay(mechanism, neighbour, log))
+    assert mu.max() <= mechanism.mu * (1 + 1e-9)
+    for level in (0.0, 0.25, 0.5, 1.0, 2.0):
+        measured = np.maximum(0, -np.expm1(level - loss)).mean()
+        assert measured <= gdp.delta(mechanism.mu, level) + MARGIN
+    return mu
+
+
+def replaced(x, index, value):
+    out = x.copy()
+    out[index] = value
+    return out
+
+
+def neighbours(x):
+    """Pairs (D, D'): random, extreme, into a lonely corner, and across the clipping radius in one class."""
+    zigzag = np.where(np.arange(x.shape[1]) % 2, 0.9, -0.9)
+    return {
+        "another household": (x, replaced(x, 0, households(9, 1, x.shape[1])[0])),
+        "lowest to highest": (replaced(x, 3, LOW), replaced(x, 3, HIGH)),
+        "far corner": (x, replaced(x, 5, np.where(np.arange(x.shape[1]) < 2, HIGH, LOW))),
+        "opposite in one class": (replaced(x, 7, -1.2 + zigzag), replaced(x, 7, -1.2 - zigzag)),
+        "public default": (x, replaced(x, 0, -1.2)),
+    }
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 6.0])
+@pytest.mark.parametrize("pair", list(neighbours(np.zeros((8, 6)))))
+def test_replacing_a_household_stays_below_the_claimed_curve(x, pair, epsilon, monkeypatch):
+    sound = calibrate(epsilon, rounds=3)
+    one, two = neighbours(x)[pair]
+    for own, neighbour in ((one, two), (two, one)):
+        log = record(of(sound, PrivateRecords(own)), len(pair), monkeypatch)
+        assert_below_the_curve(sound, log, (neighbour,))
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 6.0])
+@pytest.mark.parametrize("last", [LOW, HIGH, "corner", "random"])
+def test_adding_or_removing_a_household_stays_below_the_claimed_curve(x, last, epsilon, monkeypatch):
+    values = {"corner": np.where(np.arange(D) < 2, HIGH, LOW), "random": households(9, 1, D)[0]}
+    x = replaced(x, -1, values.get(last, last))
+    sound = calibrate(epsilon, "add_remove", rounds=3)
+    for own, neighbour in ((x, x[:-1]), (x[:-1], x)):
+        log = record(of(sound, PrivateRecords(own)), 5, monkeypatch)
+        assert_below_the_curve(sound, log, (neighbour,))
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 6.0])
+@pytest.mark.parametrize("index", [0, 17, "outlier"])
+def test_flipping_a_label_stays_below_the_claimed_curve(x, index, epsilon, monkeypatch):
+    labels = np.arange(N) % K + 1
+    if index == "outlier":
+        x, index = replaced(x, 3, HIGH), 3
+    flipped = labels.copy()
+    flipped[index] = labels[index] % K + 1
+    mechanism = SoundLabelFlip.calibrate(PublicSettings(epsilon, 1e-5, K, D, N, LOW, HIGH, FLOOR))
+    for own, neighbour in ((labels, flipped), (flipped, labels)):
+        log = record(of(mechanism, LabelledRecords(x, fit_labels(x, own, FLOOR))), 6, monkeypatch)
+        mu = assert_below_the_curve(mechanism, log, (x, neighbour))
+    assert mu.max() > 0.3 * mechanism.mu, "the noise is not far above what the proof needs"
+
+
+def test_the_claim_is_not_wasteful(x, monkeypatch):
+    """Some neighbour spends at least half of mu, so the noise is not far above what the proof needs."""
+    sound = calibrate(2.0)
+    one, two = neighbours(x)["lowest to highest"]
+    log = record(of(sound, PrivateRecords(one)), 1, monkeypatch)
+    _, mu = losses(log, replay(sound, (two,), log))
+    assert mu.max() > 0.5 * sound.mu
+
+
+@pytest.mark.parametrize("adjacency", ["replace_one", "add_remove"])
+def test_replaying_the_same_records_gives_no_loss(x, adjacency, monkeypatch):
+    sound = calibrate(2.0, adjacency)
+    log = record(of(sound, PrivateRecords(x)), 2, monkeypatch)
+    loss, mu = losses(log, replay(sound, (x,), log))
+    assert (loss == 0).all()
+    assert (mu == 0).all()
+
+
+@pytest.mark.parametrize(("factor", "accepted"), [(1.0, True), (1.3, False), (0.77, False)])
+def test_noise_has_the_calibrated_scale(x, factor, accepted, monkeypatch):
+    """Kolmogorov-Smirnov against the scale that sensitivity and share of mu^2 demand; errors below 1e-9.
+
+    The scale is computed here from sensitivities and shares written out again, not taken from the steps.
+    """
+    sound = calibrate(2.0, rounds=3)
+    log = record(of(sound, PrivateRecords(x)), 3, monkeypatch)
+    mu, (a, b, c) = gdp.mu_for(2.0, 1e-5), (0.3, 0.5, 1.0)
+    pooled = min(0.25, max(0.05, 12 / (N * mu / D)))
+    growth = np.array([1.0, 1.1, 2 * 1.1**2])
+    shares = (1 - 0.05 - pooled) * growth / growth.sum()
+    whole = math.sqrt(2 * (a * a + b * b + c * c))
+    expected = [math.sqrt(2 / 0.05), math.sqrt((2 * 0.16 + 2 + 0.16**2 / 2) / pooled), *(whole / np.sqrt(shares))]
+    log, _ = log
+    assert [step for step, _, _ in log] == list(sound.plan.steps), "every step is taken once, in order"
+    for (step, own, noisy), unit in zip(log, expected, strict=True):
+        assert step.noise_std == pytest.approx(unit / mu, rel=1e-12)
+        noise = (noisy - own).reshape(DRAWS, -1)
+        std = unit / mu
+        assert (kstest(noise[:, 0] / std * factor, "norm").pvalue > 1e-9) == accepted
+        assert (kstest(noise[:, -1] / std * factor, "norm").pvalue > 1e-9) == accepted
+
+
+def test_noise_of_the_other_adjacencies_is_what_sensitivity_and_share_demand():
+    """Written out again: (a, b, c) = (0.3, 0.5, 1), one record more or less, or one part that changes its class."""
+    mu, whole = gdp.mu_for(2.0, 1e-5), math.sqrt(0.3**2 + 0.5**2 + 1)
+    pooled = min(0.25, max(0.05, 12 / (N * mu / D)))
+    growth = np.array([1.0, 1.1, 2 * 1.1**2])
+    shares = (1 - 0.005 - 0.05 - pooled) * growth / growth.sum()
+    expected = [1 / math.sqrt(0.005), 1 / math.sqrt(0.05), math.sqrt(1.16 / pooled), *(whole / np.sqrt(shares))]
+    steps = calibrate(2.0, "add_remove", rounds=3).plan.steps
+    assert [s.noise_std for s in steps] == pytest.approx([unit / mu for unit in expected], rel=1e-12)
+    growth = np.array([1.0, 1.1, 1.1**2, 2 * 1.1**3])
+    steps = SoundLabelFlip.calibrate(PublicSettings(2.0, 1e-5, K, D, N, LOW, HIGH, FLOOR)).steps
+    expected = math.sqrt(2) * whole / np.sqrt(growth / growth.sum()) / mu
+    assert [s.noise_std for s in steps] == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("adjacency", ["replace_one", "add_remove"])
+def test_every_number_of_a_release_has_noise_of_its_own(x, adjacency, monkeypatch):
+    """Empirical correlations over the draws of all pairs of entries of all steps; Bonferroni at 1e-9 in all."""
+    log, _ = record(of(calibrate(2.0, adjacency, rounds=3), PrivateRecords(x)), 8, monkeypatch)
+    noise = np.hstack([((noisy - own) / step.noise_std).reshape(DRAWS, -1) for step, own, noisy in log])
+    pairs = noise.shape[1] * (noise.shape[1] - 1) / 2
+    largest = np.abs(np.corrcoef(noise.T) - np.eye(noise.shape[1])).max()
+    assert np.arctanh(largest) * math.sqrt(DRAWS - 3) <= -ndtri(1e-9 / (2 * pairs)) * 1.05
+
+
+def test_a_release_of_nobody_runs_like_one_of_somebody(monkeypatch):
+    """Under add_remove the empty export has neighbours, too."""
+    sound = calibrate(2.0, "add_remove", rounds=2)
+    log = record(of(sound, PrivateRecords(np.empty((0, D)))), 9, monkeypatch)
+    assert_below_the_curve(sound, log, (households(9, 1, D),))
+
+
+def test_a_mutant_with_too_little_noise_is_caught(x, monkeypatch):
+    """Noise of half the scale spends more than the claim allows on the same pair."""
+    sound = calibrate(6.0)
+    steps = tuple(dataclasses.replace(s, noise_std=0.5 * s.noise_std) for s in sound.plan.steps)
+    thin = dataclasses.replace(sound, plan=dataclasses.replace(sound.plan, steps=steps))
+    one, two = neighbours(x)["lowest to highest"]
+    log = record(of(thin, PrivateRecords(one)), 4, monkeypatch)
+    loss, mu = losses(log, replay(thin, (two,), log))
+    assert mu.max() > sound.mu
+    assert np.maximum(0, -np.expm1(-loss)).mean() > gdp.delta(sound.mu, 0.0) + MARGIN

@@ -1,0 +1,139 @@
+"""Cost rows: declared tables, references of each kind, small classes apart."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.mixture import GaussianMixture
+
+from meterdp.core.parquet import as_arrow
+from meterdp.evaluation.cost import SMALL_CLASS_FACTOR, cost, reference_fits
+from meterdp.evaluation.held_out import held_out_gap
+from meterdp.evaluation.tables import COST
+from meterdp.mechanisms.registry import MECHANISMS
+from meterdp.mechanisms.tables import VARIANT
+from meterdp.mixture.divergence import kl_joint, mean_log_likelihood
+from meterdp.mixture.draws import MixtureDraws
+from meterdp.mixture.gmm import fit_labels
+from meterdp.release.noise import StudyNoise
+from tests.unit.mechanisms.made_up import FLOOR, public, records
+
+
+@pytest.fixture(scope="module")
+def private():
+    return records(0, n=500, d=4, k=3)
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_rows_are_instances_of_the_declared_tables(private, name):
+    result = cost(MECHANISMS[name].calibrate(public(private, 2.0)), private, private, StudyNoise(1, name), 20, 5)
+    row = result.row | held_out_gap([], None, False, 3, None, 1)
+    table = as_arrow(COST, {k: [v] for k, v in row.items()}).to_pylist()[0]
+    table = {k: v for k, v in table.items() if not k.startswith("heldout")}
+    assert table["draw_count"] == 20
+    assert table["kl_q05"] <= table["kl_q25"] <= table["kl_median"] <= table["kl_q75"] <= table["kl_q95"]
+    assert all(np.isfinite(v) for v in table.values() if isinstance(v, float))
+    variant = as_arrow(VARIANT, result.variant).to_pydict()
+    first = result.released.mixtures.draw(0)
+    assert variant["component"] == [1, 2, 3]
+    assert variant["mean_log_kwh"][1] == first.means[1].tolist()
+    assert np.reshape(variant["covariance"][2], (4, 4)) == pytest.approx(first.covariances[2])
+
+
+def test_published_mechanisms_are_compared_with_the_fit(private):
+    result = cost(
+        MECHANISMS["kl_published"].calibrate(public(private, 2.0)), private, private, StudyNoise(2, "kl"), 30, 10
+    )
+    released = result.released.mixtures
+    divergence = kl_joint(released, private.fit.mixture)
+    assert result.row["kl_mean"] == pytest.approx(divergence.mean())
+    assert result.row["kl_se"] == pytest.approx(divergence.std(ddof=1) / np.sqrt(30))
+    own = mean_log_likelihood(private.x, released.slice(0, 10))
+    fitted = np.log(
+        np.exp(
+            [
+                np.log(w) + _log_density(private.x, m, c)
+                for w, m, c in zip(
+                    private.fit.mixture.weights,
+                    private.fit.mixture.means,
+                    private.fit.mixture.covariances,
+                    strict=True,
+                )
+            ]
+        ).sum(axis=0)
+    ).mean()
+    assert result.row["loglik_gap_mean"] == pytest.approx(fitted - own.mean())
+
+
+def _log_density(x, mean, covariance):
+    z = x - mean
+    form = np.einsum("ni,ij,nj->n", z, np.linalg.inv(covariance), z)
+    return -0.5 * (form + np.linalg.slogdet(2 * np.pi * covariance)[1])
+
+
+def test_small_classes_are_a_part_of_the_whole():
+    private = records(0)
+    assert (private.fit.counts < SMALL_CLASS_FACTOR * 12).any()
+    row = cost(
+        MECHANISMS["kl_published"].calibrate(public(private, 1.0)), private, private, StudyNoise(3, "kl"), 10, 2
+    ).row
+    assert 0 < row["kl_small_classes_mean"] < row["kl_mean"]
+
+
+def test_one_draw_has_no_standard_error(private):
+    row = cost(MECHANISMS["sound"].calibrate(public(private)), private, private, StudyNoise(4, "one"), 1).row
+    assert np.isnan(row["kl_se"])
+    assert np.isfinite(row["kl_mean"])
+
+
+def labeller(means, covariance, weights=None):
+    k = len(means)
+    return MixtureDraws(
+        np.full((1, k), 1 / k) if weights is None else np.array([weights]),
+        np.array([means], dtype=float),
+        np.broadcast_to(covariance, (1, k, *covariance.shape)),
+    )
+
+
+def test_reference_of_far_apart_classes_is_the_labelled_fit(private):
+    """Responsibilities are labels where classes do not touch; the fit divides by N_k - 1, one EM step by N_k."""
+    x = np.vstack([private.x, private.x + 60.0])
+    fits, small = reference_fits(x, labeller([private.x.mean(axis=0), private.x.mean(axis=0) + 60], np.eye(4)), FLOOR)
+    expected = fit_labels(x, np.repeat([1, 2], len(private.x)), FLOOR).mixture
+    n = len(private.x)
+    assert not small.any()
+    assert fits.weights[0] == pytest.approx(expected.weights)
+    assert fits.means[0] == pytest.approx(expected.means)
+    assert fits.covariances[0] == pytest.approx(expected.covariances * (n - 1) / n)
+
+
+def test_reference_is_one_step_of_expectation_maximisation(private):
+    """Oracle: scikit-learn, one iteration from the same start."""
+    start = private.fit.mixture
+    model = GaussianMixture(
+        3,
+        max_iter=1,
+        reg_covar=0.0,
+        weights_init=start.weights,
+        means_init=start.means,
+        precisions_init=np.linalg.inv(start.covariances),
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(private.x)
+    fits, small = reference_fits(private.x, MixtureDraws.single(start), FLOOR)
+    assert fits.weights[0] == pytest.approx(model.weights_, rel=1e-6)
+    assert fits.means[0] == pytest.approx(model.means_, rel=1e-6)
+    assert fits.covariances[0][~small[0]] == pytest.approx(model.covariances_[~small[0]], rel=1e-6)
+
+
+def test_reference_of_an_empty_class_is_finite_and_small(private):
+    x = private.x
+    far = labeller([x.mean(axis=0), np.full(4, 500.0)], np.eye(4))
+    fits, small = reference_fits(x, far, FLOOR)
+    assert small.tolist() == [[False, True]]
+    assert fits.weights[0, 1] == pytest.approx(0.5 / (len(x) + 0.5))
+    assert fits.means[0, 1] == pytest.approx(far.means[0, 1])
+    assert np.linalg.eigvalsh(fits.covariances[0, 1]).min() > 0

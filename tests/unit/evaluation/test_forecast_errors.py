@@ -1,0 +1,132 @@
+"""Errors by their definitions, written out as loops, and the expected error of a released forecast by simulation."""
+
+import numpy as np
+import pytest
+
+from meterdp.core.errors import InputError
+from meterdp.core.parquet import as_arrow
+from meterdp.evaluation.forecast_errors import Released, forecast_errors, released_errors
+from meterdp.evaluation.tables import FORECAST_ERRORS
+from meterdp.forecasting.energy import censored_moment
+from meterdp.forecasting.rolling import METHODS, ForecastSet
+
+H, N, K = 5, 20, 3
+
+
+@pytest.fixture
+def forecasts():
+    generator = np.random.default_rng(0)
+    actual = generator.normal(-1, 1, (H, N, K))
+    arrays = {
+        name: actual + generator.normal(0, s, (H, N, K))
+        for name, s in zip(METHODS.values(), (0.3, 1, 2), strict=True)
+    }
+    actual[generator.random((H, N, K)) < 0.1] = np.nan
+    arrays["last_week_log_kwh"][generator.random((H, N, K)) < 0.1] = np.nan
+    actual[4] = np.nan  # a household that cannot be judged
+    return ForecastSet(np.arange(H), actual_log_kwh=actual, **arrays)
+
+
+def by_definition(forecasts, predicted, transform):
+    """nmse per household and relative_mse, one cell at a time over the cells every method covers."""
+    nmse, errors, deviations, cells = [], 0.0, 0.0, 0
+    for h in range(H):
+        pairs = [
+            (transform(predicted[h, n, k]), transform(forecasts.actual_log_kwh[h, n, k]))
+            for n in range(N)
+            for k in range(K)
+            if np.isfinite(forecasts.actual_log_kwh[h, n, k]) and np.isfinite(forecasts.last_week_log_kwh[h, n, k])
+        ]
+        if not pairs:
+            continue
+        mean = sum(y for _, y in pairs) / len(pairs)
+        error = sum((f - y) ** 2 for f, y in pairs)
+        nmse.append(error / sum(y**2 for _, y in pairs))
+        errors, deviations, cells = (
+            errors + error,
+            deviations + sum((y - mean) ** 2 for _, y in pairs),
+            cells + len(pairs),
+        )
+    return np.array(nmse), errors / deviations, errors / cells
+
+
+@pytest.mark.parametrize("scale", ["log_kwh", "kwh"])
+@pytest.mark.parametrize("method", METHODS)
+def test_errors_are_their_definitions(forecasts, method, scale):
+    transform = float if scale == "log_kwh" else np.exp
+    nmse, relative, mse = by_definition(forecasts, getattr(forecasts, METHODS[method]), transform)
+    (row,) = [r for r in forecast_errors(forecasts) if r["method"] == method and r["scale"] == scale]
+    assert row["nmse"] == pytest.approx(nmse.mean())
+    assert row["nmse_se"] == pytest.approx(nmse.std(ddof=1) / 2)
+    assert row["relative_mse"] == pytest.approx(relative)
+    assert row["mse"] == pytest.approx(mse)
+    assert (row["household_count"], row["origin_count"]) == (4, N)
+
+
+BOUNDS = (0.3, 2.0)  # narrow: a good part of the released values is clipped
+WIDE = (1e-6, 1e6)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_censored_moments_oracle_is_quadrature_in_extended_precision(order):
+    cells = ((-2.0, 0.2), (0.0, 1.0), (-9.0, 0.1), (5.0, 0.3), (-1.0, 10.0), (3.0, 12.0), (-8.0, 2.0), (1.0, 0.0))
+    for f, s in cells:
+        value = censored_moment(np.array(f), np.array(s), (0.0025, 25.0), order)
+        assert float(value) == pytest.approx(moment_by_quadrature(f, s, 0.0025, 25.0, order), rel=1e-9), (f, s)
+
+
+def moment_by_quadrature(f, s, a, b, order):
+    import mpmath as mp
+
+    if s == 0:
+        return min(max(np.exp(f), a), b) ** order
+    low, high = mp.log(a), mp.log(b)
+    inside = mp.quad(lambda z: mp.exp(order * z) * mp.npdf(z, f, s), mp.linspace(low, high, 100))
+    return float(inside + a**order * mp.ncdf((low - f) / s) + b**order * mp.ncdf((f - high) / s))
+
+
+def test_a_released_forecast_has_the_expected_error_of_a_draw(forecasts):
+    """Oracle: 40,000 draws of the noise; the largest of two relative errors stays below 2 % (seeded)."""
+    generator = np.random.default_rng(1)
+    variance = generator.uniform(0.02, 0.2, (H, K))
+    draws = generator.standard_normal((40_000, H, 1, K)) * np.sqrt(variance)[None, :, None, :]
+    common = np.isfinite(forecasts.actual_log_kwh) & np.isfinite(forecasts.last_week_log_kwh)
+    moved = forecasts.forecast_log_kwh + generator.normal(0, 0.3, (H, N, K))
+    made = Released("white", "deterministic", 0.3, moved, np.sqrt(variance)[:, None, :])
+    released = {row["scale"]: row["mse"] for row in released_errors(forecasts, made, BOUNDS)}
+    sums = {"log_kwh": 0.0, "kwh": 0.0}
+    for draw in draws.reshape(400, 100, H, 1, K):
+        log_error = (moved + draw - forecasts.actual_log_kwh)[:, common]
+        error = (np.clip(np.exp(moved + draw), *BOUNDS) - np.exp(forecasts.actual_log_kwh))[:, common]
+        sums["log_kwh"] += np.mean(log_error**2) / 400
+        sums["kwh"] += np.mean(error**2) / 400
+    for scale, value in sums.items():
+        assert released[scale] == pytest.approx(value, rel=0.02)
+
+
+def without_noise(forecasts):
+    return Released("none", "deterministic", 0.0, forecasts.forecast_log_kwh, np.zeros((H, 1, K)))
+
+
+def test_without_noise_a_released_forecast_is_the_forecast(forecasts):
+    plain = [r for r in forecast_errors(forecasts) if r["method"] == "arma"]
+    for row, other in zip(plain, released_errors(forecasts, without_noise(forecasts), WIDE), strict=True):
+        assert other["mse"] == pytest.approx(row["mse"])
+        assert other["nmse"] == pytest.approx(row["nmse"])
+
+
+def test_rows_fit_their_table(forecasts):
+    rows = forecast_errors(forecasts) + released_errors(forecasts, without_noise(forecasts), WIDE)
+    table = as_arrow(FORECAST_ERRORS, {name: [row[name] for row in rows] for name in rows[0]})
+    assert table.num_rows == 8
+
+
+def test_one_household_has_no_standard_error(forecasts):
+    one = ForecastSet(*(value if value is None else value[:1] for value in vars(forecasts).values()))
+    assert np.isnan(forecast_errors(one)[0]["nmse_se"])
+
+
+def test_an_export_too_short_for_last_week_is_one_sentence(forecasts):
+    short = ForecastSet(**{**vars(forecasts), "last_week_log_kwh": np.full((H, N, K), np.nan)})
+    with pytest.raises(InputError, match="week"):
+        forecast_errors(short)

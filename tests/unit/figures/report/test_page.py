@@ -1,0 +1,334 @@
+"""The report holds every number of its tables, nothing it must not hold, and loads nothing from elsewhere."""
+
+from __future__ import annotations
+
+import html
+import re
+
+import numpy as np
+import pytest
+
+from meterdp.core.errors import InputError
+from meterdp.figures import numbers
+from meterdp.figures.report.page import TABLES, build_report
+from tests import chromium
+from tests.unit.figures import made_up
+
+SETTINGS = {
+    "title": "Smart-meter study",
+    "results_dir": "/srv/hidden/results",
+    "seed": 987_654_321,
+    "shards": 4,
+    "export": {"path": "/home/somebody/april.csv", "format": "long_csv", "missing_words": ["", "NA"]},
+    "mechanisms": {"figure_epsilon": 2, "delta": 1e-5, "draws": 1000},
+    "class_noise": {"file_design": "published", "file_rho": 0.45},
+}
+
+
+def arguments(study) -> dict:
+    """What the report is told besides its tables and figures."""
+    return {
+        "title": "A <test> study",
+        "synthetic": True,
+        "settings": SETTINGS,
+        "artefacts": {"private/readings/part-*.parquet": "readings"},
+        "results_dir": study["cost"].parents[1],
+    }
+
+
+@pytest.fixture(scope="module")
+def report(study, drawn, tmp_path_factory):
+    """Path of the made-up study's report."""
+    output = study["cost"].parent / "report.html"
+    inputs = {name: study[name] for name in TABLES}
+    build_report(inputs, drawn, output, **arguments(study))
+    return output
+
+
+def words_of(path) -> str:
+    """Visible text of a report, images and style left out, white space as single spaces."""
+    page = re.sub(r"<style>.*?</style>|<img [^>]*>", "", path.read_text(encoding="utf-8"), flags=re.S)
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
+
+
+def cells_of(path) -> set[str]:
+    return {html.unescape(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", path.read_text(encoding="utf-8"))}
+
+
+def test_every_count_of_the_tables_is_in_the_report(report):
+    cells = cells_of(report)
+    counted = {
+        "ingest_report": "row_count",
+        "quality_summary": "item_count",
+        "class_table": "household_count",
+        "normality": "household_count",
+        "arma_summary": "household_count",
+        "neighbourhood_summary": "pair_count",
+    }
+    for table, column in counted.items():
+        for value in getattr(made_up, table)()[column]:
+            assert numbers.count(value) in cells, (table, value)
+
+
+def test_every_measure_of_the_tables_is_in_the_report(report):
+    cells = cells_of(report)
+    for row in made_up.cost().itertuples():
+        assert numbers.plus_minus(row.kl_mean, row.kl_se) in cells
+        assert numbers.plus_minus(row.loglik_gap_mean, row.loglik_gap_se) in cells
+        assert numbers.plus_minus(row.heldout_gap_mean, row.heldout_gap_se) in cells
+        assert numbers.significant(row.heldout_loglik_mean) in cells and numbers.count(row.classes) in cells
+        assert row.family != "sound" or numbers.significant(row.heldout_gap_same_k_mean) in cells
+        assert numbers.significant(row.kl_median) in cells
+        assert numbers.significant(row.kl_small_classes_mean) in cells
+        assert numbers.percent(row.projected_share) in cells
+    for row in made_up.forecast_errors().itertuples():
+        assert numbers.plus_minus(row.nmse, row.nmse_se) in cells and numbers.significant(row.relative_mse) in cells
+    for row in made_up.forecast_intervals().itertuples():
+        assert f"{numbers.percent(row.coverage)} ± {numbers.percent(row.coverage_se)}" in cells
+        assert numbers.significant(row.mean_width_kwh) in cells
+    for row in made_up.gaussian_summary().itertuples():
+        assert numbers.percent(row.rejected_share) in cells
+    for delta in made_up.delta_curves()["delta"]:
+        assert numbers.probability(delta) in cells
+    for row in made_up.design_comparison().query("design != 'none'").itertuples():
+        assert numbers.probability(row.delta) in cells and numbers.significant(row.ratio_to_published) in cells
+        assert numbers.significant(row.share_of_limit) in cells
+    for row in made_up.noise_answers().itertuples():
+        assert numbers.significant(row.rho) in cells and numbers.significant(row.error_kwh) in cells
+    for row in made_up.cluster_forecast_errors().itertuples():
+        assert numbers.plus_minus(row.nmse, row.nmse_se) in cells and numbers.significant(row.relative_mse) in cells
+    for row in made_up.delta_under_prior().query("epsilon == 1 and design != 'none'").itertuples():
+        assert numbers.probability(row.delta) in cells
+    for row in made_up.class_table().itertuples():
+        assert numbers.significant(row.mean_energy_kwh) in cells and numbers.percent(row.share) in cells
+    for row in made_up.normality().itertuples():
+        assert numbers.significant(row.mardia_kurtosis_z) in cells and numbers.percent(row.share_within_90) in cells
+
+
+def test_the_reasons_are_in_words(report):
+    words = words_of(report)
+    for table in ("ingest_report", "quality_summary", "arma_summary"):
+        for meaning in getattr(made_up, table)()["meaning"]:
+            assert meaning in words
+
+
+def test_the_headline_is_computed_from_the_tables(report):
+    words = words_of(report)
+    cost = made_up.cost().set_index(["mechanism", "epsilon"])
+    sound, exact = (
+        numbers.plus_minus(*cost.loc[(name, 2.0), ["heldout_gap_mean", "heldout_gap_se"]])
+        for name in ("sound", "kl_exact")
+    )
+    same = numbers.significant(cost.loc[("sound", 2.0), "heldout_gap_same_k_mean"])
+    assert "1,421 of 1,442 households (98.5 %) passed the quality rules; " in words
+    assert "1,409 with a usable profile form 6 classes of 14 to 687 households." in words
+    assert (
+        f"At ε = 2, the release with a proof makes households it has not seen {sound} nats per household less likely "
+        f"than the mixture of the study (6 classes, no privacy) does, and {same} nats less likely than a mixture "
+        "without privacy of 3 classes does. It is the sound release, of 3 classes; one neighbour changes one "
+        "household's record." in words
+    )
+    assert (
+        "By the same measure, mechanisms whose guarantee does not hold make households they have not seen "
+        f"{exact} nats per household less likely (KL-minimising, exact, the cheapest of the family ‘exact’) and"
+        in words
+    )
+    assert "100 of the 1,421 households that passed the quality rules were fitted and forecast" in words
+    assert "the ARMA forecast leaves 12.7 % of the variance of held-out log energy, below the best naive" in words
+    delta = numbers.significant(1.15 * 0.7 * np.exp(-0.45))
+    assert f"exceeds ε = 1 in either direction with a probability of up to {delta} if" in words
+
+
+def test_noise_that_hides_nothing_is_called_so(write, tmp_path):
+    data = made_up.delta_curves()
+    data["delta_chernoff"], data["delta"] = 1.0, 0.9999
+    inputs = {"delta_curves": write("delta_curves", data)}
+    build_report(inputs, {}, tmp_path / "r.html", title="t", synthetic=False, settings=SETTINGS)
+    assert "up to >0.999 if only the added noise counts: that pair is not protected." in words_of(tmp_path / "r.html")
+
+
+def test_it_says_that_it_is_not_for_release_and_what_is_not_guaranteed(report):
+    words = words_of(report)
+    for sentence in (
+        "NOT FOR RELEASE",
+        "SYNTHETIC EXPORT",
+        "The guarantees of the families ‘published’ and ‘exact’ do not hold; never for release.",
+        "This report is internal.",
+        "the smallest class has 14 households",
+    ):
+        assert sentence in words
+
+
+def test_a_real_export_is_not_called_synthetic(study, tmp_path):
+    build_report({"cost": study["cost"]}, {}, tmp_path / "r.html", title="t", synthetic=False, settings={})
+    assert "synthetic" not in words_of(tmp_path / "r.html").lower()
+
+
+def test_no_seed_no_folder_and_no_script(report):
+    page = report.read_text(encoding="utf-8")
+    words = words_of(report)
+    for private in ("987654321", "987,654,321", "seed ", "/home", "somebody", "/srv", str(report.parent)):
+        assert private not in words, private
+    assert "<script" not in page and "april.csv" in words and "A <test> study" in words
+
+
+def test_nothing_is_loaded_from_elsewhere(report):
+    page = report.read_text(encoding="utf-8")
+    assert not re.search(r"https?:|//[a-z]|@import|url\(", re.sub(r"base64,[A-Za-z0-9+/=]+", "", page))
+    sources = re.findall(r'(?:src|href)="([^"]*)"', page)
+    assert sources and all(source.startswith(("data:", "#")) for source in sources)
+
+
+def test_links_go_to_sections_and_images_have_words(report, drawn):
+    page = report.read_text(encoding="utf-8")
+    ids = re.findall(r' id="([^"]+)"', page)
+    assert len(ids) == len(set(ids))
+    assert set(re.findall(r'href="#([^"]+)"', page)) <= set(ids)
+    assert len(re.findall(r'<img src="data:image/svg\+xml;base64,[^"]+" alt="[^"]{40,}">', page)) == len(drawn)
+
+
+def test_the_files_are_listed_by_path_with_what_they_hold(report):
+    cells = cells_of(report)
+    for path in ("private/ingest_report.parquet", "study/cost.parquet", "private/readings/part-*.parquet"):
+        assert f"<code>{path}</code>" in cells
+    assert "Sizes of the neighbourhoods, and who has no neighbour." in cells and {"private", "study"} <= cells
+
+
+def test_it_is_the_same_twice(report, study, drawn, tmp_path):
+    inputs = {name: study[name] for name in TABLES}
+    again = study["cost"].parent / "again.html"
+    build_report(inputs, drawn, again, **arguments(study))
+    assert again.read_bytes() == report.read_bytes()
+
+
+@pytest.mark.parametrize("missing", [None, *TABLES])
+def test_a_study_without_one_part_still_has_a_report(study, tmp_path, missing):
+    inputs = {name: study[name] for name in TABLES if missing is not None and name != missing}
+    build_report(inputs, {}, tmp_path / "r.html", title="t", synthetic=False, settings=SETTINGS)
+    words = words_of(tmp_path / "r.html")
+    assert "NOT FOR RELEASE" in words
+    assert ("Forecasts were not part of this study." in words) == (missing is None)
+
+
+@pytest.mark.parametrize("mechanisms", [("kl_published",), ("sound",), ("iid_laplace", "kl_exact")])
+def test_few_mechanisms_get_the_warnings_that_concern_them(write, tmp_path, mechanisms):
+    output = tmp_path / "r.html"
+    cost = write("cost", made_up.cost(mechanisms, epsilons=[1.0]))
+    build_report({"cost": cost}, {}, output, title="t", synthetic=False, settings=SETTINGS)
+    words = words_of(output)
+    families = {made_up.MECHANISMS[name][0] for name in mechanisms}
+    assert ("do not hold; never for release" in words) == bool(families & {"published", "exact"})
+    assert ("inherits the same holes" in words) == ("exact" in families)
+    assert ("The sound mechanism has a proof" in words) == ("sound" in families)
+
+
+def test_numbers_that_are_not_finite_or_missing_are_written_as_such(write, tmp_path):
+    cost = made_up.cost(["sound"], epsilons=[1.0])
+    cost.loc[0, ["heldout_gap_mean", "heldout_gap_se", "kl_median"]] = [np.inf, np.nan, np.nan]
+    normality = made_up.normality(1)
+    normality["mardia_skewness"] = None
+    inputs = {"cost": write("cost", cost), "normality": write("normality", normality)}
+    build_report(inputs, {}, tmp_path / "r.html", title="t", synthetic=False, settings={})
+    cells = cells_of(tmp_path / "r.html")
+    assert {"∞", "–"} <= cells and "nan" not in cells
+    assert "∞ nats per household less likely" in words_of(tmp_path / "r.html")
+
+
+def report_of(cost_path, folder, **inputs) -> str:
+    build_report({"cost": cost_path, **inputs}, {}, folder / "r.html", title="t", synthetic=False, settings=SETTINGS)
+    return words_of(folder / "r.html")
+
+
+def test_a_release_better_than_the_mixture_of_the_study_is_called_more_likely(write, tmp_path):
+    words = report_of(write("cost", made_up.cost(["sound"], epsilons=[8.0])), tmp_path)
+    row = made_up.cost(["sound"], epsilons=[8.0]).iloc[0]
+    gap = numbers.plus_minus(-row["heldout_gap_mean"], row["heldout_gap_se"])
+    assert f"makes households it has not seen {gap} nats per household more likely than the mixture of the" in words
+    assert numbers.plus_minus(row["heldout_gap_mean"], row["heldout_gap_se"]) in cells_of(tmp_path / "r.html")
+
+
+def test_a_release_with_the_classes_of_the_study_has_one_reference(write, tmp_path):
+    data = made_up.cost(["sound"]).assign(classes=6)
+    data["heldout_gap_same_k_mean"] = data["heldout_gap_mean"]
+    words = report_of(write("cost", data), tmp_path, class_table=write("class_table", made_up.class_table()))
+    assert "does. It is the sound release, of 6 classes" in words and "against 6 classes" not in words
+
+
+def test_without_folds_the_cost_is_that_on_the_households_of_the_fit(write, tmp_path):
+    data = made_up.without_folds(made_up.cost())
+    words = report_of(write("cost", data), tmp_path)
+    row = data[(data["mechanism"] == "sound") & (data["epsilon"] == 2)].iloc[0]
+    gap = numbers.plus_minus(row["loglik_gap_mean"], row["loglik_gap_se"])
+    assert f"makes the households of the fit (too few to hold any out) {gap} nats per household less likely" in words
+    assert "There are too few households to hold any out." in words and "five folds" not in words
+
+
+def test_marginals_of_lesser_mechanisms_are_folded_away(study, drawn, tmp_path):
+    figures = {f"marginal_densities_{m}": drawn["marginal_densities_sound"] for m in made_up.MECHANISMS}
+    build_report({}, figures, tmp_path / "r.html", title="t", synthetic=False, settings={})
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    folded = page[page.index("<details>") : page.index("</details>")]
+    shown = re.findall(r'id="figure-marginal_densities_(\w+)"', page.replace(folded, ""))
+    assert shown == ["kl_published", "sound"]
+    assert re.findall(r'id="figure-marginal_densities_(\w+)"', folded) == [
+        m for m in made_up.MECHANISMS if m not in shown
+    ]
+    assert page.count("<figcaption>") == 2 and "the other mechanisms (4)" in folded
+
+
+def test_the_period_and_the_day_of_the_profiles_are_said(write, tmp_path):
+    export = {"first_day": "2025-10-20", "last_day": "2025-11-16", "interval_minutes": 15}
+    for day, words in (("auto", "on 2025-11-03."), ("2025-10-22", "on 2025-10-22.")):
+        settings = {"export": export, "profiles": {"vector": "half_day", "date": day}}
+        build_report({}, {}, tmp_path / "r.html", title="t", synthetic=False, settings=settings)
+        page = words_of(tmp_path / "r.html")
+        assert "readings every 15 minutes from 2025-10-20 to 2025-11-16" in page and words in page
+
+
+def test_one_class_and_one_household_are_written_in_the_singular(write, tmp_path):
+    data = made_up.class_table(1)
+    data["household_count"] = 1
+    inputs = {"class_table": write("class_table", data)}
+    build_report(inputs, {}, tmp_path / "r.html", title="t", synthetic=False, settings={})
+    words = words_of(tmp_path / "r.html")
+    assert "form 1 class of 1 household." in words and "the smallest class has 1 household)" in words
+
+
+def test_tables_with_ids_and_files_of_the_wrong_kind_are_refused(study, tmp_path):
+    words = {"title": "t", "synthetic": False, "settings": {}}
+    with pytest.raises(ValueError, match="the report does not read meters"):
+        build_report({"meters": study["cost"]}, {}, tmp_path / "r.html", **words)
+    with pytest.raises(InputError, match="does not have the columns of table 'cost'"):
+        build_report({"cost": study["mixture"]}, {}, tmp_path / "r.html", **words)
+    with pytest.raises(InputError, match="does not exist; draw the figure again"):
+        build_report({}, {"kl_curve": tmp_path / "none.svg"}, tmp_path / "r.html", **words)
+    with pytest.raises(KeyError, match="no caption for figure 'pie'"):
+        build_report({}, {"pie": study["cost"]}, tmp_path / "r.html", **words)
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_a_browser_shows_every_figure_without_an_error_or_an_outside_request(report, drawn):
+    facts = chromium.inspect_page(report)
+    assert [url for url in facts.requests if not url.startswith(("file:", "data:"))] == []
+    assert [url for url in facts.requests if url.startswith("file:")] == [report.resolve().as_uri()]
+    assert facts.errors == []
+    assert len(facts.image_widths) == len(drawn) and min(facts.image_widths) > 400
+
+
+def test_the_browser_client_does_see_requests_errors_and_broken_images(tmp_path):
+    page = tmp_path / "bad.html"
+    page.write_text(
+        "<img src='missing.svg'><img src='http://127.0.0.1:9/x.png'>"
+        "<script>console.error('said'); throw new Error('thrown')</script>"
+    )
+    facts = chromium.inspect_page(page)
+    assert "http://127.0.0.1:9/x.png" in facts.requests and facts.image_widths == [0, 0]
+    assert any("said" in error for error in facts.errors) and any("Uncaught" in error for error in facts.errors)
+
+
+def test_a_screenshot_has_the_size_asked_for(report, tmp_path):
+    picture = tmp_path / "page.png"
+    chromium.screenshot(report, picture, width=800, height=1500)
+    content = picture.read_bytes()
+    assert content[:8] == b"\x89PNG\r\n\x1a\n"
+    assert (int.from_bytes(content[16:20]), int.from_bytes(content[20:24])) == (800, 1500)

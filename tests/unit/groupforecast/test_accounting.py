@@ -1,0 +1,103 @@
+"""What a randomised assignment and Gaussian noise cost together, against the densities themselves."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.stats import norm
+
+from meterdp.accounting import gdp
+from meterdp.groupforecast.accounting import delta, epsilon_after, gaussian_delta, keep_probability, mu_beside
+
+
+def hockey_stick(mu, epsilon, ratio):
+    """Integrate (ratio N(mu, 1) - e^epsilon N(0, 1))_+, split at the one point where it changes sign."""
+    edge = (epsilon - math.log(ratio) + mu**2 / 2) / mu
+    value, _ = quad(
+        lambda t: ratio * norm.pdf(t - mu) - math.exp(epsilon) * norm.pdf(t),
+        edge,
+        max(edge, mu) + 40,
+        epsabs=0,
+        epsrel=1e-12,
+        limit=400,
+        points=[mu] if edge < mu else None,
+    )
+    return value
+
+
+def randomised_laws(a, groups):
+    """Laws of the answer for true labels 0 and 1."""
+    weight = np.exp(a * np.eye(groups)[:2])
+    return weight / weight.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("mu", [0.3, 1.0, 2.5])
+@pytest.mark.parametrize("epsilon", [-4.0, -1.0, -0.1, 0.0, 0.7, 3.0])
+def test_gaussian_curve_at_any_epsilon_is_the_integral(mu, epsilon):
+    """Oracle: quadrature of the densities."""
+    assert gaussian_delta(mu, epsilon) == pytest.approx(hockey_stick(mu, epsilon, 1.0), rel=1e-8)
+
+
+@pytest.mark.parametrize("groups", [2, 3, 7])
+@pytest.mark.parametrize(("a", "mu", "epsilon"), [(0.5, 0.8, 1.0), (3.0, 0.4, 4.0), (1.0, 2.0, 0.0), (6.0, 1.0, 5.0)])
+def test_delta_is_the_divergence_of_the_joint_densities(groups, a, mu, epsilon):
+    """Oracle: sum over answers of the quadrature of p(y) N(mu, 1) against e^epsilon q(y) N(0, 1)."""
+    p, q = randomised_laws(a, groups)
+    exact = sum(q_y * hockey_stick(mu, epsilon, p_y / q_y) for p_y, q_y in zip(p, q, strict=True))
+    assert delta(mu, a, groups, epsilon) == pytest.approx(exact, rel=1e-8)
+
+
+@pytest.mark.parametrize("groups", [2, 4])
+def test_repeated_releases_are_the_product_of_all_answers(groups):
+    """Oracle: every sequence of three answers, one by one; the Gaussians of all three are one of sqrt(3) mu."""
+    a, mu, epsilon = 1.2, 0.5, 2.0
+    p, q = randomised_laws(a, groups)
+    exact = 0.0
+    for answers in itertools.product(range(groups), repeat=3):
+        p_y, q_y = p[list(answers)].prod(), q[list(answers)].prod()
+        exact += q_y * hockey_stick(math.sqrt(3) * mu, epsilon, p_y / q_y)
+    assert delta(mu, a, groups, epsilon, releases=3) == pytest.approx(exact, rel=1e-8)
+
+
+def test_one_group_is_plain_gaussian_dp():
+    assert delta(0.7, 0.0, 1, 1.0) == gdp.delta(0.7, 1.0)
+    assert delta(0.35, 0.0, 1, 1.0, releases=4) == gdp.delta(0.7, 1.0)
+    assert mu_beside(0.0, 1, 2.0, 1e-5) == gdp.mu_for(2.0, 1e-5)
+
+
+def test_an_assignment_that_costs_nothing_says_nothing():
+    assert keep_probability(0.0, 5) == pytest.approx(0.2)
+    assert delta(0.7, 0.0, 5, 1.0) == pytest.approx(gdp.delta(0.7, 1.0), rel=1e-12)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0, 8.0])
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.9, 0.99])
+@pytest.mark.parametrize("groups", [2, 12])
+def test_mu_beside_an_assignment_is_the_largest_that_fits(epsilon, share, groups):
+    mu = mu_beside(share * epsilon, groups, epsilon, 1e-5)
+    assert delta(mu, share * epsilon, groups, epsilon) <= 1e-5
+    assert delta(mu * (1 + 1e-6), share * epsilon, groups, epsilon) > 1e-5
+
+
+def test_it_beats_turning_the_assignment_into_gaussian_dp():
+    """An a-DP step is GDP with mu = 2 Phi^-1(e^a / (1 + e^a)); at epsilon 2 that alone is over the budget."""
+    a, mu = 1.6, mu_beside(1.6, 2, 2.0, 1e-5)
+    assert mu > 0.1
+    assert 2 * norm.ppf(keep_probability(a, 2)) > gdp.mu_for(2.0, 1e-5)
+
+
+def test_an_assignment_without_room_is_refused():
+    with pytest.raises(ValueError, match="no privacy budget"):
+        mu_beside(2.0, 3, 2.0, 1e-5)
+
+
+@pytest.mark.parametrize("releases", [1, 7, 30])
+def test_epsilon_after_releases_inverts_delta(releases):
+    a, groups = 1.6, 2
+    mu = mu_beside(a, groups, 2.0, 1e-5)
+    epsilon = epsilon_after(mu, a, groups, 1e-5, releases)
+    assert delta(mu, a, groups, epsilon, releases) <= 1e-5 < delta(mu, a, groups, 0.999 * epsilon, releases)
+    if releases == 1:
+        assert epsilon == pytest.approx(2.0, abs=1e-6)

@@ -1,0 +1,162 @@
+"""The stacks of the sound release: their exact content and, by brute force, their replace-one sensitivity."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.stats import multivariate_normal
+
+from meterdp.mechanisms.sound.plan import POOLED_WEIGHTS, ROUND_WEIGHTS
+from meterdp.mechanisms.sound.stack import (
+    RADIUS_EDGES,
+    StackWeights,
+    clip_to_unit_ball,
+    moment_stack,
+    radius_stack,
+    responsibilities,
+    standardised,
+)
+from meterdp.solvers.svec import smat, svec
+
+STACKS = [ROUND_WEIGHTS, POOLED_WEIGHTS, StackWeights(1, 1, 1), StackWeights(0, 2, 1), StackWeights(0.1, 1, 0.72)]
+IDS = [f"{w.count}-{w.mean}-{w.moment}" for w in STACKS]
+
+
+def part(v, weights):
+    """(a, b v, c svec(v v')), written out from its definition."""
+    outer = [math.sqrt(1 + (i != j)) * v[i] * v[j] for i in range(len(v)) for j in range(i, len(v))]
+    return np.concatenate([[weights.count], weights.mean * v, weights.moment * np.array(outer)])
+
+
+def contribution(parameters, weights, d, k=2):
+    """One record's stack: soft responsibilities and one residual per class, all free within their bounds."""
+    share = np.exp(parameters[:k] - np.logaddexp.reduce(parameters[:k]))
+    residuals = parameters[k:].reshape(k, d)
+    return np.stack(
+        [g * part(v / max(1.0, np.linalg.norm(v)), weights) for g, v in zip(share, residuals, strict=True)]
+    )
+
+
+def largest(weights, d, distance, rng):
+    """Brute force: random records, hard labels and opposite points, the worst refined by Nelder and Mead."""
+    size = 2 + 2 * d
+    starts = sorted(rng.normal(size=(300, 2 * size)) * 3, key=distance)[-3:]
+    e = np.eye(d)[0] * 1.0
+    tilted = np.cos(2.0) * e + (np.sin(2.0) * np.eye(d)[1] if d > 1 else 0)
+    for label, v in ((0, -e), (0, tilted), (1, e)):
+        one, two = (np.array([40.0, 0.0]), e), (np.array([40.0, 0.0])[:: -1 if label else 1], v)
+        starts.append(np.concatenate([np.concatenate([a, b, b]) for a, b in (one, two)]))
+    found = 0.0
+    for start in starts:
+        refined = minimize(lambda p: -distance(p), start, method="Nelder-Mead", options={"maxiter": 3000})
+        found = max(found, distance(start), -refined.fun)
+    return found
+
+
+@pytest.mark.parametrize("weights", STACKS, ids=IDS)
+@pytest.mark.parametrize("d", [1, 2, 4])
+def test_no_pair_of_records_moves_a_stack_further_than_its_replace_one_sensitivity(weights, d):
+    half = 2 + 2 * d
+
+    def distance(pair):
+        return np.linalg.norm(contribution(pair[:half], weights, d) - contribution(pair[half:], weights, d))
+
+    found = largest(weights, d, distance, np.random.default_rng(d))
+    assert found <= weights.sensitivity("replace_one") * (1 + 1e-9)
+    if d > 1:
+        assert found >= weights.sensitivity("replace_one") * 0.99, "the stated sensitivity is reached"
+
+
+@pytest.mark.parametrize("weights", STACKS, ids=IDS)
+@pytest.mark.parametrize("d", [1, 2, 4])
+def test_no_record_adds_more_than_the_add_remove_sensitivity(weights, d):
+    half = 2 + 2 * d
+    found = largest(
+        weights, d, lambda pair: np.linalg.norm(contribution(pair[:half], weights, d)), np.random.default_rng(d)
+    )
+    assert found <= weights.sensitivity("add_remove") * (1 + 1e-9)
+    assert found >= weights.sensitivity("add_remove") * 0.999
+
+
+@pytest.mark.parametrize("weights", STACKS, ids=IDS)
+def test_a_flipped_label_moves_one_part_between_two_classes(weights):
+    """A unit residual of the old class leaves, another unit residual enters: the two lengths add in square."""
+    moved = math.hypot(*(np.linalg.norm(part(v, weights)) for v in (np.eye(3)[0], -np.eye(3)[1])))
+    assert weights.sensitivity("label_flip") == pytest.approx(moved)
+
+
+def test_where_all_share_one_class_only_its_residual_can_move():
+    """Oracle: the worst angle between two unit vectors, on a grid."""
+    weights, angles = POOLED_WEIGHTS, np.linspace(0, np.pi, 20001)
+    v = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    worst = max(np.linalg.norm(part(np.array([1.0, 0.0]), weights) - part(u, weights)) for u in v[::10])
+    assert weights.sensitivity("replace_one", classes=1) == pytest.approx(worst, rel=1e-5)
+    assert weights.sensitivity("replace_one", classes=1) <= weights.sensitivity("replace_one")
+
+
+def test_stack_is_the_sum_of_its_records_parts():
+    rng = np.random.default_rng(0)
+    u = rng.uniform(-0.5, 0.5, size=(3, 40, 4))
+    share = rng.uniform(size=(3, 40))
+    expected = [sum(share[r, n] * part(u[r, n], ROUND_WEIGHTS) for n in range(40)) for r in range(3)]
+    assert moment_stack(u, ROUND_WEIGHTS, share) == pytest.approx(np.array(expected))
+    assert moment_stack(u, ROUND_WEIGHTS) == pytest.approx(moment_stack(u, ROUND_WEIGHTS, np.ones((3, 40))))
+
+
+def test_responsibilities_are_posterior_class_probabilities():
+    """Oracle: scipy's normal densities."""
+    rng = np.random.default_rng(4)
+    x, means, weights = rng.normal(size=(20, 3)), rng.normal(size=(2, 4, 3)), rng.dirichlet(np.ones(4), size=2)
+    covariances = np.array([[np.cov(rng.normal(size=(9, 3)).T) for _ in range(4)] for _ in range(2)])
+    ours = responsibilities(x, weights, means, np.linalg.inv(np.linalg.cholesky(covariances)))
+    for r in range(2):
+        density = [
+            w * multivariate_normal(m, c).pdf(x) for w, m, c in zip(weights[r], means[r], covariances[r], strict=True)
+        ]
+        assert ours[r] == pytest.approx(np.array(density).T / np.sum(density, axis=0)[:, None])
+
+
+def test_responsibilities_of_far_records_are_finite_and_sum_to_one():
+    x = np.array([[1e6, -1e6], [0.0, 0.0]])
+    ours = responsibilities(
+        x, np.full((1, 2), 0.5), np.array([[[0.0, 0], [1, 1]]]), np.eye(2)[None, None] * [[[[1]], [[9]]]]
+    )
+    assert np.isfinite(ours).all()
+    assert ours.sum(axis=-1) == pytest.approx(1)
+
+
+def test_standardised_records_have_the_coordinates_of_the_class():
+    rng = np.random.default_rng(5)
+    x, mean, root = rng.normal(size=(6, 3)), rng.normal(size=(2, 3)), rng.normal(size=(2, 3, 3))
+    z = standardised(x, mean, np.linalg.inv(root))
+    assert np.einsum("rij,rnj->rni", root, z) + mean[:, None] == pytest.approx(np.broadcast_to(x, (2, 6, 3)))
+
+
+def test_svec_keeps_lengths_and_can_be_undone():
+    a = np.random.default_rng(1).normal(size=(7, 5, 5))
+    a = a + a.transpose(0, 2, 1)
+    assert np.linalg.norm(svec(a), axis=1) == pytest.approx(np.linalg.norm(a, axis=(1, 2)))
+    assert smat(svec(a), 5) == pytest.approx(a)
+
+
+def test_residuals_are_clipped_to_the_unit_ball_and_small_ones_kept():
+    z = np.array([[1.5, 2.0], [0.05, 0.0], [1e150, 1e150]])
+    expected = np.array([[0.6, 0.8], [0.05, 0.0], [math.sqrt(0.5), math.sqrt(0.5)]])
+    assert clip_to_unit_ball(z) == pytest.approx(expected)
+
+
+def test_radius_histogram_counts_every_record_once_and_replacing_one_moves_it_by_root_two():
+    rng = np.random.default_rng(3)
+    z = rng.normal(size=(500, 6)) * np.exp(3 * rng.normal(size=(500, 1)))
+    z[0], z[1] = 0.0, 1e9
+    histogram = radius_stack(z)
+    assert histogram.sum() == 500
+    assert len(histogram) == len(RADIUS_EDGES) - 1
+    assert histogram[0] >= 1
+    assert histogram[-1] >= 1
+    moved = z.copy()
+    moved[0] = 1e9
+    assert np.linalg.norm(radius_stack(moved) - histogram) == pytest.approx(math.sqrt(2))

@@ -1,0 +1,190 @@
+"""Verdicts on made-up tables in which a claim holds, does not hold, and cannot be told."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from meterdp.core.parquet import as_arrow
+from meterdp.papers.common.scorecard import FAILS, HOLDS, OPEN, Comparison, judge, listed, number
+from meterdp.papers.common.tables import SCORECARD
+from meterdp.papers.liu import scorecard as liu
+from meterdp.papers.liu.claims import CLAIMS
+from meterdp.papers.liu.tables import LIU_ACCURACY, LIU_CURVE, LIU_MARGINAL_DISTANCES
+from tests.unit.papers.made_up import accuracy, curve, distances
+
+PROPOSED, BASE = "kl_published", "iid_laplace"
+
+
+def test_a_comparison_is_lost_for_certain_only_beyond_two_standard_errors():
+    assert judge([Comparison("a", 1, 0.1, 2, 0.1)]) == HOLDS
+    assert judge([Comparison("a", 2.2, 0.1, 2, 0.1)]) == OPEN  # 0.2 < 2 * 0.141
+    assert judge([Comparison("a", 2.3, 0.1, 2, 0.1)]) == FAILS
+    assert judge([Comparison("a", 1, 0.1, 2, 0.1), Comparison("b", 2.3, 0.1, 2, 0.1)]) == FAILS
+    assert judge([Comparison("a", 1.8, 0.1, 2, 0.1)]) == OPEN  # another seed could turn it round
+    assert judge([Comparison("a", 2, 0.0, 2, 0.0)]) == OPEN  # a tie is no win
+    assert judge([Comparison("one trial", 2.0, np.nan, 1.0, np.nan)]) == FAILS
+
+
+@pytest.mark.parametrize(
+    ("own", "verdict"),
+    [([3, 2, 1.0], HOLDS), ([3, 3.9, 1], OPEN), ([3, 4.1, 1], OPEN), ([3, 4.5, 1], FAILS), ([9.5, 9, 9], FAILS)],
+)
+def test_lowest_at_every_epsilon(own, verdict):
+    table = curve({BASE: [8, 4, 2], "coloured_gaussian_l1": [9, 5, 3], PROPOSED: own, "kl_exact": [0.1, 0.1, 0.1]})
+    as_arrow(LIU_CURVE, table)
+    found = liu.lowest(table)
+    assert found.holds == verdict
+    assert ("Baselines with a lower mean: none" in found.measured) == (max(own) < 4)
+    assert ("within two standard errors: none" in found.measured) == (verdict != OPEN)
+
+
+def test_lowest_names_every_loss_of_mean_and_median_and_never_our_own_mechanism():
+    table = curve({BASE: [8, 4, 2], PROPOSED: [3, 3, 3], "kl_exact": [0.1] * 3})
+    table.loc[(table["mechanism"] == BASE) & (table["x"] == 0.5), "kl_median"] = 0.01
+    said = liu.lowest(table).measured
+    assert "lower mean: i.i.d. Laplace at ε = 2;" in said
+    assert "lower median: i.i.d. Laplace at ε = 0.5 and i.i.d. Laplace at ε = 2" in said
+    assert "exact" not in said
+
+
+@pytest.mark.parametrize(
+    ("base", "verdict"),
+    [([8, 4, 2], HOLDS), ([8, 4, 4.1], HOLDS), ([8, 4, 4.9], FAILS), ([4, 4.05, 4.1], OPEN), ([2, 4, 8], FAILS)],
+)
+def test_a_falling_trend_forgives_steps_within_two_standard_errors(base, verdict):
+    falling = {BASE: base, PROPOSED: [3, 2, 1.0], "kl_exact": [1, 2, 3]}
+    assert liu.trend(curve(falling), rising=False).holds == verdict
+    rising = {name: values[::-1] for name, values in falling.items()}
+    assert liu.trend(curve(rising), rising=True).holds == verdict
+
+
+def test_sensitivity_compares_growth_factors_and_says_the_growth_in_nats():
+    def judged(own, base, se=0.1):
+        return liu.sensitivity(curve({BASE: base, "iid_gaussian": [10, 20, 80], PROPOSED: own}, (2, 5, 20), se))
+
+    assert judged([1, 1.5, 2], [5, 9, 25]).holds == HOLDS
+    assert judged([1, 1.5, 3], [5, 9, 25]).holds == FAILS  # a factor of 3 against 5
+    assert judged([1, 1.5, 2], [5, 9, 25], se=3.0).holds == OPEN  # the rise itself is not certain
+    assert judged([2, 1.5, 1], [5, 9, 25]).holds == FAILS  # it falls
+    said = judged([1, 1.5, 3], [5, 9, 25]).measured
+    assert "rises by 2, a baseline's by at least 20" in said
+
+
+def test_nearest_to_the_histogram_must_hold_in_every_class():
+    fit = {"fit": [0.1, 0.1]}
+    near = {**fit, BASE: [0.5, 0.4], PROPOSED: [0.3, 0.3], "kl_exact": [0.2, 0.2]}
+    as_arrow(LIU_MARGINAL_DISTANCES, distances(near, [50, 50]))
+    assert liu.nearest_to_histogram(distances(near, [50, 50])).holds == HOLDS
+    assert liu.nearest_to_histogram(distances(near | {BASE: [0.5, 0.305]}, [50, 50])).holds == OPEN
+    assert liu.nearest_to_histogram(distances(near | {BASE: [0.5, 0.295]}, [50, 50])).holds == OPEN
+    assert liu.nearest_to_histogram(distances(near | {BASE: [0.5, 0.2]}, [50, 50])).holds == FAILS
+
+
+def test_small_classes_diverge_by_size_not_by_number():
+    records = [14, 700, 430, 150, 100, 30]
+    apart = {PROPOSED: [0.6, 0.02, 0.03, 0.05, 0.1, 0.3]}
+    assert liu.small_classes_diverge(distances(apart, records)).holds == HOLDS
+    assert (
+        liu.small_classes_diverge(distances({PROPOSED: [0.6, 0.02, 0.03, 0.05, 0.11, 0.3]}, records)).holds == FAILS
+    )
+    assert liu.small_classes_diverge(distances({PROPOSED: [0.6, 0.02, 0.03, 0.05, 0.1, 0.1]}, records)).holds == FAILS
+    assert liu.small_classes_diverge(distances({PROPOSED: [0.02] * 4}, records[1:5])).holds == OPEN
+
+
+def test_accuracy_close_to_the_fit_and_far_above_the_baselines():
+    good = {"fit": [0.8] * 3, BASE: [0.3, 0.4, 0.5], PROPOSED: [0.71, 0.75, 0.79], "kl_exact": [0.1] * 3}
+    as_arrow(LIU_ACCURACY, accuracy(good))
+    assert liu.accurate(accuracy(good)).holds == HOLDS
+    assert liu.accurate(accuracy(good | {PROPOSED: [0.69, 0.75, 0.79]})).holds == FAILS
+    assert liu.accurate(accuracy(good | {BASE: [0.3, 0.4, 0.7]})).holds == FAILS
+
+
+def times(records=3.2, classes=5.5, own=1.0) -> pd.DataFrame:
+    rows = [("interior_point", "records", n, 5, n**records) for n in (50, 100, 400)]
+    rows += [("interior_point", "classes", 100, k, k**classes) for k in (2, 4, 8)]
+    rows += [("own", "records", n, 5, 1e-3 * n**own) for n in (1000, 8000, 64000)]
+    columns = ("solver", "varied", "record_count", "class_count", "seconds")
+    return pd.DataFrame(rows, columns=columns).assign(repeat_count=2)
+
+
+def runs(passes=2, rise=0.0) -> pd.DataFrame:
+    values = {"trial": [0, 1], "epsilon": 1.0, "pass_count": passes, "objective_first": 4.0, "objective_last": 3.0}
+    return pd.DataFrame(values | {"largest_rise": rise, "epsilon_0_share": 1 / 3})
+
+
+def test_exponents_are_recovered_from_power_laws():
+    table = times(1.5, 2.0, 0.9)
+    assert liu.exponent(table, "interior_point", "records") == pytest.approx(1.5)
+    assert liu.exponent(table, "interior_point", "classes") == pytest.approx(2.0)
+    assert liu.exponent(table, "own", "records") == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize(
+    ("convergence", "cost", "verdict"),
+    [
+        (runs(), times(), HOLDS),
+        (runs(), times(records=1.5), OPEN),
+        (runs(), times(classes=2.0), OPEN),
+        (runs(passes=100), times(), FAILS),
+        (runs(rise=0.1), times(), FAILS),
+        (runs(), times(records=4.0), FAILS),
+        (runs(), times(classes=6.5), FAILS),
+        (runs(), times(own=1.5), FAILS),
+    ],
+)
+def test_algorithm_1_converges_and_scales(convergence, cost, verdict):
+    assert liu.converges_and_scales(convergence, cost).holds == verdict
+
+
+def normality(kurtosis_z=0.5, share=0.9, skewness=None) -> pd.DataFrame:
+    # Under a Gaussian N b / 6 has mean d (d + 1) (d + 2) / 6: with d = 2 and N = 400 b is about 0.06.
+    b = 0.06 if skewness is None else skewness
+    rows = [(1, 400, b, kurtosis_z, share), (2, 400, 0.06, 0.1, 0.9), (3, 5, None, None, None)]
+    columns = ("component", "household_count", "mardia_skewness", "mardia_kurtosis_z", "share_within_90")
+    return pd.DataFrame(rows, columns=columns)
+
+
+def test_gaussian_classes():
+    assert liu.gaussian_classes(normality(), 2, simulated=False).holds == HOLDS
+    assert liu.gaussian_classes(normality(kurtosis_z=4), 2, simulated=False).holds == FAILS
+    assert liu.gaussian_classes(normality(share=0.8), 2, simulated=False).holds == FAILS
+    assert liu.gaussian_classes(normality(skewness=2.0), 2, simulated=False).holds == FAILS
+    assert liu.gaussian_classes(normality(), 2, simulated=True).holds == OPEN
+    assert liu.gaussian_classes(normality().iloc[2:], 2, simulated=False).holds == OPEN
+
+
+def test_mardia_level_holds_on_gaussian_classes():
+    """Oracle: Gaussian samples; 40 sets of two classes, each rejects with probability 1 % or less."""
+    from meterdp.mixture.describe import normality as measure
+    from meterdp.mixture.gmm import fit_labels
+
+    generator = np.random.default_rng(2)
+    failed = 0
+    for _ in range(40):
+        x, labels = generator.normal(size=(1600, 3)), np.repeat([1, 2], 800)
+        table = pd.DataFrame(measure(x, fit_labels(x, labels, 1e-6)))
+        failed += liu.gaussian_classes(table, 3, simulated=False).holds == FAILS
+    assert failed <= 10  # binomial(40, 0.02): P(more than 10) < 1e-11
+
+
+def test_the_scorecard_has_a_row_per_claim_in_order_with_its_source():
+    falling, rising = [8.0, 4.0, 2.0], [1.0, 2.0, 4.0]
+    low = curve({BASE: falling, PROPOSED: [1.0, 0.5, 0.2]}, se=0.01)
+    high = curve({BASE: rising, PROPOSED: rising}, se=0.01)
+    marginal = distances({"fit": [0.0] * 6, BASE: [0.9] * 6, PROPOSED: [0.05] * 4 + [0.5] * 2}, [9, 8, 7, 6, 2, 1])
+    tables = {f"fig{n}": low for n in (1, 2, 5, 7, 9)} | {"fig3": high, "fig4": high}
+    tables |= {"fig6_distances": marginal, "fig8_distances": marginal, "convergence": runs(), "sdp_times": times()}
+    tables |= {"fig10": accuracy({"fit": [0.8] * 3, BASE: [0.3] * 3, PROPOSED: [0.75] * 3}), "normality": normality()}
+    card = liu.scorecard(tables, 2, simulated=True)
+    as_arrow(SCORECARD, card)
+    assert card["item"].tolist() == [f"liu-{n}" for n in range(1, 13)] == [claim.item for claim in CLAIMS]
+    verdicts = card.set_index("item")["holds"]
+    assert verdicts["liu-3"] == FAILS and verdicts["liu-12"] == OPEN
+    assert (verdicts.drop(["liu-3", "liu-12"]) == HOLDS).all()
+    assert (card["data"] == "made-up data").all() and (card["substitute"] == "stands for nothing").all()
+
+
+def test_words():
+    assert listed([]) == "" and listed(["a"]) == "a" and listed(["a", "b"]) == "a and b"
+    assert listed(iter(["a", "b", "c"])) == "a, b and c"
+    assert number(0.012345) == "0.0123" and number(1234.5) == "1,234" and number(2e7) == "2e+07"

@@ -1,0 +1,66 @@
+"""Algorithm 1's convergence table and the printed semi-definite program."""
+
+import numpy as np
+import pytest
+
+from meterdp.core.parquet import as_arrow
+from meterdp.papers.liu import algorithm
+from meterdp.papers.liu.synthetic import Setting
+from meterdp.papers.liu.tables import LIU_CONVERGENCE, LIU_SDP_TIMES
+from meterdp.solvers.ellipsoid import program as sdp
+
+FLOOR = 1e-3
+
+
+def test_printed_constraints_are_the_changes_of_the_mean_over_all_flips():
+    """Oracle: flip every label to every other class and fit again."""
+    private = algorithm._data_set(40, 3, FLOOR, 1)
+    x, labels = private.x, private.labels
+    changes = []
+    for n in range(len(x)):
+        for target in {1, 2, 3} - {labels[n]}:
+            flipped = labels.copy()
+            flipped[n] = target
+            changes.append([x[flipped == k].mean(axis=0) - x[labels == k].mean(axis=0) for k in (1, 2, 3)])
+    changes = np.array(changes)
+    for k in range(3):
+        # A flip between two other classes changes nothing and needs no constraint; signs do not matter.
+        moved = changes[:, k][np.abs(changes[:, k]).max(axis=1) > 0]
+        found = algorithm.printed_constraints(private, k)
+        assert found.shape == moved.shape
+        key = lambda v: np.sort((v**2).sum(axis=1))  # noqa: E731
+        assert key(found) == pytest.approx(key(moved))
+
+
+def test_the_printed_program_and_the_precision_form_have_one_optimum():
+    """Oracle: each other, two formulations of (23)."""
+    private = algorithm._data_set(60, 3, FLOOR, 2)
+    for k in range(3):
+        covariance = private.fit.mixture.covariances[k]
+        trace, seconds = algorithm.solve_printed(algorithm.printed_constraints(private, k), covariance)
+        points = np.linalg.solve(np.linalg.cholesky(covariance), private.differences[k].T).T
+        assert trace == pytest.approx(np.trace(sdp.solve(points).matrix), rel=1e-4) and seconds > 0
+
+
+def test_convergence_watches_the_data_sets_of_fig_1():
+    table = algorithm.convergence(2, FLOOR, 4)
+    as_arrow(LIU_CONVERGENCE, table)
+    assert len(table) == 2 * 5 and set(table["trial"]) == {0, 1}
+    # Defect L9: (23) makes (20b) tight for every k, so (25) returns the start.
+    assert (table["pass_count"] == 2).all() and table["epsilon_0_share"].to_numpy() == pytest.approx(1 / 3)
+
+
+def test_times_hold_every_size_and_only_positive_seconds(monkeypatch):
+    monkeypatch.setattr(algorithm, "RECORD_COUNTS", (40, 60))
+    monkeypatch.setattr(algorithm, "CLASS_COUNTS", (2, 3))
+    monkeypatch.setattr(algorithm, "CLASS_SWEEP_RECORDS", 40)
+    monkeypatch.setattr(algorithm, "OWN_RECORD_COUNTS", (100, 200))
+    table = algorithm.sdp_times(FLOOR, 1, repeats=1)
+    as_arrow(LIU_SDP_TIMES, table)
+    assert (table["seconds"] > 0).all()
+    assert table.groupby(["solver", "varied"]).size().to_dict() == {
+        ("interior_point", "classes"): 2,
+        ("interior_point", "records"): 2,
+        ("own", "records"): 2,
+    }
+    assert (table.loc[table["varied"] == "records", "class_count"] == Setting().classes).all()

@@ -1,0 +1,87 @@
+"""Distances between marginals against numerical integration, and the tables of Figs 6 and 8."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.stats import norm
+
+from meterdp.core.parquet import as_arrow
+from meterdp.papers.liu import marginals
+from meterdp.papers.liu.data import iris
+from meterdp.papers.liu.setting import fixed_data_releases
+from meterdp.papers.liu.tables import LIU_DENSITIES, LIU_MARGINAL_DISTANCES
+
+CASES = [
+    (0.0, 1.0, 0.0, 1.0),
+    (0.5, 1.0, 0.0, 1.0),
+    (0.0, 2.0, 0.0, 1.0),
+    (0.0, 0.5, 0.0, 1.0),
+    (-3.0, 0.7, 1.0, 2.5),
+    (1e-9, 1.0, 0.0, 1.0),
+    (0.3, 1 + 1e-9, 0.0, 1.0),
+    (2.0, 0.05, 1.9, 3.0),
+    (40.0, 1.0, 0.0, 1.0),
+]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_total_variation_and_divergence_of_normals_by_quadrature(case):
+    """Oracle: scipy's adaptive quadrature over fine pieces, and the textbook double integral for the divergence."""
+    m, s, m0, s0 = case
+    ends = np.unique([m + s * np.linspace(-12, 12, 49), m0 + s0 * np.linspace(-12, 12, 49)])
+
+    def integral(f):
+        return sum(quad(f, a, b, limit=200)[0] for a, b in pairwise(ends))
+
+    distance = 0.5 * integral(lambda x: abs(norm.pdf(x, m, s) - norm.pdf(x, m0, s0)))
+    kl = integral(lambda x: norm.pdf(x, m, s) * (norm.logpdf(x, m, s) - norm.logpdf(x, m0, s0)))
+    mean, deviation = np.array([m]), np.array([s])
+    assert marginals.tv_of_normals(mean, deviation, m0, s0)[0] == pytest.approx(distance, abs=1e-8)
+    assert marginals.kl_of_normals(mean, deviation, m0, s0)[0] == pytest.approx(kl, abs=1e-7)
+
+
+def test_total_variation_of_random_normals_on_a_grid():
+    """Oracle: the trapezoidal rule."""
+    generator = np.random.default_rng(3)
+    mean, deviation = generator.normal(scale=2, size=200), np.exp(generator.normal(scale=0.7, size=200))
+    grid = np.linspace(-60, 60, 400001)
+    for m, s in zip(mean[:20], deviation[:20], strict=True):
+        oracle = 0.5 * np.trapezoid(np.abs(norm.pdf(grid, m, s) - norm.pdf(grid, 0.3, 1.7)), grid)
+        assert marginals.tv_of_normals(np.array([m]), np.array([s]), 0.3, 1.7)[0] == pytest.approx(oracle, abs=1e-7)
+    distance = marginals.tv_of_normals(mean, deviation, 0.3, 1.7)
+    assert distance.shape == (200,) and ((distance >= 0) & (distance <= 1)).all()
+
+
+def test_distance_to_a_histogram_counts_what_lies_outside():
+    """Oracle: bin by bin by hand; a law far away is at distance one."""
+    heights, edges = marginals.histogram(np.random.default_rng(4).normal(size=300))
+    assert (heights * np.diff(edges)).sum() == pytest.approx(1)
+    cells = np.concatenate([[-np.inf], edges, [np.inf]])
+    law = np.diff(norm.cdf(cells, 0.2, 1.3))
+    seen = np.concatenate([[0], heights * np.diff(edges), [0]])
+    found = marginals.tv_to_histogram(np.array([0.2, 99.0]), np.array([1.3, 1.0]), heights, edges)
+    assert found == pytest.approx([0.5 * np.abs(law - seen).sum(), 1.0])
+
+
+def test_tables_hold_every_class_and_curve_with_densities_of_area_one():
+    private, source = iris(1e-3)
+    drawn = fixed_data_releases("fig5", private, 8.0, 1e-3, 30, 1)
+    densities, distances = marginals.tabulate("fig6", private, drawn, range(2), source)
+    as_arrow(LIU_DENSITIES, densities)
+    as_arrow(LIU_MARGINAL_DISTANCES, distances)
+    assert len(distances) == 3 * 2 * (1 + len(drawn))
+    fit = distances[distances["curve"] == "fit"]
+    assert (fit["tv_fit_mean"] == 0).all() and (fit["kl_fit_mean"] == 0).all() and (fit["trials"] == 1).all()
+    own = densities[(densities["component"] == 1) & (densities["entry"] == 0)]
+    fitted = own[own["kind"] == "fit"]
+    assert np.trapezoid(fitted["density"], fitted["value"]) == pytest.approx(1, abs=0.02)
+    # The mean is the average of all releases: by hand for one mechanism.
+    name, mixtures = next(iter(drawn.items()))
+    shown = own[(own["curve"] == name) & (own["kind"] == "mean")]
+    by_hand = [
+        norm.pdf(shown["value"], m[0, 0], np.sqrt(c[0, 0, 0]))
+        for m, c in zip(mixtures.means, mixtures.covariances, strict=True)
+    ]
+    assert shown["density"].to_numpy() == pytest.approx(np.mean(by_hand, axis=0))

@@ -1,0 +1,219 @@
+"""Verdicts on the claims of Ramakrishna et al. on made-up tables in which they hold, do not hold, cannot be told."""
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from meterdp.classnoise.tables import DESIGN_COMPARISON
+from meterdp.core.parquet import as_arrow, write_table
+from meterdp.papers.captions import REPRODUCTION_CAPTIONS
+from meterdp.papers.common.scorecard import FAILS, HOLDS, OPEN
+from meterdp.papers.common.tables import SCORECARD
+from meterdp.papers.ramakrishna import scorecard as ram
+from meterdp.papers.ramakrishna import tables as declared
+from meterdp.papers.ramakrishna.claims import CLAIMS, PRINTED, PRINTED_NMSE
+from meterdp.papers.ramakrishna.households import printed_beside_ours
+from meterdp.papers.registry import REPRODUCTIONS
+from meterdp.papers.report import build_reproduction_report
+from meterdp.release.tables import FORECAST_EXAMPLES
+from tests.unit.figures import made_up
+
+SOURCE = {"data": "made-up data", "substitute": "stands for nothing"}
+RHOS, EPSILONS = (1.0, 2.0), (0.5, 1.0)
+EXACT = {"delta_error": 0.0, "delta_chernoff": 1.0, "pair_count": 12}
+
+
+def fig2(gain, se=0.001, white=0.8) -> pd.DataFrame:
+    """Table ``ramakrishna_fig2`` with the given mean improvement per rho."""
+    rows = []
+    for convention, rho, eps, sides in product(("total", "per_entry"), RHOS, EPSILONS, ("one", "two")):
+        for design, delta in (("none", 1.0), ("white", white), ("published", white - gain[RHOS.index(rho)])):
+            rows.append(
+                {
+                    "design": design,
+                    "accuracy_convention": convention,
+                    "rho": rho,
+                    "sides": sides,
+                    "epsilon": eps,
+                    "delta_shown": delta,
+                    "delta_mean": delta,
+                    "delta_se": se,
+                    "excess_mean": delta - white,
+                    "excess_se": se if design == "published" else 0.0,
+                    "below_white_share": 0.9,
+                    "trials": 50,
+                    "data": SOURCE["data"],
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+@pytest.mark.parametrize(
+    ("gain", "se", "verdict"),
+    [
+        ((0.2, 0.1), 0.001, HOLDS),
+        ((0.2, 0.1), 0.2, OPEN),
+        ((0.1, 0.2), 0.001, FAILS),  # the improvement grows
+        ((0.2, -0.1), 0.001, FAILS),  # white noise is better
+        ((0.2, 0.0), 0.001, OPEN),
+    ],
+)
+def test_proposed_below_white_with_a_shrinking_improvement(gain, se, verdict):
+    table = fig2(gain, se)
+    as_arrow(declared.RAMAKRISHNA_FIG2, table)
+    found = ram.below_white(table)
+    assert found.holds == verdict and "50 sets" in found.measured
+    assert ("on the set shown lower at 4 of 4 points" in found.measured) == (min(gain) > 0)
+
+
+def fig4(delta=lambda *reading: 1.0) -> pd.DataFrame:
+    """Table ``ramakrishna_fig4``; ``delta(design, rho, epsilon, model, convention, sides)``."""
+    rows = []
+    for model, convention, sides in product(
+        ("published", "stochastic", "deterministic"), ("total", "per_entry"), ("one", "two", "hockey_stick")
+    ):
+        for design, rho, eps in {(p.design, p.rho, p.epsilon) for p in PRINTED} | {("none", 0.45, 0.1)}:
+            value = delta(design, rho, eps, model, convention, sides)
+            keys = {"design": design, "query_model": model, "accuracy_convention": convention, "rho": rho}
+            rows.append({**keys, "sides": sides, "epsilon": eps, "delta": value, **EXACT, **SOURCE})
+    return pd.DataFrame(rows)
+
+
+def test_no_noise_has_to_be_certain_under_the_papers_readings_only():
+    as_arrow(declared.RAMAKRISHNA_FIG4, fig4())
+    assert ram.certain_without_noise(fig4()).holds == HOLDS
+    low = ram.certain_without_noise(fig4(lambda d, r, e, model, *_: 0.9 if model == "published" else 1.0))
+    assert low.holds == FAILS and "0.9 (published, one-sided)" in low.measured
+    own = ram.certain_without_noise(fig4(lambda d, r, e, model, *_: 0.9 if model == "stochastic" else 1.0))
+    assert own.holds == HOLDS and "0.9 (stochastic" in own.measured
+
+
+def test_printed_numbers_hold_if_one_reading_gives_all_of_them():
+    printed = {(p.design, p.rho, p.epsilon): p.delta for p in PRINTED}
+    right = ("deterministic", "per_entry", "one")
+
+    def one_reading(design, rho, epsilon, *reading):
+        return printed.get((design, rho, epsilon), 1.0) + 0.04 if reading == right else 0.99
+
+    numbers = printed_beside_ours(fig4(one_reading))
+    as_arrow(declared.RAMAKRISHNA_NUMBERS, numbers)
+    assert len(numbers) == len(PRINTED) * 3 * 2 * 2 and set(numbers["sides"]) == {"one", "two"}
+    found = ram.printed_numbers(numbers, "ram-3")
+    assert found.holds == HOLDS and "deterministic query, rho per entry, one-sided" in found.measured
+    assert ram.printed_numbers(printed_beside_ours(fig4()), "ram-3").holds == FAILS
+    # Two readings that give half of the numbers each do not make the claim hold.
+    split = printed_beside_ours(
+        fig4(lambda d, r, e, m, c, s: printed.get((d, r, e), 1.0) if (d == "white") == (m == "published") else 0.0)
+    )
+    assert ram.printed_numbers(split, "ram-3").holds == FAILS
+
+
+def test_without_pairs_the_printed_numbers_cannot_be_judged():
+    numbers = printed_beside_ours(fig4().iloc[:0])
+    as_arrow(declared.RAMAKRISHNA_NUMBERS, numbers)
+    assert ram.printed_numbers(numbers, "ram-4").holds == OPEN
+
+
+def fig3_errors(released: float) -> pd.DataFrame:
+    rows = [
+        {
+            "house": house,
+            "scale": scale,
+            "line": line,
+            "reference": reference,
+            "nmse": released if line == "released" and scale == "kwh" else 0.3,
+            "nmse_printed": PRINTED_NMSE[house - 1] if line == "released" else np.nan,
+            **SOURCE,
+        }
+        for house in (1, 2, 3)
+        for scale in ("log_kwh", "kwh")
+        for line, reference in (("forecast", "truth"), ("released", "truth"), ("released", "forecast"))
+    ]
+    return pd.DataFrame(rows)
+
+
+def arma_errors(log_kwh: float, kwh: float) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "method": ["arma", "arma", "released"],
+            "scale": ["log_kwh", "kwh", "kwh"],
+            "relative_mse": [log_kwh, kwh, 9],
+        }
+    )
+
+
+def test_small_errors_need_every_house_and_an_accurate_forecast():
+    as_arrow(declared.RAMAKRISHNA_FIG3_ERRORS, fig3_errors(0.1))
+    assert ram.accurate_forecasts(fig3_errors(1.5e-3), arma_errors(0.5, 0.9)).holds == HOLDS
+    assert ram.accurate_forecasts(fig3_errors(1.7e-3), arma_errors(0.5, 0.9)).holds == FAILS
+    assert ram.accurate_forecasts(fig3_errors(1.5e-3), arma_errors(0.5, 1.1)).holds == FAILS
+
+
+def descents(halved: int, descended: float = 1.0) -> pd.DataFrame:
+    row = {"query_model": "stochastic", "accuracy_convention": "total", "rho": 1.0, "stop_reason": "no step"}
+    row |= {"iteration_count": 100, "halved_step_count": 0, "surrogate_white": 2.0, "surrogate_released": 3.0}
+    rows = [{"source": "synthetic", "trial": t, **row, "surrogate_descended": descended} for t in range(4)]
+    rows[2]["halved_step_count"] = halved
+    return pd.DataFrame(rows)
+
+
+def test_one_shortened_step_or_a_rise_refutes_lemma_2():
+    as_arrow(declared.RAMAKRISHNA_DESCENTS, descents(0))
+    assert ram.steps_lower(descents(0)).holds == HOLDS
+    found = ram.steps_lower(descents(3))
+    assert found.holds == FAILS and "4 runs, 400 steps, 3 halvings" in found.measured
+    assert ram.steps_lower(descents(0, descended=2.5)).holds == FAILS
+
+
+@pytest.fixture
+def tables() -> dict[str, pd.DataFrame]:
+    return {
+        "fig2": fig2((0.2, 0.1)),
+        "fig4": fig4(),
+        "numbers": printed_beside_ours(fig4()),
+        "fig3_errors": fig3_errors(0.1),
+        "forecast_errors": arma_errors(0.5, 0.9),
+        "descents": descents(0),
+    }
+
+
+def test_the_scorecard_has_a_row_per_claim_and_the_page_shows_it(tables, tmp_path):
+    card = ram.scorecard(tables)
+    assert card["item"].tolist() == [c.item for c in CLAIMS] == [f"ram-{n}" for n in range(1, 7)]
+    assert card.set_index("item")["substitute"].isna().tolist() == [True] + [False] * 5
+    write_table(tmp_path / "card.parquet", SCORECARD, card)
+    write_table(tmp_path / "numbers.parquet", declared.RAMAKRISHNA_NUMBERS, tables["numbers"])
+    write_table(tmp_path / "comparison.parquet", DESIGN_COMPARISON, made_up.design_comparison())
+    classes = {"label": [1, 2, 3, 4], "mean": [[i, 0.0] for i in range(4)], "covariance": [[1.0, 0.2, 0.2, 0.5]] * 4}
+    write_table(tmp_path / "fig1.parquet", declared.RAMAKRISHNA_CLASSES, classes | {"data": ["made-up"] * 4})
+    write_table(tmp_path / "fig2.parquet", declared.RAMAKRISHNA_FIG2, tables["fig2"])
+    write_table(tmp_path / "fig4.parquet", declared.RAMAKRISHNA_FIG4, tables["fig4"])
+    example = {"design": "published", "rho": 0.45, "example": 1, "part": "history", "hours_from_origin": -1.0}
+    lines = [example | {"energy_kwh": 0.1}, example | {"part": "released", "hours_from_origin": 0.0, "energy_kwh": 1}]
+    write_table(tmp_path / "fig3.parquet", FORECAST_EXAMPLES, pd.DataFrame(lines))
+    draw = REPRODUCTIONS["ramakrishna"]
+    assert list(draw) == list(REPRODUCTION_CAPTIONS["ramakrishna"]) == [f"fig{n}" for n in range(1, 5)]
+    for figure, function in draw.items():
+        function(tmp_path / f"{figure}.parquet", output=tmp_path / f"{figure}.svg")
+        first = (tmp_path / f"{figure}.svg").read_bytes()
+        function(tmp_path / f"{figure}.parquet", output=tmp_path / f"{figure}.svg")
+        assert (tmp_path / f"{figure}.svg").read_bytes() == first
+    build_reproduction_report(
+        {"ramakrishna": tmp_path / "card.parquet"},
+        {"ramakrishna": [tmp_path / "numbers.parquet", tmp_path / "comparison.parquet"]},
+        {"ramakrishna": {figure: tmp_path / f"{figure}.svg" for figure in draw}},
+        tmp_path / "report.html",
+        simulated=False,
+        trials=50,
+    )
+    text = (tmp_path / "report.html").read_text()
+    assert text.count("data:image/svg+xml") == 4 and "0.5637" in text and "Designs at equal budgets" in text
+    assert "None" not in text and "nan" not in text
+
+
+def test_figures_without_any_pair_say_so(tmp_path):
+    write_table(tmp_path / "fig4.parquet", declared.RAMAKRISHNA_FIG4, fig4().iloc[:0])
+    REPRODUCTIONS["ramakrishna"]["fig4"](tmp_path / "fig4.parquet", output=tmp_path / "fig4.svg")
+    assert (tmp_path / "fig4.svg").stat().st_size > 0

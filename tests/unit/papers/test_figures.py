@@ -1,0 +1,112 @@
+"""Figures and page of the reproduction, from made-up tables."""
+
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+from matplotlib.figure import Figure
+
+from meterdp.core.parquet import write_table
+from meterdp.papers.captions import REPRODUCTION_CAPTIONS
+from meterdp.papers.common.scorecard import FAILS, HOLDS, OPEN, Verdict, rows
+from meterdp.papers.common.tables import SCORECARD
+from meterdp.papers.liu import data as liu_data
+from meterdp.papers.liu.claims import CLAIMS, PAPER
+from meterdp.papers.liu.tables import LIU_ACCURACY, LIU_CURVE, LIU_DENSITIES, LIU_TABLE1
+from meterdp.papers.registry import REPRODUCTIONS
+from meterdp.papers.report import build_reproduction_report
+from tests.chromium import chromium_or_skip, inspect_page
+from tests.unit.papers.made_up import FAMILY, PUBLISHED, accuracy, curve, densities
+
+MEANS = {name: [1e3 / (i + 1), 50.0, 0.2] for i, name in enumerate((*PUBLISHED, "kl_exact"))}
+SHARES = {name: [0.3, 0.5, 0.7] for name in (*PUBLISHED, *FAMILY)}
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("tables")
+    axes = {"fig2": "records", "fig3": "classes", "fig4": "dimension"}
+    paths = {}
+    for figure in REPRODUCTIONS["liu"]:
+        table, data = LIU_CURVE, curve(MEANS, (2, 5, 20), figure=figure, x_name=axes.get(figure, "epsilon"))
+        if figure in ("fig6", "fig8"):
+            table, data = LIU_DENSITIES, densities()
+        elif figure == "fig10":
+            table, data = LIU_ACCURACY, accuracy(SHARES)
+        paths[figure] = folder / f"{figure}.parquet"
+        write_table(paths[figure], table, data)
+    return paths
+
+
+@pytest.fixture(scope="module")
+def drawn(tables, tmp_path_factory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("figures")
+    for figure, draw in REPRODUCTIONS["liu"].items():
+        draw(tables[figure], output=folder / f"{figure}.svg")
+    return {figure: folder / f"{figure}.svg" for figure in REPRODUCTIONS["liu"]}
+
+
+def test_every_figure_is_svg_with_a_caption_and_draws_the_same_bytes_twice(tables, drawn, tmp_path):
+    assert set(REPRODUCTIONS) == set(REPRODUCTION_CAPTIONS)
+    assert list(REPRODUCTIONS["liu"]) == list(REPRODUCTION_CAPTIONS["liu"]) == [f"fig{n}" for n in range(1, 11)]
+    for figure, path in drawn.items():
+        assert ElementTree.parse(path).getroot().tag.endswith("svg")
+        assert "<text" not in path.read_text() and "dc:date" not in path.read_text()
+        REPRODUCTIONS["liu"][figure](tables[figure], output=tmp_path / "again.svg")
+        assert (tmp_path / "again.svg").read_bytes() == path.read_bytes()
+
+
+def test_a_divergence_figure_names_its_data_and_every_mechanism(tables, tmp_path, monkeypatch):
+    seen = []
+    save = Figure.savefig
+    monkeypatch.setattr(Figure, "savefig", lambda self, *a, **k: (seen.append(self), save(self, *a, **k))[1])
+    REPRODUCTIONS["liu"]["fig3"](tables["fig3"], output=tmp_path / "a.svg")
+    words = "\n".join(artist.get_text() for artist in seen[0].findobj(lambda a: hasattr(a, "get_text")))
+    assert "Made-up data; stands for nothing; 1,000 trials a point" in words.replace("\n", " ")
+    assert "7 at 2, 7 at 5, 7 at 20" in words.replace("\n", " ")
+    for label in ("Laplace", "KL-minimising, published", "KL-minimising, exact", "coloured Gaussian, l1 bound"):
+        assert label in words
+
+
+def test_a_single_trial_can_be_drawn(tmp_path):
+    data = curve(MEANS).assign(kl_se=None, trials=1)
+    write_table(tmp_path / "a.parquet", LIU_CURVE, data)
+    REPRODUCTIONS["liu"]["fig1"](tmp_path / "a.parquet", output=tmp_path / "a.svg")
+    assert (tmp_path / "a.svg").stat().st_size > 0
+
+
+@pytest.fixture
+def page(drawn, tmp_path) -> Path:
+    """The page with one claim of each verdict."""
+    words = (HOLDS, FAILS, OPEN)
+    verdicts = {c.item: Verdict(words[i % 3], f"Measured {i} < {i + 1}.") for i, c in enumerate(CLAIMS)}
+    sources = {c.item: ("made-up data", None if i else "stands for <private>") for i, c in enumerate(CLAIMS)}
+    write_table(tmp_path / "card.parquet", SCORECARD, rows(PAPER, CLAIMS, verdicts, sources))
+    source = {"data": "made-up data", "substitute": None}
+    write_table(tmp_path / "table1.parquet", LIU_TABLE1, liu_data.table_1([9, 4, 7], source))
+    build_reproduction_report(
+        {"liu": tmp_path / "card.parquet"},
+        {"liu": [tmp_path / "table1.parquet"]},
+        {"liu": drawn},
+        tmp_path / "report.html",
+        simulated=True,
+        trials=1000,
+    )
+    return tmp_path / "report.html"
+
+
+def test_the_page_shows_every_claim_with_its_rule_and_verdict(page):
+    text = page.read_text()
+    for claim in CLAIMS:
+        assert f'<section id="{claim.item}"' in text
+    assert "4 hold on the data at hand, 4 do not hold, 4 cannot be judged" in text
+    assert "Measured 0 &lt; 1." in text and "stands for &lt;private&gt;" in text and "None" not in text
+    assert "STUDY – NOT FOR RELEASE" in text and "simulated export" in text
+    assert text.count("data:image/svg+xml") == 10 and "687" in text
+
+
+def test_the_page_asks_for_nothing_outside_itself(page):
+    chromium_or_skip()
+    facts = inspect_page(page)
+    assert facts.errors == [] and all(width > 0 for width in facts.image_widths) and len(facts.image_widths) == 10
+    assert {request.split(":")[0] for request in facts.requests} <= {"file", "data"}
