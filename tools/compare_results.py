@@ -1,9 +1,10 @@
-"""Compare every Parquet file of two results folders: ``python tools/compare_results.py OLD NEW [--renamed OLD=NEW ...]``.
+"""Compare every Parquet file of two results folders.
 
-For a change that must not change a number. Prints the largest relative difference of every table that is not equal to
-the last bit, and what exists on one side only; ends with 1 if a difference is above the tolerance. Release ids hang on
-a salt of each folder, so forecast files are compared household by household through the private crosswalks, and the
-examples, which are chosen by these ids, are left out.
+``python tools/compare_results.py OLD NEW [--renamed OLD_PATH=NEW_PATH ...]`` is for a change that must not change a
+number. It prints the largest relative difference of every table that is not equal to the last bit, and what exists on
+one side only, and ends with 1 if a difference is above the tolerance. Release ids hang on a salt of each folder, so
+forecast files are compared household by household through the private crosswalks, and the examples, which are chosen
+by these ids, are left out.
 """
 
 from __future__ import annotations
