@@ -10,7 +10,7 @@ import numpy as np
 import meterdp
 from meterdp.core.parquet import NOT_FOR_RELEASE
 from meterdp.core.stamps import local_text
-from meterdp.groupforecast.mechanism import Cluster
+from meterdp.groupforecast.mechanism import GroupForecast
 from meterdp.release.tables import FORECAST_FILE
 
 STUDY_MODE = f"{NOT_FOR_RELEASE}: study mode, the noise is seeded and protects nobody"
@@ -28,7 +28,7 @@ _DOES_NOT_HIDE = (
 )
 
 
-def guarantee_in_words(mechanism: Cluster) -> str:
+def guarantee_in_words(mechanism: GroupForecast) -> str:
     """Return the guarantee of a file as one sentence."""
     stated = mechanism.guarantee
     return (
@@ -37,8 +37,8 @@ def guarantee_in_words(mechanism: Cluster) -> str:
     )
 
 
-def cluster_manifest(
-    mechanism: Cluster,
+def group_manifest(
+    mechanism: GroupForecast,
     interval_start_utc: np.ndarray,
     bounds_kwh: tuple[float, float],
     time_zone: str,
@@ -47,7 +47,7 @@ def cluster_manifest(
 
     Parameters
     ----------
-    mechanism : Cluster
+    mechanism : GroupForecast
     interval_start_utc : (k,) datetime64 array
         Starts of the forecast intervals, UTC.
     bounds_kwh : (float, float)
