@@ -25,7 +25,8 @@ TINY = {
     "mechanisms": {"variants": ["kl_published", "sound"], "epsilons": [1, 4], "figure_epsilon": 4, "draws": 20},
     "forecast": {"households": 10, "ar_order": 2, "ma_order": 1, "origins": 20, "horizon_steps": 4},
     "neighbourhoods": {"clusters": 2},
-    "class_noise": {"rhos": [0.45], "epsilons": [0.5, 1.0], "cluster": {"draws": 2}},
+    "class_noise": {"rhos": [0.45], "epsilons": [0.5, 1.0]},
+    "group_forecast": {"draws": 2},
 }
 
 

@@ -239,7 +239,7 @@ rule report:
         delta_under_prior=rules.delta_curves.output.priors,
         design_comparison=rules.design_noise.output.comparison,
         noise_answers=rules.noise_answers.output.answers,
-        cluster_forecast_errors=rules.cluster_forecast.output.errors,
+        group_forecast_errors=rules.group_forecast.output.errors,
         neighbourhood_summary=rules.neighbourhoods.output.summary,
         figures=expand(
             STUDY / "figures/{figure}.svg",

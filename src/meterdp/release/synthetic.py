@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from meterdp.core.errors import InputError
+from meterdp.core.guarantee import STUDY_MODE
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.sampling import sample
 from meterdp.release.noise import StudyNoise
@@ -87,7 +88,6 @@ def synthetic_columns(log_kwh: np.ndarray) -> dict[str, object]:
 def guarantee_in_words(source: Source) -> str:
     """Return what a file of synthetic profiles says about its protection."""
     return (
-        f"not for release: sampled from the mixture of mechanism '{source.name}' (family {source.family}) at epsilon "
-        f"{source.epsilon:g} in study mode; the noise is seeded and protects nobody, and the number of profiles is "
-        "that of the valid households"
+        f"{STUDY_MODE}; sampled from the mixture of mechanism '{source.name}' (family {source.family}) at epsilon "
+        f"{source.epsilon:g}, as many profiles as there are valid households"
     )

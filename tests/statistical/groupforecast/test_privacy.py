@@ -15,8 +15,8 @@ from scipy.special import ndtri
 from scipy.stats import binomtest, kstest
 
 from meterdp.groupforecast.accounting import delta, mu_beside
-from meterdp.groupforecast.mechanism import Cluster, ForecastRecords, randomised_response
-from meterdp.groupforecast.plan import ClusterPublic, assigned_levels
+from meterdp.groupforecast.mechanism import ForecastRecords, GroupForecast, randomised_response
+from meterdp.groupforecast.plan import GroupPublic, assigned_levels
 from meterdp.release.noise import StudyNoise
 
 DRAWS = 2000
@@ -27,8 +27,8 @@ LEVELS = (0.0, 0.5, 1.0, 2.0, 4.0)
 CIRCUIT = tuple((np.arange(N) % 4).tolist())
 
 
-def calibrate(epsilon, groups="cluster"):
-    return Cluster.calibrate(ClusterPublic(epsilon, 1e-5, N, STEPS, 1.0, groups=groups, circuit=CIRCUIT))
+def calibrate(epsilon, groups="assigned"):
+    return GroupForecast.calibrate(GroupPublic(epsilon, 1e-5, N, STEPS, 1.0, groups=groups, circuit=CIRCUIT))
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def x():
 
 def record(mechanism, x, seed):
     """Release ``DRAWS`` times through the public call; keep every (kind, step, exact, randomised) and the result."""
-    noise, runs = StudyNoise(seed, "cluster privacy"), []
+    noise, runs = StudyNoise(seed, "group privacy"), []
     kind = type(mechanism)
 
     class Spied(kind):
@@ -129,8 +129,8 @@ PAIRS = list(neighbours(np.zeros((8, STEPS))))
 @pytest.mark.parametrize(
     ("groups", "epsilon", "pair"),
     [
-        *(("cluster", 4.0, pair) for pair in PAIRS),
-        ("cluster", 1.5, "lowest to highest"),
+        *(("assigned", 4.0, pair) for pair in PAIRS),
+        ("assigned", 1.5, "lowest to highest"),
         ("one", 4.0, "lowest to highest"),
         ("circuit", 4.0, "lowest to highest"),
     ],
@@ -185,7 +185,7 @@ def test_replaying_the_same_records_gives_no_loss(x):
     assert (loss == 0).all() and (mu == 0).all()
 
 
-@pytest.mark.parametrize("groups", ["cluster", "one", "circuit"])
+@pytest.mark.parametrize("groups", ["assigned", "one", "circuit"])
 def test_noise_has_the_calibrated_scale(x, groups):
     """Kolmogorov-Smirnov of all entries at the scale charged, and at 1.3 and 0.77 times it; errors below 1e-9.
 
@@ -195,13 +195,13 @@ def test_noise_has_the_calibrated_scale(x, groups):
     plan = mechanism.plan
     runs = record(mechanism, x, 3)
     steps = [step for kind, step, _, _ in runs[0][0] if kind == "measure"]
-    assert [step.name for step in steps] == {"cluster": ["common", "groups"], "one": ["common"]}.get(
+    assert [step.name for step in steps] == {"assigned": ["common", "groups"], "one": ["common"]}.get(
         groups, ["circuits"]
     ), "every step is taken once, in order"
     left = 1.2 * math.sqrt(1 - assigned_levels(plan.groups, plan.assignment_epsilon)[0] ** 2 @ shares(plan))
     radii = {"common": 1.2, "circuits": 1.2, "groups": left}
     spent = math.sqrt(sum((2 * radii[s.name] * math.sqrt(STEPS) / s.noise_std) ** 2 for s in steps))
-    mu = mu_beside(plan.assignment_epsilon, plan.groups if groups == "cluster" else 1, 6.0, 1e-5)
+    mu = mu_beside(plan.assignment_epsilon, plan.groups if groups == "assigned" else 1, 6.0, 1e-5)
     assert spent == pytest.approx(mu, rel=1e-12)
     for position, step in enumerate(steps):
         measured = [[entry for entry in log if entry[0] == "measure"][position] for log, _ in runs]

@@ -1,4 +1,4 @@
-"""Tables of the report on class-based noise beyond its curves: designs side by side, inverse questions, cluster."""
+"""Tables of the report beyond the curves of class-based noise: designs, inverse questions, the group forecast."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ def answers_grid(tables: Tables) -> Grid | None:
     return Grid(caption, header, rows, words=3)
 
 
-def cluster_grid(tables: Tables) -> Grid | None:
+def group_grid(tables: Tables) -> Grid | None:
     """The sound forecast against epsilon, beside forecasts that protect nobody."""
-    data = tables.get("cluster_forecast_errors")
+    data = tables.get("group_forecast_errors")
     if data is None:
         return None
     cells = {scale: at for scale, at in data.groupby("scale")}
@@ -93,7 +93,7 @@ def cluster_grid(tables: Tables) -> Grid | None:
 
 
 _METHODS = {
-    "cluster": "sound group forecast",
+    "group": "sound group forecast",
     "arma": "ARMA forecast",
     "last_value": "naive: last reading",
     "last_week": "naive: same time last week",

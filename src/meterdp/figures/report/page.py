@@ -36,7 +36,7 @@ TABLES = (
     "delta_under_prior",
     "design_comparison",
     "noise_answers",
-    "cluster_forecast_errors",
+    "group_forecast_errors",
     "neighbourhood_summary",
 )
 # Figures of the mechanisms a reader needs most; those of the others are folded away.
@@ -136,7 +136,7 @@ def _grids(tables: contents.Tables) -> dict[str, contents.Grid | None]:
         "delta_prior": contents.prior_grid(tables),
         "comparison": noise_contents.comparison_grid(tables),
         "answers": noise_contents.answers_grid(tables),
-        "cluster": noise_contents.cluster_grid(tables),
+        "group_forecast": noise_contents.group_grid(tables),
         "neighbourhoods": contents.neighbourhood_grid(tables),
     }
 

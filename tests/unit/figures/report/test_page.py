@@ -95,7 +95,7 @@ def test_every_measure_of_the_tables_is_in_the_report(report):
         assert numbers.significant(row.share_of_limit) in cells
     for row in made_up.noise_answers().itertuples():
         assert numbers.significant(row.rho) in cells and numbers.significant(row.error_kwh) in cells
-    for row in made_up.cluster_forecast_errors().itertuples():
+    for row in made_up.group_forecast_errors().itertuples():
         assert numbers.plus_minus(row.nmse, row.nmse_se) in cells and numbers.significant(row.relative_mse) in cells
     for row in made_up.delta_under_prior().query("epsilon == 1 and design != 'none'").itertuples():
         assert numbers.probability(row.delta) in cells
