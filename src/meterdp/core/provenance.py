@@ -1,7 +1,8 @@
 """What a result depends on in the source: a hash per script, so that a change of code reruns what used it.
 
 Snakemake's triggers do not see an imported package. Every rule therefore carries as a parameter the hash of all that
-its script imports from meterdp, found by reading import statements: nothing may be imported in another way.
+its script imports from meterdp, found by reading import statements: nothing may be imported in another way. What was
+read is kept for the life of the process, which is one plan.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def share_source() -> None:
     os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(filter(None, paths)))
 
 
-# A regular expression because every job of a run looks at all of src/ first, and parsing it takes a second.
+# A regular expression because every plan looks at all of src/ first, and parsing it takes a second.
 _IMPORT = re.compile(
     r"^[ \t]*(?:from (?P<package>meterdp[.\w]*) import (?P<names>\([^)]*\)|[^\n]+)"
     r"|import (?P<modules>meterdp[^\n]*))",
@@ -63,7 +64,8 @@ def _digest(module: str) -> bytes:
     return digest.digest()
 
 
-def modules_behind(script: str | os.PathLike) -> list[str]:
+@cache
+def modules_behind(script: str | os.PathLike) -> tuple[str, ...]:
     """Return every module of meterdp that a script imports, directly or not, with its packages, sorted."""
     todo, seen = list(_imports(Path(script))), set()
     while todo:
@@ -74,7 +76,7 @@ def modules_behind(script: str | os.PathLike) -> list[str]:
         parents = module.split(".")
         todo += _imports(_file(module))
         todo += (".".join(parents[:i]) for i in range(1, len(parents)))
-    return sorted(seen)
+    return tuple(sorted(seen))
 
 
 def source_hash(script: str | os.PathLike) -> str:

@@ -61,7 +61,5 @@ def reader(name: str) -> Reader:
         If there is none.
     """
     if name not in READERS:
-        raise InputError(
-            "is not a known choice", field="export.format", remedy=f"give one of {', '.join(READERS)}"
-        )
+        raise InputError("is not a known choice", field="export.format", remedy=f"give one of {', '.join(READERS)}")
     return READERS[name]
