@@ -10,10 +10,9 @@ ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parents[
 sys.path.insert(0, str(ROOT / "src"))
 
 from meterdp.core.config import complete, load_schema
-from meterdp.core.errors import InputError
-from meterdp.core.job import refusals
+from meterdp.core.errors import InputError, refusals
 from meterdp.core.provenance import share_source, source_hash
-from meterdp.simulate import simulated_export
+from meterdp.simulate.layout import simulated_export
 from snakemake.exceptions import WorkflowError
 
 share_source()
@@ -66,7 +65,7 @@ PRIVATE.chmod(0o700)
 
 wildcard_constraints:
     shard=r"\d{3}",
-    mechanism=r"[a-z_]+",
+    mechanism=r"\w+",
 
 
 def code_of(script):

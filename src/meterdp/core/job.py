@@ -12,11 +12,9 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from meterdp.core.errors import InputError
+from meterdp.core.errors import REFUSAL, InputError
 from meterdp.core.parquet import metadata_of, write_table
 from meterdp.core.tables import Table
-
-REFUSAL = "meterdp cannot go on."
 
 
 class _Tee:
@@ -43,15 +41,6 @@ def carried_metadata(inputs: Iterable) -> dict[str, str]:
             if synthetic:
                 return {"synthetic": synthetic}
     return {}
-
-
-def refusals(logs: Path, since: float) -> list[str]:
-    """Return the sentences with which jobs refused their input, from log files written after ``since`` (epoch s)."""
-    found = []
-    for path in sorted(Path(logs).rglob("*.log")):
-        if path.stat().st_mtime >= since:
-            found += [line for line in path.read_text().splitlines() if line.startswith(REFUSAL)]
-    return found
 
 
 @contextmanager

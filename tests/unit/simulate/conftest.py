@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from meterdp.simulate import SimulationParameters, simulate_export
+from meterdp.simulate.export import simulate_export
+from meterdp.simulate.parameters import SimulationParameters
 from meterdp.simulate.fleet import Fleet
 from meterdp.simulate.mess import plan_mess
 from meterdp.simulate.period import Period
