@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from meterdp.evaluation.tables import GROUP_FORECAST_ERRORS, FORECAST_ERRORS, FORECAST_INTERVALS
+from meterdp.evaluation.tables import FORECAST_ERRORS, FORECAST_INTERVALS, GROUP_FORECAST_ERRORS
 from meterdp.figures.forecasts import method_label, methods_in_order
 from meterdp.figures.numbers import MISSING, count, percent, plain, plus_minus, probability, significant
 from meterdp.figures.report.grid import Grid, Tables, count_range, households
@@ -140,5 +140,5 @@ GRIDS = {
     "errors": errors_grid,
     "intervals": interval_grid,
     "gaussian": gaussian_grid,
-    "group": group_grid,
+    "group_forecast": group_grid,
 }
