@@ -18,6 +18,7 @@ from meterdp.core.errors import InputError
 from meterdp.core.guarantee import STUDY_MODE
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.sampling import sample
+from meterdp.mixture.study import mixture_of
 from meterdp.release.noise import StudyNoise
 
 
@@ -42,16 +43,9 @@ class Source:
     mixture: Mixture
 
 
-def _mixture_of(rows: pa.Table) -> Mixture:
-    rows = rows.sort_by("component")
-    means = np.array(rows["mean_log_kwh"].to_pylist())
-    covariances = np.array(rows["covariance"].to_pylist()).reshape(*means.shape, -1)
-    return Mixture(rows["weight"].to_numpy(), means, covariances)
-
-
 def fit_source(mixture: pa.Table) -> Source:
     """Take the table ``mixture``: the fit without privacy."""
-    return Source("fit", "none", None, _mixture_of(mixture))
+    return Source("fit", "none", None, mixture_of(mixture.to_pandas()))
 
 
 def released_source(variant: pa.Table, epsilon: float) -> Source:
@@ -67,7 +61,9 @@ def released_source(variant: pa.Table, epsilon: float) -> Source:
         raise InputError(
             "has no draw at mechanisms.figure_epsilon", file="variant", remedy="choose one of mechanisms.epsilons"
         )
-    return Source(rows["mechanism"][0].as_py(), rows["family"][0].as_py(), float(epsilon), _mixture_of(rows))
+    return Source(
+        rows["mechanism"][0].as_py(), rows["family"][0].as_py(), float(epsilon), mixture_of(rows.to_pandas())
+    )
 
 
 def synthetic_log_kwh(source: Source, n: int, clip_kwh_per_hour: Sequence[float], seed: int) -> np.ndarray:
