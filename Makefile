@@ -9,6 +9,9 @@ CONFIG ?=
 RESULTS ?=
 PYTEST_ARGS ?=
 
+# Python keeps what it compiled: otherwise every job of a study and every call in the tests compiles 8 s of imports anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 BIN := $(abspath $(VENV))/bin
 INSTALLED := $(VENV)/.installed
 # Packages only benchmarks compare with, in an environment of their own: they need other versions.
