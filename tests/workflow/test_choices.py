@@ -46,7 +46,7 @@ def test_every_value_of_every_enumerated_key_can_be_planned(tmp_path):
         for path, values, is_list in keys:
             put(config, path, values if is_list else values[number % len(values)])
         configs.append(config)
-    plans = Planner(tmp_path).plans(configs)
+    plans = [Planner(tmp_path).plan(config) for config in configs]
     mechanisms = len(dict((path, values) for path, values, _ in keys)["mechanisms", "variants"])
     assert all(plan.count("vary_mixture") == mechanisms for plan in plans)
 

@@ -12,6 +12,8 @@ sys.path.insert(0, str(ROOT / "src"))
 from meterdp.core.config import complete, load_schema
 from meterdp.core.errors import InputError, refusals
 from meterdp.core.provenance import share_source, source_hash
+from meterdp.core.steps import StepReport, seconds_per_job
+from meterdp.core.stop import stop_on_sigterm
 from meterdp.simulate.layout import simulated_export
 from snakemake.exceptions import WorkflowError
 

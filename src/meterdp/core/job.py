@@ -6,6 +6,7 @@ readings are synthetic is carried from the inputs' metadata to every output.
 
 from __future__ import annotations
 
+import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator
@@ -43,6 +44,11 @@ def carried_metadata(inputs: Iterable) -> dict[str, str]:
     return {}
 
 
+def _leave(signum, frame) -> None:
+    """End as an error does, so that nothing half-written is left behind."""
+    sys.exit(128 + signum)
+
+
 @contextmanager
 def job(inputs: Iterable, log: Iterable) -> Iterator[Callable[[str, Table, object], None]]:
     """Run one adapter.
@@ -67,6 +73,7 @@ def job(inputs: Iterable, log: Iterable) -> Iterator[Callable[[str, Table, objec
     terminal = sys.stderr
     log_path = Path(next(iter(log)))
     log_path.parent.mkdir(parents=True, exist_ok=True)
+    before = signal.signal(signal.SIGTERM, _leave)
     with log_path.open("w") as file:
         sys.stderr = _Tee(terminal, file)
         try:
@@ -80,3 +87,4 @@ def job(inputs: Iterable, log: Iterable) -> Iterator[Callable[[str, Table, objec
         finally:
             sys.stderr.flush()
             sys.stderr = terminal
+            signal.signal(signal.SIGTERM, before)

@@ -1,4 +1,4 @@
-"""How a simulated export is written, as the section ``export`` of a configuration; needed before anything is planned."""
+"""How a simulated export is written, as the section ``export`` of a configuration."""
 
 from __future__ import annotations
 
