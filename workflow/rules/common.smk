@@ -15,6 +15,7 @@ from meterdp.core.provenance import share_source, source_hash
 from meterdp.core.steps import StepReport, seconds_per_job
 from meterdp.core.stop import stop_on_sigterm
 from meterdp.simulate.layout import simulated_export
+from meterdp.papers.registry import PAPERS
 from snakemake.exceptions import WorkflowError
 
 share_source()
@@ -54,13 +55,6 @@ STUDY = RESULTS / "study"
 SHARDS = [f"{s:03d}" for s in range(config["shards"])]
 SIMULATED = config["export"]["path"] is None
 REPRODUCE = RESULTS / "reproduce"
-# Paper -> its figures, and the tables printed with its scorecard. Another paper is two lines.
-REPRODUCED = {
-    "liu": [f"fig{number}" for number in range(1, 11)],
-    "ramakrishna": [f"fig{number}" for number in range(1, 5)],
-}
-PRINTED = {"liu": ["table1"], "ramakrishna": ["numbers", "comparison"]}
-
 PRIVATE.mkdir(parents=True, exist_ok=True)
 PRIVATE.chmod(0o700)
 
@@ -77,9 +71,13 @@ def code_of(script):
 
 def drawn(paper):
     """Figures of a reproduced paper."""
-    return [REPRODUCE / paper / f"{figure}.svg" for figure in REPRODUCED[paper]]
+    return [
+        REPRODUCE / paper / f"{figure.name}.svg" for figure in PAPERS[paper].figures
+    ]
 
 
 def printed(paper):
     """Tables printed on the page of a reproduced paper."""
-    return [REPRODUCE / paper / f"{table}.parquet" for table in PRINTED[paper]]
+    return [
+        REPRODUCE / paper / f"{table.name}.parquet" for table in PAPERS[paper].printed
+    ]
