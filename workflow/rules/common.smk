@@ -1,5 +1,5 @@
 # Configuration, paths and the hash of the source behind a rule.
-# Needs:  the configuration.    Gives:  PRIVATE, STUDY, SHARDS, code_of() for the other rule files.
+# Needs:  the configuration.    Gives:  PRIVATE, STUDY, SHARDS, code_of() and what is drawn from what for the other rule files.
 import os
 import sys
 import time
@@ -13,6 +13,8 @@ from meterdp.core.config import complete, load_schema
 from meterdp.core.errors import InputError
 from meterdp.core.job import refusals
 from meterdp.core.provenance import share_source, source_hash
+from meterdp.figures.registry import drawings, figure_of
+from meterdp.figures.report.page import TABLES
 from meterdp.papers.registry import PAPERS
 from meterdp.simulate import simulated_export
 from snakemake.exceptions import WorkflowError
@@ -54,6 +56,8 @@ STUDY = RESULTS / "study"
 SHARDS = [f"{s:03d}" for s in range(config["shards"])]
 SIMULATED = config["export"]["path"] is None
 REPRODUCE = RESULTS / "reproduce"
+# Figures of the study by name, with the options each is drawn with.
+DRAWINGS = drawings(config)
 PRIVATE.mkdir(parents=True, exist_ok=True)
 PRIVATE.chmod(0o700)
 
@@ -66,6 +70,11 @@ wildcard_constraints:
 def code_of(script):
     """Hash of the source that workflow/scripts/<script>.py imports: a change in src/ reruns what depends on it."""
     return source_hash(ROOT / "workflow/scripts" / f"{script}.py")
+
+
+def tables_of(wildcards):
+    """Tables that a figure of the study reads, by name."""
+    return {t.name: RESULTS / t.file for t in figure_of(wildcards.figure).tables}
 
 
 def drawn(paper):
