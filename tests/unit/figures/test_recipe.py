@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 
-FIGURE = '''
+FIGURE = """
 from meterdp.evaluation.tables import COST
 from meterdp.figures.entry import COSTS, Figure
 from meterdp.figures.style import canvas, in_order, load, look
@@ -27,7 +27,7 @@ GAP_BARS_FIGURE = Figure(
     look_for="Bars of what each mechanism costs. Look for the shortest.",
     alternative="One bar per mechanism, whose height is the median divergence.",
 )
-'''
+"""
 USE = """
 import sys
 from meterdp.figures.registry import drawings, figure_of
@@ -47,9 +47,9 @@ def test_a_figure_is_one_file_and_its_place_in_the_registry(repository, study, t
     shutil.copytree(repository / "src", copy, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
     registry = copy / "meterdp/figures/registry.py"
     text = registry.read_text()
-    changed = text.replace(
-        "from meterdp.figures.intake", "from meterdp.figures.gap_bars import GAP_BARS_FIGURE\nfrom meterdp.figures.intake"
-    ).replace("    FORECAST_ERRORS_FIGURE,\n)", "    FORECAST_ERRORS_FIGURE,\n    GAP_BARS_FIGURE,\n)")
+    imported, listed = "from meterdp.figures.gap_bars import GAP_BARS_FIGURE\n", "    GAP_BARS_FIGURE,\n"
+    changed = text.replace("from meterdp.figures.intake", f"{imported}from meterdp.figures.intake")
+    changed = changed.replace("    FORECAST_ERRORS_FIGURE,\n", f"    FORECAST_ERRORS_FIGURE,\n{listed}")
     assert len(changed.splitlines()) == len(text.splitlines()) + 2
     registry.write_text(changed)
     (copy / "meterdp/figures/gap_bars.py").write_text(FIGURE)
