@@ -2,21 +2,11 @@
 # Needs:  study/*.parquet and the counts of private/ingest_report.parquet.
 # Gives:  study/figures/*.svg, study/report.html, study/config.yaml.
 
-from meterdp.figures.registry import drawings, figure_of
-from meterdp.figures.report.page import TABLES
-
-DRAWINGS = drawings(config)
-
-
-def drawn_from(wildcards):
-    """Tables a figure reads, by name."""
-    return {t.name: RESULTS / t.file for t in figure_of(wildcards.figure).tables}
-
 
 # Inputs, section and caption of a figure are those of its entry in src/meterdp/figures.
 rule draw:
     input:
-        unpack(drawn_from),
+        unpack(tables_of),
     output:
         figure=report(
             STUDY / "figures/{figure}.svg",
