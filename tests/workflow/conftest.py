@@ -16,6 +16,8 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
+# Seconds after which something hangs; no busy machine is that slow.
+HANGS = 3600
 
 TINY = {
     "shards": 2,
@@ -50,7 +52,7 @@ class Runner:
         """Run to the end; standard output and error together in ``stdout``."""
         command, environment = self.command(config, *arguments, **options)
         return subprocess.run(
-            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600
+            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=HANGS
         )
 
     def kill_when(self, config: dict, appears: Path, *arguments: str) -> None:
@@ -59,7 +61,7 @@ class Runner:
         process = subprocess.Popen(
             command, env=environment, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
-        deadline = time.monotonic() + 300
+        deadline = time.monotonic() + HANGS
         while not appears.exists() and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.02)
         assert process.poll() is None, f"the run ended before {appears} appeared"
