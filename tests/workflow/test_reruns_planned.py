@@ -190,3 +190,14 @@ def test_the_same_export_named_in_another_way_is_no_reason_to_run(tmp_path):
             planner.plan(CONFIG | {"export": {"path": f"{folder}/export.csv"}, "results_dir": f"{folder}/mine"}) == []
         )
     assert "ingest" in planner.plan(CONFIG | {"export": {"path": "export.csv", "unit": "Wh"}, "results_dir": "mine"})
+
+
+def test_a_plan_imports_nothing_heavy():
+    lines = (ROOT / "workflow/rules/common.smk").read_text().splitlines()
+    imports = "\n".join(line for line in lines if line.startswith("from meterdp"))
+    program = f"{imports}\nimport sys\nprint(*{{m.split('.')[0] for m in sys.modules}})"
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=os.environ | {"PYTHONPATH": str(ROOT / "src")}, stdout=subprocess.PIPE,
+        text=True, check=True,
+    )  # fmt: skip
+    assert not {"numpy", "pandas", "pyarrow", "scipy", "sklearn", "numba", "matplotlib"} & set(done.stdout.split())

@@ -88,10 +88,10 @@ class StepReport(logging.Handler):
     ):
         super().__init__(logging.INFO)
         self._seconds = {rule: seconds(rule) for rule in jobs}
-        self._left = {rule: count for rule, count in jobs.items()}
+        self._left = dict(jobs)
         self._cores, self._write, self._clock, self._every_s = min(cores, 4), write, clock, every_s
         self._running: dict[int, tuple[str, str, float]] = {}
-        self._done, self._steps = 0, sum(jobs.values())
+        self._steps = sum(jobs.values())
         self._worked_s, self._start, self._said = 0.0, clock(), -every_s
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -105,10 +105,8 @@ class StepReport(logging.Handler):
             if event == "JOB_FINISHED" and rule in self._left:
                 self._left[rule] -= 1
                 self._worked_s += self._seconds[rule]
-        elif event == "PROGRESS":
-            self._done, self._steps = record.done, record.total
-            if self._done == self._steps:
-                self._write(f"[{time.strftime('%H:%M:%S')}] all {self._steps} steps are done")
+                if not any(self._left.values()):
+                    self._write(f"[{time.strftime('%H:%M:%S')}] all {self._steps} steps are done")
         if event and self._running and self._clock() - self._said >= self._every_s:
             self.say()
 
@@ -126,8 +124,9 @@ class StepReport(logging.Handler):
         """Print the line."""
         names = [name for _, name, _ in self._running.values()]
         more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+        done = self._steps - sum(self._left.values())
         self._write(
-            f"[{time.strftime('%H:%M:%S')}] {self._done} of {self._steps} steps, {in_words(self.left_s())} left; "
+            f"[{time.strftime('%H:%M:%S')}] {done} of {self._steps} steps, {in_words(self.left_s())} left; "
             f"running: {', '.join(names[:_MOST_NAMES])}{more}"
         )
         self._said = self._clock()

@@ -25,9 +25,8 @@ class Run:
     def start(self, jobid, rule, **wildcards):
         self.tell(Event.JOB_INFO, jobid=jobid, rule_name=rule, wildcards=wildcards)
 
-    def finish(self, jobid, done, total):
+    def finish(self, jobid):
         self.tell(Event.JOB_FINISHED, job_id=jobid)
-        self.tell(Event.PROGRESS, done=done, total=total)
 
 
 def test_a_line_names_the_running_steps_and_the_end_is_said():
@@ -35,13 +34,13 @@ def test_a_line_names_the_running_steps_and_the_end_is_said():
     run.start(1, "fit", shard="002")
     assert run.lines[0].endswith("0 of 3 steps, about 3 min left; running: fit 002")
     run.now = 60
-    run.finish(1, 1, 3)
+    run.finish(1)
     run.start(2, "fit", shard="003")
     run.now = 66
     run.start(3, "draw")
     assert run.lines[-1].endswith("1 of 3 steps, about 2 min left; running: fit 003, draw")
-    run.finish(2, 2, 3)
-    run.finish(3, 3, 3)
+    run.finish(2)
+    run.finish(3)
     assert run.lines[-1].endswith("all 3 steps are done")
 
 
@@ -61,7 +60,7 @@ def test_the_estimate_follows_the_speed_of_the_run(speed):
     for job in range(50):
         run.start(job, "fit")
         run.now += 30.0 / speed
-        run.finish(job, job + 1, 100)
+        run.finish(job)
     assert run.report.left_s() == pytest.approx(50 * 30.0 / speed, rel=0.1)
 
 
