@@ -230,7 +230,7 @@ def _as_tails(raw: np.ndarray) -> ExactTails:
 
 
 def _bounds(losses: PairLosses, epsilon: np.ndarray, wanted: int) -> np.ndarray:
-    """Chernoff bounds of the upper tail, the hockey stick and the lower tail, (P, E, 3); ``wanted`` as in ``_raw``."""
+    """Chernoff bounds of the upper tail, the hockey stick and the lower tail, (P, E, 3); ``wanted`` like ``_raw``."""
     out = np.zeros((*epsilon.shape, 3))
     all_bounds(np.ascontiguousarray(losses.gamma), np.ascontiguousarray(losses.nu), epsilon, wanted, out)
     out[losses.singular] = (1, 1, 0)
