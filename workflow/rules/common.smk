@@ -21,6 +21,9 @@ from meterdp.papers.registry import PAPERS
 from snakemake.exceptions import WorkflowError
 
 share_source()
+# glibc hands big arrays back to the system and faults them in again a moment later; jobs keep up to 256 MB instead.
+os.environ.setdefault("MALLOC_TRIM_THRESHOLD_", str(2**28))
+os.environ.setdefault("MALLOC_MMAP_THRESHOLD_", str(2**25))
 try:
     config = complete(
         config,

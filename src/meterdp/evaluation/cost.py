@@ -36,13 +36,10 @@ class Cost:
         One row of table ``COST``.
     variant : dict of column to sequence
         The first draw as rows of table ``VARIANT``.
-    released : Released
-        All draws.
     """
 
     row: dict
     variant: dict
-    released: Released
 
 
 def cost(
@@ -101,7 +98,7 @@ def cost(
         "classes": released.mixtures.weights.shape[1],
         "projected_share": float(released.projected.mean()),
     }
-    return Cost(row, variant_columns(mechanism, released), released)
+    return Cost(row, variant_columns(mechanism, released))
 
 
 def variant_columns(mechanism: Mechanism, released: Released, index: int = 0) -> dict[str, list]:

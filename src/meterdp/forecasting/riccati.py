@@ -31,23 +31,26 @@ def predicted_covariances(system: ArmaSystem, seen: np.ndarray, origins: np.ndar
     """
     origins = np.asarray(origins, dtype=np.int64)
     order = np.argsort(origins, kind="stable")
-    found = np.empty((origins.size, *system.stationary.shape))
-    found[order] = _pass(
+    size = system.loading.size
+    ordered, found = np.empty((2, origins.size, size, size))
+    _pass(
         np.ascontiguousarray(seen, dtype=np.bool_),
         origins[order],
         system.transition,
         system.loading,
-        system.stationary,
+        system.stationary.copy(),
+        ordered,
+        np.empty(size),
+        np.empty((size, size)),
     )
+    found[order] = ordered
     return found
 
 
+# Single entries only, in memory that is handed in: slices and new arrays take seconds to compile.
 @njit(cache=True)
-def _pass(seen, origins, transition, loading, stationary):
+def _pass(seen, origins, transition, loading, cov, found, gain, half):
     size = loading.size
-    found = np.empty((origins.size, size, size))
-    cov, half = stationary.copy(), np.empty((size, size))
-    gain = np.empty(size)
     slot = 0
     for n in range(origins.size):
         while slot < origins[n]:
@@ -67,5 +70,6 @@ def _pass(seen, origins, transition, loading, stationary):
                     cov[i, j] = half[i, 0] * transition[j, 0] + (half[i, j + 1] if j + 1 < size else 0.0)
                     cov[i, j] += loading[i] * loading[j]
             slot += 1
-        found[n] = cov
-    return found
+        for i in range(size):
+            for j in range(size):
+                found[n, i, j] = cov[i, j]

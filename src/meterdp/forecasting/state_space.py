@@ -97,8 +97,12 @@ def kalman_pass(system: ArmaSystem, x: np.ndarray) -> FilterPass:
     x : (T,) float64 array
         Readings minus their mean; NaN where a reading is missing.
     """
-    arrays = _filter(np.ascontiguousarray(x, dtype=float), system.transition, system.loading, system.stationary)
-    return FilterPass(*arrays)
+    x, size = np.ascontiguousarray(x, dtype=float), system.loading.size
+    predicted, covariance = np.zeros((x.size + 1, size)), system.stationary.copy()
+    innovation, scale = np.full(x.size, np.nan), np.empty(x.size)
+    memory = np.empty(size), np.empty(size), np.empty((size, size))
+    _filter(x, system.transition, system.loading, predicted, covariance, innovation, scale, *memory)
+    return FilterPass(predicted, covariance, innovation, scale)
 
 
 def concentrated_likelihood(passed: FilterPass) -> tuple[float, float, int]:
@@ -124,16 +128,13 @@ def concentrated_likelihood(passed: FilterPass) -> tuple[float, float, int]:
     return variance, -0.5 * float(count * (np.log(2 * np.pi * variance) + 1) + np.log(scale).sum()), count
 
 
+# Single entries only, in memory that is handed in: slices and new arrays take seconds to compile.
 @njit(cache=True)
-def _filter(x, transition, loading, stationary):
-    slots, size = x.size, loading.size
-    predicted = np.zeros((slots + 1, size))
-    innovation = np.full(slots, np.nan)
-    scale = np.empty(slots)
-    mean, gain = np.zeros(size), np.empty(size)
-    cov, half = stationary.copy(), np.empty((size, size))
-    for t in range(slots):
-        predicted[t] = mean
+def _filter(x, transition, loading, predicted, cov, innovation, scale, mean, gain, half):
+    size = loading.size
+    for t in range(x.size):
+        for i in range(size):
+            mean[i] = predicted[t, i]
         scale[t] = cov[0, 0]
         if not np.isnan(x[t]):
             innovation[t] = x[t] - mean[0]
@@ -146,12 +147,10 @@ def _filter(x, transition, loading, stationary):
         # F is a companion matrix: F s = phi s[0] + (s[1], s[2], ..., 0).
         first = mean[0]
         for i in range(size):
-            mean[i] = transition[i, 0] * first + (mean[i + 1] if i + 1 < size else 0.0)
+            predicted[t + 1, i] = transition[i, 0] * first + (mean[i + 1] if i + 1 < size else 0.0)
             for j in range(size):
                 half[i, j] = transition[i, 0] * cov[0, j] + (cov[i + 1, j] if i + 1 < size else 0.0)
         for i in range(size):
             for j in range(size):
                 cov[i, j] = half[i, 0] * transition[j, 0] + (half[i, j + 1] if j + 1 < size else 0.0)
                 cov[i, j] += loading[i] * loading[j]
-    predicted[slots] = mean
-    return predicted, cov, innovation, scale

@@ -28,7 +28,8 @@ def private():
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_rows_are_instances_of_the_declared_tables(private, name):
-    result = cost(MECHANISMS[name].calibrate(public(private, 2.0)), private, private, StudyNoise(1, name), 20, 5)
+    mechanism = MECHANISMS[name].calibrate(public(private, 2.0))
+    result = cost(mechanism, private, private, StudyNoise(1, name), 20, 5)
     row = result.row | held_out_gap([], None, False, 3, None, 1)
     table = as_arrow(COST, {k: [v] for k, v in row.items()}).to_pylist()[0]
     table = {k: v for k, v in table.items() if not k.startswith("heldout")}
@@ -36,17 +37,16 @@ def test_rows_are_instances_of_the_declared_tables(private, name):
     assert table["kl_q05"] <= table["kl_q25"] <= table["kl_median"] <= table["kl_q75"] <= table["kl_q95"]
     assert all(np.isfinite(v) for v in table.values() if isinstance(v, float))
     variant = as_arrow(VARIANT, result.variant).to_pydict()
-    first = result.released.mixtures.draw(0)
+    first = mechanism.release(private, StudyNoise(1, name), 20).mixtures.draw(0)
     assert variant["component"] == [1, 2, 3]
     assert variant["mean_log_kwh"][1] == first.means[1].tolist()
     assert np.reshape(variant["covariance"][2], (4, 4)) == pytest.approx(first.covariances[2])
 
 
 def test_published_mechanisms_are_compared_with_the_fit(private):
-    result = cost(
-        MECHANISMS["kl_published"].calibrate(public(private, 2.0)), private, private, StudyNoise(2, "kl"), 30, 10
-    )
-    released = result.released.mixtures
+    mechanism = MECHANISMS["kl_published"].calibrate(public(private, 2.0))
+    result = cost(mechanism, private, private, StudyNoise(2, "kl"), 30, 10)
+    released = mechanism.release(private, StudyNoise(2, "kl"), 30).mixtures
     divergence = kl_joint(released, private.fit.mixture)
     assert result.row["kl_mean"] == pytest.approx(divergence.mean())
     assert result.row["kl_se"] == pytest.approx(divergence.std(ddof=1) / np.sqrt(30))

@@ -41,6 +41,8 @@ def wasserstein(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
     Parameters and shapes as in :func:`kolmogorov_smirnov`.
     """
+    if len(a) == len(b):  # the integral over probabilities is then a sum over ranks, which needs no merging
+        return np.abs(np.sort(a.T, axis=1) - np.sort(b.T, axis=1)).mean(axis=1)
     gap, length = _cdf_gaps(a, b)
     return (np.abs(gap) * length).sum(axis=0)
 
