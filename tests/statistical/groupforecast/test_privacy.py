@@ -14,7 +14,7 @@ import pytest
 from scipy.special import ndtri
 from scipy.stats import binomtest, kstest
 
-from meterdp.groupforecast.accounting import delta, mu_beside
+from meterdp.accounting.gdp_with_response import delta, mu_beside
 from meterdp.groupforecast.mechanism import Cluster, ForecastRecords, randomised_response
 from meterdp.groupforecast.plan import ClusterPublic, assigned_levels
 from meterdp.release.noise import StudyNoise
