@@ -21,7 +21,9 @@ import pyarrow.parquet as pq
 from meterdp.core.parquet import atomic_path
 from meterdp.exports.ingest import ingest
 from meterdp.exports.settings import ExportSettings
-from meterdp.simulate import SimulationParameters, simulate_export, simulated_export
+from meterdp.simulate.export import simulate_export
+from meterdp.simulate.layout import simulated_export
+from meterdp.simulate.parameters import SimulationParameters
 
 ROOT = Path(__file__).resolve().parents[1]
 CASES = {"1,409 meters x 28 days": 1409, "5,636 meters x 28 days": 5636}

@@ -1,9 +1,17 @@
-"""Killed runs finish when started again; a change of source reruns what depends on it."""
+"""Killed runs finish when started again."""
 
+import os
 import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 
+import psutil
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
 from tests.workflow.conftest import ROOT, TINY
 
@@ -23,25 +31,64 @@ def test_a_killed_run_is_finished_by_the_next(runner, moment):
     assert [p.name for p in (runner.folder / "results").rglob("*.part")] == [], "half-written files were left"
 
 
-def test_a_change_in_src_reruns_what_depends_on_it_and_nothing_else(runner):
-    copy = runner.folder / "checkout"
-    for name in ("src", "workflow", "resources"):
-        shutil.copytree(ROOT / name, copy / name)
-    snakefile = copy / "workflow/Snakefile"
-    first = runner.run(SMALL, "--until", "gather_profiles", snakefile=snakefile)
-    assert first.returncode == 0, first.stdout[-3000:]
-    module = copy / "src/meterdp/profiles/quality.py"
-    module.write_text(module.read_text() + "\n# changed\n")
-    words = (
-        "--until",
-        "gather_profiles",
-        "--dry-run",
-        "--workflow-profile",
-        "none",
-    )  # the profile is quiet about rules
-    plan = runner.run(SMALL, *words, snakefile=snakefile)
-    assert plan.returncode == 0
-    planned = {
-        line.split()[1].rstrip(":") for line in plan.stdout.splitlines() if line.startswith(("rule ", "localrule "))
-    }
-    assert planned == {"profile_shard", "gather_profiles"}
+def of_session(session):
+    """Processes that a run started, the run itself included."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if os.getsid(process.pid) == session and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+        except (ProcessLookupError, psutil.NoSuchProcess):
+            pass
+    return found
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """A copy of the project whose environment is installed."""
+    for name in ("src", "workflow", "resources", "config"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for path in [ROOT / "Makefile", ROOT / "Snakefile", ROOT / "pyproject.toml", *ROOT.glob("requirements*.txt")]:
+        shutil.copy(path, tmp_path)
+    (tmp_path / ".venv").mkdir()
+    (tmp_path / ".venv/bin").symlink_to(Path(sys.executable).parent)
+    (tmp_path / ".venv/.installed").touch()
+    (tmp_path / "small.yaml").write_text(yaml.safe_dump(SMALL))
+    return tmp_path
+
+
+def make_study(checkout):
+    environment = os.environ | {"PYTHONPATH": str(checkout / "src")}
+    return subprocess.Popen(
+        ["make", "study", "CONFIG=small.yaml", "CORES=2 --until gather_profiles"],
+        cwd=checkout, env=environment, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("whom", ["make", "snakemake", "everybody"])
+def test_sigterm_ends_a_run_and_the_next_one_finishes_it(checkout, whom):
+    """By design a run ends in ten seconds (tests/unit/core/test_stop.py); a busy machine may take longer here."""
+    process = make_study(checkout)
+    while not (checkout / "results/private/logs/ingest.log").exists() and process.poll() is None:
+        time.sleep(0.05)
+    assert process.poll() is None
+    if whom == "everybody":
+        os.killpg(process.pid, signal.SIGTERM)
+    elif whom == "make":
+        process.terminate()
+    else:
+        next(p for p in of_session(process.pid) if "snakemake" in " ".join(p.cmdline()[:2])).terminate()
+    process.communicate(timeout=60)
+    deadline = time.monotonic() + 60
+    while of_session(process.pid) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert of_session(process.pid) == [] and process.returncode != 0
+    assert [p.name for p in (checkout / "results").rglob("*.part")] == [], "half-written files were left"
+    assert not (checkout / "results/private/meters.parquet").exists()
+    if whom == "make":
+        again = make_study(checkout)
+        output, _ = again.communicate(timeout=600)
+        assert again.returncode == 0, output[-3000:]
+        assert " steps, " in output and "running: " in output and "steps are done" in output
+        assert "Select jobs" not in output
+        assert (checkout / "results/private/profiles.parquet").exists()

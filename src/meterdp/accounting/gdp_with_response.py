@@ -2,7 +2,7 @@
 
 Randomised response among K groups keeps the right one with odds e^a to one against each other group. Its privacy
 loss takes three values, so the composition with mu-GDP steps is a sum of three Gaussian curves
-(docs/proofs/cluster.md, 3). Turning the assignment into Gaussian DP first would pay several times as much.
+(docs/proofs/group_forecast.md, 3). Turning the assignment into Gaussian DP first would pay several times as much.
 """
 
 from __future__ import annotations

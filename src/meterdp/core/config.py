@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import difflib
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from datetime import date
@@ -17,12 +18,29 @@ from zoneinfo import ZoneInfo
 import jsonschema
 import yaml
 
-from meterdp.core.errors import InputError
+from meterdp.core.choices import names_in
+from meterdp.core.errors import REFUSAL, InputError
 
 
 def load_schema(path) -> dict:
-    """Read a JSON schema written in YAML."""
-    return yaml.safe_load(Path(path).read_text())
+    """Read a JSON schema written in YAML.
+
+    ``enum_of`` names the registry a setting chooses from and becomes its ``enum``, without the entries that carry the
+    flag ``enum_without`` and those listed in ``enum_except``.
+    """
+    return _with_choices(yaml.safe_load(Path(path).read_text(encoding="utf-8")))
+
+
+def _with_choices(schema):
+    if isinstance(schema, list):
+        return [_with_choices(entry) for entry in schema]
+    if not isinstance(schema, dict):
+        return schema
+    out = {key: _with_choices(value) for key, value in schema.items() if not key.startswith("enum_")}
+    if "enum_of" in schema:
+        names = names_in(schema["enum_of"], without=schema.get("enum_without"))
+        out["enum"] = [name for name in names if name not in schema.get("enum_except", ())]
+    return out
 
 
 def complete(config: Mapping, schema: Mapping, source: str = "config") -> dict:
@@ -40,7 +58,8 @@ def complete(config: Mapping, schema: Mapping, source: str = "config") -> dict:
     Returns
     -------
     dict
-        Every key of the schema, validated.
+        Every key of the schema in its order, validated; a path is written in one way. So two files that say the same
+        are the same configuration, and none is a reason to run anything again.
 
     Raises
     ------
@@ -91,13 +110,22 @@ def _refuse_unknown(config, schema, source, path) -> None:
 def _fill(config, schema):
     if "properties" not in schema:
         return config
-    out = dict(config or {})
+    config, out = config or {}, {}
     for key, sub in schema["properties"].items():
         if "properties" in sub:
-            out[key] = _fill(out.get(key), sub)
-        elif key not in out:
-            out[key] = copy.deepcopy(sub["default"])
+            out[key] = _fill(config.get(key), sub)
+        else:
+            out[key] = config[key] if key in config else copy.deepcopy(sub["default"])
+            if sub.get("format") == "path" and isinstance(out[key], str) and out[key]:
+                out[key] = _one_spelling(out[key])
     return out
+
+
+def _one_spelling(path: str) -> str:
+    """Return a path relative to the working directory if it lies there, otherwise from the root."""
+    path = os.path.abspath(path)
+    inside = os.path.relpath(path)
+    return path if inside.split(os.sep)[0] == os.pardir else inside
 
 
 def _problem(error) -> str:
@@ -273,7 +301,7 @@ def main(arguments: list[str]) -> None:
     try:
         print(complete(read_files(files), load_schema(schema), source=" + ".join(files))[key])
     except InputError as error:
-        raise SystemExit(f"meterdp cannot go on. {error}") from None
+        raise SystemExit(f"{REFUSAL} {error}") from None
 
 
 if __name__ == "__main__":

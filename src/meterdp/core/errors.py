@@ -6,6 +6,10 @@ holds a value of a record, because messages end in logs and logs are copied arou
 
 from __future__ import annotations
 
+from pathlib import Path
+
+REFUSAL = "meterdp cannot go on."
+
 
 class InputError(Exception):
     """One sentence for the user: where, what, and the remedy.
@@ -41,3 +45,12 @@ class InputError(Exception):
 
 def _rebuild(problem, remedy, file, row, field):
     return InputError(problem, remedy=remedy, file=file, row=row, field=field)
+
+
+def refusals(logs: Path, since: float) -> list[str]:
+    """Return the sentences with which jobs refused their input, from log files written after ``since`` (epoch s)."""
+    found = []
+    for path in sorted(Path(logs).rglob("*.log")):
+        if path.stat().st_mtime >= since:
+            found += [line for line in path.read_text().splitlines() if line.startswith(REFUSAL)]
+    return found

@@ -6,17 +6,18 @@ readings are synthetic is carried from the inputs' metadata to every output.
 
 from __future__ import annotations
 
+import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from meterdp.core.errors import InputError
+from threadpoolctl import threadpool_limits
+
+from meterdp.core.errors import REFUSAL, InputError
 from meterdp.core.parquet import metadata_of, write_table
 from meterdp.core.tables import Table
-
-REFUSAL = "meterdp cannot go on."
 
 
 class _Tee:
@@ -45,18 +46,14 @@ def carried_metadata(inputs: Iterable) -> dict[str, str]:
     return {}
 
 
-def refusals(logs: Path, since: float) -> list[str]:
-    """Return the sentences with which jobs refused their input, from log files written after ``since`` (epoch s)."""
-    found = []
-    for path in sorted(Path(logs).rglob("*.log")):
-        if path.stat().st_mtime >= since:
-            found += [line for line in path.read_text().splitlines() if line.startswith(REFUSAL)]
-    return found
+def _leave(signum, frame) -> None:
+    """End as an error does, so that nothing half-written is left behind."""
+    sys.exit(128 + signum)
 
 
 @contextmanager
-def job(inputs: Iterable, log: Iterable) -> Iterator[Callable[[str, Table, object], None]]:
-    """Run one adapter.
+def job(inputs: Iterable, log: Iterable, threads: int = 1) -> Iterator[Callable[[str, Table, object], None]]:
+    """Run one adapter; BLAS and OpenMP keep to ``threads`` threads meanwhile.
 
     Parameters
     ----------
@@ -64,6 +61,9 @@ def job(inputs: Iterable, log: Iterable) -> Iterator[Callable[[str, Table, objec
         Input files of the rule; list-valued inputs are flattened by Snakemake.
     log : iterable of path
         The rule's log file, first entry.
+    threads : int
+        What the scheduler gave to each call of a library: 1, unless the rule asks for more and does not use them
+        itself. On matrices of the size of a profile more threads wait for each other most of the time.
 
     Yields
     ------
@@ -78,10 +78,12 @@ def job(inputs: Iterable, log: Iterable) -> Iterator[Callable[[str, Table, objec
     terminal = sys.stderr
     log_path = Path(next(iter(log)))
     log_path.parent.mkdir(parents=True, exist_ok=True)
+    before = signal.signal(signal.SIGTERM, _leave)
     with log_path.open("w") as file:
         sys.stderr = _Tee(terminal, file)
         try:
-            yield write
+            with threadpool_limits(threads):
+                yield write
         except InputError as error:
             print(f"\n{REFUSAL} {error}\n", file=sys.stderr, flush=True)
             sys.exit(1)
@@ -91,3 +93,4 @@ def job(inputs: Iterable, log: Iterable) -> Iterator[Callable[[str, Table, objec
         finally:
             sys.stderr.flush()
             sys.stderr = terminal
+            signal.signal(signal.SIGTERM, before)

@@ -1,14 +1,15 @@
 """What a result depends on in the source: a hash per script, so that a change of code reruns what used it.
 
 Snakemake's triggers do not see an imported package. Every rule therefore carries as a parameter the hash of all that
-its script imports from meterdp, found by reading import statements: nothing may be imported in another way.
+its script imports from meterdp, found by reading import statements: nothing may be imported in another way. What was
+read is kept for the life of the process, which is one plan.
 """
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import os
+import re
 from functools import cache
 from pathlib import Path
 
@@ -23,6 +24,16 @@ def share_source() -> None:
     os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(filter(None, paths)))
 
 
+# A regular expression because every plan looks at all of src/ first, and parsing it takes a second.
+_IMPORT = re.compile(
+    r"^[ \t]*(?:from (?P<package>meterdp[.\w]*) import (?P<names>\([^)]*\)|[^\n]+)"
+    r"|import (?P<modules>meterdp[^\n]*))",
+    re.MULTILINE,
+)
+_NAME = re.compile(r"([.\w]+)(?: as \w+)?")
+
+
+@cache
 def _file(module: str) -> Path | None:
     base = ROOT.joinpath(*module.split(".")[1:])
     for candidate in (base.with_suffix(".py"), base / "__init__.py"):
@@ -35,17 +46,26 @@ def _file(module: str) -> Path | None:
 def _imports(path: Path) -> frozenset[str]:
     """Modules of meterdp that a file imports directly, wherever in it."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        names = []
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        found.update(name for name in names if name.split(".")[0] == "meterdp" and _file(name))
-    return frozenset(found)
+    for statement in _IMPORT.finditer(path.read_text(encoding="utf-8")):
+        package = statement["package"]
+        names = _NAME.findall(re.sub(r"#[^\n]*", "", statement["names"] or statement["modules"]))
+        found.update([package, *(f"{package}.{name}" for name in names)] if package else names)
+    return frozenset(name for name in found if name.split(".")[0] == "meterdp" and _file(name))
 
 
-def modules_behind(script: str | os.PathLike) -> list[str]:
+@cache
+def _digest(module: str) -> bytes:
+    """Digest of a module; templates and style sheets that lie beside a package's modules count as its source."""
+    path = _file(module)
+    digest = hashlib.sha256(module.encode() + b"\0" + path.read_bytes())
+    if path.name == "__init__.py":
+        for data in sorted(p for p in path.parent.iterdir() if p.suffix in (".html", ".css")):
+            digest.update(b"\0" + data.name.encode() + b"\0" + data.read_bytes())
+    return digest.digest()
+
+
+@cache
+def modules_behind(script: str | os.PathLike) -> tuple[str, ...]:
     """Return every module of meterdp that a script imports, directly or not, with its packages, sorted."""
     todo, seen = list(_imports(Path(script))), set()
     while todo:
@@ -56,19 +76,9 @@ def modules_behind(script: str | os.PathLike) -> list[str]:
         parents = module.split(".")
         todo += _imports(_file(module))
         todo += (".".join(parents[:i]) for i in range(1, len(parents)))
-    return sorted(seen)
+    return tuple(sorted(seen))
 
 
 def source_hash(script: str | os.PathLike) -> str:
-    """Return a short hash of the source of meterdp behind a script; Snakemake itself watches the script.
-
-    Templates and style sheets that lie beside an imported package's modules count as its source.
-    """
-    digest = hashlib.sha256()
-    for module in modules_behind(script):
-        path = _file(module)
-        digest.update(module.encode() + b"\0" + path.read_bytes() + b"\0")
-        if path.name == "__init__.py":
-            for data in sorted(p for p in path.parent.iterdir() if p.suffix in (".html", ".css")):
-                digest.update(data.name.encode() + b"\0" + data.read_bytes() + b"\0")
-    return digest.hexdigest()[:16]
+    """Return a short hash of the source of meterdp behind a script; Snakemake itself watches the script."""
+    return hashlib.sha256(b"".join(map(_digest, modules_behind(script)))).hexdigest()[:16]

@@ -22,7 +22,7 @@ from meterdp.core.progress import progress
 from meterdp.exports.batch import BATCH_BYTES, NO_CODE, Batch
 from meterdp.exports.clock import LAST_MARK, Clock
 from meterdp.exports.dense import REASONS, USED, dense_array, scatter, slot_range
-from meterdp.exports.readers.interface import READERS
+from meterdp.exports.readers.interface import reader
 from meterdp.exports.settings import ExportSettings
 from meterdp.exports.tables import INGEST_REPORT, METERS, READINGS
 
@@ -71,9 +71,10 @@ def ingest(
         If the export cannot be read, names two circuits for a meter, holds no usable reading, spans more than
         ``LONGEST_EXPORT_DAYS``, or changes while it is read.
     """
+    batches = reader(settings.format)
 
     def read() -> Iterator[Batch]:
-        return READERS[settings.format](path, settings, batch_bytes=batch_bytes)
+        return batches(path, settings, batch_bytes=batch_bytes)
 
     survey = survey_export(path, settings, read)
     rank = np.argsort(np.array(survey.meter_ids, dtype=object), kind="stable")

@@ -15,7 +15,6 @@ import pandas as pd
 
 from meterdp.core.errors import InputError
 
-FORMATS = ("long_csv", "wide_csv", "lcl_csv", "parquet")
 STAMPS = ("start", "end")
 WIDE_LAYOUTS = ("days", "meters")
 ISO8601 = "ISO8601"
@@ -37,8 +36,8 @@ class ExportSettings:
 
     Parameters
     ----------
-    format : {"long_csv", "wide_csv", "lcl_csv", "parquet"}
-        Name in :data:`meterdp.exports.readers.interface.READERS`.
+    format : str
+        Name in :data:`meterdp.exports.readers.interface.READERS`, which refuses what it does not know.
     meter_column, time_column, energy_column, date_column : str
         Column names; the Low Carbon London layout brings its own.
     circuit_column, unit_column : str, optional
@@ -89,7 +88,6 @@ class ExportSettings:
 
     def __post_init__(self):
         for name, allowed in (
-            ("format", FORMATS),
             ("unit", tuple(UNITS)),
             ("stamp", STAMPS),
             ("wide_layout", WIDE_LAYOUTS),

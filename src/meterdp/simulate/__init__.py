@@ -3,33 +3,3 @@
 The exports are synthetic. No number in them comes from a real meter, every meter id starts with ``SYN-``, and all
 parameters are public in ``resources/simulator.yaml``.
 """
-
-from datetime import date, timedelta
-
-from meterdp.simulate.export import simulate_export
-from meterdp.simulate.parameters import SimulationParameters
-
-__all__ = ["SimulationParameters", "simulate_export", "simulated_export"]
-
-# How the export is written, as the section ``export`` of a configuration.
-_LAYOUT = {
-    "format": "long_csv",
-    "meter_column": "meter_id",
-    "time_column": "interval_start",
-    "energy_column": "kwh",
-    "circuit_column": "circuit",
-    "unit_column": None,
-    "delimiter": ",",
-    "time_format": "%Y-%m-%d %H:%M",
-    "time_zone": "America/Los_Angeles",
-    "stamp_time_zone": None,
-    "stamp": "start",
-    "unit": "kWh",
-    "interval_minutes": 15,
-}
-
-
-def simulated_export(start_date: str, days: int) -> dict:
-    """Return the section ``export`` that describes a simulated export of ``days`` days from ``start_date`` on."""
-    last_day = date.fromisoformat(start_date) + timedelta(days=days - 1)
-    return {**_LAYOUT, "first_day": start_date, "last_day": last_day.isoformat()}

@@ -29,9 +29,14 @@ def package(tmp_path, monkeypatch):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     monkeypatch.setattr(provenance, "ROOT", tmp_path / "meterdp")
-    provenance._imports.cache_clear()
+    forget()
     yield tmp_path
-    provenance._imports.cache_clear()
+    forget()
+
+
+def forget():
+    for remembered in (provenance._file, provenance._imports, provenance._digest, modules_behind):
+        remembered.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -48,4 +53,5 @@ def test_a_change_changes_the_hash_of_scripts_that_reach_it_and_of_no_other(pack
     scripts = [package / "first.py", package / "second.py"]
     before = [source_hash(script) for script in scripts]
     (package / file).write_text("x = 2\n")
+    forget()
     assert [source_hash(script) != old for script, old in zip(scripts, before, strict=True)] == changed

@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from meterdp.simulate import SimulationParameters, simulate_export
+from meterdp.simulate.export import simulate_export
 from meterdp.simulate.fleet import Fleet
 from meterdp.simulate.mess import plan_mess
+from meterdp.simulate.parameters import SimulationParameters
 from meterdp.simulate.period import Period
 
 SEED = 7

@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 from meterdp.core.errors import InputError
-from meterdp.simulate import simulate_export, simulated_export
+from meterdp.simulate.export import simulate_export
+from meterdp.simulate.layout import simulated_export
 from meterdp.simulate.load import LoadModel
 
 SMALL = {"seed": 3, "households": 12, "circuits": 3, "days": 3, "start_date": "2025-11-01"}

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from meterdp.core.errors import InputError
-from meterdp.simulate import SimulationParameters
+from meterdp.simulate.parameters import SimulationParameters
 
 TABLE_I = {
     "gas_heated": 687,

@@ -1,6 +1,6 @@
 """The one interface of all readers, and their registry.
 
-A new format is a file like ``long_csv.py`` and a line in :data:`READERS`.
+A new format is a file like ``long_csv.py`` and a line in :data:`READERS`; the configuration offers what stands there.
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
+from meterdp.core.errors import InputError
 from meterdp.exports.batch import Batch
 from meterdp.exports.readers import lcl_csv, long_csv, parquet, wide_csv
 from meterdp.exports.settings import ExportSettings
 
-__all__ = ["READERS", "Batch", "Reader"]
+__all__ = ["READERS", "Batch", "Reader", "reader"]
 
 
 class Reader(Protocol):
@@ -49,3 +50,16 @@ READERS: dict[str, Reader] = {
     "lcl_csv": lcl_csv.batches,
     "parquet": parquet.batches,
 }
+
+
+def reader(name: str) -> Reader:
+    """Return the reader of a format.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    if name not in READERS:
+        raise InputError("is not a known choice", field="export.format", remedy=f"give one of {', '.join(READERS)}")
+    return READERS[name]

@@ -1,0 +1,159 @@
+"""Which steps of a run are being worked on, and how long the rest may take.
+
+Snakemake tells its progress as events on its logger, the same that a logger plugin gets; :class:`StepReport` listens
+to them and prints a line like ``[12:03:10] 31 of 57 steps, about 2 min left; running: fit_arma 002, ingest``.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+# Seconds a job of a rule takes in the default study; only their ratios matter once some jobs are done.
+TYPICAL_S = {
+    "forecast_errors": 115,
+    "noise_answers": 90,
+    "reproduce_errata": 90,
+    "design_noise": 48,
+    "delta_curves": 41,
+    "fidelity": 28,
+    "fit_arma": 25,
+    "draw_reproduction": 22,
+    "vary_mixture": 22,
+    "forecast": 16,
+    "cluster_forecast": 15,
+    "draw_marginal_densities": 14,
+    "ingest": 14,
+    "simulate": 11,
+    "profile_shard": 4,
+    "gather_profiles": 4,
+    "make_salt": 3,
+    "write_config": 3,
+}
+OTHERWISE_S = 9.0
+# The typical seconds are believed as if so many of them had been watched.
+_TRUST_S = 30.0
+_MOST_NAMES = 4
+
+
+def seconds_per_job(rule: str, benchmarks: Path) -> float:
+    """Return the seconds a job of a rule took last time, by Snakemake's benchmarks, or those typical for it."""
+    files = [*benchmarks.glob(f"{rule}.tsv"), *benchmarks.glob(f"{rule}/*.tsv")]
+    try:
+        times = [float(path.read_text().splitlines()[1].split("\t")[0]) for path in files]
+    except (OSError, ValueError, IndexError):
+        times = []
+    return sum(times) / len(times) if times else TYPICAL_S.get(rule, OTHERWISE_S)
+
+
+def in_words(seconds: float) -> str:
+    """Return how long something lasts, about."""
+    if seconds < 45:
+        return "less than a minute"
+    if seconds < 90 * 60:
+        return f"about {max(1, round(seconds / 60))} min"
+    return f"about {seconds / 3600:.1f} h"
+
+
+class StepReport(logging.Handler):
+    """Print the running steps and an estimate of what is left, when steps start or end and at least twice a minute.
+
+    Parameters
+    ----------
+    jobs : mapping of rule to int
+        Jobs of the run.
+    seconds : callable of a rule
+        Seconds one of its jobs may take, from :func:`seconds_per_job`.
+    cores : int
+        Cores of the run.
+    write : callable of a text
+        Where lines go.
+    clock : callable
+        Seconds; for tests.
+    """
+
+    def __init__(
+        self,
+        jobs: Mapping[str, int],
+        seconds: Callable[[str], float],
+        cores: int,
+        *,
+        write: Callable[[str], object] = lambda line: print(line, file=sys.stderr, flush=True),
+        clock: Callable[[], float] = time.monotonic,
+        every_s: float = 5.0,
+    ):
+        super().__init__(logging.INFO)
+        self._seconds = {rule: seconds(rule) for rule in jobs}
+        self._left = {rule: count for rule, count in jobs.items()}
+        self._cores, self._write, self._clock, self._every_s = min(cores, 4), write, clock, every_s
+        self._running: dict[int, tuple[str, str, float]] = {}
+        self._done, self._steps = 0, sum(jobs.values())
+        self._worked_s, self._start, self._said = 0.0, clock(), -every_s
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Take note of an event of Snakemake's."""
+        event = _event(record)
+        if event == "JOB_INFO":
+            words = (record.rule_name, *dict(record.wildcards or {}).values())
+            self._running[record.jobid] = (record.rule_name, " ".join(words), self._clock())
+        elif event in ("JOB_FINISHED", "JOB_ERROR"):
+            rule, _, _ = self._running.pop(getattr(record, "job_id", getattr(record, "jobid", None)), (None,) * 3)
+            if event == "JOB_FINISHED" and rule in self._left:
+                self._left[rule] -= 1
+                self._worked_s += self._seconds[rule]
+        elif event == "PROGRESS":
+            self._done, self._steps = record.done, record.total
+            if self._done == self._steps:
+                self._write(f"[{time.strftime('%H:%M:%S')}] all {self._steps} steps are done")
+        if event and self._running and self._clock() - self._said >= self._every_s:
+            self.say()
+
+    def left_s(self) -> float:
+        """Return the seconds that may be left: typical work that remains, at the speed of this run so far."""
+        now = self._clock()
+        begun_s = sum(
+            min(now - since, 0.9 * self._seconds.get(rule, 0.0)) for rule, _, since in self._running.values()
+        )
+        all_s = sum(count * self._seconds[rule] for rule, count in self._left.items())
+        speed = (self._worked_s + begun_s + _TRUST_S) / (now - self._start + _TRUST_S / self._cores)
+        return max(all_s - begun_s, 0.0) / speed
+
+    def say(self) -> None:
+        """Print the line."""
+        names = [name for _, name, _ in self._running.values()]
+        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+        self._write(
+            f"[{time.strftime('%H:%M:%S')}] {self._done} of {self._steps} steps, {in_words(self.left_s())} left; "
+            f"running: {', '.join(names[:_MOST_NAMES])}{more}"
+        )
+        self._said = self._clock()
+
+    def listen(self, logger: logging.Logger, instead: bool = False) -> None:
+        """Follow a logger until the process ends, ``instead`` of what Snakemake counts on the terminal."""
+        if instead:
+            for handler in logger.handlers:
+                if isinstance(handler, logging.StreamHandler) and not isinstance(handler, logging.FileHandler):
+                    handler.addFilter(lambda record: not _counts(record))
+        logger.addHandler(self)
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def _watch(self, every_s: float = 30.0) -> None:
+        """Print the line again while a long step runs."""
+        while True:
+            time.sleep(every_s / 2)
+            with self.lock:
+                if self._running and self._clock() - self._said >= every_s:
+                    self.say()
+
+
+def _event(record: logging.LogRecord) -> str | None:
+    return getattr(getattr(record, "event", None), "name", None)
+
+
+def _counts(record: logging.LogRecord) -> bool:
+    """Whether a line of Snakemake says no more than :class:`StepReport` does."""
+    return _event(record) in ("JOB_STARTED", "JOB_FINISHED", "PROGRESS") or record.msg == "Select jobs to execute..."

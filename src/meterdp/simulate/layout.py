@@ -1,0 +1,27 @@
+"""How a simulated export is written, as the section ``export`` of a configuration."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+
+_LAYOUT = {
+    "format": "long_csv",
+    "meter_column": "meter_id",
+    "time_column": "interval_start",
+    "energy_column": "kwh",
+    "circuit_column": "circuit",
+    "unit_column": None,
+    "delimiter": ",",
+    "time_format": "%Y-%m-%d %H:%M",
+    "time_zone": "America/Los_Angeles",
+    "stamp_time_zone": None,
+    "stamp": "start",
+    "unit": "kWh",
+    "interval_minutes": 15,
+}
+
+
+def simulated_export(start_date: str, days: int) -> dict:
+    """Return the section ``export`` that describes a simulated export of ``days`` days from ``start_date`` on."""
+    last_day = date.fromisoformat(start_date) + timedelta(days=days - 1)
+    return {**_LAYOUT, "first_day": start_date, "last_day": last_day.isoformat()}

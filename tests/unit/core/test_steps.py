@@ -1,0 +1,97 @@
+"""What a user sees of a run: the running steps and what is left."""
+
+import logging
+from enum import Enum
+
+import pytest
+
+from meterdp.core.steps import OTHERWISE_S, TYPICAL_S, StepReport, in_words, seconds_per_job
+
+Event = Enum("Event", "JOB_INFO JOB_FINISHED JOB_ERROR PROGRESS JOB_STARTED RUN_INFO")
+
+
+class Run:
+    """A run told by the events Snakemake logs, with a clock to turn."""
+
+    def __init__(self, jobs, seconds, cores=1):
+        self.now, self.lines = 0.0, []
+        self.report = StepReport(jobs, seconds, cores, write=self.lines.append, clock=lambda: self.now)
+        self.logger = logging.Logger("run", logging.INFO)
+        self.logger.addHandler(self.report)
+
+    def tell(self, event, **extra):
+        self.logger.info("x", extra={"event": event, **extra})
+
+    def start(self, jobid, rule, **wildcards):
+        self.tell(Event.JOB_INFO, jobid=jobid, rule_name=rule, wildcards=wildcards)
+
+    def finish(self, jobid, done, total):
+        self.tell(Event.JOB_FINISHED, job_id=jobid)
+        self.tell(Event.PROGRESS, done=done, total=total)
+
+
+def test_a_line_names_the_running_steps_and_the_end_is_said():
+    run = Run({"fit": 2, "draw": 1}, lambda rule: 60.0)
+    run.start(1, "fit", shard="002")
+    assert run.lines[0].endswith("0 of 3 steps, about 3 min left; running: fit 002")
+    run.now = 60
+    run.finish(1, 1, 3)
+    run.start(2, "fit", shard="003")
+    run.now = 66
+    run.start(3, "draw")
+    assert run.lines[-1].endswith("1 of 3 steps, about 2 min left; running: fit 003, draw")
+    run.finish(2, 2, 3)
+    run.finish(3, 3, 3)
+    assert run.lines[-1].endswith("all 3 steps are done")
+
+
+def test_lines_keep_a_distance_and_long_lists_are_cut():
+    run = Run({"fit": 9}, lambda rule: 60.0, cores=8)
+    for job in range(9):
+        run.start(job, "fit", shard=str(job))
+    assert len(run.lines) == 1
+    run.now = 10
+    run.tell(Event.JOB_ERROR, jobid=8)
+    assert run.lines[-1].endswith("running: fit 0, fit 1, fit 2, fit 3 and 4 more")
+
+
+@pytest.mark.parametrize("speed", [0.5, 3.0])
+def test_the_estimate_follows_the_speed_of_the_run(speed):
+    run = Run({"fit": 100}, lambda rule: 30.0)
+    for job in range(50):
+        run.start(job, "fit")
+        run.now += 30.0 / speed
+        run.finish(job, job + 1, 100)
+    assert run.report.left_s() == pytest.approx(50 * 30.0 / speed, rel=0.1)
+
+
+def test_the_seconds_of_a_rule_come_from_its_benchmarks_if_there_are_any(tmp_path):
+    (tmp_path / "fit_arma").mkdir()
+    for shard, seconds in (("000", 3.0), ("001", 5.0)):
+        (tmp_path / f"fit_arma/{shard}.tsv").write_text(f"s\th:m:s\n{seconds}\t0:00:03\n")
+    (tmp_path / "ingest.tsv").write_text("")
+    assert seconds_per_job("fit_arma", tmp_path) == 4.0
+    assert seconds_per_job("ingest", tmp_path) == TYPICAL_S["ingest"]
+    assert seconds_per_job("new_rule", tmp_path) == OTHERWISE_S
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(3, "less than a minute"), (50, "about 1 min"), (600, "about 10 min"), (9000, "about 2.5 h")],
+)
+def test_durations_in_words(seconds, words):
+    assert in_words(seconds) == words
+
+
+def test_snakemakes_own_counting_stays_off_the_terminal_only(tmp_path):
+    run = Run({"fit": 1}, lambda rule: 1.0)
+    terminal, file = logging.StreamHandler((tmp_path / "terminal").open("w")), logging.FileHandler(tmp_path / "log")
+    run.logger.addHandler(terminal)
+    run.logger.addHandler(file)
+    run.report.listen(run.logger, instead=True)
+    run.tell(Event.JOB_STARTED)
+    run.logger.info("Select jobs to execute...")
+    run.logger.info("Nothing to be done")
+    terminal.flush()
+    assert (tmp_path / "terminal").read_text() == "Nothing to be done\n"
+    assert (tmp_path / "log").read_text() == "x\nSelect jobs to execute...\nNothing to be done\n"

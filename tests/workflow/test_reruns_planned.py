@@ -1,0 +1,192 @@
+"""What a finished study runs again: what its source, settings and inputs reach, and nothing else."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+import meterdp.core.provenance as provenance
+from meterdp.core.config import complete, load_schema
+from meterdp.core.provenance import modules_behind, source_hash
+from tests.workflow.planning import ROOT, Planner
+
+SCRIPTS = sorted((ROOT / "workflow/scripts").glob("*.py"))
+CONFIG = {
+    "shards": 1,
+    "trials": 1,
+    "simulate": {"households": 90, "days": 19},
+    "mechanisms": {"variants": ["kl_published", "sound"], "epsilons": [1, 4], "figure_epsilon": 4},
+    "class_noise": {"rhos": [0.45], "file_rho": 0.45},
+}
+
+
+def rules():
+    """Rule -> (its script, the script whose source it carries), from the text of the rule files."""
+    found = {}
+    for path in sorted((ROOT / "workflow").rglob("*.smk")):
+        for block in re.split(r"^(?=rule )", path.read_text(), flags=re.MULTILINE)[1:]:
+            script = re.search(r'^    script:\s+"\.\./scripts/(\w+)\.py"', block, re.MULTILINE)
+            code = re.search(r'^        code=code_of\("(\w+)"\),', block, re.MULTILINE)
+            found[re.match(r"rule (\w+)", block)[1]] = (script and script[1], code and code[1])
+    return found
+
+
+def test_every_rule_carries_the_source_of_its_own_script():
+    assert len(rules()) > 30
+    assert {rule: pair for rule, pair in rules().items() if pair[0] is None or pair[0] != pair[1]} == {}
+    assert {script for script, _ in rules().values()} == {path.stem for path in SCRIPTS}
+
+
+_IMPORT_ALL = """
+import ast, builtins, importlib, json, sys
+from collections import defaultdict
+from pathlib import Path
+src, scripts = Path(sys.argv[1]), map(Path, sys.argv[2:])
+names = {p: ".".join(p.relative_to(src).with_suffix("").parts).removesuffix(".__init__") for p in src.rglob("*.py")}
+for name in names.values():
+    importlib.import_module(name)
+
+loaded, plain_import = defaultdict(set), builtins.__import__
+def watched(name, globals=None, locals=None, fromlist=(), level=0):
+    found = plain_import(name, globals, locals, fromlist, level)
+    loaded[globals["__name__"]] |= {name, *(f"{name}.{part}" for part in fromlist or ())} & set(sys.modules)
+    return found
+
+builtins.__import__ = watched
+for path, name in [*names.items(), *((script, script.stem) for script in scripts)]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            exec(compile(ast.Module([node], []), path, "exec"), {"__name__": name})
+builtins.__import__ = plain_import
+print(json.dumps({name: sorted(m for m in found if m.split(".")[0] == "meterdp") for name, found in loaded.items()}))
+"""
+
+
+@pytest.fixture(scope="module")
+def reached():
+    """Script -> modules of meterdp that are loaded when all its imports are made, and all of theirs.
+
+    Oracle: Python's own import, watched while it executes every import statement of every file.
+    """
+    command = [sys.executable, "-c", _IMPORT_ALL, str(ROOT / "src"), *map(str, SCRIPTS)]
+    done = subprocess.run(
+        command, env=os.environ | {"PYTHONPATH": str(ROOT / "src")}, stdout=subprocess.PIPE, text=True, check=True
+    )
+    direct = json.loads(done.stdout)
+
+    def closure(script):
+        todo, seen = {script}, set()
+        while todo:
+            seen |= todo
+            packages = {".".join(m.split(".")[:n]) for m in todo for n in range(1, m.count(".") + 1)}
+            todo = packages.union(*(direct.get(m, ()) for m in todo)) - seen
+        return seen - {script}
+
+    return {path.stem: closure(path.stem) for path in SCRIPTS}
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory):
+    """A copy of the workflow and its source that a test may change."""
+    folder = tmp_path_factory.mktemp("checkout")
+    for name in ("src", "workflow", "resources"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    return folder
+
+
+def source_file(checkout, module):
+    base = checkout.joinpath("src", *module.split("."))
+    return base / "__init__.py" if base.is_dir() else base.with_suffix(".py")
+
+
+def test_the_hash_of_a_script_changes_with_the_modules_python_loads_for_it_and_with_no_other(
+    reached, checkout, monkeypatch
+):
+    """Oracle: Python's own imports."""
+    monkeypatch.setattr(provenance, "ROOT", checkout / "src/meterdp")
+    remembered = (provenance._file, provenance._imports, provenance._digest, modules_behind)
+    for function in remembered:
+        function.cache_clear()
+
+    def hashes():
+        provenance._digest.cache_clear()
+        return {path.stem: source_hash(path) for path in SCRIPTS}
+
+    before = hashes()
+    for module in sorted(set().union(*reached.values())):
+        path = source_file(checkout, module)
+        text = path.read_text()
+        path.write_text(text + "\n# changed\n")
+        after = hashes()
+        path.write_text(text)
+        changed = {script for script in before if after[script] != before[script]}
+        assert changed == {script for script in before if module in reached[script]}, module
+    assert hashes() == before
+    for function in remembered:
+        function.cache_clear()
+
+
+def downstream(graph, rules):
+    """Add to some rules all that read what they write; ``graph`` is what --rulegraph prints."""
+    name = dict(re.findall(r'(\d+)\[label = "(\w+)"', graph))
+    edges = [(name[a], name[b]) for a, b in re.findall(r"(\d+) -> (\d+)", graph)]
+    grown = set(rules)
+    while more := {b for a, b in edges if a in grown} - grown:
+        grown |= more
+    return grown
+
+
+@pytest.fixture(scope="module")
+def finished(checkout, tmp_path_factory):
+    """A planner whose study is finished, as far as Snakemake can see."""
+    planner = Planner(tmp_path_factory.mktemp("finished"), checkout)
+    planner.pretend_finished(CONFIG)
+    return planner
+
+
+@pytest.fixture(scope="module")
+def graph(finished):
+    """Which rule's output another reads, as Snakemake draws it."""
+    return finished.snakemake(CONFIG, "--rulegraph", "--forceall")
+
+
+@pytest.mark.parametrize("module", ["meterdp.mechanisms.sound.plan", "meterdp.figures.style"])
+def test_a_changed_module_plans_the_rules_that_reach_it_and_what_follows(finished, graph, reached, module):
+    known = set(re.findall(r'label = "(\w+)"', graph))
+    path = source_file(finished.checkout, module)
+    text = path.read_text()
+    path.write_text(text + "\n# changed\n")
+    plan = set(finished.plan(CONFIG))
+    path.write_text(text)
+    touched = {rule for rule, (script, _) in rules().items() if script and module in reached[script]} & known
+    assert touched and plan == downstream(graph, touched) and plan < known
+
+
+def backwards(value):
+    """The same settings with the keys of every section in the opposite order."""
+    if isinstance(value, dict):
+        return {key: backwards(value[key]) for key in reversed(value)}
+    return value
+
+
+def test_the_order_of_keys_and_spelt_out_defaults_are_no_reason_to_run(finished):
+    filled = complete(CONFIG, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
+    assert finished.plan(backwards(filled)) == []
+    something = finished.plan(CONFIG | {"mixture": {"classes": 2}})
+    assert "fit_mixture" in something and "ingest" not in something
+
+
+def test_the_same_export_named_in_another_way_is_no_reason_to_run(tmp_path):
+    """From ``make study EXPORT=x RESULTS=y`` to the same in a file, and to absolute paths."""
+    planner = Planner(tmp_path)
+    (tmp_path / "export.csv").touch()
+    planner.pretend_finished(CONFIG, "--config", 'export={"path": "export.csv"}', "results_dir=mine")
+    for folder in (".", tmp_path):
+        assert (
+            planner.plan(CONFIG | {"export": {"path": f"{folder}/export.csv"}, "results_dir": f"{folder}/mine"}) == []
+        )
+    assert "ingest" in planner.plan(CONFIG | {"export": {"path": "export.csv", "unit": "Wh"}, "results_dir": "mine"})
