@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 
 from meterdp.accounting.gaussian_loss import PairLosses, pair_losses
+from meterdp.accounting.interface import Curve
 from meterdp.accounting.tail_integral import all_bounds, all_tails
 
 Side = Literal["one", "two", "hockey_stick"]
@@ -230,8 +231,11 @@ def _as_tails(raw: np.ndarray) -> ExactTails:
 
 
 def _bounds(losses: PairLosses, epsilon: np.ndarray, wanted: int) -> np.ndarray:
-    """Chernoff bounds of the upper tail, the hockey stick and the lower tail, (P, E, 3); ``wanted`` like ``_raw``."""
+    """Chernoff bounds of upper tail, hockey stick and lower tail, (P, E, 3); ``wanted`` as in ``all_bounds``."""
     out = np.zeros((*epsilon.shape, 3))
     all_bounds(np.ascontiguousarray(losses.gamma), np.ascontiguousarray(losses.nu), epsilon, wanted, out)
     out[losses.singular] = (1, 1, 0)
     return out
+
+
+CURVE = Curve("exact curve of two Gaussian laws", "one Gaussian law per label, and two labels", hockey_stick)

@@ -25,7 +25,7 @@ class Guarantee:
     adjacency : {"label_flip", "replace_one", "add_remove"}
     epsilon, delta : float
     accountant : str
-        How the steps were added up.
+        How the steps were added up: the title of an accounting curve, or what the paper says.
     proof : str
         Proof note, relative to the repository.
     family : {"published", "exact", "sound"}

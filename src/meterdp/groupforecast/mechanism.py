@@ -13,10 +13,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from meterdp.accounting import gdp_with_response
 from meterdp.core.errors import InputError
 from meterdp.core.guarantee import Guarantee
 from meterdp.core.noise import NoiseSource
-from meterdp.groupforecast.accounting import keep_probability
 from meterdp.groupforecast.plan import (
     COMMON_OFFSET_STD,
     COMMON_RADIUS,
@@ -100,7 +100,7 @@ class GroupForecast:
             adjacency="replace_one",
             epsilon=self.public.epsilon,
             delta=self.public.delta,
-            accountant="Gaussian DP and randomised response, exact composition",
+            accountant=gdp_with_response.CURVE.title,
             proof="docs/proofs/group_forecast.md",
             family=self.family,
         )
@@ -228,7 +228,7 @@ def randomised_response(label: np.ndarray, groups: int, assignment_epsilon: floa
     uniform : (N,) float64
         Independent, uniform on [0, 1).
     """
-    keep = keep_probability(assignment_epsilon, groups)
+    keep = gdp_with_response.keep_probability(assignment_epsilon, groups)
     each = keep * np.exp(-assignment_epsilon)
     others = np.clip((uniform - keep) / each, 0, groups - 2).astype(int)
     return np.where(uniform < keep, label, (label + 1 + others) % groups)

@@ -14,8 +14,8 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from meterdp.accounting.gdp_with_response import keep_probability, mu_beside
 from meterdp.core.errors import InputError
-from meterdp.groupforecast.accounting import keep_probability, mu_beside
 from meterdp.mechanisms.sound.stack import Step
 
 GROUPS = ("one", "circuit", "assigned")

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta, binomtest, chi2, kstest
 
-from meterdp.groupforecast.accounting import delta, mu_beside
+from meterdp.accounting.gdp_with_response import delta, mu_beside
 from meterdp.groupforecast.mechanism import ForecastRecords, GroupForecast, randomised_response
 from meterdp.groupforecast.plan import GroupPublic, assigned_levels
 from meterdp.release.noise import StudyNoise

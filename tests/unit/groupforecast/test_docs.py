@@ -6,7 +6,7 @@ import pytest
 from scipy.special import ndtri
 
 from meterdp.accounting import gdp
-from meterdp.groupforecast.accounting import epsilon_after, mu_beside
+from meterdp.accounting.gdp_with_response import epsilon_after, mu_beside
 from meterdp.groupforecast.plan import GroupPublic, make_plan
 
 

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
+from meterdp.accounting.gdp_with_response import delta
 from meterdp.core.errors import InputError
-from meterdp.groupforecast.accounting import delta
 from meterdp.groupforecast.plan import (
     LEVEL_STD,
     GroupPublic,

@@ -12,6 +12,7 @@ import math
 from scipy.optimize import brentq
 
 from meterdp.accounting import gdp
+from meterdp.accounting.interface import Curve
 
 
 def keep_probability(assignment_epsilon: float, groups: int) -> float:
@@ -113,3 +114,11 @@ def mu_beside(assignment_epsilon: float, groups: int, epsilon: float, target: fl
         mu *= 1 - step
         step *= 2
     return mu
+
+
+CURVE = Curve(
+    "Gaussian DP and randomised response, exact composition",
+    "Gaussian steps beside a randomised choice of a group",
+    delta,
+    mu_beside,
+)
