@@ -50,7 +50,7 @@ report: study
 		echo && echo "Snakemake's report is at $$results/study/snakemake-report.html"
 
 test: install
-	PATH="$(BIN):$$PATH" pytest --numprocesses $(CORES) --dist loadfile $(PYTEST_ARGS)
+	PATH="$(BIN):$$PATH" pytest --numprocesses $(CORES) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 benchmark: install $(PEERS)/.installed
 	for benchmark in benchmarks/*.py; do PATH="$(BIN):$$PATH" python $$benchmark || exit 1; done

@@ -13,6 +13,11 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 
+def pytest_collection_modifyitems(items):
+    """Put whole runs first: the longest files must not be what a worker starts last."""
+    items.sort(key=lambda item: not item.path.is_relative_to(ROOT / "tests/workflow"))
+
+
 @pytest.fixture(scope="session")
 def repository() -> Path:
     """Root of the checkout."""

@@ -120,7 +120,7 @@ def folder(tmp_path_factory):
 
 
 @settings(
-    max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=100, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(export=messy_exports(), shards=st.integers(1, 5), batch_bytes=st.sampled_from([64, 300, 1 << 20]))
 def test_messy_exports_agree_with_the_slow_oracle(folder, export, shards, batch_bytes):
