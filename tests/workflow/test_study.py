@@ -129,18 +129,15 @@ def test_forecast_files_carry_release_ids_and_a_guarantee(tiny_study):
         assert [p["epsilon"] for p in manifest["privacy"]["epsilon_delta"]] == TINY["class_noise"]["epsilons"]
 
 
-def test_reading_the_forecast_files_back_reproduces_figure_3(tiny_study):
-    from meterdp.release.forecast_files import read_forecast_files
-    from meterdp.release.tables import CROSSWALK, FORECAST_EXAMPLES
+def test_the_forecast_files_alone_reproduce_figure_3(tiny_study):
+    from meterdp.release.tables import FORECAST_EXAMPLES, FORECAST_FILE
 
-    results = tiny_study.folder / "results"
-    crosswalk = read_table(results / "private/crosswalk.parquet", CROSSWALK)
-    back = read_forecast_files(results / "study/forecasts", crosswalk)
-    drawn = read_table(results / "study/forecast_examples.parquet", FORECAST_EXAMPLES).to_pandas()
+    study = tiny_study.folder / "results/study"
+    files = [read_table(path, FORECAST_FILE) for path in sorted((study / "forecasts").glob("*.parquet"))[:3]]
+    drawn = read_table(study / "forecast_examples.parquet", FORECAST_EXAMPLES).to_pandas()
     drawn = drawn[drawn["part"] == "released"]
     assert len(drawn) == 3 * TINY["forecast"]["horizon_steps"]
-    for name, values in back.examples().items():
-        assert drawn[name].tolist() == values.tolist()
+    assert drawn["energy_kwh"].tolist() == [value for table in files for value in table["released_kwh"].to_pylist()]
 
 
 def test_snakemakes_own_report_builds(tiny_study):

@@ -167,31 +167,6 @@ def worst_pairs(losses: PairLosses, epsilon: float, sides: tuple[Side, ...]) -> 
     return found
 
 
-def under_prior(losses: PairLosses, epsilon, prior_ratio) -> ExactTails:
-    """Return the tails of L + ln(f(X)/f(X')): Remark 1, (8)-(9), for an analyst with a prior on the label.
-
-    Parameters
-    ----------
-    losses : PairLosses
-        P pairs.
-    epsilon : (E,) float64 array
-        Bounds on the logarithm of the posterior odds.
-    prior_ratio : float or (P,) float64 array
-        f(X)/f(X') of each pair, positive.
-
-    Notes
-    -----
-    ``upper`` is the probability of (9), the hockey stick that of the shifted epsilon. ``lower`` is the other tail,
-    Pr(L + ln(f(X)/f(X')) < -eps).
-    """
-    shift = np.broadcast_to(np.log(np.asarray(prior_ratio, dtype=float)).reshape(-1, 1), (len(losses.singular), 1))
-    epsilon = _per_pair(losses, epsilon)
-    above, below = _tails(losses, epsilon - shift, 1), _tails(losses, epsilon + shift, 2)
-    return ExactTails(
-        above.upper, below.lower, above.hockey_stick, above.upper_error, below.lower_error, above.hockey_stick_error
-    )
-
-
 def hockey_stick(shift, covariance, other, epsilon: float) -> float:
     """Return sup over sets H of P(H) - e^epsilon Q(H) for P = N(0, covariance), Q = N(shift, other).
 

@@ -79,6 +79,14 @@ FIDELITY = Table(
 )
 
 
+_ERRORS = (
+    Column("scale", TEXT, "", "'log_kwh' or 'kwh'"),
+    Column("mse", REAL, "scale^2", "mean squared error"),
+    Column("nmse", REAL, "1", "sum of squared errors over sum of squared readings, mean over households"),
+    Column("nmse_se", REAL, "1", "standard error of nmse over households"),
+    Column("relative_mse", REAL, "1", "squared error over the variance of the held-out readings, pooled"),
+)
+
 FORECAST_ERRORS = Table(
     "forecast_errors",
     "study",
@@ -88,11 +96,7 @@ FORECAST_ERRORS = Table(
         Column("design", TEXT, "", "noise design of a released forecast, 'none' otherwise"),
         Column("query_model", TEXT, "", "query model the noise was designed for, empty without noise"),
         Column("rho", REAL, "(log kWh)^2", "accuracy budget of the noise, 0 without noise"),
-        Column("scale", TEXT, "", "'log_kwh' or 'kwh'"),
-        Column("mse", REAL, "scale^2", "mean squared error"),
-        Column("nmse", REAL, "1", "sum of squared errors over sum of squared readings, mean over households"),
-        Column("nmse_se", REAL, "1", "standard error of nmse over households"),
-        Column("relative_mse", REAL, "1", "squared error over the variance of the held-out readings, pooled"),
+        *_ERRORS,
         Column("household_count", COUNT, "households", "households averaged over"),
         Column("origin_count", COUNT, "1", "rolling origins per household; 1: judged at the last origin only"),
     ),
@@ -134,11 +138,7 @@ GROUP_FORECAST_ERRORS = Table(
         Column("groups", TEXT, "", "'one', 'circuit' or 'assigned'; 'none' without protection"),
         Column("group_count", COUNT, "1", "groups the public rule took; null without protection", nullable=True),
         Column("assignment_epsilon", REAL, "1", "cost of the randomised assignment alone, 0 if none", nullable=True),
-        Column("scale", TEXT, "", "'log_kwh' or 'kwh'"),
-        Column("mse", REAL, "scale^2", "mean squared error"),
-        Column("nmse", REAL, "1", "sum of squared errors over sum of squared readings, mean over households"),
-        Column("nmse_se", REAL, "1", "standard error of nmse over households"),
-        Column("relative_mse", REAL, "1", "squared error over the variance of the held-out readings, pooled"),
+        *_ERRORS,
         Column("household_count", COUNT, "households", "households of the list with a forecast, averaged over"),
         Column("origin_count", COUNT, "1", "rolling origins per household; each is a release of its own"),
         Column("draw_count", COUNT, "1", "draws averaged over; 1 without protection"),

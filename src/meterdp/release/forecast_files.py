@@ -11,15 +11,13 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
 from meterdp.classnoise.designs.interface import Noise
-from meterdp.core.errors import InputError
-from meterdp.core.parquet import atomic_path, read_table, write_table
+from meterdp.core.parquet import atomic_path, write_table
 from meterdp.core.stamps import local_text, utc_column
 from meterdp.release.tables import FORECAST_FILE
 
@@ -107,66 +105,6 @@ def write_forecast_files(
             temporary.write_text(json.dumps(own, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         paths.append(path)
     return paths
-
-
-@dataclass(frozen=True)
-class ReleasedFiles:
-    """What a folder of forecast files holds, in the order of the release ids.
-
-    Parameters
-    ----------
-    release_id : (H,) array of str
-    household : (H,) int32 array
-        From the crosswalk.
-    interval_start_utc : (k,) datetime64 array
-    released_log_kwh, released_kwh : (H, k) float64 arrays
-    """
-
-    release_id: np.ndarray
-    household: np.ndarray
-    interval_start_utc: np.ndarray
-    released_log_kwh: np.ndarray
-    released_kwh: np.ndarray
-
-    def examples(self, count: int = EXAMPLES) -> dict:
-        """Return the released curves of Fig. 3: columns example, hours_from_origin and energy_kwh."""
-        start = self.interval_start_utc
-        hours = (start - start[0]) / np.timedelta64(1, "h")
-        shown = self.released_kwh[:count]
-        return {
-            "example": np.repeat(np.arange(1, len(shown) + 1), hours.size),
-            "hours_from_origin": np.tile(hours, len(shown)),
-            "energy_kwh": shown.ravel(),
-        }
-
-
-def read_forecast_files(folder: str | os.PathLike, crosswalk: pa.Table) -> ReleasedFiles:
-    """Read back what :func:`write_forecast_files` wrote.
-
-    Parameters
-    ----------
-    folder : path-like
-        Forecast files.
-    crosswalk : pyarrow.Table
-        Private table ``crosswalk``.
-
-    Raises
-    ------
-    InputError
-        If a file of the crosswalk is missing or is not a forecast file, or they are not of the same intervals.
-    """
-    household = dict(zip(crosswalk["release_id"].to_pylist(), crosswalk["household"].to_pylist(), strict=True))
-    ids = np.array(sorted(household))
-    tables = [read_table(Path(folder) / f"{i}.parquet", FORECAST_FILE) for i in ids]
-    stamps = [t["interval_start_utc"].to_numpy() for t in tables]
-    if any(not np.array_equal(s, stamps[0]) for s in stamps):
-        raise InputError("holds files of different releases", file=folder, remedy="delete the folder and run again")
-    return ReleasedFiles(
-        ids,
-        np.array([household[i] for i in ids], dtype=np.int32),
-        stamps[0],
-        *(np.stack([t[name].to_numpy() for t in tables]) for name in ("released_log_kwh", "released_kwh")),
-    )
 
 
 def crosswalk_columns(release_ids: np.ndarray, household: np.ndarray) -> dict:

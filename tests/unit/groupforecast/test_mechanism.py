@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from meterdp.core.errors import InputError
+from meterdp.groupforecast.accounting import delta
 from meterdp.groupforecast.mechanism import (
     ForecastRecords,
     GroupForecast,
@@ -174,5 +175,11 @@ def test_guarantee_and_manifest_say_the_same_and_no_count_of_households():
     assert manifest["privacy"]["epsilon"] == 2.0 and manifest["privacy"]["adjacency"] == "replace_one"
     assert manifest["guarantee"].startswith("not for release") and "(2, 1e-05)" in manifest["guarantee"]
     assert "4321" not in json.dumps(manifest)
+    for releases, epsilon in manifest["privacy"]["epsilon_of_repeated_releases"].items():
+        plan = mechanism.plan
+        spent = [
+            delta(plan.mu, plan.assignment_epsilon, plan.groups, e, int(releases)) for e in (epsilon, epsilon - 0.01)
+        ]
+        assert spent[0] <= 1e-5 < spent[1]
     assert any("class-based" in line for line in manifest["privacy"]["does_not_hide"])
     assert manifest["time"]["first_interval_start_local"] == "2025-11-02T09:00:00+01:00"

@@ -1,7 +1,6 @@
-"""Forecast files of a study: seeded noise, ids from the salt, manifests, and the way back to Fig. 3."""
+"""Forecast files of a study: seeded noise, ids from the salt, manifests, and Fig. 3."""
 
 import json
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -13,12 +12,10 @@ from meterdp.classnoise.designs.interface import Noise
 from meterdp.classnoise.neighbourhoods.graph import graph_columns
 from meterdp.classnoise.study import design_all, design_columns
 from meterdp.classnoise.tables import DELTA_CURVES, NEIGHBOUR_GRAPH, NOISE_DESIGNS
-from meterdp.core.errors import InputError
 from meterdp.core.parquet import as_arrow, metadata_of, read_table
 from meterdp.forecasting.tables import FORECAST_LAWS
 from meterdp.profiles.dense import LogLoad
 from meterdp.profiles.grid import Calendar
-from meterdp.release.forecast_files import read_forecast_files
 from meterdp.release.forecasts import release_study_forecasts
 from meterdp.release.manifests.class_label import public_settings
 from meterdp.release.tables import CROSSWALK, FORECAST_EXAMPLES, FORECAST_FILE
@@ -102,41 +99,23 @@ def test_a_households_noise_does_not_depend_on_who_else_is_forecast(forecasts):
     assert np.array_equal(release(forecasts).released_log_kwh[rows], few.released_log_kwh)
 
 
-def test_reading_the_files_back_reproduces_figure_3(forecasts, tmp_path):
-    """From the files and the crosswalk alone, to the last bit."""
+def test_the_files_alone_reproduce_figure_3(forecasts, tmp_path):
+    """To the last bit; the examples are the households with the first three release ids."""
     released = release(forecasts)
     released.write_files(tmp_path, {})
-    crosswalk = as_arrow(CROSSWALK, released.crosswalk)
-    back = read_forecast_files(tmp_path, crosswalk)
-    position = np.searchsorted(HOUSEHOLDS, back.household)
-    assert np.array_equal(back.released_log_kwh, released.released_log_kwh[position])
+    files = [read_table(path, FORECAST_FILE) for path in sorted(tmp_path.glob("*.parquet"))[:3]]
     examples = as_arrow(FORECAST_EXAMPLES, released.examples).to_pandas()
-    drawn = examples[examples["part"] == "released"]
-    for name, values in back.examples().items():
-        assert np.array_equal(drawn[name], values)
+    drawn = examples[examples["part"] == "released"].groupby("example")
     truth = examples[examples["part"] == "truth"].groupby("example")["energy_kwh"]
-    for number, row in enumerate(position[:3], start=1):
-        origin = np.searchsorted(CALENDAR.start_utc, back.interval_start_utc[0])
+    household = dict(zip(released.crosswalk["release_id"], released.crosswalk["household"], strict=True))
+    for number, table in enumerate(files, start=1):
+        start = table["interval_start_utc"].cast(pa.timestamp("us")).to_numpy()
+        one = drawn.get_group(number)
+        assert one["energy_kwh"].tolist() == table["released_kwh"].to_pylist()
+        assert one["hours_from_origin"].tolist() == ((start - start[0]) / np.timedelta64(1, "h")).tolist()
+        row = np.searchsorted(HOUSEHOLDS, household[table["release_id"][0].as_py()])
+        origin = np.searchsorted(CALENDAR.start_utc, start[0])
         assert np.allclose(truth.get_group(number), np.exp(forecasts[3].log_kwh[row, origin : origin + 3]))
-
-
-def test_a_missing_file_is_one_sentence(forecasts, tmp_path):
-    released = release(forecasts)
-    released.write_files(tmp_path, {})
-    next(tmp_path.glob("*.parquet")).unlink()
-    with pytest.raises(InputError, match="is not a readable Parquet file"):
-        read_forecast_files(tmp_path, as_arrow(CROSSWALK, released.crosswalk))
-
-
-def test_files_of_two_releases_are_told_apart(forecasts, tmp_path):
-    released = release(forecasts)
-    released.write_files(tmp_path, {})
-    path = next(tmp_path.glob("*.parquet"))
-    later = replace(released, interval_start_utc=released.interval_start_utc + np.timedelta64(1, "h"))
-    later.write_files(tmp_path / "later", {})
-    path.write_bytes((tmp_path / "later" / path.name).read_bytes())
-    with pytest.raises(InputError, match="different releases"):
-        read_forecast_files(tmp_path, as_arrow(CROSSWALK, released.crosswalk))
 
 
 def test_every_manifest_states_the_guarantee_and_nothing_private(forecasts, tmp_path):

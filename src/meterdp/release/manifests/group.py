@@ -5,11 +5,15 @@ It holds public settings and the plan only; never a seed, a household, a count o
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
+from meterdp.groupforecast.accounting import epsilon_after
 from meterdp.groupforecast.mechanism import GroupForecast
 from meterdp.release.manifests.common import study_manifest
 
+REPEATS = (7, 30)  # releases whose joint cost a manifest names
 _HIDES = (
     "all readings of one household, its forecast and the group nearest to it, up to (epsilon, delta), even from "
     "those who know the readings of all others",
@@ -17,11 +21,19 @@ _HIDES = (
 _DOES_NOT_HIDE = (
     "which households are in the release and how many there are",
     "which circuit a household hangs on, where groups are circuits",
-    "what another release says: every further origin, day or epsilon adds to the cost, under new release ids too",
+    "what another release says: every further origin, day or epsilon adds to the cost, under new release ids too "
+    "(epsilon_of_repeated_releases: so many, with fresh noise and assignments, at the same delta)",
     "what the class-based forecast files of the same study say, for which nothing is claimed about replace_one: with "
     "them in hand this guarantee is void",
     "what can be learnt about households in general",
 )
+
+
+def _epsilon_after(mechanism: GroupForecast, releases: int) -> float:
+    """Return what so many releases cost together at the same delta, rounded up."""
+    plan = mechanism.plan
+    together = epsilon_after(plan.mu, plan.assignment_epsilon, plan.groups, mechanism.public.delta, releases)
+    return math.ceil(100 * together) / 100
 
 
 def group_manifest(
@@ -49,7 +61,7 @@ def group_manifest(
     )
     return study_manifest(
         guarantee,
-        vars(stated),
+        {**vars(stated), "epsilon_of_repeated_releases": {str(t): _epsilon_after(mechanism, t) for t in REPEATS}},
         _HIDES,
         _DOES_NOT_HIDE,
         {

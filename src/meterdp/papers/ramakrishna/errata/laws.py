@@ -29,7 +29,6 @@ class Printed:
     caption_fig_3: tuple[float, float, float] = (0.45, 0.8, 0.5637)
     proposed_small_budget: tuple[float, float, float] = (0.45, 1.0, 0.84)
     proposed_large_budget: tuple[float, float, float] = (1.4, 1.0, 0.35)
-    proposed_start: tuple[float, float, float] = (0.68571, 0.1, 0.72)
     proposed_end: tuple[float, float, float] = (0.68571, 1.0, 0.35)
     white_start: tuple[float, float, float] = (0.68571, 0.1, 0.8)
     white_end: tuple[float, float, float] = (0.68571, 1.0, 0.6)

@@ -34,7 +34,7 @@ def by_pair(state) -> np.ndarray:
 
 @pytest.mark.parametrize("name", nasty_queries())
 def test_every_iteration_is_that_of_recomputing_all_pairs(name):
-    """Oracle: plain Algorithm 1 at each of 60 iterates. Pair, step, halvings, update; J never rises (ram-6).
+    """Oracle: plain Algorithm 1 at each of the first 60 iterates. Pair, step, halvings, update; J never rises.
 
     A run that ends after m iterations is the start of a longer one, so what it kept of earlier ones is tested.
     """
