@@ -328,7 +328,7 @@ def test_settings_no_reader_can_work_with(setting, value):
 
 
 def test_a_format_without_a_reader():
-    with pytest.raises(InputError, match=r"^field 'export.format': is not a known choice; give one of long_csv, .*\.$"):
+    with pytest.raises(InputError, match=r"^field 'export.format': is not a known choice; give one of long_csv, "):
         reader("xml")
 
 
