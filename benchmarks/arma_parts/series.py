@@ -20,8 +20,8 @@ from meterdp.exports.settings import ExportSettings
 from meterdp.profiles.grid import read_shard
 from meterdp.profiles.quality import QualityRules, judge
 from meterdp.profiles.seasonal import interval_bounds_kwh, log_load, seasonal_mean
-from meterdp.simulate.layout import simulated_export
 from meterdp.simulate.export import simulate_export
+from meterdp.simulate.layout import simulated_export
 from meterdp.simulate.parameters import SimulationParameters
 
 ROOT = Path(__file__).resolve().parents[2]
