@@ -2,14 +2,15 @@
 #   make study EXPORT=my_export.csv.gz CONFIG=my.yaml    a study of your own export
 #   make report                                          Snakemake's own report of the same study
 SHELL := /bin/bash
-# Without compiled modules every job would spend seconds of processor time on compiling them.
-unexport PYTHONDONTWRITEBYTECODE
 VENV ?= .venv
 CORES ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 EXPORT ?=
 CONFIG ?=
 RESULTS ?=
 PYTEST_ARGS ?=
+
+# Python keeps what it compiled: otherwise every job of a study and every call in the tests compiles 8 s of imports anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 BIN := $(abspath $(VENV))/bin
 INSTALLED := $(VENV)/.installed
@@ -70,7 +71,8 @@ $(INSTALLED): requirements.txt requirements-uv.txt pyproject.toml
 	if [ -z "$$python" ]; then echo "meterdp needs Python 3.11 or newer with venv; name it: make study PYTHON=..."; exit 1; fi; \
 	rm -rf $(VENV) && $$python -m venv $(VENV)
 	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-uv.txt
-	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.txt
+	@# Compiled once here, or every job of a study compiles its packages anew where Python may not write bytecode.
+	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements.txt
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
 	@touch $@
 

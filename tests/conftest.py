@@ -1,8 +1,12 @@
-"""Fixtures every test may use."""
+"""Fixtures every test may use, and one thread for linear algebra on the small matrices of tests."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+
+# Read when NumPy is imported, which no plugin does before. On small matrices more threads only wait for each other.
+os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
 
 import pytest
 

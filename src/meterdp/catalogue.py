@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from types import ModuleType
+
 from meterdp.classnoise import tables as classnoise
 from meterdp.core.tables import Table
 from meterdp.evaluation import tables as evaluation
@@ -16,7 +19,7 @@ from meterdp.profiles import tables as profiles
 from meterdp.release import tables as release
 
 # In the order in which data flows; a room with tables of its own is a line here.
-ROOMS = (
+STUDY = (
     exports,
     profiles,
     mixture,
@@ -25,16 +28,23 @@ ROOMS = (
     classnoise,
     release,
     evaluation,
-    papers,
-    liu,
-    ramakrishna,
 )
+PAPERS = (papers, liu, ramakrishna)
+
+
+def study_tables() -> dict[str, Table]:
+    """Return every table of a study by name, those of reproduced papers left out."""
+    return _tables(STUDY)
 
 
 def catalogue() -> dict[str, Table]:
     """Return every declared table by name."""
+    return _tables((*STUDY, *PAPERS))
+
+
+def _tables(rooms: Iterable[ModuleType]) -> dict[str, Table]:
     tables: dict[str, Table] = {}
-    for room in ROOMS:
+    for room in rooms:
         for table in vars(room).values():
             if isinstance(table, Table):
                 if tables.setdefault(table.name, table) is not table:

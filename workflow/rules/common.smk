@@ -1,5 +1,5 @@
 # Configuration, paths and the hash of the source behind a rule.
-# Needs:  the configuration.    Gives:  PRIVATE, STUDY, SHARDS, code_of() for the other rule files.
+# Needs:  the configuration.    Gives:  PRIVATE, STUDY, SHARDS, code_of() and what is drawn from what for the other rule files.
 import os
 import sys
 import time
@@ -15,6 +15,9 @@ from meterdp.core.provenance import share_source, source_hash
 from meterdp.core.steps import StepReport, seconds_per_job
 from meterdp.core.stop import stop_on_sigterm
 from meterdp.simulate.layout import simulated_export
+from meterdp.figures.registry import drawings, figure_of
+from meterdp.figures.report.page import TABLES
+from meterdp.papers.registry import PAPERS
 from snakemake.exceptions import WorkflowError
 
 share_source()
@@ -54,13 +57,8 @@ STUDY = RESULTS / "study"
 SHARDS = [f"{s:03d}" for s in range(config["shards"])]
 SIMULATED = config["export"]["path"] is None
 REPRODUCE = RESULTS / "reproduce"
-# Paper -> its figures, and the tables printed with its scorecard. Another paper is two lines.
-REPRODUCED = {
-    "liu": [f"fig{number}" for number in range(1, 11)],
-    "ramakrishna": [f"fig{number}" for number in range(1, 5)],
-}
-PRINTED = {"liu": ["table1"], "ramakrishna": ["numbers", "comparison"]}
-
+# Figures of the study by name, with the options each is drawn with.
+DRAWINGS = drawings(config)
 PRIVATE.mkdir(parents=True, exist_ok=True)
 PRIVATE.chmod(0o700)
 
@@ -75,11 +73,20 @@ def code_of(script):
     return source_hash(ROOT / "workflow/scripts" / f"{script}.py")
 
 
+def tables_of(wildcards):
+    """Tables that a figure of the study reads, by name."""
+    return {t.name: RESULTS / t.file for t in figure_of(wildcards.figure).tables}
+
+
 def drawn(paper):
     """Figures of a reproduced paper."""
-    return [REPRODUCE / paper / f"{figure}.svg" for figure in REPRODUCED[paper]]
+    return [
+        REPRODUCE / paper / f"{figure.name}.svg" for figure in PAPERS[paper].figures
+    ]
 
 
 def printed(paper):
     """Tables printed on the page of a reproduced paper."""
-    return [REPRODUCE / paper / f"{table}.parquet" for table in PRINTED[paper]]
+    return [
+        REPRODUCE / paper / f"{table.name}.parquet" for table in PAPERS[paper].printed
+    ]

@@ -13,8 +13,8 @@ rule draw_reproduction:
     benchmark:
         PRIVATE / "benchmarks/draw_reproduction/{paper}_{figure}.tsv"
     wildcard_constraints:
-        paper="|".join(REPRODUCED),
-        figure=r"fig\d+",
+        paper="|".join(PAPERS),
+        figure="|".join(f.name for paper in PAPERS.values() for f in paper.figures),
     conda:
         "../envs/meterdp.yaml"
     params:
@@ -25,7 +25,7 @@ rule draw_reproduction:
 
 rule reproduce_scorecard:
     input:
-        parts=[REPRODUCE / paper / "scorecard.parquet" for paper in REPRODUCED],
+        parts=[REPRODUCE / paper / "scorecard.parquet" for paper in PAPERS],
     output:
         whole=REPRODUCE / "scorecard.parquet",
     log:
@@ -70,7 +70,7 @@ rule reproduce_paper_report:
     benchmark:
         PRIVATE / "benchmarks/reproduce_report/{paper}.tsv"
     wildcard_constraints:
-        paper="|".join(REPRODUCED),
+        paper="|".join(PAPERS),
     conda:
         "../envs/meterdp.yaml"
     params:
@@ -83,9 +83,9 @@ rule reproduce_paper_report:
 
 rule reproduce_report:
     input:
-        scorecards=[REPRODUCE / paper / "scorecard.parquet" for paper in REPRODUCED],
-        tables=[table for paper in REPRODUCED for table in printed(paper)],
-        figures=[figure for paper in REPRODUCED for figure in drawn(paper)],
+        scorecards=[REPRODUCE / paper / "scorecard.parquet" for paper in PAPERS],
+        tables=[table for paper in PAPERS for table in printed(paper)],
+        figures=[figure for paper in PAPERS for figure in drawn(paper)],
     output:
         report=REPRODUCE / "report.html",
     log:

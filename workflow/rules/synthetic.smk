@@ -1,6 +1,6 @@
 # From released mixtures to synthetic load profiles and how faithful they are. Study mode: seeded, not for release.
 # Needs:  private/profiles.parquet, study/mixture.parquet, study/variants/*.parquet.
-# Gives:  study/synthetic/<mechanism>.parquet, study/fidelity.parquet, study/figures/fidelity.svg.
+# Gives:  study/synthetic/<mechanism>.parquet, study/fidelity.parquet.
 
 
 rule sample_profiles:
@@ -52,27 +52,3 @@ rule fidelity:
         code=code_of("fidelity"),
     script:
         "../scripts/fidelity.py"
-
-
-rule draw_fidelity:
-    input:
-        fidelity=STUDY / "fidelity.parquet",
-    output:
-        figure=report(
-            STUDY / "figures/fidelity.svg",
-            caption="../report/fidelity.rst",
-            category="3 What each mechanism costs",
-            labels={"figure": "fidelity"},
-        ),
-    log:
-        PRIVATE / "logs/draw_fidelity.log",
-    benchmark:
-        PRIVATE / "benchmarks/draw_fidelity.tsv"
-    conda:
-        "../envs/meterdp.yaml"
-    params:
-        figure="fidelity",
-        options={},
-        code=code_of("draw"),
-    script:
-        "../scripts/draw.py"

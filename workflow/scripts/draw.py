@@ -1,9 +1,9 @@
 """Draw one figure from the Parquet files of the rule's input."""
 
 from meterdp.core.job import job
-from meterdp.figures.registry import FIGURES
+from meterdp.figures.registry import figure_of
 
 with job(snakemake.input, snakemake.log):
-    FIGURES[snakemake.params.figure](
+    figure_of(snakemake.wildcards.figure).draw(
         **dict(snakemake.input.items()), output=snakemake.output.figure, **snakemake.params.options
     )

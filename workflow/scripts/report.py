@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from meterdp.catalogue import study_tables
 from meterdp.core.job import job
 from meterdp.figures.report.page import TABLES, build_report
 
@@ -14,6 +15,5 @@ with job(snakemake.input, snakemake.log):
         title=params.config["title"],
         synthetic=params.simulated,
         settings=params.config,
-        artefacts=params.artefacts,
-        results_dir=params.results,
+        files=study_tables().values(),
     )

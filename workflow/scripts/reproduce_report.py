@@ -10,9 +10,9 @@ with job(snakemake.input, snakemake.log):
     figures: dict[str, dict[str, str]] = {}
     for figure in map(Path, inputs.figures):
         figures.setdefault(figure.parent.name, {})[figure.stem] = str(figure)
-    tables: dict[str, list[str]] = {}
+    tables: dict[str, dict[str, str]] = {}
     for table in map(Path, inputs.tables):
-        tables.setdefault(table.parent.name, []).append(str(table))
+        tables.setdefault(table.parent.name, {})[table.stem] = str(table)
     build_reproduction_report(
         {Path(path).parent.name: path for path in inputs.scorecards},
         tables,

@@ -1,1 +1,1 @@
-"""Privacy accountants, one per file: what a sequence of noisy steps costs in (epsilon, delta)."""
+"""Accounting curves, one per file: what a sequence of noisy steps costs in (epsilon, delta)."""

@@ -13,11 +13,12 @@ from typing import Literal
 import numpy as np
 
 from meterdp.accounting.gaussian_loss import PairLosses, pair_losses
+from meterdp.accounting.interface import Curve
 from meterdp.accounting.tail_integral import all_bounds, all_tails
 
 Side = Literal["one", "two", "hockey_stick"]
-_BATCH = 256
-_CLOSE = 1e-6
+_BATCH, _FIRST = 256, 4
+_CLOSE, _CLEAR = 1e-6, 1e-3
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ def chernoff(losses: PairLosses, epsilon) -> tuple[np.ndarray, np.ndarray]:
     epsilon : (E,) or (P, E) float64 array
         Privacy parameters.
     """
-    out = _bounds(losses, _per_pair(losses, epsilon))
+    out = _bounds(losses, _per_pair(losses, epsilon), 3)
     return out[..., 0], np.minimum(out[..., 0] + out[..., 2], 1.0)
 
 
@@ -103,12 +104,15 @@ class Worst:
         Its delta and a bound on the error of it: no pair has more than delta + error.
     evaluated : int
         Pairs whose integral was computed so far; Chernoff's bound excludes the others.
+    chernoff : float
+        Largest bound of Chernoff over all pairs, for the hockey stick its own sharper form.
     """
 
     pair: int
     delta: float
     error: float
     evaluated: int
+    chernoff: float
 
 
 def worst_pair(losses: PairLosses, epsilon: float, side: Side = "hockey_stick") -> Worst:
@@ -133,9 +137,9 @@ def worst_pairs(losses: PairLosses, epsilon: float, sides: tuple[Side, ...]) -> 
     delta found. So no pair exceeds it by more than the error stated.
     """
     if losses.singular.any():
-        return dict.fromkeys(sides, Worst(int(np.argmax(losses.singular)), 1.0, 0.0, 0))
-    column = _per_pair(losses, [epsilon])
-    upper, stick, lower = _bounds(losses, column)[:, 0].T
+        return dict.fromkeys(sides, Worst(int(np.argmax(losses.singular)), 1.0, 0.0, 0, 1.0))
+    column, wanted = _per_pair(losses, [epsilon]), 3 if "two" in sides else 1
+    upper, stick, lower = _bounds(losses, column, wanted)[:, 0].T
     bound = {"one": upper, "two": np.minimum(upper + lower, 1.0), "hockey_stick": stick}
     known = np.full((upper.size, 6), np.nan)
     found = {}
@@ -144,16 +148,22 @@ def worst_pairs(losses: PairLosses, epsilon: float, sides: tuple[Side, ...]) -> 
         best, pair, highest, seen = -1.0, 0, 0.0, 0
         while seen < order.size and bound[side][order[seen]] > best * (1 + _CLOSE):
             some = order[seen : seen + _BATCH]
-            new = some[np.isnan(known[some, 0])]
-            known[new] = _raw(losses.take(new), column[new], 3 if "two" in sides else 1)[:, 0]
-            value, error = _as_tails(known[some]).side(side)
-            highest = max(highest, float((value + error).max()))
-            if value.max() > best:
-                best, pair = float(value.max()), int(some[value.argmax()])
             seen += some.size
+            # In small steps: where the bounds are clearly below the largest delta, the rest of the batch is no news.
+            step = _FIRST
+            while some.size and bound[side][some[0]] * (1 + _CLEAR) > best:
+                now, some = some[:step], some[step:]
+                new = now[np.isnan(known[now, 0])]
+                known[new] = _raw(losses.take(new), column[new], wanted)[:, 0]
+                value, error = _as_tails(known[now]).side(side)
+                highest = max(highest, float((value + error).max()))
+                if value.max() > best:
+                    best, pair = float(value.max()), int(now[value.argmax()])
+                step *= 2
         if seen < order.size:
             highest = max(highest, float(bound[side][order[seen]]))
-        found[side] = Worst(pair, best, max(highest - best, 0.0), int(np.count_nonzero(~np.isnan(known[:, 0]))))
+        evaluated = int(np.count_nonzero(~np.isnan(known[:, 0])))
+        found[side] = Worst(pair, best, max(highest - best, 0.0), evaluated, float(bound[side].max()))
     return found
 
 
@@ -220,9 +230,12 @@ def _as_tails(raw: np.ndarray) -> ExactTails:
     return ExactTails(upper, lower, stick, upper_error, lower_error, stick_error)
 
 
-def _bounds(losses: PairLosses, epsilon: np.ndarray) -> np.ndarray:
-    """Chernoff bounds of the upper tail, the hockey stick and the lower tail, (P, E, 3)."""
+def _bounds(losses: PairLosses, epsilon: np.ndarray, wanted: int) -> np.ndarray:
+    """Chernoff bounds of upper tail, hockey stick and lower tail, (P, E, 3); ``wanted`` as in ``all_bounds``."""
     out = np.zeros((*epsilon.shape, 3))
-    all_bounds(np.ascontiguousarray(losses.gamma), np.ascontiguousarray(losses.nu), epsilon, out)
+    all_bounds(np.ascontiguousarray(losses.gamma), np.ascontiguousarray(losses.nu), epsilon, wanted, out)
     out[losses.singular] = (1, 1, 0)
     return out
+
+
+CURVE = Curve("exact curve of two Gaussian laws", "one Gaussian law per label, and two labels", hockey_stick)

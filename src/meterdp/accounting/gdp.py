@@ -13,6 +13,8 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import erfcx, log_ndtr
 
+from meterdp.accounting.interface import Curve
+
 # Bound on the relative error of delta, checked against 400-digit arithmetic in the tests; inverses leave that room.
 RELATIVE_ERROR = 1e-9
 _SQRT2 = math.sqrt(2.0)
@@ -126,3 +128,6 @@ def _check(**values: float) -> None:
     for name, value in values.items():
         if not value >= 0:  # also refuses NaN
             raise ValueError(f"{name} is negative or not a number")
+
+
+CURVE = Curve("Gaussian DP, exact conversion", "any adaptive sequence of Gaussian steps", delta, mu_for)

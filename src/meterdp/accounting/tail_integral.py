@@ -389,12 +389,12 @@ def all_tails(gamma, nu, epsilon, wanted, out):
 
 
 @njit(cache=True)
-def all_bounds(gamma, nu, epsilon, out):
-    """Fill ``out`` (P, E, 3) with Chernoff bounds of the upper tail, the hockey stick and the lower tail."""
+def all_bounds(gamma, nu, epsilon, wanted, out):
+    """Fill ``out`` (P, E, 3): Chernoff bounds of upper tail, hockey stick, and lower tail unless ``wanted`` is 1."""
     k = gamma.shape[1]
     a, q = np.empty(k), np.empty(k)
     for pair in range(gamma.shape[0]):
         for column in range(epsilon.shape[1]):
-            one, two = bound(gamma[pair], nu[pair], 1.0, epsilon[pair, column], a, q)
-            out[pair, column, 0], out[pair, column, 1] = one, two
-            out[pair, column, 2] = bound(gamma[pair], nu[pair], -1.0, epsilon[pair, column], a, q)[0]
+            out[pair, column, :2] = bound(gamma[pair], nu[pair], 1.0, epsilon[pair, column], a, q)
+            if wanted & 2:
+                out[pair, column, 2] = bound(gamma[pair], nu[pair], -1.0, epsilon[pair, column], a, q)[0]

@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import yaml
 
+from meterdp.classnoise.designs.interface import Budget, ClassQueries, Noise, NoiseDesign
 from meterdp.classnoise.inverse import Answer, askers
 from meterdp.classnoise.query_models import MODEL_WORDS
 from meterdp.classnoise.tables import NEIGHBOUR_GRAPH
@@ -22,11 +26,14 @@ from meterdp.core.parquet import read_table
 from meterdp.forecasting.tables import FORECAST_LAWS
 from meterdp.profiles.seasonal import interval_bounds_kwh
 
+# Seconds between two lines of progress.
+EVERY_S = 5.0
+
 
 def ask(
     results, epsilon: float | None, error_kwh: float | None, delta: float, design: str | None = None
-) -> list[str]:
-    """Return the answers as lines of text, the first one a header.
+) -> Iterator[str]:
+    """Yield the answers as lines of text, each as soon as it is found, after a header; progress to standard error.
 
     Parameters
     ----------
@@ -55,13 +62,30 @@ def ask(
     laws = read_table(private / "forecast_laws.parquet", FORECAST_LAWS)
     graph = read_table(private / "neighbour_graph.parquet", NEIGHBOUR_GRAPH)
     bounds_kwh = interval_bounds_kwh(config["profiles"]["clip_kwh_per_hour"], config["export"]["interval_minutes"])
-    lines = [f"{'design':<12}{'query model':<15}{'epsilon':>10}{'delta':>11}{'rho':>11}{'error, kWh':>12}"]
-    for (name, model), asker in askers(laws, graph, settings, bounds_kwh).items():
-        answer = asker.guarantee(error_kwh, delta) if epsilon is None else asker.smallest_error(epsilon, delta)
-        lines.append(f"{name:<12}{model:<15}{_words(answer)}")
-    if len(lines) == 1:
+    found = askers(laws, graph, settings, bounds_kwh)
+    if not found:
         raise InputError("has no design with a pair to protect", file=recipe, field="class_noise.designs")
-    return lines
+    yield f"{'design':<12}{'query model':<15}{'epsilon':>10}{'delta':>11}{'rho':>11}{'error, kWh':>12}"
+    for number, ((name, model), asker) in enumerate(found.items(), start=1):
+        told = replace(asker, design=_telling(asker.design, f"{number}/{len(found)} {name}, {model}"))
+        answer = told.guarantee(error_kwh, delta) if epsilon is None else told.smallest_error(epsilon, delta)
+        yield f"{name:<12}{model:<15}{_words(answer)}"
+
+
+def _telling(design: NoiseDesign, label: str) -> NoiseDesign:
+    """Return the design, saying on standard error every few seconds how many budgets it has been run at."""
+    start = last = time.monotonic()
+    count = 0
+
+    def told(queries: ClassQueries, budget: Budget) -> Noise:
+        nonlocal last, count
+        count += 1
+        if time.monotonic() - last >= EVERY_S:
+            last = time.monotonic()
+            print(f"{label}: budget {count} ({last - start:.0f} s)", file=sys.stderr, flush=True)
+        return design(queries, budget)
+
+    return told
 
 
 def _words(answer: Answer) -> str:
@@ -79,14 +103,16 @@ def main(arguments: list[str] | None = None) -> int:
     question.add_argument("--error-kwh", type=float, help="ask for the guarantee at this error per interval, kWh")
     parser.add_argument("--delta", type=float, default=1e-5, help="delta of the guarantee (1e-5)")
     parser.add_argument("--design", help="one noise design instead of all of the study")
-    parser.add_argument("--results", default="results", help="folder of the study (results)")
+    parser.add_argument(
+        "--results", metavar="FOLDER", default="results", help="results_dir of the study that is asked (results)"
+    )
     given = parser.parse_args(arguments)
     try:
-        lines = ask(given.results, given.epsilon, given.error_kwh, given.delta, given.design)
+        for line in ask(given.results, given.epsilon, given.error_kwh, given.delta, given.design):
+            print(line, flush=True)
     except InputError as error:
         print(f"meterdp cannot go on. {error}", file=sys.stderr)
         return 1
-    print("\n".join(lines))
     print("(epsilon, delta)-DP for class_label within the neighbourhoods of the study, for one file of one release.")
     print("\n".join(f"{model}: {words}" for model, words in MODEL_WORDS.items()))
     return 0

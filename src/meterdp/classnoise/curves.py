@@ -13,7 +13,7 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 
-from meterdp.accounting.exact_curve import Worst, chernoff, worst_pair, worst_pairs
+from meterdp.accounting.exact_curve import Worst, worst_pair, worst_pairs
 from meterdp.accounting.gaussian_loss import PairLosses, pair_losses, swap_losses
 from meterdp.classnoise.designs.interface import ClassQueries
 from meterdp.classnoise.study import noises_of, queries_of
@@ -42,17 +42,7 @@ def judged(laws: ClassQueries, epsilon: np.ndarray, **key) -> list[tuple[dict, t
     if len(laws.pairs) == 0:
         return []
     losses = losses_of(laws)
-    once = _once(laws.pairs)
-    swaps = swap_losses(losses.take(once))
-    rows = []
-    for eps in np.asarray(epsilon, dtype=float):
-        found = worst_pairs(losses, eps, ("one", "two", "hockey_stick"))
-        bounds = dict(zip(("one", "two"), (b.max() for b in chernoff(losses, [eps])), strict=True))
-        for side, worst in found.items():
-            rows.append(_row(key, side, eps, worst, bounds.get(side), len(laws.pairs), laws.pairs[worst.pair]))
-        worst = worst_pair(swaps, eps, "hockey_stick")
-        rows.append(_row(key, "swap", eps, worst, None, once.size, laws.pairs[once[worst.pair]]))
-    return rows
+    return _judged(laws, losses, _worst(losses, epsilon), key)
 
 
 def prior_rows(laws: ClassQueries, epsilon: np.ndarray, prior_ratios, **key) -> list[dict]:
@@ -67,14 +57,7 @@ def prior_rows(laws: ClassQueries, epsilon: np.ndarray, prior_ratios, **key) -> 
     """
     if len(laws.pairs) == 0:
         return []
-    losses = losses_of(laws)
-    rows = []
-    for ratio in prior_ratios:
-        for eps in np.asarray(epsilon, dtype=float):
-            worst = worst_pair(losses, eps - np.log(ratio), "one")
-            numbers = {"delta": worst.delta, "delta_error": worst.error, "pair_count": len(laws.pairs)}
-            rows.append({**key, "prior_ratio": float(ratio), "epsilon": float(eps), **numbers})
-    return rows
+    return _under_priors(losses_of(laws), {}, epsilon, prior_ratios, key)
 
 
 def study_curves(laws: pa.Table, graph: pa.Table, designs: pa.Table, class_noise: Mapping) -> tuple[list[dict], ...]:
@@ -97,20 +80,55 @@ def study_curves(laws: pa.Table, graph: pa.Table, designs: pa.Table, class_noise
     curves: list[dict] = []
     pairs: list[dict] = []
     priors: list[dict] = []
+    if graph.num_rows == 0:
+        return curves, pairs, priors
     for (design, model, rho), (_, noise) in progress(noises_of(designs).items(), "privacy curves"):
         key = {"design": design, "query_model": model, "rho": float(rho)}
         released = noise.released(queries[model])
-        for row, (label, other) in judged(released, epsilon, **key):
+        losses = losses_of(released)
+        worst = _worst(losses, epsilon)
+        for row, (label, other) in _judged(released, losses, worst, key):
             curves.append(row)
             where = {"household": int(household[label]), "neighbour": int(household[other])}
             pairs.append({**key, "sides": row["sides"], "epsilon": row["epsilon"], "delta": row["delta"], **where})
-        priors += prior_rows(released, epsilon, class_noise["prior_ratios"], **key)
+        priors += _under_priors(losses, worst, epsilon, class_noise["prior_ratios"], key)
     return curves, pairs, priors
 
 
 def losses_of(laws: ClassQueries) -> PairLosses:
     """Return the loss of every pair of the graph, in its order."""
     return pair_losses(laws.mean_log_kwh, laws.covariance, laws.pairs)
+
+
+def _worst(losses: PairLosses, epsilon: np.ndarray) -> dict[float, dict[str, Worst]]:
+    """Return the worst ordered pair at every epsilon, for every meaning of delta but ``swap``."""
+    return {eps: worst_pairs(losses, eps, ("one", "two", "hockey_stick")) for eps in map(float, epsilon)}
+
+
+def _judged(laws: ClassQueries, losses: PairLosses, worst: Mapping, key: Mapping) -> list[tuple]:
+    """As :func:`judged`, from what :func:`_worst` found."""
+    once = _once(laws.pairs)
+    swaps = swap_losses(losses.take(once))
+    rows = []
+    for eps, found in worst.items():
+        for side, one in found.items():
+            bound = None if side == "hockey_stick" else one.chernoff
+            rows.append(_row(key, side, eps, one, bound, len(laws.pairs), laws.pairs[one.pair]))
+        swap = worst_pair(swaps, eps, "hockey_stick")
+        rows.append(_row(key, "swap", eps, swap, None, once.size, laws.pairs[once[swap.pair]]))
+    return rows
+
+
+def _under_priors(losses: PairLosses, known: Mapping, epsilon, prior_ratios, key: Mapping) -> list[dict]:
+    """As :func:`prior_rows`; what is in ``known``, from :func:`_worst`, is not computed again."""
+    rows = []
+    for ratio in prior_ratios:
+        for eps in map(float, epsilon):
+            shifted = eps - np.log(ratio)
+            worst = known[shifted]["one"] if shifted in known else worst_pair(losses, shifted, "one")
+            numbers = {"delta": worst.delta, "delta_error": worst.error, "pair_count": len(losses.singular)}
+            rows.append({**key, "prior_ratio": float(ratio), "epsilon": eps, **numbers})
+    return rows
 
 
 def _once(pairs: np.ndarray) -> np.ndarray:

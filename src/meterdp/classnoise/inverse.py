@@ -16,17 +16,20 @@ import numpy as np
 import pyarrow as pa
 
 from meterdp.accounting.exact_curve import worst_pair
-from meterdp.accounting.gaussian_loss import pair_losses
+from meterdp.accounting.gaussian_loss import PairLosses, pair_losses
 from meterdp.classnoise.designs.interface import Budget, ClassQueries, Noise, NoiseDesign
 from meterdp.classnoise.designs.registry import noise_design, runnable
 from meterdp.classnoise.study import queries_of, stack
 from meterdp.core.errors import InputError
+from meterdp.core.progress import progress
 from meterdp.forecasting.energy import censored_moment
 
 # Budgets that are tried, (log kWh)^2 per entry: from a per cent of a reading to noise that hides everything.
 DECADES = (-4.0, 6.0)
 GRID = 21
 REFINEMENTS = 7  # the budget is then known to a factor of 10^(1/2 / 2^7), 1 %
+# Guesses of a refinement before it halves the bracket if that has shrunk less than halving would have.
+GUESSES = 2
 LARGEST_EPSILON = 1e3
 
 
@@ -73,6 +76,8 @@ class Asker:
     bounds_kwh: tuple[float, float]
     accuracy_convention: str
     _designed: dict[float, Noise] = field(default_factory=dict, repr=False)
+    _deltas: dict[tuple[float, float], float] = field(default_factory=dict, repr=False)
+    _errors: dict[float, float] = field(default_factory=dict, repr=False)
 
     def __post_init__(self):
         if len(self.queries.pairs) == 0:
@@ -90,9 +95,22 @@ class Asker:
 
     def delta(self, noise: Noise, epsilon: float) -> float:
         """Return the hockey-stick delta of the worst pair, its numerical error added."""
-        laws = noise.released(self.queries)
-        worst = worst_pair(pair_losses(laws.mean_log_kwh, laws.covariance, laws.pairs), epsilon, "hockey_stick")
+        worst = worst_pair(self._losses(noise), epsilon, "hockey_stick")
         return min(worst.delta + worst.error, 1.0)
+
+    def _losses(self, noise: Noise) -> PairLosses:
+        laws = noise.released(self.queries)
+        return pair_losses(laws.mean_log_kwh, laws.covariance, laws.pairs)
+
+    def _delta_at(self, rho: float, epsilon: float) -> float:
+        if (rho, epsilon) not in self._deltas:
+            self._deltas[rho, epsilon] = self.delta(self.noise(rho), epsilon)
+        return self._deltas[rho, epsilon]
+
+    def _error_at(self, rho: float) -> float:
+        if rho not in self._errors:
+            self._errors[rho] = self.error_kwh(self.noise(rho))
+        return self._errors[rho]
 
     def error_kwh(self, noise: Noise) -> float:
         """Return the root mean square of released less unreleased forecast, kWh per interval."""
@@ -116,14 +134,17 @@ class Asker:
                 field="guarantee",
                 remedy="use for example epsilon 1, delta 1e-5",
             )
-        rho = self._smallest_budget(lambda noise: self.delta(noise, epsilon) <= delta)
+        # ln(-ln delta) and ln error are all but linear in ln rho where noise is Gaussian.
+        rho = self._threshold(
+            lambda rho: _signed(
+                self._delta_at(rho, epsilon) <= delta, _log_log(delta) - _log_log(self._delta_at(rho, epsilon))
+            )
+        )
         if not np.isfinite(rho):
             return Answer(rho, epsilon, 1.0, np.nan)
         # A larger budget may come with a smaller error: where all forecasts meet, little noise is left to add.
-        budgets = [rho, *(larger for larger in self._budgets() if larger > rho)]
-        rho = min(budgets, key=lambda budget: self.error_kwh(self.noise(budget)))
-        noise = self.noise(rho)
-        return Answer(rho, epsilon, self.delta(noise, epsilon), self.error_kwh(noise))
+        rho = min([rho, *(larger for larger in self._budgets() if larger > rho)], key=self._error_at)
+        return Answer(rho, epsilon, self._delta_at(rho, epsilon), self._error_at(rho))
 
     def guarantee(self, error_kwh: float, delta: float) -> Answer:
         """Return the largest budget whose error is at most ``error_kwh``, and its epsilon at ``delta``.
@@ -141,19 +162,21 @@ class Asker:
                 field="error_kwh",
                 remedy="use for example 0.05 and 1e-5",
             )
-        above = self._smallest_budget(lambda noise: self.error_kwh(noise) > error_kwh)
+        above = self._threshold(
+            lambda rho: _signed(
+                self._error_at(rho) > error_kwh, np.log(error_kwh) - np.log(max(self._error_at(rho), 1e-300))
+            )
+        )
         if above <= self._budgets()[0]:
             return Answer(np.inf, np.inf, 1.0, np.nan)
         # The refined budget is just too large; one refinement below it is not.
         rho = min(above, self._budgets()[-1]) / self._resolution()
-        noise = self.noise(rho)
-        epsilon = self._epsilon(noise, delta)
-        return Answer(rho, epsilon, self.delta(noise, min(epsilon, LARGEST_EPSILON)), self.error_kwh(noise))
+        epsilon = self._epsilon(self._losses(self.noise(rho)), delta)
+        return Answer(rho, epsilon, self._delta_at(rho, min(epsilon, LARGEST_EPSILON)), self._error_at(rho))
 
-    def _epsilon(self, noise: Noise, delta: float) -> float:
+    @staticmethod
+    def _epsilon(losses: PairLosses, delta: float) -> float:
         """Smallest epsilon at which the design is (epsilon, delta)-DP, infinity beyond LARGEST_EPSILON."""
-        laws = noise.released(self.queries)
-        losses = pair_losses(laws.mean_log_kwh, laws.covariance, laws.pairs)
 
         def enough(epsilon: float) -> bool:
             worst = worst_pair(losses, epsilon, "hockey_stick")
@@ -180,22 +203,66 @@ class Asker:
         """Ratio of neighbouring budgets after all refinements."""
         return 10 ** ((DECADES[1] - DECADES[0]) / (GRID - 1) / 2**REFINEMENTS)
 
-    def _smallest_budget(self, enough: Callable[[Noise], bool]) -> float:
-        """Smallest budget from which on every larger one of the grid is enough, refined by bisection."""
+    def _threshold(self, excess: Callable[[float], float]) -> float:
+        """Return the smallest budget from which on every larger one of the grid is enough; infinity if none is.
+
+        Parameters
+        ----------
+        excess : callable
+            Of a budget; not positive where the budget is enough.
+
+        Notes
+        -----
+        Between two budgets of the grid the budgets are those that ``REFINEMENTS`` halvings of the bracket in the
+        logarithm can meet. Interpolation finds the place with fewer of the costly designs than halving.
+        """
         grid = self._budgets()
-        high = np.inf
+        high, at_high = np.inf, -np.inf
         for low in grid[::-1]:
-            if not enough(self.noise(low)):
+            at_low = excess(low)
+            if at_low > 0:
                 break
-            high = low
+            high, at_high = low, at_low
         else:
             return high
         if not np.isfinite(high):
             return high
-        for _ in range(REFINEMENTS):
-            middle = np.sqrt(low * high)
-            low, high = (low, middle) if enough(self.noise(middle)) else (middle, high)
+        ends, (first, last) = (low, high), (0, 2**REFINEMENTS)
+        tried = 0
+        while last - first > 1:
+            slow = tried >= GUESSES and last - first > 2 ** (REFINEMENTS - tried)
+            share = 0.5 if slow or not np.isfinite(at_low - at_high) else at_low / (at_low - at_high)
+            middle = min(max(first + int(np.ceil(share * (last - first))), first + 1), last - 1)
+            budget = _between(*ends, middle)
+            value, tried = excess(budget), tried + 1
+            if value > 0:
+                first, at_low = middle, value
+            else:
+                last, high, at_high = middle, budget, value
         return high
+
+
+def _signed(enough: bool, excess: float) -> float:
+    """Return the excess with the sign of the exact comparison, which rounding of logarithms may miss."""
+    return min(excess, 0.0) if enough else max(excess, 1e-300)
+
+
+def _log_log(delta: float) -> float:
+    """Return ln(-ln delta), plus infinity for zero and minus infinity for one; falls as delta rises."""
+    return float(np.log(-np.log(delta))) if 0 < delta < 1 else np.inf if delta <= 0 else -np.inf
+
+
+def _between(low: float, high: float, position: int) -> float:
+    """Return the budget at a position of 0 .. 2^REFINEMENTS between two, by the square roots halvings would take."""
+    first, last = 0, 2**REFINEMENTS
+    while True:
+        middle, budget = (first + last) // 2, np.sqrt(low * high)
+        if position == middle:
+            return budget
+        if position < middle:
+            last, high = middle, budget
+        else:
+            first, low = middle, budget
 
 
 def askers(
@@ -238,7 +305,7 @@ def answer_rows(
     """
     guarantees = list(guarantees)
     rows = []
-    for (design, model), asker in askers.items():
+    for (design, model), asker in progress(askers.items(), "noise answers"):
         common = {"design": design, "query_model": model}
         for epsilon, delta in guarantees:
             answer = asker.smallest_error(epsilon, delta)

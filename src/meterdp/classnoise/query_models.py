@@ -8,11 +8,17 @@ QueryModel = Literal["deterministic", "stochastic", "published"]
 
 QUERY_MODELS: tuple[QueryModel, ...] = get_args(QueryModel)
 
+# What counts as random, in a line.
+RANDOMNESS: dict[QueryModel, str] = {
+    "deterministic": "only the added noise counts",
+    "stochastic": "the spread of the forecast over all pasts counts as well as the noise",
+    "published": "law (57) of the future counts, which is not that of the forecast: no guarantee",
+}
 PREDICTABLE = "No protection against anyone who knows or can predict this household's readings."
-MODEL_WORDS = {
-    "deterministic": "only the added noise counts; the adversary may know every household's forecast, and so the law "
-    "of every household's noise, which is computed from them",
-    "stochastic": f"the spread of the forecast over all pasts counts as well as the noise. {PREDICTABLE}",
-    "published": "law (57) of the future counts as if it were that of the forecast, which it is not: no guarantee. "
-    + PREDICTABLE,
+# The same with what it means for the household.
+MODEL_WORDS: dict[QueryModel, str] = {
+    "deterministic": f"{RANDOMNESS['deterministic']}; the adversary may know every household's forecast, and so the "
+    "law of every household's noise, which is computed from them",
+    "stochastic": f"{RANDOMNESS['stochastic']}. {PREDICTABLE}",
+    "published": f"{RANDOMNESS['published']}. {PREDICTABLE}",
 }

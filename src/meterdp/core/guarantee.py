@@ -1,9 +1,12 @@
-"""What a release claims, in the words that go on its label."""
+"""What a release claims, in the words that go on its label, and what study mode is."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
+
+NOT_FOR_RELEASE = "not for release"
+STUDY_MODE = f"{NOT_FOR_RELEASE}: study mode, the noise is seeded and protects nobody"
 
 Family = Literal["published", "exact", "sound"]
 
@@ -22,7 +25,7 @@ class Guarantee:
     adjacency : {"label_flip", "replace_one", "add_remove"}
     epsilon, delta : float
     accountant : str
-        How the steps were added up.
+        How the steps were added up: the title of an accounting curve, or what the paper says.
     proof : str
         Proof note, relative to the repository.
     family : {"published", "exact", "sound"}

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from threadpoolctl import threadpool_limits
+
 from meterdp.core.errors import REFUSAL, InputError
 from meterdp.core.parquet import metadata_of, write_table
 from meterdp.core.tables import Table
@@ -50,8 +52,8 @@ def _leave(signum, frame) -> None:
 
 
 @contextmanager
-def job(inputs: Iterable, log: Iterable) -> Iterator[Callable[[str, Table, object], None]]:
-    """Run one adapter.
+def job(inputs: Iterable, log: Iterable, threads: int = 1) -> Iterator[Callable[[str, Table, object], None]]:
+    """Run one adapter; BLAS and OpenMP keep to ``threads`` threads meanwhile.
 
     Parameters
     ----------
@@ -59,6 +61,9 @@ def job(inputs: Iterable, log: Iterable) -> Iterator[Callable[[str, Table, objec
         Input files of the rule; list-valued inputs are flattened by Snakemake.
     log : iterable of path
         The rule's log file, first entry.
+    threads : int
+        What the scheduler gave to each call of a library: 1, unless the rule asks for more and does not use them
+        itself. On matrices of the size of a profile more threads wait for each other most of the time.
 
     Yields
     ------
@@ -77,7 +82,8 @@ def job(inputs: Iterable, log: Iterable) -> Iterator[Callable[[str, Table, objec
     with log_path.open("w") as file:
         sys.stderr = _Tee(terminal, file)
         try:
-            yield write
+            with threadpool_limits(threads):
+                yield write
         except InputError as error:
             print(f"\n{REFUSAL} {error}\n", file=sys.stderr, flush=True)
             sys.exit(1)

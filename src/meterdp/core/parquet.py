@@ -18,9 +18,8 @@ import pyarrow.parquet as pq
 
 import meterdp
 from meterdp.core.errors import InputError
+from meterdp.core.guarantee import NOT_FOR_RELEASE
 from meterdp.core.tables import Table
-
-NOT_FOR_RELEASE = "not for release"
 
 
 @contextmanager

@@ -47,12 +47,21 @@ class Table:
         One sentence.
     columns : tuple of Column
         In order.
+    file_name : str, optional
+        Path below the folder of the audience where it is not ``<name>.parquet``; words in angle brackets and stars
+        stand for what several files are told apart by.
     """
 
     name: str
     audience: Audience
     description: str
     columns: tuple[Column, ...]
+    file_name: str | None = None
+
+    @property
+    def file(self) -> str:
+        """Path below the results folder of a study; tables of a paper lie where its figures say."""
+        return f"{self.audience}/{self.file_name or f'{self.name}.parquet'}"
 
     @property
     def schema(self) -> pa.Schema:

@@ -17,10 +17,9 @@ import numpy as np
 from meterdp.core.noise import NoiseSource
 from meterdp.mechanisms.interface import Mechanism, PrivateRecords, Released
 from meterdp.mechanisms.published.labelled import LabelledRecords
-from meterdp.mechanisms.sound.stack import responsibilities
 from meterdp.mixture.divergence import kl_terms, mean_log_likelihood
 from meterdp.mixture.draws import MixtureDraws
-from meterdp.mixture.gmm import raise_eigenvalues
+from meterdp.mixture.gmm import raise_eigenvalues, share_statistics
 
 # A class with fewer than this many records per dimension has no covariance worth the name: its reference is
 # regularised, and its part of the divergence is reported apart.
@@ -142,21 +141,13 @@ def reference_fits(x: np.ndarray, labeller: MixtureDraws, eigenvalue_floor: floa
         Classes below 5 d records.
     """
     borrowed = SMALL_CLASS_FACTOR * x.shape[1]
-    counts, means, covariances = np.empty_like(labeller.weights), labeller.means.copy(), labeller.covariances.copy()
+    counts, means, covariances = np.empty_like(labeller.weights), np.empty_like(labeller.means), []
     for r in range(len(labeller)):
-        whiten = np.linalg.inv(np.linalg.cholesky(labeller.covariances[r]))
-        share = responsibilities(x, labeller.weights[r : r + 1], labeller.means[r : r + 1], whiten[None])[0]
-        counts[r] = share.sum(axis=0)
-        own = (share.T @ x) / np.maximum(counts[r], 1e-9)[:, None]
-        means[r] = np.where(counts[r, :, None] > 0.5, own, means[r])
-        scatter = np.stack([(g[:, None] * (x - m)).T @ (x - m) for g, m in zip(share.T, means[r], strict=True)])
-        pooled = scatter.sum(axis=0) / len(x)
-        covariances[r] = np.where(
-            counts[r, :, None, None] < borrowed,
-            (scatter + borrowed * pooled) / (counts[r] + borrowed)[:, None, None],
-            scatter / np.maximum(counts[r], 1)[:, None, None],
-        )
-    covariances, _ = raise_eigenvalues(covariances, eigenvalue_floor)
+        _, counts[r], means[r], scatter = share_statistics(x, labeller.draw(r), 0.5)
+        count = counts[r][:, None, None]
+        lent = (scatter + borrowed * scatter.sum(axis=0) / len(x)) / (count + borrowed)
+        covariances.append(np.where(count < borrowed, lent, scatter / np.maximum(count, 1)))
+    covariances, _ = raise_eigenvalues(np.stack(covariances), eigenvalue_floor)
     weights = np.maximum(counts, 0.5)
     return MixtureDraws(weights / weights.sum(axis=1, keepdims=True), means, covariances), counts < borrowed
 

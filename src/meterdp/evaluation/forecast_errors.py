@@ -107,7 +107,26 @@ def released_errors(forecasts: ForecastSet, released: Released, bounds_kwh: tupl
 
 
 def _row(forecasts, squared_error: np.ndarray, scale: str, method: str, design: str, rho: float, model="") -> dict:
-    """Average (H, n, h) squared errors over the cells every method covers."""
+    facts = {"method": method, "design": design, "query_model": model, "rho": float(rho)}
+    return facts | error_measures(forecasts, squared_error, scale)
+
+
+def error_measures(forecasts: ForecastSet, squared_error: np.ndarray, scale: str) -> dict:
+    """Average squared errors over the cells every method covers.
+
+    Parameters
+    ----------
+    forecasts : ForecastSet
+        H households, n origins, h steps: the readings, and which cells every method covers.
+    squared_error : (H, n, h) float64 array
+        In the square of the unit of ``scale``.
+    scale : {"log_kwh", "kwh"}
+
+    Returns
+    -------
+    dict
+        Columns ``scale`` to ``origin_count`` of table ``forecast_errors``; NaN where no cell is covered.
+    """
     common = np.isfinite(forecasts.actual_log_kwh)
     for name in METHODS.values():
         common &= np.isfinite(getattr(forecasts, name))
@@ -115,10 +134,6 @@ def _row(forecasts, squared_error: np.ndarray, scale: str, method: str, design: 
     cells = common.sum(axis=(1, 2))
     judged = cells > 0
     row = {
-        "method": method,
-        "design": design,
-        "query_model": model,
-        "rho": float(rho),
         "scale": scale,
         **dict.fromkeys(("mse", "nmse", "nmse_se", "relative_mse"), np.nan),
         "household_count": int(judged.sum()),

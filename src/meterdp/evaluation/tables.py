@@ -117,21 +117,21 @@ FORECAST_INTERVALS = Table(
 )
 
 
-CLUSTER_FORECAST_ERRORS = Table(
-    "cluster_forecast_errors",
+GROUP_FORECAST_ERRORS = Table(
+    "group_forecast_errors",
     "study",
-    "Errors of the sound forecast (replace_one) against held-out readings, beside forecasts that protect nobody.",
+    "Errors of the group forecast (replace_one) against held-out readings, beside forecasts that protect nobody.",
     (
         Column(
             "method",
             TEXT,
             "",
-            "'cluster', or without protection 'arma', 'last_value', 'last_week', 'mean_of_all' (mean of all "
+            "'group', or without protection 'arma', 'last_value', 'last_week', 'mean_of_all' (mean of all "
             "forecasts), 'public_level' (looks at nothing)",
         ),
         Column("epsilon", REAL, "1", "privacy parameter of one origin; null where nothing protects", nullable=True),
         Column("delta", REAL, "1", "privacy parameter; null where nothing protects", nullable=True),
-        Column("groups", TEXT, "", "'one', 'circuit' or 'cluster'; 'none' without protection"),
+        Column("groups", TEXT, "", "'one', 'circuit' or 'assigned'; 'none' without protection"),
         Column("group_count", COUNT, "1", "groups the public rule took; null without protection", nullable=True),
         Column("assignment_epsilon", REAL, "1", "cost of the randomised assignment alone, 0 if none", nullable=True),
         Column("scale", TEXT, "", "'log_kwh' or 'kwh'"),
@@ -139,7 +139,7 @@ CLUSTER_FORECAST_ERRORS = Table(
         Column("nmse", REAL, "1", "sum of squared errors over sum of squared readings, mean over households"),
         Column("nmse_se", REAL, "1", "standard error of nmse over households"),
         Column("relative_mse", REAL, "1", "squared error over the variance of the held-out readings, pooled"),
-        Column("household_count", COUNT, "households", "households averaged over"),
+        Column("household_count", COUNT, "households", "households of the list with a forecast, averaged over"),
         Column("origin_count", COUNT, "1", "rolling origins per household; each is a release of its own"),
         Column("draw_count", COUNT, "1", "draws averaged over; 1 without protection"),
     ),

@@ -13,6 +13,7 @@ READINGS = Table(
         Column("interval_start_utc", STAMP_UTC, "UTC", "start of the metering interval"),
         Column("energy_kwh", REAL, "kWh", "energy in the interval, negative when exported", nullable=True),
     ),
+    file_name="readings/part-*.parquet",
 )
 
 METERS = Table(

@@ -1,5 +1,5 @@
-"""Every plot of a study, one function a figure, and the self-contained HTML report.
+"""Every plot of a study, one entry a figure, and the self-contained HTML report.
 
-Figures read Parquet artefacts and nothing else, and drawing twice gives the same bytes. The tables are found by name
-in the catalogue of :mod:`meterdp.core.tables`, so this room imports no other room.
+Figures read Parquet artefacts and nothing else of a study, and drawing twice gives the same bytes. Of the rooms
+before this one they import the declared tables and words.
 """

@@ -6,28 +6,34 @@ a reader sees at a glance what is as good as real; numbers stand beside the poin
 
 from __future__ import annotations
 
-import numpy as np
-import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
+from typing import TYPE_CHECKING
 
+import numpy as np
+
+from meterdp.evaluation.tables import FIDELITY
 from meterdp.figures import numbers
+from meterdp.figures.entry import COSTS, Figure
 from meterdp.figures.style import (
     BLACK,
     GREY,
     LIGHT_GREY,
     VERMILION,
     Look,
+    area_key,
     canvas,
     in_order,
+    line_key,
     load,
     look,
     one_three_ticks,
     panels,
     plain_log_ticks,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
 
 # Measure, title of its panel, label of its axis. Distances have a logarithmic axis.
 _DISTANCES = (
@@ -64,7 +70,7 @@ def fidelity(fidelity, output) -> None:
     output : path-like
         SVG to write.
     """
-    data = load(fidelity, "fidelity")
+    data = load(fidelity, FIDELITY)
     data = data[data["entry"].isna()]
     sources = [s for s in _OURS if s in set(data["source"])] + in_order(set(data["source"]) - set(_OURS))
     shown = set(data["measure"])
@@ -78,7 +84,7 @@ def fidelity(fidelity, output) -> None:
         for number, (axes, (measure, title, label)) in enumerate(zip(grid, drawn, strict=True)):
             cells = data[data["measure"] == measure].set_index("source")
             companions = data[data["measure"] == _COMPANION.get(measure)].set_index("source")
-            values = pd.concat([cells["value"], companions["value"]]).to_numpy()
+            values = np.concatenate([cells["value"], companions["value"]])
             linear = (measure, title, label) in _SHARES
             (_share_scale if linear else _distance_scale)(axes, values[np.isfinite(values)])
             _yardstick(axes, cells, measure in _LARGER_IS_BETTER)
@@ -92,6 +98,24 @@ def fidelity(fidelity, output) -> None:
             axes.set_ylim(len(sources) - 0.5, -0.6)
             axes.grid(False, axis="y")
         _key(figure, drawn)
+
+
+FIDELITY_FIGURE = Figure(
+    draw=fidelity,
+    tables=(FIDELITY,),
+    category=COSTS,
+    look_for=(
+        "Profiles sampled from each released mixture, beside real households: the hours, the peak, the energy and "
+        "what the profiles are good for (Examples 1 to 3 of Liu et al.). Look for points in the grey area: they are "
+        "no worse than other real households, taken from a random half. The mixtures have seen the households "
+        "they are judged on, and the published family starts from the classes of the fit, which nothing "
+        "protects; in the panels of the density and the classes the real households are two fits, to a half each."
+    ),
+    alternative=(
+        "A grid of dot plots on log scales, one panel a measure and one row a source: real households, the fit and "
+        "every mechanism, with a grey area where other real households lie."
+    ),
+)
 
 
 def _title(data: pd.DataFrame) -> str:
@@ -151,20 +175,20 @@ def _point(axes: Axes, place: int, style: Look, cells: pd.DataFrame, companions:
     axes.text(1.035, place, numbers.significant(value, 2), transform=across, va="center", fontsize=8)
 
 
-def _key(figure: Figure, drawn: list) -> None:
+def _key(figure: Drawing, drawn: list) -> None:
     """Explain marks in the free corner of the grid."""
     shown = {panel[0] for panel in drawn}
     handles = [
-        Patch(color=LIGHT_GREY, alpha=0.5),
-        Line2D([], [], color=GREY, marker="o"),
-        Line2D([], [], linestyle=""),
+        area_key(color=LIGHT_GREY, alpha=0.5),
+        line_key(color=GREY, marker="o"),
+        line_key(),
     ]
     labels = [
         "no worse than other real households\n(mean + 2 standard deviations over halves)",
         "mean ± standard deviation over halves",
         "numbers: the value of the point",
     ]
-    hollow = Line2D([], [], color=GREY, marker="d", markerfacecolor="white", markersize=4.5, linestyle="")
+    hollow = line_key(color=GREY, marker="d", markerfacecolor="white", markersize=4.5, linestyle="")
     if "prediction_r2" in shown:
         handles.append(hollow)
         labels.append("R²: trained on real and synthetic together")

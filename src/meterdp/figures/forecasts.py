@@ -6,31 +6,35 @@ forecasts beside the ARMA forecast and two naive ones.
 
 from __future__ import annotations
 
-import numpy as np
-import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
-from matplotlib.ticker import MultipleLocator
+from typing import TYPE_CHECKING
 
+import numpy as np
+
+from meterdp.classnoise.query_models import RANDOMNESS
+from meterdp.classnoise.tables import DELTA_CURVES
+from meterdp.evaluation.tables import FORECAST_ERRORS
 from meterdp.figures import numbers
+from meterdp.figures.entry import FORECASTS, Figure
 from meterdp.figures.style import (
     BLUE,
     GREY,
     ORANGE,
     VERMILION,
     canvas,
+    every_step,
     in_order,
     legend_below,
+    line_key,
     load,
     look,
     panels,
 )
+from meterdp.release.tables import FORECAST_EXAMPLES
 
-QUERY_MODELS = {
-    "deterministic": "only the added noise counts",
-    "stochastic": "the spread of the forecast over all pasts counts too",
-    "published": "law (57) of the future counts too, as published; no guarantee",
-}
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
 SIDES = {
     "one": "one-sided, Pr(L > ε)",
     "two": "two-sided, Pr(|L| > ε)",
@@ -64,13 +68,13 @@ def delta_curves(delta_curves, output, sides: str = "one") -> None:
     -----
     Where no household has a neighbour there is no curve; the figure says so.
     """
-    data = load(delta_curves, "delta_curves", may_be_empty=True)
+    data = load(delta_curves, DELTA_CURVES, may_be_empty=True)
     data = data[data["sides"] == sides]
     if data.empty:
         with canvas(output, f"Privacy curves of the released forecasts ({SIDES[sides]})", 1.6) as figure:
             figure.text(0.5, 0.4, "no household has a neighbour, so there is no pair to tell apart", ha="center")
         return
-    models = [m for m in QUERY_MODELS if m in set(data["query_model"])]
+    models = [m for m in RANDOMNESS if m in set(data["query_model"])]
     budgets = np.sort(data.loc[data["design"] != "none", "rho"].unique())
     budgets = budgets if budgets.size else np.sort(data["rho"].unique())[:1]
     columns = min(len(budgets), 4)
@@ -79,7 +83,7 @@ def delta_curves(delta_curves, output, sides: str = "one") -> None:
     with canvas(output, title, 1.3 + 2.5 * lines * len(models)) as figure:
         bodies = np.atleast_1d(figure.subfigures(len(models), 1))
         for body, model in zip(bodies, models, strict=True):
-            heading = f"Query model {model}: {QUERY_MODELS[model]}"
+            heading = f"Query model {model}: {RANDOMNESS[model]}"
             body.suptitle(heading, x=0.01, ha="left", fontsize=10, weight="normal")
             rows = data[data["query_model"] == model]
             for axes, rho in zip(panels(body, len(budgets), columns, sharex=True, sharey=True), budgets, strict=True):
@@ -88,12 +92,28 @@ def delta_curves(delta_curves, output, sides: str = "one") -> None:
             body.supxlabel("ε", fontsize=10)
             body.supylabel("δ, worst pair", fontsize=10)
         designs = [look(design) for design in in_order(data["design"])]
-        handles = [Line2D([], [], color=d.colour, marker=d.marker, markersize=4) for d in designs]
+        handles = [line_key(color=d.colour, marker=d.marker, markersize=4) for d in designs]
         labels = [d.label for d in designs]
         if data["delta_chernoff"].notna().any():
-            handles.append(Line2D([], [], color="black", **_BOUND))
+            handles.append(line_key(color="black", **_BOUND))
             labels.append("lighter: Chernoff bound")
         legend_below(figure, handles, labels, columns=5)
+
+
+DELTA_CURVES_FIGURE = Figure(
+    draw=delta_curves,
+    tables=(DELTA_CURVES,),
+    category=FORECASTS,
+    look_for=(
+        "Probability δ that the privacy loss between the worst pair of neighbours exceeds ε, per noise design "
+        "and accuracy budget ρ (Fig. 4 of Ramakrishna et al.). Marked lines are exact, the lighter ones the Chernoff "
+        "bound of the paper. Look for how far below 1 the curves are: at δ near 1 the noise does not hide the "
+        "worst pair."
+    ),
+    alternative=(
+        "Curves of delta over epsilon, a column per accuracy budget and a row per query model, one colour per design."
+    ),
+)
 
 
 def _delta_panel(axes: Axes, rows: pd.DataFrame, rho: float) -> None:
@@ -134,7 +154,7 @@ def forecast_examples(forecast_examples, output) -> None:
     output : path-like
         SVG to write.
     """
-    data = load(forecast_examples, "forecast_examples").sort_values(["example", "hours_from_origin"])
+    data = load(forecast_examples, FORECAST_EXAMPLES).sort_values(["example", "hours_from_origin"])
     examples = data["example"].unique()
     design, rho = data[["design", "rho"]].iloc[0]
     title = f"Example forecasts before and after noise ({look(design).label}, ρ = {numbers.plain(rho)})"
@@ -150,12 +170,27 @@ def forecast_examples(forecast_examples, output) -> None:
             row[1].set_title("its forecast window")
             row[0].set_ylabel("energy in the interval (kWh)", fontsize=9)
         span = data["hours_from_origin"].max() - data["hours_from_origin"].min()
-        grid[0, 0].xaxis.set_major_locator(
-            MultipleLocator(next(s for s in (1, 2, 3, 6, 12, 24, 168) if span < 8 * s))
-        )
+        step = next(s for s in (1, 2, 3, 6, 12, 24, 168) if span < 8 * s)
+        every_step(grid[0, 0].xaxis, step)
         body.supxlabel("hours from the origin of the forecast", fontsize=10)
         present = [part for part in _PARTS if part in set(data["part"])]
-        legend_below(figure, [Line2D([], [], color=_PARTS[part]) for part in present], present)
+        legend_below(figure, [line_key(color=_PARTS[part]) for part in present], present)
+
+
+FORECAST_EXAMPLES_FIGURE = Figure(
+    draw=forecast_examples,
+    tables=(FORECAST_EXAMPLES,),
+    category=FORECASTS,
+    look_for=(
+        "Three example households before and after noise (Fig. 3 of Ramakrishna et al.): the day before, what "
+        "happened, the forecast and its released version. Look for whether the released forecast still "
+        "follows the shape of the day, and remember that the noise is multiplied when logs are taken back to "
+        "kWh."
+    ),
+    alternative=(
+        "Three rows of line plots in kWh: history, truth, forecast and released forecast of an example household."
+    ),
+)
 
 
 def _traces(axes: Axes, rows: pd.DataFrame, markersize: float) -> None:
@@ -178,7 +213,7 @@ def forecast_errors(forecast_errors, output) -> None:
     output : path-like
         SVG to write.
     """
-    data = load(forecast_errors, "forecast_errors")
+    data = load(forecast_errors, FORECAST_ERRORS)
     scales = [scale for scale in _SCALES if scale in set(data["scale"])]
     order = methods_in_order(data)
     title = "Errors of forecasts against held-out readings"
@@ -190,6 +225,19 @@ def forecast_errors(forecast_errors, output) -> None:
         grid[0].set_yticks(range(len(order)), [method_label(*key) for key in order])
         grid[0].set_ylim(len(order) - 0.5, -0.5)
         figure.supxlabel("normalised squared error NMSE, mean over households ± SE (smaller is better)", fontsize=10)
+
+
+FORECAST_ERRORS_FIGURE = Figure(
+    draw=forecast_errors,
+    tables=(FORECAST_ERRORS,),
+    category=FORECASTS,
+    look_for=(
+        "Normalised squared error of each forecast against held-out readings, with its standard error over "
+        "households; the dashed line is the ARMA forecast. Look for whether ARMA beats the naive forecasts at "
+        "all, and how much of that the noise gives back."
+    ),
+    alternative="Points with error bars: error of the ARMA, naive and released forecasts, in log energy and in kWh.",
+)
 
 
 def methods_in_order(data: pd.DataFrame) -> list[tuple[str, str, float]]:

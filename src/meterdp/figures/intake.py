@@ -6,12 +6,19 @@ good rows a handful of bad ones would be invisible.
 
 from __future__ import annotations
 
-import numpy as np
-import pandas as pd
-from matplotlib.axes import Axes
+from typing import TYPE_CHECKING
 
+import numpy as np
+
+from meterdp.exports.tables import INGEST_REPORT
 from meterdp.figures import numbers
+from meterdp.figures.entry import INTAKE, Figure
 from meterdp.figures.style import BLUE, GREY, VERMILION, canvas, load
+from meterdp.profiles.tables import QUALITY_SUMMARY
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
 
 
 def intake(ingest_report, quality_summary, output) -> None:
@@ -26,8 +33,8 @@ def intake(ingest_report, quality_summary, output) -> None:
     output : path-like
         SVG to write.
     """
-    rows = load(ingest_report, "ingest_report").rename(columns={"row_count": "item_count"})
-    rules = load(quality_summary, "quality_summary")
+    rows = load(ingest_report, INGEST_REPORT).rename(columns={"row_count": "item_count"})
+    rules = load(quality_summary, QUALITY_SUMMARY)
     households, readings = (rules[rules["scope"] == scope] for scope in ("households", "readings"))
     parts = [
         (_apart(rows, "used"), "rows of the export", "used", VERMILION),
@@ -43,6 +50,19 @@ def intake(ingest_report, quality_summary, output) -> None:
             of_all = f" of {numbers.count(total)} ({numbers.percent(good / max(total, 1))})"
             axes.set_title(f"{noun.capitalize()}: {numbers.count(good)}{'' if good == total else of_all} {verb}")
             axes.set_xlabel(noun.removesuffix(" of the export").removesuffix(" of the time grid"))
+
+
+INTAKE_FIGURE = Figure(
+    draw=intake,
+    tables=(INGEST_REPORT, QUALITY_SUMMARY),
+    category=INTAKE,
+    look_for=(
+        "Rows, households and readings that a rule left out or touched, by reason. Look for a bar that is "
+        "longer than you would expect of this export: it usually means a wrong setting or a fault in the "
+        "meters, not a property of the households."
+    ),
+    alternative="Horizontal bars: how many rows, households and readings each rule left out or touched.",
+)
 
 
 def _apart(data: pd.DataFrame, good: str, is_total: bool = False):

@@ -6,30 +6,38 @@ of log energy; profiles are taken back to kWh as geometric means.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
 import numpy as np
-import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 
 from meterdp.core.errors import InputError
 from meterdp.figures import numbers
+from meterdp.figures.densities import HEADROOM, Column, Panel, draw_grid, histogram_edges
+from meterdp.figures.entry import COSTS, HOUSEHOLDS, Figure
 from meterdp.figures.style import (
     BLUE,
     LIGHT_GREY,
     VERMILION,
     WIDTH_IN,
+    area_key,
     canvas,
     legend_below,
+    line_key,
     load,
     look,
     one_three_ticks,
     panels,
     plain_log_ticks,
 )
+from meterdp.mixture.tables import CLASS_TABLE, MARGINALS, MIXTURE
+from meterdp.profiles.tables import PROFILE_HOURS
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
 
 _VISIBLE = 0.005  # a density below this share of its peak is taken as zero when the axes are chosen
-_HEADROOM = 2.0  # what is taller than this multiple of the fit is cut off
 
 
 def class_profiles(mixture, class_table, profile_hours, output) -> None:
@@ -42,9 +50,9 @@ def class_profiles(mixture, class_table, profile_hours, output) -> None:
     output : path-like
         SVG to write.
     """
-    classes = load(mixture, "mixture").sort_values("component")
-    sizes = load(class_table, "class_table").set_index("component")
-    hours = load(profile_hours, "profile_hours").sort_values("entry")["hour_of_day_local"].to_numpy()
+    classes = load(mixture, MIXTURE).sort_values("component")
+    sizes = load(class_table, CLASS_TABLE).set_index("component")
+    hours = load(profile_hours, PROFILE_HOURS).sort_values("entry")["hour_of_day_local"].to_numpy()
     mean = np.stack(classes["mean_log_kwh"].to_list())  # (K, d)
     d = mean.shape[1]
     covariance = np.stack(classes["covariance"].to_list()).reshape(-1, d, d)
@@ -73,11 +81,24 @@ def class_profiles(mixture, class_table, profile_hours, output) -> None:
         body.supxlabel("local hour of day", fontsize=10)
         body.supylabel("energy in the hour (kWh, log scale)", fontsize=10)
         handles = [
-            (Patch(color=BLUE, alpha=0.22, linewidth=0), Line2D([], [], color=BLUE, marker="o", markersize=3.5)),
-            Line2D([], [], color=LIGHT_GREY, linewidth=1.2),
+            (area_key(color=BLUE, alpha=0.22, linewidth=0), line_key(color=BLUE, marker="o", markersize=3.5)),
+            line_key(color=LIGHT_GREY, linewidth=1.2),
         ]
         labels = ["geometric mean ± 1 standard deviation of log energy", "means of the other classes"]
         legend_below(figure, handles[: len(classes)], labels[: len(classes)])
+
+
+CLASS_PROFILES_FIGURE = Figure(
+    draw=class_profiles,
+    tables=(MIXTURE, CLASS_TABLE, PROFILE_HOURS),
+    category=HOUSEHOLDS,
+    look_for=(
+        "Geometric mean profile of each class with a band of one standard deviation of log energy; grey lines "
+        "are the other classes. Look for classes that differ in level only or in the hour of their peak, and "
+        "for small classes, which cost the most to protect."
+    ),
+    alternative="One panel per class: mean energy over the hours of the profile, with a band, on a log scale in kWh.",
+)
 
 
 def _hour_ticks(axes: Axes, hours: np.ndarray) -> None:
@@ -108,7 +129,7 @@ def marginal_densities(marginals, profile_hours, output, mechanism: str, epsilon
     InputError
         If ``marginals`` holds no curve of that mechanism.
     """
-    data = load(marginals, "marginals")
+    data = load(marginals, MARGINALS)
     if mechanism not in set(data["curve"]):
         raise InputError(
             f"has no curve of mechanism '{mechanism}'",
@@ -118,7 +139,7 @@ def marginal_densities(marginals, profile_hours, output, mechanism: str, epsilon
     # A mechanism that found its own classes is shown beside the households of these, not of the fit's classes.
     own = mechanism in set(data["classes"])
     data = data[data["classes"] == (mechanism if own else "fit")]
-    hours = load(profile_hours, "profile_hours").set_index("entry")["label"]
+    hours = load(profile_hours, PROFILE_HOURS).set_index("entry")["label"]
     components, entries = (np.sort(data[c].unique()) for c in ("component", "entry"))
     curves = dict(list(data.sort_values("log_kwh").groupby(["component", "entry", "curve"])))
     title = f"Released marginal densities against the fit: {look(mechanism).label}"
@@ -126,30 +147,43 @@ def marginal_densities(marginals, profile_hours, output, mechanism: str, epsilon
     width = max(WIDTH_IN, 1.2 + 1.15 * len(components))
     with canvas(output, title, 1.4 + 0.92 * len(entries), width) as figure:
         body = figure.subfigures()
-        grid = body.subplots(len(entries), len(components), squeeze=False, sharex="col")
-        for column, component in enumerate(components):
+        columns = []
+        for component in components:
             cells = [{c: curves.get((component, e, c)) for c in ("histogram", "fit", mechanism)} for e in entries]
             low, high = _abscissae(cells)
-            grid[0, column].set_title(f"{'Own class' if own else 'Class'} {component}", loc="center")
-            for axes, cell in zip(grid[:, column], cells, strict=True):
-                axes.set_xlim(low, high)
-                _cell(axes, cell, mechanism)
-        for axes, entry in zip(grid[:, 0], entries, strict=True):
-            label = hours.get(entry, f"entry {entry}").replace("-", "–\n")
-            axes.set_ylabel(label, rotation=0, ha="right", va="center", fontsize=9)
+            panels_of = [_panel(cell, mechanism, low, high) for cell in cells]
+            columns.append(Column(f"{'Own class' if own else 'Class'} {component}", low, high, panels_of))
+        labels = [hours.get(entry, f"entry {entry}").replace("-", "–\n") for entry in entries]
+        draw_grid(body, labels, columns)
         body.supxlabel("energy in the hour (log kWh)", fontsize=10)
         body.supylabel("density (1 / log kWh), each panel on its own scale", fontsize=10)
         released = look(mechanism)
-        handles = [Patch(color=LIGHT_GREY), *(Line2D([], [], color=c) for c in (VERMILION, released.colour))]
+        handles = [area_key(color=LIGHT_GREY), *(line_key(color=c) for c in (VERMILION, released.colour))]
         labels = ["histogram of the households", "fit without privacy", f"released: {released.label}"]
         legend_below(figure, handles, labels)
 
 
-def _edges(histogram: pd.DataFrame) -> np.ndarray:
-    """Bin edges from left edges; the last bin is as wide as the one before, a single one has area one."""
-    left = histogram["log_kwh"].to_numpy()
-    last = left[-1] - left[-2] if len(left) > 1 else 1 / max(histogram["density"].iloc[0], 1e-12)
-    return np.append(left, left[-1] + last)
+def _each_mechanism(settings: Mapping) -> dict[str, Mapping]:
+    chosen = settings["mechanisms"]
+    return {name: {"mechanism": name, "epsilon": chosen["figure_epsilon"]} for name in chosen["variants"]}
+
+
+MARGINAL_DENSITIES_FIGURE = Figure(
+    draw=marginal_densities,
+    tables=(MARGINALS, PROFILE_HOURS),
+    category=COSTS,
+    look_for=(
+        "Histogram (grey), fit without privacy (red) and one released mixture for every hour and class (Fig. "
+        "8 of Liu et al.); what is taller than twice the fit is cut off. Look for classes in which the "
+        "release departs from the fit: small classes do so first. A sound release finds its own classes, of its own "
+        "number: its histograms and fits are those of all households, each shared between the released classes by "
+        "how likely it comes from them."
+    ),
+    alternative=(
+        "A grid of small panels, hours down and classes across: histogram, fitted density and released density."
+    ),
+    variants=_each_mechanism,
+)
 
 
 def _abscissae(cells: list[dict]) -> tuple[float, float]:
@@ -168,28 +202,32 @@ def _abscissae(cells: list[dict]) -> tuple[float, float]:
     return low - margin, high + margin
 
 
-def _cell(axes: Axes, cell: dict, mechanism: str) -> None:
-    """Draw one hour of one class on its own density scale."""
+def _edges(histogram: pd.DataFrame) -> np.ndarray:
+    return histogram_edges(histogram["log_kwh"], histogram["density"])
+
+
+def _panel(cell: dict, mechanism: str, low: float, high: float) -> Panel:
+    """Return one hour of one class on its own density scale."""
     histogram, fit, released = (cell[name] for name in ("histogram", "fit", mechanism))
-    peaks = [1e-12]
+    panel, peaks, colour = Panel(top=1.0), [1e-12], look(mechanism).colour
     if histogram is not None:
-        axes.stairs(histogram["density"], _edges(histogram), fill=True, color=LIGHT_GREY)
+        panel.edges, panel.density = _edges(histogram), histogram["density"].to_numpy()
         peaks.append(histogram["density"].max())
     if fit is not None:
-        axes.plot(fit["log_kwh"], fit["density"], color=VERMILION, linewidth=1.3)
+        panel.curves.append(_curve(fit, VERMILION))
     if released is not None:
-        colour = look(mechanism).colour
-        axes.plot(released["log_kwh"], released["density"], color=colour, linewidth=1.3)
-        inside = released.loc[released["log_kwh"].between(*axes.get_xlim()), "density"]
+        panel.curves.append(_curve(released, colour))
+        inside = released.loc[released["log_kwh"].between(low, high), "density"]
         seen = np.nan_to_num(inside.max())
         peaks.append(seen)
     fitted = 0.0 if fit is None else fit["density"].max()
-    top = max(fitted, min(max(peaks), _HEADROOM * fitted)) if fitted > 0 else max(peaks)
+    top = max(fitted, min(max(peaks), HEADROOM * fitted)) if fitted > 0 else max(peaks)
     if released is not None and seen < 0.02 * top:
-        text = "release is\nalmost flat" if seen > 0 and inside.min() > 0.5 * seen else "release lies\noutside"
-        axes.text(0.97, 0.95, text, color=colour, fontsize=7, ha="right", va="top", transform=axes.transAxes)
-    axes.set_ylim(0, 1.08 * top)
-    axes.set_yticks([])
-    axes.grid(False)
-    axes.tick_params(axis="x", labelsize=8)
-    axes.xaxis.get_major_locator().set_params(nbins=3, integer=True)
+        flat = seen > 0 and inside.min() > 0.5 * seen
+        panel.note = ("release is\nalmost flat" if flat else "release lies\noutside", colour)
+    panel.top = 1.08 * top
+    return panel
+
+
+def _curve(rows: pd.DataFrame, colour: str) -> tuple[np.ndarray, np.ndarray, dict]:
+    return rows["log_kwh"].to_numpy(), rows["density"].to_numpy(), {"color": colour, "linewidth": 1.3}

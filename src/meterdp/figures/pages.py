@@ -12,7 +12,7 @@ import jinja2
 import meterdp
 from meterdp.core.errors import InputError
 from meterdp.core.parquet import atomic_path
-from meterdp.figures.captions import Caption
+from meterdp.figures.entry import Figure
 
 STYLE = Path(__file__).with_name("pages.css")
 
@@ -22,11 +22,11 @@ class Picture:
     """A figure as it stands in a page: its source is a data address, so the page loads nothing."""
 
     source: str
-    caption: Caption
+    figure: Figure
     folded: bool = False
 
 
-def picture(path: str | os.PathLike, caption: Caption, folded: bool = False) -> Picture:
+def picture(path: str | os.PathLike, figure: Figure, folded: bool = False) -> Picture:
     """Embed an SVG file.
 
     Raises
@@ -38,7 +38,7 @@ def picture(path: str | os.PathLike, caption: Caption, folded: bool = False) -> 
         svg = Path(path).read_bytes()
     except FileNotFoundError as error:
         raise InputError("does not exist", file=path, remedy="draw the figure again") from error
-    return Picture("data:image/svg+xml;base64," + base64.b64encode(svg).decode(), caption, folded)
+    return Picture("data:image/svg+xml;base64," + base64.b64encode(svg).decode(), figure, folded)
 
 
 def write_page(template: Path, output: str | os.PathLike, **values) -> None:

@@ -1,28 +1,43 @@
-"""Every figure of a study by name.
-
-A drawing function takes paths of Parquet files by table name, ``output`` and its own options, and returns nothing.
-"""
+"""Every figure of a study; an entry stands beside its drawing function."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 
-from meterdp.figures.cost import kl_curve
-from meterdp.figures.fidelity import fidelity
-from meterdp.figures.forecasts import delta_curves, forecast_errors, forecast_examples
-from meterdp.figures.intake import intake
-from meterdp.figures.mixture import class_profiles, marginal_densities
+from meterdp.figures.cost import KL_CURVE_FIGURE
+from meterdp.figures.entry import Figure
+from meterdp.figures.fidelity import FIDELITY_FIGURE
+from meterdp.figures.forecasts import DELTA_CURVES_FIGURE, FORECAST_ERRORS_FIGURE, FORECAST_EXAMPLES_FIGURE
+from meterdp.figures.intake import INTAKE_FIGURE
+from meterdp.figures.mixture import CLASS_PROFILES_FIGURE, MARGINAL_DENSITIES_FIGURE
 
-FIGURES: dict[str, Callable[..., None]] = {
-    figure.__name__: figure
-    for figure in (
-        intake,
-        class_profiles,
-        kl_curve,
-        marginal_densities,
-        fidelity,
-        delta_curves,
-        forecast_examples,
-        forecast_errors,
-    )
-}
+# In the order of the report.
+FIGURES: tuple[Figure, ...] = (
+    INTAKE_FIGURE,
+    CLASS_PROFILES_FIGURE,
+    KL_CURVE_FIGURE,
+    MARGINAL_DENSITIES_FIGURE,
+    FIDELITY_FIGURE,
+    DELTA_CURVES_FIGURE,
+    FORECAST_EXAMPLES_FIGURE,
+    FORECAST_ERRORS_FIGURE,
+)
+
+
+def drawings(settings: Mapping) -> dict[str, Mapping]:
+    """Return the names of all figures of a study of this configuration, with the options each is drawn with."""
+    return {name: options for figure in FIGURES for name, options in figure.drawings(settings).items()}
+
+
+def figure_of(name: str) -> Figure:
+    """Return the figure called ``name``; a suffix after its name, such as the mechanism drawn, does not matter.
+
+    Raises
+    ------
+    KeyError
+        If there is no such figure.
+    """
+    for figure in FIGURES:
+        if name == figure.name or (figure.variants and name.startswith(f"{figure.name}_")):
+            return figure
+    raise KeyError(f"no figure is called '{name}'")

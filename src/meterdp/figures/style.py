@@ -3,6 +3,9 @@
 Colours are those of Okabe and Ito (2008), which readers with any common colour vision deficiency can tell apart; each
 mechanism, design and forecast also has its own marker. Saving is atomic and writes no date, so a rerun on the same
 tables gives the same bytes.
+
+The workflow reads the registry of figures at every start, so matplotlib is imported where something is drawn and the
+drawing functions take what they need of it from here.
 """
 
 from __future__ import annotations
@@ -11,18 +14,21 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import matplotlib
 import numpy as np
-import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from meterdp.catalogue import catalogue
 from meterdp.core.errors import InputError
 from meterdp.core.parquet import atomic_path, read_table
+from meterdp.core.tables import Table
 from meterdp.figures import numbers
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
 
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 BLUE, VERMILION, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#767676"
@@ -31,6 +37,7 @@ WIDTH_IN = 8.6
 
 _RC = {
     "backend": "agg",
+    "figure.dpi": 72,  # as SVG is saved, so that text is measured at the size at which it is drawn
     "svg.fonttype": "path",
     "svg.hashsalt": "meterdp",
     "font.family": "DejaVu Sans",
@@ -86,12 +93,13 @@ _LOOKS = {
     "last_week": Look("naive: same time last week", GREY, "v"),
     "last_value": Look("naive: last reading", GREY, "s"),
 }
-_SPARE_COLOURS = (BLACK, SKY, VERMILION, PURPLE)
-_SPARE_MARKERS = ("h", "X", "*", "p", "<", ">")
+# For names that are not listed: colours of Tol's "muted" scheme (2021), which no listed name has.
+_SPARE_COLOURS = ("#332288", "#117733", "#882255", "#999933", "#44AA99", "#AA4499")
+_SPARE_MARKERS = ("h", "X", "p", "<", ">")
 
 
 def look(name: str) -> Look:
-    """Return how ``name`` is drawn: a fixed choice, for unknown names one that depends on the name alone."""
+    """Return how ``name`` is drawn: a fixed choice, for a name that is not listed one that hangs on it alone."""
     if name in _LOOKS:
         return _LOOKS[name]
     code = zlib.crc32(name.encode())
@@ -105,9 +113,9 @@ def in_order(names: Iterable[str]) -> list[str]:
     return sorted(set(names), key=lambda n: (known.index(n) if n in known else len(known), n))
 
 
-def load(path, table: str, may_be_empty: bool = False) -> pd.DataFrame:
-    """Read an artefact of the declared table called ``table``; one without rows is refused unless it may be empty."""
-    data = read_table(path, catalogue()[table]).to_pandas()
+def load(path, table: Table, may_be_empty: bool = False) -> pd.DataFrame:
+    """Read an artefact of a declared table; one without rows is refused unless it may be empty."""
+    data = read_table(path, table).to_pandas()
     if data.empty and not may_be_empty:
         raise InputError("has no rows to draw", file=path, remedy="check the stage that writes it")
     return data
@@ -126,10 +134,18 @@ def canvas(output, title: str, height_in: float, width_in: float = WIDTH_IN) -> 
     height_in, width_in : float
         Size in inches.
     """
+    import matplotlib
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
     with matplotlib.rc_context(_RC):
         figure = Figure(figsize=(width_in, height_in), layout="constrained")
+        FigureCanvasSVG(figure)
         figure.suptitle(title, x=0.01, ha="left")
         yield figure
+        # Saving would draw everything once more only to lay it out.
+        figure.get_layout_engine().execute(figure)
+        figure.set_layout_engine("none")
         with atomic_path(output) as temporary:
             figure.savefig(temporary, format="svg", metadata={"Date": None, "Creator": "meterdp", "Title": title})
 
@@ -155,11 +171,34 @@ def legend_below(figure: Figure, handles, labels, columns: int = 4) -> None:
     figure.legend(handles, labels, loc="outside lower center", ncols=min(columns, max(len(labels), 1)))
 
 
+def line_key(**style) -> Line2D:
+    """Return a line or marker for a legend; without a style one that takes room and shows nothing."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], **(style or {"linestyle": ""}))
+
+
+def area_key(**style) -> Patch:
+    """Return a filled area for a legend."""
+    from matplotlib.patches import Patch
+
+    return Patch(**style)
+
+
 def plain_log_ticks(axis, ticks: Iterable[float]) -> None:
     """Label a logarithmic axis at ``ticks`` with plain numbers and nowhere else."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
     axis.set_major_locator(FixedLocator(list(ticks)))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda value, _: numbers.plain(value)))
+
+
+def every_step(axis, step: float) -> None:
+    """Label an axis at the multiples of ``step``."""
+    from matplotlib.ticker import MultipleLocator
+
+    axis.set_major_locator(MultipleLocator(step))
 
 
 def one_three_ticks(low: float, high: float) -> list[float]:

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from statsmodels.tsa.statespace.sarimax import SARIMAX
 
 from meterdp.core.errors import InputError
 from meterdp.forecasting.diagnostics import residual_tests
@@ -239,6 +238,9 @@ def _at(status, ar, ma, mean, x) -> ArmaFit | None:
 
 def _maximum_likelihood(x, start, settings) -> tuple[np.ndarray, np.ndarray, bool] | None:
     """Run statsmodels' optimiser from ``start`` (its own if None); None if it raises, whatever the reason."""
+    # Statsmodels takes seconds to import and only this choice needs it.
+    from statsmodels.tsa.statespace.sarimax import SARIMAX
+
     p, q = settings.order
     # L-BFGS-B compares relative gains of the log-likelihood per reading, which is of order one at unit spread.
     factor = settings.tolerance_nats / np.isfinite(x).sum() / np.finfo(float).eps

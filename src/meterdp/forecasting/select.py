@@ -35,13 +35,16 @@ def fixed_order(household: np.ndarray, purpose: str) -> np.ndarray:
     return np.array(sorted(range(len(digests)), key=digests.__getitem__), dtype=np.int64)
 
 
-def choose_households(kept: np.ndarray, count: int) -> np.ndarray:
-    """Choose ``count`` of the households the quality rules kept; all of them if there are fewer.
+def choose_households(household: np.ndarray, count: int) -> np.ndarray:
+    """Choose ``count`` of some households by the fixed order; all of them if there are fewer.
+
+    Whoever is chosen out of more households is chosen out of any part of them that still holds it: a household that
+    quality rules keep and that is among the first ``count`` of all meters is forecast.
 
     Parameters
     ----------
-    kept : (H,) int array
-        Dense indices of the kept households, in any order.
+    household : (H,) int array
+        Dense indices in any order: those the quality rules kept, or all meters.
     count : int
         How many to choose.
 
@@ -52,8 +55,8 @@ def choose_households(kept: np.ndarray, count: int) -> np.ndarray:
     """
     if count < 0:
         raise ValueError("count must not be negative")
-    kept = np.unique(np.asarray(kept, dtype=np.int64))
-    return np.sort(kept[fixed_order(kept, "forecast households")[:count]]).astype(np.int32)
+    household = np.unique(np.asarray(household, dtype=np.int64))
+    return np.sort(household[fixed_order(household, "forecast households")[:count]]).astype(np.int32)
 
 
 def study_calendar(

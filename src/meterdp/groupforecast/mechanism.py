@@ -1,8 +1,8 @@
 """The sound forecast: every household's file carries the noisy mean forecast of its group (``replace_one``).
 
-mechanisms.md section 3, design ``cluster``. A file names the group of its household, so groups are public (one, or
-the circuits) or each household's assignment is randomised and charged (docs/proofs/cluster.md). In study mode the
-noise is seeded floating point: the proof then covers the algorithm, not the files.
+A file names the group of its household, so groups are public (one, or the circuits) or each household's assignment is
+randomised and charged (docs/proofs/group_forecast.md). In study mode the noise is seeded floating point: the proof
+then covers the algorithm, not the files.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from meterdp.accounting import gdp_with_response
 from meterdp.core.errors import InputError
 from meterdp.core.guarantee import Guarantee
 from meterdp.core.noise import NoiseSource
-from meterdp.groupforecast.accounting import keep_probability
 from meterdp.groupforecast.plan import (
     COMMON_OFFSET_STD,
     COMMON_RADIUS,
@@ -24,8 +24,8 @@ from meterdp.groupforecast.plan import (
     GROUP_OFFSET_STD,
     GROUP_RADIUS,
     LEVEL_STD,
-    ClusterPlan,
-    ClusterPublic,
+    GroupPlan,
+    GroupPublic,
     assigned_levels,
     make_plan,
     normal_groups,
@@ -52,7 +52,7 @@ class ForecastRecords:
 
 
 @dataclass(frozen=True)
-class ClusterForecast:
+class GroupRelease:
     """One release.
 
     Parameters
@@ -73,39 +73,39 @@ class ClusterForecast:
 
 
 @dataclass(frozen=True)
-class Cluster:
+class GroupForecast:
     """The mechanism, calibrated.
 
     Parameters
     ----------
-    public : ClusterPublic
-    plan : ClusterPlan
+    public : GroupPublic
+    plan : GroupPlan
     """
 
-    public: ClusterPublic
-    plan: ClusterPlan
-    name: ClassVar[str] = "cluster"
+    public: GroupPublic
+    plan: GroupPlan
+    name: ClassVar[str] = "group_forecast"
     family: ClassVar[str] = "sound"
 
     @classmethod
-    def calibrate(cls, public: ClusterPublic) -> Cluster:
-        """Split (epsilon, delta) by the public rules of ``cluster_plan``."""
+    def calibrate(cls, public: GroupPublic) -> GroupForecast:
+        """Split (epsilon, delta) by the public rules of ``plan``."""
         return cls(public, make_plan(public))
 
     @property
     def guarantee(self) -> Guarantee:
-        """What docs/proofs/cluster.md proves of one release, for noise that is truly Gaussian."""
+        """What docs/proofs/group_forecast.md proves of one release, for noise that is truly Gaussian."""
         return Guarantee(
             unit="all readings of one household",
             adjacency="replace_one",
             epsilon=self.public.epsilon,
             delta=self.public.delta,
-            accountant="Gaussian DP and randomised response, exact composition",
-            proof="docs/proofs/cluster.md",
+            accountant=gdp_with_response.CURVE.title,
+            proof="docs/proofs/group_forecast.md",
             family=self.family,
         )
 
-    def release(self, private: ForecastRecords, noise: NoiseSource) -> ClusterForecast:
+    def release(self, private: ForecastRecords, noise: NoiseSource) -> GroupRelease:
         """Run the mechanism once.
 
         Raises
@@ -122,7 +122,7 @@ class Cluster:
 
         return self.run(private.x, measure, assign)
 
-    def run(self, x: np.ndarray, measure: Measure, assign: Assign) -> ClusterForecast:
+    def run(self, x: np.ndarray, measure: Measure, assign: Assign) -> GroupRelease:
         """Run the steps, letting ``measure`` and ``assign`` turn exact values into randomised ones.
 
         Records are touched in the arguments of ``measure`` and ``assign`` only. The privacy test replays a run on
@@ -148,15 +148,15 @@ class Cluster:
         z = np.clip(z, -ENTRY_LIMIT, ENTRY_LIMIT)
         if public.groups == "circuit":
             group = np.array(public.circuit)
-            return ClusterForecast(group, public.centre_log_kwh + self._circuits(z, group, measure))
+            return GroupRelease(group, public.centre_log_kwh + self._circuits(z, group, measure))
         common = self._common(z, measure)
         if plan.groups == 1:
-            return ClusterForecast(np.zeros(len(z), int), public.centre_log_kwh + common)
+            return GroupRelease(np.zeros(len(z), int), public.centre_log_kwh + common)
         centres = common + LEVEL_STD * normal_groups(plan.groups)[0][:, None]
         group = assign(nearest(z, centres), plan.groups, plan.assignment_epsilon)
         expected = common + LEVEL_STD * assigned_levels(plan.groups, plan.assignment_epsilon)[0][:, None]
         offset = self._offsets(z, group, expected, measure)
-        return ClusterForecast(group, public.centre_log_kwh + expected + offset)
+        return GroupRelease(group, public.centre_log_kwh + expected + offset)
 
     def _common(self, z: np.ndarray, measure: Measure) -> np.ndarray:
         """Measure the mean of all records (1, k) around the public level."""
@@ -228,7 +228,7 @@ def randomised_response(label: np.ndarray, groups: int, assignment_epsilon: floa
     uniform : (N,) float64
         Independent, uniform on [0, 1).
     """
-    keep = keep_probability(assignment_epsilon, groups)
+    keep = gdp_with_response.keep_probability(assignment_epsilon, groups)
     each = keep * np.exp(-assignment_epsilon)
     others = np.clip((uniform - keep) / each, 0, groups - 2).astype(int)
     return np.where(uniform < keep, label, (label + 1 + others) % groups)

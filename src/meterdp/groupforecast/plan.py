@@ -2,7 +2,7 @@
 
 Every choice is a function of N, k, epsilon, delta and configuration: the plan minimises the squared error that a
 public normal law of household levels predicts. The constants were chosen on simulated households and on the Swiss
-homes of config/examples, for which the guarantee is not claimed (docs/proofs/cluster.md, 6).
+homes of config/examples, for which the guarantee is not claimed (docs/proofs/group_forecast.md, 6).
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from meterdp.accounting.gdp_with_response import keep_probability, mu_beside
 from meterdp.core.errors import InputError
-from meterdp.groupforecast.accounting import keep_probability, mu_beside
 from meterdp.mechanisms.sound.stack import Step
 
-GROUPS = ("one", "circuit", "cluster")
+GROUPS = ("one", "circuit", "assigned")
 # Standard deviation over households of the level of a forecast around the common one, log kWh.
 LEVEL_STD = 1.2
 # What the public level is off by, and what the public law says wrongly about a group, log kWh (standard deviations).
@@ -38,7 +38,7 @@ ASSIGNMENT_SHARES = np.concatenate([np.arange(0.1, 0.96, 0.05), [0.97, 0.98, 0.9
 
 
 @dataclass(frozen=True)
-class ClusterPublic:
+class GroupPublic:
     """Everything the sound forecast may know before it sees a record.
 
     Parameters
@@ -53,7 +53,7 @@ class ClusterPublic:
         Length of a step.
     level_log_kwh : float
         Public level, log kWh per hour: the centre of clipping and the record of a household without a forecast.
-    groups : {"one", "circuit", "cluster"}
+    groups : {"one", "circuit", "assigned"}
         One mean for all, one per public circuit, or one per privately assigned group.
     most_groups : int
         Largest number of private groups.
@@ -67,7 +67,7 @@ class ClusterPublic:
     steps: int
     interval_hours: float
     level_log_kwh: float = math.log(0.5)
-    groups: str = "cluster"
+    groups: str = "assigned"
     most_groups: int = 12
     circuit: tuple[int, ...] | None = None
 
@@ -83,7 +83,7 @@ class ClusterPublic:
             "most_groups": (self.most_groups >= 1, "use a whole number, one or more"),
             "circuit": (
                 self.groups != "circuit" or (self.circuit is not None and len(self.circuit) == self.records),
-                "set export.circuit_column, or use 'one' or 'cluster'",
+                "set export.circuit_column, or use 'one' or 'assigned'",
             ),
         }
         for name, (holds, remedy) in checks.items():
@@ -103,7 +103,7 @@ class ClusterPublic:
 
 
 @dataclass(frozen=True)
-class ClusterPlan:
+class GroupPlan:
     """The steps of one release, fixed before any record is seen.
 
     Parameters
@@ -174,27 +174,27 @@ def response(radius: float, std: float) -> float:
     return float(2 * ndtr(radius / std) - 1)
 
 
-def make_plan(public: ClusterPublic) -> ClusterPlan:
+def make_plan(public: GroupPublic) -> GroupPlan:
     """Return the plan with the smallest predicted error; ties go to fewer groups."""
     if public.groups == "circuit":
         mu, radius = mu_beside(0.0, 1, public.epsilon, public.delta), COMMON_RADIUS * LEVEL_STD
         step = _step("circuits", radius, public.steps, mu)
-        return ClusterPlan(max(public.circuit) + 1, 0.0, mu, None, step, radius, radius)
+        return GroupPlan(max(public.circuit) + 1, 0.0, mu, None, step, radius, radius)
     candidates = [_plan(public, 1, 0.0, 1.0)]
-    for groups in range(2, min(public.most_groups, public.records) + 1 if public.groups == "cluster" else 2):
+    for groups in range(2, min(public.most_groups, public.records) + 1 if public.groups == "assigned" else 2):
         for share in ASSIGNMENT_SHARES:
             candidates += [_plan(public, groups, share * public.epsilon, common) for common in COMMON_SHARES]
     return min(candidates, key=lambda c: predicted_error(public, c))
 
 
-def _plan(public: ClusterPublic, groups: int, assignment_epsilon: float, common: float) -> ClusterPlan:
+def _plan(public: GroupPublic, groups: int, assignment_epsilon: float, common: float) -> GroupPlan:
     mu = _mu_beside(assignment_epsilon, groups, public.epsilon, public.delta)
     level, share = assigned_levels(groups, assignment_epsilon)
     left = LEVEL_STD * math.sqrt(max(1 - share @ level**2, 0.0))
     radius = (COMMON_RADIUS * LEVEL_STD, GROUP_RADIUS * left)
     first = _step("common", radius[0], public.steps, mu * math.sqrt(common))
     second = _step("groups", radius[1], public.steps, mu * math.sqrt(1 - common)) if groups > 1 else None
-    return ClusterPlan(groups, assignment_epsilon, mu, first, second, *radius)
+    return GroupPlan(groups, assignment_epsilon, mu, first, second, *radius)
 
 
 _mu_beside = lru_cache(maxsize=4096)(mu_beside)
@@ -206,7 +206,7 @@ def _step(name: str, radius: float, steps: int, mu: float) -> Step:
     return Step(name, reach, reach / mu)
 
 
-def predicted_error(public: ClusterPublic, plan: ClusterPlan) -> float:
+def predicted_error(public: GroupPublic, plan: GroupPlan) -> float:
     """Return the squared error of a household's level that the public normal law predicts, (log kWh)^2.
 
     What the groups leave, the noise of the group means and that of the common mean, each after shrinkage. The noise

@@ -22,4 +22,5 @@ VARIANT = Table(
         Column("mean_log_kwh", VECTOR, "log kWh", "mean, d entries"),
         Column("covariance", VECTOR, "(log kWh)^2", "covariance, d x d entries by rows"),
     ),
+    file_name="variants/<mechanism>.parquet",
 )

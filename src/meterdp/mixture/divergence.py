@@ -7,11 +7,10 @@ divergences of the Gaussian classes. The likelihood of x alone needs no labels a
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import logsumexp, xlogy
+from scipy.special import xlogy
 
+from meterdp.mixture.density import record_log_densities
 from meterdp.mixture.draws import Mixture, MixtureDraws
-
-CHUNK_BYTES = 64e6
 
 
 def kl_terms(released: MixtureDraws, reference: Mixture | MixtureDraws) -> np.ndarray:
@@ -60,16 +59,4 @@ def mean_log_likelihood(x: np.ndarray, draws: MixtureDraws) -> np.ndarray:
     (R,) float64
         Nats per record.
     """
-    n, d = x.shape
-    total = np.zeros(len(draws))
-    rows = max(1, int(CHUNK_BYTES / (8 * d * draws.weights.size)))
-    inverse = np.linalg.inv(np.linalg.cholesky(draws.covariances))
-    log_scale = np.log(np.diagonal(inverse, axis1=-2, axis2=-1)).sum(axis=-1) - 0.5 * d * np.log(2 * np.pi)
-    with np.errstate(divide="ignore"):  # a class may have weight zero
-        log_weight = np.log(draws.weights)
-    shift = np.einsum("rkij,rkj->rki", inverse, draws.means)
-    for start in range(0, n, rows):
-        z = np.swapaxes(inverse @ x[start : start + rows].T, -1, -2) - shift[:, :, None, :]
-        log_density = (log_weight + log_scale)[..., None] - 0.5 * np.einsum("rknd,rknd->rkn", z, z)
-        total += logsumexp(log_density, axis=1).sum(axis=-1)
-    return total / n
+    return np.array([record_log_densities(x, draws.draw(r)).mean() for r in range(len(draws))])

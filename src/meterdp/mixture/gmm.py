@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 
 from meterdp.core.errors import InputError
+from meterdp.mixture.density import class_log_densities, class_shares
 from meterdp.mixture.draws import Mixture
 
 EM_ITERATIONS = 500
@@ -83,6 +84,40 @@ def class_statistics(x: np.ndarray, labels: np.ndarray, k: int) -> tuple[np.ndar
         residual = x[members[:, j]] - means[j]
         scatter[j] = residual.T @ residual
     return counts, means, scatter
+
+
+def share_statistics(
+    x: np.ndarray, mixture: Mixture, fewest: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the statistics of the records under the classes of a mixture: the half-way house of one step of EM.
+
+    Parameters
+    ----------
+    x : (n, d) float64
+        Log profile vectors, log kWh.
+    mixture : Mixture
+    fewest : float
+        A class that fewer records than this belong to keeps its mean.
+
+    Returns
+    -------
+    shares : (K, n) float64
+        Posterior probabilities of the classes.
+    counts : (K,) float64
+        Their sums.
+    means : (K, d) float64
+    scatter : (K, d, d) float64
+        Weighted sum of squares and products about these means.
+    """
+    shares = class_shares(class_log_densities(x, mixture))
+    counts = shares.sum(axis=1)
+    own = (shares @ x) / np.maximum(counts, 1e-9)[:, None]
+    means = np.where(counts[:, None] >= fewest, own, mixture.means)
+    scatter = np.empty_like(mixture.covariances)
+    for k, share in enumerate(shares):
+        residual = x.T - means[k][:, None]
+        scatter[k] = (share * residual) @ residual.T
+    return shares, counts, means, scatter
 
 
 def fit_labels(x: np.ndarray, labels: np.ndarray, eigenvalue_floor: float) -> Fit:

@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
-from scipy.special import logsumexp
 
 from meterdp.core.errors import InputError
-from meterdp.mixture.density import class_log_densities
 from meterdp.mixture.describe import marginals
 from meterdp.mixture.draws import Mixture
-from meterdp.mixture.gmm import FITS, Fit, raise_eigenvalues
+from meterdp.mixture.gmm import FITS, Fit, raise_eigenvalues, share_statistics
 from meterdp.mixture.kmeans import kmeans_labels
 
 
@@ -90,6 +89,20 @@ def mixture_rows(fit: Fit) -> dict[str, object]:
     }
 
 
+def mixture_of(classes: pd.DataFrame) -> Mixture:
+    """Return the mixture whose classes are rows of the table ``mixture`` or ``variant``, in any order.
+
+    Parameters
+    ----------
+    classes : pandas.DataFrame
+        Columns ``component``, ``weight``, ``mean_log_kwh`` and ``covariance``, one row a class.
+    """
+    classes = classes.sort_values("component")
+    means = np.stack(classes["mean_log_kwh"].to_list())
+    covariances = np.stack(classes["covariance"].to_list()).reshape(*means.shape, -1)
+    return Mixture(classes["weight"].to_numpy(), means, covariances)
+
+
 def fit_of_own_classes(x: np.ndarray, released: Mixture, eigenvalue_floor: float) -> tuple[np.ndarray, Mixture]:
     """Fit the records under the probabilities with which they come from each released class, for display only.
 
@@ -113,16 +126,12 @@ def fit_of_own_classes(x: np.ndarray, released: Mixture, eigenvalue_floor: float
     mixture : Mixture
         Their weights, means and covariances: one step of EM without noise.
     """
-    log_density = class_log_densities(x, released)
-    shares = np.exp(log_density - logsumexp(log_density, axis=1, keepdims=True))
-    counts = shares.sum(axis=0)
+    shares, counts, means, scatter = share_statistics(x, released, 1.0)
     known = counts >= 1
-    means, covariances = released.means.copy(), released.covariances.copy()
-    means[known] = (shares.T @ x)[known] / counts[known, None]
-    for k in np.flatnonzero(known):
-        residual = x - means[k]
-        covariances[k] = (shares[:, k, None] * residual).T @ residual / counts[k]
-    return shares, Mixture(counts / len(x), means, raise_eigenvalues(covariances, eigenvalue_floor)[0])
+    covariances = np.where(
+        known[:, None, None], scatter / np.where(known, counts, 1.0)[:, None, None], released.covariances
+    )
+    return shares.T, Mixture(counts / len(x), means, raise_eigenvalues(covariances, eigenvalue_floor)[0])
 
 
 def marginal_columns(
@@ -142,13 +151,11 @@ def marginal_columns(
     epsilon, eigenvalue_floor : float
     """
     frame = variants.to_pandas()
-    frame = frame[frame["epsilon"] == epsilon].sort_values(["mechanism", "component"])
+    frame = frame[frame["epsilon"] == epsilon].sort_values("mechanism")
     of_fit: dict[str, Mixture] = {}
     blocks = []
     for (name, family), rows in frame.groupby(["mechanism", "family"], sort=False):
-        means = np.stack(rows["mean_log_kwh"].to_numpy())
-        covariances = np.stack(rows["covariance"].to_numpy()).reshape(*means.shape, -1)
-        mixture = Mixture(rows["weight"].to_numpy(), means, covariances)
+        mixture = mixture_of(rows)
         if family == "sound":
             shares, own = fit_of_own_classes(x, mixture, eigenvalue_floor)
             blocks.append((str(name), marginals(x, shares, own, {str(name): mixture})))

@@ -1,10 +1,37 @@
-"""The figures of every reproduced paper: paper -> figure -> a function of one table and ``output``."""
+"""The one list of reproduced papers: figures, printed tables and the table of verdicts of each.
+
+Defects are listed in :mod:`meterdp.papers.errata`, so that a change of a figure does not measure them again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 
-from meterdp.papers.liu.figures import LIU_FIGURES
-from meterdp.papers.ramakrishna.figures import RAMAKRISHNA_FIGURES
+from meterdp.core.tables import Table
+from meterdp.figures.entry import Figure
+from meterdp.papers.common.printed import Printed
+from meterdp.papers.common.tables import SCORECARD
+from meterdp.papers.liu import figures as liu_figures
+from meterdp.papers.liu import printed as liu_printed
+from meterdp.papers.ramakrishna import figures as ramakrishna_figures
+from meterdp.papers.ramakrishna import printed as ramakrishna_printed
 
-REPRODUCTIONS: dict[str, dict[str, Callable[..., None]]] = {"liu": LIU_FIGURES, "ramakrishna": RAMAKRISHNA_FIGURES}
+
+@dataclass(frozen=True)
+class Paper:
+    """What the reproduction of a paper shows."""
+
+    figures: tuple[Figure, ...]
+    printed: tuple[Printed, ...]
+    scorecard: Table = SCORECARD
+
+    def figure(self, name: str) -> Figure:
+        """Return the figure called ``name``."""
+        return next(figure for figure in self.figures if figure.name == name)
+
+
+# By the name of the paper's folder, here and among the results.
+PAPERS: dict[str, Paper] = {
+    "liu": Paper(liu_figures.FIGURES, liu_printed.PRINTED),
+    "ramakrishna": Paper(ramakrishna_figures.FIGURES, ramakrishna_printed.PRINTED),
+}

@@ -46,6 +46,7 @@ LOG_LOAD = Table(
         Column("seasonal_log_kwh", REAL, "log kWh", "seasonal mean, training window of this household only"),
         Column("residual_log_kwh", REAL, "log kWh", "log_kwh - seasonal_log_kwh", nullable=True),
     ),
+    file_name="log_load/part-*.parquet",
 )
 
 PROFILES = Table(

@@ -71,7 +71,7 @@ def write_forecast_files(
     bounds_kwh : (float, float)
         Public bounds the energy is clipped to, the same for every household.
     manifest : mapping
-        From :func:`meterdp.release.manifests.class_label.manifest`; its guarantee goes into the Parquet metadata too.
+        From :func:`meterdp.release.manifests.common.study_manifest`; its guarantee goes into the Parquet files too.
     metadata : mapping, optional
         Further metadata, e.g. ``{"synthetic": "yes"}``; nothing private.
 

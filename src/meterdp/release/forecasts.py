@@ -21,7 +21,7 @@ from meterdp.release.forecast_files import (
     release_forecasts,
     write_forecast_files,
 )
-from meterdp.release.manifests.class_label import guarantee_pairs, manifest
+from meterdp.release.manifests.class_label import class_label_manifest, guarantee_pairs
 from meterdp.release.noise import StudyNoise, salted_ids
 
 HISTORY_HOURS = 24
@@ -76,7 +76,7 @@ def release_study_forecasts(
     class_noise : mapping
         Section of the configuration.
     public : mapping
-        Of :func:`meterdp.release.manifests.class_label.manifest`.
+        Of :func:`meterdp.release.manifests.class_label.class_label_manifest`.
     bounds_kwh : (float, float)
         Public bounds of the energy in an interval.
     seed : int
@@ -115,5 +115,5 @@ def release_study_forecasts(
     )
     convention, stamps = class_noise["accuracy_convention"], calendar.start_utc[steps]
     pairs = guarantee_pairs(curves.to_pandas(), *key)
-    words = manifest(*key, convention, pairs, stamps, bounds_kwh, public)
+    words = class_label_manifest(*key, convention, pairs, stamps, bounds_kwh, public)
     return StudyRelease(ids, released, stamps, bounds_kwh, words, crosswalk_columns(ids, household), examples)

@@ -15,8 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from meterdp.core.errors import InputError
+from meterdp.core.guarantee import STUDY_MODE
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.sampling import sample
+from meterdp.mixture.study import mixture_of
 from meterdp.release.noise import StudyNoise
 
 
@@ -41,16 +43,9 @@ class Source:
     mixture: Mixture
 
 
-def _mixture_of(rows: pa.Table) -> Mixture:
-    rows = rows.sort_by("component")
-    means = np.array(rows["mean_log_kwh"].to_pylist())
-    covariances = np.array(rows["covariance"].to_pylist()).reshape(*means.shape, -1)
-    return Mixture(rows["weight"].to_numpy(), means, covariances)
-
-
 def fit_source(mixture: pa.Table) -> Source:
     """Take the table ``mixture``: the fit without privacy."""
-    return Source("fit", "none", None, _mixture_of(mixture))
+    return Source("fit", "none", None, mixture_of(mixture.to_pandas()))
 
 
 def released_source(variant: pa.Table, epsilon: float) -> Source:
@@ -66,7 +61,9 @@ def released_source(variant: pa.Table, epsilon: float) -> Source:
         raise InputError(
             "has no draw at mechanisms.figure_epsilon", file="variant", remedy="choose one of mechanisms.epsilons"
         )
-    return Source(rows["mechanism"][0].as_py(), rows["family"][0].as_py(), float(epsilon), _mixture_of(rows))
+    return Source(
+        rows["mechanism"][0].as_py(), rows["family"][0].as_py(), float(epsilon), mixture_of(rows.to_pandas())
+    )
 
 
 def synthetic_log_kwh(source: Source, n: int, clip_kwh_per_hour: Sequence[float], seed: int) -> np.ndarray:
@@ -87,7 +84,6 @@ def synthetic_columns(log_kwh: np.ndarray) -> dict[str, object]:
 def guarantee_in_words(source: Source) -> str:
     """Return what a file of synthetic profiles says about its protection."""
     return (
-        f"not for release: sampled from the mixture of mechanism '{source.name}' (family {source.family}) at epsilon "
-        f"{source.epsilon:g} in study mode; the noise is seeded and protects nobody, and the number of profiles is "
-        "that of the valid households"
+        f"{STUDY_MODE}; sampled from the mixture of mechanism '{source.name}' (family {source.family}) at epsilon "
+        f"{source.epsilon:g}, as many profiles as there are valid households"
     )

@@ -20,6 +20,7 @@ SYNTHETIC_PROFILES = Table(
     "study",
     "Profile vectors sampled from one mechanism's mixture, as many as there are valid real ones.",
     tuple(replace(column, description=_MEANING[column.name]) for column in PROFILES.columns),
+    file_name="synthetic/<mechanism>.parquet",
 )
 
 
@@ -35,6 +36,7 @@ FORECAST_FILE = Table(
         Column("released_log_kwh", REAL, "log kWh", "forecast plus noise"),
         Column("released_kwh", REAL, "kWh", "its exponential (median of the log-normal), clipped to public bounds"),
     ),
+    file_name="forecasts/<release id>.parquet",
 )
 
 CROSSWALK = Table(

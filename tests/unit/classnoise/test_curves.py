@@ -12,7 +12,7 @@ from meterdp.accounting import gdp
 from meterdp.accounting.exact_curve import exact_tails
 from meterdp.classnoise.curves import curve_rows, judged, losses_of, prior_rows, study_curves
 from meterdp.classnoise.designs.interface import Budget, ClassQueries
-from meterdp.classnoise.designs.registry import DESIGNS
+from meterdp.classnoise.designs.registry import noise_design
 from meterdp.classnoise.neighbourhoods.graph import graph_columns
 from meterdp.classnoise.study import design_all, design_columns, queries_of
 from meterdp.classnoise.tables import DELTA_CURVES, DELTA_UNDER_PRIOR, NEIGHBOUR_GRAPH, NOISE_DESIGNS, WORST_PAIRS
@@ -35,7 +35,7 @@ SETTINGS = {
 
 
 def rows_of(queries, design, rho=2.0):
-    laws = DESIGNS[design](queries, Budget(rho)).released(queries)
+    laws = noise_design(design)(queries, Budget(rho)).released(queries)
     return curve_rows(laws, EPSILON, design=design, query_model="stochastic", rho=rho)
 
 
@@ -66,7 +66,7 @@ def test_the_sides_are_ordered_as_they_must_be():
 def test_every_pair_is_judged():
     """Oracle: the exact tails of all pairs, one after the other."""
     queries = synthetic(2)
-    laws = DESIGNS["white"](queries, Budget(2.0)).released(queries)
+    laws = noise_design("white")(queries, Budget(2.0)).released(queries)
     tails = exact_tails(losses_of(laws), EPSILON)
     rows = judged(laws, EPSILON, design="white", query_model="stochastic", rho=2.0)
     for side in ("one", "two", "hockey_stick"):

@@ -10,7 +10,7 @@ from meterdp.accounting.gdp import delta as gaussian_delta
 from meterdp.classnoise import ask
 from meterdp.classnoise.designs.interface import Budget, ClassQueries, Noise
 from meterdp.classnoise.designs.registry import noise_design
-from meterdp.classnoise.inverse import DECADES, Asker, answer_rows
+from meterdp.classnoise.inverse import DECADES, GRID, REFINEMENTS, Asker, answer_rows
 from meterdp.classnoise.query_models import QUERY_MODELS
 from meterdp.classnoise.tables import NEIGHBOUR_GRAPH, NOISE_ANSWERS
 from meterdp.core.errors import InputError
@@ -167,6 +167,39 @@ def test_the_command_line_answers_both_questions(study, capsys):
     assert float(lines[1].split()[3]) <= 0.01 and float(lines[1].split()[5]) > 0
     assert ask.main(["--results", str(study), "--error-kwh", "0.05", "--design", "white"]) == 0
     assert float(capsys.readouterr().out.splitlines()[1].split()[5]) <= 0.05
+
+
+def test_every_answer_is_printed_before_the_next_design_is_run(study, capsys, monkeypatch):
+    """A user sees the first line, and which design is at work, while later designs have not begun."""
+    monkeypatch.setattr(ask, "EVERY_S", 0.0)
+    lines = ask.ask(study, 1.0, None, 0.01)
+    assert next(lines).startswith("design") and next(lines).startswith("white")
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) >= 2 and all(line.startswith("1/2 white, deterministic: budget ") for line in said)
+    assert [line.split()[0] for line in lines] == ["published"]
+    assert all(line.startswith("2/2 published") for line in capsys.readouterr().err.splitlines())
+
+
+@pytest.mark.parametrize("share", [0.0, 0.013, 0.5, 0.98, 1.0])
+@pytest.mark.parametrize("bent", [lambda x: x, lambda x: np.sign(x) * abs(x) ** 7, np.sign])
+def test_the_refined_budget_is_the_one_halving_finds(share, bent):
+    """Oracle: plain bisection of the same bracket, to the last bit; the steep and flat ones defeat interpolation."""
+    question = asker()
+    low, high = question._budgets()[7:9]
+    edge = low * (high / low) ** share * (1 + 1e-9)
+    tried = []
+
+    def excess(rho):
+        tried.append(rho)
+        return float(bent(np.log(edge / rho))) or 1e-300
+
+    found = question._threshold(excess)
+    if share < 1:
+        for _ in range(REFINEMENTS):
+            middle = np.sqrt(low * high)
+            low, high = (low, middle) if excess(middle) <= 0 else (middle, high)
+        assert found == high
+    assert len(set(tried)) <= GRID + 2 * REFINEMENTS
 
 
 def test_the_command_line_refuses_in_one_sentence(study, tmp_path, capsys):

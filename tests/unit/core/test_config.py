@@ -43,6 +43,8 @@ def test_partial_sections_are_filled(schema):
     ("config", "sentence"),
     [
         ({"epsilon": 1}, r"^my.yaml, field 'epsilon': is not a known key; see config/README.md"),
+        ({"mechanism": {"delta": 0.1}}, r"field 'mechanism': is not a known key; write 'mechanisms'"),
+        ({"export": {"pth": "x"}}, r"field 'export.pth': is not a known key; write 'path'"),
         (
             {"mixture": {"clases": 3}},
             r"field 'mixture.clases': is not a known key; write 'classes' if you meant that key\.",
@@ -51,13 +53,20 @@ def test_partial_sections_are_filled(schema):
             {"mechanisms": {"epsilons": [1, 0], "figure_epsilon": 1}},
             r"'mechanisms.epsilons\[1\]': is 0 and must be greater than 0",
         ),
-        ({"mechanisms": {"epsilons": [-1], "figure_epsilon": -1}}, r"must be greater than 0; give"),
+        (
+            {"mechanisms": {"epsilons": [-2, 2]}},
+            r"'mechanisms.epsilons\[0\]': is -2 and must be greater than 0; give",
+        ),
         (
             {"mechanisms": {"delta": 1}},
             r"'mechanisms.delta': is 1 and must be less than 1; give privacy parameter delta",
         ),
         ({"mechanisms": {"delta": 1.5}}, r"must be less than 1"),
         ({"mechanisms": {"sound": {"adjacency": "add_remove"}}}, r"'mechanisms.sound.records_guess': is missing"),
+        (
+            {"neighbourhoods": {"by": "file"}},
+            r"field 'neighbourhoods.file': is missing, and neighbourhoods.by is 'file'; give",
+        ),
         ({"mechanisms": {"figure_epsilon": 3}}, r"'mechanisms.figure_epsilon': is not one of mechanisms.epsilons"),
         ({"export": {"unit": "BTU"}}, r"'export.unit': is 'BTU', which is not one of kWh, Wh"),
         (

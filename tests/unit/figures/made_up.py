@@ -272,12 +272,15 @@ def noise_answers() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=names)
 
 
-def cluster_forecast_errors() -> pd.DataFrame:
+def group_forecast_errors() -> pd.DataFrame:
     rows = []
-    for method, epsilon, nmse in (("arma", None, 0.076), ("cluster", 0.5, 0.871), ("cluster", 8.0, 0.1264)):
+    for method, epsilon, nmse in (("arma", None, 0.076), ("group", 0.5, 0.871), ("group", 8.0, 0.1264)):
         for scale in ("log_kwh", "kwh"):
             row = {"method": method, "epsilon": epsilon, "delta": None if epsilon is None else 1e-5}
-            row |= {"groups": "none" if epsilon is None else "cluster", "group_count": None if epsilon is None else 4}
+            row |= {
+                "groups": "none" if epsilon is None else "assigned",
+                "group_count": None if epsilon is None else 4,
+            }
             row |= {"assignment_epsilon": None, "scale": scale, "mse": nmse, "nmse": nmse, "nmse_se": 0.01}
             rows.append(
                 row | {"relative_mse": 2 * nmse, "household_count": 100, "origin_count": 24, "draw_count": 20}
@@ -333,7 +336,7 @@ def all_tables(**changed) -> dict[str, pd.DataFrame]:
         delta_under_prior,
         design_comparison,
         noise_answers,
-        cluster_forecast_errors,
+        group_forecast_errors,
         neighbourhood_summary,
         forecast_examples,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
@@ -12,11 +14,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from meterdp.core.errors import InputError
-from meterdp.figures import cost, forecasts, intake, mixture, style
-from meterdp.figures.captions import CAPTIONS, caption_of
-from meterdp.figures.registry import FIGURES
+from meterdp.figures import cost, densities, forecasts, intake, mixture, style
+from meterdp.figures.registry import FIGURES, drawings, figure_of
 from tests.unit.figures import made_up
-from tests.unit.figures.drawing import draw_all
+from tests.unit.figures.drawing import SETTINGS, draw_all
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -60,14 +61,23 @@ def test_drawing_twice_gives_the_same_bytes(study, drawn, tmp_path):
     assert {n: p.read_bytes() for n, p in again.items()} == {n: p.read_bytes() for n, p in drawn.items()}
 
 
-def test_every_figure_has_a_caption_and_snakemake_shows_the_same_words(drawn, repository):
-    assert set(FIGURES) == set(CAPTIONS)
+def test_every_figure_has_words_and_a_name_that_leads_back_to_it(drawn):
+    assert list(drawings(SETTINGS)) == list(drawn)
     for name in drawn:
-        assert caption_of(name).look_for
-    folder = repository / "workflow" / "report"
-    for name, caption in CAPTIONS.items():
-        words = (folder / f"{name}.rst").read_text().split()
-        assert words == [*caption.look_for.split(), "**Not", "for", "release.**"], name
+        figure = figure_of(name)
+        assert figure in FIGURES and name in figure.drawings(SETTINGS)
+        assert len(figure.look_for) > 40 and len(figure.alternative) > 40 and figure.category
+    for name in ("pie", "intake_of_rows"):
+        with pytest.raises(KeyError, match=f"no figure is called '{name}'"):
+            figure_of(name)
+
+
+def test_the_registries_are_read_without_importing_matplotlib():
+    code = (
+        "import sys; import meterdp.figures.registry, meterdp.figures.report.page, meterdp.papers.registry; "
+        "assert not {'matplotlib', 'scipy'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_a_figure_that_cannot_be_drawn_leaves_no_file(write, tmp_path):
@@ -87,12 +97,19 @@ def test_a_table_of_another_kind_is_refused(study, tmp_path):
 
 def test_a_name_has_one_look_whatever_else_is_drawn():
     okabe_ito = {"#000000", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7", "#767676"}
-    for name in ("kl_published", "sound", "white", "some_new_mechanism"):
+    for name in ("kl_published", "sound", "white"):
         assert style.look(name) == style.look(name) and style.look(name).colour in okabe_ito
     mechanisms = (*made_up.MECHANISMS, "iid_gaussian_l1", "coloured_gaussian_l1")
     for group in (mechanisms, ("none", "white", "published", "joint", "transport")):
         looks = [style.look(name) for name in group]
         assert len({look.colour for look in looks}) == len({look.marker for look in looks}) == len(looks)
+
+
+def test_a_mechanism_that_is_not_listed_has_a_look_that_no_listed_one_has():
+    new = style.look("some_new_mechanism")
+    assert new == style.look("some_new_mechanism") and new.label == "some new mechanism"
+    listed = [style.look(name) for name in made_up.MECHANISMS]
+    assert new.colour not in {look.colour for look in listed} and new.marker not in {look.marker for look in listed}
 
 
 def test_legends_and_tables_use_one_order_with_unknown_names_last():
@@ -153,9 +170,21 @@ def test_class_profile_bands_are_one_standard_deviation_of_the_log(study, tmp_pa
 
 def test_marginals_have_a_row_per_hour_and_a_column_per_class(study, tmp_path, last_figure):
     mixture.marginal_densities(study["marginals"], study["profile_hours"], tmp_path / "a.svg", "sound", 2.0)
-    panels = axes_of(last_figure[0])
-    assert len(panels) == 12 * 6
-    assert all(axes.get_lines()[-1].get_color() == style.look("sound").colour for axes in panels)
+    columns = axes_of(last_figure[0])
+    assert len(columns) == 6 and len(columns[0].get_yticks()) == 12
+    for axes in columns:
+        assert len(axes.collections[0].get_paths()) == 12  # a histogram each
+        fit, released = axes.get_lines()[-2:]
+        assert released.get_color() == style.look("sound").colour
+        for line in (fit, released):  # a curve in every row, on the scale of the row
+            height = line.get_ydata()
+            assert set(np.floor(height[np.isfinite(height)])) == set(range(12)) and np.nanmax(height % 1) <= 0.861
+
+
+def test_what_is_taller_than_its_panel_is_cut_off_where_it_crosses_the_edge():
+    x, height = densities._cut(np.arange(5.0), np.array([0.0, 0.5, 2.5, 0.5, 0.0]))
+    np.testing.assert_allclose(x, [0, 1, 1.25, 2, 2.75, 3, 4])
+    np.testing.assert_allclose(height, [0, 0.5, 1, np.nan, 1, 0.5, 0])
 
 
 @pytest.mark.parametrize("own", [1, 3, 9])
@@ -167,7 +196,7 @@ def test_marginals_of_a_release_with_fewer_or_more_classes(write, tmp_path, last
     for mechanism, classes, noun in (("sound", own, "Own class"), ("kl_published", 6, "Class")):
         mixture.marginal_densities(*tables, tmp_path / "a.svg", mechanism, 2.0)
         panels = axes_of(last_figure[-1])
-        assert len(panels) == 2 * classes
+        assert len(panels) == classes and len(panels[0].get_yticks()) == 2
         assert [axes.get_title() for axes in panels[:classes]] == [f"{noun} {k + 1}" for k in range(classes)]
 
 

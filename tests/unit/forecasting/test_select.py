@@ -65,3 +65,12 @@ def test_the_calendar_of_a_study_comes_from_the_first_household_there_is(tmp_pat
     parts = [tmp_path / "empty.parquet", tmp_path / "one.parquet"]
     assert study_calendar(parts, 240, 60, "UTC") == Calendar(datetime(2025, 1, 5, 22, tzinfo=UTC), 240, 60, "UTC")
     assert study_calendar(parts[:1], 240, 60, "UTC") is None
+
+
+@pytest.mark.parametrize("count", [1, 20, 60, 1000])
+def test_a_kept_household_among_the_first_of_all_meters_is_forecast(count):
+    """What the list of the group forecast rests on: of its meters, all that the quality rules keep are forecast."""
+    meters = np.arange(100)
+    kept = np.random.default_rng(1).permutation(meters)[:55]
+    listed = choose_households(meters, count)
+    assert set(listed) & set(kept) <= set(choose_households(kept, count))

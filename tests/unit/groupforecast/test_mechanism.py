@@ -8,15 +8,15 @@ import pytest
 
 from meterdp.core.errors import InputError
 from meterdp.groupforecast.mechanism import (
-    Cluster,
     ForecastRecords,
+    GroupForecast,
     between_variance,
     group_sums,
     nearest,
     randomised_response,
 )
-from meterdp.groupforecast.plan import ClusterPublic
-from meterdp.release.manifests.group import cluster_manifest
+from meterdp.groupforecast.plan import GroupPublic
+from meterdp.release.manifests.group import group_manifest
 from meterdp.release.noise import StudyNoise
 
 N, K = 300, 6
@@ -32,8 +32,8 @@ class NoNoise:
         return np.zeros(shape)
 
 
-def calibrate(epsilon=8.0, groups="cluster", records=N, **others):
-    return Cluster.calibrate(ClusterPublic(epsilon, 1e-5, records, K, 0.25, groups=groups, **others))
+def calibrate(epsilon=8.0, groups="assigned", records=N, **others):
+    return GroupForecast.calibrate(GroupPublic(epsilon, 1e-5, records, K, 0.25, groups=groups, **others))
 
 
 @pytest.fixture
@@ -146,13 +146,13 @@ def test_a_household_without_a_forecast_counts_as_the_public_level(x, bad):
 
 @pytest.mark.parametrize("value", [1e300, -1e300, 1e-300])
 def test_wild_records_keep_the_release_finite(value):
-    for groups in ("one", "cluster"):
+    for groups in ("one", "assigned"):
         released = calibrate(groups=groups).release(ForecastRecords(np.full((N, K), value)), StudyNoise(6))
         assert np.isfinite(released.released_log_kwh).all()
 
 
 @pytest.mark.parametrize("records", [1, 2, 3])
-@pytest.mark.parametrize("groups", ["one", "cluster"])
+@pytest.mark.parametrize("groups", ["one", "assigned"])
 def test_a_handful_of_households_is_served(records, groups):
     released = calibrate(groups=groups, records=records).release(
         ForecastRecords(np.full((records, K), -2.0)), StudyNoise(7)
@@ -168,7 +168,7 @@ def test_another_number_of_households_is_refused(x):
 def test_guarantee_and_manifest_say_the_same_and_no_count_of_households():
     mechanism = calibrate(2.0, records=4321)
     stamps = np.datetime64("2025-11-02T08:00") + np.arange(K) * np.timedelta64(15, "m")
-    manifest = cluster_manifest(mechanism, stamps, (0.0025, 25.0), "Europe/Zurich")
+    manifest = group_manifest(mechanism, stamps, (0.0025, 25.0), "Europe/Zurich")
     stated = mechanism.guarantee
     assert (stated.adjacency, stated.family, stated.epsilon, stated.delta) == ("replace_one", "sound", 2.0, 1e-5)
     assert manifest["privacy"]["epsilon"] == 2.0 and manifest["privacy"]["adjacency"] == "replace_one"

@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
+from meterdp.accounting.gdp_with_response import delta
 from meterdp.core.errors import InputError
-from meterdp.groupforecast.accounting import delta
 from meterdp.groupforecast.plan import (
     LEVEL_STD,
-    ClusterPublic,
+    GroupPublic,
     assigned_levels,
     make_plan,
     normal_groups,
@@ -18,8 +18,8 @@ from meterdp.groupforecast.plan import (
 )
 
 
-def public(epsilon=2.0, records=400, groups="cluster", **others):
-    return ClusterPublic(epsilon, 1e-5, records, 12, 0.25, groups=groups, **others)
+def public(epsilon=2.0, records=400, groups="assigned", **others):
+    return GroupPublic(epsilon, 1e-5, records, 12, 0.25, groups=groups, **others)
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 2.0, 8.0, 60.0])
@@ -110,4 +110,4 @@ def test_a_clipped_mean_follows_an_offset_as_the_response_says():
 def test_settings_outside_their_range_are_refused(field, value):
     values = {"epsilon": 1.0, "delta": 1e-5, "records": 10, "steps": 12, "interval_hours": 0.25, field: value}
     with pytest.raises(InputError, match=field):
-        ClusterPublic(**values, **({"groups": "circuit"} if field == "circuit" else {}))
+        GroupPublic(**values, **({"groups": "circuit"} if field == "circuit" else {}))

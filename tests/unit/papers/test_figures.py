@@ -7,17 +7,17 @@ import pytest
 from matplotlib.figure import Figure
 
 from meterdp.core.parquet import write_table
-from meterdp.papers.captions import REPRODUCTION_CAPTIONS
 from meterdp.papers.common.scorecard import FAILS, HOLDS, OPEN, Verdict, rows
 from meterdp.papers.common.tables import SCORECARD
 from meterdp.papers.liu import data as liu_data
 from meterdp.papers.liu.claims import CLAIMS, PAPER
 from meterdp.papers.liu.tables import LIU_ACCURACY, LIU_CURVE, LIU_DENSITIES, LIU_TABLE1
-from meterdp.papers.registry import REPRODUCTIONS
+from meterdp.papers.registry import PAPERS
 from meterdp.papers.report import build_reproduction_report
 from tests.chromium import chromium_or_skip, inspect_page
 from tests.unit.papers.made_up import FAMILY, PUBLISHED, accuracy, curve, densities
 
+NAMES = [figure.name for figure in PAPERS["liu"].figures]
 MEANS = {name: [1e3 / (i + 1), 50.0, 0.2] for i, name in enumerate((*PUBLISHED, "kl_exact"))}
 SHARES = {name: [0.3, 0.5, 0.7] for name in (*PUBLISHED, *FAMILY)}
 
@@ -27,7 +27,7 @@ def tables(tmp_path_factory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("tables")
     axes = {"fig2": "records", "fig3": "classes", "fig4": "dimension"}
     paths = {}
-    for figure in REPRODUCTIONS["liu"]:
+    for figure in NAMES:
         table, data = LIU_CURVE, curve(MEANS, (2, 5, 20), figure=figure, x_name=axes.get(figure, "epsilon"))
         if figure in ("fig6", "fig8"):
             table, data = LIU_DENSITIES, densities()
@@ -41,18 +41,17 @@ def tables(tmp_path_factory) -> dict[str, Path]:
 @pytest.fixture(scope="module")
 def drawn(tables, tmp_path_factory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("figures")
-    for figure, draw in REPRODUCTIONS["liu"].items():
-        draw(tables[figure], output=folder / f"{figure}.svg")
-    return {figure: folder / f"{figure}.svg" for figure in REPRODUCTIONS["liu"]}
+    for figure in PAPERS["liu"].figures:
+        figure.draw(tables[figure.name], output=folder / f"{figure.name}.svg")
+    return {name: folder / f"{name}.svg" for name in NAMES}
 
 
 def test_every_figure_is_svg_with_a_caption_and_draws_the_same_bytes_twice(tables, drawn, tmp_path):
-    assert set(REPRODUCTIONS) == set(REPRODUCTION_CAPTIONS)
-    assert list(REPRODUCTIONS["liu"]) == list(REPRODUCTION_CAPTIONS["liu"]) == [f"fig{n}" for n in range(1, 11)]
+    assert NAMES == [f"fig{n}" for n in range(1, 11)]
     for figure, path in drawn.items():
         assert ElementTree.parse(path).getroot().tag.endswith("svg")
         assert "<text" not in path.read_text() and "dc:date" not in path.read_text()
-        REPRODUCTIONS["liu"][figure](tables[figure], output=tmp_path / "again.svg")
+        PAPERS["liu"].figure(figure).draw(tables[figure], output=tmp_path / "again.svg")
         assert (tmp_path / "again.svg").read_bytes() == path.read_bytes()
 
 
@@ -60,7 +59,7 @@ def test_a_divergence_figure_names_its_data_and_every_mechanism(tables, tmp_path
     seen = []
     save = Figure.savefig
     monkeypatch.setattr(Figure, "savefig", lambda self, *a, **k: (seen.append(self), save(self, *a, **k))[1])
-    REPRODUCTIONS["liu"]["fig3"](tables["fig3"], output=tmp_path / "a.svg")
+    PAPERS["liu"].figure("fig3").draw(tables["fig3"], output=tmp_path / "a.svg")
     words = "\n".join(artist.get_text() for artist in seen[0].findobj(lambda a: hasattr(a, "get_text")))
     assert "Made-up data; stands for nothing; 1,000 trials a point" in words.replace("\n", " ")
     assert "7 at 2, 7 at 5, 7 at 20" in words.replace("\n", " ")
@@ -71,7 +70,7 @@ def test_a_divergence_figure_names_its_data_and_every_mechanism(tables, tmp_path
 def test_a_single_trial_can_be_drawn(tmp_path):
     data = curve(MEANS).assign(kl_se=None, trials=1)
     write_table(tmp_path / "a.parquet", LIU_CURVE, data)
-    REPRODUCTIONS["liu"]["fig1"](tmp_path / "a.parquet", output=tmp_path / "a.svg")
+    PAPERS["liu"].figure("fig1").draw(tmp_path / "a.parquet", output=tmp_path / "a.svg")
     assert (tmp_path / "a.svg").stat().st_size > 0
 
 
@@ -86,7 +85,7 @@ def page(drawn, tmp_path) -> Path:
     write_table(tmp_path / "table1.parquet", LIU_TABLE1, liu_data.table_1([9, 4, 7], source))
     build_reproduction_report(
         {"liu": tmp_path / "card.parquet"},
-        {"liu": [tmp_path / "table1.parquet"]},
+        {"liu": {"table1": tmp_path / "table1.parquet"}},
         {"liu": drawn},
         tmp_path / "report.html",
         simulated=True,

@@ -136,7 +136,7 @@ def _wild():
 
 def test_a_file_says_that_it_is_not_for_release_and_what_it_is():
     words = guarantee_in_words(Source("sound", "sound", 2.0, LAW))
-    assert words.startswith("not for release") and "'sound'" in words and "epsilon 2 " in words
+    assert words.startswith("not for release") and "'sound'" in words and "epsilon 2," in words
 
 
 # --- fidelity -------------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 
 from meterdp.classnoise.designs.interface import DesignReport, NoiseDesign
 from meterdp.classnoise.designs.joint.design import joint_noise
@@ -13,17 +13,29 @@ from meterdp.classnoise.designs.transport.design import transport_noise
 from meterdp.classnoise.designs.white import white_noise
 from meterdp.core.errors import InputError
 
-DESIGNS: dict[str, NoiseDesign] = {
-    "none": no_noise,
-    "white": white_noise,
-    "published": published_noise,
-    "joint": joint_noise,
-    "transport": transport_noise,
+
+@dataclass(frozen=True)
+class Registered:
+    """An entry of the registry.
+
+    Parameters
+    ----------
+    design : NoiseDesign
+    stochastic_only : bool
+        Whether it reshapes a random query, and so has nothing to work on when the query is certain.
+    """
+
+    design: NoiseDesign
+    stochastic_only: bool = False
+
+
+DESIGNS: dict[str, Registered] = {
+    "none": Registered(no_noise),
+    "white": Registered(white_noise),
+    "published": Registered(published_noise),
+    "joint": Registered(joint_noise),
+    "transport": Registered(transport_noise, stochastic_only=True),
 }
-
-
-# Designs that reshape a random query have nothing to work on when the query is certain.
-STOCHASTIC_ONLY = frozenset({"transport"})
 
 
 def runnable(settings: Mapping) -> list[tuple[str, str]]:
@@ -32,7 +44,7 @@ def runnable(settings: Mapping) -> list[tuple[str, str]]:
         (design, model)
         for model in settings["query_models"]
         for design in settings["designs" if model == "deterministic" else "stochastic_designs"]
-        if model != "deterministic" or design not in STOCHASTIC_ONLY
+        if model != "deterministic" or not DESIGNS[design].stochastic_only
     ]
 
 
@@ -46,7 +58,7 @@ def noise_design(name: str) -> NoiseDesign:
     """
     if name not in DESIGNS:
         raise InputError("is not a noise design", field="design", remedy=f"use one of {', '.join(DESIGNS)}")
-    return DESIGNS[name]
+    return DESIGNS[name].design
 
 
 def report_row(report: DesignReport, *, design: str, query_model: str, rho: float) -> dict:

@@ -13,9 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
-from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.neighbors import NearestNeighbors
 
 HOURS = 24
 ALONE = "nobody to be mistaken for: class_label privacy says nothing about this household, whatever the noise"
@@ -81,6 +78,10 @@ def cluster_households(features: np.ndarray, clusters: int, seed: int) -> np.nda
     (H,) int32 array
         Neighbourhood of each household, 1..C.
     """
+    # Scikit-learn takes a second to import; the designs and curves, which import this module, need none of it.
+    from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
+
     different = len(np.unique(features, axis=0))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -145,6 +146,8 @@ def nearest_households(features: np.ndarray, nearest: int) -> Neighbours:
     count = min(nearest, households - 1)
     if count < 1:
         return from_edges(np.empty((0, 2), np.int64), households)
+    from sklearn.neighbors import NearestNeighbors
+
     found = NearestNeighbors(n_neighbors=count, algorithm="brute").fit(features).kneighbors(return_distance=False)
     return from_edges(np.stack([np.repeat(np.arange(households), count), found.ravel()], axis=1), households)
 

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
-from scipy.special import logsumexp
 from sklearn.linear_model import Ridge
 from sklearn.metrics import r2_score
 
 from meterdp.core.noise import NoiseSource
-from meterdp.mixture.density import class_log_densities
+from meterdp.mixture.density import class_log_densities, record_log_densities
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.sampling import sample
 
@@ -24,7 +23,7 @@ RIDGE_PENALTY = 1.0
 
 def most_probable_class(x: np.ndarray, mixture: Mixture) -> np.ndarray:
     """Return the class of largest posterior of each record, (n,) int in 0..K-1 (Example 1)."""
-    return class_log_densities(x, mixture).argmax(axis=1)
+    return class_log_densities(x, mixture).argmax(axis=0)
 
 
 def matched_agreement(labels: np.ndarray, reference: np.ndarray) -> float:
@@ -87,9 +86,7 @@ def density_gap(released: Mixture, reference: Mixture, noise: NoiseSource, draws
     terms, log_ratio = [], None
     for mixture in (released, reference):
         x, _ = sample(mixture, draws, noise)
-        ratio = logsumexp(class_log_densities(x, released), axis=1) - logsumexp(
-            class_log_densities(x, reference), axis=1
-        )
+        ratio = record_log_densities(x, released) - record_log_densities(x, reference)
         terms.append(np.abs(np.tanh(ratio / 2)))
         log_ratio = ratio if log_ratio is None else log_ratio
     spread = np.sqrt(sum(t.var(ddof=1) for t in terms) / draws)

@@ -1,13 +1,17 @@
-"""Tables of a report as text."""
+"""Tables of a report as text, and the words that several of them need."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import pandas as pd
+from meterdp.figures.numbers import count
 
-Tables = Mapping[str, pd.DataFrame]
+if TYPE_CHECKING:
+    import pandas as pd
+
+Tables = Mapping[str, "pd.DataFrame"]
 
 
 @dataclass(frozen=True)
@@ -18,3 +22,13 @@ class Grid:
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
     words: int = 1
+
+
+def count_range(values: pd.Series) -> str:
+    """Write the smallest and the largest of whole numbers."""
+    return " to ".join(count(value) for value in sorted({values.min(), values.max()}))
+
+
+def households(number: int) -> str:
+    """Write a number of households."""
+    return f"{count(number)} household{'' if number == 1 else 's'}"

@@ -1,6 +1,6 @@
 """The study's report: one HTML file that asks for nothing outside itself and can be handed to a colleague.
 
-Every number comes from a Parquet artefact through :mod:`meterdp.figures.report.contents`; the template ``page.html``
+Every number comes from a Parquet artefact through the parts beside this file; the template ``page.html``
 holds words only. Ids and seeds cannot get in: no table with ids is accepted and the seed is taken out of the
 settings.
 """
@@ -8,39 +8,26 @@ settings.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
 
-import pandas as pd
-
-from meterdp.catalogue import catalogue
+from meterdp.classnoise.query_models import RANDOMNESS
 from meterdp.core.parquet import read_table
+from meterdp.core.tables import Table
 from meterdp.figures import numbers
-from meterdp.figures.captions import caption_of
-from meterdp.figures.forecasts import QUERY_MODELS, SIDES
 from meterdp.figures.pages import picture, write_page
-from meterdp.figures.report import contents, cost_words, noise_contents
+from meterdp.figures.registry import figure_of
+from meterdp.figures.report import classes, cost, forecasts, headline, intake, noise
+from meterdp.figures.report.grid import Grid, Tables
 
-TABLES = (
-    "ingest_report",
-    "quality_summary",
-    "class_table",
-    "normality",
-    "profile_hours",
-    "cost",
-    "arma_summary",
-    "gaussian_summary",
-    "forecast_errors",
-    "forecast_intervals",
-    "delta_curves",
-    "delta_under_prior",
-    "design_comparison",
-    "noise_answers",
-    "cluster_forecast_errors",
-    "neighbourhood_summary",
-)
-# Figures of the mechanisms a reader needs most; those of the others are folded away.
+if TYPE_CHECKING:
+    import pandas as pd
+
+PARTS = (intake, classes, cost, forecasts, noise)
+TABLES: dict[str, Table] = {table.name: table for part in PARTS for table in part.READS}
 TEMPLATE = Path(__file__).with_name("page.html")
+# Figures of the mechanisms a reader needs most; those of the others are folded away.
 OPEN_MARGINALS = ("marginal_densities_kl_published", "marginal_densities_sound")
 # A seed lets the holder subtract the noise of a study; the others say where on whose machine it ran.
 HIDDEN_SETTINGS = frozenset({"seed", "results_dir", "title"})
@@ -54,8 +41,7 @@ def build_report(
     title: str,
     synthetic: bool,
     settings: Mapping,
-    artefacts: Mapping[str, str] | None = None,
-    results_dir=None,
+    files: Iterable[Table] = (),
 ) -> None:
     """Write the report of a study as one self-contained HTML file.
 
@@ -64,7 +50,7 @@ def build_report(
     inputs : mapping of table name to path
         Any of :data:`TABLES`; what is missing is named as not part of the study.
     figures : mapping of figure name to path
-        SVG files; names as in :data:`meterdp.figures.captions.CAPTIONS`, with an optional suffix such as
+        SVG files; names as in :mod:`meterdp.figures.registry`, with the suffix of a variant such as
         ``marginal_densities_sound``.
     output : path-like
         HTML file to write.
@@ -74,71 +60,50 @@ def build_report(
         Whether the export was simulated.
     settings : mapping
         The whole configuration; the seed, the title and local folders are not shown.
-    artefacts : mapping of path to table name, optional
-        Further files of the study to list, relative to the results folder.
-    results_dir : path-like, optional
-        Results folder, by default the folder that holds inputs, figures and output.
+    files : iterable of Table, optional
+        Tables of the study, to list where they are.
 
     Raises
     ------
     InputError
         If a file is not an instance of its table.
     ValueError
-        If a table is not one the report reads or a figure has no caption.
+        If a table is not one the report reads.
+    KeyError
+        If a figure is not in the registry.
     """
     if unknown := set(inputs) - set(TABLES):
         raise ValueError(f"the report does not read {', '.join(sorted(unknown))}")
     tables = _read(inputs)
-    root = results_dir if results_dir is not None else _common_folder(inputs, figures, output)
     write_page(
         TEMPLATE,
         output,
         title=title,
         synthetic=synthetic,
-        headline=contents.headline(tables, settings),
+        headline=headline.headline(tables, settings),
         smallest_class=int(tables["class_table"]["household_count"].min()) if "class_table" in tables else None,
-        forecast_sentence=contents.forecast_sentence(tables),
-        families=cost_words.cost_families(tables),
-        held_out="cost" in tables and cost_words.was_held_out(tables["cost"]),
-        hours=contents.hours_sentence(tables),
-        period=contents.period_sentence(settings),
+        forecast_sentence=forecasts.forecast_sentence(tables),
+        families=cost.cost_families(tables),
+        held_out="cost" in tables and cost.was_held_out(tables["cost"]),
+        hours=intake.hours_sentence(tables),
+        period=intake.period_sentence(settings),
         grids=_grids(tables),
-        pictures={name: picture(path, caption_of(name), _folded(name)) for name, path in figures.items()},
+        pictures={name: picture(path, figure_of(name), _folded(name)) for name, path in figures.items()},
         has_marginals=any(name.startswith("marginal_densities") for name in figures),
-        query_models=QUERY_MODELS,
-        files=_files(inputs, figures, artefacts or {}, root),
+        query_models=RANDOMNESS,
+        files=_files(files, figures),
         settings=list(_flat(settings)),
     )
 
 
 def _read(inputs: Mapping) -> dict[str, pd.DataFrame]:
     """Read every table that has rows."""
-    declared = catalogue()
-    tables = {name: read_table(path, declared[name]).to_pandas() for name, path in inputs.items()}
+    tables = {name: read_table(path, TABLES[name]).to_pandas() for name, path in inputs.items()}
     return {name: data for name, data in tables.items() if not data.empty}
 
 
-def _grids(tables: contents.Tables) -> dict[str, contents.Grid | None]:
-    return {
-        "ingest": contents.ingest_grid(tables),
-        "households": contents.quality_grid(tables, "households"),
-        "readings": contents.quality_grid(tables, "readings"),
-        "classes": contents.class_grid(tables),
-        "normality": contents.normality_grid(tables),
-        "mechanisms": cost_words.mechanism_grid(tables),
-        "gap": cost_words.gap_grid(tables),
-        "cost": cost_words.cost_grid(tables),
-        "arma": contents.arma_grid(tables),
-        "gaussian": contents.gaussian_grid(tables),
-        "errors": contents.errors_grid(tables),
-        "intervals": contents.interval_grid(tables),
-        **{f"delta_{sides}": contents.delta_grid(tables, sides) for sides in SIDES},
-        "delta_prior": contents.prior_grid(tables),
-        "comparison": noise_contents.comparison_grid(tables),
-        "answers": noise_contents.answers_grid(tables),
-        "cluster": noise_contents.cluster_grid(tables),
-        "neighbourhoods": contents.neighbourhood_grid(tables),
-    }
+def _grids(tables: Tables) -> dict[str, Grid | None]:
+    return {name: write(tables) for part in PARTS for name, write in part.GRIDS.items()}
 
 
 def _folded(figure: str) -> bool:
@@ -149,21 +114,11 @@ def _folded(figure: str) -> bool:
 # --- files ----------------------------------------------------------------------------------------------------------
 
 
-def _common_folder(inputs: Mapping, figures: Mapping, output) -> str:
-    return os.path.commonpath([Path(p).resolve().parent for p in (*inputs.values(), *figures.values(), output)])
-
-
-def _files(inputs: Mapping, figures: Mapping, artefacts: Mapping, root) -> list[tuple[str, str, str]]:
+def _files(tables: Iterable[Table], figures: Iterable[str]) -> list[tuple[str, str, str]]:
     """Return (path relative to the results folder, what it holds, audience) of every artefact, sorted by path."""
-    declared = catalogue()
-    named = {_relative(path, root): table for table, path in inputs.items()} | dict(artefacts)
-    rows = [(path, declared[t].description, declared[t].audience) for path, t in named.items()]
-    rows += [(_relative(path, root), f"Figure: {name.replace('_', ' ')}.", "study") for name, path in figures.items()]
+    rows = [(table.file, table.description, table.audience) for table in tables]
+    rows += [(f"study/figures/{name}.svg", f"Figure: {name.replace('_', ' ')}.", "study") for name in figures]
     return sorted(rows)
-
-
-def _relative(path, root) -> str:
-    return PurePath(os.path.relpath(Path(path).resolve(), Path(root).resolve())).as_posix()
 
 
 # --- settings -------------------------------------------------------------------------------------------------------

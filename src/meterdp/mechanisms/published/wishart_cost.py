@@ -8,7 +8,7 @@ W = rho^2 U / gamma with rho^2 chi-square of d (d + 1) degrees of freedom and U 
 is integrated by Gauss quadrature, the direction by Sobol points whose weights are corrected, class by class, so that
 the first two moments of tr(Sigma^-1 W) and the mean of tr (Sigma^-1 W)^2 are exact. These rule the cost where noise
 is small: h = 1/4 E tr (Sigma^-1 W)^2 + O(gamma^-3). The relative error stays below 1e-3 up to d = 12, whatever Sigma
-and gamma (tests/unit/mechanisms/test_wishart_cost.py).
+and gamma (tests/unit/mechanisms/published/test_wishart_cost.py).
 """
 
 from __future__ import annotations

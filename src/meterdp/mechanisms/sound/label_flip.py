@@ -69,7 +69,7 @@ class SoundLabelFlip:
             adjacency="label_flip",
             epsilon=self.public.epsilon,
             delta=self.public.delta,
-            accountant="Gaussian DP, exact conversion",
+            accountant=gdp.CURVE.title,
             proof="docs/proofs/sound_label_flip.md",
             family=self.family,
         )

@@ -76,7 +76,7 @@ class Sound:
             adjacency=adjacency,
             epsilon=self.public.epsilon,
             delta=self.public.delta,
-            accountant="Gaussian DP, exact conversion",
+            accountant=gdp.CURVE.title,
             proof="docs/proofs/sound.md",
             family=self.family,
         )

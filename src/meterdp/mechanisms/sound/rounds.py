@@ -14,7 +14,8 @@ from meterdp.mechanisms.interface import PublicSettings, Released
 from meterdp.mechanisms.published.projection import project_covariances
 from meterdp.mechanisms.sound.plan import ROUND_RADIUS, ROUND_WEIGHTS
 from meterdp.mechanisms.sound.posterior import round_parameters
-from meterdp.mechanisms.sound.stack import Step, clip_to_unit_ball, moment_stack, responsibilities, standardised
+from meterdp.mechanisms.sound.stack import Step, clip_to_unit_ball, moment_stack
+from meterdp.mixture.density import class_shares, log_densities, standardised
 from meterdp.mixture.draws import MixtureDraws
 
 Measure = Callable[[Step, np.ndarray], np.ndarray]
@@ -68,20 +69,16 @@ def _class_stacks(
     x: np.ndarray, labeller: MixtureDraws, whiten: np.ndarray, radius: float, given: np.ndarray | None
 ) -> np.ndarray:
     """Return the exact class stacks (R, K, q) in the coordinates of what was released last."""
-    draws, k, _ = labeller.means.shape
-    if given is None:
-        share = responsibilities(x, labeller.weights, labeller.means, whiten)
-    else:
-        share = np.broadcast_to(given, (draws, *given.shape))
-    stacks = [
-        moment_stack(
-            clip_to_unit_ball(standardised(x, labeller.means[:, j], whiten[:, j]) / radius),
-            ROUND_WEIGHTS,
-            share[..., j],
-        )
-        for j in range(k)
-    ]
-    return np.stack(stacks, axis=1)
+    n, d = x.shape
+    stacks = np.empty((*labeller.weights.shape, 1 + d + d * (d + 1) // 2))
+    # One draw at a time stays in the processor's cache.
+    memory = np.empty((labeller.weights.shape[1], n, d))
+    for r in range(len(labeller)):
+        z = standardised(x, labeller.means[r], whiten[r], out=memory)
+        share = class_shares(log_densities(z, labeller.weights[r], whiten[r])) if given is None else given.T
+        z /= radius
+        stacks[r] = moment_stack(clip_to_unit_ball(z), ROUND_WEIGHTS, share)
+    return stacks
 
 
 def release_in_chunks(

@@ -96,12 +96,12 @@ def clip_to_unit_ball(z: np.ndarray) -> np.ndarray:
 
 
 def moment_stack(u: np.ndarray, weights: StackWeights, responsibility: np.ndarray | None = None) -> np.ndarray:
-    """Return sum_n g_n (a, b u_n, c svec(u_n u_n')) of one class: (R, 1 + d + d (d + 1)/2) float64.
+    """Return sum_n g_n (a, b u_n, c svec(u_n u_n')): (R, 1 + d + d (d + 1)/2) float64.
 
     Parameters
     ----------
     u : (R, N, d) float64
-        Rows in the unit ball.
+        Rows in the unit ball, of R draws or classes.
     weights : StackWeights
     responsibility : (R, N) float64, optional
         g, in [0, 1]; one by default.
@@ -114,32 +114,3 @@ def moment_stack(u: np.ndarray, weights: StackWeights, responsibility: np.ndarra
     out[:, 1 : 1 + d] = weights.mean * weighted.sum(axis=1)
     out[:, 1 + d :] = weights.moment * svec(np.swapaxes(weighted, 1, 2) @ u)
     return out
-
-
-def responsibilities(x: np.ndarray, weights: np.ndarray, means: np.ndarray, whiten: np.ndarray) -> np.ndarray:
-    """Return the posterior class probabilities (R, N, K): a function of one's own record and of released numbers.
-
-    Parameters
-    ----------
-    x : (N, d) float64
-    weights : (R, K) float64
-        Positive.
-    means : (R, K, d) float64
-    whiten : (R, K, d, d) float64
-        Inverse of any root L of the class covariances L L'.
-    """
-    draws, k, _ = means.shape
-    log_scale = np.log(weights) + np.linalg.slogdet(whiten)[1]
-    out = np.empty((draws, len(x), k))
-    for j in range(k):
-        z = standardised(x, means[:, j], whiten[:, j])
-        out[..., j] = log_scale[:, j, None] - 0.5 * np.einsum("rnd,rnd->rn", z, z)
-    out -= out.max(axis=-1, keepdims=True)
-    np.exp(out, out=out)
-    out /= out.sum(axis=-1, keepdims=True)
-    return out
-
-
-def standardised(x: np.ndarray, mean: np.ndarray, whiten: np.ndarray) -> np.ndarray:
-    """Return L^-1 (x - mean) of every record for one class: (R, N, d) float64."""
-    return x @ np.swapaxes(whiten, -1, -2) - np.einsum("rij,rj->ri", whiten, mean)[:, None]

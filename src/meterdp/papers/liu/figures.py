@@ -1,31 +1,43 @@
 """Figs 1 to 10 of Liu et al. from the tables of the reproduction, one function a figure.
 
 Divergences are drawn twice, because a mean over trials is ruled by the smallest classes: mean with its standard error
-on the left, median with the middle half of the trials on the right. Captions are in ``REPRODUCTION_CAPTIONS``.
+on the left, median with the middle half of the trials on the right.
 """
 
 from __future__ import annotations
 
 import textwrap
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 
 from meterdp.figures import numbers
+from meterdp.figures.densities import HEADROOM, Column, Panel, draw_grid, histogram_edges
+from meterdp.figures.entry import Figure
 from meterdp.figures.style import (
     BLACK,
     LIGHT_GREY,
     WIDTH_IN,
+    area_key,
     canvas,
     in_order,
     legend_below,
+    line_key,
     load,
     look,
     plain_log_ticks,
 )
+from meterdp.papers.liu.tables import LIU_ACCURACY, LIU_CURVE, LIU_DENSITIES
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+_PAPER = "Liu et al."
+_CURVE = (
+    "Mean with its standard error on the left, median with the middle half of the trials on the right; log scales."
+)
+_CURVES = "Two panels of curves on log scales, one curve per mechanism: mean, and median with a band."
 
 _X_LABELS = {
     "epsilon": "ε (log scale)",
@@ -35,7 +47,6 @@ _X_LABELS = {
 }
 _LOG_X = ("epsilon", "records")
 _BAND = 0.11  # opacity
-_HEADROOM = 2.0  # densities taller than this multiple of the fit are cut off
 _PROPOSED = "kl_published"
 
 
@@ -44,9 +55,34 @@ def fig1(table, output) -> None:
     _kl_figure(table, output, "Fig. 1: KL divergence against ε, synthetic data")
 
 
+FIG1 = Figure(
+    draw=fig1,
+    tables=(LIU_CURVE,),
+    category=_PAPER,
+    look_for=(
+        "KL divergence of the released mixture against ε, a fresh mixture and data set in every trial, the same "
+        f"for all mechanisms. {_CURVE} Look for how far the mean lies above the median: it is ruled by data sets "
+        "with a very small class."
+    ),
+    alternative=_CURVES,
+)
+
+
 def fig2(table, output) -> None:
     """Draw KL divergence over the number of records."""
     _kl_figure(table, output, "Fig. 2: KL divergence against the number of records, ε = 1")
+
+
+FIG2 = Figure(
+    draw=fig2,
+    tables=(LIU_CURVE,),
+    category=_PAPER,
+    look_for=(
+        f"The same against the number of records, ε = 1. {_CURVE} Look for whether a curve flattens: noise that "
+        "does not depend on N is left."
+    ),
+    alternative=_CURVES,
+)
 
 
 def fig3(table, output) -> None:
@@ -54,9 +90,33 @@ def fig3(table, output) -> None:
     _kl_figure(table, output, "Fig. 3: KL divergence against the number of classes, ε = 1")
 
 
+FIG3 = Figure(
+    draw=fig3,
+    tables=(LIU_CURVE,),
+    category=_PAPER,
+    look_for=(
+        f"The same against the number of classes, N = 1000 and ε = 1. {_CURVE} Data sets with a class of at most "
+        "d records were drawn again, more often the more classes there are, so large K shows the milder cases."
+    ),
+    alternative=_CURVES,
+)
+
+
 def fig4(table, output) -> None:
     """Draw KL divergence over the dimension."""
     _kl_figure(table, output, "Fig. 4: KL divergence against the dimension, ε = 1")
+
+
+FIG4 = Figure(
+    draw=fig4,
+    tables=(LIU_CURVE,),
+    category=_PAPER,
+    look_for=(
+        f"The same against the dimension, N = 1000, K = 5 and ε = 1. {_CURVE} Look for mechanisms that overtake "
+        "each other as d grows."
+    ),
+    alternative=_CURVES,
+)
 
 
 def fig5(table, output) -> None:
@@ -64,12 +124,34 @@ def fig5(table, output) -> None:
     _kl_figure(table, output, "Fig. 5: KL divergence against ε, Iris")
 
 
+FIG5 = Figure(
+    draw=fig5,
+    tables=(LIU_CURVE,),
+    category=_PAPER,
+    look_for=f"KL divergence against ε on Iris, 50 records a class. {_CURVE}",
+    alternative=_CURVES,
+)
+
+
 def fig6(table, output) -> None:
     """Draw marginals of Iris' first feature, a row per mechanism and a column per class."""
-    data = load(table, "liu_densities")
+    data = load(table, LIU_DENSITIES)
     mechanisms = in_order(set(data["curve"]) - {"histogram", "fit"})
     rows = [(look(m).label, m, 0) for m in mechanisms]
     _density_figure(data, output, "Fig. 6: released marginals of Iris, sepal length, ε = 2", rows, "sepal length (z)")
+
+
+FIG6 = Figure(
+    draw=fig6,
+    tables=(LIU_DENSITIES,),
+    category=_PAPER,
+    look_for=(
+        "Marginal density of Iris' first feature per class: histogram, fit, the first release (thin, as the "
+        "paper shows one) and the pointwise mean over all releases (thick); what is taller than twice the "
+        "fit is cut off. Look for how little one release says about the mechanism."
+    ),
+    alternative="A grid of densities, a row per mechanism and a column per class of Iris.",
+)
 
 
 def fig7(table, output) -> None:
@@ -77,12 +159,37 @@ def fig7(table, output) -> None:
     _kl_figure(table, output, "Fig. 7: KL divergence against ε, load profiles")
 
 
+FIG7 = Figure(
+    draw=fig7,
+    tables=(LIU_CURVE,),
+    category=_PAPER,
+    look_for=(
+        f"KL divergence against ε on load profiles, K-means classes. {_CURVE} The paper's houses are private; "
+        "the data drawn are named in the figure."
+    ),
+    alternative=_CURVES,
+)
+
+
 def fig8(table, output) -> None:
     """Draw marginals of load profiles released by the published mechanism, a row per hour and a column per class."""
-    data = load(table, "liu_densities")
+    data = load(table, LIU_DENSITIES)
     rows = [(f"hour {entry + 1}", _PROPOSED, entry) for entry in np.sort(data["entry"].unique())]
     title = f"Fig. 8: released marginals of load profiles, {look(_PROPOSED).label}, ε = 2"
     _density_figure(data, output, title, rows, "energy in the hour (log kWh)")
+
+
+FIG8 = Figure(
+    draw=fig8,
+    tables=(LIU_DENSITIES,),
+    category=_PAPER,
+    look_for=(
+        "Marginal densities of load profiles per class and hour: histogram, fit, one release of the published "
+        "mechanism (thin) and the mean over all releases (thick). Look for the classes in which a thick curve "
+        "leaves the dashed one: noise that does not average out, most of all in small classes."
+    ),
+    alternative="A grid of densities, a row per hour and a column per class.",
+)
 
 
 def fig9(table, output) -> None:
@@ -90,9 +197,21 @@ def fig9(table, output) -> None:
     _kl_figure(table, output, "Fig. 9: KL divergence against ε, handwritten digits")
 
 
+FIG9 = Figure(
+    draw=fig9,
+    tables=(LIU_CURVE,),
+    category=_PAPER,
+    look_for=(
+        f"KL divergence against ε on handwritten digits. {_CURVE} Look for a curve that does not fall with ε: "
+        "the published Wishart noise stops shrinking once (22) is at its first value."
+    ),
+    alternative=_CURVES,
+)
+
+
 def fig10(table, output) -> None:
     """Draw the test accuracy of released classifiers over epsilon."""
-    data = load(table, "liu_accuracy")
+    data = load(table, LIU_ACCURACY)
     with canvas(output, "Fig. 10: test accuracy against ε, handwritten digits", 4.9, WIDTH_IN + 1.4) as figure:
         body = figure.subfigures()
         axes = body.subplots()
@@ -113,7 +232,19 @@ def fig10(table, output) -> None:
         legend_below(figure, *axes.get_legend_handles_labels())
 
 
-LIU_FIGURES = {draw.__name__: draw for draw in (fig1, fig2, fig3, fig4, fig5, fig6, fig7, fig8, fig9, fig10)}
+FIG10 = Figure(
+    draw=fig10,
+    tables=(LIU_ACCURACY,),
+    category=_PAPER,
+    look_for=(
+        "Share of test images classified correctly by maximum likelihood under the released mixture; the dotted "
+        "line is the fit without privacy."
+    ),
+    alternative="Curves of accuracy over epsilon, one per mechanism, with a dotted line for the fit.",
+)
+
+
+FIGURES = (FIG1, FIG2, FIG3, FIG4, FIG5, FIG6, FIG7, FIG8, FIG9, FIG10)
 
 
 # --- divergences ----------------------------------------------------------------------------------------------------
@@ -127,7 +258,7 @@ def _line(name: str) -> dict:
 
 
 def _kl_figure(table, output, title: str) -> None:
-    data = load(table, "liu_curve")
+    data = load(table, LIU_CURVE)
     with canvas(output, title, 4.9, WIDTH_IN + 1.4) as figure:
         body = figure.subfigures()
         left, right = body.subplots(1, 2, sharey=True)
@@ -196,47 +327,41 @@ def _density_figure(data: pd.DataFrame, output, title: str, rows: list[tuple[str
     cells = dict(list(data.sort_values("value").groupby(["component", "entry", "curve", "kind"])))
     with canvas(output, title, 1.7 + 0.98 * len(rows), max(WIDTH_IN, 1.6 + 1.25 * len(components))) as figure:
         body = figure.subfigures()
-        grid = body.subplots(len(rows), len(components), squeeze=False, sharex="col")
-        for j, component in enumerate(components):
-            grid[0, j].set_title(f"Class {component}", loc="center")
-            for axes, (label, mechanism, entry) in zip(grid[:, j], rows, strict=True):
-                _cell(
-                    axes,
-                    {kind[2:]: cell for kind, cell in cells.items() if kind[:2] == (component, entry)},
-                    mechanism,
-                )
-                if j == 0:
-                    words = textwrap.fill(label, 16)
-                    axes.set_ylabel(words, rotation=0, ha="right", va="center", fontsize=9)
+        columns = []
+        for component in components:
+            fits = [cells[component, entry, "fit", "fit"]["value"] for *_, entry in rows]
+            panels = [
+                _panel({kind[2:]: cell for kind, cell in cells.items() if kind[:2] == (component, entry)}, mechanism)
+                for _, mechanism, entry in rows
+            ]
+            low, high = min(fit.min() for fit in fits), max(fit.max() for fit in fits)
+            columns.append(Column(f"Class {component}", low, high, panels))
+        draw_grid(body, [textwrap.fill(label, 16) for label, *_ in rows], columns)
         body.supxlabel(f"{unit}\n{textwrap.fill(_source(data), 110)}", fontsize=9.5)
         colours = {mechanism: look(mechanism).colour for _, mechanism, _ in rows}
         colour = next(iter(colours.values())) if len(colours) == 1 else "#555555"
         handles = [
-            Patch(color=LIGHT_GREY),
-            Line2D([], [], color=BLACK, linestyle="--", linewidth=1.2),
-            Line2D([], [], color=colour, linewidth=0.9),
-            Line2D([], [], color=colour, linewidth=2.2),
+            area_key(color=LIGHT_GREY),
+            line_key(color=BLACK, linestyle="--", linewidth=1.2),
+            line_key(color=colour, linewidth=0.9),
+            line_key(color=colour, linewidth=2.2),
         ]
         words = ["histogram of the records", "fit without privacy", "one release", "mean over all releases"]
         legend_below(figure, handles, words)
 
 
-def _cell(axes: Axes, curves: dict, mechanism: str) -> None:
+def _panel(curves: dict, mechanism: str) -> Panel:
     histogram, fit = curves["histogram", "data"], curves["fit", "fit"]
-    left = histogram["value"].to_numpy()
-    # The table holds left edges; the last bin is as wide as the others, a single one has area one.
-    width = left[1] - left[0] if len(left) > 1 else 1 / histogram["density"].iloc[0]
-    axes.stairs(histogram["density"], np.append(left, left[-1] + width), fill=True, color=LIGHT_GREY)
-    axes.plot(fit["value"], fit["density"], color=BLACK, linestyle="--", linewidth=1.1)
     colour = look(mechanism).colour
-    peaks = [histogram["density"].max(), fit["density"].max()]
-    for kind, width_pt in (("draw", 0.9), ("mean", 2.2)):
-        released = curves[mechanism, kind]
-        axes.plot(released["value"], released["density"], color=colour, linewidth=width_pt)
-        peaks.append(released["density"].max())
-    axes.set_xlim(fit["value"].min(), fit["value"].max())
-    axes.set_ylim(0, 1.06 * min(max(peaks), _HEADROOM * max(peaks[:2])))
-    axes.set_yticks([])
-    axes.grid(False)
-    axes.tick_params(axis="x", labelsize=8)
-    axes.xaxis.get_major_locator().set_params(nbins=3, integer=True)
+    lines = [(fit, {"color": BLACK, "linestyle": "--", "linewidth": 1.1})]
+    lines += [
+        (curves[mechanism, kind], {"color": colour, "linewidth": w}) for kind, w in (("draw", 0.9), ("mean", 2.2))
+    ]
+    tallest = max(histogram["density"].max(), fit["density"].max())
+    tallest = min(max(tallest, *(line["density"].max() for line, _ in lines)), HEADROOM * tallest)
+    return Panel(
+        1.06 * tallest,
+        histogram_edges(histogram["value"], histogram["density"]),
+        histogram["density"].to_numpy(),
+        [(line["value"].to_numpy(), line["density"].to_numpy(), style) for line, style in lines],
+    )

@@ -1,4 +1,4 @@
-"""Verdicts on the claims of Liu et al., each computed from the tables of the reproduction by the rule in liu_claims.
+"""Verdicts on the claims of Liu et al., each computed from the tables of the reproduction by the rule in ``claims``.
 
 Every function takes declared tables as data frames and returns a verdict with the numbers it rests on; what a rule
 does not ask for (medians, other mechanisms) is said in the sentence and does not enter the verdict.

@@ -1,6 +1,6 @@
 """Verdicts on the claims of Ramakrishna et al., each computed from the tables of the reproduction.
 
-Rules are in ramakrishna_claims. What a rule does not ask for (other designs, other sides) is said in the sentence
+Rules are in ``claims``. What a rule does not ask for (other designs, other sides) is said in the sentence
 and does not enter the verdict.
 """
 

@@ -12,13 +12,9 @@ from decimal import ROUND_CEILING, Context
 import numpy as np
 import pandas as pd
 
-import meterdp
 from meterdp.classnoise.query_models import MODEL_WORDS
-from meterdp.core.parquet import NOT_FOR_RELEASE
-from meterdp.core.stamps import local_text
-from meterdp.release.tables import FORECAST_FILE
+from meterdp.release.manifests.common import study_manifest
 
-STUDY_MODE = f"{NOT_FOR_RELEASE}: study mode, the noise is seeded and protects nobody"
 _UPWARD = Context(prec=3, rounding=ROUND_CEILING)  # a rounded delta must not promise more
 _HIDES = ("which household of its neighbourhood this forecast belongs to, up to the (epsilon, delta) pairs given",)
 _DOES_NOT_HIDE = (
@@ -70,19 +66,19 @@ def guarantee_pairs(curves: pd.DataFrame, design: str, query_model: str, rho: fl
 
 
 def guarantee_in_words(design: str, query_model: str, rho: float, convention: str, pairs: list[dict]) -> str:
-    """Return the guarantee of a study's forecast file as one sentence."""
+    """Return the guarantee of a forecast file as one sentence."""
     if pairs:
         said = ", ".join(f"({p['epsilon']:g}, {_UPWARD.create_decimal(p['delta'])})" for p in pairs)
         stated = f"(epsilon, delta) class_label privacy within the neighbourhood at {said}"
     else:
         stated = "no class_label statement, because no household has a neighbour"
     return (
-        f"{STUDY_MODE}; design '{design}' for {query_model} queries with accuracy budget rho {rho:g} ({convention}): "
+        f"design '{design}' for {query_model} queries with accuracy budget rho {rho:g} ({convention}): "
         f"{stated}; nothing about replace_one"
     )
 
 
-def manifest(
+def class_label_manifest(
     design: str,
     query_model: str,
     rho: float,
@@ -107,11 +103,9 @@ def manifest(
     public : mapping
         From :func:`public_settings`.
     """
-    stamps = np.asarray(interval_start_utc, "datetime64[us]")
-    return {
-        "status": STUDY_MODE,
-        "guarantee": guarantee_in_words(design, query_model, rho, convention, pairs),
-        "privacy": {
+    return study_manifest(
+        guarantee_in_words(design, query_model, rho, convention, pairs),
+        {
             "unit": "class_label",
             "adjacency": "the forecast is that of another household of the same neighbourhood",
             "epsilon_delta": pairs,
@@ -119,28 +113,24 @@ def manifest(
             "probability under one is at most e^epsilon times that under the other, plus delta; worst case, "
             "numerical error included. These numbers are computed from the private forecasts and are not protected "
             "themselves.",
-            "hides": list(_HIDES),
-            "does_not_hide": list(_DOES_NOT_HIDE),
         },
-        "noise": {
-            "design": design,
-            "query_model": query_model,
-            "query_model_means": MODEL_WORDS[query_model],
-            "rho_log_kwh_squared": float(rho),
-            "rho_is": {
-                "total": "the squared error of the whole forecast",
-                "per_entry": "the mean squared error per step",
-            }[convention],
+        _HIDES,
+        _DOES_NOT_HIDE,
+        {
+            "noise": {
+                "design": design,
+                "query_model": query_model,
+                "query_model_means": MODEL_WORDS[query_model],
+                "rho_log_kwh_squared": float(rho),
+                "rho_is": {
+                    "total": "the squared error of the whole forecast",
+                    "per_entry": "the mean squared error per step",
+                }[convention],
+            },
+            "generation": dict(public["generation"]),
         },
-        "time": {
-            "zone": public["time_zone"],
-            "interval_minutes": public["interval_minutes"],
-            "first_interval_start_utc": f"{np.datetime_as_string(stamps[0], 's')}Z",
-            "first_interval_start_local": local_text(stamps[:1], public["time_zone"])[0],
-            "steps": int(stamps.size),
-        },
-        "columns": {c.name: {"unit": c.unit, "means": c.description} for c in FORECAST_FILE.columns},
-        "clipped_to_kwh": [float(b) for b in bounds_kwh],
-        "generation": dict(public["generation"]),
-        "meterdp_version": meterdp.__version__,
-    }
+        interval_start_utc,
+        public["interval_minutes"],
+        public["time_zone"],
+        bounds_kwh,
+    )

@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pytest
 
+from meterdp.catalogue import study_tables
 from meterdp.core.errors import InputError
 from meterdp.figures import numbers
 from meterdp.figures.report.page import TABLES, build_report
@@ -25,14 +26,13 @@ SETTINGS = {
 }
 
 
-def arguments(study) -> dict:
+def arguments() -> dict:
     """What the report is told besides its tables and figures."""
     return {
         "title": "A <test> study",
         "synthetic": True,
         "settings": SETTINGS,
-        "artefacts": {"private/readings/part-*.parquet": "readings"},
-        "results_dir": study["cost"].parents[1],
+        "files": study_tables().values(),
     }
 
 
@@ -41,7 +41,7 @@ def report(study, drawn, tmp_path_factory):
     """Path of the made-up study's report."""
     output = study["cost"].parent / "report.html"
     inputs = {name: study[name] for name in TABLES}
-    build_report(inputs, drawn, output, **arguments(study))
+    build_report(inputs, drawn, output, **arguments())
     return output
 
 
@@ -95,7 +95,7 @@ def test_every_measure_of_the_tables_is_in_the_report(report):
         assert numbers.significant(row.share_of_limit) in cells
     for row in made_up.noise_answers().itertuples():
         assert numbers.significant(row.rho) in cells and numbers.significant(row.error_kwh) in cells
-    for row in made_up.cluster_forecast_errors().itertuples():
+    for row in made_up.group_forecast_errors().itertuples():
         assert numbers.plus_minus(row.nmse, row.nmse_se) in cells and numbers.significant(row.relative_mse) in cells
     for row in made_up.delta_under_prior().query("epsilon == 1 and design != 'none'").itertuples():
         assert numbers.probability(row.delta) in cells
@@ -197,7 +197,7 @@ def test_the_files_are_listed_by_path_with_what_they_hold(report):
 def test_it_is_the_same_twice(report, study, drawn, tmp_path):
     inputs = {name: study[name] for name in TABLES}
     again = study["cost"].parent / "again.html"
-    build_report(inputs, drawn, again, **arguments(study))
+    build_report(inputs, drawn, again, **arguments())
     assert again.read_bytes() == report.read_bytes()
 
 
@@ -302,7 +302,7 @@ def test_tables_with_ids_and_files_of_the_wrong_kind_are_refused(study, tmp_path
         build_report({"cost": study["mixture"]}, {}, tmp_path / "r.html", **words)
     with pytest.raises(InputError, match="does not exist; draw the figure again"):
         build_report({}, {"kl_curve": tmp_path / "none.svg"}, tmp_path / "r.html", **words)
-    with pytest.raises(KeyError, match="no caption for figure 'pie'"):
+    with pytest.raises(KeyError, match="no figure is called 'pie'"):
         build_report({}, {"pie": study["cost"]}, tmp_path / "r.html", **words)
     assert not (tmp_path / "r.html").exists()
 

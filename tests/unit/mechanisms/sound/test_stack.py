@@ -7,7 +7,6 @@ import math
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from scipy.stats import multivariate_normal
 
 from meterdp.mechanisms.sound.plan import POOLED_WEIGHTS, ROUND_WEIGHTS
 from meterdp.mechanisms.sound.stack import (
@@ -16,8 +15,6 @@ from meterdp.mechanisms.sound.stack import (
     clip_to_unit_ball,
     moment_stack,
     radius_stack,
-    responsibilities,
-    standardised,
 )
 from meterdp.solvers.svec import smat, svec
 
@@ -104,35 +101,6 @@ def test_stack_is_the_sum_of_its_records_parts():
     expected = [sum(share[r, n] * part(u[r, n], ROUND_WEIGHTS) for n in range(40)) for r in range(3)]
     assert moment_stack(u, ROUND_WEIGHTS, share) == pytest.approx(np.array(expected))
     assert moment_stack(u, ROUND_WEIGHTS) == pytest.approx(moment_stack(u, ROUND_WEIGHTS, np.ones((3, 40))))
-
-
-def test_responsibilities_are_posterior_class_probabilities():
-    """Oracle: scipy's normal densities."""
-    rng = np.random.default_rng(4)
-    x, means, weights = rng.normal(size=(20, 3)), rng.normal(size=(2, 4, 3)), rng.dirichlet(np.ones(4), size=2)
-    covariances = np.array([[np.cov(rng.normal(size=(9, 3)).T) for _ in range(4)] for _ in range(2)])
-    ours = responsibilities(x, weights, means, np.linalg.inv(np.linalg.cholesky(covariances)))
-    for r in range(2):
-        density = [
-            w * multivariate_normal(m, c).pdf(x) for w, m, c in zip(weights[r], means[r], covariances[r], strict=True)
-        ]
-        assert ours[r] == pytest.approx(np.array(density).T / np.sum(density, axis=0)[:, None])
-
-
-def test_responsibilities_of_far_records_are_finite_and_sum_to_one():
-    x = np.array([[1e6, -1e6], [0.0, 0.0]])
-    ours = responsibilities(
-        x, np.full((1, 2), 0.5), np.array([[[0.0, 0], [1, 1]]]), np.eye(2)[None, None] * [[[[1]], [[9]]]]
-    )
-    assert np.isfinite(ours).all()
-    assert ours.sum(axis=-1) == pytest.approx(1)
-
-
-def test_standardised_records_have_the_coordinates_of_the_class():
-    rng = np.random.default_rng(5)
-    x, mean, root = rng.normal(size=(6, 3)), rng.normal(size=(2, 3)), rng.normal(size=(2, 3, 3))
-    z = standardised(x, mean, np.linalg.inv(root))
-    assert np.einsum("rij,rnj->rni", root, z) + mean[:, None] == pytest.approx(np.broadcast_to(x, (2, 6, 3)))
 
 
 def test_svec_keeps_lengths_and_can_be_undone():

@@ -8,14 +8,13 @@ import pytest
 
 from meterdp.classnoise.tables import DESIGN_COMPARISON
 from meterdp.core.parquet import as_arrow, write_table
-from meterdp.papers.captions import REPRODUCTION_CAPTIONS
 from meterdp.papers.common.scorecard import FAILS, HOLDS, OPEN
 from meterdp.papers.common.tables import SCORECARD
 from meterdp.papers.ramakrishna import scorecard as ram
 from meterdp.papers.ramakrishna import tables as declared
 from meterdp.papers.ramakrishna.claims import CLAIMS, PRINTED, PRINTED_NMSE
 from meterdp.papers.ramakrishna.households import printed_beside_ours
-from meterdp.papers.registry import REPRODUCTIONS
+from meterdp.papers.registry import PAPERS
 from meterdp.papers.report import build_reproduction_report
 from meterdp.release.tables import FORECAST_EXAMPLES
 from tests.unit.figures import made_up
@@ -193,8 +192,8 @@ def test_the_scorecard_has_a_row_per_claim_and_the_page_shows_it(tables, tmp_pat
     example = {"design": "published", "rho": 0.45, "example": 1, "part": "history", "hours_from_origin": -1.0}
     lines = [example | {"energy_kwh": 0.1}, example | {"part": "released", "hours_from_origin": 0.0, "energy_kwh": 1}]
     write_table(tmp_path / "fig3.parquet", FORECAST_EXAMPLES, pd.DataFrame(lines))
-    draw = REPRODUCTIONS["ramakrishna"]
-    assert list(draw) == list(REPRODUCTION_CAPTIONS["ramakrishna"]) == [f"fig{n}" for n in range(1, 5)]
+    draw = {figure.name: figure.draw for figure in PAPERS["ramakrishna"].figures}
+    assert list(draw) == [f"fig{n}" for n in range(1, 5)]
     for figure, function in draw.items():
         function(tmp_path / f"{figure}.parquet", output=tmp_path / f"{figure}.svg")
         first = (tmp_path / f"{figure}.svg").read_bytes()
@@ -202,7 +201,7 @@ def test_the_scorecard_has_a_row_per_claim_and_the_page_shows_it(tables, tmp_pat
         assert (tmp_path / f"{figure}.svg").read_bytes() == first
     build_reproduction_report(
         {"ramakrishna": tmp_path / "card.parquet"},
-        {"ramakrishna": [tmp_path / "numbers.parquet", tmp_path / "comparison.parquet"]},
+        {"ramakrishna": {name: tmp_path / f"{name}.parquet" for name in ("numbers", "comparison")}},
         {"ramakrishna": {figure: tmp_path / f"{figure}.svg" for figure in draw}},
         tmp_path / "report.html",
         simulated=False,
@@ -215,5 +214,5 @@ def test_the_scorecard_has_a_row_per_claim_and_the_page_shows_it(tables, tmp_pat
 
 def test_figures_without_any_pair_say_so(tmp_path):
     write_table(tmp_path / "fig4.parquet", declared.RAMAKRISHNA_FIG4, fig4().iloc[:0])
-    REPRODUCTIONS["ramakrishna"]["fig4"](tmp_path / "fig4.parquet", output=tmp_path / "fig4.svg")
+    PAPERS["ramakrishna"].figure("fig4").draw(tmp_path / "fig4.parquet", output=tmp_path / "fig4.svg")
     assert (tmp_path / "fig4.svg").stat().st_size > 0

@@ -49,7 +49,7 @@ def joint_noise(queries: ClassQueries, budget: Budget) -> Noise:
 def _common(queries: ClassQueries, budget: Budget, allowed: float) -> Noise:
     """Deterministic queries: the convex problem, component by component."""
     noise, floor = _floor(queries, allowed), NOISE_FLOOR * allowed / queries.entries
-    published = published_noise(queries, budget).covariance
+    published: np.ndarray | None = None
     rounds, worst, gap, own = 0, -1.0, None, 0
     for group in components(queries.pairs, len(queries.mean_log_kwh)):
         edges = edges_within(queries.pairs, group)
@@ -61,8 +61,11 @@ def _common(queries: ClassQueries, budget: Budget, allowed: float) -> Noise:
         # Where delta is near one, covariances that differ by label can hide more than the best common one.
         pairs = np.searchsorted(group, queries.pairs[np.isin(queries.pairs[:, 0], group)])
         laws = queries.mean_log_kwh[group], queries.covariance[group]
-        reference = worst_deltas(laws[0], published[group], pairs)
         reached = worst_deltas(laws[0] + found.shift, noise.covariance[group], pairs)
+        if not reached.any():
+            continue
+        published = published_noise(queries, budget).covariance if published is None else published
+        reference = worst_deltas(laws[0], published[group], pairs)
         if np.any((reached > reference) & (reference < CERTAIN)):
             known = found.covariance, found.shift
             better = descend_component(*laws, pairs, published[group], allowed, floor, maps=False, known=known)

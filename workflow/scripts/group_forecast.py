@@ -1,29 +1,31 @@
-"""Measure the sound forecast at every epsilon and write one draw of it as files (study mode)."""
+"""Measure the group forecast at every epsilon and write one draw of it as files (study mode)."""
 
 from pathlib import Path
 
 from meterdp.core.job import carried_metadata, job
 from meterdp.core.parquet import read_table
-from meterdp.evaluation.tables import CLUSTER_FORECAST_ERRORS
+from meterdp.evaluation.group_errors import group_error_columns
+from meterdp.evaluation.tables import GROUP_FORECAST_ERRORS
 from meterdp.exports.tables import METERS
 from meterdp.forecasting.tables import FORECASTS
+from meterdp.groupforecast.study import GroupStudy
 from meterdp.profiles.seasonal import interval_bounds_kwh
-from meterdp.release.group_forecasts import ClusterStudy
+from meterdp.release.group_forecasts import write_group_forecasts
 from meterdp.release.tables import CROSSWALK
 
 with job(snakemake.input, snakemake.log) as write:
     params = snakemake.params
-    study = ClusterStudy.from_tables(
+    study = GroupStudy.from_tables(
         read_table(snakemake.input.forecasts, FORECASTS),
         read_table(snakemake.input.meters, METERS),
+        params.households,
         params.export["interval_minutes"],
         params.default_kwh_per_hour,
-        params.cluster,
-        params.seed,
+        params.group_forecast,
     )
-    write(snakemake.output.errors, CLUSTER_FORECAST_ERRORS, study.error_columns())
+    write(snakemake.output.errors, GROUP_FORECAST_ERRORS, group_error_columns(study, params.seed))
     salt = Path(snakemake.input.salt).read_text().strip()
     bounds_kwh = interval_bounds_kwh(params.clip_kwh_per_hour, params.export["interval_minutes"])
-    facts = carried_metadata(snakemake.input)
-    crosswalk = study.write_files(snakemake.output.folder, salt, bounds_kwh, params.export["time_zone"], facts)
+    facts, zone = carried_metadata(snakemake.input), params.export["time_zone"]
+    crosswalk = write_group_forecasts(study, snakemake.output.folder, params.seed, salt, bounds_kwh, zone, facts)
     write(snakemake.output.crosswalk, CROSSWALK, crosswalk)

@@ -2,7 +2,7 @@
 
 Randomised response among K groups keeps the right one with odds e^a to one against each other group. Its privacy
 loss takes three values, so the composition with mu-GDP steps is a sum of three Gaussian curves
-(docs/proofs/cluster.md, 3). Turning the assignment into Gaussian DP first would pay several times as much.
+(docs/proofs/group_forecast.md, 3). Turning the assignment into Gaussian DP first would pay several times as much.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import math
 from scipy.optimize import brentq
 
 from meterdp.accounting import gdp
+from meterdp.accounting.interface import Curve
 
 
 def keep_probability(assignment_epsilon: float, groups: int) -> float:
@@ -113,3 +114,11 @@ def mu_beside(assignment_epsilon: float, groups: int, epsilon: float, target: fl
         mu *= 1 - step
         step *= 2
     return mu
+
+
+CURVE = Curve(
+    "Gaussian DP and randomised response, exact composition",
+    "Gaussian steps beside a randomised choice of a group",
+    delta,
+    mu_beside,
+)

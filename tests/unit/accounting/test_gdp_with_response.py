@@ -9,7 +9,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from meterdp.accounting import gdp
-from meterdp.groupforecast.accounting import delta, epsilon_after, gaussian_delta, keep_probability, mu_beside
+from meterdp.accounting.gdp_with_response import delta, epsilon_after, gaussian_delta, keep_probability, mu_beside
 
 
 def hockey_stick(mu, epsilon, ratio):

@@ -6,12 +6,17 @@ could be held out it is that of the households of the fit, and the words say so.
 
 from __future__ import annotations
 
-import numpy as np
-import pandas as pd
+from typing import TYPE_CHECKING
 
+import numpy as np
+
+from meterdp.evaluation.tables import COST
 from meterdp.figures.numbers import count, percent, plain, plus_minus, significant
-from meterdp.figures.report.grid import Grid, Tables
+from meterdp.figures.report.grid import Grid, Tables, count_range
 from meterdp.figures.style import in_order, look
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 REFERENCES = {"fit": "the fit", "own_classes": "the fit under its own classes"}
 FAMILIES = {
@@ -25,11 +30,6 @@ GUARANTEES = {"published": "invalid", "exact": "invalid", "sound": "proven"}
 def was_held_out(cost: pd.DataFrame) -> bool:
     """Whether the study had enough households to hold some out."""
     return bool(cost["heldout_gap_mean"].notna().any())
-
-
-def count_range(values: pd.Series) -> str:
-    """Write the smallest and the largest of whole numbers."""
-    return " to ".join(count(value) for value in sorted({values.min(), values.max()}))
 
 
 def classes_in_words(number: int) -> str:
@@ -169,3 +169,7 @@ def cost_families(tables: Tables) -> list[str]:
     """Families the study compared, in the order of the house."""
     data = tables.get("cost")
     return [] if data is None else [family for family in FAMILIES if family in set(data["family"])]
+
+
+READS = (COST,)
+GRIDS = {"mechanisms": mechanism_grid, "gap": gap_grid, "cost": cost_grid}

@@ -1,0 +1,83 @@
+"""What the group forecast costs: its errors at every epsilon over all rolling origins, beside unprotected forecasts.
+
+The mechanism runs on the whole public list; errors are measured on the households of the list that have a forecast.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from meterdp.core.progress import progress
+from meterdp.evaluation.forecast_errors import SCALES, error_measures, forecast_errors
+from meterdp.groupforecast.mechanism import GroupForecast
+from meterdp.groupforecast.study import GroupStudy
+from meterdp.release.noise import StudyNoise
+
+
+def group_error_columns(study: GroupStudy, seed: int) -> dict[str, list]:
+    """Return the columns of the table ``group_forecast_errors``.
+
+    Parameters
+    ----------
+    study : GroupStudy
+    seed : int
+        Seed of the study; it fixes the noise.
+
+    Raises
+    ------
+    InputError
+        If no held-out reading can be judged, or circuits are asked for and not known.
+    """
+    f = study.forecasts
+    rows = [_row(row["method"], row) for row in forecast_errors(f)]
+    shown = {
+        "mean_of_all": f.forecast_log_kwh.mean(axis=0),
+        "public_level": np.log(study.level_kwh_per_hour * study.interval_hours),
+    }
+    rows += [_row(method, m) for method, values in shown.items() for m in _measures(study, [values])]
+    settings = study.settings
+    wanted = [(g, float(e)) for g in settings["groups"] for e in settings["epsilons"]]
+    for groups, epsilon in progress(wanted, "group forecasts", total=len(wanted)):
+        mechanism = study.mechanism(groups, epsilon)
+        noise = StudyNoise(seed, "group forecast", groups, repr(epsilon))
+        draws = (_release_all(study, mechanism, noise) for _ in range(settings["draws"]))
+        facts = {
+            "epsilon": mechanism.public.epsilon,
+            "delta": mechanism.public.delta,
+            "groups": groups,
+            "group_count": mechanism.plan.groups,
+            "assignment_epsilon": mechanism.plan.assignment_epsilon,
+            "draw_count": settings["draws"],
+        }
+        rows += [_row("group", measures) | facts for measures in _measures(study, draws)]
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def _release_all(study: GroupStudy, mechanism: GroupForecast, noise: StudyNoise) -> np.ndarray:
+    """Release every origin once; what the H households with forecasts get, (H, n, k) float64 in log kWh."""
+    origins = range(study.forecasts.forecast_log_kwh.shape[1])
+    out = [mechanism.release(study.records(t), noise).released_log_kwh[study.row] for t in origins]
+    return np.stack(out, axis=1)
+
+
+def _measures(study: GroupStudy, draws) -> list[dict]:
+    """Judge the squared error, by scale, averaged over draws of log forecasts that broadcast to (H, n, k)."""
+    actual, count = study.forecasts.actual_log_kwh, 0
+    total = {scale: np.zeros(actual.shape) for scale in SCALES}
+    for forecast in draws:
+        total["log_kwh"] += (forecast - actual) ** 2
+        total["kwh"] += (np.exp(forecast) - np.exp(actual)) ** 2
+        count += 1
+    return [error_measures(study.forecasts, squared / count, scale) for scale, squared in total.items()]
+
+
+def _row(method: str, measures: dict) -> dict:
+    """Return the row of a forecast without protection."""
+    kept = ("scale", "mse", "nmse", "nmse_se", "relative_mse", "household_count", "origin_count")
+    return {
+        "method": method,
+        "groups": "none",
+        "draw_count": 1,
+        **dict.fromkeys(("epsilon", "delta", "group_count", "assignment_epsilon")),
+        **{name: measures[name] for name in kept},
+    }

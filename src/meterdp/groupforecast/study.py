@@ -1,0 +1,125 @@
+"""The group forecast in a study: its public list of households, their records and what else is public.
+
+The list is a function of the meters of the export and of the configuration, never of a reading
+(docs/proofs/group_forecast.md, 1): the first ``forecast.households`` meters of the fixed order of
+:mod:`meterdp.forecasting.select`, all of them where there are no more. A household that a quality rule leaves out
+stays on it, without a forecast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from meterdp.core.errors import InputError
+from meterdp.forecasting.rolling import ForecastSet, forecast_set
+from meterdp.forecasting.select import choose_households
+from meterdp.groupforecast.mechanism import ForecastRecords, GroupForecast
+from meterdp.groupforecast.plan import GroupPublic
+
+
+@dataclass(frozen=True)
+class GroupStudy:
+    """Records and public facts.
+
+    Parameters
+    ----------
+    household : (N,) int32 array
+        The public list, dense indices, ascending.
+    circuit : tuple of N int or None
+        Circuit 0..G-1 of every household of the list; None if the export does not name them all.
+    forecasts : ForecastSet
+        Of the H households of the list that have one, n origins, k steps.
+    interval_start_utc : (k,) datetime64 array
+        Steps of the last origin.
+    interval_hours, level_kwh_per_hour : float
+        Length of a step and the public level.
+    settings : mapping
+        Section ``group_forecast`` of the configuration.
+    """
+
+    household: np.ndarray
+    circuit: tuple[int, ...] | None
+    forecasts: ForecastSet
+    interval_start_utc: np.ndarray
+    interval_hours: float
+    level_kwh_per_hour: float
+    settings: Mapping
+
+    @classmethod
+    def from_tables(
+        cls,
+        forecasts: pa.Table,
+        meters: pa.Table,
+        households: int,
+        interval_minutes: int,
+        level_kwh_per_hour: float,
+        settings: Mapping,
+    ) -> GroupStudy:
+        """Take tables ``forecasts`` and ``meters``; ``households`` is ``forecast.households``.
+
+        Raises
+        ------
+        InputError
+            If no household of the list has a forecast.
+        """
+        listed = choose_households(meters["household"].to_numpy(), households)
+        names = dict(zip(meters["household"].to_pylist(), meters["circuit"].to_pylist(), strict=True))
+        named = [names[h] for h in listed.tolist()]
+        known = all(name is not None for name in named)
+        circuit = tuple(np.unique(named, return_inverse=True)[1].tolist()) if known else None
+        own = forecasts.filter(pa.array(np.isin(forecasts["household"].to_numpy(), listed)))
+        if not own.num_rows:
+            raise InputError(
+                "is so small that no household of the public list has a forecast",
+                file="config",
+                field="forecast.households",
+                remedy="raise it",
+            )
+        judged = forecast_set(own)
+        last = np.flatnonzero(own["origin"].to_numpy() == judged.actual_log_kwh.shape[1] - 1)
+        steps = last[: judged.actual_log_kwh.shape[2]]
+        stamps = own["interval_start_utc"].take(steps).cast(pa.timestamp("us")).to_numpy()
+        return cls(listed, circuit, judged, stamps, interval_minutes / 60, level_kwh_per_hour, settings)
+
+    @property
+    def row(self) -> np.ndarray:
+        """Row on the list of each household with forecasts, (H,) int64."""
+        return np.searchsorted(self.household, self.forecasts.household)
+
+    def records(self, origin: int) -> ForecastRecords:
+        """Return the records of one origin, a row for every household of the list, NaN where it has no forecast."""
+        x = np.full((self.household.size, self.forecasts.forecast_log_kwh.shape[2]), np.nan)
+        x[self.row] = self.forecasts.forecast_log_kwh[:, origin]
+        return ForecastRecords(x)
+
+    def mechanism(self, groups: str, epsilon: float) -> GroupForecast:
+        """Return the mechanism calibrated to public facts only.
+
+        Raises
+        ------
+        InputError
+            If circuits are asked for and the export does not name every meter's.
+        """
+        if groups == "circuit" and self.circuit is None:
+            raise InputError(
+                "asks for circuits and the export does not name every meter's circuit",
+                file="config",
+                field="group_forecast.groups",
+                remedy="set export.circuit_column or use 'one' or 'assigned'",
+            )
+        public = GroupPublic(
+            epsilon=epsilon,
+            delta=self.settings["delta"],
+            records=self.household.size,
+            steps=self.forecasts.forecast_log_kwh.shape[2],
+            interval_hours=self.interval_hours,
+            level_log_kwh=float(np.log(self.level_kwh_per_hour)),
+            groups=groups,
+            most_groups=self.settings["most_groups"],
+            circuit=self.circuit,
+        )
+        return GroupForecast.calibrate(public)

@@ -1,0 +1,369 @@
+"""Check that the tests of privacy still bite: break the code in one place at a time and run what should notice.
+
+``python tools/mutants.py [word ...]`` copies the checkout into a temporary folder for every mutant (whose name holds
+all words), replaces one exact snippet there, runs the tests that should fail, and says which one did. First those
+tests must pass on the unbroken copy. Exits with 1 if a mutant escaped, and stops if a snippet or a test is not found.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+COPIED = ("src", "tests", "pyproject.toml", "docs", "config", "resources", "workflow")
+FAILED, PASSED = 1, 0  # exit codes of pytest; all others mean that the tests did not run
+
+SOUND = "src/meterdp/mechanisms/sound"
+GROUP = "src/meterdp/groupforecast"
+SOUND_PRIVACY = "tests/statistical/mechanisms/sound/test_privacy.py"
+GROUP_PRIVACY = "tests/statistical/groupforecast/test_privacy.py"
+UNIT_SOUND = "tests/unit/mechanisms/sound"
+UNIT_GROUP = "tests/unit/groupforecast"
+REPLACING_SOUND = f"{SOUND_PRIVACY}::test_replacing_a_household_stays_below_the_claimed_curve"
+REPLACING_GROUP = f"{GROUP_PRIVACY}::test_replacing_a_household_stays_below_the_claimed_curve"
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One broken place.
+
+    Parameters
+    ----------
+    name : str
+        What is wrong.
+    file : str
+        Source file, from the root of the checkout.
+    snippet, broken : str
+        Exact text, which occurs once, and what takes its place.
+    tests : str
+        Files, folders or node ids, separated by spaces; at least one test of them must fail.
+    """
+
+    name: str
+    file: str
+    snippet: str
+    broken: str
+    tests: str
+
+
+MUTANTS = (
+    Mutant(
+        "half noise in one round: sound",
+        f"{SOUND}/rounds.py",
+        "return stack + step.noise_std * noise.normal(stack.shape)",
+        'return stack + (0.5 if step.name == "round 2" else 1) * step.noise_std * noise.normal(stack.shape)',
+        f"{SOUND_PRIVACY}::test_noise_has_the_calibrated_scale",
+    ),
+    Mutant(
+        "half noise in one round: sound, in the plan",
+        f"{SOUND}/plan.py",
+        "reach / (mu * math.sqrt(share))) for name, reach, share in plan))",
+        'reach / (mu * math.sqrt(share)) / (1 + (name == "round 1"))) for name, reach, share in plan))',
+        REPLACING_SOUND,
+    ),
+    Mutant(
+        "half noise in one round: sound for labels, in the plan",
+        f"{SOUND}/label_flip.py",
+        "reach / (mu * math.sqrt(share)))",
+        "reach / (mu * math.sqrt(share)) / (1 + (t == 1)))",
+        f"{SOUND_PRIVACY}::test_flipping_a_label_stays_below_the_claimed_curve "
+        f"{SOUND_PRIVACY}::test_noise_of_the_other_adjacencies_is_what_sensitivity_and_share_demand",
+    ),
+    Mutant(
+        "half noise in one round: group forecast",
+        f"{GROUP}/mechanism.py",
+        "return stack + step.noise_std * noise.normal(stack.shape)",
+        'return stack + (0.5 if step.name == "groups" else 1) * step.noise_std * noise.normal(stack.shape)',
+        f"{GROUP_PRIVACY}::test_noise_has_the_calibrated_scale",
+    ),
+    Mutant(
+        "half noise in one round: group forecast, in the plan",
+        f"{GROUP}/plan.py",
+        "return Step(name, reach, reach / mu)",
+        'return Step(name, reach, reach / mu / (1 + (name == "common")))',
+        REPLACING_GROUP,
+    ),
+    Mutant(
+        "sensitivity without its sqrt 2: sound, replaced record that changes its class",
+        f"{SOUND}/stack.py",
+        "max(2 * whole, same_class)",
+        "max(whole, same_class)",
+        f"{SOUND_PRIVACY}::test_noise_has_the_calibrated_scale {UNIT_SOUND}/test_stack.py",
+    ),
+    Mutant(
+        "sensitivity without its sqrt 2: sound, radius",
+        f"{SOUND}/plan.py",
+        "reach = 1.0 if counted else math.sqrt(2)",
+        "reach = 1.0",
+        REPLACING_SOUND,
+    ),
+    Mutant(
+        "sensitivity without its sqrt 2: sound for labels",
+        f"{SOUND}/stack.py",
+        "return math.sqrt(2 * whole)",
+        "return math.sqrt(whole)",
+        f"{SOUND_PRIVACY}::test_flipping_a_label_stays_below_the_claimed_curve {UNIT_SOUND}/test_stack.py",
+    ),
+    Mutant(
+        "sensitivity divided by sqrt 2: group forecast",
+        f"{GROUP}/plan.py",
+        "reach = 2 * radius * math.sqrt(steps)",
+        "reach = math.sqrt(2) * radius * math.sqrt(steps)",
+        REPLACING_GROUP,
+    ),
+    Mutant(
+        "one unclipped coordinate: sound",
+        f"{SOUND}/stack.py",
+        'np.einsum("...d,...d->...", z, z)), 1.0)',
+        'np.einsum("...d,...d->...", z[..., 1:], z[..., 1:])), 1.0)',
+        REPLACING_SOUND,
+    ),
+    Mutant(
+        "one unclipped coordinate: group forecast",
+        f"{GROUP}/mechanism.py",
+        "clipped = reach * clip_to_unit_ball(z / reach)",
+        "clipped = np.hstack([z[:, :1], reach * clip_to_unit_ball(z / reach)[:, 1:]])",
+        REPLACING_GROUP,
+    ),
+    Mutant(
+        "radius from the data: sound, first clipping",
+        f"{SOUND}/mechanism.py",
+        "radius = radius_from(noisy, records, d)",
+        "radius = radius_from(np.broadcast_to(histogram, noisy.shape), records, d) + 1e-6 * np.abs(z).max()",
+        REPLACING_SOUND,
+    ),
+    Mutant(
+        "radius from the data: sound, rounds",
+        f"{SOUND}/rounds.py",
+        "radius = ROUND_RADIUS * np.sqrt(d)",
+        "radius = ROUND_RADIUS * np.sqrt(d) * x.std()",
+        REPLACING_SOUND,
+    ),
+    Mutant(
+        "radius from the data: group forecast",
+        f"{GROUP}/mechanism.py",
+        "    reach = radius * np.sqrt(z.shape[1])\n",
+        "    reach = max(radius, np.abs(z).max()) * np.sqrt(z.shape[1])\n",
+        REPLACING_GROUP,
+    ),
+    Mutant(
+        "an extra statistic released without noise: sound",
+        f"{SOUND}/mechanism.py",
+        "        order = np.argsort(-released",
+        "        released.mixtures.means[:] += 1e-9 * x.mean()\n        order = np.argsort(-released",
+        REPLACING_SOUND,
+    ),
+    Mutant(
+        "an extra statistic released without noise: sound, number of households under add_remove",
+        f"{SOUND}/mechanism.py",
+        "records = np.maximum(measure(counted, np.full((draws, 1), float(len(x))))[:, 0], public.classes)",
+        "records = 0 * measure(counted, np.full((draws, 1), float(len(x))))[:, 0] + max(len(x), public.classes)",
+        f"{SOUND_PRIVACY}::test_adding_or_removing_a_household_stays_below_the_claimed_curve",
+    ),
+    Mutant(
+        "an extra statistic released without noise: group forecast",
+        f"{GROUP}/mechanism.py",
+        "offset = self._offsets(z, group, expected, measure)",
+        "offset = self._offsets(z, group, expected, measure) + 1e-9 * z.mean()",
+        REPLACING_GROUP,
+    ),
+    Mutant(
+        "one seed for two rounds: sound",
+        f"{SOUND}/rounds.py",
+        "    def measure(step: Step, stack: np.ndarray) -> np.ndarray:\n"
+        "        return stack + step.noise_std * noise.normal(stack.shape)",
+        "    drawn = {}\n\n"
+        "    def measure(step: Step, stack: np.ndarray) -> np.ndarray:\n"
+        "        if stack.shape not in drawn:\n"
+        "            drawn[stack.shape] = noise.normal(stack.shape)\n"
+        "        return stack + step.noise_std * drawn[stack.shape]",
+        f"{SOUND_PRIVACY}::test_every_number_of_a_release_has_noise_of_its_own",
+    ),
+    Mutant(
+        "one seed for two rounds: group forecast",
+        f"{GROUP}/mechanism.py",
+        "        def measure(step: Step, stack: np.ndarray) -> np.ndarray:\n"
+        "            return stack + step.noise_std * noise.normal(stack.shape)",
+        "        drawn = noise.normal((64, private.x.shape[1]))\n\n"
+        "        def measure(step: Step, stack: np.ndarray) -> np.ndarray:\n"
+        "            return stack + step.noise_std * drawn[: len(stack)]",
+        f"{GROUP_PRIVACY}::test_every_number_and_label_has_randomness_of_its_own",
+    ),
+    Mutant(
+        "off-by-one composition: sound, one round more than is paid for",
+        f"{SOUND}/plan.py",
+        "for t, share in enumerate(round_shares)]",
+        "for t, share in enumerate([*round_shares, round_shares[-1]])]",
+        f"{REPLACING_SOUND} {UNIT_SOUND}/test_plan.py::test_steps_compose_to_exactly_the_budget",
+    ),
+    Mutant(
+        "off-by-one composition: sound for labels, one round is left out of the shares",
+        f"{SOUND}/label_flip.py",
+        "enumerate(shares / shares.sum())",
+        "enumerate(shares / shares[:-1].sum())",
+        f"{SOUND_PRIVACY}::test_flipping_a_label_stays_below_the_claimed_curve {UNIT_SOUND}/test_label_flip.py",
+    ),
+    Mutant(
+        "off-by-one composition: group forecast, the common measurement is not paid for",
+        f"{GROUP}/plan.py",
+        "mu * math.sqrt(1 - common)) if",
+        "mu) if",
+        f"{REPLACING_GROUP} {UNIT_GROUP}/test_plan.py::test_every_plan_costs_what_it_may_and_no_more",
+    ),
+    Mutant(
+        "off-by-one composition: group forecast, one release of many is not paid for",
+        f"{GROUP}/accounting.py",
+        "mu *= math.sqrt(releases)",
+        "mu *= math.sqrt(max(releases - 1, 1))",
+        f"{UNIT_GROUP}/test_accounting.py",
+    ),
+    Mutant(
+        "clip after the mean: sound",
+        f"{SOUND}/rounds.py",
+        """        moment_stack(
+            clip_to_unit_ball(standardised(x, labeller.means[:, j], whiten[:, j]) / radius),
+            ROUND_WEIGHTS,
+            share[..., j],
+        )
+""",
+        """        np.clip(
+            moment_stack(
+                standardised(x, labeller.means[:, j], whiten[:, j]) / radius, ROUND_WEIGHTS, share[..., j]
+            ),
+            -len(x),
+            len(x),
+        )
+""",
+        REPLACING_SOUND,
+    ),
+    Mutant(
+        "clip after the mean: group forecast",
+        f"{GROUP}/mechanism.py",
+        "    clipped = reach * clip_to_unit_ball(z / reach)\n"
+        "    sums = np.zeros((groups, z.shape[1]))\n"
+        "    np.add.at(sums, group, clipped)\n"
+        "    return sums",
+        "    sums = np.zeros((groups, z.shape[1]))\n"
+        "    np.add.at(sums, group, z)\n"
+        "    count = np.maximum(np.bincount(group, minlength=groups), 1)[:, None]\n"
+        "    return count * reach * clip_to_unit_ball(sums / count / reach)",
+        REPLACING_GROUP,
+    ),
+    Mutant(
+        "a wrong label in a neighbour pair: graph",
+        "src/meterdp/classnoise/neighbourhoods/graph.py",
+        "    np.fill_diagonal(same, False)\n    return np.argwhere(same)",
+        "    np.fill_diagonal(same, False)\n    return np.argwhere(np.roll(same, 1, axis=1))",
+        "tests/unit/classnoise/neighbourhoods/test_graph.py",
+    ),
+    Mutant(
+        "a wrong label in a neighbour pair: curves",
+        "src/meterdp/classnoise/curves.py",
+        "return pair_losses(laws.mean_log_kwh, laws.covariance, laws.pairs)",
+        "return pair_losses(laws.mean_log_kwh, laws.covariance, (laws.pairs + [0, 1]) % len(laws.mean_log_kwh))",
+        "tests/unit/classnoise/test_curves.py",
+    ),
+    Mutant(
+        "a wrong label in a neighbour pair: losses of the reverse",
+        "src/meterdp/accounting/gaussian_loss.py",
+        "turned = wanted[label[wanted] > other[wanted]]",
+        "turned = wanted[label[wanted] < other[wanted]]",
+        "tests/unit/accounting/test_gaussian_loss.py",
+    ),
+    Mutant(
+        "a wrong tail side in the exact curve: sides swapped",
+        "src/meterdp/accounting/exact_curve.py",
+        "return ExactTails(upper, lower, stick, upper_error,",
+        "return ExactTails(lower, upper, stick, upper_error,",
+        "tests/unit/accounting/test_exact_curve.py tests/unit/accounting/test_gaussian_loss.py",
+    ),
+    Mutant(
+        "a wrong tail side in the exact curve: the lower tail is the upper one, compiled",
+        "src/meterdp/accounting/tail_integral.py",
+        "tail(gamma[pair], nu[pair], -1.0, epsilon",
+        "tail(gamma[pair], nu[pair], 1.0, epsilon",
+        "tests/unit/accounting/test_exact_curve.py",
+    ),
+    Mutant(
+        "a wrong tail side in the exact curve: under a prior",
+        "src/meterdp/accounting/exact_curve.py",
+        "above, below = _tails(losses, epsilon - shift, 1), _tails(losses, epsilon + shift, 2)",
+        "above, below = _tails(losses, epsilon + shift, 1), _tails(losses, epsilon - shift, 2)",
+        "tests/unit/accounting/test_exact_curve.py",
+    ),
+)
+
+
+def copy_checkout(folder: Path) -> None:
+    """Copy what the tests read, with compiled code, which belongs to sources by their time of change."""
+    for name in COPIED:
+        source = ROOT / name
+        (shutil.copytree if source.is_dir() else shutil.copy2)(source, folder / name)
+
+
+def break_source(folder: Path, mutant: Mutant) -> None:
+    """Put the broken text where the snippet is."""
+    path = folder / mutant.file
+    text = path.read_text()
+    if text.count(mutant.snippet) != 1:
+        sys.exit(f"{mutant.name}: the snippet occurs {text.count(mutant.snippet)} times in {mutant.file}")
+    path.write_text(text.replace(mutant.snippet, mutant.broken))
+
+
+def run_tests(folder: Path, tests: list[str]) -> tuple[int, str]:
+    """Return the exit code of pytest and its output."""
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:xdist", "--no-header", *tests],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(folder / "src")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    if done.returncode not in (PASSED, FAILED):
+        sys.exit(f"pytest could not run {' '.join(tests)}:\n{done.stdout[-3000:]}")
+    return done.returncode, done.stdout
+
+
+def caught_by(mutant: Mutant | None, tests: list[str]) -> str:
+    """Return the test that failed and why, empty if all passed, in a copy with this mutant."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        copy_checkout(folder)
+        if mutant is not None:
+            break_source(folder, mutant)
+        code, output = run_tests(folder, tests)
+    if code == PASSED:
+        return ""
+    failed = re.search(r"^FAILED (\S.*)$", output, re.MULTILINE)
+    if failed is None:
+        sys.exit(f"a fixture broke, which proves nothing:\n{output[-3000:]}")
+    return failed[1]
+
+
+def main(words: list[str]) -> int:
+    """Print a line per mutant; return the number of those that escaped, at most one."""
+    chosen = [m for m in MUTANTS if all(word in m.name for word in words)]
+    if not chosen:
+        sys.exit("no mutant has such a name")
+    control = list(dict.fromkeys(test for m in chosen for test in m.tests.split()))
+    if broken := caught_by(None, control):
+        sys.exit(f"a test fails without any mutant: {broken}")
+    escaped = 0
+    for mutant in chosen:
+        test = caught_by(mutant, mutant.tests.split())
+        escaped += not test
+        print(f"{'caught ' if test else 'ESCAPED'}  {mutant.name}  {test[:200]}", flush=True)
+    print(f"{len(chosen) - escaped} of {len(chosen)} caught")
+    return min(escaped, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
