@@ -1,13 +1,12 @@
 """Defects of Ramakrishna et al. in the design of the noise: the rescaling (50) (R2) and the step of Lemma 2 (R12).
 
-Algorithm 1 is written out here in its plainest form, every pair of (46) computed anew, apart from the compiled one of
-:mod:`meterdp.classnoise.designs.published.design`. Derivation: docs/proofs/published_class_noise.md.
+Algorithm 1 is taken in its plain form, :mod:`meterdp.papers.ramakrishna.plain_algorithm1`; the compiled one of the
+study stands beside it as a check.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,90 +15,16 @@ from meterdp.classnoise.designs.published.design import published_noise
 from meterdp.core.noise import NoiseSource
 from meterdp.papers.common.finding import Finding
 from meterdp.papers.ramakrishna.errata.laws import line_of_classes, worst, worst_by_quadrature
+from meterdp.papers.ramakrishna.plain_algorithm1 import Step, edges_of, run, step_at, surrogate
 
-_FIRST_STEP, _HALVINGS, _SMALLEST_STEP, _FLOOR, _ITERATIONS = 0.1, 30, 1e-12, 1e-9, 2000
+_ITERATIONS = 2000
 _DRAWS, _RHO, _EPSILON = 10, 2.0, 1.0
 _STATES, _LABELS, _ENTRIES = 1000, 5, 3
-
-
-def surrogate(means: np.ndarray, precision: np.ndarray) -> np.ndarray:
-    """Return g of (46) for all ordered pairs, (n, n), -inf on the diagonal; A_X is ``precision`` (n, k, k)."""
-    v = means[None, :, :] - means[:, None, :]
-    log_det = np.linalg.slogdet(precision)[1]
-    g = np.einsum("xyi,yij,xyj->xy", v, precision, v) - log_det[None, :] + log_det[:, None]
-    return np.where(np.eye(len(means), dtype=bool), -np.inf, g)
-
-
-@dataclass(frozen=True)
-class Step:
-    """What Lemma 2 needs at one iterate: the worst pair (a, b), the gradient (48) and the parts of (52) and (53).
-
-    Parameters
-    ----------
-    a, b : int
-    gradient : (k, k) float64 array
-    rise : float
-        tr A^-2 - v' A^-1 v, the denominator of (52).
-    others : (n - 1,) int array
-        Neighbours of b.
-    gap_out, gap_into : (n - 1,) float64 arrays
-        J - g_bX and J - g_Xb; (52) has the first as its numerator.
-    numerator_into, slope_into, slope_into_printed : (n - 1,) float64 arrays
-        (53): its numerator as printed, and its denominator as derived and as printed.
-    """
-
-    a: int
-    b: int
-    gradient: np.ndarray
-    rise: float
-    others: np.ndarray
-    gap_out: np.ndarray
-    gap_into: np.ndarray
-    numerator_into: np.ndarray
-    slope_into: np.ndarray
-    slope_into_printed: np.ndarray
-
-    def printed(self) -> float:
-        """Return the right side of (51) as printed."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            bounds = np.concatenate([self.gap_out / self.rise, self.numerator_into / self.slope_into_printed])
-        return max(0.0, float(np.min(bounds)))
-
-    def derived(self) -> float:
-        """Return the step of appendix C: a pair that falls with the worst one sets no bound."""
-        rising = self.slope_into > 0
-        bounds = list(self.gap_into[rising] / self.slope_into[rising])
-        if self.rise > 0:
-            bounds += list(self.gap_out / self.rise)
-        return max(0.0, min(bounds, default=math.inf))
-
-
-def step_at(means: np.ndarray, precision: np.ndarray) -> Step:
-    """Return the parts of Lemma 2 for means (n, k) and A_X (n, k, k), all labels neighbours."""
-    g = surrogate(means, precision)
-    a, b = (int(i) for i in np.unravel_index(g.argmax(), g.shape))
-    inverse, v = np.linalg.inv(precision[b]), means[b] - means[a]
-    rise = float(np.trace(inverse @ inverse) - v @ inverse @ v)
-    others = np.delete(np.arange(len(means)), b)
-    to_b = means[b] - means[others]
-    along = (to_b @ v) ** 2
-    log_det = np.linalg.slogdet(precision)[1]
-    return Step(
-        a,
-        b,
-        np.outer(v, v) - inverse,
-        rise,
-        others,
-        g[a, b] - g[b, others],
-        g[a, b] - g[others, b],
-        v @ precision[b] @ v + log_det[a] - log_det[others],
-        np.einsum("ni,ij,nj->n", to_b, inverse, to_b) - along - rise,
-        -rise - along,
-    )
+_ALL = ~np.eye(_LABELS, dtype=bool)
 
 
 def descend(queries: ClassQueries, trace: float) -> np.ndarray:
-    """Run lines 1 to 10 of Algorithm 1 with the derived step, halved until no pair lies above the old worst one.
+    """Run lines 1 to 10 of Algorithm 1 with the derived step.
 
     Returns
     -------
@@ -107,29 +32,8 @@ def descend(queries: ClassQueries, trace: float) -> np.ndarray:
         (A_X)^-1 where it ends, (log kWh)^2: the covariance that was optimised.
     """
     means = queries.mean_log_kwh
-    precision = np.linalg.inv(queries.covariance + trace / queries.entries * np.eye(queries.entries))
-    for _ in range(_ITERATIONS):
-        at = step_at(means, precision)
-        step, largest = min(_FIRST_STEP, at.derived()), surrogate(means, precision).max()
-        for _ in range(_HALVINGS + 1):
-            if step <= _SMALLEST_STEP:
-                return np.linalg.inv(precision)
-            moved = precision.copy()
-            moved[at.b] = _project(precision[at.b] - step * at.gradient)
-            g = surrogate(means, moved)
-            if g[at.a, at.b] < largest and g.max() <= largest:
-                break
-            step *= 0.5
-        else:
-            return np.linalg.inv(precision)
-        precision = moved
-    return np.linalg.inv(precision)
-
-
-def _project(matrix: np.ndarray) -> np.ndarray:
-    """Projection (49), its eigenvalues floored so that the result has an inverse."""
-    values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
-    return (vectors * np.maximum(values, _FLOOR * np.abs(values).max())) @ vectors.T
+    start = np.linalg.inv(queries.covariance + trace / queries.entries * np.eye(queries.entries))
+    return np.linalg.inv(run(means, start, edges_of(queries), iteration_limit=_ITERATIONS).precision)
 
 
 def rescale(excess: np.ndarray, trace: float) -> np.ndarray:
@@ -225,7 +129,7 @@ def rescaled_covariance(noise: NoiseSource) -> tuple[Finding, ...]:
 
 def _largest(laws: ClassQueries) -> float:
     """J of (47)."""
-    return float(surrogate(laws.mean_log_kwh, np.linalg.inv(laws.covariance)).max())
+    return float(surrogate(laws.mean_log_kwh, np.linalg.inv(laws.covariance), edges_of(laws)).max())
 
 
 def _error(values: list) -> float:
@@ -239,7 +143,7 @@ def printed_step(noise: NoiseSource) -> tuple[Finding, ...]:
         means = (0.2 + 2.8 * noise.uniform((1,))) * noise.normal((_LABELS, _ENTRIES))
         root = noise.normal((_LABELS, _ENTRIES, _ENTRIES + 1))
         precision = root @ np.swapaxes(root, 1, 2)
-        at, before = step_at(means, precision), surrogate(means, precision).max()
+        at, before = step_at(means, precision, _ALL), surrogate(means, precision, _ALL).max()
         printed += at.printed() > 0
         useful += any(_after(means, precision, at, 0.5**halvings) < before for halvings in range(4, 41))
         after = _after(means, precision, at, at.derived())
@@ -291,4 +195,4 @@ def _after(means: np.ndarray, precision: np.ndarray, at: Step, step: float) -> f
     moved[at.b] = precision[at.b] - step * at.gradient
     if np.linalg.eigvalsh(moved[at.b])[0] <= 0:
         return math.inf
-    return float(surrogate(means, moved).max())
+    return float(surrogate(means, moved, _ALL).max())

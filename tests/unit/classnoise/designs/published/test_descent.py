@@ -6,11 +6,11 @@ import pytest
 from meterdp.classnoise.designs.interface import Budget, ClassQueries
 from meterdp.classnoise.designs.published.descent import descend, descent_state, neighbour_graph
 from meterdp.classnoise.designs.published.descent_kernel import _none_overtakes, _project
-from meterdp.classnoise.designs.published.design import STOP_REASONS, Algorithm1Settings, published_noise
+from meterdp.classnoise.designs.published.design import STOP_REASONS, published_noise
 from meterdp.core.errors import InputError
-from tests.unit.classnoise import plain_algorithm1 as plain
-from tests.unit.classnoise.examples import all_pairs, wishart
-from tests.unit.classnoise.plain_algorithm1 import edges_of, nasty_queries, nearest_pairs
+from meterdp.papers.ramakrishna import plain_algorithm1 as plain
+from meterdp.papers.ramakrishna.plain_algorithm1 import edges_of
+from tests.unit.classnoise.examples import all_pairs, nasty_queries, nearest_pairs, wishart
 
 LIMITS = {"first_step": 0.1, "smallest_step": 1e-12, "halvings": 30, "eigenvalue_floor": 1e-9}
 
@@ -34,7 +34,7 @@ def by_pair(state) -> np.ndarray:
 
 @pytest.mark.parametrize("name", nasty_queries())
 def test_every_iteration_is_that_of_recomputing_all_pairs(name):
-    """Oracle: plain_algorithm1 on each of the first 60 iterates. Pair, step, halvings, update; J never rises (ram-6).
+    """Oracle: plain Algorithm 1 at each of 60 iterates. Pair, step, halvings, update; J never rises (ram-6).
 
     A run that ends after m iterations is the start of a longer one, so what it kept of earlier ones is tested.
     """
@@ -53,23 +53,24 @@ def test_every_iteration_is_that_of_recomputing_all_pairs(name):
         assert np.allclose(by_pair(before)[edges], g[edges], rtol=1e-7, atol=1e-9 * scale)
         assert whole.trace.surrogate[m] == pytest.approx(g.max(), rel=1e-7)
         assert g[a, b] >= g.max() - 1e-9 * scale
-        bound = min(LIMITS["first_step"], plain.step_bound(means, before.precision, edges, a, b))
+        at = plain.step_at(means, before.precision, edges, (int(a), int(b)))
+        bound = min(LIMITS["first_step"], at.derived())
         assert step * 2.0**halvings == pytest.approx(bound, rel=1e-4, abs=1e-9)
-        expected = plain.moved(means, before.precision, edges, a, b, step, 1e-9)
+        expected = plain.moved(before.precision, at, step, 1e-9)
         assert np.allclose(after.precision, expected, rtol=1e-6, atol=1e-9 * np.abs(expected[b]).max())
         others = np.arange(len(means)) != b
         assert np.array_equal(after.precision[others], before.precision[others])
         new = plain.surrogate(means, after.precision, edges)
         assert new.max() <= g.max() + 1e-9 * scale
         if halvings:
-            longer = plain.moved(means, before.precision, edges, a, b, 2 * step, 1e-9)
+            longer = plain.moved(before.precision, at, 2 * step, 1e-9)
             trial = plain.surrogate(means, longer, edges)
             assert trial.max() > g.max() - 1e-9 * scale or trial[a, b] >= g[a, b] - 1e-9 * scale
         before = after
     if whole.stop_reason == "no step":
         g = plain.surrogate(means, before.precision, edges)
         ties = np.argwhere(g >= g.max() - 1e-9 * max(1.0, abs(g.max())))
-        assert any(plain.step_bound(means, before.precision, edges, a, b) <= 1e-9 for a, b in ties)
+        assert any(plain.step_at(means, before.precision, edges, (a, b)).derived() <= 1e-9 for a, b in ties)
     assert whole.stop_reason in STOP_REASONS
 
 
@@ -80,9 +81,7 @@ def test_a_whole_run_is_that_of_recomputing_all_pairs(name):
     """Without ties: same pairs in the same order, same end, until rounding parts the two."""
     queries = nasty_queries()[name]
     state, members = white_state(queries, 2.0)
-    expected = plain.run(
-        state.means.T, state.precision, edges_of(queries), Algorithm1Settings(iteration_limit=40, **LIMITS)
-    )
+    expected = plain.run(state.means.T, state.precision.copy(), edges_of(queries), iteration_limit=40, **LIMITS)
     got = descend(state, members, iteration_limit=40, **LIMITS)
     assert got.stop_reason == expected.stop_reason
     assert got.trace.pair.tolist() == [list(pair) for pair in expected.pair]
@@ -161,10 +160,9 @@ def test_a_step_whose_projection_lets_a_pair_out_of_b_overtake_is_not_taken(seed
     means = generator.uniform(0.2, 20) * generator.standard_normal((4, 3))
     precision, edges = wishart(generator, 4, 3, 4) * generator.uniform(0.01, 5), ~np.eye(4, dtype=bool)
     g = plain.surrogate(means, precision, edges)
-    a, b = np.unravel_index(g.argmax(), g.shape)
-    step = min(0.1, plain.step_bound(means, precision, edges, a, b))
-    full = plain.surrogate(means, plain.moved(means, precision, edges, a, b, step, 0.5), edges)
-    assert full[b].max() > g.max() >= full[:, b].max()
+    at = plain.step_at(means, precision, edges)
+    full = plain.surrogate(means, plain.moved(precision, at, min(0.1, at.derived()), 0.5), edges)
+    assert full[at.b].max() > g.max() >= full[:, at.b].max()
     state = descent_state(neighbour_graph(all_pairs(4), 4), means, np.linalg.inv(precision))
     descent = descend(state, np.arange(4), iteration_limit=1, **{**LIMITS, "eigenvalue_floor": 0.5})
     assert descent.rejected_count + descent.trace.halvings.sum() > 0

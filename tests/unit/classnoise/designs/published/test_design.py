@@ -9,9 +9,9 @@ from meterdp.classnoise.designs.published.descent import descend, descent_state,
 from meterdp.classnoise.designs.published.design import Algorithm1Settings, published_noise
 from meterdp.classnoise.designs.white import white_noise
 from meterdp.classnoise.neighbourhoods.graph import full_cluster_graph
-from tests.unit.classnoise import plain_algorithm1 as plain
-from tests.unit.classnoise.examples import all_pairs, random_queries, synthetic, wishart
-from tests.unit.classnoise.plain_algorithm1 import edges_of, nasty_queries
+from meterdp.papers.ramakrishna import plain_algorithm1 as plain
+from meterdp.papers.ramakrishna.plain_algorithm1 import edges_of
+from tests.unit.classnoise.examples import all_pairs, nasty_queries, random_queries, synthetic, wishart
 
 LIMITS = {"first_step": 0.1, "smallest_step": 1e-12, "halvings": 30, "eigenvalue_floor": 1e-9}
 
@@ -27,7 +27,7 @@ def random_state(seed: int, labels: int = 5, entries: int = 3):
     means = generator.uniform(0.2, 3) * generator.standard_normal((labels, entries))
     precision, edges = wishart(generator, labels, entries, entries + 1), ~np.eye(labels, dtype=bool)
     g = plain.surrogate(means, precision, edges)
-    return means, precision, edges, *(int(i) for i in np.unravel_index(g.argmax(), g.shape))
+    return means, precision, edges, *plain.worst_pair(g)
 
 
 def compiled_step(means, precision, edges, first_step: float):
@@ -45,7 +45,7 @@ def test_the_gradient_is_that_of_46():
     up, down = precision.copy(), precision.copy()
     up[b], down[b] = precision[b] + 1e-6 * direction, precision[b] - 1e-6 * direction
     change = plain.surrogate(means, up, edges)[a, b] - plain.surrogate(means, down, edges)[a, b]
-    expected = np.sum(plain.gradient(means, precision, a, b) * direction)
+    expected = np.sum(plain.step_at(means, precision, edges, (a, b)).gradient * direction)
     assert change / 2e-6 == pytest.approx(expected, rel=1e-6)
 
 
@@ -53,7 +53,7 @@ def test_the_gradient_is_that_of_46():
 def test_lemma_2_bounds_are_where_other_pairs_catch_up(seed):
     """Line search. Pairs (b, X): the bound is safe at its full length. Pairs (X, b): exact to first order."""
     means, precision, edges, a, b = random_state(seed)
-    slope_of = plain.gradient(means, precision, a, b)
+    slope_of = plain.step_at(means, precision, edges, (a, b)).gradient
     inverse = np.linalg.inv(precision[b])
 
     def line(step):
@@ -84,7 +84,7 @@ def test_no_part_of_an_accepted_step_overtakes():
     searched = 0
     for seed in range(300):
         means, precision, edges, a, b = random_state(seed)
-        slope_of = plain.gradient(means, precision, a, b)
+        slope_of = plain.step_at(means, precision, edges, (a, b)).gradient
         _, trace = compiled_step(means, precision, edges, first_step=1e6)
         if trace.step.size == 0 or np.linalg.eigvalsh(precision[b] - trace.step[0] * slope_of)[0] <= 0:
             continue
@@ -104,8 +104,8 @@ def test_the_step_of_lemma_2_alone_can_be_too_long(seed):
     Two random states in which a pair (b, X) sets the step, A stays positive definite, and J rises by a pair (X, b).
     """
     means, precision, edges, a, b = random_state(seed)
-    slope_of, g = plain.gradient(means, precision, a, b), plain.surrogate(means, precision, edges)
-    step = plain.step_bound(means, precision, edges, a, b)
+    slope_of, g = plain.step_at(means, precision, edges, (a, b)).gradient, plain.surrogate(means, precision, edges)
+    step = plain.step_at(means, precision, edges, (a, b)).derived()
     trial = precision.copy()
     trial[b] = precision[b] - step * slope_of
     assert np.linalg.eigvalsh(trial[b])[0] > 0

@@ -15,6 +15,7 @@ from scipy.optimize import brentq
 from scipy.stats import multivariate_normal, norm
 
 from meterdp.classnoise.designs.interface import ClassQueries
+from meterdp.papers.ramakrishna import plain_algorithm1 as plain
 from meterdp.papers.ramakrishna.errata import descent as ramakrishna_descent
 from meterdp.papers.ramakrishna.errata import forecasts as ramakrishna_forecasts
 from meterdp.papers.ramakrishna.errata import laws as ramakrishna_laws
@@ -211,19 +212,20 @@ def test_R12_the_printed_step_is_zero(findings):
     printed, useful, rise = findings["R12"]
     assert printed.value == printed.closed_form == 0.0
     assert useful.value > 0.99 and rise.value > 0.1
-    rng = np.random.default_rng(12)
+    rng, edges = np.random.default_rng(12), ~np.eye(4, dtype=bool)
     for _ in range(20):
         means, root = rng.standard_normal((4, 3)), rng.standard_normal((4, 3, 4))
         precision = root @ np.swapaxes(root, 1, 2)
-        at, before = ramakrishna_descent.step_at(means, precision), ramakrishna_descent.surrogate(means, precision)
+        at, before = plain.step_at(means, precision, edges), plain.surrogate(means, precision, edges)
         h = 1e-6 / np.abs(np.linalg.eigvals(np.linalg.inv(precision[at.b]) @ at.gradient)).max()
         moved = precision.copy()
         moved[at.b] -= h * at.gradient
-        after = ramakrishna_descent.surrogate(means, moved)
-        out, into = (at.b, at.others), (at.others, at.b)
+        after = plain.surrogate(means, moved, edges)
+        others = np.flatnonzero(edges[at.b])
+        out, into = (at.b, others), (others, at.b)
         assert (after[out] - before[out]) / h == pytest.approx(np.full(3, at.rise), rel=1e-3, abs=1e-2)
         assert (after[into] - before[into]) / h == pytest.approx(at.slope_into, rel=1e-3, abs=1e-2)
-        own = list(at.others).index(at.a)
+        own = list(others).index(at.a)
         assert at.slope_into_printed[own] + at.rise <= 0 < at.numerator_into[own], "why the printed bound is zero"
         assert at.gap_out.min() >= 0 and at.printed() == 0.0
 
