@@ -2,8 +2,6 @@
 #   make study EXPORT=my_export.csv.gz CONFIG=my.yaml    a study of your own export
 #   make report                                          Snakemake's own report of the same study
 SHELL := /bin/bash
-# Without compiled modules every job would spend seconds of processor time on compiling them.
-unexport PYTHONDONTWRITEBYTECODE
 VENV ?= .venv
 CORES ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 EXPORT ?=

@@ -6,6 +6,7 @@ finished when its files are there, empty, and ``snakemake --touch`` has recorded
 
 from __future__ import annotations
 
+import atexit
 import json
 import re
 import subprocess
@@ -37,9 +38,11 @@ for line in sys.stdin:
 
 @cache
 def _server() -> subprocess.Popen:
-    return subprocess.Popen(
+    server = subprocess.Popen(
         [sys.executable, "-c", _SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
     )
+    atexit.register(server.communicate)
+    return server
 
 
 def snakemake(folder: Path, *words: str) -> str:

@@ -11,6 +11,7 @@ import pytest
 
 from meterdp.core.errors import InputError
 from meterdp.exports.ingest import ingest, survey_export
+from meterdp.exports.readers.interface import reader
 from meterdp.exports.settings import ExportSettings
 from tests.unit.exports.made_up import write_csv
 
@@ -306,7 +307,6 @@ def test_nothing_is_left_when_writing_fails_half_way(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("setting", "value"),
     [
-        ("format", "xml"),
         ("unit", "kwh"),
         ("stamp", "middle"),
         ("wide_layout", "weeks"),
@@ -325,6 +325,11 @@ def test_nothing_is_left_when_writing_fails_half_way(tmp_path, monkeypatch):
 def test_settings_no_reader_can_work_with(setting, value):
     with pytest.raises(InputError, match=rf"^field 'export.{setting}': .*; .*\.$"):
         ExportSettings(**{setting: value})
+
+
+def test_a_format_without_a_reader():
+    with pytest.raises(InputError, match=r"^field 'export.format': is not a known choice; give one of long_csv, "):
+        reader("xml")
 
 
 def test_settings_of_one_layout_in_another():
