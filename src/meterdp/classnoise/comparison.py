@@ -43,11 +43,9 @@ def design_comparison_rows(
         model = key[1]
         if model not in models:
             continue
-        still = noise.shift is None and noise.gain is None and not noise.covariance.any()
-        deltas[key] = (
-            unmoved[model] if still and model in unmoved else _deltas(noise.released(queries[model]), epsilon)
-        )
-        if still:
+        known = unmoved.get(model) if noise.is_nothing else None
+        deltas[key] = _deltas(noise.released(queries[model]), epsilon) if known is None else known
+        if noise.is_nothing:
             unmoved[model] = deltas[key]
     rows = []
     for (design, model, rho), values in deltas.items():
