@@ -37,9 +37,16 @@ def design_comparison_rows(
     """
     models = {model for _, model, _ in noises if len(queries[model].pairs)}
     limits = {model: wasserstein_limit(queries[model], accuracy_convention) for model in models}
-    deltas = {
-        key: _deltas(noise.released(queries[key[1]]), epsilon) for key, noise in noises.items() if key[1] in models
-    }
+    deltas: dict[tuple[str, str, float], list[float]] = {}
+    unmoved: dict[str, list[float]] = {}  # by query model: `none` releases the same at every budget
+    for key, noise in noises.items():
+        model = key[1]
+        if model not in models:
+            continue
+        known = unmoved.get(model) if noise.is_nothing else None
+        deltas[key] = _deltas(noise.released(queries[model]), epsilon) if known is None else known
+        if noise.is_nothing:
+            unmoved[model] = deltas[key]
     rows = []
     for (design, model, rho), values in deltas.items():
         noise, published = noises[design, model, rho], deltas.get(("published", model, rho))

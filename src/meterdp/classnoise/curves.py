@@ -82,16 +82,22 @@ def study_curves(laws: pa.Table, graph: pa.Table, designs: pa.Table, class_noise
     priors: list[dict] = []
     if graph.num_rows == 0:
         return curves, pairs, priors
+    unmoved: dict[str, tuple] = {}  # by query model: `none` releases the same at every budget
     for (design, model, rho), (_, noise) in progress(noises_of(designs).items(), "privacy curves"):
         key = {"design": design, "query_model": model, "rho": float(rho)}
         released = noise.released(queries[model])
-        losses = losses_of(released)
-        worst = _worst(losses, epsilon)
+        losses, worst, known = unmoved.get(model, (None, None, None)) if noise.is_nothing else (None, None, None)
+        if losses is None:
+            losses = losses_of(released)
+            worst = _worst(losses, epsilon)
+            known = {eps: found["one"] for eps, found in worst.items()}
+        if noise.is_nothing:
+            unmoved[model] = losses, worst, known
         for row, (label, other) in _judged(released, losses, worst, key):
             curves.append(row)
             where = {"household": int(household[label]), "neighbour": int(household[other])}
             pairs.append({**key, "sides": row["sides"], "epsilon": row["epsilon"], "delta": row["delta"], **where})
-        priors += _under_priors(losses, worst, epsilon, class_noise["prior_ratios"], key)
+        priors += _under_priors(losses, known, epsilon, class_noise["prior_ratios"], key)
     return curves, pairs, priors
 
 
@@ -119,13 +125,15 @@ def _judged(laws: ClassQueries, losses: PairLosses, worst: Mapping, key: Mapping
     return rows
 
 
-def _under_priors(losses: PairLosses, known: Mapping, epsilon, prior_ratios, key: Mapping) -> list[dict]:
-    """As :func:`prior_rows`; what is in ``known``, from :func:`_worst`, is not computed again."""
+def _under_priors(losses: PairLosses, known: dict[float, Worst], epsilon, prior_ratios, key: Mapping) -> list[dict]:
+    """As :func:`prior_rows`; ``known`` has one-sided worst pairs by epsilon and gets those that are computed."""
     rows = []
     for ratio in prior_ratios:
         for eps in map(float, epsilon):
-            shifted = eps - np.log(ratio)
-            worst = known[shifted]["one"] if shifted in known else worst_pair(losses, shifted, "one")
+            shifted = float(eps - np.log(ratio))
+            if shifted not in known:
+                known[shifted] = worst_pair(losses, shifted, "one")
+            worst = known[shifted]
             numbers = {"delta": worst.delta, "delta_error": worst.error, "pair_count": len(losses.singular)}
             rows.append({**key, "prior_ratio": float(ratio), "epsilon": eps, **numbers})
     return rows

@@ -167,6 +167,11 @@ class Noise:
     gain: np.ndarray | None = None
     report: DesignReport = DesignReport()
 
+    @property
+    def is_nothing(self) -> bool:
+        """Whether every query is released as it is."""
+        return self.shift is None and self.gain is None and not self.covariance.any()
+
     def released(self, queries: ClassQueries) -> ClassQueries:
         """Return the laws of what is released, (25)-(26), with the pairs of ``queries``."""
         return ClassQueries(self.apply(queries.mean_log_kwh), self._spread(queries.covariance), queries.pairs)

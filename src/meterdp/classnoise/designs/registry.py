@@ -44,7 +44,7 @@ def runnable(settings: Mapping) -> list[tuple[str, str]]:
         (design, model)
         for model in settings["query_models"]
         for design in settings["designs" if model == "deterministic" else "stochastic_designs"]
-        if model != "deterministic" or not DESIGNS[design].stochastic_only
+        if model != "deterministic" or not _registered(design).stochastic_only
     ]
 
 
@@ -56,9 +56,13 @@ def noise_design(name: str) -> NoiseDesign:
     InputError
         If there is no such design.
     """
+    return _registered(name).design
+
+
+def _registered(name: str) -> Registered:
     if name not in DESIGNS:
         raise InputError("is not a noise design", field="design", remedy=f"use one of {', '.join(DESIGNS)}")
-    return DESIGNS[name].design
+    return DESIGNS[name]
 
 
 def report_row(report: DesignReport, *, design: str, query_model: str, rho: float) -> dict:
