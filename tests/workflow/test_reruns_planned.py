@@ -53,7 +53,8 @@ for name in names.values():
 loaded, plain_import = defaultdict(set), builtins.__import__
 def watched(name, globals=None, locals=None, fromlist=(), level=0):
     found = plain_import(name, globals, locals, fromlist, level)
-    loaded[str((globals or {}).get("__name__"))] |= {name, *(f"{name}.{part}" for part in fromlist or ())} & set(sys.modules)
+    importer, names = str((globals or {}).get("__name__")), {name, *(f"{name}.{part}" for part in fromlist or ())}
+    loaded[importer] |= names & set(sys.modules)
     return found
 
 builtins.__import__ = watched
