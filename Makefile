@@ -71,8 +71,7 @@ $(INSTALLED): requirements.txt requirements-uv.txt pyproject.toml
 	if [ -z "$$python" ]; then echo "meterdp needs Python 3.11 or newer with venv; name it: make study PYTHON=..."; exit 1; fi; \
 	rm -rf $(VENV) && $$python -m venv $(VENV)
 	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-uv.txt
-	@# Compiled once here, or every job of a study compiles its packages anew where Python may not write bytecode.
-	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements.txt
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.txt
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
 	@touch $@
 
