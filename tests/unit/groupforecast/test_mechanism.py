@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
+from meterdp.accounting.gdp_with_response import delta
 from meterdp.core.errors import InputError
-from meterdp.groupforecast.accounting import delta
 from meterdp.groupforecast.mechanism import (
     ForecastRecords,
     GroupForecast,

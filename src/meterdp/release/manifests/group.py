@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from meterdp.groupforecast.accounting import epsilon_after
+from meterdp.accounting.gdp_with_response import epsilon_after
 from meterdp.groupforecast.mechanism import GroupForecast
 from meterdp.release.manifests.common import study_manifest
 
