@@ -91,7 +91,7 @@ class ArmaSettings:
                 )
         if self.starts < 1 or self.iteration_limit < 1:
             raise InputError(
-                "the ARMA search has no start or no iteration",
+                "the ARMA search is given no start or no iteration",
                 field="starts" if self.starts < 1 else "iteration_limit",
                 remedy="use a positive integer",
             )
