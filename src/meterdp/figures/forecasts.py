@@ -105,8 +105,8 @@ DELTA_CURVES_FIGURE = Figure(
     tables=(DELTA_CURVES,),
     category=FORECASTS,
     look_for=(
-        "Probability δ that the privacy loss between the worst pair of neighbours exceeds ε, per noise design "
-        "and accuracy budget ρ (Fig. 4 of Ramakrishna et al.). Marked lines are exact, the lighter ones the Chernoff "
+        "Probability δ that the privacy loss of the worst pair of neighbours exceeds ε, for each noise design and "
+        "accuracy budget ρ (Fig. 4 of Ramakrishna et al.). Lines with markers are exact, lighter ones the Chernoff "
         "bound of the paper. Look for how far below 1 the curves are: at δ near 1 the noise does not hide the "
         "worst pair."
     ),

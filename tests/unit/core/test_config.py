@@ -59,7 +59,7 @@ def test_partial_sections_are_filled(schema):
         ),
         (
             {"mechanisms": {"delta": 1}},
-            r"delta': is 1 and must be less than 1; correct it, the default is 1.0e-05 \(privacy parameter delta\)\.$",
+            r"is 1 and must be less than 1; correct it, the default is 1.0e-05 \(privacy parameter delta\)\.$",
         ),
         ({"mechanisms": {"delta": 1.5}}, r"must be less than 1"),
         ({"mechanisms": {"sound": {"adjacency": "add_remove"}}}, r"'mechanisms.sound.records_guess': is missing"),

@@ -61,7 +61,7 @@ def cost_sentences(tables: Tables, preferred: float | None) -> list[str]:
         sentences.append(
             f"At ε = {plain(epsilon)}, the release with a proof describes {who} {_verdict(row[mean])} than {study}, "
             f"by {plus_minus(abs(row[mean]), row[error])} nats each{_likely(row[mean])}.{_same_classes(row, tables)} "
-            f"It is the {look(row['mechanism']).label}, of {classes_in_words(row['classes'])}; neighbouring data "
+            f"This is the {look(row['mechanism']).label}, with {classes_in_words(row['classes'])}; neighbouring data "
             f"sets differ in {row['unit']}."
         )
     others = [

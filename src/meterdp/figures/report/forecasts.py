@@ -26,8 +26,8 @@ def forecast_sentence(tables: Tables) -> str | None:
     kept = quality.loc[(quality["scope"] == "households") & (quality["reason"] == "kept"), "item_count"].sum()
     chosen = int(fits["household_count"].sum())
     return (
-        f"{count(chosen)} of the {households(kept)} that passed the quality rules were fitted and forecast: the "
-        "first forecast.households of them, in a fixed order that looks at no reading."
+        f"{count(chosen)} of the {households(kept)} that passed the quality rules were fitted and forecast, chosen "
+        "without a look at any reading; forecast.households sets how many."
     )
 
 

@@ -127,7 +127,7 @@ def test_the_headline_is_computed_from_the_tables(report):
     assert (
         "At ε = 2, the release with a proof describes new households worse than the study’s own mixture (6 classes, "
         f"no privacy), by {sound} nats each (e^{gap} = {times} times less likely). Against a mixture of 3 classes "
-        f"without privacy it describes them worse by {same} nats. It is the sound release, of 3 classes; "
+        f"without privacy it describes them worse by {same} nats. This is the sound release, with 3 classes; "
         "neighbouring data sets differ in one household's record." in words
     )
     assert (
@@ -253,7 +253,9 @@ def test_a_release_with_the_classes_of_the_study_has_one_reference(write, tmp_pa
     data = made_up.cost(["sound"]).assign(classes=6)
     data["heldout_gap_same_k_mean"] = data["heldout_gap_mean"]
     words = report_of(write("cost", data), tmp_path, class_table=write("class_table", made_up.class_table()))
-    assert "times less likely). It is the sound release, of 6 classes" in words and "against 6 classes" not in words
+    assert (
+        "times less likely). This is the sound release, with 6 classes" in words and "against 6 classes" not in words
+    )
 
 
 def test_without_folds_the_cost_is_that_on_the_households_of_the_fit(write, tmp_path):
