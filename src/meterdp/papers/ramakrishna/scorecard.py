@@ -20,6 +20,7 @@ from meterdp.papers.common.scorecard import (
     listed,
     number,
     rows,
+    span,
 )
 from meterdp.papers.ramakrishna.claims import ACCURATE, CLAIMS, NEAR, PAPER, PRINTED_NMSE, SURE_OF_ONE
 
@@ -48,8 +49,8 @@ def below_white(fig2: pd.DataFrame) -> Verdict:
         share = at["below_white_share"]
         words.append(
             f"{convention.replace('_', ' ')}: mean improvement over white noise, averaged over ε, {gains}; "
-            f"lower than white in {share.min():.0%} to {share.max():.0%} of the sets, depending on ρ and ε; "
-            f"on the set shown lower at {int((at['delta_shown'] < _white_shown(fig2, at)).sum())} of {len(at)} points"
+            f"lower than white in {span(f'{share.min():.0%}', f'{share.max():.0%}')} of the sets, depending on ρ and "
+            f"ε; on the set shown lower at {int((at['delta_shown'] < _white_shown(fig2, at)).sum())} of {len(at)} points"
         )
     lost = sorted({c.where for c in lower if c.lost})
     verdicts = {judge(lower), judge(shrinks)}
