@@ -55,7 +55,7 @@ def test_one_household_is_refused(runner, small_export):
     path, frame, settings = small_export
     frame[frame["meter_id"] == "m03"].to_csv(path, index=False)
     done = runner.run(settings, "--until", "fit_mixture")
-    sentence = sentence_of(done, r"config, field 'mixture.classes': asks for 3 classes and too few .*; .+\.$")
+    sentence = sentence_of(done, r"config, field 'mixture.classes': asks for 3 classes, but too few .*; .+\.$")
     assert "m03" not in sentence
     assert not any(name.startswith("study/mixture") for name in outputs(runner.folder))
 

@@ -54,7 +54,9 @@ def ask(
     private, recipe = Path(results) / "private", Path(results) / "study/config.yaml"
     for needed in (recipe, private / "forecast_laws.parquet", private / "neighbour_graph.parquet"):
         if not needed.is_file():
-            raise InputError("is not there", file=needed, remedy="run the study first, or name its folder: --results")
+            raise InputError(
+                "does not exist", file=needed, remedy="run the study first, or give its folder: --results"
+            )
     config = yaml.safe_load(recipe.read_text())
     settings = config["class_noise"] | (
         {} if design is None else {"designs": [design], "stochastic_designs": [design]}
@@ -64,7 +66,12 @@ def ask(
     bounds_kwh = interval_bounds_kwh(config["profiles"]["clip_kwh_per_hour"], config["export"]["interval_minutes"])
     found = askers(laws, graph, settings, bounds_kwh)
     if not found:
-        raise InputError("has no design with a pair to protect", file=recipe, field="class_noise.designs")
+        raise InputError(
+            "leave nothing to ask about",
+            file=recipe,
+            field="class_noise and neighbourhoods",
+            remedy="name a design other than 'none', and neighbourhoods of more than one household",
+        )
     yield f"{'design':<12}{'query model':<15}{'epsilon':>10}{'delta':>11}{'rho':>11}{'error, kWh':>12}"
     for number, ((name, model), asker) in enumerate(found.items(), start=1):
         told = replace(asker, design=_telling(asker.design, f"{number}/{len(found)} {name}, {model}"))

@@ -51,14 +51,14 @@ def study_neighbourhoods(
             "left no household to forecast",
             file="config",
             field="quality",
-            remedy="see study/quality_summary.parquet for the rule that left them out",
+            remedy="see in study/quality_summary.parquet which rules left them out",
         )
     if settings["by"] == "circuit":
         circuits = dict(zip(meters["household"].to_pylist(), meters["circuit"].to_pylist(), strict=True))
         names = [circuits[int(h)] for h in load.household]
         if any(name is None for name in names):
             raise InputError(
-                "is 'circuit' and the export does not name every meter's circuit",
+                "is 'circuit', but the export does not name every meter's circuit",
                 file="config",
                 field="neighbourhoods.by",
                 remedy="set export.circuit_column or use 'cluster'",

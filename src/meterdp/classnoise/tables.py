@@ -46,7 +46,7 @@ NEIGHBOURHOOD_SUMMARY = Table(
         Column("household_count", COUNT, "households", "households"),
         Column("pair_count", COUNT, "1", "ordered pairs of the graph"),
         Column("households_alone", COUNT, "households", "households without a neighbour"),
-        Column("outside_pair_count", COUNT, "1", "pairs of neighbourhoods.file with somebody who is not forecast"),
+        Column("outside_pair_count", COUNT, "1", "pairs of neighbourhoods.file with a household without forecast"),
         Column("meaning", TEXT, "", "what it means to have no neighbour, empty otherwise"),
     ),
 )
@@ -61,7 +61,7 @@ NOISE_DESIGNS = Table(
         RHO,
         Column("household", INT, "1", "dense index of the household"),
         Column("noise_covariance", VECTOR, "(log kWh)^2", "covariance of the added noise, by rows"),
-        Column("noise_shift", VECTOR, "log kWh", "what is added for certain, null for zero", nullable=True),
+        Column("noise_shift", VECTOR, "log kWh", "fixed part of what is added, null for zero", nullable=True),
         Column("gain", VECTOR, "1", "matrix the forecast is multiplied by, by rows, null for 1", nullable=True),
     ),
 )

@@ -100,7 +100,7 @@ def _refuse_unknown(config, schema, source, path) -> None:
             remedy = (
                 f"write '{close[0]}' if you meant that key"
                 if close
-                else "see config/README.md for the keys there are"
+                else "see config/README.md for the keys that exist"
             )
             raise InputError("is not a known key", file=source, field=_field((*path, key)), remedy=remedy)
         if value is not None or "properties" in known[key]:
@@ -144,10 +144,15 @@ def _problem(error) -> str:
         case "maximum":
             return f"is {value!r} and must be at most {limit}"
         case "uniqueItems":
-            return "names a value twice"
+            return "has a value twice"
         case "minItems" | "maxItems":
             bound = "at least" if error.validator == "minItems" else "at most"
-            return f"has {len(value)} values, {bound} {limit} needed"
+            return f"has {len(value)} values and must have {bound} {limit}"
+        case "minLength" | "maxLength":
+            bound = "at least" if error.validator == "minLength" else "at most"
+            return f"is {value!r} and must have {bound} {limit} character{'' if limit == 1 else 's'}"
+        case "pattern":  # only dates have one
+            return f"is {value!r}, which is not a date as in 2025-10-20"
         case _:
             return f"is {value!r}, which does not fit {error.validator} {limit!r}"
 
@@ -157,10 +162,15 @@ def _remedy(error, schema) -> str:
     for key in error.absolute_path:
         sub = sub.get("properties", {}).get(key, sub) if not isinstance(key, int) else sub
         described = sub.get("description", described)
-    default = sub.get("default")
-    return (
-        f"give {_lower_first(described.rstrip('.'))} (default {default!r})" if described else "see config/README.md"
-    )
+    if not described:
+        return "see config/README.md"
+    meaning = _lower_first(described.split(". ")[0].rstrip("."))
+    return f"correct it, the default is {_flow(sub.get('default'))} ({meaning})"
+
+
+def _flow(value) -> str:
+    """Write a value as YAML on one line."""
+    return yaml.safe_dump(value, default_flow_style=True, width=1000).strip().removesuffix("\n...")
 
 
 def _lower_first(text: str) -> str:
@@ -182,7 +192,7 @@ def _check_across_keys(config, source) -> None:
     if sound["adjacency"] == "add_remove" and sound["records_guess"] is None:
         refuse(
             "mechanisms.sound.records_guess",
-            "is missing, and under add_remove the number of households is private",
+            "is missing, but under add_remove the number of households is private",
             "give a public guess of it",
         )
     dates = (("profiles", "date"), ("simulate", "start_date"), ("export", "first_day"), ("export", "last_day"))
@@ -201,7 +211,7 @@ def _check_across_keys(config, source) -> None:
         if config[figure[0]][figure[1]] not in config[grid[0]][grid[1]]:
             refuse(".".join(figure), f"is not one of {'.'.join(grid)}", "add it there or choose one of them")
     if config["neighbourhoods"]["by"] == "file" and config["neighbourhoods"]["file"] is None:
-        refuse("neighbourhoods.file", "is missing, and neighbourhoods.by is 'file'", "give the path of the pairs")
+        refuse("neighbourhoods.file", "is missing, but neighbourhoods.by is 'file'", "give the path of the pairs")
     for key in ("time_zone", "stamp_time_zone"):
         zone = config["export"][key]
         try:
@@ -229,8 +239,7 @@ def as_yaml(schema: Mapping) -> str:
         if "properties" in sub:
             lines += [*([""] if len(path) == 1 else []), f"{indent}# {sub['description']}", f"{indent}{path[-1]}:"]
         else:
-            value = yaml.safe_dump(sub["default"], default_flow_style=True, width=1000).strip().removesuffix("\n...")
-            lines.append(f"{indent}{path[-1]}: {value}")
+            lines.append(f"{indent}{path[-1]}: {_flow(sub['default'])}")
     return "\n".join(lines) + "\n"
 
 
@@ -242,8 +251,7 @@ def as_markdown(schema: Mapping) -> str:
         if "properties" in sub:
             lines.append(f"| **{'.'.join(path)}** | | | {sub['description']} |")
             continue
-        default = yaml.safe_dump(sub["default"], default_flow_style=True, width=1000).strip().removesuffix("\n...")
-        lines.append(f"| {name} | `{default}` | {_allowed(sub)} | {sub['description']} |")
+        lines.append(f"| {name} | `{_flow(sub['default'])}` | {_allowed(sub)} | {sub['description']} |")
     return "\n".join(lines) + "\n"
 
 

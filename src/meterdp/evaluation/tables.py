@@ -124,7 +124,7 @@ FORECAST_INTERVALS = Table(
 GROUP_FORECAST_ERRORS = Table(
     "group_forecast_errors",
     "study",
-    "Errors of the group forecast (replace_one) against held-out readings, beside forecasts that protect nobody.",
+    "Errors of the group forecast (replace_one) against held-out readings, beside forecasts without privacy.",
     (
         Column(
             "method",

@@ -24,10 +24,10 @@ IN_MEMORY_BYTES = 1 << 30
 
 # What can become of a row, in the order in which the tests are made, with 'used' first.
 REASONS = {
-    "used": "The reading stands in the canonical readings.",
+    "used": "The reading is one of the canonical readings.",
     "meter_missing": "The row names no meter, e.g. a blank line.",
     "stamp_missing": "The row has no stamp.",
-    "value_missing": "The reading is empty or a word that stands for a missing one.",
+    "value_missing": "The reading is empty, or a word that means a missing one.",
     "value_not_finite": "The reading is infinite.",
     "stamp_out_of_range": f"The stamp lies before {FIRST_YEAR} or after {END_YEAR - 1}.",
     "stamp_outside_period": "The stamp lies outside the days export.first_day to export.last_day.",

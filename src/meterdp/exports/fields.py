@@ -175,7 +175,7 @@ class StampParser:
         wrong = np.flatnonzero(_look_up(present & (stamp_us == NO_STAMP), code, False))
         if wrong.size:
             raise field.refuse(
-                wrong[0], "is not in the format export.time_format", "correct the stamp or the configured format"
+                wrong[0], "is not in the format of export.time_format", "correct the stamp or the setting"
             )
         return _look_up(stamp_us, code, NO_STAMP)
 
@@ -188,7 +188,7 @@ class StampParser:
         if mixed.size:
             raise field.refuse(
                 mixed[0],
-                "has a UTC offset where other rows have none, or the other way round",
+                "has a UTC offset where other rows have none, or vice versa",
                 "write all stamps the same way",
             )
 

@@ -188,11 +188,11 @@ def _note_circuits(path, settings: ExportSettings, survey: Survey, batch: Batch,
         circuit = batch.circuits[batch.circuit[at]]
         if survey.circuit_of.setdefault(int(meter[at]), circuit) != circuit:
             raise InputError(
-                "names another circuit than an earlier row of the same meter",
+                "names a different circuit from an earlier row of the same meter",
                 file=path,
                 row=batch.row_of(at),
                 field=settings.circuit_column,
-                remedy="give each meter one circuit, or leave export.circuit_column out",
+                remedy="give each meter one circuit, or leave out export.circuit_column",
             )
 
 

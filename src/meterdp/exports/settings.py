@@ -128,7 +128,7 @@ class ExportSettings:
         values = {key: value for key, value in mapping.items() if key not in elsewhere}
         unknown = sorted(set(values) - {field.name for field in fields(cls)})
         if unknown:
-            _refuse(unknown[0], "is not a setting of an export", "see config/README.md for the keys there are")
+            _refuse(unknown[0], "is not a setting of an export", "see config/README.md for the keys that exist")
         values["time_zone"] = mapping.get("stamp_time_zone") or mapping.get("time_zone", "UTC")
         values["period_us"] = _period_us(mapping)
         if "missing_words" in values:
@@ -154,7 +154,7 @@ def _period_us(mapping: Mapping) -> tuple[int, int] | None:
     if days == [None, None]:
         return None
     if None in days or days[1] < days[0]:
-        _refuse("last_day", "does not make a period with export.first_day", "give both, the first day first, or none")
+        _refuse("last_day", "does not form a period with export.first_day", "give both days, in order, or neither")
     zone = ZoneInfo(mapping.get("time_zone", "UTC"))
     first, last = (date.fromisoformat(day) for day in days)
     edges = [datetime.combine(day, time(), zone) for day in (first, last + timedelta(days=1))]

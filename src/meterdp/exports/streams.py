@@ -63,16 +63,18 @@ def open_bytes(path) -> Iterator:
         elif path.suffix.lower() in (".gz", ".zip"):
             kind = path.suffix.lower().lstrip(".")
             raise InputError(
-                f"is not a {kind} file in spite of its name",
+                f"is not a {kind} file, despite its name",
                 file=path,
-                remedy="name it as what it is or pack it again",
+                remedy="correct its name or compress it again",
             )
         else:
             with pa.input_stream(path, compression=None) as stream:
                 yield stream
     except NotImplementedError:
         raise InputError(
-            "is packed by a method this Python cannot unpack", file=path, remedy="unpack it and give the file inside"
+            "is compressed in a way this Python cannot read",
+            file=path,
+            remedy="unpack it and give the file inside",
         ) from None
     except DAMAGE:
         raise InputError("is cut short or damaged", file=path, remedy="copy or export it again") from None
@@ -84,8 +86,8 @@ def _only_member(path: Path, archive: zipfile.ZipFile) -> zipfile.ZipInfo:
         raise InputError(
             f"holds {len(members)} files",
             file=path,
-            remedy="pack one export into a zip, or unpack and name one of them",
+            remedy="zip one export only, or unpack it and give the path of one file",
         )
     if members[0].flag_bits & 1:
-        raise InputError("is locked with a password", file=path, remedy="unpack it and give the file inside")
+        raise InputError("is protected by a password", file=path, remedy="unpack it and give the file inside")
     return members[0]

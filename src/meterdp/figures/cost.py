@@ -73,12 +73,12 @@ KL_CURVE_FIGURE = Figure(
     tables=(COST,),
     category=COSTS,
     look_for=(
-        "Above, the log-likelihood lost per household the mechanism has not seen, against the mixture of the study "
-        "without privacy: lower is better, and below zero the release describes new households better than that "
-        "mixture; a thin dotted line is against a mixture of as many classes as released. Below, the KL divergence "
-        "of the released mixture (Fig. 7 of Liu et al.), whose reference differs as its title says. Compare "
-        "mechanisms above, and remember that broken lines have no valid guarantee. A mean far above its band is "
-        "ruled by a few bad draws, most often in the smallest class."
+        "Above: how much worse each release describes new households than the study’s mixture without privacy does "
+        "(log-likelihood lost per household). Lower is better, and below zero the release is the better of the two; "
+        "a thin dotted line compares with a mixture of as many classes as released. Below: the KL divergence of the "
+        "released mixture (Fig. 7 of Liu et al.), whose reference differs as its title says. Compare mechanisms in "
+        "the upper panel, and remember that broken lines have no valid guarantee. A mean far above its band is due "
+        "to a few bad draws, most often in the smallest class."
     ),
     alternative=(
         "Two panels over epsilon, one curve per mechanism, solid where a guarantee is proven and broken where none "

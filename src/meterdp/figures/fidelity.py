@@ -109,7 +109,7 @@ FIDELITY_FIGURE = Figure(
         "what the profiles are good for (Examples 1 to 3 of Liu et al.). Look for points in the grey area: they are "
         "no worse than other real households, taken from a random half. The mixtures have seen the households "
         "they are judged on, and the published family starts from the classes of the fit, which nothing "
-        "protects; in the panels of the density and the classes the real households are two fits, to a half each."
+        "protects. In the panels for density and classes, ‘real households’ compares two fits, one to each half."
     ),
     alternative=(
         "A grid of dot plots on log scales, one panel a measure and one row a source: real households, the fit and "
@@ -195,5 +195,5 @@ def _key(figure: Drawing, drawn: list) -> None:
     if "density_tv" in shown:
         handles.append(hollow)
         labels.append("density: Pinsker's bound, at most 1")
-    title = "Distances: left is better (log scale, but density).\nR² and classes: right is better."
+    title = "Distances: left is better (log scale, except density).\nR² and classes: right is better."
     figure.legend(handles, labels, loc="lower right", title=title, alignment="left", fontsize=8.5)

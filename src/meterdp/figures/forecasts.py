@@ -105,8 +105,8 @@ DELTA_CURVES_FIGURE = Figure(
     tables=(DELTA_CURVES,),
     category=FORECASTS,
     look_for=(
-        "Probability δ that the privacy loss between the worst pair of neighbours exceeds ε, per noise design "
-        "and accuracy budget ρ (Fig. 4 of Ramakrishna et al.). Marked lines are exact, the lighter ones the Chernoff "
+        "Probability δ that the privacy loss of the worst pair of neighbours exceeds ε, for each noise design and "
+        "accuracy budget ρ (Fig. 4 of Ramakrishna et al.). Lines with markers are exact, lighter ones the Chernoff "
         "bound of the paper. Look for how far below 1 the curves are: at δ near 1 the noise does not hide the "
         "worst pair."
     ),
@@ -182,14 +182,11 @@ FORECAST_EXAMPLES_FIGURE = Figure(
     tables=(FORECAST_EXAMPLES,),
     category=FORECASTS,
     look_for=(
-        "Three example households before and after noise (Fig. 3 of Ramakrishna et al.): the day before, what "
-        "happened, the forecast and its released version. Look for whether the released forecast still "
-        "follows the shape of the day, and remember that the noise is multiplied when logs are taken back to "
-        "kWh."
+        "Example households before and after noise (Fig. 3 of Ramakrishna et al.): the day before, what happened, "
+        "the forecast and its released version. Look for whether the released forecast still follows the shape of "
+        "the day, and remember that noise added to the logarithm becomes a factor in kWh."
     ),
-    alternative=(
-        "Three rows of line plots in kWh: history, truth, forecast and released forecast of an example household."
-    ),
+    alternative=("Line plots in kWh, a row per example household: history, truth, forecast and released forecast."),
 )
 
 

@@ -23,6 +23,17 @@ def count(number: int) -> str:
     return _signed(f"{int(number):,}")
 
 
+def counted(number: int, noun: str) -> str:
+    """Write a number of things whose plural ends in s.
+
+    Examples
+    --------
+    >>> counted(1, "household"), counted(1409, "household")
+    ('1 household', '1,409 households')
+    """
+    return f"{count(number)} {noun}{'' if number == 1 else 's'}"
+
+
 def significant(number: float | None, digits: int = 3) -> str:
     """Write a number with ``digits`` significant digits; the whole part is never rounded away.
 

@@ -20,11 +20,11 @@ from meterdp.forecasting.kernel.likelihood import MAX_ORDER
 from meterdp.forecasting.state_space import largest_pole
 
 STATUS_MEANING = {
-    "arma": "ARMA(p, q), the search converged",
-    "arma_limit": "ARMA(p, q), the search stopped at its iteration limit",
-    "arma_bound": "ARMA(p, q), the search converged with a partial autocorrelation at its bound",
-    "arma_restart": "ARMA(p, q) from a second start, the first gave no admissible fit (statsmodels)",
-    "ar": "AR(p) by Yule-Walker, no admissible ARMA fit was found",
+    "arma": "ARMA(p, q): the search converged",
+    "arma_limit": "ARMA(p, q): the search stopped at its iteration limit",
+    "arma_bound": "ARMA(p, q): the search converged with a partial autocorrelation at its bound",
+    "arma_restart": "ARMA(p, q) from a second start, because the first gave no admissible fit (statsmodels)",
+    "ar": "AR(p) by Yule-Walker, because no admissible ARMA fit was found",
     "white": "mean only: too few readings, or a constant series",
 }
 
@@ -91,7 +91,7 @@ class ArmaSettings:
                 )
         if self.starts < 1 or self.iteration_limit < 1:
             raise InputError(
-                "the ARMA search has no start or no iteration",
+                "the ARMA search is given no start or no iteration",
                 field="starts" if self.starts < 1 else "iteration_limit",
                 remedy="use a positive integer",
             )

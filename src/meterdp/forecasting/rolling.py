@@ -72,7 +72,7 @@ def rolling_origins(train_length: int, total_length: int, horizon: int, count: i
     last = total_length - horizon
     if count < 1 or last - train_length + 1 < count:
         raise InputError(
-            "the readings after the training window have no room for that many rolling origins",
+            "the readings after the training window are too few for that many rolling origins",
             field="origins",
             remedy="give a longer export, shorten the training window or ask for fewer origins",
         )

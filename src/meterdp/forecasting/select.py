@@ -97,7 +97,7 @@ def check_room(calendar: Calendar, train_days: int, horizon: int, origins: int) 
     train_end = calendar.window(train_days).stop
     if train_end + horizon + origins - 1 > calendar.slot_count:
         raise InputError(
-            f"asks for {train_days} days of training and {origins} origins, and the export is too short for them",
+            f"asks for {train_days} days of training and {origins} origins, but the export is too short for them",
             file="config",
             field="forecast.train_days",
             remedy="lower forecast.train_days or forecast.origins, or give a longer export",

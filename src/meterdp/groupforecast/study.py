@@ -74,7 +74,7 @@ class GroupStudy:
         own = forecasts.filter(pa.array(np.isin(forecasts["household"].to_numpy(), listed)))
         if not own.num_rows:
             raise InputError(
-                "is so small that no household of the public list has a forecast",
+                "is so small that no household on the public list has a forecast",
                 file="config",
                 field="forecast.households",
                 remedy="raise it",
@@ -106,7 +106,7 @@ class GroupStudy:
         """
         if groups == "circuit" and self.circuit is None:
             raise InputError(
-                "asks for circuits and the export does not name every meter's circuit",
+                "asks for circuits, but the export does not name every meter's circuit",
                 file="config",
                 field="group_forecast.groups",
                 remedy="set export.circuit_column or use 'one' or 'assigned'",

@@ -51,7 +51,7 @@ def start_labels(records: Records, classes: int, seed: int) -> np.ndarray:
     x = records.log_kwh[records.valid]
     if len(x) < max(classes, 2):
         raise InputError(
-            f"asks for {classes} classes and too few households have a valid profile",
+            f"asks for {classes} classes, but too few households have a valid profile",
             file="config",
             field="mixture.classes",
             remedy="lower it or give more households, and check export.interval_minutes and export.unit",

@@ -64,7 +64,7 @@ def build_reproduction_report(
         papers=papers,
         marks=_MARKS,
         simulated=simulated,
-        trials=numbers.count(trials),
+        trials=numbers.counted(trials, "trial"),
     )
 
 
@@ -75,12 +75,13 @@ def _pictures(paths: Mapping, figures: Iterable[Figure]) -> dict[str, Picture]:
 
 def _tally(verdicts: pd.Series) -> str:
     counts = verdicts.value_counts()
-    parts = [f"{counts[verdict]} {words}" for verdict, words in _TALLY.items() if verdict in counts]
-    return f"Of {len(verdicts)} claims {', '.join(parts)}."
+    parts = [f"{counts[key]} {words[0 if counts[key] == 1 else 1]}" for key, words in _TALLY.items() if key in counts]
+    return f"Of {numbers.counted(len(verdicts), 'claim')}, {', '.join(parts)}."
 
 
+# Verdict -> what is said of one claim and of several.
 _TALLY = {
-    "holds": "hold on the data at hand",
-    "does not hold": "do not hold",
-    "cannot be judged": "cannot be judged",
+    "holds": ("holds on the data at hand", "hold on the data at hand"),
+    "does not hold": ("does not hold", "do not hold"),
+    "cannot be judged": ("cannot be judged",) * 2,
 }

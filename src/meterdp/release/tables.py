@@ -9,7 +9,7 @@ from meterdp.core.tables import INT, REAL, STAMP_UTC, TEXT, Column, Table
 from meterdp.profiles.tables import PROFILES
 
 _MEANING = {
-    "household": "synthetic household 1..n; it stands for nobody",
+    "household": "synthetic household 1..n; it is no real household",
     "valid": "true: every synthetic household has a profile",
     "log_kwh": "log energy per hour, clipped to the public bounds, in order of the hours",
 }

@@ -62,7 +62,7 @@ def build(cls: type[T], raw: Any, place: Place) -> T:
             close = difflib.get_close_matches(str(key), readers, n=1)
             raise place.at(key).refuse(
                 "is not a known key",
-                f"did you mean '{close[0]}'" if close else f"known are {', '.join(readers)}",
+                f"write '{close[0]}' if you meant that key" if close else f"use one of {', '.join(readers)}",
             )
     for name in readers:
         if name not in raw:

@@ -258,12 +258,12 @@ def _check_across_keys(parameters: SimulationParameters, place: Place) -> None:
     except (KeyError, ValueError, OSError):
         raise place.at("time_zone").refuse("is not a known time zone", "give an IANA name") from None
     if 60 % parameters.interval_minutes:
-        raise place.at("interval_minutes").refuse("does not divide an hour", "give 5, 15, 30 or 60, say")
+        raise place.at("interval_minutes").refuse("does not divide an hour", "give for example 5, 15, 30 or 60")
     if abs(sum(c.share for c in parameters.noise) - 1) > 1e-9:
-        raise place.at("noise").refuse("has shares that do not sum to one", "change a share")
+        raise place.at("noise").refuse("has shares that do not add up to one", "change a share")
     for component in parameters.noise:
         if component.period_h and not component.decay_h:
-            raise place.at("noise").refuse("has a component with a period and no decay", "give decay_h")
+            raise place.at("noise").refuse("has a component with a period but no decay", "give decay_h")
         if component.period_h and component.period_h[0] * 60 < 2 * parameters.interval_minutes:
             raise place.at("noise").refuse("has a period below two intervals", "give a longer period_h")
     known = [kind.name for kind in parameters.household_types]

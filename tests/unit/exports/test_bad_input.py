@@ -120,7 +120,7 @@ def test_a_column_that_is_not_there(tmp_path):
 
 def test_a_column_that_is_there_twice(tmp_path):
     path = write_csv(tmp_path / "e.csv", [(*ROW, 1)], "meter_id,interval_start,kwh,kwh")
-    assert "field 'kwh': stands in the header more than once" in refused(path)
+    assert "field 'kwh': is in the header more than once" in refused(path)
 
 
 def test_a_header_of_meter_ids_is_not_listed(tmp_path):
@@ -170,7 +170,7 @@ def test_wide_headers_that_name_no_interval_or_no_meter(tmp_path):
     path = write_csv(tmp_path / "e.csv", [("SECRET1", "2020-01-01", 1)], "meter_id,date,25:00")
     assert "has no column that is a time of day" in refused(path, format="wide_csv")
     path = write_csv(tmp_path / "e.csv", [("2020-01-01 00:00", 1, "")], "interval_start,SECRET1,")
-    assert "does not name a meter in every column" in refused(path, format="wide_csv", wide_layout="meters")
+    assert "has a column without a meter id in the header" in refused(path, format="wide_csv", wide_layout="meters")
 
 
 def test_a_bad_record_of_a_parquet_file_counts_from_one(tmp_path):
@@ -198,7 +198,7 @@ def test_not_a_parquet_file(tmp_path):
 def test_a_row_with_too_few_or_too_many_fields(tmp_path, bad):
     path = tmp_path / "e.csv"
     path.write_text("meter_id,interval_start,kwh\n" + (",".join(ROW) + "\n") * 50 + "\n" + bad + "\n")
-    assert refused(path).startswith(", row 53: does not have as many fields as the header")
+    assert refused(path).startswith(", row 53: has more or fewer fields than the header")
 
 
 def test_text_that_is_not_utf8(tmp_path):
@@ -232,7 +232,7 @@ def test_a_meter_on_two_circuits(tmp_path):
     rows = [(*ROW, "somewhere"), (*ROW, ""), (*ROW, "somewhere"), (*ROW, "somewhere else"), (*ROW, "somewhere")]
     path = write_csv(tmp_path / "e.csv", rows, "meter_id,interval_start,kwh,c")
     message = refused(path, circuit_column="c")
-    assert message.startswith(", row 5, field 'c': names another circuit")
+    assert message.startswith(", row 5, field 'c': names a different circuit")
 
 
 def test_a_meter_on_two_circuits_in_a_wide_export(tmp_path):

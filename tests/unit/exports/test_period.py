@@ -69,7 +69,7 @@ def test_missing_days_at_the_ends_stay_in_the_grid(tmp_path, frame):
 
 @pytest.mark.parametrize("days", [{"last_day": None}, {"first_day": None}, {"last_day": "2018-10-01"}])
 def test_half_a_period_is_refused(days):
-    with pytest.raises(InputError, match=r"'export.last_day': does not make a period .*; give both"):
+    with pytest.raises(InputError, match=r"'export.last_day': does not form a period .*; give both"):
         ExportSettings.from_config({**ZURICH, **days})
 
 

@@ -298,7 +298,7 @@ def neighbourhood_summary() -> pd.DataFrame:
             "pair_count": sizes * (sizes - 1),
             "households_alone": alone,
             "outside_pair_count": 0,
-            "meaning": np.where(alone, "nobody to be mistaken for", ""),
+            "meaning": np.where(alone, "there is nobody to be mistaken for", ""),
         }
     )
 

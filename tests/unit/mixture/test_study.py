@@ -47,7 +47,7 @@ def test_the_fit_is_made_again_from_the_stored_start(records, fit):
 
 def test_too_few_valid_households_are_refused_without_saying_how_many(records):
     few = Records(records.household[:4], records.log_kwh[:4], np.array([True, False, False, True]))
-    with pytest.raises(InputError, match="asks for 3 classes and too few households have a valid profile") as caught:
+    with pytest.raises(InputError, match="asks for 3 classes, but too few households have a valid profile") as caught:
         start_labels(few, 3, seed=1)
     assert "2" not in str(caught.value).replace("_", "")
 

@@ -61,7 +61,7 @@ def test_a_divergence_figure_names_its_data_and_every_mechanism(tables, tmp_path
     monkeypatch.setattr(Figure, "savefig", lambda self, *a, **k: (seen.append(self), save(self, *a, **k))[1])
     PAPERS["liu"].figure("fig3").draw(tables["fig3"], output=tmp_path / "a.svg")
     words = "\n".join(artist.get_text() for artist in seen[0].findobj(lambda a: hasattr(a, "get_text")))
-    assert "Made-up data; stands for nothing; 1,000 trials a point" in words.replace("\n", " ")
+    assert "Made-up data; stands for nothing; 1,000 trials per point" in words.replace("\n", " ")
     assert "7 at 2, 7 at 5, 7 at 20" in words.replace("\n", " ")
     for label in ("Laplace", "KL-minimising, published", "KL-minimising, exact", "coloured Gaussian, l1 bound"):
         assert label in words

@@ -61,7 +61,7 @@ def read_edges(path, columns: Sequence[str], households: Mapping[str, int]) -> n
             edges[row, side] = households[meter]
         if edges[row, 0] == edges[row, 1]:
             raise InputError(
-                "names a meter as its own neighbour", file=path, row=row + first, remedy="remove the row: nobody is"
+                "names a meter as its own neighbour", file=path, row=row + first, remedy="remove the row"
             )
     return edges
 
@@ -77,5 +77,5 @@ def _read(path) -> pa.Table:
     except (OSError, pa.ArrowException):
         # Arrow's message quotes the row, and a meter id must not end in a log.
         raise InputError(
-            "cannot be read as a table", file=path, field=_FIELD, remedy="give a CSV with a header, or Parquet"
+            "cannot be read as a table", file=path, field=_FIELD, remedy="give a CSV file with a header, or Parquet"
         ) from None

@@ -15,7 +15,9 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 HOURS = 24
-ALONE = "nobody to be mistaken for: class_label privacy says nothing about this household, whatever the noise"
+ALONE = (
+    "there is nobody to be mistaken for, so class_label privacy says nothing about the household, whatever the noise"
+)
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,7 @@ def study_fidelity(
     real = records.log_kwh[records.valid]
     if len(real) < 4:
         raise InputError(
-            "too few households have a valid profile to compare halves of them",
+            "has too few households with a valid profile to compare one half with the other",
             file="config",
             field="export",
             remedy="give more households, and check export.interval_minutes and export.unit",

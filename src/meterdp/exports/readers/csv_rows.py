@@ -69,7 +69,7 @@ class CsvRows:
             return self.header.index(name)
         if count:
             raise InputError(
-                "stands in the header more than once", file=self.path, row=HEADER_ROW, field=name, remedy="rename one"
+                "is in the header more than once", file=self.path, row=HEADER_ROW, field=name, remedy="rename one"
             )
         listed = f"; the header has {', '.join(repr(n) for n in self.header)}" if header_is_public else ""
         raise InputError(
@@ -130,7 +130,7 @@ class CsvRows:
             return empty(self.path)
         if ragged:
             return InputError(
-                "does not have as many fields as the header",
+                "has more or fewer fields than the header",
                 file=self.path,
                 row=ragged[0],
                 remedy="correct the row, or check export.delimiter",

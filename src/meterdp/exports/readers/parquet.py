@@ -67,7 +67,7 @@ def _check_columns(path: Path, schema: pa.Schema, names: list[str]) -> None:
     for name in names:
         if schema.names.count(name) != 1:
             raise InputError(
-                f"is not a column of the file, or is there twice; it has {', '.join(repr(n) for n in schema.names)}",
+                f"is not a column of the file, or occurs twice; it has {', '.join(repr(n) for n in schema.names)}",
                 file=path,
                 field=name,
                 remedy="name the column in the configuration",
@@ -101,7 +101,7 @@ def _as_text(field: Field) -> Field:
         kind = kind.value_type
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_integer(kind)):
         raise InputError(
-            f"is of type {kind}, which has no place here",
+            f"is of type {kind}, which cannot be used here",
             file=field.file,
             field=field.name,
             remedy="write ids as text or integers, stamps as timestamps and readings as numbers",

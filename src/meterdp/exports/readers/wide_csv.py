@@ -85,10 +85,10 @@ def _meters(rows: CsvRows, settings: ExportSettings, batch_bytes: int) -> Iterat
     meter_ids = [rows.header[p] for p in meters]
     if not meters or any(name in settings.missing_words for name in meter_ids):
         raise InputError(
-            "does not name a meter in every column",
+            "has a column without a meter id in the header",
             file=rows.path,
             row=HEADER_ROW,
-            remedy="write the meter ids into the header, or remove columns without one",
+            remedy="write the meter ids into the header, or remove such columns",
         )
     parse_stamps = StampParser(settings.time_format, settings.missing_words)
     width = len(meters)

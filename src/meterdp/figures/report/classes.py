@@ -34,7 +34,7 @@ def class_grid(tables: Tables) -> Grid | None:
         "spread (log kWh)",
         "variance floored",
     )
-    return Grid("Who the households are (Table I of Liu et al. for this export)", header, rows)
+    return Grid("Classes of households (Table I of Liu et al. for this export)", header, rows)
 
 
 def normality_grid(tables: Tables) -> Grid | None:

@@ -18,12 +18,13 @@ from meterdp.figures.style import in_order, look
 if TYPE_CHECKING:
     import pandas as pd
 
-REFERENCES = {"fit": "the fit", "own_classes": "the fit under its own classes"}
+REFERENCES = {"fit": "the fit", "own_classes": "a fit to its own classes"}
 FAMILIES = {
-    "published": "as in the paper",
+    "published": "as printed in the paper",
     "exact": "same constraint, true optimum",
     "sound": "with a proof",
 }
+MOST_NATS_AS_FACTOR = 10.0  # beyond, "22,000 times less likely" says no more to a reader than the nats
 GUARANTEES = {"published": "invalid", "exact": "invalid", "sound": "proven"}
 
 
@@ -38,7 +39,7 @@ def classes_in_words(number: int) -> str:
 
 
 def cost_sentences(tables: Tables, preferred: float | None) -> list[str]:
-    """What the release with a proof costs at ``preferred`` epsilon and against what, then the other families.
+    """Say how well the release with a proof, then the other families, describe households at ``preferred`` epsilon.
 
     Without that epsilon in the table the middle one is taken.
     """
@@ -52,28 +53,26 @@ def cost_sentences(tables: Tables, preferred: float | None) -> list[str]:
     rows = cost[cost["epsilon"] == epsilon].copy()
     rows[mean] = rows[mean].fillna(np.inf)
     best = rows.loc[rows.groupby("family")[mean].idxmin()].set_index("family")
-    who = "households it has not seen" if held_out else "the households of the fit (too few to hold any out)"
-    study = f"the mixture of the study ({_study(tables)})"
+    who = "new households" if held_out else "the households of the fit (too few to hold any out)"
+    study = f"the study’s own mixture ({_study(tables)})"
     sentences = []
     if "sound" in best.index:
         row = best.loc["sound"]
         sentences.append(
-            f"At ε = {plain(epsilon)}, the release with a proof makes {who} {_change(row[mean], row[error])} than "
-            f"{study} does{_same_classes(row, tables)}. It is the {look(row['mechanism']).label}, of "
-            f"{classes_in_words(row['classes'])}; one neighbour changes {row['unit']}."
+            f"At ε = {plain(epsilon)}, the release with a proof describes {who} {_verdict(row[mean])} than {study}, "
+            f"by {plus_minus(abs(row[mean]), row[error])} nats each{_likely(row[mean])}.{_same_classes(row, tables)} "
+            f"This is the {look(row['mechanism']).label}, with {classes_in_words(row['classes'])}; neighbouring data "
+            f"sets differ in {row['unit']}."
         )
     others = [
-        f"{_change(best.loc[family, mean], best.loc[family, error])} "
-        f"({look(best.loc[family, 'mechanism']).label}, the cheapest of the family ‘{family}’)"
+        f"{_verdict(best.loc[family, mean])} by {plus_minus(abs(best.loc[family, mean]), best.loc[family, error])} "
+        f"nats each ({look(best.loc[family, 'mechanism']).label}, the best of the family ‘{family}’)"
         for family in ("exact", "published")
         if family in best.index
     ]
     if others:
         lead = "By the same measure" if sentences else f"At ε = {plain(epsilon)} and against {study}"
-        sentences.append(
-            f"{lead}, mechanisms whose guarantee does not hold make {who.replace('it has', 'they have')} "
-            f"{' and '.join(others)}."
-        )
+        sentences.append(f"{lead}, mechanisms whose guarantee does not hold describe {who} {' and '.join(others)}.")
     return sentences
 
 
@@ -81,8 +80,17 @@ def _gap_columns(held_out: bool) -> tuple[str, str]:
     return ("heldout_gap_mean", "heldout_gap_se") if held_out else ("loglik_gap_mean", "loglik_gap_se")
 
 
-def _change(gap: float, error: float) -> str:
-    return f"{plus_minus(abs(gap), error)} nats per household {'less' if gap >= 0 else 'more'} likely"
+def _verdict(gap: float) -> str:
+    return "worse" if gap >= 0 else "better"
+
+
+def _likely(gap: float) -> str:
+    """Say what a gap in nats means for the likelihood of a household, as long as the factor is one to picture."""
+    if not abs(gap) < MOST_NATS_AS_FACTOR:
+        return ""
+    factor = significant(np.exp(abs(gap)), 2)
+    less = "less" if gap >= 0 else "more"
+    return f" (e^{significant(abs(gap))} = {factor} times {less} likely)"
 
 
 def _study(tables: Tables) -> str:
@@ -95,8 +103,8 @@ def _same_classes(row: pd.Series, tables: Tables) -> str:
     same = "class_table" in tables and len(tables["class_table"]) == row["classes"]
     if same or not np.isfinite(gap):
         return ""
-    likely = f"{significant(abs(gap))} nats {'less' if gap >= 0 else 'more'} likely"
-    return f", and {likely} than a mixture without privacy of {classes_in_words(row['classes'])} does"
+    without = f"a mixture of {classes_in_words(row['classes'])} without privacy"
+    return f" Against {without} it describes them {_verdict(gap)} by {significant(abs(gap))} nats."
 
 
 def mechanism_grid(tables: Tables) -> Grid | None:
@@ -113,7 +121,7 @@ def mechanism_grid(tables: Tables) -> Grid | None:
         words = (look(mechanism).label, f"{family}: {FAMILIES[family]}", GUARANTEES[family], first["unit"])
         ends = (delta, count_range(part["classes"]), count_range(part["draw_count"]))
         rows.append((*words, first["adjacency"], REFERENCES[first["kl_reference"]], *ends))
-    words = ("mechanism", "family", "guarantee", "what one neighbour changes", "adjacency", "KL is measured to")
+    words = ("mechanism", "family", "guarantee", "what one neighbour changes", "adjacency", "KL compares with")
     return Grid("Mechanisms compared", (*words, "δ", "classes", "draws"), rows, words=len(words))
 
 
@@ -136,9 +144,7 @@ def gap_grid(tables: Tables) -> Grid | None:
             classes = count_range(part["classes"].dropna().astype(int))
             rows.append((f"{label}, against {classes} classes", guarantee, *map(significant, same)))
     whose = "households held out, mean ± SE over five folds" if held_out else "households of the fit, mean ± SE"
-    caption = (
-        f"Log-likelihood lost per household against the mixture of the study ({_study(tables)}), in nats: {whose}"
-    )
+    caption = f"Log-likelihood lost per household against the study’s mixture ({_study(tables)}), in nats: {whose}"
     return Grid(caption, ("mechanism", "guarantee", *(f"ε = {plain(e)}" for e in epsilons)), rows, words=2)
 
 

@@ -26,8 +26,8 @@ def forecast_sentence(tables: Tables) -> str | None:
     kept = quality.loc[(quality["scope"] == "households") & (quality["reason"] == "kept"), "item_count"].sum()
     chosen = int(fits["household_count"].sum())
     return (
-        f"{count(chosen)} of the {households(kept)} that passed the quality rules were fitted and forecast, as many "
-        "as forecast.households asks for, taken in a fixed order that looks at no reading."
+        f"{count(chosen)} of the {households(kept)} that passed the quality rules were fitted and forecast, chosen "
+        "without a look at any reading; forecast.households sets how many."
     )
 
 
@@ -63,7 +63,7 @@ def errors_grid(tables: Tables) -> Grid | None:
     header = ("forecast", "NMSE, log energy", "relative, log energy", "NMSE, kWh", "relative, kWh")
     number, origins = data["household_count"], data["origin_count"]
     caption = (
-        f"Errors against held-out readings, {count_range(number)} households, {count_range(origins)} origins each"
+        f"Errors against held-out readings: {count_range(number)} households, {count_range(origins)} forecasts each"
     )
     return Grid(caption, header, rows)
 
@@ -100,12 +100,14 @@ def gaussian_grid(tables: Tables) -> Grid | None:
             for name in ("skewness", "excess_kurtosis")
         ]
         rows.append((r.series, *spread, percent(r.rejected_share), count(r.untested_count)))
-    header = ("of each household", "skewness, quartiles", "excess kurtosis, quartiles", "rejected at 1 %", "untested")
-    return Grid("Is log load Gaussian? A Gaussian law has skewness and excess kurtosis 0", header, rows)
+    header = ("series", "skewness, quartiles", "excess kurtosis, quartiles", "rejected at 1 %", "untested")
+    return Grid(
+        "Is each household’s log load Gaussian? A Gaussian law has skewness and excess kurtosis 0", header, rows
+    )
 
 
 def group_grid(tables: Tables) -> Grid | None:
-    """The sound forecast against epsilon, beside forecasts that protect nobody."""
+    """The sound forecast against epsilon, beside forecasts without privacy."""
     data = tables.get("group_forecast_errors")
     if data is None:
         return None
@@ -129,7 +131,7 @@ def group_grid(tables: Tables) -> Grid | None:
     header = ("forecast", "ε", "groups", "NMSE, log", "relative, log", "NMSE, kWh", "relative, kWh")
     caption = (
         f"The sound forecast: the private mean of a household’s group, replace_one, δ = "
-        f"{probability(data['delta'].max())}, one origin a release; {count_range(data['household_count'])} households"
+        f"{probability(data['delta'].max())}, for one origin; {count_range(data['household_count'])} households"
     )
     return Grid(caption, header, rows)
 

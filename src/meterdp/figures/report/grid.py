@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from meterdp.figures.numbers import count
+from meterdp.figures.numbers import count, counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,4 +31,4 @@ def count_range(values: pd.Series) -> str:
 
 def households(number: int) -> str:
     """Write a number of households."""
-    return f"{count(number)} household{'' if number == 1 else 's'}"
+    return counted(number, "household")

@@ -53,11 +53,12 @@ def _headline_forecasts(errors: pd.DataFrame | None) -> str | None:
     if "arma" not in rows.index or naive.empty:
         return None
     arma, best = rows.loc["arma"], naive["relative_mse"].idxmin()
-    verdict = "below" if arma["relative_mse"] < naive.loc[best, "relative_mse"] else "not below"
+    verdict = "less than" if arma["relative_mse"] < naive.loc[best, "relative_mse"] else "no less than"
     return (
-        f"Over {households(arma['household_count'])} and {count(arma['origin_count'])} origins each, the ARMA "
-        f"forecast leaves {percent(arma['relative_mse'])} of the variance of held-out log energy, {verdict} the best "
-        f"naive forecast ({look(best).label.removeprefix('naive: ')}: {percent(naive.loc[best, 'relative_mse'])})."
+        f"For {households(arma['household_count'])}, forecast {count(arma['origin_count'])} times each, the ARMA "
+        f"forecast leaves {percent(arma['relative_mse'])} of the variance of held-out log energy unexplained, "
+        f"{verdict} the best naive forecast ({look(best).label.removeprefix('naive: ')}: "
+        f"{percent(naive.loc[best, 'relative_mse'])})."
     )
 
 
@@ -74,7 +75,7 @@ def _headline_delta(curves: pd.DataFrame | None, settings: Mapping) -> str | Non
     sides = "in either direction " if row["sides"] == "two" else ""
     verdict = ": that pair is not protected" if row["delta"] > NO_PROTECTION else " (1 means no protection)"
     return (
-        f"With the {look(row['design']).label} at ρ = {plain(row['rho'])}, the privacy loss of the worst pair of "
-        f"neighbours exceeds ε = {plain(row['epsilon'])} {sides}with a probability of up to "
+        f"In forecasts released with the {look(row['design']).label} at ρ = {plain(row['rho'])}, the privacy loss of "
+        f"the worst pair of neighbours exceeds ε = {plain(row['epsilon'])} {sides}with a probability of up to "
         f"{probability(row['delta'])} if only the added noise counts{verdict}."
     )

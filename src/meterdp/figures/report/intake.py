@@ -71,7 +71,7 @@ def hours_sentence(tables: Tables) -> str | None:
     span = f"{first}" if len(data) == 1 else f"{first} to {last}"
     return (
         f"A profile has {count(len(data))} {noun}, {span} local time; the energy of each is clipped to the public "
-        f"bounds {low} and {high} kWh before the log."
+        f"bounds {low} and {high} kWh before its logarithm is taken."
     )
 
 

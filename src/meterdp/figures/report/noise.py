@@ -54,8 +54,8 @@ def prior_grid(tables: Tables) -> Grid | None:
             rows.append((look(design).label, model, plain(rho), *(probability(at.get(ratio)) for ratio in ratios)))
     header = ("design", "query model", "ρ", *(f"{plain(ratio)} : 1" for ratio in ratios))
     caption = (
-        f"δ at ε = {plain(epsilon)} for an analyst who holds one household of a pair for so many times as likely as "
-        "the other before the release: the probability that the odds end above e to the power ε"
+        f"δ at ε = {plain(epsilon)} for an analyst who, before the release, thinks one household of a pair so many "
+        "times as likely as the other: the probability that the odds end above e to the power ε"
     )
     return Grid(caption, header, rows, words=2) if rows else None
 
@@ -69,7 +69,7 @@ def neighbourhood_grid(tables: Tables) -> Grid | None:
         (f"Neighbourhood {r.neighbourhood}", count(r.household_count), count(r.pair_count), count(r.households_alone))
         for r in data.sort_values("neighbourhood").itertuples()
     ]
-    alone = " ".join(dict.fromkeys(f"Without a neighbour there is {m}." for m in data["meaning"] if m))
+    alone = " ".join(dict.fromkeys(f"Without a neighbour {m}." for m in data["meaning"] if m))
     header = ("neighbourhood", "households", "ordered pairs", "without a neighbour")
     return Grid(f"Households that must not be told apart. {alone}".rstrip(), header, rows)
 
@@ -98,10 +98,10 @@ def comparison_grid(tables: Tables) -> Grid | None:
                     significant(row["ratio_to_published"]),
                 )
             )
-    header = ("design", "query model", "ρ", "ρ / limit", f"δ at ε = {plain(epsilon)}", "over published")
+    header = ("design", "query model", "ρ", "ρ / limit", f"δ at ε = {plain(epsilon)}", "δ / published δ")
     caption = (
-        "Designs at equal budgets, hockey-stick δ of the worst pair; at ρ = limit all households of a "
-        "neighbourhood can be released from one law"
+        "Designs at equal budgets, hockey-stick δ of the worst pair; from ρ = limit on, all households of a "
+        "neighbourhood can get the same released forecast"
     )
     return Grid(caption, header, rows, words=2)
 
@@ -120,8 +120,8 @@ def answers_grid(tables: Tables) -> Grid | None:
         rows.append((look(r.design).label, r.query_model, asked, *found))
     header = ("design", "query model", "asked for", "ε", "ρ", "error the noise adds (kWh, RMS)")
     caption = (
-        "The smallest error for a guarantee, and the guarantee for an error: class_label, one file of one release, "
-        "hockey-stick δ. Ask for others with python -m meterdp.classnoise.ask"
+        "The smallest error for a given guarantee, and the guarantee for a given error: class_label, one file of one "
+        "release, hockey-stick δ. For others, run python -m meterdp.classnoise.ask"
     )
     return Grid(caption, header, rows, words=3)
 

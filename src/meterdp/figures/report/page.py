@@ -143,5 +143,5 @@ def _in_words(value, is_path: bool = False) -> str:
     if isinstance(value, float):
         return numbers.plain(value)
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return ", ".join(_in_words(item) or "(empty)" for item in value)
+        return ", ".join(f"({_in_words(i)})" if isinstance(i, list) else _in_words(i) or "(empty)" for i in value)
     return PurePath(str(value)).name if is_path else str(value)  # folders may name people

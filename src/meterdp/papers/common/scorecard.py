@@ -73,6 +73,11 @@ def number(value: float) -> str:
     return f"{value:.3g}" if not 1e3 <= abs(value) < 1e6 else f"{value:,.0f}"
 
 
+def span(low: str, high: str) -> str:
+    """Write a range; one number if both ends read the same."""
+    return low if low == high else f"{low} to {high}"
+
+
 def listed(words: Iterable[str]) -> str:
     """Join words with commas and a final 'and'; nothing for no words."""
     words = list(words)

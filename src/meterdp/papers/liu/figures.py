@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
 _PAPER = "Liu et al."
 _CURVE = (
-    "Mean with its standard error on the left, median with the middle half of the trials on the right; log scales."
+    "On the left the mean with its standard error, on the right the median with the middle half of the trials; log "
+    "scales."
 )
 _CURVES = "Two panels of curves on log scales, one curve per mechanism: mean, and median with a band."
 
@@ -61,8 +62,8 @@ FIG1 = Figure(
     category=_PAPER,
     look_for=(
         "KL divergence of the released mixture against ε, a fresh mixture and data set in every trial, the same "
-        f"for all mechanisms. {_CURVE} Look for how far the mean lies above the median: it is ruled by data sets "
-        "with a very small class."
+        f"for all mechanisms. {_CURVE} Look for how far the mean lies above the median: data sets with a very small "
+        "class dominate it."
     ),
     alternative=_CURVES,
 )
@@ -78,8 +79,8 @@ FIG2 = Figure(
     tables=(LIU_CURVE,),
     category=_PAPER,
     look_for=(
-        f"The same against the number of records, ε = 1. {_CURVE} Look for whether a curve flattens: noise that "
-        "does not depend on N is left."
+        f"The same against the number of records, ε = 1. {_CURVE} Look for whether a curve flattens: what is "
+        "left then is noise that does not depend on N."
     ),
     alternative=_CURVES,
 )
@@ -128,7 +129,7 @@ FIG5 = Figure(
     draw=fig5,
     tables=(LIU_CURVE,),
     category=_PAPER,
-    look_for=f"KL divergence against ε on Iris, 50 records a class. {_CURVE}",
+    look_for=f"KL divergence against ε on Iris, 50 records per class. {_CURVE}",
     alternative=_CURVES,
 )
 
@@ -186,7 +187,7 @@ FIG8 = Figure(
     look_for=(
         "Marginal densities of load profiles per class and hour: histogram, fit, one release of the published "
         "mechanism (thin) and the mean over all releases (thick). Look for the classes in which a thick curve "
-        "leaves the dashed one: noise that does not average out, most of all in small classes."
+        "departs from the dashed one: noise that does not average out, above all in small classes."
     ),
     alternative="A grid of densities, a row per hour and a column per class.",
 )
@@ -227,8 +228,7 @@ def fig10(table, output) -> None:
         axes.set_ylabel("share of test images classified correctly")
         axes.set_title("mean; band: middle half of the releases")
         _x_axis(axes, data)
-        releases = numbers.count(data["trials"].max())
-        _below(body, f"{_source(data)}; {releases} releases a point")
+        _below(body, f"{_source(data)}; {numbers.counted(data['trials'].max(), 'release')} per point")
         legend_below(figure, *axes.get_legend_handles_labels())
 
 
@@ -301,14 +301,14 @@ def _source(data: pd.DataFrame) -> str:
 def _note(data: pd.DataFrame) -> str:
     """Say what was measured on, over how many trials, and how many data sets were redrawn."""
     first = data.iloc[0]
-    words = f"{_source(data)}; {numbers.count(data['trials'].max())} trials a point"
+    words = f"{_source(data)}; {numbers.counted(data['trials'].max(), 'trial')} per point"
     redrawn = data[data["mechanism"] == first["mechanism"]].sort_values("x")
     if redrawn["redrawn_count"].any() and first["x_name"] != "epsilon":
         counts = ", ".join(f"{numbers.count(r.redrawn_count)} at {numbers.plain(r.x)}" for r in redrawn.itertuples())
         words += f"; data sets redrawn for a class of at most d records: {counts}"
     elif redrawn["redrawn_count"].any():
-        count = numbers.count(redrawn["redrawn_count"].iloc[0])
-        words += f"; {count} data sets redrawn for a class of at most d records"
+        sets = numbers.counted(redrawn["redrawn_count"].iloc[0], "data set")
+        words += f"; {sets} redrawn for a class of at most d records"
     return words
 
 

@@ -24,6 +24,7 @@ from meterdp.papers.common.scorecard import (
     listed,
     number,
     rows,
+    span,
 )
 from meterdp.papers.liu.claims import (
     BOUND_CLASSES,
@@ -89,7 +90,8 @@ def lowest(curve: pd.DataFrame) -> Verdict:
         f"Mean KL of the proposed mechanism against the best baseline: {'; '.join(best_of)}. "
         f"Baselines with a lower mean: {listed(lost) or 'none'}; within two standard errors: "
         f"{listed(unsure) or 'none'}; with a lower median: {listed(medians) or 'none'}. "
-        f"A baseline is below it in {share.min():.1%} to {share.max():.1%} of trials, depending on baseline and ε.",
+        f"A baseline is below it in {span(f'{share.min():.1%}', f'{share.max():.1%}')} of trials, depending "
+        "on baseline and ε.",
     )
 
 
@@ -123,9 +125,9 @@ def trend(curve: pd.DataFrame, rising: bool) -> Verdict:
     x = curve["x"]
     return Verdict(
         verdict,
-        f"Mean KL from {curve['x_name'].iloc[0]} {number(x.min())} to {number(x.max())}: {'; '.join(words)}. "
-        f"Steps against the trend beyond two standard errors: {listed(against) or 'none'}; ends that do not differ "
-        f"by two: {listed(unsure) or 'none'}; medians not monotone: {listed(medians) or 'none'}.",
+        f"Mean KL as {curve['x_name'].iloc[0]} goes from {number(x.min())} to {number(x.max())}: {'; '.join(words)}. "
+        f"Against the trend by more than two standard errors in some step: {listed(against) or 'none'}; ends less "
+        f"than two apart: {listed(unsure) or 'none'}; medians not monotone: {listed(medians) or 'none'}.",
     )
 
 
@@ -239,9 +241,10 @@ def converges_and_scales(convergence: pd.DataFrame, times: pd.DataFrame) -> Verd
     reached = "exceeded" if below[0] < 0 else "nearly reached" if below[1] <= NEAR_BOUND else "far from reached"
     ending = ", so it never leaves its start" if max(change, moved) <= STILL else ""
     size = times.groupby("solver")["record_count"].agg(["min", "max"])
+    passes = convergence["pass_count"]
     return Verdict(
         FAILS if refuted else HOLDS if below[1] <= NEAR_BOUND else OPEN,
-        f"Algorithm 1 stops after {convergence['pass_count'].min()} to {convergence['pass_count'].max()} passes in "
+        f"Algorithm 1 stops after {span(str(passes.min()), str(passes.max()))} passes in each of "
         f"{len(convergence)} runs; its objective moves by at most {number(change)} after the first pass "
         f"and the share of the frequencies by {number(moved)} from a third{ending}. "
         f"Clarabel's time for (23) as printed grows as N^{records:.2f} (N = {size.loc['interior_point', 'min']} to "

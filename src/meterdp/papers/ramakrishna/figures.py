@@ -70,7 +70,7 @@ FIG1 = Figure(
     look_for=(
         "Contours around 30, 60 and 90 % of the probability of four synthetic classes: means on a line, "
         "covariances Wishart with two degrees of freedom. Look for needles: a class that is thin in one "
-        "direction is nearly always told apart from the others unless noise fills it."
+        "direction can nearly always be told apart from the others unless noise fills it out."
     ),
     alternative="Ellipses of four classes in a plane, their centres on a line.",
 )
@@ -102,8 +102,8 @@ FIG2 = Figure(
     look_for=(
         "Exact δ against ε on the set of Fig. 1 (above) and averaged over many sets (below), with ρ as the "
         "squared error of both entries together. The paper has no noise, white noise and its own design; the "
-        "joint and transport designs are ours, at the same ρ, run on fewer sets. Transport adds no noise: it "
-        "protects nobody whose query can be predicted."
+        "joint and transport designs are ours, at the same ρ, run on fewer sets. Transport adds no noise and "
+        "protects no one whose query can be predicted."
     ),
     alternative="A grid of curves of delta over epsilon, a column per accuracy budget, one colour per design.",
 )
@@ -119,11 +119,11 @@ FIG3 = Figure(
     tables=(FORECAST_EXAMPLES,),
     category=_PAPER,
     look_for=(
-        "Three houses before and after the paper’s noise, ρ = 0.45 in all: the day before, what happened, the "
+        "Houses before and after the paper’s noise, ρ = 0.45 in total: the day before, what happened, the "
         "forecast and its released version. Look for how little that noise moves a forecast; Fig. 4 says what "
         "it hides."
     ),
-    alternative="Three rows of line plots in kWh: history, truth, forecast and released forecast of a house.",
+    alternative="Line plots in kWh, a row per house: history, truth, forecast and released forecast.",
 )
 
 
@@ -160,8 +160,8 @@ FIG4 = Figure(
     category=_PAPER,
     look_for=(
         "Exact δ against ε for the worst pair of neighbours: no noise, white noise and the paper’s design. Look "
-        "for a curve below 1: where there is none, the noise hides nothing of the worst pair, whatever counts as "
-        "randomness of the query."
+        "for a curve below 1: where there is none, the noise does not hide the worst pair, whatever counts as "
+        "random about the query."
     ),
     alternative="A grid of curves of delta over epsilon, a column per accuracy budget and a row per query model.",
 )

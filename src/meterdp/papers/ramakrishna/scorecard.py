@@ -20,6 +20,7 @@ from meterdp.papers.common.scorecard import (
     listed,
     number,
     rows,
+    span,
 )
 from meterdp.papers.ramakrishna.claims import ACCURATE, CLAIMS, NEAR, PAPER, PRINTED_NMSE, SURE_OF_ONE
 
@@ -46,10 +47,11 @@ def below_white(fig2: pd.DataFrame) -> Verdict:
         shrinks.append(Comparison(convention, last.gain, last.se, first.gain, first.se))
         gains = ", ".join(f"{number(row.gain)} at ρ = {number(rho)}" for rho, row in by_rho.iterrows())
         share = at["below_white_share"]
+        shown = int((at["delta_shown"] < _white_shown(fig2, at)).sum())
         words.append(
             f"{convention.replace('_', ' ')}: mean improvement over white noise, averaged over ε, {gains}; "
-            f"lower than white in {share.min():.0%} to {share.max():.0%} of the sets, depending on ρ and ε; "
-            f"on the set shown lower at {int((at['delta_shown'] < _white_shown(fig2, at)).sum())} of {len(at)} points"
+            f"lower than white in {span(f'{share.min():.0%}', f'{share.max():.0%}')} of the sets, depending on ρ and "
+            f"ε; on the set shown lower at {shown} of {len(at)} points"
         )
     lost = sorted({c.where for c in lower if c.lost})
     verdicts = {judge(lower), judge(shrinks)}

@@ -20,9 +20,9 @@ _HIDES = (
 )
 _DOES_NOT_HIDE = (
     "which households are in the release and how many there are",
-    "which circuit a household hangs on, where groups are circuits",
+    "which circuit a household is on, where groups are circuits",
     "what another release says: every further origin, day or epsilon adds to the cost, under new release ids too "
-    "(epsilon_of_repeated_releases: so many, with fresh noise and assignments, at the same delta)",
+    "(epsilon_of_repeated_releases gives it by their number, for fresh noise and assignments and the same delta)",
     "what the class-based forecast files of the same study say, for which nothing is claimed about replace_one: with "
     "them in hand this guarantee is void",
     "what can be learnt about households in general",

@@ -120,21 +120,22 @@ def test_the_headline_is_computed_from_the_tables(report):
         for name in ("sound", "kl_exact")
     )
     same = numbers.significant(cost.loc[("sound", 2.0), "heldout_gap_same_k_mean"])
+    gap = numbers.significant(cost.loc[("sound", 2.0), "heldout_gap_mean"])
+    times = numbers.significant(np.exp(cost.loc[("sound", 2.0), "heldout_gap_mean"]), 2)
     assert "1,421 of 1,442 households (98.5 %) passed the quality rules; " in words
     assert "1,409 with a usable profile form 6 classes of 14 to 687 households." in words
     assert (
-        f"At ε = 2, the release with a proof makes households it has not seen {sound} nats per household less likely "
-        f"than the mixture of the study (6 classes, no privacy) does, and {same} nats less likely than a mixture "
-        "without privacy of 3 classes does. It is the sound release, of 3 classes; one neighbour changes one "
-        "household's record." in words
+        "At ε = 2, the release with a proof describes new households worse than the study’s own mixture (6 classes, "
+        f"no privacy), by {sound} nats each (e^{gap} = {times} times less likely). Against a mixture of 3 classes "
+        f"without privacy it describes them worse by {same} nats. This is the sound release, with 3 classes; "
+        "neighbouring data sets differ in one household's record." in words
     )
     assert (
-        "By the same measure, mechanisms whose guarantee does not hold make households they have not seen "
-        f"{exact} nats per household less likely (KL-minimising, exact, the cheapest of the family ‘exact’) and"
-        in words
+        "By the same measure, mechanisms whose guarantee does not hold describe new households "
+        f"worse by {exact} nats each (KL-minimising, exact, the best of the family ‘exact’) and" in words
     )
     assert "100 of the 1,421 households that passed the quality rules were fitted and forecast" in words
-    assert "the ARMA forecast leaves 12.7 % of the variance of held-out log energy, below the best naive" in words
+    assert "leaves 12.7 % of the variance of held-out log energy unexplained, less than the best naive" in words
     delta = numbers.significant(1.15 * 0.7 * np.exp(-0.45))
     assert f"exceeds ε = 1 in either direction with a probability of up to {delta} if" in words
 
@@ -231,7 +232,7 @@ def test_numbers_that_are_not_finite_or_missing_are_written_as_such(write, tmp_p
     build_report(inputs, {}, tmp_path / "r.html", title="t", synthetic=False, settings={})
     cells = cells_of(tmp_path / "r.html")
     assert {"∞", "–"} <= cells and "nan" not in cells
-    assert "∞ nats per household less likely" in words_of(tmp_path / "r.html")
+    assert "worse than the study’s own mixture (no privacy), by ∞ nats each. " in words_of(tmp_path / "r.html")
 
 
 def report_of(cost_path, folder, **inputs) -> str:
@@ -243,7 +244,8 @@ def test_a_release_better_than_the_mixture_of_the_study_is_called_more_likely(wr
     words = report_of(write("cost", made_up.cost(["sound"], epsilons=[8.0])), tmp_path)
     row = made_up.cost(["sound"], epsilons=[8.0]).iloc[0]
     gap = numbers.plus_minus(-row["heldout_gap_mean"], row["heldout_gap_se"])
-    assert f"makes households it has not seen {gap} nats per household more likely than the mixture of the" in words
+    assert f"describes new households better than the study’s own mixture (no privacy), by {gap} nats each" in words
+    assert "times more likely). " in words
     assert numbers.plus_minus(row["heldout_gap_mean"], row["heldout_gap_se"]) in cells_of(tmp_path / "r.html")
 
 
@@ -251,7 +253,9 @@ def test_a_release_with_the_classes_of_the_study_has_one_reference(write, tmp_pa
     data = made_up.cost(["sound"]).assign(classes=6)
     data["heldout_gap_same_k_mean"] = data["heldout_gap_mean"]
     words = report_of(write("cost", data), tmp_path, class_table=write("class_table", made_up.class_table()))
-    assert "does. It is the sound release, of 6 classes" in words and "against 6 classes" not in words
+    assert (
+        "times less likely). This is the sound release, with 6 classes" in words and "against 6 classes" not in words
+    )
 
 
 def test_without_folds_the_cost_is_that_on_the_households_of_the_fit(write, tmp_path):
@@ -259,8 +263,9 @@ def test_without_folds_the_cost_is_that_on_the_households_of_the_fit(write, tmp_
     words = report_of(write("cost", data), tmp_path)
     row = data[(data["mechanism"] == "sound") & (data["epsilon"] == 2)].iloc[0]
     gap = numbers.plus_minus(row["loglik_gap_mean"], row["loglik_gap_se"])
-    assert f"makes the households of the fit (too few to hold any out) {gap} nats per household less likely" in words
-    assert "There are too few households to hold any out." in words and "five folds" not in words
+    assert "describes the households of the fit (too few to hold any out) worse than the study’s own mixture" in words
+    assert f"by {gap} nats each" in words
+    assert "There are too few households to hold any out." in words and "five parts. Every" not in words
 
 
 def test_marginals_of_lesser_mechanisms_are_folded_away(study, drawn, tmp_path):

@@ -32,8 +32,8 @@ def transport_noise(queries: ClassQueries, budget: Budget) -> Noise:
     """
     if not queries.covariance.any():
         raise InputError(
-            "is for queries with a law of their own only",
+            "works only where the query itself is random",
             field="class_noise.designs.transport",
-            remedy="use 'joint' where only added noise counts",
+            remedy="use 'joint' where only the added noise counts",
         )
     return descended(queries, budget, maps=True, sentence=SENTENCE)

@@ -61,7 +61,7 @@ def _zero_to_unit(noise: NoiseSource, count: int = 50, dimension: int = 3, epsil
         "L1",
         _LEMMA_2,
         "Lemma 2's own setting (unit ball, second moment, fixed N): when a zero record becomes a unit one, this "
-        "share of the outputs tells the two data sets apart for certain; pure DP allows none.",
+        "share of the outputs tells the two data sets apart with certainty; pure DP allows none.",
         "share of outputs impossible under the neighbour",
         "1",
         share,
