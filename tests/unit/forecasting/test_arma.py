@@ -138,7 +138,7 @@ def test_the_optimiser_raising_is_a_failed_start(monkeypatch):
     def broken(*_, **__):
         raise np.linalg.LinAlgError("Schur decomposition")
 
-    monkeypatch.setattr(arma, "SARIMAX", broken)
+    monkeypatch.setattr("statsmodels.tsa.statespace.sarimax.SARIMAX", broken)
     assert fit_arma(simulate(process("ar1"), 300, np.random.default_rng(1)), STATSMODELS).status == "ar"
 
 
