@@ -67,10 +67,10 @@ def ask(
     found = askers(laws, graph, settings, bounds_kwh)
     if not found:
         raise InputError(
-            "leave nothing to ask about",
+            "names no noise design with a pair of neighbours to protect",
             file=recipe,
-            field="class_noise and neighbourhoods",
-            remedy="name a design other than 'none', and neighbourhoods of more than one household",
+            field="class_noise.designs",
+            remedy="choose a design other than 'none', and neighbourhoods of more than one household",
         )
     yield f"{'design':<12}{'query model':<15}{'epsilon':>10}{'delta':>11}{'rho':>11}{'error, kWh':>12}"
     for number, ((name, model), asker) in enumerate(found.items(), start=1):

@@ -45,7 +45,9 @@ COST = Table(
             "nats",
             "log-likelihood per household the mechanism has not seen, five folds; NaN where households are too few",
         ),
-        Column("heldout_gap_mean", REAL, "nats", "what the mixture of the study, made from the same folds, has more"),
+        Column(
+            "heldout_gap_mean", REAL, "nats", "by how much the study's mixture, fitted to the same folds, is better"
+        ),
         Column("heldout_gap_se", REAL, "nats", "standard error of heldout_gap_mean over folds"),
         Column(
             "heldout_gap_same_k_mean", REAL, "nats", "the same against a mixture of as many classes as the release"

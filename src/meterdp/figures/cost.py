@@ -125,10 +125,10 @@ def _gap_axis(axes: Axes, held_out: bool) -> None:
     axes.axhline(0, color=GREY, linewidth=1.1, zorder=1)
     axes.axhspan(low, 0, color="#EAF4EF", linewidth=0, zorder=0)
     words = {"fontsize": 8, "color": GREY, "ha": "left", "va": "bottom", "transform": axes.transAxes}
-    axes.text(0.01, 0.015, "better than the mixture of the study", **words)
+    axes.text(0.01, 0.015, "better than the study’s mixture", **words)
     axes.set_ylabel(f"nats per household\n(linear up to ±{numbers.plain(LINEAR_NATS)}, then log)")
     whose = "households held out" if held_out else "households of the fit (too few to hold any out)"
-    axes.set_title(f"Log-likelihood lost against the mixture of the study,\n{whose}")
+    axes.set_title(f"Log-likelihood lost against the study’s mixture,\n{whose}")
 
 
 def gap_ticks(low: float, high: float) -> list[float]:
@@ -166,7 +166,7 @@ def _divergence_axis(axes: Axes, data: pd.DataFrame) -> None:
     title = "KL divergence of the released mixture to the fit"
     if own:
         labels = ", ".join(look(name).label for name in own)
-        title += f";\n{labels}: to the fit under its own classes, not comparable"
+        title += f";\n{labels}: to a fit to its own classes, not comparable"
     axes.set_title(title)
 
 

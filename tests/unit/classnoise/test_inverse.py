@@ -207,3 +207,5 @@ def test_the_command_line_refuses_in_one_sentence(study, tmp_path, capsys):
     assert "run the study first" in capsys.readouterr().err
     assert ask.main(["--results", str(study), "--epsilon", "1", "--design", "pink"]) == 1
     assert "is not a noise design" in capsys.readouterr().err
+    assert ask.main(["--results", str(study), "--epsilon", "1", "--design", "none"]) == 1
+    assert "no noise design with a pair of neighbours to protect; choose" in capsys.readouterr().err

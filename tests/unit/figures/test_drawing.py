@@ -261,7 +261,7 @@ def test_only_a_proven_guarantee_has_a_solid_line(study, tmp_path, last_figure):
     shown = texts_of(last_figure[0])
     headings = ("with a proof", "no valid guarantee: exact", "no valid guarantee: published")
     assert all(heading in shown for heading in headings)
-    assert "sound release: to the fit under its own classes, not comparable" in shown
+    assert "sound release: to a fit to its own classes, not comparable" in shown
 
 
 def test_a_release_better_than_the_mixture_of_the_study_is_drawn_below_zero(study, tmp_path, last_figure):

@@ -92,7 +92,7 @@ def cluster_households(features: np.ndarray, clusters: int, seed: int) -> np.nda
 
 
 def by_label(labels: np.ndarray) -> np.ndarray:
-    """Neighbourhoods from given labels, for example the circuit a household hangs on.
+    """Neighbourhoods from given labels, for example the circuit a household is on.
 
     Parameters
     ----------
