@@ -12,13 +12,15 @@ from numba import njit
 
 PAD = 32  # as in the likelihood without gaps
 _STEADY = 1e-10  # trace of P, in innovation variances, below which the past counts as complete
-# The order of summation is free; NaN and infinity keep their meaning.
+# The order of summation is free; NaN and infinity keep their meaning. So two compiled copies of a function may round
+# differently, and which copy a pointer reaches hangs on whether it was just compiled or read from the cache: what a
+# pointer calls is inlined, and there is one copy.
 _FAST = {"reassoc", "contract", "nsz"}
 _ROW = 32  # slots of a row of a matrix: whole vectors of the processor at distances it knows; zeros beyond r
 _GAP, _READING, _KNOWN = 0.0, 1.0, 2.0
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
+@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy", inline="always")
 def kalman(x, phi, theta, r, omega, kind, level, innovation, scale, column):
     """Filter ``x`` (n,), NaN in its gaps; what the adjoint needs is left in the last five arrays.
 
@@ -111,7 +113,7 @@ def gappy_likelihood(x, phi, theta, p, q, omega, work, g_phi, g_theta, weight):
     return 0.5 * (count * np.log(square) + logdet)
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
+@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy", inline="always")
 def _adjoint(x, phi, theta, r, rate, kind, level, innovation, scale, column, g_phi, g_theta, weight):
     """Gradient of half of ``rate`` S + log determinant, backwards; d_mean and d_cov are those by mean and P."""
     g_phi[:] = 0.0
