@@ -98,7 +98,7 @@ def test_neighbourhoods_by_circuit_need_circuits(load):
     settings = {**CLUSTERS, "by": "circuit"}
     found = study_neighbourhoods(load, meters(["east", "west", "east", "east"]), settings, train_days=7, seed=1)
     assert found.neighbourhood.tolist() == [1, 2, 1, 1]
-    with pytest.raises(InputError, match=r"'neighbourhoods.by': is 'circuit' and .*; set export.circuit_column"):
+    with pytest.raises(InputError, match=r"'neighbourhoods.by': is 'circuit', but .*; set export.circuit_column"):
         study_neighbourhoods(load, meters(["east", None, "east", "east"]), settings, train_days=7, seed=1)
 
 

@@ -32,7 +32,7 @@ def test_the_list_does_not_depend_on_readings(count, readings):
     forecast = [choose_households(kept(e), count) for e in (energy, replaced)]
     assert chosen[0] in forecast[0] and chosen[0] not in forecast[1]
     if count == 1:
-        with pytest.raises(InputError, match="no household of the public list has a forecast"):
+        with pytest.raises(InputError, match="no household on the public list has a forecast"):
             study(made=forecasts(forecast[1]), households=count)
         return
     before, after = (study(made=forecasts(f), households=count) for f in forecast)
