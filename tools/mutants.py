@@ -219,28 +219,16 @@ MUTANTS = (
     ),
     Mutant(
         "off-by-one composition: group forecast, one release of many is not paid for",
-        f"{GROUP}/accounting.py",
+        "src/meterdp/accounting/gdp_with_response.py",
         "mu *= math.sqrt(releases)",
         "mu *= math.sqrt(max(releases - 1, 1))",
-        f"{UNIT_GROUP}/test_accounting.py",
+        "tests/unit/accounting/test_gdp_with_response.py",
     ),
     Mutant(
         "clip after the mean: sound",
         f"{SOUND}/rounds.py",
-        """        moment_stack(
-            clip_to_unit_ball(standardised(x, labeller.means[:, j], whiten[:, j]) / radius),
-            ROUND_WEIGHTS,
-            share[..., j],
-        )
-""",
-        """        np.clip(
-            moment_stack(
-                standardised(x, labeller.means[:, j], whiten[:, j]) / radius, ROUND_WEIGHTS, share[..., j]
-            ),
-            -len(x),
-            len(x),
-        )
-""",
+        "moment_stack(clip_to_unit_ball(z), ROUND_WEIGHTS, share)",
+        "np.clip(moment_stack(z, ROUND_WEIGHTS, share), -n, n)",
         REPLACING_SOUND,
     ),
     Mutant(
@@ -293,10 +281,10 @@ MUTANTS = (
     ),
     Mutant(
         "a wrong tail side in the exact curve: under a prior",
-        "src/meterdp/accounting/exact_curve.py",
-        "above, below = _tails(losses, epsilon - shift, 1), _tails(losses, epsilon + shift, 2)",
-        "above, below = _tails(losses, epsilon + shift, 1), _tails(losses, epsilon - shift, 2)",
-        "tests/unit/accounting/test_exact_curve.py",
+        "src/meterdp/classnoise/curves.py",
+        "shifted = float(eps - np.log(ratio))",
+        "shifted = float(eps + np.log(ratio))",
+        "tests/unit/classnoise/test_curves.py::test_a_prior_moves_the_curve_by_its_logarithm",
     ),
 )
 

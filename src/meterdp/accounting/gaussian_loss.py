@@ -115,8 +115,8 @@ def _decompose(factor, inverse, mean, shape, first, second, gamma, nu):
             for m in range(i + 1):
                 z[i] += inverse[y, i, m] * (mean[y, m] - mean[x, m])
         if shape[x] == shape[y]:
-            gamma[pair] = 1.0
-            nu[pair] = z
+            for i in range(k):  # single entries: a slice that is assigned takes seconds to compile
+                gamma[pair, i], nu[pair, i] = 1.0, z[i]
             continue
         for j in range(k):
             for i in range(k):

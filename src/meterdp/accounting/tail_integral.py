@@ -72,7 +72,12 @@ def _far_slope(form):
 def _never(form):
     """Whether sign L cannot exceed epsilon: it is bounded above, no a being positive, and epsilon not below that."""
     a, flat = form[0], form[2]
-    return flat == 0.0 and (a.size == 0 or a.max() < 0) and _far_slope(form) >= 0
+    if flat != 0.0:
+        return False
+    for value in a:
+        if not value < 0:
+            return False
+    return _far_slope(form) >= 0
 
 
 @njit(cache=True)
@@ -323,7 +328,7 @@ def tail(gamma, nu, sign, epsilon, a, q, edges, out):
         if reach / step < fewest:
             fewest, h, length = reach / step, step, reach
             bend, strip = side * _SHAPES[shape, 0], _SHAPES[shape, 1]
-            edges[:] = tried
+            edges[0], edges[1] = tried[0], tried[1]
         if fewest <= _ENOUGH_NODES:
             break
     if fewest == np.inf:
@@ -382,10 +387,12 @@ def all_tails(gamma, nu, epsilon, wanted, out):
         for column in range(epsilon.shape[1]):
             if wanted & 1:
                 tail(gamma[pair], nu[pair], 1.0, epsilon[pair, column], a, q, edges, four)
-                out[pair, column, :4] = four
+                for i in range(4):
+                    out[pair, column, i] = four[i]
             if wanted & 2:
                 tail(gamma[pair], nu[pair], -1.0, epsilon[pair, column], a, q, edges, four)
-                out[pair, column, 4:] = four[:2]
+                for i in range(2):
+                    out[pair, column, 4 + i] = four[i]
 
 
 @njit(cache=True)
@@ -395,6 +402,8 @@ def all_bounds(gamma, nu, epsilon, wanted, out):
     a, q = np.empty(k), np.empty(k)
     for pair in range(gamma.shape[0]):
         for column in range(epsilon.shape[1]):
-            out[pair, column, :2] = bound(gamma[pair], nu[pair], 1.0, epsilon[pair, column], a, q)
+            out[pair, column, 0], out[pair, column, 1] = bound(
+                gamma[pair], nu[pair], 1.0, epsilon[pair, column], a, q
+            )
             if wanted & 2:
                 out[pair, column, 2] = bound(gamma[pair], nu[pair], -1.0, epsilon[pair, column], a, q)[0]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.special import gammaincinv
 
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.gmm import Fit, class_statistics
@@ -78,7 +78,9 @@ def normality(x: np.ndarray, fit: Fit) -> dict[str, list]:
     Mardia's statistics are null where the class has no more than d records or a singular covariance.
     """
     mixture, d = fit.mixture, x.shape[1]
-    radius = chi2.ppf(ELLIPSOID_PROBABILITY, d)
+    radius = 2 * gammaincinv(
+        d / 2, ELLIPSOID_PROBABILITY
+    )  # quantile of chi^2_d; scipy.stats takes a second to import
     rows: dict[str, list] = {
         n: [] for n in ("component", "household_count", "mardia_skewness", "mardia_kurtosis_z", "share_within_90")
     }

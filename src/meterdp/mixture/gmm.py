@@ -11,8 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.mixture import GaussianMixture
 
 from meterdp.core.errors import InputError
 from meterdp.mixture.density import class_log_densities, class_shares
@@ -180,6 +178,10 @@ def fit_em(x: np.ndarray, labels: np.ndarray, eigenvalue_floor: float) -> Fit:
         ``labels`` are the most probable classes, ``sample_covariances`` those of EM. A class may be the most
         probable one of no record.
     """
+    # Takes a second to import, and whoever reads a mixture imports this module.
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.mixture import GaussianMixture
+
     start = fit_labels(x, labels, eigenvalue_floor).mixture
     model = GaussianMixture(
         n_components=start.classes,

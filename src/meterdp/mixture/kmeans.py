@@ -7,7 +7,6 @@ the study and the published family only.
 from __future__ import annotations
 
 import numpy as np
-from sklearn.cluster import KMeans
 
 from meterdp.core.errors import InputError
 
@@ -36,6 +35,8 @@ def kmeans_labels(x: np.ndarray, k: int, seed: int) -> np.ndarray:
     InputError
         If there are fewer distinct records than classes.
     """
+    from sklearn.cluster import KMeans  # takes a second to import
+
     remedy = "lower the number of classes or supply more households"
     if k < 1:
         raise InputError("the number of classes is below one", field="classes", remedy="use one class or more")

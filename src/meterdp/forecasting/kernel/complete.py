@@ -44,7 +44,8 @@ def complete_likelihood(x, phi, theta, p, q, omega, work, g_phi, g_theta, weight
     """
     n, r = x.size - 2 * PAD, max(p, q)
     u, v, a, pi, spare = work[0], work[1], work[2], work[3], work[4]
-    spare[PAD : PAD + n] = x[PAD : PAD + n]
+    for t in range(PAD, PAD + n):
+        spare[t] = x[t]
     for i in range(0, p, 4):
         _add_four(spare, x, n, i + 1, -phi[i], -phi[i + 1], -phi[i + 2], -phi[i + 3])
     _divide(spare, theta, q, u, n, False, -1.0)
@@ -53,11 +54,10 @@ def complete_likelihood(x, phi, theta, p, q, omega, work, g_phi, g_theta, weight
     m = _divide(spare, theta, q, pi, n, False, _NEGLIGIBLE)
     pi[PAD + m : PAD + n] = 0.0
     reach = min(n, m + r)
-    low, b, sums = np.zeros((r, r)), np.zeros(r + 3), np.zeros(r + 3)
+    low, by_lag, sums = np.zeros((r, r)), np.zeros(r + 3), np.zeros(r + 3)
     for k in range(0, r, 4):
-        b[k], b[k + 1], b[k + 2], b[k + 3] = _four_sums(u, pi, reach, k)
+        by_lag[k], by_lag[k + 1], by_lag[k + 2], by_lag[k + 3] = _four_sums(u, pi, reach, k)
         sums[k], sums[k + 1], sums[k + 2], sums[k + 3] = _four_sums(pi, pi, m, k)
-    b = b[:r].copy()
     for k in range(r):  # G is Toeplitz but for the terms that leave at the end of the series
         low[k, 0] = sums[k]
         for j in range(1, k + 1):
@@ -74,11 +74,13 @@ def complete_likelihood(x, phi, theta, p, q, omega, work, g_phi, g_theta, weight
         logdet += 2.0 * np.log(core[i, i])
     half, low_inverse = _invert_lower(core), _invert_lower(low)
     inverse = _product(half.T, half)
-    w = _times(low_inverse, b)
+    w = _times(low_inverse, by_lag[:r])
     solved = _times(inverse, w)
-    presample = np.zeros(r + 3)
-    presample[:r] = _times(low_inverse.T, w - solved)  # mean of h given the series
-    v[PAD : PAD + n] = u[PAD : PAD + n]
+    mean, presample = _times(low_inverse.T, w - solved), np.zeros(r + 3)  # mean of h given the series
+    for i in range(r):
+        presample[i] = mean[i]
+    for t in range(PAD, PAD + n):
+        v[t] = u[t]
     for k in range(0, r, 4):
         h = presample[k : k + 4]
         _add_four(v, pi, reach, k, -h[0], -h[1], -h[2], -h[3])
@@ -98,11 +100,11 @@ def complete_likelihood(x, phi, theta, p, q, omega, work, g_phi, g_theta, weight
         g_phi[i] = -scale * g_phi[i] if i < p else 0.0
         g_theta[i] = -scale * g_theta[i] if i < q else 0.0
     d = _times(low, solved)
-    weight[:] = _product(low, _product(inverse, low.T))
+    by_half = _product(low, _product(inverse, low.T))
     for i in range(r):
         inverse[i, i] -= 1.0
         for j in range(r):
-            weight[i, j] = 0.5 * (weight[i, j] - scale * d[i] * d[j])
+            weight[i, j] = 0.5 * (by_half[i, j] - scale * d[i] * d[j])
     by_gram = _product(low_inverse.T, _product(inverse, low_inverse))
     _impulse_adjoint(pi, by_gram, theta, q, m, n, spare, a, g_theta)
     return 0.5 * (n * np.log(square) + logdet)

@@ -43,7 +43,8 @@ def kalman(x, phi, theta, r, omega, kind, level, innovation, scale, column):
     width = (r + 7) // 8 * 8
     mean, cov, col = np.zeros(r + 1), np.zeros((r + 1) * _ROW), np.zeros(_ROW)
     for i in range(r):
-        cov[i * _ROW : i * _ROW + r] = omega[i, :r]
+        for j in range(r):
+            cov[i * _ROW + j] = omega[i, j]
     steady = False
     for t in range(x.size):
         level[t] = mean[0]
@@ -188,4 +189,5 @@ def _adjoint(x, phi, theta, r, rate, kind, level, innovation, scale, column, g_p
                 d_cov[i] += d_col[i]
             d_mean[0] -= (along + rate * nu) * inverse
     for i in range(r):
-        weight[i] = d_cov[i * _ROW : i * _ROW + r]
+        for j in range(r):
+            weight[i, j] = d_cov[i * _ROW + j]

@@ -149,7 +149,8 @@ def _step_up_adjoint(partial, shrink, gradient, levels, out):
         for j in range(k):
             out[k] -= back[j] * levels[k - 1, k - 1 - j]
             lower[j] = back[j] - partial[k] * back[k - 1 - j]
-        back[:k] = lower[:k]
+        for j in range(k):
+            back[j] = lower[j]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

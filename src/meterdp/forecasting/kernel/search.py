@@ -62,20 +62,22 @@ def _descend(objective, series, z, inverse, x, p, q, count, bound, shrink, preci
     evaluations, fresh = 1, inverse[0, 0] == 0.0
     kept_z, kept_gradient = z.copy(), gradient
     if fresh:
-        inverse[:] = np.eye(size) / count  # the information on a partial autocorrelation grows with the readings
+        _set_identity(inverse, 1.0 / count)  # the information on a partial autocorrelation grows with the readings
     for iteration in range(limit):
         if not value < np.inf:
             return np.inf, iteration, evaluations, False
         direction = _times(inverse, -gradient)
         slope = _dot(gradient, direction)
         if slope >= 0.0:
-            inverse[:], fresh = np.eye(size) / count, True
-            direction = -gradient / count
+            _set_identity(inverse, 1.0 / count)
+            fresh, direction = True, -gradient / count
             slope = _dot(gradient, direction)
         predicted = -0.5 * slope
         if predicted < 1e-9 * tolerance:
             return value, iteration, evaluations, True
-        longest = np.abs(direction).max()
+        longest = 0.0
+        for i in range(size):
+            longest = max(longest, abs(direction[i]))
         if longest > _LONGEST_STEP:
             direction *= _LONGEST_STEP / longest
             slope *= _LONGEST_STEP / longest
@@ -109,16 +111,20 @@ def _descend(objective, series, z, inverse, x, p, q, count, bound, shrink, preci
         if not found:
             if fresh:
                 return value, iteration, evaluations, predicted < tolerance
-            inverse[:], fresh = np.eye(size) / count, True
+            _set_identity(inverse, 1.0 / count)
+            fresh = True
             continue
         moved, bent, gain = kept_z - z, kept_gradient - gradient, value - low_value
-        z[:], value, gradient = kept_z, low_value, kept_gradient
+        for i in range(size):
+            z[i] = kept_z[i]
+        value, gradient = low_value, kept_gradient
         if gain < tolerance and predicted < tolerance:
             return value, iteration + 1, evaluations, True
         curvature = _dot(moved, bent)
         if curvature > 1e-12 * np.sqrt(_dot(moved, moved) * _dot(bent, bent)):
             if fresh:
-                inverse[:], fresh = np.eye(size) * (curvature / _dot(bent, bent)), False
+                _set_identity(inverse, curvature / _dot(bent, bent))
+                fresh = False
             turned = _times(inverse, bent)
             ratio = (1.0 + _dot(bent, turned) / curvature) / curvature
             for i in range(size):
@@ -126,6 +132,14 @@ def _descend(objective, series, z, inverse, x, p, q, count, bound, shrink, preci
                 for j in range(size):
                     inverse[i, j] += along * moved[j] - across * turned[j]
     return value, limit, evaluations, False
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _set_identity(out, scale):
+    """Fill with ``scale`` times the identity, by loops: a slice that is assigned takes 2 s to compile."""
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[i, j] = scale if i == j else 0.0
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -53,7 +53,9 @@ def _estimates(x, p, q, long, partial):
     """Partial autocorrelations of the two estimates, one a row."""
     autocov = _autocovariances(x, max(long, p))
     _hannan_rissanen(x, autocov, p, q, long, partial[0])
-    partial[1, :p] = _levinson(autocov, p)[0]
+    yule_walker = _levinson(autocov, p)[0]
+    for i in range(p):
+        partial[1, i] = yule_walker[i]
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
@@ -78,7 +80,8 @@ def _levinson(autocov, order):
         for j in range(k):
             value -= coefs[j] * autocov[k - j]
         partial[k] = value / variance if variance > 0.0 else 0.0
-        before[:k] = coefs[:k]
+        for j in range(k):
+            before[j] = coefs[j]
         for j in range(k):
             coefs[j] = before[j] - partial[k] * before[k - 1 - j]
         coefs[k] = partial[k]
@@ -155,7 +158,8 @@ def _step_down(coefs, partial):
             if not abs(a[k]) < _LARGEST:
                 good = False
                 break
-            before[:k] = a[:k]
+            for j in range(k):
+                before[j] = a[j]
             for j in range(k):
                 a[j] = (before[j] + a[k] * before[k - 1 - j]) / (1.0 - a[k] ** 2)
         if good:

@@ -19,7 +19,6 @@ from functools import cache
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
 from scipy.special import chdtri, ndtri
-from scipy.stats.qmc import Sobol
 
 DIRECTIONS = (128, 1024)
 DIRECTIONS_PER_DIMENSION = 64
@@ -122,6 +121,9 @@ def _squared_lengths(d: int) -> tuple[np.ndarray, np.ndarray]:
 @cache
 def _directions(d: int) -> np.ndarray:
     """Return W / tr W (M, d, d) at Sobol points, W ~ Wishart_d(I, d + 1) by Bartlett's decomposition."""
+    # Importing scipy.stats takes a second, and the other mechanisms need none of it.
+    from scipy.stats.qmc import Sobol
+
     count = int(np.clip(2 ** np.ceil(np.log2(DIRECTIONS_PER_DIMENSION * d)), *DIRECTIONS))
     # The middle of each point's cell: the first point is the corner, where quantiles are infinite.
     points = Sobol(d * (d + 1) // 2, scramble=False).random(count) + 0.5 / count

@@ -11,15 +11,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import gammaln
-from scipy.stats import chi2
+from scipy.special import chdtr, chdtrc, gammaln
 
 LOG_SCALES = np.linspace(-5.0, 5.0, 401)
 
 
 def clipped_mean_square(d: int, square: float | np.ndarray) -> np.ndarray:
     """Return E[min(|z|^2, r^2)] / d for z ~ N(0, I_d), ``square`` = r^2."""
-    return chi2.cdf(square, d + 2) + square * chi2.sf(square, d) / d
+    return chdtr(d + 2, square) + square * chdtrc(d, square) / d
 
 
 @dataclass(frozen=True)
@@ -55,11 +54,11 @@ class Response:
 def response(d: int, radius: float) -> Response:
     """Return the responses at dimension ``d`` and clip radius ``radius``."""
     square = radius**2
-    inside, outside = chi2.cdf(square, d), chi2.sf(square, d)
+    inside, outside = chdtr(d, square), chdtrc(d, square)
     mean = inside
     if d > 1:
         # E[1/|z|; |z| > r] by the density of chi_{d-1}; a shift moves the direction of far records only.
-        inverse_length = np.exp(gammaln((d - 1) / 2) - gammaln(d / 2)) / np.sqrt(2) * chi2.sf(square, d - 1)
+        inverse_length = np.exp(gammaln((d - 1) / 2) - gammaln(d / 2)) / np.sqrt(2) * chdtrc(d - 1, square)
         mean += radius * (1 - 1 / d) * inverse_length
     at_one = float(clipped_mean_square(d, square))
     shape = 1 - 2 * square * outside / (at_one * d * (d + 2))

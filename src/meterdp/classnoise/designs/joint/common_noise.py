@@ -271,7 +271,7 @@ class _Moves:
         hessian[self.matrix.stop :, self.matrix] = cross.T
         laplacian = (self.incidence.T * on_edge) @ self.incidence
         rest = hessian[self.matrix.stop :, self.matrix.stop :]
-        rest += 2 * h**2 * np.kron(laplacian, inverse)
+        rest[:] = np.multiply(laplacian[:, None, :, None], 2 * h**2 * inverse[:, None, :]).reshape(n * r, n * r)
         rest[np.diag_indices(n * r)] += 2 * np.repeat(on_label, r)
         return jacobian, hessian
 
