@@ -19,8 +19,8 @@ STEPS = 80
 TO_BOUNDARY = 0.9
 # Limits of the centring parameter, the share of the present complementarity a step aims at.
 CENTRING = (1e-2, 0.8)
-# How often a step that breaks the constraints more than before is halved.
-HALVINGS = 3
+# A step that breaks the constraints more than before, and more than so many times the complementarity, is halved.
+OVERSHOOT, HALVINGS = 10.0, 3
 # Of the complementarity aimed at, relative to what breaking the constraints costs.
 LAG = 0.1
 # Relative addition to the diagonal of the Newton matrix, against directions without curvature.
@@ -69,9 +69,9 @@ def minimise(problem: Problem, packing: Packing, x: np.ndarray, target: float) -
     -----
     Newton on the perturbed optimality conditions, K and its multiplier Z in the scaling of Nesterov and Todd. Slacks
     are variables of their own: they stay positive while the constraints they stand for may be broken on the way, so
-    steps are long although the constraints are curved. A predictor with the same factorisation sets the centring. A
-    step after which the constraints are broken more than before, and more than the complementarity, is halved: the
-    iterates would otherwise wander far from the central path and take almost twice as many steps.
+    steps are long although the constraints are curved. A predictor with the same factorisation sets the centring.
+    Steps that break the constraints too much are halved: the iterates would otherwise wander far from the central path
+    and take almost twice as many steps.
     """
     where = slice(1, 1 + packing.size)
     slack = -problem.constraints(x)
@@ -135,7 +135,7 @@ def _step(problem: Problem, packing: Packing, state: Iterate) -> Iterate:
     # Slacks must not vanish before the constraints they stand for are met.
     step, primal, dual = change(max(aim, LAG * np.max(weight * np.abs(broken))))
     primal, dual = min(1.0, TO_BOUNDARY * primal), min(1.0, TO_BOUNDARY * dual)
-    allowed = max(np.sum(np.abs(broken)), mu * count)
+    allowed = max(np.sum(np.abs(broken)), OVERSHOOT * mu * count)
     for _ in range(HALVINGS):
         if np.sum(np.abs(problem.constraints(state.x + primal * step.x) + slack + primal * step.slack)) <= allowed:
             break

@@ -30,6 +30,8 @@ FIRST_EDGES_FROM = 0.75
 TIGHTER = 0.1
 # An edge below this share of the level leaves the working set.
 KEPT_FROM = 0.9
+# Noise at the start: of the budget above the floor, and its narrowest direction as a share of the widest.
+START_SHARE, NARROWEST = 0.7, 1e-3
 # Of ln tau, how far a label outside the working set is pulled.
 LOG_RANGE, BISECTIONS = (-50.0, 50.0), 60
 
@@ -222,9 +224,11 @@ class _Moves:
         self.incidence[np.arange(len(edges)), self.second] += 1
 
     def start(self) -> np.ndarray:
-        """Return white noise without moves, strictly inside."""
-        white = 0.5 * (1 - self.rank * self.floor) / self.rank * np.eye(self.rank)
-        x = np.concatenate([[0.0], self.packing.pack(white), np.zeros(len(self.labels) * self.rank)])
+        """Return noise as wide as the differences in every direction, without moves, strictly inside."""
+        values, axes = np.linalg.eigh(self.apart.T @ self.apart)
+        root = (axes * np.sqrt(np.maximum(values, NARROWEST**2 * values[-1]))) @ axes.T
+        noise = START_SHARE * (1 - self.rank * self.floor) / np.trace(root) * root
+        x = np.concatenate([[0.0], self.packing.pack(noise), np.zeros(len(self.labels) * self.rank)])
         x[0] = 2 * self._edges(x)[2].max()
         return x
 
