@@ -9,7 +9,8 @@ from meterdp.papers.common.tables import SCORECARD
 from meterdp.papers.liu.tables import LIU_CURVE, LIU_TRIALS
 from tests.workflow.conftest import TINY, Runner
 
-REPRODUCED = TINY | {"trials": 2}
+# Six households and two steps: the comparison of designs descends from many starts for each of them.
+REPRODUCED = TINY | {"trials": 2, "forecast": TINY["forecast"] | {"households": 6, "horizon_steps": 2}}
 
 
 @pytest.fixture(scope="module")

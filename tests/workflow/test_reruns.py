@@ -17,9 +17,7 @@ from tests.workflow.conftest import ROOT, TINY
 SMALL = {**TINY, "simulate": {"households": 90, "circuits": 3, "days": 16}}
 
 
-@pytest.mark.parametrize(
-    "moment", ["private/logs/simulate.log", "private/logs/ingest.log", "private/profiles/part-000.parquet"]
-)
+@pytest.mark.parametrize("moment", ["private/logs/ingest.log", "private/profiles/part-000.parquet"])
 def test_a_killed_run_is_finished_by_the_next(runner, moment):
     runner.kill_when(SMALL, runner.folder / "results" / moment, "--until", "gather_profiles")
     runner.run(SMALL, "--unlock")
