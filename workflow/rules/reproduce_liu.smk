@@ -123,7 +123,7 @@ rule reproduce_liu_images:
 rule reproduce_liu_algorithm:
     output:
         convergence=LIU / "convergence.parquet",
-        sdp_times=LIU / "sdp_times.parquet",
+        sdp_work=LIU / "sdp_work.parquet",
     log:
         LIU_LOGS / "algorithm.log",
     benchmark:
@@ -152,7 +152,7 @@ rule reproduce_liu_scorecard:
         fig9=rules.reproduce_liu_images.output.curve,
         fig10=rules.reproduce_liu_images.output.accuracy,
         convergence=rules.reproduce_liu_algorithm.output.convergence,
-        sdp_times=rules.reproduce_liu_algorithm.output.sdp_times,
+        sdp_work=rules.reproduce_liu_algorithm.output.sdp_work,
         normality=STUDY / "normality.parquet",
         hours=STUDY / "profile_hours.parquet",
     output:

@@ -1,8 +1,8 @@
 """Watch Algorithm 1 of Liu et al. converge, and time its semi-definite program."""
 
 from meterdp.core.job import job
-from meterdp.papers.liu.algorithm import convergence, sdp_times
-from meterdp.papers.liu.tables import LIU_CONVERGENCE, LIU_SDP_TIMES
+from meterdp.papers.liu.algorithm import convergence, sdp_work
+from meterdp.papers.liu.tables import LIU_CONVERGENCE, LIU_SDP_WORK
 
 with job(snakemake.input, snakemake.log) as write:
     params = snakemake.params
@@ -11,4 +11,4 @@ with job(snakemake.input, snakemake.log) as write:
         LIU_CONVERGENCE,
         convergence(params.trials, params.eigenvalue_floor, params.seed),
     )
-    write(snakemake.output.sdp_times, LIU_SDP_TIMES, sdp_times(params.eigenvalue_floor, params.seed))
+    write(snakemake.output.sdp_work, LIU_SDP_WORK, sdp_work(params.trials, params.eigenvalue_floor, params.seed))

@@ -7,7 +7,7 @@ from meterdp.papers.liu.tables import LIU_ACCURACY, LIU_CURVE
 
 with job(snakemake.input, snakemake.log) as write:
     params = snakemake.params
-    data = images(registry(snakemake.input.registry)["mnist"], params.data_dir, params.eigenvalue_floor)
+    data = images(registry(snakemake.input.registry)["mnist"], params.data_dir)
     curve, accuracy = image_figures(data, params.eigenvalue_floor, params.trials, params.seed)
     write(snakemake.output.curve, LIU_CURVE, curve)
     write(snakemake.output.accuracy, LIU_ACCURACY, accuracy)

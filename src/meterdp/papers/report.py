@@ -14,6 +14,7 @@ from meterdp.figures import numbers
 from meterdp.figures.entry import Figure
 from meterdp.figures.pages import Picture, picture, write_page
 from meterdp.figures.style import load
+from meterdp.papers.common.scorecard import EVERY, NONE, OPEN, SOME, listed, summed_up
 from meterdp.papers.common.tables import SCORECARD
 from meterdp.papers.registry import PAPERS
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 TEMPLATE = Path(__file__).with_name("report.html")
-_MARKS = {"holds": "holds", "does not hold": "fails", "cannot be judged": "open"}
+_MARKS = {EVERY: "holds", SOME: "some", NONE: "fails", OPEN: "open"}
 
 
 def build_reproduction_report(
@@ -52,8 +53,8 @@ def build_reproduction_report(
             {
                 "key": key,
                 "name": card["paper"].iloc[0],
-                "rows": card.to_dict("records"),
-                "tally": _tally(card["holds"]),
+                "claims": (claims := _claims(card)),
+                "tally": _tally([claim["verdict"] for claim in claims]),
                 "tables": [p.write(tables[key][p.name]) for p in PAPERS[key].printed if p.name in tables[key]],
                 "pictures": _pictures(figures[key], PAPERS[key].figures),
             }
@@ -73,15 +74,34 @@ def _pictures(paths: Mapping, figures: Iterable[Figure]) -> dict[str, Picture]:
     return {figure.name: picture(paths[figure.name], figure) for figure in figures if figure.name in paths}
 
 
-def _tally(verdicts: pd.Series) -> str:
-    counts = verdicts.value_counts()
-    parts = [f"{counts[key]} {words[0 if counts[key] == 1 else 1]}" for key, words in _TALLY.items() if key in counts]
+def _claims(card: pd.DataFrame) -> list[dict]:
+    """Return one entry per claim: its verdict over all readings, in a word and in a phrase, and its rows."""
+    found = []
+    for item, rows in card.groupby("item", sort=False):
+        holds = dict(zip(rows["reading"], rows["holds"], strict=True))
+        verdict = summed_up(holds)
+        yes = [reading for reading, value in holds.items() if value == "holds"]
+        phrase = {
+            EVERY: "holds" if len(holds) == 1 else f"holds under each of {len(holds)} readings",
+            SOME: f"holds under {len(yes)} of {len(holds)} readings: {listed(yes)}",
+            NONE: "does not hold" if len(holds) == 1 else f"holds under none of {len(holds)} readings",
+            OPEN: OPEN,
+        }[verdict]
+        first = rows.iloc[0]
+        entry = {name: first[name] for name in ("claim", "rule", "data", "substitute")}
+        found.append({"item": item, "verdict": verdict, "phrase": phrase, "rows": rows.to_dict("records"), **entry})
+    return found
+
+
+def _tally(verdicts: list[str]) -> str:
+    parts = [f"{verdicts.count(v)} {words}" for v, words in _TALLY.items() if v in verdicts]
     return f"Of {numbers.counted(len(verdicts), 'claim')}, {', '.join(parts)}."
 
 
-# Verdict -> what is said of one claim and of several.
+# Verdict -> what is said of the claims it is given.
 _TALLY = {
-    "holds": ("holds on the data at hand", "hold on the data at hand"),
-    "does not hold": ("does not hold", "do not hold"),
-    "cannot be judged": ("cannot be judged",) * 2,
+    EVERY: "true under every reading of the text on the data at hand",
+    SOME: "true under some readings",
+    NONE: "true under none",
+    OPEN: "not to be judged",
 }

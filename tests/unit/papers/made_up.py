@@ -5,16 +5,26 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from meterdp.papers.liu.readings import SHOWN
+
 PUBLISHED = ("iid_laplace", "iid_gaussian", "coloured_gaussian_l1", "kl_published")
 FAMILY = {"kl_exact": "exact", "fit": "none"}
 SOURCE = {"data": "made-up data", "substitute": "stands for nothing"}
 
 
-def curve(means: dict[str, list[float]], x=(0.5, 1.0, 2.0), se: float = 0.1, figure="fig1", x_name="epsilon"):
+def curve(
+    means: dict[str, list[float]],
+    x=(0.5, 1.0, 2.0),
+    se: float = 0.1,
+    figure="fig1",
+    x_name="epsilon",
+    reading: str = SHOWN.name,
+):
     """Return a table ``liu_curve`` with these means per mechanism along ``x``."""
     rows = [
         {
             "figure": figure,
+            "reading": reading,
             "mechanism": name,
             "family": FAMILY.get(name, "published"),
             "x_name": x_name,
@@ -41,6 +51,7 @@ def accuracy(shares: dict[str, list[float]], x=(0.5, 1.0, 2.0)):
     """Return a table ``liu_accuracy`` with these means per mechanism along ``x``."""
     rows = [
         {
+            "reading": SHOWN.name,
             "mechanism": name,
             "family": FAMILY.get(name, "published"),
             "x_name": "epsilon",
@@ -69,6 +80,7 @@ def distances(to_fit: dict[str, list[float]], records: list[int], to_histogram: 
             "component": k + 1,
             "record_count": records[k],
             "entry": 0,
+            "reading": SHOWN.name,
             "curve": name,
             "family": FAMILY.get(name, "published"),
             "tv_histogram_mean": to_histogram[name][k],

@@ -79,6 +79,7 @@ def page(drawn, tmp_path) -> Path:
     """The page with one claim of each verdict."""
     words = (HOLDS, FAILS, OPEN)
     verdicts = {c.item: Verdict(words[i % 3], f"Measured {i} < {i + 1}.") for i, c in enumerate(CLAIMS)}
+    verdicts["liu-1"] = {"one": verdicts["liu-1"], "other": Verdict(FAILS, "Measured otherwise.")}
     sources = {c.item: ("made-up data", None if i else "stands for <private>") for i, c in enumerate(CLAIMS)}
     write_table(tmp_path / "card.parquet", SCORECARD, rows(PAPER, CLAIMS, verdicts, sources))
     source = {"data": "made-up data", "substitute": None}
@@ -98,7 +99,9 @@ def test_the_page_shows_every_claim_with_its_rule_and_verdict(page):
     text = page.read_text()
     for claim in CLAIMS:
         assert f'<section id="{claim.item}"' in text
-    assert "4 hold on the data at hand, 4 do not hold, 4 cannot be judged" in text
+    words = "Of 12 claims, 3 true under every reading of the text on the data at hand, 1 true under some readings, "
+    assert f"{words}4 true under none, 4 not to be judged." in text
+    assert "holds under 1 of 2 readings: one" in text and "Measured otherwise." in text
     assert "Measured 0 &lt; 1." in text and "stands for &lt;private&gt;" in text and "None" not in text
     assert "STUDY – NOT FOR RELEASE" in text and "simulated export" in text
     assert text.count("data:image/svg+xml") == 10 and "687" in text

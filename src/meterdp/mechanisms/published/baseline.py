@@ -1,12 +1,14 @@
 """What the baselines of Liu et al. (Section V-A) share: an equal split, which numbers get noise, and the way back.
 
-Weights, means and covariances get a third of the budget each; over classes the baselines compose in parallel like
-the paper's own method (Lemma 3), so that the comparison is like for like, hole L3 included.
+Weights, means and covariances get a third of the budget each. The paper does not say how the baselines treat its
+classes; ``over_classes`` names three readings. By default they compose in parallel like the paper's own method (Lemma
+3), so that the comparison is like for like, hole L3 included.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -19,16 +21,37 @@ from meterdp.mechanisms.published.projection import project_covariances, project
 from meterdp.mixture.draws import MixtureDraws
 
 PARTS = 3
+# "parallel": a scale for each class, each with the whole budget of a part; "common": the largest of these scales for
+# all classes, truly i.i.d.; "split": a scale for each class, each with a K-th of the budget of a part.
+OverClasses = Literal["parallel", "common", "split"]
 
 
+@dataclass(frozen=True)
 class Baseline(LabelFlip):
-    """Base of the baselines."""
+    """Base of the baselines.
 
+    Parameters
+    ----------
+    over_classes : {"parallel", "common", "split"}
+        How means and covariances of the classes share noise and budget.
+    """
+
+    over_classes: OverClasses = "parallel"
     accountant: ClassVar[str] = "sum of three equal parts, parallel over classes, as published"
+
+    def budget(self, part: str) -> tuple[float, float]:
+        """Return (epsilon, delta) for "weights", or for one class's "means" or "covariances"."""
+        split = self.over_classes == "split" and part != "weights"
+        shares = PARTS * (self.public.classes if split else 1)
+        return self.public.epsilon / shares, self.public.delta / shares
+
+    def shared(self, scales: np.ndarray) -> np.ndarray:
+        """Return the scales (K,) that the classes get, from those they need."""
+        return np.full_like(scales, scales.max()) if self.over_classes == "common" else scales
 
 
 class GaussianBaseline(Baseline):
-    """Base of the Gaussian baselines: Lemma 1 at (epsilon / 3, delta / 3) for each of the three parts.
+    """Base of the Gaussian baselines: Lemma 1 for each of the three parts.
 
     Class attributes
     ----------------
@@ -38,14 +61,13 @@ class GaussianBaseline(Baseline):
 
     norm: ClassVar[Literal["l2", "l1"]] = "l2"
 
-    @property
-    def multiplier(self) -> float:
-        """Noise per unit of sensitivity."""
-        return lemma_1_multiplier(self.public.epsilon / PARTS, self.public.delta / PARTS)
+    def multiplier(self, part: str) -> float:
+        """Return the noise per unit of sensitivity on "weights", "means" or "covariances"."""
+        return lemma_1_multiplier(*self.budget(part))
 
     def scale(self, private: LabelledRecords, part: str) -> np.ndarray:
-        """Return the standard deviation of each class's noise (K,) on "means" or "covariances", or of "weights"."""
-        return self.multiplier * getattr(private.sensitivities, f"{part}_{self.norm}")
+        """Return the standard deviation of each class's noise (K,) on "means" or "covariances"."""
+        return self.shared(self.multiplier(part) * getattr(private.sensitivities, f"{part}_{self.norm}"))
 
     def mean_factors(self, private: LabelledRecords) -> np.ndarray:
         """Return F_k (K, d, d): means get noise N(0, F_k F_k')."""
@@ -53,7 +75,8 @@ class GaussianBaseline(Baseline):
 
     def release(self, private: LabelledRecords, noise: NoiseSource, draws: int) -> Released:
         """Run the mechanism ``draws`` times; see :class:`~meterdp.mechanisms.interface.Mechanism`."""
-        scales = self.scale(private, "weights"), self.mean_factors(private), self.scale(private, "covariances")
+        weights = self.multiplier("weights") * getattr(private.sensitivities, f"weights_{self.norm}")
+        scales = weights, self.mean_factors(private), self.scale(private, "covariances")
         return perturb(private, scales, noise.normal, draws, self.public.eigenvalue_floor)
 
 

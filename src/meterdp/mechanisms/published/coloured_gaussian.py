@@ -23,9 +23,12 @@ class ColouredGaussian(GaussianBaseline):
     proof: ClassVar[str] = "docs/proofs/coloured_gaussian.md"
 
     def mean_factors(self, private: LabelledRecords) -> np.ndarray:
-        """Return F_k (K, d, d): means get noise N(0, F_k F_k') with v' (F_k F_k')^-1 v <= 1/multiplier^2, (10)."""
+        """Return F_k (K, d, d): means get noise N(0, F_k F_k') with v' (F_k F_k')^-1 v <= 1/multiplier^2, (10).
+
+        Coloured noise has no common scale: ``over_classes="common"`` concerns the covariances only.
+        """
         shapes = np.stack([s.matrix for s in private.plain_shapes(self.public.sdp_solver)])
-        return self.multiplier * square_roots(shapes)
+        return self.multiplier("means") * square_roots(shapes)
 
 
 class ColouredGaussianL1(ColouredGaussian):

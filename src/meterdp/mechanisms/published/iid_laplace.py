@@ -12,7 +12,7 @@ import numpy as np
 
 from meterdp.core.noise import NoiseSource
 from meterdp.mechanisms.interface import Released
-from meterdp.mechanisms.published.baseline import PARTS, Baseline, perturb
+from meterdp.mechanisms.published.baseline import Baseline, perturb
 from meterdp.mechanisms.published.labelled import LabelledRecords
 
 
@@ -25,8 +25,7 @@ class IidLaplace(Baseline):
 
     def release(self, private: LabelledRecords, noise: NoiseSource, draws: int) -> Released:
         """Run the mechanism ``draws`` times; see :class:`~meterdp.mechanisms.interface.Mechanism`."""
-        part = self.public.epsilon / PARTS
-        s = private.sensitivities
-        factors = (s.means_l1 / part)[:, None, None] * np.eye(private.x.shape[1])
-        scales = (s.weights_l1 / part, factors, s.covariances_l1 / part)
+        s, (epsilon, _), (per_class, _) = private.sensitivities, self.budget("weights"), self.budget("means")
+        factors = self.shared(s.means_l1 / per_class)[:, None, None] * np.eye(private.x.shape[1])
+        scales = (s.weights_l1 / epsilon, factors, self.shared(s.covariances_l1 / per_class))
         return perturb(private, scales, noise.laplace, draws, self.public.eigenvalue_floor)

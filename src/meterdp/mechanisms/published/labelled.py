@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from meterdp.mechanisms.interface import PrivateRecords
-from meterdp.mechanisms.published.sensitivities import FlipSensitivities, flip_sensitivities, mean_changes
+from meterdp.mechanisms.published.sensitivities import Flips, FlipSensitivities, flip_sensitivities, mean_changes
 from meterdp.mechanisms.published.wishart_cost import CovarianceCosts, covariance_costs
 from meterdp.mixture.gmm import Fit
 from meterdp.solvers.ellipsoid import program as sdp
@@ -24,9 +24,12 @@ class LabelledRecords(PrivateRecords):
         Valid records only.
     fit : Fit
         Mixture fitted without privacy to ``x``, and the labels it was fitted to.
+    flips : {"all", "leaving"}
+        Reading of (10): which difference vectors coloured noise on means has to cover.
     """
 
     fit: Fit
+    flips: Flips = "all"
 
     def __post_init__(self):
         super().__post_init__()
@@ -48,7 +51,8 @@ class LabelledRecords(PrivateRecords):
     def differences(self) -> tuple[np.ndarray, ...]:
         """Per class the difference vectors (M, d) of (10) and (19), log kWh."""
         return tuple(
-            mean_changes(self.x, self.labels, self.fit.mixture.means, k + 1) for k in range(len(self.fit.counts))
+            mean_changes(self.x, self.labels, self.fit.mixture.means, k + 1, self.flips)
+            for k in range(len(self.fit.counts))
         )
 
     @cached_property

@@ -9,8 +9,13 @@ differential privacy.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
+
+# Whose difference vectors (10) ranges over: "all" is every record whose label may flip, "leaving" the members of the
+# class alone, as (10) is printed; a record that enters is then not covered.
+Flips = Literal["all", "leaving"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +46,9 @@ def movable(labels: np.ndarray) -> np.ndarray:
     return np.bincount(labels)[labels] > 1
 
 
-def mean_changes(x: np.ndarray, labels: np.ndarray, means: np.ndarray, component: int) -> np.ndarray:
+def mean_changes(
+    x: np.ndarray, labels: np.ndarray, means: np.ndarray, component: int, flips: Flips = "all"
+) -> np.ndarray:
     """Return the difference vectors v_n of (10) and (19) for one class.
 
     Parameters
@@ -53,17 +60,21 @@ def mean_changes(x: np.ndarray, labels: np.ndarray, means: np.ndarray, component
         Class means, (2b).
     component : int
         The class, 1..K.
+    flips : {"all", "leaving"}
+        Which records.
 
     Returns
     -------
     (M, d) float64
         (x_n - mu_k)/(N_k - 1) for members, (x_n - mu_k)/(N_k + 1) for all others, up to sign, one row per record
-        that can move.
+        that can move. Nothing can leave a class of one record: then there is one row of zeros.
     """
     member = labels == component
     count = member.sum()
     steps = np.where(member, count - 1, count + 1)
-    moves = movable(labels)
+    moves = movable(labels) if flips == "all" else movable(labels) & member
+    if not moves.any():
+        return np.zeros((1, x.shape[1]))
     return (x - means[component - 1])[moves] / steps[moves, None]
 
 

@@ -1,7 +1,8 @@
 """One scorecard for every paper: claims with a rule each, verdicts computed from tables, rows of one declared table.
 
 A paper's module holds its claims and one function per claim from tables to a :class:`Verdict`; the workflow joins the
-papers' scorecards. Rules are written in the scorecard beside the verdicts they give.
+papers' scorecards. Rules are written in the scorecard beside the verdicts they give. A text that can be read in more
+than one way gives a verdict, and a row, for each reading; :func:`summed_up` says under which of them a claim holds.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import numpy as np
 import pandas as pd
 
 HOLDS, FAILS, OPEN = "holds", "does not hold", "cannot be judged"
+EVERY, SOME, NONE = "under every reading", "under some readings", "under no reading"
+AS_PRINTED = "as printed"  # the reading of a claim that has only one
 SURE = 2.0  # standard errors a difference must exceed
 
 Tables = Mapping[str, pd.DataFrame]
@@ -84,26 +87,45 @@ def listed(words: Iterable[str]) -> str:
     return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
 
 
-def rows(paper: str, claims: Iterable[Claim], verdicts: Mapping[str, Verdict], sources: Mapping) -> pd.DataFrame:
-    """Return the columns of the table ``scorecard``, one row per claim.
+def rows(
+    paper: str, claims: Iterable[Claim], verdicts: Mapping[str, Verdict | Mapping[str, Verdict]], sources: Mapping
+) -> pd.DataFrame:
+    """Return the columns of the table ``scorecard``, one row per claim and reading.
 
     Parameters
     ----------
     paper : str
     claims : iterable of Claim
-    verdicts : mapping of item to Verdict
+    verdicts : mapping of item to Verdict, or to a mapping of reading to Verdict
+        A lone verdict is that of the only reading, :data:`AS_PRINTED`.
     sources : mapping of item to (data, substitute)
     """
+    readings = {i: {AS_PRINTED: v} if isinstance(v, Verdict) else v for i, v in verdicts.items()}
     return pd.DataFrame(
         {
             "paper": paper,
             "item": claim.item,
             "claim": claim.claim,
             "rule": claim.rule,
+            "reading": reading,
             "data": sources[claim.item][0],
             "substitute": sources[claim.item][1],
-            "measured": verdicts[claim.item].measured,
-            "holds": verdicts[claim.item].holds,
+            "measured": verdict.measured,
+            "holds": verdict.holds,
         }
         for claim in claims
+        for reading, verdict in readings[claim.item].items()
     )
+
+
+def summed_up(holds: Mapping[str, str]) -> str:
+    """Return :data:`EVERY`, :data:`SOME`, :data:`NONE` or :data:`OPEN` from the verdicts of a claim by reading.
+
+    Readings under which it cannot be judged count as neither; where there is no other, the claim cannot be judged.
+    """
+    judged = [value for value in holds.values() if value != OPEN]
+    if not judged:
+        return OPEN
+    if HOLDS not in judged:
+        return NONE if len(judged) == len(holds) else OPEN
+    return EVERY if set(holds.values()) == {HOLDS} else SOME

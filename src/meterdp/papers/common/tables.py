@@ -13,12 +13,13 @@ SUBSTITUTE = Column(
 SCORECARD = Table(
     "scorecard",
     "study",
-    "What the claims of a paper come to when measured: one row per claim.",
+    "What the claims of a paper come to when measured: one row per claim and reading of the text.",
     (
         Column("paper", TEXT, "", "authors and year"),
         Column("item", TEXT, "", "id of the claim"),
         Column("claim", TEXT, "", "the claim in our words"),
         Column("rule", TEXT, "", "when it counts as holding"),
+        Column("reading", TEXT, "", "reading of the text it is judged under; 'as printed' if there is only one"),
         Column("data", TEXT, "", "data it was measured on"),
         SUBSTITUTE,
         Column("measured", TEXT, "", "what was measured"),

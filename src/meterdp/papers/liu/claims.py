@@ -65,11 +65,12 @@ CLAIMS = (
     ),
     Claim(
         "liu-11",
-        "Algorithm 1 converges; an interior-point solver needs time of order N^3.5 K^6 for (23), which a solver made "
-        "for it solves in time linear in N.",
-        "every run stops and its objective never rises, the exponent of our solver is at most "
-        f"{LINEAR} and those of the interior-point solver are below the stated ones by at most {NEAR_BOUND}; does "
-        "not hold if one of the first is untrue or an exponent is exceeded, else cannot be judged",
+        "Algorithm 1 converges; an interior-point solver needs work of order N^3.5 K^6 for (23), which a solver made "
+        "for it solves with work linear in N.",
+        "every run stops and its objective never rises, and with two standard errors the exponent of the work our "
+        f"solver counts is at most {LINEAR} and those of the interior-point solver are below the stated ones by at "
+        f"most {NEAR_BOUND}; does not hold if one of the first is untrue or an exponent is surely exceeded, else "
+        "cannot be judged",
     ),
     Claim(
         "liu-12",

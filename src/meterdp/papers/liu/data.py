@@ -19,11 +19,12 @@ from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import Fit, fit_labels
 from meterdp.papers.common.datasets import Dataset, locate
 from meterdp.papers.liu import marginals as liu_marginals
+from meterdp.papers.liu.readings import READINGS, SHOWN, VARIANTS, Variant, select
 from meterdp.papers.liu.setting import (
-    COMPARED,
     EPSILONS,
     MARGINAL_EPSILON,
     curve,
+    curve_under,
     fixed_data_releases,
     kl_trials,
     summary,
@@ -33,6 +34,30 @@ COMPONENTS = 5  # principal components of the digits
 DIGITS_TEST = 600
 PAPER_TABLE_1 = (687, 428, 102, 147, 14, 31)
 BLOCK_DRAWS = 20
+# The published mechanism is not invariant to units, and the paper names neither its unit nor a floor of eigenvalues.
+PIXEL_UNITS = ("pixels from 0 to 1", "pixels from 0 to 255", "images in the unit ball")
+FLOORS = (1e-6, 1e-4, 1e-2)
+
+
+@dataclass(frozen=True)
+class Pixels:
+    """Images of digits.
+
+    Parameters
+    ----------
+    train, test : (N, p) and (M, p) float64
+        Pixels from 0 to 1, an image a row.
+    train_labels, test_labels : (N,) and (M,) int
+        Digits.
+    source : dict
+        Columns ``data`` and ``substitute``.
+    """
+
+    train: np.ndarray
+    train_labels: np.ndarray
+    test: np.ndarray
+    test_labels: np.ndarray
+    source: dict
 
 
 @dataclass(frozen=True)
@@ -145,16 +170,13 @@ def table_1(counts: np.ndarray, source: Mapping) -> dict[str, object]:
 # --- digits ---------------------------------------------------------------------------------------------------------
 
 
-def images(mnist: Dataset, data_dir, eigenvalue_floor: float) -> Images:
-    """Return MNIST, or its substitute, on five principal components of the training images.
-
-    Pixels are scaled to [0, 1]; the published mechanism is not invariant to units and the paper does not name its.
+def images(mnist: Dataset, data_dir) -> Pixels:
+    """Return MNIST, or scikit-learn's small digits where its file is missing.
 
     Parameters
     ----------
     mnist : Dataset
     data_dir : path-like or None
-    eigenvalue_floor : float
     """
     path = locate(mnist, data_dir)
     if path is None:
@@ -168,16 +190,25 @@ def images(mnist: Dataset, data_dir, eigenvalue_floor: float) -> Images:
             split = tuple(arrays[key] for key in ("x_train", "y_train", "x_test", "y_test"))
         split = (_pixels(split[0]), split[1], _pixels(split[2]), split[3])
         name, substitute = "MNIST", None
-    pixels, labels, test_pixels, test_labels = split
-    axes = principal_axes(pixels, COMPONENTS)
-    centre = pixels.mean(axis=0)
-    x = (pixels - centre) @ axes
-    data = f"{name}, {len(x)} training and {len(test_labels)} test images, {COMPONENTS} principal components"
+    sizes = f"{len(split[0])} training and {len(split[2])} test images, {COMPONENTS} principal components"
+    return Pixels(*split, {"data": f"{name}, {sizes}", "substitute": substitute})
+
+
+def reduced(pixels: Pixels, unit: str, eigenvalue_floor: float) -> Images:
+    """Return the images in one of :data:`PIXEL_UNITS`, reduced to principal components."""
+    factor = {
+        "pixels from 0 to 1": 1.0,
+        "pixels from 0 to 255": 255.0,
+        "images in the unit ball": 1 / np.linalg.norm(pixels.train, axis=1).max(),
+    }[unit]
+    axes = principal_axes(pixels.train, COMPONENTS)
+    centre = pixels.train.mean(axis=0)
+    x = factor * (pixels.train - centre) @ axes
     return Images(
-        LabelledRecords(x, fit_labels(x, labels + 1, eigenvalue_floor)),
-        (test_pixels - centre) @ axes,
-        test_labels + 1,
-        {"data": data, "substitute": substitute},
+        LabelledRecords(x, fit_labels(x, pixels.train_labels + 1, eigenvalue_floor)),
+        factor * (pixels.test - centre) @ axes,
+        pixels.test_labels + 1,
+        pixels.source,
     )
 
 
@@ -219,31 +250,59 @@ def accuracies(mixtures: MixtureDraws, x: np.ndarray, labels: np.ndarray) -> np.
     return np.concatenate(shares)
 
 
-def image_figures(data: Images, eigenvalue_floor: float, draws: int, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+def image_figures(
+    pixels: Pixels, eigenvalue_floor: float, draws: int, seed: int
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the columns of ``liu_curve`` (Fig. 9) and of ``liu_accuracy`` (Fig. 10).
+
+    Every reading of the text in pixels from 0 to 1 at the floor of the study; then every unit and floor under the
+    reading that is drawn.
 
     Parameters
     ----------
-    data : Images
+    pixels : Pixels
     eigenvalue_floor : float
     draws : int
         Releases per mechanism and epsilon.
     seed : int
         Seed of the study.
     """
-    trials, shares = [], []
+    trials, shares = _image_trials(reduced(pixels, PIXEL_UNITS[0], eigenvalue_floor), eigenvalue_floor, draws, seed)
+    curves = [curve(trials, "epsilon", **pixels.source)]
+    accuracies_of = [
+        _accuracy(pd.concat(select(shares, reading).values()), reading.name, pixels) for reading in READINGS
+    ]
+    shown = tuple(variant for variant in VARIANTS if SHOWN.has(variant))
+    for unit in PIXEL_UNITS:
+        for floor in FLOORS:
+            name = f"{SHOWN.name}; {unit}, eigenvalues from {floor:g}"
+            trials, shares = _image_trials(reduced(pixels, unit, floor), floor, draws, seed, shown)
+            curves.append(curve_under(trials, name, "epsilon", **pixels.source))
+            accuracies_of.append(_accuracy(pd.concat(shares.values()), name, pixels))
+    return pd.concat(curves), pd.concat(accuracies_of)
+
+
+def _image_trials(
+    data: Images, eigenvalue_floor: float, draws: int, seed: int, variants: tuple[Variant, ...] = VARIANTS
+) -> tuple[pd.DataFrame, dict[Variant, pd.DataFrame]]:
+    """Return the trials :func:`curve` takes, and the accuracies of every variant; those of the fit as another."""
+    trials, shares = [], {}
     fitted = accuracies(MixtureDraws.single(data.train.fit.mixture), data.x_test, data.labels_test)
     for epsilon in progress(EPSILONS, "digits, values of epsilon"):
-        drawn = fixed_data_releases("fig9", data.train, epsilon, eigenvalue_floor, draws, seed)
+        drawn = fixed_data_releases("fig9", data.train, epsilon, eigenvalue_floor, draws, seed, variants=variants)
         trials.append(kl_trials("fig9", epsilon, drawn, data.train))
-        shares.append(_share_rows("fit", "none", epsilon, fitted))
-        for name, mixtures in drawn.items():
+        shares.setdefault(Variant("fit"), []).append(_share_rows("fit", "none", epsilon, fitted))
+        for variant, mixtures in drawn.items():
             share = accuracies(mixtures, data.x_test, data.labels_test)
-            shares.append(_share_rows(name, COMPARED[name].family, epsilon, share))
-    groups = pd.concat(shares).groupby(["mechanism", "family", "x"], sort=False)["accuracy"]
-    accuracy = summary(groups, "accuracy").reset_index()
-    accuracy = accuracy.assign(x_name="epsilon", test_count=len(data.labels_test), **data.source)
-    return curve(pd.concat(trials), "epsilon", **data.source), accuracy
+            rows = _share_rows(variant.mechanism, variant.family, epsilon, share)
+            shares.setdefault(variant, []).append(rows)
+    return pd.concat(trials), {variant: pd.concat(rows) for variant, rows in shares.items()}
+
+
+def _accuracy(shares: pd.DataFrame, reading: str, pixels: Pixels) -> pd.DataFrame:
+    groups = shares.groupby(["mechanism", "family", "x"], sort=False)["accuracy"]
+    table = summary(groups, "accuracy").reset_index()
+    return table.assign(reading=reading, x_name="epsilon", test_count=len(pixels.test_labels), **pixels.source)
 
 
 def _share_rows(name: str, family: str, epsilon: float, share: np.ndarray) -> pd.DataFrame:

@@ -1,7 +1,8 @@
 """Figs 1 to 10 of Liu et al. from the tables of the reproduction, one function a figure.
 
 Divergences are drawn twice, because a mean over trials is ruled by the smallest classes: mean with its standard error
-on the left, median with the middle half of the trials on the right.
+on the left, median with the middle half of the trials on the right. One reading of the text is drawn in full, and the
+proposed mechanism under the other reading of (10) beside it; tables hold all of them.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from meterdp.figures.style import (
     look,
     plain_log_ticks,
 )
+from meterdp.papers.liu.readings import FLIPS, SHOWN, Reading
 from meterdp.papers.liu.tables import LIU_ACCURACY, LIU_CURVE, LIU_DENSITIES
 
 if TYPE_CHECKING:
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
 _PAPER = "Liu et al."
 _CURVE = (
     "On the left the mean with its standard error, on the right the median with the middle half of the trials; log "
-    "scales."
+    "scales. Dotted: the proposed mechanism where (10) is read as covering the leaving members of a class only."
 )
 _CURVES = "Two panels of curves on log scales, one curve per mechanism: mean, and median with a band."
 
@@ -49,6 +51,7 @@ _X_LABELS = {
 _LOG_X = ("epsilon", "records")
 _BAND = 0.11  # opacity
 _PROPOSED = "kl_published"
+_OTHER = Reading("leaving", SHOWN.over_classes)
 
 
 def fig1(table, output) -> None:
@@ -213,6 +216,7 @@ FIG9 = Figure(
 def fig10(table, output) -> None:
     """Draw the test accuracy of released classifiers over epsilon."""
     data = load(table, LIU_ACCURACY)
+    data = data[data["reading"] == SHOWN.name]
     with canvas(output, "Fig. 10: test accuracy against ε, handwritten digits", 4.9, WIDTH_IN + 1.4) as figure:
         body = figure.subfigures()
         axes = body.subplots()
@@ -258,13 +262,18 @@ def _line(name: str) -> dict:
 
 
 def _kl_figure(table, output, title: str) -> None:
-    data = load(table, LIU_CURVE)
+    whole = load(table, LIU_CURVE)
+    data = whole[whole["reading"] == SHOWN.name]
+    lines = [(data[data["mechanism"] == name], _line(name)) for name in in_order(data["mechanism"])]
+    other = whole[(whole["reading"] == _OTHER.name) & (whole["mechanism"] == _PROPOSED)]
+    if not other.empty:
+        words = {"label": f"{look(_PROPOSED).label}, {FLIPS[_OTHER.flips]}", "linestyle": ":"}
+        lines.append((other, _line(_PROPOSED) | words | {"markerfacecolor": "white"}))
     with canvas(output, title, 4.9, WIDTH_IN + 1.4) as figure:
         body = figure.subfigures()
         left, right = body.subplots(1, 2, sharey=True)
-        for name in in_order(data["mechanism"]):
-            rows = data[data["mechanism"] == name].sort_values("x")
-            line = _line(name)
+        for rows, line in lines:
+            rows = rows.sort_values("x")
             se = rows["kl_se"].fillna(0)
             left.errorbar(rows["x"], rows["kl_mean"], yerr=(np.minimum(se, 0.999 * rows["kl_mean"]), se), **line)
             band = rows["kl_q25"], rows["kl_q75"]

@@ -14,7 +14,7 @@ from scipy.special import ndtr
 
 from meterdp.mechanisms.published.labelled import LabelledRecords
 from meterdp.mixture.draws import MixtureDraws
-from meterdp.papers.liu.setting import COMPARED
+from meterdp.papers.liu.readings import READINGS, SHOWN, Variant
 
 POINTS = 121
 MAX_BINS = 30
@@ -69,15 +69,19 @@ def kl_of_normals(mean: np.ndarray, deviation: np.ndarray, other_mean: float, ot
 
 
 def tabulate(
-    figure: str, private: LabelledRecords, drawn: Mapping[str, MixtureDraws], entries: Sequence[int], source: Mapping
+    figure: str,
+    private: LabelledRecords,
+    drawn: Mapping[Variant, MixtureDraws],
+    entries: Sequence[int],
+    source: Mapping,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the columns of ``liu_densities`` and of ``liu_marginal_distances``.
+    """Return the columns of ``liu_densities``, which shows one reading, and of ``liu_marginal_distances``.
 
     Parameters
     ----------
     figure : str
     private : LabelledRecords
-    drawn : mapping of mechanism name to MixtureDraws
+    drawn : mapping of Variant to MixtureDraws
     entries : sequence of int
         Entries of the record to show.
     source : mapping
@@ -85,7 +89,7 @@ def tabulate(
     """
     densities, distances = [], []
     fit = private.fit.mixture
-    laws = {"fit": MixtureDraws.single(fit), **drawn}
+    laws = {None: MixtureDraws.single(fit), **drawn}
     for k in range(fit.classes):
         members = private.x[private.labels == k + 1][:, entries]
         margin = 0.35 * np.ptp(members) or 1.0
@@ -95,30 +99,31 @@ def tabulate(
             cell = {"figure": figure, "component": k + 1, "entry": j}
             densities.append(_frame(cell, "histogram", "data", edges[:-1], heights))
             own = fit.means[k, j], np.sqrt(fit.covariances[k, j, j])
-            for name, mixtures in laws.items():
+            for variant, mixtures in laws.items():
+                name = "fit" if variant is None else variant.mechanism
                 mean, deviation = mixtures.means[:, k, j], np.sqrt(mixtures.covariances[:, k, j, j])
-                if name == "fit":
+                if variant is None:
                     densities.append(_frame(cell, name, "fit", grid, normal_density(grid, mean, deviation)[0]))
-                else:
+                elif SHOWN.has(variant):
                     curves = normal_density(grid, mean, deviation)
                     densities.append(_frame(cell, name, "draw", grid, curves[0]))
                     densities.append(_frame(cell, name, "mean", grid, curves.mean(axis=0)))
                 to_histogram = tv_to_histogram(mean, deviation, heights, edges)
                 kl = kl_of_normals(mean, deviation, *own)
-                distances.append(
-                    {
-                        **cell,
-                        "record_count": len(members),
-                        "curve": name,
-                        "family": COMPARED[name].family if name in COMPARED else "none",
-                        "tv_histogram_mean": to_histogram.mean(),
-                        "tv_histogram_se": to_histogram.std(ddof=1) / np.sqrt(len(kl)) if len(kl) > 1 else None,
-                        "tv_fit_mean": tv_of_normals(mean, deviation, *own).mean(),
-                        "kl_fit_mean": kl.mean(),
-                        "kl_fit_median": np.median(kl),
-                        "trials": len(kl),
-                    }
-                )
+                row = {
+                    **cell,
+                    "record_count": len(members),
+                    "curve": name,
+                    "family": "none" if variant is None else variant.family,
+                    "tv_histogram_mean": to_histogram.mean(),
+                    "tv_histogram_se": to_histogram.std(ddof=1) / np.sqrt(len(kl)) if len(kl) > 1 else None,
+                    "tv_fit_mean": tv_of_normals(mean, deviation, *own).mean(),
+                    "kl_fit_mean": kl.mean(),
+                    "kl_fit_median": np.median(kl),
+                    "trials": len(kl),
+                }
+                of = (r.name for r in READINGS if variant is None or r.has(variant))
+                distances += [{"reading": reading, **row} for reading in of]
     return pd.concat(densities).assign(**source), pd.DataFrame(distances)
 
 

@@ -13,11 +13,11 @@ import numpy as np
 import pandas as pd
 
 from meterdp.core.noise import NoiseSource
-from meterdp.mechanisms.interface import Mechanism, PublicSettings
+from meterdp.mechanisms.interface import PublicSettings
 from meterdp.mechanisms.published.labelled import LabelledRecords
-from meterdp.mechanisms.registry import MECHANISMS
 from meterdp.mixture.divergence import kl_joint
 from meterdp.mixture.draws import MixtureDraws
+from meterdp.papers.liu.readings import READINGS, VARIANTS, Variant, read, rows_of
 from meterdp.release.noise import StudyNoise
 
 PROPOSED = "kl_published"
@@ -25,7 +25,6 @@ DELTA = 1e-5
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)  # the paper does not print its values
 MARGINAL_EPSILON = 2.0
 BOUND = 1e3
-COMPARED = {name: kind for name, kind in MECHANISMS.items() if kind.sees == "labels"}
 
 
 def public_settings(private: LabelledRecords, epsilon: float, eigenvalue_floor: float) -> PublicSettings:
@@ -39,16 +38,18 @@ def public_settings(private: LabelledRecords, epsilon: float, eigenvalue_floor: 
     )
 
 
-def calibrated(name: str, private: LabelledRecords, epsilon: float, eigenvalue_floor: float) -> Mechanism:
-    """Return one of :data:`COMPARED`, calibrated."""
-    return COMPARED[name].calibrate(public_settings(private, epsilon, eigenvalue_floor))
-
-
 def releases(
-    name: str, private: LabelledRecords, epsilon: float, eigenvalue_floor: float, noise: NoiseSource, draws: int
+    variant: Variant,
+    private: Mapping[str, LabelledRecords],
+    epsilon: float,
+    eigenvalue_floor: float,
+    noise: NoiseSource,
+    draws: int,
 ) -> MixtureDraws:
-    """Run one mechanism of :data:`COMPARED` ``draws`` times on these records."""
-    return calibrated(name, private, epsilon, eigenvalue_floor).release(private, noise, draws).mixtures
+    """Run one variant ``draws`` times on records from :func:`~meterdp.papers.liu.readings.read`."""
+    records = variant.records(private)
+    mechanism = variant.calibrate(public_settings(records, epsilon, eigenvalue_floor))
+    return mechanism.release(records, noise, draws).mixtures
 
 
 def fixed_data_releases(
@@ -59,8 +60,11 @@ def fixed_data_releases(
     draws: int,
     seed: int,
     given_labels: bool = True,
-) -> dict[str, MixtureDraws]:
+    variants: tuple[Variant, ...] = VARIANTS,
+) -> dict[Variant, MixtureDraws]:
     """Return the releases of every mechanism from one data set; the same for every figure drawn from it.
+
+    All variants of a mechanism use the same random numbers, so readings are compared without noise of their own.
 
     Parameters
     ----------
@@ -74,53 +78,66 @@ def fixed_data_releases(
         Seed of the study.
     given_labels : bool
         False where labels were found in the records: no sound release may build on those (defect L11).
+    variants : tuple of Variant
+        What to run.
     """
+    records = read(private)
     return {
-        name: releases(
-            name,
-            private,
+        variant: releases(
+            variant,
+            records,
             epsilon,
             eigenvalue_floor,
-            StudyNoise(seed, "reproduce liu", figure, repr(float(epsilon)), name),
+            StudyNoise(seed, "reproduce liu", figure, repr(float(epsilon)), variant.mechanism),
             draws,
         )
-        for name, kind in COMPARED.items()
-        if given_labels or kind.family != "sound"
+        for variant in variants
+        if given_labels or variant.family != "sound"
     }
 
 
 def kl_trials(
-    figure: str, epsilon: float, drawn: Mapping[str, MixtureDraws], private: LabelledRecords
+    figure: str, epsilon: float, drawn: Mapping[Variant, MixtureDraws], private: LabelledRecords
 ) -> pd.DataFrame:
-    """Return one row per mechanism and release from one data set: what :func:`curve` takes."""
+    """Return one row per variant and release from one data set: what :func:`curve` takes."""
     return pd.concat(
         pd.DataFrame(
             {
                 "figure": figure,
                 "x": float(epsilon),
                 "trial": np.arange(len(mixtures)),
-                "mechanism": name,
-                "family": COMPARED[name].family,
+                "mechanism": variant.mechanism,
+                "family": variant.family,
+                "flips": variant.flips,
+                "over_classes": variant.over_classes,
                 "kl": kl_joint(mixtures, private.fit.mixture),
                 "redrawn_count": 0,
             }
         )
-        for name, mixtures in drawn.items()
+        for variant, mixtures in drawn.items()
     )
 
 
 def curve(trials: pd.DataFrame, x_name: str, data: str, substitute: str | None) -> pd.DataFrame:
-    """Summarise trials as the table ``liu_curve``.
+    """Summarise trials as the table ``liu_curve``, once for every reading.
 
     Parameters
     ----------
     trials : DataFrame
-        Columns figure, x, trial, mechanism, family, kl, redrawn_count; every mechanism has the same trials.
+        Columns figure, x, trial, mechanism, family, flips, over_classes, kl, redrawn_count; every variant has the
+        same trials.
     x_name : str
         What x is.
     data, substitute : str or None
         What the trials were made on, and what that stands for.
     """
+    return pd.concat(
+        curve_under(rows_of(trials, reading), reading.name, x_name, data, substitute) for reading in READINGS
+    )
+
+
+def curve_under(trials: pd.DataFrame, reading: str, x_name: str, data: str, substitute: str | None) -> pd.DataFrame:
+    """Summarise the trials of one reading, each mechanism once; arguments as of :func:`curve`."""
     proposed = trials[trials["mechanism"] == PROPOSED].set_index(["x", "trial"])["kl"]
     at_proposed = proposed.reindex(pd.MultiIndex.from_frame(trials[["x", "trial"]])).to_numpy()
     excess = trials["kl"].to_numpy() - at_proposed
@@ -133,7 +150,8 @@ def curve(trials: pd.DataFrame, x_name: str, data: str, substitute: str | None) 
         below_proposed_share=("below", "mean"),
         redrawn_count=("redrawn_count", "sum"),
     )
-    return out.join(summary(groups["kl"], "kl")).reset_index().assign(x_name=x_name, data=data, substitute=substitute)
+    out = out.join(summary(groups["kl"], "kl")).reset_index()
+    return out.assign(reading=reading, x_name=x_name, data=data, substitute=substitute)
 
 
 def summary(groups, name: str) -> pd.DataFrame:

@@ -20,7 +20,8 @@ from meterdp.mixture.divergence import kl_joint
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.gmm import fit_labels
 from meterdp.mixture.sampling import sample
-from meterdp.papers.liu.setting import COMPARED, EPSILONS, curve, releases
+from meterdp.papers.liu.readings import VARIANTS, read
+from meterdp.papers.liu.setting import EPSILONS, curve, releases
 from meterdp.release.noise import StudyNoise
 
 MEAN_BOUND = 10.0
@@ -112,13 +113,16 @@ def run_trials(figure: str, trials: Iterable[int], eigenvalue_floor: float, seed
                 key = "every" if sweep.varied == "epsilon" else repr(x)
                 stream = StudyNoise(seed, "reproduce liu", figure, "data", key, trial)
                 private, redrawn = draw_data_set(setting, stream, eigenvalue_floor)
-            for name, kind in COMPARED.items():
-                noise = StudyNoise(seed, "reproduce liu", figure, name, repr(x), trial)
-                released = releases(name, private, setting.epsilon, eigenvalue_floor, noise, 1)
+                records, smallest = read(private), private.fit.counts.min()
+            for variant in VARIANTS:
+                # The same random numbers for every variant of a mechanism.
+                noise = StudyNoise(seed, "reproduce liu", figure, variant.mechanism, repr(x), trial)
+                released = releases(variant, records, setting.epsilon, eigenvalue_floor, noise, 1)
                 kl = kl_joint(released, private.fit.mixture)[0]
-                smallest = private.fit.counts.min()
-                rows.append((figure, float(x), trial, name, kind.family, kl, redrawn, smallest))
-    names = ("figure", "x", "trial", "mechanism", "family", "kl", "redrawn_count", "smallest_class_count")
+                names = variant.mechanism, variant.family, variant.flips, variant.over_classes
+                rows.append((figure, float(x), trial, *names, kl, redrawn, smallest))
+    of_variant = ("mechanism", "family", "flips", "over_classes")
+    names = ("figure", "x", "trial", *of_variant, "kl", "redrawn_count", "smallest_class_count")
     return pd.DataFrame(rows, columns=names)
 
 

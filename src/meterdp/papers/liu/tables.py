@@ -11,6 +11,13 @@ _MECHANISM = Column("mechanism", TEXT, "", "name in the registry")
 
 _FAMILY = Column("family", TEXT, "", "'published', 'exact' or 'sound'")
 
+_VARIANT = (
+    Column("flips", TEXT, "", "what (10) covers: 'all' flips, 'leaving' members; 'any' if no matter"),
+    Column("over_classes", TEXT, "", "scales of a baseline: 'parallel', 'common' or 'split'; 'any' if no matter"),
+)
+
+_READING = Column("reading", TEXT, "", "reading of the text, in words")
+
 _X = Column("x", REAL, "1", "abscissa of the figure")
 
 _X_NAME = Column("x_name", TEXT, "", "what x is: 'epsilon', 'records', 'classes' or 'dimension'")
@@ -32,6 +39,7 @@ LIU_TRIALS = Table(
         Column("trial", COUNT, "1", "number of the trial, from 0; in Fig. 1 it names the data set for every epsilon"),
         _MECHANISM,
         _FAMILY,
+        *_VARIANT,
         Column("kl", REAL, "nats", "KL(released || fit) of the joint (x, y), (8)"),
         Column("redrawn_count", COUNT, "1", "data sets discarded before this one: a class had at most d records"),
         Column("smallest_class_count", COUNT, "records", "records in the smallest class"),
@@ -44,6 +52,7 @@ LIU_CURVE = Table(
     "KL divergence of each mechanism along one abscissa: Figs 1 to 5, 7 and 9 of Liu et al.",
     (
         _FIGURE,
+        _READING,
         _MECHANISM,
         _FAMILY,
         _X_NAME,
@@ -73,6 +82,7 @@ LIU_ACCURACY = Table(
     "study",
     "Share of test images classified correctly by maximum likelihood: Fig. 10 of Liu et al.",
     (
+        _READING,
         _MECHANISM,
         Column("family", TEXT, "", "'published', 'exact', 'sound', or 'none' for the fit without privacy"),
         _X_NAME,
@@ -115,6 +125,7 @@ LIU_MARGINAL_DISTANCES = Table(
         _CLASS,
         _RECORDS,
         _ENTRY,
+        _READING,
         Column("curve", TEXT, "", "'fit' or the name of a mechanism"),
         Column("family", TEXT, "", "'published', 'exact', 'sound', or 'none' for the fit without privacy"),
         Column("tv_histogram_mean", REAL, "1", "total variation distance to the histogram, over its bins; mean"),
@@ -158,16 +169,18 @@ LIU_CONVERGENCE = Table(
     ),
 )
 
-LIU_SDP_TIMES = Table(
-    "liu_sdp_times",
+LIU_SDP_WORK = Table(
+    "liu_sdp_work",
     "study",
-    "Time to solve (23) for all classes: the printed form by an interior-point solver, and our solver.",
+    "Work to solve (23) for all classes, counted: the printed form by an interior-point solver, and our solver.",
     (
         Column("solver", TEXT, "", "'interior_point' ((23) as printed, by CVXPY and Clarabel) or 'own'"),
         Column("varied", TEXT, "", "'records' or 'classes'"),
+        Column("trial", COUNT, "1", "data set of this size, from 0"),
         Column("record_count", COUNT, "records", "N"),
         Column("class_count", COUNT, "1", "K"),
-        Column("seconds", REAL, "s", "time of all K problems, the shortest of the repeats; without CVXPY's set-up"),
-        Column("repeat_count", COUNT, "1", "repeats"),
+        Column("iteration_count", REAL, "1", "interior-point iterations, mean over the classes", nullable=True),
+        Column("largest_size", COUNT, "1", "unknowns of the largest linear system; for our solver points of a class"),
+        Column("work", REAL, "1", "multiplications, to leading order: see docs/errata.md on Remark 2"),
     ),
 )

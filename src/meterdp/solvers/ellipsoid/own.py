@@ -7,6 +7,8 @@ guaranteed here: :mod:`meterdp.solvers.ellipsoid.program` inflates the answer an
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 
 from meterdp.solvers.ellipsoid.interior import interior_point
@@ -21,13 +23,15 @@ NEW_ROWS_PER_DIMENSION = 6
 TIGHTER = 0.03
 
 
-def solve(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def solve(points: np.ndarray, work: Counter | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Solve the precision form for points that span their space.
 
     Parameters
     ----------
     points : (N, d) float64
         In principal axes, which may be of very different length.
+    work : Counter, optional
+        Gets the points "priced" and those "solved" for, each summed over the rounds.
 
     Returns
     -------
@@ -55,6 +59,8 @@ def solve(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     for _ in range(ROUNDS):
         factor, weights, value, gap, tilt = interior_point(points[rows], factor, weights, target)
         reach, leverage = _price(pool, factor)
+        if work is not None:
+            work.update(priced=len(pool), solved=len(rows))
         worst = max(reach.max(), 1.0)
         stalled = gap > target
         if not worst - 1 + gap >= least:

@@ -6,7 +6,7 @@ from the optimum is bounded here by duality from nothing but its weights: every 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,7 +42,7 @@ class SdpSolution:
     violation: float
 
 
-def solve(z: np.ndarray, solver: str = "own") -> SdpSolution:
+def solve(z: np.ndarray, solver: str = "own", work: Counter | None = None) -> SdpSolution:
     """Minimise tr M subject to z_n' M^-1 z_n <= 1 for all n, (23).
 
     Parameters
@@ -53,6 +53,8 @@ def solve(z: np.ndarray, solver: str = "own") -> SdpSolution:
         once at right-hand side one.
     solver : {"own", "cvxpy"}
         Our interior-point method, or CVXPY with Clarabel.
+    work : Counter, optional
+        Gets what our solver counts, see :func:`meterdp.solvers.ellipsoid.own.solve`.
 
     Returns
     -------
@@ -84,19 +86,17 @@ def solve(z: np.ndarray, solver: str = "own") -> SdpSolution:
             remedy="check the records for infinite values and the class covariances for zeros",
         )
     points, axes = _principal(z / length)
-    factor, rows, weights = _solver(solver)(points)
+    factor, rows, weights = sdp_own.solve(points, work) if solver == "own" else _other(points)
     matrix, violation = _inflated(points, factor)
     gap = np.trace(matrix) / _lower_bound(points[rows], weights) - 1
     return SdpSolution(length**2 * (axes @ matrix @ axes.T), float(gap), float(violation))
 
 
-def _solver(name: str) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    if name == "own":
-        return sdp_own.solve
+def _other(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     # CVXPY takes a second to import and only this choice needs it.
     from meterdp.solvers.ellipsoid import with_cvxpy as sdp_cvxpy
 
-    return sdp_cvxpy.solve
+    return sdp_cvxpy.solve(points)
 
 
 def _principal(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -5,7 +5,21 @@ import pandas as pd
 import pytest
 
 from meterdp.core.parquet import as_arrow
-from meterdp.papers.common.scorecard import FAILS, HOLDS, OPEN, Comparison, judge, listed, number
+from meterdp.papers.common.scorecard import (
+    EVERY,
+    FAILS,
+    HOLDS,
+    NONE,
+    OPEN,
+    SOME,
+    Claim,
+    Comparison,
+    judge,
+    listed,
+    number,
+    rows,
+    summed_up,
+)
 from meterdp.papers.common.tables import SCORECARD
 from meterdp.papers.liu import scorecard as liu
 from meterdp.papers.liu.claims import CLAIMS
@@ -99,12 +113,12 @@ def test_accuracy_close_to_the_fit_and_far_above_the_baselines():
     assert liu.accurate(accuracy(good | {BASE: [0.3, 0.4, 0.7]})).holds == FAILS
 
 
-def times(records=3.2, classes=5.5, own=1.0) -> pd.DataFrame:
-    rows = [("interior_point", "records", n, 5, n**records) for n in (50, 100, 400)]
-    rows += [("interior_point", "classes", 100, k, k**classes) for k in (2, 4, 8)]
-    rows += [("own", "records", n, 5, 1e-3 * n**own) for n in (1000, 8000, 64000)]
-    columns = ("solver", "varied", "record_count", "class_count", "seconds")
-    return pd.DataFrame(rows, columns=columns).assign(repeat_count=2)
+def work(records=3.2, classes=5.5, own=1.0) -> pd.DataFrame:
+    sizes = [("interior_point", "records", n, 5, n**records) for n in (50, 100, 400)]
+    sizes += [("interior_point", "classes", 100, k, k**classes) for k in (2, 4, 8)]
+    sizes += [("own", "records", n, 5, 1e-3 * n**own) for n in (1000, 8000, 64000)]
+    columns = ("solver", "varied", "record_count", "class_count", "work")
+    return pd.DataFrame(sizes, columns=columns).assign(trial=0, largest_size=10, iteration_count=12.0)
 
 
 def runs(passes=2, rise=0.0) -> pd.DataFrame:
@@ -113,23 +127,36 @@ def runs(passes=2, rise=0.0) -> pd.DataFrame:
 
 
 def test_exponents_are_recovered_from_power_laws():
-    table = times(1.5, 2.0, 0.9)
-    assert liu.exponent(table, "interior_point", "records") == pytest.approx(1.5)
-    assert liu.exponent(table, "interior_point", "classes") == pytest.approx(2.0)
-    assert liu.exponent(table, "own", "records") == pytest.approx(0.9)
+    table = work(1.5, 2.0, 0.9)
+    assert liu.exponent(table, "interior_point", "records") == pytest.approx((1.5, 0.0), abs=1e-7)
+    assert liu.exponent(table, "interior_point", "classes") == pytest.approx((2.0, 0.0), abs=1e-7)
+    assert liu.exponent(table, "own", "records") == pytest.approx((0.9, 0.0), abs=1e-7)
+
+
+def test_an_exponent_that_is_not_sure_refutes_nothing():
+    """Oracle: numpy's covariance of the slope; the interval holds the bound, so it is neither kept nor exceeded."""
+    table = work(own=1.3)
+    own = table["solver"] == "own"
+    table.loc[own, "work"] *= [1.0, 3.0, 0.5]
+    slope, se = liu.exponent(table, "own", "records")
+    x, y = np.log(table.loc[own, "record_count"]), np.log(table.loc[own, "work"])
+    (expected, _), covariance = np.polyfit(x, y, 1, cov=True)
+    assert slope == pytest.approx(expected) and se == pytest.approx(np.sqrt(covariance[0, 0]))
+    assert liu.converges_and_scales(runs(), table).holds == OPEN
+    assert "± " in liu.converges_and_scales(runs(), table).measured
 
 
 @pytest.mark.parametrize(
     ("convergence", "cost", "verdict"),
     [
-        (runs(), times(), HOLDS),
-        (runs(), times(records=1.5), OPEN),
-        (runs(), times(classes=2.0), OPEN),
-        (runs(passes=100), times(), FAILS),
-        (runs(rise=0.1), times(), FAILS),
-        (runs(), times(records=4.0), FAILS),
-        (runs(), times(classes=6.5), FAILS),
-        (runs(), times(own=1.5), FAILS),
+        (runs(), work(), HOLDS),
+        (runs(), work(records=1.5), OPEN),
+        (runs(), work(classes=2.0), OPEN),
+        (runs(passes=100), work(), FAILS),
+        (runs(rise=0.1), work(), FAILS),
+        (runs(), work(records=4.0), FAILS),
+        (runs(), work(classes=6.5), FAILS),
+        (runs(), work(own=1.5), FAILS),
     ],
 )
 def test_algorithm_1_converges_and_scales(convergence, cost, verdict):
@@ -173,7 +200,7 @@ def test_the_scorecard_has_a_row_per_claim_in_order_with_its_source():
     high = curve({BASE: rising, PROPOSED: rising}, se=0.01)
     marginal = distances({"fit": [0.0] * 6, BASE: [0.9] * 6, PROPOSED: [0.05] * 4 + [0.5] * 2}, [9, 8, 7, 6, 2, 1])
     tables = {f"fig{n}": low for n in (1, 2, 5, 7, 9)} | {"fig3": high, "fig4": high}
-    tables |= {"fig6_distances": marginal, "fig8_distances": marginal, "convergence": runs(), "sdp_times": times()}
+    tables |= {"fig6_distances": marginal, "fig8_distances": marginal, "convergence": runs(), "sdp_work": work()}
     tables |= {"fig10": accuracy({"fit": [0.8] * 3, BASE: [0.3] * 3, PROPOSED: [0.75] * 3}), "normality": normality()}
     card = liu.scorecard(tables, 2, simulated=True)
     as_arrow(SCORECARD, card)
@@ -182,6 +209,23 @@ def test_the_scorecard_has_a_row_per_claim_in_order_with_its_source():
     assert verdicts["liu-3"] == FAILS and verdicts["liu-12"] == OPEN
     assert (verdicts.drop(["liu-3", "liu-12"]) == HOLDS).all()
     assert (card["data"] == "made-up data").all() and (card["substitute"] == "stands for nothing").all()
+
+
+def test_a_claim_is_summed_up_over_its_readings():
+    assert summed_up({"a": HOLDS}) == EVERY and summed_up({"a": FAILS}) == NONE and summed_up({"a": OPEN}) == OPEN
+    assert summed_up({"a": HOLDS, "b": FAILS}) == SOME and summed_up({"a": HOLDS, "b": OPEN}) == SOME
+    # A reading that cannot be judged might turn "none" over, and no claim is refuted by half its readings.
+    assert summed_up({"a": FAILS, "b": OPEN}) == OPEN and summed_up({"a": FAILS, "b": FAILS}) == NONE
+
+
+def test_every_reading_is_judged_by_its_own_rows():
+    low, high = ({BASE: [8.0, 4.0, 2.0], PROPOSED: own} for own in ([1.0, 0.5, 0.2], [9.0, 9.0, 9.0]))
+    table = pd.concat([curve(low, se=0.01, reading="one"), curve(high, se=0.01, reading="other")])
+    found = liu.under(table, liu.lowest)
+    assert {reading: verdict.holds for reading, verdict in found.items()} == {"one": HOLDS, "other": FAILS}
+    card = rows("Paper", [Claim("c", "it is low", "it is lowest")], {"c": found}, {"c": ("data", None)})
+    as_arrow(SCORECARD, card)
+    assert card["reading"].tolist() == ["one", "other"] and card["holds"].tolist() == [HOLDS, FAILS]
 
 
 def test_words():

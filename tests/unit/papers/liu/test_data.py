@@ -13,6 +13,7 @@ from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import fit_labels
 from meterdp.papers.common.datasets import Dataset, locate, registry
 from meterdp.papers.liu import data
+from meterdp.papers.liu.readings import READINGS, SHOWN
 from meterdp.papers.liu.tables import LIU_ACCURACY, LIU_CURVE, LIU_DENSITIES, LIU_MARGINAL_DISTANCES, LIU_TABLE1
 
 FLOOR = 1e-3
@@ -117,18 +118,36 @@ def test_principal_axes_are_those_of_scikit_learn():
 
 def test_without_mnist_the_named_substitute_is_used(mnist, tmp_path):
     for data_dir in (None, tmp_path):
-        images = data.images(mnist, data_dir, FLOOR)
+        pixels = data.images(mnist, data_dir)
+        images = data.reduced(pixels, data.PIXEL_UNITS[0], FLOOR)
         assert images.train.x.shape == (1197, 5) and images.x_test.shape == (600, 5)
         assert "digits" in images.source["data"] and images.source["substitute"].startswith("stands for MNIST")
-    curve, accuracy = data.image_figures(images, FLOOR, draws=3, seed=1)
+    curve, accuracy = data.image_figures(pixels, FLOOR, draws=3, seed=1)
     as_arrow(LIU_CURVE, curve)
     as_arrow(LIU_ACCURACY, accuracy)
     fit = accuracy[accuracy["mechanism"] == "fit"]
-    assert (fit["accuracy_mean"] > 0.8).all() and fit["accuracy_mean"].nunique() == 1
+    usual = fit[fit["reading"] == SHOWN.name]
+    assert (usual["accuracy_mean"] > 0.8).all() and usual["accuracy_mean"].nunique() == 1
+    names = set(curve["reading"])
+    assert names == set(accuracy["reading"]) and len(names) == len(READINGS) + len(data.PIXEL_UNITS) * len(
+        data.FLOORS
+    )
+
+
+def test_a_unit_changes_the_records_by_its_factor_and_nothing_else(mnist):
+    pixels = data.images(mnist, None)
+    units = [data.reduced(pixels, unit, 1e-12) for unit in data.PIXEL_UNITS]
+    assert units[1].train.x == pytest.approx(255 * units[0].train.x)
+    assert units[1].x_test == pytest.approx(255 * units[0].x_test)
+    radius = np.linalg.norm(pixels.train, axis=1).max()
+    assert units[2].train.x == pytest.approx(units[0].train.x / radius)
+    # Our classifier does not mind: maximum likelihood is the same in every unit.
+    shares = [data.accuracies(MixtureDraws.single(u.train.fit.mixture), u.x_test, u.labels_test) for u in units]
+    assert shares[0] == pytest.approx(shares[1]) and shares[0] == pytest.approx(shares[2])
 
 
 def test_mnist_has_the_papers_size_and_the_fit_classifies_it(mnist, shared_data):
-    images = data.images(mnist, shared_data, FLOOR)
+    images = data.reduced(data.images(mnist, shared_data), data.PIXEL_UNITS[0], FLOOR)
     assert images.train.x.shape == (5000, 5) and images.x_test.shape == (10000, 5)
     assert images.source["substitute"] is None and images.train.fit.mixture.classes == 10
     share = data.accuracies(MixtureDraws.single(images.train.fit.mixture), images.x_test, images.labels_test)
