@@ -142,7 +142,7 @@ def _delta_scale(axes: Axes, deltas: pd.Series) -> None:
     axes.set_ylim(max(_LOWEST, positive.min() / 3), 2)
 
 
-def forecast_examples(forecast_examples, output) -> None:
+def forecast_examples(forecast_examples, output, title: str | None = None) -> None:
     """Draw history, truth, forecast and released forecast of the example households: Ramakrishna et al., Fig. 3.
 
     The left panel shows the whole window, the right one only the forecast on its own scale.
@@ -153,11 +153,13 @@ def forecast_examples(forecast_examples, output) -> None:
         Table ``forecast_examples``.
     output : path-like
         SVG to write.
+    title : str, optional
+        In place of the study's; design and rho are added to it.
     """
     data = load(forecast_examples, FORECAST_EXAMPLES).sort_values(["example", "hours_from_origin"])
     examples = data["example"].unique()
     design, rho = data[["design", "rho"]].iloc[0]
-    title = f"Example forecasts before and after noise ({look(design).label}, ρ = {numbers.plain(rho)})"
+    title = f"{title or 'Example forecasts before and after noise'} ({look(design).label}, ρ = {numbers.plain(rho)})"
     with canvas(output, title, 1.2 + 2.1 * len(examples)) as figure:
         body = figure.subfigures()
         grid = body.subplots(len(examples), 2, squeeze=False, sharex="col", width_ratios=(3, 2))

@@ -6,7 +6,8 @@ and neighbourhoods are the study's own. The paper's homes are private: the expor
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -14,22 +15,27 @@ import pyarrow as pa
 
 from meterdp.classnoise.comparison import design_comparison_rows
 from meterdp.classnoise.curves import curve_rows
-from meterdp.classnoise.designs.interface import Budget
+from meterdp.classnoise.designs.interface import Budget, ClassQueries
 from meterdp.classnoise.designs.registry import noise_design
 from meterdp.classnoise.study import design_all, queries_of, stack
 from meterdp.core.progress import progress
 from meterdp.forecasting.select import fixed_order
 from meterdp.papers.ramakrishna.claims import PRINTED, PRINTED_NMSE
-from meterdp.papers.ramakrishna.synthetic import CONVENTIONS, PAPERS_DESIGNS, descent_row
+from meterdp.papers.ramakrishna.synthetic import PAPERS_DESIGNS, descent_row
 from meterdp.profiles.dense import LogLoad
 from meterdp.release.forecast_files import example_columns, release_forecasts
 from meterdp.release.noise import StudyNoise
 
 RHOS = (0.45, 0.68571, 1.0, 1.4)
 EPSILONS = tuple(np.round(np.arange(1, 11) / 10, 1))
+CONVENTIONS = ("total", "per_entry")
 QUERY_MODELS = ("published", "stochastic", "deterministic")
+# V-A and (57) treat a process of mean zero, (62) adds the seasonal mean before the noise. Read without it, the mean
+# counts as public; it is the household's own, so that reading gives no guarantee. Without any randomness of its own
+# such a query would be the same for everybody.
+QUERY_MEANS = {"published": ("forecast", "zero"), "stochastic": ("forecast", "zero"), "deterministic": ("forecast",)}
 FIGURE_MODEL, FIGURE_CONVENTION, FIGURE_RHO = "published", "total", 0.45
-HOUSES = 3
+HOUSES, RELEASES = 3, 200  # the figure shows the first release; errors are means over all of them
 COMPARED = ("white", "published", "joint")
 # The search of joint and transport on random queries takes a minute or more a budget, so there are fewer of them.
 COMPARED_RHOS = {
@@ -63,19 +69,29 @@ def fig4(laws: pa.Table, graph: pa.Table, simulated: bool) -> tuple[pd.DataFrame
         Columns of the tables ``ramakrishna_fig4`` and ``ramakrishna_descents``.
     """
     curves, descents = [], []
-    wanted = [(m, c, rho, d) for m in QUERY_MODELS for c in CONVENTIONS for rho in RHOS for d in PAPERS_DESIGNS]
-    queries = {model: queries_of(laws, graph, model) for model in QUERY_MODELS}
-    for model, convention, rho, name in progress(wanted, "privacy curves of the paper's designs"):
-        noise = noise_design(name)(queries[model], Budget(rho, convention))
-        found = curve_rows(
-            noise.released(queries[model]), np.array(EPSILONS), design=name, query_model=model, rho=rho
-        )
-        curves += [{"accuracy_convention": convention, **row} for row in found]
-        if name == "published":
+    queries = read_queries(laws, graph)
+    wanted = [(*key, c, rho, d) for key in queries for c in CONVENTIONS for rho in RHOS for d in PAPERS_DESIGNS]
+    for model, mean, convention, rho, name in progress(wanted, "privacy curves of the paper's designs"):
+        asked = queries[model, mean]
+        noise = noise_design(name)(asked, Budget(rho, convention))
+        found = curve_rows(noise.released(asked), np.array(EPSILONS), design=name, query_model=model, rho=rho)
+        curves += [{"query_mean": mean, "accuracy_convention": convention, **row} for row in found]
+        if name == "published" and mean == "forecast":
             descents.append(descent_row("households", 0, model, convention, rho, noise.report))
     table = pd.DataFrame(curves)
     table["data"], table["substitute"] = data_words(simulated), SUBSTITUTE
     return table, pd.DataFrame(descents)
+
+
+def read_queries(laws: pa.Table, graph: pa.Table) -> dict[tuple[str, str], ClassQueries]:
+    """Return the queries under every reading, by (query model, query mean) of :data:`QUERY_MEANS`."""
+    found = {}
+    for model, means in QUERY_MEANS.items():
+        queries = queries_of(laws, graph, model)
+        for mean in means:
+            zero = replace(queries, mean_log_kwh=np.zeros_like(queries.mean_log_kwh))
+            found[model, mean] = queries if mean == "forecast" else zero
+    return found
 
 
 def comparison(laws: pa.Table, graph: pa.Table, query_model: str) -> list[dict]:
@@ -107,7 +123,7 @@ def printed_beside_ours(curves: pd.DataFrame) -> pd.DataFrame:
     keys = ["design", "rho", "epsilon"]
     printed = pd.DataFrame(PRINTED).rename(columns={"delta": "delta_printed"})
     ours = curves[curves["sides"].isin(["one", "two"])]
-    columns = [*keys, "query_model", "accuracy_convention", "sides", "delta"]
+    columns = [*keys, "query_model", "query_mean", "accuracy_convention", "sides", "delta"]
     return printed.merge(ours[columns], on=keys, how="left")
 
 
@@ -140,9 +156,14 @@ def fig3(
     mean = stack(laws["mean_log_kwh"], -1)
     noise = noise_design("published")(queries_of(laws, graph, FIGURE_MODEL), Budget(FIGURE_RHO, FIGURE_CONVENTION))
     draws = np.stack(
-        [StudyNoise(seed, "reproduce ramakrishna", "fig3", int(h)).normal(mean.shape[1:]) for h in household]
+        [
+            StudyNoise(seed, "reproduce ramakrishna", "fig3", int(h)).normal((RELEASES, *mean.shape[1:]))
+            for h in household
+        ],
+        axis=1,
     )
-    released = release_forecasts(mean, noise, draws)
+    releases = np.stack([release_forecasts(mean, noise, draw) for draw in draws])
+    released = releases[0]
     calendar = load.calendar
     start = np.datetime64(laws["origin_utc"][0].as_py().replace(tzinfo=None))
     origin = int(np.searchsorted(calendar.start_utc, start))
@@ -159,17 +180,31 @@ def fig3(
         "published",
         FIGURE_RHO,
     )
-    lines = {"truth": truth[chosen], "forecast": mean[chosen], "released": released[chosen]}
-    return pd.DataFrame(examples), _errors(lines, simulated)
+    lines = {"truth": truth[chosen], "forecast": mean[chosen], "released": releases[:, chosen]}
+    return pd.DataFrame(examples), _errors(lines, calendar.interval_minutes, simulated)
 
 
-def _errors(lines: Mapping[str, np.ndarray], simulated: bool) -> pd.DataFrame:
-    """Squared error over squared reference of every house, in both scales; NaN readings are left out."""
+def scales_of(interval_minutes: int) -> dict[str, Callable[[np.ndarray], np.ndarray]]:
+    """Return what takes log kWh to each scale NMSE may be meant in; the size of a logarithm hangs on its unit."""
+    return {
+        "log_kwh": lambda log_kwh: log_kwh,
+        "log_wh": lambda log_kwh: log_kwh + np.log(1000),
+        "log_w": lambda log_kwh: log_kwh + np.log(1000 * 60 / interval_minutes),
+        "kwh": np.exp,
+    }
+
+
+def _errors(lines: Mapping[str, np.ndarray], interval_minutes: int, simulated: bool) -> pd.DataFrame:
+    """Squared error over squared reference of every house, in every scale; NaN readings are left out.
+
+    Lines are (HOUSES, k), those of the releases (RELEASES, HOUSES, k).
+    """
     rows = []
-    for scale, change in (("log_kwh", lambda x: x), ("kwh", np.exp)):
+    for scale, change in scales_of(interval_minutes).items():
         for line, reference in (("forecast", "truth"), ("released", "truth"), ("released", "forecast")):
             value, target = change(lines[line]), change(lines[reference])
-            error = np.nansum((value - target) ** 2, axis=1) / np.nansum(target**2, axis=1)
+            ratio = np.nansum((value - target) ** 2, axis=-1) / np.nansum(target**2, axis=-1)
+            error = ratio.reshape(-1, ratio.shape[-1]).mean(axis=0)
             rows += [
                 {
                     "house": number + 1,

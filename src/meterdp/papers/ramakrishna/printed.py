@@ -12,21 +12,26 @@ from meterdp.papers.ramakrishna.tables import RAMAKRISHNA_NUMBERS
 
 
 def printed_numbers(path) -> Grid:
-    """Return every printed delta beside ours, two-sided, under every reading of query and rho."""
+    """Return every printed delta beside ours, one-sided, under every reading of query and rho."""
     table = load(path, RAMAKRISHNA_NUMBERS)
-    table = table[table["sides"].isna() | (table["sides"] == "two")]
-    readings = table[["query_model", "accuracy_convention"]].dropna().drop_duplicates().itertuples(index=False)
+    table = table[table["sides"].isna() | (table["sides"] == "one")]
+    readings = (
+        table[["query_model", "query_mean", "accuracy_convention"]].dropna().drop_duplicates().itertuples(index=False)
+    )
     readings = list(readings)
     rows = []
     for key, at in table.groupby(["design", "rho", "epsilon", "delta_printed"], sort=False):
         design, rho, epsilon, printed = key
-        ours = at.set_index(["query_model", "accuracy_convention"])["delta"]
+        ours = at.set_index(["query_model", "query_mean", "accuracy_convention"])["delta"]
         found = [numbers.probability(ours[tuple(reading)]) for reading in readings]
         design = look(design).label
         rows.append([design, numbers.plain(rho), numbers.plain(epsilon), numbers.plain(printed), *found])
     header = ["design", "ρ", "ε", "printed δ"]
-    header += [f"{model}, {convention.replace('_', ' ')}" for model, convention in readings]
-    caption = "Printed δ beside ours: exact, two-sided, worst pair, under every reading of query and ρ"
+    header += [
+        f"{model}{', zero mean' * (mean == 'zero')}, {convention.replace('_', ' ')}"
+        for model, mean, convention in readings
+    ]
+    caption = "Printed δ beside ours: exact, one-sided, worst pair, under every reading of query and ρ"
     return Grid(caption, header, rows)
 
 

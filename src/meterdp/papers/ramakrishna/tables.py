@@ -16,6 +16,10 @@ _DESIGN = Column("design", TEXT, "", "noise design, see config/README.md")
 
 _QUERY = Column("query_model", TEXT, "", "what counts as randomness of the query, see config/README.md")
 
+_QUERY_MEAN = Column(
+    "query_mean", TEXT, "", "'forecast' with its seasonal mean, or 'zero': the mean counts as public"
+)
+
 _EXACT = (
     Column("delta", REAL, "1", "exact delta of the worst ordered pair"),
     Column("delta_error", REAL, "1", "bound on its numerical error"),
@@ -70,7 +74,7 @@ RAMAKRISHNA_FIG4 = Table(
     "ramakrishna_fig4",
     "study",
     "Exact curves of the paper's designs on household forecasts under every reading: Fig. 4 of Ramakrishna et al.",
-    (_DESIGN, _QUERY, *_READING, *_EXACT, DATA, SUBSTITUTE),
+    (_DESIGN, _QUERY, _QUERY_MEAN, *_READING, *_EXACT, DATA, SUBSTITUTE),
 )
 
 RAMAKRISHNA_NUMBERS = Table(
@@ -85,6 +89,7 @@ RAMAKRISHNA_NUMBERS = Table(
         _READING[3],
         Column("delta_printed", REAL, "1", "as printed"),
         Column("query_model", TEXT, "", "what counts as randomness of the query; null without pairs", nullable=True),
+        Column("query_mean", TEXT, "", "'forecast' or 'zero'; null without pairs", nullable=True),
         Column("accuracy_convention", TEXT, "", "what rho counts; null without pairs", nullable=True),
         Column("sides", TEXT, "", "'one' or 'two'; null without pairs", nullable=True),
         Column("delta", REAL, "1", "ours, exact; null without pairs", nullable=True),
@@ -97,10 +102,12 @@ RAMAKRISHNA_FIG3_ERRORS = Table(
     "Normalised squared errors of the three houses of Fig. 3 of Ramakrishna et al., under every meaning of NMSE.",
     (
         Column("house", INT, "1", "house of the figure, from 1; not an id"),
-        Column("scale", TEXT, "", "'log_kwh' or 'kwh'"),
+        Column("scale", TEXT, "", "'log_kwh', 'log_wh', 'log_w' (mean power of the interval) or 'kwh'"),
         Column("line", TEXT, "", "'forecast' or 'released'"),
         Column("reference", TEXT, "", "'truth' or 'forecast'"),
-        Column("nmse", REAL, "1", "squared error over squared reference"),
+        Column(
+            "nmse", REAL, "1", "squared error over squared reference; of released forecasts the mean over releases"
+        ),
         Column("nmse_printed", REAL, "1", "as printed; null for the forecast", nullable=True),
         DATA,
         SUBSTITUTE,

@@ -13,26 +13,26 @@ from meterdp.papers.common.tables import SCORECARD
 from meterdp.papers.ramakrishna import scorecard as ram
 from meterdp.papers.ramakrishna import tables as declared
 from meterdp.papers.ramakrishna.claims import CLAIMS, PRINTED, PRINTED_NMSE
-from meterdp.papers.ramakrishna.households import printed_beside_ours
+from meterdp.papers.ramakrishna.households import QUERY_MEANS, printed_beside_ours, scales_of
 from meterdp.papers.registry import PAPERS
 from meterdp.papers.report import build_reproduction_report
 from meterdp.release.tables import FORECAST_EXAMPLES
 from tests.unit.figures import made_up
 
 SOURCE = {"data": "made-up data", "substitute": "stands for nothing"}
-RHOS, EPSILONS = (1.0, 2.0), (0.5, 1.0)
+RHOS, EPSILONS = (0.5, 2.0), (0.5, 1.0)
 EXACT = {"delta_error": 0.0, "delta_chernoff": 1.0, "pair_count": 12}
 
 
 def fig2(gain, se=0.001, white=0.8) -> pd.DataFrame:
     """Table ``ramakrishna_fig2`` with the given mean improvement per rho."""
     rows = []
-    for convention, rho, eps, sides in product(("total", "per_entry"), RHOS, EPSILONS, ("one", "two")):
+    for rho, eps, sides in product(RHOS, EPSILONS, ("one", "two")):
         for design, delta in (("none", 1.0), ("white", white), ("published", white - gain[RHOS.index(rho)])):
             rows.append(
                 {
                     "design": design,
-                    "accuracy_convention": convention,
+                    "accuracy_convention": "total",
                     "rho": rho,
                     "sides": sides,
                     "epsilon": eps,
@@ -62,57 +62,74 @@ def fig2(gain, se=0.001, white=0.8) -> pd.DataFrame:
 def test_proposed_below_white_with_a_shrinking_improvement(gain, se, verdict):
     table = fig2(gain, se)
     as_arrow(declared.RAMAKRISHNA_FIG2, table)
-    found = ram.below_white(table)
-    assert found.holds == verdict and "50 sets" in found.measured
-    assert ("on the set shown lower at 4 of 4 points" in found.measured) == (min(gain) > 0)
+    judged = ram.below_white(table)
+    assert list(judged) == ["rho in total 0.5 to 2, one-sided", "rho in total 0.5 to 2, two-sided"]
+    for found in judged.values():
+        assert found.holds == verdict and "50 sets" in found.measured
+        assert ("on the set shown lower at 4 of 4 points" in found.measured) == (min(gain) > 0)
+
+
+def test_every_pair_of_neighbouring_rhos_is_a_reading():
+    table = fig2((0.2, 0.1))
+    wider = fig2((0.1, 0.2)).query("rho == 2").assign(rho=8.0)
+    found = ram.below_white(pd.concat([table, wider]))
+    assert {name: v.holds for name, v in found.items() if "one" in name} == {
+        "rho in total 0.5 to 2, one-sided": HOLDS,
+        "rho in total 2 to 8, one-sided": FAILS,
+    }
+
+
+QUERIES = [(model, mean) for model, means in QUERY_MEANS.items() for mean in means]
 
 
 def fig4(delta=lambda *reading: 1.0) -> pd.DataFrame:
-    """Table ``ramakrishna_fig4``; ``delta(design, rho, epsilon, model, convention, sides)``."""
+    """Table ``ramakrishna_fig4``; ``delta(design, rho, epsilon, model, mean, convention, sides)``."""
     rows = []
-    for model, convention, sides in product(
-        ("published", "stochastic", "deterministic"), ("total", "per_entry"), ("one", "two", "hockey_stick")
-    ):
+    for (model, mean), convention, sides in product(QUERIES, ("total", "per_entry"), ("one", "two", "hockey_stick")):
         for design, rho, eps in {(p.design, p.rho, p.epsilon) for p in PRINTED} | {("none", 0.45, 0.1)}:
-            value = delta(design, rho, eps, model, convention, sides)
-            keys = {"design": design, "query_model": model, "accuracy_convention": convention, "rho": rho}
-            rows.append({**keys, "sides": sides, "epsilon": eps, "delta": value, **EXACT, **SOURCE})
+            value = delta(design, rho, eps, model, mean, convention, sides)
+            keys = {"design": design, "query_model": model, "query_mean": mean, "accuracy_convention": convention}
+            rows.append({**keys, "rho": rho, "sides": sides, "epsilon": eps, "delta": value, **EXACT, **SOURCE})
     return pd.DataFrame(rows)
 
 
-def test_no_noise_has_to_be_certain_under_the_papers_readings_only():
+def test_no_noise_has_to_be_certain_under_a_reading():
     as_arrow(declared.RAMAKRISHNA_FIG4, fig4())
-    assert ram.certain_without_noise(fig4()).holds == HOLDS
-    low = ram.certain_without_noise(fig4(lambda d, r, e, model, *_: 0.9 if model == "published" else 1.0))
-    assert low.holds == FAILS and "0.9 (published, one-sided)" in low.measured
-    own = ram.certain_without_noise(fig4(lambda d, r, e, model, *_: 0.9 if model == "stochastic" else 1.0))
-    assert own.holds == HOLDS and "0.9 (stochastic" in own.measured
+    everywhere = ram.certain_without_noise(ram.with_query(fig4()))
+    assert len(everywhere) == 5 * 2 and {v.holds for v in everywhere.values()} == {HOLDS}
+    low = fig4(lambda d, r, e, model, mean, c, sides: 0.9 if (model, mean) == ("published", "zero") else 1.0)
+    found = ram.certain_without_noise(ram.with_query(low))
+    assert {name for name, v in found.items() if v.holds == FAILS} == {
+        "law (57), zero mean; one-sided",
+        "law (57), zero mean; two-sided",
+    }
+    assert ram.certain_without_noise(ram.with_query(low.iloc[:0])).holds == OPEN
 
 
-def test_printed_numbers_hold_if_one_reading_gives_all_of_them():
+def test_printed_numbers_hold_under_the_readings_that_give_all_of_them():
     printed = {(p.design, p.rho, p.epsilon): p.delta for p in PRINTED}
-    right = ("deterministic", "per_entry", "one")
+    right = ("deterministic", "forecast", "per_entry", "one")
 
     def one_reading(design, rho, epsilon, *reading):
         return printed.get((design, rho, epsilon), 1.0) + 0.04 if reading == right else 0.99
 
     numbers = printed_beside_ours(fig4(one_reading))
     as_arrow(declared.RAMAKRISHNA_NUMBERS, numbers)
-    assert len(numbers) == len(PRINTED) * 3 * 2 * 2 and set(numbers["sides"]) == {"one", "two"}
-    found = ram.printed_numbers(numbers, "ram-3")
-    assert found.holds == HOLDS and "deterministic query, rho per entry, one-sided" in found.measured
-    assert ram.printed_numbers(printed_beside_ours(fig4()), "ram-3").holds == FAILS
+    assert len(numbers) == len(PRINTED) * 5 * 2 * 2 and set(numbers["sides"]) == {"one", "two"}
+    found = ram.printed_numbers(ram.with_query(numbers), "ram-3")
+    assert [n for n, v in found.items() if v.holds == HOLDS] == ["deterministic query; rho per entry; one-sided"]
+    assert len(found) == 5 * 2 * 2
     # Two readings that give half of the numbers each do not make the claim hold.
     split = printed_beside_ours(
-        fig4(lambda d, r, e, m, c, s: printed.get((d, r, e), 1.0) if (d == "white") == (m == "published") else 0.0)
+        fig4(lambda d, r, e, m, *_: printed.get((d, r, e), 1.0) if (d == "white") == (m == "published") else 0.0)
     )
-    assert ram.printed_numbers(split, "ram-3").holds == FAILS
+    assert {v.holds for v in ram.printed_numbers(ram.with_query(split), "ram-3").values()} == {FAILS}
 
 
 def test_without_pairs_the_printed_numbers_cannot_be_judged():
     numbers = printed_beside_ours(fig4().iloc[:0])
     as_arrow(declared.RAMAKRISHNA_NUMBERS, numbers)
-    assert ram.printed_numbers(numbers, "ram-4").holds == OPEN
+    assert ram.printed_numbers(ram.with_query(numbers), "ram-4").holds == OPEN
 
 
 def fig3_errors(released: float) -> pd.DataFrame:
@@ -127,7 +144,7 @@ def fig3_errors(released: float) -> pd.DataFrame:
             **SOURCE,
         }
         for house in (1, 2, 3)
-        for scale in ("log_kwh", "kwh")
+        for scale in scales_of(15)
         for line, reference in (("forecast", "truth"), ("released", "truth"), ("released", "forecast"))
     ]
     return pd.DataFrame(rows)
@@ -145,9 +162,22 @@ def arma_errors(log_kwh: float, kwh: float) -> pd.DataFrame:
 
 def test_small_errors_need_every_house_and_an_accurate_forecast():
     as_arrow(declared.RAMAKRISHNA_FIG3_ERRORS, fig3_errors(0.1))
-    assert ram.accurate_forecasts(fig3_errors(1.5e-3), arma_errors(0.5, 0.9)).holds == HOLDS
-    assert ram.accurate_forecasts(fig3_errors(1.7e-3), arma_errors(0.5, 0.9)).holds == FAILS
-    assert ram.accurate_forecasts(fig3_errors(1.5e-3), arma_errors(0.5, 1.1)).holds == FAILS
+
+    def judged(*tables):
+        found = ram.accurate_forecasts(*tables)
+        assert len(found) == 4 * 2 and {v.holds for n, v in found.items() if "kWh" not in n or "log" in n} == {FAILS}
+        return {v.holds for n, v in found.items() if n.startswith("kWh")}
+
+    assert judged(fig3_errors(1.5e-3), arma_errors(0.5, 0.9)) == {HOLDS}
+    assert judged(fig3_errors(1.7e-3), arma_errors(0.5, 0.9)) == {FAILS}
+    assert judged(fig3_errors(1.5e-3), arma_errors(0.5, 1.1)) == {FAILS}
+
+
+def test_every_scale_is_its_unit():
+    """Oracle: 0.5 kWh in a quarter of an hour are 500 Wh, on average 2000 W."""
+    values = {name: float(change(np.log(0.5))) for name, change in scales_of(15).items()}
+    expected = {"log_kwh": np.log(0.5), "log_wh": np.log(500), "log_w": np.log(2000), "kwh": 0.5}
+    assert values == pytest.approx(expected)
 
 
 def descents(halved: int, descended: float = 1.0) -> pd.DataFrame:
@@ -180,8 +210,9 @@ def tables() -> dict[str, pd.DataFrame]:
 
 def test_the_scorecard_has_a_row_per_claim_and_the_page_shows_it(tables, tmp_path):
     card = ram.scorecard(tables)
-    assert card["item"].tolist() == [c.item for c in CLAIMS] == [f"ram-{n}" for n in range(1, 7)]
-    assert card.set_index("item")["substitute"].isna().tolist() == [True] + [False] * 5
+    assert card["item"].unique().tolist() == [c.item for c in CLAIMS] == [f"ram-{n}" for n in range(1, 7)]
+    assert not card.duplicated(["item", "reading"]).any()
+    assert card.groupby("item", sort=False)["substitute"].first().isna().tolist() == [True] + [False] * 5
     write_table(tmp_path / "card.parquet", SCORECARD, card)
     write_table(tmp_path / "numbers.parquet", declared.RAMAKRISHNA_NUMBERS, tables["numbers"])
     write_table(tmp_path / "comparison.parquet", DESIGN_COMPARISON, made_up.design_comparison())
