@@ -75,7 +75,7 @@ def _below_white(fig2: pd.DataFrame, at: pd.DataFrame) -> Verdict:
     return Verdict(
         FAILS if FAILS in verdicts else OPEN if OPEN in verdicts else HOLDS,
         f"Mean improvement over white noise, averaged over ε, {gains}: it {moves}. Lower than white in "
-        f"{shares} of {at['trials'].max()} sets, depending on ρ and ε; on the set shown lower at {shown} of {len(at)} "
+        f"{shares} of {at['trials'].max()} sets, depending on ρ and ε; on the set shown at {shown} of {len(at)} "
         f"points. Points where the mean is not lower: {listed(lost) or 'none'}.",
     )
 

@@ -1,0 +1,101 @@
+"""Algorithm 1 under the zero-mean reading against code of its own: numpy alone, deltas by sampling."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from meterdp.accounting.exact_curve import worst_pair
+from meterdp.accounting.gaussian_loss import pair_losses
+from meterdp.classnoise.designs.interface import Budget, ClassQueries
+from meterdp.classnoise.designs.registry import noise_design
+from meterdp.papers.ramakrishna.households import QUERY_MEANS, read_queries
+
+LABELS, ENTRIES, RHO, EPSILON, DRAWS = 5, 4, 0.7, 0.5, 200_000
+
+
+def laws(trial: int) -> np.ndarray:
+    """Covariances of forecasts: rank three of four, as of an ARMA model of low order."""
+    columns = np.random.default_rng([71, trial]).normal(size=(LABELS, ENTRIES, ENTRIES - 1))
+    return columns @ columns.transpose(0, 2, 1) / 4
+
+
+# --- own code: numpy only -------------------------------------------------------------------------------------------
+
+
+def algorithm_1(sigma: np.ndarray, rho: float) -> np.ndarray:
+    """Lines 1 to 10 and (50) for zero means and everybody neighbours, where (46) is a difference of log-determinants.
+
+    A_b moves along its inverse, by the step of appendix C: no pair (b, X) may overtake the worst one to first order.
+    """
+    k = sigma.shape[1]
+    a_matrices = [np.linalg.inv(s + rho / k * np.eye(k)) for s in sigma]
+    for _ in range(5000):
+        size = np.array([np.linalg.slogdet(a)[1] for a in a_matrices])
+        b, a = int(size.argmin()), int(size.argmax())
+        inverse = np.linalg.inv(a_matrices[b])
+        worst = size[a] - size[b]
+        others = [x for x in range(len(sigma)) if x != b]
+        step = min(0.1, min((worst - (size[b] - size[x])) / np.trace(inverse @ inverse) for x in others))
+        if step <= 1e-12:
+            break
+        for _ in range(31):
+            trial = a_matrices[b] + step * inverse
+            moved = size.copy()
+            moved[b] = np.linalg.slogdet(trial)[1]
+            if moved[a] - moved[b] < worst and moved.max() - moved.min() <= worst:
+                break
+            step /= 2
+        else:
+            break
+        a_matrices[b] = trial
+    noise = []
+    for a, s in zip(a_matrices, sigma, strict=True):
+        values, vectors = np.linalg.eigh(np.linalg.inv(a) - s)
+        values = np.maximum(values, 0)
+        noise.append((vectors * (rho * values / values.sum())) @ vectors.T)
+    return np.array(noise)
+
+
+def delta_by_sampling(first, second, epsilon, generator):
+    """Pr(L > eps), the one-sided delta of the text, under N(0, first) against N(0, second)."""
+    x = generator.normal(size=(DRAWS, len(first))) @ np.linalg.cholesky(first).T
+    form = np.linalg.inv(second) - np.linalg.inv(first)
+    loss = 0.5 * (np.einsum("ni,ij,nj->n", x, form, x) + np.linalg.slogdet(second)[1] - np.linalg.slogdet(first)[1])
+    return float((loss > epsilon).mean())
+
+
+# --------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("trial", range(10))
+def test_zero_mean_queries_get_the_noise_and_the_delta_of_own_code(trial):
+    """Delta of the worst pair within 0.006, of which sampling takes 5.4 standard errors at most."""
+    sigma = laws(trial)
+    pairs = np.argwhere(~np.eye(LABELS, dtype=bool))
+    queries = ClassQueries(np.zeros((LABELS, ENTRIES)), sigma, pairs)
+    noise = noise_design("published")(queries, Budget(RHO, "total"))
+    own = algorithm_1(sigma, RHO)
+    assert np.trace(own, axis1=1, axis2=2) == pytest.approx(np.full(LABELS, RHO))
+    # 5,000 steps between worst pairs that all but tie leave 3e-4; rho is 0.7.
+    assert noise.covariance == pytest.approx(own, abs=1e-3)
+    released = sigma + own
+    generator = np.random.default_rng([72, trial])
+    sampled = max(delta_by_sampling(released[x], released[y], EPSILON, generator) for x, y in pairs)
+    law = noise.released(queries)
+    exact = worst_pair(pair_losses(law.mean_log_kwh, law.covariance, law.pairs), EPSILON, "one").delta
+    assert 0.05 < exact < 0.999 and exact == pytest.approx(sampled, abs=0.006)
+
+
+def test_every_reading_of_the_query_has_the_mean_and_law_it_names():
+    mean, query_mean = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[5.0, 6.0], [7.0, 8.0]])
+    law, query_law = ([[2.0, 0.1, 0.1, 2.0]] * 2, [[1.0, 0.3, 0.3, 1.0]] * 2)
+    columns = {"household": [1, 2], "mean_log_kwh": list(mean), "covariance": law}
+    table = pa.table(columns | {"query_mean_log_kwh": list(query_mean), "query_covariance": query_law})
+    graph = pa.table({"household": [1, 2], "neighbour": [2, 1]})
+    found = read_queries(table, graph)
+    assert list(found) == [(model, of) for model, means in QUERY_MEANS.items() for of in means]
+    for (model, of), queries in found.items():
+        whole = query_mean if model == "stochastic" else mean
+        assert queries.mean_log_kwh == pytest.approx(whole if of == "forecast" else 0 * whole)
+        wanted = {"published": law, "stochastic": query_law, "deterministic": np.zeros((2, 4))}[model]
+        assert queries.covariance.reshape(2, 4) == pytest.approx(np.array(wanted))
