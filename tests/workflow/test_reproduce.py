@@ -38,7 +38,7 @@ def test_every_figure_and_table_is_there_and_declared(folder):
             assert (folder / f"{paper}/fig{number}.parquet").is_file()
             assert (folder / f"{paper}/fig{number}.svg").is_file()
     errata = read_table(folder / "errata.parquet", tables["errata"])["id"].to_pylist()
-    assert {f"L{n}" for n in range(1, 13)} | {f"R{n}" for n in range(1, 12)} <= set(errata)
+    assert {f"L{n}" for n in range(1, 14)} | {f"R{n}" for n in range(1, 14)} <= set(errata)
     assert (folder / "liu/table1.parquet").is_file() and (folder / "ramakrishna/numbers.parquet").is_file()
     assert (folder / "report.html").is_file()
 

@@ -1,6 +1,6 @@
 """The KL-minimising release of Liu et al., Algorithm 1 formula by formula: the reference, not for release.
 
-Published family: the privacy claim is the paper's and does not hold (defects L1 to L12, docs/proofs/kl_published.md).
+Published family: the privacy claim is the paper's and does not hold (defects L1 to L13, docs/proofs/kl_published.md).
 One departure is forced: (26) does not sum to one over outputs, so frequencies are drawn from its normalised column.
 """
 

@@ -1,6 +1,6 @@
 """What all mechanisms of the published and exact families claim, after Liu et al.: one class label, one data set.
 
-The claim is the paper's and holds for none of them (defects L1 to L12); each proof note says where it fails. The
+The claim is the paper's and holds for none of them (defects L1 to L13); each proof note says where it fails. The
 constant of its Gaussian noise, Lemma 1, is here too.
 """
 

@@ -1,1 +1,1 @@
-"""Defects L1 to L12."""
+"""Defects L1 to L13."""

@@ -1,5 +1,5 @@
 """The errata of Liu, Scaglione and Peisert, "Differentially Private Distribution Release of Gaussian Mixture Models
-via KL-Divergence Minimization": defects L1 to L12, each with a function that computes the numbers showing it.
+via KL-Divergence Minimization": defects L1 to L13, each with a function that computes the numbers showing it.
 """
 
 from __future__ import annotations
@@ -139,5 +139,19 @@ DEFECTS = (
         "No centring, scaling or projection is fitted to private records without being charged.",
         "test_L12_one_record_moves_the_coordinates_of_all",
         liu_inputs.fitted_scaling,
+    ),
+    Defect(
+        "L13",
+        "(10)",
+        "(10) is printed over the records of a class, while Theorem 1 speaks of every label flip: a flip also lets a "
+        "record of another class enter.",
+        "Read as printed, noise on a mean covers members that leave; a record from a distant class moves it farther "
+        "than any of them, and costs several times eps_k. Read over all flips the bound holds, and the noise is as "
+        "large as the distance between classes.",
+        "Records are clipped to a ball around a released centre, so an entering record moves a sum no farther than "
+        "a leaving one.",
+        "test_L13_an_entering_record_costs_more_than_a_leaving_one",
+        liu_means.leaving_members_only,
+        note="Every figure and claim is tabulated under both readings.",
     ),
 )

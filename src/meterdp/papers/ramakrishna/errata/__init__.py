@@ -1,1 +1,1 @@
-"""Defects R1 to R12."""
+"""Defects R1 to R13."""

@@ -15,13 +15,14 @@ from meterdp.core.noise import NoiseSource
 from meterdp.forecasting.arma import ArmaFit
 from meterdp.forecasting.law import autocovariance, forecast_covariance, query_covariance
 from meterdp.papers.common.finding import Finding
-from meterdp.papers.ramakrishna.errata.laws import two_labels, worst
+from meterdp.papers.ramakrishna.errata.laws import normal_tail, two_labels, worst
 from meterdp.simulate.period import Period
 from meterdp.simulate.single import one_household
 
 # R6: section VI-B's 15 days at 15 minutes; two weeks and a day.
 _DAYS, _HOUSEHOLDS = 15, 20
 _STEPS, _DRAWS = 12, 20_000
+_HOME_VARIANCE = 0.5  # of the log of a quarter-hour reading, (log kWh)^2
 
 
 def process(ar, ma=()) -> ArmaFit:
@@ -278,3 +279,33 @@ def _traced(noise: NoiseSource, phi: float, other: float) -> float:
     first, second = coefficient * last, coefficient**2 * last
     guess = np.abs(second - other * first) < np.abs(second - phi * first)
     return float(np.mean(guess == truth))
+
+
+def public_seasonal_mean(noise: NoiseSource) -> tuple[Finding, ...]:
+    """R13: without the seasonal mean two homes of one ARMA law look alike; with it (62) tells them apart."""
+    phi, rho, difference, epsilon = 0.9, 1.4, 0.5, 1.0
+    fit = process([phi])
+    law = _HOME_VARIANCE * forecast_covariance(fit, _STEPS) / float(autocovariance(fit, 1)[0])
+    released = law + rho / _STEPS * np.eye(_STEPS)
+    mean = np.full(_STEPS, difference)
+    mu = math.sqrt(mean @ np.linalg.solve(released, mean))
+    settings = (
+        f"two AR({phi:g}) homes of variance {_HOME_VARIANCE:g}, {_STEPS} steps, (57) as the law, white noise of "
+        f"rho = {rho:g} in total, eps = {epsilon:g}"
+    )
+    both = [two_labels(m * mean, released, 0 * mean, released) for m in (0.0, 1.0)]
+    without, with_mean = (worst(queries, epsilon, "one") for queries in both)
+    return (
+        Finding(
+            "R13",
+            "V-A, (57), (62)",
+            "One-sided delta of what (62) releases of two homes whose logarithms have seasonal means "
+            f"{difference:g} apart. (Check: (33). Text: of the zero-mean query.)",
+            "delta with the seasonal mean in the query",
+            "1",
+            with_mean,
+            settings,
+            closed_form=normal_tail(mu, epsilon),
+            claimed=without,
+        ),
+    )

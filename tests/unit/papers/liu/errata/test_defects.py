@@ -22,6 +22,7 @@ from meterdp.papers.liu.errata import means as liu_means
 from meterdp.papers.liu.errata.inputs import moved_labels
 from meterdp.papers.liu.errata.synthetic import paper_records, paper_settings
 from meterdp.release.noise import StudyNoise
+from meterdp.solvers.ellipsoid import program as sdp
 
 SIGMAS = 6.5
 DELTA = 1e-5
@@ -245,3 +246,21 @@ def test_L12_one_record_moves_the_coordinates_of_all(findings):
     scores[1] = scores[1] * np.sign((scores[0] * scores[1]).sum(axis=0))
     assert white.value == pytest.approx(np.linalg.norm(scores[1][1:] - scores[0][1:], axis=1).max(), rel=1e-6)
     assert white.value > 0
+
+
+def test_L13_an_entering_record_costs_more_than_a_leaving_one(findings, private):
+    """Oracle: the mean of a class after every flip, measured in noise that just covers every leaving member."""
+    middle, low, high, delta = findings["L13"]
+    assert 1 < low.value < middle.value < high.value
+    assert delta.value > 100 * delta.claimed
+    k, labels = int(np.argmax(private.fit.counts)), private.labels
+    members = private.x[labels == k + 1]
+    leaving = [members.mean(axis=0) - np.delete(members, n, axis=0).mean(axis=0) for n in range(len(members))]
+    covariance = private.fit.mixture.covariances[k]
+    lower = np.linalg.cholesky(covariance)
+    shape = lower @ sdp.solve(np.linalg.solve(lower, np.array(leaving).T).T).matrix @ lower.T
+    costs = []
+    for record in private.x[labels != k + 1]:
+        moved = np.vstack([members, record]).mean(axis=0) - members.mean(axis=0)
+        costs.append(math.sqrt(moved @ np.linalg.solve(shape, moved)))
+    assert liu_means.entering_costs(private)[k] == pytest.approx(max(costs), rel=1e-6)

@@ -248,3 +248,18 @@ def test_quadrature_of_two_dimensional_losses_agrees_with_simulation(seed):
         upper, lower = ramakrishna_laws.tails_by_quadrature(losses.gamma[0], losses.nu[0], epsilon)
         for value, share in ((upper, np.mean(loss > epsilon)), (lower, np.mean(loss < -epsilon))):
             assert abs(value - share) < SIGMAS * math.sqrt(0.25 / 400_000)
+
+
+def test_R13_the_seasonal_mean_is_the_households_own(findings):
+    """Oracle: (33) for equal covariances, and a simulation of the released forecasts' loss."""
+    (found,) = findings["R13"]
+    assert closed(found) and found.claimed == 0.0 and found.value > 0.4
+    gap, fit = np.full(12, 0.5), ramakrishna_forecasts.process([0.9])
+    law = toeplitz(ramakrishna_forecasts.autocovariance(fit, 412))
+    cross = law[400:, :400]
+    law = law[400:, 400:] - cross @ np.linalg.solve(law[:400, :400], cross.T)
+    released = 0.5 * law * (1 - 0.81) + 1.4 / 12 * np.eye(12)  # unit innovations have variance 1 / (1 - 0.81)
+    x = np.random.default_rng(3).multivariate_normal(gap, released, size=200_000)
+    precision = np.linalg.inv(released)
+    loss = x @ precision @ gap - 0.5 * gap @ precision @ gap
+    assert (loss > 1.0).mean() == pytest.approx(found.value, abs=6 * 0.5 / math.sqrt(200_000))
