@@ -24,7 +24,7 @@ RECORD_COUNTS = (32, 64, 128, 256)
 CLASS_COUNTS = (2, 3, 5, 8)
 CLASS_SWEEP_RECORDS = 64
 OWN_RECORD_COUNTS = (1000, 4000, 16000, 64000)
-WORK_SETS = 5  # data sets per size, at most
+WORK_SETS = 3  # data sets per size, at most
 
 
 def convergence(trials: int, eigenvalue_floor: float, seed: int) -> pd.DataFrame:

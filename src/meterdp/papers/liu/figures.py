@@ -310,7 +310,7 @@ def _source(data: pd.DataFrame) -> str:
 def _note(data: pd.DataFrame) -> str:
     """Say what was measured on, over how many trials, and how many data sets were redrawn."""
     first = data.iloc[0]
-    words = f"{_source(data)}; {numbers.counted(data['trials'].max(), 'trial')} per point"
+    words = f"{_source(data)}; {numbers.counted(data['trials'].max(), 'trial')} per point; read as: {SHOWN.name}"
     redrawn = data[data["mechanism"] == first["mechanism"]].sort_values("x")
     if redrawn["redrawn_count"].any() and first["x_name"] != "epsilon":
         counts = ", ".join(f"{numbers.count(r.redrawn_count)} at {numbers.plain(r.x)}" for r in redrawn.itertuples())
