@@ -28,7 +28,7 @@ from meterdp.figures.style import (
     look,
     plain_log_ticks,
 )
-from meterdp.papers.liu.readings import FLIPS, SHOWN, Reading
+from meterdp.papers.liu.readings import SHOWN, Reading
 from meterdp.papers.liu.tables import LIU_ACCURACY, LIU_CURVE, LIU_DENSITIES
 
 if TYPE_CHECKING:
@@ -150,8 +150,8 @@ FIG6 = Figure(
     tables=(LIU_DENSITIES,),
     category=_PAPER,
     look_for=(
-        "Marginal density of Iris' first feature per class: histogram, fit, the first release (thin, as the "
-        "paper shows one) and the pointwise mean over all releases (thick); what is taller than twice the "
+        "Marginal density of Iris' first feature per class: histogram, fit, the first release (thick, as the "
+        "paper shows one) and the pointwise mean over all releases (thin); what is taller than twice the "
         "fit is cut off. Look for how little one release says about the mechanism."
     ),
     alternative="A grid of densities, a row per mechanism and a column per class of Iris.",
@@ -189,8 +189,9 @@ FIG8 = Figure(
     category=_PAPER,
     look_for=(
         "Marginal densities of load profiles per class and hour: histogram, fit, one release of the published "
-        "mechanism (thin) and the mean over all releases (thick). Look for the classes in which a thick curve "
-        "departs from the dashed one: noise that does not average out, above all in small classes."
+        "mechanism (thick, as in the paper) and the mean over all releases (thin). Look for the classes in which a "
+        "thick curve departs from the dashed one, and where the thin one does, too: noise that does not average out, "
+        "above all in small classes."
     ),
     alternative="A grid of densities, a row per hour and a column per class.",
 )
@@ -267,7 +268,7 @@ def _kl_figure(table, output, title: str) -> None:
     lines = [(data[data["mechanism"] == name], _line(name)) for name in in_order(data["mechanism"])]
     other = whole[(whole["reading"] == _OTHER.name) & (whole["mechanism"] == _PROPOSED)]
     if not other.empty:
-        words = {"label": f"{look(_PROPOSED).label}, {FLIPS[_OTHER.flips]}", "linestyle": ":"}
+        words = {"label": "KL-minimising, members only", "linestyle": ":"}
         lines.append((other, _line(_PROPOSED) | words | {"markerfacecolor": "white"}))
     with canvas(output, title, 4.9, WIDTH_IN + 1.4) as figure:
         body = figure.subfigures()
@@ -352,8 +353,8 @@ def _density_figure(data: pd.DataFrame, output, title: str, rows: list[tuple[str
         handles = [
             area_key(color=LIGHT_GREY),
             line_key(color=BLACK, linestyle="--", linewidth=1.2),
-            line_key(color=colour, linewidth=0.9),
             line_key(color=colour, linewidth=2.2),
+            line_key(color=colour, linewidth=0.9),
         ]
         words = ["histogram of the records", "fit without privacy", "one release", "mean over all releases"]
         legend_below(figure, handles, words)
@@ -364,7 +365,7 @@ def _panel(curves: dict, mechanism: str) -> Panel:
     colour = look(mechanism).colour
     lines = [(fit, {"color": BLACK, "linestyle": "--", "linewidth": 1.1})]
     lines += [
-        (curves[mechanism, kind], {"color": colour, "linewidth": w}) for kind, w in (("draw", 0.9), ("mean", 2.2))
+        (curves[mechanism, kind], {"color": colour, "linewidth": w}) for kind, w in (("draw", 2.2), ("mean", 0.9))
     ]
     tallest = max(histogram["density"].max(), fit["density"].max())
     tallest = min(max(tallest, *(line["density"].max() for line, _ in lines)), HEADROOM * tallest)
