@@ -14,13 +14,14 @@ from meterdp.figures import numbers
 from meterdp.figures.entry import Figure
 from meterdp.figures.pages import Picture, picture, write_page
 from meterdp.figures.style import load
-from meterdp.papers.common.scorecard import EVERY, NONE, OPEN, SOME, listed, summed_up
+from meterdp.papers.common.scorecard import EVERY, NONE, OPEN, SOME, summed_up
 from meterdp.papers.common.tables import SCORECARD
 from meterdp.papers.registry import PAPERS
 
 if TYPE_CHECKING:
     import pandas as pd
 
+NAMED = 3
 TEMPLATE = Path(__file__).with_name("report.html")
 _MARKS = {EVERY: "holds", SOME: "some", NONE: "fails", OPEN: "open"}
 
@@ -83,7 +84,7 @@ def _claims(card: pd.DataFrame) -> list[dict]:
         yes = [reading for reading, value in holds.items() if value == "holds"]
         phrase = {
             EVERY: "holds" if len(holds) == 1 else f"holds under each of {len(holds)} readings",
-            SOME: f"holds under {len(yes)} of {len(holds)} readings: {listed(yes)}",
+            SOME: f"holds under {len(yes)} of {len(holds)} readings{_named(yes)}",
             NONE: "does not hold" if len(holds) == 1 else f"holds under none of {len(holds)} readings",
             OPEN: OPEN,
         }[verdict]
@@ -91,6 +92,11 @@ def _claims(card: pd.DataFrame) -> list[dict]:
         entry = {name: first[name] for name in ("claim", "rule", "data", "substitute")}
         found.append({"item": item, "verdict": verdict, "phrase": phrase, "rows": rows.to_dict("records"), **entry})
     return found
+
+
+def _named(readings: list[str]) -> str:
+    """Name up to three readings; the list of all with their verdicts follows on the page."""
+    return f": {'; or '.join(readings)}" if len(readings) <= NAMED else ""
 
 
 def _tally(verdicts: list[str]) -> str:

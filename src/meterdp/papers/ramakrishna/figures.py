@@ -161,10 +161,11 @@ def fig4(table, output) -> None:
         handles, labels = _handles(data)
         handles += [line_key(color=BLACK, linestyle=line) for line in _CONVENTION_LINES.values()]
         labels += ["ρ in total", "ρ per entry"]
-        least = f"1 - {1 - whole['delta'].min():.0e}" if whole["delta"].min() < 1 else "1"
-        bodies[-1].supxlabel(
-            f"ε\nWith their seasonal means, forecasts have δ of at least {least} at every point.", fontsize=10
+        least = np.floor(1000 * whole["delta"].min()) / 1000
+        note = (
+            f"With the seasonal means in the query, δ is at least {least:.3f} at every point, whatever else is read."
         )
+        bodies[-1].supxlabel(f"ε\n{note}", fontsize=10)
         legend_below(figure, handles, labels, columns=5)
 
 
