@@ -1,0 +1,118 @@
+"""Print the numbers on which the readings of the papers turn, with standard errors, beside what the papers print.
+
+``python tools/tabulate_readings.py results/reproduce > docs/readings_measured.md`` after ``snakemake reproduce``;
+whatever table is not there is left out and said so.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+
+PROPOSED = "kl_published"
+
+
+def grid(header: list[str], rows: list[list[str]]) -> str:
+    """Return a Markdown table."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def pm(value: float, error: float) -> str:
+    """Write a value with its standard error."""
+    return f"{value:.3g}" if np.isnan(error) else f"{value:.3g} ± {error:.1g}"
+
+
+def verdicts(folder: Path) -> str:
+    """Every claim under every reading."""
+    card = table(folder / "scorecard.parquet")
+    rows = [[r.item, r.reading, r.holds] for r in card.itertuples()]
+    return grid(["claim", "reading", "verdict"], rows)
+
+
+def divergences(folder: Path) -> str:
+    """Figs 1, 5, 7 and 9: the proposed mechanism and the best baseline at every epsilon."""
+    rows = []
+    for figure in ("fig1", "fig5", "fig7", "fig9"):
+        curve = table(folder / f"liu/{figure}.parquet")
+        curve = curve[curve["family"] == "published"]
+        for reading, of_reading in curve.groupby("reading", sort=False):
+            for x, at in of_reading.groupby("x"):
+                own = at[at["mechanism"] == PROPOSED].iloc[0]
+                best = at[at["mechanism"] != PROPOSED].nsmallest(1, "kl_mean").iloc[0]
+                cells = [pm(r.kl_mean, r.kl_se) for r in (own, best)]
+                medians = [f"{r.kl_median:.3g}" for r in (own, best)]
+                rows.append([figure, reading, f"{x:g}", cells[0], medians[0], best.mechanism, cells[1], medians[1]])
+    header = ["figure", "reading", "ε", "proposed, mean", "median", "best baseline", "its mean", "its median"]
+    return grid(header, rows)
+
+
+def growths(folder: Path) -> str:
+    """Fig. 3: factor by which the mean grows from the smallest to the largest K, by the delta method."""
+    curve, rows = table(folder / "liu/fig3.parquet"), []
+    curve = curve[curve["family"] == "published"].sort_values("x")
+    for (reading, name), along in curve.groupby(["reading", "mechanism"], sort=False):
+        first, last = along.iloc[0], along.iloc[-1]
+        factor = last.kl_mean / first.kl_mean
+        error = factor * np.hypot(first.kl_se / first.kl_mean, last.kl_se / last.kl_mean)
+        rows.append([reading, name, pm(factor, error), f"{last.kl_median / first.kl_median:.3g}"])
+    return grid(["reading", "mechanism", "growth of the mean", "of the median"], rows)
+
+
+def printed_deltas(folder: Path) -> str:
+    """Every printed delta beside ours; exact, so without a standard error."""
+    numbers = table(folder / "ramakrishna/numbers.parquet").dropna(subset="delta")
+    rows = [
+        [r.item, r.design, f"{r.rho:g}", f"{r.epsilon:g}", f"{r.query_model}, mean {r.query_mean}",
+         r.accuracy_convention.replace("_", " "), r.sides, f"{r.delta:.3f}", f"{r.delta_printed:g}"]
+        for r in numbers.itertuples()
+    ]  # fmt: skip
+    return grid(["claim", "design", "ρ", "ε", "query", "ρ counts", "sides", "ours", "printed"], rows)
+
+
+def gains(folder: Path) -> str:
+    """Fig. 2: improvement of the published design over white noise, averaged over epsilon."""
+    own = table(folder / "ramakrishna/fig2.parquet").query("design == 'published' and sides in ('one', 'two')")
+    rows = []
+    for (sides, rho), at in own.groupby(["sides", "rho"]):
+        rows.append(
+            [sides, f"{rho:g}", pm(-at["excess_mean"].mean(), at["excess_se"].mean()), str(at["trials"].max())]
+        )
+    return grid(["sides", "ρ in total", "improvement", "sets"], rows)
+
+
+def errors(folder: Path) -> str:
+    """Fig. 3: NMSE of three houses in every unit."""
+    released = table(folder / "ramakrishna/fig3_errors.parquet").query("line == 'released'")
+    rows = []
+    for (scale, reference), at in released.groupby(["scale", "reference"], sort=False):
+        texts = [", ".join(f"{value:.3g}" for value in at[name]) for name in ("nmse", "nmse_printed")]
+        rows.append([scale, reference, *texts])
+    return grid(["scale", "against", "ours", "printed"], rows)
+
+
+def table(path: Path) -> pd.DataFrame:
+    """Read one table of the reproduction."""
+    return pq.read_table(path, partitioning=None).to_pandas()
+
+
+PARTS = (verdicts, divergences, growths, printed_deltas, gains, errors)
+
+
+def main(folder: Path) -> None:
+    """Print all parts."""
+    print("# Readings, measured\n\nWritten by `python tools/tabulate_readings.py`; what is open is in readings.md.")
+    for part in PARTS:
+        print(f"\n## {part.__doc__}\n")
+        try:
+            print(part(folder))
+        except FileNotFoundError as missing:
+            print(f"Not there: {Path(missing.filename or str(missing)).name}.")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
