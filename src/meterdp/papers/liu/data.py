@@ -19,7 +19,7 @@ from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import Fit, fit_labels
 from meterdp.papers.common.datasets import Dataset, locate
 from meterdp.papers.liu import marginals as liu_marginals
-from meterdp.papers.liu.readings import READINGS, SHOWN, VARIANTS, Variant, select
+from meterdp.papers.liu.readings import READINGS, SHOWN
 from meterdp.papers.liu.setting import (
     EPSILONS,
     MARGINAL_EPSILON,
@@ -29,6 +29,7 @@ from meterdp.papers.liu.setting import (
     kl_trials,
     summary,
 )
+from meterdp.papers.liu.variants import VARIANTS, Variant, select
 
 COMPONENTS = 5  # principal components of the digits
 DIGITS_TEST = 600
@@ -272,7 +273,7 @@ def image_figures(
     accuracies_of = [
         _accuracy(pd.concat(select(shares, reading).values()), reading.name, pixels) for reading in READINGS
     ]
-    shown = tuple(variant for variant in VARIANTS if SHOWN.has(variant))
+    shown = tuple(variant for variant in VARIANTS if variant.of(SHOWN))
     for unit in PIXEL_UNITS:
         for floor in FLOORS:
             name = f"{SHOWN.name}; {unit}, eigenvalues from {floor:g}"

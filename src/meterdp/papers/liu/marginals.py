@@ -14,7 +14,8 @@ from scipy.special import ndtr
 
 from meterdp.mechanisms.published.labelled import LabelledRecords
 from meterdp.mixture.draws import MixtureDraws
-from meterdp.papers.liu.readings import READINGS, SHOWN, Variant
+from meterdp.papers.liu.readings import READINGS, SHOWN
+from meterdp.papers.liu.variants import Variant
 
 POINTS = 121
 MAX_BINS = 30
@@ -104,7 +105,7 @@ def tabulate(
                 mean, deviation = mixtures.means[:, k, j], np.sqrt(mixtures.covariances[:, k, j, j])
                 if variant is None:
                     densities.append(_frame(cell, name, "fit", grid, normal_density(grid, mean, deviation)[0]))
-                elif SHOWN.has(variant):
+                elif variant.of(SHOWN):
                     curves = normal_density(grid, mean, deviation)
                     densities.append(_frame(cell, name, "draw", grid, curves[0]))
                     densities.append(_frame(cell, name, "mean", grid, curves.mean(axis=0)))
@@ -122,7 +123,7 @@ def tabulate(
                     "kl_fit_median": np.median(kl),
                     "trials": len(kl),
                 }
-                of = (r.name for r in READINGS if variant is None or r.has(variant))
+                of = (r.name for r in READINGS if variant is None or variant.of(r))
                 distances += [{"reading": reading, **row} for reading in of]
     return pd.concat(densities).assign(**source), pd.DataFrame(distances)
 

@@ -17,7 +17,8 @@ from meterdp.mechanisms.interface import PublicSettings
 from meterdp.mechanisms.published.labelled import LabelledRecords
 from meterdp.mixture.divergence import kl_joint
 from meterdp.mixture.draws import MixtureDraws
-from meterdp.papers.liu.readings import READINGS, VARIANTS, Variant, read, rows_of
+from meterdp.papers.liu.readings import READINGS
+from meterdp.papers.liu.variants import VARIANTS, Variant, read
 from meterdp.release.noise import StudyNoise
 
 PROPOSED = "kl_published"
@@ -46,7 +47,7 @@ def releases(
     noise: NoiseSource,
     draws: int,
 ) -> MixtureDraws:
-    """Run one variant ``draws`` times on records from :func:`~meterdp.papers.liu.readings.read`."""
+    """Run one variant ``draws`` times on records from :func:`~meterdp.papers.liu.variants.read`."""
     records = variant.records(private)
     mechanism = variant.calibrate(public_settings(records, epsilon, eigenvalue_floor))
     return mechanism.release(records, noise, draws).mixtures
@@ -132,7 +133,7 @@ def curve(trials: pd.DataFrame, x_name: str, data: str, substitute: str | None) 
         What the trials were made on, and what that stands for.
     """
     return pd.concat(
-        curve_under(rows_of(trials, reading), reading.name, x_name, data, substitute) for reading in READINGS
+        curve_under(reading.rows(trials), reading.name, x_name, data, substitute) for reading in READINGS
     )
 
 

@@ -20,8 +20,8 @@ from meterdp.mixture.divergence import kl_joint
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.gmm import fit_labels
 from meterdp.mixture.sampling import sample
-from meterdp.papers.liu.readings import VARIANTS, read
 from meterdp.papers.liu.setting import EPSILONS, curve, releases
+from meterdp.papers.liu.variants import VARIANTS, read
 from meterdp.release.noise import StudyNoise
 
 MEAN_BOUND = 10.0

@@ -28,7 +28,7 @@ from meterdp.figures.style import (
     load,
     look,
 )
-from meterdp.papers.ramakrishna.synthetic import OUR_DESIGNS, SHOWN_RHOS
+from meterdp.papers.ramakrishna.setting import OUR_DESIGNS, SHOWN_RHOS
 from meterdp.papers.ramakrishna.tables import RAMAKRISHNA_CLASSES, RAMAKRISHNA_FIG2, RAMAKRISHNA_FIG4
 from meterdp.release.tables import FORECAST_EXAMPLES
 

@@ -21,7 +21,8 @@ from meterdp.classnoise.study import design_all, queries_of, stack
 from meterdp.core.progress import progress
 from meterdp.forecasting.select import fixed_order
 from meterdp.papers.ramakrishna.claims import PRINTED, PRINTED_NMSE
-from meterdp.papers.ramakrishna.synthetic import PAPERS_DESIGNS, descent_row
+from meterdp.papers.ramakrishna.setting import PAPERS_DESIGNS
+from meterdp.papers.ramakrishna.synthetic import descent_row
 from meterdp.profiles.dense import LogLoad
 from meterdp.release.forecast_files import example_columns, release_forecasts
 from meterdp.release.noise import StudyNoise

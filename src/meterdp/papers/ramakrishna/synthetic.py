@@ -18,19 +18,22 @@ from meterdp.classnoise.designs.interface import Budget, ClassQueries
 from meterdp.classnoise.designs.registry import noise_design
 from meterdp.core.noise import NoiseSource
 from meterdp.core.progress import progress
+from meterdp.papers.ramakrishna.setting import (
+    CONVENTION,
+    ENTRIES,
+    EPSILONS,
+    FREEDOM,
+    LABELS,
+    OUR_DESIGNS,
+    OUR_SETS,
+    PAPERS_DESIGNS,
+    QUERY_MODEL,
+    RHOS,
+    SHOWN_RHOS,
+    SPACING,
+)
 from meterdp.release.noise import StudyNoise
 
-LABELS, ENTRIES, FREEDOM = 4, 2, 2
-SPACING = 1.0
-RHOS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
-SHOWN_RHOS = (0.5, 2.0, 8.0, 32.0)  # of the figure, and of our designs
-EPSILONS = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0)
-CONVENTION = "total"
-PAPERS_DESIGNS = ("none", "white", "published")
-OUR_DESIGNS = ("joint", "transport")
-# The set has a law of its own, with no past behind it: it is the query's law under every reading of (57).
-QUERY_MODEL = "stochastic"
-OUR_SETS = 20  # sets our designs are run on: their search takes seconds a set
 DATA = "synthetic: four Gaussian classes in two dimensions, a fresh set in every trial"
 
 

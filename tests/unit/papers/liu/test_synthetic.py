@@ -8,10 +8,11 @@ from scipy.stats import multivariate_normal
 from meterdp.core.parquet import as_arrow
 from meterdp.papers.common.batches import batch
 from meterdp.papers.liu import synthetic
-from meterdp.papers.liu.readings import COMPARED, READINGS, VARIANTS, Variant, read
+from meterdp.papers.liu.readings import READINGS
 from meterdp.papers.liu.setting import PROPOSED, curve, releases
 from meterdp.papers.liu.synthetic import SWEEPS, Setting, draw_data_set, draw_mixture, run_trials
 from meterdp.papers.liu.tables import LIU_CURVE, LIU_TRIALS
+from meterdp.papers.liu.variants import COMPARED, VARIANTS, Variant, read
 from meterdp.release.noise import StudyNoise
 
 FLOOR, SEED = 1e-3, 5

@@ -212,7 +212,7 @@ def test_no_solver_is_trusted(monkeypatch, seed):
     z = rng.normal(size=(100, 4))
     best = np.trace(solve(z).matrix)
     answer = rng.normal(size=(4, 4)), np.arange(100), rng.normal(size=100)
-    monkeypatch.setattr(sdp_own, "solve", lambda points: answer)
+    monkeypatch.setattr(sdp_own, "solve", lambda points, work: answer)
     solution = solve(z)
     assert reach(solution.matrix, z) <= 1
     assert np.trace(solution.matrix) / (1 + solution.relative_gap) < best < np.trace(solution.matrix)
