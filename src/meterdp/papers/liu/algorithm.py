@@ -20,7 +20,7 @@ from meterdp.release.noise import StudyNoise
 from meterdp.solvers.ellipsoid import program as sdp
 
 CONVERGENCE_TRIALS = 100
-RECORD_COUNTS = (32, 64, 128, 256)
+RECORD_COUNTS = (32, 64, 128)
 CLASS_COUNTS = (2, 3, 5, 8)
 CLASS_SWEEP_RECORDS = 64
 OWN_RECORD_COUNTS = (1000, 4000, 16000, 64000)
