@@ -125,7 +125,7 @@ def _own(private: LabelledRecords) -> dict[str, float]:
         sdp.solve(np.linalg.solve(root, vectors.T).T, work=work)
         counted += work
         largest = max(largest, len(vectors))
-    # A price is two products of a point with a matrix; a Newton step forms a matrix of the size of a packed X.
+    # A price is a product of a point with a matrix; of the Newton steps of a round, whose number does not grow, one.
     return {
         "iteration_count": np.nan,
         "largest_size": largest,

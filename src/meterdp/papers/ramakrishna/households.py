@@ -30,7 +30,6 @@ from meterdp.release.noise import StudyNoise
 RHOS = (0.45, 0.68571, 1.0, 1.4)
 EPSILONS = tuple(np.round(np.arange(1, 11) / 10, 1))
 CONVENTIONS = ("total", "per_entry")
-QUERY_MODELS = ("published", "stochastic", "deterministic")
 # V-A and (57) treat a process of mean zero, (62) adds the seasonal mean before the noise. Read without it, the mean
 # counts as public; it is the household's own, so that reading gives no guarantee. Without any randomness of its own
 # such a query would be the same for everybody.

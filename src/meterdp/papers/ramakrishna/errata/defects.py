@@ -150,7 +150,7 @@ DEFECTS = (
         "The privacy of a forecast is that of a process of mean zero; (62) adds the household's seasonal mean before "
         "the noise, and what is released carries it.",
         "The printed deltas come near only if the seasonal mean counts as public. It is the household's own and "
-        "describes it best: with it in the query delta is 1 at every point of Fig. 4.",
+        "describes it best: with it in the query no curve of Fig. 4 leaves 1 visibly.",
         "The query is the whole forecast, seasonal mean included.",
         "test_R13_the_seasonal_mean_is_the_households_own",
         ramakrishna_forecasts.public_seasonal_mean,
