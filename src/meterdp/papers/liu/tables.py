@@ -174,7 +174,7 @@ LIU_SDP_WORK = Table(
     "study",
     "Work to solve (23) for all classes, counted: the printed form by an interior-point solver, and our solver.",
     (
-        Column("solver", TEXT, "", "'interior_point' ((23) as printed, by CVXPY and Clarabel) or 'own'"),
+        Column("solver", TEXT, "", "'interior_point' ((23) as printed, by Clarabel) or 'own'"),
         Column("varied", TEXT, "", "'records' or 'classes'"),
         Column("trial", COUNT, "1", "data set of this size, from 0"),
         Column("record_count", COUNT, "records", "N"),

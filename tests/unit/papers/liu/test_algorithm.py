@@ -1,5 +1,6 @@
 """Algorithm 1's convergence table and the printed semi-definite program."""
 
+import cvxpy as cp
 import numpy as np
 import pytest
 
@@ -42,6 +43,20 @@ def test_the_printed_program_and_the_precision_form_have_one_optimum():
         points = np.linalg.solve(np.linalg.cholesky(covariance), private.differences[k].T).T
         assert trace == pytest.approx(np.trace(sdp.solve(points).matrix), rel=1e-4)
         assert 1 < iterations < 100 and size == 6 + 10 * len(constraints)
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_the_printed_program_is_what_cvxpy_writes_for_the_same_inequalities(d):
+    generator = np.random.default_rng(d)
+    points = generator.normal(size=(7, d)) * 10.0 ** generator.uniform(-3, 3, (7, 1))
+    points[1] = points[0]  # a constraint twice
+    covariance = np.cov(generator.normal(size=(d, 3 * d + 3))).reshape(d, d)
+    matrix = cp.Variable((d, d), symmetric=True)
+    scale = np.abs(points).max()
+    inside = [cp.bmat([[np.ones((1, 1)), p[None]], [p[:, None], matrix]]) >> 0 for p in points / scale]
+    problem = cp.Problem(cp.Minimize(cp.trace(np.linalg.inv(covariance) @ matrix)), inside)
+    expected = problem.solve(solver=cp.CLARABEL) * scale**2
+    assert algorithm.solve_printed(points, covariance)[0] == pytest.approx(expected, rel=1e-5)
 
 
 def test_convergence_watches_the_data_sets_of_fig_1():
