@@ -9,13 +9,33 @@ from pathlib import Path
 os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
 
 import pytest
+from xdist.scheduler import LoadFileScheduling
 
 ROOT = Path(__file__).resolve().parents[1]
+# The reproduction runs in the folder of the tiny study, after its tests.
+WHOLE_RUNS = ("test_study.py", "test_reproduce.py")
 
 
 def pytest_collection_modifyitems(items):
-    """Put whole runs first: the longest files must not be what a worker starts last."""
-    items.sort(key=lambda item: not item.path.is_relative_to(ROOT / "tests/workflow"))
+    """Put whole runs first, in their order: the longest must not be what a worker starts last."""
+
+    def place(item):
+        name = item.path.name
+        return (WHOLE_RUNS.index(name) if name in WHOLE_RUNS else len(WHOLE_RUNS), "/workflow/" not in str(item.path))
+
+    items.sort(key=place)
+
+
+class ByFile(LoadFileScheduling):
+    """One process for the tests of a file, and one for all that look at the tiny study."""
+
+    def _split_scope(self, nodeid):
+        file = super()._split_scope(nodeid)
+        return "whole runs" if Path(file).name in WHOLE_RUNS else file
+
+
+def pytest_xdist_make_scheduler(config, log):
+    return ByFile(config, log)
 
 
 @pytest.fixture(scope="session")

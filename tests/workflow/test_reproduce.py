@@ -8,18 +8,15 @@ from meterdp.core.parquet import metadata_of, read_table
 from meterdp.papers.common.tables import SCORECARD
 from meterdp.papers.liu.tables import LIU_CURVE, LIU_TRIALS
 from tests.workflow.conftest import TINY, Runner
-
-# Six households and two steps: the comparison of designs descends from many starts for each of them.
-REPRODUCED = TINY | {"trials": 2, "forecast": TINY["forecast"] | {"households": 6, "horizon_steps": 2}}
+from tests.workflow.planning import Planner
 
 
 @pytest.fixture(scope="module")
-def reproduced(tmp_path_factory) -> Runner:
-    """The tiny reproduction, run once."""
-    runner = Runner(tmp_path_factory.mktemp("reproduce"))
-    done = runner.run(REPRODUCED, "reproduce")
+def reproduced(tiny_study) -> Runner:
+    """The tiny reproduction, run once, after the study it shares tables with."""
+    done = tiny_study.run(TINY, "reproduce")
     assert done.returncode == 0, done.stdout[-6000:]
-    return runner
+    return tiny_study
 
 
 @pytest.fixture
@@ -67,10 +64,11 @@ def test_curves_are_the_means_of_all_batches(folder):
     assert len(trials) == row["trials"] == 2 and row["kl_mean"] == pytest.approx(trials.mean())
 
 
-def test_nothing_is_left_to_do_and_the_study_is_not_part_of_it(reproduced):
-    done = reproduced.run(REPRODUCED, "reproduce", "--dry-run")
+def test_nothing_is_left_to_do_and_the_study_is_not_part_of_it(reproduced, tmp_path):
+    done = reproduced.run(TINY, "reproduce", "--dry-run")
     assert done.returncode == 0 and "Nothing to be done" in done.stdout, done.stdout[-3000:]
-    assert not (reproduced.folder / "results/study/report.html").exists()
+    planned = Planner(tmp_path).plan(TINY, "reproduce")
+    assert "reproduce_report" in planned and not {"report", "draw"} & set(planned)
 
 
 def test_a_wrong_file_of_digits_is_refused_in_one_sentence(runner):
@@ -78,7 +76,7 @@ def test_a_wrong_file_of_digits_is_refused_in_one_sentence(runner):
     wrong.parent.mkdir(parents=True)
     wrong.write_bytes(b"not the digits")
     target = "results/reproduce/liu/fig9.parquet"
-    done = runner.run(REPRODUCED | {"data_dir": "data"}, target)
+    done = runner.run(TINY | {"data_dir": "data"}, target)
     assert done.returncode != 0
     refused = [line for line in done.stdout.splitlines() if line.startswith("meterdp cannot go on.")]
     assert refused and all("is not the registered file of data set 'mnist'" in line for line in refused)

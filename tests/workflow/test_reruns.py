@@ -44,7 +44,7 @@ def of_session(session):
 def checkout(tmp_path):
     """A copy of the project whose environment is installed."""
     for name in ("src", "workflow", "resources", "config", "profiles"):
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / name, tmp_path / name)
     for path in [ROOT / "Makefile", ROOT / "Snakefile", ROOT / "pyproject.toml", *ROOT.glob("requirements*.txt")]:
         shutil.copy(path, tmp_path)
     (tmp_path / ".venv").mkdir()

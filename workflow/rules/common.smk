@@ -76,11 +76,6 @@ def code_of(script):
     return source_hash(ROOT / "workflow/scripts" / f"{script}.py")
 
 
-def tables_of(wildcards):
-    """Tables that a figure of the study reads, by name."""
-    return {t.name: RESULTS / t.file for t in figure_of(wildcards.figure).tables}
-
-
 def drawn(paper):
     """Figures of a reproduced paper."""
     return [

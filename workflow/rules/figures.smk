@@ -1,30 +1,34 @@
 # From the study's tables to figures and the report.
 # Needs:  study/*.parquet and the counts of private/ingest_report.parquet.
-# Gives:  study/figures/*.svg, study/report.html, study/config.yaml.
+# Gives:  study/figures, study/report.html, study/config.yaml.
 
 
-# Inputs, section and caption of a figure are those of its entry in src/meterdp/figures.
+# Tables, section and caption of a figure are those of its entry in src/meterdp/figures. One job draws all of them:
+# starting Python and Matplotlib takes longer than drawing.
 rule draw:
     input:
-        unpack(tables_of),
+        **{
+            table.name: RESULTS / table.file
+            for name in DRAWINGS
+            for table in figure_of(name).tables
+        },
     output:
-        figure=report(
-            STUDY / "figures/{figure}.svg",
+        figures=report(
+            directory(STUDY / "figures"),
+            patterns=["{figure}.svg"],
             caption="../report/figure.rst",
             category=lambda wildcards: figure_of(wildcards.figure).category,
             labels=lambda wildcards: {"figure": wildcards.figure.replace("_", " ")},
         ),
     log:
-        PRIVATE / "logs/draw/{figure}.log",
+        PRIVATE / "logs/draw.log",
     benchmark:
-        PRIVATE / "benchmarks/draw/{figure}.tsv"
-    wildcard_constraints:
-        figure="|".join(DRAWINGS),
+        PRIVATE / "benchmarks/draw.tsv"
     conda:
         "../envs/meterdp.yaml"
     params:
-        options=lambda wildcards: DRAWINGS[wildcards.figure],
-        caption=lambda wildcards: figure_of(wildcards.figure).look_for,
+        drawings=DRAWINGS,
+        captions={name: figure_of(name).look_for for name in DRAWINGS},
         code=code_of("draw"),
     script:
         "../scripts/draw.py"
@@ -51,7 +55,7 @@ rule write_config:
 rule report:
     input:
         **{name: RESULTS / table.file for name, table in TABLES.items()},
-        figures=expand(STUDY / "figures/{figure}.svg", figure=DRAWINGS),
+        figures=rules.draw.output.figures,
     output:
         report=STUDY / "report.html",
     log:
@@ -63,6 +67,7 @@ rule report:
     params:
         config=config,
         simulated=SIMULATED,
+        drawings=list(DRAWINGS),
         code=code_of("report"),
     script:
         "../scripts/report.py"

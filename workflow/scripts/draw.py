@@ -1,9 +1,14 @@
-"""Draw one figure from the Parquet files of the rule's input."""
+"""Draw every figure of a study from the Parquet files of the rule's input."""
+
+from pathlib import Path
 
 from meterdp.core.job import job
 from meterdp.figures.registry import figure_of
 
 with job(snakemake.input, snakemake.log):
-    figure_of(snakemake.wildcards.figure).draw(
-        **dict(snakemake.input.items()), output=snakemake.output.figure, **snakemake.params.options
-    )
+    folder = Path(snakemake.output.figures)
+    folder.mkdir(parents=True)
+    for name, options in snakemake.params.drawings.items():
+        figure = figure_of(name)
+        tables = {table.name: snakemake.input[table.name] for table in figure.tables}
+        figure.draw(**tables, output=folder / f"{name}.svg", **options)

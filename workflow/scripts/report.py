@@ -10,7 +10,7 @@ with job(snakemake.input, snakemake.log):
     params = snakemake.params
     build_report(
         {name: snakemake.input[name] for name in TABLES},
-        {Path(figure).stem: figure for figure in snakemake.input.figures},
+        {name: Path(snakemake.input.figures) / f"{name}.svg" for name in params.drawings},
         snakemake.output.report,
         title=params.config["title"],
         synthetic=params.simulated,

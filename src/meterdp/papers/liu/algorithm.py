@@ -98,8 +98,8 @@ def solve_printed(points: np.ndarray, covariance: np.ndarray) -> tuple[float, in
     m, d = points.shape
     z = np.linalg.solve(np.linalg.cholesky(covariance), points.T).T
     length = np.linalg.norm(z, axis=1).max()
-    # Unknowns are the upper triangle of M, column by column, and so are the entries of each [[1, v'], [v, M]], off the
-    # diagonal times sqrt(2).
+    # Unknowns are the upper triangle of M, column by column, and so are the entries of each [[1, v'], [v, M]]; those
+    # off the diagonal times sqrt(2).
     column, row = np.tril_indices(d)
     outer_column, outer_row = np.tril_indices(d + 1)
     weight = np.where(outer_row == outer_column, 1.0, np.sqrt(2))
