@@ -34,6 +34,7 @@ class ByFile(LoadFileScheduling):
         return "whole runs" if Path(file).name in WHOLE_RUNS else file
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     return ByFile(config, log)
 

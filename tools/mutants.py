@@ -26,6 +26,8 @@ SOUND_PRIVACY = "tests/statistical/mechanisms/sound/test_privacy.py"
 GROUP_PRIVACY = "tests/statistical/groupforecast/test_privacy.py"
 UNIT_SOUND = "tests/unit/mechanisms/sound"
 UNIT_GROUP = "tests/unit/groupforecast"
+EXPORTS = "src/meterdp/exports"
+RECORDS = "tests/unit/exports/test_records_stand_alone.py"
 REPLACING_SOUND = f"{SOUND_PRIVACY}::test_replacing_a_household_stays_below_the_claimed_curve"
 REPLACING_GROUP = f"{GROUP_PRIVACY}::test_replacing_a_household_stays_below_the_claimed_curve"
 
@@ -285,6 +287,48 @@ MUTANTS = (
         "shifted = float(eps - np.log(ratio))",
         "shifted = float(eps + np.log(ratio))",
         "tests/unit/classnoise/test_curves.py::test_a_prior_moves_the_curve_by_its_logarithm",
+    ),
+    Mutant(
+        "a record moved by another: a lone carriage return ends a line",
+        f"{EXPORTS}/lines.py",
+        r'lines = lines.replace(b"\r\n", b"\n").replace(b"\r", b" ")',
+        r'lines = lines.replace(b"\r\n", b"\n")',
+        RECORDS,
+    ),
+    Mutant(
+        "a record moved by another: a vote on the order of rows",
+        f"{EXPORTS}/clock.py",
+        "return self._back_steps > 0",
+        "return np.full(len(self._back_steps), self._back_steps.sum() > 0)",
+        RECORDS,
+    ),
+    Mutant(
+        "a record moved by another: the first stamp says whether all carry offsets",
+        f"{EXPORTS}/fields.py",
+        "            if not rejects.tolerant:\n                self._check_offsets",
+        "            if True:\n                self._check_offsets",
+        RECORDS,
+    ),
+    Mutant(
+        "a record moved by another: a bad row ends the run",
+        f"{EXPORTS}/settings.py",
+        'values["bad_rows"] = "missing"',
+        'values["bad_rows"] = "refuse"',
+        RECORDS,
+    ),
+    Mutant(
+        "a record moved by another: whoever has rows is a household",
+        f"{EXPORTS}/ingest.py",
+        "meter = _meter_index(batch, index, grow=roster is None)",
+        "meter = _meter_index(batch, index, grow=True)",
+        RECORDS,
+    ),
+    Mutant(
+        "a record moved by another: a second circuit ends the run",
+        f"{EXPORTS}/ingest.py",
+        "if batch.circuit is not None and roster is None:",
+        "if batch.circuit is not None:",
+        RECORDS,
     ),
 )
 

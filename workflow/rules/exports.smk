@@ -8,6 +8,7 @@ rule simulate:
         parameters=ROOT / "resources/simulator.yaml",
     output:
         export=PRIVATE / "export/simulated.csv.gz",
+        meters=PRIVATE / "export/meters.csv",
     log:
         PRIVATE / "logs/simulate.log",
     benchmark:
@@ -28,6 +29,12 @@ rule ingest:
             SIMULATED,
             then=rules.simulate.output.export,
             otherwise=config["export"]["path"],
+        ),
+        # The public list of meters, if there is one.
+        meters=branch(
+            SIMULATED,
+            then=rules.simulate.output.meters,
+            otherwise=config["export"]["meters"] or [],
         ),
     output:
         readings=expand(PRIVATE / "readings/part-{shard}.parquet", shard=SHARDS),

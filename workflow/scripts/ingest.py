@@ -2,12 +2,15 @@
 
 from meterdp.core.job import job
 from meterdp.exports.ingest import ingest
+from meterdp.exports.roster import read_roster
 from meterdp.exports.settings import ExportSettings
 
 with job(snakemake.input, snakemake.log):
+    meters = snakemake.input.get("meters") or None
     ingest(
         snakemake.input.export,
-        ExportSettings.from_config(snakemake.params.export),
+        ExportSettings.from_config({**snakemake.params.export, "meters": meters}),
+        roster=None if meters is None else read_roster(meters),
         readings_paths=snakemake.output.readings,
         meters_path=snakemake.output.meters,
         report_path=snakemake.output.report,

@@ -8,6 +8,10 @@ import numpy as np
 
 NO_STAMP = np.iinfo(np.int64).min  # what NumPy calls NaT
 NO_CODE = -1
+NOT_LISTED = -2  # a meter that is not on the public list
+
+# Why a reading cannot be read at all, where bad rows count as missing values; 0 where it can.
+UNIT_DIFFERS, STAMP_UNREADABLE, VALUE_UNREADABLE = 1, 2, 3
 
 # Bytes of export a reader turns into one batch: the arrays of a batch stay within some tens of megabytes.
 BATCH_BYTES = 4 << 20
@@ -27,8 +31,8 @@ class Batch:
         Index into :attr:`meter_ids`, ``NO_CODE`` where the row names no meter.
     stamp_us : (n,) int64
         Stamp as written, microseconds since 1970-01-01 00:00, ``NO_STAMP`` where there is none.
-    stamps_are_utc : bool
-        Whether the stamps carried an offset and are UTC; otherwise they are on the local clock.
+    stamps_are_utc : bool or (n,) bool
+        Whether a stamp carried an offset and is UTC; otherwise it is on the local clock.
     energy : (n,) float64
         Reading in the unit of the export, NaN where missing.
     readings_per_row : int
@@ -37,17 +41,23 @@ class Batch:
         Circuits of this batch; empty if the export names none.
     circuit : (n,) int32, optional
         Index into :attr:`circuits`, ``NO_CODE`` where empty.
+    unreadable : (n,) int8, optional
+        0, ``UNIT_DIFFERS``, ``STAMP_UNREADABLE`` or ``VALUE_UNREADABLE``.
+    left_out : int
+        Readings in rows that could not be split into fields; they are not among the n.
     """
 
     first_row: int
     meter_ids: list[str]
     meter: np.ndarray
     stamp_us: np.ndarray
-    stamps_are_utc: bool
+    stamps_are_utc: bool | np.ndarray
     energy: np.ndarray
     readings_per_row: int = 1
     circuits: tuple[str, ...] | list[str] = ()
     circuit: np.ndarray | None = None
+    unreadable: np.ndarray | None = None
+    left_out: int = 0
 
     def row_of(self, reading: int) -> int:
         """Return the row of the file that holds reading ``reading`` of this batch."""

@@ -2,7 +2,7 @@
 
 A stamp without an offset in that hour is resolved by the order of the rows of its meter: when time steps back inside
 the hour, the second pass has begun. A day that is sent again starts outside the hour and so resolves like the first
-time. A file that runs from the newest to the oldest reading is read by the mirrored rule.
+time. A meter whose rows run from the newest to the oldest reading is read by the mirrored rule.
 
 Two ways of writing the ends of intervals are understood: converting the end to local time (the interval that ends
 with the change is then labelled 02:00) and adding the interval to the local start (it is then labelled 03:00).
@@ -94,19 +94,14 @@ class Clock:
     ----------
     settings : ExportSettings
         Zone, interval, and whether stamps are starts or ends.
-    descending : bool
-        Whether the file runs from the newest to the oldest reading.
-
-    Attributes
-    ----------
-    steps_forward, steps_back : int
-        How often the next local stamp of a meter was later, or earlier, than the one before.
+    descending : (M,) bool, optional
+        Meters whose rows run from the newest to the oldest reading; none without it.
     """
 
-    def __init__(self, settings: ExportSettings, *, descending: bool = False):
+    def __init__(self, settings: ExportSettings, *, descending: np.ndarray | None = None):
         self._changes = clock_changes(settings.time_zone)
         self._edges_us = self._changes.local_edges_us
-        self._settings, self._descending = settings, descending
+        self._settings = settings
         self._range_us = np.array(
             [
                 (datetime(year, 1, 1, tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1)
@@ -117,12 +112,19 @@ class Clock:
         self._last_us = np.empty(0, np.int64)
         self._last_change = np.empty(0, np.int64)
         self._last_pass = np.empty(0, np.int64)
-        self.steps_forward = self.steps_back = 0
+        # How much more often its next local stamp was earlier than later.
+        self._back_steps = np.empty(0, np.int64)
+        self._descending = np.empty(0, bool) if descending is None else descending
 
     @property
     def repeats(self) -> bool:
         """Whether the zone ever sets its clock back."""
         return bool((np.diff(self._changes.offset_us) < 0).any())
+
+    @property
+    def runs_backwards(self) -> np.ndarray:
+        """Meters whose rows stepped back in time more often than forward, (M,) bool."""
+        return self._back_steps > 0
 
     def interval_starts(self, meter: np.ndarray, batch: Batch) -> np.ndarray:
         """Return the UTC start of the interval of every reading.
@@ -141,13 +143,12 @@ class Clock:
             ``OUTSIDE_PERIOD``.
         """
         out = np.empty(len(meter), np.int64)
-        if batch.stamps_are_utc:
-            _check_range(batch.stamp_us, self._range_us, out)
-        else:
+        is_utc = np.broadcast_to(batch.stamps_are_utc, len(meter))
+        if not is_utc.all():
             self._make_room(int(meter.max(initial=NO_CODE)) + 1)
-            forward, back = _local_to_utc(
+            _local_to_utc(
                 meter,
-                batch.stamp_us,
+                np.where(is_utc, NO_STAMP, batch.stamp_us),
                 self._range_us,
                 self._edges_us,
                 self._changes.offset_us,
@@ -157,10 +158,11 @@ class Clock:
                 self._last_us,
                 self._last_change,
                 self._last_pass,
+                self._back_steps,
                 out,
             )
-            self.steps_forward += forward
-            self.steps_back += back
+        if is_utc.any():
+            _check_range(batch.stamp_us, is_utc, self._range_us, out)
         if self._settings.stamp == "end":
             out[out > LAST_MARK] -= self._settings.interval_us
         if self._settings.period_us is not None:
@@ -179,13 +181,17 @@ class Clock:
             self._last_us = np.append(self._last_us, np.full(more, NO_STAMP))
             self._last_change = np.append(self._last_change, np.full(more, _OUTSIDE))
             self._last_pass = np.append(self._last_pass, np.zeros(more, np.int64))
+            self._back_steps = np.append(self._back_steps, np.zeros(more, np.int64))
+            missing = max(0, len(self._last_us) - len(self._descending))
+            self._descending = np.append(self._descending, np.zeros(missing, bool))
 
 
 @numba.njit(cache=True)
-def _check_range(stamp_us, range_us, out):
+def _check_range(stamp_us, is_utc, range_us, out):
     for i in range(len(stamp_us)):
-        t = stamp_us[i]
-        out[i] = t if t == NO_STAMP or range_us[0] <= t < range_us[1] else OUT_OF_RANGE
+        if is_utc[i]:
+            t = stamp_us[i]
+            out[i] = t if t == NO_STAMP or range_us[0] <= t < range_us[1] else OUT_OF_RANGE
 
 
 @numba.njit(cache=True)
@@ -221,14 +227,14 @@ def _local_to_utc(
     offset_us,
     interval_us,
     is_end,
-    descending,
+    runs_backwards,
     last_us,
     last_change,
     last_pass,
+    back_steps,
     out,
 ):
     """Fill ``out`` with UTC instants, keep the state of every meter, and count its steps in time."""
-    forward = back = 0
     low, high, at = np.int64(0), np.int64(0), 0  # edges_us[at - 1] <= t < edges_us[at] while low <= t < high
     for i in range(len(local_us)):
         t, m = local_us[i], meter[i]
@@ -241,6 +247,7 @@ def _local_to_utc(
             high = edges_us[at] if at < len(edges_us) else range_us[1]
         # Edges alternate between the start and the end of a change, so an odd position lies inside change at // 2.
         change, inside = at // 2, at % 2 == 1
+        descending = m >= 0 and runs_backwards[m]
         repeats = inside and offset_us[change + 1] < offset_us[change]
         which = 0
         if repeats:
@@ -259,8 +266,6 @@ def _local_to_utc(
         out[i] = t - offset_us[change + 1 if which == 2 else change]
         if m >= 0:
             if last_us[m] != NO_STAMP:
-                forward += t > last_us[m]
-                back += t < last_us[m]
+                back_steps[m] += np.int64(t < last_us[m]) - np.int64(t > last_us[m])
             last_us[m], last_pass[m] = t, which
             last_change[m] = change if which > 0 else _OUTSIDE
-    return forward, back

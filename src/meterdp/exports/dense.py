@@ -17,7 +17,7 @@ import numba
 import numpy as np
 
 from meterdp.core.errors import InputError
-from meterdp.exports.batch import NO_STAMP
+from meterdp.exports.batch import NO_STAMP, NOT_LISTED, UNIT_DIFFERS, VALUE_UNREADABLE
 from meterdp.exports.clock import END_YEAR, FIRST_YEAR, LAST_MARK, NONEXISTENT, OUT_OF_RANGE, OUTSIDE_PERIOD
 
 IN_MEMORY_BYTES = 1 << 30
@@ -26,6 +26,11 @@ IN_MEMORY_BYTES = 1 << 30
 REASONS = {
     "used": "The reading is one of the canonical readings.",
     "meter_missing": "The row names no meter, e.g. a blank line.",
+    "meter_not_listed": "The meter is not on the public list export.meters.",
+    "row_malformed": "The row cannot be split into as many fields as the header has, or is no text.",
+    "unit_differs": "The row names another unit than export.unit.",
+    "stamp_unreadable": "The stamp is not in the format of export.time_format.",
+    "value_unreadable": "The reading is not a number.",
     "stamp_missing": "The row has no stamp.",
     "value_missing": "The reading is empty, or a word that means a missing one.",
     "value_not_finite": "The reading is infinite.",
@@ -39,6 +44,11 @@ REASONS = {
 (
     USED,
     METER_MISSING,
+    METER_NOT_LISTED,
+    ROW_MALFORMED,
+    _UNIT_DIFFERS,
+    _STAMP_UNREADABLE,
+    _VALUE_UNREADABLE,
     STAMP_MISSING,
     VALUE_MISSING,
     VALUE_NOT_FINITE,
@@ -51,6 +61,9 @@ REASONS = {
 ) = range(len(REASONS))
 
 _NO_SLOT = -1
+# A mark of Batch.unreadable and its reason differ by this.
+_MARKS = _UNIT_DIFFERS - UNIT_DIFFERS
+assert _MARKS + VALUE_UNREADABLE == _VALUE_UNREADABLE
 
 
 @contextmanager
@@ -98,10 +111,12 @@ def slot_range(start_us, meter, anchor_us, interval_us):
 
 
 @numba.njit(cache=True)
-def _reason_and_slot(start_us, household, energy, anchor_us, interval_us):
+def _reason_and_slot(start_us, household, energy, unreadable, anchor_us, interval_us):
     """Return why a reading cannot be used, or ``USED`` and its absolute slot."""
     if household < 0:
-        return METER_MISSING, _NO_SLOT
+        return METER_NOT_LISTED if household == NOT_LISTED else METER_MISSING, _NO_SLOT
+    if unreadable > 0:
+        return _MARKS + unreadable, _NO_SLOT
     if start_us == NO_STAMP:
         return STAMP_MISSING, _NO_SLOT
     if np.isnan(energy):
@@ -120,7 +135,9 @@ def _reason_and_slot(start_us, household, energy, anchor_us, interval_us):
 
 
 @numba.njit(cache=True)
-def scatter(start_us, household, energy, kwh_per_unit, anchor_us, interval_us, first_slot, energy_kwh, counts):
+def scatter(
+    start_us, household, energy, unreadable, kwh_per_unit, anchor_us, interval_us, first_slot, energy_kwh, counts
+):
     """Put a batch of readings into the dense array and count what became of each.
 
     Parameters
@@ -131,6 +148,8 @@ def scatter(start_us, household, energy, kwh_per_unit, anchor_us, interval_us, f
         Row of ``energy_kwh``, negative for no meter.
     energy : (n,) float64
         Readings in the unit of the export.
+    unreadable : (n,) int8
+        As in ``Batch``.
     kwh_per_unit : (int, int)
         Numerator and denominator of the factor to kWh.
     anchor_us, interval_us, first_slot : int
@@ -146,7 +165,7 @@ def scatter(start_us, household, energy, kwh_per_unit, anchor_us, interval_us, f
         False if a slot lies outside the array, which means the export changed since its range was found.
     """
     for i in range(len(start_us)):
-        reason, slot = _reason_and_slot(start_us[i], household[i], energy[i], anchor_us, interval_us)
+        reason, slot = _reason_and_slot(start_us[i], household[i], energy[i], unreadable[i], anchor_us, interval_us)
         if reason == USED:
             column = slot - first_slot
             if column < 0 or column >= energy_kwh.shape[1]:

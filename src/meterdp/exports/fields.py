@@ -1,6 +1,7 @@
 """Turn the columns of one batch from text into codes, stamps and numbers, and say which row does not fit.
 
-A bad field is refused with file, row and column; its content never enters the message.
+A bad field is refused with file, row and column; its content never enters the message. Where bad rows count as
+missing values it is marked instead, and what a field is read as depends on its text alone, not on other rows.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from meterdp.core.errors import InputError
-from meterdp.exports.batch import NO_CODE, NO_STAMP
+from meterdp.exports.batch import NO_CODE, NO_STAMP, STAMP_UNREADABLE, UNIT_DIFFERS, VALUE_UNREADABLE
 from meterdp.exports.settings import ISO8601, ExportSettings
 
 # An offset or Z behind a time of day; a date alone ends in "-31" and has no time.
 _OFFSET = r"[T ].*(?:[Zz]|[+-]\d{2}(?::?\d{2})?)$"
+_NUMBER = r"^[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[iI][nN][fF](?:[iI][nN][iI][tT][yY])?|[nN][aA][nN])$"
 
 
 @dataclass(frozen=True)
@@ -59,24 +61,82 @@ def codes(field: Field, missing_words: tuple[str, ...]) -> tuple[list[str], np.n
     return [word for word, here in zip(words, present, strict=True) if here], _look_up(number, code, NO_CODE)
 
 
-def numbers(field: Field, missing_words: tuple[str, ...]) -> np.ndarray:
+class Rejects:
+    """What becomes of fields that cannot be read: the first is refused, or all are marked.
+
+    Parameters
+    ----------
+    settings : ExportSettings
+    shape : tuple of int
+        Shape of the readings of the batch, rows first.
+
+    Attributes
+    ----------
+    marks : int8 array of that shape
+        As ``Batch.unreadable``; the first mark a reading gets stays.
+    """
+
+    def __init__(self, settings: ExportSettings, shape: tuple[int, ...]):
+        self._refuse = settings.bad_rows == "refuse"
+        self.marks = np.zeros(shape, np.int8)
+
+    @property
+    def tolerant(self) -> bool:
+        """Whether bad fields are marked."""
+        return not self._refuse
+
+    def reject(self, mark: int, field: Field, entries: np.ndarray, problem: str, remedy: str, column=...) -> None:
+        """Mark ``entries`` of a column of fields, or raise the first of them as an error."""
+        if not len(entries):
+            return
+        if self._refuse:
+            raise field.refuse(entries[0], problem, remedy)
+        chosen = self.marks[:, column] if self.marks.ndim == 2 and column is not ... else self.marks
+        chosen[entries] = np.where(chosen[entries] == 0, mark, chosen[entries])
+
+
+def numbers(field: Field, missing_words: tuple[str, ...], rejects: Rejects, column=...) -> np.ndarray:
     """Return a text column as (n,) float64, NaN where a missing word or nothing stands.
+
+    Parameters
+    ----------
+    field : Field
+    missing_words : tuple of str
+    rejects : Rejects
+        Told what is not a number.
+    column : int, optional
+        Of the marks, where a row has several readings.
 
     Raises
     ------
     InputError
-        Naming the first row that holds something else than a number.
+        Naming the first row that holds something else than a number, if bad rows are refused.
     """
     texts = pc.utf8_trim_whitespace(field.values)
     texts = pc.if_else(pc.is_in(texts, pa.array(missing_words, pa.string())), None, texts)
-    try:
-        parsed = texts.cast(pa.float64())
-    except pa.ArrowInvalid:
-        raise field.refuse(
-            _first_not_a_number(texts),
-            "is not a number",
-            "write numbers with a decimal point, or add the word to export.missing_words",
-        ) from None
+    bad: list[int] = []
+    if rejects.tolerant:
+        shaped = pc.match_substring_regex(texts, _NUMBER).fill_null(True)
+        bad = np.flatnonzero(~shaped.to_numpy(zero_copy_only=False)).tolist()
+        texts = pc.if_else(shaped, texts, None)
+    while True:
+        try:
+            parsed = texts.cast(pa.float64())
+            break
+        except pa.ArrowInvalid:
+            at = _first_not_a_number(texts)
+            bad.append(at)
+            if not rejects.tolerant:
+                break
+            texts = pc.if_else(pa.array(np.arange(len(texts)) == at), None, texts)
+    rejects.reject(
+        VALUE_UNREADABLE,
+        field,
+        bad,
+        "is not a number",
+        "write numbers with a decimal point, or add the word to export.missing_words",
+        column,
+    )
     return parsed.to_numpy(zero_copy_only=False)
 
 
@@ -93,17 +153,17 @@ def _first_not_a_number(texts: pa.Array) -> int:
     return good
 
 
-def _require_unit(field: Field, unit: str, meter: np.ndarray) -> None:
-    """Refuse rows with a meter whose unit is not ``unit``, apart from case and blanks."""
+def _require_unit(field: Field, unit: str, meter: np.ndarray, rejects: Rejects) -> None:
+    """Reject rows with a meter whose unit is not ``unit``, apart from case and blanks."""
     words, code = _encode(field)
     other = _look_up(np.array([word.lower() != unit.lower() for word in words], dtype=bool), code, True)
-    wrong = np.flatnonzero(other & (meter != NO_CODE))
-    if wrong.size:
-        raise field.refuse(
-            wrong[0],
-            f"is not {unit} (mixed units, or another unit than export.unit)",
-            "convert all readings to one unit and name it in export.unit",
-        )
+    rejects.reject(
+        UNIT_DIFFERS,
+        field,
+        np.flatnonzero(other & (meter != NO_CODE)),
+        f"is not {unit} (mixed units, or another unit than export.unit)",
+        "convert all readings to one unit and name it in export.unit",
+    )
 
 
 def key_columns(settings: ExportSettings) -> list[str]:
@@ -112,17 +172,17 @@ def key_columns(settings: ExportSettings) -> list[str]:
     return [name for name in names if name is not None]
 
 
-def keys(columns: Mapping[str, Field], settings: ExportSettings) -> dict:
+def keys(columns: Mapping[str, Field], settings: ExportSettings, rejects: Rejects) -> dict:
     """Return the ``meter`` and ``circuit`` fields of a :class:`Batch` from its key columns.
 
     Raises
     ------
     InputError
-        Naming the first row that names a meter and another unit than ``settings.unit``.
+        Naming the first row that names a meter and another unit than ``settings.unit``, if bad rows are refused.
     """
     meter_ids, meter = codes(columns[settings.meter_column], settings.missing_words)
     if settings.unit_column is not None:
-        _require_unit(columns[settings.unit_column], settings.unit, meter)
+        _require_unit(columns[settings.unit_column], settings.unit, meter, rejects)
     if settings.circuit_column is None:
         return {"meter_ids": meter_ids, "meter": meter}
     circuits, circuit = codes(columns[settings.circuit_column], settings.missing_words)
@@ -130,7 +190,7 @@ def keys(columns: Mapping[str, Field], settings: ExportSettings) -> dict:
 
 
 class StampParser:
-    """Parse stamps by one format and see to it that either all or none of a file carry an offset.
+    """Parse stamps by one format; where bad rows are refused, either all or none of a file carry an offset.
 
     Distinct texts are parsed once a batch, because an export repeats the same stamps for every meter.
 
@@ -145,52 +205,58 @@ class StampParser:
     def __init__(self, time_format: str, missing_words: tuple[str, ...]):
         self._format, self._missing_words = time_format, missing_words
         # "%z" is an offset; a literal Z at the end says UTC, "%Z" would be a name.
-        by_format = "%z" in time_format or re.search(r"(?<!%)Z$", time_format) is not None
-        self._carries_offset: bool | None = None if time_format == ISO8601 else by_format
+        self._by_format = "%z" in time_format or re.search(r"(?<!%)Z$", time_format) is not None
+        self._carries_offset: bool | None = None
 
-    @property
-    def stamps_are_utc(self) -> bool:
-        """Whether the stamps parsed so far carried an offset."""
-        return bool(self._carries_offset)
+    def __call__(self, field: Field, rejects: Rejects) -> tuple[np.ndarray, np.ndarray]:
+        """Return stamps and whether they carry an offset.
 
-    def __call__(self, field: Field) -> np.ndarray:
-        """Return (n,) int64 microseconds, UTC if the stamps carry an offset, ``NO_STAMP`` where missing.
+        Returns
+        -------
+        stamp_us : (n,) int64
+            Microseconds since 1970, ``NO_STAMP`` where missing or unreadable.
+        is_utc : (n,) bool
+            Whether that is UTC.
 
         Raises
         ------
         InputError
-            Naming the first row that is not in the format, or that carries an offset where others do not.
+            If bad rows are refused, naming the first row that is not in the format, or that carries an offset where
+            others do not.
         """
         words, code = _encode(field)
         present = np.array([word not in self._missing_words for word in words], dtype=bool)
+        carries = np.full(len(words), self._by_format)
         if self._format == ISO8601:
-            self._check_offsets(field, words, present, code)
-        parsed = pd.to_datetime(
-            pd.Series(words, dtype=object).where(present, None),
-            format=self._format,
-            errors="coerce",
-            utc=self.stamps_are_utc,
+            carries = pc.match_substring_regex(pa.array(words, pa.string()), _OFFSET).to_numpy(zero_copy_only=False)
+            if not rejects.tolerant:
+                self._check_offsets(field, present, carries, code, rejects)
+        stamp_us = np.full(len(words), NO_STAMP)
+        for utc in (False, True):
+            some = np.flatnonzero(present & (carries == utc))
+            if some.size:
+                parsed = pd.to_datetime([words[i] for i in some], format=self._format, errors="coerce", utc=utc)
+                stamp_us[some] = parsed.tz_localize(None).as_unit("us").asi8
+        rejects.reject(
+            STAMP_UNREADABLE,
+            field,
+            np.flatnonzero(_look_up(present & (stamp_us == NO_STAMP), code, False)),
+            "is not in the format of export.time_format",
+            "correct the stamp or the setting",
         )
-        stamp_us = pd.DatetimeIndex(parsed).tz_localize(None).as_unit("us").asi8
-        wrong = np.flatnonzero(_look_up(present & (stamp_us == NO_STAMP), code, False))
-        if wrong.size:
-            raise field.refuse(
-                wrong[0], "is not in the format of export.time_format", "correct the stamp or the setting"
-            )
-        return _look_up(stamp_us, code, NO_STAMP)
+        return _look_up(stamp_us, code, NO_STAMP), _look_up(carries, code, False)
 
-    def _check_offsets(self, field: Field, words: list[str], present: np.ndarray, code: np.ndarray) -> None:
-        carries = pc.match_substring_regex(pa.array(words, pa.string()), _OFFSET).to_numpy(zero_copy_only=False)
+    def _check_offsets(self, field: Field, present, carries, code: np.ndarray, rejects: Rejects) -> None:
         given = np.flatnonzero(_look_up(present, code, False))
         if self._carries_offset is None and given.size:
             self._carries_offset = bool(carries[code[given[0]]])
-        mixed = given[carries[code[given]] != self._carries_offset] if given.size else given
-        if mixed.size:
-            raise field.refuse(
-                mixed[0],
-                "has a UTC offset where other rows have none, or vice versa",
-                "write all stamps the same way",
-            )
+        rejects.reject(
+            STAMP_UNREADABLE,
+            field,
+            given[carries[code[given]] != self._carries_offset] if given.size else given,
+            "has a UTC offset where other rows have none, or vice versa",
+            "write all stamps the same way",
+        )
 
 
 def _encode(field: Field) -> tuple[list[str], np.ndarray]:

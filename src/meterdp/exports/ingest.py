@@ -19,10 +19,11 @@ import pyarrow.parquet as pq
 from meterdp.core.errors import InputError
 from meterdp.core.parquet import as_arrow, atomic_path, file_metadata, write_table
 from meterdp.core.progress import progress
-from meterdp.exports.batch import BATCH_BYTES, NO_CODE, Batch
+from meterdp.exports.batch import BATCH_BYTES, NO_CODE, NOT_LISTED, Batch
 from meterdp.exports.clock import LAST_MARK, Clock
-from meterdp.exports.dense import REASONS, USED, dense_array, scatter, slot_range
+from meterdp.exports.dense import REASONS, ROW_MALFORMED, USED, dense_array, scatter, slot_range
 from meterdp.exports.readers.interface import reader
+from meterdp.exports.roster import Roster
 from meterdp.exports.settings import ExportSettings
 from meterdp.exports.tables import INGEST_REPORT, METERS, READINGS
 
@@ -36,6 +37,7 @@ def ingest(
     path: str | Path,
     settings: ExportSettings,
     *,
+    roster: Roster | None = None,
     readings_paths: Sequence[str | Path],
     meters_path: str | Path,
     report_path: str | Path,
@@ -50,12 +52,17 @@ def ingest(
     grid runs through the full hours of the local clock at the first stamp. What is written does not depend on the
     number of shards (but for the split) nor on ``batch_bytes``.
 
+    With a public list of meters the households are those of the list, a household's readings follow from its own
+    rows, the list and the settings, and no row of any meter ends the run.
+
     Parameters
     ----------
     path : path-like
         The export.
     settings : ExportSettings
         How it is written.
+    roster : Roster, optional
+        The public list of meters, and of their circuits: what the export says about circuits does not count then.
     readings_paths : sequence of path-like
         One Parquet file per shard.
     meters_path, report_path : path-like
@@ -68,18 +75,19 @@ def ingest(
     Raises
     ------
     InputError
-        If the export cannot be read, names two circuits for a meter, holds no usable reading, spans more than
-        ``LONGEST_EXPORT_DAYS``, or changes while it is read.
+        If the export cannot be read, spans more than ``LONGEST_EXPORT_DAYS`` or changes while it is read; without a
+        list of meters also if it names two circuits for a meter or holds no usable reading.
     """
     batches = reader(settings.format)
 
     def read() -> Iterator[Batch]:
         return batches(path, settings, batch_bytes=batch_bytes)
 
-    survey = survey_export(path, settings, read)
+    survey = survey_export(path, settings, read, roster)
     rank = np.argsort(np.array(survey.meter_ids, dtype=object), kind="stable")
-    household_of = np.empty(len(rank) + 1, np.int64)
-    household_of[rank], household_of[NO_CODE] = np.arange(len(rank)), NO_CODE
+    household_of = np.empty(len(rank) + 2, np.int64)
+    household_of[rank] = np.arange(len(rank))
+    household_of[[NO_CODE, NOT_LISTED]] = NO_CODE, NOT_LISTED
 
     scratch = Path(readings_paths[0]).parent
     scratch.mkdir(parents=True, exist_ok=True)
@@ -116,7 +124,8 @@ class Survey:
     last_slot: int = np.iinfo(np.int64).min
     first_slot_row: int = 0
     last_slot_row: int = 0
-    descending: bool = False
+    runs_backwards: np.ndarray | None = None
+    listed: bool = False
 
     @property
     def slots(self) -> int:
@@ -124,19 +133,24 @@ class Survey:
         return self.last_slot - self.first_slot + 1
 
 
-def survey_export(path, settings: ExportSettings, read: Callable[[], Iterator[Batch]]) -> Survey:
-    """Stream the export once for its meters, circuits and range of stamps; twice if it runs from new to old."""
-    survey, clock = _survey(path, settings, read, descending=False)
-    if clock.repeats and clock.steps_back > clock.steps_forward:
-        survey, _ = _survey(path, settings, read, descending=True)
-    if survey.first_slot > survey.last_slot:
-        raise InputError(
-            "has no stamp on the interval grid",
-            file=path,
-            field=settings.time_column,
-            remedy="check export.interval_minutes, export.time_format, the time zone and the period",
-        )
+def survey_export(
+    path, settings: ExportSettings, read: Callable[[], Iterator[Batch]], roster: Roster | None = None
+) -> Survey:
+    """Stream the export once for its meters, circuits and range of stamps.
+
+    Twice if a meter's rows run from new to old and there is no public period: the range may then move by an hour.
+    """
+    survey, clock = _survey(path, settings, read, roster)
+    backwards = clock.runs_backwards
+    if clock.repeats and backwards.any():
+        if settings.period_us is None:
+            survey, _ = _survey(path, settings, read, roster, backwards)
+        survey.runs_backwards = backwards
+    if settings.period_us is None and survey.first_slot > survey.last_slot:
+        raise _no_stamp_on_grid(path, settings)
     if settings.period_us is not None:
+        if roster is None and survey.first_slot > survey.last_slot:
+            raise _no_stamp_on_grid(path, settings)
         # A public period makes the grid, and so every household's record, independent of the other households.
         begin, end = settings.period_us
         survey.anchor_us = clock.grid_anchor_us(begin)
@@ -152,16 +166,28 @@ def survey_export(path, settings: ExportSettings, read: Callable[[], Iterator[Ba
     return survey
 
 
-def _survey(path, settings, read, *, descending: bool) -> tuple[Survey, Clock]:
-    survey, clock = Survey(descending=descending), Clock(settings, descending=descending)
+def _no_stamp_on_grid(path, settings: ExportSettings) -> InputError:
+    return InputError(
+        "has no stamp on the interval grid",
+        file=path,
+        field=settings.time_column,
+        remedy="check export.interval_minutes, export.time_format, the time zone and the period",
+    )
+
+
+def _survey(path, settings, read, roster: Roster | None, runs_backwards=None) -> tuple[Survey, Clock]:
+    survey, clock = Survey(listed=roster is not None), Clock(settings, descending=runs_backwards)
     index: dict[str, int] = {}
+    if roster is not None:
+        index = {name: number for number, name in enumerate(roster.meter_ids)}
+        survey.circuit_of = {i: roster.circuit_of[m] for m, i in index.items() if roster.circuit_of[m] is not None}
     for batch in progress(read(), "export, meters and stamps, batches read"):
-        meter = _meter_index(batch, index, grow=True)
+        meter = _meter_index(batch, index, grow=roster is None)
         starts_us = clock.interval_starts(meter, batch)
-        if batch.circuit is not None:
+        if batch.circuit is not None and roster is None:
             _note_circuits(path, settings, survey, batch, meter)
         if survey.anchor_us is None:
-            usable = starts_us[(starts_us > LAST_MARK) & (meter != NO_CODE)]
+            usable = starts_us[(starts_us > LAST_MARK) & (meter >= 0)]
             if not usable.size:
                 continue
             survey.anchor_us = clock.grid_anchor_us(usable[0])
@@ -175,8 +201,8 @@ def _survey(path, settings, read, *, descending: bool) -> tuple[Survey, Clock]:
 
 
 def _meter_index(batch: Batch, index: dict[str, int], *, grow: bool) -> np.ndarray:
-    """Return (n,) int64 numbers of the meters; an unknown one gets the next number, or KeyError if not ``grow``."""
-    number = [index.setdefault(name, len(index)) if grow else index[name] for name in batch.meter_ids]
+    """Return (n,) int64 numbers of the meters; an unknown one gets the next number, or ``NOT_LISTED``."""
+    number = [index.setdefault(name, len(index)) if grow else index.get(name, NOT_LISTED) for name in batch.meter_ids]
     return np.array([*number, NO_CODE], dtype=np.int64)[batch.meter]
 
 
@@ -198,28 +224,27 @@ def _note_circuits(path, settings: ExportSettings, survey: Survey, batch: Batch,
 
 def _fill(path, settings, read, survey: Survey, household_of: np.ndarray, energy_kwh: np.ndarray) -> np.ndarray:
     """Scatter the readings in a second pass and return (R,) counts per reason."""
-    clock = Clock(settings, descending=survey.descending)
+    clock = Clock(settings, descending=survey.runs_backwards)
     index = {name: number for number, name in enumerate(survey.meter_ids)}
     counts = np.zeros(len(REASONS), np.int64)
     for batch in progress(read(), "export, readings, batches read"):
-        try:
-            meter = _meter_index(batch, index, grow=False)
-            known = scatter(
-                clock.interval_starts(meter, batch),
-                household_of[meter],
-                batch.energy,
-                settings.kwh_per_unit,
-                survey.anchor_us,
-                settings.interval_us,
-                survey.first_slot,
-                energy_kwh,
-                counts,
-            )
-        except KeyError:
-            known = False
-        if not known:
+        meter = _meter_index(batch, index, grow=False)
+        inside = scatter(
+            clock.interval_starts(meter, batch),
+            household_of[meter],
+            batch.energy,
+            np.zeros(len(meter), np.int8) if batch.unreadable is None else batch.unreadable,
+            settings.kwh_per_unit,
+            survey.anchor_us,
+            settings.interval_us,
+            survey.first_slot,
+            energy_kwh,
+            counts,
+        )
+        counts[ROW_MALFORMED] += batch.left_out
+        if not inside or (not survey.listed and (meter == NOT_LISTED).any()):
             raise InputError("changed while it was read", file=path, remedy="run again once it is complete")
-    if not counts[USED]:
+    if not counts[USED] and not survey.listed:
         raise InputError(
             "holds no usable reading",
             file=path,

@@ -17,6 +17,7 @@ from meterdp.core.errors import InputError
 
 STAMPS = ("start", "end")
 WIDE_LAYOUTS = ("days", "meters")
+BAD_ROWS = ("refuse", "missing")
 ISO8601 = "ISO8601"
 LCL_INTERVAL_MINUTES = 30
 
@@ -62,6 +63,9 @@ class ExportSettings:
 
     period_us : (int, int), optional
         UTC start and end of the public period of the export, microseconds since 1970; rows outside are not used.
+    bad_rows : {"refuse", "missing"}
+        Whether the first row that cannot be read ends the run with its number, or all such rows are left out and
+        counted. With a public list of meters they are left out: whether a run succeeds must not depend on a record.
 
     Raises
     ------
@@ -85,12 +89,14 @@ class ExportSettings:
     wide_layout: str = "days"
     date_column: str = "date"
     period_us: tuple[int, int] | None = None
+    bad_rows: str = "refuse"
 
     def __post_init__(self):
         for name, allowed in (
             ("unit", tuple(UNITS)),
             ("stamp", STAMPS),
             ("wide_layout", WIDE_LAYOUTS),
+            ("bad_rows", BAD_ROWS),
         ):
             if getattr(self, name) not in allowed:
                 _refuse(name, "is not a known choice", f"give one of {', '.join(allowed)}")
@@ -116,21 +122,32 @@ class ExportSettings:
         """Make settings from the ``export`` section of the configuration.
 
         ``stamp_time_zone`` goes before ``time_zone`` where it is given, ``first_day`` and ``last_day`` (local days,
-        both inclusive) make the period, ``path`` is not a setting of the format, and
-        the Low Carbon London layout is half-hourly unless something else is asked for.
+        both inclusive) make the period, a list of ``meters`` makes bad rows missing values and needs a period,
+        ``path`` is not a setting of the format, and the Low Carbon London layout is half-hourly unless something
+        else is asked for.
 
         Raises
         ------
         InputError
             For a key there is no setting for, or a value that is not allowed.
         """
-        elsewhere = ("path", "stamp_time_zone", "first_day", "last_day")
+        elsewhere = ("path", "meters", "stamp_time_zone", "first_day", "last_day")
         values = {key: value for key, value in mapping.items() if key not in elsewhere}
         unknown = sorted(set(values) - {field.name for field in fields(cls)})
         if unknown:
             _refuse(unknown[0], "is not a setting of an export", "see config/README.md for the keys that exist")
         values["time_zone"] = mapping.get("stamp_time_zone") or mapping.get("time_zone", "UTC")
         values["period_us"] = _period_us(mapping)
+        if mapping.get("meters") is not None:
+            if values["period_us"] is None:
+                _refuse("meters", "needs a public period", "give export.first_day and export.last_day")
+            if mapping.get("format") == "wide_csv" and mapping.get("wide_layout") == "meters":
+                _refuse(
+                    "meters",
+                    "cannot be used with a column per meter, where one bad cell takes the row from all meters",
+                    "export a row per reading, or per meter and day",
+                )
+            values["bad_rows"] = "missing"
         if "missing_words" in values:
             values["missing_words"] = tuple(values["missing_words"])
         if values.get("format") == "lcl_csv":

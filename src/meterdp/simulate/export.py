@@ -20,6 +20,7 @@ import pyarrow.csv as pa_csv
 
 from meterdp.core.parquet import atomic_path
 from meterdp.core.progress import progress
+from meterdp.exports.roster import Roster, write_roster
 from meterdp.simulate.fields import Place, read_day, read_whole
 from meterdp.simulate.fleet import Fleet
 from meterdp.simulate.load import LoadModel
@@ -43,6 +44,7 @@ def simulate_export(
     circuits: int | None = None,
     days: int | None = None,
     start_date: date | str | None = None,
+    roster_path=None,
 ) -> None:
     """Write a synthetic export.
 
@@ -57,6 +59,8 @@ def simulate_export(
         Override the parameters; proportions of household types are kept.
     start_date : date or str, optional
         First local day, overrides the parameters.
+    roster_path : path-like, optional
+        CSV file for the public list of meters and their circuits.
 
     Raises
     ------
@@ -82,6 +86,9 @@ def simulate_export(
         range(first, min(first + _METERS_PER_BATCH, fleet.count))
         for first in range(0, fleet.count, _METERS_PER_BATCH)
     ]
+    if roster_path is not None:
+        circuits_of = {fleet.meter_id(i): fleet.circuit_name(i) for i in range(fleet.count)}
+        write_roster(Roster(circuits_of), roster_path)
     resent: list[tuple[int, Rows]] = []
     with atomic_path(path) as temporary, _sink(temporary, compressed=Path(path).suffix == ".gz") as sink:
         sink.write((",".join(COLUMNS) + "\n").encode())

@@ -41,7 +41,7 @@ def batch_of(local: pd.DatetimeIndex, meter=None) -> Batch:
 def starts(local, zone, minutes=15, stamp="start", meter=None, descending=False) -> np.ndarray:
     settings = ExportSettings(time_zone=zone, interval_minutes=minutes, stamp=stamp)
     batch = batch_of(pd.DatetimeIndex(local), meter)
-    return Clock(settings, descending=descending).interval_starts(batch.meter.astype(np.int64), batch)
+    return Clock(settings, descending=np.array([descending])).interval_starts(batch.meter.astype(np.int64), batch)
 
 
 def around(instant: str, minutes: int) -> pd.DatetimeIndex:

@@ -3,6 +3,7 @@
 The exports are shuffled, repeated, sent again and corrected, on every side of a clock change.
 """
 
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -30,17 +31,15 @@ CHANGES = [
 def slow_utc(rows: pd.DataFrame, zone: ZoneInfo, minutes: int) -> list[datetime | None]:
     """UTC of every row by the stated rule, None where the local time does not exist."""
     local = [datetime.strptime(text, FORMAT) for text in rows["stamp"]]
-    steps = {-1: 0, 0: 0, 1: 0}
+    steps: Counter = Counter()
     last: dict[str, datetime] = {}
     offsets = [[t.replace(tzinfo=zone, fold=f).utcoffset() for f in (0, 1)] for t in local]
     for meter, t, (early, late) in zip(rows["meter"], local, offsets, strict=True):
         if early < late:
             continue  # the skipped hour says nothing about the order
         if meter in last:
-            steps[(t > last[meter]) - (t < last[meter])] += 1
+            steps[meter] += (t < last[meter]) - (t > last[meter])
         last[meter] = t
-    descending = steps[-1] > steps[1]
-    entry, other = (1, 0) if descending else (0, 1)
     state: dict[str, tuple] = {}
     out = []
     for meter, t, (early, late) in zip(rows["meter"], local, offsets, strict=True):
@@ -48,6 +47,8 @@ def slow_utc(rows: pd.DataFrame, zone: ZoneInfo, minutes: int) -> list[datetime 
             out.append(None)
             continue
         fold = 0
+        descending = steps[meter] > 0
+        entry, other = (1, 0) if descending else (0, 1)
         if early > late:
             before, before_fold, before_day = state.get(meter, (None, None, None))
             fold = entry

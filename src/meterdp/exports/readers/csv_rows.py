@@ -1,7 +1,7 @@
-"""The rows of a CSV as record batches of text, streamed through pyarrow on one core.
+"""The rows of a CSV as batches of text, streamed through pyarrow on one core.
 
-Blank lines count as rows, so that a row number in a message is the line a text editor shows. Fields may be quoted
-but may not hold line breaks.
+A row is a physical line, blank ones included, so that a row number in a message is the line a text editor shows.
+Fields may be quoted but may not hold line breaks.
 """
 
 from __future__ import annotations
@@ -9,17 +9,32 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 
 from meterdp.core.errors import InputError
 from meterdp.exports.batch import BATCH_BYTES
 from meterdp.exports.fields import Field
+from meterdp.exports.lines import INNER_DELIMITER, Block, SafeLines, separator_after
+from meterdp.exports.settings import ExportSettings
 from meterdp.exports.streams import empty, open_bytes
 
 HEADER_ROW = 1
+# No row is longer, unless the header is a sixteenth of it.
+LONGEST_ROW_BYTES = 1 << 16
+_RAGGED = "has more or fewer fields than the header"
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A batch of rows: the columns asked for, and how many rows could not be split into fields and are not in it."""
+
+    fields: list[Field]
+    left_out: int
 
 
 class CsvRows:
@@ -29,8 +44,8 @@ class CsvRows:
     ----------
     path : path-like
         Plain, gzip or a zip with one member.
-    delimiter : str
-        Character between two fields.
+    settings : ExportSettings
+        Delimiter, and what to do about bad rows.
 
     Raises
     ------
@@ -38,16 +53,16 @@ class CsvRows:
         If there is no header that can be read.
     """
 
-    def __init__(self, path, delimiter: str):
+    def __init__(self, path, settings: ExportSettings):
         self.path = Path(path)
-        self._delimiter = delimiter
-        line = _first_line(self.path)
+        self._delimiter, self._refuse_bad_rows = settings.delimiter, settings.bad_rows == "refuse"
+        line, self._separator = _first_line(self.path)
         self._header_bytes = len(line)
         try:
             text = line.decode("utf-8-sig")
         except UnicodeDecodeError:
             raise _not_utf8(self.path, HEADER_ROW) from None
-        self.header = [name.strip() for name in next(csv.reader([text], delimiter=delimiter), [])]
+        self.header = [name.strip() for name in next(csv.reader([text], delimiter=self._delimiter), [])]
 
     def position(self, name: str, *, header_is_public: bool = True) -> int:
         """Return where the column ``name`` stands.
@@ -80,81 +95,91 @@ class CsvRows:
             remedy="name the column in the configuration, or check export.delimiter",
         )
 
-    def batches(self, positions: Iterable[int], batch_bytes: int = BATCH_BYTES) -> Iterator[list[Field]]:
+    def batches(self, positions: Iterable[int], batch_bytes: int = BATCH_BYTES) -> Iterator[Rows]:
         """Yield batches of rows, the columns at ``positions`` as text, in that order.
 
         Raises
         ------
         InputError
-            If a row has too many or too few fields, is not UTF-8, or the file is damaged or holds no row.
+            If the file is damaged, or if it holds no row or one that cannot be split into as many fields as the
+            header has and bad rows are refused.
         """
         positions = list(positions)
+        lines = SafeLines(
+            self._delimiter,
+            len(self.header),
+            self._separator,
+            max(LONGEST_ROW_BYTES, 16 * self._header_bytes),
+            batch_bytes,
+        )
+        any_row = False
+        with open_bytes(self.path) as stream:
+            for block in lines.blocks(stream, HEADER_ROW + 1):
+                any_row = True
+                columns, ragged = self._split(block, positions)
+                left_out = sorted([*block.malformed, *((row, _RAGGED) for row in ragged)])
+                if left_out and self._refuse_bad_rows:
+                    row, problem = left_out[0]
+                    raise InputError(
+                        problem, file=self.path, row=row, remedy="correct the row, or check export.delimiter"
+                    )
+                if len(columns[0]) + len(left_out) != block.row_count:
+                    raise InputError("has lines that are lost when it is split into rows", file=self.path)
+                fields = [
+                    Field(column, self.path, self.header[p], block.first_row)
+                    for column, p in zip(columns, positions, strict=True)
+                ]
+                yield Rows(fields, len(left_out))
+        if not any_row and self._refuse_bad_rows:
+            raise empty(self.path)
+
+    def _split(self, block: Block, positions: list[int]) -> tuple[list[pa.Array], list[int]]:
+        """Return the columns at ``positions`` and the rows of the file with too many or too few fields."""
+        if not block.text:
+            return [pa.array([], pa.string())] * len(positions), []
         names = [str(i) for i in range(len(self.header))]
         wanted = [names[p] for p in positions]
+        left_out = {row for row, _ in block.malformed}
         ragged: list[int] = []
 
         def note_ragged(row) -> str:
             ragged.append(row.number)
-            return "error"
+            return "skip"
 
-        row = HEADER_ROW + 1
-        with open_bytes(self.path) as stream:
-            try:
-                reader = pyarrow.csv.open_csv(
-                    stream,
-                    # A block must hold the header, and a row of a wide export is about as long as its header.
-                    pyarrow.csv.ReadOptions(
-                        use_threads=False,
-                        block_size=max(batch_bytes, 4 * self._header_bytes),
-                        column_names=names,
-                        skip_rows=HEADER_ROW,
-                    ),
-                    pyarrow.csv.ParseOptions(
-                        delimiter=self._delimiter, ignore_empty_lines=False, invalid_row_handler=note_ragged
-                    ),
-                    pyarrow.csv.ConvertOptions(
-                        column_types=dict.fromkeys(wanted, pa.string()), include_columns=wanted
-                    ),
-                )
-                for batch in reader:
-                    yield [Field(batch.column(i), self.path, self.header[p], row) for i, p in enumerate(positions)]
-                    row += batch.num_rows
-            except pa.ArrowInvalid as error:
-                # pyarrow's message quotes the row, so it must not be chained.
-                raise self._explain(str(error), ragged) from None
-        if row == HEADER_ROW + 1:
-            raise empty(self.path)
-
-    def _explain(self, message: str, ragged: list[int]) -> InputError:
-        if "Empty CSV" in message or "Could not skip" in message:
-            return empty(self.path)
-        if ragged:
-            return InputError(
-                "has more or fewer fields than the header",
-                file=self.path,
-                row=ragged[0],
-                remedy="correct the row, or check export.delimiter",
-            )
-        number = re.search(r"Row #(\d+)", message)
-        if "UTF8" in message:
-            return _not_utf8(self.path, int(number[1]) if number else None)
-        return InputError(
-            "cannot be split into rows",
-            file=self.path,
-            row=int(number[1]) if number else None,
-            remedy="check export.delimiter, quotes and line ends",
+        table = pyarrow.csv.read_csv(
+            pa.BufferReader(block.text),
+            pyarrow.csv.ReadOptions(use_threads=False, block_size=len(block.text) + 1, column_names=names),
+            pyarrow.csv.ParseOptions(
+                delimiter=self._delimiter,
+                quote_char=False,
+                ignore_empty_lines=False,
+                invalid_row_handler=note_ragged,
+            ),
+            pyarrow.csv.ConvertOptions(
+                check_utf8=False, column_types=dict.fromkeys(wanted, pa.string()), include_columns=wanted
+            ),
         )
+        columns = [table.column(i).combine_chunks() for i in range(len(positions))]
+        if block.inner_delimiters:
+            columns = [pc.replace_substring(column, INNER_DELIMITER, self._delimiter) for column in columns]
+        if ragged:
+            # pyarrow counts the lines it was given, from 1 on.
+            given = [row for row in range(block.first_row, block.first_row + block.row_count) if row not in left_out]
+            ragged = [given[number - 1] for number in ragged]
+        return columns, ragged
 
 
-def _first_line(path: Path) -> bytes:
-    line = b""
+def _first_line(path: Path) -> tuple[bytes, bytes]:
+    """Return the header and what ends the lines of the file."""
+    start = b""
     with open_bytes(path) as stream:
-        while not re.search(rb"[\r\n]", line):
+        # One more byte tells a lone carriage return from the first half of a Windows line end.
+        while not re.search(rb"[\r\n].", start, re.DOTALL):
             more = stream.read(1 << 16)
             if not more:
                 break
-            line += more
-    line = re.split(rb"[\r\n]", line, maxsplit=1)[0]
+            start += more
+    line = re.split(rb"[\r\n]", start, maxsplit=1)[0]
     if not line.strip():
         raise (
             empty(path)
@@ -163,7 +188,7 @@ def _first_line(path: Path) -> bytes:
                 "has no header", file=path, row=HEADER_ROW, remedy="write the column names into the first row"
             )
         )
-    return line
+    return line, separator_after(start[len(line) :])
 
 
 def _not_utf8(path: Path, row: int | None) -> InputError:

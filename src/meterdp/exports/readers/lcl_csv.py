@@ -24,7 +24,7 @@ ENERGY_COLUMNS = ("KWH/hh (per half hour)", "energy(kWh/hh)")
 def batches(path: str | Path, settings: ExportSettings, *, batch_bytes: int = BATCH_BYTES) -> Iterator[Batch]:
     """Yield the readings of a Low Carbon London CSV; see :class:`meterdp.exports.readers.interface.Reader`."""
     settings = replace(settings, delimiter=",", circuit_column=None, unit_column=None, time_format=ISO8601)
-    rows = CsvRows(path, settings.delimiter)
+    rows = CsvRows(path, settings)
     settings = replace(
         settings,
         meter_column=METER_COLUMN,

@@ -6,23 +6,26 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from meterdp.exports.batch import BATCH_BYTES, Batch
-from meterdp.exports.fields import StampParser, key_columns, keys, numbers
+from meterdp.exports.fields import Rejects, StampParser, key_columns, keys, numbers
 from meterdp.exports.readers.csv_rows import CsvRows
 from meterdp.exports.settings import ExportSettings
 
 
 def batches(path: str | Path, settings: ExportSettings, *, batch_bytes: int = BATCH_BYTES) -> Iterator[Batch]:
     """Yield the readings of a long CSV in the order of the file; see `exports.readers.interface`."""
-    rows = CsvRows(path, settings.delimiter)
+    rows = CsvRows(path, settings)
     names = [*key_columns(settings), settings.time_column, settings.energy_column]
     parse_stamps = StampParser(settings.time_format, settings.missing_words)
-    for fields in rows.batches([rows.position(name) for name in names], batch_bytes):
-        columns = dict(zip(names, fields, strict=True))
-        stamp_us = parse_stamps(columns[settings.time_column])
+    for batch in rows.batches([rows.position(name) for name in names], batch_bytes):
+        columns = dict(zip(names, batch.fields, strict=True))
+        rejects = Rejects(settings, (len(batch.fields[0].values),))
+        stamp_us, stamps_are_utc = parse_stamps(columns[settings.time_column], rejects)
         yield Batch(
-            first_row=fields[0].first_row,
+            first_row=batch.fields[0].first_row,
             stamp_us=stamp_us,
-            stamps_are_utc=parse_stamps.stamps_are_utc,
-            energy=numbers(columns[settings.energy_column], settings.missing_words),
-            **keys(columns, settings),
+            stamps_are_utc=stamps_are_utc,
+            energy=numbers(columns[settings.energy_column], settings.missing_words, rejects),
+            **keys(columns, settings, rejects),
+            unreadable=rejects.marks,
+            left_out=batch.left_out,
         )

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from meterdp.core.errors import InputError
 from meterdp.exports.batch import BATCH_BYTES, NO_STAMP, Batch
-from meterdp.exports.fields import Field, StampParser, key_columns, keys, numbers
+from meterdp.exports.fields import Field, Rejects, StampParser, key_columns, keys, numbers
 from meterdp.exports.settings import ExportSettings
 from meterdp.exports.streams import check_file, empty
 
@@ -40,19 +40,21 @@ def batches(path: str | Path, settings: ExportSettings, *, batch_bytes: int = BA
                 first_row += records.num_rows
         except (OSError, pa.ArrowInvalid):
             raise InputError("is cut short or damaged", file=path, remedy="copy or export it again") from None
-    if first_row == 1:
+    if first_row == 1 and settings.bad_rows == "refuse":
         raise empty(path)
 
 
 def _batch(columns: dict[str, Field], settings: ExportSettings, parse_stamps: StampParser) -> Batch:
-    key = keys({name: _as_text(columns[name]) for name in key_columns(settings)}, settings)
-    stamp_us, stamps_are_utc = _stamps(columns[settings.time_column], parse_stamps)
+    rejects = Rejects(settings, (len(columns[settings.meter_column].values),))
+    key = keys({name: _as_text(columns[name]) for name in key_columns(settings)}, settings, rejects)
+    stamp_us, stamps_are_utc = _stamps(columns[settings.time_column], parse_stamps, rejects)
     return Batch(
         first_row=columns[settings.meter_column].first_row,
         stamp_us=stamp_us,
         stamps_are_utc=stamps_are_utc,
-        energy=_energy(columns[settings.energy_column], settings),
+        energy=_energy(columns[settings.energy_column], settings, rejects),
         **key,
+        unreadable=rejects.marks,
     )
 
 
@@ -74,25 +76,24 @@ def _check_columns(path: Path, schema: pa.Schema, names: list[str]) -> None:
             )
 
 
-def _stamps(field: Field, parse_stamps: StampParser) -> tuple[np.ndarray, bool]:
+def _stamps(field: Field, parse_stamps: StampParser, rejects: Rejects) -> tuple[np.ndarray, np.ndarray | bool]:
     """Return (n,) int64 microseconds and whether they are UTC."""
     kind = field.values.type
     if not pa.types.is_timestamp(kind):
-        stamp_us = parse_stamps(_as_text(field))
-        return stamp_us, parse_stamps.stamps_are_utc
+        return parse_stamps(_as_text(field), rejects)
     # A timestamp with a zone is stored as UTC. Finer units are cut off to microseconds.
     values = field.values.cast(pa.timestamp("us", kind.tz), safe=False).cast(pa.int64())
     return values.fill_null(NO_STAMP).to_numpy(), kind.tz is not None
 
 
-def _energy(field: Field, settings: ExportSettings) -> np.ndarray:
+def _energy(field: Field, settings: ExportSettings, rejects: Rejects) -> np.ndarray:
     """Return (n,) float64, NaN where null."""
     kind = field.values.type
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         return field.values.cast(pa.float64()).to_numpy(zero_copy_only=False)
     if pa.types.is_decimal(kind):  # by way of text, which rounds correctly
         return field.values.cast(pa.string()).cast(pa.float64()).to_numpy(zero_copy_only=False)
-    return numbers(_as_text(field), settings.missing_words)
+    return numbers(_as_text(field), settings.missing_words, rejects)
 
 
 def _as_text(field: Field) -> Field:

@@ -13,7 +13,7 @@ import numpy as np
 
 from meterdp.core.errors import InputError
 from meterdp.exports.batch import BATCH_BYTES, NO_STAMP, Batch
-from meterdp.exports.fields import Field, StampParser, key_columns, keys, numbers
+from meterdp.exports.fields import Field, Rejects, StampParser, key_columns, keys, numbers
 from meterdp.exports.readers.csv_rows import HEADER_ROW, CsvRows
 from meterdp.exports.settings import ExportSettings
 
@@ -24,7 +24,7 @@ _DAY_US = 24 * 3600 * _SECOND_US
 
 def batches(path: str | Path, settings: ExportSettings, *, batch_bytes: int = BATCH_BYTES) -> Iterator[Batch]:
     """Yield the readings of a wide CSV row by row; see :class:`meterdp.exports.readers.interface.Reader`."""
-    rows = CsvRows(path, settings.delimiter)
+    rows = CsvRows(path, settings)
     layout = _days if settings.wide_layout == "days" else _meters
     return layout(rows, settings, batch_bytes)
 
@@ -43,19 +43,23 @@ def _days(rows: CsvRows, settings: ExportSettings, batch_bytes: int) -> Iterator
         )
     parse_dates = StampParser(re.split("[ T]", settings.time_format)[0], settings.missing_words)
     width = len(times)
-    for fields in rows.batches([*positions, *times], batch_bytes):
-        columns, cells = dict(zip(names, fields, strict=False)), fields[len(names) :]
-        date_us = parse_dates(columns[settings.date_column])[:, None]
+    for batch in rows.batches([*positions, *times], batch_bytes):
+        fields, cells = batch.fields[: len(names)], batch.fields[len(names) :]
+        columns = dict(zip(names, fields, strict=True))
+        rejects = Rejects(settings, (len(fields[0].values), width))
+        date_us = parse_dates(columns[settings.date_column], rejects)[0][:, None]
         stamp_us = np.where(date_us == NO_STAMP, NO_STAMP, date_us + np.array(list(times.values())))
-        key = keys(columns, settings)
+        key = keys(columns, settings, rejects)
         for name in {"meter", "circuit"} & set(key):
             key[name] = np.repeat(key[name], width)
         yield Batch(
             first_row=fields[0].first_row,
             stamp_us=stamp_us.ravel(),
             stamps_are_utc=False,
-            energy=_cells(cells, settings),
+            energy=_cells(cells, settings, rejects),
             readings_per_row=width,
+            unreadable=rejects.marks.ravel(),
+            left_out=batch.left_out * width,
             **key,
         )
 
@@ -92,21 +96,26 @@ def _meters(rows: CsvRows, settings: ExportSettings, batch_bytes: int) -> Iterat
         )
     parse_stamps = StampParser(settings.time_format, settings.missing_words)
     width = len(meters)
-    for stamp, *cells in rows.batches([time, *meters], batch_bytes):
-        stamp_us = np.repeat(parse_stamps(stamp), width)
+    for batch in rows.batches([time, *meters], batch_bytes):
+        stamp, *cells = batch.fields
+        rejects = Rejects(settings, (len(stamp.values), width))
+        stamp_us, stamps_are_utc = parse_stamps(stamp, rejects)
         # The column name is a meter id, which has no place in a message.
         cells = [replace(cell, name=f"column {p + 1}") for p, cell in zip(meters, cells, strict=True)]
         yield Batch(
             first_row=stamp.first_row,
             meter_ids=meter_ids,
             meter=np.tile(np.arange(width, dtype=np.int32), len(stamp.values)),
-            stamp_us=stamp_us,
-            stamps_are_utc=parse_stamps.stamps_are_utc,
-            energy=_cells(cells, settings),
+            stamp_us=np.repeat(stamp_us, width),
+            stamps_are_utc=np.repeat(stamps_are_utc, width),
+            energy=_cells(cells, settings, rejects),
             readings_per_row=width,
+            unreadable=rejects.marks.ravel(),
+            left_out=batch.left_out * width,
         )
 
 
-def _cells(columns: list[Field], settings: ExportSettings) -> np.ndarray:
+def _cells(columns: list[Field], settings: ExportSettings, rejects: Rejects) -> np.ndarray:
     """Return the readings of all columns, row after row."""
-    return np.stack([numbers(column, settings.missing_words) for column in columns], axis=1).ravel()
+    read = [numbers(column, settings.missing_words, rejects, at) for at, column in enumerate(columns)]
+    return np.stack(read, axis=1).ravel()

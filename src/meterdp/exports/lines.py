@@ -1,0 +1,165 @@
+"""Physical lines of a CSV, made safe to split: one line is one row, whatever stands in it.
+
+Quotes are taken off here, line by line, so that an unbalanced one cannot swallow the lines behind it: with them
+other meters' readings would go, and a record would depend on its neighbours. What becomes of a line depends on that
+line and the header alone.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+# Stands for a delimiter inside a quoted field until the fields are apart.
+INNER_DELIMITER = "\ue000"
+
+
+@dataclass(frozen=True)
+class Block:
+    """Consecutive whole lines.
+
+    Parameters
+    ----------
+    first_row : int
+        Row of the file of the first line, malformed ones included.
+    text : bytes
+        UTF-8 without quotes that mean anything; the well-formed lines, each ended by a line feed.
+    row_count : int
+        Lines, malformed ones included.
+    malformed : tuple of (int, str)
+        Row of the file and what is wrong with it; such lines are not in ``text``.
+    inner_delimiters : bool
+        Whether ``INNER_DELIMITER`` occurs.
+    """
+
+    first_row: int
+    text: bytes
+    row_count: int
+    malformed: tuple[tuple[int, str], ...] = ()
+    inner_delimiters: bool = False
+
+
+def separator_after(following: bytes) -> bytes:
+    """Return what ends the lines of a file, from the bytes behind its header: a line feed or a carriage return."""
+    return b"\r" if following.startswith(b"\r") and not re.match(rb"\r+\n", following) else b"\n"
+
+
+class SafeLines:
+    """The lines behind the header of a CSV.
+
+    Parameters
+    ----------
+    delimiter : str
+    field_count : int
+        Fields of the header.
+    separator : bytes
+        What ends a line.
+    longest_bytes : int
+        A longer line is malformed.
+    block_bytes : int
+        About how many bytes are looked at in one go; nothing depends on it.
+    """
+
+    def __init__(self, delimiter: str, field_count: int, separator: bytes, longest_bytes: int, block_bytes: int):
+        self._delimiter, self._field_count, self._separator = delimiter, field_count, separator
+        self._longest, self._block_bytes = longest_bytes, block_bytes
+        mark = re.escape(delimiter.encode())
+        # A quoted field without quotes, delimiters and line ends inside, between two delimiters or line ends.
+        self._plain_quoted = re.compile(rb'(?<![^%b\n])"([^"%b\n]*)"(?![^%b\n])' % (mark, mark, mark))
+
+    def blocks(self, stream, first_row: int) -> Iterator[Block]:
+        """Yield the lines of ``stream`` after the first one, which is the header."""
+        row = first_row - 1
+        for lines, overlong in self._whole_lines(stream):
+            if row < first_row:  # the header
+                lines = lines[lines.index(b"\n") + 1 :]
+                row = first_row
+            if lines:
+                block = self._block(lines, row)
+                yield block
+                row += block.row_count
+            if overlong:
+                yield Block(row, b"", 1, ((row, "is too long for a row"),))
+                row += 1
+
+    def _whole_lines(self, stream) -> Iterator[tuple[bytes, bool]]:
+        """Yield bytes of whole lines, each ended by a line feed, and whether an overlong line follows them."""
+        rest, skipping, header = b"", False, True
+        while more := stream.read(self._block_bytes):
+            if skipping:
+                end = more.find(self._separator)
+                if end < 0:
+                    continue
+                more, skipping = more[end + 1 :], False
+            rest += more
+            end = rest.rfind(self._separator) + 1
+            lines, rest = rest[:end], rest[end:]
+            # The header may be as long as it likes: everything else is measured by it.
+            skipping = len(rest) > self._longest + 1 and not (header and not lines)
+            if lines or skipping:
+                header = False
+                yield self._one_ending(lines), skipping
+            if skipping:
+                rest = b""
+        if rest:
+            yield self._one_ending(rest + self._separator), False
+
+    def _one_ending(self, lines: bytes) -> bytes:
+        """End every line by a line feed and leave no other line end inside it."""
+        if self._separator == b"\r":
+            return lines.replace(b"\n", b" ").replace(b"\r", b"\n")
+        if b"\r" in lines:
+            lines = lines.replace(b"\r\n", b"\n").replace(b"\r", b" ")
+        return lines
+
+    def _block(self, lines: bytes, first_row: int) -> Block:
+        plain = self._plain_quoted.sub(rb"\1", lines) if b'"' in lines else lines
+        count = lines.count(b"\n")
+        odd = b'"' in plain or INNER_DELIMITER.encode() in lines or not _is_utf8(plain) or self._has_overlong(lines)
+        if not odd:
+            return Block(first_row, plain, count)
+        kept, malformed, inner = [], [], False
+        for at, (line, unquoted) in enumerate(zip(lines.split(b"\n")[:-1], plain.split(b"\n")[:-1], strict=True)):
+            if len(line) > self._longest:
+                malformed.append((first_row + at, "is too long for a row"))
+            elif not _is_utf8(line):
+                malformed.append((first_row + at, "is not UTF-8 text"))
+            elif INNER_DELIMITER.encode() in line:
+                malformed.append((first_row + at, "holds a character that text does not have"))
+            elif b'"' not in unquoted:
+                kept.append(unquoted)
+            elif (fields := self._fields(line)) is None:
+                malformed.append((first_row + at, "has quotes that cannot be matched"))
+            else:
+                apart = [field.replace(self._delimiter, INNER_DELIMITER) for field in fields]
+                inner |= apart != fields
+                kept.append(self._delimiter.join(apart).encode())
+        return Block(first_row, b"".join(line + b"\n" for line in kept), count, tuple(malformed), inner)
+
+    def _fields(self, line: bytes) -> list[str] | None:
+        """Return the fields of one line, None if its quotes are not those of a CSV."""
+        try:
+            rows = list(csv.reader([line.decode()], delimiter=self._delimiter, strict=True))
+        except csv.Error:
+            return None
+        return rows[0]
+
+    def _has_overlong(self, lines: bytes) -> bool:
+        if len(lines) <= self._longest:
+            return False
+        ends = np.flatnonzero(np.frombuffer(lines, np.uint8) == ord("\n"))
+        return bool((np.diff(ends, prepend=-1) - 1 > self._longest).any())
+
+
+def _is_utf8(text: bytes) -> bool:
+    if text.isascii():
+        return True
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -1,0 +1,83 @@
+"""The public list of meters: who is in a study, said outside the readings.
+
+With it the number of households is public: a listed meter without rows keeps its place, a meter that is not listed is
+left out and its rows are counted.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from meterdp.core.errors import InputError
+from meterdp.core.parquet import atomic_path
+from meterdp.exports.streams import check_file
+
+METER_COLUMN, CIRCUIT_COLUMN = "meter_id", "circuit"
+
+
+@dataclass(frozen=True)
+class Roster:
+    """The meters of a study in ascending order.
+
+    Parameters
+    ----------
+    circuit_of : mapping of str to str or None
+        Circuit of every meter, if the list names one.
+    """
+
+    circuit_of: Mapping[str, str | None]
+
+    @property
+    def meter_ids(self) -> list[str]:
+        """Meter ids, ascending."""
+        return sorted(self.circuit_of)
+
+
+def read_roster(path) -> Roster:
+    """Read a CSV with a column ``meter_id`` and, if circuits are public, a column ``circuit``.
+
+    Raises
+    ------
+    InputError
+        If it has no such column, a row without a meter, a meter twice or none at all.
+    """
+    path = check_file(path)
+    try:
+        rows = list(csv.reader(path.read_text(encoding="utf-8-sig").splitlines(), strict=True))
+    except (UnicodeDecodeError, csv.Error):
+        raise InputError("is not a CSV in UTF-8", file=path, remedy="save the list as CSV UTF-8") from None
+    header = [name.strip() for name in rows[0]] if rows else []
+    if (
+        METER_COLUMN not in header
+        or not set(header) <= {METER_COLUMN, CIRCUIT_COLUMN}
+        or len(set(header)) < len(header)
+    ):
+        raise InputError(
+            f"is not a list of meters: its header must be {METER_COLUMN}, or {METER_COLUMN},{CIRCUIT_COLUMN}",
+            file=path,
+            row=1,
+            remedy="write one meter per line under that header",
+        )
+    circuit_of: dict[str, str | None] = {}
+    for number, row in enumerate(rows[1:], start=2):
+        if not row:
+            continue
+        fields = dict(zip(header, (field.strip() for field in row), strict=False))
+        meter = fields.get(METER_COLUMN)
+        if not meter or len(row) != len(header) or meter in circuit_of:
+            problem = "names a meter a second time" if meter in circuit_of else "does not name one meter"
+            raise InputError(problem, file=path, row=number, remedy="write every meter once, each in its own row")
+        circuit_of[meter] = fields.get(CIRCUIT_COLUMN) or None
+    if not circuit_of:
+        raise InputError("lists no meter", file=path, remedy="write one meter per line")
+    return Roster(circuit_of)
+
+
+def write_roster(roster: Roster, path) -> None:
+    """Write a list that :func:`read_roster` reads as the same."""
+    with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([METER_COLUMN, CIRCUIT_COLUMN])
+        writer.writerows((meter, roster.circuit_of[meter] or "") for meter in roster.meter_ids)
