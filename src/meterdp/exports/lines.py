@@ -54,8 +54,6 @@ class SafeLines:
     Parameters
     ----------
     delimiter : str
-    field_count : int
-        Fields of the header.
     separator : bytes
         What ends a line.
     longest_bytes : int
@@ -64,12 +62,9 @@ class SafeLines:
         About how many bytes are looked at in one go; nothing depends on it.
     """
 
-    def __init__(self, delimiter: str, field_count: int, separator: bytes, longest_bytes: int, block_bytes: int):
-        self._delimiter, self._field_count, self._separator = delimiter, field_count, separator
+    def __init__(self, delimiter: str, separator: bytes, longest_bytes: int, block_bytes: int):
+        self._delimiter, self._separator = delimiter, separator
         self._longest, self._block_bytes = longest_bytes, block_bytes
-        mark = re.escape(delimiter.encode())
-        # A quoted field without quotes, delimiters and line ends inside, between two delimiters or line ends.
-        self._plain_quoted = re.compile(rb'(?<![^%b\n])"([^"%b\n]*)"(?![^%b\n])' % (mark, mark, mark))
 
     def blocks(self, stream, first_row: int) -> Iterator[Block]:
         """Yield the lines of ``stream`` after the first one, which is the header."""
@@ -117,36 +112,60 @@ class SafeLines:
         return lines
 
     def _block(self, lines: bytes, first_row: int) -> Block:
-        plain = self._plain_quoted.sub(rb"\1", lines) if b'"' in lines else lines
         count = lines.count(b"\n")
-        odd = b'"' in plain or INNER_DELIMITER.encode() in lines or not _is_utf8(plain) or self._has_overlong(lines)
-        if not odd:
+        plain, suspects = self._without_quotes(lines) if b'"' in lines else (lines, [])
+        if INNER_DELIMITER.encode() in lines or not _is_utf8(lines) or self._has_overlong(lines):
+            suspects = range(count)
+        if not len(suspects):
             return Block(first_row, plain, count)
-        kept, malformed, inner = [], [], False
-        for at, (line, unquoted) in enumerate(zip(lines.split(b"\n")[:-1], plain.split(b"\n")[:-1], strict=True)):
-            if len(line) > self._longest:
-                malformed.append((first_row + at, "is too long for a row"))
-            elif not _is_utf8(line):
-                malformed.append((first_row + at, "is not UTF-8 text"))
-            elif INNER_DELIMITER.encode() in line:
-                malformed.append((first_row + at, "holds a character that text does not have"))
-            elif b'"' not in unquoted:
-                kept.append(unquoted)
-            elif (fields := self._fields(line)) is None:
-                malformed.append((first_row + at, "has quotes that cannot be matched"))
-            else:
-                apart = [field.replace(self._delimiter, INNER_DELIMITER) for field in fields]
-                inner |= apart != fields
-                kept.append(self._delimiter.join(apart).encode())
+        originals, kept = lines.split(b"\n")[:-1], plain.split(b"\n")[:-1]
+        malformed, inner = [], False
+        for at in suspects:
+            line = originals[at]
+            fields, problem = self._fields(line)
+            if problem:
+                malformed.append((first_row + at, problem))
+                continue
+            apart = [field.replace(self._delimiter, INNER_DELIMITER) for field in fields]
+            inner |= apart != fields
+            kept[at] = self._delimiter.join(apart).encode()
+        for row, _ in reversed(malformed):
+            del kept[row - first_row]
         return Block(first_row, b"".join(line + b"\n" for line in kept), count, tuple(malformed), inner)
 
-    def _fields(self, line: bytes) -> list[str] | None:
-        """Return the fields of one line, None if its quotes are not those of a CSV."""
+    def _without_quotes(self, lines: bytes) -> tuple[bytes, np.ndarray]:
+        """Return all lines without quotes, and the numbers of those that have others than plain ones.
+
+        Plain are two quotes around a whole field without delimiters and quotes inside.
+        """
+        text = np.frombuffer(lines, np.uint8)
+        ends = text == ord("\n")
+        border = ends | (text == ord(self._delimiter))
+        quotes = np.flatnonzero(text == ord('"'))
+        line, field = (np.cumsum(marks, dtype=np.int32)[quotes] for marks in (ends, border))
+        number = np.arange(len(quotes))
+        first_of_line = np.maximum.accumulate(np.where(np.diff(line, prepend=-1) > 0, number, 0))
+        closes = (number - first_of_line) % 2 == 1
+        after_border, before_border = border[quotes - 1] | (quotes == 0), border[quotes + 1]
+        plain = np.where(closes, before_border & ~after_border, after_border & ~before_border)
+        plain[1:] &= ~closes[1:] | (field[1:] == field[:-1])
+        plain &= (np.bincount(line) % 2 == 0)[line]
+        return text[text != ord('"')].tobytes(), np.unique(line[~plain])
+
+    def _fields(self, line: bytes) -> tuple[list[str], str]:
+        """Return the fields of one line, and what is wrong with it."""
+        if len(line) > self._longest:
+            return [], "is too long for a row"
+        if not _is_utf8(line):
+            return [], "is not UTF-8 text"
+        if INNER_DELIMITER.encode() in line:
+            return [], "holds a character that text does not have"
+        if b'"' not in line:
+            return line.decode().split(self._delimiter), ""
         try:
-            rows = list(csv.reader([line.decode()], delimiter=self._delimiter, strict=True))
+            return next(csv.reader([line.decode()], delimiter=self._delimiter, strict=True)), ""
         except csv.Error:
-            return None
-        return rows[0]
+            return [], "has quotes that cannot be matched"
 
     def _has_overlong(self, lines: bytes) -> bool:
         if len(lines) <= self._longest:

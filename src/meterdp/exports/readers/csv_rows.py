@@ -107,7 +107,6 @@ class CsvRows:
         positions = list(positions)
         lines = SafeLines(
             self._delimiter,
-            len(self.header),
             self._separator,
             max(LONGEST_ROW_BYTES, 16 * self._header_bytes),
             batch_bytes,

@@ -1,0 +1,72 @@
+"""Physical lines made safe to split, against the csv module line by line."""
+
+import csv
+import io
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from meterdp.exports.lines import INNER_DELIMITER, SafeLines, separator_after
+
+LONGEST = 40
+
+
+def slow(line: bytes, delimiter: str) -> list[str] | None:
+    """What one line means, None if it is malformed."""
+    if len(line) > LONGEST:
+        return None
+    try:
+        text = line.replace(b"\r", b" ").decode()
+        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
+    except (UnicodeDecodeError, csv.Error):
+        return None
+    return None if INNER_DELIMITER in text else [*rows, [""]][0]
+
+
+def fast(export: bytes, delimiter: str, block_bytes: int, separator=b"\n"):
+    """Fields of every line by row of the file, None where malformed; checks that each line is there once."""
+    out = {}
+    for block in SafeLines(delimiter, separator, LONGEST, block_bytes).blocks(io.BytesIO(export), 2):
+        bad = {row for row, _ in block.malformed}
+        good = [row for row in range(block.first_row, block.first_row + block.row_count) if row not in bad]
+        lines = block.text.split(b"\n")[:-1]
+        fields = [
+            [field.replace(INNER_DELIMITER, delimiter) if block.inner_delimiters else field for field in fields]
+            for fields in (line.decode().split(delimiter) for line in lines)
+        ]
+        assert not set(out) & (bad | set(good))
+        out |= dict.fromkeys(bad) | dict(zip(good, fields, strict=True))
+    assert sorted(out) == list(range(2, len(out) + 2))
+    return [out[row] for row in sorted(out)]
+
+
+PIECES = [b'"', b'""', b",", b";", b"ab", b" ", b"\xc3\xa4", b"\xff", b"\xee\x80\x80", b"7" * 25, b"\r", b"'", b""]
+
+
+@settings(max_examples=400, deadline=None, derandomize=True)
+@given(
+    lines=st.lists(st.lists(st.sampled_from(PIECES), max_size=9).map(b"".join), max_size=8),
+    delimiter=st.sampled_from([",", ";"]),
+    block_bytes=st.sampled_from([1, 7, 50, 1 << 16]),
+    end=st.sampled_from([b"\n", b"\r\n"]),
+    last=st.booleans(),
+)
+def test_every_line_means_what_it_means_alone(lines, delimiter, block_bytes, end, last):
+    # A carriage return before the line end belongs to it.
+    lines = [line.rstrip(b"\r") for line in lines]
+    while not last and lines and not lines[-1]:
+        lines = lines[:-1]  # the end of the file, not a line
+    export = b"header" + end + end.join(lines) + (end if last and lines else b"")
+    assert fast(export, delimiter, block_bytes) == [slow(line, delimiter) for line in lines]
+
+
+@pytest.mark.parametrize("block_bytes", [1, 3, 1000])
+def test_lone_carriage_returns_end_lines_if_the_header_says_so(block_bytes):
+    assert separator_after(b"\ra,b") == b"\r" and separator_after(b"\r\na") == separator_after(b"") == b"\n"
+    export = b"x,y\ra,1\rb\n,2\r\r" + b'"c,d",3\r' + b"5" * 41 + b"\r6,7"
+    assert fast(export, ",", block_bytes, b"\r") == [["a", "1"], ["b ", "2"], [""], ["c,d", "3"], None, ["6", "7"]]
+
+
+def test_a_header_may_be_longer_than_any_row():
+    assert fast(b"h" * 500 + b"\n1,2\n", ",", 8) == [["1", "2"]]
