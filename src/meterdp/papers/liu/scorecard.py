@@ -6,7 +6,7 @@ does not ask for (medians, other mechanisms) is said in the sentence and does no
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 
@@ -73,7 +73,8 @@ def _words(name: str) -> str:
 
 def lowest(curve: pd.DataFrame) -> Verdict:
     """Judge liu-1, liu-5, liu-7 and liu-9: the proposed mechanism lowest at every epsilon (table ``liu_curve``)."""
-    comparisons, best_of, medians = [], [], []
+    comparisons, best_of = [], []
+    lost, unsure, medians = ({} for _ in range(3))  # epsilons by baseline
     shown = _published(curve)
     for x, at in shown.groupby("x"):
         own, others = at[at["mechanism"] == PROPOSED].iloc[0], at[at["mechanism"] != PROPOSED]
@@ -82,20 +83,32 @@ def lowest(curve: pd.DataFrame) -> Verdict:
             f"{number(own.kl_mean)} against {number(best.kl_mean)} ({_words(best.mechanism)}) at ε = {number(x)}"
         )
         for other in others.itertuples():
-            where = f"{_words(other.mechanism)} at ε = {number(x)}"
-            comparisons.append(Comparison(where, 0.0, 0.0, other.excess_mean, other.excess_se))
-            if other.kl_median <= own.kl_median:
-                medians.append(where)
-    lost = [c.where for c in comparisons if c.lost]
-    unsure = [c.where for c in comparisons if not c.sure]
+            compared = Comparison(_words(other.mechanism), 0.0, 0.0, other.excess_mean, other.excess_se)
+            comparisons.append(compared)
+            worse = other.kl_median <= own.kl_median
+            for found, applies in ((lost, compared.lost), (unsure, not compared.sure), (medians, worse)):
+                if applies:
+                    found.setdefault(compared.where, []).append(x)
+    everywhere = shown["x"].nunique()
     share = shown.loc[shown["mechanism"] != PROPOSED, "below_proposed_share"]
     return Verdict(
         judge(comparisons),
         f"Mean KL of the proposed mechanism against the best baseline: {'; '.join(best_of)}. "
-        f"Baselines with a lower mean: {listed(lost) or 'none'}; within two standard errors: "
-        f"{listed(unsure) or 'none'}; with a lower median: {listed(medians) or 'none'}. "
+        f"Baselines with a lower mean: {_where(lost, everywhere)}; within two standard errors: "
+        f"{_where(unsure, everywhere)}; with a lower median: {_where(medians, everywhere)}. "
         f"A baseline is below it in {span(f'{share.min():.1%}', f'{share.max():.1%}')} of trials, depending "
         "on baseline and ε.",
+    )
+
+
+def _where(epsilons: Mapping[str, Sequence[float]], everywhere: int) -> str:
+    """Say at which epsilons something holds of which baseline."""
+    return (
+        listed(
+            f"{name} at {'every ε' if len(xs) == everywhere else f'ε = {listed([number(x) for x in xs])}'}"
+            for name, xs in epsilons.items()
+        )
+        or "none"
     )
 
 
