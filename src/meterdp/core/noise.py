@@ -12,8 +12,23 @@ from typing import Protocol
 import numpy as np
 
 
-class NoiseSource(Protocol):
-    """What a mechanism may draw."""
+class GaussianSource(Protocol):
+    """What a sound mechanism may draw: its only noise is Gaussian, added to exact statistics.
+
+    Attributes
+    ----------
+    grid : float
+        Statistics and answers are whole multiples of it; 0 for any real numbers, which is for studies only.
+    """
+
+    grid: float
+
+    def add_gaussian(self, exact: np.ndarray, std: float) -> np.ndarray:
+        """Return ``exact`` with independent Gaussian noise of standard deviation ``std`` on every entry."""
+
+
+class NoiseSource(GaussianSource, Protocol):
+    """What a mechanism may draw in a study."""
 
     def normal(self, shape: tuple[int, ...]) -> np.ndarray:
         """Independent standard normal numbers."""

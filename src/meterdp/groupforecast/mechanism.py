@@ -115,7 +115,7 @@ class GroupForecast:
         """
 
         def measure(step: Step, stack: np.ndarray) -> np.ndarray:
-            return stack + step.noise_std * noise.normal(stack.shape)
+            return noise.add_gaussian(stack, step.noise_std)
 
         def assign(label: np.ndarray, groups: int, assignment_epsilon: float) -> np.ndarray:
             return randomised_response(label, groups, assignment_epsilon, noise.uniform(label.shape))

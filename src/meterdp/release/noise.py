@@ -24,8 +24,14 @@ class StudyNoise:
         Name of the stream; different names give independent numbers.
     """
 
+    grid = 0.0
+
     def __init__(self, seed: int, *keys: str | int):
         self._generator = keyed_generator(seed, "study noise", *keys)
+
+    def add_gaussian(self, exact: np.ndarray, std: float) -> np.ndarray:
+        """Return ``exact`` with floating-point Gaussian noise."""
+        return exact + std * self.normal(exact.shape)
 
     def normal(self, shape: tuple[int, ...]) -> np.ndarray:
         """Independent standard normal numbers."""

@@ -14,15 +14,18 @@ from typing import ClassVar
 import numpy as np
 
 from meterdp.accounting import gdp
+from meterdp.accounting.discreteness import delta_margin
 from meterdp.core.errors import InputError
 from meterdp.core.guarantee import Family, Guarantee
-from meterdp.core.noise import NoiseSource
+from meterdp.core.noise import GaussianSource
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings, Released, Sees
 from meterdp.mechanisms.sound.plan import (
+    FEWEST_NOISE_STEPS,
     POOLED_WEIGHTS,
     Plan,
     SoundSettings,
     make_plan,
+    noise_entries,
     start_classes,
 )
 from meterdp.mechanisms.sound.posterior import pooled_parameters, radius_from
@@ -64,8 +67,17 @@ class Sound:
     def calibrate(cls, public: PublicSettings) -> Sound:
         """Turn (epsilon, delta) into mu and split it over the steps by the public rules of ``plan``."""
         public = public if public.sound is not None else replace(public, sound=SoundSettings())
-        mu = gdp.mu_for(public.epsilon, public.delta)
-        return cls(public, mu, make_plan(mu, public.records, public.dimension, public.classes, public.sound))
+        settings, delta = public.sound, public.delta
+        if settings.grid > 0:
+            entries = noise_entries(public.classes, public.dimension, settings)
+            delta -= delta_margin(public.epsilon, entries, FEWEST_NOISE_STEPS)
+            if delta <= 0:
+                raise _too_little_noise()
+        mu = gdp.mu_for(public.epsilon, delta)
+        plan = make_plan(mu, public.records, public.dimension, public.classes, settings)
+        if min(step.noise_std for step in plan.steps) < FEWEST_NOISE_STEPS * settings.grid:
+            raise _too_little_noise()
+        return cls(public, mu, plan)
 
     @property
     def guarantee(self) -> Guarantee:
@@ -81,14 +93,18 @@ class Sound:
             family=self.family,
         )
 
-    def release(self, private: PrivateRecords, noise: NoiseSource, draws: int) -> Released:
+    def release(self, private: PrivateRecords, noise: GaussianSource, draws: int) -> Released:
         """Run the mechanism ``draws`` times; see :class:`~meterdp.mechanisms.interface.Mechanism`.
 
         Raises
         ------
         InputError
             If the records do not have the public shape (N, d).
+        ValueError
+            If the noise lives on another grid than the one the mechanism was calibrated for.
         """
+        if noise.grid != self.public.sound.grid:
+            raise ValueError("the mechanism was calibrated for another grid than that of the noise")
         return release_in_chunks(self.run, private.x, noise, draws, self.plan.classes)
 
     def run(self, x: np.ndarray, measure: Measure, draws: int) -> Released:
@@ -116,7 +132,7 @@ class Sound:
         means, covariances = start_classes(mean, covariance, self.plan.classes)
         weights = np.full(means.shape[:2], 1 / self.plan.classes)
         start = MixtureDraws(weights, means, covariances)
-        released = run_rounds(self.plan.rounds, x, measure, start, records, public)
+        released = run_rounds(self.plan.rounds, x, measure, start, records, public, grid=public.sound.grid)
         order = np.argsort(-released.mixtures.weights, axis=1, kind="stable")
         return Released(released.mixtures.take(order), released.projected, released.labeller.take(order))
 
@@ -130,7 +146,7 @@ class Sound:
         radius = radius_from(noisy, records, d)
         # Few radii are possible, so the stack is made once for each.
         possible, which = np.unique(radius, return_inverse=True)
-        stacks = moment_stack(clip_to_unit_ball(z / possible[:, None, None]), POOLED_WEIGHTS)
+        stacks = moment_stack(clip_to_unit_ball(z / possible[:, None, None]), POOLED_WEIGHTS, grid=settings.grid)
         step = self.plan.step("pooled")
         noisy = measure(step, stacks[which])
         mean, covariance = pooled_parameters(noisy, step.noise_std, POOLED_WEIGHTS, records, radius, colour)
@@ -145,3 +161,11 @@ class Sound:
                 field="records",
                 remedy="set records and dimension to the size of the export",
             )
+
+
+def _too_little_noise() -> InputError:
+    return InputError(
+        "asks for so little noise that its grid would show",
+        field="epsilon",
+        remedy="use a smaller epsilon or a larger delta",
+    )

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from meterdp.core.errors import InputError
-from meterdp.mechanisms.sound.stack import StackWeights, Step
+from meterdp.mechanisms.sound.stack import RADIUS_EDGES, StackWeights, Step
 
 # Budget shares in units of mu^2.
 RECORDS_SHARE = 0.005
@@ -36,6 +36,9 @@ CLASSES_PER_LEVEL = 3
 MOST_ROUNDS = 12
 # Fewer classes cannot tell levels, shapes and restlessness apart, however few the households.
 FEWEST_CLASSES = 3
+_FLOAT_SLACK = 1e-9
+# On a grid no noise may be finer; the margin on delta is calculated for it.
+FEWEST_NOISE_STEPS = 2.0**25
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,9 @@ class SoundSettings:
         Typical household level, public knowledge (0.3 kWh an hour): the centre of the first clipping.
     hour_correlation : float
         Correlation of neighbouring hours in the public AR(1) shape that whitens records first, in [0, 1).
+    grid : float
+        Power of two that statistics and noise are multiples of: that of the noise source. 0 in a study, whose noise
+        is floating point.
     """
 
     adjacency: Literal["replace_one", "add_remove"] = "replace_one"
@@ -64,6 +70,7 @@ class SoundSettings:
     rounds: int | None = None
     level_log_kwh: float = -1.2
     hour_correlation: float = 0.6
+    grid: float = 0.0
 
     def __post_init__(self):
         checks = {
@@ -75,6 +82,7 @@ class SoundSettings:
             "classes": (_whole(self.classes), "use a whole number, one or more, or null for the rule"),
             "rounds": (_whole(self.rounds), "use a whole number, one or more, or null for the rule"),
             "level_log_kwh": (np.isfinite(self.level_log_kwh), "use a finite number"),
+            "grid": (self.grid >= 0 and math.frexp(self.grid)[0] in (0, 0.5), "use a power of two, or 0"),
             "hour_correlation": (0 <= self.hour_correlation < 1, "use a number from 0 up to, not including, 1"),
         }
         for field, (holds, remedy) in checks.items():
@@ -140,13 +148,38 @@ def make_plan(mu: float, records: int, dimension: int, most_classes: int, settin
     pooled = float(np.clip(12 / signal, *POOLED_SHARES))
     growth = ROUND_GROWTH ** np.arange(rounds)
     growth[-1] *= LAST_ROUND
+    entries = stack_entries(dimension)
     round_shares = (1 - first - RADIUS_SHARE - pooled) * growth / growth.sum()
     sensitivity = ROUND_WEIGHTS.sensitivity(settings.adjacency)
     reach = 1.0 if counted else math.sqrt(2)
+    # Counts of records are whole numbers and need no rounding.
     plan = [("records", 1.0, first)] if counted else []
-    plan += [("radius", reach, RADIUS_SHARE), ("pooled", POOLED_WEIGHTS.sensitivity(settings.adjacency, 1), pooled)]
+    plan += [("radius", reach, RADIUS_SHARE)]
+    plan += [("pooled", rounded(POOLED_WEIGHTS.sensitivity(settings.adjacency, 1), entries, settings.grid), pooled)]
+    sensitivity = rounded(sensitivity, classes * entries, settings.grid)
     plan += [(f"round {t + 1}", sensitivity, share) for t, share in enumerate(round_shares)]
     return Plan(classes, tuple(Step(name, reach, reach / (mu * math.sqrt(share))) for name, reach, share in plan))
+
+
+def stack_entries(dimension: int) -> int:
+    """Return the entries of one class in a stack: count, mean and second moments."""
+    return 1 + dimension + dimension * (dimension + 1) // 2
+
+
+def rounded(sensitivity: float, entries: int, grid: float) -> float:
+    """Return the sensitivity of a stack whose records' vectors are rounded to a grid (docs/proofs/safe_noise.md).
+
+    Each of two records is off by at most half a step an entry; the slack is for the floating-point vectors
+    themselves, whose norm may exceed its bound by some units of rounding.
+    """
+    return sensitivity * (1 + _FLOAT_SLACK) + grid * math.sqrt(entries) if grid > 0 else sensitivity
+
+
+def noise_entries(most_classes: int, dimension: int, settings: SoundSettings) -> int:
+    """Return an upper bound on the noise entries of a release, from public numbers alone."""
+    entries, rounds = stack_entries(dimension), settings.rounds or MOST_ROUNDS
+    classes = settings.classes or max(most_classes, FEWEST_CLASSES)
+    return 1 + len(RADIUS_EDGES) - 1 + entries * (1 + rounds * classes)
 
 
 def start_classes(mean: np.ndarray, covariance: np.ndarray, classes: int) -> tuple[np.ndarray, np.ndarray]:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from meterdp.core.noise import NoiseSource
+from meterdp.core.noise import GaussianSource
 from meterdp.mechanisms.interface import PublicSettings, Released
 from meterdp.mechanisms.published.projection import project_covariances
 from meterdp.mechanisms.sound.plan import ROUND_RADIUS, ROUND_WEIGHTS
@@ -31,6 +31,7 @@ def run_rounds(
     records: np.ndarray,
     public: PublicSettings,
     given: np.ndarray | None = None,
+    grid: float = 0.0,
 ) -> Released:
     """Run private EM from released or public start classes.
 
@@ -48,6 +49,8 @@ def run_rounds(
     public : PublicSettings
     given : (N, K) float64, optional
         Indicators of given labels, in place of responsibilities.
+    grid : float
+        What every record adds is rounded to multiples of it; 0 for a study.
     """
     weights, means, covariances = start.weights, start.means, start.covariances
     d = x.shape[1]
@@ -56,7 +59,7 @@ def run_rounds(
         labeller = MixtureDraws(weights, means, covariances)
         values, vectors = np.linalg.eigh(covariances)
         root = vectors * np.sqrt(values)[..., None, :]
-        noisy = measure(step, _class_stacks(x, labeller, np.linalg.inv(root), radius, given))
+        noisy = measure(step, _class_stacks(x, labeller, np.linalg.inv(root), radius, given, grid))
         weights, shift, shape = round_parameters(noisy, step.noise_std, ROUND_WEIGHTS, records, radius, d)
         means = np.clip(means + np.einsum("rkij,rkj->rki", root, shift), public.low_log_kwh, public.high_log_kwh)
         covariances, projected = project_covariances(
@@ -66,7 +69,7 @@ def run_rounds(
 
 
 def _class_stacks(
-    x: np.ndarray, labeller: MixtureDraws, whiten: np.ndarray, radius: float, given: np.ndarray | None
+    x: np.ndarray, labeller: MixtureDraws, whiten: np.ndarray, radius: float, given: np.ndarray | None, grid: float
 ) -> np.ndarray:
     """Return the exact class stacks (R, K, q) in the coordinates of what was released last."""
     n, d = x.shape
@@ -77,12 +80,16 @@ def _class_stacks(
         z = standardised(x, labeller.means[r], whiten[r], out=memory)
         share = class_shares(log_densities(z, labeller.weights[r], whiten[r])) if given is None else given.T
         z /= radius
-        stacks[r] = moment_stack(clip_to_unit_ball(z), ROUND_WEIGHTS, share)
+        stacks[r] = moment_stack(clip_to_unit_ball(z), ROUND_WEIGHTS, share, grid)
     return stacks
 
 
 def release_in_chunks(
-    run: Callable[[np.ndarray, Measure, int], Released], x: np.ndarray, noise: NoiseSource, draws: int, classes: int
+    run: Callable[[np.ndarray, Measure, int], Released],
+    x: np.ndarray,
+    noise: GaussianSource,
+    draws: int,
+    classes: int,
 ) -> Released:
     """Call ``run`` with Gaussian noise for as many draws at a time as memory allows.
 
@@ -91,12 +98,12 @@ def release_in_chunks(
     run : callable
         (x, measure, draws) -> Released.
     x : (N, d) float64
-    noise : NoiseSource
+    noise : GaussianSource
     draws, classes : int
     """
 
     def measure(step: Step, stack: np.ndarray) -> np.ndarray:
-        return stack + step.noise_std * noise.normal(stack.shape)
+        return noise.add_gaussian(stack, step.noise_std)
 
     size = max(1, int(CHUNK_BYTES / (8 * max(len(x), 1) * (4 * x.shape[1] + 2 * classes))))
     parts = [run(x, measure, min(size, draws - start)) for start in range(0, draws, size)]

@@ -15,6 +15,7 @@ from meterdp.solvers.svec import svec
 
 # Public bins of log2(|z|^2 / d), z the residual from the public level after public whitening.
 RADIUS_EDGES = np.arange(-6.0, 4.01, 0.5)
+_RECORDS_AT_ONCE = 20_000
 
 
 @dataclass(frozen=True)
@@ -95,8 +96,13 @@ def clip_to_unit_ball(z: np.ndarray) -> np.ndarray:
     return z
 
 
-def moment_stack(u: np.ndarray, weights: StackWeights, responsibility: np.ndarray | None = None) -> np.ndarray:
+def moment_stack(
+    u: np.ndarray, weights: StackWeights, responsibility: np.ndarray | None = None, grid: float = 0.0
+) -> np.ndarray:
     """Return sum_n g_n (a, b u_n, c svec(u_n u_n')): (R, 1 + d + d (d + 1)/2) float64.
+
+    With a grid, what every record adds is rounded to its multiples before the sum. Sums of them below 2^53 are exact
+    in any order, so that nothing but the records' own rounded vectors enters the result.
 
     Parameters
     ----------
@@ -105,12 +111,33 @@ def moment_stack(u: np.ndarray, weights: StackWeights, responsibility: np.ndarra
     weights : StackWeights
     responsibility : (R, N) float64, optional
         g, in [0, 1]; one by default.
+    grid : float
+        A power of two, or 0 for plain floating-point sums, which are for studies only.
     """
     draws, n, d = u.shape
     g = np.ones((draws, n)) if responsibility is None else responsibility
     out = np.empty((draws, 1 + d + d * (d + 1) // 2))
+    if grid > 0:
+        for r in range(draws):
+            out[r] = _grid_sum(u[r], weights, g[r], grid)
+        return out
     weighted = u * g[..., None]
     out[:, 0] = weights.count * g.sum(axis=1)
     out[:, 1 : 1 + d] = weights.mean * weighted.sum(axis=1)
     out[:, 1 + d :] = weights.moment * svec(np.swapaxes(weighted, 1, 2) @ u)
     return out
+
+
+def _grid_sum(u: np.ndarray, weights: StackWeights, g: np.ndarray, grid: float) -> np.ndarray:
+    """Return the stack (q,) of one class as an exact sum of rounded vectors."""
+    d = u.shape[1]
+    total = np.zeros(1 + d + d * (d + 1) // 2)
+    for first in range(0, len(u), _RECORDS_AT_ONCE):
+        v, share = u[first : first + _RECORDS_AT_ONCE], g[first : first + _RECORDS_AT_ONCE, None]
+        parts = [
+            weights.count * share,
+            weights.mean * share * v,
+            weights.moment * share * svec(v[:, :, None] * v[:, None]),
+        ]
+        total += np.rint(np.concatenate(parts, axis=1) / grid).sum(axis=0)
+    return total * grid

@@ -14,13 +14,16 @@ import pytest
 from scipy.stats import beta, chi2, kstest
 
 from meterdp.accounting import gdp
+from meterdp.core.errors import InputError
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
 from meterdp.mechanisms.published.labelled import LabelledRecords
 from meterdp.mechanisms.sound.label_flip import SoundLabelFlip
 from meterdp.mechanisms.sound.mechanism import Sound
-from meterdp.mechanisms.sound.plan import SoundSettings
+from meterdp.mechanisms.sound.plan import SoundSettings, rounded
+from meterdp.mechanisms.sound.stack import StackWeights, clip_to_unit_ball, moment_stack
 from meterdp.mixture.gmm import fit_labels
 from meterdp.release.noise import StudyNoise
+from meterdp.release.safe_noise import GRID, SafeNoise
 from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households
 
 # What a run spends is exact, and 400 runs tell the law of its loss from one with half the noise. Of 1,000 draws the
@@ -50,8 +53,11 @@ def margin(draws):
     return math.sqrt(math.log(1e9) / (2 * draws))
 
 
-def record(release, seed, monkeypatch):
-    """Release; return the (step, exact stack, noisy stack) of every measurement and what was released."""
+def record(release, seed, monkeypatch, noise=None):
+    """Release, with seeded noise if none is given.
+
+    Return the (step, exact stack, noisy stack) of every measurement, and what was released.
+    """
     log, kind, out = [], type(release.__self__), []
     run = kind.run
 
@@ -68,7 +74,7 @@ def record(release, seed, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(kind, "run", logged)
-        release(StudyNoise(seed, "privacy"))
+        release(StudyNoise(seed, "privacy") if noise is None else noise)
     return log, out[0]
 
 
@@ -283,3 +289,53 @@ def test_a_mutant_with_too_little_noise_is_caught(x, monkeypatch):
     loss, mu = total(*losses(log, replay(thin, (two,), log)))
     assert mu.max() > sound.mu
     assert np.maximum(0, -np.expm1(-loss)).mean() > gdp.delta(sound.mu, 0.0) + margin(MOST)
+
+
+@pytest.mark.parametrize("adjacency", ["replace_one", "add_remove"])
+@pytest.mark.parametrize(("records", "dimension"), [(1, D), (10_000, 12)])
+def test_a_release_on_the_grid_is_paid_for_to_the_last_step(adjacency, records, dimension, monkeypatch):
+    """One draw with release noise, replayed on neighbours: whole steps only, and never further than is charged."""
+    x = households(3, max(records, K), dimension, K)
+    settings = SoundSettings(adjacency, records_guess=len(x), grid=GRID)
+    mechanism = Sound.calibrate(PublicSettings(2.0, 1e-5, K, dimension, len(x), LOW, HIGH, FLOOR, settings))
+    log = record(of(mechanism, PrivateRecords(x), 1), 0, monkeypatch, SafeNoise())
+    generator = np.random.default_rng(4)
+    for at, other in (
+        (0, np.full(dimension, 1e300)),
+        (-1, np.full(dimension, LOW)),
+        (1, generator.normal(size=dimension)),
+    ):
+        neighbour = x.copy()
+        neighbour[at] = other
+        if adjacency == "add_remove":
+            neighbour = np.vstack([x, other])
+        stacks = replay(mechanism, (neighbour,), log)
+        for (step, own, noisy), theirs in zip(log[0], stacks, strict=True):
+            for stack in (own, noisy, theirs):
+                assert np.array_equal(stack / GRID, np.rint(stack / GRID))
+            assert np.linalg.norm(own - theirs) <= step.sensitivity
+        assert total(*losses(log, stacks))[1].max() <= mechanism.mu
+
+
+def test_without_the_charge_for_rounding_the_grid_would_exceed_the_budget():
+    """On a coarse grid records are rounded apart: the stack moves by more than that of real numbers would."""
+    weights, coarse = StackWeights(0.3, 0.5, 1.0), 2.0**-3
+    generator, worst = np.random.default_rng(8), 0.0
+    for _ in range(4000):
+        u = clip_to_unit_ball(generator.normal(size=(1, 2, 3)) * 5)
+        one, two = (moment_stack(u[:, i : i + 1], weights, grid=coarse) for i in range(2))
+        worst = max(worst, np.linalg.norm(one - two))
+    real = weights.sensitivity("replace_one", 1)
+    assert real < worst <= rounded(real, one.size, coarse)
+
+
+def test_the_grid_costs_next_to_nothing_and_too_little_noise_is_refused():
+    plain, on_grid = (calibrate(2.0, grid=grid) for grid in (0.0, GRID))
+    assert 0 < 1 - on_grid.mu / plain.mu < 1e-5
+    assert all(
+        0 < b.noise_std / a.noise_std - 1 < 1e-5 for a, b in zip(plain.plan.steps, on_grid.plan.steps, strict=True)
+    )
+    with pytest.raises(InputError, match="so little noise that its grid would show"):
+        calibrate(25.0, grid=GRID)
+    with pytest.raises(ValueError, match="another grid"):
+        on_grid.release(PrivateRecords(households(0, N, D, K)), StudyNoise(0), 1)

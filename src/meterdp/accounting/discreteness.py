@@ -1,0 +1,45 @@
+"""What it costs that noise is drawn on a grid: a margin on delta, proven in docs/proofs/safe_noise.md.
+
+The discrete Gaussian of scale s steps differs from a Gaussian rounded to whole steps by at most (1 + 1e-9) / (8 s^2)
+in total variation, for s of two or more. Rounding is post-processing: the curve of the Gaussian holds up to that.
+"""
+
+from __future__ import annotations
+
+import math
+
+# The sum of the normal density over whole steps exceeds one by less, from two steps on.
+_LATTICE_EXCESS = 1e-9
+FEWEST_STEPS = 2.0
+
+
+def total_variation(std_steps: float) -> float:
+    """Bound the total variation between one discrete Gaussian and a Gaussian rounded to whole steps.
+
+    Parameters
+    ----------
+    std_steps : float
+        Scale of both in steps of the grid, two or more.
+
+    Raises
+    ------
+    ValueError
+        For fewer than two steps, where nothing is proven.
+    """
+    if not std_steps >= FEWEST_STEPS:
+        raise ValueError("the grid is too coarse for the noise")
+    return (1 + _LATTICE_EXCESS) / (8 * std_steps**2)
+
+
+def delta_margin(epsilon: float, entries: int, std_steps: float) -> float:
+    """Return how much smaller delta must be when ``entries`` numbers are drawn on a grid, one after the other.
+
+    Parameters
+    ----------
+    epsilon : float
+    entries : int
+        Noise entries of the whole release.
+    std_steps : float
+        Smallest standard deviation of any of them, in steps.
+    """
+    return (1 + math.exp(epsilon)) * entries * total_variation(std_steps)
