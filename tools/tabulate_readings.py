@@ -22,20 +22,35 @@ def grid(header: list[str], rows: list[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
+def rounded(value: float, digits: int) -> str:
+    """Write a number with so many significant digits, never with an exponent of ten that words do not need."""
+    short = float(f"{value:.{digits}g}")
+    return f"{short:,.0f}" if abs(short) >= 100 else f"{short:g}"
+
+
 def pm(value: float, error: float) -> str:
     """Write a value with its standard error."""
-    return f"{value:.3g}" if np.isnan(error) else f"{value:.3g} ± {error:.1g}"
+    return rounded(value, 3) if np.isnan(error) else f"{rounded(value, 3)} ± {rounded(error, 1)}"
+
+
+VERDICTS = {"holds": "yes", "does not hold": "no", "cannot be judged": "open"}
 
 
 def verdicts(folder: Path) -> str:
-    """Every claim under every reading."""
+    """Does the claim hold? A table for all claims that have the same readings."""
     card = table(folder / "scorecard.parquet")
-    rows = [[r.item, r.reading, r.holds] for r in card.itertuples()]
-    return grid(["claim", "reading", "verdict"], rows)
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for claim, of_claim in card.groupby("item", sort=False):
+        groups.setdefault(tuple(of_claim["reading"]), []).append(claim)
+    found = card.set_index(["item", "reading"])["holds"].map(VERDICTS)
+    return "\n\n".join(
+        grid(["reading", *claims], [[reading, *(found[claim, reading] for claim in claims)] for reading in readings])
+        for readings, claims in groups.items()
+    )
 
 
 def divergences(folder: Path) -> str:
-    """Figs 1, 5, 7 and 9: the proposed mechanism and the best baseline at every epsilon."""
+    """Figs 1, 5, 7 and 9 of Liu et al.: the proposed mechanism and the best baseline at every epsilon."""
     rows = []
     for figure in ("fig1", "fig5", "fig7", "fig9"):
         curve = table(folder / f"liu/{figure}.parquet")
@@ -45,26 +60,26 @@ def divergences(folder: Path) -> str:
                 own = at[at["mechanism"] == PROPOSED].iloc[0]
                 best = at[at["mechanism"] != PROPOSED].nsmallest(1, "kl_mean").iloc[0]
                 cells = [pm(r.kl_mean, r.kl_se) for r in (own, best)]
-                medians = [f"{r.kl_median:.3g}" for r in (own, best)]
+                medians = [rounded(r.kl_median, 3) for r in (own, best)]
                 rows.append([figure, reading, f"{x:g}", cells[0], medians[0], best.mechanism, cells[1], medians[1]])
     header = ["figure", "reading", "ε", "proposed, mean", "median", "best baseline", "its mean", "its median"]
     return grid(header, rows)
 
 
 def growths(folder: Path) -> str:
-    """Fig. 3: factor by which the mean grows from the smallest to the largest K, by the delta method."""
+    """Fig. 3 of Liu et al.: factor by which the mean grows from the smallest to the largest K."""
     curve, rows = table(folder / "liu/fig3.parquet"), []
-    curve = curve[curve["family"] == "published"].sort_values("x")
+    curve = curve[curve["family"] == "published"].sort_values("x", kind="stable")
     for (reading, name), along in curve.groupby(["reading", "mechanism"], sort=False):
         first, last = along.iloc[0], along.iloc[-1]
         factor = last.kl_mean / first.kl_mean
         error = factor * np.hypot(first.kl_se / first.kl_mean, last.kl_se / last.kl_mean)
-        rows.append([reading, name, pm(factor, error), f"{last.kl_median / first.kl_median:.3g}"])
+        rows.append([reading, name, pm(factor, error), rounded(last.kl_median / first.kl_median, 3)])
     return grid(["reading", "mechanism", "growth of the mean", "of the median"], rows)
 
 
 def printed_deltas(folder: Path) -> str:
-    """Every printed delta beside ours; exact, so without a standard error."""
+    """Figs 3 and 4 of Ramakrishna et al.: every printed delta beside ours; exact, so without a standard error."""
     numbers = table(folder / "ramakrishna/numbers.parquet").dropna(subset="delta")
     rows = [
         [r.item, r.design, f"{r.rho:g}", f"{r.epsilon:g}", f"{r.query_model}, mean {r.query_mean}",
@@ -75,7 +90,7 @@ def printed_deltas(folder: Path) -> str:
 
 
 def gains(folder: Path) -> str:
-    """Fig. 2: improvement of the published design over white noise, averaged over epsilon."""
+    """Fig. 2 of Ramakrishna et al.: improvement of the published design over white noise, averaged over epsilon."""
     own = table(folder / "ramakrishna/fig2.parquet").query("design == 'published' and sides in ('one', 'two')")
     rows = []
     for (sides, rho), at in own.groupby(["sides", "rho"]):
@@ -86,7 +101,7 @@ def gains(folder: Path) -> str:
 
 
 def errors(folder: Path) -> str:
-    """Fig. 3: NMSE of three houses in every unit."""
+    """Fig. 3 of Ramakrishna et al.: NMSE of three houses in every unit."""
     released = table(folder / "ramakrishna/fig3_errors.parquet").query("line == 'released'")
     rows = []
     for (scale, reference), at in released.groupby(["scale", "reference"], sort=False):
@@ -105,7 +120,12 @@ PARTS = (verdicts, divergences, growths, printed_deltas, gains, errors)
 
 def main(folder: Path) -> None:
     """Print all parts."""
-    print("# Readings, measured\n\nWritten by `python tools/tabulate_readings.py`; what is open is in readings.md.")
+    print(
+        "# Readings, measured\n\nWritten by `python tools/tabulate_readings.py results/reproduce` after `snakemake "
+        "--cores 2 reproduce --config\ntrials=1000 data_dir=...`; what the readings are, and why they disagree: "
+        "[readings.md](readings.md). Numbers after ± are\nstandard errors over trials; of a ratio of means by the "
+        "delta method."
+    )
     for part in PARTS:
         print(f"\n## {part.__doc__}\n")
         try:
