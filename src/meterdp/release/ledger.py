@@ -1,0 +1,326 @@
+"""The privacy ledger: what has been spent, on whom and for what.
+
+One SQLite file outside the workflow's outputs. It is append-only (triggers refuse anything else), every event
+carries the hash of the one before, and a copy is kept beside it. A release is charged, and the charge is on disk,
+before noise is drawn; what was drawn is stored in the same file, all of it or nothing, before anybody sees it. The
+same request gets the stored artefact byte for byte. A run that dies in between has spent its charge: the next one is
+another attempt, charged again, and within the caps or not at all.
+
+Everything that decides is public: population, period, mechanism, parameters. No record can bring about a refusal.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import math
+import os
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from meterdp.accounting import gdp
+from meterdp.core.errors import InputError
+
+CHARGED, STORED, PUBLISHED = "charged", "stored", "published"
+_WAIT_SECONDS = 600
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS events (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    body TEXT NOT NULL,
+    hash TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS files (
+    request TEXT NOT NULL, name TEXT NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (request, name)
+);
+CREATE TRIGGER IF NOT EXISTS events_stay BEFORE UPDATE ON events BEGIN SELECT RAISE(ABORT, 'append-only'); END;
+CREATE TRIGGER IF NOT EXISTS events_are_kept BEFORE DELETE ON events BEGIN SELECT RAISE(ABORT, 'append-only'); END;
+CREATE TRIGGER IF NOT EXISTS files_stay BEFORE UPDATE ON files BEGIN SELECT RAISE(ABORT, 'append-only'); END;
+CREATE TRIGGER IF NOT EXISTS files_are_kept BEFORE DELETE ON files BEGIN SELECT RAISE(ABORT, 'append-only'); END;
+"""
+
+
+@dataclass(frozen=True)
+class Account:
+    """Whose privacy is spent; budgets of different accounts are never added.
+
+    Parameters
+    ----------
+    unit, adjacency : str
+        As in the guarantee: what one neighbour changes.
+    population : str
+        Public name of the households, from the configuration.
+    period : str
+        Public name of the time a budget lasts, such as a year.
+    """
+
+    unit: str
+    adjacency: str
+    population: str
+    period: str
+
+
+@dataclass(frozen=True)
+class Charge:
+    """What one release costs: a Gaussian-DP parameter, and what its discrete noise adds (docs/proofs/safe_noise.md).
+
+    Parameters
+    ----------
+    mu : float
+        The release is within ``total_variation`` of a mu-GDP one.
+    total_variation : float
+    """
+
+    mu: float
+    total_variation: float = 0.0
+
+    def delta(self, epsilon: float) -> float:
+        """Return the delta at ``epsilon``."""
+        return gdp.delta(self.mu, epsilon) + (1 + math.exp(epsilon)) * self.total_variation
+
+    def __add__(self, other: Charge) -> Charge:
+        return Charge(math.hypot(self.mu, other.mu), self.total_variation + other.total_variation)
+
+
+@dataclass(frozen=True)
+class Cap:
+    """What one account may spend in all: (epsilon, delta) of everything released."""
+
+    epsilon: float
+    delta: float
+
+
+@dataclass(frozen=True)
+class Request:
+    """One release, named by public words alone.
+
+    Parameters
+    ----------
+    account : Account
+    words : mapping
+        Mechanism and parameters; whatever shapes the release and is public. JSON.
+    charge : Charge
+    """
+
+    account: Account
+    words: Mapping
+    charge: Charge
+
+    @property
+    def key(self) -> str:
+        """SHA-256 of account and words: the name of the request."""
+        return hashlib.sha256(_json({"account": asdict(self.account), "words": self.words}).encode()).hexdigest()
+
+
+class Ledger:
+    """The ledger in one file.
+
+    Parameters
+    ----------
+    path : path-like
+        Created when it does not exist. Its copy ends in ``.copy``; a ledger that lacks what the copy has is refused.
+    """
+
+    def __init__(self, path):
+        self.path = Path(path)
+        self.copy_path = self.path.with_name(f"{self.path.name}.copy")
+
+    def release(self, request: Request, cap: Cap, draw: Callable[[], Mapping[str, bytes]]) -> dict[str, bytes]:
+        """Return the files of a release, drawn at most once.
+
+        Parameters
+        ----------
+        request : Request
+        cap : Cap
+            Of the request's account.
+        draw : callable
+            Makes the files; called after the charge is on disk, if the request has no stored files yet.
+
+        Raises
+        ------
+        InputError
+            If the charge would exceed the cap, the ledger was tampered with, or it cannot be written.
+        """
+        with self._alone(), closing(self._open()) as base:
+            events = self._verified(base)
+            stored = _files(base, request.key)
+            if stored:
+                return stored
+            total = _total(events, request.account) + request.charge
+            if total.delta(cap.epsilon) > cap.delta:
+                raise _over(cap, _total(events, request.account), request)
+            attempt = 1 + sum(e["kind"] == CHARGED and e["request"] == request.key for e in events)
+            self._append(base, CHARGED, request, attempt)
+            files = dict(draw())
+            with base:  # one transaction: all files and the event, or none
+                base.executemany(
+                    "INSERT INTO files VALUES (?, ?, ?)", [(request.key, name, data) for name, data in files.items()]
+                )
+                _insert(base, self._event(STORED, request, attempt))
+            self._keep_a_copy(base)
+            return files
+
+    def published(self, request: Request) -> None:
+        """Note that the files of a request were handed over, once."""
+        with self._alone(), closing(self._open()) as base:
+            done = {e["request"] for e in self._verified(base) if e["kind"] == PUBLISHED}
+            if request.key not in done:
+                self._append(base, PUBLISHED, request, 0)
+
+    def events(self) -> list[dict]:
+        """Return every event, oldest first, after checking that none was changed or removed."""
+        with self._alone(), closing(self._open()) as base:
+            return self._verified(base)
+
+    def spent(self, account: Account) -> Charge:
+        """Return what an account has spent, lost attempts included."""
+        return _total(self.events(), account)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Wait for every other process; the lock goes with the process that holds it, however that ends."""
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            lock = open(self.path.with_name(f"{self.path.name}.lock"), "a")
+        except OSError as error:
+            raise _cannot_write(self.path, error) from None
+        with lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def _open(self) -> sqlite3.Connection:
+        if not self.path.exists() and self.copy_path.exists():
+            raise _tampered(self.path, "is missing but for its copy")
+        try:
+            base = sqlite3.connect(self.path, timeout=_WAIT_SECONDS)
+            base.execute("PRAGMA synchronous = EXTRA")
+            base.executescript(_SCHEMA)
+            os.chmod(self.path, 0o600)
+        except (sqlite3.Error, OSError) as error:
+            raise _cannot_write(self.path, error) from None
+        return base
+
+    def _verified(self, base: sqlite3.Connection) -> list[dict]:
+        rows = _rows(base, self.path)
+        before = ""
+        for body, digest in rows:
+            if digest != _chain(before, body):
+                raise _tampered(self.path, "has an event that was changed")
+            before = digest
+        if self.copy_path.exists():
+            with closing(sqlite3.connect(f"file:{self.copy_path}?mode=ro", uri=True)) as copy:
+                kept = _rows(copy, self.copy_path)
+            if rows[: len(kept)] != kept:
+                raise _tampered(self.path, "lacks an event that its copy has")
+        events = [json.loads(body) for body, _ in rows]
+        for event in events:
+            if event["kind"] == STORED:
+                found = {name: _digest(data) for name, data in _files(base, event["request"]).items()}
+                if found != event["files"]:
+                    raise _tampered(self.path, "has a stored file that was changed")
+        return events
+
+    def _append(self, base: sqlite3.Connection, kind: str, request: Request, attempt: int) -> None:
+        try:
+            with base:
+                _insert(base, self._event(kind, request, attempt))
+        except sqlite3.Error as error:
+            raise _cannot_write(self.path, error) from None
+        self._keep_a_copy(base)
+
+    def _event(self, kind: str, request: Request, attempt: int) -> Callable[[sqlite3.Connection], dict]:
+        def made(base: sqlite3.Connection) -> dict:
+            event = {
+                "kind": kind,
+                "at_utc": datetime.now(UTC).isoformat(timespec="seconds"),
+                "account": asdict(request.account),
+                "request": request.key,
+                "attempt": attempt,
+                "words": dict(request.words),
+                **asdict(request.charge),
+            }
+            if kind == STORED:
+                event["files"] = {name: _digest(data) for name, data in _files(base, request.key).items()}
+            return event
+
+        return made
+
+    def _keep_a_copy(self, base: sqlite3.Connection) -> None:
+        """Copy the events beside the ledger; files can be large and are told by their digests."""
+        temporary = self.copy_path.with_name(f".{self.copy_path.name}.part")
+        temporary.unlink(missing_ok=True)
+        with closing(sqlite3.connect(temporary)) as copy:
+            with copy:
+                copy.executescript(_SCHEMA)
+                copy.executemany("INSERT INTO events (body, hash) VALUES (?, ?)", _rows(base, self.path))
+        os.chmod(temporary, 0o600)
+        os.replace(temporary, self.copy_path)
+
+
+def _insert(base: sqlite3.Connection, made: Callable[[sqlite3.Connection], dict]) -> None:
+    last = base.execute("SELECT hash FROM events ORDER BY number DESC LIMIT 1").fetchone()
+    body = _json(made(base))
+    base.execute("INSERT INTO events (body, hash) VALUES (?, ?)", (body, _chain(last[0] if last else "", body)))
+
+
+def _rows(base: sqlite3.Connection, path: Path) -> list[tuple[str, str]]:
+    try:
+        return base.execute("SELECT body, hash FROM events ORDER BY number").fetchall()
+    except sqlite3.Error:
+        raise _tampered(path, "is no ledger, or damaged") from None
+
+
+def _files(base: sqlite3.Connection, request: str) -> dict[str, bytes]:
+    return dict(base.execute("SELECT name, bytes FROM files WHERE request = ? ORDER BY name", (request,)))
+
+
+def _total(events: list[dict], account: Account) -> Charge:
+    charges = (
+        Charge(e["mu"], e["total_variation"])
+        for e in events
+        if e["kind"] == CHARGED and e["account"] == asdict(account)
+    )
+    return sum(charges, Charge(0.0))
+
+
+def _json(value) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def _chain(before: str, body: str) -> str:
+    return _digest(f"{before}\n{body}".encode())
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _over(cap: Cap, spent: Charge, request: Request) -> InputError:
+    fits = (e / 100 for e in range(1, 5001) if _fits(cap, spent, e / 100, request.charge.total_variation))
+    left = max(fits, default=0.0)
+    account = request.account
+    return InputError(
+        f"would exceed what may be spent on '{account.population}' in '{account.period}' (epsilon {cap.epsilon:g} at "
+        f"delta {cap.delta:g}); "
+        + (f"one more release of epsilon {left:g} would fit" if left else "nothing is left"),
+        field="release.epsilon",
+        remedy="ask for less, wait for the next period, or have a higher cap agreed on",
+    )
+
+
+def _fits(cap: Cap, spent: Charge, epsilon: float, total_variation: float) -> bool:
+    return (spent + Charge(gdp.mu_for(epsilon, cap.delta), total_variation)).delta(cap.epsilon) <= cap.delta
+
+
+def _tampered(path: Path, what: str) -> InputError:
+    return InputError(what, file=path, remedy="restore the ledger from a backup; nothing is released until then")
+
+
+def _cannot_write(path: Path, error: Exception) -> InputError:
+    return InputError(
+        f"cannot be written ({type(error).__name__})", file=path, remedy="free disk space, or correct its permissions"
+    )
