@@ -1,5 +1,6 @@
 # meterdp: `make study` runs the main job, `make test` runs the tests; each installs what it needs first.
 #   make study EXPORT=my_export.csv.gz CONFIG=my.yaml    a study of your own export
+#   make release                                         what may leave the building (needs a list of meters and a period)
 #   make report                                          Snakemake's own report of the same study
 SHELL := /bin/bash
 VENV ?= .venv
@@ -38,10 +39,14 @@ RUN = $(SNAKEMAKE) -- study & run=$$!; trap 'kill -TERM $$run 2>/dev/null' TERM 
 	wait $$run; status=$$?; while kill -0 $$run 2>/dev/null; do wait $$run; status=$$?; done; \
 	trap - TERM INT HUP; [ $$status = 0 ] || exit $$status
 
-.PHONY: study report test lint benchmark lock install clean
+.PHONY: study release report test lint benchmark lock install clean
 
 study: install
 	@$(FIND_RESULTS); $(GUARD); $(RUN); echo; echo "The report is at $$results/study/report.html"
+
+# What may leave the building, through gate and ledger.
+release: install
+	@$(FIND_RESULTS); $(GUARD); $(SNAKEMAKE) -- release && echo && echo "What may leave is in $$results/release"
 
 report: study
 	@$(FIND_RESULTS); $(GUARD); $(SNAKEMAKE) --report $$results/study/snakemake-report.html -- study && \

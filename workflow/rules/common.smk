@@ -18,6 +18,7 @@ from meterdp.simulate.layout import simulated_export
 from meterdp.figures.registry import drawings, figure_of
 from meterdp.figures.report.page import TABLES
 from meterdp.papers.registry import PAPERS
+from meterdp.release.gate import MIXTURE_FILES, check_settings
 from snakemake.exceptions import WorkflowError
 
 share_source()

@@ -107,6 +107,14 @@ def write_table(path, table: Table, data, metadata: Mapping[str, str] | None = N
         pq.write_table(arrow, temporary, compression="zstd")
 
 
+def table_bytes(table: Table, data, metadata: Mapping[str, str] | None = None) -> bytes:
+    """Return what :func:`write_table` would write."""
+    arrow = as_arrow(table, data).replace_schema_metadata(file_metadata(table, metadata))
+    sink = pa.BufferOutputStream()
+    pq.write_table(arrow, sink, compression="zstd")
+    return sink.getvalue().to_pybytes()
+
+
 def read_table(path, table: Table, columns: list[str] | None = None) -> pa.Table:
     """Read a Parquet file and check that it is an instance of ``table``.
 

@@ -8,15 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-import numpy as np
-
 from meterdp.core.progress import progress
 from meterdp.evaluation.cost import cost
 from meterdp.evaluation.held_out import held_out_gap, split
-from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
+from meterdp.mechanisms.configured import public_settings
+from meterdp.mechanisms.interface import PrivateRecords
 from meterdp.mechanisms.published.labelled import LabelledRecords
 from meterdp.mechanisms.registry import mechanism
-from meterdp.mechanisms.sound.plan import SoundSettings
 from meterdp.mixture.gmm import FITS, Fit
 from meterdp.mixture.kmeans import kmeans_labels
 from meterdp.mixture.study import Records
@@ -24,37 +22,6 @@ from meterdp.release.noise import StudyNoise
 
 # Releases per fold and epsilon that the held-out log-likelihood is averaged over.
 HELD_OUT_DRAWS = 20
-
-
-def public_settings(
-    epsilon: float, records: Records, mechanisms: Mapping, mixture: Mapping, profiles: Mapping
-) -> PublicSettings:
-    """Return what a mechanism may know before it sees a record.
-
-    Parameters
-    ----------
-    epsilon : float
-    records : Records
-        Only their length d is used and, under ``replace_one``, their number N, which is public there.
-    mechanisms, mixture, profiles : mapping
-        Sections of the configuration.
-    """
-    n, d = records.log_kwh.shape
-    if mechanisms["sound"]["adjacency"] == "add_remove":
-        n = mechanisms["sound"]["records_guess"]  # nothing that is calibrated may know N
-    low, high = np.log(profiles["clip_kwh_per_hour"])
-    return PublicSettings(
-        epsilon=epsilon,
-        delta=mechanisms["delta"],
-        classes=mixture["classes"],
-        dimension=d,
-        records=n,
-        low_log_kwh=low,
-        high_log_kwh=high,
-        eigenvalue_floor=mixture["eigenvalue_floor"],
-        sdp_solver=mechanisms["sdp_solver"],
-        sound=SoundSettings(**mechanisms["sound"]),
-    )
 
 
 def vary(
@@ -94,7 +61,9 @@ def vary(
     variants: dict[str, list] = {}
     costs: dict[str, list] = {}
     for epsilon in progress(mechanisms["epsilons"], f"{name}, values of epsilon"):
-        public = public_settings(float(epsilon), records, mechanisms, mixture, profiles)
+        public = public_settings(
+            float(epsilon), mechanisms["delta"], records.log_kwh.shape, mechanisms, mixture, profiles
+        )
         noise = StudyNoise(seed, "mixture", name, repr(float(epsilon)))
         result = cost(mechanism(name).calibrate(public), private, labelled, noise, mechanisms["draws"])
         row = result.row | held_out_gap(

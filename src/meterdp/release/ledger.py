@@ -25,6 +25,7 @@ from pathlib import Path
 
 from meterdp.accounting import gdp
 from meterdp.core.errors import InputError
+from meterdp.release.account import Account, Cap
 
 CHARGED, STORED, PUBLISHED = "charged", "stored", "published"
 _WAIT_SECONDS = 600
@@ -42,26 +43,6 @@ CREATE TRIGGER IF NOT EXISTS events_are_kept BEFORE DELETE ON events BEGIN SELEC
 CREATE TRIGGER IF NOT EXISTS files_stay BEFORE UPDATE ON files BEGIN SELECT RAISE(ABORT, 'append-only'); END;
 CREATE TRIGGER IF NOT EXISTS files_are_kept BEFORE DELETE ON files BEGIN SELECT RAISE(ABORT, 'append-only'); END;
 """
-
-
-@dataclass(frozen=True)
-class Account:
-    """Whose privacy is spent; budgets of different accounts are never added.
-
-    Parameters
-    ----------
-    unit, adjacency : str
-        As in the guarantee: what one neighbour changes.
-    population : str
-        Public name of the households, from the configuration.
-    period : str
-        Public name of the time a budget lasts, such as a year.
-    """
-
-    unit: str
-    adjacency: str
-    population: str
-    period: str
 
 
 @dataclass(frozen=True)
@@ -84,14 +65,6 @@ class Charge:
 
     def __add__(self, other: Charge) -> Charge:
         return Charge(math.hypot(self.mu, other.mu), self.total_variation + other.total_variation)
-
-
-@dataclass(frozen=True)
-class Cap:
-    """What one account may spend in all: (epsilon, delta) of everything released."""
-
-    epsilon: float
-    delta: float
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,24 @@ class StudyNoise:
         return self._generator.random(shape)
 
 
+class FreshNumbers:
+    """Ordinary random numbers for what is post-processing, such as sampling a released mixture; never noise.
+
+    Seeded by the operating system and not repeatable.
+    """
+
+    def __init__(self):
+        self._generator = np.random.default_rng()
+
+    def normal(self, shape: tuple[int, ...]) -> np.ndarray:
+        """Independent standard normal numbers."""
+        return self._generator.standard_normal(shape)
+
+    def uniform(self, shape: tuple[int, ...]) -> np.ndarray:
+        """Independent numbers, uniform on [0, 1)."""
+        return self._generator.random(shape)
+
+
 def new_salt() -> str:
     """Return 32 random hexadecimal digits from the operating system: the private key of a study's release ids."""
     return secrets.token_hex(16)

@@ -1,11 +1,11 @@
-"""Tables of the ``release`` room: synthetic profiles. The release gate and its ledger will declare theirs here."""
+"""Tables of the ``release`` room: what may leave the building, and what a study writes in its place."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from meterdp.classnoise.tables import DESIGN, RHO
-from meterdp.core.tables import INT, REAL, STAMP_UTC, TEXT, Column, Table
+from meterdp.core.tables import INT, REAL, STAMP_UTC, TEXT, VECTOR, Column, Table
 from meterdp.profiles.tables import PROFILES
 
 _MEANING = {
@@ -15,6 +15,30 @@ _MEANING = {
 }
 
 # The columns of PROFILES, so that whatever reads profiles reads these.
+RELEASED_MIXTURE = Table(
+    "released_mixture",
+    "release",
+    "A Gaussian mixture of half-day load profiles, released under differential privacy.",
+    (
+        Column("component", INT, "1", "class of the mixture, from 1"),
+        Column("weight", REAL, "1", "mixture weight"),
+        Column("mean_log_kwh", VECTOR, "log kWh", "mean, an entry an hour"),
+        Column("covariance", VECTOR, "(log kWh)^2", "covariance, d x d entries by rows"),
+    ),
+    file_name="mixture/mixture.parquet",
+)
+
+RELEASED_PROFILES = Table(
+    "released_profiles",
+    "release",
+    "Synthetic load profiles sampled from the released mixture; as many as the configuration says.",
+    (
+        Column("profile", INT, "1", "synthetic profile, from 1; it is no real household"),
+        Column("energy_kwh", VECTOR, "kWh", "energy per hour, an entry an hour, within the public bounds"),
+    ),
+    file_name="mixture/synthetic_profiles.parquet",
+)
+
 SYNTHETIC_PROFILES = Table(
     "synthetic_profiles",
     "study",

@@ -12,7 +12,8 @@ import pytest
 
 from meterdp.accounting import gdp
 from meterdp.core.errors import InputError
-from meterdp.release.ledger import CHARGED, PUBLISHED, STORED, Account, Cap, Charge, Ledger, Request
+from meterdp.release.account import Account, Cap
+from meterdp.release.ledger import CHARGED, PUBLISHED, STORED, Charge, Ledger, Request
 
 ACCOUNT = Account("one household", "replace_one", "made-up town", "2026")
 CAP = Cap(2.0, 1e-5)

@@ -1,0 +1,51 @@
+"""Public settings of a mechanism from the configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from meterdp.mechanisms.interface import PublicSettings
+from meterdp.mechanisms.sound.plan import SoundSettings
+
+
+def public_settings(
+    epsilon: float,
+    delta: float,
+    shape: tuple[int, int],
+    mechanisms: Mapping,
+    mixture: Mapping,
+    profiles: Mapping,
+    grid: float = 0.0,
+) -> PublicSettings:
+    """Return what a mechanism may know before it sees a record.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+    shape : (N, d)
+        Households of the export and entries of a record; N counts under ``replace_one`` only, where it is public.
+    mechanisms, mixture, profiles : mapping
+        Sections of the configuration.
+    grid : float
+        Of the noise source, 0 in a study.
+    """
+    n, d = shape
+    sound = SoundSettings(**mechanisms["sound"])
+    if sound.adjacency == "add_remove":
+        n = sound.records_guess  # nothing that is calibrated may know N
+    low, high = np.log(profiles["clip_kwh_per_hour"])
+    return PublicSettings(
+        epsilon=epsilon,
+        delta=delta,
+        classes=mixture["classes"],
+        dimension=d,
+        records=n,
+        low_log_kwh=low,
+        high_log_kwh=high,
+        eigenvalue_floor=mixture["eigenvalue_floor"],
+        sdp_solver=mechanisms["sdp_solver"],
+        sound=replace(sound, grid=grid),
+    )

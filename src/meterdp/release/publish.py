@@ -1,0 +1,42 @@
+"""Hand files over: a folder below results/release appears whole, or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from meterdp.core.errors import InputError
+
+
+def publish(files: Mapping[str, bytes], folder) -> None:
+    """Write the files of one release as ``folder``, which replaces what is there at once.
+
+    Raises
+    ------
+    InputError
+        If they cannot be written; then nothing is there.
+    """
+    folder = Path(folder)
+    # Outside results/release, so that no half file is ever in it.
+    staging = folder.parent.parent / "private" / f".{folder.name}.part"
+    try:
+        shutil.rmtree(staging, ignore_errors=True)
+        staging.mkdir(parents=True)
+        for name, data in files.items():
+            with open(staging / name, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        if folder.exists():
+            shutil.rmtree(folder)
+        os.replace(staging, folder)
+    except OSError as error:
+        shutil.rmtree(staging, ignore_errors=True)
+        raise InputError(
+            f"cannot be written ({type(error).__name__})",
+            file=folder,
+            remedy="free disk space or correct the permissions and run again; nothing is charged twice",
+        ) from None

@@ -1,0 +1,117 @@
+"""The gate: every refusal is one sentence that names the setting, and what is sound passes."""
+
+import copy
+
+import numpy as np
+import pytest
+
+from meterdp.core.config import complete, load_schema
+from meterdp.core.errors import InputError
+from meterdp.core.guarantee import Guarantee
+from meterdp.release import mixture
+from meterdp.release.account import Account, Cap
+from meterdp.release.gate import account_of, check_release, check_settings
+from meterdp.release.ledger import Ledger
+from meterdp.release.publish import publish
+from tests.conftest import ROOT
+
+CONFIG = complete({}, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
+REAL = {"path": "e.csv", "meters": "list.csv", "first_day": "2025-01-01", "last_day": "2025-01-28"}
+NAMED = {"population": "town", "budget_period": "2025"}
+SOUND = Guarantee("household", "replace_one", 1.0, 1e-5, "", "", "sound")
+
+
+def config(**sections):
+    out = copy.deepcopy(CONFIG)
+    for name, values in sections.items():
+        out[name] |= values
+    return out
+
+
+def test_the_defaults_pass_for_a_simulated_export_and_a_named_one():
+    check_settings(CONFIG, simulated=True)
+    check_settings(config(export=REAL, release=NAMED), simulated=False)
+    assert account_of(SOUND, CONFIG, True).population == "simulated households"
+    assert account_of(SOUND, config(release=NAMED), False) == Account("household", "replace_one", "town", "2025")
+
+
+@pytest.mark.parametrize(
+    ("sections", "field"),
+    [
+        ({"export": {**REAL, "meters": None}}, "export.meters"),
+        ({"export": {**REAL, "first_day": None}}, "export.first_day"),
+        ({"export": {**REAL, "last_day": None}}, "export.last_day"),
+        ({"release": {**NAMED, "population": None}}, "release.population"),
+        ({"release": {**NAMED, "budget_period": None}}, "release.budget_period"),
+        ({"release": {**NAMED, "delta": 1e-3}}, "release.delta"),
+        (
+            {"mechanisms": {"sound": CONFIG["mechanisms"]["sound"] | {"adjacency": "add_remove"}}},
+            "mechanisms.sound.adjacency",
+        ),
+    ],
+)
+def test_what_misses_is_named(sections, field):
+    given = {"export": REAL, "release": NAMED} | sections
+    with pytest.raises(InputError, match=rf"^config, field '{field}': "):
+        check_settings(config(**given), simulated=False)
+
+
+@pytest.mark.parametrize(
+    ("changed", "households", "said"),
+    [
+        ({"family": "published"}, 1000, "family 'published', which is for study only"),
+        ({"family": "exact"}, 1000, "family 'exact'"),
+        ({"delta": 1e-4}, 1000, "larger than 1 in the number of households, or than the cap"),
+        ({}, 200_000, "larger than 1 in the number of households"),
+        ({}, 49, "fewer than 50 households"),
+    ],
+)
+def test_what_may_not_leave_is_refused_whatever_made_it(changed, households, said):
+    with pytest.raises(InputError, match=said):
+        check_release(Guarantee(**{**vars(SOUND), **changed}), households, Cap(4.0, 1e-5))
+    check_release(SOUND, 1000, Cap(4.0, 1e-5))
+
+
+@pytest.fixture
+def released(tmp_path):
+    """A call that releases a mixture of 80 made-up households; ``x`` can be spoilt."""
+    x = np.random.default_rng(2).normal(-1.0, 0.7, (80, 12))
+
+    def call(x=x, **release):
+        given = config(release=NAMED | {"ledger": str(tmp_path / "ledger.sqlite"), "synthetic_profiles": 5} | release)
+        return mixture.release_mixture(x, b"meter_id\n", given, simulated=True)
+
+    return call, Ledger(tmp_path / "ledger.sqlite"), x
+
+
+def test_other_data_under_the_same_request_get_the_same_files(released):
+    """Whether a release happens, and what is handed over again, must not depend on a record."""
+    call, ledger, x = released
+    first = call()
+    assert call(x + 1.0) == first and len(ledger.events()) == 3
+    assert call(epsilon=0.5)["mixture.json"] != first["mixture.json"]
+    assert [e["kind"] for e in ledger.events()].count("charged") == 2
+
+
+def test_what_is_charged_is_what_the_mechanism_spends(released):
+    """Oracle: (epsilon, delta) of the request from the charge alone."""
+    call, ledger, _ = released
+    call(epsilon=0.7)
+    account = Account("the whole profile of one household", "replace_one", "town", "2025")
+    assert 0.999e-5 < ledger.spent(account).delta(0.7) <= 1e-5
+
+
+def test_a_folder_appears_whole_or_not_at_all(tmp_path, monkeypatch):
+    folder = tmp_path / "results/release/mixture"
+    publish({"a": b"1", "b": b"2"}, folder)
+    publish({"a": b"3"}, folder)
+    assert {p.name: p.read_bytes() for p in folder.iterdir()} == {"a": b"3"}
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(InputError, match="cannot be written"):
+        publish({"a": b"4", "c": b"5"}, folder)
+    assert {p.name: p.read_bytes() for p in folder.iterdir()} == {"a": b"3"}
+    assert not list((tmp_path / "results/private").glob(".*"))

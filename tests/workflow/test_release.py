@@ -1,0 +1,117 @@
+"""`snakemake release` end to end: only what passed the gate, drawn and charged once, the same bytes ever after."""
+
+import hashlib
+import json
+
+import numpy as np
+import pytest
+from sklearn.mixture import GaussianMixture
+
+from meterdp.core.parquet import metadata_of, read_table
+from meterdp.exports.tables import METERS
+from meterdp.release.gate import MIXTURE_FILES
+from meterdp.release.ledger import CHARGED, PUBLISHED, STORED, Ledger
+from meterdp.release.tables import RELEASED_MIXTURE, RELEASED_PROFILES
+from tests.workflow.conftest import TINY
+
+RELEASED = TINY | {"release": {"synthetic_profiles": 200, "ledger": "books/ledger.sqlite"}}
+
+
+@pytest.fixture(scope="module")
+def released(tiny_study):
+    """The folder of the tiny study after its release."""
+    done = tiny_study.run(RELEASED, "release")
+    assert done.returncode == 0, done.stdout[-6000:]
+    return tiny_study
+
+
+@pytest.fixture
+def folder(released):
+    return released.folder / "results/release/mixture"
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_the_folder_holds_the_declared_files_and_the_manifest_vouches_for_them(released, folder):
+    assert [p.name for p in (released.folder / "results/release").iterdir()] == ["mixture"]
+    assert sorted(contents(folder)) == sorted(MIXTURE_FILES)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    for name, digest in manifest["sha256"].items():
+        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
+    assert set(manifest["sha256"]) == set(MIXTURE_FILES) - {"manifest.json", "README.md"}
+    privacy = manifest["privacy"]
+    assert (privacy["epsilon"], privacy["delta"], privacy["adjacency"]) == (1, 1e-5, "replace_one")
+    for table in (RELEASED_MIXTURE, RELEASED_PROFILES):
+        path = released.folder / "results" / table.file
+        read_table(path, table)
+        facts = metadata_of(path)
+        assert facts["audience"] == "release" and "release" not in facts and facts["synthetic"] == "yes"
+        assert "(1, 1e-05)-differential privacy" in facts["guarantee"]
+    page = (folder / "README.md").read_text()
+    assert "households are simulated" in page and "epsilon 1 and delta 1e-05" in page
+
+
+def test_scikit_learn_reads_the_mixture(folder):
+    values = json.loads((folder / "mixture.json").read_text())
+    mixture = GaussianMixture(len(values["weights"]), covariance_type=values["covariance_type"])
+    mixture.weights_, mixture.means_ = np.array(values["weights"]), np.array(values["means"])
+    mixture.covariances_ = np.array(values["covariances"])
+    mixture.precisions_cholesky_ = np.linalg.cholesky(np.linalg.inv(mixture.covariances_))
+    table = read_table(folder / "mixture.parquet", RELEASED_MIXTURE).to_pandas()
+    assert np.array_equal(np.stack(table["mean_log_kwh"]), mixture.means_) and len(values["entries"]) == 12
+    profiles = np.stack(
+        read_table(folder / "synthetic_profiles.parquet", RELEASED_PROFILES).to_pandas()["energy_kwh"]
+    )
+    assert profiles.shape == (200, 12) and np.isfinite(mixture.score_samples(np.log(profiles))).all()
+
+
+def test_no_id_no_seed_and_no_salt_leaves(released, folder):
+    private = released.folder / "results/private"
+    ids = read_table(private / "meters.parquet", METERS)["meter_id"].to_pylist()
+    salt = (private / "release_id_salt.txt").read_text().strip()
+    for name, data in contents(folder).items():
+        for secret in (*ids, salt, "20251102", '"seed"'):
+            assert secret.encode() not in data and secret not in name, name
+
+
+def test_rerunning_whatever_changed_in_the_code_hands_over_the_same_bytes_and_charges_nothing(released, folder):
+    ledger, before = Ledger(released.folder / "books/ledger.sqlite"), contents(folder)
+    events = ledger.events()
+    assert [e["kind"] for e in events] == [CHARGED, STORED, PUBLISHED]
+    done = released.run(RELEASED, "release", "--forcerun", "release_mixture")
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert contents(folder) == before and ledger.events() == events
+    done = released.run(RELEASED, "release", "--dry-run")
+    assert "Nothing to be done" in done.stdout
+
+
+def test_a_release_over_the_cap_is_refused_with_what_is_left_and_nothing_is_written(released, folder):
+    ledger, before = Ledger(released.folder / "books/ledger.sqlite"), contents(folder)
+    events = ledger.events()
+    greedy = RELEASED | {"release": RELEASED["release"] | {"epsilon": 4}}
+    done = released.run(greedy, "release")
+    said = [line for line in done.stdout.splitlines() if line.startswith("meterdp cannot go on.")]
+    assert done.returncode != 0 and len(said) >= 1
+    assert "would exceed what may be spent" in said[0] and "one more release of epsilon 3." in said[0]
+    assert ledger.events() == events and contents(folder) == before
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({}, "export.meters': is not set: a release needs a public list of meters"),
+        ({"export": {"meters": "list.csv"}}, "export.first_day': is not set: a release needs a public period"),
+    ],
+)
+def test_an_export_without_public_list_and_period_is_refused_before_anything_runs(
+    small_export, runner, changed, said
+):
+    path, frame, settings = small_export
+    frame.to_csv(path, index=False)
+    (path.parent / "list.csv").write_text("meter_id\nm00\n")
+    settings = settings | {"export": settings["export"] | changed.get("export", {})}
+    done = runner.run(settings, "release")
+    assert done.returncode != 0 and said in done.stdout, done.stdout[-2000:]
+    assert not (runner.folder / "results/private/readings").exists()
