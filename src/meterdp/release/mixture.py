@@ -14,13 +14,11 @@ from dataclasses import asdict
 import numpy as np
 
 import meterdp
-from meterdp.accounting.discreteness import total_variation
 from meterdp.core.guarantee import Guarantee
 from meterdp.core.parquet import table_bytes
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import PrivateRecords
 from meterdp.mechanisms.sound.mechanism import Sound
-from meterdp.mechanisms.sound.plan import FEWEST_NOISE_STEPS, noise_entries
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.sampling import sample
 from meterdp.profiles.vector import VectorRules, hour_rows
@@ -75,8 +73,7 @@ def release_mixture(log_kwh: np.ndarray, roster: bytes, config: Mapping, *, simu
     )
     mechanism, cap = Sound.calibrate(public), Cap(release["cap_epsilon"], release["cap_delta"])
     check_release(mechanism.guarantee, len(log_kwh), cap)
-    entries = noise_entries(public.classes, public.dimension, public.sound)
-    charge = Charge(mechanism.mu, entries * total_variation(FEWEST_NOISE_STEPS))
+    charge = Charge(mechanism.mu, mechanism.total_variation)
     words = {
         "artefact": "mixture",
         "mechanism": mechanism.name,

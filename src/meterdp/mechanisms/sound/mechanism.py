@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from meterdp.accounting import gdp
-from meterdp.accounting.discreteness import delta_margin
+from meterdp.accounting.discreteness import delta_margin, total_variation
 from meterdp.core.errors import InputError
 from meterdp.core.guarantee import Family, Guarantee
 from meterdp.core.noise import GaussianSource
@@ -27,6 +27,7 @@ from meterdp.mechanisms.sound.plan import (
     make_plan,
     noise_entries,
     start_classes,
+    step_entries,
 )
 from meterdp.mechanisms.sound.posterior import pooled_parameters, radius_from
 from meterdp.mechanisms.sound.rounds import Measure, release_in_chunks, run_rounds
@@ -92,6 +93,14 @@ class Sound:
             proof="docs/proofs/sound.md",
             family=self.family,
         )
+
+    @property
+    def total_variation(self) -> float:
+        """Distance of one release on its grid from a mu-GDP one (docs/proofs/safe_noise.md); 0 without a grid."""
+        grid, classes, d = self.public.sound.grid, self.plan.classes, self.public.dimension
+        if grid == 0:
+            return 0.0
+        return sum(step_entries(s, classes, d) * total_variation(s.noise_std / grid) for s in self.plan.steps)
 
     def release(self, private: PrivateRecords, noise: GaussianSource, draws: int) -> Released:
         """Run the mechanism ``draws`` times; see :class:`~meterdp.mechanisms.interface.Mechanism`.

@@ -175,11 +175,17 @@ def rounded(sensitivity: float, entries: int, grid: float) -> float:
     return sensitivity * (1 + _FLOAT_SLACK) + grid * math.sqrt(entries) if grid > 0 else sensitivity
 
 
+def step_entries(step: Step, classes: int, dimension: int) -> int:
+    """Return the noise entries of one step of a plan."""
+    fixed = {"records": 1, "radius": len(RADIUS_EDGES) - 1, "pooled": stack_entries(dimension)}
+    return fixed.get(step.name, classes * stack_entries(dimension))
+
+
 def noise_entries(most_classes: int, dimension: int, settings: SoundSettings) -> int:
     """Return an upper bound on the noise entries of a release, from public numbers alone."""
     entries, rounds = stack_entries(dimension), settings.rounds or MOST_ROUNDS
     classes = settings.classes or max(most_classes, FEWEST_CLASSES)
-    return 1 + len(RADIUS_EDGES) - 1 + entries * (1 + rounds * classes)
+    return len(RADIUS_EDGES) + entries * (1 + rounds * classes)
 
 
 def start_classes(mean: np.ndarray, covariance: np.ndarray, classes: int) -> tuple[np.ndarray, np.ndarray]:

@@ -19,7 +19,7 @@ from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
 from meterdp.mechanisms.published.labelled import LabelledRecords
 from meterdp.mechanisms.sound.label_flip import SoundLabelFlip
 from meterdp.mechanisms.sound.mechanism import Sound
-from meterdp.mechanisms.sound.plan import SoundSettings, rounded
+from meterdp.mechanisms.sound.plan import SoundSettings, noise_entries, rounded
 from meterdp.mechanisms.sound.stack import StackWeights, clip_to_unit_ball, moment_stack
 from meterdp.mixture.gmm import fit_labels
 from meterdp.release.noise import StudyNoise
@@ -315,6 +315,9 @@ def test_a_release_on_the_grid_is_paid_for_to_the_last_step(adjacency, records, 
                 assert np.array_equal(stack / GRID, np.rint(stack / GRID))
             assert np.linalg.norm(own - theirs) <= step.sensitivity
         assert total(*losses(log, stacks))[1].max() <= mechanism.mu
+    drawn = sum(noisy.size / (step.noise_std / GRID) ** 2 for step, _, noisy in log[0])
+    assert mechanism.total_variation == pytest.approx(drawn / 8, rel=1e-6)
+    assert sum(noisy.size for _, _, noisy in log[0]) <= noise_entries(K, dimension, settings)
 
 
 def test_without_the_charge_for_rounding_the_grid_would_exceed_the_budget():
