@@ -385,6 +385,27 @@ def test_parquet_rows_stand_alone_too(tmp_path):
     assert seen[0][0].tobytes() == seen[1][0].tobytes() and seen[0][1].tobytes() != seen[1][1].tobytes()
 
 
+@pytest.mark.parametrize("column", ["meter_id", "interval_start", "kwh"])
+def test_parquet_text_that_is_no_text_spoils_its_own_row_only(tmp_path, column):
+    good = pa.table(
+        {
+            "meter_id": pa.array(["A1", "V9", "V9"]),
+            "interval_start": pa.array(["2018-10-26 00:00", "2018-10-26 00:00", "2018-10-26 00:30"]),
+            "kwh": pa.array(["1", "2", "3"]),
+        }
+    )
+    raw = pa.array([*(value.encode() for value in good[column].to_pylist()[:2]), b"\xff"])
+    text = pa.Array.from_buffers(pa.string(), 3, [None, *raw.buffers()[1:]])
+    pq.write_table(good.set_column(good.column_names.index(column), column, text), tmp_path / "e.parquet")
+    ingest(
+        tmp_path / "e.parquet", ExportSettings.from_config(COMMON | {"format": "parquet"}),
+        roster=Roster({"A1": None, "V9": None}), readings_paths=[tmp_path / "r.parquet"],
+        meters_path=tmp_path / "m.parquet", report_path=tmp_path / "c.parquet",
+    )  # fmt: skip
+    energy = read_shard(tmp_path / "r.parquet", MINUTES, ZONE).energy_kwh
+    assert np.nansum(energy, axis=1).tolist() == [1.0, 2.0]
+
+
 def test_a_list_of_meters_is_read_back_and_its_mistakes_are_named(tmp_path):
     path = tmp_path / "list.csv"
     roster = Roster({"b": "north", "a": None, "c,3": "south"})

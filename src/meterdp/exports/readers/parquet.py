@@ -107,4 +107,14 @@ def _as_text(field: Field) -> Field:
             field=field.name,
             remedy="write ids as text or integers, stamps as timestamps and readings as numbers",
         )
-    return Field(field.values.cast(pa.string()), field.file, field.name, field.first_row)
+    return Field(_decodable(field.values.cast(pa.string())), field.file, field.name, field.first_row)
+
+
+def _decodable(texts: pa.Array) -> pa.Array:
+    """Return texts in which bytes that are not UTF-8 are marks no id, stamp or number has: Parquet does not check."""
+    try:
+        texts.validate(full=True)
+        return texts
+    except pa.ArrowInvalid:
+        words = texts.cast(pa.binary()).to_pylist()
+        return pa.array([None if w is None else w.decode(errors="replace") for w in words], pa.string())

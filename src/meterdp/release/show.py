@@ -1,0 +1,80 @@
+"""What a ledger says, in words: ``python -m meterdp.release.show meterdp-ledger.sqlite``.
+
+One block per account: every charge with its date, and what all of them cost together.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from scipy.optimize import brentq
+
+from meterdp.core.errors import InputError
+from meterdp.release.account import Account
+from meterdp.release.ledger import CHARGED, PUBLISHED, STORED, Charge, Ledger
+
+DELTAS = (1e-5, 1e-6)
+_MOST_EPSILON = 100.0
+
+
+def epsilon_of(charge: Charge, delta: float) -> float:
+    """Return the smallest epsilon at which a charge keeps ``delta``, infinite beyond 100."""
+    if charge.delta(0.0) <= delta:
+        return 0.0
+    if charge.delta(_MOST_EPSILON) > delta:
+        # The margin of the grid grows with epsilon, so look for a place before it does.
+        tries = [e for e in range(1, int(_MOST_EPSILON)) if charge.delta(e) <= delta]
+        if not tries:
+            return float("inf")
+        return brentq(lambda e: charge.delta(e) - delta, 0.0, tries[0])
+    return brentq(lambda e: charge.delta(e) - delta, 0.0, _MOST_EPSILON)
+
+
+def in_words(events: Sequence[dict]) -> str:
+    """Return the ledger as text."""
+    if not events:
+        return "Nothing has been released.\n"
+    lines: list[str] = []
+    last = {event["request"]: event["kind"] for event in events}
+    for account in dict.fromkeys(tuple(event["account"].items()) for event in events):
+        who = Account(**dict(account))
+        lines.append(f"{who.population}, {who.period}: {who.unit} ({who.adjacency})")
+        total, latest = Charge(0.0), {}
+        mine = [e for e in events if e["kind"] == CHARGED and tuple(e["account"].items()) == account]
+        for event in mine:
+            latest[event["request"]] = event["attempt"]
+        for event in mine:
+            charge = Charge(event["mu"], event["total_variation"])
+            total += charge
+            lost = event["attempt"] < latest[event["request"]] or last[event["request"]] == CHARGED
+            state = "lost before it was stored" if lost else _STATES[last[event["request"]]]
+            words, epsilon = event["words"], epsilon_of(charge, DELTAS[0])
+            lines.append(
+                f"  {event['at_utc'][:10]}  {words['artefact']} by {words['mechanism']}, request "
+                f"{event['request'][:12]}: epsilon {epsilon:.3g} at delta {DELTAS[0]:g}, {state}"
+            )
+        spent = ", ".join(f"epsilon {epsilon_of(total, delta):.3g} at delta {delta:g}" for delta in DELTAS)
+        lines.append(f"  spent in all: {spent}")
+    return "\n".join(lines) + "\n"
+
+
+_STATES = {STORED: "stored", PUBLISHED: "published"}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print a ledger; 1 if it cannot be trusted."""
+    parser = argparse.ArgumentParser(description="Show what has been released and what it cost.")
+    parser.add_argument("ledger", help="the ledger, release.ledger of the configuration")
+    path = parser.parse_args(arguments).ledger
+    try:
+        print(in_words(Ledger(path).events()), end="")
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,56 @@
+"""The ledger in words: every charge, lost ones included, and what they cost together."""
+
+import numpy as np
+import pytest
+
+from meterdp.accounting import gdp
+from meterdp.release import show
+from meterdp.release.account import Account, Cap
+from meterdp.release.ledger import Charge, Ledger, Request
+
+ACCOUNT = Account("one household", "replace_one", "made-up town", "2026")
+CAP = Cap(5.0, 1e-5)
+
+
+def request(epsilon, account=ACCOUNT):
+    words = {"artefact": "mixture", "mechanism": "sound", "epsilon": epsilon}
+    return Request(account, words, Charge(gdp.mu_for(epsilon, 1e-5), 1e-15))
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.7, 3.0, 9.0])
+@pytest.mark.parametrize("total_variation", [0.0, 1e-14])
+def test_epsilon_of_a_charge_is_where_its_curve_meets_delta(epsilon, total_variation):
+    charge = Charge(gdp.mu_for(epsilon, 1e-5), total_variation)
+    found = show.epsilon_of(charge, 1e-5)
+    assert found == pytest.approx(epsilon, rel=1e-4) and charge.delta(found * (1 + 1e-6)) <= 1e-5 * (1 + 1e-4)
+
+
+def test_what_nothing_can_state_is_infinite():
+    assert show.epsilon_of(Charge(0.0), 1e-5) == 0 and show.epsilon_of(Charge(1.0, 0.1), 1e-5) == np.inf
+
+
+def test_charges_lost_attempts_and_totals_are_listed(tmp_path, capsys):
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+
+    def fails():
+        raise ArithmeticError
+
+    with pytest.raises(ArithmeticError):
+        ledger.release(request(1.0), CAP, fails)
+    ledger.release(request(1.0), CAP, lambda: {"a": b"x"})
+    ledger.published(request(1.0))
+    other = Account("one household", "replace_one", "another town", "2026")
+    ledger.release(request(0.5, other), CAP, lambda: {"a": b"y"})
+    assert show.main([str(ledger.path)]) == 0
+    text = capsys.readouterr().out
+    assert (
+        text.count("lost before it was stored") == 1 and text.count("published") == 1 and text.count(", stored") == 1
+    )
+    both = show.epsilon_of(Charge(np.sqrt(2) * gdp.mu_for(1.0, 1e-5), 2e-15), 1e-5)
+    assert f"spent in all: epsilon {both:.3g} at delta 1e-05" in text and text.count("spent in all") == 2
+
+
+def test_an_empty_ledger_and_a_broken_one(tmp_path, capsys):
+    assert show.main([str(tmp_path / "new.sqlite")]) == 0 and "Nothing has been released" in capsys.readouterr().out
+    (tmp_path / "text").write_text("no ledger " * 100)
+    assert show.main([str(tmp_path / "text")]) == 1 and "ledger" in capsys.readouterr().err
