@@ -232,8 +232,10 @@ class StampParser:
             if not rejects.tolerant:
                 self._check_offsets(field, present, carries, code, rejects)
         stamp_us = np.full(len(words), NO_STAMP)
+        # pandas reads "now" and "today" as the time of the run.
+        readable = present & np.array([any(c.isdigit() for c in word) for word in words], dtype=bool)
         for utc in (False, True):
-            some = np.flatnonzero(present & (carries == utc))
+            some = np.flatnonzero(readable & (carries == utc))
             if some.size:
                 parsed = pd.to_datetime([words[i] for i in some], format=self._format, errors="coerce", utc=utc)
                 stamp_us[some] = parsed.tz_localize(None).as_unit("us").asi8
