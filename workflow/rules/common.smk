@@ -89,3 +89,9 @@ def printed(paper):
     return [
         REPRODUCE / paper / f"{table.name}.parquet" for table in PAPERS[paper].printed
     ]
+
+
+def what_may_be_released(wildcards):
+    """The private records; refuses before any job runs what can be refused by the configuration alone."""
+    check_settings(config, SIMULATED)
+    return PRIVATE / "profiles.parquet"

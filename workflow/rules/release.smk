@@ -2,12 +2,6 @@
 # Needs:  private/profiles.parquet, the public list of meters, config[release].    Gives:  release/mixture.
 
 
-def what_may_be_released(wildcards):
-    """The private records; refuses before any job runs what can be refused by the configuration alone."""
-    check_settings(config, SIMULATED)
-    return PRIVATE / "profiles.parquet"
-
-
 rule release_mixture:
     input:
         profiles=what_may_be_released,
