@@ -102,7 +102,9 @@ def one_release(x: np.ndarray, config: dict, folder: Path) -> None:
         return drawn
 
     safe_noise.discrete_gaussian = noted
-    publish(mixture.release_mixture(x, b"", config, simulated=True), folder / "results/release/mixture")
+    files, handed_over = mixture.release_mixture(x, b"", config, simulated=True)
+    publish(files, folder / "results/release/mixture")
+    handed_over()
 
 
 def killed(x: np.ndarray, config: dict) -> str:
@@ -165,7 +167,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         config["release"]["ledger"] = f"{folder}/ledger.sqlite"
         begin = time.perf_counter()
-        publish(mixture.release_mixture(x, b"", config, simulated=True), f"{folder}/results/release/mixture")
+        publish(mixture.release_mixture(x, b"", config, simulated=True)[0], f"{folder}/results/release/mixture")
         ours = time.perf_counter() - begin
     begin = time.perf_counter()
     sound(config, x.shape, 1.0, 0.0).release(PrivateRecords(x), StudyNoise(SEED), 1)

@@ -5,6 +5,7 @@
 rule release_mixture:
     input:
         profiles=what_may_be_released,
+        known=rules.ingest.output.meters,
         meters=rules.ingest.input.meters,
     output:
         # Not removed before the job: a refused release leaves what was handed over before.

@@ -4,17 +4,23 @@ from pathlib import Path
 
 from meterdp.core.job import job
 from meterdp.core.parquet import read_table
+from meterdp.exports.roster import read_roster
+from meterdp.exports.tables import METERS
 from meterdp.mixture.study import Records
 from meterdp.profiles.tables import PROFILES
+from meterdp.release.gate import check_meters
 from meterdp.release.mixture import release_mixture
 from meterdp.release.publish import publish
 
 with job(snakemake.input, snakemake.log):
     records = Records.from_table(read_table(snakemake.input.profiles, PROFILES))
-    files = release_mixture(
+    known = read_table(snakemake.input.known, METERS)["meter_id"].to_pylist()
+    check_meters(known, read_roster(snakemake.input.meters).meter_ids, len(records.log_kwh))
+    files, handed_over = release_mixture(
         records.log_kwh,
         Path(snakemake.input.meters).read_bytes(),
         snakemake.params.config,
         simulated=snakemake.params.simulated,
     )
     publish(files, Path(snakemake.output.files[0]).parent)
+    handed_over()

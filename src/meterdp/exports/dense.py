@@ -136,7 +136,17 @@ def _reason_and_slot(start_us, household, energy, unreadable, anchor_us, interva
 
 @numba.njit(cache=True)
 def scatter(
-    start_us, household, energy, unreadable, kwh_per_unit, anchor_us, interval_us, first_slot, energy_kwh, counts
+    start_us,
+    household,
+    energy,
+    unreadable,
+    kwh_per_unit,
+    anchor_us,
+    interval_us,
+    first_slot,
+    has_period,
+    energy_kwh,
+    counts,
 ):
     """Put a batch of readings into the dense array and count what became of each.
 
@@ -154,6 +164,8 @@ def scatter(
         Numerator and denominator of the factor to kWh.
     anchor_us, interval_us, first_slot : int
         The grid; column j of ``energy_kwh`` starts at ``anchor_us + (first_slot + j) * interval_us``.
+    has_period : bool
+        Whether the grid is that of a public period, so that a slot outside is none of the study's.
     energy_kwh : (H, T) float64
         Filled in place.
     counts : (R,) int64
@@ -169,7 +181,11 @@ def scatter(
         if reason == USED:
             column = slot - first_slot
             if column < 0 or column >= energy_kwh.shape[1]:
-                return False
+                if not has_period:
+                    return False
+                # The last of a period that does not end on the grid.
+                counts[STAMP_OUTSIDE_PERIOD] += 1
+                continue
             new, old = energy[i] * kwh_per_unit[0] / kwh_per_unit[1], energy_kwh[household[i], column]
             if old == new:
                 reason = DUPLICATE_IDENTICAL

@@ -20,7 +20,7 @@ from meterdp.exports.batch import NO_CODE, NO_STAMP, STAMP_UNREADABLE, UNIT_DIFF
 from meterdp.exports.settings import ISO8601, ExportSettings
 
 # An offset or Z behind a time of day; a date alone ends in "-31" and has no time.
-_OFFSET = r"[T ].*(?:[Zz]|[+-]\d{2}(?::?\d{2})?)$"
+_OFFSET = r"[T ].*(?:[Zz]|[+-][\d:]+)$"
 _FINE = re.compile(r"([.,]\d{6})\d+")
 _NUMBER = r"^[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[iI][nN][fF](?:[iI][nN][iI][tT][yY])?|[nN][aA][nN])$"
 
@@ -235,13 +235,13 @@ class StampParser:
         stamp_us = np.full(len(words), NO_STAMP)
         # pandas reads "now" and "today" as the time of the run.
         readable = present & np.array([any(c.isdigit() for c in word) for word in words], dtype=bool)
-        for utc in (False, True):
-            some = np.flatnonzero(readable & (carries == utc))
-            if some.size:
-                # One stamp with nanoseconds would make pandas keep all of them in nanoseconds, for fewer years.
-                cut = [_FINE.sub(r"\1", words[i]) for i in some]
-                parsed = pd.to_datetime(cut, format=self._format, errors="coerce", utc=utc)
-                stamp_us[some] = parsed.tz_localize(None).as_unit("us").asi8
+        some = np.flatnonzero(readable)
+        if some.size:
+            # One stamp with nanoseconds would make pandas keep all of them in nanoseconds, for fewer years; without
+            # utc=True one with another offset than the rest is an error. A stamp without one stays as it is.
+            cut = [_FINE.sub(r"\1", words[i]) for i in some]
+            parsed = pd.to_datetime(cut, format=self._format, errors="coerce", utc=True)
+            stamp_us[some] = parsed.tz_localize(None).as_unit("us").asi8
         rejects.reject(
             STAMP_UNREADABLE,
             field,

@@ -238,6 +238,7 @@ def _fill(path, settings, read, survey: Survey, household_of: np.ndarray, energy
             survey.anchor_us,
             settings.interval_us,
             survey.first_slot,
+            settings.period_us is not None,
             energy_kwh,
             counts,
         )

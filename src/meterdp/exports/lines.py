@@ -16,6 +16,8 @@ import numpy as np
 
 # Stands for a delimiter inside a quoted field until the fields are apart.
 INNER_DELIMITER = "\ue000"
+# pyarrow takes a byte-order mark off the first line it is given, whichever that is; so all lines lose theirs.
+_MARKS = re.compile(rb"^(?:\xef\xbb\xbf)+", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,7 @@ class SafeLines:
         if INNER_DELIMITER.encode() in lines or not _is_utf8(lines) or self._has_overlong(lines):
             suspects = range(count)
         if not len(suspects):
-            return Block(first_row, plain, count)
+            return Block(first_row, _unmarked(plain), count)
         originals, kept = lines.split(b"\n")[:-1], plain.split(b"\n")[:-1]
         malformed, inner = [], False
         for at in suspects:
@@ -131,7 +133,8 @@ class SafeLines:
             kept[at] = self._delimiter.join(apart).encode()
         for row, _ in reversed(malformed):
             del kept[row - first_row]
-        return Block(first_row, b"".join(line + b"\n" for line in kept), count, tuple(malformed), inner)
+        text = _unmarked(b"".join(line + b"\n" for line in kept))
+        return Block(first_row, text, count, tuple(malformed), inner)
 
     def _without_quotes(self, lines: bytes) -> tuple[bytes, np.ndarray]:
         """Return all lines without quotes, and the numbers of those that have others than plain ones.
@@ -172,6 +175,11 @@ class SafeLines:
             return False
         ends = np.flatnonzero(np.frombuffer(lines, np.uint8) == ord("\n"))
         return bool((np.diff(ends, prepend=-1) - 1 > self._longest).any())
+
+
+def _unmarked(text: bytes) -> bytes:
+    """Take the byte-order marks off the starts of lines."""
+    return _MARKS.sub(b"", text) if b"\xef\xbb\xbf" in text else text
 
 
 def _is_utf8(text: bytes) -> bool:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+# Kinds of events in a ledger.
+CHARGED, STORED, PUBLISHED = "charged", "stored", "published"
+
 
 @dataclass(frozen=True)
 class Account:

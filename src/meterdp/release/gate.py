@@ -5,14 +5,16 @@ It looks at public settings and at what a mechanism says of itself, never at a r
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from meterdp.core.errors import InputError
 from meterdp.core.guarantee import Guarantee
-from meterdp.release.account import Account, Cap
+from meterdp.release.account import CHARGED, Account, Cap
 
 # Below this a mixture of households describes hardly more than the households.
 FEWEST_HOUSEHOLDS = 50
+# Sums of so many records are exact on the grid.
+MOST_HOUSEHOLDS = 2**22
 SIMULATED = "simulated households"
 # What the folder of a released mixture holds, and nothing else.
 MIXTURE_FILES = ("mixture.parquet", "mixture.json", "synthetic_profiles.parquet", "manifest.json", "README.md")
@@ -73,17 +75,74 @@ def check_release(guarantee: Guarantee, households: int, cap: Cap) -> None:
         raise _refused(
             "export.meters", f"lists fewer than {FEWEST_HOUSEHOLDS} households", "release about more households"
         )
+    if households > MOST_HOUSEHOLDS:
+        raise _refused(
+            "export.meters", f"lists more than {MOST_HOUSEHOLDS} households", "release parts of them apart"
+        )
     if guarantee.delta > min(cap.delta, 1 / households):
         raise _refused(
             "release.delta", "is larger than 1 in the number of households, or than the cap", "use a smaller delta"
         )
+    if cap.delta > 1 / households:
+        raise _refused("release.cap_delta", "is larger than 1 in the number of households", "use a smaller one")
+
+
+def check_meters(known: Sequence[str], listed: Sequence[str], records: int) -> None:
+    """Refuse records that were made without the public list, such as an earlier study's.
+
+    Raises
+    ------
+    InputError
+        If the meters of the records are not those of the list.
+    """
+    if list(known) != list(listed) or records != len(listed):
+        raise _refused("export.meters", "is not the list the profiles were made with", "delete results/private")
+
+
+def check_books(events: Iterable[Mapping], account: Account, roster: str, period: Sequence[str]) -> None:
+    """Refuse a new name for people who are in the ledger under another one: their budget would start again.
+
+    Parameters
+    ----------
+    events : iterable of mapping
+        The ledger.
+    account : Account
+    roster : str
+        Digest of the public list of meters.
+    period : (str, str)
+        First and last day of the readings.
+
+    Raises
+    ------
+    InputError
+        If the same list was booked under another population, or readings of these days in another budget period.
+    """
+    for event in events:
+        if event["kind"] != CHARGED:
+            continue
+        known, words = event["account"], event["words"]
+        same = known["population"] == account.population
+        if words["list_of_meters_sha256"] == roster and not same:
+            raise _refused(
+                "release.population",
+                "is another name for a list of meters that the ledger knows as " + repr(known["population"]),
+                "use that name",
+            )
+        first, last = words["export"]["first_day"], words["export"]["last_day"]
+        if same and known["period"] != account.period and first <= period[1] and period[0] <= last:
+            raise _refused(
+                "release.budget_period",
+                "would be a second budget for days that were charged to " + repr(known["period"]),
+                "use that name, or release other days",
+            )
 
 
 def account_of(guarantee: Guarantee, config: Mapping, simulated: bool) -> Account:
     """Return whose privacy a release spends."""
     release = config["release"]
     names = [release[key] or (SIMULATED if simulated else None) for key in ("population", "budget_period")]
-    return Account(guarantee.unit, guarantee.adjacency, *names)
+    # However it is spelt: capitals and blanks make no new population.
+    return Account(guarantee.unit, guarantee.adjacency, *(" ".join(name.split()).casefold() for name in names))
 
 
 def _refused(field: str, problem: str, remedy: str) -> InputError:

@@ -25,9 +25,8 @@ from pathlib import Path
 
 from meterdp.accounting import gdp
 from meterdp.core.errors import InputError
-from meterdp.release.account import Account, Cap
+from meterdp.release.account import CHARGED, PUBLISHED, STORED, Account, Cap
 
-CHARGED, STORED, PUBLISHED = "charged", "stored", "published"
 _WAIT_SECONDS = 600
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS events (
@@ -86,7 +85,8 @@ class Request:
     @property
     def key(self) -> str:
         """SHA-256 of account and words: the name of the request."""
-        return hashlib.sha256(_json({"account": asdict(self.account), "words": self.words}).encode()).hexdigest()
+        words = {"account": asdict(self.account), "words": self.words}
+        return hashlib.sha256(_json(_same_numbers(words)).encode()).hexdigest()
 
 
 class Ledger:
@@ -99,7 +99,7 @@ class Ledger:
     """
 
     def __init__(self, path):
-        self.path = Path(path)
+        self.path = Path(path).resolve()  # one lock and one copy, however it is named
         self.copy_path = self.path.with_name(f"{self.path.name}.copy")
 
     def release(self, request: Request, cap: Cap, draw: Callable[[], Mapping[str, bytes]]) -> dict[str, bytes]:
@@ -127,7 +127,7 @@ class Ledger:
             if total.delta(cap.epsilon) > cap.delta:
                 raise _over(cap, _total(events, request.account), request)
             attempt = 1 + sum(e["kind"] == CHARGED and e["request"] == request.key for e in events)
-            self._append(base, CHARGED, request, attempt)
+            self._append(base, CHARGED, request, attempt, cap=asdict(cap))
             files = dict(draw())
             with base:  # one transaction: all files and the event, or none
                 base.executemany(
@@ -190,6 +190,9 @@ class Ledger:
             if rows[: len(kept)] != kept:
                 raise _tampered(self.path, "lacks an event that its copy has")
         events = [json.loads(body) for body, _ in rows]
+        known = {event["request"] for event in events if event["kind"] == STORED}
+        if {request for (request,) in base.execute("SELECT DISTINCT request FROM files")} - known:
+            raise _tampered(self.path, "holds files that no release stored")
         for event in events:
             if event["kind"] == STORED:
                 found = {name: _digest(data) for name, data in _files(base, event["request"]).items()}
@@ -197,15 +200,15 @@ class Ledger:
                     raise _tampered(self.path, "has a stored file that was changed")
         return events
 
-    def _append(self, base: sqlite3.Connection, kind: str, request: Request, attempt: int) -> None:
+    def _append(self, base: sqlite3.Connection, kind: str, request: Request, attempt: int, **more) -> None:
         try:
             with base:
-                _insert(base, self._event(kind, request, attempt))
+                _insert(base, self._event(kind, request, attempt, **more))
         except sqlite3.Error as error:
             raise _cannot_write(self.path, error) from None
         self._keep_a_copy(base)
 
-    def _event(self, kind: str, request: Request, attempt: int) -> Callable[[sqlite3.Connection], dict]:
+    def _event(self, kind: str, request: Request, attempt: int, **more) -> Callable[[sqlite3.Connection], dict]:
         def made(base: sqlite3.Connection) -> dict:
             event = {
                 "kind": kind,
@@ -215,6 +218,7 @@ class Ledger:
                 "attempt": attempt,
                 "words": dict(request.words),
                 **asdict(request.charge),
+                **more,
             }
             if kind == STORED:
                 event["files"] = {name: _digest(data) for name, data in _files(base, request.key).items()}
@@ -258,6 +262,15 @@ def _total(events: list[dict], account: Account) -> Charge:
         if e["kind"] == CHARGED and e["account"] == asdict(account)
     )
     return sum(charges, Charge(0.0))
+
+
+def _same_numbers(value):
+    """Write 1 and 1.0 alike, here and in what it holds."""
+    if isinstance(value, Mapping):
+        return {key: _same_numbers(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_same_numbers(entry) for entry in value]
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def _json(value) -> str:

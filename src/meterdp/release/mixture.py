@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from functools import partial
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from meterdp.mixture.draws import Mixture
 from meterdp.mixture.sampling import sample
 from meterdp.profiles.vector import VectorRules, hour_rows
 from meterdp.release.account import Cap
-from meterdp.release.gate import MIXTURE_FILES, account_of, check_release, check_settings
+from meterdp.release.gate import MIXTURE_FILES, account_of, check_books, check_release, check_settings
 from meterdp.release.ledger import Charge, Ledger, Request
 from meterdp.release.noise import FreshNumbers
 from meterdp.release.safe_noise import SafeNoise
@@ -31,17 +32,17 @@ from meterdp.release.tables import RELEASED_MIXTURE, RELEASED_PROFILES
 
 # Counts up when the same public words would give another release.
 VERSION = 1
-HIDES = (
-    "all readings of any one household: with or without them, the file would be nearly as likely",
-    "whether a household was at home, what it does and when, beyond what is typical of many",
-)
+HIDES = ("what any one listed meter read in the period, up to the factor and the chance given",)
 DOES_NOT_HIDE = (
     "who is on the public list of meters",
     "what is true of the population: typical profiles, how common they are and how much they vary",
+    "as much about a household with several meters as about one with a single meter: its protection is weaker",
 )
 
 
-def release_mixture(log_kwh: np.ndarray, roster: bytes, config: Mapping, *, simulated: bool) -> dict[str, bytes]:
+def release_mixture(
+    log_kwh: np.ndarray, roster: bytes, config: Mapping, *, simulated: bool
+) -> tuple[dict[str, bytes], Callable[[], None]]:
     """Return the files of the released mixture: drawn and charged once, afterwards the stored ones.
 
     Parameters
@@ -54,6 +55,12 @@ def release_mixture(log_kwh: np.ndarray, roster: bytes, config: Mapping, *, simu
         The whole configuration.
     simulated : bool
         Whether the export is simulated.
+
+    Returns
+    -------
+    files : dict of name to bytes
+    handed_over : callable
+        To be called once they are, which the ledger then notes.
 
     Raises
     ------
@@ -94,9 +101,9 @@ def release_mixture(log_kwh: np.ndarray, roster: bytes, config: Mapping, *, simu
         return _files(mixture, mechanism, request, config, simulated)
 
     ledger = Ledger(release["ledger"])
-    files = ledger.release(request, cap, draw)
-    ledger.published(request)
-    return files
+    period = [config["export"][key] for key in ("first_day", "last_day")]
+    check_books(ledger.events(), request.account, words["list_of_meters_sha256"], period)
+    return ledger.release(request, cap, draw), partial(ledger.published, request)
 
 
 def _files(mixture: Mixture, mechanism: Sound, request: Request, config: Mapping, simulated: bool) -> dict:
@@ -136,6 +143,7 @@ def _files(mixture: Mixture, mechanism: Sound, request: Request, config: Mapping
         ),
     }
     period = [config["export"][key] for key in ("first_day", "last_day")]
+    population = config["release"]["population"] or request.account.population
     manifest = {
         "what": "a Gaussian mixture of load profiles, and synthetic profiles sampled from it",
         "simulated_data": simulated,
@@ -149,42 +157,55 @@ def _files(mixture: Mixture, mechanism: Sound, request: Request, config: Mapping
             "hides": list(HIDES),
             "does_not_hide": list(DOES_NOT_HIDE),
         },
-        "population": request.account.population,
+        "population": population,
         "budget_period": request.account.period,
         "period": period,
-        "public_parameters": dict(request.words),
+        # The list itself is public to whom it is; a digest would let others guess it.
+        "public_parameters": {k: v for k, v in request.words.items() if k != "list_of_meters_sha256"},
         "request": request.key,
         "meterdp_version": meterdp.__version__,
         "sha256": {name: hashlib.sha256(data).hexdigest() for name, data in files.items()},
     }
     files["manifest.json"] = _json(manifest)
-    files["README.md"] = _page(mixture, hours, period, guarantee, request, simulated, n).encode()
+    files["README.md"] = _page(mixture, rules, period, guarantee, population, simulated, n).encode()
     return {name: files[name] for name in MIXTURE_FILES}
 
 
 def _page(
-    mixture: Mixture, hours: list[str], period: list, guarantee: Guarantee, request: Request, simulated: bool, n: int
+    mixture: Mixture,
+    rules: VectorRules,
+    period: list,
+    guarantee: Guarantee,
+    population: str,
+    simulated: bool,
+    n: int,
 ) -> str:
     """One page that a customer could read."""
+    hours = hour_rows(rules)["label"]
+    if rules.vector == "mean":
+        days = f"on the days from {period[0]} to {period[1]}, averaged"
+    else:
+        days = f"on one day of the period from {period[0]} to {period[1]}"
     until = hours[-1][-5:].replace("00:00", "24:00")
     shares = ", ".join(f"{share:.0%}" for share in mixture.weights)
     paragraphs = [
-        f"# Typical load profiles of {request.account.population}",
+        f"# Typical load profiles of {population}",
         *(["**These households are simulated.** They stand in for real ones."] if simulated else []),
-        f"This folder describes how households used electricity between {hours[0][:5]} and {until} in the period "
-        f"from {period[0]} to {period[1]}. It holds no household's readings.",
+        f"This folder describes how households used electricity between {hours[0][:5]} and {until} {days}. It holds "
+        "no household's readings.",
         "## What is in it",
         f"- `mixture.parquet` and `mixture.json`: {mixture.classes} typical profiles (shares {shares}), each with "
-        "its average energy per hour and how much households differ from it.\n"
-        f"- `synthetic_profiles.parquet`: {n:,} made-up profiles that behave like the real ones. None of them "
+        "the typical energy per hour (the mean of its logarithm) and how much households differ from it. Meters "
+        "without usable readings count as a household of one and the same, publicly known use.\n"
+        f"- `synthetic_profiles.parquet`: {n:,} made-up profiles, sampled from the mixture. None of them "
         "belongs to anybody.\n"
         "- `manifest.json`: how the files were made, for experts and machines.",
-        "## What nobody can learn from it",
+        "## What it hides",
         _points(HIDES),
         f"This is a mathematical guarantee, differential privacy with epsilon {guarantee.epsilon:g} and delta "
-        f"{guarantee.delta:g}: had any one household's readings been others, no outcome would be more than "
-        f"{np.exp(guarantee.epsilon):.3g} times as likely, but for a chance of {guarantee.delta:g}, whatever else "
-        "somebody knows. Releases about the same readings add up; whoever publishes them keeps a ledger of the sum.",
+        f"{guarantee.delta:g}: had any one meter's readings been others, the probability of any outcome would be at "
+        f"most {np.exp(guarantee.epsilon):.3g} times as large, plus {guarantee.delta:g}, whatever else somebody "
+        "knows. Releases about the same households add up; whoever publishes them keeps a ledger of the sum.",
         "## What can be learnt from it",
         _points(DOES_NOT_HIDE),
     ]

@@ -11,7 +11,7 @@ from meterdp.core.errors import InputError
 
 
 def publish(files: Mapping[str, bytes], folder) -> None:
-    """Write the files of one release as ``folder``, which replaces what is there at once.
+    """Write the files of one release as ``folder``, which replaces what is there.
 
     Raises
     ------
@@ -30,9 +30,12 @@ def publish(files: Mapping[str, bytes], folder) -> None:
                 file.flush()
                 os.fsync(file.fileno())
         folder.parent.mkdir(parents=True, exist_ok=True)
+        before = staging.with_name(f".{folder.name}.before")
+        shutil.rmtree(before, ignore_errors=True)
         if folder.exists():
-            shutil.rmtree(folder)
+            os.replace(folder, before)
         os.replace(staging, folder)
+        shutil.rmtree(before, ignore_errors=True)
     except OSError as error:
         shutil.rmtree(staging, ignore_errors=True)
         raise InputError(

@@ -11,6 +11,8 @@ import numpy as np
 # Sums of a million records, each of norm below two, and their noise stay below 2^53 steps and so exact in a float64.
 GRID = 2.0**-28
 _EXACT_STEPS = 2.0**52
+# Of larger noise a whole number might not fit into a float64.
+_MOST_STD_STEPS = 2.0**45
 
 
 class SafeNoise:
@@ -34,6 +36,8 @@ class SafeNoise:
             If an entry is not on the grid or too large to stay exact. The message holds no value.
         """
         steps = exact / self.grid
+        if not 0 < std / self.grid <= _MOST_STD_STEPS:
+            raise ArithmeticError("the noise asked for does not fit the public grid; nothing was released")
         if not (np.abs(steps) < _EXACT_STEPS).all() or not np.array_equal(steps, np.rint(steps)):
             raise ArithmeticError("a statistic is not on the public grid, or too large for it; nothing was released")
         noisy = steps + discrete_gaussian(std / self.grid, steps.size).reshape(steps.shape)

@@ -10,7 +10,7 @@ from meterdp.core.errors import InputError
 from meterdp.core.guarantee import Guarantee
 from meterdp.release import mixture
 from meterdp.release.account import Account, Cap
-from meterdp.release.gate import account_of, check_release, check_settings
+from meterdp.release.gate import account_of, check_meters, check_release, check_settings
 from meterdp.release.ledger import Ledger
 from meterdp.release.publish import publish
 from tests.conftest import ROOT
@@ -69,6 +69,8 @@ def test_what_misses_is_named(sections, field):
 def test_what_may_not_leave_is_refused_whatever_made_it(changed, households, said):
     with pytest.raises(InputError, match=said):
         check_release(Guarantee(**{**vars(SOUND), **changed}), households, Cap(4.0, 1e-5))
+    with pytest.raises(InputError, match=r"release\.cap_delta"):
+        check_release(SOUND, 1000, Cap(4.0, 0.5))
     check_release(SOUND, 1000, Cap(4.0, 1e-5))
 
 
@@ -78,8 +80,14 @@ def released(tmp_path):
     x = np.random.default_rng(2).normal(-1.0, 0.7, (80, 12))
 
     def call(x=x, **release):
-        given = config(release=NAMED | {"ledger": str(tmp_path / "ledger.sqlite"), "synthetic_profiles": 5} | release)
-        return mixture.release_mixture(x, b"meter_id\n", given, simulated=True)
+        days = {"first_day": "2025-01-01", "last_day": "2025-01-28"}
+        given = config(
+            export=days,
+            release=NAMED | {"ledger": str(tmp_path / "ledger.sqlite"), "synthetic_profiles": 5} | release,
+        )
+        files, handed_over = mixture.release_mixture(x, b"meter_id\n", given, simulated=True)
+        handed_over()
+        return files
 
     return call, Ledger(tmp_path / "ledger.sqlite"), x
 
@@ -91,6 +99,24 @@ def test_other_data_under_the_same_request_get_the_same_files(released):
     assert call(x + 1.0) == first and len(ledger.events()) == 3
     assert call(epsilon=0.5)["mixture.json"] != first["mixture.json"]
     assert [e["kind"] for e in ledger.events()].count("charged") == 2
+
+
+def test_no_new_name_gives_the_same_people_a_new_budget(released):
+    call, ledger, _ = released
+    call()
+    with pytest.raises(InputError, match=r"release\.population.*another name for a list of meters.*'town'"):
+        call(population="City", epsilon=0.5)
+    with pytest.raises(InputError, match=r"release\.budget_period.*second budget for days.*'2025'"):
+        call(budget_period="2026", epsilon=0.5)
+    call(population=" TOWN ", epsilon=0.5)  # capitals and blanks make no new name
+    assert len({tuple(e["account"].values()) for e in ledger.events()}) == 1
+
+
+def test_records_of_another_list_are_refused():
+    check_meters(["a", "b"], ["a", "b"], 2)
+    for known, records in ((["a"], 1), (["a", "c"], 2), (["a", "b"], 1)):
+        with pytest.raises(InputError, match="is not the list the profiles were made with"):
+            check_meters(known, ["a", "b"], records)
 
 
 def test_what_is_charged_is_what_the_mechanism_spends(released):

@@ -203,3 +203,24 @@ def test_the_key_of_a_request_is_its_public_words():
     assert request().key != request(account=Account("one household", "replace_one", "made-up town", "2027")).key
     with pytest.raises(ValueError):
         _ = Request(ACCOUNT, {"epsilon": float("nan")}, Charge(1.0)).key
+
+
+def test_files_that_no_release_stored_are_never_handed_over(ledger):
+    """Found by an attack: an INSERT is no change of what is there."""
+    ledger.release(request("first"), CAP, lambda: {"a": b"x"})
+    with sqlite3.connect(ledger.path) as base:
+        base.execute("INSERT INTO files VALUES (?, 'a', x'00')", (request().key,))
+    with pytest.raises(InputError, match="holds files that no release stored"):
+        ledger.release(request(), CAP, never)
+
+
+def test_a_link_to_the_ledger_is_the_ledger(ledger, tmp_path):
+    first = ledger.release(request(), CAP, lambda: {"a": os.urandom(8)})
+    (tmp_path / "link.sqlite").symlink_to(ledger.path)
+    assert Ledger(tmp_path / "link.sqlite").release(request(), CAP, never) == first
+    assert Ledger(tmp_path / "link.sqlite").path == ledger.path
+
+
+def test_one_and_one_point_zero_are_one_request():
+    keys = {Request(ACCOUNT, {"epsilon": e, "clip": [c, 2]}, Charge(1.0)).key for e in (1, 1.0) for c in (3, 3.0)}
+    assert len(keys) == 1 != len(keys | {Request(ACCOUNT, {"epsilon": True, "clip": [3, 2]}, Charge(1.0)).key})

@@ -57,6 +57,8 @@ class CsvRows:
         self.path = Path(path)
         self._delimiter, self._refuse_bad_rows = settings.delimiter, settings.bad_rows == "refuse"
         line, self._separator = _first_line(self.path)
+        if not self._refuse_bad_rows:
+            self._separator = b"\n"  # whatever the first row starts with
         self._header_bytes = len(line)
         try:
             text = line.decode("utf-8-sig")

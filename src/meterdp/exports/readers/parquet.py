@@ -21,6 +21,8 @@ from meterdp.exports.streams import check_file, empty
 
 # About what a reading takes in a long CSV, so that batches of all formats hold alike many readings.
 _BYTES_PER_READING = 32
+_MICROSECONDS = {"s": 10**6, "ms": 10**3, "us": 1, "ns": 0}
+_AGES = 2**62
 
 
 def batches(path: str | Path, settings: ExportSettings, *, batch_bytes: int = BATCH_BYTES) -> Iterator[Batch]:
@@ -81,16 +83,19 @@ def _stamps(field: Field, parse_stamps: StampParser, rejects: Rejects) -> tuple[
     kind = field.values.type
     if not pa.types.is_timestamp(kind):
         return parse_stamps(_as_text(field), rejects)
-    # A timestamp with a zone is stored as UTC. Finer units are cut off to microseconds.
-    values = field.values.cast(pa.timestamp("us", kind.tz), safe=False).cast(pa.int64())
-    return values.fill_null(NO_STAMP).to_numpy(), kind.tz is not None
+    # A timestamp with a zone is stored as UTC. Finer units are cut off to microseconds; what does not fit into them
+    # lies ages before or after any export and stays there.
+    count = field.values.cast(pa.int64()).fill_null(0).to_numpy()
+    per_unit = _MICROSECONDS[kind.unit]
+    stamp_us = np.clip(count, -_AGES // per_unit, _AGES // per_unit) * per_unit if per_unit else count // 1000
+    return np.where(field.values.is_valid().to_numpy(zero_copy_only=False), stamp_us, NO_STAMP), kind.tz is not None
 
 
 def _energy(field: Field, settings: ExportSettings, rejects: Rejects) -> np.ndarray:
     """Return (n,) float64, NaN where null."""
     kind = field.values.type
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        return field.values.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        return field.values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     if pa.types.is_decimal(kind):  # by way of text, which rounds correctly
         return field.values.cast(pa.string()).cast(pa.float64()).to_numpy(zero_copy_only=False)
     return numbers(_as_text(field), settings.missing_words, rejects)
