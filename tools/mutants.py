@@ -27,6 +27,8 @@ GROUP_PRIVACY = "tests/statistical/groupforecast/test_privacy.py"
 UNIT_SOUND = "tests/unit/mechanisms/sound"
 UNIT_GROUP = "tests/unit/groupforecast"
 EXPORTS = "src/meterdp/exports"
+RELEASE = "src/meterdp/release"
+RELEASE_TESTS = "tests/unit/release"
 RECORDS = "tests/unit/exports/test_records_stand_alone.py"
 REPLACING_SOUND = f"{SOUND_PRIVACY}::test_replacing_a_household_stays_below_the_claimed_curve"
 REPLACING_GROUP = f"{GROUP_PRIVACY}::test_replacing_a_household_stays_below_the_claimed_curve"
@@ -329,6 +331,57 @@ MUTANTS = (
         "if batch.circuit is not None and roster is None:",
         "if batch.circuit is not None:",
         RECORDS,
+    ),
+    Mutant(
+        "release: noise is drawn before it is charged",
+        f"{RELEASE}/ledger.py",
+        "            self._append(base, CHARGED, request, attempt, cap=asdict(cap))\n"
+        "            files = dict(draw())",
+        "            files = dict(draw())\n"
+        "            self._append(base, CHARGED, request, attempt, cap=asdict(cap))",
+        f"{RELEASE_TESTS}/test_ledger.py",
+    ),
+    Mutant(
+        "release: a rerun draws again",
+        f"{RELEASE}/ledger.py",
+        "            if stored:\n",
+        "            if stored and False:\n",
+        f"{RELEASE_TESTS}/test_ledger.py",
+    ),
+    Mutant(
+        "release: lost attempts are not counted",
+        f"{RELEASE}/ledger.py",
+        'if e["kind"] == CHARGED and e["account"] == asdict(account)',
+        'if e["kind"] == STORED and e["account"] == asdict(account)',
+        f"{RELEASE_TESTS}/test_ledger.py",
+    ),
+    Mutant(
+        "release: a tenth less noise",
+        f"{RELEASE}/safe_noise.py",
+        "discrete_gaussian(std / self.grid, steps.size)",
+        "discrete_gaussian(0.9 * std / self.grid, steps.size)",
+        f"{RELEASE_TESTS}/test_safe_noise.py",
+    ),
+    Mutant(
+        "release: rounding is not charged",
+        f"{SOUND}/plan.py",
+        "return sensitivity * (1 + _FLOAT_SLACK) + grid * math.sqrt(entries) if grid > 0 else sensitivity",
+        "return sensitivity * (1 + _FLOAT_SLACK)",
+        f"{SOUND_PRIVACY}::test_without_the_charge_for_rounding_the_grid_would_exceed_the_budget",
+    ),
+    Mutant(
+        "release: sums that are not exact",
+        f"{SOUND}/stack.py",
+        "    if grid > 0:\n",
+        "    if grid > 1:\n",
+        f"{SOUND_PRIVACY}::test_a_release_on_the_grid_is_paid_for_to_the_last_step",
+    ),
+    Mutant(
+        "release: the gate lets a published mechanism pass",
+        f"{RELEASE}/gate.py",
+        'if guarantee.family != "sound":',
+        'if guarantee.family == "exact":',
+        f"{RELEASE_TESTS}/test_gate.py",
     ),
 )
 
