@@ -218,7 +218,7 @@ def rewritten(draw, layout):
                 st.sampled_from([b"\r", b"\r\r", b"\x0b", b"\x0c", b"\xc2\x85", b"\xe2\x80\xa8", b"\x00", b'"\r'])
             )
             lines.insert(at, ORDINARY[layout][VICTIM][0] + ends + delimiter.join(fields))
-        elif lines:
+        elif lines and delimiter in lines[at]:
             fields = lines[at].split(delimiter)
             k = draw(st.integers(1, len(fields) - 1))
             if how == "word":
