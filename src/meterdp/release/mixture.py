@@ -36,7 +36,7 @@ HIDES = ("what any one listed meter read in the period, up to the factor and the
 DOES_NOT_HIDE = (
     "who is on the public list of meters",
     "what is true of the population: typical profiles, how common they are and how much they vary",
-    "as much about a household with several meters as about one with a single meter: its protection is weaker",
+    "more about a household with several meters than about one with a single meter",
 )
 
 
