@@ -79,8 +79,8 @@ def released(tmp_path):
     """A call that releases a mixture of 80 made-up households; ``x`` can be spoilt."""
     x = np.random.default_rng(2).normal(-1.0, 0.7, (80, 12))
 
-    def call(x=x, **release):
-        days = {"first_day": "2025-01-01", "last_day": "2025-01-28"}
+    def call(x=x, month="01", **release):
+        days = {"first_day": f"2025-{month}-01", "last_day": f"2025-{month}-28"}
         given = config(
             export=days,
             release=NAMED | {"ledger": str(tmp_path / "ledger.sqlite"), "synthetic_profiles": 5} | release,
@@ -110,6 +110,18 @@ def test_no_new_name_gives_the_same_people_a_new_budget(released):
         call(budget_period="2026", epsilon=0.5)
     call(population=" TOWN ", epsilon=0.5)  # capitals and blanks make no new name
     assert len({tuple(e["account"].values()) for e in ledger.events()}) == 1
+
+
+def test_a_second_month_is_charged_beside_the_first_and_leaves_its_files_alone(released):
+    call, ledger, x = released
+    first = call()
+    second = call(x + 0.1, month="02")
+    assert second["mixture.json"] != first["mixture.json"] and call() == first
+    one, both = ([e["mu"] for e in ledger.events() if e["kind"] == "charged"][:n] for n in (1, 2))
+    account = Account("the whole profile of one household", "replace_one", "town", "2025")
+    assert ledger.spent(account).mu == pytest.approx(np.sqrt(2) * one[0]) and len(both) == 2
+    with pytest.raises(InputError, match=r"would exceed.*one more release of epsilon 3\.\d+ would fit"):
+        call(month="03", epsilon=3.9)
 
 
 def test_records_of_another_list_are_refused():
