@@ -13,7 +13,7 @@ import meterdp.core.stop as stop
 RUN = """
 import signal, subprocess, sys, threading, time
 import meterdp.core.stop as stop
-stop.GRACE_S = 0.3
+stop.GRACE_S = 3.0 if {ends} else 0.3  # a busy machine takes a moment to end by itself
 lock = threading.Lock()
 signal.signal(signal.SIGTERM, lambda *_: lock.acquire())  # as Snakemake's, while the main thread selects jobs
 child = "import signal, time; signal.signal(signal.SIGTERM, {}); print('ready', flush=True); time.sleep(600)"
