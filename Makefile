@@ -35,18 +35,18 @@ GUARD = mkdir -p .snakemake; exec 9>.snakemake/make.lock; \
 
 # make hands SIGTERM to the shell of a recipe, which would leave Snakemake running; so the shell waits in the background
 # and hands it on. workflow/Snakefile then ends the run within ten seconds.
-RUN = $(SNAKEMAKE) -- study & run=$$!; trap 'kill -TERM $$run 2>/dev/null' TERM INT HUP; \
+RUN = $(SNAKEMAKE) -- $(1) & run=$$!; trap 'kill -TERM $$run 2>/dev/null' TERM INT HUP; \
 	wait $$run; status=$$?; while kill -0 $$run 2>/dev/null; do wait $$run; status=$$?; done; \
 	trap - TERM INT HUP; [ $$status = 0 ] || exit $$status
 
 .PHONY: study release report test lint benchmark lock install clean
 
 study: install
-	@$(FIND_RESULTS); $(GUARD); $(RUN); echo; echo "The report is at $$results/study/report.html"
+	@$(FIND_RESULTS); $(GUARD); $(call RUN,study); echo; echo "The report is at $$results/study/report.html"
 
 # What may leave the building, through gate and ledger.
 release: install
-	@$(FIND_RESULTS); $(GUARD); $(SNAKEMAKE) -- release && echo && echo "What may leave is in $$results/release"
+	@$(FIND_RESULTS); $(GUARD); $(call RUN,release); echo; echo "What may leave is in $$results/release"
 
 report: study
 	@$(FIND_RESULTS); $(GUARD); $(SNAKEMAKE) --report $$results/study/snakemake-report.html -- study && \

@@ -101,18 +101,20 @@ def write_table(path, table: Table, data, metadata: Mapping[str, str] | None = N
     metadata : mapping, optional
         Further ``meterdp.*`` metadata, e.g. ``{"synthetic": "yes"}``. Never private values.
     """
-    arrow = as_arrow(table, data)
-    arrow = arrow.replace_schema_metadata(file_metadata(table, metadata))
     with atomic_path(path) as temporary:
-        pq.write_table(arrow, temporary, compression="zstd")
+        _write(temporary, table, data, metadata)
 
 
 def table_bytes(table: Table, data, metadata: Mapping[str, str] | None = None) -> bytes:
     """Return what :func:`write_table` would write."""
-    arrow = as_arrow(table, data).replace_schema_metadata(file_metadata(table, metadata))
     sink = pa.BufferOutputStream()
-    pq.write_table(arrow, sink, compression="zstd")
+    _write(sink, table, data, metadata)
     return sink.getvalue().to_pybytes()
+
+
+def _write(where, table: Table, data, metadata: Mapping[str, str] | None) -> None:
+    arrow = as_arrow(table, data).replace_schema_metadata(file_metadata(table, metadata))
+    pq.write_table(arrow, where, compression="zstd")
 
 
 def read_table(path, table: Table, columns: list[str] | None = None) -> pa.Table:

@@ -92,7 +92,7 @@ class Rejects:
             return
         if self._refuse:
             raise field.refuse(entries[0], problem, remedy)
-        chosen = self.marks[:, column] if self.marks.ndim == 2 and column is not ... else self.marks
+        chosen = self.marks[:, column]
         chosen[entries] = np.where(chosen[entries] == 0, mark, chosen[entries])
 
 

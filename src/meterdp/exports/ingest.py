@@ -146,11 +146,15 @@ def survey_export(
         if settings.period_us is None:
             survey, _ = _survey(path, settings, read, roster, backwards)
         survey.runs_backwards = backwards
-    if settings.period_us is None and survey.first_slot > survey.last_slot:
-        raise _no_stamp_on_grid(path, settings)
+    # With list and period, what happens must not depend on what anybody's rows hold.
+    if survey.first_slot > survey.last_slot and (roster is None or settings.period_us is None):
+        raise InputError(
+            "has no stamp on the interval grid",
+            file=path,
+            field=settings.time_column,
+            remedy="check export.interval_minutes, export.time_format, the time zone and the period",
+        )
     if settings.period_us is not None:
-        if roster is None and survey.first_slot > survey.last_slot:
-            raise _no_stamp_on_grid(path, settings)
         # A public period makes the grid, and so every household's record, independent of the other households.
         begin, end = settings.period_us
         survey.anchor_us = clock.grid_anchor_us(begin)
@@ -164,15 +168,6 @@ def survey_export(
             remedy="remove rows with a wrong date, or split the export",
         )
     return survey
-
-
-def _no_stamp_on_grid(path, settings: ExportSettings) -> InputError:
-    return InputError(
-        "has no stamp on the interval grid",
-        file=path,
-        field=settings.time_column,
-        remedy="check export.interval_minutes, export.time_format, the time zone and the period",
-    )
 
 
 def _survey(path, settings, read, roster: Roster | None, runs_backwards=None) -> tuple[Survey, Clock]:

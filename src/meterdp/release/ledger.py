@@ -102,7 +102,13 @@ class Ledger:
         self.path = Path(path).resolve()  # one lock and one copy, however it is named
         self.copy_path = self.path.with_name(f"{self.path.name}.copy")
 
-    def release(self, request: Request, cap: Cap, draw: Callable[[], Mapping[str, bytes]]) -> dict[str, bytes]:
+    def release(
+        self,
+        request: Request,
+        cap: Cap,
+        draw: Callable[[], Mapping[str, bytes]],
+        check: Callable[[list[dict]], None] = lambda events: None,
+    ) -> dict[str, bytes]:
         """Return the files of a release, drawn at most once.
 
         Parameters
@@ -112,6 +118,8 @@ class Ledger:
             Of the request's account.
         draw : callable
             Makes the files; called after the charge is on disk, if the request has no stored files yet.
+        check : callable
+            Given all events, raises what forbids the request; no other process can write in between.
 
         Raises
         ------
@@ -123,6 +131,7 @@ class Ledger:
             stored = _files(base, request.key)
             if stored:
                 return stored
+            check(events)
             total = _total(events, request.account) + request.charge
             if total.delta(cap.epsilon) > cap.delta:
                 raise _over(cap, _total(events, request.account), request)

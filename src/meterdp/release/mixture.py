@@ -102,8 +102,8 @@ def release_mixture(
 
     ledger = Ledger(release["ledger"])
     period = [config["export"][key] for key in ("first_day", "last_day")]
-    check_books(ledger.events(), request.account, words["list_of_meters_sha256"], period)
-    return ledger.release(request, cap, draw), partial(ledger.published, request)
+    books = partial(check_books, account=request.account, roster=words["list_of_meters_sha256"], period=period)
+    return ledger.release(request, cap, draw, books), partial(ledger.published, request)
 
 
 def _files(mixture: Mixture, mechanism: Sound, request: Request, config: Mapping, simulated: bool) -> dict:

@@ -21,6 +21,7 @@ from meterdp.core.config import complete, load_schema
 from meterdp.core.errors import InputError
 from meterdp.core.parquet import read_table
 from meterdp.exports.ingest import ingest
+from meterdp.exports.readers.csv_rows import CsvRows
 from meterdp.exports.roster import Roster, read_roster, write_roster
 from meterdp.exports.settings import ExportSettings
 from meterdp.exports.tables import INGEST_REPORT, METERS
@@ -462,6 +463,19 @@ def test_rows_behind_a_period_that_ends_off_the_grid_are_outside_it(tmp_path):
     )  # fmt: skip
     counts = {r["reason"]: r["row_count"] for r in read_table(tmp_path / "c.parquet", INGEST_REPORT).to_pylist()}
     assert sum(counts.values()) == 2 and counts.get("stamp_outside_period", 0) >= 1
+
+
+def test_a_line_that_were_lost_would_end_the_run(tmp_path, monkeypatch):
+    """Physical lines are reconciled with rows: a splitter that swallows one is not believed."""
+    layout, split = "rows by meter", CsvRows._split
+
+    def swallows(self, block, positions):
+        columns, ragged = split(self, block, positions)
+        return [column[1:] for column in columns], ragged
+
+    monkeypatch.setattr(CsvRows, "_split", swallows)
+    with pytest.raises(InputError, match="has lines that are lost when it is split into rows"):
+        records(export_of(ORDINARY[layout], layout), layout)
 
 
 def test_a_list_of_meters_is_read_back_and_its_mistakes_are_named(tmp_path):

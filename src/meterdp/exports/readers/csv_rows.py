@@ -125,7 +125,11 @@ class CsvRows:
                         problem, file=self.path, row=row, remedy="correct the row, or check export.delimiter"
                     )
                 if len(columns[0]) + len(left_out) != block.row_count:
-                    raise InputError("has lines that are lost when it is split into rows", file=self.path)
+                    raise InputError(
+                        "has lines that are lost when it is split into rows",
+                        file=self.path,
+                        remedy="report this file's layout as a bug of meterdp",
+                    )
                 fields = [
                     Field(column, self.path, self.header[p], block.first_row)
                     for column, p in zip(columns, positions, strict=True)
