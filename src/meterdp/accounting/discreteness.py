@@ -11,6 +11,9 @@ import math
 # The sum of the normal density over whole steps exceeds one by less, from two steps on.
 _LATTICE_EXCESS = 1e-9
 FEWEST_STEPS = 2.0
+# What a release calibrates its margin for, and draws no finer noise than.
+FEWEST_NOISE_STEPS = 2.0**25
+_FLOAT_SLACK = 1e-9
 
 
 def total_variation(std_steps: float) -> float:
@@ -43,3 +46,12 @@ def delta_margin(epsilon: float, entries: int, std_steps: float) -> float:
         Smallest standard deviation of any of them, in steps.
     """
     return (1 + math.exp(epsilon)) * entries * total_variation(std_steps)
+
+
+def rounded(sensitivity: float, entries: int, grid: float) -> float:
+    """Return the sensitivity of a stack whose records' vectors are rounded to a grid (docs/proofs/safe_noise.md).
+
+    Each of two records is off by at most half a step an entry; the slack is for the floating-point vectors
+    themselves, whose norm may exceed its bound by some units of rounding.
+    """
+    return sensitivity * (1 + _FLOAT_SLACK) + grid * math.sqrt(entries) if grid > 0 else sensitivity

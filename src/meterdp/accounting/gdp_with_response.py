@@ -8,16 +8,13 @@ loss takes three values, so the composition with mu-GDP steps is a sum of three 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 from scipy.optimize import brentq
 
 from meterdp.accounting import gdp
 from meterdp.accounting.interface import Curve
-
-
-def keep_probability(assignment_epsilon: float, groups: int) -> float:
-    """Return the probability with which randomised response over ``groups`` groups reports the right one."""
-    return 1 / (1 + (groups - 1) * math.exp(-assignment_epsilon))
+from meterdp.core.noise import keep_probability
 
 
 def gaussian_delta(mu: float, epsilon: float) -> float:
@@ -47,20 +44,44 @@ def delta(mu: float, assignment_epsilon: float, groups: int, epsilon: float, rel
     releases : int
         T, one or more.
     """
-    mu *= math.sqrt(releases)
-    if groups == 1:
+    return composed_delta(mu * math.sqrt(releases), {(assignment_epsilon, groups): releases}, epsilon)
+
+
+def composed_delta(mu: float, responses: Mapping[tuple[float, int], int], epsilon: float) -> float:
+    """Return the exact delta of mu-GDP composed with any number of randomised responses.
+
+    Parameters
+    ----------
+    mu : float
+        GDP parameter of all Gaussian measurements together.
+    responses : mapping of (assignment epsilon, groups) to int
+        How often labels were assigned among so many groups at that cost.
+    epsilon : float
+        Non-negative.
+    """
+    losses = [(0.0, 1.0)]
+    for (assignment_epsilon, groups), times in responses.items():
+        if groups > 1 and times > 0:
+            one = _response_losses(assignment_epsilon, groups, times)
+            losses = [(loss + more, chance * c) for loss, chance in losses for more, c in one]
+    if losses == [(0.0, 1.0)]:
         return gdp.delta(mu, epsilon)
+    return sum(chance * gaussian_delta(mu, epsilon - loss) for loss, chance in losses)
+
+
+def _response_losses(assignment_epsilon: float, groups: int, times: int) -> list[tuple[float, float]]:
+    """Return what ``times`` responses may lose in all, and with which chance if the worst label is the true one."""
     keep = keep_probability(assignment_epsilon, groups)
     other = keep * math.exp(-assignment_epsilon)
     chances = (keep, other, (groups - 2) * other)  # of a loss of a, -a and 0
-    total = 0.0
-    for up in range(releases + 1):
-        for down in range(releases + 1 - up):
-            times = (up, down, releases - up - down)
-            chance = math.comb(releases, up) * math.comb(releases - up, down)
-            chance *= math.prod(c**n for c, n in zip(chances, times, strict=True))
-            total += chance * gaussian_delta(mu, epsilon - (up - down) * assignment_epsilon)
-    return total
+    total: dict[int, float] = {}
+    for up in range(times + 1):
+        for down in range(times + 1 - up):
+            counts = (up, down, times - up - down)
+            chance = math.comb(times, up) * math.comb(times - up, down)
+            chance *= math.prod(c**n for c, n in zip(chances, counts, strict=True))
+            total[up - down] = total.get(up - down, 0.0) + chance
+    return [(steps * assignment_epsilon, chance) for steps, chance in total.items()]
 
 
 def epsilon_after(mu: float, assignment_epsilon: float, groups: int, target: float, releases: int) -> float:

@@ -7,6 +7,7 @@ may happen. Study streams are keyed, so results depend neither on the number of 
 from __future__ import annotations
 
 import hashlib
+import math
 from typing import Protocol
 
 import numpy as np
@@ -27,7 +28,19 @@ class GaussianSource(Protocol):
         """Return ``exact`` with independent Gaussian noise of standard deviation ``std`` on every entry."""
 
 
-class NoiseSource(GaussianSource, Protocol):
+# A source with a grid adds up to so many steps exactly, and draws no larger noise (standard deviation).
+MOST_STEPS = 2.0**52
+MOST_STD_STEPS = 2.0**45
+
+
+class ResponseSource(GaussianSource, Protocol):
+    """What a mechanism may draw that randomises labels, too."""
+
+    def randomise(self, label: np.ndarray, groups: int, assignment_epsilon: float) -> np.ndarray:
+        """Return labels 0..K-1: each the given one with odds e^a against any other one (randomised response)."""
+
+
+class NoiseSource(ResponseSource, Protocol):
     """What a mechanism may draw in a study."""
 
     def normal(self, shape: tuple[int, ...]) -> np.ndarray:
@@ -38,6 +51,31 @@ class NoiseSource(GaussianSource, Protocol):
 
     def uniform(self, shape: tuple[int, ...]) -> np.ndarray:
         """Independent numbers, uniform on [0, 1)."""
+
+
+def keep_probability(assignment_epsilon: float, groups: int) -> float:
+    """Return the probability with which randomised response over ``groups`` groups reports the right one."""
+    return 1 / (1 + (groups - 1) * math.exp(-assignment_epsilon))
+
+
+def randomised_response(label: np.ndarray, groups: int, assignment_epsilon: float, uniform: np.ndarray) -> np.ndarray:
+    """Keep each label with probability p and otherwise move it to one of the others, all alike.
+
+    Parameters
+    ----------
+    label : (N,) int array
+        0..K-1.
+    groups : int
+        K, two or more.
+    assignment_epsilon : float
+        ln of the odds of the right label against any one other.
+    uniform : (N,) float64
+        Independent, uniform on [0, 1).
+    """
+    keep = keep_probability(assignment_epsilon, groups)
+    each = keep * np.exp(-assignment_epsilon)
+    others = np.clip((uniform - keep) / each, 0, groups - 2).astype(int)
+    return np.where(uniform < keep, label, (label + 1 + others) % groups)
 
 
 def keyed_generator(seed: int, *keys: str | int) -> np.random.Generator:

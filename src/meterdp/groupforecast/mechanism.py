@@ -16,7 +16,7 @@ import numpy as np
 from meterdp.accounting import gdp_with_response
 from meterdp.core.errors import InputError
 from meterdp.core.guarantee import Guarantee
-from meterdp.core.noise import NoiseSource
+from meterdp.core.noise import ResponseSource
 from meterdp.groupforecast.plan import (
     COMMON_OFFSET_STD,
     COMMON_RADIUS,
@@ -105,7 +105,7 @@ class GroupForecast:
             family=self.family,
         )
 
-    def release(self, private: ForecastRecords, noise: NoiseSource) -> GroupRelease:
+    def release(self, private: ForecastRecords, noise: ResponseSource) -> GroupRelease:
         """Run the mechanism once.
 
         Raises
@@ -114,13 +114,19 @@ class GroupForecast:
             If the records do not have the public shape (N, k).
         """
 
-        def measure(step: Step, stack: np.ndarray) -> np.ndarray:
-            return noise.add_gaussian(stack, step.noise_std)
+        return self.run(private.x, self.measure_with(noise), noise.randomise)
 
-        def assign(label: np.ndarray, groups: int, assignment_epsilon: float) -> np.ndarray:
-            return randomised_response(label, groups, assignment_epsilon, noise.uniform(label.shape))
+    def measure_with(self, noise: ResponseSource) -> Measure:
+        """Return what adds the noise of a source to exact sums.
 
-        return self.run(private.x, measure, assign)
+        Raises
+        ------
+        ValueError
+            If the noise lives on another grid than the one the mechanism was calibrated for.
+        """
+        if noise.grid != self.public.grid:
+            raise ValueError("the mechanism was calibrated for another grid than that of the noise")
+        return lambda step, stack: noise.add_gaussian(stack, step.noise_std)
 
     def run(self, x: np.ndarray, measure: Measure, assign: Assign) -> GroupRelease:
         """Run the steps, letting ``measure`` and ``assign`` turn exact values into randomised ones.
@@ -138,6 +144,26 @@ class GroupForecast:
             (labels (N,), K, assignment epsilon) -> randomised labels (N,).
         """
         public, plan = self.public, self.plan
+        z = self._centred(x)
+        if public.groups == "circuit":
+            group = np.array(public.circuit)
+            return GroupRelease(group, public.centre_log_kwh + self._circuits(z, group, measure))
+        common = self._common(z, measure)
+        if plan.groups == 1:
+            return GroupRelease(np.zeros(len(z), int), public.centre_log_kwh + common)
+        group = self._assigned(z, common, assign)
+        expected = common + LEVEL_STD * assigned_levels(plan.groups, plan.assignment_epsilon)[0][:, None]
+        offset = self._offsets(z, group, expected, measure)
+        return GroupRelease(group, public.centre_log_kwh + expected + offset)
+
+    def assignment(self, x: np.ndarray, measure: Measure, assign: Assign) -> np.ndarray:
+        """Run the first two steps only: the common mean and the groups (N,) that go by it."""
+        z = self._centred(x)
+        return self._assigned(z, self._common(z, measure), assign)
+
+    def _centred(self, x: np.ndarray) -> np.ndarray:
+        """Return the records around the public level, entries cut, (N, k)."""
+        public = self.public
         if x.shape != (public.records, public.steps):
             raise InputError(
                 "the forecasts do not have the public number of households and steps",
@@ -145,30 +171,25 @@ class GroupForecast:
                 remedy="set records and steps to the size of the public list and of a forecast",
             )
         z = np.where(np.isfinite(x).all(axis=1, keepdims=True), x - public.centre_log_kwh, 0.0)
-        z = np.clip(z, -ENTRY_LIMIT, ENTRY_LIMIT)
-        if public.groups == "circuit":
-            group = np.array(public.circuit)
-            return GroupRelease(group, public.centre_log_kwh + self._circuits(z, group, measure))
-        common = self._common(z, measure)
-        if plan.groups == 1:
-            return GroupRelease(np.zeros(len(z), int), public.centre_log_kwh + common)
+        return np.clip(z, -ENTRY_LIMIT, ENTRY_LIMIT)
+
+    def _assigned(self, z: np.ndarray, common: np.ndarray, assign: Assign) -> np.ndarray:
+        """Randomise which group's centre is nearest to each record, (N,)."""
+        plan = self.plan
         centres = common + LEVEL_STD * normal_groups(plan.groups)[0][:, None]
-        group = assign(nearest(z, centres), plan.groups, plan.assignment_epsilon)
-        expected = common + LEVEL_STD * assigned_levels(plan.groups, plan.assignment_epsilon)[0][:, None]
-        offset = self._offsets(z, group, expected, measure)
-        return GroupRelease(group, public.centre_log_kwh + expected + offset)
+        return assign(nearest(z, centres), plan.groups, plan.assignment_epsilon)
 
     def _common(self, z: np.ndarray, measure: Measure) -> np.ndarray:
         """Measure the mean of all records (1, k) around the public level."""
         plan = self.plan
-        noisy = measure(plan.common, group_sums(z, np.zeros(len(z), int), 1, plan.common_radius))
+        noisy = measure(plan.common, group_sums(z, np.zeros(len(z), int), 1, plan.common_radius, self.public.grid))
         follows = response(COMMON_RADIUS, 1.0)
         return self._shrunk(noisy, plan.common, follows * len(z), COMMON_OFFSET_STD**2)
 
     def _offsets(self, z: np.ndarray, group: np.ndarray, expected: np.ndarray, measure: Measure) -> np.ndarray:
         """Measure how far the group means lie from what the public law expects, (K, k)."""
         plan = self.plan
-        sums = group_sums(z - expected[group], group, plan.groups, plan.group_radius)
+        sums = group_sums(z - expected[group], group, plan.groups, plan.group_radius, self.public.grid)
         noisy = measure(plan.group, sums)
         follows = response(GROUP_RADIUS, 1.0)
         counts = follows * np.bincount(group, minlength=plan.groups)
@@ -178,7 +199,7 @@ class GroupForecast:
     def _circuits(self, z: np.ndarray, group: np.ndarray, measure: Measure) -> np.ndarray:
         """Measure the means of public circuits (G, k), shrunk towards their common mean (empirical Bayes)."""
         plan, n = self.plan, len(z)
-        noisy = measure(plan.group, group_sums(z, group, plan.groups, plan.group_radius))
+        noisy = measure(plan.group, group_sums(z, group, plan.groups, plan.group_radius, self.public.grid))
         follows = response(COMMON_RADIUS, 1.0)
         step = Step("all", plan.group.sensitivity, plan.group.noise_std * np.sqrt(plan.groups))
         common = self._shrunk(noisy.sum(axis=0), step, follows * n, COMMON_OFFSET_STD**2)
@@ -239,10 +260,11 @@ def nearest(z: np.ndarray, centres: np.ndarray) -> np.ndarray:
     return ((z[:, None] - centres) ** 2).sum(axis=-1).argmin(axis=1)
 
 
-def group_sums(z: np.ndarray, group: np.ndarray, groups: int, radius: float) -> np.ndarray:
+def group_sums(z: np.ndarray, group: np.ndarray, groups: int, radius: float, grid: float = 0.0) -> np.ndarray:
     """Return per group the sum of records clipped to a ball, (G, k) float64.
 
-    Replacing one record, its group unchanged, moves one row by at most 2 ``radius`` sqrt(k).
+    Replacing one record, its group unchanged, moves one row by at most 2 ``radius`` sqrt(k). With a grid what every
+    record adds is rounded to its multiples first, and sums are exact.
 
     Parameters
     ----------
@@ -253,9 +275,13 @@ def group_sums(z: np.ndarray, group: np.ndarray, groups: int, radius: float) -> 
         G.
     radius : float
         Per step: the ball has radius ``radius`` sqrt(k).
+    grid : float
+        A power of two, or 0 for plain floating-point sums, which are for studies only.
     """
     reach = radius * np.sqrt(z.shape[1])
     clipped = reach * clip_to_unit_ball(z / reach)
+    if grid > 0:
+        clipped = np.rint(clipped / grid)
     sums = np.zeros((groups, z.shape[1]))
     np.add.at(sums, group, clipped)
-    return sums
+    return sums * grid if grid > 0 else sums

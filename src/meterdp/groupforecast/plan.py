@@ -14,8 +14,10 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from meterdp.accounting.gdp_with_response import keep_probability, mu_beside
+from meterdp.accounting.discreteness import FEWEST_NOISE_STEPS, delta_margin, rounded, total_variation
+from meterdp.accounting.gdp_with_response import mu_beside
 from meterdp.core.errors import InputError
+from meterdp.core.noise import MOST_STD_STEPS, MOST_STEPS, keep_probability
 from meterdp.mechanisms.sound.stack import Step
 
 GROUPS = ("one", "circuit", "assigned")
@@ -59,6 +61,8 @@ class GroupPublic:
         Largest number of private groups.
     circuit : tuple of int, optional
         Public circuit 0..G-1 of every household; needed by "circuit".
+    grid : float
+        What records are rounded to and noise is drawn on, a power of two; 0 in a study.
     """
 
     epsilon: float
@@ -70,6 +74,7 @@ class GroupPublic:
     groups: str = "assigned"
     most_groups: int = 12
     circuit: tuple[int, ...] | None = None
+    grid: float = 0.0
 
     def __post_init__(self):
         checks = {
@@ -94,6 +99,23 @@ class GroupPublic:
     def centre_log_kwh(self) -> float:
         """Public level of the energy in one interval, log kWh."""
         return self.level_log_kwh + math.log(self.interval_hours)
+
+    @property
+    def noise_entries(self) -> int:
+        """Noise entries of one release at most."""
+        groups = max(self.circuit) + 1 if self.groups == "circuit" else self.most_groups
+        return (1 + groups) * self.steps
+
+    @property
+    def delta_of_curve(self) -> float:
+        """What is left of delta for continuous noise (docs/proofs/safe_noise.md), all of it in a study."""
+        if self.grid == 0:
+            return self.delta
+        # Twice, because groups and forecast may be two releases.
+        left = self.delta - delta_margin(self.epsilon, 2 * self.noise_entries, FEWEST_NOISE_STEPS)
+        if left <= 0:
+            raise _does_not_fit()
+        return left
 
     @property
     def kernel(self) -> np.ndarray:
@@ -135,6 +157,16 @@ class GroupPlan:
         """The Gaussian measurements, in order; their mu^2 add up to ``mu``^2."""
         return tuple(s for s in (self.common, self.group) if s is not None)
 
+    def total_variation(self, public: GroupPublic) -> float:
+        """Distance of one release on its grid from the same with continuous noise; 0 without a grid."""
+        if public.grid == 0:
+            return 0.0
+        rows = [1 if step is self.common else self.groups for step in self.measurements]
+        return sum(
+            n * public.steps * total_variation(step.noise_std / public.grid)
+            for n, step in zip(rows, self.measurements, strict=True)
+        )
+
 
 @lru_cache
 def normal_groups(groups: int) -> tuple[np.ndarray, np.ndarray]:
@@ -174,36 +206,69 @@ def response(radius: float, std: float) -> float:
     return float(2 * ndtr(radius / std) - 1)
 
 
-def make_plan(public: GroupPublic) -> GroupPlan:
-    """Return the plan with the smallest predicted error; ties go to fewer groups."""
+def make_plan(public: GroupPublic, kept_apart: float = 0.0) -> GroupPlan:
+    """Return the plan with the smallest predicted error; ties go to fewer groups.
+
+    Parameters
+    ----------
+    public : GroupPublic
+    kept_apart : float
+        Share of mu^2 that is spent elsewhere where groups are assigned.
+
+    Raises
+    ------
+    InputError
+        If the noise does not fit the grid.
+    """
     if public.groups == "circuit":
-        mu, radius = mu_beside(0.0, 1, public.epsilon, public.delta), COMMON_RADIUS * LEVEL_STD
-        step = _step("circuits", radius, public.steps, mu)
+        mu, radius = mu_beside(0.0, 1, public.epsilon, public.delta_of_curve), COMMON_RADIUS * LEVEL_STD
+        step = make_step("circuits", radius, public, mu)
         return GroupPlan(max(public.circuit) + 1, 0.0, mu, None, step, radius, radius)
-    candidates = [_plan(public, 1, 0.0, 1.0)]
+    candidates = [_plan(public, 1, 0.0, 1.0, 1.0)]
     for groups in range(2, min(public.most_groups, public.records) + 1 if public.groups == "assigned" else 2):
         for share in ASSIGNMENT_SHARES:
-            candidates += [_plan(public, groups, share * public.epsilon, common) for common in COMMON_SHARES]
+            cost = share * public.epsilon
+            candidates += [_plan(public, groups, cost, common, 1 - kept_apart) for common in COMMON_SHARES]
     return min(candidates, key=lambda c: predicted_error(public, c))
 
 
-def _plan(public: GroupPublic, groups: int, assignment_epsilon: float, common: float) -> GroupPlan:
-    mu = _mu_beside(assignment_epsilon, groups, public.epsilon, public.delta)
+def _plan(public: GroupPublic, groups: int, assignment_epsilon: float, common: float, share_left: float) -> GroupPlan:
+    mu = _mu_beside(assignment_epsilon, groups, public.epsilon, public.delta_of_curve) * math.sqrt(share_left)
     level, share = assigned_levels(groups, assignment_epsilon)
     left = LEVEL_STD * math.sqrt(max(1 - share @ level**2, 0.0))
     radius = (COMMON_RADIUS * LEVEL_STD, GROUP_RADIUS * left)
-    first = _step("common", radius[0], public.steps, mu * math.sqrt(common))
-    second = _step("groups", radius[1], public.steps, mu * math.sqrt(1 - common)) if groups > 1 else None
+    first = make_step("common", radius[0], public, mu * math.sqrt(common))
+    second = make_step("groups", radius[1], public, mu * math.sqrt(1 - common)) if groups > 1 else None
     return GroupPlan(groups, assignment_epsilon, mu, first, second, *radius)
 
 
 _mu_beside = lru_cache(maxsize=4096)(mu_beside)
 
 
-def _step(name: str, radius: float, steps: int, mu: float) -> Step:
-    """Return the measurement of sums of vectors in a ball of ``radius`` sqrt(k): replacing one moves it across."""
-    reach = 2 * radius * math.sqrt(steps)
-    return Step(name, reach, reach / mu)
+def make_step(name: str, radius: float, public: GroupPublic, mu: float) -> Step:
+    """Return the measurement of sums of vectors in a ball of ``radius`` sqrt(k): replacing one moves it across.
+
+    Raises
+    ------
+    InputError
+        If noise or sums do not fit the grid, by public numbers alone.
+    """
+    ball = radius * math.sqrt(public.steps)
+    reach = rounded(2 * ball, public.steps, public.grid)
+    step = Step(name, reach, reach / mu)
+    if public.grid > 0:
+        std_steps, sum_steps = step.noise_std / public.grid, public.records * (ball / public.grid + 1)
+        if not (FEWEST_NOISE_STEPS <= std_steps <= MOST_STD_STEPS and sum_steps < MOST_STEPS):
+            raise _does_not_fit()
+    return step
+
+
+def _does_not_fit() -> InputError:
+    return InputError(
+        "asks for noise that does not fit its grid",
+        field="epsilon",
+        remedy="use an epsilon between 0.01 and 10, or fewer households",
+    )
 
 
 def predicted_error(public: GroupPublic, plan: GroupPlan) -> float:

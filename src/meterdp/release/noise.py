@@ -10,7 +10,7 @@ import secrets
 
 import numpy as np
 
-from meterdp.core.noise import keyed_generator
+from meterdp.core.noise import keyed_generator, randomised_response
 
 
 class StudyNoise:
@@ -32,6 +32,10 @@ class StudyNoise:
     def add_gaussian(self, exact: np.ndarray, std: float) -> np.ndarray:
         """Return ``exact`` with floating-point Gaussian noise."""
         return exact + std * self.normal(exact.shape)
+
+    def randomise(self, label: np.ndarray, groups: int, assignment_epsilon: float) -> np.ndarray:
+        """Return labels after randomised response in floating point."""
+        return randomised_response(label, groups, assignment_epsilon, self.uniform(label.shape))
 
     def normal(self, shape: tuple[int, ...]) -> np.ndarray:
         """Independent standard normal numbers."""

@@ -1,22 +1,24 @@
-"""Noise that may protect somebody: the exact discrete Gaussian of OpenDP, from the operating system's entropy.
+"""Noise that may protect somebody: exact samplers of OpenDP, from the operating system's entropy.
 
-It lives on one public grid, the same for every label and data set, and is added to statistics that are exact
-multiples of it: neither the lattice nor a low bit tells anything (docs/proofs/safe_noise.md). There is no seed.
+Discrete Gaussian noise lives on one public grid, the same for every label and data set, and is added to statistics
+that are exact multiples of it: neither the lattice nor a low bit tells anything (docs/proofs/safe_noise.md).
+Randomised response draws with a rational probability. There is no seed.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from meterdp.core.noise import MOST_STD_STEPS, MOST_STEPS, keep_probability
+
 # Sums of a million records, each of norm below two, and their noise stay below 2^53 steps and so exact in a float64.
 GRID = 2.0**-28
-_EXACT_STEPS = 2.0**52
-# Of larger noise a whole number might not fit into a float64.
-_MOST_STD_STEPS = 2.0**45
+# How far below its nominal value the chance of keeping a label may lie, so that its odds are never above e^a.
+_LEAST_SLACK, _MOST_SLACK = 1e-15, 1e-6
 
 
 class SafeNoise:
-    """The :class:`meterdp.core.noise.GaussianSource` of a release."""
+    """The :class:`meterdp.core.noise.ResponseSource` of a release."""
 
     grid = GRID
 
@@ -36,14 +38,51 @@ class SafeNoise:
             If an entry is not on the grid or too large to stay exact. The message holds no value.
         """
         steps = exact / self.grid
-        if not 0 < std / self.grid <= _MOST_STD_STEPS:
+        if not 0 < std / self.grid <= MOST_STD_STEPS:
             raise ArithmeticError("the noise asked for does not fit the public grid; nothing was released")
-        if not (np.abs(steps) < _EXACT_STEPS).all() or not np.array_equal(steps, np.rint(steps)):
+        if not (np.abs(steps) < MOST_STEPS).all() or not np.array_equal(steps, np.rint(steps)):
             raise ArithmeticError("a statistic is not on the public grid, or too large for it; nothing was released")
         noisy = steps + discrete_gaussian(std / self.grid, steps.size).reshape(steps.shape)
-        if not (np.abs(noisy) < 2 * _EXACT_STEPS).all():
+        if not (np.abs(noisy) < 2 * MOST_STEPS).all():
             raise ArithmeticError("a noisy statistic is too large for the grid; nothing was released")
         return noisy * self.grid
+
+    def randomise(self, label: np.ndarray, groups: int, assignment_epsilon: float) -> np.ndarray:
+        """Return the labels after randomised response.
+
+        Parameters
+        ----------
+        label : (N,) int array
+            0..K-1.
+        groups : int
+            K, two or more.
+        assignment_epsilon : float
+            ln of the odds of the right label against any one other; what is drawn costs no more.
+        """
+        respond = response(groups, assignment_epsilon)
+        return np.array([respond(int(one)) for one in label], dtype=np.int64)
+
+
+def response(groups: int, assignment_epsilon: float):
+    """Return OpenDP's randomised response over 0..K-1, which by its own account costs at most ``assignment_epsilon``.
+
+    Raises
+    ------
+    ArithmeticError
+        If no probability near the nominal one does.
+    """
+    from opendp import measurements
+    from opendp.mod import enable_features
+
+    enable_features("contrib")
+    nominal, slack = keep_probability(assignment_epsilon, groups), _LEAST_SLACK
+    while slack <= _MOST_SLACK:
+        keep = max(nominal - slack * min(nominal, 1 - nominal), 1 / groups)
+        made = measurements.make_randomized_response(categories=list(range(groups)), prob=keep)
+        if made.map(1) <= assignment_epsilon:
+            return made
+        slack *= 10
+    raise ArithmeticError("labels cannot be randomised at that cost; nothing was released")
 
 
 def discrete_gaussian(scale: float, count: int) -> np.ndarray:

@@ -14,7 +14,8 @@ import pytest
 from scipy.stats import beta, binomtest, chi2, kstest
 
 from meterdp.accounting.gdp_with_response import delta, mu_beside
-from meterdp.groupforecast.mechanism import ForecastRecords, GroupForecast, randomised_response
+from meterdp.core.noise import randomised_response
+from meterdp.groupforecast.mechanism import ForecastRecords, GroupForecast
 from meterdp.groupforecast.plan import GroupPublic, assigned_levels
 from meterdp.release.noise import StudyNoise
 

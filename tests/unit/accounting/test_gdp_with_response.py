@@ -9,7 +9,8 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from meterdp.accounting import gdp
-from meterdp.accounting.gdp_with_response import delta, epsilon_after, gaussian_delta, keep_probability, mu_beside
+from meterdp.accounting.gdp_with_response import composed_delta, delta, epsilon_after, gaussian_delta, mu_beside
+from meterdp.core.noise import keep_probability
 
 
 def hockey_stick(mu, epsilon, ratio):
@@ -101,3 +102,21 @@ def test_epsilon_after_releases_inverts_delta(releases):
     assert delta(mu, a, groups, epsilon, releases) <= 1e-5 < delta(mu, a, groups, 0.999 * epsilon, releases)
     if releases == 1:
         assert epsilon == pytest.approx(2.0, abs=1e-6)
+
+
+def test_different_responses_compose_as_the_product_of_all_answers():
+    """Oracle: every pair of answers of two unlike responses, and the Gaussian between them."""
+    mu, epsilon, kinds = 0.6, 1.5, [(0.9, 2), (1.7, 3)]
+    laws = [randomised_laws(*kind) for kind in kinds]
+    exact = 0.0
+    for answers in itertools.product(*(range(groups) for _, groups in kinds)):
+        p_y = math.prod(law[0][y] for law, y in zip(laws, answers, strict=True))
+        q_y = math.prod(law[1][y] for law, y in zip(laws, answers, strict=True))
+        exact += q_y * hockey_stick(mu, epsilon, p_y / q_y)
+    assert composed_delta(mu, dict.fromkeys(kinds, 1), epsilon) == pytest.approx(exact, rel=1e-8)
+    twice = composed_delta(mu, {(0.9, 2): 2}, epsilon)
+    assert twice == pytest.approx(delta(mu / math.sqrt(2), 0.9, 2, epsilon, releases=2), rel=1e-12)
+
+
+def test_nothing_assigned_is_the_gaussian_curve():
+    assert composed_delta(0.7, {}, 1.0) == composed_delta(0.7, {(0.0, 1): 3}, 1.0) == gdp.delta(0.7, 1.0)

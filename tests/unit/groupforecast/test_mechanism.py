@@ -8,13 +8,13 @@ import pytest
 
 from meterdp.accounting.gdp_with_response import delta
 from meterdp.core.errors import InputError
+from meterdp.core.noise import randomised_response
 from meterdp.groupforecast.mechanism import (
     ForecastRecords,
     GroupForecast,
     between_variance,
     group_sums,
     nearest,
-    randomised_response,
 )
 from meterdp.groupforecast.plan import GroupPublic
 from meterdp.release.manifests.group import group_manifest
@@ -26,11 +26,13 @@ N, K = 300, 6
 class NoNoise:
     """Zero noise and labels that are always kept."""
 
+    grid = 0.0
+
     def add_gaussian(self, exact, std):
         return exact
 
-    def uniform(self, shape):
-        return np.zeros(shape)
+    def randomise(self, label, groups, assignment_epsilon):
+        return label
 
 
 def calibrate(epsilon=8.0, groups="assigned", records=N, **others):

@@ -14,13 +14,12 @@ from typing import ClassVar
 import numpy as np
 
 from meterdp.accounting import gdp
-from meterdp.accounting.discreteness import delta_margin, total_variation
+from meterdp.accounting.discreteness import FEWEST_NOISE_STEPS, delta_margin, total_variation
 from meterdp.core.errors import InputError
 from meterdp.core.guarantee import Family, Guarantee
 from meterdp.core.noise import GaussianSource
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings, Released, Sees
 from meterdp.mechanisms.sound.plan import (
-    FEWEST_NOISE_STEPS,
     POOLED_WEIGHTS,
     Plan,
     SoundSettings,

@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 from scipy.special import ndtri
 
+from meterdp.accounting.discreteness import rounded
 from meterdp.core.errors import InputError
 from meterdp.mechanisms.sound.stack import RADIUS_EDGES, StackWeights, Step
 
@@ -36,9 +37,6 @@ CLASSES_PER_LEVEL = 3
 MOST_ROUNDS = 12
 # Fewer classes cannot tell levels, shapes and restlessness apart, however few the households.
 FEWEST_CLASSES = 3
-_FLOAT_SLACK = 1e-9
-# On a grid no noise may be finer; the margin on delta is calculated for it.
-FEWEST_NOISE_STEPS = 2.0**25
 
 
 @dataclass(frozen=True)
@@ -164,15 +162,6 @@ def make_plan(mu: float, records: int, dimension: int, most_classes: int, settin
 def stack_entries(dimension: int) -> int:
     """Return the entries of one class in a stack: count, mean and second moments."""
     return 1 + dimension + dimension * (dimension + 1) // 2
-
-
-def rounded(sensitivity: float, entries: int, grid: float) -> float:
-    """Return the sensitivity of a stack whose records' vectors are rounded to a grid (docs/proofs/safe_noise.md).
-
-    Each of two records is off by at most half a step an entry; the slack is for the floating-point vectors
-    themselves, whose norm may exceed its bound by some units of rounding.
-    """
-    return sensitivity * (1 + _FLOAT_SLACK) + grid * math.sqrt(entries) if grid > 0 else sensitivity
 
 
 def step_entries(step: Step, classes: int, dimension: int) -> int:

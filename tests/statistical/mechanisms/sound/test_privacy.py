@@ -14,12 +14,13 @@ import pytest
 from scipy.stats import beta, chi2, kstest
 
 from meterdp.accounting import gdp
+from meterdp.accounting.discreteness import rounded
 from meterdp.core.errors import InputError
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
 from meterdp.mechanisms.published.labelled import LabelledRecords
 from meterdp.mechanisms.sound.label_flip import SoundLabelFlip
 from meterdp.mechanisms.sound.mechanism import Sound
-from meterdp.mechanisms.sound.plan import SoundSettings, noise_entries, rounded
+from meterdp.mechanisms.sound.plan import SoundSettings, noise_entries
 from meterdp.mechanisms.sound.stack import StackWeights, clip_to_unit_ball, moment_stack
 from meterdp.mixture.gmm import fit_labels
 from meterdp.release.noise import StudyNoise
