@@ -30,6 +30,7 @@ from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import PrivateRecords
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.release import mixture, safe_noise
+from meterdp.release.desk import Desk
 from meterdp.release.ledger import CHARGED, STORED, Ledger
 from meterdp.release.noise import StudyNoise
 from meterdp.release.publish import publish
@@ -102,7 +103,7 @@ def one_release(x: np.ndarray, config: dict, folder: Path) -> None:
         return drawn
 
     safe_noise.discrete_gaussian = noted
-    files, handed_over = mixture.release_mixture(x, b"", config, simulated=True)
+    files, handed_over = mixture.release_mixture(x, Desk(config, b"", simulated=True))
     publish(files, folder / "results/release/mixture")
     handed_over()
 
@@ -167,7 +168,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         config["release"]["ledger"] = f"{folder}/ledger.sqlite"
         begin = time.perf_counter()
-        publish(mixture.release_mixture(x, b"", config, simulated=True)[0], f"{folder}/results/release/mixture")
+        publish(mixture.release_mixture(x, Desk(config, b"", simulated=True))[0], f"{folder}/results/release/mixture")
         ours = time.perf_counter() - begin
     begin = time.perf_counter()
     sound(config, x.shape, 1.0, 0.0).release(PrivateRecords(x), StudyNoise(SEED), 1)

@@ -18,7 +18,8 @@ from meterdp.simulate.layout import simulated_export
 from meterdp.figures.registry import drawings, figure_of
 from meterdp.figures.report.page import TABLES
 from meterdp.papers.registry import PAPERS
-from meterdp.release.gate import MIXTURE_FILES, check_settings
+from meterdp.forecasting.settings import AHEAD, FIT, some_of
+from meterdp.release.gate import FORECAST_FILES, MIXTURE_FILES, check_settings
 from snakemake.exceptions import WorkflowError
 
 share_source()
@@ -91,7 +92,11 @@ def printed(paper):
     ]
 
 
-def what_may_be_released(wildcards):
-    """The private records; refuses before any job runs what can be refused by the configuration alone."""
+def what_to_release(wildcards):
+    """A file of every folder the configuration wants; refuses what it can by itself, before any job runs."""
     check_settings(config, SIMULATED)
-    return PRIVATE / "profiles.parquet"
+    files = {"mixture": MIXTURE_FILES, "forecasts": FORECAST_FILES}
+    return [
+        RESULTS / "release" / what / files[what][0]
+        for what in config["release"]["what"]
+    ]

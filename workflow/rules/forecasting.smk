@@ -45,11 +45,7 @@ rule fit_arma:
         interval_minutes=lookup("export/interval_minutes", within=config),
         time_zone=lookup("export/time_zone", within=config),
         train_days=lookup("forecast/train_days", within=config),
-        orders=(config["forecast"]["ar_order"], config["forecast"]["ma_order"]),
-        arma=lookup("forecast/arma", within=config),
-        fit=lookup("forecast/fit", within=config),
-        starts=lookup("forecast/starts", within=config),
-        max_iterations=lookup("forecast/max_iterations", within=config),
+        arma=some_of(config["forecast"], FIT),
         code=code_of("fit_arma"),
     script:
         "../scripts/fit_arma.py"

@@ -1,10 +1,11 @@
 # Through gate and ledger to what may leave the building. Noise is drawn once a request; a rerun hands over the same files.
-# Needs:  private/profiles.parquet, the public list of meters, config[release].    Gives:  release/mixture.
+# Needs:  private/{profiles,meters}.parquet, private/log_load, the public list of meters, config[release].
+# Gives:  release/{mixture,forecasts}; private/release/crosswalk.parquet says which forecast file is whose.
 
 
 rule release_mixture:
     input:
-        profiles=what_may_be_released,
+        profiles=PRIVATE / "profiles.parquet",
         known=rules.ingest.output.meters,
         meters=rules.ingest.input.meters,
     output:
@@ -22,3 +23,51 @@ rule release_mixture:
         code=code_of("release_mixture"),
     script:
         "../scripts/release_mixture.py"
+
+
+rule forecast_ahead:
+    input:
+        log_load=PRIVATE / "log_load/part-{shard}.parquet",
+        known=rules.ingest.output.meters,
+    output:
+        forecasts=PRIVATE / "release/forecasts_ahead/part-{shard}.parquet",
+    log:
+        PRIVATE / "logs/forecast_ahead/{shard}.log",
+    benchmark:
+        PRIVATE / "benchmarks/forecast_ahead/{shard}.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    threads: 8
+    params:
+        interval_minutes=lookup("export/interval_minutes", within=config),
+        time_zone=lookup("export/time_zone", within=config),
+        forecast=some_of(config["forecast"], AHEAD),
+        households=lookup("release/forecast_households", within=config),
+        code=code_of("forecast_ahead"),
+    script:
+        "../scripts/forecast_ahead.py"
+
+
+rule release_forecasts:
+    input:
+        forecasts=expand(
+            PRIVATE / "release/forecasts_ahead/part-{shard}.parquet", shard=SHARDS
+        ),
+        known=rules.ingest.output.meters,
+        meters=rules.ingest.input.meters,
+    output:
+        # Beside them are two files a household, under random names that only a release knows.
+        files=update(expand(RESULTS / "release/forecasts/{name}", name=FORECAST_FILES)),
+        crosswalk=PRIVATE / "release/crosswalk.parquet",
+    log:
+        PRIVATE / "logs/release_forecasts.log",
+    benchmark:
+        PRIVATE / "benchmarks/release_forecasts.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        config=config,
+        simulated=SIMULATED,
+        code=code_of("release_forecasts"),
+    script:
+        "../scripts/release_forecasts.py"

@@ -11,12 +11,6 @@ with job(snakemake.input, snakemake.log) as write:
     params = snakemake.params
     chosen = read_table(snakemake.input.households, FORECAST_HOUSEHOLDS)["household"].to_numpy()
     load = read_log_load([snakemake.input.log_load], chosen, params.interval_minutes, params.time_zone)
-    settings = ArmaSettings(
-        order=params.orders,
-        method=params.arma,
-        fit=params.fit,
-        starts=params.starts,
-        iteration_limit=params.max_iterations,
-    )
+    settings = ArmaSettings.from_config(params.arma)
     fits = fit_households(load.training_residual(params.train_days), settings, snakemake.threads)
     write(snakemake.output.fits, ARMA_FITS, fit_columns(load.household, fits))

@@ -8,19 +8,16 @@ from meterdp.exports.roster import read_roster
 from meterdp.exports.tables import METERS
 from meterdp.mixture.study import Records
 from meterdp.profiles.tables import PROFILES
+from meterdp.release.desk import Desk
 from meterdp.release.gate import check_meters
 from meterdp.release.mixture import release_mixture
-from meterdp.release.publish import publish
 
 with job(snakemake.input, snakemake.log):
     records = Records.from_table(read_table(snakemake.input.profiles, PROFILES))
     known = read_table(snakemake.input.known, METERS)["meter_id"].to_pylist()
     check_meters(known, read_roster(snakemake.input.meters).meter_ids, len(records.log_kwh))
-    files, handed_over = release_mixture(
-        records.log_kwh,
-        Path(snakemake.input.meters).read_bytes(),
-        snakemake.params.config,
-        simulated=snakemake.params.simulated,
-    )
-    publish(files, Path(snakemake.output.files[0]).parent)
+    roster = Path(snakemake.input.meters).read_bytes()
+    desk = Desk(snakemake.params.config, roster, snakemake.params.simulated)
+    files, handed_over = release_mixture(records.log_kwh, desk)
+    desk.hand_over(files, Path(snakemake.output.files[0]).parent)
     handed_over()

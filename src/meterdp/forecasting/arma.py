@@ -8,7 +8,7 @@ stationary and whose MA part is invertible by a margin, and whose status says wh
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -103,6 +103,17 @@ class ArmaSettings:
             raise InputError(
                 "a standard deviation of the prior is not positive", field="prior_sd", remedy="use inf for no prior"
             )
+
+    @classmethod
+    def from_config(cls, forecast: Mapping) -> ArmaSettings:
+        """Take the section ``forecast``, or the keys of it that :data:`meterdp.forecasting.settings.FIT` names."""
+        return cls(
+            order=(forecast["ar_order"], forecast["ma_order"]),
+            method=forecast["arma"],
+            fit=forecast["fit"],
+            starts=forecast["starts"],
+            iteration_limit=forecast["max_iterations"],
+        )
 
     @property
     def pacf_bound(self) -> float:

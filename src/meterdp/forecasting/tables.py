@@ -65,6 +65,17 @@ FORECASTS = Table(
     ),
 )
 
+FORECASTS_AHEAD = Table(
+    "forecasts_ahead",
+    "private",
+    "Forecasts of the steps after the last reading, for a release; a household without one has no row.",
+    (
+        _HOUSEHOLD,
+        Column("forecast_log_kwh", VECTOR, "log kWh", "conditional mean (57) with its seasonal part, by steps"),
+    ),
+    file_name="release/forecasts_ahead/part-<shard>.parquet",
+)
+
 FORECAST_LAWS = Table(
     "forecast_laws",
     "private",

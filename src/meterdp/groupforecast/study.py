@@ -66,11 +66,7 @@ class GroupStudy:
         InputError
             If no household of the list has a forecast.
         """
-        listed = choose_households(meters["household"].to_numpy(), households)
-        names = dict(zip(meters["household"].to_pylist(), meters["circuit"].to_pylist(), strict=True))
-        named = [names[h] for h in listed.tolist()]
-        known = all(name is not None for name in named)
-        circuit = tuple(np.unique(named, return_inverse=True)[1].tolist()) if known else None
+        listed, circuit = public_list(meters, households)
         own = forecasts.filter(pa.array(np.isin(forecasts["household"].to_numpy(), listed)))
         if not own.num_rows:
             raise InputError(
@@ -105,12 +101,7 @@ class GroupStudy:
             If circuits are asked for and the export does not name every meter's.
         """
         if groups == "circuit" and self.circuit is None:
-            raise InputError(
-                "asks for circuits, but the export does not name every meter's circuit",
-                file="config",
-                field="group_forecast.groups",
-                remedy="set export.circuit_column or use 'one' or 'assigned'",
-            )
+            raise no_circuits("group_forecast.groups")
         public = GroupPublic(
             epsilon=epsilon,
             delta=self.settings["delta"],
@@ -123,3 +114,39 @@ class GroupStudy:
             circuit=self.circuit,
         )
         return GroupForecast.calibrate(public)
+
+
+def public_list(meters: pa.Table, households: int | None) -> tuple[np.ndarray, tuple[int, ...] | None]:
+    """Return who gets a file, whatever the readings.
+
+    Parameters
+    ----------
+    meters : pyarrow.Table
+        Table ``meters``.
+    households : int or None
+        The first so many of the fixed order; all of them by default.
+
+    Returns
+    -------
+    household : (N,) int32 array
+        Dense indices, ascending.
+    circuit : tuple of N int, or None
+        Circuit 0..G-1 of each; None if one is not named.
+    """
+    every = meters["household"].to_numpy()
+    listed = choose_households(every, every.size if households is None else households)
+    names = dict(zip(meters["household"].to_pylist(), meters["circuit"].to_pylist(), strict=True))
+    named = [names[h] for h in listed.tolist()]
+    if any(name is None for name in named):
+        return listed, None
+    return listed, tuple(np.unique(named, return_inverse=True)[1].tolist())
+
+
+def no_circuits(field: str) -> InputError:
+    """Return the refusal of circuits that are not known."""
+    return InputError(
+        "asks for circuits, but not every meter's circuit is known",
+        file="config",
+        field=field,
+        remedy="name them in export.meters or export.circuit_column, or use 'one' or 'assigned'",
+    )

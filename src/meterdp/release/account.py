@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 # Kinds of events in a ledger.
 CHARGED, STORED, PUBLISHED = "charged", "stored", "published"
@@ -15,14 +15,15 @@ class Account:
     Parameters
     ----------
     unit, adjacency : str
-        As in the guarantee: what one neighbour changes.
+        What one neighbour changes. Accounts are told apart by the adjacency: whatever is computed from a household's
+        readings spends the same budget, in whichever words its mechanism names what it sees of them.
     population : str
         Public name of the households, from the configuration.
     period : str
         Public name of the time a budget lasts, such as a year.
     """
 
-    unit: str
+    unit: str = field(compare=False)
     adjacency: str
     population: str
     period: str

@@ -7,18 +7,20 @@ ids: neither names nor times of writing say which household is which.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
 from meterdp.classnoise.designs.interface import Noise
-from meterdp.core.parquet import atomic_path, write_table
+from meterdp.core.parquet import atomic_path, table_bytes
 from meterdp.core.stamps import local_text, utc_column
+from meterdp.core.tables import Table
 from meterdp.release.tables import FORECAST_FILE
 
 EXAMPLES = 3
@@ -83,6 +85,33 @@ def write_forecast_files(
     No interval comes with a released forecast: it would need the household's own variance, which the noise does not
     cover and which tells households apart.
     """
+    paths = []
+    for name, data in forecast_files(
+        FORECAST_FILE, release_ids, released_log_kwh, interval_start_utc, bounds_kwh, manifest, metadata
+    ):
+        path = Path(folder) / name
+        with atomic_path(path) as temporary:
+            temporary.write_bytes(data)
+        paths += [path] if path.suffix == ".parquet" else []
+    return paths
+
+
+def forecast_files(
+    table: Table,
+    release_ids: np.ndarray,
+    released_log_kwh: np.ndarray,
+    interval_start_utc: np.ndarray,
+    bounds_kwh: tuple[float, float],
+    manifest: Mapping,
+    metadata: Mapping[str, str] | None = None,
+) -> Iterator[tuple[str, bytes]]:
+    """Yield name and bytes of every file, in the order of the ids; see :func:`write_forecast_files`.
+
+    Parameters
+    ----------
+    table : Table
+        Of the Parquet files: a study's or a release's.
+    """
     ids = _checked(release_ids)
     common = {
         "step": np.arange(1, released_log_kwh.shape[1] + 1, dtype=np.int32),
@@ -90,21 +119,19 @@ def write_forecast_files(
         "interval_start_local": local_text(interval_start_utc, manifest["time"]["zone"]),
     }
     metadata = dict(metadata or {})
-    paths = []
     for row in np.argsort(ids):
-        path = Path(folder) / f"{ids[row]}.parquet"
+        name = f"{ids[row]}.parquet"
         columns = {
             "release_id": [str(ids[row])] * released_log_kwh.shape[1],
             **common,
             "released_log_kwh": released_log_kwh[row],
             "released_kwh": np.clip(np.exp(released_log_kwh[row]), *bounds_kwh),
         }
-        write_table(path, FORECAST_FILE, columns, {"guarantee": manifest["guarantee"], **metadata})
-        own = {"release_id": str(ids[row]), "file": path.name, **manifest, **metadata}
-        with atomic_path(path.with_suffix(".json")) as temporary:
-            temporary.write_text(json.dumps(own, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        paths.append(path)
-    return paths
+        data = table_bytes(table, columns, {"guarantee": manifest["guarantee"], **metadata})
+        yield name, data
+        own = {"release_id": str(ids[row]), "file": name, "sha256": hashlib.sha256(data).hexdigest()}
+        text = json.dumps({**own, **manifest, **metadata}, indent=2, ensure_ascii=False)
+        yield f"{ids[row]}.json", f"{text}\n".encode()
 
 
 def crosswalk_columns(release_ids: np.ndarray, household: np.ndarray) -> dict:

@@ -5,19 +5,29 @@ It looks at public settings and at what a mechanism says of itself, never at a r
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from meterdp.core.errors import InputError
 from meterdp.core.guarantee import Guarantee
 from meterdp.release.account import CHARGED, Account, Cap
+from meterdp.release.tables import RELEASED_FORECAST, RELEASED_MIXTURE, RELEASED_PROFILES
 
 # Below this a mixture of households describes hardly more than the households.
 FEWEST_HOUSEHOLDS = 50
 # Sums of so many records are exact on the grid.
 MOST_HOUSEHOLDS = 2**22
+# The forecast of a smaller group says more of its households than of a group.
+FEWEST_IN_GROUP = 15
 SIMULATED = "simulated households"
 # What the folder of a released mixture holds, and nothing else.
 MIXTURE_FILES = ("mixture.parquet", "mixture.json", "synthetic_profiles.parquet", "manifest.json", "README.md")
+# Of the folder of forecasts: these two, and two files a household under a random name.
+FORECAST_FILES = ("manifest.json", "README.md")
+_FILE_NAME = re.compile(r"[0-9a-f]{16}\.(parquet|json)")
 
 
 def check_settings(config: Mapping, simulated: bool) -> None:
@@ -87,6 +97,50 @@ def check_release(guarantee: Guarantee, households: int, cap: Cap) -> None:
         raise _refused("release.cap_delta", "is larger than 1 in the number of households", "use a smaller one")
 
 
+def check_groups(households: Sequence[int]) -> None:
+    """Refuse public groups that are too small.
+
+    Parameters
+    ----------
+    households : sequence of int
+        Of each group.
+
+    Raises
+    ------
+    InputError
+        If one has fewer than ``FEWEST_IN_GROUP``.
+    """
+    if min(households) < FEWEST_IN_GROUP:
+        raise _refused(
+            "release.forecast_groups",
+            f"makes a group of fewer than {FEWEST_IN_GROUP} households",
+            "join small circuits in export.meters, or use 'one' or 'assigned'",
+        )
+
+
+def check_files(files: Mapping[str, bytes]) -> None:
+    """Refuse to hand over anything but declared files with declared columns.
+
+    Raises
+    ------
+    InputError
+        If a file is not on the list, or a Parquet file is not an instance of a table made for release.
+    """
+    allowed = {table.name: table for table in (RELEASED_MIXTURE, RELEASED_PROFILES, RELEASED_FORECAST)}
+    for name, data in files.items():
+        known = name in (*MIXTURE_FILES, *FORECAST_FILES) or _FILE_NAME.fullmatch(name)
+        if known and name.endswith(".parquet"):
+            schema = pq.read_schema(pa.BufferReader(data))
+            table = allowed.get((schema.metadata or {}).get(b"meterdp.table", b"").decode())
+            known = table is not None and schema.remove_metadata().equals(table.schema.remove_metadata())
+        if not known:
+            raise InputError(
+                "would hand over a file or a column that is not declared for release",
+                file="release",
+                remedy="declare it in release/tables.py and in the gate, with its proof",
+            )
+
+
 def check_meters(known: Sequence[str], listed: Sequence[str], records: int) -> None:
     """Refuse records that were made without the public list, such as an earlier study's.
 
@@ -128,6 +182,8 @@ def check_books(events: Iterable[Mapping], account: Account, roster: str, period
                 "is another name for a list of meters that the ledger knows as " + repr(known["population"]),
                 "use that name",
             )
+        if "export" not in words:  # groups are kept for the whole budget period
+            continue
         first, last = words["export"]["first_day"], words["export"]["last_day"]
         if same and known["period"] != account.period and first <= period[1] and period[0] <= last:
             raise _refused(

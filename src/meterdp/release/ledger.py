@@ -17,6 +17,7 @@ import json
 import math
 import os
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
@@ -24,6 +25,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from meterdp.accounting import gdp
+from meterdp.accounting.gdp_with_response import composed_delta
 from meterdp.core.errors import InputError
 from meterdp.release.account import CHARGED, PUBLISHED, STORED, Account, Cap
 
@@ -46,24 +48,41 @@ CREATE TRIGGER IF NOT EXISTS files_are_kept BEFORE DELETE ON files BEGIN SELECT 
 
 @dataclass(frozen=True)
 class Charge:
-    """What one release costs: a Gaussian-DP parameter, and what its discrete noise adds (docs/proofs/safe_noise.md).
+    """What one release costs: Gaussian DP, assigned labels, and what its discrete noise adds.
 
     Parameters
     ----------
     mu : float
-        The release is within ``total_variation`` of a mu-GDP one.
+        The Gaussian measurements are within ``total_variation`` of mu-GDP ones (docs/proofs/safe_noise.md).
     total_variation : float
+    responses : tuple of (assignment epsilon, groups, times)
+        Randomised responses (docs/proofs/group_forecast.md, 3).
     """
 
     mu: float
     total_variation: float = 0.0
+    responses: tuple[tuple[float, int, int], ...] = ()
 
     def delta(self, epsilon: float) -> float:
         """Return the delta at ``epsilon``."""
-        return gdp.delta(self.mu, epsilon) + (1 + math.exp(epsilon)) * self.total_variation
+        responses = {(a, groups): times for a, groups, times in self.responses}
+        return composed_delta(self.mu, responses, epsilon) + (1 + math.exp(epsilon)) * self.total_variation
 
     def __add__(self, other: Charge) -> Charge:
-        return Charge(math.hypot(self.mu, other.mu), self.total_variation + other.total_variation)
+        times = Counter()
+        for a, groups, count in (*self.responses, *other.responses):
+            times[a, groups] += count
+        return Charge(
+            math.hypot(self.mu, other.mu),
+            self.total_variation + other.total_variation,
+            tuple((*key, count) for key, count in sorted(times.items())),
+        )
+
+    @classmethod
+    def of_event(cls, event: Mapping) -> Charge:
+        """Read a charge out of an event of the ledger."""
+        responses = tuple((float(a), int(groups), int(times)) for a, groups, times in event.get("responses", ()))
+        return cls(event["mu"], event["total_variation"], responses)
 
 
 @dataclass(frozen=True)
@@ -89,6 +108,9 @@ class Request:
         return hashlib.sha256(_json(_same_numbers(words)).encode()).hexdigest()
 
 
+NOTHING = Charge(0.0)
+
+
 class Ledger:
     """The ledger in one file.
 
@@ -108,6 +130,7 @@ class Ledger:
         cap: Cap,
         draw: Callable[[], Mapping[str, bytes]],
         check: Callable[[list[dict]], None] = lambda events: None,
+        beside: Charge = NOTHING,
     ) -> dict[str, bytes]:
         """Return the files of a release, drawn at most once.
 
@@ -120,6 +143,8 @@ class Ledger:
             Makes the files; called after the charge is on disk, if the request has no stored files yet.
         check : callable
             Given all events, raises what forbids the request; no other process can write in between.
+        beside : Charge
+            What must fit into the cap, too, because the request is of no use without it.
 
         Raises
         ------
@@ -132,9 +157,9 @@ class Ledger:
             if stored:
                 return stored
             check(events)
-            total = _total(events, request.account) + request.charge
-            if total.delta(cap.epsilon) > cap.delta:
-                raise _over(cap, _total(events, request.account), request)
+            spent = _total(events, request.account)
+            if (spent + request.charge + beside).delta(cap.epsilon) > cap.delta:
+                raise _over(cap, spent, request)
             attempt = 1 + sum(e["kind"] == CHARGED and e["request"] == request.key for e in events)
             self._append(base, CHARGED, request, attempt, cap=asdict(cap))
             files = dict(draw())
@@ -265,12 +290,8 @@ def _files(base: sqlite3.Connection, request: str) -> dict[str, bytes]:
 
 
 def _total(events: list[dict], account: Account) -> Charge:
-    charges = (
-        Charge(e["mu"], e["total_variation"])
-        for e in events
-        if e["kind"] == CHARGED and e["account"] == asdict(account)
-    )
-    return sum(charges, Charge(0.0))
+    mine = (e for e in events if e["kind"] == CHARGED and Account(**e["account"]) == account)
+    return sum(map(Charge.of_event, mine), NOTHING)
 
 
 def _same_numbers(value):

@@ -73,6 +73,14 @@ def new_salt() -> str:
     return secrets.token_hex(16)
 
 
+def new_ids(count: int) -> list[str]:
+    """Return different random names of 16 hexadecimal digits from the operating system."""
+    ids: dict[str, None] = {}
+    while len(ids) < count:
+        ids[secrets.token_hex(8)] = None
+    return list(ids)
+
+
 def salted_ids(salt: str, household: np.ndarray) -> np.ndarray:
     """Return one release id of 16 hexadecimal digits per household, (H,) str.
 

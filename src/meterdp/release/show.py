@@ -16,6 +16,7 @@ from meterdp.release.account import Account
 from meterdp.release.ledger import CHARGED, PUBLISHED, STORED, Charge, Ledger
 
 DELTAS = (1e-5, 1e-6)
+PROTECTS = {"replace_one": "all readings of one meter", "class_label": "which household of a neighbourhood it is"}
 _MOST_EPSILON = 100.0
 
 
@@ -38,15 +39,14 @@ def in_words(events: Sequence[dict]) -> str:
         return "Nothing has been released.\n"
     lines: list[str] = []
     last = {event["request"]: event["kind"] for event in events}
-    for account in dict.fromkeys(tuple(event["account"].items()) for event in events):
-        who = Account(**dict(account))
-        lines.append(f"{who.population}, {who.period}: {who.unit} ({who.adjacency})")
+    for who in dict.fromkeys(Account(**event["account"]) for event in events):
+        lines.append(f"{who.population}, {who.period}: {PROTECTS.get(who.adjacency, who.unit)} ({who.adjacency})")
         total, latest = Charge(0.0), {}
-        mine = [e for e in events if e["kind"] == CHARGED and tuple(e["account"].items()) == account]
+        mine = [e for e in events if e["kind"] == CHARGED and Account(**e["account"]) == who]
         for event in mine:
             latest[event["request"]] = event["attempt"]
         for event in mine:
-            charge = Charge(event["mu"], event["total_variation"])
+            charge = Charge.of_event(event)
             total += charge
             lost = event["attempt"] < latest[event["request"]] or last[event["request"]] == CHARGED
             state = "lost before it was stored" if lost else _STATES[last[event["request"]]]

@@ -63,6 +63,18 @@ FORECAST_FILE = Table(
     file_name="forecasts/<release id>.parquet",
 )
 
+RELEASED_FORECAST = replace(
+    FORECAST_FILE,
+    name="released_forecast",
+    audience="release",
+    description="Forecast of one household's group, released under differential privacy, under a random release id.",
+    columns=tuple(
+        replace(c, description="forecast of the household's group") if c.name == "released_log_kwh" else c
+        for c in FORECAST_FILE.columns
+    ),
+    file_name="forecasts/<release id>.parquet",
+)
+
 CROSSWALK = Table(
     "crosswalk",
     "private",
@@ -71,6 +83,17 @@ CROSSWALK = Table(
         Column("release_id", TEXT, "", "random id"),
         Column("household", INT, "1", "dense index of the household"),
     ),
+)
+
+RELEASE_CROSSWALK = Table(
+    "release_crosswalk",
+    "private",
+    "Which meter a released forecast file belongs to: for delivering the files, never to be handed over itself.",
+    (
+        Column("release_id", TEXT, "", "random id, the name of the file"),
+        Column("meter_id", TEXT, "", "meter of the public list"),
+    ),
+    file_name="release/crosswalk.parquet",
 )
 
 FORECAST_EXAMPLES = Table(

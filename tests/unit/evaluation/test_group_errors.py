@@ -63,7 +63,7 @@ def test_a_study_repeats_and_another_seed_does_not():
 
 
 def test_circuits_must_be_named():
-    with pytest.raises(InputError, match="does not name every meter's circuit"):
+    with pytest.raises(InputError, match="circuit is known"):
         group_error_columns(study(named=False), 7)
     rows = group_error_columns(study({**SETTINGS, "groups": ["one"]}, named=False), 7)
     assert set(rows["groups"]) == {"none", "one"}

@@ -64,6 +64,6 @@ def test_a_smaller_study_takes_a_part_of_the_list_with_its_own_circuits():
 
 def test_circuits_must_be_named():
     made = study(named=False)
-    with pytest.raises(InputError, match="does not name every meter's circuit"):
+    with pytest.raises(InputError, match="circuit is known"):
         made.mechanism("circuit", 1.0)
     assert made.mechanism("one", 1.0).plan.groups == 1

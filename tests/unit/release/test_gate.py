@@ -10,6 +10,7 @@ from meterdp.core.errors import InputError
 from meterdp.core.guarantee import Guarantee
 from meterdp.release import mixture
 from meterdp.release.account import Account, Cap
+from meterdp.release.desk import Desk
 from meterdp.release.gate import account_of, check_meters, check_release, check_settings
 from meterdp.release.ledger import Ledger
 from meterdp.release.publish import publish
@@ -85,7 +86,7 @@ def released(tmp_path):
             export=days,
             release=NAMED | {"ledger": str(tmp_path / "ledger.sqlite"), "synthetic_profiles": 5} | release,
         )
-        files, handed_over = mixture.release_mixture(x, b"meter_id\n", given, simulated=True)
+        files, handed_over = mixture.release_mixture(x, Desk(given, b"meter_id\n", simulated=True))
         handed_over()
         return files
 

@@ -1,4 +1,4 @@
-"""What every manifest of a forecast file says: that it is a study's, its guarantee, times, columns and bounds.
+"""What every manifest of a forecast file says: its guarantee, times, columns and bounds; a study's says so, too.
 
 A recipient needs no tool to read it: plain JSON of public settings. What is special to a kind of forecast is its own
 module's to say.
@@ -46,12 +46,21 @@ def study_manifest(
     bounds_kwh : (float, float)
         Public bounds of the energy in an interval, kWh.
     """
-    stamps = np.asarray(interval_start_utc, "datetime64[us]")
     return {
         "status": STUDY_MODE,
         "guarantee": f"{STUDY_MODE}; {guarantee}",
         "privacy": {**privacy, "hides": list(hides), "does_not_hide": list(does_not_hide)},
         **made_by,
+        **what_is_in_it(interval_start_utc, interval_minutes, time_zone, bounds_kwh),
+    }
+
+
+def what_is_in_it(
+    interval_start_utc: np.ndarray, interval_minutes: float, time_zone: str, bounds_kwh: tuple[float, float]
+) -> dict:
+    """Return times, columns and bounds of forecast files; parameters are those of :func:`study_manifest`."""
+    stamps = np.asarray(interval_start_utc, "datetime64[us]")
+    return {
         "time": {
             "zone": time_zone,
             "interval_minutes": interval_minutes,

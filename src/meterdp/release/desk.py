@@ -1,0 +1,215 @@
+"""The desk every release passes: settings checked, an account named, charged in the ledger, told in a manifest."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+
+import numpy as np
+
+import meterdp
+from meterdp.core.guarantee import Guarantee
+from meterdp.release.account import Account, Cap
+from meterdp.release.gate import account_of, check_books, check_files, check_release, check_settings
+from meterdp.release.ledger import NOTHING, Charge, Ledger, Request
+from meterdp.release.publish import publish
+
+SAFE_NOISE = "docs/proofs/safe_noise.md"
+
+
+@dataclass(frozen=True)
+class Desk:
+    """What the releases of one configuration have in common.
+
+    Parameters
+    ----------
+    config : mapping
+        The whole configuration.
+    roster : bytes
+        The public list of meters.
+    simulated : bool
+        Whether the export is simulated.
+
+    Raises
+    ------
+    InputError
+        If nothing may be released from this configuration.
+    """
+
+    config: Mapping
+    roster: bytes
+    simulated: bool
+
+    def __post_init__(self):
+        check_settings(self.config, self.simulated)
+
+    @property
+    def cap(self) -> Cap:
+        """What one account may spend in all."""
+        return Cap(self.config["release"]["cap_epsilon"], self.config["release"]["cap_delta"])
+
+    @property
+    def period(self) -> list[str]:
+        """First and last day of the readings."""
+        return [self.config["export"][key] for key in ("first_day", "last_day")]
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """What every Parquet file says beside its guarantee."""
+        return {"synthetic": "yes" if self.simulated else "no"}
+
+    def account(self, guarantee: Guarantee) -> Account:
+        """Return whose privacy a release spends."""
+        return account_of(guarantee, self.config, self.simulated)
+
+    def records(self, *more: str) -> dict:
+        """Return the public words for the records: all that shapes them, and who they are of.
+
+        Parameters
+        ----------
+        *more : str
+            Sections of the configuration that shape them beside export, quality and profiles.
+        """
+        export = {key: value for key, value in self.config["export"].items() if key not in ("path", "meters")}
+        return {"export": export, **{name: self.config[name] for name in ("quality", "profiles", *more)}}
+
+    def request(self, guarantee: Guarantee, households: int, charge: Charge, words: Mapping) -> Request:
+        """Return a request that may be made.
+
+        Parameters
+        ----------
+        guarantee : Guarantee
+            Of what is to be released.
+        households : int
+            Of the public list.
+        charge : Charge
+        words : mapping
+            Artefact, mechanism, version and public parameters.
+
+        Raises
+        ------
+        InputError
+            If the gate refuses it.
+        """
+        check_release(guarantee, households, self.cap)
+        who = {"list_of_meters_sha256": hashlib.sha256(self.roster).hexdigest(), "synthetic": self.simulated}
+        return Request(self.account(guarantee), {**words, **who}, charge)
+
+    def release(
+        self, request: Request, draw: Callable[[], Mapping[str, bytes]], beside: Charge = NOTHING
+    ) -> tuple[dict[str, bytes], Callable[[], None]]:
+        """Return the files of a request, and what to call once they were handed over; see :meth:`Ledger.release`."""
+        ledger, roster = Ledger(self.config["release"]["ledger"]), request.words["list_of_meters_sha256"]
+        books = partial(check_books, account=request.account, roster=roster, period=self.period)
+        return ledger.release(request, self.cap, draw, books, beside), partial(ledger.published, request)
+
+    def hand_over(self, files: Mapping[str, bytes], folder) -> None:
+        """Write the files of a release as ``folder``, if every file and column is declared for release."""
+        check_files(files)
+        publish(files, folder)
+
+    def manifest(
+        self, what: str, guarantee: Guarantee, hides: Sequence[str], does_not_hide: Sequence[str], request: Request
+    ) -> dict:
+        """Return what every manifest says; the caller adds what is special, and the checksums."""
+        return {
+            "what": what,
+            "simulated_data": self.simulated,
+            "privacy": {
+                "unit": guarantee.unit,
+                "adjacency": guarantee.adjacency,
+                "epsilon": guarantee.epsilon,
+                "delta": guarantee.delta,
+                "accountant": guarantee.accountant,
+                "proof": [guarantee.proof, SAFE_NOISE],
+                "hides": list(hides),
+                "does_not_hide": list(does_not_hide),
+            },
+            "population": self.population(request),
+            "budget_period": request.account.period,
+            "period": self.period,
+            # The list itself is public to whom it is; a digest would let others guess it.
+            "public_parameters": {k: v for k, v in request.words.items() if k != "list_of_meters_sha256"},
+            "request": request.key,
+            "meterdp_version": meterdp.__version__,
+        }
+
+    def population(self, request: Request) -> str:
+        """Return the name of the households as the configuration writes it."""
+        return self.config["release"]["population"] or request.account.population
+
+    def page(self, title: str, opening: str, inside: Sequence[str], request: Request, **told) -> bytes:
+        """Return one page that a customer could read.
+
+        Parameters
+        ----------
+        title, opening : str
+        inside : sequence of str
+            What is in the folder, in Markdown.
+        request : Request
+        **told
+            ``guarantee``, ``covers`` (which files its epsilon is of), ``hides`` and ``does_not_hide``.
+        """
+        guarantee, covers = told["guarantee"], told["covers"]
+        paragraphs = [
+            f"# {title} of {self.population(request)}",
+            *(["**These households are simulated.** They stand in for real ones."] if self.simulated else []),
+            opening,
+            "## What is in it",
+            _points(inside),
+            "## What it hides",
+            _points(told["hides"]),
+            f"This is a mathematical guarantee, differential privacy with epsilon {guarantee.epsilon:g} and delta "
+            f"{guarantee.delta:g}{covers}: had any one meter's readings been others, the probability of any outcome "
+            f"would be at most {np.exp(guarantee.epsilon):.3g} times as large, plus {guarantee.delta:g}, whatever "
+            "else somebody knows. Releases about the same households add up; whoever publishes them keeps a ledger "
+            "of the sum.",
+            "## What can be learnt from it",
+            _points(told["does_not_hide"]),
+        ]
+        return ("\n\n".join(paragraphs) + "\n").encode()
+
+
+def words_of(artefact: str, mechanism: str, version: int, public, **more) -> dict:
+    """Return the words that every request has.
+
+    Parameters
+    ----------
+    artefact, mechanism : str
+    version : int
+        Counts up when the same public words would give another release.
+    public : dataclass
+        Public settings of the mechanism.
+    **more
+        What else shapes the release.
+    """
+    return {
+        "artefact": artefact,
+        "mechanism": mechanism,
+        "mechanism_version": version,
+        "public": asdict(public),
+        **more,
+    }
+
+
+def in_words(guarantee: Guarantee) -> str:
+    """Return the guarantee as a file's metadata say it."""
+    return f"({guarantee.epsilon:g}, {guarantee.delta:g})-differential privacy for {guarantee.unit}"
+
+
+def as_json(value) -> bytes:
+    """Return a file of JSON."""
+    return (json.dumps(value, indent=1, sort_keys=True) + "\n").encode()
+
+
+def checksums(files: Mapping[str, bytes]) -> dict[str, str]:
+    """Return the SHA-256 of every file."""
+    return {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
+
+
+def _points(words: Sequence[str]) -> str:
+    lines = (w if w.startswith("`") else f"{w[0].upper()}{w[1:]}" for w in words)
+    return "\n".join(f"- {line.rstrip('.')}." for line in lines)
