@@ -9,9 +9,11 @@ from sklearn.mixture import GaussianMixture
 
 from meterdp.core.parquet import metadata_of, read_table
 from meterdp.exports.tables import METERS
-from meterdp.release.gate import MIXTURE_FILES
+from meterdp.forecasting.tables import FORECASTS_AHEAD
+from meterdp.profiles.tables import LOG_LOAD, QUALITY
+from meterdp.release.gate import FORECAST_FILES, MIXTURE_FILES
 from meterdp.release.ledger import CHARGED, PUBLISHED, STORED, Ledger
-from meterdp.release.tables import RELEASED_MIXTURE, RELEASED_PROFILES
+from meterdp.release.tables import RELEASE_CROSSWALK, RELEASED_FORECAST, RELEASED_MIXTURE, RELEASED_PROFILES
 from tests.workflow.conftest import TINY
 
 RELEASED = TINY | {"release": {"synthetic_profiles": 200, "ledger": "books/ledger.sqlite"}}
@@ -30,12 +32,17 @@ def folder(released):
     return released.folder / "results/release/mixture"
 
 
+@pytest.fixture
+def forecasts(released):
+    return released.folder / "results/release/forecasts"
+
+
 def contents(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def test_the_folder_holds_the_declared_files_and_the_manifest_vouches_for_them(released, folder):
-    assert [p.name for p in (released.folder / "results/release").iterdir()] == ["mixture"]
+    assert {p.name for p in (released.folder / "results/release").iterdir()} == {"forecasts", "mixture"}
     assert sorted(contents(folder)) == sorted(MIXTURE_FILES)
     manifest = json.loads((folder / "manifest.json").read_text())
     for name, digest in manifest["sha256"].items():
@@ -69,22 +76,45 @@ def test_scikit_learn_reads_the_mixture(folder):
     assert profiles.shape == (200, 12) and np.isfinite(mixture.score_samples(np.log(profiles))).all()
 
 
-def test_no_id_no_seed_and_no_salt_leaves(released, folder):
+def test_every_listed_meter_has_a_forecast_file_and_the_crosswalk_knows_whose(released, forecasts):
+    private = released.folder / "results/private"
+    meters = read_table(private / "meters.parquet", METERS)["meter_id"].to_pylist()
+    crosswalk = read_table(private / "release/crosswalk.parquet", RELEASE_CROSSWALK)
+    assert sorted(crosswalk["meter_id"].to_pylist()) == sorted(meters)
+    names = {f"{i}.{kind}" for i in crosswalk["release_id"].to_pylist() for kind in ("parquet", "json")}
+    assert set(contents(forecasts)) == names | set(FORECAST_FILES)
+    manifest = json.loads((forecasts / "manifest.json").read_text())
+    assert {n: hashlib.sha256((forecasts / n).read_bytes()).hexdigest() for n in names} == manifest["sha256"]
+    kept = sum(read_table(private / "quality.parquet", QUALITY)["kept"].to_pylist())
+    last = read_table(private / "log_load/part-000.parquet", LOG_LOAD)["interval_start_utc"][-1].as_py()
+    table = read_table(forecasts / f"{crosswalk['release_id'][0].as_py()}.parquet", RELEASED_FORECAST)
+    assert (table["interval_start_utc"][0].as_py() - last).total_seconds() == 15 * 60, "right after the last reading"
+    parts = sorted((private / "release/forecasts_ahead").glob("*.parquet"))
+    own = sum(read_table(p, FORECASTS_AHEAD).num_rows for p in parts)
+    assert own == kept < len(meters), "a household that the quality rules drop has a file, too"
+
+
+def test_no_id_no_seed_and_no_salt_leaves(released, folder, forecasts):
     private = released.folder / "results/private"
     ids = read_table(private / "meters.parquet", METERS)["meter_id"].to_pylist()
     salt = (private / "release_id_salt.txt").read_text().strip()
-    for name, data in contents(folder).items():
+    for name, data in (contents(folder) | contents(forecasts)).items():
         for secret in (*ids, salt, "20251102", '"seed"'):
             assert secret.encode() not in data and secret not in name, name
 
 
-def test_rerunning_whatever_changed_in_the_code_hands_over_the_same_bytes_and_charges_nothing(released, folder):
-    ledger, before = Ledger(released.folder / "books/ledger.sqlite"), contents(folder)
+def test_rerunning_whatever_changed_in_the_code_hands_over_the_same_bytes_and_charges_nothing(
+    released, folder, forecasts
+):
+    ledger, before = Ledger(released.folder / "books/ledger.sqlite"), (contents(folder), contents(forecasts))
     events = ledger.events()
-    assert [e["kind"] for e in events] == [CHARGED, STORED, PUBLISHED]
-    done = released.run(RELEASED, "release", "--forcerun", "release_mixture")
+    kinds = [(e["words"]["artefact"], e["kind"]) for e in events]
+    wanted = [("mixture", kind) for kind in (CHARGED, STORED, PUBLISHED)]
+    wanted += [("forecasts", kind) for kind in (CHARGED, STORED, PUBLISHED)]
+    assert sorted(kinds) == sorted([*wanted, ("forecast_groups", CHARGED), ("forecast_groups", STORED)])
+    done = released.run(RELEASED, "release", "--forcerun", "release_mixture", "release_forecasts")
     assert done.returncode == 0, done.stdout[-3000:]
-    assert contents(folder) == before and ledger.events() == events
+    assert (contents(folder), contents(forecasts)) == before and ledger.events() == events
     done = released.run(RELEASED, "release", "--dry-run")
     assert "Nothing to be done" in done.stdout
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -147,6 +147,7 @@ class Desk:
         Parameters
         ----------
         title, opening : str
+            The name of the households follows the title.
         inside : sequence of str
             What is in the folder, in Markdown.
         request : Request
@@ -155,7 +156,7 @@ class Desk:
         """
         guarantee, covers = told["guarantee"], told["covers"]
         paragraphs = [
-            f"# {title} of {self.population(request)}",
+            f"# {title} {self.population(request)}",
             *(["**These households are simulated.** They stand in for real ones."] if self.simulated else []),
             opening,
             "## What is in it",
@@ -173,7 +174,7 @@ class Desk:
         return ("\n\n".join(paragraphs) + "\n").encode()
 
 
-def words_of(artefact: str, mechanism: str, version: int, public, **more) -> dict:
+def words_of(artefact: str, mechanism: str, version: int, public: Mapping, **more) -> dict:
     """Return the words that every request has.
 
     Parameters
@@ -181,7 +182,7 @@ def words_of(artefact: str, mechanism: str, version: int, public, **more) -> dic
     artefact, mechanism : str
     version : int
         Counts up when the same public words would give another release.
-    public : dataclass
+    public : mapping
         Public settings of the mechanism.
     **more
         What else shapes the release.
@@ -190,7 +191,7 @@ def words_of(artefact: str, mechanism: str, version: int, public, **more) -> dic
         "artefact": artefact,
         "mechanism": mechanism,
         "mechanism_version": version,
-        "public": asdict(public),
+        "public": dict(public),
         **more,
     }
 

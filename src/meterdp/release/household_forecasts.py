@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
 from zoneinfo import ZoneInfo
@@ -84,7 +84,9 @@ def release_household_forecasts(
         If gate or ledger refuses.
     """
     records, kept = ForecastRecords(forecast_log_kwh), KeptGroups.calibrate(_public(forecast_log_kwh, circuit, desk))
-    public, households = replace(kept.public, circuit=None), len(forecast_log_kwh)  # circuits are those of the list
+    # Circuits are those of the list, which is among the words.
+    public = {key: value for key, value in vars(kept.public).items() if key != "circuit"}
+    households = len(forecast_log_kwh)
     places = desk.request(
         kept.guarantee,
         households,
@@ -128,7 +130,7 @@ def on_the_list(ahead: pa.Table, household: np.ndarray, forecast: Mapping) -> np
     rows = np.full((household.size, forecast["horizon_steps"]), np.nan)
     own = ahead.filter(pa.array(np.isin(ahead["household"].to_numpy(), household)))
     at = np.searchsorted(household, own["household"].to_numpy())
-    rows[at] = np.array(own["forecast_log_kwh"].to_pylist(), dtype=float).reshape(len(at), -1)
+    rows[at] = np.array(own["forecast_log_kwh"].to_pylist(), dtype=float).reshape(len(at), rows.shape[1])
     return rows
 
 
@@ -190,16 +192,16 @@ def _files(ids: np.ndarray, released_log_kwh: np.ndarray, kept: KeptGroups, requ
             "clip_radius_log_kwh": {"common": plan.common_radius, "group": plan.group_radius},
             "centre_log_kwh": kept.public.centre_log_kwh,
         },
-        **what_is_in_it(stamps, minutes, zone, bounds_kwh),
+        **what_is_in_it(RELEASED_FORECAST, stamps, minutes, zone, bounds_kwh),
     }
     each = (RELEASED_FORECAST, ids, released_log_kwh, stamps, bounds_kwh, manifest, desk.metadata)
     files = dict(forecast_files(*each))
     files["manifest.json"] = as_json({**manifest, "sha256": checksums(files)})
     files["README.md"] = desk.page(
-        "Forecasts for the households",
+        "Forecasts for",
         f"This folder holds a file for each of {len(ids):,} households: how much electricity a household like it "
-        f"will use from {manifest['time']['first_interval_start_local']} on, in {stamps.size} steps of {minutes} "
-        "minutes. No file was made from one household's readings alone.",
+        f"will use from {_spoken(manifest['time']['first_interval_start_local'])} on, in {stamps.size} steps of "
+        f"{minutes} minutes. No file was made from one household's readings alone.",
         (
             f"`<random name>.parquet`: the forecast for one household. It is that of a group of households; there "
             f"{'is one group' if plan.groups == 1 else f'are {plan.groups} groups'}."
@@ -218,6 +220,12 @@ def _files(ids: np.ndarray, released_log_kwh: np.ndarray, kept: KeptGroups, requ
 
 def _drawn(kept: KeptGroups) -> bool:
     return kept.assignment_plan is not None
+
+
+def _spoken(local: str) -> str:
+    """Return a local stamp as people write it."""
+    moment = datetime.fromisoformat(local)
+    return f"{moment:%H:%M} on {moment.day} {moment:%B %Y} (local time)"
 
 
 def _rounded_up(epsilon: float) -> float:

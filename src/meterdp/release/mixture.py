@@ -7,6 +7,7 @@ JSON for scikit-learn, synthetic profiles, a manifest for machines and a page fo
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 
 import numpy as np
 
@@ -70,7 +71,7 @@ def release_mixture(log_kwh: np.ndarray, desk: Desk) -> tuple[dict[str, bytes], 
         "mixture",
         mechanism.name,
         VERSION,
-        public,
+        asdict(public),
         **desk.records(),
         synthetic_profiles=release["synthetic_profiles"],
     )
@@ -134,7 +135,7 @@ def _page(mixture: Mixture, rules: VectorRules, mechanism: Sound, request: Reque
     until = hours[-1][-5:].replace("00:00", "24:00")
     shares = ", ".join(f"{share:.0%}" for share in mixture.weights)
     return desk.page(
-        "Typical load profiles",
+        "Typical load profiles of",
         f"This folder describes how households used electricity between {hours[0][:5]} and {until} {days}. It holds "
         "no household's readings.",
         (

@@ -13,6 +13,7 @@ import numpy as np
 import meterdp
 from meterdp.core.guarantee import STUDY_MODE
 from meterdp.core.stamps import local_text
+from meterdp.core.tables import Table
 from meterdp.release.tables import FORECAST_FILE
 
 
@@ -51,14 +52,18 @@ def study_manifest(
         "guarantee": f"{STUDY_MODE}; {guarantee}",
         "privacy": {**privacy, "hides": list(hides), "does_not_hide": list(does_not_hide)},
         **made_by,
-        **what_is_in_it(interval_start_utc, interval_minutes, time_zone, bounds_kwh),
+        **what_is_in_it(FORECAST_FILE, interval_start_utc, interval_minutes, time_zone, bounds_kwh),
     }
 
 
 def what_is_in_it(
-    interval_start_utc: np.ndarray, interval_minutes: float, time_zone: str, bounds_kwh: tuple[float, float]
+    table: Table,
+    interval_start_utc: np.ndarray,
+    interval_minutes: float,
+    time_zone: str,
+    bounds_kwh: tuple[float, float],
 ) -> dict:
-    """Return times, columns and bounds of forecast files; parameters are those of :func:`study_manifest`."""
+    """Return times, columns and bounds of files of ``table``; parameters are those of :func:`study_manifest`."""
     stamps = np.asarray(interval_start_utc, "datetime64[us]")
     return {
         "time": {
@@ -68,7 +73,7 @@ def what_is_in_it(
             "first_interval_start_local": local_text(stamps[:1], time_zone)[0],
             "steps": int(stamps.size),
         },
-        "columns": {c.name: {"unit": c.unit, "means": c.description} for c in FORECAST_FILE.columns},
+        "columns": {c.name: {"unit": c.unit, "means": c.description} for c in table.columns},
         "clipped_to_kwh": [float(b) for b in bounds_kwh],
         "meterdp_version": meterdp.__version__,
     }

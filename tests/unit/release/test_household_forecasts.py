@@ -1,0 +1,194 @@
+"""Released forecast files: groups drawn once in a budget period, every forecast charged, stored files after that."""
+
+import copy
+import io
+import json
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from meterdp.core.config import complete, load_schema
+from meterdp.core.errors import InputError
+from meterdp.core.parquet import as_arrow, table_bytes
+from meterdp.forecasting.tables import FORECASTS_AHEAD
+from meterdp.release import household_forecasts
+from meterdp.release.account import Account
+from meterdp.release.desk import Desk
+from meterdp.release.gate import check_files
+from meterdp.release.household_forecasts import intervals_ahead, on_the_list, release_household_forecasts
+from meterdp.release.ledger import CHARGED, Ledger
+from meterdp.release.show import epsilon_of
+from meterdp.release.tables import FORECAST_FILE, RELEASED_FORECAST
+from tests.conftest import ROOT
+
+CONFIG = complete({}, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
+ROSTER = b"meter_id\n"
+ACCOUNT = Account("", "replace_one", "town", "2025")
+N = 300
+
+
+@pytest.fixture
+def released(tmp_path):
+    """A call that releases forecasts of made-up households; records, month and settings can be changed."""
+    generator = np.random.default_rng(2)
+    steps = CONFIG["forecast"]["horizon_steps"]
+    x = -2.0 + generator.normal(0, 1.2, (N, 1)) + generator.normal(0, 0.2, (N, steps))
+
+    def call(x=x, month="01", circuit=None, **release):
+        config = copy.deepcopy(CONFIG)
+        config["export"] |= {"first_day": f"2025-{month}-01", "last_day": f"2025-{month}-28"}
+        own = {"population": "town", "budget_period": "2025", "ledger": str(tmp_path / "ledger.sqlite")}
+        config["release"] |= own | {"forecast_epsilon": 3.0} | release
+        return release_household_forecasts(x, circuit, Desk(config, ROSTER, simulated=True))
+
+    return call, Ledger(tmp_path / "ledger.sqlite"), x
+
+
+def charged(ledger):
+    return [(e["words"]["artefact"], e["attempt"]) for e in ledger.events() if e["kind"] == CHARGED]
+
+
+def test_every_household_gets_a_file_that_its_manifest_vouches_for(released):
+    call, _, x = released
+    delivery = call()
+    check_files(delivery.files)
+    assert len(set(delivery.release_id)) == N and len(delivery.files) == 2 * N + 2
+    different = set()
+    for name in delivery.release_id:
+        table = pq.read_table(io.BytesIO(delivery.files[f"{name}.parquet"]))
+        assert table.schema.names == [c.name for c in RELEASED_FORECAST.columns]
+        metadata = {k.decode(): v.decode() for k, v in table.schema.metadata.items()}
+        assert metadata["meterdp.audience"] == "release" and "meterdp.release" not in metadata
+        assert "(3, 1e-05)-differential privacy" in metadata["meterdp.guarantee"]
+        different.add(tuple(table["released_log_kwh"].to_pylist()))
+        assert table["interval_start_local"][0].as_py() == "2025-01-29T00:00:00-08:00"
+    own = json.loads(delivery.files[f"{delivery.release_id[0]}.json"])
+    folder = json.loads(delivery.files["manifest.json"])
+    assert own["sha256"] == folder["sha256"][own["file"]] and own["privacy"] == folder["privacy"]
+    assert set(folder["sha256"]) == set(delivery.files) - {"manifest.json", "README.md"}
+    assert 1 < len(different) <= folder["mechanism"]["group_count"]
+    assert not {round(v, 9) for row in different for v in row} & {round(v, 9) for v in x.ravel()}
+    page = delivery.files["README.md"].decode()
+    assert "00:00 on 29 January 2025 (local time)" in page and "epsilon 3 and delta 1e-05" in page
+
+
+def test_groups_and_first_forecast_cost_what_is_stated_and_later_ones_little(released):
+    """Oracle: (epsilon, delta) of the configuration from the charges alone; the manifest's words about repeats."""
+    call, ledger, x = released
+    first = call()
+    assert charged(ledger) == [("forecast_groups", 1), ("forecasts", 1)]
+    assert 0.999e-5 < ledger.spent(ACCOUNT).delta(3.0) <= 1e-5
+    repeated = json.loads(first.files["manifest.json"])["epsilon_of_repeated_forecasts"]
+    for month in range(2, 8):
+        later = call(x + 0.1, month=f"{month:02d}")
+        assert later.release_id == first.release_id and later.files != first.files
+    assert charged(ledger)[2:] == [("forecasts", 1)] * 6
+    assert repeated["7"] - 0.011 < epsilon_of(ledger.spent(ACCOUNT), 1e-5) <= repeated["7"] < 4
+    assert call().files == first.files and len(charged(ledger)) == 8
+
+
+def test_other_data_under_the_same_request_get_the_same_files(released):
+    call, ledger, x = released
+    first, events = call(), ledger.events()
+    again = call(np.full_like(x, np.nan))
+    assert again.files == first.files and again.release_id == first.release_id and ledger.events() == events
+
+
+def test_a_new_budget_period_draws_new_groups_and_names(released):
+    call, _, _ = released
+    assert not set(call().release_id) & set(call(month="02", budget_period="2026").release_id)
+
+
+def test_groups_are_not_charged_if_their_forecast_would_not_fit(released):
+    """The groups alone would fit into this cap."""
+    call, ledger, _ = released
+    with pytest.raises(InputError, match="would exceed what may be spent"):
+        call(cap_epsilon=2.9)
+    assert ledger.events() == []
+    assert epsilon_of(call() and ledger.spent(ACCOUNT), 1e-5) == pytest.approx(3.0, abs=0.01)
+    groups = next(e for e in ledger.events() if e["words"]["artefact"] == "forecast_groups")
+    assert groups["mu"] < 0.1 and groups["responses"][0][0] < 2.9
+
+
+def test_a_run_that_dies_between_groups_and_forecast_goes_on_with_the_groups(released, monkeypatch):
+    call, ledger, _ = released
+
+    def dies(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(household_forecasts, "_files", dies)
+    with pytest.raises(KeyboardInterrupt):
+        call()
+    monkeypatch.undo()
+    call()
+    assert charged(ledger) == [("forecast_groups", 1), ("forecasts", 1), ("forecasts", 2)]
+
+
+def test_mixture_and_forecasts_spend_one_budget(released):
+    """Both are computed from the same readings: one account, whatever their mechanisms call their unit."""
+    call, ledger, _ = released
+    call()
+    other = Account("the whole profile of one household", "replace_one", "town", "2025")
+    assert ledger.spent(other) == ledger.spent(ACCOUNT)
+    assert ledger.spent(Account("", "class_label", "town", "2025")).mu == 0
+
+
+def test_circuits_must_be_named_and_large_enough(released):
+    call, ledger, _ = released
+    with pytest.raises(InputError, match=r"release\.forecast_groups.*circuit is known"):
+        call(forecast_groups="circuit")
+    small = tuple((np.arange(N) // 14).tolist())
+    with pytest.raises(InputError, match="fewer than 15 households"):
+        call(forecast_groups="circuit", circuit=small)
+    assert ledger.events() == []
+    delivery = call(forecast_groups="circuit", circuit=tuple((np.arange(N) % 10).tolist()))
+    assert charged(ledger) == [("forecast_groups", 1), ("forecasts", 1)]
+    assert next(e["mu"] for e in ledger.events()) == 0, "public groups cost nothing"
+    shown = [
+        pq.read_table(io.BytesIO(delivery.files[f"{i}.parquet"]))["released_log_kwh"][0].as_py()
+        for i in delivery.release_id
+    ]
+    assert len(set(shown)) == 10 and shown[:10] == shown[10:20]
+
+
+def test_what_is_not_declared_is_not_handed_over(released, tmp_path):
+    call, _, _ = released
+    delivery = call()
+    name = f"{delivery.release_id[0]}.parquet"
+    table = pq.read_table(io.BytesIO(delivery.files[name]))
+    study = {c.name: table[c.name] for c in FORECAST_FILE.columns}
+
+    def with_column(extra):
+        sink = io.BytesIO()
+        pq.write_table(table.append_column("household", table["step"]) if extra else table, sink)
+        return sink.getvalue()
+
+    for wrong in (
+        {name: table_bytes(FORECAST_FILE, study)},
+        {name: with_column(True)},
+        {"meter_0815.parquet": delivery.files[name]},
+        {"crosswalk.csv": b"release_id,meter_id\n"},
+    ):
+        with pytest.raises(InputError, match="not declared for release"):
+            Desk(CONFIG, ROSTER, simulated=True).hand_over(delivery.files | wrong, tmp_path / "results/release/f")
+        assert not (tmp_path / "results/release/f").exists()
+    check_files({name: with_column(False)})
+
+
+@pytest.mark.parametrize(
+    ("last_day", "first"),
+    [("2025-03-29", "2025-03-29T23:00"), ("2025-10-25", "2025-10-25T22:00"), ("2025-12-31", "2025-12-31T23:00")],
+)
+def test_intervals_start_at_local_midnight_and_run_through_clock_changes(last_day, first):
+    """Berlin: clocks change in the night after the first two of these days."""
+    stamps = intervals_ahead(last_day, 20, 15, "Europe/Berlin")
+    assert stamps[0] == np.datetime64(first) and set(np.diff(stamps)) == {np.timedelta64(15, "m")}
+
+
+def test_a_household_without_a_forecast_is_on_the_list_all_the_same():
+    values = [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]]
+    ahead = as_arrow(FORECASTS_AHEAD, {"household": [1, 4, 9], "forecast_log_kwh": values})
+    rows = on_the_list(ahead, np.array([0, 1, 9]), {"horizon_steps": 2})
+    assert np.isnan(rows[0]).all() and rows[1:].tolist() == [[0.1, 0.2], [0.5, 0.6]]
+    assert np.isnan(on_the_list(ahead.slice(0, 0), np.array([0, 1]), {"horizon_steps": 2})).all()
