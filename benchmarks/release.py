@@ -6,7 +6,8 @@ the rest to judge by.
 * utility: held-out log-likelihood of 20 releases less that of 20 draws of the study's ``sound`` at the same epsilon,
   in nats per household with its standard error; and the same with the noise of each release replayed into the
   floating-point mechanism, so that only grid and charge differ.
-* time: one release of 1,409 households, noise, gate, ledger and files, beside the study's seeded release.
+* time: one release of 1,409 households, noise, gate, ledger and files, beside the study's seeded release; the same
+  with a forecast file for each household (profiles stand in for forecasts: noise and files do not look at them).
 * killed: a release in a process of its own, killed at 100 random moments, is started again until it is through. What
   was drawn is noted by the sampler itself, before it returns.
 """
@@ -31,6 +32,7 @@ from meterdp.mechanisms.interface import PrivateRecords
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.release import mixture, safe_noise
 from meterdp.release.desk import Desk
+from meterdp.release.household_forecasts import release_household_forecasts
 from meterdp.release.ledger import CHARGED, STORED, Ledger
 from meterdp.release.noise import StudyNoise
 from meterdp.release.publish import publish
@@ -168,14 +170,20 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         config["release"]["ledger"] = f"{folder}/ledger.sqlite"
         begin = time.perf_counter()
-        publish(mixture.release_mixture(x, Desk(config, b"", simulated=True))[0], f"{folder}/results/release/mixture")
+        desk = Desk(config, b"", simulated=True)
+        desk.hand_over(mixture.release_mixture(x, desk)[0], f"{folder}/results/release/mixture")
         ours = time.perf_counter() - begin
+        delivery = release_household_forecasts(x, None, desk)
+        desk.hand_over(delivery.files, f"{folder}/results/release/forecasts")
+        both = time.perf_counter() - begin
     begin = time.perf_counter()
     sound(config, x.shape, 1.0, 0.0).release(PrivateRecords(x), StudyNoise(SEED), 1)
     theirs = time.perf_counter() - begin
     rows.append(
         ("one release, N = 1,409", ours, "study's release", theirs, theirs / ours, "noise, gate, ledger, files")
     )
+    words = f"the same and {len(delivery.release_id):,} forecast files with their manifests"
+    rows.append(("mixture and a forecast file for each, N = 1,409", both, "mixture alone", ours, ours / both, words))
     rows.append(("killed at random moments", np.nan, "", np.nan, np.nan, killed(x[:200], config)))
     for row in rows:
         print(row, flush=True)

@@ -1,4 +1,4 @@
-"""Hand files over: a folder below results/release appears whole, or not at all."""
+"""Hand files over: a folder below results/release appears whole or not at all, and none handed over before is lost."""
 
 from __future__ import annotations
 
@@ -11,7 +11,14 @@ from meterdp.core.errors import InputError
 
 
 def publish(files: Mapping[str, bytes], folder) -> None:
-    """Write the files of one release as ``folder``, which replaces what is there.
+    """Write the files of one release as ``folder``; another release that is there moves to ``earlier``.
+
+    Parameters
+    ----------
+    files : mapping of name to bytes
+    folder : path-like
+        Such as ``results/release/mixture``. What was there before is then in ``results/release/earlier/mixture-1``,
+        ``-2`` and so on, untouched; if it is the same release, nothing is written.
 
     Raises
     ------
@@ -22,6 +29,10 @@ def publish(files: Mapping[str, bytes], folder) -> None:
     # Outside results/release, so that no half file is ever in it.
     staging = folder.parent.parent / "private" / f".{folder.name}.part"
     try:
+        if _contents(folder) == dict(files):
+            for path in folder.iterdir():  # as new as if they had been written
+                os.utime(path)
+            return
         shutil.rmtree(staging, ignore_errors=True)
         staging.mkdir(parents=True)
         for name, data in files.items():
@@ -30,12 +41,9 @@ def publish(files: Mapping[str, bytes], folder) -> None:
                 file.flush()
                 os.fsync(file.fileno())
         folder.parent.mkdir(parents=True, exist_ok=True)
-        before = staging.with_name(f".{folder.name}.before")
-        shutil.rmtree(before, ignore_errors=True)
         if folder.exists():
-            os.replace(folder, before)
+            os.replace(folder, _kept(folder))
         os.replace(staging, folder)
-        shutil.rmtree(before, ignore_errors=True)
     except OSError as error:
         shutil.rmtree(staging, ignore_errors=True)
         raise InputError(
@@ -43,3 +51,20 @@ def publish(files: Mapping[str, bytes], folder) -> None:
             file=folder,
             remedy="free disk space or correct the permissions and run again; nothing is charged twice",
         ) from None
+
+
+def _contents(folder: Path) -> dict[str, bytes] | None:
+    """Return what is in a folder, None if it is not one of files alone."""
+    if not folder.is_dir() or not all(path.is_file() for path in folder.iterdir()):
+        return None
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def _kept(folder: Path) -> Path:
+    """Return where a folder moves to: the first free number."""
+    earlier = folder.parent / "earlier"
+    earlier.mkdir(exist_ok=True)
+    number = 1
+    while (earlier / f"{folder.name}-{number}").exists():
+        number += 1
+    return earlier / f"{folder.name}-{number}"

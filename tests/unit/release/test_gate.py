@@ -144,7 +144,12 @@ def test_a_folder_appears_whole_or_not_at_all(tmp_path, monkeypatch):
     folder = tmp_path / "results/release/mixture"
     publish({"a": b"1", "b": b"2"}, folder)
     publish({"a": b"3"}, folder)
+    publish({"a": b"3"}, folder)
+    publish({"a": b"5"}, folder)
+    publish({"a": b"3"}, folder)
     assert {p.name: p.read_bytes() for p in folder.iterdir()} == {"a": b"3"}
+    kept = {p.name: sorted(f.read_bytes() for f in p.iterdir()) for p in (folder.parent / "earlier").iterdir()}
+    assert kept == {"mixture-1": [b"1", b"2"], "mixture-2": [b"3"], "mixture-3": [b"5"]}
 
     def full(*_):
         raise OSError(28, "No space left on device")

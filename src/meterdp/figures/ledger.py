@@ -1,0 +1,187 @@
+"""The ledger as a page: budget over time, every charge, and the released mixtures of different months side by side.
+
+``python -m meterdp.figures.ledger meterdp-ledger.sqlite ledger.html``. Everything on it was released or is public but
+for lost attempts; the page is for the house all the same, because it is no release.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+
+from meterdp.core.errors import InputError
+from meterdp.figures.entry import Figure
+from meterdp.figures.pages import picture, write_page
+from meterdp.figures.style import BLUE, GREY, VERMILION, canvas, in_order, look, panels
+from meterdp.release.ledger import STORED, Ledger
+from meterdp.release.show import DELTAS, Statement, epsilon_of, statements
+
+TEMPLATE = Path(__file__).with_name("ledger.html")
+_MONTH_COLOURS = (BLUE, VERMILION, look("sound").colour, look("arma").colour, look("white").colour, GREY)
+
+
+def budget_over_time(statements: Sequence[Statement], output) -> None:
+    """Draw the epsilon spent by each account after every charge, against its cap."""
+    with canvas(output, "Privacy budget over time", 0.6 + 2.4 * len(statements)) as figure:
+        for axes, statement in zip(panels(figure, len(statements), 1), statements, strict=True):
+            when = [datetime.fromisoformat(e.event["at_utc"]) for e in statement.entries]
+            axes.step(
+                [when[0], *when, when[-1]],
+                [0, *(e.total_epsilon for e in statement.entries), statement.entries[-1].total_epsilon],
+                where="post",
+                color=BLUE,
+                marker="o",
+                label=f"spent, at delta {DELTAS[0]:g}",
+            )
+            cap = statement.entries[-1].event["cap"]
+            axes.axhline(cap["epsilon"], color=VERMILION, linestyle="--", label=f"cap, at delta {cap['delta']:g}")
+            axes.set(title=statement.title, ylabel="epsilon", ylim=(0, None))
+            axes.tick_params(axis="x", labelrotation=15)
+            axes.legend(loc="center right")
+
+
+def typical_energy(mixture: Mapping) -> np.ndarray:
+    """Return the typical energy per hour of a released mixture: the exponential of its mean, (d,) kWh."""
+    return np.exp(np.asarray(mixture["weights"]) @ np.asarray(mixture["means"]))
+
+
+def months_side_by_side(released: Sequence[tuple[str, Mapping]], output) -> None:
+    """Draw the typical energy per hour of every released mixture.
+
+    Parameters
+    ----------
+    released : sequence of (period, content of mixture.json)
+    output : path-like
+    """
+    with canvas(output, "Typical load of the released mixtures", 3.6) as figure:
+        (axes,) = panels(figure, 1, 1)
+        for number, (period, mixture) in enumerate(released):
+            hours = np.arange(len(mixture["entries"]))
+            style = {"color": _MONTH_COLOURS[number % len(_MONTH_COLOURS)], "linestyle": ("-", "--", ":")[number // 6 % 3]}
+            axes.plot(hours, typical_energy(mixture), marker="o", label=period, **style)
+        axes.set_xticks(hours, [entry[:5] for entry in mixture["entries"]])
+        axes.set(ylabel="kWh per hour", xlabel="hour of the day", ylim=(0, None))
+        axes.legend(loc="best")
+
+
+_BUDGET = Figure(
+    budget_over_time,
+    (),
+    "",
+    "What all charges so far cost together, after each of them; lost attempts count. Nothing above the dashed line is "
+    "released.",
+    "Steps that rise with every charge, below a dashed line, one panel for each account.",
+)
+_MONTHS = Figure(
+    months_side_by_side,
+    (),
+    "",
+    "The exponential of the mean of each released mixture. Differences hold the noise of two releases; the table beside it "
+    "says at which epsilon they were drawn.",
+    "A line for each period, energy by hour of the day.",
+)
+
+
+def write_ledger_page(ledger: Ledger, output) -> None:
+    """Write the page.
+
+    Parameters
+    ----------
+    ledger : Ledger
+    output : path-like
+
+    Raises
+    ------
+    InputError
+        If the ledger cannot be trusted.
+    """
+    events = ledger.events()
+    told = statements(events)
+    accounts = []
+    with tempfile.TemporaryDirectory() as folder:
+        for number, statement in enumerate(told):
+            months = _released_mixtures(ledger, events, statement)
+            drawn = None
+            if len(months) > 1:
+                path = Path(folder) / f"months-{number}.svg"
+                months_side_by_side([(m["period"], m["mixture"]) for m in months], path)
+                drawn = picture(path, _MONTHS)
+            accounts.append(
+                {
+                    "title": statement.title,
+                    "rows": [_row(entry) for entry in statement.entries],
+                    "spent": [(f"{d:g}", f"{epsilon_of(statement.total, d):.3g}") for d in DELTAS],
+                    "months": months,
+                    "picture": drawn,
+                }
+            )
+        budget = Path(folder) / "budget.svg"
+        if told:
+            budget_over_time(told, budget)
+        write_page(
+            TEMPLATE,
+            output,
+            accounts=accounts,
+            budget=picture(budget, _BUDGET) if told else None,
+            delta=f"{DELTAS[0]:g}",
+        )
+
+
+def _row(entry) -> dict:
+    words = entry.event["words"]
+    export = words.get("export", {})
+    period = f"{export['first_day']} to {export['last_day']}" if export else "kept for the budget period"
+    return {
+        "day": entry.event["at_utc"][:10],
+        "artefact": words["artefact"].replace("_", " "),
+        "period": period,
+        "epsilon": f"{entry.epsilon:.3g}",
+        "total": f"{entry.total_epsilon:.3g}",
+        "state": entry.state,
+    }
+
+
+def _released_mixtures(ledger: Ledger, events: Sequence[dict], statement: Statement) -> list[dict]:
+    mine = {entry.event["request"] for entry in statement.entries}
+    out = []
+    for event in events:
+        if event["kind"] != STORED or event["request"] not in mine or event["words"]["artefact"] != "mixture":
+            continue
+        mixture = json.loads(ledger.stored(event["request"])["mixture.json"])
+        export, energy = event["words"]["export"], typical_energy(mixture)
+        out.append(
+            {
+                "period": f"{export['first_day']} to {export['last_day']}, epsilon {event['words']['public']['epsilon']:g}",
+                "classes": len(mixture["weights"]),
+                "largest": f"{max(mixture['weights']):.0%}",
+                "energy": f"{energy.sum():.3g}",
+                "peak": mixture["entries"][int(energy.argmax())],
+                "mixture": mixture,
+            }
+        )
+    return out
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the page of a ledger; 1 if it cannot be trusted."""
+    parser = argparse.ArgumentParser(description="Draw what has been released and what it cost.")
+    parser.add_argument("ledger", help="the ledger, release.ledger of the configuration")
+    parser.add_argument("page", help="the HTML file to write")
+    given = parser.parse_args(arguments)
+    try:
+        write_ledger_page(Ledger(given.ledger), given.page)
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
