@@ -25,6 +25,7 @@ from meterdp.audit.contents import BYTES, CLOSED, COLUMN, FOOTER, NAME, Piece, r
 from meterdp.audit.forms import (
     CIRCUIT,
     COUNT,
+    DIGEST,
     FEWEST_DIGITS,
     METER,
     READING,
@@ -89,8 +90,14 @@ HOMES = (
 
 
 # .snakemake/ of the folder of a run, which somebody may mail for support.
-SNAKEMAKE_HOMES = (Home("metadata/*", (BYTES,), (SEED,), "parameters of the rules, from the configuration"),)
-_HOMES_OF = {"release": (), "results": HOMES, "snakemake": SNAKEMAKE_HOMES}
+SNAKEMAKE_HOMES = (
+    Home("metadata/*", (BYTES,), (SEED,), "parameters of the rules, from the configuration"),
+    Home("metadata/*", (BYTES,), (DIGEST,), "Snakemake's checksums of small inputs, such as the list of meters"),
+)
+LEDGER_HOMES = (
+    Home("*.sqlite*", (BYTES,), (DIGEST,), "whose budget is spent: the ledger knows a list by its digest"),
+)
+_HOMES_OF = {"release": (), "results": HOMES, "snakemake": SNAKEMAKE_HOMES, "ledger": LEDGER_HOMES}
 
 
 @dataclass(frozen=True)
@@ -324,7 +331,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         dest="folder_is",
         choices=_HOMES_OF,
         default="release",
-        help="what the folder is: a release, where nothing may be found; all results; or .snakemake",
+        help="what the folder is: a release, where nothing may be found; all results; the ledger's; or .snakemake",
     )
     given = parser.parse_args(arguments)
     try:
