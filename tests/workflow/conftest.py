@@ -165,6 +165,15 @@ PLANTED_RELEASE = PLANTED | {
 }
 
 
+PLANTED_SECRETS = (
+    *(Secret(f"meter {number}", METER, meter) for number, meter in enumerate(PLANTED_METERS)),
+    Secret("the customer", TEXT, "Wilhelmina Quackenbush"),
+    Secret("the circuit", CIRCUIT, "Gallows Lane 7 kV"),
+    Secret("the reading", READING, "7.318264519"),
+    Secret("the seed", SEED, "20251102"),
+)
+
+
 def planted_readings() -> pd.DataFrame:
     """Readings with secrets: ids, a name in an unused column, circuits, and one energy nobody else has."""
     frame = clean_readings()
@@ -183,13 +192,7 @@ def planted_study(tmp_path_factory) -> Planted:
     for name in ("src", "workflow", "resources", "config"):
         shutil.copytree(ROOT / name, checkout / name)
     planted_readings().to_csv(folder / "export.csv", index=False)
-    secrets = [
-        *(Secret(f"meter {number}", METER, meter) for number, meter in enumerate(PLANTED_METERS)),
-        Secret("the customer", TEXT, "Wilhelmina Quackenbush"),
-        Secret("the circuit", CIRCUIT, "Gallows Lane 7 kV"),
-        Secret("the reading", READING, "7.318264519"),
-        Secret("the seed", SEED, "20251102"),
-    ]
+    secrets = list(PLANTED_SECRETS)
     study = Planted(folder, checkout, secrets)
     done = study.run(PLANTED)
     assert done.returncode == 0, done.stdout[-3000:]
