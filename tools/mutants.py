@@ -452,6 +452,13 @@ MUTANTS = (
         ROOMS_LEAK,
     ),
     Mutant(
+        "a leak: the name of the request, a digest of the list, in the manifest of a release",
+        f"{RELEASE}/mixture.py",
+        '        "meterdp_version": meterdp.__version__,\n',
+        '        "meterdp_version": meterdp.__version__,\n        "request": request.key,\n',
+        ROOMS_LEAK,
+    ),
+    Mutant(
         "a leak: the scan does not look into footers",
         "src/meterdp/audit/contents.py",
         '    yield Piece(FOOTER, where + "footer", data[-size:])\n',

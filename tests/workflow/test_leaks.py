@@ -90,8 +90,7 @@ def test_the_tiny_study_leaks_nothing(tiny_study):
     ids = read_table(private / "meters.parquet", METERS)["meter_id"].to_pylist()
     secrets = [Secret(f"meter {number}", METER, meter) for number, meter in enumerate(ids)]
     secrets.append(Secret("the salt", SALT, (private / "release_id_salt.txt").read_text().strip()))
-    folders = [("results", HOMES), (".snakemake", SNAKEMAKE_HOMES)]
-    assert [one for name, homes in folders for one in scan(tiny_study.folder / name, secrets, homes)] == []
+    assert leaked(tiny_study.folder, secrets) == []
 
 
 def failing(runner, settings, *arguments, **options):

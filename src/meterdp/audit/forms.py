@@ -14,7 +14,7 @@ import math
 import struct
 import urllib.parse
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 
 import numpy as np
@@ -55,7 +55,7 @@ class Secret:
 
     name: str
     kind: str
-    value: str
+    value: str = field(repr=False)
 
     def __post_init__(self):
         if self.kind not in KINDS:

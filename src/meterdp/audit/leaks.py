@@ -60,7 +60,7 @@ class Home:
     Parameters
     ----------
     files : str
-        Pattern of paths below the results folder; ``*`` crosses folders.
+        Pattern of paths below the folder that is scanned; ``*`` crosses folders.
     parts : tuple of str
         Parts of the file.
     kinds : tuple of str
@@ -74,7 +74,7 @@ class Home:
     why: str
 
 
-# Nothing has a home in release/, in a log, a benchmark, a file name or a Parquet footer.
+# The results folder. Nothing has a home in release/, in a log, a benchmark, a file name or a Parquet footer.
 HOMES = (
     Home("private/*.parquet", (COLUMN,), (METER, CIRCUIT, READING, COUNT), "canonical readings and their counts"),
     Home("private/export/*", (BYTES,), (METER, CIRCUIT, READING), "the simulated export"),
@@ -88,8 +88,7 @@ HOMES = (
     Home("study/config.yaml", (BYTES,), (SEED,), "the recipe of a study, never of a release"),
 )
 
-
-# .snakemake/ of the folder of a run, which somebody may mail for support.
+# The folder .snakemake of a run, which somebody may mail for support.
 SNAKEMAKE_HOMES = (
     Home("metadata/*", (BYTES,), (SEED,), "parameters of the rules, from the configuration"),
     Home("metadata/*", (BYTES,), (DIGEST,), "Snakemake's checksums of small inputs, such as the list of meters"),
@@ -165,6 +164,8 @@ class Scanner:
             block = data[max(begin - 2, 0) : begin + _BLOCK_BYTES + self._longest + 1]
             for width, starts in self._starts.items():
                 for at in starts.places(block):
+                    if begin and at < 2:
+                        continue  # seen before, with what stands in front of it
                     for needle, secret in self._needles[block[at : at + width]]:
                         if block.startswith(needle.data, at) and not (needle.whole and _in_a_word(block, at, needle)):
                             found.add(secret)

@@ -160,9 +160,9 @@ def _files(mixture: Mixture, mechanism: Sound, request: Request, config: Mapping
         "population": population,
         "budget_period": request.account.period,
         "period": period,
-        # The list itself is public to whom it is; a digest would let others guess it.
+        # The list itself is public to whom it is; a digest would let others check a guess. So would the name of the
+        # request, which is a digest of the list and of public words; the ledger knows this file by its digest.
         "public_parameters": {k: v for k, v in request.words.items() if k != "list_of_meters_sha256"},
-        "request": request.key,
         "meterdp_version": meterdp.__version__,
         "sha256": {name: hashlib.sha256(data).hexdigest() for name, data in files.items()},
     }
