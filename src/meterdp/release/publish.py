@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from meterdp.core.errors import InputError
@@ -16,11 +17,12 @@ def publish(files: Mapping[str, bytes], folder) -> None:
     Raises
     ------
     InputError
-        If they cannot be written; then nothing is there.
+        If they cannot be written; then what was there stays.
     """
     folder = Path(folder)
     # Outside results/release, so that no half file is ever in it.
     staging = folder.parent.parent / "private" / f".{folder.name}.part"
+    before = staging.with_name(f".{folder.name}.before")
     try:
         shutil.rmtree(staging, ignore_errors=True)
         staging.mkdir(parents=True)
@@ -30,7 +32,6 @@ def publish(files: Mapping[str, bytes], folder) -> None:
                 file.flush()
                 os.fsync(file.fileno())
         folder.parent.mkdir(parents=True, exist_ok=True)
-        before = staging.with_name(f".{folder.name}.before")
         shutil.rmtree(before, ignore_errors=True)
         if folder.exists():
             os.replace(folder, before)
@@ -38,8 +39,11 @@ def publish(files: Mapping[str, bytes], folder) -> None:
         shutil.rmtree(before, ignore_errors=True)
     except OSError as error:
         shutil.rmtree(staging, ignore_errors=True)
+        if before.exists() and not folder.exists():
+            with suppress(OSError):
+                os.replace(before, folder)
         raise InputError(
-            f"cannot be written ({type(error).__name__})",
+            f"cannot be written ({error.strerror or type(error).__name__})",
             file=folder,
             remedy="free disk space or correct the permissions and run again; nothing is charged twice",
         ) from None

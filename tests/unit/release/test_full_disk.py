@@ -1,6 +1,7 @@
 """A disk that is full or read-only: one sentence, nothing drawn that is not charged, nothing drawn twice."""
 
 import os
+import resource
 import shutil
 import sqlite3
 import subprocess
@@ -141,20 +142,55 @@ def test_a_read_only_folder(tmp_path, read_only, there):
     assert len(Ledger(folder / "ledger.sqlite").events()) == 2 * there
 
 
+def published_in_a_child(results, limit):
+    """Exit code of a child that hands two files over under a limit: 3 for a sentence with its remedy."""
+    pid = os.fork()
+    if not pid:
+        try:
+            limit(results)
+            publish({"a": b"2" * 5000, "b": b"3"}, results / "release/mixture")
+        except InputError as error:
+            os._exit(3 if "correct the permissions" in str(error) else 4)
+        finally:
+            os._exit(5)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def files_of(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
 def test_a_read_only_results_folder_leaves_what_was_there(tmp_path, read_only):
     results = tmp_path / "results"
     publish({"a": b"1"}, results / "release/mixture")
     read_only(results / "private")
-    pid = os.fork()
-    if not pid:
-        as_nobody(results)
-        try:
-            publish({"a": b"2", "b": b"3"}, results / "release/mixture")
-        except InputError as error:
-            os._exit(3 if "correct the permissions" in str(error) else 4)
-        os._exit(5)
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 3
-    assert {p.name: p.read_bytes() for p in (results / "release/mixture").iterdir()} == {"a": b"1"}
+    assert published_in_a_child(results, as_nobody) == 3
+    assert files_of(results / "release/mixture") == {"a": b"1"}
+
+
+def test_a_disk_that_is_full_while_files_are_handed_over_leaves_what_was_there(tmp_path):
+    results = tmp_path / "results"
+    publish({"a": b"1"}, results / "release/mixture")
+    assert published_in_a_child(results, lambda _: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))) == 3
+    assert files_of(results / "release/mixture") == {"a": b"1"}
+    assert list((results / "private").iterdir()) == [], "half files were left"
+    publish({"a": b"2"}, results / "release/mixture")
+    assert files_of(results / "release/mixture") == {"a": b"2"}
+
+
+def test_a_folder_that_cannot_take_its_place_leaves_what_was_there(tmp_path, monkeypatch):
+    folder, replace = tmp_path / "results/release/mixture", os.replace
+    publish({"a": b"1"}, folder)
+
+    def fails(source, target):
+        if str(source).endswith(".part"):
+            raise OSError(28, "No space left on device")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", fails)
+    with pytest.raises(InputError, match="No space left on device"):
+        publish({"a": b"2"}, folder)
+    assert files_of(folder) == {"a": b"1"} and list((tmp_path / "results/private").iterdir()) == []
 
 
 def test_the_same_disk_when_it_is_not_small_enough(tmp_path):
