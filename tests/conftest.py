@@ -12,8 +12,8 @@ import pytest
 from xdist.scheduler import LoadFileScheduling
 
 ROOT = Path(__file__).resolve().parents[1]
-# Releases and the reproduction run in the folder of the tiny study, after its tests.
-WHOLE_RUNS = ("test_study.py", "test_release.py", "test_reproduce.py")
+# Releases and the reproduction run in the folder of the tiny study, after its tests; leaks are looked for in it, too.
+WHOLE_RUNS = ("test_study.py", "test_release.py", "test_leaks.py", "test_release_again.py", "test_reproduce.py")
 
 
 def pytest_collection_modifyitems(items):

@@ -29,6 +29,7 @@ UNIT_GROUP = "tests/unit/groupforecast"
 EXPORTS = "src/meterdp/exports"
 RELEASE = "src/meterdp/release"
 RELEASE_TESTS = "tests/unit/release"
+ROOMS_LEAK = "tests/unit/audit/test_rooms_leak_nothing.py"
 RECORDS = "tests/unit/exports/test_records_stand_alone.py"
 REPLACING_SOUND = f"{SOUND_PRIVACY}::test_replacing_a_household_stays_below_the_claimed_curve"
 REPLACING_GROUP = f"{GROUP_PRIVACY}::test_replacing_a_household_stays_below_the_claimed_curve"
@@ -382,6 +383,87 @@ MUTANTS = (
         'if guarantee.family != "sound":',
         'if guarantee.family == "exact":',
         f"{RELEASE_TESTS}/test_gate.py",
+    ),
+    Mutant(
+        "release: on a full disk the charge is on the books before there is space for the copy",
+        f"{RELEASE}/ledger.py",
+        "                copied = self._copied(base)\n            os.replace(copied, self.copy_path)",
+        "            os.replace(self._copied(base), self.copy_path)",
+        f"{RELEASE_TESTS}/test_full_disk.py",
+    ),
+    Mutant(
+        "release: on a full disk noise is drawn after a charge that could not be written",
+        f"{RELEASE}/ledger.py",
+        "            self._append(base, CHARGED, request, attempt, cap=asdict(cap))\n",
+        "            try:\n"
+        "                self._append(base, CHARGED, request, attempt, cap=asdict(cap))\n"
+        "            except InputError:\n"
+        "                pass\n",
+        f"{RELEASE_TESTS}/test_full_disk.py",
+    ),
+    Mutant(
+        "a leak: an error quotes the value of a record",
+        f"{EXPORTS}/fields.py",
+        '        "is not a number",\n',
+        '        f"is not a number: {field.values[int(bad[0])] if bad else 0}",\n',
+        ROOMS_LEAK,
+    ),
+    Mutant(
+        "a leak: a meter id in the log",
+        f"{EXPORTS}/ingest.py",
+        "    survey.meter_ids = list(index)\n",
+        "    survey.meter_ids = list(index)\n"
+        '    __import__("sys").stderr.write(f"first meter: {survey.meter_ids[0]}\\n")\n',
+        ROOMS_LEAK,
+    ),
+    Mutant(
+        "a leak: a count of readings in a Parquet footer",
+        f"{EXPORTS}/ingest.py",
+        "            write_table(meters[0], METERS, crosswalk, metadata)\n",
+        '            write_table(meters[0], METERS, crosswalk, {**(metadata or {}), "used": str(counts[USED])})\n',
+        ROOMS_LEAK,
+    ),
+    Mutant(
+        "a leak: the smallest and the largest value of every column in a Parquet footer",
+        "src/meterdp/core/parquet.py",
+        '"write_statistics": False',
+        '"write_statistics": True',
+        ROOMS_LEAK,
+    ),
+    Mutant(
+        "a leak: a meter id in a file name",
+        f"{EXPORTS}/ingest.py",
+        "    scratch.mkdir(parents=True, exist_ok=True)\n",
+        "    scratch.mkdir(parents=True, exist_ok=True)\n    (scratch / survey.meter_ids[0]).touch()\n",
+        ROOMS_LEAK,
+    ),
+    Mutant(
+        "a leak: a traceback says what the error says",
+        "src/meterdp/core/job.py",
+        "        print(_without_message(error), file=sys.stderr, flush=True)\n",
+        "        traceback.print_exc(file=sys.stderr)\n",
+        "tests/unit/core/test_job.py",
+    ),
+    Mutant(
+        "a leak: the digest of the list in the manifest of a release",
+        f"{RELEASE}/mixture.py",
+        '{k: v for k, v in request.words.items() if k != "list_of_meters_sha256"}',
+        "dict(request.words)",
+        ROOMS_LEAK,
+    ),
+    Mutant(
+        "a leak: the name of the request, a digest of the list, in the manifest of a release",
+        f"{RELEASE}/mixture.py",
+        '        "meterdp_version": meterdp.__version__,\n',
+        '        "meterdp_version": meterdp.__version__,\n        "request": request.key,\n',
+        ROOMS_LEAK,
+    ),
+    Mutant(
+        "a leak: the scan does not look into footers",
+        "src/meterdp/audit/contents.py",
+        '    yield Piece(FOOTER, where + "footer", data[-size:])\n',
+        "",
+        "tests/unit/audit/test_leaks.py",
     ),
 )
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,8 +14,11 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 import yaml
+
+from meterdp.audit.forms import CIRCUIT, COUNT, DIGEST, METER, READING, RELEASE_ID, SALT, SEED, TEXT, Secret
 
 ROOT = Path(__file__).resolve().parents[2]
 # Seconds after which something hangs; no busy machine is that slow.
@@ -86,17 +91,139 @@ def tiny_study(tmp_path_factory) -> Runner:
     return runner
 
 
-@pytest.fixture
-def small_export(tmp_path):
-    """Write a clean long CSV of hourly readings; returns (path, frame, settings) for a test to spoil."""
+def clean_readings() -> pd.DataFrame:
+    """Seventeen days of hourly readings of twelve meters."""
     generator = np.random.default_rng(11)
     stamps = pd.date_range("2025-01-06", periods=24 * 17, freq="h").strftime("%Y-%m-%d %H:%M")
-    frame = pd.DataFrame(
+    return pd.DataFrame(
         {
             "meter_id": np.repeat([f"m{i:02d}" for i in range(12)], len(stamps)),
             "interval_start": np.tile(stamps, 12),
             "kwh": generator.gamma(2.0, 0.3, 12 * len(stamps)).round(3),
         }
     ).astype({"kwh": object})
-    settings = {**TINY, "export": {"path": "export.csv", "time_zone": "UTC", "interval_minutes": 60}}
-    return tmp_path / "export.csv", frame, settings
+
+
+SMALL_EXPORT = {"path": "export.csv", "time_zone": "UTC", "interval_minutes": 60}
+
+
+@pytest.fixture
+def small_export(tmp_path):
+    """Write a clean long CSV of hourly readings; returns (path, frame, settings) for a test to spoil."""
+    return tmp_path / "export.csv", clean_readings(), {**TINY, "export": SMALL_EXPORT}
+
+
+@dataclass
+class Planted(Runner):
+    """A study of an export with secrets in it, run from a checkout of its own.
+
+    Parameters
+    ----------
+    checkout : Path
+    secrets : list of meterdp.audit.forms.Secret
+    printed : str
+        What its runs said.
+    """
+
+    checkout: Path
+    secrets: list
+    printed: str = ""
+
+    def run(self, config: dict, *arguments: str, **options) -> subprocess.CompletedProcess:
+        done = super().run(config, *arguments, snakefile=self.checkout / "workflow/Snakefile", **options)
+        self.printed += done.stdout
+        return done
+
+
+PLANTED_METERS = [f"NMI-6407{i:02d}-QX" for i in range(12)]
+# Other choices than those of the tiny study, as far as there are any.
+PLANTED = {
+    **TINY,
+    "export": {**SMALL_EXPORT, "circuit_column": "feeder"},
+    "shards": 1,
+    "profiles": {"vector": "mean", "seasonal": "time_of_week", "hours": 6, "start_hour": 20},
+    "mixture": {"classes": 2, "fit": "em"},
+    "mechanisms": {"variants": ["sound"], "epsilons": [3], "figure_epsilon": 3, "draws": 5},
+    "neighbourhoods": {"clusters": 40},
+    "class_noise": {
+        **TINY["class_noise"],
+        "designs": ["white"],
+        "query_models": ["stochastic"],
+        "accuracy_convention": "per_entry",
+        "file_design": "white",
+    },
+}
+# With a list and a period, bad rows count as missing, and listed meters need no rows.
+PLANTED_RELEASE = PLANTED | {
+    "export": {**PLANTED["export"], "meters": "list.csv", "first_day": "2025-01-06", "last_day": "2025-01-22"},
+    "release": {
+        "population": "tiny town",
+        "budget_period": "2025",
+        "synthetic_profiles": 200,
+        "ledger": "books/ledger.sqlite",
+    },
+}
+
+
+PLANTED_SECRETS = (
+    *(Secret(f"meter {number}", METER, meter) for number, meter in enumerate(PLANTED_METERS)),
+    Secret("the customer", TEXT, "Wilhelmina Quackenbush"),
+    Secret("the circuit", CIRCUIT, "Gallows Lane 7 kV"),
+    Secret("the reading", READING, "7.318264519"),
+    Secret("the seed", SEED, "20251102"),
+)
+
+
+def planted_readings() -> pd.DataFrame:
+    """Readings with secrets: ids, a name in an unused column, circuits, and one energy nobody else has."""
+    frame = clean_readings()
+    frame["meter_id"] = np.repeat(PLANTED_METERS, len(frame) // 12)
+    frame["customer"] = "Wilhelmina Quackenbush"
+    frame["feeder"] = "Gallows Lane 7 kV"
+    frame.loc[100, "kwh"] = "7.318264519"
+    return frame
+
+
+@pytest.fixture(scope="session")
+def planted_study(tmp_path_factory) -> Planted:
+    """The study of an export with planted secrets, run once; :func:`planted_release` goes on in its folder."""
+    folder = tmp_path_factory.mktemp("planted")
+    checkout = tmp_path_factory.mktemp("checkout")
+    for name in ("src", "workflow", "resources", "config"):
+        shutil.copytree(ROOT / name, checkout / name)
+    planted_readings().to_csv(folder / "export.csv", index=False)
+    secrets = list(PLANTED_SECRETS)
+    study = Planted(folder, checkout, secrets)
+    done = study.run(PLANTED)
+    assert done.returncode == 0, done.stdout[-3000:]
+    salt = (folder / "results/private/release_id_salt.txt").read_text().strip()
+    ids = pq.read_table(folder / "results/private/crosswalk.parquet")["release_id"].to_pylist()
+    secrets.append(Secret("the salt", SALT, salt))
+    secrets += [Secret(f"release id {number}", RELEASE_ID, value) for number, value in enumerate(ids)]
+    return study
+
+
+@pytest.fixture(scope="session")
+def planted_release(planted_study) -> Planted:
+    """The same folder after a release of the same meters with bad rows among theirs."""
+    frame = planted_readings()
+    frame.loc[500, "kwh"] = "twelvish"
+    frame.loc[900, "interval_start"] = "2025-13-45 99:99"
+    frame.loc[1300, "meter_id"] = "NMI-UNLISTED-13"
+    frame.to_csv(planted_study.folder / "export.csv", index=False)
+    meters = [*PLANTED_METERS, *(f"NMI-9900{i:02d}-QX" for i in range(48))]
+    (planted_study.folder / "list.csv").write_text("meter_id\n" + "".join(f"{meter}\n" for meter in meters))
+    done = planted_study.run(PLANTED_RELEASE, "release")
+    assert done.returncode == 0, done.stdout[-3000:]
+    listed = (planted_study.folder / "list.csv").read_bytes()
+    used = pq.read_table(planted_study.folder / "results/private/ingest_report.parquet").to_pylist()
+    count = next(str(row["row_count"]) for row in used if row["reason"] == "used")
+    planted_study.secrets += [
+        Secret("a bad value", TEXT, "twelvish"),
+        Secret("a bad stamp", TEXT, "2025-13-45 99:99"),
+        Secret("an unlisted meter", METER, "NMI-UNLISTED-13"),
+        *(Secret(f"silent meter {number}", METER, meter) for number, meter in enumerate(meters[12:])),
+        Secret("the digest of the list", DIGEST, hashlib.sha256(listed).hexdigest()),
+        Secret("the number of readings", COUNT, count),
+    ]
+    return planted_study

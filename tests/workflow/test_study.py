@@ -149,25 +149,6 @@ def test_snakemakes_own_report_builds(tiny_study):
     assert len(text) > 500_000 and "Look for a bar that is longer" in text
 
 
-def test_other_choices_run_to_the_report(runner, small_export):
-    path, frame, settings = small_export
-    frame.to_csv(path, index=False)
-    other = {
-        **settings,
-        "shards": 1,
-        "profiles": {"vector": "mean", "seasonal": "time_of_week", "hours": 6, "start_hour": 20},
-        "mixture": {"classes": 2, "fit": "em"},
-        "mechanisms": {"variants": ["sound"], "epsilons": [3], "figure_epsilon": 3, "draws": 5},
-        "neighbourhoods": {"clusters": 40},
-        "class_noise": {
-            **settings["class_noise"],
-            "designs": ["white"],
-            "query_models": ["stochastic"],
-            "accuracy_convention": "per_entry",
-            "file_design": "white",
-        },
-    }
-    done = runner.run(other)
-    assert done.returncode == 0, done.stdout[-3000:]
-    report = (runner.folder / "results/study/report.html").read_text()
+def test_other_choices_run_to_the_report(planted_study):
+    report = (planted_study.folder / "results/study/report.html").read_text()
     assert "SYNTHETIC" not in report and "NOT FOR RELEASE" in report

@@ -1,6 +1,7 @@
 # Through gate and ledger to what may leave the building. Noise is drawn once a request; a rerun hands over the same files.
 # Needs:  private/{profiles,meters}.parquet, private/log_load, the public list of meters, config[release].
-# Gives:  release/{mixture,forecasts}; private/release/crosswalk.parquet says which forecast file is whose.
+# Gives:  release/{mixture,forecasts}; private/release/crosswalk.parquet says which forecast file is whose, private/release/ledger.html
+#         what everything so far cost.
 
 
 rule release_mixture:
@@ -71,3 +72,21 @@ rule release_forecasts:
         code=code_of("release_forecasts"),
     script:
         "../scripts/release_forecasts.py"
+
+
+rule ledger_page:
+    input:
+        what_to_release,
+    output:
+        page=PRIVATE / "release/ledger.html",
+    log:
+        PRIVATE / "logs/ledger_page.log",
+    benchmark:
+        PRIVATE / "benchmarks/ledger_page.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        ledger=lookup("release/ledger", within=config),
+        code=code_of("ledger_page"),
+    script:
+        "../scripts/ledger_page.py"

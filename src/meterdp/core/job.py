@@ -1,17 +1,21 @@
 """What every adapter in workflow/scripts does around its one call: log, one-sentence errors, marked Parquet.
 
 The log gets all that goes to standard error; the terminal gets progress and, on bad input, one sentence. Whether the
-readings are synthetic is carried from the inputs' metadata to every output.
+readings are synthetic is carried from the inputs' metadata to every output. Of an unforeseen error the log has the
+lines of source it passed and its type, but not what it says: libraries quote the value they could not digest.
 """
 
 from __future__ import annotations
 
+import errno
+import os
 import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TextIO
 
 from threadpoolctl import threadpool_limits
 
@@ -19,21 +23,32 @@ from meterdp.core.errors import REFUSAL, InputError
 from meterdp.core.parquet import metadata_of, write_table
 from meterdp.core.tables import Table
 
+_CANNOT_WRITE = (
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EFBIG,
+    errno.EROFS,
+    errno.EACCES,
+    errno.EPERM,
+)
+
 
 class _Tee:
-    """Write to the terminal and the log."""
+    """Write to the terminal and the log; on a full disk the log ends early, which must not end the job."""
 
     def __init__(self, *streams):
         self._streams = streams
 
     def write(self, text: str) -> int:
         for stream in self._streams:
-            stream.write(text)
+            with suppress(OSError):
+                stream.write(text)
         return len(text)
 
     def flush(self) -> None:
         for stream in self._streams:
-            stream.flush()
+            with suppress(OSError):
+                stream.flush()
 
 
 def carried_metadata(inputs: Iterable) -> dict[str, str]:
@@ -49,6 +64,38 @@ def carried_metadata(inputs: Iterable) -> dict[str, str]:
 def _leave(signum, frame) -> None:
     """End as an error does, so that nothing half-written is left behind."""
     sys.exit(128 + signum)
+
+
+def _without_message(error: BaseException) -> str:
+    """Return the traceback of an error and of those that led to it, less what they say: it may quote a record."""
+    lines, seen = [], set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        kind = type(error)
+        frames = "".join(traceback.format_tb(error.__traceback__))
+        lines.insert(0, f"Traceback (most recent call last):\n{frames}{kind.__module__}.{kind.__qualname__}\n")
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return "\nWhich led to:\n\n".join(lines) + "What the error says is left out, because it may quote a reading."
+
+
+def _refuse(error: InputError) -> None:
+    print(f"\n{REFUSAL} {error}\n", file=sys.stderr, flush=True)
+
+
+def _cannot_write(error: OSError) -> InputError:
+    return InputError(
+        f"a file cannot be opened or written ({os.strerror(error.errno)})",
+        remedy="free disk space or correct the permissions, and run again",
+    )
+
+
+def _opened(log_path: Path) -> TextIO:
+    try:
+        log_path.parent.mkdir(parents=True, exist_ok=True)
+        return log_path.open("w")
+    except OSError as error:
+        _refuse(_cannot_write(error))
+        sys.exit(1)
 
 
 @contextmanager
@@ -70,27 +117,30 @@ def job(inputs: Iterable, log: Iterable, threads: int = 1) -> Iterator[Callable[
     write : callable (path, table, data) -> None
         :func:`meterdp.core.parquet.write_table` with the carried metadata.
     """
-    metadata = carried_metadata(inputs)
+    metadata: dict[str, str] = {}
 
     def write(path, table: Table, data) -> None:
         write_table(path, table, data, metadata)
 
     terminal = sys.stderr
-    log_path = Path(next(iter(log)))
-    log_path.parent.mkdir(parents=True, exist_ok=True)
+    file = _opened(Path(next(iter(log))))
     before = signal.signal(signal.SIGTERM, _leave)
-    with log_path.open("w") as file:
-        sys.stderr = _Tee(terminal, file)
-        try:
-            with threadpool_limits(threads):
-                yield write
-        except InputError as error:
-            print(f"\n{REFUSAL} {error}\n", file=sys.stderr, flush=True)
-            sys.exit(1)
-        except Exception:
-            traceback.print_exc(file=sys.stderr)
-            sys.exit(1)
-        finally:
-            sys.stderr.flush()
-            sys.stderr = terminal
-            signal.signal(signal.SIGTERM, before)
+    sys.stderr = _Tee(terminal, file)
+    try:
+        metadata.update(carried_metadata(inputs))
+        with threadpool_limits(threads):
+            yield write
+    except InputError as error:
+        _refuse(error)
+        sys.exit(1)
+    except Exception as error:
+        print(_without_message(error), file=sys.stderr, flush=True)
+        if isinstance(error, OSError) and error.errno in _CANNOT_WRITE:
+            _refuse(_cannot_write(error))
+        sys.exit(1)
+    finally:
+        sys.stderr.flush()
+        sys.stderr = terminal
+        with suppress(OSError):
+            file.close()
+        signal.signal(signal.SIGTERM, before)

@@ -2,7 +2,7 @@
 
 A file appears under its name only when it is complete (written beside, then renamed), so a killed run leaves no
 half-written artefact. Metadata holds the table's name, units, audience and whether the readings are synthetic; it
-never holds a seed, an id or a count of records.
+never holds a seed, an id, a reading or a count of records.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ import meterdp
 from meterdp.core.errors import InputError
 from meterdp.core.guarantee import NOT_FOR_RELEASE
 from meterdp.core.tables import Table
+
+# The statistics of a column would put its smallest and largest value, a meter id or a reading, into the footer.
+WRITING = {"compression": "zstd", "write_statistics": False}
 
 
 @contextmanager
@@ -114,7 +117,7 @@ def table_bytes(table: Table, data, metadata: Mapping[str, str] | None = None) -
 
 def _write(where, table: Table, data, metadata: Mapping[str, str] | None) -> None:
     arrow = as_arrow(table, data).replace_schema_metadata(file_metadata(table, metadata))
-    pq.write_table(arrow, where, compression="zstd")
+    pq.write_table(arrow, where, **WRITING)
 
 
 def read_table(path, table: Table, columns: list[str] | None = None) -> pa.Table:

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from meterdp.core.errors import InputError
-from meterdp.core.parquet import as_arrow, atomic_path, file_metadata, write_table
+from meterdp.core.parquet import WRITING, as_arrow, atomic_path, file_metadata, write_table
 from meterdp.core.progress import progress
 from meterdp.exports.batch import BATCH_BYTES, NO_CODE, NOT_LISTED, Batch
 from meterdp.exports.clock import LAST_MARK, Clock
@@ -255,7 +255,7 @@ def _write_readings(path, households: np.ndarray, energy_kwh, starts_us: np.ndar
     schema = READINGS.schema.with_metadata(file_metadata(READINGS, metadata))
     slots = len(starts_us)
     step = max(1, _ROWS_PER_WRITE // slots)
-    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+    with pq.ParquetWriter(path, schema, **WRITING) as writer:
         for at in range(0, len(households), step):
             some = households[at : at + step]
             rows = {

@@ -19,7 +19,7 @@ import numpy as np
 from meterdp.core.errors import InputError
 from meterdp.figures.entry import Figure
 from meterdp.figures.pages import picture, write_page
-from meterdp.figures.style import BLUE, GREY, VERMILION, canvas, in_order, look, panels
+from meterdp.figures.style import BLUE, GREY, VERMILION, canvas, look, panels
 from meterdp.release.ledger import STORED, Ledger
 from meterdp.release.show import DELTAS, Statement, epsilon_of, statements
 
@@ -64,8 +64,9 @@ def months_side_by_side(released: Sequence[tuple[str, Mapping]], output) -> None
         (axes,) = panels(figure, 1, 1)
         for number, (period, mixture) in enumerate(released):
             hours = np.arange(len(mixture["entries"]))
-            style = {"color": _MONTH_COLOURS[number % len(_MONTH_COLOURS)], "linestyle": ("-", "--", ":")[number // 6 % 3]}
-            axes.plot(hours, typical_energy(mixture), marker="o", label=period, **style)
+            colour = _MONTH_COLOURS[number % len(_MONTH_COLOURS)]
+            line = ("-", "--", ":")[number // len(_MONTH_COLOURS) % 3]
+            axes.plot(hours, typical_energy(mixture), marker="o", color=colour, linestyle=line, label=period)
         axes.set_xticks(hours, [entry[:5] for entry in mixture["entries"]])
         axes.set(ylabel="kWh per hour", xlabel="hour of the day", ylim=(0, None))
         axes.legend(loc="best")
@@ -75,16 +76,16 @@ _BUDGET = Figure(
     budget_over_time,
     (),
     "",
-    "What all charges so far cost together, after each of them; lost attempts count. Nothing above the dashed line is "
-    "released.",
+    "What all charges so far cost together, after each of them; lost attempts count. Nothing above the dashed line "
+    "is released.",
     "Steps that rise with every charge, below a dashed line, one panel for each account.",
 )
 _MONTHS = Figure(
     months_side_by_side,
     (),
     "",
-    "The exponential of the mean of each released mixture. Differences hold the noise of two releases; the table beside it "
-    "says at which epsilon they were drawn.",
+    "The exponential of the mean of each released mixture. A difference between two of them holds the noise of both; "
+    "the smaller epsilon, the more.",
     "A line for each period, energy by hour of the day.",
 )
 
@@ -155,10 +156,11 @@ def _released_mixtures(ledger: Ledger, events: Sequence[dict], statement: Statem
         if event["kind"] != STORED or event["request"] not in mine or event["words"]["artefact"] != "mixture":
             continue
         mixture = json.loads(ledger.stored(event["request"])["mixture.json"])
-        export, energy = event["words"]["export"], typical_energy(mixture)
+        export, epsilon = event["words"]["export"], event["words"]["public"]["epsilon"]
+        energy = typical_energy(mixture)
         out.append(
             {
-                "period": f"{export['first_day']} to {export['last_day']}, epsilon {event['words']['public']['epsilon']:g}",
+                "period": f"{export['first_day']} to {export['last_day']}, epsilon {epsilon:g}",
                 "classes": len(mixture["weights"]),
                 "largest": f"{max(mixture['weights']):.0%}",
                 "energy": f"{energy.sum():.3g}",

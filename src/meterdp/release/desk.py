@@ -17,6 +17,8 @@ from meterdp.release.gate import account_of, check_books, check_files, check_rel
 from meterdp.release.ledger import NOTHING, Charge, Ledger, Request
 from meterdp.release.publish import publish
 
+# Words that are digests of the list of meters, or of words that hold one.
+DIGESTS = ("list_of_meters_sha256", "groups_request")
 SAFE_NOISE = "docs/proofs/safe_noise.md"
 
 
@@ -131,9 +133,9 @@ class Desk:
             "population": self.population(request),
             "budget_period": request.account.period,
             "period": self.period,
-            # The list itself is public to whom it is; a digest would let others guess it.
-            "public_parameters": {k: v for k, v in request.words.items() if k != "list_of_meters_sha256"},
-            "request": request.key,
+            # The list itself is public to whom it is; a digest would let others check a guess. So would the name of
+            # a request, which is a digest of the list and of public words; the ledger knows every file by its digest.
+            "public_parameters": {k: v for k, v in request.words.items() if k not in DIGESTS},
             "meterdp_version": meterdp.__version__,
         }
 

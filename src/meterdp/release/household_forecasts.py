@@ -101,7 +101,7 @@ def release_household_forecasts(
         public,
         **desk.records(),
         forecast=some_of(desk.config["forecast"], AHEAD),
-        groups=places.key,
+        groups_request=places.key,
     )
     request = desk.request(kept.guarantee, households, charge, words)
     stored, _ = desk.release(places, partial(_draw_places, kept, records), beside=charge)

@@ -163,12 +163,7 @@ class Ledger:
             attempt = 1 + sum(e["kind"] == CHARGED and e["request"] == request.key for e in events)
             self._append(base, CHARGED, request, attempt, cap=asdict(cap))
             files = dict(draw())
-            with base:  # one transaction: all files and the event, or none
-                base.executemany(
-                    "INSERT INTO files VALUES (?, ?, ?)", [(request.key, name, data) for name, data in files.items()]
-                )
-                _insert(base, self._event(STORED, request, attempt))
-            self._keep_a_copy(base)
+            self._store(base, request, attempt, files)
             return files
 
     def published(self, request: Request) -> None:
@@ -182,6 +177,11 @@ class Ledger:
         """Return every event, oldest first, after checking that none was changed or removed."""
         with self._alone(), closing(self._open()) as base:
             return self._verified(base)
+
+    def stored(self, request_key: str) -> dict[str, bytes]:
+        """Return the stored files of a request, none if it has none."""
+        with self._alone(), closing(self._open()) as base:
+            return _files(base, request_key)
 
     def spent(self, account: Account) -> Charge:
         """Return what an account has spent, lost attempts included."""
@@ -219,7 +219,7 @@ class Ledger:
                 raise _tampered(self.path, "has an event that was changed")
             before = digest
         if self.copy_path.exists():
-            with closing(sqlite3.connect(f"file:{self.copy_path}?mode=ro", uri=True)) as copy:
+            with self._writing(), closing(sqlite3.connect(f"file:{self.copy_path}?mode=ro", uri=True)) as copy:
                 kept = _rows(copy, self.copy_path)
             if rows[: len(kept)] != kept:
                 raise _tampered(self.path, "lacks an event that its copy has")
@@ -235,12 +235,29 @@ class Ledger:
         return events
 
     def _append(self, base: sqlite3.Connection, kind: str, request: Request, attempt: int, **more) -> None:
-        try:
+        """Add an event; without space for the copy there is no event, so that a full disk spends nothing."""
+        with self._writing():
             with base:
                 _insert(base, self._event(kind, request, attempt, **more))
-        except sqlite3.Error as error:
+                copied = self._copied(base)
+            os.replace(copied, self.copy_path)
+
+    def _store(self, base: sqlite3.Connection, request: Request, attempt: int, files: Mapping[str, bytes]) -> None:
+        """Keep what was drawn, with or without space for the copy, which the next event brings up to date."""
+        with self._writing():
+            with base:  # one transaction: all files and the event, or none
+                base.executemany(
+                    "INSERT INTO files VALUES (?, ?, ?)", [(request.key, name, data) for name, data in files.items()]
+                )
+                _insert(base, self._event(STORED, request, attempt))
+            os.replace(self._copied(base), self.copy_path)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
             raise _cannot_write(self.path, error) from None
-        self._keep_a_copy(base)
 
     def _event(self, kind: str, request: Request, attempt: int, **more) -> Callable[[sqlite3.Connection], dict]:
         def made(base: sqlite3.Connection) -> dict:
@@ -260,16 +277,20 @@ class Ledger:
 
         return made
 
-    def _keep_a_copy(self, base: sqlite3.Connection) -> None:
-        """Copy the events beside the ledger; files can be large and are told by their digests."""
+    def _copied(self, base: sqlite3.Connection) -> Path:
+        """Return a copy of the events that may replace the one beside the ledger; files are told by their digests."""
         temporary = self.copy_path.with_name(f".{self.copy_path.name}.part")
         temporary.unlink(missing_ok=True)
-        with closing(sqlite3.connect(temporary)) as copy:
-            with copy:
-                copy.executescript(_SCHEMA)
-                copy.executemany("INSERT INTO events (body, hash) VALUES (?, ?)", _rows(base, self.path))
-        os.chmod(temporary, 0o600)
-        os.replace(temporary, self.copy_path)
+        try:
+            with closing(sqlite3.connect(temporary)) as copy:
+                with copy:
+                    copy.executescript(_SCHEMA)
+                    copy.executemany("INSERT INTO events (body, hash) VALUES (?, ?)", _rows(base, self.path))
+            os.chmod(temporary, 0o600)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        return temporary
 
 
 def _insert(base: sqlite3.Connection, made: Callable[[sqlite3.Connection], dict]) -> None:
@@ -337,6 +358,7 @@ def _tampered(path: Path, what: str) -> InputError:
 
 
 def _cannot_write(path: Path, error: Exception) -> InputError:
-    return InputError(
-        f"cannot be written ({type(error).__name__})", file=path, remedy="free disk space, or correct its permissions"
-    )
+    if getattr(error, "sqlite_errorname", None) == "SQLITE_NOTADB":
+        return _tampered(path, "is no ledger, or damaged")
+    why = getattr(error, "strerror", None) or getattr(error, "sqlite_errorname", None) or type(error).__name__
+    return InputError(f"cannot be written ({why})", file=path, remedy="free disk space, or correct its permissions")

@@ -1,10 +1,11 @@
-"""Hand files over: a folder below results/release appears whole or not at all, and none handed over before is lost."""
+"""Hand files over: a folder below results/release appears whole or not at all; none handed over before is lost."""
 
 from __future__ import annotations
 
 import os
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from meterdp.core.errors import InputError
@@ -23,11 +24,12 @@ def publish(files: Mapping[str, bytes], folder) -> None:
     Raises
     ------
     InputError
-        If they cannot be written; then nothing is there.
+        If they cannot be written; then what was there stays.
     """
     folder = Path(folder)
     # Outside results/release, so that no half file is ever in it.
     staging = folder.parent.parent / "private" / f".{folder.name}.part"
+    before: Path | None = None
     try:
         if _contents(folder) == dict(files):
             for path in folder.iterdir():  # as new as if they had been written
@@ -42,12 +44,16 @@ def publish(files: Mapping[str, bytes], folder) -> None:
                 os.fsync(file.fileno())
         folder.parent.mkdir(parents=True, exist_ok=True)
         if folder.exists():
-            os.replace(folder, _kept(folder))
+            before = _kept(folder)
+            os.replace(folder, before)
         os.replace(staging, folder)
     except OSError as error:
         shutil.rmtree(staging, ignore_errors=True)
+        if before is not None and before.exists() and not folder.exists():
+            with suppress(OSError):
+                os.replace(before, folder)
         raise InputError(
-            f"cannot be written ({type(error).__name__})",
+            f"cannot be written ({error.strerror or type(error).__name__})",
             file=folder,
             remedy="free disk space or correct the permissions and run again; nothing is charged twice",
         ) from None

@@ -1,0 +1,120 @@
+"""What single steps write and say, in this process: no planted secret where it does not belong."""
+
+import gzip
+import hashlib
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from meterdp.audit.contents import FOOTER
+from meterdp.audit.forms import COUNT, DIGEST, METER, TEXT, Secret
+from meterdp.audit.leaks import HOMES, scan, scan_text
+from meterdp.core.config import complete, load_schema
+from meterdp.core.job import job
+from meterdp.exports.ingest import ingest
+from meterdp.exports.roster import Roster, read_roster
+from meterdp.exports.settings import ExportSettings
+from meterdp.release.desk import Desk
+from meterdp.release.household_forecasts import release_household_forecasts
+from meterdp.release.ledger import Ledger
+from meterdp.release.mixture import release_mixture
+from tests.conftest import ROOT
+from tests.workflow.conftest import PLANTED, PLANTED_METERS, PLANTED_SECRETS, planted_readings
+
+SECRETS = (
+    *PLANTED_SECRETS,
+    Secret("a bad value", TEXT, "twelvish"),
+    Secret("a bad stamp", TEXT, "2025-13-45 99:99"),
+    Secret("an unlisted meter", METER, "NMI-UNLISTED-13"),
+)
+CONFIG = complete(PLANTED, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
+
+
+def ingested(path, results, roster=None, **export):
+    """What the rule ``ingest`` does, in a job."""
+    private = results / "private"
+    with job([path], [private / "logs/ingest.log"]):
+        ingest(
+            path,
+            ExportSettings.from_config(CONFIG["export"] | export),
+            roster=roster,
+            readings_paths=[private / "readings/part-000.parquet"],
+            meters_path=private / "meters.parquet",
+            report_path=private / "ingest_report.parquet",
+        )
+
+
+def leaked(results, capsys, secrets=SECRETS):
+    said = capsys.readouterr()
+    return scan_text(said.out + said.err, secrets) + scan(results, secrets, HOMES)
+
+
+def test_ingestion_with_bad_rows_leaks_nothing(tmp_path, capsys):
+    frame = planted_readings()
+    frame.loc[500, "kwh"], frame.loc[900, "interval_start"] = "twelvish", "2025-13-45 99:99"
+    frame.loc[1300, "meter_id"] = "NMI-UNLISTED-13"
+    frame.to_csv(tmp_path / "export.csv", index=False)
+    days = {"meters": "list.csv", "first_day": "2025-01-06", "last_day": "2025-01-22"}
+    roster = Roster(dict.fromkeys(PLANTED_METERS))
+    ingested(tmp_path / "export.csv", tmp_path / "results", roster, **days)
+    report = pq.read_table(tmp_path / "results/private/ingest_report.parquet").to_pylist()
+    used = next(row["row_count"] for row in report if row["reason"] == "used")
+    assert used == len(frame) - 3
+    counted = (*SECRETS, Secret("the number of readings", COUNT, str(used)))
+    assert leaked(tmp_path / "results", capsys, counted) == []
+    # Without homes the same scan finds what is in the columns, so it is not blind, and nothing in a footer.
+    open_eyes = scan(tmp_path / "results", counted)
+    assert {"meter 0", "meter 11", "the reading", "the number of readings"} <= {one.secret for one in open_eyes}
+    assert FOOTER not in {one.part for one in open_eyes}
+
+
+DAMAGES = {
+    "cut short": lambda text: gzip.compress(text)[:-2000],
+    "another header": lambda text: text.replace(b"kwh", b"energy", 1),
+    "not text": lambda text: text[:5000] + bytes(range(128, 256)) + text[5000:],
+    "no such month": lambda text: text.replace(b"2025-01", b"2025-13"),
+    "a bad value": lambda text: text.replace(b"7.318264519", b"twelvish", 1),
+    "another unit in a value": lambda text: text.replace(b"7.318264519", b"7.318264519 Wh", 1),
+    "two circuits of a meter": lambda text: text.replace(b"Gallows Lane 7 kV", b"another", 1),
+    "quotes that do not match": lambda text: text.replace(b"7.318264519", b'"7.318264519', 1),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_an_export_that_is_refused_leaks_nothing(tmp_path, capsys, damage):
+    path = tmp_path / ("export.csv.gz" if damage == "cut short" else "export.csv")
+    path.write_bytes(DAMAGES[damage](planted_readings().to_csv(index=False).encode()))
+    with pytest.raises(SystemExit):
+        ingested(path, tmp_path / "results")
+    assert "meterdp cannot go on" in (tmp_path / "results/private/logs/ingest.log").read_text()
+    assert leaked(tmp_path / "results", capsys) == []
+
+
+def test_a_list_that_is_refused_leaks_nothing(tmp_path, capsys):
+    (tmp_path / "list.csv").write_text("meter_id\n" + "\n".join([*PLANTED_METERS, PLANTED_METERS[3]]))
+    with pytest.raises(SystemExit), job([], [tmp_path / "results/private/logs/a.log"]):
+        read_roster(tmp_path / "list.csv")
+    assert "a second time" in (tmp_path / "results/private/logs/a.log").read_text()
+    assert leaked(tmp_path / "results", capsys) == []
+
+
+def test_no_digest_of_the_list_is_in_the_files_of_a_release(tmp_path):
+    listed = "".join(f"{meter}\n" for meter in PLANTED_METERS).encode()
+    secrets = [*PLANTED_SECRETS, Secret("the digest of the list", DIGEST, hashlib.sha256(listed).hexdigest())]
+    config = complete({}, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
+    config["export"] |= {"first_day": "2025-01-01", "last_day": "2025-01-28"}
+    config["release"] |= {"ledger": str(tmp_path / "books/ledger.sqlite"), "synthetic_profiles": 20}
+    x = np.random.default_rng(2).normal(-1.0, 0.7, (80, config["forecast"]["horizon_steps"]))
+    desk = Desk(config, listed, simulated=True)
+    files, _ = release_mixture(x, desk)
+    files = files | release_household_forecasts(x, None, desk).files
+    (tmp_path / "release").mkdir()
+    for name, data in files.items():
+        (tmp_path / "release" / name).write_bytes(data)
+    # The name of the request is a digest of the list and of words that the manifest has.
+    requests = sorted({e["request"] for e in Ledger(tmp_path / "books/ledger.sqlite").events()})
+    names = [f"request {n}" for n in range(len(requests))]
+    secrets += [Secret(name, DIGEST, request) for name, request in zip(names, requests, strict=True)]
+    assert len(names) == 3 and scan(tmp_path / "release", secrets) == []
+    assert {one.secret for one in scan(tmp_path / "books", secrets)} == {"the digest of the list", *names}

@@ -1,0 +1,156 @@
+"""Secrets planted in an export are where they belong and nowhere else: not in what a run writes, says or leaves."""
+
+import os
+import resource
+import shutil
+import subprocess
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from meterdp.audit.forms import METER, SALT, TEXT, Secret
+from meterdp.audit.leaks import HOMES, LEDGER_HOMES, SNAKEMAKE_HOMES, main, scan, scan_text
+from meterdp.core.parquet import read_table
+from meterdp.exports.tables import METERS
+from tests.workflow.conftest import HANGS, PLANTED, PLANTED_SECRETS, planted_readings
+from tests.workflow.test_bad_input import sentence_of
+
+SECRETS = (*PLANTED_SECRETS, Secret("a bad value", TEXT, "twelvish"))
+# What the user brought, and the checkout: not written by a run.
+BROUGHT = ("export.csv", "list.csv", "config.yaml")
+
+
+def leaked(folder, secrets, printed=""):
+    """Everything found where it should not be, in all a run left behind and said."""
+    found = [("terminal", name) for name in scan_text(printed, secrets)]
+    for path in sorted(folder.iterdir()):
+        if path.name not in BROUGHT:
+            homes = {"results": HOMES, ".snakemake": SNAKEMAKE_HOMES, "books": LEDGER_HOMES}.get(path.name, ())
+            found += [(f"{path.name}/{one.file}, {one.where}", one.secret) for one in scan(path, secrets, homes)]
+    return found
+
+
+def test_a_study_and_a_release_leak_nothing(planted_release):
+    folder = planted_release.folder
+    assert leaked(folder, planted_release.secrets, planted_release.printed) == []
+    # The scan is not blind here: what is at home is found when nothing may be.
+    seen = {one.secret for one in scan(folder / "results", planted_release.secrets)}
+    assert {"meter 0", "silent meter 47", "the reading", "the salt", "release id 0", "the seed"} <= seen
+    assert {"the number of readings"} <= seen
+
+
+def test_nothing_at_all_is_in_a_release(planted_release, tmp_path, capsys):
+    release = planted_release.folder / "results/release"
+    secrets = [s for s in planted_release.secrets if s.name != "the number of readings"]
+    assert len(list(release.rglob("*"))) == 6 and scan(release, secrets) == []
+    rows = "".join(f'"{s.name}",{s.kind},"{s.value}"\n' for s in secrets)
+    (tmp_path / "secrets.csv").write_text(f"name,kind,value\n{rows}")
+    arguments = [str(release), "--secrets", str(tmp_path / "secrets.csv")]
+    assert main([*arguments, "--meters", str(planted_release.folder / "list.csv")]) == 0
+    assert "0 findings" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "results/release/mixture/NAME.parquet",
+        "results/release/mixture/manifest.json",
+        "results/private/logs/ingest.log",
+        "results/private/benchmarks/ingest.tsv",
+        "results/study/report.html",
+        "results/private/release_mixture-NAME",
+        ".snakemake/metadata/bWFuaWZlc3Q=",
+        ".snakemake/log/run.log",
+        "books/ledger.sqlite",
+        "results/study/mixture.parquet",
+        "terminal",
+    ],
+)
+def test_a_leak_in_any_channel_of_the_run_is_found(planted_release, tmp_path, where):
+    """A copy of one file of the run with a meter id in it."""
+    secret = planted_release.secrets[0]
+    path, original = tmp_path / where.replace("NAME", secret.value), planted_release.folder / where
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if original.suffix == ".parquet" and original.exists():
+        table = pq.read_table(original)
+        pq.write_table(table.replace_schema_metadata({**table.schema.metadata, "of": secret.value}), path)
+    elif original.exists():
+        shutil.copy(original, path)
+        with open(path, "ab") as file:
+            file.write(f"\n{secret.value}".encode())
+    elif where != "terminal":
+        path.write_text(secret.value if "NAME" not in where else "")
+    found = leaked(tmp_path, [secret], secret.value if where == "terminal" else "")
+    assert {name for _, name in found} == {secret.name}
+
+
+def test_the_tiny_study_leaks_nothing(tiny_study):
+    private = tiny_study.folder / "results/private"
+    ids = read_table(private / "meters.parquet", METERS)["meter_id"].to_pylist()
+    secrets = [Secret(f"meter {number}", METER, meter) for number, meter in enumerate(ids)]
+    secrets.append(Secret("the salt", SALT, (private / "release_id_salt.txt").read_text().strip()))
+    assert leaked(tiny_study.folder, secrets) == []
+
+
+def failing(runner, settings, *arguments, **options):
+    """Run what must fail; everything it said and left, secrets included in none of it."""
+    command, environment = runner.command(settings, *arguments)
+    done = subprocess.run(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=HANGS,
+        **({"env": environment} | options),
+    )
+    assert done.returncode != 0
+    return done
+
+
+def test_a_bad_row_leaks_nothing(runner):
+    frame = planted_readings()
+    frame.loc[500, "kwh"] = "twelvish"
+    frame.to_csv(runner.folder / "export.csv", index=False)
+    done = failing(runner, PLANTED, "--until", "ingest")
+    sentence_of(done, r"export.csv, row 502, field 'kwh': .*; .+\.$")
+    assert leaked(runner.folder, SECRETS, done.stdout) == []
+
+
+QUOTES = """
+import sys
+if any(word.endswith(".ingest.py") for word in sys.orig_argv):
+    import pyarrow.parquet as pq
+    def write_table(self, table, *rest):
+        raise ValueError(f"cannot write {table.to_pydict()} of {open('export.csv').read()}")
+    pq.ParquetWriter.write_table = write_table
+"""
+
+
+def test_an_error_that_quotes_records_leaks_nothing(runner):
+    """As libraries do with values they cannot digest: here pyarrow, changed for the job of ``ingest`` alone."""
+    planted_readings().to_csv(runner.folder / "export.csv", index=False)
+    (runner.folder / "quotes").mkdir()
+    (runner.folder / "quotes/sitecustomize.py").write_text(QUOTES)
+    _, environment = runner.command(PLANTED)
+    paths = os.pathsep.join(filter(None, (str(runner.folder / "quotes"), environment.get("PYTHONPATH"))))
+    done = failing(runner, PLANTED, "--until", "ingest", env=environment | {"PYTHONPATH": paths})
+    shutil.rmtree(runner.folder / "quotes")
+    assert "in _write_readings" in done.stdout and "builtins.ValueError" in done.stdout
+    assert leaked(runner.folder, SECRETS, done.stdout) == []
+
+
+def test_a_full_disk_leaks_nothing_and_says_so(runner):
+    """No file may grow beyond 24 kB, as if the disk were full; the log of Snakemake fits."""
+    frame = planted_readings()
+    frame["kwh"] = np.random.default_rng(3).gamma(2.0, 0.3, len(frame)).astype(object)  # hardly compresses
+    frame.loc[100, "kwh"] = "7.318264519"
+    frame.to_csv(runner.folder / "export.csv", index=False)
+
+    def small():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (24_000, 24_000))
+
+    done = failing(runner, PLANTED, "--until", "ingest", preexec_fn=small)
+    sentence_of(done, r"^meterdp cannot go on\. .*File too large.*; free disk space")
+    assert leaked(runner.folder, SECRETS, done.stdout) == []
+    assert not list((runner.folder / "results/private").rglob("*.part"))

@@ -1,0 +1,76 @@
+"""A release run again, after edits that change nothing, and from two folders at once: one charge, the same bytes."""
+
+import os
+import shutil
+import subprocess
+import time
+
+from meterdp.release.gate import MIXTURE_FILES
+from meterdp.release.ledger import CHARGED, PUBLISHED, STORED, Ledger
+from tests.workflow.conftest import HANGS, PLANTED_RELEASE, Runner
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in (folder / "results/release/mixture").iterdir()}
+
+
+def events_of(path):
+    return [event["kind"] for event in Ledger(path).events()]
+
+
+def comment(checkout, *files):
+    for file in files:
+        with open(checkout / file, "a") as source:
+            source.write("# A comment changes no release.\n")
+
+
+def test_a_comment_anywhere_draws_no_noise_and_charges_nothing(planted_release):
+    """In a script, a rule and the source: whatever Snakemake makes of it."""
+    folder, ledger = planted_release.folder, planted_release.folder / "books/ledger.sqlite"
+    before, booked = contents(folder), Ledger(ledger).events()
+    assert [e["kind"] for e in booked] == [CHARGED, STORED, PUBLISHED] and sorted(before) == sorted(MIXTURE_FILES)
+    comment(
+        planted_release.checkout,
+        "workflow/scripts/release_mixture.py",
+        "workflow/rules/release.smk",
+        "src/meterdp/release/mixture.py",
+    )
+    done = planted_release.run(PLANTED_RELEASE, "release")
+    assert done.returncode == 0 and "running: release_mixture" in done.stdout, done.stdout[-3000:]
+    assert contents(folder) == before and Ledger(ledger).events() == booked
+
+
+def test_an_export_with_a_new_date_draws_no_noise_and_charges_nothing(planted_release):
+    """The same bytes, copied anew: it is read again, and the stored release is handed over."""
+    folder, ledger = planted_release.folder, planted_release.folder / "books/ledger.sqlite"
+    before, booked = contents(folder), Ledger(ledger).events()
+    later = time.time() + 5
+    os.utime(folder / "export.csv", (later, later))
+    done = planted_release.run(PLANTED_RELEASE, "release", "--forcerun", "release_mixture")
+    assert done.returncode == 0 and "release_mixture" in done.stdout, done.stdout[-3000:]
+    assert contents(folder) == before and Ledger(ledger).events() == booked
+
+
+def test_two_folders_that_release_at_the_same_time_share_one_charge_and_one_artefact(planted_release, tmp_path):
+    """The profiles are there; only the job of the release is left, in both folders."""
+    ledger = tmp_path / "shared/ledger.sqlite"
+    release = PLANTED_RELEASE["release"] | {"ledger": str(ledger)}
+    runs = []
+    for name in ("one", "two"):
+        folder = tmp_path / name
+        shutil.copytree(planted_release.folder, folder, symlinks=True)
+        shutil.rmtree(folder / "results/release")
+        shutil.rmtree(folder / "books")
+        runs.append(Runner(folder).command(PLANTED_RELEASE | {"release": release}, "release", cores=1,
+                                           snakefile=planted_release.checkout / "workflow/Snakefile"))  # fmt: skip
+    processes = [
+        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        for command, environment in runs
+    ]
+    said = [process.communicate(timeout=HANGS)[0] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0], said[0][-2000:] + said[1][-2000:]
+    assert all("ingest" not in text.split("Job stats")[1] for text in said), "more than the release was run"
+    assert events_of(ledger) == [CHARGED, STORED, PUBLISHED]
+    assert contents(tmp_path / "one") == contents(tmp_path / "two")
+    # Another ledger is another sum: its noise is its own.
+    assert contents(tmp_path / "one")["mixture.json"] != contents(planted_release.folder)["mixture.json"]
