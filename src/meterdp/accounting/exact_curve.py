@@ -19,6 +19,10 @@ from meterdp.accounting.tail_integral import all_bounds, all_tails
 Side = Literal["one", "two", "hockey_stick"]
 _BATCH, _FIRST = 256, 4
 _CLOSE, _CLEAR = 1e-6, 1e-3
+# Of a hockey stick: rounding that may cost no more is not looked at closely.
+_SMALL = 1e-6
+# What a bound on the ratio of two densities may leave out, in delta.
+_UNLIKELY = 1e-300
 
 
 @dataclass(frozen=True)
@@ -32,8 +36,9 @@ class ExactTails:
     hockey_stick : array
         E (1 - e^(eps - L))_+ = Pr_X(L > eps) - e^eps Pr_X'(L > eps).
     upper_error, lower_error, hockey_stick_error : arrays
-        Bounds on the absolute numerical error, derived in :func:`meterdp.accounting.tail_integral.tail`. They cover
-        the integral, from gamma and nu on; how exactly those follow from covariances is a matter of condition.
+        Bounds on the absolute numerical error, derived in :func:`meterdp.accounting.tail_integral.tail`. That of the
+        hockey stick, by which releases are stated, covers the condition of the covariances, too: see
+        ``rounding`` of :class:`PairLosses`. The others cover the integral, from gamma and nu on.
     """
 
     upper: np.ndarray
@@ -161,7 +166,10 @@ def worst_pairs(losses: PairLosses, epsilon: float, sides: tuple[Side, ...]) -> 
                     best, pair = float(value.max()), int(now[value.argmax()])
                 step *= 2
         if seen < order.size:
-            highest = max(highest, float(bound[side][order[seen]]))
+            rest, some = float(bound[side][order[seen]]), order[seen:]
+            if side == "hockey_stick":
+                rest = _rounded_bound(losses.take(some), column[some], bound[side][some])
+            highest = max(highest, rest)
         evaluated = int(np.count_nonzero(~np.isnan(known[:, 0])))
         found[side] = Worst(pair, best, max(highest - best, 0.0), evaluated, float(bound[side].max()))
     return found
@@ -196,8 +204,54 @@ def _raw(losses: PairLosses, epsilon: np.ndarray, wanted: int) -> np.ndarray:
     """Values and errors at epsilon (P, E), (P, E, 6); ``wanted`` as in ``all_tails``, the rest zero."""
     out = np.zeros((*epsilon.shape, 6))
     all_tails(np.ascontiguousarray(losses.gamma), np.ascontiguousarray(losses.nu), epsilon, wanted, out)
+    out[..., 3] = np.minimum(out[..., 3] + _from_rounding(losses, epsilon, out[..., 2]), 1.0)
     out[losses.singular] = (1, 0, 1, 0, 0, 0)
     return out
+
+
+def _off_by(losses: PairLosses, epsilon: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return (1 + e^eps) times the total variation of the rounding, and r of its factor e^r, (P, E) each.
+
+    A centred normal law whose covariance is off by R moves by at most sqrt(k) R / 2 in total variation, and by t / 2
+    for a mean off by t. Its density changes by a factor of at most e^((Z^2 + k) R / 2 + Z t + t^2 / 2) where the
+    vector of standard normals is no longer than Z; twice that also covers R relative to the other law. Z is such that
+    what is left out, times 1 + e^eps, is below ``_UNLIKELY``.
+    """
+    (relative, shift), k = losses.off.T[:, :, None], losses.gamma.shape[1]
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = (1 + np.exp(np.minimum(epsilon, 700.0))) * (np.sqrt(k) * relative + shift) / 2
+        length = np.sqrt(k) + np.sqrt(2 * (np.maximum(epsilon, 0.0) + 1 - np.log(_UNLIKELY)))
+        factor = (length**2 + k) * relative + 2 * length * shift + shift**2
+    return np.minimum(np.nan_to_num(total, nan=1.0), 1.0), np.nan_to_num(factor, nan=np.inf)
+
+
+def _from_rounding(losses: PairLosses, epsilon: np.ndarray, stick: np.ndarray) -> np.ndarray:
+    """Bound what the rounding of gamma and nu does to the hockey stick at epsilon, (P, E) all.
+
+    Two laws that are eta off in total variation have one that is (1 + e^eps) eta off. Two that are within a factor
+    e^r but for what is left out have at most e^r times that at eps - 2 r; it is looked at where the first bound is
+    not small.
+    """
+    error, factor = _off_by(losses, epsilon)
+    rough = np.flatnonzero(((error > _SMALL * stick) & (factor < 1)).any(axis=1))
+    if rough.size:
+        factor = np.minimum(factor[rough], 1.0)
+        lower, arrays = np.zeros((*factor.shape, 6)), (losses.gamma[rough], losses.nu[rough])
+        all_tails(*map(np.ascontiguousarray, (*arrays, epsilon[rough] - 2 * factor)), 1, lower)
+        other = np.exp(factor) * (lower[..., 2] + lower[..., 3]) - stick[rough] + _UNLIKELY
+        error[rough] = np.where(factor < 1, np.minimum(error[rough], np.maximum(other, 0.0)), error[rough])
+    return error
+
+
+def _rounded_bound(losses: PairLosses, epsilon: np.ndarray, bound: np.ndarray) -> float:
+    """Return the largest of the bounds (P,) on the hockey stick at epsilon (P, 1), rounding included."""
+    error, factor = (part[:, 0] for part in _off_by(losses, epsilon))
+    above = bound + error
+    if (error > _SMALL * bound.max()).any():
+        factor = np.minimum(factor, 1.0)
+        lower = _bounds(losses, np.ascontiguousarray(epsilon - 2 * factor[:, None]), 1)[:, 0, 1]
+        above = np.where(factor < 1, np.minimum(above, np.exp(factor) * lower + _UNLIKELY), above)
+    return min(float(above.max()), 1.0)
 
 
 def _as_tails(raw: np.ndarray) -> ExactTails:

@@ -50,7 +50,7 @@ def _common(queries: ClassQueries, budget: Budget, allowed: float) -> Noise:
     """Deterministic queries: the convex problem, component by component."""
     noise, floor = _floor(queries, allowed), NOISE_FLOOR * allowed / queries.entries
     published: np.ndarray | None = None
-    rounds, worst, gap, own = 0, -1.0, None, 0
+    rounds, worst, gap, own, alike = 0, -1.0, None, 0, []
     for group in components(queries.pairs, len(queries.mean_log_kwh)):
         edges = edges_within(queries.pairs, group)
         found = common_noise(queries.mean_log_kwh[group], edges, allowed, NOISE_FLOOR)
@@ -62,6 +62,7 @@ def _common(queries: ClassQueries, budget: Budget, allowed: float) -> Noise:
         pairs = np.searchsorted(group, queries.pairs[np.isin(queries.pairs[:, 0], group)])
         laws = queries.mean_log_kwh[group], queries.covariance[group]
         reached = worst_deltas(laws[0] + found.shift, noise.covariance[group], pairs)
+        alike.append(group)
         if not reached.any():
             continue
         published = published_noise(queries, budget).covariance if published is None else published
@@ -71,9 +72,10 @@ def _common(queries: ClassQueries, budget: Budget, allowed: float) -> Noise:
             better = descend_component(*laws, pairs, published[group], allowed, floor, maps=False, known=known)
             noise.covariance[group], noise.shift[group] = better.covariance, better.move
             rounds, own = rounds + better.iteration_count, own + 1
+            alike.pop()
     reason = f"certified gap; {own} components with a covariance per label" if own else "certified gap"
     report = DesignReport(iteration_count=rounds, stop_reason=reason, certified_gap=None if own else gap)
-    return within_budget(queries, Noise(noise.covariance, noise.shift, report=report), allowed)
+    return within_budget(queries, Noise(noise.covariance, noise.shift, report=report), allowed, alike)
 
 
 def descended(queries: ClassQueries, budget: Budget, *, maps: bool, sentence: str = "") -> Noise:
