@@ -463,7 +463,7 @@ MUTANTS = (
         "src/meterdp/audit/contents.py",
         '    yield Piece(FOOTER, where + "footer", data[-size:])\n',
         "",
-        "tests/unit/audit/test_leaks.py",
+        "tests/unit/audit/test_leak_scan.py",
     ),
 )
 

@@ -10,12 +10,20 @@ from meterdp.release.ledger import CHARGED, PUBLISHED, STORED, Ledger
 from tests.workflow.conftest import HANGS, PLANTED_RELEASE, Runner
 
 
+# One release of everything.
+ALL = sorted(
+    [(artefact, kind) for artefact in ("forecasts", "mixture") for kind in (CHARGED, STORED, PUBLISHED)]
+    + [("forecast_groups", kind) for kind in (CHARGED, STORED)]
+)
+
+
 def contents(folder):
-    return {path.name: path.read_bytes() for path in (folder / "results/release/mixture").iterdir()}
+    release = folder / "results/release"
+    return {str(p.relative_to(release)): p.read_bytes() for p in release.rglob("*") if p.is_file()}
 
 
-def events_of(path):
-    return [event["kind"] for event in Ledger(path).events()]
+def told(events):
+    return sorted((event["words"]["artefact"], event["kind"]) for event in events)
 
 
 def comment(checkout, *files):
@@ -28,15 +36,20 @@ def test_a_comment_anywhere_draws_no_noise_and_charges_nothing(planted_release):
     """In a script, a rule and the source: whatever Snakemake makes of it."""
     folder, ledger = planted_release.folder, planted_release.folder / "books/ledger.sqlite"
     before, booked = contents(folder), Ledger(ledger).events()
-    assert [e["kind"] for e in booked] == [CHARGED, STORED, PUBLISHED] and sorted(before) == sorted(MIXTURE_FILES)
+    assert told(booked) == ALL and {f"mixture/{name}" for name in MIXTURE_FILES} < set(before)
     comment(
         planted_release.checkout,
         "workflow/scripts/release_mixture.py",
+        "workflow/scripts/release_forecasts.py",
+        "workflow/scripts/forecast_ahead.py",
         "workflow/rules/release.smk",
         "src/meterdp/release/mixture.py",
+        "src/meterdp/release/household_forecasts.py",
+        "src/meterdp/groupforecast/kept.py",
     )
     done = planted_release.run(PLANTED_RELEASE, "release")
-    assert done.returncode == 0 and "running: release_mixture" in done.stdout, done.stdout[-3000:]
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert all(rule in done.stdout.split("Job stats")[1] for rule in ("release_mixture", "release_forecasts"))
     assert contents(folder) == before and Ledger(ledger).events() == booked
 
 
@@ -46,7 +59,7 @@ def test_an_export_with_a_new_date_draws_no_noise_and_charges_nothing(planted_re
     before, booked = contents(folder), Ledger(ledger).events()
     later = time.time() + 5
     os.utime(folder / "export.csv", (later, later))
-    done = planted_release.run(PLANTED_RELEASE, "release", "--forcerun", "release_mixture")
+    done = planted_release.run(PLANTED_RELEASE, "release", "--forcerun", "release_mixture", "release_forecasts")
     assert done.returncode == 0 and "release_mixture" in done.stdout, done.stdout[-3000:]
     assert contents(folder) == before and Ledger(ledger).events() == booked
 
@@ -70,7 +83,9 @@ def test_two_folders_that_release_at_the_same_time_share_one_charge_and_one_arte
     said = [process.communicate(timeout=HANGS)[0] for process in processes]
     assert [process.returncode for process in processes] == [0, 0], said[0][-2000:] + said[1][-2000:]
     assert all("ingest" not in text.split("Job stats")[1] for text in said), "more than the release was run"
-    assert events_of(ledger) == [CHARGED, STORED, PUBLISHED]
+    assert told(Ledger(ledger).events()) == ALL
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
     # Another ledger is another sum: its noise is its own.
-    assert contents(tmp_path / "one")["mixture.json"] != contents(planted_release.folder)["mixture.json"]
+    assert (
+        contents(tmp_path / "one")["mixture/mixture.json"] != contents(planted_release.folder)["mixture/mixture.json"]
+    )

@@ -33,6 +33,9 @@ NAME, BYTES, FOOTER, COLUMN, CLOSED = "name", "bytes", "footer", "column", "cann
 _DEEPEST = 6
 _DATA_URI = re.compile(rb"data:[^,\"'\s<>]{0,300};base64,([A-Za-z0-9+/=\s]+)")
 
+# How packed files begin in base64, wherever they stand: gzip, zip, xz, bzip2, Parquet, SQLite, zstd.
+_PACKED_BASE64 = re.compile(rb"(?:H4sI|UEsD|/Td6WFoA|Qlpo|UEFSMQ|U1FMaXRl|KLUv)[A-Za-z0-9+/\r\n]{16,}={0,2}")
+
 
 @dataclass(frozen=True)
 class Piece:
@@ -176,6 +179,13 @@ def _data_uris(data: bytes, where: str, depth: int) -> Iterator[Piece]:
         yield from pieces(inside, where + "data URI > ", depth)
 
 
+def _base64(data: bytes, where: str, depth: int) -> Iterator[Piece]:
+    for found in _PACKED_BASE64.finditer(data):
+        text = found[0].rstrip(b"=").replace(b"\r", b"").replace(b"\n", b"")
+        text = text[: len(text) - (len(text) % 4 == 1)]
+        yield from pieces(base64.b64decode(text + b"=" * (-len(text) % 4)), where + "base64 > ", depth)
+
+
 def _gzip(data: bytes, where: str, depth: int) -> Iterator[Piece]:
     # The header may name the file that was packed; it is found in the bytes.
     yield from pieces(gzip.decompress(data), where + "gzip > ", depth)
@@ -207,6 +217,7 @@ _OPENERS = (
     (lambda data: data[257:262] == b"ustar", _tar),
     (lambda data: data[:16] == b"SQLite format 3\0", _sqlite),
     (lambda data: b";base64," in data, _data_uris),
+    (lambda data: _PACKED_BASE64.search(data) is not None, _base64),
     (lambda data: b"data:" in data and b"%3C" in data, _percent),
 )
 

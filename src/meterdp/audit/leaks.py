@@ -4,8 +4,9 @@
 results/release before it is handed over, and exits with 1 if it finds one. A finding names the secret, never its
 value. ``--as results`` says that the folder is that of all results, in which some secrets are at home (``HOMES``).
 
-It finds copies, whole or packed, not what can be worked out: that is what the proofs are for. Digits drawn as
-outlines or pixels, and encrypted or otherwise packed data, it cannot read.
+It finds copies, whole or packed, not what can be worked out: that is what the proofs are for. It cannot read digits
+drawn as outlines or pixels, encrypted or otherwise packed data, and, outside Parquet, binary numbers of fewer than
+eight bytes. Files are read whole, one after the other.
 """
 
 from __future__ import annotations

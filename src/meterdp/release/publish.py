@@ -43,6 +43,8 @@ def publish(files: Mapping[str, bytes], folder) -> None:
                 file.flush()
                 os.fsync(file.fileno())
         folder.parent.mkdir(parents=True, exist_ok=True)
+        if folder.exists() and not any(folder.iterdir()):
+            folder.rmdir()  # Snakemake makes the folders of what a job will write
         if folder.exists():
             before = _kept(folder)
             os.replace(folder, before)

@@ -142,6 +142,7 @@ def test_what_is_charged_is_what_the_mechanism_spends(released):
 
 def test_a_folder_appears_whole_or_not_at_all(tmp_path, monkeypatch):
     folder = tmp_path / "results/release/mixture"
+    folder.mkdir(parents=True)
     publish({"a": b"1", "b": b"2"}, folder)
     publish({"a": b"3"}, folder)
     publish({"a": b"3"}, folder)

@@ -251,6 +251,8 @@ PACKINGS = {
     "tar.gz": lambda data: gzip.compress(tarred(data)),
     "SVG in a page": data_uri,
     "SVG in a page in a gzip": lambda data: gzip.compress(data_uri(data_uri(data))),
+    "gzip in base64 in JSON": lambda data: json.dumps({"d": base64.b64encode(gzip.compress(data)).decode()}).encode(),
+    "zip in base64 lines": lambda data: base64.encodebytes(zipped(data)),
     "percent": lambda data: b"<img src='data:image/svg+xml,%3Csvg%3E" + urllib.parse.quote(data).encode() + b"'/>",
 }
 
