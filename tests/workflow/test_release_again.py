@@ -9,7 +9,6 @@ from meterdp.release.gate import MIXTURE_FILES
 from meterdp.release.ledger import CHARGED, PUBLISHED, STORED, Ledger
 from tests.workflow.conftest import HANGS, PLANTED_RELEASE, Runner
 
-
 # One release of everything.
 ALL = sorted(
     [(artefact, kind) for artefact in ("forecasts", "mixture") for kind in (CHARGED, STORED, PUBLISHED)]
