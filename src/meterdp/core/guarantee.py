@@ -8,10 +8,10 @@ from typing import Literal
 NOT_FOR_RELEASE = "not for release"
 STUDY_MODE = f"{NOT_FOR_RELEASE}: study mode, the noise is seeded and protects nobody"
 
-Family = Literal["published", "exact", "sound"]
+Family = Literal["published", "exact", "sound", "model"]
 
 
-Adjacency = Literal["label_flip", "replace_one", "add_remove"]
+Adjacency = Literal["label_flip", "replace_one", "add_remove", "class_label"]
 
 
 @dataclass(frozen=True)
@@ -22,14 +22,15 @@ class Guarantee:
     ----------
     unit : str
         What one neighbour changes.
-    adjacency : {"label_flip", "replace_one", "add_remove"}
+    adjacency : {"label_flip", "replace_one", "add_remove", "class_label"}
     epsilon, delta : float
     accountant : str
         How the steps were added up: the title of an accounting curve, or what the paper says.
     proof : str
         Proof note, relative to the repository.
-    family : {"published", "exact", "sound"}
-        Only what is of family "sound" and was drawn with release noise may leave the building.
+    family : {"published", "exact", "sound", "model"}
+        Only what is of family "sound", or holds under a stated model of what an adversary does not know, and was
+        drawn with release noise may leave the building.
     """
 
     unit: str

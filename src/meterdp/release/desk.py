@@ -154,7 +154,8 @@ class Desk:
             What is in the folder, in Markdown.
         request : Request
         **told
-            ``guarantee``, ``covers`` (which files its epsilon is of), ``hides`` and ``does_not_hide``.
+            ``guarantee``, ``covers`` (which files its epsilon is of), ``hides`` and ``does_not_hide``; ``means`` in
+            place of what differential privacy for a meter's readings means.
         """
         guarantee, covers = told["guarantee"], told["covers"]
         paragraphs = [
@@ -165,7 +166,8 @@ class Desk:
             _points(inside),
             "## What it hides",
             _points(told["hides"]),
-            f"This is a mathematical guarantee, differential privacy with epsilon {guarantee.epsilon:g} and delta "
+            told.get("means")
+            or f"This is a mathematical guarantee, differential privacy with epsilon {guarantee.epsilon:g} and delta "
             f"{guarantee.delta:g}{covers}: had any one meter's readings been others, the probability of any outcome "
             f"would be at most {np.exp(guarantee.epsilon):.3g} times as large, plus {guarantee.delta:g}, whatever "
             "else somebody knows. Releases about the same households add up; whoever publishes them keeps a ledger "
@@ -200,7 +202,8 @@ def words_of(artefact: str, mechanism: str, version: int, public: Mapping, **mor
 
 def in_words(guarantee: Guarantee) -> str:
     """Return the guarantee as a file's metadata say it."""
-    return f"({guarantee.epsilon:g}, {guarantee.delta:g})-differential privacy for {guarantee.unit}"
+    kind = "differential privacy" if guarantee.family == "sound" else "class_label privacy"
+    return f"({guarantee.epsilon:g}, {guarantee.delta:g})-{kind} for {guarantee.unit}"
 
 
 def as_json(value) -> bytes:

@@ -22,6 +22,8 @@ FEWEST_HOUSEHOLDS = 50
 MOST_HOUSEHOLDS = 2**22
 # The forecast of a smaller group says more of its households than of a group.
 FEWEST_IN_GROUP = 15
+# "model" for forecasts that hide whose they are: deterministic queries, one noise and grid for all labels.
+MAY_LEAVE = ("sound", "model")
 SIMULATED = "simulated households"
 # What the folder of a released mixture holds, and nothing else.
 MIXTURE_FILES = ("mixture.parquet", "mixture.json", "synthetic_profiles.parquet", "manifest.json", "README.md")
@@ -65,6 +67,12 @@ def check_settings(config: Mapping, simulated: bool) -> None:
             "is add_remove: with a public list of meters who is in it is no secret",
             "set it to replace_one",
         )
+    if release["forecast_protects"] == "label" and "mixture" in release["what"]:
+        raise _refused(
+            "release.forecast_protects",
+            "is 'label' beside a mixture: such files say more about readings than the mixture's guarantee allows",
+            "release one or the other, by release.what",
+        )
     if release["delta"] > release["cap_delta"]:
         raise _refused("release.delta", "is larger than release.cap_delta", "use a smaller delta")
 
@@ -77,7 +85,7 @@ def check_release(guarantee: Guarantee, households: int, cap: Cap) -> None:
     InputError
         If the mechanism is not sound, delta is too large for so many households, or there are too few of them.
     """
-    if guarantee.family != "sound":
+    if guarantee.family not in MAY_LEAVE:
         raise _refused(
             "release", f"is of family '{guarantee.family}', which is for study only", "release a sound mechanism"
         )
@@ -181,6 +189,13 @@ def check_books(events: Iterable[Mapping], account: Account, roster: str, period
                 "release.population",
                 "is another name for a list of meters that the ledger knows as " + repr(known["population"]),
                 "use that name",
+            )
+        if same and known["period"] == account.period and known["adjacency"] != account.adjacency:
+            raise _refused(
+                "release.forecast_protects",
+                "cannot be given beside what was released: files that hide only whose they are say more about "
+                "readings than a guarantee for readings allows",
+                "release one or the other in a budget period",
             )
         if "export" not in words:  # groups are kept for the whole budget period
             continue

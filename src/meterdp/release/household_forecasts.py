@@ -9,9 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
-from zoneinfo import ZoneInfo
 
 import numpy as np
 import pyarrow as pa
@@ -21,16 +19,14 @@ from meterdp.groupforecast.kept import KeptGroups
 from meterdp.groupforecast.mechanism import ForecastRecords
 from meterdp.groupforecast.plan import GroupPublic
 from meterdp.groupforecast.study import no_circuits
-from meterdp.profiles.seasonal import interval_bounds_kwh
-from meterdp.release.desk import Desk, as_json, checksums, in_words, words_of
-from meterdp.release.forecast_files import forecast_files
+from meterdp.release.desk import Desk, as_json, words_of
+from meterdp.release.forecast_folder import Told, forecast_folder
 from meterdp.release.gate import FEWEST_IN_GROUP, check_groups
-from meterdp.release.ledger import Charge, Request
-from meterdp.release.manifests.common import what_is_in_it
+from meterdp.release.label_forecasts import release_label_forecasts
+from meterdp.release.ledger import Charge
 from meterdp.release.manifests.group import REPEATS
 from meterdp.release.noise import new_ids
 from meterdp.release.safe_noise import SafeNoise
-from meterdp.release.tables import RELEASED_FORECAST
 
 # Counts up when the same public words would give another release.
 VERSION = 1
@@ -83,6 +79,8 @@ def release_household_forecasts(
     InputError
         If gate or ledger refuses.
     """
+    if desk.config["release"]["forecast_protects"] == "label":
+        return Delivery(*release_label_forecasts(forecast_log_kwh, _neighbourhoods(circuit, desk), desk))
     records, kept = ForecastRecords(forecast_log_kwh), KeptGroups.calibrate(_public(forecast_log_kwh, circuit, desk))
     # Circuits are those of the list, which is among the words.
     public = {key: value for key, value in vars(kept.public).items() if key != "circuit"}
@@ -109,7 +107,8 @@ def release_household_forecasts(
 
     def draw() -> dict[str, bytes]:
         released = kept.forecast(records, np.array(where["group"]), SafeNoise())
-        return _files(np.array(where["release_id"]), released.released_log_kwh, kept, request, desk)
+        ids = np.array(where["release_id"])
+        return forecast_folder(ids, released.released_log_kwh, _told(kept), request, desk)
 
     files, handed_over = desk.release(request, draw)
     return Delivery(files, where["release_id"], handed_over)
@@ -134,19 +133,18 @@ def on_the_list(ahead: pa.Table, household: np.ndarray, forecast: Mapping) -> np
     return rows
 
 
-def intervals_ahead(last_day: str, steps: int, interval_minutes: int, time_zone: str) -> np.ndarray:
-    """Return the UTC starts of the intervals after the last local day of the period, (k,) datetime64[us]."""
-    end = datetime.combine(date.fromisoformat(last_day) + timedelta(days=1), time(), ZoneInfo(time_zone))
-    first = np.datetime64(end.astimezone(UTC).replace(tzinfo=None), "us")
-    return first + np.arange(steps) * np.timedelta64(interval_minutes, "m")
+def _neighbourhoods(circuit: tuple[int, ...] | None, desk: Desk) -> tuple[int, ...] | None:
+    """Return the public circuits if they are asked for, None for one neighbourhood of all."""
+    groups = desk.config["release"]["forecast_groups"]
+    if groups == "circuit" and circuit is None:
+        raise no_circuits("release.forecast_groups")
+    return circuit if groups == "circuit" else None
 
 
 def _public(forecast_log_kwh: np.ndarray, circuit: tuple[int, ...] | None, desk: Desk) -> GroupPublic:
     config, (households, steps) = desk.config, forecast_log_kwh.shape
-    release, groups = config["release"], config["release"]["forecast_groups"]
-    if groups == "circuit":
-        if circuit is None:
-            raise no_circuits("release.forecast_groups")
+    release, circuit = config["release"], _neighbourhoods(circuit, desk)
+    if circuit is not None:
         check_groups(np.bincount(circuit))
     return GroupPublic(
         epsilon=release["forecast_epsilon"],
@@ -155,9 +153,9 @@ def _public(forecast_log_kwh: np.ndarray, circuit: tuple[int, ...] | None, desk:
         steps=steps,
         interval_hours=config["export"]["interval_minutes"] / 60,
         level_log_kwh=float(np.log(config["profiles"]["default_kwh_per_hour"])),
-        groups=groups,
+        groups=release["forecast_groups"],
         most_groups=max(1, min(config["group_forecast"]["most_groups"], households // FEWEST_IN_GROUP)),
-        circuit=circuit if groups == "circuit" else None,
+        circuit=circuit,
         grid=SafeNoise.grid,
     )
 
@@ -175,57 +173,30 @@ def _draw_places(kept: KeptGroups, records: ForecastRecords) -> dict[str, bytes]
     return {PLACES: as_json({"release_id": new_ids(len(group)), "group": group.tolist()})}
 
 
-def _files(ids: np.ndarray, released_log_kwh: np.ndarray, kept: KeptGroups, request: Request, desk: Desk) -> dict:
-    config, guarantee, plan = desk.config, kept.guarantee, kept.plan
-    minutes, zone = config["export"]["interval_minutes"], config["export"]["time_zone"]
-    stamps = intervals_ahead(desk.period[1], released_log_kwh.shape[1], minutes, zone)
-    bounds_kwh = interval_bounds_kwh(config["profiles"]["clip_kwh_per_hour"], minutes)
-    manifest = {
-        **desk.manifest("the forecast of a household's group", guarantee, HIDES, DOES_NOT_HIDE, request),
-        "guarantee": f"{in_words(guarantee)}, of the groups and all files of this forecast together",
-        "epsilon_of_repeated_forecasts": {str(t): _rounded_up(kept.epsilon_after(t)) for t in REPEATS},
-        "mechanism": {
-            "name": MECHANISM,
-            "groups": kept.public.groups,
-            "group_count": plan.groups,
-            "assignment_epsilon": plan.assignment_epsilon,
-            "clip_radius_log_kwh": {"common": plan.common_radius, "group": plan.group_radius},
-            "centre_log_kwh": kept.public.centre_log_kwh,
+def _told(kept: KeptGroups) -> Told:
+    plan, drawn = kept.plan, kept.assignment_plan is not None
+    count = "is one group" if plan.groups == 1 else f"are {plan.groups} groups"
+    lot = ". Which one a household is in was drawn by lot, the likely one more often than others" if drawn else ""
+    return Told(
+        guarantee=kept.guarantee,
+        what="the forecast of a household's group",
+        covers="the groups and all files of this folder together",
+        facts={
+            "epsilon_of_repeated_forecasts": {str(t): _rounded_up(kept.epsilon_after(t)) for t in REPEATS},
+            "mechanism": {
+                "name": MECHANISM,
+                "groups": kept.public.groups,
+                "group_count": plan.groups,
+                "assignment_epsilon": plan.assignment_epsilon,
+                "clip_radius_log_kwh": {"common": plan.common_radius, "group": plan.group_radius},
+                "centre_log_kwh": kept.public.centre_log_kwh,
+            },
         },
-        **what_is_in_it(RELEASED_FORECAST, stamps, minutes, zone, bounds_kwh),
-    }
-    each = (RELEASED_FORECAST, ids, released_log_kwh, stamps, bounds_kwh, manifest, desk.metadata)
-    files = dict(forecast_files(*each))
-    files["manifest.json"] = as_json({**manifest, "sha256": checksums(files)})
-    files["README.md"] = desk.page(
-        "Forecasts for",
-        f"This folder holds a file for each of {len(ids):,} households: how much electricity a household like it "
-        f"will use from {_spoken(manifest['time']['first_interval_start_local'])} on, in {stamps.size} steps of "
-        f"{minutes} minutes. No file was made from one household's readings alone.",
-        (
-            f"`<random name>.parquet`: the forecast for one household. It is that of a group of households; there "
-            f"{'is one group' if plan.groups == 1 else f'are {plan.groups} groups'}."
-            + (" Which one a household is in was drawn by lot, the likely one more often than others" * _drawn(kept)),
-            "`<random name>.json`: how that file was made, for experts and machines",
-            "`manifest.json`: the same for the whole folder, with a checksum of every file",
-        ),
-        request,
-        guarantee=guarantee,
-        covers=", for all files of this folder together",
+        opening="No file was made from one household's readings alone.",
+        file=f"It is that of a group of households; there {count}{lot}",
         hides=HIDES,
         does_not_hide=DOES_NOT_HIDE,
     )
-    return files
-
-
-def _drawn(kept: KeptGroups) -> bool:
-    return kept.assignment_plan is not None
-
-
-def _spoken(local: str) -> str:
-    """Return a local stamp as people write it."""
-    moment = datetime.fromisoformat(local)
-    return f"{moment:%H:%M} on {moment.day} {moment:%B %Y} (local time)"
 
 
 def _rounded_up(epsilon: float) -> float:

@@ -45,6 +45,7 @@ def test_the_defaults_pass_for_a_simulated_export_and_a_named_one():
         ({"release": {**NAMED, "population": None}}, "release.population"),
         ({"release": {**NAMED, "budget_period": None}}, "release.budget_period"),
         ({"release": {**NAMED, "delta": 1e-3}}, "release.delta"),
+        ({"release": {**NAMED, "forecast_protects": "label"}}, "release.forecast_protects"),
         (
             {"mechanisms": {"sound": CONFIG["mechanisms"]["sound"] | {"adjacency": "add_remove"}}},
             "mechanisms.sound.adjacency",

@@ -15,8 +15,9 @@ from meterdp.forecasting.tables import FORECASTS_AHEAD
 from meterdp.release import household_forecasts
 from meterdp.release.account import Account
 from meterdp.release.desk import Desk
+from meterdp.release.forecast_folder import intervals_ahead
 from meterdp.release.gate import check_files
-from meterdp.release.household_forecasts import intervals_ahead, on_the_list, release_household_forecasts
+from meterdp.release.household_forecasts import on_the_list, release_household_forecasts
 from meterdp.release.ledger import CHARGED, Ledger
 from meterdp.release.show import epsilon_of
 from meterdp.release.tables import FORECAST_FILE, RELEASED_FORECAST
@@ -117,7 +118,7 @@ def test_a_run_that_dies_between_groups_and_forecast_goes_on_with_the_groups(rel
     def dies(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(household_forecasts, "_files", dies)
+    monkeypatch.setattr(household_forecasts, "forecast_folder", dies)
     with pytest.raises(KeyboardInterrupt):
         call()
     monkeypatch.undo()

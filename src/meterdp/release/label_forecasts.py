@@ -1,0 +1,121 @@
+"""Released forecast files that hide whose they are (``class_label``), and nothing about the readings.
+
+A file is the household's own forecast, moved towards those of its public neighbourhood and with noise; all files of
+a neighbourhood are covered together (docs/proofs/joint.md). Every period of readings is charged; names are new each
+time. Nothing else about these households may be released in the budget period: what these files say of readings no
+other guarantee survives.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+
+from meterdp.classnoise.towards_centre import LabelPublic, TowardsCentre
+from meterdp.forecasting.settings import AHEAD, some_of
+from meterdp.release.desk import Desk, as_json, words_of
+from meterdp.release.forecast_folder import Told, forecast_folder
+from meterdp.release.gate import check_groups
+from meterdp.release.ledger import Charge
+from meterdp.release.noise import new_ids
+from meterdp.release.safe_noise import SafeNoise
+
+# Counts up when the same public words would give another release.
+VERSION = 1
+PLACES = "places.json"
+HIDES = (
+    "whose file is whose among the households of a neighbourhood, up to the factor and the chance given, even from "
+    "those who know the forecast of every household, for all files of the neighbourhood together",
+)
+DOES_NOT_HIDE = (
+    "anything about the readings themselves: nothing is claimed when one household's readings are replaced",
+    "who is on the public list of meters, which neighbourhood a household is in, and the typical forecast there",
+    "how far the forecasts of a neighbourhood lie apart",
+)
+
+
+def release_label_forecasts(forecast_log_kwh: np.ndarray, circuit: tuple[int, ...] | None, desk: Desk):
+    """Return files, the name of every household's file and what notes that they were handed over.
+
+    Parameters
+    ----------
+    forecast_log_kwh : (N, k) float64
+        Each household's own forecast, NaN where it has none.
+    circuit : tuple of N int, or None
+        Public neighbourhoods; all households are one without them.
+    desk : Desk
+
+    Raises
+    ------
+    InputError
+        If gate or ledger refuses.
+    """
+    config, (households, steps) = desk.config, forecast_log_kwh.shape
+    release, hours = config["release"], config["export"]["interval_minutes"] / 60
+    neighbourhood = (0,) * households if circuit is None else circuit
+    check_groups(np.bincount(neighbourhood))
+    public = LabelPublic(
+        epsilon=release["forecast_epsilon"],
+        delta=release["delta"],
+        neighbourhood=neighbourhood,
+        steps=steps,
+        noise_std_log_kwh=release["forecast_noise_std_log_kwh"],
+        centre_log_kwh=float(np.log(config["profiles"]["default_kwh_per_hour"] * hours)),
+        grid=SafeNoise.grid,
+    )
+    mechanism = TowardsCentre.calibrate(public)
+    said = {key: value for key, value in vars(public).items() if key != "neighbourhood"}
+    words = words_of(
+        "forecasts",
+        mechanism.name,
+        VERSION,
+        {**said, "records": households, "neighbourhoods": "one" if circuit is None else "circuit"},
+        **desk.records(),
+        forecast=some_of(config["forecast"], AHEAD),
+    )
+    charge = Charge(mechanism.mu, mechanism.total_variation)
+    request = desk.request(mechanism.guarantee, households, charge, words)
+    largest = int(np.bincount(neighbourhood).max())
+
+    def draw() -> dict[str, bytes]:
+        ids = new_ids(households)
+        released = mechanism.release(forecast_log_kwh, SafeNoise())
+        folder = forecast_folder(np.array(ids), released, _told(mechanism, largest), request, desk)
+        return folder | {PLACES: as_json({"release_id": ids})}
+
+    files, handed_over = desk.release(request, draw)
+    where = json.loads(files.pop(PLACES))
+    return files, where["release_id"], handed_over
+
+
+def _told(mechanism: TowardsCentre, largest: int) -> Told:
+    public, guarantee = mechanism.public, mechanism.guarantee
+    # Of the files of two households that swap places, at most all of mu; of one file, at most 1 / sqrt(2) of that.
+    facts = {
+        "mechanism": {
+            "name": mechanism.name,
+            "query_model": "deterministic",
+            "noise_std_log_kwh": public.noise_std_log_kwh,
+            "mu_of_all_files_of_a_neighbourhood": mechanism.mu,
+            "mu_of_one_file_at_most": mechanism.mu / math.sqrt(2) if largest > 1 else 0.0,
+            "centre_log_kwh": public.centre_log_kwh,
+        }
+    }
+    return Told(
+        guarantee=guarantee,
+        what="a household's forecast, moved towards those of its neighbourhood, with noise",
+        covers="all files of a neighbourhood together",
+        facts=facts,
+        opening="Each was moved towards the mean of its neighbourhood and got noise, so that nobody can tell whose "
+        "it is. The readings themselves are not protected by it.",
+        file="It lies near the mean forecast of its neighbourhood",
+        hides=HIDES,
+        does_not_hide=DOES_NOT_HIDE,
+        means=f"This is a mathematical guarantee, (epsilon, delta) = ({guarantee.epsilon:g}, {guarantee.delta:g}) "
+        "for all files of a neighbourhood together: had they been handed to its households in any other order, the "
+        f"probability of any outcome would be at most {math.exp(guarantee.epsilon):.3g} times as large, plus "
+        f"{guarantee.delta:g}, even for somebody who knows every household's forecast. Releases add up; whoever "
+        "publishes them keeps a ledger of the sum.",
+    )

@@ -1,0 +1,96 @@
+"""Forecast files that hide whose they are: charged apart, beside nothing that protects readings."""
+
+import copy
+import io
+import json
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from meterdp.core.config import complete, load_schema
+from meterdp.core.errors import InputError
+from meterdp.release import mixture
+from meterdp.release.account import Account
+from meterdp.release.desk import Desk
+from meterdp.release.gate import check_files
+from meterdp.release.household_forecasts import release_household_forecasts
+from meterdp.release.ledger import CHARGED, Ledger
+from tests.conftest import ROOT
+
+CONFIG = complete({}, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
+N = 60
+LABEL = {"forecast_protects": "label", "what": ["forecasts"]}
+ACCOUNT = Account("", "class_label", "town", "2025")
+
+
+@pytest.fixture
+def made(tmp_path):
+    """Desks of one town; records of made-up households."""
+    x = -2.0 + np.random.default_rng(2).normal(0, 1.2, (N, CONFIG["forecast"]["horizon_steps"]))
+
+    def desk(month="01", **release):
+        config = copy.deepcopy(CONFIG)
+        config["export"] |= {"first_day": f"2025-{month}-01", "last_day": f"2025-{month}-28"}
+        own = {"population": "town", "budget_period": "2025", "ledger": str(tmp_path / "ledger.sqlite")}
+        config["release"] |= own | release
+        return Desk(config, b"meter_id\n", simulated=True)
+
+    return desk, Ledger(tmp_path / "ledger.sqlite"), x
+
+
+def test_files_say_what_they_hide_and_that_readings_are_not_hidden(made):
+    desk, ledger, x = made
+    delivery = release_household_forecasts(x, None, desk(**LABEL))
+    check_files(delivery.files)
+    assert len(set(delivery.release_id)) == N and len(delivery.files) == 2 * N + 2
+    manifest = json.loads(delivery.files["manifest.json"])
+    assert manifest["privacy"]["adjacency"] == "class_label" and "differential" not in manifest["guarantee"]
+    assert any("nothing is claimed when one household's readings" in s for s in manifest["privacy"]["does_not_hide"])
+    page = delivery.files["README.md"].decode()
+    assert "The readings themselves are not protected" in page and "in any other order" in page
+    assert "had any one meter's readings been others" not in page
+    rows = np.array(
+        [
+            pq.read_table(io.BytesIO(delivery.files[f"{i}.parquet"]))["released_log_kwh"].to_numpy()
+            for i in delivery.release_id
+        ]
+    )
+    assert np.abs(rows - x.mean(axis=0)).max() < 0.6 and np.unique(rows, axis=0).shape[0] == N
+    assert 0.999e-5 < ledger.spent(ACCOUNT).delta(1.0) <= 1e-5
+    again = release_household_forecasts(x + 1, None, desk(**LABEL))
+    assert again.files == delivery.files and again.release_id == delivery.release_id
+
+
+def test_days_add_up_under_new_names(made):
+    desk, ledger, x = made
+    first = release_household_forecasts(x, None, desk(**LABEL))
+    second = release_household_forecasts(x, None, desk("02", **LABEL))
+    assert not set(first.release_id) & set(second.release_id)
+    one = next(e["mu"] for e in ledger.events() if e["kind"] == CHARGED)
+    assert ledger.spent(ACCOUNT).mu == pytest.approx(np.sqrt(2) * one)
+
+
+def test_nothing_that_protects_readings_is_released_beside_them(made):
+    desk, ledger, x = made
+    with pytest.raises(InputError, match="is 'label' beside a mixture"):
+        desk(forecast_protects="label")
+    mixture.release_mixture(x, desk())
+    with pytest.raises(InputError, match=r"release\.forecast_protects.*cannot be given beside"):
+        release_household_forecasts(x, None, desk(**LABEL))
+    release_household_forecasts(x, None, desk("02", **LABEL, budget_period="2026"))
+    with pytest.raises(InputError, match=r"release\.forecast_protects.*cannot be given beside"):
+        mixture.release_mixture(x, desk("03", budget_period="2026"))
+    assert sum(e["kind"] == CHARGED for e in ledger.events()) == 2
+
+
+def test_small_neighbourhoods_and_unknown_circuits_are_refused(made):
+    desk, ledger, x = made
+    label = LABEL | {"forecast_groups": "circuit"}
+    with pytest.raises(InputError, match="circuit is known"):
+        release_household_forecasts(x, None, desk(**label))
+    with pytest.raises(InputError, match="fewer than 15 households"):
+        release_household_forecasts(x, tuple(i // 10 for i in range(N)), desk(**label))
+    assert ledger.events() == []
+    delivery = release_household_forecasts(x, tuple(i // 20 for i in range(N)), desk(**label))
+    assert len(delivery.files) == 2 * N + 2
