@@ -1,8 +1,9 @@
 """Canary households through the whole workflow: raw rows, ingest, profiles, release, and guesses about their coins.
 
 Each canary of a simulated export has rows of its own or none at all, in which case the public default record stands
-for it (``replace_one``). Whoever audits knows everything but the coins, and guesses them from one release that is drawn
-as every release is: :class:`meterdp.release.safe_noise.SafeNoise`, no seed. Ledger and files are the audit's own.
+for it (``replace_one``). Whoever audits knows everything but the coins, and guesses them from one release. It is
+drawn as every release is, by :class:`meterdp.release.safe_noise.SafeNoise` without a seed; ledger and files are the
+audit's own.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ from meterdp.simulate.parameters import SimulationParameters
 
 START_DATE, DAYS = "2025-10-13", 3
 OTHERS = 50
-# A canary's hours are either of these, in an order of its own, all below the bounds a reading is clipped to.
-LOW_KWH, HIGH_KWH = 0.05, 2.0
+# A canary's hours are either of these, in an order of its own, both inside the bounds a reading is clipped to.
+LOW_KWH, HIGH_KWH = 0.04, 2.0
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from meterdp.audit.bounds import probability_high, probability_low
+
 # Thresholds that are tried on each side; geometric, because good events lie in the tails.
-_CANDIDATES = 300
+_CANDIDATES = 100
+_CAUTION = 0.05
 
 Bound = Callable[[np.ndarray, np.ndarray, int], np.ndarray]
 
@@ -58,8 +61,9 @@ def best_event(score_d: np.ndarray, score_other: np.ndarray, bound: Bound, judgi
     below = [np.searchsorted(s, threshold, side="right") for s in (one, two)]
 
     def promised(own: np.ndarray, other: np.ndarray) -> np.ndarray:
-        # One hit less and one more: an event that occurred on one side only so far is not impossible on the other.
-        return bound(np.maximum(own - 1, 0) * judging / n, np.minimum(other + 1, n) * judging / n, judging)
+        # Cautious estimates, or the luckiest of all events would win; they are chances of choosing badly, no more.
+        low, high = probability_low(own, n, _CAUTION), probability_high(other, n, _CAUTION)
+        return bound(low * judging, high * judging, judging)
 
     up, down = promised(above[0], above[1]), promised(below[1], below[0])
     best = max((up.max(), True, up.argmax()), (down.max(), False, down.argmax()), key=lambda b: b[0])

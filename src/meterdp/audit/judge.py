@@ -13,7 +13,7 @@ from meterdp.audit.attacks import learned_scores
 from meterdp.audit.events import Event, best_event
 
 # Shares of the runs that train a learned attack and that choose the event; the rest judges it.
-TRAIN, CHOOSE = 0.3, 0.15
+TRAIN, CHOOSE = 0.3, 0.2
 LIKELIHOOD_RATIO = "likelihood ratio"
 
 

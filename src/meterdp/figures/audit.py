@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 TEMPLATE = Path(__file__).with_name("audit.html")
 SECTION = "Audit"
-# What a claim is expected to do -> caption of its rows, colour.
+# What a claim is expected to do -> its name in the figure, caption of its table, colour.
 _KINDS = {
-    "holds": ("Proven mechanisms: no bound may exceed its claim", GREEN),
-    "caught": ("Mutants: broken in one place, with the claim of the unbroken mechanism", VERMILION),
-    "hole": ("Published claims: exact solution included, family ‘exact’", BLUE),
+    "holds": ("Proven", "Proven mechanisms: no bound may exceed its claim", GREEN),
+    "caught": ("Mutants", "Mutants: broken in one place, with the claim of the unbroken mechanism", VERMILION),
+    "hole": ("Published", "What is published, and the exact solution under the same constraint", BLUE),
 }
 _EPSILON, _MU = {"marker": "o", "linestyle": ""}, {"marker": "D", "linestyle": "", "markerfacecolor": "white"}
 _ROW_IN = 0.21
@@ -41,17 +41,24 @@ def audit_bounds(audit, output) -> None:
     output : path-like
         SVG to write.
     """
-    data = load(audit, AUDIT)
+    data = _rows(audit)
     groups = [(kind, rows) for kind in _KINDS if len(rows := data[data["expected"] == kind])]
     heights = [len(rows) + 2 for _, rows in groups]
     with canvas(output, "Lower bounds from attacks, as shares of the claim", 1.5 + _ROW_IN * sum(heights)) as figure:
         panels = figure.subfigures(2, 1, height_ratios=(sum(heights), 1))
         grid = panels[0].subplots(len(groups), 1, squeeze=False, height_ratios=heights)
         for axes, (kind, rows) in zip(grid.ravel(), groups, strict=True):
-            _panel(axes, rows, *_KINDS[kind])
+            title, _, colour = _KINDS[kind]
+            _panel(axes, rows, title, colour)
         grid[-1, 0].set_xlabel("lower bound / claim")
         keys = [line_key(color=GREY, **_EPSILON), line_key(color=GREY, **_MU), line_key(color="black", linewidth=1.2)]
         legend_below(figure, keys, ["ε", "μ (Gaussian DP)", "the claim"], 3)
+
+
+def _rows(audit) -> pd.DataFrame:
+    data = load(audit, AUDIT)
+    data["mutant"] = data["mutant"].fillna("")
+    return data
 
 
 def _panel(axes: Axes, rows: pd.DataFrame, title: str, colour: str) -> None:
@@ -66,7 +73,7 @@ def _panel(axes: Axes, rows: pd.DataFrame, title: str, colour: str) -> None:
 
 
 def _words(row) -> str:
-    what = [row.mechanism, row.adjacency.replace("_", " "), row.mutant or "", row.seen]
+    what = [row.mechanism, row.adjacency.replace("_", " "), row.mutant, row.seen]
     return f"{', '.join(w for w in what if w)}, ε = {numbers.plain(round(row.epsilon_claimed, 2))}"
 
 
@@ -95,14 +102,14 @@ def build_audit_report(audit, figure, output) -> None:
     output : path-like
         HTML file to write.
     """
-    data = load(audit, AUDIT)
+    data = _rows(audit)
     kinds = {kind: data[data["expected"] == kind] for kind in _KINDS}
     mutants = kinds["caught"].groupby(["mechanism", "mutant"], sort=False)["as_expected"].any()
     write_page(
         TEMPLATE,
         output,
         picture=picture(figure, AUDIT_FIGURE),
-        grids=[_grid(kinds[kind], title) for kind, (title, _) in _KINDS.items() if len(kinds[kind])],
+        grids=[_grid(kinds[kind], title) for kind, (_, title, _) in _KINDS.items() if len(kinds[kind])],
         proven=numbers.counted(len(kinds["holds"]), "bound"),
         exceeding=int((~kinds["holds"]["as_expected"]).sum()),
         mutants=numbers.counted(len(mutants), "mutant"),
@@ -115,7 +122,7 @@ def build_audit_report(audit, figure, output) -> None:
 
 
 def _grid(rows: pd.DataFrame, caption: str) -> Grid:
-    broken = rows["mutant"].notna().any()
+    broken = bool(rows["mutant"].any())
     header = ["mechanism", "neighbours differ in", *(["mutant"] if broken else []), "seen", "attack"]
     words = len(header)
     header += [

@@ -44,12 +44,12 @@ class Pair:
             spy = Spy(noise, std_factor)
             numbers.append(released_numbers(self.mechanism.release(own, spy, n)))
             ratio = np.zeros(n)
-            for i, there in enumerate(self._replayed(other, spy.answers, n)):
+            for i, there in enumerate(self.replayed(other, spy.answers, n)):
                 ratio += gaussian_log_ratio(spy.answers[i], spy.exact[i], there, spy.std[i])
             ratios.append(ratio if on_d else -ratio)
         return {OUTPUT: Seen(numbers=np.concatenate(numbers)), TRANSCRIPT: Seen(np.concatenate(ratios))}
 
-    def _replayed(self, private: PrivateRecords, answers: list[np.ndarray], runs: int) -> list[np.ndarray]:
+    def replayed(self, private: PrivateRecords, answers: list[np.ndarray], runs: int) -> list[np.ndarray]:
         """Return the exact values of another data set along recorded answers."""
         exact, given = [], iter(answers)
 
@@ -89,7 +89,7 @@ def households(*first: tuple[float, float]) -> PrivateRecords:
     return PrivateRecords(np.concatenate([np.reshape(first, (-1, HOURS)), others]))
 
 
-# Of pairs on a grid over the bounds those that moved the transcript most, 95 and 98 % of mu.
+# Of pairs on a grid over the bounds those that moved the transcript most, by 95 and 99 % of mu on average or more.
 REPLACED = (households((0.5, -3.0)), households((HIGH_LOG_KWH, HIGH_LOG_KWH)))
 ADDED = (households((LOW_LOG_KWH, HIGH_LOG_KWH)), households())
 REPLACED_WORDS = "a household with one small hour or with both hours at the upper bound"
