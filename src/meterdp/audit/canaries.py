@@ -16,7 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from meterdp.audit.cases.interface import DELTA, Spy
+from meterdp.audit.cases.interface import DELTA, Spy, replayed
+from meterdp.core.errors import InputError
 from meterdp.core.noise import fixed_normals
 from meterdp.core.parquet import read_table, write_table
 from meterdp.exports.ingest import ingest
@@ -39,7 +40,7 @@ from meterdp.simulate.export import simulate_export
 from meterdp.simulate.layout import simulated_export
 from meterdp.simulate.parameters import SimulationParameters
 
-START_DATE, DAYS = "2025-10-13", 3
+START_DATE, DAYS = "2025-10-13", 5
 OTHERS = 50
 # A canary's hours are either of these, in an order of its own, both inside the bounds a reading is clipped to.
 LOW_KWH, HIGH_KWH = 0.04, 2.0
@@ -162,10 +163,19 @@ def plant(fleet: Fleet, coins: np.ndarray) -> Planted:
 
     Raises
     ------
+    InputError
+        If the rules of the configuration leave a canary no valid profile.
     ArithmeticError
         If a household's record depends on the rows of others, which no release would survive.
     """
     all_in, all_out, log_kwh = (fleet.records(c) for c in (np.ones_like(coins), np.zeros_like(coins), coins))
+    if (all_in == all_out)[: len(coins)].all(axis=1).any():
+        raise InputError(
+            "leaves no valid profile to the canaries of the audit",
+            file="config",
+            field="quality, profiles",
+            remedy="audit with the default rules",
+        )
     is_in = np.zeros(len(log_kwh), dtype=bool)
     is_in[: len(coins)] = coins
     if not np.array_equal(log_kwh, np.where(is_in[:, None], all_in, all_out)):
@@ -205,22 +215,18 @@ def transcript_scores(fleet: Fleet, planted: Planted, epsilon: float, std_factor
     def whitened(values: list[np.ndarray]) -> np.ndarray:
         return np.concatenate([v.ravel() / s for v, s in zip(values, spy.std, strict=True)])
 
-    def replayed(log_kwh: np.ndarray) -> np.ndarray:
-        exact, answers = [], iter(spy.answers)
+    def statistics(log_kwh: np.ndarray) -> np.ndarray:
+        def run(take):
+            mechanism.run(log_kwh, lambda step, stack: take(stack), 1)
 
-        def measure(step, stack):
-            exact.append(np.array(stack))
-            return next(answers)
+        return whitened(replayed(run, spy.answers))
 
-        mechanism.run(log_kwh, measure, 1)
-        return whitened(exact)
-
-    nobody = replayed(planted.all_out)
+    nobody = statistics(planted.all_out)
     effects = []
     for canary in range(len(planted.coins)):
         one_in = planted.all_out.copy()
         one_in[canary] = planted.all_in[canary]
-        effects.append(replayed(one_in) - nobody)
+        effects.append(statistics(one_in) - nobody)
     effects = np.array(effects)
     surprise = whitened(spy.answers) - nobody - effects.sum(axis=0) / 2
     # Coins -1/2 or 1/2 of variance 1/4, noise of variance one.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -71,7 +71,6 @@ class Verdict:
     trials: int
     hits: int
     other_hits: int
-    mu_attack: str | None = field(default=None)
 
 
 def judge(on_d: Seen, on_other: Seen, claim: Claim, error: float) -> Verdict:
@@ -99,7 +98,7 @@ def judge(on_d: Seen, on_other: Seen, claim: Claim, error: float) -> Verdict:
     of_mu = partial(bounds.mu_lower, error=each)
     mu_attack, event = _best(scores, of_mu, trials)
     mu = float(of_mu(*event.hits(*judged[mu_attack]), trials))
-    return Verdict(epsilon, mu, attack, trials, *hits, mu_attack)
+    return Verdict(epsilon, mu, attack, trials, *hits)
 
 
 def _best(scores: Mapping, bound, trials: int) -> tuple[str, Event]:

@@ -53,7 +53,7 @@ def epsilon_lower(right: int, guesses: int, coins: int, delta: float, error: flo
         low, high = high, 2 * high
         if high > 700:  # e^epsilon is about the largest float
             return low
-    for _ in range(50):
+    for _ in range(40):
         middle = (low + high) / 2
         refuted = chance_of(right, guesses, coins, middle, delta) <= error
         low, high = (middle, high) if refuted else (low, middle)

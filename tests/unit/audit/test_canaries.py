@@ -1,10 +1,13 @@
 """Canaries through the whole workflow: their records are their own, and nothing is left outside the folder."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 from meterdp.audit import canaries, one_run
 from meterdp.core.config import complete, load_schema
+from meterdp.core.errors import InputError
 from meterdp.simulate.parameters import SimulationParameters
 from tests.conftest import ROOT
 
@@ -41,6 +44,12 @@ def test_a_record_that_follows_other_households_is_refused(fleet, monkeypatch):
     monkeypatch.setattr(canaries.Fleet, "records", leaking)
     with pytest.raises(ArithmeticError, match="changed with the rows of another"):
         canaries.plant(fleet, np.arange(COUNT) % 2 == 0)
+
+
+def test_rules_that_leave_canaries_no_profile_are_refused(fleet):
+    strict = fleet.config | {"profiles": fleet.config["profiles"] | {"clip_kwh_per_hour": [5.0, 100.0]}}
+    with pytest.raises(InputError, match="no valid profile"):
+        canaries.plant(dataclasses.replace(fleet, config=strict), np.arange(COUNT) % 2 == 0)
 
 
 def test_a_release_goes_through_a_ledger_of_the_audits_own(fleet, planted, tmp_path, monkeypatch):

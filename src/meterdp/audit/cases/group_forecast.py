@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from meterdp.audit.cases.interface import DELTA, OUTPUT, TRANSCRIPT, Case, Spy, gaussian_log_ratio
+from meterdp.audit.cases.interface import DELTA, OUTPUT, TRANSCRIPT, Case, Spy, gaussian_log_ratio, replayed
 from meterdp.audit.judge import Claim, Seen
 from meterdp.core.noise import NoiseSource, fixed_normals
 from meterdp.groupforecast.mechanism import ForecastRecords, GroupForecast, GroupRelease
@@ -25,15 +25,15 @@ class Spied(GroupForecast):
     """The mechanism, which also keeps what its last run handed to ``measure`` and ``assign``, and their answers."""
 
     def run(self, x, measure, assign) -> GroupRelease:
-        """Run the steps and keep (exact, answer) of each."""
+        """Run the steps and keep (exact, answer, ln of the odds of a label that is kept) of each."""
         log = []
 
         def spy_measure(step, stack):
-            log.append((stack.copy(), measure(step, stack)))
+            log.append((stack.copy(), measure(step, stack), None))
             return log[-1][1]
 
         def spy_assign(label, groups, assignment_epsilon):
-            log.append((label.copy(), assign(label, groups, assignment_epsilon)))
+            log.append((label.copy(), assign(label, groups, assignment_epsilon), assignment_epsilon))
             return log[-1][1]
 
         released = super().run(x, spy_measure, spy_assign)
@@ -73,22 +73,18 @@ class Pair:
 
     def _log_ratio(self, log: list, other: np.ndarray, std: Iterator) -> float:
         """Return ln p(answers | own) - ln p(answers | other) of one run."""
-        answers = iter(log)
-        terms = []
 
-        def measure(step, there):
-            own, answer = next(answers)
-            terms.append(float(gaussian_log_ratio(answer[None], own[None], there[None], next(std))[0]))
-            return answer
+        def run(take):
+            GroupForecast.run(self.mechanism, other, lambda step, sums: take(sums), lambda label, *_: take(label))
 
-        def assign(there, groups, assignment_epsilon):
-            own, said = next(answers)
-            # What a mutant never reports is impossible, but a finite ratio orders answers as well.
-            terms.append(assignment_epsilon * float((said == own).sum() - (said == there).sum()))
-            return said
-
-        GroupForecast.run(self.mechanism, other, measure, assign)
-        return sum(terms)
+        total = 0.0
+        for (own, answer, odds), there in zip(log, replayed(run, [answer for _, answer, _ in log]), strict=True):
+            if odds is None:
+                total += float(gaussian_log_ratio(answer[None], own[None], there[None], next(std))[0])
+            else:
+                # What a mutant never reports is impossible, but a finite ratio orders answers as well.
+                total += odds * float((answer == own).sum() - (answer == there).sum())
+        return total
 
 
 def forecasts(on_d: bool, count: int) -> np.ndarray:
@@ -139,5 +135,5 @@ def cases(epsilons: list[float]) -> Iterator[Case]:
     yield case(epsilon, "one", Pair(wide), "clipped at three times the radius the noise is for")
     yield case(epsilon, "one", Pair(one, std_factor=0.5), "noise of half the scale")
     odds = replace(assigned, plan=replace(assigned.plan, assignment_epsilon=assigned.plan.assignment_epsilon + 1.5))
-    yield case(epsilon, "assigned", Pair(odds), "groups kept more often than charged for", 0.4)
-    yield case(epsilon, "assigned", Pair(assigned, keep=True), "groups released as they are")
+    yield case(epsilon, "assigned", Pair(odds), "groups kept more often than charged for", 0.3)
+    yield case(epsilon, "assigned", Pair(assigned, keep=True), "groups released as they are", 0.1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -89,6 +89,42 @@ class Spy:
     def uniform(self, shape: tuple[int, ...]) -> np.ndarray:
         """Return uniform numbers, or zeros."""
         return np.zeros(shape) if self._keep else self._noise.uniform(shape)
+
+
+class _Enough(Exception):
+    """The last recorded answer was asked for; what follows is post-processing."""
+
+
+def replayed(
+    run: Callable[[Callable[[np.ndarray], np.ndarray]], object], answers: Sequence[np.ndarray]
+) -> list[np.ndarray]:
+    """Return the exact values a run asks noise for when it is handed recorded answers instead.
+
+    Parameters
+    ----------
+    run : callable (take) -> anything
+        Runs the mechanism with ``take`` (exact -> answer) in the place of noise.
+    answers : sequence of array
+        In order; the run is ended at the last.
+
+    Raises
+    ------
+    ValueError
+        If the run ends before.
+    """
+    exact: list[np.ndarray] = []
+
+    def take(value: np.ndarray) -> np.ndarray:
+        exact.append(np.array(value))
+        if len(exact) == len(answers):
+            raise _Enough
+        return answers[len(exact) - 1]
+
+    try:
+        run(take)
+    except _Enough:
+        return exact
+    raise ValueError("the run took fewer steps than were recorded")
 
 
 def gaussian_log_ratio(answer: np.ndarray, own: np.ndarray, other: np.ndarray, std: float | np.ndarray) -> np.ndarray:

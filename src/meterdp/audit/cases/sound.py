@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from meterdp.audit.bounds import epsilon_of_mu
-from meterdp.audit.cases.interface import DELTA, OUTPUT, TRANSCRIPT, Case, Spy, gaussian_log_ratio
+from meterdp.audit.cases.interface import DELTA, OUTPUT, TRANSCRIPT, Case, Spy, gaussian_log_ratio, replayed
 from meterdp.audit.judge import Claim, Seen
 from meterdp.core.noise import NoiseSource, fixed_normals
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings, Released
@@ -51,15 +51,12 @@ class Pair:
 
     def replayed(self, private: PrivateRecords, answers: list[np.ndarray], runs: int) -> list[np.ndarray]:
         """Return the exact values of another data set along recorded answers."""
-        exact, given = [], iter(answers)
-
-        def measure(step, stack):
-            exact.append(np.array(stack))
-            return next(given)
-
         labels = (private.labels,) if isinstance(private, LabelledRecords) else ()
-        self.mechanism.run(private.x, *labels, measure, runs)
-        return exact
+
+        def run(take):
+            self.mechanism.run(private.x, *labels, lambda step, stack: take(stack), runs)
+
+        return replayed(run, answers)
 
 
 def released_numbers(released: Released) -> np.ndarray:
