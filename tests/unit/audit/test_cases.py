@@ -64,22 +64,22 @@ def test_broken_sound_releases_are_caught(mutant, trials):
 
 def test_replacing_a_household_on_the_budget_of_adding_one_is_caught():
     (case,) = [case for case in sound.mutants([4.0]) if case.mutant == "replacing accounted for as adding"]
-    (row,) = rows(case, 8000)
+    (row,) = rows(case, 6000)
     assert row["exceeded"] in ("mu", "both")
 
 
 def test_a_broken_release_for_labels_is_caught_and_the_unbroken_one_is_not():
     unbroken, broken = sound.label_cases([4.0])
-    assert [row["exceeded"] for row in rows(unbroken, 2000)] == ["none", "none"]
-    assert rows(broken, 5000)[0]["exceeded"] in ("mu", "both")
+    assert [row["exceeded"] for row in rows(unbroken, 1000)] == ["none", "none"]
+    assert rows(broken, 4000)[0]["exceeded"] in ("mu", "both")
 
 
 def test_group_forecasts_hold_and_their_mutants_are_caught():
     for case in group_forecast.cases([4.0]):
         if case.mutant is None:
-            assert all(row["as_expected"] for row in rows(case, 1200)), case.key
+            assert all(row["as_expected"] for row in rows(case, 800)), case.key
         elif "more often" in case.mutant:
-            assert rows(case, 12_000)[0]["exceeded"] == "epsilon"
+            assert rows(case, 8000)[0]["exceeded"] == "epsilon"
         else:
             assert rows(case, 15_000 if "assigned" in case.mechanism else 2000)[0]["as_expected"], case.key
 
