@@ -53,7 +53,7 @@ def test_the_pairs_for_the_sound_releases_spend_nearly_all_of_mu_and_no_more(whi
         ("noise of half the scale", 5000),
         ("the last round with a third of its noise", 5000),
         ("counts of the last round exact", 5000),
-        ("invalid records dropped", 10_000),
+        ("invalid records dropped", 7500),
         ("noise used again for a second release", 5000),
     ],
 )
@@ -64,7 +64,7 @@ def test_broken_sound_releases_are_caught(mutant, trials):
 
 def test_replacing_a_household_on_the_budget_of_adding_one_is_caught():
     (case,) = [case for case in sound.mutants([4.0]) if case.mutant == "replacing accounted for as adding"]
-    (row,) = rows(case, 6000)
+    (row,) = rows(case, 5000)
     assert row["exceeded"] in ("mu", "both")
 
 

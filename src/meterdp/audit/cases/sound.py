@@ -18,9 +18,9 @@ from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mechanisms.sound.plan import SoundSettings
 from meterdp.mixture.gmm import fit_labels
 
-# Few records of two hours: the noise does not depend on how many there are, but with a handful only nothing of them
+# Records of two hours: the noise does not depend on how many there are, but with a handful only nothing of them
 # would be left in the output. One round follows the pooled moments, so the sequence is adaptive.
-RECORDS, HOURS, CLASSES, ROUNDS = 60, 2, 3, 1
+RECORDS, HOURS, CLASSES, ROUNDS = 200, 2, 3, 1
 LABELLED = 21
 LOW_LOG_KWH, HIGH_LOG_KWH = np.log([1e-3, 100.0])
 FLOOR = 1e-3
@@ -72,7 +72,7 @@ def released_numbers(released: Released) -> np.ndarray:
 
 
 def calibrated(epsilon: float, adjacency: str, records: int | None = None) -> Sound:
-    """Return the sound release with its default plan for so few records."""
+    """Return the sound release with one round."""
     settings = SoundSettings(adjacency, records_guess=RECORDS, rounds=ROUNDS)
     public = PublicSettings(
         epsilon, DELTA, CLASSES, HOURS, records or RECORDS, LOW_LOG_KWH, HIGH_LOG_KWH, FLOOR, sound=settings
@@ -86,7 +86,7 @@ def households(*first: tuple[float, float]) -> PrivateRecords:
     return PrivateRecords(np.concatenate([np.reshape(first, (-1, HOURS)), others]))
 
 
-# Of pairs on a grid over the bounds those that moved the transcript most, by 95 and 99 % of mu on average or more.
+# Of pairs on a grid over the bounds those that moved the transcript most, by 96 and 100 % of mu on average.
 REPLACED = (households((0.5, -3.0)), households((HIGH_LOG_KWH, HIGH_LOG_KWH)))
 ADDED = (households((LOW_LOG_KWH, HIGH_LOG_KWH)), households())
 REPLACED_WORDS = "a household with one small hour or with both hours at the upper bound"
