@@ -1,6 +1,7 @@
 # meterdp: `make study` runs the main job, `make test` runs the tests; each installs what it needs first.
 #   make study EXPORT=my_export.csv.gz CONFIG=my.yaml    a study of your own export
 #   make release                                         what may leave the building (needs a list of meters and a period)
+#   make audit                                           lower bounds on epsilon from attacks, beside the claims
 #   make report                                          Snakemake's own report of the same study
 SHELL := /bin/bash
 VENV ?= .venv
@@ -39,7 +40,7 @@ RUN = $(SNAKEMAKE) -- $(1) & run=$$!; trap 'kill -TERM $$run 2>/dev/null' TERM I
 	wait $$run; status=$$?; while kill -0 $$run 2>/dev/null; do wait $$run; status=$$?; done; \
 	trap - TERM INT HUP; [ $$status = 0 ] || exit $$status
 
-.PHONY: study release report test lint benchmark lock install clean
+.PHONY: study release audit report test lint benchmark lock install clean
 
 study: install
 	@$(FIND_RESULTS); $(GUARD); $(call RUN,study); echo; echo "The report is at $$results/study/report.html"
@@ -47,6 +48,10 @@ study: install
 # What may leave the building, through gate and ledger.
 release: install
 	@$(FIND_RESULTS); $(GUARD); $(call RUN,release); echo; echo "What may leave is in $$results/release"
+
+# What attacks find on every mechanism, on broken ones and on the published ones.
+audit: install
+	@$(FIND_RESULTS); $(GUARD); $(call RUN,audit); echo; echo "The report is at $$results/audit/report.html"
 
 report: study
 	@$(FIND_RESULTS); $(GUARD); $(SNAKEMAKE) --report $$results/study/snakemake-report.html -- study && \

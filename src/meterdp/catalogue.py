@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from types import ModuleType
 
+from meterdp.audit import tables as audit
 from meterdp.classnoise import tables as classnoise
 from meterdp.core.tables import Table
 from meterdp.evaluation import tables as evaluation
@@ -29,17 +30,18 @@ STUDY = (
     release,
     evaluation,
 )
-PAPERS = (papers, liu, ramakrishna)
+# Of targets beside the study.
+BESIDE = (audit, papers, liu, ramakrishna)
 
 
 def study_tables() -> dict[str, Table]:
-    """Return every table of a study by name, those of reproduced papers left out."""
+    """Return every table of a study by name, those of the audit and of reproduced papers left out."""
     return _tables(STUDY)
 
 
 def catalogue() -> dict[str, Table]:
     """Return every declared table by name."""
-    return _tables((*STUDY, *PAPERS))
+    return _tables((*STUDY, *BESIDE))
 
 
 def _tables(rooms: Iterable[ModuleType]) -> dict[str, Table]:

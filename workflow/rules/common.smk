@@ -9,6 +9,7 @@ ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parents[
 # The package beside the workflow is the one that runs, also inside --sdm conda and when used as a module.
 sys.path.insert(0, str(ROOT / "src"))
 
+from meterdp.audit.parts import NAMES as AUDIT_PARTS
 from meterdp.core.config import complete, load_schema
 from meterdp.core.errors import InputError, refusals
 from meterdp.core.provenance import share_source, source_hash
@@ -62,6 +63,18 @@ STUDY = RESULTS / "study"
 SHARDS = [f"{s:03d}" for s in range(config["shards"])]
 SIMULATED = config["export"]["path"] is None
 REPRODUCE = RESULTS / "reproduce"
+AUDIT = RESULTS / "audit"
+# The audit plants canaries in a simulated export of its own and sends them through these.
+AUDITED_SETTINGS = (
+    "seed",
+    "export",
+    "quality",
+    "profiles",
+    "mixture",
+    "mechanisms",
+    "release",
+    "audit",
+)
 # Figures of the study by name, with the options each is drawn with.
 DRAWINGS = drawings(config)
 PRIVATE.mkdir(parents=True, exist_ok=True)

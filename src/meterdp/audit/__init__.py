@@ -1,1 +1,1 @@
-"""Lower bounds on epsilon, mutants, canaries, leak scan."""
+"""The audit: lower bounds on epsilon from what mechanisms give out, mutants, canaries, and the leak scan."""

@@ -18,6 +18,7 @@ TYPICAL_S = {
     "forecast_errors": 107,
     "reproduce_errata": 60,
     "design_noise": 48,
+    "audit_part": 40,
     "noise_answers": 45,
     "delta_curves": 26,
     "fit_arma": 16,

@@ -1,0 +1,68 @@
+"""The two building blocks on their own, where the truth is known: they show how sharp the audit is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from meterdp.accounting import gdp
+from meterdp.audit.cases.interface import DELTA, OUTPUT, Case, Spy
+from meterdp.audit.judge import Claim, Seen
+from meterdp.core.noise import NoiseSource
+
+GROUPS = 4
+_AT_ONCE = 1_000_000
+
+
+def gaussian(epsilon: float, std_factor: float = 1.0, mutant: str | None = None) -> Case:
+    """Return the audit of one number of sensitivity 1 with Gaussian noise for (epsilon, 1e-5)."""
+    mu = gdp.mu_for(epsilon, DELTA)
+
+    def observe(noise: NoiseSource, on_d: bool, runs: int) -> Mapping[str, Seen]:
+        spy = Spy(noise, lambda i: std_factor)
+        parts = [min(_AT_ONCE, runs - first) for first in range(0, runs, _AT_ONCE)]
+        return {OUTPUT: Seen(np.concatenate([spy.add_gaussian(np.full(n, float(on_d)), 1 / mu) for n in parts]))}
+
+    return Case(
+        "scalar Gaussian",
+        "sound",
+        "replace_one",
+        "a number 1 or 0",
+        Claim(epsilon, DELTA, mu),
+        (OUTPUT,),
+        observe,
+        "caught" if mutant else "holds",
+        mutant,
+    )
+
+
+def response(epsilon: float, spent: float | None = None, mutant: str | None = None) -> Case:
+    """Return the audit of randomised response among four groups with odds e^epsilon."""
+
+    def observe(noise: NoiseSource, on_d: bool, runs: int) -> Mapping[str, Seen]:
+        label = np.full(runs, 0 if on_d else 1)
+        said = noise.randomise(label, GROUPS, spent or epsilon)
+        return {OUTPUT: Seen((said == 0).astype(float) - (said == 1))}
+
+    return Case(
+        "randomised response",
+        "sound",
+        "replace_one",
+        "group 1 or 2 of 4",
+        Claim(epsilon, 0.0),
+        (OUTPUT,),
+        observe,
+        "caught" if mutant else "holds",
+        mutant,
+    )
+
+
+def cases(epsilons: list[float]) -> Iterator[Case]:
+    """Yield all audits of building blocks."""
+    for epsilon in epsilons:
+        yield gaussian(epsilon)
+        yield response(epsilon)
+    for factor in (0.5, 0.9):
+        yield gaussian(max(epsilons), factor, f"noise of {factor:g} times the scale")
+    yield response(max(epsilons), 1.2 * max(epsilons), "keeps the group at 1.2 times the epsilon")

@@ -1,0 +1,214 @@
+"""The sound mixture releases, for one household and for one label, on pairs that spend nearly all of mu."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from meterdp.audit.bounds import epsilon_of_mu
+from meterdp.audit.cases.interface import DELTA, OUTPUT, TRANSCRIPT, Case, Spy, gaussian_log_ratio, replayed
+from meterdp.audit.judge import Claim, Seen
+from meterdp.core.noise import NoiseSource, fixed_normals
+from meterdp.mechanisms.interface import PrivateRecords, PublicSettings, Released
+from meterdp.mechanisms.published.labelled import LabelledRecords
+from meterdp.mechanisms.sound.label_flip import SoundLabelFlip
+from meterdp.mechanisms.sound.mechanism import Sound
+from meterdp.mechanisms.sound.plan import SoundSettings
+from meterdp.mixture.gmm import fit_labels
+
+# Records of two hours: the noise does not depend on how many there are, but with a handful only nothing of them
+# would be left in the output. One round follows the pooled moments, so the sequence is adaptive.
+RECORDS, HOURS, CLASSES, ROUNDS = 200, 2, 3, 1
+LABELLED = 21
+LOW_LOG_KWH, HIGH_LOG_KWH = np.log([1e-3, 100.0])
+FLOOR = 1e-3
+_AT_ONCE = 1000
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A calibrated mechanism and the private inputs of two neighbouring data sets."""
+
+    mechanism: Sound | SoundLabelFlip
+    d: PrivateRecords
+    neighbour: PrivateRecords
+
+    def observe(self, noise: NoiseSource, on_d: bool, runs: int, std_factor=lambda i: 1.0) -> Mapping[str, Seen]:
+        """Release ``runs`` times on one of the two and replay every run's answers on the other."""
+        own, other = (self.d, self.neighbour) if on_d else (self.neighbour, self.d)
+        ratios, numbers = [], []
+        for first in range(0, runs, _AT_ONCE):
+            n = min(_AT_ONCE, runs - first)
+            spy = Spy(noise, std_factor)
+            numbers.append(released_numbers(self.mechanism.release(own, spy, n)))
+            ratio = np.zeros(n)
+            for i, there in enumerate(self.replayed(other, spy.answers, n)):
+                ratio += gaussian_log_ratio(spy.answers[i], spy.exact[i], there, spy.std[i])
+            ratios.append(ratio if on_d else -ratio)
+        return {OUTPUT: Seen(numbers=np.concatenate(numbers)), TRANSCRIPT: Seen(np.concatenate(ratios))}
+
+    def replayed(self, private: PrivateRecords, answers: list[np.ndarray], runs: int) -> list[np.ndarray]:
+        """Return the exact values of another data set along recorded answers."""
+        labels = (private.labels,) if isinstance(private, LabelledRecords) else ()
+
+        def run(take):
+            self.mechanism.run(private.x, *labels, lambda step, stack: take(stack), runs)
+
+        return replayed(run, answers)
+
+
+def released_numbers(released: Released) -> np.ndarray:
+    """Return all released parameters, labeller included, as (R, f) float64."""
+    parts = []
+    for mixtures in (released.mixtures, released.labeller):
+        if mixtures is not None:
+            rows, columns = np.triu_indices(mixtures.means.shape[-1])
+            covariances = mixtures.covariances[..., rows, columns]
+            scales = np.log(np.diagonal(mixtures.covariances, axis1=-2, axis2=-1))
+            parts += [mixtures.weights, mixtures.means, covariances, scales]
+    return np.concatenate([p.reshape(len(p), -1) for p in parts], axis=1)
+
+
+def calibrated(epsilon: float, adjacency: str, records: int | None = None) -> Sound:
+    """Return the sound release with one round."""
+    settings = SoundSettings(adjacency, records_guess=RECORDS, rounds=ROUNDS)
+    public = PublicSettings(
+        epsilon, DELTA, CLASSES, HOURS, records or RECORDS, LOW_LOG_KWH, HIGH_LOG_KWH, FLOOR, sound=settings
+    )
+    return Sound.calibrate(public)
+
+
+def households(*first: tuple[float, float]) -> PrivateRecords:
+    """Return records that begin with the given ones; all others are fixed."""
+    others = -1.2 + 0.7 * fixed_normals("audited households", (RECORDS - 1, HOURS))
+    return PrivateRecords(np.concatenate([np.reshape(first, (-1, HOURS)), others]))
+
+
+# Of pairs on a grid over the bounds those that moved the transcript most, by 96 and 100 % of mu on average.
+REPLACED = (households((0.5, -3.0)), households((HIGH_LOG_KWH, HIGH_LOG_KWH)))
+ADDED = (households((LOW_LOG_KWH, HIGH_LOG_KWH)), households())
+REPLACED_WORDS = "a household with one small hour or with both hours at the upper bound"
+ADDED_WORDS = "a household with its hours at opposite bounds, present or not"
+
+
+def release_case(epsilon: float, adjacency: str) -> Case:
+    """Return the audit of the sound release."""
+    mechanism = calibrated(epsilon, adjacency)
+    pair = Pair(mechanism, *(ADDED if adjacency == "add_remove" else REPLACED))
+    words = ADDED_WORDS if adjacency == "add_remove" else REPLACED_WORDS
+    claim = Claim(epsilon, DELTA, mechanism.mu)
+    return Case("sound", "sound", adjacency, words, claim, (OUTPUT, TRANSCRIPT), pair.observe)
+
+
+def labelled_pair(epsilon: float) -> Pair:
+    """Return the sound release for labels on records of which one, far from both classes, changes its label."""
+    x = fixed_normals("audited labelled records", (LABELLED, HOURS))
+    x[0] = 30.0, -30.0
+    label = np.array([1, *np.tile([1, 2], LABELLED // 2)])
+    d, neighbour = (
+        LabelledRecords(x, fit_labels(x, np.concatenate([[first], label[1:]]), FLOOR)) for first in (1, 2)
+    )
+    public = PublicSettings(epsilon, DELTA, 2, HOURS, len(x), -40.0, 40.0, FLOOR)
+    return Pair(SoundLabelFlip.calibrate(public), d, neighbour)
+
+
+def label_case(epsilon: float) -> Case:
+    """Return the audit of the sound release for labels."""
+    pair = labelled_pair(epsilon)
+    claim = Claim(epsilon, DELTA, pair.mechanism.mu)
+    words = "the label of a far record"
+    views = (OUTPUT, TRANSCRIPT)
+    return Case("sound_label_flip", "sound", "label_flip", words, claim, views, pair.observe, share=0.5)
+
+
+def cases(epsilons: list[float]) -> Iterator[Case]:
+    """Yield the audits of the unbroken releases for one household."""
+    for epsilon in epsilons:
+        for adjacency in ("replace_one", "add_remove"):
+            yield release_case(epsilon, adjacency)
+
+
+def label_cases(epsilons: list[float]) -> Iterator[Case]:
+    """Yield the audits of the release for labels, and its mutant."""
+    for epsilon in epsilons:
+        yield label_case(epsilon)
+    yield _broken(label_case(max(epsilons)), "noise of half the scale", labelled_pair(max(epsilons)), lambda i: 0.5)
+
+
+# --- mutants --------------------------------------------------------------------------------------------------------
+
+
+def mutants(epsilons: list[float]) -> Iterator[Case]:
+    """Yield broken releases for one household, each with the claim of the unbroken one."""
+    epsilon = max(epsilons)
+    unbroken = release_case(epsilon, "replace_one")
+    pair = Pair(calibrated(epsilon, "replace_one"), *REPLACED)
+    yield _broken(unbroken, "noise of half the scale", pair, lambda i: 0.5)
+    last = len(pair.mechanism.plan.steps) - 1
+    yield _broken(unbroken, "the last round with a third of its noise", pair, lambda i: 1 / 3 if i == last else 1.0)
+    # Entry 0 of each class is its count.
+    counts_free = np.where(np.arange(1 + HOURS + HOURS * (HOURS + 1) // 2) == 0, 0.0, 1.0)
+    yield _broken(unbroken, "counts of the last round exact", pair, lambda i: counts_free if i == last else 1.0)
+    accounted = Pair(calibrated(epsilon, "add_remove"), *REPLACED)
+    yield _broken(unbroken, "replacing accounted for as adding", accounted, share=1.0)
+    yield replace(
+        unbroken,
+        neighbours="a household with a record or an invalid one",
+        views=(OUTPUT,),
+        observe=_dropping(epsilon),
+        expected="caught",
+        mutant="invalid records dropped",
+        share=0.2,
+    )
+    mu = pair.mechanism.mu * 2**0.5
+    yield replace(
+        unbroken,
+        claim=Claim(epsilon_of_mu(mu, DELTA), DELTA, mu),
+        views=(TRANSCRIPT,),
+        observe=_reusing(pair),
+        expected="caught",
+        mutant="noise used again for a second release",
+        share=0.3,
+    )
+
+
+def _broken(unbroken: Case, mutant: str, pair: Pair, std_factor=lambda i: 1.0, share: float = 0.3) -> Case:
+    def observe(noise: NoiseSource, on_d: bool, runs: int) -> Mapping[str, Seen]:
+        return {TRANSCRIPT: pair.observe(noise, on_d, runs, std_factor)[TRANSCRIPT]}
+
+    return replace(unbroken, views=(TRANSCRIPT,), observe=observe, expected="caught", mutant=mutant, share=share)
+
+
+def _dropping(epsilon: float):
+    """An invalid record is left out, so that N depends on it; the manifest of a release states N."""
+
+    def observe(noise: NoiseSource, on_d: bool, runs: int) -> Mapping[str, Seen]:
+        private = households((0.5, -3.0)) if on_d else households()
+        mechanism = calibrated(epsilon, "replace_one", len(private.x))
+        numbers = released_numbers(mechanism.release(private, noise, runs))
+        stated = np.full((runs, 1), float(mechanism.public.records))
+        return {OUTPUT: Seen(numbers=np.concatenate([numbers, stated], axis=1))}
+
+    return observe
+
+
+def _reusing(pair: Pair):
+    """Two releases, of D or D' and of a month in which all records are known, with the same noise."""
+
+    def observe(noise: NoiseSource, on_d: bool, runs: int) -> Mapping[str, Seen]:
+        first, second = Spy(noise), Spy(noise)
+        pair.mechanism.release(pair.d if on_d else pair.neighbour, first, runs)
+        drawn = iter([(a - e) / s for a, e, s in zip(first.answers, first.exact, first.std, strict=True)])
+
+        class Again:
+            grid = 0.0
+
+            def add_gaussian(self, exact: np.ndarray, std: float) -> np.ndarray:
+                return second.answers.append(exact + std * next(drawn)) or second.answers[-1]
+
+        pair.mechanism.release(pair.d, Again(), runs)
+        return {TRANSCRIPT: Seen(numbers=first.answers[0] - second.answers[0])}
+
+    return observe

@@ -1,0 +1,141 @@
+"""What is audited: pairs that are hard for the mechanism, no bound above a proven claim, every mutant caught."""
+
+import numpy as np
+import pytest
+from scipy.stats import wishart
+
+from meterdp.audit.cases import group_forecast, primitives, published, sound
+from meterdp.audit.cases.interface import OUTPUT, TRANSCRIPT, Spy, gaussian_log_ratio, replayed
+from meterdp.audit.study import case_rows
+from meterdp.release.noise import StudyNoise
+
+# Of each row; a dozen rows are judged here.
+ERROR = 1e-3
+
+
+def rows(case, trials):
+    return list(case_rows(case, trials, ERROR, seed=7))
+
+
+def test_seven_tenths_of_the_claim_are_found_on_a_scalar_gaussian():
+    """The bound on epsilon itself, not only the one by way of mu."""
+    (row,) = rows(primitives.gaussian(1.0), 4_000_000)
+    assert 0.7 < row["epsilon_power"] <= 1 and 0.9 < row["mu_power"] <= 1
+    assert row["exceeded"] == "none" and row["as_expected"]
+
+
+def test_broken_building_blocks_are_caught():
+    half, tenth, kept = [case for case in primitives.cases([4.0]) if case.mutant]
+    assert rows(half, 20_000)[0]["mu_power"] > 1.5
+    assert rows(tenth, 1_000_000)[0]["exceeded"] == "mu", "a tenth less noise needs a million runs"
+    assert rows(kept, 200_000)[0]["exceeded"] == "epsilon"
+
+
+@pytest.mark.parametrize("which", ["replace_one", "add_remove", "label_flip"])
+def test_the_pairs_for_the_sound_releases_spend_nearly_all_of_mu_and_no_more(which):
+    """Exact: along recorded answers every step is Gaussian, with a mu that can be written down."""
+    if which == "label_flip":
+        pair = sound.labelled_pair(4.0)
+    else:
+        pair = sound.Pair(sound.calibrated(4.0, which), *(sound.REPLACED if which == "replace_one" else sound.ADDED))
+    for own, other in ((pair.d, pair.neighbour), (pair.neighbour, pair.d)):
+        spy = Spy(StudyNoise(1, "pair", which))
+        pair.mechanism.release(own, spy, 200)
+        there = pair.replayed(other, spy.answers, 200)
+        moved = [(a - b).reshape(200, -1) / s for a, b, s in zip(spy.exact, there, spy.std, strict=True)]
+        mu = np.linalg.norm(np.concatenate(moved, axis=1), axis=1)
+        assert mu.max() <= pair.mechanism.mu * (1 + 1e-9) and mu.mean() > 0.9 * pair.mechanism.mu
+
+
+@pytest.mark.parametrize(
+    ("mutant", "trials"),
+    [
+        ("noise of half the scale", 5000),
+        ("the last round with a third of its noise", 5000),
+        ("counts of the last round exact", 5000),
+        ("invalid records dropped", 7500),
+        ("noise used again for a second release", 5000),
+    ],
+)
+def test_broken_sound_releases_are_caught(mutant, trials):
+    (case,) = [case for case in sound.mutants([4.0]) if case.mutant == mutant]
+    assert all(row["as_expected"] for row in rows(case, trials))
+
+
+def test_replacing_a_household_on_the_budget_of_adding_one_is_caught():
+    (case,) = [case for case in sound.mutants([4.0]) if case.mutant == "replacing accounted for as adding"]
+    (row,) = rows(case, 5000)
+    assert row["exceeded"] in ("mu", "both")
+
+
+def test_a_broken_release_for_labels_is_caught_and_the_unbroken_one_is_not():
+    unbroken, broken = sound.label_cases([4.0])
+    assert [row["exceeded"] for row in rows(unbroken, 1000)] == ["none", "none"]
+    assert rows(broken, 4000)[0]["exceeded"] in ("mu", "both")
+
+
+def test_group_forecasts_hold_and_their_mutants_are_caught():
+    for case in group_forecast.cases([4.0]):
+        if case.mutant is None:
+            assert all(row["as_expected"] for row in rows(case, 800)), case.key
+        elif "more often" in case.mutant:
+            assert rows(case, 8000)[0]["exceeded"] == "epsilon"
+        else:
+            assert rows(case, 15_000 if "assigned" in case.mechanism else 2000)[0]["as_expected"], case.key
+
+
+def test_the_holes_of_the_published_release_show_in_frequencies_and_in_covariances():
+    for case in published.cases([1.0]):
+        found = {row["seen"]: row for row in rows(case, 3000)}
+        assert set(found) >= {published.COVARIANCES}
+        for row in found.values():
+            assert row["epsilon_lower"] > 2 and row["other_hits"] <= 3, (case.mechanism, row["seen"])
+
+
+def test_shares_of_impossible_outputs_are_those_of_the_closed_forms():
+    """L1: 1 - exp(-epsilon / 3) in Lemma 2's own setting. L5: 13 of 21 outputs, K = 5 and F' uniform."""
+    lemma = published.lemma_2_case(1.0).observe(StudyNoise(2, "lemma"), True, 20_000)[published.COVARIANCES]
+    assert np.isinf(lemma.ratio).mean() == pytest.approx(1 - np.exp(-1 / 3), abs=0.02)
+    _, case, _ = published.cases([1.0])
+    share = np.isinf(case.observe(StudyNoise(2, "flip"), True, 20_000)[published.FREQUENCIES].ratio).mean()
+    assert share == pytest.approx(13 / 21, abs=0.02)
+
+
+def test_the_density_of_wishart_noise_is_that_of_scipy():
+    """Oracle: SciPy, up to the constant that does not depend on gamma."""
+    generator, d = np.random.default_rng(3), 3
+    factor = generator.normal(size=(2, d, d + 1))
+    w = factor @ factor.swapaxes(1, 2)
+    for gamma in (0.5, 4.0):
+        law = wishart(d + 1, np.eye(d) / gamma)
+        own = published.wishart_log_density(w, np.full(2, gamma))
+        one = published.wishart_log_density(w[:1], np.array([1.0]))[0]
+        assert own[0] - own[1] == pytest.approx(law.logpdf(w[0]) - law.logpdf(w[1]))
+        assert own[0] - one == pytest.approx(law.logpdf(w[0]) - wishart(d + 1, np.eye(d)).logpdf(w[0]))
+    assert published.wishart_log_density(-w, np.ones(2)).tolist() == [-np.inf, -np.inf]
+
+
+def test_the_likelihood_ratio_of_gaussian_answers_is_that_of_their_densities():
+    answer, own, other = np.array([[1.0, 2.0]]), np.array([[0.5, 2.0]]), np.array([[0.0, 1.0]])
+    expected = (((answer - other) ** 2).sum() - ((answer - own) ** 2).sum()) / (2 * 0.25)
+    assert gaussian_log_ratio(answer, own, other, 0.5)[0] == pytest.approx(expected)
+    exact = np.array([1.0, 0.0])
+    assert gaussian_log_ratio(own, own, other, exact)[0] == np.inf
+    assert gaussian_log_ratio(other, own, other, exact)[0] == -np.inf
+
+
+def test_a_replay_takes_every_recorded_step_and_ends_at_the_last():
+    answers = [np.array([1.0]), np.array([2.0])]
+    exact = replayed(lambda take: [take(take(np.zeros(1)) + 4), pytest.fail("went on")], answers)
+    assert [float(e[0]) for e in exact] == [0.0, 5.0]
+    with pytest.raises(ValueError, match="fewer steps"):
+        replayed(lambda take: take(np.zeros(1)), answers)
+
+
+def test_what_is_claimed_of_a_mutant_is_the_claim_of_the_unbroken_mechanism():
+    unbroken = {case.mechanism: case.claim for case in sound.cases([4.0]) if case.adjacency == "replace_one"}
+    for case in sound.mutants([4.0]):
+        twice = "second release" in case.mutant
+        assert (case.claim == unbroken["sound"]) != twice
+        assert not twice or case.claim.mu == pytest.approx(unbroken["sound"].mu * 2**0.5)
+    assert sound.release_case(4.0, "replace_one").views == (OUTPUT, TRANSCRIPT)
