@@ -48,6 +48,8 @@ def test_the_folder_holds_the_declared_files_and_the_manifest_vouches_for_them(r
     for name, digest in manifest["sha256"].items():
         assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
     assert set(manifest["sha256"]) == set(MIXTURE_FILES) - {"manifest.json", "README.md"}
+    listed = read_table(released.folder / "results/private/meters.parquet", METERS).num_rows
+    assert manifest["public_parameters"]["public"]["records"] == listed, "valid or not"
     privacy = manifest["privacy"]
     assert (privacy["epsilon"], privacy["delta"], privacy["adjacency"]) == (1, 1e-5, "replace_one")
     for table in (RELEASED_MIXTURE, RELEASED_PROFILES):
