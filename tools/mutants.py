@@ -86,7 +86,8 @@ MUTANTS = (
         "half noise in one round: group forecast",
         f"{GROUP}/mechanism.py",
         "return lambda step, stack: noise.add_gaussian(stack, step.noise_std)",
-        'return lambda step, stack: noise.add_gaussian(stack, (0.5 if step.name == "groups" else 1) * step.noise_std)',
+        "return lambda step, stack: "
+        'noise.add_gaussian(stack, (0.5 if step.name == "groups" else 1) * step.noise_std)',
         f"{GROUP_PRIVACY}::test_noise_has_the_calibrated_scale",
     ),
     Mutant(
@@ -473,7 +474,8 @@ MUTANTS = (
         "    for step in steps:\n"
         "        whiten = np.linalg.inv(np.linalg.cholesky(covariances[0]))\n"
         "        z = standardised(x, means[0], whiten)\n"
-        "        exact = np.bincount(log_densities(z, weights[0], whiten).argmax(axis=0), minlength=len(weights[0]))\n"
+        "        nearest = log_densities(z, weights[0], whiten).argmax(axis=0)\n"
+        "        exact = np.bincount(nearest, minlength=len(weights[0]))\n"
         "        if settled is not None and np.abs(exact - settled).max() <= 0.05 * len(x):\n"
         "            break\n"
         "        settled = exact\n"
