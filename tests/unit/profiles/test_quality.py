@@ -1,5 +1,6 @@
 """Public rules for readings and households."""
 
+import dataclasses
 from datetime import UTC, datetime
 
 import numpy as np
@@ -45,6 +46,19 @@ def test_rules_look_at_one_household_at_a_time(readings):
     readings[1:] = 1e6
     again, _ = judge(shard(readings), RULES)
     assert together.iloc[0].to_dict() == again.iloc[0].to_dict()
+
+
+def test_a_share_is_one_of_all_slots_whoever_else_has_readings_in_them(readings):
+    """At every threshold in turn, so that no denominator but the public number of slots will do."""
+    readings[0, :200] = np.nan
+    readings[0, 300:310] = 500.0
+    for limit in np.linspace(0.005, 0.4, 80):
+        rules = dataclasses.replace(RULES, max_missing_share=limit, max_implausible_share=limit / 20)
+        company, alone, silent = readings.copy(), readings[:1].copy(), readings.copy()
+        silent[1:] = np.nan
+        found = [judge(shard(energy), rules)[0].iloc[0].to_dict() for energy in (company, alone, silent)]
+        assert found[0] == found[1] == found[2], limit
+    assert judge(shard(readings), dataclasses.replace(RULES, max_missing_share=0.22))[0]["reason"][0] != "kept"
 
 
 def test_long_runs_ignore_zeros_and_gaps_and_respect_the_length():
