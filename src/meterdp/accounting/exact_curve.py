@@ -166,10 +166,10 @@ def worst_pairs(losses: PairLosses, epsilon: float, sides: tuple[Side, ...]) -> 
                     best, pair = float(value.max()), int(now[value.argmax()])
                 step *= 2
         if seen < order.size:
-            rest, some = float(bound[side][order[seen]]), order[seen:]
-            if side == "hockey_stick":
-                rest = _rounded_bound(losses.take(some), column[some], bound[side][some])
-            highest = max(highest, rest)
+            highest = max(highest, float(bound[side][order[seen]]))
+        rest = np.flatnonzero(np.isnan(known[:, 0]))
+        if side == "hockey_stick" and rest.size:
+            highest = max(highest, _rounded_bound(losses.take(rest), column[rest], bound[side][rest]))
         evaluated = int(np.count_nonzero(~np.isnan(known[:, 0])))
         found[side] = Worst(pair, best, max(highest - best, 0.0), evaluated, float(bound[side].max()))
     return found

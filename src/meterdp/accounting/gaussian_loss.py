@@ -105,8 +105,9 @@ def _rounding(
 
     A computed Cholesky factor is exact for a covariance that differs by at most a small multiple of k u in every
     entry, relative to the diagonal (Demmel 1989; Higham 2002, Theorem 10.5): by 8 k u kappa relative to the law
-    itself, kappa the condition of the correlations. nu is off by 8 k u sqrt(kappa) |nu| in the same way. Tests hold
-    the factor 8 against 60 digits.
+    itself, kappa the condition of the correlations. nu is off by 8 k u sqrt(kappa) |nu| in the same way. The factor 8
+    is empirical: tests hold the delta that follows, not gamma, against 60 digits. Where scales differ by orders of
+    magnitude the product of the two factors adds more to gamma, and delta is one there.
     """
     labels, k = len(covariance), covariance.shape[1]
     condition = np.full(labels, np.inf)

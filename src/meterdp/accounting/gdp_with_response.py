@@ -63,10 +63,25 @@ def composed_delta(mu: float, responses: Mapping[tuple[float, int], int], epsilo
     for (assignment_epsilon, groups), times in responses.items():
         if groups > 1 and times > 0:
             one = _response_losses(assignment_epsilon, groups, times)
-            losses = [(loss + more, chance * c) for loss, chance in losses for more, c in one]
+            losses = _no_more_than([(loss + more, chance * c) for loss, chance in losses for more, c in one])
     if losses == [(0.0, 1.0)]:
         return gdp.delta(mu, epsilon)
     return sum(chance * gaussian_delta(mu, epsilon - loss) for loss, chance in losses)
+
+
+def _no_more_than(losses: list[tuple[float, float]], most: int = 1000) -> list[tuple[float, float]]:
+    """Return losses of which there are at most so many, moved up to the next of equal steps where there are more.
+
+    A larger loss has a larger delta: nothing is understated.
+    """
+    if len(losses) <= most:
+        return losses
+    low, high = min(losses)[0], max(losses)[0]
+    step, total = (high - low) / (most - 1), {}
+    for loss, chance in losses:
+        place = math.ceil((loss - low) / step)
+        total[place] = total.get(place, 0.0) + chance
+    return [(low + place * step, chance) for place, chance in total.items()]
 
 
 def _response_losses(assignment_epsilon: float, groups: int, times: int) -> list[tuple[float, float]]:

@@ -138,7 +138,8 @@ def write_ledger_page(ledger: Ledger, output) -> None:
 def _row(entry) -> dict:
     words = entry.event["words"]
     export = words.get("export", {})
-    period = f"{export['first_day']} to {export['last_day']}" if export else "kept for the budget period"
+    days = entry.event.get("days") or [export.get("first_day"), export.get("last_day")]
+    period = f"{days[0]} to {days[1]}" + ("" if export else ", kept for the budget period")
     return {
         "day": entry.event["at_utc"][:10],
         "artefact": words["artefact"].replace("_", " "),

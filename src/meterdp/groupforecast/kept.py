@@ -12,7 +12,6 @@ from functools import cached_property
 
 import numpy as np
 
-from meterdp.accounting import gdp_with_response
 from meterdp.core.guarantee import Guarantee
 from meterdp.core.noise import ResponseSource
 from meterdp.groupforecast.mechanism import ForecastRecords, GroupForecast, GroupRelease
@@ -77,10 +76,3 @@ class KeptGroups:
         """
         again = GroupForecast(self.public, self.plan)
         return again.run(private.x, again.measure_with(noise), lambda *_: np.asarray(group))
-
-    def epsilon_after(self, forecasts: int) -> float:
-        """Return what the groups and so many forecasts with them cost together at the delta of the settings."""
-        plan, public = self.plan, self.public
-        centre = self.assignment_plan.mu if self.assignment_plan else 0.0
-        mu = math.hypot(centre, plan.mu * math.sqrt(forecasts))
-        return gdp_with_response.epsilon_after(mu, plan.assignment_epsilon, plan.groups, public.delta_of_curve, 1)

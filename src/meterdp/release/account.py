@@ -7,6 +7,12 @@ from dataclasses import dataclass, field
 # Kinds of events in a ledger.
 CHARGED, STORED, PUBLISHED = "charged", "stored", "published"
 
+# What a release protects, of whatever its mechanism sees: a record follows from the rows of one meter.
+UNIT_OF = {
+    "replace_one": "all readings of one listed meter",
+    "class_label": "which household of its neighbourhood a forecast file belongs to",
+}
+
 
 @dataclass(frozen=True)
 class Account:

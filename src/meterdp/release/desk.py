@@ -12,9 +12,9 @@ import numpy as np
 
 import meterdp
 from meterdp.core.guarantee import Guarantee
-from meterdp.release.account import Account, Cap
+from meterdp.release.account import UNIT_OF, Account, Cap
 from meterdp.release.gate import account_of, check_books, check_files, check_release, check_settings
-from meterdp.release.ledger import NOTHING, Charge, Ledger, Request
+from meterdp.release.ledger import Charge, Ledger, Request
 from meterdp.release.publish import publish
 
 # Words that are digests of the list of meters, or of words that hold one.
@@ -98,15 +98,22 @@ class Desk:
         """
         check_release(guarantee, households, self.cap)
         who = {"list_of_meters_sha256": hashlib.sha256(self.roster).hexdigest(), "synthetic": self.simulated}
-        return Request(self.account(guarantee), {**words, **who}, charge)
+        return Request(self.account(guarantee), {**words, **who}, charge, tuple(self.period))
 
     def release(
-        self, request: Request, draw: Callable[[], Mapping[str, bytes]], beside: Charge = NOTHING
-    ) -> tuple[dict[str, bytes], Callable[[], None]]:
-        """Return the files of a request, and what to call once they were handed over; see :meth:`Ledger.release`."""
-        ledger, roster = Ledger(self.config["release"]["ledger"]), request.words["list_of_meters_sha256"]
-        books = partial(check_books, account=request.account, roster=roster, period=self.period)
-        return ledger.release(request, self.cap, draw, books, beside), partial(ledger.published, request)
+        self, *links: tuple[Request, Callable[[list[dict[str, bytes]]], Mapping[str, bytes]]]
+    ) -> tuple[list[dict[str, bytes]], Callable[[], None]]:
+        """Return the files of requests that belong together, and what to call once those of the last are handed over.
+
+        Parameters
+        ----------
+        *links : (request, draw)
+            See :meth:`Ledger.release_all`.
+        """
+        last = links[-1][0]
+        ledger, roster = Ledger(self.config["release"]["ledger"]), last.words["list_of_meters_sha256"]
+        books = partial(check_books, account=last.account, roster=roster, period=self.period)
+        return ledger.release_all(links, self.cap, books), partial(ledger.published, last)
 
     def hand_over(self, files: Mapping[str, bytes], folder) -> None:
         """Write the files of a release as ``folder``, if every file and column is declared for release."""
@@ -121,7 +128,7 @@ class Desk:
             "what": what,
             "simulated_data": self.simulated,
             "privacy": {
-                "unit": guarantee.unit,
+                "unit": UNIT_OF[guarantee.adjacency],
                 "adjacency": guarantee.adjacency,
                 "epsilon": guarantee.epsilon,
                 "delta": guarantee.delta,
@@ -203,7 +210,7 @@ def words_of(artefact: str, mechanism: str, version: int, public: Mapping, **mor
 def in_words(guarantee: Guarantee) -> str:
     """Return the guarantee as a file's metadata say it."""
     kind = "differential privacy" if guarantee.family == "sound" else "class_label privacy"
-    return f"({guarantee.epsilon:g}, {guarantee.delta:g})-{kind} for {guarantee.unit}"
+    return f"({guarantee.epsilon:g}, {guarantee.delta:g})-{kind} for {UNIT_OF[guarantee.adjacency]}"
 
 
 def as_json(value) -> bytes:

@@ -197,9 +197,8 @@ def check_books(events: Iterable[Mapping], account: Account, roster: str, period
                 "readings than a guarantee for readings allows",
                 "release one or the other in a budget period",
             )
-        if "export" not in words:  # groups are kept for the whole budget period
-            continue
-        first, last = words["export"]["first_day"], words["export"]["last_day"]
+        # A ledger of an earlier version has the days among the words.
+        first, last = event.get("days") or [words["export"][key] for key in ("first_day", "last_day")]
         if same and known["period"] != account.period and first <= period[1] and period[0] <= last:
             raise _refused(
                 "release.budget_period",

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +22,7 @@ from meterdp.release.desk import Desk, as_json, words_of
 from meterdp.release.forecast_folder import Told, forecast_folder
 from meterdp.release.gate import FEWEST_IN_GROUP, check_groups
 from meterdp.release.label_forecasts import release_label_forecasts
-from meterdp.release.ledger import Charge
+from meterdp.release.ledger import Charge, epsilon_of
 from meterdp.release.manifests.group import REPEATS
 from meterdp.release.noise import new_ids
 from meterdp.release.safe_noise import SafeNoise
@@ -33,8 +32,8 @@ VERSION = 1
 MECHANISM = "group_forecast"
 PLACES = "places.json"
 HIDES = (
-    "what any one listed meter read in the period, its own forecast, and which group that forecast is nearest to, "
-    "up to the factor and the chance given",
+    "what any one listed meter read in the period and in that of the first forecast with these groups, its own "
+    "forecasts, and which group they are nearest to, up to the factor and the chance given",
 )
 DOES_NOT_HIDE = (
     "who is on the public list of meters, and on which circuit where the groups are circuits",
@@ -89,7 +88,7 @@ def release_household_forecasts(
         kept.guarantee,
         households,
         _assignment_charge(kept),
-        words_of("forecast_groups", MECHANISM, VERSION, public),
+        words_of("forecast_groups", MECHANISM, VERSION, public, **_assigned(kept)),
     )
     charge = Charge(kept.plan.mu, kept.plan.total_variation(kept.public))
     words = words_of(
@@ -102,16 +101,20 @@ def release_household_forecasts(
         groups_request=places.key,
     )
     request = desk.request(kept.guarantee, households, charge, words)
-    stored, _ = desk.release(places, partial(_draw_places, kept, records), beside=charge)
-    where = json.loads(stored[PLACES])
 
-    def draw() -> dict[str, bytes]:
+    def draw_places(_) -> dict[str, bytes]:
+        group = kept.assign(records, SafeNoise())
+        drawn = {"release_id": new_ids(households), "group": group.tolist(), "days": desk.period}
+        return {PLACES: as_json(drawn)}
+
+    def draw(earlier: list[dict[str, bytes]]) -> dict[str, bytes]:
+        where = json.loads(earlier[0][PLACES])
         released = kept.forecast(records, np.array(where["group"]), SafeNoise())
-        ids = np.array(where["release_id"])
-        return forecast_folder(ids, released.released_log_kwh, _told(kept), request, desk)
+        told = _told(kept, where["days"], places.charge, charge, desk)
+        return forecast_folder(np.array(where["release_id"]), released.released_log_kwh, told, request, desk)
 
-    files, handed_over = desk.release(request, draw)
-    return Delivery(files, where["release_id"], handed_over)
+    (stored, files), handed_over = desk.release((places, draw_places), (request, draw))
+    return Delivery(files, json.loads(stored[PLACES])["release_id"], handed_over)
 
 
 def on_the_list(ahead: pa.Table, household: np.ndarray, forecast: Mapping) -> np.ndarray:
@@ -167,13 +170,23 @@ def _assignment_charge(kept: KeptGroups) -> Charge:
     return Charge(plan.mu, plan.total_variation(kept.public), ((plan.assignment_epsilon, plan.groups, 1),))
 
 
-def _draw_places(kept: KeptGroups, records: ForecastRecords) -> dict[str, bytes]:
-    """Draw a group and the name of a file for every household."""
-    group = kept.assign(records, SafeNoise())
-    return {PLACES: as_json({"release_id": new_ids(len(group)), "group": group.tolist()})}
+def _assigned(kept: KeptGroups) -> dict:
+    """Return what stored groups were drawn with: a plan by other rules draws its own."""
+    return {"group_count": kept.plan.groups, "assignment_epsilon": kept.plan.assignment_epsilon}
 
 
-def _told(kept: KeptGroups) -> Told:
+def _repeated(groups: Charge, forecast: Charge, desk: Desk) -> dict[str, float]:
+    """Return what groups and so many forecasts cost together, as far as the cap allows them."""
+    total, out = groups, {}
+    for number in range(1, max(REPEATS) + 1):
+        total += forecast
+        epsilon = float(np.ceil(100 * epsilon_of(total, desk.config["release"]["delta"])) / 100)
+        if number in REPEATS and epsilon <= desk.cap.epsilon:
+            out[str(number)] = epsilon
+    return out
+
+
+def _told(kept: KeptGroups, days: list[str], groups: Charge, forecast: Charge, desk: Desk) -> Told:
     plan, drawn = kept.plan, kept.assignment_plan is not None
     count = "is one group" if plan.groups == 1 else f"are {plan.groups} groups"
     lot = ". Which one a household is in was drawn by lot, the likely one more often than others" if drawn else ""
@@ -182,12 +195,12 @@ def _told(kept: KeptGroups) -> Told:
         what="the forecast of a household's group",
         covers="the groups and all files of this folder together",
         facts={
-            "epsilon_of_repeated_forecasts": {str(t): _rounded_up(kept.epsilon_after(t)) for t in REPEATS},
+            "epsilon_of_repeated_forecasts": _repeated(groups, forecast, desk),
             "mechanism": {
                 "name": MECHANISM,
                 "groups": kept.public.groups,
-                "group_count": plan.groups,
-                "assignment_epsilon": plan.assignment_epsilon,
+                **_assigned(kept),
+                "groups_are_of_readings_of": days,
                 "clip_radius_log_kwh": {"common": plan.common_radius, "group": plan.group_radius},
                 "centre_log_kwh": kept.public.centre_log_kwh,
             },
@@ -197,7 +210,3 @@ def _told(kept: KeptGroups) -> Told:
         hides=HIDES,
         does_not_hide=DOES_NOT_HIDE,
     )
-
-
-def _rounded_up(epsilon: float) -> float:
-    return float(np.ceil(100 * epsilon) / 100)

@@ -79,13 +79,13 @@ def release_label_forecasts(forecast_log_kwh: np.ndarray, circuit: tuple[int, ..
     request = desk.request(mechanism.guarantee, households, charge, words)
     largest = int(np.bincount(neighbourhood).max())
 
-    def draw() -> dict[str, bytes]:
+    def draw(_) -> dict[str, bytes]:
         ids = new_ids(households)
         released = mechanism.release(forecast_log_kwh, SafeNoise())
         folder = forecast_folder(np.array(ids), released, _told(mechanism, largest), request, desk)
         return folder | {PLACES: as_json({"release_id": ids})}
 
-    files, handed_over = desk.release(request, draw)
+    (files,), handed_over = desk.release((request, draw))
     where = json.loads(files.pop(PLACES))
     return files, where["release_id"], handed_over
 

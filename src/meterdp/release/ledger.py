@@ -18,11 +18,13 @@ import math
 import os
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+
+from scipy.optimize import brentq
 
 from meterdp.accounting import gdp
 from meterdp.accounting.gdp_with_response import composed_delta
@@ -30,6 +32,7 @@ from meterdp.core.errors import InputError
 from meterdp.release.account import CHARGED, PUBLISHED, STORED, Account, Cap
 
 _WAIT_SECONDS = 600
+_MOST_EPSILON = 100.0
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS events (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -95,17 +98,33 @@ class Request:
     words : mapping
         Mechanism and parameters; whatever shapes the release and is public. JSON.
     charge : Charge
+    days : (str, str)
+        First and last day of the readings it is drawn from; in the ledger, not in the name.
     """
 
     account: Account
     words: Mapping
     charge: Charge
+    days: tuple[str, str] = ("", "")
 
     @property
     def key(self) -> str:
         """SHA-256 of account and words: the name of the request."""
         words = {"account": asdict(self.account), "words": self.words}
         return hashlib.sha256(_json(_same_numbers(words)).encode()).hexdigest()
+
+
+def epsilon_of(charge: Charge, delta: float) -> float:
+    """Return the smallest epsilon at which a charge keeps ``delta``, infinite beyond 100."""
+    if charge.delta(0.0) <= delta:
+        return 0.0
+    if charge.delta(_MOST_EPSILON) > delta:
+        # The margin of the grid grows with epsilon, so look for a place before it does.
+        tries = [e for e in range(1, int(_MOST_EPSILON)) if charge.delta(e) <= delta]
+        if not tries:
+            return float("inf")
+        return brentq(lambda e: charge.delta(e) - delta, 0.0, tries[0])
+    return brentq(lambda e: charge.delta(e) - delta, 0.0, _MOST_EPSILON)
 
 
 NOTHING = Charge(0.0)
@@ -130,7 +149,6 @@ class Ledger:
         cap: Cap,
         draw: Callable[[], Mapping[str, bytes]],
         check: Callable[[list[dict]], None] = lambda events: None,
-        beside: Charge = NOTHING,
     ) -> dict[str, bytes]:
         """Return the files of a release, drawn at most once.
 
@@ -143,28 +161,49 @@ class Ledger:
             Makes the files; called after the charge is on disk, if the request has no stored files yet.
         check : callable
             Given all events, raises what forbids the request; no other process can write in between.
-        beside : Charge
-            What must fit into the cap, too, because the request is of no use without it.
 
         Raises
         ------
         InputError
             If the charge would exceed the cap, the ledger was tampered with, or it cannot be written.
         """
+        return self.release_all([(request, lambda earlier: draw())], cap, check)[0]
+
+    def release_all(
+        self,
+        links: Sequence[tuple[Request, Callable[[list[dict[str, bytes]]], Mapping[str, bytes]]]],
+        cap: Cap,
+        check: Callable[[list[dict]], None] = lambda events: None,
+    ) -> list[dict[str, bytes]]:
+        """Return the files of releases of one account that are of no use without one another.
+
+        Nothing is charged unless all of them fit into the cap, and no other process can charge in between.
+
+        Parameters
+        ----------
+        links : sequence of (request, draw)
+            ``draw`` is given the files of the requests before it.
+        cap, check
+            As for :meth:`release`.
+        """
         with self._alone(), closing(self._open()) as base:
-            events = self._verified(base)
-            stored = _files(base, request.key)
-            if stored:
-                return stored
-            check(events)
-            spent = _total(events, request.account)
-            if (spent + request.charge + beside).delta(cap.epsilon) > cap.delta:
-                raise _over(cap, spent, request)
-            attempt = 1 + sum(e["kind"] == CHARGED and e["request"] == request.key for e in events)
-            self._append(base, CHARGED, request, attempt, cap=asdict(cap))
-            files = dict(draw())
-            self._store(base, request, attempt, files)
-            return files
+            events, out = self._verified(base), []
+            new = [request for request, _ in links if not _files(base, request.key)]
+            if new:
+                check(events)
+                spent, account = _total(events, new[0].account), new[0].account
+                charge = sum((request.charge for request in new), NOTHING)
+                if (spent + charge).delta(cap.epsilon) > cap.delta:
+                    raise _over(cap, spent, account, charge.total_variation)
+            for request, draw in links:
+                files = _files(base, request.key)
+                if not files:
+                    attempt = 1 + sum(e["kind"] == CHARGED and e["request"] == request.key for e in events)
+                    self._append(base, CHARGED, request, attempt, cap=asdict(cap))
+                    files = dict(draw(out))
+                    self._store(base, request, attempt, files)
+                out.append(files)
+            return out
 
     def published(self, request: Request) -> None:
         """Note that the files of a request were handed over, once."""
@@ -268,6 +307,7 @@ class Ledger:
                 "request": request.key,
                 "attempt": attempt,
                 "words": dict(request.words),
+                "days": list(request.days),
                 **asdict(request.charge),
                 **more,
             }
@@ -336,10 +376,9 @@ def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _over(cap: Cap, spent: Charge, request: Request) -> InputError:
-    fits = (e / 100 for e in range(1, 5001) if _fits(cap, spent, e / 100, request.charge.total_variation))
+def _over(cap: Cap, spent: Charge, account: Account, total_variation: float) -> InputError:
+    fits = (e / 100 for e in range(1, 5001) if _fits(cap, spent, e / 100, total_variation))
     left = max(fits, default=0.0)
-    account = request.account
     return InputError(
         f"would exceed what may be spent on '{account.population}' in '{account.period}' (epsilon {cap.epsilon:g} at "
         f"delta {cap.delta:g}); "

@@ -78,11 +78,12 @@ def release_mixture(log_kwh: np.ndarray, desk: Desk) -> tuple[dict[str, bytes], 
     charge = Charge(mechanism.mu, mechanism.total_variation)
     request = desk.request(mechanism.guarantee, len(log_kwh), charge, words)
 
-    def draw() -> dict[str, bytes]:
+    def draw(_) -> dict[str, bytes]:
         mixture = mechanism.release(PrivateRecords(log_kwh), SafeNoise(), 1).mixtures.draw(0)
         return _files(mixture, mechanism, request, desk)
 
-    return desk.release(request, draw)
+    (files,), handed_over = desk.release((request, draw))
+    return files, handed_over
 
 
 def _files(mixture: Mixture, mechanism: Sound, request: Request, desk: Desk) -> dict[str, bytes]:

@@ -11,28 +11,11 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scipy.optimize import brentq
-
 from meterdp.core.errors import InputError
-from meterdp.release.account import Account
-from meterdp.release.ledger import CHARGED, NOTHING, PUBLISHED, STORED, Charge, Ledger
+from meterdp.release.account import UNIT_OF, Account
+from meterdp.release.ledger import CHARGED, NOTHING, PUBLISHED, STORED, Charge, Ledger, epsilon_of
 
 DELTAS = (1e-5, 1e-6)
-PROTECTS = {"replace_one": "all readings of one meter", "class_label": "which household of a neighbourhood it is"}
-_MOST_EPSILON = 100.0
-
-
-def epsilon_of(charge: Charge, delta: float) -> float:
-    """Return the smallest epsilon at which a charge keeps ``delta``, infinite beyond 100."""
-    if charge.delta(0.0) <= delta:
-        return 0.0
-    if charge.delta(_MOST_EPSILON) > delta:
-        # The margin of the grid grows with epsilon, so look for a place before it does.
-        tries = [e for e in range(1, int(_MOST_EPSILON)) if charge.delta(e) <= delta]
-        if not tries:
-            return float("inf")
-        return brentq(lambda e: charge.delta(e) - delta, 0.0, tries[0])
-    return brentq(lambda e: charge.delta(e) - delta, 0.0, _MOST_EPSILON)
 
 
 @dataclass(frozen=True)
@@ -68,7 +51,7 @@ class Statement:
     def title(self) -> str:
         """Whose privacy, when, and what of it."""
         who = self.account
-        return f"{who.population}, {who.period}: {PROTECTS.get(who.adjacency, who.unit)} ({who.adjacency})"
+        return f"{who.population}, {who.period}: {UNIT_OF.get(who.adjacency, who.unit)} ({who.adjacency})"
 
 
 def statements(events: Sequence[dict]) -> list[Statement]:

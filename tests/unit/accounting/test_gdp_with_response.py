@@ -118,5 +118,17 @@ def test_different_responses_compose_as_the_product_of_all_answers():
     assert twice == pytest.approx(delta(mu / math.sqrt(2), 0.9, 2, epsilon, releases=2), rel=1e-12)
 
 
+def test_many_kinds_of_responses_are_bounded_from_above_in_little_time():
+    """Oracle: the exact list of losses of eight kinds, 3^8 of them."""
+    kinds = {(0.05 + 0.01 * i, 3): 1 for i in range(8)}
+    losses = [(0.0, 1.0)]
+    for a, groups in kinds:
+        keep = keep_probability(a, groups)
+        one = [(a, keep), (-a, keep * math.exp(-a)), (0.0, (groups - 2) * keep * math.exp(-a))]
+        losses = [(loss + more, chance * c) for loss, chance in losses for more, c in one]
+    exact = sum(chance * gaussian_delta(0.3, 0.5 - loss) for loss, chance in losses)
+    assert exact <= composed_delta(0.3, kinds, 0.5) <= 1.02 * exact
+
+
 def test_nothing_assigned_is_the_gaussian_curve():
     assert composed_delta(0.7, {}, 1.0) == composed_delta(0.7, {(0.0, 1): 3}, 1.0) == gdp.delta(0.7, 1.0)

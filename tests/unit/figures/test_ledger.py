@@ -15,6 +15,7 @@ from meterdp.release.ledger import Charge, Ledger, Request
 from meterdp.release.show import epsilon_of, statements
 
 ACCOUNT = Account("one household", "replace_one", "made-up town", "2026")
+DAYS = ("2026-01-01", "2026-01-28")
 ENTRIES = [f"{h}:00 to {h + 1}:00" for h in (12, 13, 14)]
 
 
@@ -55,7 +56,7 @@ def ledger(tmp_path, monkeypatch):
 
     words = {"artefact": "forecast_groups", "mechanism": "group_forecast"}
     with pytest.raises(ArithmeticError):
-        made.release(Request(ACCOUNT, words, Charge(0.02, 0.0, ((0.9, 2, 1),))), Cap(4.0, 1e-5), fails)
+        made.release(Request(ACCOUNT, words, Charge(0.02, 0.0, ((0.9, 2, 1),)), DAYS), Cap(4.0, 1e-5), fails)
     return made
 
 
@@ -66,7 +67,11 @@ def test_the_page_says_what_was_charged_and_compares_the_months(ledger, tmp_path
     (statement,) = statements(ledger.events())
     for entry in statement.entries:
         assert f"{entry.epsilon:.3g}" in cells and f"{entry.total_epsilon:.3g}" in cells
-    assert "lost before it was stored" in cells and "published" in cells and "kept for the budget period" in cells
+    assert (
+        "lost before it was stored" in cells
+        and "published" in cells
+        and "2026-01-01 to 2026-01-28, kept for the budget period" in cells
+    )
     assert f"Spent in all: epsilon {epsilon_of(statement.total, 1e-5):.3g} at delta 1e-05" in text
     assert "2026-01-01 to 2026-01-28, epsilon 0.5" in cells and "75%" in cells and "13:00 to 14:00" in cells
     energy = np.exp(0.75 * np.array([-1, -0.5, -1]) + 0.25 * np.array([-2, -1, -1])).sum()

@@ -63,16 +63,6 @@ def test_assignment_and_first_forecast_cost_what_is_stated_and_no_less(epsilon):
     assert 0.999e-5 < stated + margin <= 1e-5
 
 
-def test_later_forecasts_cost_their_gaussian_part_only():
-    """The table of docs/proofs/group_forecast.md, 4, within what the centres take."""
-    kept = calibrate(2.0)
-    assert kept.epsilon_after(1) == pytest.approx(2.0, abs=1e-3)
-    assert 2.0 < kept.epsilon_after(7) < 2.3 and kept.epsilon_after(30) < 2.6
-    plan = kept.plan
-    mu = math.hypot(kept.assignment_plan.mu, math.sqrt(7) * plan.mu)
-    assert delta(mu, plan.assignment_epsilon, plan.groups, kept.epsilon_after(7)) == pytest.approx(1e-5, rel=1e-3)
-
-
 @pytest.mark.parametrize("pair", ["across all groups", "inside a group", "no forecast"])
 def test_a_neighbour_moves_sums_by_no_more_than_charged_and_its_own_label_only(x, pair):
     """Recorded answers are replayed on the neighbour: everything exact is on the grid and the result the same."""

@@ -18,8 +18,7 @@ from meterdp.release.desk import Desk
 from meterdp.release.forecast_folder import intervals_ahead
 from meterdp.release.gate import check_files
 from meterdp.release.household_forecasts import on_the_list, release_household_forecasts
-from meterdp.release.ledger import CHARGED, Ledger
-from meterdp.release.show import epsilon_of
+from meterdp.release.ledger import CHARGED, Charge, Ledger, epsilon_of
 from meterdp.release.tables import FORECAST_FILE, RELEASED_FORECAST
 from tests.conftest import ROOT
 
@@ -124,6 +123,48 @@ def test_a_run_that_dies_between_groups_and_forecast_goes_on_with_the_groups(rel
     monkeypatch.undo()
     call()
     assert charged(ledger) == [("forecast_groups", 1), ("forecasts", 1), ("forecasts", 2)]
+
+
+def test_days_of_groups_whose_forecast_was_lost_have_no_second_budget(released, monkeypatch):
+    """Killed between the two requests: the labels were drawn from January, and January is spent."""
+    call, ledger, _ = released
+
+    def dies(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(household_forecasts, "forecast_folder", dies)
+    with pytest.raises(KeyboardInterrupt):
+        call()
+    monkeypatch.undo()
+    call(month="02")
+    with pytest.raises(InputError, match=r"release\.budget_period.*second budget for days"):
+        call(budget_period="another")
+    assert {e["account"]["period"] for e in ledger.events()} == {"2025"}
+
+
+def test_files_say_which_readings_their_groups_are_of(released):
+    call, _, _ = released
+    call()
+    manifest = json.loads(call(month="02").files["manifest.json"])
+    assert manifest["mechanism"]["groups_are_of_readings_of"] == ["2025-01-01", "2025-01-28"]
+    assert manifest["period"] == ["2025-02-01", "2025-02-28"]
+    assert "of the first forecast with these groups" in manifest["privacy"]["hides"][0]
+
+
+@pytest.mark.parametrize(("groups", "epsilon"), [("one", 4.0), ("one", 0.3), ("assigned", 6.0), ("assigned", 1.0)])
+def test_what_repeated_forecasts_cost_is_what_the_ledger_would_say(released, groups, epsilon):
+    """Oracle: the sum of the charges, its discreteness included; what no cap allows is not stated."""
+    call, ledger, _ = released
+    given = {"forecast_groups": groups, "forecast_epsilon": epsilon, "cap_epsilon": 9.0}
+    stated = json.loads(call(**given).files["manifest.json"])["epsilon_of_repeated_forecasts"]
+    charges = [Charge.of_event(e) for e in ledger.events() if e["kind"] == CHARGED]
+    assert set(stated) <= {"7", "30"}
+    for number in (7, 30):
+        total = sum([charges[1]] * number, charges[0])
+        cost = epsilon_of(total, 1e-5)
+        assert (str(number) in stated) == (np.ceil(100 * cost) / 100 <= 9.0)
+        if str(number) in stated:
+            assert cost <= stated[str(number)] <= cost + 0.011 and total.delta(stated[str(number)]) <= 1e-5
 
 
 def test_mixture_and_forecasts_spend_one_budget(released):
