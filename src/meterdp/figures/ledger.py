@@ -11,7 +11,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -32,19 +32,22 @@ def budget_over_time(statements: Sequence[Statement], output) -> None:
     with canvas(output, "Privacy budget over time", 0.6 + 2.4 * len(statements)) as figure:
         for axes, statement in zip(panels(figure, len(statements), 1), statements, strict=True):
             when = [datetime.fromisoformat(e.event["at_utc"]) for e in statement.entries]
+            # A first release is one point in time; days around it make it a date.
+            margin = max((when[-1] - when[0]) * 0.05, timedelta(days=5))
+            axes.set_xlim(when[0] - margin, when[-1] + margin)
             axes.step(
-                [when[0], *when, when[-1]],
+                [when[0], *when, when[-1] + margin],
                 [0, *(e.total_epsilon for e in statement.entries), statement.entries[-1].total_epsilon],
                 where="post",
                 color=BLUE,
                 marker="o",
+                markevery=list(range(1, len(when) + 1)),
                 label=f"spent, at delta {DELTAS[0]:g}",
             )
             cap = statement.entries[-1].event["cap"]
             axes.axhline(cap["epsilon"], color=VERMILION, linestyle="--", label=f"cap, at delta {cap['delta']:g}")
-            axes.set(title=statement.title, ylabel="epsilon", ylim=(0, None))
-            axes.tick_params(axis="x", labelrotation=15)
-            axes.legend(loc="center right")
+            axes.set(title=statement.title, ylabel="epsilon", ylim=(0, 1.3 * cap["epsilon"]))
+            axes.legend(loc="upper left", ncols=2)
 
 
 def typical_energy(mixture: Mapping) -> np.ndarray:
