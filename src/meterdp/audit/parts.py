@@ -1,4 +1,13 @@
 """The parts of the audit by name: one job of the workflow each. A plan reads this, so it imports nothing."""
 
 CANARIES = "canaries"
-NAMES = ("primitives", "sound", "sound_mutants", "sound_label_flip", "group_forecast", "published", CANARIES)
+NAMES = (
+    "primitives",
+    "sound",
+    "sound_mutants",
+    "sound_label_flip",
+    "group_forecast",
+    "label_forecast",
+    "published",
+    CANARIES,
+)

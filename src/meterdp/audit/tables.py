@@ -11,7 +11,7 @@ AUDIT = Table(
     (
         Column("part", TEXT, "", "part of the audit"),
         Column("mechanism", TEXT, "", "mechanism, or building block of one"),
-        Column("family", TEXT, "", "'sound', 'exact' or 'published'"),
+        Column("family", TEXT, "", "'sound', 'model', 'exact' or 'published'"),
         Column("adjacency", TEXT, "", "what neighbouring data sets differ in"),
         Column("neighbours", TEXT, "", "the audited pair of data sets, or the canaries"),
         Column("seen", TEXT, "", "what is attacked: the 'output', a part of it, or the noisy answers ('transcript')"),

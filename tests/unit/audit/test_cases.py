@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import wishart
 
-from meterdp.audit.cases import group_forecast, primitives, published, sound
+from meterdp.audit.cases import group_forecast, label_forecast, primitives, published, sound
 from meterdp.audit.cases.interface import OUTPUT, TRANSCRIPT, Spy, gaussian_log_ratio, replayed
 from meterdp.audit.study import case_rows
 from meterdp.release.noise import StudyNoise
@@ -82,6 +82,13 @@ def test_group_forecasts_hold_and_their_mutants_are_caught():
             assert rows(case, 8000)[0]["exceeded"] == "epsilon"
         else:
             assert rows(case, 15_000 if "assigned" in case.mechanism else 2000)[0]["as_expected"], case.key
+
+
+def test_an_order_of_files_holds_reaches_most_of_its_claim_and_mutants_are_caught():
+    whole, *broken = label_forecast.cases([4.0])
+    (row,) = rows(whole, 20_000)
+    assert row["as_expected"] and row["mu_lower"] > 0.9 * whole.claim.mu
+    assert len(broken) == 2 and all(rows(case, 20_000)[0]["exceeded"] in ("mu", "both") for case in broken)
 
 
 def test_the_holes_of_the_published_release_show_in_frequencies_and_in_covariances():
