@@ -48,7 +48,10 @@ def checkout(tmp_path):
     for path in [ROOT / "Makefile", ROOT / "Snakefile", ROOT / "pyproject.toml", *ROOT.glob("requirements*.txt")]:
         shutil.copy(path, tmp_path)
     (tmp_path / ".venv").mkdir()
+    # The environment the tests run in, whole: Python looks for its packages beside pyvenv.cfg.
     (tmp_path / ".venv/bin").symlink_to(Path(sys.executable).parent)
+    for name in ("lib", "pyvenv.cfg"):
+        (tmp_path / ".venv" / name).symlink_to(Path(sys.prefix) / name)
     (tmp_path / ".venv/.installed").touch()
     (tmp_path / "small.yaml").write_text(yaml.safe_dump(SMALL))
     return tmp_path

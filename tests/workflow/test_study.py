@@ -27,7 +27,11 @@ def test_every_parquet_file_matches_its_declared_schema(tiny_study):
         read_table(path, tables[name])
         for field, declared in zip(pq.read_schema(path), tables[name].schema, strict=True):
             assert field.metadata == declared.metadata, (path, field.name)
-    declared = {name for name, table in study_tables().items() if table.audience != "release"}
+    declared = {
+        name
+        for name, table in study_tables().items()
+        if table.audience != "release" and "/release/" not in f"/{table.file}"
+    }
     assert seen == declared, "tables that are declared and never written, or the other way round"
 
 
