@@ -303,6 +303,7 @@ def test_a_name_that_snakemake_writes_in_base64(tmp_path):
 @pytest.mark.parametrize(
     "content",
     [gzip.compress(b"hello" * 100)[:20], b"PAR1 no footer PAR1", b"SQLite format 3\0 broken", zipped(b"hello")[:60]],
+    ids=["gzip", "Parquet", "SQLite", "zip"],  # the contents hold the time
 )
 def test_what_cannot_be_opened_is_said(tmp_path, content):
     (tmp_path / "a.bin").write_bytes(content)
