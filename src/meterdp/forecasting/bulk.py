@@ -40,9 +40,10 @@ def fit_households(
     settings = settings or ArmaSettings()
     rows, label = np.asarray(residual_log_kwh, dtype=float), "ARMA fits"
     if settings.method != "kernel" or threads <= 1:
-        return [fit_arma(row, settings) for row in progress(rows, label, total=len(rows))]
+        return [fit_arma(row, settings) for row in progress(rows, label, total=len(rows), private=True)]
     with ThreadPoolExecutor(threads) as pool:  # compiled code holds no interpreter lock
-        return list(progress(pool.map(fit_arma, rows, repeat(settings)), label, total=len(rows)))
+        fits = pool.map(fit_arma, rows, repeat(settings))
+        return list(progress(fits, label, total=len(rows), private=True))
 
 
 def fit_columns(household: np.ndarray, fits: Sequence[ArmaFit]) -> dict:

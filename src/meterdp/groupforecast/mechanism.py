@@ -235,26 +235,6 @@ def between_variance(level: np.ndarray, noise_variance: np.ndarray) -> float:
     return float(weight @ std**2 / weight.sum())
 
 
-def randomised_response(label: np.ndarray, groups: int, assignment_epsilon: float, uniform: np.ndarray) -> np.ndarray:
-    """Keep each label with probability p and otherwise move it to one of the others, all alike.
-
-    Parameters
-    ----------
-    label : (N,) int array
-        0..K-1.
-    groups : int
-        K, two or more.
-    assignment_epsilon : float
-        ln of the odds of the right label against any one other.
-    uniform : (N,) float64
-        Independent, uniform on [0, 1).
-    """
-    keep = gdp_with_response.keep_probability(assignment_epsilon, groups)
-    each = keep * np.exp(-assignment_epsilon)
-    others = np.clip((uniform - keep) / each, 0, groups - 2).astype(int)
-    return np.where(uniform < keep, label, (label + 1 + others) % groups)
-
-
 def nearest(z: np.ndarray, centres: np.ndarray) -> np.ndarray:
     """Return the nearest of ``centres`` (K, k) to each record (N, k): a function of one's own record."""
     return ((z[:, None] - centres) ** 2).sum(axis=-1).argmin(axis=1)

@@ -21,7 +21,7 @@ from meterdp.groupforecast.study import no_circuits
 from meterdp.release.desk import Desk, as_json, words_of
 from meterdp.release.forecast_folder import Told, forecast_folder
 from meterdp.release.gate import FEWEST_IN_GROUP, check_groups
-from meterdp.release.label_forecasts import release_label_forecasts
+from meterdp.release.label_forecasts import PLACES, release_label_forecasts
 from meterdp.release.ledger import Charge, epsilon_of
 from meterdp.release.manifests.group import REPEATS
 from meterdp.release.noise import new_ids
@@ -30,7 +30,6 @@ from meterdp.release.safe_noise import SafeNoise
 # Counts up when the same public words would give another release.
 VERSION = 1
 MECHANISM = "group_forecast"
-PLACES = "places.json"
 HIDES = (
     "what any one listed meter read in the period and in that of the first forecast with these groups, its own "
     "forecasts, and which group they are nearest to, up to the factor and the chance given",
@@ -177,11 +176,11 @@ def _assigned(kept: KeptGroups) -> dict:
 
 def _repeated(groups: Charge, forecast: Charge, desk: Desk) -> dict[str, float]:
     """Return what groups and so many forecasts cost together, as far as the cap allows them."""
-    total, out = groups, {}
-    for number in range(1, max(REPEATS) + 1):
-        total += forecast
+    out = {}
+    for number in REPEATS:
+        total = sum([forecast] * number, groups)
         epsilon = float(np.ceil(100 * epsilon_of(total, desk.config["release"]["delta"])) / 100)
-        if number in REPEATS and epsilon <= desk.cap.epsilon:
+        if epsilon <= desk.cap.epsilon:
             out[str(number)] = epsilon
     return out
 

@@ -24,6 +24,7 @@ from meterdp.release.safe_noise import SafeNoise
 
 # Counts up when the same public words would give another release.
 VERSION = 1
+# Which file is whose: kept in the ledger, never handed over.
 PLACES = "places.json"
 HIDES = (
     "whose file is whose among the households of a neighbourhood, up to the factor and the chance given, even from "
@@ -77,12 +78,11 @@ def release_label_forecasts(forecast_log_kwh: np.ndarray, circuit: tuple[int, ..
     )
     charge = Charge(mechanism.mu, mechanism.total_variation)
     request = desk.request(mechanism.guarantee, households, charge, words)
-    largest = int(np.bincount(neighbourhood).max())
 
     def draw(_) -> dict[str, bytes]:
         ids = new_ids(households)
         released = mechanism.release(forecast_log_kwh, SafeNoise())
-        folder = forecast_folder(np.array(ids), released, _told(mechanism, largest), request, desk)
+        folder = forecast_folder(np.array(ids), released, _told(mechanism), request, desk)
         return folder | {PLACES: as_json({"release_id": ids})}
 
     (files,), handed_over = desk.release((request, draw))
@@ -90,7 +90,7 @@ def release_label_forecasts(forecast_log_kwh: np.ndarray, circuit: tuple[int, ..
     return files, where["release_id"], handed_over
 
 
-def _told(mechanism: TowardsCentre, largest: int) -> Told:
+def _told(mechanism: TowardsCentre) -> Told:
     public, guarantee = mechanism.public, mechanism.guarantee
     # Of the files of two households that swap places, at most all of mu; of one file, at most 1 / sqrt(2) of that.
     facts = {
@@ -99,7 +99,7 @@ def _told(mechanism: TowardsCentre, largest: int) -> Told:
             "query_model": "deterministic",
             "noise_std_log_kwh": public.noise_std_log_kwh,
             "mu_of_all_files_of_a_neighbourhood": mechanism.mu,
-            "mu_of_one_file_at_most": mechanism.mu / math.sqrt(2) if largest > 1 else 0.0,
+            "mu_of_one_file_at_most": mechanism.mu / math.sqrt(2),
             "centre_log_kwh": public.centre_log_kwh,
         }
     }
