@@ -25,7 +25,7 @@ SECTION = "Audit"
 _KINDS = {
     "holds": ("Proven", "Proven mechanisms: no bound may exceed its claim", GREEN),
     "caught": ("Mutants", "Mutants: broken in one place, with the claim of the unbroken mechanism", VERMILION),
-    "hole": ("Published", "What is published, and the exact solution under the same constraint", BLUE),
+    "hole": ("Published and exact", "What is published, and the exact solution under the same constraint", BLUE),
 }
 _EPSILON, _MU = {"marker": "o", "linestyle": ""}, {"marker": "D", "linestyle": "", "markerfacecolor": "white"}
 _ROW_IN = 0.21
@@ -84,7 +84,7 @@ AUDIT_FIGURE = Figure(
     look_for=(
         "Every dot is a lower bound on ε, every diamond one on μ, divided by the claim. Those of proven mechanisms "
         "must lie left of the line; how far left says how weak the attack or how few the runs are, not how safe "
-        "the mechanism is. Mutants and published ones lie right of it where the audit refutes the claim they carry."
+        "the mechanism is. Mutants, published and exact ones lie right of it where the audit refutes the claim they carry."
     ),
     alternative="Dots in rows, one row a mechanism and attack, beside a vertical line at one.",
 )
