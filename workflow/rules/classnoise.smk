@@ -101,6 +101,7 @@ rule noise_answers:
 rule forecast_errors:
     input:
         forecasts=PRIVATE / "forecasts.parquet",
+        ends=PRIVATE / "interval_ends.parquet",
         graph=PRIVATE / "neighbour_graph.parquet",
         designs=PRIVATE / "noise_designs.parquet",
     output:
@@ -116,7 +117,6 @@ rule forecast_errors:
         clip_kwh_per_hour=lookup("profiles/clip_kwh_per_hour", within=config),
         interval_minutes=lookup("export/interval_minutes", within=config),
         accuracy_convention=lookup("class_noise/accuracy_convention", within=config),
-        levels=lookup("forecast/interval_levels", within=config),
         code=code_of("forecast_errors"),
     script:
         "../scripts/forecast_errors.py"

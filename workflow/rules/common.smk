@@ -19,7 +19,8 @@ from meterdp.simulate.layout import simulated_export
 from meterdp.figures.registry import drawings, figure_of
 from meterdp.figures.report.page import TABLES
 from meterdp.papers.registry import PAPERS
-from meterdp.forecasting.settings import AHEAD, FIT, some_of
+from meterdp.forecasting.settings import AHEAD, PROCESS, ROLL, some_of
+from meterdp.profiles.seasonal import SEASON_KEYS
 from meterdp.release.gate import FORECAST_FILES, MIXTURE_FILES, check_settings
 from snakemake.exceptions import WorkflowError
 

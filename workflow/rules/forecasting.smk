@@ -1,7 +1,7 @@
 # From deseasonalised log load to ARMA fits, rolling forecasts and the law of the forecast that is released.
 # Needs:  private/log_load, private/quality.parquet.
-# Gives:  private/{arma_fits,forecasts,forecast_laws,forecasts_kwh,gaussian_checks}.parquet,
-#         study/{arma_summary,gaussian_summary}.parquet.
+# Gives:  private/{arma_fits,forecasts,interval_ends,forecast_marks,forecast_laws,forecasts_kwh,gaussian_checks}.parquet,
+#         study/{arma_summary,forecast_marks_summary,gaussian_summary,forecaster_comparison}.parquet.
 
 
 rule choose_forecast_households:
@@ -44,8 +44,7 @@ rule fit_arma:
     params:
         interval_minutes=lookup("export/interval_minutes", within=config),
         time_zone=lookup("export/time_zone", within=config),
-        train_days=lookup("forecast/train_days", within=config),
-        arma=some_of(config["forecast"], FIT),
+        forecast=some_of(config["forecast"], PROCESS + ROLL),
         code=code_of("fit_arma"),
     script:
         "../scripts/fit_arma.py"
@@ -57,6 +56,8 @@ rule forecast:
         fits=PRIVATE / "arma_fits/part-{shard}.parquet",
     output:
         forecasts=PRIVATE / "forecasts/part-{shard}.parquet",
+        ends=PRIVATE / "interval_ends/part-{shard}.parquet",
+        marks=PRIVATE / "forecast_marks/part-{shard}.parquet",
         laws=PRIVATE / "forecast_laws/part-{shard}.parquet",
         energy=PRIVATE / "forecasts_kwh/part-{shard}.parquet",
         checks=PRIVATE / "gaussian_checks/part-{shard}.parquet",
@@ -80,6 +81,12 @@ rule gather_forecasts:
     input:
         arma_fits=expand(PRIVATE / "arma_fits/part-{shard}.parquet", shard=SHARDS),
         forecasts=expand(PRIVATE / "forecasts/part-{shard}.parquet", shard=SHARDS),
+        interval_ends=expand(
+            PRIVATE / "interval_ends/part-{shard}.parquet", shard=SHARDS
+        ),
+        forecast_marks=expand(
+            PRIVATE / "forecast_marks/part-{shard}.parquet", shard=SHARDS
+        ),
         forecast_laws=expand(
             PRIVATE / "forecast_laws/part-{shard}.parquet", shard=SHARDS
         ),
@@ -92,10 +99,13 @@ rule gather_forecasts:
     output:
         arma_fits=PRIVATE / "arma_fits.parquet",
         forecasts=PRIVATE / "forecasts.parquet",
+        interval_ends=PRIVATE / "interval_ends.parquet",
+        forecast_marks=PRIVATE / "forecast_marks.parquet",
         forecast_laws=PRIVATE / "forecast_laws.parquet",
         forecasts_kwh=PRIVATE / "forecasts_kwh.parquet",
         gaussian_checks=PRIVATE / "gaussian_checks.parquet",
         summary=STUDY / "arma_summary.parquet",
+        marks=STUDY / "forecast_marks_summary.parquet",
         gaussian_summary=STUDY / "gaussian_summary.parquet",
     log:
         PRIVATE / "logs/gather_forecasts.log",
@@ -107,3 +117,25 @@ rule gather_forecasts:
         code=code_of("gather_forecasts"),
     script:
         "../scripts/gather_forecasts.py"
+
+
+rule compare_forecasters:
+    input:
+        log_load=expand(PRIVATE / "log_load/part-{shard}.parquet", shard=SHARDS),
+        forecasts=PRIVATE / "forecasts.parquet",
+    output:
+        comparison=STUDY / "forecaster_comparison.parquet",
+    log:
+        PRIVATE / "logs/compare_forecasters.log",
+    benchmark:
+        PRIVATE / "benchmarks/compare_forecasters.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    threads: 8
+    params:
+        interval_minutes=lookup("export/interval_minutes", within=config),
+        time_zone=lookup("export/time_zone", within=config),
+        forecast=some_of(config["forecast"], PROCESS + ROLL + ("compare",)),
+        code=code_of("compare_forecasters"),
+    script:
+        "../scripts/compare_forecasters.py"

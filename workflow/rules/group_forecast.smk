@@ -1,13 +1,36 @@
 # From every household's forecast to the sound forecast of its group (replace_one), its errors and a file per meter of its list.
-# Needs:  private/{forecasts,meters}.parquet.
-# Gives:  study/group_forecast_errors.parquet, study/group_forecasts/<release id>.{parquet,json}, private/group_crosswalk.parquet.
+# Needs:  private/log_load, private/meters.parquet.
+# Gives:  private/group_records, study/group_forecast_errors.parquet, study/group_forecasts/<release id>.{parquet,json}, private/group_crosswalk.parquet.
 #         Study mode: seeded, not for release.
+
+
+rule group_records:
+    input:
+        log_load=PRIVATE / "log_load/part-{shard}.parquet",
+        meters=PRIVATE / "meters.parquet",
+    output:
+        records=PRIVATE / "group_records/part-{shard}.parquet",
+    log:
+        PRIVATE / "logs/group_records/{shard}.log",
+    benchmark:
+        PRIVATE / "benchmarks/group_records/{shard}.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    threads: 8
+    params:
+        interval_minutes=lookup("export/interval_minutes", within=config),
+        time_zone=lookup("export/time_zone", within=config),
+        forecast=some_of(config["forecast"], PROCESS + ROLL),
+        households=lookup("group_forecast/households", within=config),
+        code=code_of("group_records"),
+    script:
+        "../scripts/group_records.py"
 
 
 rule group_forecast:
     input:
         salt=ancient(PRIVATE / "release_id_salt.txt"),
-        forecasts=PRIVATE / "forecasts.parquet",
+        records=expand(PRIVATE / "group_records/part-{shard}.parquet", shard=SHARDS),
         meters=PRIVATE / "meters.parquet",
     output:
         errors=STUDY / "group_forecast_errors.parquet",
@@ -21,7 +44,6 @@ rule group_forecast:
         "../envs/meterdp.yaml"
     params:
         group_forecast=lookup("group_forecast", within=config),
-        households=lookup("forecast/households", within=config),
         default_kwh_per_hour=lookup("profiles/default_kwh_per_hour", within=config),
         clip_kwh_per_hour=lookup("profiles/clip_kwh_per_hour", within=config),
         export=lookup("export", within=config),

@@ -21,6 +21,7 @@ rule profile_shard:
         quality=lookup("quality", within=config),
         profiles=lookup("profiles", within=config),
         train_days=lookup("forecast/train_days", within=config),
+        horizon_steps=lookup("forecast/horizon_steps", within=config),
         code=code_of("profile_shard"),
     script:
         "../scripts/profile_shard.py"

@@ -43,6 +43,7 @@ rule forecast_ahead:
         interval_minutes=lookup("export/interval_minutes", within=config),
         time_zone=lookup("export/time_zone", within=config),
         forecast=some_of(config["forecast"], AHEAD),
+        season=some_of(config["profiles"], SEASON_KEYS),
         households=lookup("release/forecast_households", within=config),
         code=code_of("forecast_ahead"),
     script:

@@ -1,5 +1,5 @@
 # Every figure and table of Ramakrishna et al., and a verdict on each of its claims. Study mode: seeded, not for release.
-# Needs:  private/{forecast_laws,neighbour_graph,log_load}, study/forecast_errors.parquet.
+# Needs:  private/{forecast_households,neighbour_graph,log_load}.
 # Gives:  reproduce/ramakrishna/{fig<1..4>,fig3_errors,numbers,scorecard}.parquet.
 
 RAMAKRISHNA = REPRODUCE / "ramakrishna"
@@ -52,9 +52,32 @@ rule reproduce_ramakrishna_synthetic:
         "../scripts/reproduce_ramakrishna_synthetic.py"
 
 
+rule reproduce_ramakrishna_forecasts:
+    input:
+        households=PRIVATE / "forecast_households.parquet",
+        log_load=expand(PRIVATE / "log_load/part-{shard}.parquet", shard=SHARDS),
+    output:
+        laws=PRIVATE / "reproduce_ramakrishna/forecast_laws.parquet",
+        errors=RAMAKRISHNA / "forecast_errors.parquet",
+    log:
+        RAMAKRISHNA_LOGS / "forecasts.log",
+    benchmark:
+        RAMAKRISHNA_BENCHMARKS / "forecasts.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    threads: 8
+    params:
+        interval_minutes=lookup("export/interval_minutes", within=config),
+        time_zone=lookup("export/time_zone", within=config),
+        forecast=lookup("forecast", within=config),
+        code=code_of("reproduce_ramakrishna_forecasts"),
+    script:
+        "../scripts/reproduce_ramakrishna_forecasts.py"
+
+
 rule reproduce_ramakrishna_households:
     input:
-        laws=PRIVATE / "forecast_laws.parquet",
+        laws=rules.reproduce_ramakrishna_forecasts.output.laws,
         graph=PRIVATE / "neighbour_graph.parquet",
         log_load=expand(PRIVATE / "log_load/part-{shard}.parquet", shard=SHARDS),
     output:
@@ -82,7 +105,7 @@ rule reproduce_ramakrishna_households:
 
 rule reproduce_ramakrishna_comparison:
     input:
-        laws=PRIVATE / "forecast_laws.parquet",
+        laws=rules.reproduce_ramakrishna_forecasts.output.laws,
         graph=PRIVATE / "neighbour_graph.parquet",
     output:
         part=RAMAKRISHNA / "comparisons/{model}.parquet",
@@ -127,7 +150,7 @@ rule reproduce_ramakrishna_scorecard:
         fig4=rules.reproduce_ramakrishna_households.output.curves,
         numbers=rules.reproduce_ramakrishna_households.output.numbers,
         fig3_errors=rules.reproduce_ramakrishna_households.output.errors,
-        forecast_errors=STUDY / "forecast_errors.parquet",
+        forecast_errors=rules.reproduce_ramakrishna_forecasts.output.errors,
         descents=[
             RAMAKRISHNA / f"descents/{part}.parquet"
             for part in [*range(RAMAKRISHNA_BATCHES), "households"]

@@ -12,6 +12,6 @@ with job(snakemake.input, snakemake.log) as write:
     params = snakemake.params
     listed, _ = public_list(read_table(snakemake.input.known, METERS), params.households)
     load = read_log_load([snakemake.input.log_load], listed, params.interval_minutes, params.time_zone)
-    forecasts = forecast_ahead(load, params.forecast, snakemake.threads)
+    forecasts = forecast_ahead(load, params.forecast, params.season, snakemake.threads)
     columns = {"household": load.household, "forecast_log_kwh": list(forecasts)}
     write(snakemake.output.forecasts, FORECASTS_AHEAD, columns)

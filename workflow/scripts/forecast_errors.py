@@ -7,17 +7,17 @@ from meterdp.core.job import job
 from meterdp.core.parquet import read_table
 from meterdp.evaluation.noise_errors import judge_forecasts
 from meterdp.evaluation.tables import FORECAST_ERRORS, FORECAST_INTERVALS
-from meterdp.forecasting.tables import FORECASTS
+from meterdp.forecasting.tables import FORECASTS, INTERVAL_ENDS
 from meterdp.profiles.seasonal import interval_bounds_kwh
 
 with job(snakemake.input, snakemake.log) as write:
     inputs, params = snakemake.input, snakemake.params
     errors, intervals = judge_forecasts(
         read_table(inputs.forecasts, FORECASTS),
+        read_table(inputs.ends, INTERVAL_ENDS),
         read_table(inputs.graph, NEIGHBOUR_GRAPH),
         read_table(inputs.designs, NOISE_DESIGNS),
         params.accuracy_convention,
-        params.levels,
         interval_bounds_kwh(params.clip_kwh_per_hour, params.interval_minutes),
     )
     write(snakemake.output.errors, FORECAST_ERRORS, pd.DataFrame(errors))

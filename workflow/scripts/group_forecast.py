@@ -3,11 +3,11 @@
 from pathlib import Path
 
 from meterdp.core.job import carried_metadata, job
-from meterdp.core.parquet import read_table
+from meterdp.core.parquet import read_parts, read_table
 from meterdp.evaluation.group_errors import group_error_columns
 from meterdp.evaluation.tables import GROUP_FORECAST_ERRORS
 from meterdp.exports.tables import METERS
-from meterdp.forecasting.tables import FORECASTS
+from meterdp.forecasting.tables import GROUP_RECORDS
 from meterdp.groupforecast.study import GroupStudy
 from meterdp.profiles.seasonal import interval_bounds_kwh
 from meterdp.release.group_forecasts import write_group_forecasts
@@ -16,9 +16,9 @@ from meterdp.release.tables import CROSSWALK
 with job(snakemake.input, snakemake.log) as write:
     params = snakemake.params
     study = GroupStudy.from_tables(
-        read_table(snakemake.input.forecasts, FORECASTS),
+        read_parts(snakemake.input.records, GROUP_RECORDS),
         read_table(snakemake.input.meters, METERS),
-        params.households,
+        params.group_forecast["households"],
         params.export["interval_minutes"],
         params.default_kwh_per_hour,
         params.group_forecast,

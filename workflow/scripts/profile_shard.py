@@ -7,7 +7,8 @@ from meterdp.profiles.tables import LOG_LOAD, PROFILES, QUALITY
 
 with job(snakemake.input, snakemake.log) as write:
     shard = read_shard(snakemake.input.readings, snakemake.params.interval_minutes, snakemake.params.time_zone)
-    tables = process_shard(shard, snakemake.params.quality, snakemake.params.profiles, snakemake.params.train_days)
+    params = snakemake.params
+    tables = process_shard(shard, params.quality, params.profiles, params.train_days, params.horizon_steps)
     write(snakemake.output.quality, QUALITY, tables.quality)
     write(snakemake.output.log_load, LOG_LOAD, tables.log_load)
     write(snakemake.output.profiles, PROFILES, tables.profiles)

@@ -8,7 +8,8 @@ Section VI-B of Ramakrishna et al. names a normalised mean squared error without
   over all households; one means no better than the mean, in any unit.
 
 All methods are judged on the same cells: those where the reading and both naive forecasts exist. The noise of a
-released forecast enters by its exact expectation, not by a draw.
+released forecast enters by its exact expectation, not by a draw. A mean over households follows the worst of them, so
+the median and the share of households that gain stand beside it.
 """
 
 from __future__ import annotations
@@ -16,18 +17,43 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import ndtr
 
 from meterdp.core.errors import InputError
 from meterdp.forecasting.energy import censored_moment
 from meterdp.forecasting.rolling import METHODS, ForecastSet
 
 SCALES = ("log_kwh", "kwh")
+MEASURES = ("mse", "nmse", "nmse_se", "nmse_median", "relative_mse", "mae", "mae_median", "won_share")
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Errors of every forecast of a :class:`ForecastSet` on one scale.
+
+    Parameters
+    ----------
+    scale : {"log_kwh", "kwh"}
+    squared, absolute : (H, n, h) float64 arrays
+        In the unit of the scale squared, and in the unit; NaN where there is no reading.
+    """
+
+    scale: str
+    squared: np.ndarray
+    absolute: np.ndarray
+
+
+def plain_errors(log_forecast: np.ndarray, actual_log_kwh: np.ndarray) -> list[Errors]:
+    """Errors of a forecast without noise, in log kWh and in kWh.
+
+    In kWh a forecast is the exponential of the log forecast, the median of the log-normal law, as in (62).
+    """
+    gaps = log_forecast - actual_log_kwh, np.exp(log_forecast) - np.exp(actual_log_kwh)
+    return [Errors(scale, gap**2, np.abs(gap)) for scale, gap in zip(SCALES, gaps, strict=True)]
 
 
 def forecast_errors(forecasts: ForecastSet) -> list[dict]:
-    """Return rows of table ``forecast_errors`` for the ARMA forecast and the naive ones.
-
-    In kWh a forecast is the exponential of the log forecast, the median of the log-normal law, as in (62).
+    """Return rows of table ``forecast_errors`` for the study's forecast and the naive ones.
 
     Parameters
     ----------
@@ -41,12 +67,8 @@ def forecast_errors(forecasts: ForecastSet) -> list[dict]:
     """
     rows = []
     for method, name in METHODS.items():
-        log_forecast = getattr(forecasts, name)
-        squared = {
-            "log_kwh": (log_forecast - forecasts.actual_log_kwh) ** 2,
-            "kwh": (np.exp(log_forecast) - np.exp(forecasts.actual_log_kwh)) ** 2,
-        }
-        rows += [_row(forecasts, squared[scale], scale, method, "none", 0.0) for scale in SCALES]
+        errors = plain_errors(getattr(forecasts, name), forecasts.actual_log_kwh)
+        rows += [_row(forecasts, e, method, "none", 0.0) for e in errors]
     if not rows[0]["household_count"]:
         raise InputError(
             "no held-out reading has a reading one week before it",
@@ -84,8 +106,8 @@ def released_errors(forecasts: ForecastSet, released: Released, bounds_kwh: tupl
 
     With f the mean of the released log forecast, y the reading in kWh and s^2 the noise variance of the step, the
     expected squared error is (f - ln y)^2 + s^2 in log kWh. In kWh the released value is e^(f+n) clipped to the
-    public bounds, as in the forecast files, and its first two moments are those of a censored log-normal: the
-    accuracy after the exponential that section V-B leaves out.
+    public bounds, as in the forecast files, and its moments are those of a censored log-normal: the accuracy after
+    the exponential that section V-B leaves out.
 
     Parameters
     ----------
@@ -96,59 +118,86 @@ def released_errors(forecasts: ForecastSet, released: Released, bounds_kwh: tupl
     bounds_kwh : (float, float)
         Public bounds of the energy in an interval, kWh.
     """
-    f, s, y = released.mean_log_kwh, released.noise_std_log_kwh, np.exp(forecasts.actual_log_kwh)
-    first, second = (censored_moment(f, s, bounds_kwh, order) for order in (1, 2))
-    squared = {
-        "log_kwh": (f - forecasts.actual_log_kwh) ** 2 + s**2,
-        "kwh": second - 2 * y * first + y**2,
-    }
+    shape = forecasts.actual_log_kwh.shape
+    f, s = (np.broadcast_to(a, shape) for a in (released.mean_log_kwh, released.noise_std_log_kwh))
     key = released.design, released.rho, released.query_model
-    return [_row(forecasts, squared[scale], scale, "released", *key) for scale in SCALES]
+    errors = _noisy_log(f - forecasts.actual_log_kwh, s), _noisy_kwh(f, s, forecasts.actual_log_kwh, bounds_kwh)
+    return [_row(forecasts, e, "released", *key) for e in errors]
 
 
-def _row(forecasts, squared_error: np.ndarray, scale: str, method: str, design: str, rho: float, model="") -> dict:
+def _noisy_log(gap: np.ndarray, std: np.ndarray) -> Errors:
+    """Expected errors of gap + n, n ~ N(0, std^2); the absolute value is a folded normal."""
+    u = np.abs(gap) / np.where(std > 0, std, 1.0)
+    folded = std * np.sqrt(2 / np.pi) * np.exp(-0.5 * u**2) + np.abs(gap) * (2 * ndtr(u) - 1)
+    return Errors("log_kwh", gap**2 + std**2, np.where(std > 0, folded, np.abs(gap)))
+
+
+def _noisy_kwh(f: np.ndarray, std: np.ndarray, actual_log_kwh: np.ndarray, bounds_kwh: tuple) -> Errors:
+    """Expected errors of X = clip(e^(f+n), a, b); E|X - y| = y - E X + 2 E max(X - y, 0) for y within the bounds."""
+    y = np.exp(actual_log_kwh)
+    first, second = (censored_moment(f, std, bounds_kwh, order) for order in (1, 2))
+    cut = np.clip(np.where(np.isfinite(y), y, bounds_kwh[0]), *bounds_kwh)
+    above = censored_moment(f, std, (cut, bounds_kwh[1]), 1) - cut
+    return Errors("kwh", second - 2 * y * first + y**2, y - first + 2 * above)
+
+
+def _row(forecasts, errors: Errors, method: str, design: str, rho: float, model="") -> dict:
     facts = {"method": method, "design": design, "query_model": model, "rho": float(rho)}
-    return facts | error_measures(forecasts, squared_error, scale)
+    return facts | error_measures(forecasts, errors)
 
 
-def error_measures(forecasts: ForecastSet, squared_error: np.ndarray, scale: str) -> dict:
-    """Average squared errors over the cells every method covers.
+def common_cells(forecasts: ForecastSet) -> np.ndarray:
+    """Cells (H, n, h) that have a reading and that every method covers."""
+    common = np.isfinite(forecasts.actual_log_kwh)
+    for name in METHODS.values():
+        common &= np.isfinite(getattr(forecasts, name))
+    return common
+
+
+def household_means(values: np.ndarray, cells: np.ndarray) -> np.ndarray:
+    """Mean over the cells of each household that has some, one entry per such household."""
+    count = cells.sum(axis=(1, 2))
+    return np.where(cells, values, 0.0).sum(axis=(1, 2))[count > 0] / count[count > 0]
+
+
+def error_measures(forecasts: ForecastSet, errors: Errors) -> dict:
+    """Average errors over the cells every method covers.
 
     Parameters
     ----------
     forecasts : ForecastSet
         H households, n origins, h steps: the readings, and which cells every method covers.
-    squared_error : (H, n, h) float64 array
-        In the square of the unit of ``scale``.
-    scale : {"log_kwh", "kwh"}
+    errors : Errors
+        Of one method on the same cells.
 
     Returns
     -------
     dict
         Columns ``scale`` to ``origin_count`` of table ``forecast_errors``; NaN where no cell is covered.
     """
-    common = np.isfinite(forecasts.actual_log_kwh)
-    for name in METHODS.values():
-        common &= np.isfinite(getattr(forecasts, name))
+    common, scale = common_cells(forecasts), errors.scale
     actual = forecasts.actual_log_kwh if scale == "log_kwh" else np.exp(forecasts.actual_log_kwh)
-    cells = common.sum(axis=(1, 2))
-    judged = cells > 0
-    row = {
-        "scale": scale,
-        **dict.fromkeys(("mse", "nmse", "nmse_se", "relative_mse"), np.nan),
-        "household_count": int(judged.sum()),
-        "origin_count": squared_error.shape[1],
-    }
-    if not judged.any():
-        return row
-    error = np.where(common, squared_error, 0.0).sum(axis=(1, 2))[judged]
-    size = np.where(common, actual**2, 0.0).sum(axis=(1, 2))[judged]
-    mean = np.where(common, actual, 0.0).sum(axis=(1, 2))[judged] / cells[judged]
+    row = {"scale": scale, **dict.fromkeys(MEASURES, np.nan)}
+    counts = {"household_count": int(common.any(axis=(1, 2)).sum()), "origin_count": common.shape[1]}
+    if not common.any():
+        return row | counts
+    squared, absolute = (household_means(v, common) for v in (errors.squared, errors.absolute))
+    own = plain_errors(forecasts.forecast_log_kwh, forecasts.actual_log_kwh)[SCALES.index(scale)]
+    reference = household_means(own.squared, common)
+    judged = common.any(axis=(1, 2))
+    cells = common.sum(axis=(1, 2))[judged]
+    mean = household_means(actual, common)
     deviation = np.where(common[judged], actual[judged] - mean[:, None, None], 0.0)
-    nmse = error / size
-    return row | {
-        "mse": error.sum() / cells.sum(),
+    nmse = squared / household_means(actual**2, common)
+    return {
+        **row,
+        "mse": squared @ cells / cells.sum(),
         "nmse": nmse.mean(),
         "nmse_se": nmse.std(ddof=1) / np.sqrt(nmse.size) if nmse.size > 1 else np.nan,
-        "relative_mse": error.sum() / (deviation**2).sum() if deviation.any() else np.nan,
+        "nmse_median": np.median(nmse),
+        "relative_mse": squared @ cells / (deviation**2).sum() if deviation.any() else np.nan,
+        "mae": absolute.mean(),
+        "mae_median": np.median(absolute),
+        "won_share": (squared < reference).mean(),
+        **counts,
     }

@@ -1,6 +1,7 @@
 """What the group forecast costs: its errors at every epsilon over all rolling origins, beside unprotected forecasts.
 
-The mechanism runs on the whole public list; errors are measured on the households of the list that have a forecast.
+The mechanism runs on the whole public list, as a release does: groups are drawn once, with the first origin, and kept.
+Errors are measured on the households of the list that have a forecast.
 """
 
 from __future__ import annotations
@@ -8,8 +9,15 @@ from __future__ import annotations
 import numpy as np
 
 from meterdp.core.progress import progress
-from meterdp.evaluation.forecast_errors import SCALES, error_measures, forecast_errors
-from meterdp.groupforecast.mechanism import GroupForecast
+from meterdp.evaluation.forecast_errors import (
+    MEASURES,
+    SCALES,
+    Errors,
+    error_measures,
+    forecast_errors,
+    plain_errors,
+)
+from meterdp.groupforecast.kept import KeptGroups
 from meterdp.groupforecast.study import GroupStudy
 from meterdp.release.noise import StudyNoise
 
@@ -38,7 +46,7 @@ def group_error_columns(study: GroupStudy, seed: int) -> dict[str, list]:
     settings = study.settings
     wanted = [(g, float(e)) for g in settings["groups"] for e in settings["epsilons"]]
     for groups, epsilon in progress(wanted, "group forecasts", total=len(wanted)):
-        mechanism = study.mechanism(groups, epsilon)
+        mechanism = KeptGroups.calibrate(study.public(groups, epsilon))
         noise = StudyNoise(seed, "group forecast", groups, repr(epsilon))
         draws = (_release_all(study, mechanism, noise) for _ in range(settings["draws"]))
         facts = {
@@ -53,27 +61,29 @@ def group_error_columns(study: GroupStudy, seed: int) -> dict[str, list]:
     return {name: [row[name] for row in rows] for name in rows[0]}
 
 
-def _release_all(study: GroupStudy, mechanism: GroupForecast, noise: StudyNoise) -> np.ndarray:
-    """Release every origin once; what the H households with forecasts get, (H, n, k) float64 in log kWh."""
+def _release_all(study: GroupStudy, mechanism: KeptGroups, noise: StudyNoise) -> np.ndarray:
+    """Release every origin with groups kept from the first; what H households get, (H, n, k) float64 in log kWh."""
+    group = mechanism.assign(study.records(0), noise)
     origins = range(study.forecasts.forecast_log_kwh.shape[1])
-    out = [mechanism.release(study.records(t), noise).released_log_kwh[study.row] for t in origins]
+    out = [mechanism.forecast(study.records(t), group, noise).released_log_kwh[study.row] for t in origins]
     return np.stack(out, axis=1)
 
 
 def _measures(study: GroupStudy, draws) -> list[dict]:
-    """Judge the squared error, by scale, averaged over draws of log forecasts that broadcast to (H, n, k)."""
-    actual, count = study.forecasts.actual_log_kwh, 0
-    total = {scale: np.zeros(actual.shape) for scale in SCALES}
+    """Judge the errors, by scale, averaged over draws of log forecasts that broadcast to (H, n, k)."""
+    actual, count, total = study.forecasts.actual_log_kwh, 0, None
     for forecast in draws:
-        total["log_kwh"] += (forecast - actual) ** 2
-        total["kwh"] += (np.exp(forecast) - np.exp(actual)) ** 2
+        own = plain_errors(np.broadcast_to(forecast, actual.shape), actual)
+        pairs = [(e.squared, e.absolute) for e in own]
+        total = pairs if total is None else [(a + c, b + d) for (a, b), (c, d) in zip(total, pairs, strict=True)]
         count += 1
-    return [error_measures(study.forecasts, squared / count, scale) for scale, squared in total.items()]
+    means = (Errors(scale, a / count, b / count) for scale, (a, b) in zip(SCALES, total, strict=True))
+    return [error_measures(study.forecasts, errors) for errors in means]
 
 
 def _row(method: str, measures: dict) -> dict:
     """Return the row of a forecast without protection."""
-    kept = ("scale", "mse", "nmse", "nmse_se", "relative_mse", "household_count", "origin_count")
+    kept = ("scale", *MEASURES, "household_count", "origin_count")
     return {
         "method": method,
         "groups": "none",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -15,7 +15,7 @@ from meterdp.forecasting.rolling import ForecastSet
 
 def interval_rows(
     forecasts: ForecastSet,
-    levels: Sequence[float],
+    ends: Mapping[float, np.ndarray],
     bounds_kwh: tuple[float, float],
     released: Released | None = None,
 ) -> list[dict]:
@@ -25,8 +25,8 @@ def interval_rows(
     ----------
     forecasts : ForecastSet
         With ``forecast_std_log_kwh``.
-    levels : sequence of float
-        Probabilities of the central intervals.
+    ends : mapping
+        Level -> lower and upper ends (2, H, n, h) of the calibrated intervals about ``forecast_log_kwh``, log kWh.
     bounds_kwh : (float, float)
         Public bounds of the energy in an interval, kWh.
     released : Released, optional
@@ -34,13 +34,14 @@ def interval_rows(
 
     Notes
     -----
-    The interval is centred at the released forecast r + n with n ~ N(0, s^2), so the noise enters its position by
-    exact expectation: a reading y is covered with probability Phi((y - r + z t)/s) - Phi((y - r - z t)/s), where
-    t^2 is the variance of (57) plus s^2. What a design shifts is not in t: the recipient does not know it.
+    The interval sits at the released forecast r + n with n ~ N(0, s^2), so the noise enters its position by exact
+    expectation. An end that lies q from the forecast lies sqrt(q^2 + (z s)^2) from the released one, on its side,
+    where z is the normal quantile of the level: for the Gaussian law (57) that is the interval of its variance plus
+    s^2. A reading y is covered with probability Phi((y - r + low)/s) - Phi((y - r - high)/s). What a design shifts is
+    not in it: the recipient does not know it.
     """
     mean = forecasts.forecast_log_kwh if released is None else released.mean_log_kwh
     noise = np.zeros_like(mean) if released is None else np.broadcast_to(released.noise_std_log_kwh, mean.shape)
-    total = np.sqrt(forecasts.forecast_std_log_kwh**2 + noise**2)
     seen = np.isfinite(forecasts.actual_log_kwh)
     judged = seen.any(axis=(1, 2))
     if not judged.any() and released is None:
@@ -48,26 +49,35 @@ def interval_rows(
     gap = np.where(seen, forecasts.actual_log_kwh - mean, 0.0)
     spread = np.where(noise > 0, noise, 1.0)
     rows = []
-    for level in levels:
-        reach = ndtri(0.5 + 0.5 * level) * total
-        by_chance = ndtr((gap + reach) / spread) - ndtr((gap - reach) / spread)
-        inside = np.where(noise > 0, by_chance, np.abs(gap) <= reach + ROUNDING)
-        width = np.subtract(*(censored_moment(mean + s * reach, noise, bounds_kwh, 1) for s in (1.0, -1.0)))
-        coverage, coverage_se = _over_households(inside, seen)
-        rows.append(
-            {
-                "method": "arma" if released is None else "released",
-                "design": "none" if released is None else released.design,
-                "query_model": "" if released is None else released.query_model,
-                "rho": 0.0 if released is None else float(released.rho),
-                "level": float(level),
-                "coverage": coverage,
-                "coverage_se": coverage_se,
-                "mean_width_kwh": _over_households(width, seen)[0],
-                "household_count": int(judged.sum()),
-                "origin_count": mean.shape[1],
-            }
-        )
+    for level, (lower, upper) in ends.items():
+        z = ndtri(0.5 + 0.5 * level)
+        law = z * forecasts.forecast_std_log_kwh
+        own = {
+            "calibrated": (forecasts.forecast_log_kwh - lower, upper - forecasts.forecast_log_kwh),
+            "law": (law, law),
+        }
+        for interval, sides in own.items():
+            low, high = (np.where(side < 0, -1.0, 1.0) * np.hypot(side, z * noise) for side in sides)
+            by_chance = ndtr((gap + low) / spread) - ndtr((gap - high) / spread)
+            within = (gap >= -low - ROUNDING) & (gap <= high + ROUNDING)
+            inside = np.where(noise > 0, by_chance, within)
+            width = np.subtract(*(censored_moment(mean + side, noise, bounds_kwh, 1) for side in (high, -low)))
+            coverage, coverage_se = _over_households(inside, seen)
+            rows.append(
+                {
+                    "method": "arma" if released is None else "released",
+                    "interval": interval,
+                    "design": "none" if released is None else released.design,
+                    "query_model": "" if released is None else released.query_model,
+                    "rho": 0.0 if released is None else float(released.rho),
+                    "level": float(level),
+                    "coverage": coverage,
+                    "coverage_se": coverage_se,
+                    "mean_width_kwh": _over_households(width, seen)[0],
+                    "household_count": int(judged.sum()),
+                    "origin_count": mean.shape[1],
+                }
+            )
     return rows
 
 

@@ -6,7 +6,7 @@ exact expectation, so nothing is drawn here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -18,35 +18,34 @@ from meterdp.classnoise.study import noises_of, pair_positions
 from meterdp.core.progress import progress
 from meterdp.evaluation.forecast_errors import Released, forecast_errors, released_errors
 from meterdp.evaluation.intervals import interval_rows
-from meterdp.forecasting.rolling import ForecastSet, forecast_set
+from meterdp.forecasting.rolling import ForecastSet, forecast_set, interval_ends
 
 
 def judge_forecasts(
     forecasts: pa.Table,
+    ends: pa.Table,
     graph: pa.Table,
     designs: pa.Table,
     accuracy_convention: str,
-    levels: Sequence[float],
     bounds_kwh: tuple[float, float],
 ) -> tuple[list[dict], list[dict]]:
     """Return the rows of the tables ``forecast_errors`` and ``forecast_intervals``.
 
     Parameters
     ----------
-    forecasts, graph, designs : pyarrow.Table
-        Tables ``forecasts``, ``neighbour_graph`` and ``noise_designs``.
+    forecasts, ends, graph, designs : pyarrow.Table
+        Tables ``forecasts``, ``interval_ends``, ``neighbour_graph`` and ``noise_designs``.
     accuracy_convention : {"per_entry", "total"}
         Of the budgets.
-    levels : sequence of float
-        Probabilities of the central intervals.
     bounds_kwh : (float, float)
         Public bounds of the energy in an interval, kWh.
     """
-    judged = forecast_set(forecasts)
-    errors, intervals = forecast_errors(judged), interval_rows(judged, levels, bounds_kwh)
+    judged, by_level = forecast_set(forecasts), interval_ends(ends)
+    last = {level: at[:, :, -1:] for level, at in by_level.items()}
+    errors, intervals = forecast_errors(judged), interval_rows(judged, by_level, bounds_kwh)
     for own, released in released_forecasts(judged, graph, designs, accuracy_convention):
         errors += released_errors(own, released, bounds_kwh)
-        intervals += interval_rows(own, levels, bounds_kwh, released)
+        intervals += interval_rows(own, by_level if own is judged else last, bounds_kwh, released)
     return errors, intervals
 
 

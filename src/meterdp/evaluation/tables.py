@@ -86,7 +86,11 @@ _ERRORS = (
     Column("mse", REAL, "scale^2", "mean squared error"),
     Column("nmse", REAL, "1", "sum of squared errors over sum of squared readings, mean over households"),
     Column("nmse_se", REAL, "1", "standard error of nmse over households"),
+    Column("nmse_median", REAL, "1", "the same, median over households"),
     Column("relative_mse", REAL, "1", "squared error over the variance of the held-out readings, pooled"),
+    Column("mae", REAL, "scale", "mean absolute error, mean over households"),
+    Column("mae_median", REAL, "scale", "the same, median over households"),
+    Column("won_share", REAL, "1", "share of households with a smaller squared error than the forecast 'arma'"),
 )
 
 FORECAST_ERRORS = Table(
@@ -94,7 +98,7 @@ FORECAST_ERRORS = Table(
     "study",
     "Errors of forecasts and released forecasts against held-out readings over all rolling origins.",
     (
-        Column("method", TEXT, "", "'arma', 'last_value', 'last_week' or 'released'"),
+        Column("method", TEXT, "", "'arma' (whatever forecast.method says), 'last_value', 'last_week' or 'released'"),
         Column("design", TEXT, "", "noise design of a released forecast, 'none' otherwise"),
         Column("query_model", TEXT, "", "query model the noise was designed for, empty without noise"),
         Column("rho", REAL, "(log kWh)^2", "accuracy budget of the noise, 0 without noise"),
@@ -104,12 +108,39 @@ FORECAST_ERRORS = Table(
     ),
 )
 
+FORECASTER_COMPARISON = Table(
+    "forecaster_comparison",
+    "study",
+    "The study's forecast beside other forecasters, on the same households, origins and steps; nothing here is private.",
+    (
+        Column("forecaster", TEXT, "", "key of the registry; the first is the study's own, forecast.method"),
+        Column("label", TEXT, "", "in words"),
+        Column("looks_at", TEXT, "", "whose readings a forecast follows from"),
+        Column("status", TEXT, "", "'run', or why not"),
+        Column("scale", TEXT, "", "'log_kwh' or 'kwh'"),
+        Column("mse", REAL, "scale^2", "mean squared error, mean over households", nullable=True),
+        Column("mse_ratio", REAL, "1", "mse over that of the study's forecast", nullable=True),
+        Column("mse_ratio_se", REAL, "1", "its standard error, paired over households", nullable=True),
+        Column("mse_ratio_median", REAL, "1", "ratio of a household's two errors, median over households", nullable=True),
+        Column("won_share", REAL, "1", "share of households with a smaller mse than the study's", nullable=True),
+        Column("mae", REAL, "scale", "mean absolute error, mean over households", nullable=True),
+        Column("mae_ratio", REAL, "1", "mae over that of the study's forecast", nullable=True),
+        Column("mae_ratio_se", REAL, "1", "its standard error, paired over households", nullable=True),
+        Column("mae_ratio_median", REAL, "1", "ratio of a household's two errors, median over households", nullable=True),
+        Column("mae_won_share", REAL, "1", "share of households with a smaller mae than the study's", nullable=True),
+        Column("mase", REAL, "1", "mae over that of yesterday's reading in training, mean over households", nullable=True),
+        Column("household_count", COUNT, "households", "households averaged over"),
+        Column("origin_count", COUNT, "1", "rolling origins per household"),
+    ),
+)
+
 FORECAST_INTERVALS = Table(
     "forecast_intervals",
     "study",
     "How often central intervals of forecasts and released forecasts cover the held-out reading, and their width.",
     (
         Column("method", TEXT, "", "'arma' or 'released'; the latter's interval counts the noise variance too"),
+        Column("interval", TEXT, "", "'calibrated' on the household's own past errors, or 'law': of (57)"),
         Column("design", TEXT, "", "noise design of a released forecast, 'none' otherwise"),
         Column("query_model", TEXT, "", "query model the noise was designed for, empty without noise"),
         Column("rho", REAL, "(log kWh)^2", "accuracy budget of the noise, 0 without noise"),
@@ -135,14 +166,14 @@ GROUP_FORECAST_ERRORS = Table(
             "'group', or without protection 'arma', 'last_value', 'last_week', 'mean_of_all' (mean of all "
             "forecasts), 'public_level' (looks at nothing)",
         ),
-        Column("epsilon", REAL, "1", "privacy parameter of one origin; null where nothing protects", nullable=True),
+        Column("epsilon", REAL, "1", "privacy parameter of the groups and one origin; null where nothing protects", nullable=True),
         Column("delta", REAL, "1", "privacy parameter; null where nothing protects", nullable=True),
         Column("groups", TEXT, "", "'one', 'circuit' or 'assigned'; 'none' without protection"),
         Column("group_count", COUNT, "1", "groups the public rule took; null without protection", nullable=True),
         Column("assignment_epsilon", REAL, "1", "cost of the randomised assignment alone, 0 if none", nullable=True),
         *_ERRORS,
         Column("household_count", COUNT, "households", "households of the list with a forecast, averaged over"),
-        Column("origin_count", COUNT, "1", "rolling origins per household; each is a release of its own"),
+        Column("origin_count", COUNT, "1", "rolling origins per household; each is a release, with the groups of the first"),
         Column("draw_count", COUNT, "1", "draws averaged over; 1 without protection"),
     ),
 )

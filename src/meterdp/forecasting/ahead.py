@@ -9,40 +9,13 @@ import numpy as np
 from meterdp.forecasting.arma import ArmaSettings
 from meterdp.forecasting.bulk import fit_households
 from meterdp.forecasting.law import forecast_means
+from meterdp.forecasting.rolling import held_between
 from meterdp.profiles.dense import LogLoad
-from meterdp.profiles.grid import Calendar
+from meterdp.profiles.seasonal import Season, seasonal_part
 
 
-def season_ahead(calendar: Calendar, seasonal_log_kwh: np.ndarray, horizon: int) -> np.ndarray:
-    """Continue a seasonal part beyond the last slot.
-
-    Parameters
-    ----------
-    calendar : Calendar
-        Of the T slots.
-    seasonal_log_kwh : (H, T) float64 array
-        By the time of day or of week.
-    horizon : int
-        Steps h.
-
-    Returns
-    -------
-    (H, h) float64 array
-        Of the last slot at the same time of the week; where there is none, at the same time of the day; else NaN.
-    """
-    longer = Calendar(calendar.start, calendar.slot_count + horizon, calendar.interval_minutes, calendar.time_zone)
-    known = np.arange(calendar.slot_count)
-    season = np.full((len(seasonal_log_kwh), horizon), np.nan)
-    for keys in (longer.slot_of_day, longer.slot_of_week):
-        for step in range(horizon):
-            same = known[keys[known] == keys[calendar.slot_count + step]]
-            if same.size:
-                season[:, step] = seasonal_log_kwh[:, same[-1]]
-    return season
-
-
-def forecast_ahead(load: LogLoad, settings: Mapping, threads: int = 1) -> np.ndarray:
-    """Fit every household on its training window and forecast the steps after its last slot.
+def forecast_ahead(load: LogLoad, settings: Mapping, profiles: Mapping, threads: int = 1) -> np.ndarray:
+    """Fit every household on its last days and forecast the steps after its last slot.
 
     Parameters
     ----------
@@ -50,20 +23,32 @@ def forecast_ahead(load: LogLoad, settings: Mapping, threads: int = 1) -> np.nda
         H households, T slots.
     settings : mapping
         Section ``forecast`` of the configuration, or the keys ``AHEAD`` of it.
+    profiles : mapping
+        Section ``profiles``, or the keys ``SEASON_KEYS`` of it.
     threads : int
         Cores to use.
 
     Returns
     -------
     (H, h) float64 array
-        log kWh per interval; NaN where a household has no seasonal part. A row follows from the household's own
-        readings and from public settings alone.
+        log kWh per interval; NaN where a household has no reading in the training window. A row follows from the
+        household's own readings and from public settings alone.
     """
     horizon = settings["horizon_steps"]
     if load.calendar is None:
         return np.empty((0, horizon))
-    fits = fit_households(load.training_residual(settings["train_days"]), ArmaSettings.from_config(settings), threads)
-    season = season_ahead(load.calendar, load.seasonal_log_kwh, horizon)
-    end = np.array([load.calendar.slot_count])
-    rows = zip(fits, load.residual_log_kwh, season, strict=True)
-    return np.array([forecast_means(fit, past, end, horizon)[0] + ahead for fit, past, ahead in rows])
+    calendar, end = load.calendar, load.calendar.slot_count
+    train = slice(max(end - settings["train_days"] * calendar.slots_per_day, 0), end)
+    season = Season.from_config(profiles, train, horizon)
+    # Nobody knows a reading after the end; its season comes from those before.
+    known = np.pad(load.log_kwh, ((0, 0), (0, horizon)), constant_values=np.nan)
+    seasonal = seasonal_part(known, calendar.longer(horizon), season)
+    residual = load.log_kwh - seasonal[:, :end]
+    fits = fit_households(residual[:, train], ArmaSettings.from_config(settings), threads)
+    cap = settings["cap_days"] * calendar.slots_per_day if settings["cap_days"] else None
+    low, high = held_between(load.log_kwh, cap)
+    origin = np.array([end])
+    means = [forecast_means(fit, past, origin, horizon)[0] for fit, past in zip(fits, residual, strict=True)]
+    held = np.clip(np.array(means) + seasonal[:, end:], low[:, -1:], high[:, -1:])
+    seen = np.isfinite(load.log_kwh[:, train]).any(axis=1)
+    return np.where(seen[:, None], held, np.nan)

@@ -1,5 +1,7 @@
 """ARMA(p, q) fit of one deseasonalised log-load series, with a fallback chain instead of a crash.
 
+Two simpler processes stand beside it under the same settings: an autoregression of high order, and none at all.
+
 Section V of Ramakrishna et al.; the exact Gaussian likelihood, gaps allowed, is maximised by the compiled search of
 :mod:`meterdp.forecasting.kernel.fit` or by statsmodels. Whatever the input, a fit comes back whose AR part is
 stationary and whose MA part is invertible by a margin, and whose status says which step of the chain gave it.
@@ -24,8 +26,8 @@ STATUS_MEANING = {
     "arma_limit": "ARMA(p, q): the search stopped at its iteration limit",
     "arma_bound": "ARMA(p, q): the search converged with a partial autocorrelation at its bound",
     "arma_restart": "ARMA(p, q) from a second start, because the first gave no admissible fit (statsmodels)",
-    "ar": "AR(p) by Yule-Walker, because no admissible ARMA fit was found",
-    "white": "mean only: too few readings, or a constant series",
+    "ar": "AR(p) by Yule-Walker: asked for, or because no admissible ARMA fit was found",
+    "white": "mean only: asked for, or too few readings, or a constant series",
 }
 
 
@@ -35,8 +37,14 @@ class ArmaSettings:
 
     Parameters
     ----------
+    process : {"arma", "ar", "season"}
+        ARMA(p, q); AR of order ``long_ar_order`` by Yule-Walker; or no process, so that a forecast is the season.
     order : (int, int)
         p and q of (59), 0..24 each.
+    long_ar_order : int
+        Order of process ``ar``, 1..24.
+    mean : {"estimated", "zero"}
+        Of the residual: estimated from the training window, or zero because the season is a mean of late readings.
     method : {"kernel", "statsmodels"}
         Compiled search from several starts, or statsmodels' state space model from one or two.
     fit : {"likelihood", "forecast"}
@@ -55,6 +63,9 @@ class ArmaSettings:
         Partial autocorrelations of both parts have modulus at most ``1 - pacf_margin`` (kernel only).
     forecast_pacf_margin : float
         The same under ``fit="forecast"``.
+    forecast_root_margin : float
+        Under ``fit="forecast"`` roots of the AR part that are closer than this to one are all moved away from it by
+        a common factor, and the variance is estimated anew: what is nearly a random walk drifts off for days.
     ar_prior_sd, ma_prior_sd : float
         Under ``fit="forecast"``, artanh of each partial autocorrelation over its bound has a normal prior with mean
         zero and this standard deviation; infinity for none.
@@ -62,7 +73,10 @@ class ArmaSettings:
         With fewer readings than this times p + q + 1, only the mean is fitted.
     """
 
+    process: str = "arma"
     order: tuple[int, int] = (6, 5)
+    long_ar_order: int = 24
+    mean: str = "estimated"
     method: str = "kernel"
     fit: str = "likelihood"
     starts: int = 9
@@ -71,6 +85,7 @@ class ArmaSettings:
     root_margin: float = 1e-4
     pacf_margin: float = 1e-4
     forecast_pacf_margin: float = 0.01
+    forecast_root_margin: float = 0.01
     ar_prior_sd: float = 3.0
     ma_prior_sd: float = 0.6
     minimum_readings_per_parameter: int = 10
@@ -82,7 +97,18 @@ class ArmaSettings:
                 field="order",
                 remedy="use for example [6, 5]",
             )
-        for field, allowed in (("method", ("kernel", "statsmodels")), ("fit", ("likelihood", "forecast"))):
+        if not 1 <= self.long_ar_order <= MAX_ORDER:
+            raise InputError(
+                f"the order of the long autoregression is not from 1 to {MAX_ORDER}",
+                field="long_ar_order",
+                remedy="use for example 24",
+            )
+        for field, allowed in (
+            ("process", tuple(PROCESSES)),
+            ("mean", ("estimated", "zero")),
+            ("method", ("kernel", "statsmodels")),
+            ("fit", ("likelihood", "forecast")),
+        ):
             if getattr(self, field) not in allowed:
                 raise InputError(
                     f"the ARMA setting '{getattr(self, field)}' is not known",
@@ -95,7 +121,8 @@ class ArmaSettings:
                 field="starts" if self.starts < 1 else "iteration_limit",
                 remedy="use a positive integer",
             )
-        if not (0 < self.root_margin < 1 and 0 < self.pacf_margin < 1 and 0 < self.forecast_pacf_margin < 1):
+        margins = self.root_margin, self.pacf_margin, self.forecast_pacf_margin, self.forecast_root_margin
+        if not all(0 < margin < 1 for margin in margins):
             raise InputError(
                 "a margin of the ARMA fits is not between 0 and 1", field="margin", remedy="use for example 1e-4"
             )
@@ -108,7 +135,11 @@ class ArmaSettings:
     def from_config(cls, forecast: Mapping) -> ArmaSettings:
         """Take the section ``forecast``, or the keys of it that :data:`meterdp.forecasting.settings.FIT` names."""
         return cls(
+            process=forecast["method"],
             order=(forecast["ar_order"], forecast["ma_order"]),
+            long_ar_order=forecast["long_ar_order"],
+            mean=forecast["mean"],
+            forecast_root_margin=1.0 - forecast["largest_root"],
             method=forecast["arma"],
             fit=forecast["fit"],
             starts=forecast["starts"],
@@ -119,6 +150,11 @@ class ArmaSettings:
     def pacf_bound(self) -> float:
         """Bound of the partial autocorrelations that holds for this ``fit``."""
         return 1.0 - (self.forecast_pacf_margin if self.fit == "forecast" else self.pacf_margin)
+
+    @property
+    def used_order(self) -> tuple[int, int]:
+        """Orders p and q of the process."""
+        return {"arma": self.order, "ar": (self.long_ar_order, 0), "season": (0, 0)}[self.process]
 
     def prior_precision(self) -> np.ndarray:
         """Precision of the prior on each artanh partial autocorrelation, AR part first; (p + q,), zeros for none."""
@@ -182,7 +218,8 @@ def fit_arma(residual_log_kwh: np.ndarray, settings: ArmaSettings | None = None)
     Returns
     -------
     ArmaFit
-        Of the first admissible step of the chain: the search (kernel), or two starts (statsmodels), then ar, white.
+        Of the first admissible step of the chain: the search (kernel), or two starts (statsmodels), then ar, white;
+        shorter chains for the other processes.
     """
     settings = settings or ArmaSettings()
     x = np.asarray(residual_log_kwh, dtype=float)
@@ -190,22 +227,49 @@ def fit_arma(residual_log_kwh: np.ndarray, settings: ArmaSettings | None = None)
     x = np.where(seen, x, np.nan)
     count = int(seen.sum())
     none = np.empty(0)
-    mean = float(x[seen].mean()) if count else 0.0
-    spread = float(x[seen].std()) if count else 0.0
-    needed = settings.minimum_readings_per_parameter * (sum(settings.order) + 1)
+    mean = float(x[seen].mean()) if count and settings.mean == "estimated" else 0.0
+    spread = float(np.sqrt(np.mean((x[seen] - mean) ** 2))) if count else 0.0
+    needed = settings.minimum_readings_per_parameter * (sum(settings.used_order) + 1)
     # A constant series leaves rounding noise after subtracting its mean: compare with the scale of the numbers.
-    if count < needed or spread <= 1e-9 * max(1.0, abs(mean)):
+    scale = np.abs(x[seen]).max(initial=0.0)
+    if count < needed or float(np.ptp(x[seen])) <= 1e-9 * max(1.0, scale):
         return _at("white", none, none, mean, x)
     # Unit spread: the optimiser's step and stopping rule are then free of the unit of the readings.
-    scaled = (x - mean) / spread
-    search = _kernel_chain if settings.method == "kernel" else _statsmodels_chain
-    for status, ar, ma, effort in search(scaled, settings):
-        fit = _at(status, ar, ma, mean, x)
+    for status, ar, ma, effort in PROCESSES[settings.process]((x - mean) / spread, settings):
+        fit = _at(status, _away_from_one(ar, settings), ma, mean, x)
         if fit is not None:
             return replace(fit, **effort)
-    ar = _yule_walker(scaled, settings.order[0])
-    fit = _at("ar", ar, none, mean, x) if _admissible(ar, none, settings) else None
-    return fit or _at("white", none, none, mean, x)
+    return _at("white", none, none, mean, x)
+
+
+def _away_from_one(ar: np.ndarray, settings: ArmaSettings) -> np.ndarray:
+    """Multiply all reciprocal roots by one factor, so that the largest is within the bound of a forecast."""
+    largest, bound = largest_pole(ar), 1.0 - settings.forecast_root_margin
+    if settings.fit != "forecast" or largest <= bound:
+        return ar
+    return ar * (bound / largest) ** np.arange(1, ar.size + 1)
+
+
+def _arma_chain(x, settings) -> Iterator[tuple[str, np.ndarray, np.ndarray, dict]]:
+    """Yield candidates for an ARMA(p, q), the last an AR(p)."""
+    yield from (_kernel_chain if settings.method == "kernel" else _statsmodels_chain)(x, settings)
+    yield from _ar_chain(x, settings, settings.order[0])
+
+
+def _ar_chain(x, settings, order: int | None = None) -> Iterator[tuple[str, np.ndarray, np.ndarray, dict]]:
+    """Yield the autoregression, if it is admissible."""
+    ar = _yule_walker(x, settings.long_ar_order if order is None else order)
+    if _admissible(ar, np.empty(0), settings):
+        yield "ar", ar, np.empty(0), {}
+
+
+def _no_chain(x, settings) -> Iterator[tuple[str, np.ndarray, np.ndarray, dict]]:
+    """Yield nothing: the mean is all there is."""
+    return iter(())
+
+
+# Process -> candidates of its fit, best first.
+PROCESSES = {"arma": _arma_chain, "ar": _ar_chain, "season": _no_chain}
 
 
 def _kernel_chain(x, settings) -> Iterator[tuple[str, np.ndarray, np.ndarray, dict]]:

@@ -53,9 +53,9 @@ def fit_columns(household: np.ndarray, fits: Sequence[ArmaFit]) -> dict:
     }
 
 
-def fits_of(table: pa.Table) -> list[ArmaFit]:
-    """Read table ``arma_fits`` back, in row order."""
-    return [
+def fits_of(table: pa.Table) -> list[list[ArmaFit]]:
+    """Read table ``arma_fits`` back: the households of every window, in row order."""
+    fits = [
         ArmaFit(
             **{
                 field: np.asarray(row[column], dtype=float) if field in ("ar", "ma") else row[column]
@@ -64,18 +64,22 @@ def fits_of(table: pa.Table) -> list[ArmaFit]:
         )
         for row in table.to_pylist()
     ]
+    windows = table["window"].to_numpy()
+    return [[fits[i] for i in np.flatnonzero(windows == w)] for w in np.unique(windows)]
 
 
-def summary_columns(statuses: Sequence[str]) -> dict:
+def summary_columns(statuses: Sequence[str], windows: Sequence[int]) -> dict:
     """Return the columns of table ``arma_summary``: every status of the chain, served or not.
 
     Parameters
     ----------
-    statuses : sequence of str
-        One per household, e.g. the status column of ``arma_fits``.
+    statuses, windows : sequences of str and int
+        One per fit, the columns of ``arma_fits``.
     """
+    first = [status for status, window in zip(statuses, windows, strict=True) if window == 0]
     return {
         "status": list(STATUS_MEANING),
-        "household_count": [list(statuses).count(status) for status in STATUS_MEANING],
+        "fit_count": [list(statuses).count(status) for status in STATUS_MEANING],
+        "household_count": [first.count(status) for status in STATUS_MEANING],
         "meaning": list(STATUS_MEANING.values()),
     }

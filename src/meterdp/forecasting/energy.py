@@ -1,7 +1,7 @@
 """Forecasts in kWh: median, mean and central intervals of the log-normal law, and how often the intervals cover.
 
-Section V-B of Ramakrishna et al. takes the exponential of a log forecast, the median. The intervals follow from (57);
-those of a released forecast count the variance of its noise as well.
+Section V-B of Ramakrishna et al. takes the exponential of a log forecast, the median. The intervals are those of
+:mod:`meterdp.forecasting.calibration`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import log_ndtr, ndtri
+from scipy.special import log_ndtr
 
 from meterdp.core.stamps import local_text, utc_column
 from meterdp.profiles.grid import Calendar
@@ -21,6 +21,7 @@ def energy_columns(
     household: np.ndarray,
     mean_log_kwh: np.ndarray,
     std_log_kwh: np.ndarray,
+    interval_log_kwh: np.ndarray,
     calendar: Calendar,
     origin: int,
     levels: Sequence[float],
@@ -34,6 +35,8 @@ def energy_columns(
         Dense indices.
     mean_log_kwh, std_log_kwh : (H, h) float64 arrays
         Gaussian law of every step.
+    interval_log_kwh : (H, L, 2, h) float64 array
+        Lower and upper ends of the intervals.
     calendar : Calendar
         Of the study.
     origin : int
@@ -52,12 +55,12 @@ def energy_columns(
     at = np.indices(shape).reshape(3, -1)
     stamps = calendar.start_utc[origin : origin + shape[1]]
     local = np.array(local_text(stamps, calendar.time_zone), dtype=object)
-    reach = ndtri(0.5 + 0.5 * np.asarray(levels, dtype=float))
+    lower, upper = np.moveaxis(np.exp(interval_log_kwh), (2, 3), (0, 2))
     values = {
         "median_kwh": np.broadcast_to(np.exp(mean_log_kwh)[:, :, None], shape),
         "mean_kwh": np.broadcast_to(censored_moment(mean_log_kwh, std_log_kwh, bounds_kwh, 1)[:, :, None], shape),
-        "lower_kwh": np.exp(mean_log_kwh[:, :, None] - reach * std_log_kwh[:, :, None]),
-        "upper_kwh": np.exp(mean_log_kwh[:, :, None] + reach * std_log_kwh[:, :, None]),
+        "lower_kwh": lower,
+        "upper_kwh": upper,
     }
     return {
         "household": np.asarray(household, np.int32)[at[0]],
@@ -78,8 +81,8 @@ def censored_moment(log_median: np.ndarray, std: np.ndarray, bounds: tuple[float
         f.
     std : array
         s, non-negative, broadcasts against ``log_median``.
-    bounds : (float, float)
-        0 < a < b.
+    bounds : (a, b)
+        0 < a <= b, floats or arrays that broadcast.
     order : int
         Power k.
 
@@ -88,7 +91,7 @@ def censored_moment(log_median: np.ndarray, std: np.ndarray, bounds: tuple[float
     a^k Phi(u_a) + b^k Phi(-u_b) + e^(k f + k^2 s^2 / 2) (Phi(u_b - k s) - Phi(u_a - k s)), u_c = (ln c - f)/s. The
     last term is taken in logs, on the side of the tail on which the difference does not cancel.
     """
-    low, high = np.log(bounds)
+    low, high = (np.log(np.asarray(bound, dtype=float)) for bound in bounds)
     f, s = np.broadcast_arrays(log_median, std)
     point = np.exp(order * np.clip(f, low, high))
     s_safe = np.where(s > 0, s, 1.0)

@@ -1,7 +1,8 @@
 """Forecasts from rolling origins in the held-out part, beside what happened and two naive forecasts.
 
-Section VI-B of Ramakrishna et al. shows three forecasts; an error needs many. Coefficients and the seasonal mean
-come from the training window only; the readings before an origin are the past the forecast is conditioned on.
+Section VI-B of Ramakrishna et al. shows three forecasts; an error needs many. Coefficients come from a training window
+before the origin, a rolling season from the days before it; the readings before an origin are the past the forecast
+is conditioned on. Nothing at or after an origin enters.
 """
 
 from __future__ import annotations
@@ -14,7 +15,11 @@ import pyarrow as pa
 
 from meterdp.core.errors import InputError
 from meterdp.forecasting.arma import ArmaFit
+from meterdp.forecasting.calibration import interval_offsets, past_errors
 from meterdp.forecasting.law import forecast_covariance, forecast_means, forecast_std, query_covariance
+from meterdp.forecasting.plausible import plausible_bounds
+from meterdp.forecasting.windows import TrainingWindow
+from meterdp.profiles.dense import LogLoad
 
 METHODS = {"arma": "forecast_log_kwh", "last_value": "last_value_log_kwh", "last_week": "last_week_log_kwh"}
 COLUMNS = (*METHODS.values(), "actual_log_kwh", "forecast_std_log_kwh")
@@ -29,7 +34,7 @@ class ForecastSet:
     household : (H,) int32 array
         Dense indices.
     forecast_log_kwh : array
-        Conditional mean (57) with the seasonal part added back.
+        Conditional mean (57) with the seasonal part added back, held within the household's late readings.
     last_value_log_kwh : array
         The last reading before the origin, for every step.
     last_week_log_kwh : array
@@ -81,47 +86,109 @@ def rolling_origins(train_length: int, total_length: int, horizon: int, count: i
     return train_length + np.arange(count, dtype=np.int64) * (last - train_length) // (count - 1)
 
 
-def roll(
-    household: np.ndarray,
-    fits: Sequence[ArmaFit],
-    log_kwh: np.ndarray,
-    seasonal_log_kwh: np.ndarray,
-    origins: np.ndarray,
-    horizon: int,
-    last_week_slot: np.ndarray,
-) -> ForecastSet:
-    """Forecast every household from every origin.
+@dataclass(frozen=True)
+class Rolling:
+    """Which forecasts are made, all of it public.
 
     Parameters
     ----------
-    household : (H,) int array
-        Dense indices.
-    fits : sequence of H ArmaFit
-        From the training window.
-    log_kwh : (H, T) float64 array
-        Log load, NaN where a reading is missing.
-    seasonal_log_kwh : (H, T) float64 array
-        Seasonal mean of the training window, continued over all slots.
+    windows : sequence of TrainingWindow
+        See :func:`meterdp.forecasting.windows.training_windows`.
     origins : (n,) int array
         See :func:`rolling_origins`.
     horizon : int
         Steps h.
-    last_week_slot : (T,) int array
-        Slot of the same local time one week before, -1 where there is none (start of the export, clock change).
+    cap_slots : int or None
+        Readings before an origin whose smallest and largest bound its forecast; None for no bound.
+    calibration_slots : int
+        Slots before an origin whose forecasts calibrate its intervals.
+    levels : tuple of float
+        Probabilities of the intervals; empty for none, and for no standard deviation.
     """
-    slots = origins[:, None] + np.arange(horizon)
-    forecast, std = np.empty((2, len(fits), *slots.shape))
-    for row, fit in enumerate(fits):
-        residual = log_kwh[row] - seasonal_log_kwh[row]
-        forecast[row] = forecast_means(fit, residual, origins, horizon) + seasonal_log_kwh[row][slots]
-        std[row] = forecast_std(fit, residual, origins, horizon)
-    week = np.asarray(last_week_slot)[slots]
+
+    windows: Sequence[TrainingWindow]
+    origins: np.ndarray
+    horizon: int
+    cap_slots: int | None
+    calibration_slots: int
+    levels: tuple[float, ...] = ()
+
+    @property
+    def slots(self) -> np.ndarray:
+        """Slots that are forecast, (n, h)."""
+        return self.origins[:, None] + np.arange(self.horizon)
+
+
+@dataclass(frozen=True)
+class Rolled:
+    """Forecasts, whether they were held at a bound, and the ends of their intervals.
+
+    Parameters
+    ----------
+    forecasts : ForecastSet
+    held : (H, n, h) bool array
+    interval_log_kwh : (H, n, L, 2, h) float64 array
+        Lower and upper end per level.
+    """
+
+    forecasts: ForecastSet
+    held: np.ndarray
+    interval_log_kwh: np.ndarray
+
+
+def roll(load: LogLoad, fits: Sequence[Sequence[ArmaFit]], rolling: Rolling) -> Rolled:
+    """Forecast every household from every origin.
+
+    Parameters
+    ----------
+    load : LogLoad
+        H households.
+    fits : sequence of H ArmaFit for every window
+    rolling : Rolling
+    """
+    origins, horizon, slots = rolling.origins, rolling.horizon, rolling.slots
+    households, levels = len(load.log_kwh), rolling.levels
+    shape = households, *slots.shape
+    forecast, free, std = np.full((3, *shape), np.nan)
+    ends = np.empty((households, len(origins), len(levels), 2, horizon))
+    low, high = held_between(load.log_kwh, rolling.cap_slots)
+    for window, own_fits in zip(rolling.windows, fits, strict=True):
+        own = window.origins
+        # Past forecasts by the same coefficients show by how much these forecasts err.
+        first = max(int(origins[own[0]]) - rolling.calibration_slots, 0) if levels else int(origins[own[0]])
+        starts = np.arange(first, int(origins[own[-1]]) + 1) if levels else origins[own]
+        ahead = np.minimum(starts[:, None] + np.arange(horizon), load.log_kwh.shape[1] - 1)
+        for row, fit in enumerate(own_fits):
+            residual = load.log_kwh[row] - load.seasonal_log_kwh[row]
+            unheld = forecast_means(fit, residual, starts, horizon) + load.seasonal_log_kwh[row][ahead]
+            means = np.clip(unheld, low[row, starts, None], high[row, starts, None])
+            at = origins[own] - first if levels else np.arange(own.size)
+            forecast[row, own], free[row, own] = means[at], unheld[at]
+            if levels:
+                std[row, own] = forecast_std(fit, residual, origins[own], horizon)
+                for position, place in zip(own, at, strict=True):
+                    past = slice(max(place - rolling.calibration_slots, 0), place)
+                    errors = past_errors(means[past], load.log_kwh[row, first:][past])
+                    offsets = interval_offsets(errors, std[row, position], levels)
+                    ends[row, position] = forecast[row, position] + offsets
+    week = load.calendar.same_time_before(7)[slots]
     # A reading after the origin is not known yet, however the caller maps the clock change.
     known = (week >= 0) & (week < origins[:, None])
-    last_week = np.where(known, log_kwh[:, np.where(known, week, 0)], np.nan)
-    last_value = np.repeat(_last_reading(log_kwh)[:, origins, None], horizon, axis=2)
-    household = np.asarray(household, np.int32)
-    return ForecastSet(household, forecast, last_value, last_week, log_kwh[:, slots], std)
+    last_week = np.where(known, load.log_kwh[:, np.where(known, week, 0)], np.nan)
+    last_value = np.repeat(_last_reading(load.log_kwh)[:, origins, None], horizon, axis=2)
+    household = np.asarray(load.household, np.int32)
+    rolled = ForecastSet(
+        household, forecast, last_value, last_week, load.log_kwh[:, slots], std if levels else None
+    )
+    return Rolled(rolled, forecast != free, ends)
+
+
+def held_between(log_kwh: np.ndarray, cap_slots: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return the bounds of a forecast from every origin 0..T; infinite without a cap; (H, T + 1) each."""
+    if cap_slots is None:
+        shape = len(log_kwh), log_kwh.shape[1] + 1
+        return np.full(shape, -np.inf), np.full(shape, np.inf)
+    return plausible_bounds(log_kwh, cap_slots)
 
 
 def _last_reading(log_kwh: np.ndarray) -> np.ndarray:
@@ -156,8 +223,37 @@ def forecast_columns(forecasts: ForecastSet, origin_slots: np.ndarray, interval_
         "interval_start_utc": pa.array(np.tile(stamps, households)).cast(pa.timestamp("us", tz="UTC")),
     }
     for name in COLUMNS:
-        columns[name] = pa.array(getattr(forecasts, name).ravel(), from_pandas=True)
+        if getattr(forecasts, name) is not None:
+            columns[name] = pa.array(getattr(forecasts, name).ravel(), from_pandas=True)
     return columns
+
+
+def interval_columns(household: np.ndarray, levels: Sequence[float], interval_log_kwh: np.ndarray) -> dict:
+    """Return the columns of table ``interval_ends`` from the (H, n, L, 2, h) ends of :class:`Rolled`."""
+    ends = np.moveaxis(interval_log_kwh, 3, 0)
+    index = np.indices(ends.shape[1:]).reshape(4, -1)
+    return {
+        "household": np.asarray(household, np.int32)[index[0]],
+        "origin": index[1].astype(np.int32),
+        "step": (index[3] + 1).astype(np.int32),
+        "level": np.asarray(levels, dtype=float)[index[2]],
+        "lower_log_kwh": ends[0].ravel(),
+        "upper_log_kwh": ends[1].ravel(),
+    }
+
+
+def interval_ends(table: pa.Table) -> dict[float, np.ndarray]:
+    """Read table ``interval_ends`` back: lower and upper ends (2, H, n, h) by level."""
+    household, position = np.unique(table["household"].to_numpy(), return_inverse=True)
+    origin, step, level = table["origin"].to_numpy(), table["step"].to_numpy() - 1, table["level"].to_numpy()
+    found = {}
+    for one in np.unique(level).tolist():
+        at = level == one
+        ends = np.full((2, household.size, origin.max() + 1, step.max() + 1), np.nan)
+        for side, name in enumerate(("lower_log_kwh", "upper_log_kwh")):
+            ends[side, position[at], origin[at], step[at]] = table[name].to_numpy()[at]
+        found[one] = ends
+    return found
 
 
 def forecast_set(table: pa.Table) -> ForecastSet:
@@ -165,36 +261,48 @@ def forecast_set(table: pa.Table) -> ForecastSet:
     household, position = np.unique(table["household"].to_numpy(), return_inverse=True)
     origin, step = table["origin"].to_numpy(), table["step"].to_numpy() - 1
     values = {}
-    for name in COLUMNS:
+    for name in set(COLUMNS) & set(table.column_names):
         values[name] = np.full((household.size, origin.max() + 1, step.max() + 1), np.nan)
         values[name][position, origin, step] = table[name].to_numpy()
     return ForecastSet(household.astype(np.int32), **values)
 
 
-def law_columns(
-    household: np.ndarray,
-    fits: Sequence[ArmaFit],
-    log_kwh: np.ndarray,
-    seasonal_log_kwh: np.ndarray,
-    origin: int,
-    horizon: int,
-    origin_utc: np.datetime64,
-) -> dict:
+def law_columns(load: LogLoad, fits: Sequence[ArmaFit], origin: int, horizon: int, cap_slots: int | None) -> dict:
     """Return the columns of table ``forecast_laws``: both laws at one origin, given the gaps before it.
 
-    Parameters are those of :func:`roll`; ``origin`` is one slot and ``origin_utc`` its start.
+    Parameters
+    ----------
+    load : LogLoad
+        H households.
+    fits : sequence of H ArmaFit
+        That serve the origin.
+    origin : int
+        Slot.
+    horizon : int
+        Steps h.
+    cap_slots : int or None
+        See :class:`Rolling`.
+
+    Notes
+    -----
+    The season of the h steps is a function of the past, so given the past the reading is N(season + mean of the
+    residual, covariance (57) of the residual), exactly, whatever the season. Over all pasts with that season the
+    forecast of the residual is Gaussian with the covariance of (55); ``mean_log_kwh`` is held at the household's late
+    readings, the law over all pasts is that of the forecast before.
     """
     columns = {"mean_log_kwh": [], "covariance": [], "query_mean_log_kwh": [], "query_covariance": []}
+    low, high = held_between(load.log_kwh, cap_slots)
     for row, fit in enumerate(fits):
-        past = log_kwh[row, :origin] - seasonal_log_kwh[row, :origin]
-        season = seasonal_log_kwh[row, origin : origin + horizon]
-        columns["mean_log_kwh"].append(forecast_means(fit, past, np.array([origin]), horizon)[0] + season)
+        past = load.log_kwh[row, :origin] - load.seasonal_log_kwh[row, :origin]
+        season = load.seasonal_log_kwh[row, origin : origin + horizon]
+        mean = forecast_means(fit, past, np.array([origin]), horizon)[0] + season
+        columns["mean_log_kwh"].append(np.clip(mean, low[row, origin], high[row, origin]))
         columns["covariance"].append(forecast_covariance(fit, horizon, past).ravel())
         columns["query_mean_log_kwh"].append(fit.mean + season)
         columns["query_covariance"].append(query_covariance(fit, horizon, past).ravel())
-    stamp = pa.array(np.full(len(fits), np.datetime64(origin_utc, "us")))
+    stamp = pa.array(np.full(len(fits), np.datetime64(load.calendar.start_utc[origin], "us")))
     return {
-        "household": np.asarray(household, np.int32),
+        "household": np.asarray(load.household, np.int32),
         "origin_utc": stamp.cast(pa.timestamp("us", tz="UTC")),
         **columns,
     }

@@ -1,13 +1,25 @@
-"""What of the section ``forecast`` a fit and a forecast past the end depend on: no other key is a reason to rerun."""
+"""What of the section ``forecast`` a stage depends on: no other key is a reason to rerun."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-FIT = ("ar_order", "ma_order", "arma", "fit", "starts", "max_iterations")
-AHEAD = (*FIT, "train_days", "horizon_steps")
+PROCESS = (
+    "method",
+    "ar_order",
+    "ma_order",
+    "long_ar_order",
+    "mean",
+    "largest_root",
+    "arma",
+    "fit",
+    "starts",
+    "max_iterations",
+)
+ROLL = ("train_days", "refit_days", "cap_days", "calibration_days", "horizon_steps", "origins")
+AHEAD = (*PROCESS, "train_days", "cap_days", "horizon_steps")
 
 
-def some_of(forecast: Mapping, keys: tuple[str, ...]) -> dict:
-    """Return these keys of the section."""
-    return {key: forecast[key] for key in keys}
+def some_of(section: Mapping, keys: tuple[str, ...]) -> dict:
+    """Return these keys of a section."""
+    return {key: section[key] for key in keys}

@@ -1,31 +1,113 @@
-"""Forecasts of one shard of a study: rolling origins, the laws at the last, kWh, and a check for Gaussianity."""
+"""Forecasts of one shard of a study: fits, rolling origins, the laws at the last, kWh, and a check for Gaussianity."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from meterdp.forecasting.arma import ArmaFit
+import numpy as np
+
+from meterdp.forecasting.arma import ArmaFit, ArmaSettings
+from meterdp.forecasting.bulk import fit_columns, fit_households
 from meterdp.forecasting.energy import energy_columns
 from meterdp.forecasting.gaussian import gaussian_columns
-from meterdp.forecasting.rolling import forecast_columns, law_columns, roll, rolling_origins
+from meterdp.forecasting.plausible import innovation_ratio, marks
+from meterdp.forecasting.rolling import (
+    Rolling,
+    forecast_columns,
+    interval_columns,
+    law_columns,
+    roll,
+    rolling_origins,
+)
 from meterdp.forecasting.select import check_room
-from meterdp.forecasting.tables import FORECAST_LAWS, FORECASTS, FORECASTS_KWH, GAUSSIAN_CHECKS
+from meterdp.forecasting.tables import (
+    ARMA_FITS,
+    FORECAST_LAWS,
+    FORECAST_MARKS,
+    FORECASTS,
+    FORECASTS_KWH,
+    GAUSSIAN_CHECKS,
+    GROUP_RECORDS,
+    INTERVAL_ENDS,
+)
+from meterdp.forecasting.windows import training_windows
 from meterdp.profiles.dense import LogLoad
+from meterdp.profiles.grid import Calendar
+
+
+def rolling_of(calendar: Calendar, settings: Mapping, levels: Sequence[float] = ()) -> Rolling:
+    """Return which forecasts a study makes.
+
+    Parameters
+    ----------
+    calendar : Calendar
+        Of the study.
+    settings : mapping
+        Section ``forecast`` of the configuration, or the keys ``ROLL`` of it.
+    levels : sequence of float
+        Probabilities of the intervals.
+
+    Raises
+    ------
+    InputError
+        If the export leaves no room for the origins after the training window.
+    """
+    horizon, day = settings["horizon_steps"], calendar.slots_per_day
+    train_end = check_room(calendar, settings["train_days"], horizon, settings["origins"])
+    origins = rolling_origins(train_end, calendar.slot_count, horizon, settings["origins"])
+    windows = training_windows(calendar, settings["train_days"], settings["refit_days"], origins)
+    cap = settings["cap_days"] * day if settings["cap_days"] else None
+    return Rolling(windows, origins, horizon, cap, settings["calibration_days"] * day, tuple(levels))
+
+
+def window_fits(load: LogLoad, settings: Mapping, threads: int = 1) -> list[list[ArmaFit]]:
+    """Fit every household of a shard on every training window.
+
+    Parameters
+    ----------
+    load : LogLoad
+        H households.
+    settings : mapping
+        Section ``forecast`` of the configuration, or the keys ``FIT`` and ``ROLL`` of it.
+    threads : int
+        Cores to use.
+
+    Returns
+    -------
+    list of lists of H ArmaFit
+        One for each window.
+    """
+    if load.calendar is None:
+        return []
+    arma, residual = ArmaSettings.from_config(settings), load.residual_log_kwh
+    windows = rolling_of(load.calendar, settings).windows
+    return [fit_households(residual[:, window.slots], arma, threads) for window in windows]
+
+
+def window_fit_columns(household: np.ndarray, fits: Sequence[Sequence[ArmaFit]]) -> dict:
+    """Return the columns of table ``arma_fits``, a row for each household and window."""
+    parts = [{"window": [w] * len(own), **fit_columns(household, own)} for w, own in enumerate(fits)]
+    return {c.name: [value for part in parts for value in part[c.name]] for c in ARMA_FITS.columns}
 
 
 @dataclass(frozen=True)
 class ShardForecasts:
-    """Columns of tables ``forecasts``, ``forecast_laws``, ``forecasts_kwh`` and ``gaussian_checks`` of a shard."""
+    """Columns of the tables that a shard's forecasts make, by table."""
 
     forecasts: dict
+    ends: dict
     laws: dict
     energy: dict
     checks: dict
+    marks: dict
+
+
+_TABLES = FORECASTS, INTERVAL_ENDS, FORECAST_LAWS, FORECASTS_KWH, GAUSSIAN_CHECKS, FORECAST_MARKS
 
 
 def shard_forecasts(
-    load: LogLoad, fits: Sequence[ArmaFit], settings: Mapping, bounds_kwh: tuple[float, float]
+    load: LogLoad, fits: Sequence[Sequence[ArmaFit]], settings: Mapping, bounds_kwh: tuple[float, float]
 ) -> ShardForecasts:
     """Forecast every household of a shard from every origin.
 
@@ -33,8 +115,7 @@ def shard_forecasts(
     ----------
     load : LogLoad
         H households, in the order of ``fits``.
-    fits : sequence of H ArmaFit
-        From the training window.
+    fits : sequence of H ArmaFit for every training window
     settings : mapping
         Section ``forecast`` of the configuration.
     bounds_kwh : (float, float)
@@ -43,7 +124,7 @@ def shard_forecasts(
     Returns
     -------
     ShardForecasts
-        The laws and the forecasts in kWh are those of the last origin.
+        The laws and the forecasts in kWh are those of the last origin; Gaussianity is judged in the first window.
 
     Raises
     ------
@@ -51,25 +132,45 @@ def shard_forecasts(
         If the export leaves no room for the origins after the training window.
     """
     if load.calendar is None:
-        tables = (FORECASTS, FORECAST_LAWS, FORECASTS_KWH, GAUSSIAN_CHECKS)
-        return ShardForecasts(*({c.name: [] for c in table.columns} for table in tables))
-    calendar, horizon = load.calendar, settings["horizon_steps"]
-    train_end = check_room(calendar, settings["train_days"], horizon, settings["origins"])
-    slots = rolling_origins(train_end, calendar.slot_count, horizon, settings["origins"])
-    common = (load.household, fits, load.log_kwh, load.seasonal_log_kwh)
-    rolled = roll(*common, slots, horizon, calendar.same_time_last_week())
-    last = int(slots[-1])
+        return ShardForecasts(*({c.name: [] for c in table.columns} for table in _TABLES))
+    calendar, levels = load.calendar, settings["interval_levels"]
+    rolling = rolling_of(calendar, settings, levels)
+    rolled = roll(load, fits, rolling)
+    last, window = int(rolling.origins[-1]), rolling.windows[-1]
+    residual, found = load.residual_log_kwh, rolled.forecasts
+    held_share = rolled.held.mean(axis=(1, 2))
+    ratio = innovation_ratio(fits[-1], residual, window.slots.stop, last)
     return ShardForecasts(
-        forecast_columns(rolled, slots, calendar.start_utc),
-        law_columns(*common, last, horizon, calendar.start_utc[last]),
+        forecast_columns(found, rolling.origins, calendar.start_utc),
+        interval_columns(load.household, levels, rolled.interval_log_kwh),
+        law_columns(load, fits[-1], last, rolling.horizon, rolling.cap_slots),
         energy_columns(
             load.household,
-            rolled.forecast_log_kwh[:, -1],
-            rolled.forecast_std_log_kwh[:, -1],
+            found.forecast_log_kwh[:, -1],
+            found.forecast_std_log_kwh[:, -1],
+            rolled.interval_log_kwh[:, -1],
             calendar,
             last,
-            settings["interval_levels"],
+            levels,
             bounds_kwh,
         ),
-        gaussian_columns(load.household, fits, load.training_residual(settings["train_days"])),
+        gaussian_columns(load.household, fits[0], residual[:, rolling.windows[0].slots]),
+        {
+            "household": load.household,
+            "mark": marks(held_share, ratio),
+            "held_share": held_share,
+            "innovation_ratio": [value if np.isfinite(value) else None for value in ratio.tolist()],
+        },
     )
+
+
+def point_forecasts(load: LogLoad, settings: Mapping, threads: int = 1) -> dict:
+    """Return the columns of table ``group_records``: forecasts alone, of every household of a shard.
+
+    Parameters are those of :func:`window_fits`.
+    """
+    if load.calendar is None:
+        return {c.name: [] for c in GROUP_RECORDS.columns}
+    rolling = rolling_of(load.calendar, settings)
+    rolled = roll(load, window_fits(load, settings, threads), rolling)
+    return forecast_columns(rolled.forecasts, rolling.origins, load.calendar.start_utc)

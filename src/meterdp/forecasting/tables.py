@@ -16,9 +16,10 @@ FORECAST_HOUSEHOLDS = Table(
 ARMA_FITS = Table(
     "arma_fits",
     "private",
-    "ARMA(p, q) fit per household on the deseasonalised log load of the training window.",
+    "Process fitted per household and training window on the deseasonalised log load.",
     (
         _HOUSEHOLD,
+        Column("window", INT, "1", "number of the training window, 0 is the first"),
         Column("status", TEXT, "", "which step of the fallback chain gave the fit"),
         Column("ar", VECTOR, "1", "coefficients phi_1..phi_p of x[t] = sum phi_i x[t-i] + e[t] + sum theta_j e[t-j]"),
         Column("ma", VECTOR, "1", "coefficients theta_1..theta_q"),
@@ -40,10 +41,11 @@ ARMA_FITS = Table(
 ARMA_SUMMARY = Table(
     "arma_summary",
     "study",
-    "How many households each step of the fallback chain served.",
+    "How many fits each step of the fallback chain served; a household has one for each training window.",
     (
         Column("status", TEXT, "", "step of the fallback chain"),
-        Column("household_count", COUNT, "households", "households"),
+        Column("fit_count", COUNT, "fits", "fits, over households and training windows"),
+        Column("household_count", COUNT, "households", "households with such a fit in the first window"),
         Column("meaning", TEXT, "", "the step in words"),
     ),
 )
@@ -57,11 +59,62 @@ FORECASTS = Table(
         Column("origin", INT, "1", "number of the origin, 0 is the first"),
         Column("step", INT, "1", "steps ahead, from 1"),
         Column("interval_start_utc", STAMP_UTC, "UTC", "start of the forecast interval"),
-        Column("forecast_log_kwh", REAL, "log kWh", "conditional mean (57), seasonal part added back"),
+        Column("forecast_log_kwh", REAL, "log kWh", "conditional mean (57) with its season, held within late readings"),
         Column("last_value_log_kwh", REAL, "log kWh", "naive: the last reading before the origin", nullable=True),
         Column("last_week_log_kwh", REAL, "log kWh", "naive: same local time one week before", nullable=True),
         Column("actual_log_kwh", REAL, "log kWh", "held-out reading, clipped and logged", nullable=True),
         Column("forecast_std_log_kwh", REAL, "log kWh", "standard deviation of the reading about its forecast, (57)"),
+    ),
+)
+
+INTERVAL_ENDS = Table(
+    "interval_ends",
+    "private",
+    "Central intervals of the forecasts, from quantiles of the household's own past errors at the same step.",
+    (
+        _HOUSEHOLD,
+        Column("origin", INT, "1", "number of the origin, 0 is the first"),
+        Column("step", INT, "1", "steps ahead, from 1"),
+        Column("level", REAL, "1", "probability the interval should cover"),
+        Column("lower_log_kwh", REAL, "log kWh", "lower end"),
+        Column("upper_log_kwh", REAL, "log kWh", "upper end"),
+    ),
+)
+
+GROUP_RECORDS = Table(
+    "group_records",
+    "private",
+    "Forecasts from rolling origins of every household of the group forecast's list that passed the quality rules.",
+    tuple(c for c in FORECASTS.columns if c.name != "forecast_std_log_kwh"),
+    file_name="group_records/part-<shard>.parquet",
+)
+
+FORECAST_MARKS = Table(
+    "forecast_marks",
+    "private",
+    "What to be wary of in a household's forecasts.",
+    (
+        _HOUSEHOLD,
+        Column("mark", TEXT, "", "see the summary"),
+        Column("held_share", REAL, "1", "share of forecast steps held at the bound of the household's late readings"),
+        Column(
+            "innovation_ratio",
+            REAL,
+            "1",
+            "variance of innovations between the last training window and the last origin over that in the window",
+            nullable=True,
+        ),
+    ),
+)
+
+FORECAST_MARKS_SUMMARY = Table(
+    "forecast_marks_summary",
+    "study",
+    "How many households bear which mark.",
+    (
+        Column("mark", TEXT, "", "mark"),
+        Column("household_count", COUNT, "households", "households"),
+        Column("meaning", TEXT, "", "the mark in words"),
     ),
 )
 

@@ -1,8 +1,8 @@
 """The group forecast in a study: its public list of households, their records and what else is public.
 
 The list is a function of the meters of the export and of the configuration, never of a reading
-(docs/proofs/group_forecast.md, 1): the first ``forecast.households`` meters of the fixed order of
-:mod:`meterdp.forecasting.select`, all of them where there are no more. A household that a quality rule leaves out
+(docs/proofs/group_forecast.md, 1): all meters, or the first ``group_forecast.households`` of the fixed order of
+:mod:`meterdp.forecasting.select`. A household that a quality rule leaves out
 stays on it, without a forecast.
 """
 
@@ -17,7 +17,7 @@ import pyarrow as pa
 from meterdp.core.errors import InputError
 from meterdp.forecasting.rolling import ForecastSet, forecast_set
 from meterdp.forecasting.select import choose_households
-from meterdp.groupforecast.mechanism import ForecastRecords, GroupForecast
+from meterdp.groupforecast.mechanism import ForecastRecords
 from meterdp.groupforecast.plan import GroupPublic
 
 
@@ -54,12 +54,12 @@ class GroupStudy:
         cls,
         forecasts: pa.Table,
         meters: pa.Table,
-        households: int,
+        households: int | None,
         interval_minutes: int,
         level_kwh_per_hour: float,
         settings: Mapping,
     ) -> GroupStudy:
-        """Take tables ``forecasts`` and ``meters``; ``households`` is ``forecast.households``.
+        """Take tables ``group_records`` and ``meters``; ``households`` is ``group_forecast.households``.
 
         Raises
         ------
@@ -72,7 +72,7 @@ class GroupStudy:
             raise InputError(
                 "is so small that no household on the public list has a forecast",
                 file="config",
-                field="forecast.households",
+                field="group_forecast.households",
                 remedy="raise it",
             )
         judged = forecast_set(own)
@@ -92,8 +92,8 @@ class GroupStudy:
         x[self.row] = self.forecasts.forecast_log_kwh[:, origin]
         return ForecastRecords(x)
 
-    def mechanism(self, groups: str, epsilon: float) -> GroupForecast:
-        """Return the mechanism calibrated to public facts only.
+    def public(self, groups: str, epsilon: float) -> GroupPublic:
+        """Return all that calibrates a mechanism: public facts.
 
         Raises
         ------
@@ -102,7 +102,7 @@ class GroupStudy:
         """
         if groups == "circuit" and self.circuit is None:
             raise no_circuits("group_forecast.groups")
-        public = GroupPublic(
+        return GroupPublic(
             epsilon=epsilon,
             delta=self.settings["delta"],
             records=self.household.size,
@@ -113,7 +113,6 @@ class GroupStudy:
             most_groups=self.settings["most_groups"],
             circuit=self.circuit,
         )
-        return GroupForecast.calibrate(public)
 
 
 def public_list(meters: pa.Table, households: int | None) -> tuple[np.ndarray, tuple[int, ...] | None]:

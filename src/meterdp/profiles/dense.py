@@ -22,7 +22,7 @@ class LogLoad:
     log_kwh : (H, T) float64
         Log of the clipped energy per interval, NaN where missing.
     seasonal_log_kwh : (H, T) float64
-        Seasonal mean from each household's training window.
+        Seasonal part.
     calendar : Calendar or None
         Calendar of the T slots; None without households.
     """
@@ -36,12 +36,6 @@ class LogLoad:
     def residual_log_kwh(self) -> np.ndarray:
         """Log load without its seasonal mean, (H, T)."""
         return self.log_kwh - self.seasonal_log_kwh
-
-    def training_residual(self, train_days: int) -> np.ndarray:
-        """Residual log load of the training window, (H, train_days x slots per day)."""
-        if self.calendar is None:
-            return self.residual_log_kwh
-        return self.residual_log_kwh[:, self.calendar.window(train_days)]
 
 
 def read_log_load(paths: Iterable, households: np.ndarray, interval_minutes: int, time_zone: str) -> LogLoad:

@@ -6,7 +6,7 @@ goes through :class:`Calendar`, so that clock changes are handled in one place.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
 from zoneinfo import ZoneInfo
@@ -108,16 +108,29 @@ class Calendar:
         length = days * self.slots_per_day
         return slice(self.first_midnight, self.first_midnight + length)
 
-    def same_time_last_week(self) -> np.ndarray:
-        """Slot with the same local time one week before, (T,) int64, -1 where there is none.
+    def same_time_before(self, days: int) -> np.ndarray:
+        """Slot with the same local time so many days before, (T,) int64, -1 where there is none.
 
         Of a repeated local hour the first pass is taken.
         """
-        order = np.argsort(self._local_minutes, kind="stable")
+        order = self._wall_clock_order
         ordered = self._local_minutes[order]
-        wanted = self._local_minutes - 7 * DAY_MINUTES
+        wanted = self._local_minutes - days * DAY_MINUTES
         at = np.minimum(np.searchsorted(ordered, wanted), self.slot_count - 1)
         return np.where(ordered[at] == wanted, order[at], -1)
+
+    @cached_property
+    def _wall_clock_order(self) -> np.ndarray:
+        return np.argsort(self._local_minutes, kind="stable")
+
+    @cached_property
+    def weekend(self) -> np.ndarray:
+        """Whether a slot is of a local Saturday or Sunday, (T,) bool."""
+        return self.slot_of_week >= 5 * self.slots_per_day
+
+    def longer(self, slots: int) -> Calendar:
+        """Return the calendar with so many slots after the last."""
+        return replace(self, slot_count=self.slot_count + slots)
 
     @property
     def days(self) -> list[date]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from meterdp.profiles.grid import Shard, long_stamps
 from meterdp.profiles.quality import QualityRules, judge
-from meterdp.profiles.seasonal import log_load, seasonal_mean
+from meterdp.profiles.seasonal import Season, log_load, seasonal_part
 from meterdp.profiles.vector import VectorRules, profile_vectors
 
 
@@ -24,7 +24,9 @@ class ShardTables:
     profiles: Mapping
 
 
-def process_shard(shard: Shard, quality: Mapping, profiles: Mapping, train_days: int) -> ShardTables:
+def process_shard(
+    shard: Shard, quality: Mapping, profiles: Mapping, train_days: int, horizon_steps: int
+) -> ShardTables:
     """Judge the readings of a shard and derive what later stages use.
 
     Parameters
@@ -34,7 +36,9 @@ def process_shard(shard: Shard, quality: Mapping, profiles: Mapping, train_days:
     quality, profiles : mapping
         Sections of the configuration.
     train_days : int
-        Length of the training window of the seasonal mean.
+        Length of the first training window.
+    horizon_steps : int
+        Steps of a forecast: a rolling season is known so many slots ahead.
 
     Returns
     -------
@@ -46,14 +50,8 @@ def process_shard(shard: Shard, quality: Mapping, profiles: Mapping, train_days:
     kept = judged["kept"].to_numpy()
     vectors, valid = profile_vectors(usable, kept, shard.calendar, rules)
     logged = log_load(usable[kept], rules.clip_kwh_per_hour, shard.calendar.interval_minutes)
-    season = seasonal_mean(
-        logged,
-        shard.calendar,
-        shard.calendar.window(train_days),
-        profiles["seasonal"],
-        profiles["smoothing_hours"],
-        profiles["seasonal_scale"],
-    )
+    train = shard.calendar.window(train_days)
+    season = seasonal_part(logged, shard.calendar, Season.from_config(profiles, train, horizon_steps))
     return ShardTables(
         judged,
         {

@@ -1,10 +1,15 @@
-"""Log load and its seasonal mean (61) of Ramakrishna et al.: the slowly known part of a household's load.
+"""Log load and its seasonal part (61) of Ramakrishna et al.: the slowly known part of a household's load.
 
-The mean comes from the training window of that household only; neither held-out readings nor another household
-change it. Missing readings are left out of the averages.
+The paper's is a mean over the training window, which stays where that window put it. The rolling one moves with the
+origin of a forecast. Either comes from readings of that household only, and from none after an origin: given the
+past it is a number, so the law of the future given the past is that of the residual, moved by it. Missing readings
+are left out of the averages.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -61,14 +66,68 @@ def _circular_smooth(mean: np.ndarray, count: np.ndarray, bandwidth_slots: float
         return np.where(weight > 1e-6, weighted / weight, np.nan)
 
 
-def seasonal_mean(
-    log_kwh: np.ndarray,
-    calendar: Calendar,
-    train: slice,
-    method: str,
-    smoothing_hours: float = 1.0,
-    scale: str = "log",
-) -> np.ndarray:
+@dataclass(frozen=True)
+class Season:
+    """Public settings of the seasonal part.
+
+    Parameters
+    ----------
+    method : {"rolling", "time_of_week", "time_of_day", "smoothed"}
+        Mean of the last days at the same local time; or of the training window per slot of the local week, per slot
+        of the local day, or per slot of the week smoothed around it.
+    train : slice
+        Training window: all that a fixed season looks at, and what a rolling one falls back to.
+    horizon : int
+        Steps of a forecast. A rolling season takes no reading less than so many slots old, so that it is known at
+        the origin for every step.
+    scale : {"log", "kwh"}
+        Average logs, as section V-B of the paper says, or take the log of average energy: the seasonal part is then
+        removed before the log, as section VI-B says (defect R6).
+    smoothing_hours : float
+        Standard deviation of the kernel of ``smoothed``.
+    rolling_days : int
+        Days a rolling season reaches back.
+    day_decay : float
+        Weight of a day over that of the day after it, in (0, 1].
+    other_day_weight : float
+        Factor on a weekend day for a working day, and the other way round, in (0, 1].
+    """
+
+    method: str
+    train: slice
+    horizon: int = 1
+    scale: str = "log"
+    smoothing_hours: float = 1.0
+    rolling_days: int = 14
+    day_decay: float = 0.85
+    other_day_weight: float = 0.5
+
+    @classmethod
+    def from_config(cls, profiles: Mapping, train: slice, horizon: int) -> Season:
+        """Take the section ``profiles``, or the keys of it that :data:`SEASON_KEYS` names."""
+        return cls(
+            profiles["seasonal"],
+            train,
+            horizon,
+            profiles["seasonal_scale"],
+            profiles["smoothing_hours"],
+            profiles["rolling_days"],
+            profiles["rolling_day_decay"],
+            profiles["rolling_other_day_weight"],
+        )
+
+
+SEASON_KEYS = (
+    "seasonal",
+    "seasonal_scale",
+    "smoothing_hours",
+    "rolling_days",
+    "rolling_day_decay",
+    "rolling_other_day_weight",
+)
+
+
+def seasonal_part(log_kwh: np.ndarray, calendar: Calendar, season: Season) -> np.ndarray:
     """Return the log of the seasonal part of every slot.
 
     Parameters
@@ -76,34 +135,59 @@ def seasonal_mean(
     log_kwh : (H, T) float64
         Log load, NaN where missing.
     calendar : Calendar
-    train : slice
-        Training window; nothing outside is looked at.
-    method : {"time_of_week", "time_of_day", "smoothed"}
-        Mean per slot of the local week, per slot of the local day, or per slot of the week smoothed around it.
-    smoothing_hours : float
-        Standard deviation of the smoothing kernel.
-    scale : {"log", "kwh"}
-        Average logs, as section V-B of the paper says, or take the log of average energy: the seasonal part is then
-        removed before the log, as section VI-B says (defect R6).
+        Of the T slots.
+    season : Season
+        Public settings.
 
     Returns
     -------
     (H, T) float64
         Finite everywhere: empty slots fall back to the time of day, then to the household's mean, then to 0.
     """
-    if scale == "kwh":
-        season = seasonal_mean(np.exp(log_kwh), calendar, train, method, smoothing_hours)
-        return np.log(np.where(season > 0, season, 1.0))  # zero only where a household has no reading at all
-    known = log_kwh[:, train]
-    day_mean, _ = _group_mean(known, calendar.slot_of_day[train], calendar.slots_per_day)
-    season, slot = day_mean, calendar.slot_of_day
-    if method != "time_of_day":
-        season, count = _group_mean(known, calendar.slot_of_week[train], 7 * calendar.slots_per_day)
+    if season.scale == "kwh":
+        part = seasonal_part(np.exp(log_kwh), calendar, replace(season, scale="log"))
+        return np.log(np.where(part > 0, part, 1.0))  # zero only where a household has no reading at all
+    if season.method == "rolling":
+        part = _rolling_mean(log_kwh, calendar, season)
+        rest = ~np.isfinite(part)
+        # Of the first day of an export, of a long gap: of slots from which no forecast of a study starts.
+        return np.where(rest, _window_mean(log_kwh, calendar, replace(season, method="time_of_day")), part)
+    return _window_mean(log_kwh, calendar, season)
+
+
+def _rolling_mean(log_kwh: np.ndarray, calendar: Calendar, season: Season) -> np.ndarray:
+    """Weighted mean of the last days at the same local time; NaN where no day is known; (H, T)."""
+    total, weight = np.zeros((2, *log_kwh.shape))
+    weekend = calendar.weekend
+    known_days = 1 + (season.horizon + calendar.slots_per_hour - 1) // calendar.slots_per_day
+    for back in range(known_days, known_days + season.rolling_days):
+        source = calendar.same_time_before(back)
+        use = np.flatnonzero(source >= 0)
+        source = source[use]
+        # A clock change brings the same local time an hour nearer.
+        use, source = use[source <= use - season.horizon], source[source <= use - season.horizon]
+        value = log_kwh[:, source]
+        seen = np.isfinite(value)
+        kind = np.where(weekend[source] == weekend[use], 1.0, season.other_day_weight)
+        own = season.day_decay ** (back - known_days) * kind * seen
+        total[:, use] += own * np.where(seen, value, 0.0)
+        weight[:, use] += own
+    with np.errstate(invalid="ignore"):
+        return total / np.where(weight > 0, weight, np.nan)
+
+
+def _window_mean(log_kwh: np.ndarray, calendar: Calendar, season: Season) -> np.ndarray:
+    """Mean over the training window, continued over all slots; (H, T)."""
+    known = log_kwh[:, season.train]
+    day_mean, _ = _group_mean(known, calendar.slot_of_day[season.train], calendar.slots_per_day)
+    part, slot = day_mean, calendar.slot_of_day
+    if season.method != "time_of_day":
+        part, count = _group_mean(known, calendar.slot_of_week[season.train], 7 * calendar.slots_per_day)
         slot = calendar.slot_of_week
-        if method == "smoothed":
-            season = _circular_smooth(season, count, smoothing_hours * calendar.slots_per_hour)
-        season = np.where(np.isfinite(season), season, np.tile(day_mean, (1, 7)))
+        if season.method == "smoothed":
+            part = _circular_smooth(part, count, season.smoothing_hours * calendar.slots_per_hour)
+        part = np.where(np.isfinite(part), part, np.tile(day_mean, (1, 7)))
     finite = np.isfinite(known)
     level = np.where(finite, known, 0.0).sum(axis=1) / np.maximum(finite.sum(axis=1), 1)
-    season = np.where(np.isfinite(season), season, level[:, None])
-    return season[:, slot]
+    part = np.where(np.isfinite(part), part, level[:, None])
+    return part[:, slot]

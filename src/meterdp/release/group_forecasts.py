@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
+from meterdp.groupforecast.mechanism import GroupForecast
 from meterdp.groupforecast.study import GroupStudy
 from meterdp.release.forecast_files import crosswalk_columns, write_forecast_files
 from meterdp.release.manifests.group import group_manifest
@@ -43,7 +44,7 @@ def write_group_forecasts(
         Further metadata of the files, nothing private.
     """
     groups, epsilon = study.settings["file_groups"], float(study.settings["file_epsilon"])
-    mechanism = study.mechanism(groups, epsilon)
+    mechanism = GroupForecast.calibrate(study.public(groups, epsilon))
     released = mechanism.release(study.records(-1), StudyNoise(seed, "group forecast files", groups, repr(epsilon)))
     own_salt = hashlib.sha256(f"{salt} group forecast".encode()).hexdigest()[:32]
     ids = salted_ids(own_salt, study.household)

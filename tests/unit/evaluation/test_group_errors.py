@@ -51,7 +51,7 @@ def test_with_one_group_and_no_noise_to_speak_of_the_error_is_that_of_the_clippe
     """Oracle: the exact mean of the whole list; a household without a forecast counts as the public level."""
     made = study({**SETTINGS, "groups": ["one"], "epsilons": [1e4], "draws": 1})
     row = table(made).set_index(["method", "scale"]).loc[("group", "log_kwh")]
-    level = made.mechanism("one", 1.0).public.centre_log_kwh
+    level = made.public("one", 1.0).centre_log_kwh
     f = made.forecasts
     mean = level + (f.forecast_log_kwh - level).sum(axis=0) / made.household.size
     assert row["mse"] == pytest.approx(np.nanmean((mean - f.actual_log_kwh) ** 2), rel=0.2)

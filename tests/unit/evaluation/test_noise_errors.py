@@ -14,8 +14,8 @@ from meterdp.core.parquet import as_arrow
 from meterdp.evaluation import noise_errors as judge
 from meterdp.evaluation.noise_errors import judge_forecasts, released_forecasts
 from meterdp.evaluation.tables import FORECAST_ERRORS, FORECAST_INTERVALS
-from meterdp.forecasting.rolling import forecast_set
-from meterdp.forecasting.tables import FORECAST_LAWS, FORECASTS
+from meterdp.forecasting.rolling import forecast_set, interval_columns
+from meterdp.forecasting.tables import FORECAST_LAWS, FORECASTS, INTERVAL_ENDS
 
 HOUSEHOLDS = np.array([3, 4, 8, 11], np.int32)
 H, N, K = 4, 6, 3
@@ -56,6 +56,13 @@ def tables():
     return as_arrow(FORECASTS, columns), as_arrow(FORECAST_LAWS, laws), as_arrow(NEIGHBOUR_GRAPH, graph)
 
 
+def ends(forecasts, *levels):
+    """Intervals of half a log kWh to either side."""
+    mean = forecast_set(forecasts).forecast_log_kwh
+    made = np.stack([np.stack([mean - 0.5, mean + 0.5], axis=2)] * len(levels), axis=2)
+    return as_arrow(INTERVAL_ENDS, interval_columns(HOUSEHOLDS, levels, made))
+
+
 def designed(noises):
     return as_arrow(NOISE_DESIGNS, design_columns(HOUSEHOLDS, noises))
 
@@ -71,7 +78,7 @@ def to_the_middle(queries, budget):
 def test_every_method_is_judged_once(tables):
     forecasts, laws, graph = tables
     designs = designed(design_all(laws, graph, SETTINGS))
-    errors, intervals = judge_forecasts(forecasts, graph, designs, "total", [0.5, 0.9], BOUNDS)
+    errors, intervals = judge_forecasts(forecasts, ends(forecasts, 0.5, 0.9), graph, designs, "total", BOUNDS)
     for table, rows in ((FORECAST_ERRORS, errors), (FORECAST_INTERVALS, intervals)):
         as_arrow(table, {name: [row[name] for row in rows] for name in rows[0]})
     keys = [(r["method"], r["design"], r["query_model"], r["rho"], r["scale"]) for r in errors]
@@ -79,7 +86,7 @@ def test_every_method_is_judged_once(tables):
     assert {k[2] for k in keys if k[0] == "released"} == {"deterministic"}
     log = {(*k[:2], k[3]): r["mse"] for k, r in zip(keys, errors, strict=True) if k[4] == "log_kwh"}
     assert log["released", "white", 4.0] == pytest.approx(log["arma", "none", 0.0] + 4.0 / 3)
-    assert len(intervals) == 2 * (1 + 2 * 2)
+    assert len(intervals) == 2 * 2 * (1 + 2 * 2)
 
 
 def test_a_design_that_follows_the_forecasts_is_designed_anew_at_every_origin(tables, monkeypatch):
@@ -108,7 +115,7 @@ def test_a_design_for_random_queries_that_maps_them_is_judged_at_the_last_origin
         generator.standard_normal((H, K, K)),
     )
     designs = designed({("transport", "stochastic", 1.0): noise})
-    errors, intervals = judge_forecasts(forecasts, graph, designs, "total", [0.9], BOUNDS)
+    errors, intervals = judge_forecasts(forecasts, ends(forecasts, 0.9), graph, designs, "total", BOUNDS)
     judged = forecast_set(forecasts)
     squared = 0.0
     for h in range(H):
@@ -126,7 +133,7 @@ def test_a_last_origin_without_readings_has_no_error_and_is_no_crash(tables):
     noise = Noise(np.zeros((H, K, K)), np.zeros((H, K)))
     designs = designed({("transport", "stochastic", 1.0): noise})
     made = as_arrow(FORECASTS, columns.to_dict("list"))
-    errors, intervals = judge_forecasts(made, graph, designs, "total", [0.9], BOUNDS)
+    errors, intervals = judge_forecasts(made, ends(made, 0.9), graph, designs, "total", BOUNDS)
     assert errors[-1]["household_count"] == intervals[-1]["household_count"] == 0
     assert np.isnan(errors[-1]["mse"]) and np.isnan(intervals[-1]["coverage"])
 

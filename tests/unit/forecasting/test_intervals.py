@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 import pytest
-from scipy.stats import lognorm
+from scipy.stats import lognorm, norm
 
 from meterdp.core.errors import InputError
 from meterdp.core.parquet import as_arrow
@@ -18,6 +18,17 @@ from meterdp.profiles.grid import Calendar
 
 H, N, K = 40, 25, 12
 WIDE = (1e-9, 1e9)
+
+
+def ends(forecasts, *levels):
+    """Intervals of the Gaussian law."""
+    mean, std = forecasts.forecast_log_kwh, forecasts.forecast_std_log_kwh
+    return {level: np.stack([mean - norm.ppf(0.5 + level / 2) * std, mean + norm.ppf(0.5 + level / 2) * std]) for level in levels}
+
+
+def law_ends(mean, std, levels):
+    reach = norm.ppf(0.5 + 0.5 * np.array(levels))[:, None] * std[:, None, :]
+    return np.stack([mean[:, None] - reach, mean[:, None] + reach], axis=2)
 
 
 @pytest.fixture
@@ -34,7 +45,7 @@ def test_median_mean_and_ends_are_those_of_a_log_normal_law():
     """Oracle: scipy.stats.lognorm; the bounds are far away."""
     calendar = Calendar(datetime(2025, 1, 6, tzinfo=UTC), 24, 60, "UTC")
     mean, std = np.array([[0.3, -2.0]]), np.array([[0.5, 1.1]])
-    columns = energy_columns(np.array([7]), mean, std, calendar, 3, [0.5, 0.9], WIDE)
+    columns = energy_columns(np.array([7]), mean, std, law_ends(mean, std, [0.5, 0.9]), calendar, 3, [0.5, 0.9], WIDE)
     table = as_arrow(FORECASTS_KWH, columns).to_pandas()
     assert table["household"].tolist() == [7] * 4 and table["step"].tolist() == [1, 1, 2, 2]
     for row in table.itertuples():
@@ -48,7 +59,7 @@ def test_median_mean_and_ends_are_those_of_a_log_normal_law():
 def test_everything_in_kwh_stays_within_the_public_bounds():
     calendar = Calendar(datetime(2025, 1, 6, tzinfo=UTC), 24, 60, "UTC")
     mean, std = np.array([[-9.0], [0.0], [9.0]]), np.array([[2.0], [30.0], [0.0]])
-    columns = energy_columns(np.arange(3), mean, std, calendar, 0, [0.9], (0.1, 5.0))
+    columns = energy_columns(np.arange(3), mean, std, law_ends(mean, std, [0.9]), calendar, 0, [0.9], (0.1, 5.0))
     for name in ("median_kwh", "mean_kwh", "lower_kwh", "upper_kwh"):
         assert np.all((columns[name] >= 0.1) & (columns[name] <= 5.0))
     assert columns["median_kwh"].tolist() == pytest.approx([0.1, 1.0, 5.0])
@@ -56,13 +67,25 @@ def test_everything_in_kwh_stays_within_the_public_bounds():
 
 def test_intervals_cover_what_they_should(forecasts):
     """Coverage of about 10,800 independent readings within 6.5 standard errors: false alarm below 1e-10 each."""
-    rows = interval_rows(forecasts, [0.5, 0.9], WIDE)
+    rows = interval_rows(forecasts, ends(forecasts, 0.5, 0.9), WIDE)
     as_arrow(FORECAST_INTERVALS, {name: [row[name] for row in rows] for name in rows[0]})
     readings = np.isfinite(forecasts.actual_log_kwh).sum()
     for row in rows:
         assert abs(row["coverage"] - row["level"]) < 6.5 * np.sqrt(row["level"] * (1 - row["level"]) / readings)
         assert (row["household_count"], row["origin_count"]) == (H, N)
-    assert rows[1]["mean_width_kwh"] > rows[0]["mean_width_kwh"] > 0
+    assert [(r["interval"], r["level"]) for r in rows] == [(i, v) for v in (0.5, 0.9) for i in ("calibrated", "law")]
+    assert rows[2]["mean_width_kwh"] > rows[0]["mean_width_kwh"] > 0
+    assert rows[0]["coverage"] == rows[1]["coverage"], "the ends given are those of the law"
+
+
+def test_calibrated_intervals_may_be_lopsided(forecasts):
+    """Oracle: counting."""
+    mean = forecasts.forecast_log_kwh
+    lopsided = {0.8: np.stack([mean - 0.1, mean + 0.9])}
+    row, _ = interval_rows(forecasts, lopsided, WIDE)
+    inside = (forecasts.actual_log_kwh >= mean - 0.1) & (forecasts.actual_log_kwh <= mean + 0.9)
+    seen = np.isfinite(forecasts.actual_log_kwh)
+    assert row["coverage"] == pytest.approx(np.mean([inside[h][seen[h]].mean() for h in range(H)]))
 
 
 def test_the_interval_of_a_release_counts_the_noise(forecasts):
@@ -72,7 +95,8 @@ def test_the_interval_of_a_release_counts_the_noise(forecasts):
     few = ForecastSet(*(value[:3] for value in vars(forecasts).values()))
     noise = generator.uniform(0.1, 0.8, (3, 1, K))
     bounds = (0.05, 3.0)
-    (row,) = interval_rows(few, [0.9], bounds, Released("joint", "deterministic", 1.0, moved, noise))
+    row, law = interval_rows(few, ends(few, 0.9), bounds, Released("joint", "deterministic", 1.0, moved, noise))
+    assert law["coverage"] == pytest.approx(row["coverage"], abs=1e-12)
     seen = np.isfinite(few.actual_log_kwh)
     reach = 1.6448536269514722 * np.sqrt(few.forecast_std_log_kwh**2 + noise**2)
     covered, width = np.empty((2, 4000))
@@ -91,11 +115,11 @@ def test_the_interval_of_a_release_counts_the_noise(forecasts):
 def test_a_law_without_spread_covers_the_reading_it_equals():
     level = np.full((1, 2, 3), -2.0)
     constant = ForecastSet(np.array([0]), level, level, level, level.copy(), np.zeros((1, 2, 3)))
-    (row,) = interval_rows(constant, [0.5], WIDE)
-    assert (row["coverage"], row["mean_width_kwh"]) == (1.0, 0.0)
+    for row in interval_rows(constant, ends(constant, 0.5), WIDE):
+        assert (row["coverage"], row["mean_width_kwh"]) == (1.0, 0.0)
 
 
 def test_without_a_held_out_reading_there_is_one_sentence(forecasts):
     nothing = ForecastSet(**{**vars(forecasts), "actual_log_kwh": np.full((H, N, K), np.nan)})
     with pytest.raises(InputError, match="no held-out reading"):
-        interval_rows(nothing, [0.5], WIDE)
+        interval_rows(nothing, ends(nothing, 0.5), WIDE)

@@ -1,5 +1,7 @@
 """On real homes the chain ends in admissible fits and the forecast beats both naive ones."""
 
+from datetime import UTC, datetime
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,9 +9,12 @@ import pytest
 from meterdp.evaluation.forecast_errors import forecast_errors
 from meterdp.forecasting.arma import ArmaSettings
 from meterdp.forecasting.bulk import fit_households
-from meterdp.forecasting.rolling import roll, rolling_origins
+from meterdp.forecasting.rolling import Rolling, roll, rolling_origins
 from meterdp.forecasting.select import choose_households
 from meterdp.forecasting.state_space import largest_pole
+from meterdp.forecasting.windows import training_windows
+from meterdp.profiles.dense import LogLoad
+from meterdp.profiles.grid import Calendar
 
 TRAIN, WEEK, HORIZON, HOMES = 1440, 672, 12, 12
 
@@ -31,8 +36,9 @@ def test_forecasts_of_real_homes_beat_the_naive_ones(homes):
     fits = fit_households((log_kwh - season)[:, :TRAIN], ArmaSettings(iteration_limit=30))
     assert all(fit.status.startswith("arma") for fit in fits)
     assert all(max(largest_pole(fit.ar), largest_pole(-fit.ma)) < 1 for fit in fits)
+    calendar = Calendar(datetime(2018, 10, 29, tzinfo=UTC), log_kwh.shape[1], 15, "UTC")
     origins = rolling_origins(TRAIN, log_kwh.shape[1], HORIZON, 40)
-    last_week = np.maximum(np.arange(log_kwh.shape[1]) - WEEK, -1)
-    rolled = roll(np.arange(HOMES), fits, log_kwh, season, origins, HORIZON, last_week)
+    rolling = Rolling(training_windows(calendar, 15, None, origins), origins, HORIZON, None, 0)
+    rolled = roll(LogLoad(np.arange(HOMES), log_kwh, season, calendar), [fits], rolling).forecasts
     nmse = {row["method"]: row["nmse"] for row in forecast_errors(rolled) if row["scale"] == "log_kwh"}
     assert nmse["arma"] < min(nmse["last_value"], nmse["last_week"])

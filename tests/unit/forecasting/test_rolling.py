@@ -1,20 +1,40 @@
 """Rolling origins: where they lie, what a forecast may know, and that the tables keep everything."""
 
+from datetime import UTC, datetime
+
 import numpy as np
 import pytest
 
 from meterdp.core.errors import InputError
 from meterdp.core.parquet import as_arrow
 from meterdp.forecasting.arma import STATUS_MEANING, ArmaSettings
-from meterdp.forecasting.bulk import fit_columns, fit_households, fits_of, summary_columns
+from meterdp.forecasting.bulk import fit_households, fits_of, summary_columns
 from meterdp.forecasting.law import forecast_covariance, forecast_means, forecast_std, query_covariance
-from meterdp.forecasting.rolling import forecast_columns, forecast_set, law_columns, roll, rolling_origins
-from meterdp.forecasting.tables import ARMA_FITS, ARMA_SUMMARY, FORECAST_LAWS, FORECASTS
+from meterdp.forecasting.rolling import (
+    Rolling,
+    forecast_columns,
+    forecast_set,
+    interval_columns,
+    interval_ends,
+    law_columns,
+    roll,
+    rolling_origins,
+)
+from meterdp.forecasting.study import window_fit_columns
+from meterdp.forecasting.tables import ARMA_FITS, ARMA_SUMMARY, FORECAST_LAWS, FORECASTS, INTERVAL_ENDS
+from meterdp.forecasting.windows import TrainingWindow, training_windows
+from meterdp.profiles.dense import LogLoad
+from meterdp.profiles.grid import Calendar
 from tests.unit.forecasting.processes import process, simulate, with_gaps
 
-TRAIN, TOTAL, HORIZON, WEEK = 300, 420, 4, 70
-STAMPS = np.datetime64("2024-03-01T00:00", "us") + np.arange(TOTAL) * np.timedelta64(15, "m")
-LAST_WEEK = np.maximum(np.arange(TOTAL) - WEEK, -1)
+TRAIN, TOTAL, HORIZON, WEEK = 300, 420, 4, 168
+CALENDAR = Calendar(datetime(2024, 3, 1, tzinfo=UTC), TOTAL, 60, "UTC")
+ORIGINS = rolling_origins(TRAIN, TOTAL, HORIZON, 20)
+
+
+def rolling(origins=ORIGINS, cap=None, levels=(0.5, 0.9)):
+    window = TrainingWindow(slice(0, TRAIN), np.arange(len(origins)))
+    return Rolling([window], origins, HORIZON, cap, 120, tuple(levels))
 
 
 @pytest.fixture
@@ -22,11 +42,11 @@ def study():
     """Three households, one of them without a reading."""
     generator = np.random.default_rng(0)
     fits = [process("ar1"), process("arma21"), process("white")]
-    season = np.tile(generator.standard_normal(WEEK), TOTAL // WEEK)
+    season = np.resize(generator.standard_normal(WEEK), TOTAL)
     log_kwh = np.stack([season + simulate(fit, TOTAL, generator) for fit in fits])
     log_kwh[1] = with_gaps(log_kwh[1], 0.2, generator)
     log_kwh[2] = np.nan
-    return np.array([4, 7, 9]), fits, log_kwh, np.tile(season, (3, 1))
+    return LogLoad(np.array([4, 7, 9], np.int32), log_kwh, np.tile(season, (3, 1)), CALENDAR), fits
 
 
 @pytest.mark.parametrize("count", [1, 2, 20, 117])
@@ -45,11 +65,11 @@ def test_no_room_for_the_origins_is_one_sentence():
 
 
 def test_a_forecast_is_the_conditional_mean_plus_season(study):
-    household, fits, log_kwh, season = study
-    origins = rolling_origins(TRAIN, TOTAL, HORIZON, 20)
-    rolled = roll(household, fits, log_kwh, season, origins, HORIZON, LAST_WEEK)
+    load, fits = study
+    log_kwh, season = load.log_kwh, load.seasonal_log_kwh
+    rolled = roll(load, [fits], rolling()).forecasts
     for row, fit in enumerate(fits):
-        for column, origin in enumerate(origins):
+        for column, origin in enumerate(ORIGINS):
             past = (log_kwh - season)[row, :origin]
             oracle = (
                 forecast_means(fit, past, np.array([origin]), HORIZON)[0] + season[row, origin : origin + HORIZON]
@@ -63,10 +83,10 @@ def test_a_forecast_is_the_conditional_mean_plus_season(study):
 
 
 def test_naive_forecasts_know_only_the_past(study):
-    household, fits, log_kwh, season = study
-    origins = rolling_origins(TRAIN, TOTAL, HORIZON, 20)
-    rolled = roll(household, fits, log_kwh, season, origins, HORIZON, LAST_WEEK)
-    for column, origin in enumerate(origins):
+    load, fits = study
+    log_kwh, season = load.log_kwh, load.seasonal_log_kwh
+    rolled = roll(load, [fits], rolling()).forecasts
+    for column, origin in enumerate(ORIGINS):
         before = log_kwh[1, :origin]
         assert np.all(rolled.last_value_log_kwh[1, column] == before[np.isfinite(before)][-1])
         assert np.array_equal(
@@ -75,22 +95,21 @@ def test_naive_forecasts_know_only_the_past(study):
     assert np.isnan(rolled.last_value_log_kwh[2]).all()
 
 
-def test_a_last_week_slot_that_is_missing_or_in_the_future_gives_no_forecast(study):
-    household, fits, log_kwh, season = study
-    origins = np.array([TRAIN])
-    slots = np.full(TOTAL, -1)
-    slots[TRAIN + 1] = TRAIN  # a clock change cannot make a reading known early
-    slots[TRAIN + 2] = TRAIN - 1
-    rolled = roll(household, fits, log_kwh, season, origins, HORIZON, slots)
-    assert np.array_equal(np.isnan(rolled.last_week_log_kwh[0, 0]), [True, True, False, True])
-    assert rolled.last_week_log_kwh[0, 0, 2] == log_kwh[0, TRAIN - 1]
+def test_a_last_week_that_is_not_known_gives_no_forecast(study):
+    """The export begins three days before the origin, so its first reading of the same time is in the future."""
+    load, fits = study
+    short = Calendar(CALENDAR.start, 120, 60, "UTC")
+    late = LogLoad(load.household, load.log_kwh[:, -120:], load.seasonal_log_kwh[:, -120:], short)
+    rolled = roll(late, [fits], rolling(np.array([72]), levels=())).forecasts
+    assert np.isnan(rolled.last_week_log_kwh).all() and rolled.forecast_std_log_kwh is None
+    assert np.isfinite(rolled.forecast_log_kwh).all()
 
 
 def test_the_forecast_table_keeps_everything(study):
-    household, fits, log_kwh, season = study
-    origins = rolling_origins(TRAIN, TOTAL, HORIZON, 20)
-    rolled = roll(household, fits, log_kwh, season, origins, HORIZON, LAST_WEEK)
-    table = as_arrow(FORECASTS, forecast_columns(rolled, origins, STAMPS))
+    load, fits = study
+    log_kwh, season = load.log_kwh, load.seasonal_log_kwh
+    rolled = roll(load, [fits], rolling()).forecasts
+    table = as_arrow(FORECASTS, forecast_columns(rolled, ORIGINS, CALENDAR.start_utc))
     assert table.num_rows == 3 * 20 * HORIZON
     assert table["last_value_log_kwh"].null_count == 20 * HORIZON
     back = forecast_set(table.take(np.random.default_rng(1).permutation(table.num_rows)))
@@ -98,17 +117,18 @@ def test_the_forecast_table_keeps_everything(study):
         assert np.array_equal(getattr(back, name), getattr(rolled, name), equal_nan=True)
     first = table.slice(0, HORIZON)
     assert [t.replace(tzinfo=None) for t in first["interval_start_utc"].to_pylist()] == list(
-        STAMPS[TRAIN : TRAIN + HORIZON].tolist()
+        CALENDAR.start_utc[TRAIN : TRAIN + HORIZON].tolist()
     )
 
 
 def test_the_law_is_that_of_the_origin_given_the_gaps_before_it(study):
-    household, fits, log_kwh, season = study
+    load, fits = study
+    log_kwh, season = load.log_kwh, load.seasonal_log_kwh
     origin = TOTAL - HORIZON
-    table = as_arrow(FORECAST_LAWS, law_columns(household, fits, log_kwh, season, origin, HORIZON, STAMPS[origin]))
+    table = as_arrow(FORECAST_LAWS, law_columns(load, fits, origin, HORIZON, None))
     assert table["household"].to_pylist() == [4, 7, 9]
     covariance = np.array(table["covariance"].to_pylist()).reshape(3, HORIZON, HORIZON)
-    rolled = roll(household, fits, log_kwh, season, np.array([origin]), HORIZON, LAST_WEEK)
+    rolled = roll(load, [fits], rolling(np.array([origin]))).forecasts
     assert np.allclose(np.array(table["mean_log_kwh"].to_pylist()), rolled.forecast_log_kwh[:, 0])
     for row, fit in enumerate(fits):
         past = (log_kwh - season)[row, :origin]
@@ -117,19 +137,84 @@ def test_the_law_is_that_of_the_origin_given_the_gaps_before_it(study):
         assert np.allclose(table["query_mean_log_kwh"][row].as_py(), fit.mean + season[row, origin:])
 
 
+def test_a_forecast_is_held_within_the_late_readings_and_the_law_says_so(study):
+    load, fits = study
+    season = load.seasonal_log_kwh.copy()
+    season[0, ORIGINS[-1] :] += 30.0
+    absurd = LogLoad(load.household, load.log_kwh, season, CALENDAR)
+    rolled = roll(absurd, [fits], rolling(cap=48))
+    past = load.log_kwh[0, ORIGINS[-1] - 48 : ORIGINS[-1]]
+    assert np.allclose(rolled.forecasts.forecast_log_kwh[0, -1], past.max()) and rolled.held[0, -1].all()
+    assert not rolled.held[2].any(), "without readings there is no bound"
+    law = law_columns(absurd, fits, int(ORIGINS[-1]), HORIZON, 48)
+    assert np.array_equal(law["mean_log_kwh"][0], rolled.forecasts.forecast_log_kwh[0, -1])
+    assert np.allclose(law["query_mean_log_kwh"][0], fits[0].mean + season[0, ORIGINS[-1] :])
+    for row in (0, 1):
+        for place, origin in enumerate(ORIGINS):
+            late = load.log_kwh[row, origin - 48 : origin]
+            ahead = rolled.forecasts.forecast_log_kwh[row, place]
+            assert (np.nanmin(late) <= ahead).all() and (ahead <= np.nanmax(late)).all()
+
+
+def test_intervals_are_quantiles_of_past_errors_of_the_same_step(study):
+    """Oracle: every past forecast made on its own, and numpy's quantile of what it missed by."""
+    load, fits = study
+    rolled = roll(load, [fits], rolling())
+    for row, place in ((0, 7), (1, 19)):
+        origin, residual = ORIGINS[place], load.residual_log_kwh[row]
+        errors = [[] for _ in range(HORIZON)]
+        for past in range(origin - 120, origin):
+            means = forecast_means(fits[row], residual, np.array([past]), HORIZON)[0]
+            for step in range(HORIZON):
+                if past + step < origin and np.isfinite(residual[past + step]):
+                    errors[step].append(residual[past + step] - means[step])
+        for step in range(HORIZON):
+            for number, level in enumerate((0.5, 0.9)):
+                oracle = np.quantile(errors[step], [0.5 - level / 2, 0.5 + level / 2], method="weibull")
+                own = rolled.interval_log_kwh[row, place, number, :, step]
+                assert np.allclose(own - rolled.forecasts.forecast_log_kwh[row, place, step], oracle)
+    back = interval_ends(as_arrow(INTERVAL_ENDS, interval_columns(load.household, (0.5, 0.9), rolled.interval_log_kwh)))
+    assert np.array_equal(back[0.9][1], rolled.interval_log_kwh[:, :, 1, 1])
+
+
+def test_windows_follow_the_origins():
+    """Every origin is at most ``refit_days`` behind the end of the window that serves it."""
+    calendar = Calendar(datetime(2024, 3, 1, tzinfo=UTC), 24 * 60, 60, "UTC")
+    origins = rolling_origins(24 * 15, calendar.slot_count, HORIZON, 24)
+    windows = training_windows(calendar, 15, 7, origins)
+    assert np.concatenate([w.origins for w in windows]).tolist() == list(range(24))
+    for window in windows:
+        late = origins[window.origins] - window.slots.stop
+        assert (late >= 0).all() and (late < 7 * 24).all() and window.slots.stop - window.slots.start == 15 * 24
+    (only,) = training_windows(calendar, 15, None, origins)
+    assert only.slots == calendar.window(15) and only.origins.size == 24
+
+
+def test_coefficients_come_from_the_window_that_serves_the_origin(study):
+    load, fits = study
+    windows = [TrainingWindow(slice(0, TRAIN), np.arange(8)), TrainingWindow(slice(50, 350), np.arange(8, 20))]
+    both = Rolling(windows, ORIGINS, HORIZON, None, 120)
+    mixed = roll(load, [fits, fits[::-1]], both).forecasts.forecast_log_kwh
+    one, other = (roll(load, [f, f], both).forecasts.forecast_log_kwh for f in (fits, fits[::-1]))
+    assert np.array_equal(mixed[:, :8], one[:, :8]) and np.array_equal(mixed[:, 8:], other[:, 8:])
+    assert not np.array_equal(one[0], other[0])
+
+
 def test_fits_survive_their_table():
     generator = np.random.default_rng(5)
     residual = np.stack([simulate(process("arma21"), 300, generator), np.full(300, -2.0), np.full(300, np.nan)])
     fits = fit_households(residual, ArmaSettings(order=(2, 1)))
-    table = as_arrow(ARMA_FITS, fit_columns(np.array([1, 2, 3]), fits))
-    back = fits_of(table)
+    table = as_arrow(ARMA_FITS, window_fit_columns(np.array([1, 2, 3]), [fits, fits[::-1]]))
+    back, turned = fits_of(table)
+    assert [fit.status for fit in turned] == ["white", "white", "arma"]
     assert [fit.status for fit in back] == ["arma", "white", "white"]
     for one, other in zip(fits, back, strict=True):
         assert all(
             np.array_equal(a, b, equal_nan=True)
             for a, b in zip(list(vars(one).values())[1:], list(vars(other).values())[1:], strict=True)
         )
-    summary = as_arrow(ARMA_SUMMARY, summary_columns(table["status"].to_pylist())).to_pylist()
+    summary = as_arrow(ARMA_SUMMARY, summary_columns(table["status"].to_pylist(), table["window"].to_pylist())).to_pylist()
+    assert sum(row["fit_count"] for row in summary) == 6
     assert {row["status"]: row["household_count"] for row in summary} == {
         status: {"arma": 1, "white": 2}.get(status, 0) for status in STATUS_MEANING
     }

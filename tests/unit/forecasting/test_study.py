@@ -10,12 +10,29 @@ from meterdp.core.errors import InputError
 from meterdp.core.parquet import as_arrow
 from meterdp.forecasting.arma import ArmaSettings
 from meterdp.forecasting.bulk import fit_households
-from meterdp.forecasting.study import shard_forecasts
-from meterdp.forecasting.tables import FORECAST_LAWS, FORECASTS, FORECASTS_KWH, GAUSSIAN_CHECKS
+from meterdp.forecasting.rolling import interval_ends
+from meterdp.forecasting.study import point_forecasts, rolling_of, shard_forecasts
+from meterdp.forecasting.tables import (
+    FORECAST_LAWS,
+    FORECAST_MARKS,
+    FORECASTS,
+    FORECASTS_KWH,
+    GAUSSIAN_CHECKS,
+    GROUP_RECORDS,
+    INTERVAL_ENDS,
+)
 from meterdp.profiles.dense import LogLoad
 from meterdp.profiles.grid import Calendar
 
-SETTINGS = {"train_days": 14, "horizon_steps": 4, "origins": 20, "interval_levels": [0.5, 0.9]}
+SETTINGS = {
+    "train_days": 14,
+    "refit_days": 4,
+    "cap_days": None,
+    "calibration_days": 7,
+    "horizon_steps": 4,
+    "origins": 20,
+    "interval_levels": [0.5, 0.9],
+}
 BOUNDS = (0.01, 100.0)
 CALENDAR = Calendar(datetime(2025, 10, 19, 22, tzinfo=UTC), 24 * 21, 60, "Europe/Zurich")
 
@@ -29,8 +46,10 @@ def load():
     return LogLoad(np.array([2, 5, 9], np.int32), values + season, season, CALENDAR)
 
 
-def fits(load, days=14):
-    return fit_households(load.training_residual(days), ArmaSettings(order=(2, 1), iteration_limit=5))
+def fits(load, settings=SETTINGS):
+    made = ArmaSettings(order=(2, 1), iteration_limit=5)
+    windows = rolling_of(load.calendar, settings).windows
+    return [fit_households(load.residual_log_kwh[:, window.slots], made) for window in windows]
 
 
 def test_every_household_is_forecast_from_every_origin_after_training(load):
@@ -52,7 +71,11 @@ def test_every_household_is_forecast_from_every_origin_after_training(load):
     assert len(energy) == 3 * 4 * 2
     own = energy[(energy["household"] == 5) & (energy["level"] == 0.9)].sort_values("step")
     assert np.allclose(own["median_kwh"], np.exp(last["forecast_log_kwh"]))
-    assert np.allclose(np.log(own["upper_kwh"]), last["forecast_log_kwh"] + 1.6448536 * last["forecast_std_log_kwh"])
+    ends = interval_ends(as_arrow(INTERVAL_ENDS, found.ends))
+    assert np.allclose(np.log(own["lower_kwh"]), ends[0.9][0, 1, -1])
+    assert np.allclose(np.log(own["upper_kwh"]), ends[0.9][1, 1, -1])
+    assert (ends[0.9][0] < ends[0.5][0]).all() and (ends[0.9][1] > ends[0.5][1]).all()
+    assert as_arrow(FORECAST_MARKS, found.marks)["mark"].to_pylist() == ["as_trained"] * 3
     assert as_arrow(GAUSSIAN_CHECKS, found.checks)["series"].to_pylist() == ["residual", "innovations"] * 3
 
 
@@ -74,14 +97,15 @@ def test_held_out_readings_after_an_origin_do_not_change_its_forecast(load):
 
 def test_too_short_an_export_is_refused_in_one_sentence(load):
     with pytest.raises(InputError, match=r"field 'forecast.train_days': asks for 21 days .*; lower"):
-        shard_forecasts(load, fits(load, 14), {**SETTINGS, "train_days": 21}, BOUNDS)
+        shard_forecasts(load, fits(load), {**SETTINGS, "train_days": 21}, BOUNDS)
 
 
 def test_a_shard_without_households_gives_empty_tables():
     nobody = LogLoad(np.empty(0, np.int32), np.empty((0, 0)), np.empty((0, 0)), None)
     found = shard_forecasts(nobody, [], SETTINGS, BOUNDS)
-    tables = (FORECASTS, FORECAST_LAWS, FORECASTS_KWH, GAUSSIAN_CHECKS)
-    assert [as_arrow(t, c).num_rows for t, c in zip(tables, vars(found).values(), strict=True)] == [0] * 4
+    tables = (FORECASTS, INTERVAL_ENDS, FORECAST_LAWS, FORECASTS_KWH, GAUSSIAN_CHECKS, FORECAST_MARKS)
+    assert [as_arrow(t, c).num_rows for t, c in zip(tables, vars(found).values(), strict=True)] == [0] * 6
+    assert as_arrow(GROUP_RECORDS, point_forecasts(nobody, SETTINGS)).num_rows == 0
 
 
 def test_bad_households_are_forecast_without_a_crash(load):
@@ -116,7 +140,7 @@ def test_a_forecast_across_a_clock_change_follows_local_time(change, offsets):
     season = (calendar.minute_of_day / 60.0)[None, :]
     load = LogLoad(np.array([0], np.int32), season.copy(), season, calendar)
     settings = {**SETTINGS, "horizon_steps": 8, "origins": 1}
-    found = shard_forecasts(load, fits(load), settings, (1e-9, 1e9))
+    found = shard_forecasts(load, fits(load, settings), settings, (1e-9, 1e9))
     table = as_arrow(FORECASTS, found.forecasts).to_pandas()
     assert (table["interval_start_utc"].diff().dropna() == pd.Timedelta(hours=1)).all()
     energy = as_arrow(FORECASTS_KWH, found.energy).to_pandas()

@@ -38,7 +38,7 @@ def test_the_list_does_not_depend_on_readings(count, readings):
     before, after = (study(made=forecasts(f), households=count) for f in forecast)
     assert before.household.tolist() == after.household.tolist() == chosen.tolist()
     for groups in ("one", "circuit", "assigned"):
-        assert before.mechanism(groups, 8.0) == after.mechanism(groups, 8.0), "every public number is the same"
+        assert before.public(groups, 8.0) == after.public(groups, 8.0), "every public number is the same"
     row = int(np.searchsorted(chosen, chosen[0]))
     assert np.isfinite(before.records(0).x[row]).all() and np.isnan(after.records(0).x[row]).all()
 
@@ -46,7 +46,7 @@ def test_the_list_does_not_depend_on_readings(count, readings):
 def test_rows_follow_the_list_and_are_nan_where_there_is_no_forecast():
     made = study()
     f = made.forecasts
-    assert made.household.tolist() == list(range(METER_COUNT)) and made.mechanism("one", 1.0).public.records == 50
+    assert made.household.tolist() == list(range(METER_COUNT)) and made.public("one", 1.0).records == 50
     for origin in (0, -1):
         x = made.records(origin).x
         assert np.array_equal(x[HOUSEHOLDS], f.forecast_log_kwh[:, origin])
@@ -65,5 +65,5 @@ def test_a_smaller_study_takes_a_part_of_the_list_with_its_own_circuits():
 def test_circuits_must_be_named():
     made = study(named=False)
     with pytest.raises(InputError, match="circuit is known"):
-        made.mechanism("circuit", 1.0)
-    assert made.mechanism("one", 1.0).plan.groups == 1
+        made.public("circuit", 1.0)
+    assert made.public("one", 1.0).circuit is None

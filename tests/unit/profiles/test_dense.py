@@ -30,6 +30,9 @@ PROFILES_CONFIG = {
     "seasonal": "smoothed",
     "smoothing_hours": 1.0,
     "seasonal_scale": "log",
+    "rolling_days": 14,
+    "rolling_day_decay": 0.85,
+    "rolling_other_day_weight": 0.5,
 }
 
 
@@ -61,30 +64,30 @@ def test_a_shard_comes_back_as_it_was_written(part):
 
 def test_log_load_round_trip_holds_the_kept_households_only(part, tmp_path):
     path, energy, _ = part
-    tables = process_shard(read_shard(path, 15, "Europe/Zurich"), QUALITY_CONFIG, PROFILES_CONFIG, train_days=15)
+    tables = process_shard(read_shard(path, 15, "Europe/Zurich"), QUALITY_CONFIG, PROFILES_CONFIG, 15, 12)
     for name, table in (("quality", QUALITY), ("log_load", LOG_LOAD), ("profiles", PROFILES)):
         write_table(tmp_path / f"{name}.parquet", table, getattr(tables, name))
     load = read_log_load([tmp_path / "log_load.parquet"], np.array([4, 6, 7, 99]), 15, "Europe/Zurich")
     assert load.household.tolist() == [6, 7]
     assert np.allclose(load.log_kwh, np.log(np.clip(energy[[3, 4]], 0.0025, 25)), equal_nan=True)
     assert np.isfinite(load.seasonal_log_kwh).all()
-    assert load.training_residual(15).shape == (2, 96 * 15)
+    assert np.array_equal(load.residual_log_kwh, load.log_kwh - load.seasonal_log_kwh, equal_nan=True)
     assert tables.profiles["valid"].tolist() == [True, False, True, True, True]
 
 
 def test_no_wanted_household_gives_empty_arrays(part, tmp_path):
     path, *_ = part
-    tables = process_shard(read_shard(path, 15, "Europe/Zurich"), QUALITY_CONFIG, PROFILES_CONFIG, train_days=15)
+    tables = process_shard(read_shard(path, 15, "Europe/Zurich"), QUALITY_CONFIG, PROFILES_CONFIG, 15, 12)
     write_table(tmp_path / "log_load.parquet", LOG_LOAD, tables.log_load)
     load = read_log_load([tmp_path / "log_load.parquet"], np.array([99]), 15, "Europe/Zurich")
-    assert load.log_kwh.shape[0] == 0 and load.training_residual(15).shape[0] == 0
+    assert load.log_kwh.shape[0] == 0 and load.residual_log_kwh.shape[0] == 0
 
 
 def test_a_part_without_households_passes_through(tmp_path):
     write_table(
         tmp_path / "empty.parquet", READINGS, {c: [] for c in ("household", "interval_start_utc", "energy_kwh")}
     )
-    tables = process_shard(read_shard(tmp_path / "empty.parquet", 15, "UTC"), QUALITY_CONFIG, PROFILES_CONFIG, 15)
+    tables = process_shard(read_shard(tmp_path / "empty.parquet", 15, "UTC"), QUALITY_CONFIG, PROFILES_CONFIG, 15, 12)
     write_table(tmp_path / "log_load.parquet", LOG_LOAD, tables.log_load)
     assert len(tables.quality) == 0 and len(tables.profiles["valid"]) == 0
     assert read_log_load([tmp_path / "log_load.parquet"], np.array([1]), 15, "UTC").calendar is None

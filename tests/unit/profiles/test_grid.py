@@ -32,7 +32,7 @@ def test_a_day_with_a_clock_change_has_one_hundred_slots():
 
 def test_same_time_last_week_is_the_same_local_time_across_the_change():
     grid = calendar(slots=96 * 14)
-    last = grid.same_time_last_week()
+    last = grid.same_time_before(7)
     has = last >= 0
     assert np.array_equal(grid.slot_of_week[has], grid.slot_of_week[last[has]])
     assert np.array_equal(grid.local_day[has] - 7, grid.local_day[last[has]])

@@ -1,15 +1,16 @@
-"""Log load and seasonal mean: from the training window of one household only."""
+"""Log load and seasonal part: from the training window or the last days of one household only."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from meterdp.profiles.grid import Calendar
-from meterdp.profiles.seasonal import log_load, seasonal_mean
+from meterdp.profiles.seasonal import Season, log_load, seasonal_part
 
-METHODS = ["time_of_week", "time_of_day", "smoothed"]
+FIXED = ["time_of_week", "time_of_day", "smoothed"]
 CALENDAR = Calendar(datetime(2025, 10, 19, 22, tzinfo=UTC), 96 * 28, 15, "Europe/Zurich")
 TRAIN = CALENDAR.window(15)
 
@@ -22,20 +23,64 @@ def load():
     return values
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", FIXED)
 def test_held_out_readings_and_other_households_change_nothing(load, method):
-    season = seasonal_mean(load, CALENDAR, TRAIN, method)
+    season = seasonal_part(load, CALENDAR, Season(method, TRAIN))
     changed = load.copy()
     changed[:, TRAIN.stop :] += 100.0
     changed[:, : TRAIN.start] = np.nan
     changed[1:] *= -7.0
-    again = seasonal_mean(changed, CALENDAR, TRAIN, method)
+    again = seasonal_part(changed, CALENDAR, Season(method, TRAIN))
     assert np.array_equal(season[0], again[0])
     assert not np.allclose(season[1], again[1])
 
 
+@pytest.mark.parametrize("horizon", [1, 12, 93, 96])
+def test_a_rolling_season_is_known_at_the_origin_for_every_step(load, horizon):
+    """Clocks go back on the seventh day: a local time comes an hour nearer, and one comes twice."""
+    season = Season("rolling", TRAIN, horizon)
+    before = seasonal_part(load, CALENDAR, season)
+    for origin in (TRAIN.stop, TRAIN.stop + 31, 96 * 25 + 7):
+        changed = load.copy()
+        changed[:, origin:] += 50.0
+        changed[1:] *= -3.0
+        after = seasonal_part(changed, CALENDAR, season)
+        assert np.array_equal(before[0, : origin + horizon], after[0, : origin + horizon])
+        assert not np.array_equal(before[0], after[0])
+
+
+@pytest.mark.parametrize("scale", ["log", "kwh"])
+def test_a_rolling_season_is_the_weighted_mean_of_the_last_days(load, scale):
+    """Oracle: loops over days in local time, by the standard library's calendar."""
+    season = Season("rolling", TRAIN, 12, scale, rolling_days=9, day_decay=0.7, other_day_weight=0.25)
+    found = seasonal_part(load, CALENDAR, season)
+    zone = ZoneInfo("Europe/Zurich")
+    local = [t.astype(datetime).replace(tzinfo=UTC).astimezone(zone) for t in CALENDAR.start_utc]
+    first = {}
+    for slot, at in enumerate(local):
+        first.setdefault((at.date(), at.time()), slot)
+    values = load if scale == "log" else np.exp(load)
+    for slot in (96 * 10 + 3, 96 * 13 + 50, 96 * 27):
+        total = weight = 0.0
+        for back in range(1, 10):
+            day = local[slot].date() - timedelta(days=back)
+            value = values[2, first[day, local[slot].time()]]
+            if np.isfinite(value):
+                own = 0.7 ** (back - 1) * (1.0 if (day.weekday() > 4) == (local[slot].weekday() > 4) else 0.25)
+                total, weight = total + own * value, weight + own
+        oracle = total / weight
+        assert found[2, slot] == pytest.approx(oracle if scale == "log" else np.log(oracle), abs=1e-12)
+
+
+def test_a_rolling_season_without_a_day_before_falls_back_to_the_training_window(load):
+    season = seasonal_part(load, CALENDAR, Season("rolling", TRAIN, 12))
+    fixed = seasonal_part(load, CALENDAR, Season("time_of_day", TRAIN))
+    assert np.array_equal(season[:, :96], fixed[:, :96])
+    assert not np.isclose(season[:, 96:], fixed[:, 96:]).all(axis=1).any()
+
+
 def test_time_of_week_is_the_mean_of_the_training_readings_of_that_slot(load):
-    season = seasonal_mean(load, CALENDAR, TRAIN, "time_of_week")
+    season = seasonal_part(load, CALENDAR, Season("time_of_week", TRAIN))
     slots = CALENDAR.slot_of_week
     for t in (TRAIN.start + 5, TRAIN.stop + 200, 96 * 27):
         same = np.flatnonzero(slots[TRAIN] == slots[t]) + TRAIN.start
@@ -45,13 +90,13 @@ def test_time_of_week_is_the_mean_of_the_training_readings_of_that_slot(load):
 
 
 def test_time_of_day_oracle_is_pandas_groupby(load):
-    season = seasonal_mean(load, CALENDAR, TRAIN, "time_of_day")
+    season = seasonal_part(load, CALENDAR, Season("time_of_day", TRAIN))
     oracle = pd.Series(load[2, TRAIN]).groupby(CALENDAR.slot_of_day[TRAIN]).mean()
     assert np.allclose(season[2], oracle.loc[CALENDAR.slot_of_day].to_numpy(), atol=1e-12)
 
 
 def test_smoothing_oracle_is_a_direct_circular_kernel_sum(load):
-    season = seasonal_mean(load, CALENDAR, TRAIN, "smoothed", smoothing_hours=2.0)
+    season = seasonal_part(load, CALENDAR, Season("smoothed", TRAIN, smoothing_hours=2.0))
     slot, groups = CALENDAR.slot_of_week[TRAIN], 7 * 96
     known = load[1, TRAIN]
     for t in (10, 1500):
@@ -60,11 +105,11 @@ def test_smoothing_oracle_is_a_direct_circular_kernel_sum(load):
         assert season[1, t] == pytest.approx(np.nansum(weight * np.nan_to_num(known)) / weight.sum(), abs=1e-9)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [*FIXED, "rolling"])
 def test_nothing_known_and_half_known_give_finite_means(method):
     load = np.full((2, CALENDAR.slot_count), np.nan)
     load[1, TRAIN.start : TRAIN.start + 96] = 1.5
-    season = seasonal_mean(load, CALENDAR, TRAIN, method)
+    season = seasonal_part(load, CALENDAR, Season(method, TRAIN))
     assert np.isfinite(season).all()
     assert np.all(season[0] == 0.0) and np.allclose(season[1], 1.5)
 
@@ -77,18 +122,18 @@ def test_log_load_clips_to_public_bounds_and_keeps_gaps():
 
 def test_a_seasonal_part_in_kwh_is_the_log_of_the_mean_energy(load):
     """Oracle: pandas on energies, by slot of the week; the residual is the log of energy over its weekly mean."""
-    season = seasonal_mean(load, CALENDAR, TRAIN, "time_of_week", scale="kwh")
+    season = seasonal_part(load, CALENDAR, Season("time_of_week", TRAIN, scale="kwh"))
     energy = pd.DataFrame(np.exp(load[:, TRAIN]).T).groupby(CALENDAR.slot_of_week[TRAIN]).mean()
     seen = np.isfinite(energy.to_numpy())
     expected = np.log(energy.to_numpy())[seen]
     first = {slot: t for t, slot in reversed(list(enumerate(CALENDAR.slot_of_week)))}
     ours = season[:, [first[slot] for slot in energy.index]].T
     assert np.allclose(ours[seen], expected)
-    logs = seasonal_mean(load, CALENDAR, TRAIN, "time_of_week")
+    logs = seasonal_part(load, CALENDAR, Season("time_of_week", TRAIN))
     assert np.all(season >= logs - 1e-12) and np.any(season > logs + 0.01)  # Jensen's inequality
 
 
 def test_a_household_without_readings_has_a_seasonal_part_of_zero_in_either_scale():
     nothing = np.full((1, CALENDAR.slot_count), np.nan)
     for scale in ("log", "kwh"):
-        assert not seasonal_mean(nothing, CALENDAR, TRAIN, "smoothed", scale=scale).any()
+        assert not seasonal_part(nothing, CALENDAR, Season("smoothed", TRAIN, scale=scale)).any()

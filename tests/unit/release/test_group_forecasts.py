@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 
+from meterdp.groupforecast.mechanism import GroupForecast
 from meterdp.core.parquet import as_arrow, metadata_of, read_table
 from meterdp.release.group_forecasts import write_group_forecasts
 from meterdp.release.noise import salted_ids
@@ -25,7 +26,7 @@ def test_files_carry_one_forecast_per_group_their_own_ids_and_the_guarantee(tmp_
     assert not {p.stem for p in files} & set(salted_ids(SALT, made.household)), "other ids than the class-based files"
     tables = [read_table(p, FORECAST_FILE) for p in files]
     different = {tuple(t["released_log_kwh"].to_pylist()) for t in tables}
-    assert 1 < len(different) <= made.mechanism("assigned", 8.0).plan.groups
+    assert 1 < len(different) <= GroupForecast.calibrate(made.public("assigned", 8.0)).plan.groups
     assert tables[0]["interval_start_utc"][0].as_py() == datetime(2025, 11, 2, 20, tzinfo=UTC)
     facts = metadata_of(files[0])
     assert facts["synthetic"] == "yes" and "(8, 1e-05)" in facts["guarantee"]

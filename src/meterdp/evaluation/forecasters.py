@@ -1,0 +1,105 @@
+"""Is the released forecast any good? Every forecaster beside the study's own, on the same homes, origins and steps.
+
+Differences are paired: the errors of two forecasters on one home go together, and homes are the sample.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from meterdp.evaluation.forecast_errors import Errors, household_means, plain_errors
+from meterdp.forecasting.forecasters.interface import NotInstalled, Task
+from meterdp.forecasting.forecasters.registry import FORECASTERS
+from meterdp.forecasting.rolling import ForecastSet
+
+_MEASURES = (
+    "mse",
+    "mse_ratio",
+    "mse_ratio_se",
+    "mse_ratio_median",
+    "won_share",
+    "mae",
+    "mae_ratio",
+    "mae_ratio_se",
+    "mae_ratio_median",
+    "mae_won_share",
+    "mase",
+)
+
+
+def comparison_rows(own: ForecastSet, task: Task, names: list[str]) -> list[dict]:
+    """Return the rows of table ``forecaster_comparison``.
+
+    Parameters
+    ----------
+    own : ForecastSet
+        The study's forecasts of the same households from the same origins.
+    task : Task
+    names : list of str
+        Keys of ``FORECASTERS`` to compare; the study's own method is the first row whether it is named or not.
+
+    Notes
+    -----
+    A ratio is the mean error over homes by that of the study's forecast; its standard error is that of
+    mean(a - ratio b) / mean(b) over homes. All are judged on the cells that every forecaster covers.
+    """
+    method = task.settings["method"]
+    found, missing = {method: own.forecast_log_kwh}, {}
+    for name in names:
+        if name == method:
+            continue
+        try:
+            found[name] = FORECASTERS[name]().forecast(task)
+        except NotInstalled as error:
+            missing[name] = f"not run: {error}"
+    cells = np.isfinite(own.actual_log_kwh)
+    for forecast in found.values():
+        cells &= np.isfinite(forecast)
+    naive = naive_error_kwh(task)[cells.any(axis=(1, 2))]
+    reference = plain_errors(own.forecast_log_kwh, own.actual_log_kwh)
+    rows = []
+    for name, forecast in found.items():
+        for errors, base in zip(plain_errors(forecast, own.actual_log_kwh), reference, strict=True):
+            rows.append(_facts(name, errors.scale, "run") | _measures(errors, base, cells, naive))
+    for name, why in missing.items():
+        rows += [_facts(name, errors.scale, why) | dict.fromkeys(_MEASURES) for errors in reference]
+    counts = {"household_count": int(cells.any(axis=(1, 2)).sum()), "origin_count": cells.shape[1]}
+    return [row | counts for row in rows]
+
+
+def _facts(name: str, scale: str, status: str) -> dict:
+    made = FORECASTERS[name]
+    return {"forecaster": name, "label": made.label, "looks_at": made.looks_at, "status": status, "scale": scale}
+
+
+def _measures(errors: Errors, base: Errors, cells: np.ndarray, naive: np.ndarray) -> dict:
+    row = dict.fromkeys(_MEASURES)
+    if not cells.any():
+        return row
+    for short, field in (("mse", "squared"), ("mae", "absolute")):
+        a, b = (household_means(getattr(e, field), cells) for e in (errors, base))
+        won = {"mse": "won_share", "mae": "mae_won_share"}[short]
+        row |= {short: float(a.mean()), won: float((a < b).mean())}
+        if b.mean() > 0:
+            ratio = a.mean() / b.mean()
+            spread = (a - ratio * b).std(ddof=1) / np.sqrt(a.size) / b.mean() if a.size > 1 else None
+            row |= {f"{short}_ratio": float(ratio), f"{short}_ratio_se": spread}
+        if (b > 0).any():
+            row[f"{short}_ratio_median"] = float(np.median(a[b > 0] / b[b > 0]))
+        if short == "mae" and errors.scale == "kwh" and (naive > 0).any():
+            row["mase"] = float(np.mean(a[naive > 0] / naive[naive > 0]))
+    return row
+
+
+def naive_error_kwh(task: Task) -> np.ndarray:
+    """Mean absolute error of yesterday's reading in the first training window, (H,) kWh; 0 where there is none.
+
+    The scale of the mean absolute scaled error of Hyndman and Koehler (2006).
+    """
+    calendar, window = task.load.calendar, task.rolling.windows[0].slots
+    energy, source = np.exp(task.load.log_kwh), calendar.same_time_before(1)
+    known = np.flatnonzero(source >= 0)
+    known = known[(known >= window.start) & (known < window.stop)]
+    gap = np.abs(energy[:, known] - energy[:, source[known]])
+    seen = np.isfinite(gap)
+    return np.where(seen, gap, 0.0).sum(axis=1) / np.maximum(seen.sum(axis=1), 1)

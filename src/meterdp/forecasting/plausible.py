@@ -1,0 +1,95 @@
+"""No absurd forecast: what a household's own late readings make plausible, and households to be wary of.
+
+The exponential of a log forecast is unbounded, and one household of a study with a forecast of ten times what it ever
+used decides every mean in kWh. A forecast is therefore held between the smallest and the largest reading of the
+household's last days. The bounds are known at the origin, like the season. The law (57) of the future is not touched:
+what is bounded is the forecast that is handed out, which is the deterministic query of class-based noise. The law of
+a random query is that of the forecast before it is held, and exact for households without the mark ``held``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.ndimage import maximum_filter1d, minimum_filter1d
+
+from meterdp.forecasting.arma import ArmaFit
+from meterdp.forecasting.state_space import arma_system, kalman_pass
+
+DRIFT_FACTOR = 4.0  # of a variance: forecasts err twice as far as the training window says, or half
+FEWEST = 96  # readings below which the variance of innovations says nothing
+MARKS = {
+    "as_trained": "innovations vary as in the training window, and no forecast had to be held",
+    "held": "some forecast lay beyond the household's own late readings and was held at their bound",
+    "drift": f"innovations since the training window vary {DRIFT_FACTOR:g} times as much as in it, or as little",
+    "drift_held": "both",
+}
+
+
+def plausible_bounds(log_kwh: np.ndarray, slots: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the smallest and the largest reading of the ``slots`` slots before every slot.
+
+    Parameters
+    ----------
+    log_kwh : (H, T) float64 array
+        Log load, NaN where missing.
+    slots : int
+        Length of the past that counts, at least one.
+
+    Returns
+    -------
+    low, high : (H, T + 1) float64 arrays
+        -inf and inf where there is no reading; the last column belongs to an origin behind the last slot.
+    """
+    sides = []
+    # The window of slots t - slots..t - 1: a filter moved to the left, and by one.
+    size, origin = slots, (slots - 1) // 2 if slots % 2 else slots // 2 - 1
+    for fill, running in ((np.inf, minimum_filter1d), (-np.inf, maximum_filter1d)):
+        known = np.where(np.isfinite(log_kwh), log_kwh, fill)
+        bound = running(known, size, axis=1, mode="constant", cval=fill, origin=origin)
+        bound = np.concatenate([np.full((len(known), 1), fill), bound], axis=1)
+        sides.append(np.where(np.isfinite(bound), bound, -fill))
+    return sides[0], sides[1]
+
+
+def innovation_ratio(
+    fits: Sequence[ArmaFit], residual_log_kwh: np.ndarray, train_end: int, origin: int
+) -> np.ndarray:
+    """Return the variance of innovations between training and origin over that of the training window, (H,).
+
+    Parameters
+    ----------
+    fits : sequence of H ArmaFit
+        Of the window that ends at ``train_end``.
+    residual_log_kwh : (H, T) float64 array
+        Log load without season, NaN where missing.
+    train_end, origin : int
+        Slots.
+
+    Returns
+    -------
+    (H,) float64 array
+        NaN where there are fewer than 96 readings between, or nothing varies in the training window.
+    """
+    ratio = np.full(len(fits), np.nan)
+    for row, fit in enumerate(fits):
+        if not fit.innovation_variance > 0:
+            continue
+        passed = kalman_pass(arma_system(fit.ar, fit.ma), residual_log_kwh[row, :origin] - fit.mean)
+        late = (passed.innovation**2 / passed.innovation_scale)[train_end:]
+        if np.isfinite(late).sum() >= FEWEST:
+            ratio[row] = np.nanmean(late) / fit.innovation_variance
+    return ratio
+
+
+def marks(held_share: np.ndarray, ratio: np.ndarray) -> list[str]:
+    """Return a key of :data:`MARKS` per household, from two (H,) arrays."""
+    drift = (ratio > DRIFT_FACTOR) | (ratio < 1 / DRIFT_FACTOR)
+    words = np.where(drift, np.where(held_share > 0, "drift_held", "drift"), np.where(held_share > 0, "held", ""))
+    return [word or "as_trained" for word in words.tolist()]
+
+
+def mark_rows(found: Sequence[str]) -> list[dict]:
+    """Return the rows of table ``forecast_marks_summary``: every mark, borne or not."""
+    return [{"mark": m, "household_count": list(found).count(m), "meaning": w} for m, w in MARKS.items()]

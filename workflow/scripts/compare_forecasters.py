@@ -1,0 +1,21 @@
+"""Set the study's forecast beside other forecasters on the same households."""
+
+import pandas as pd
+
+from meterdp.core.job import job
+from meterdp.core.parquet import read_table
+from meterdp.evaluation.forecasters import comparison_rows
+from meterdp.evaluation.tables import FORECASTER_COMPARISON
+from meterdp.forecasting.forecasters.interface import Task
+from meterdp.forecasting.rolling import forecast_set
+from meterdp.forecasting.study import rolling_of
+from meterdp.forecasting.tables import FORECASTS
+from meterdp.profiles.dense import read_log_load
+
+with job(snakemake.input, snakemake.log) as write:
+    params = snakemake.params
+    own = forecast_set(read_table(snakemake.input.forecasts, FORECASTS))
+    load = read_log_load(snakemake.input.log_load, own.household, params.interval_minutes, params.time_zone)
+    task = Task(load, rolling_of(load.calendar, params.forecast), params.forecast, snakemake.threads)
+    rows = comparison_rows(own, task, params.forecast["compare"])
+    write(snakemake.output.comparison, FORECASTER_COMPARISON, pd.DataFrame(rows))

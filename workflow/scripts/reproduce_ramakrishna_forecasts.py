@@ -1,0 +1,18 @@
+"""Forecast the chosen households as Ramakrishna et al. do: fixed season, coefficients estimated once."""
+
+import pandas as pd
+
+from meterdp.core.job import job
+from meterdp.core.parquet import read_table
+from meterdp.evaluation.tables import FORECAST_ERRORS
+from meterdp.forecasting.tables import FORECAST_HOUSEHOLDS, FORECAST_LAWS
+from meterdp.papers.ramakrishna.forecasts import paper_forecasts
+from meterdp.profiles.dense import read_log_load
+
+with job(snakemake.input, snakemake.log) as write:
+    params = snakemake.params
+    chosen = read_table(snakemake.input.households, FORECAST_HOUSEHOLDS)["household"].to_numpy()
+    load = read_log_load(snakemake.input.log_load, chosen, params.interval_minutes, params.time_zone)
+    found = paper_forecasts(load, params.forecast, snakemake.threads)
+    write(snakemake.output.laws, FORECAST_LAWS, found.laws)
+    write(snakemake.output.errors, FORECAST_ERRORS, pd.DataFrame(found.errors))
