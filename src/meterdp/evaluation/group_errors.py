@@ -1,7 +1,7 @@
 """What the group forecast costs: its errors at every epsilon over all rolling origins, beside unprotected forecasts.
 
-The mechanism runs on the whole public list, as a release does: groups are drawn once, with the first origin, and kept.
-Errors are measured on the households of the list that have a forecast.
+The mechanism runs on the whole public list, as a release does: groups are drawn once, with the first origin, and
+kept. Errors are measured on the households of the list that have a forecast.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ FORECAST_ERRORS = Table(
 FORECASTER_COMPARISON = Table(
     "forecaster_comparison",
     "study",
-    "The study's forecast beside other forecasters, on the same households, origins and steps; nothing here is private.",
+    "The study's forecast beside other forecasters, on the same households, origins and steps, without privacy.",
     (
         Column("forecaster", TEXT, "", "key of the registry; the first is the study's own, forecast.method"),
         Column("label", TEXT, "", "in words"),
@@ -121,14 +121,20 @@ FORECASTER_COMPARISON = Table(
         Column("mse", REAL, "scale^2", "mean squared error, mean over households", nullable=True),
         Column("mse_ratio", REAL, "1", "mse over that of the study's forecast", nullable=True),
         Column("mse_ratio_se", REAL, "1", "its standard error, paired over households", nullable=True),
-        Column("mse_ratio_median", REAL, "1", "ratio of a household's two errors, median over households", nullable=True),
+        Column(
+            "mse_ratio_median", REAL, "1", "ratio of a household's two errors, median over households", nullable=True
+        ),
         Column("won_share", REAL, "1", "share of households with a smaller mse than the study's", nullable=True),
         Column("mae", REAL, "scale", "mean absolute error, mean over households", nullable=True),
         Column("mae_ratio", REAL, "1", "mae over that of the study's forecast", nullable=True),
         Column("mae_ratio_se", REAL, "1", "its standard error, paired over households", nullable=True),
-        Column("mae_ratio_median", REAL, "1", "ratio of a household's two errors, median over households", nullable=True),
+        Column(
+            "mae_ratio_median", REAL, "1", "ratio of a household's two errors, median over households", nullable=True
+        ),
         Column("mae_won_share", REAL, "1", "share of households with a smaller mae than the study's", nullable=True),
-        Column("mase", REAL, "1", "mae over that of yesterday's reading in training, mean over households", nullable=True),
+        Column(
+            "mase", REAL, "1", "mae over that of yesterday's reading in training, mean over households", nullable=True
+        ),
         Column("household_count", COUNT, "households", "households averaged over"),
         Column("origin_count", COUNT, "1", "rolling origins per household"),
     ),
@@ -166,14 +172,25 @@ GROUP_FORECAST_ERRORS = Table(
             "'group', or without protection 'arma', 'last_value', 'last_week', 'mean_of_all' (mean of all "
             "forecasts), 'public_level' (looks at nothing)",
         ),
-        Column("epsilon", REAL, "1", "privacy parameter of the groups and one origin; null where nothing protects", nullable=True),
+        Column(
+            "epsilon",
+            REAL,
+            "1",
+            "privacy parameter of the groups and one origin; null where nothing protects",
+            nullable=True,
+        ),
         Column("delta", REAL, "1", "privacy parameter; null where nothing protects", nullable=True),
         Column("groups", TEXT, "", "'one', 'circuit' or 'assigned'; 'none' without protection"),
         Column("group_count", COUNT, "1", "groups the public rule took; null without protection", nullable=True),
         Column("assignment_epsilon", REAL, "1", "cost of the randomised assignment alone, 0 if none", nullable=True),
         *_ERRORS,
         Column("household_count", COUNT, "households", "households of the list with a forecast, averaged over"),
-        Column("origin_count", COUNT, "1", "rolling origins per household; each is a release, with the groups of the first"),
+        Column(
+            "origin_count",
+            COUNT,
+            "1",
+            "rolling origins per household; each is a release, with the groups of the first",
+        ),
         Column("draw_count", COUNT, "1", "draws averaged over; 1 without protection"),
     ),
 )

@@ -12,7 +12,7 @@ import numpy as np
 
 from meterdp.classnoise.query_models import RANDOMNESS
 from meterdp.classnoise.tables import DELTA_CURVES
-from meterdp.evaluation.tables import FORECAST_ERRORS
+from meterdp.evaluation.tables import FORECAST_ERRORS, FORECASTER_COMPARISON
 from meterdp.figures import numbers
 from meterdp.figures.entry import FORECASTS, Figure
 from meterdp.figures.style import (
@@ -29,6 +29,7 @@ from meterdp.figures.style import (
     look,
     panels,
 )
+from meterdp.forecasting.forecasters.interface import OWN
 from meterdp.release.tables import FORECAST_EXAMPLES
 
 if TYPE_CHECKING:
@@ -236,6 +237,75 @@ FORECAST_ERRORS_FIGURE = Figure(
         "all, and how much of that the noise gives back."
     ),
     alternative="Points with error bars: error of the ARMA, naive and released forecasts, in log energy and in kWh.",
+)
+
+
+def forecaster_comparison(forecaster_comparison, output) -> None:
+    """Draw the errors of every forecaster relative to the study's own, with paired standard errors.
+
+    Parameters
+    ----------
+    forecaster_comparison : path-like
+        Table ``forecaster_comparison``.
+    output : path-like
+        SVG to write.
+    """
+    data = load(forecaster_comparison, FORECASTER_COMPARISON)
+    data = data[data["status"] == "run"]
+    own = data["forecaster"].iloc[0]
+    order = [name for name in data["forecaster"].drop_duplicates() if name != own]
+    names = data.drop_duplicates("forecaster").set_index("forecaster")
+    measures = {
+        "squared error of log energy": ("log_kwh", "mse_ratio", "won_share"),
+        "absolute error in kWh": ("kwh", "mae_ratio", "mae_won_share"),
+    }
+    with canvas(
+        output, "What else could have been forecast, relative to the study’s forecast", 1.5 + 0.42 * len(order)
+    ) as figure:
+        if not order:
+            figure.text(0.5, 0.4, "forecast.compare names no other forecaster", ha="center")
+            return
+        grid = figure.subplots(1, 2, sharey=True)
+        for axes, (title, (scale, ratio, won)) in zip(grid, measures.items(), strict=True):
+            rows = data[data["scale"] == scale].set_index("forecaster")
+            for place, name in enumerate(order):
+                row = rows.loc[name]
+                if not np.isfinite(row[ratio]):
+                    continue
+                style = BLUE if row["looks_at"] == OWN else GREY
+                error = np.nan_to_num(row[f"{ratio}_se"])
+                axes.errorbar(row[ratio], place, xerr=error, color=style, marker="o", linestyle="")
+                text = f"better in {numbers.percent(row[won])} of homes"
+                axes.annotate(
+                    text, (row[ratio], place), (0, 5), textcoords="offset points", ha="center", fontsize=7.5
+                )
+            axes.axvline(1.0, color=ORANGE, linewidth=1.1, linestyle="--")
+            axes.set_title(title)
+            axes.margins(x=0.25)
+            axes.grid(False, axis="y")
+        labels = [
+            names.loc[n, "label"] + ("" if names.loc[n, "looks_at"] == OWN else "\n(trained across homes)")
+            for n in order
+        ]
+        grid[0].set_yticks(range(len(order)), labels)
+        grid[0].set_ylim(len(order) - 0.5, -0.7)
+        figure.supxlabel(
+            f"error over that of the study’s forecast ({names.loc[own, 'label']}), ± paired SE; above 1 is worse",
+            fontsize=10,
+        )
+
+
+FORECASTER_COMPARISON_FIGURE = Figure(
+    draw=forecaster_comparison,
+    tables=(FORECASTER_COMPARISON,),
+    category=FORECASTS,
+    look_for=(
+        "Errors of other forecasters over those of the study’s forecast on the same households and times, with "
+        "paired standard errors; nothing here is private. To the right of the dashed line the study’s forecast is "
+        "better. Look for whether a simple mean of the last seven days would have done as well. Grey: trained across "
+        "homes, its privacy is not accounted for."
+    ),
+    alternative="Points with error bars: error of each forecaster over the study's, in log energy and in kWh.",
 )
 
 

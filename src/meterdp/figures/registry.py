@@ -7,7 +7,12 @@ from collections.abc import Mapping
 from meterdp.figures.cost import KL_CURVE_FIGURE
 from meterdp.figures.entry import Figure
 from meterdp.figures.fidelity import FIDELITY_FIGURE
-from meterdp.figures.forecasts import DELTA_CURVES_FIGURE, FORECAST_ERRORS_FIGURE, FORECAST_EXAMPLES_FIGURE
+from meterdp.figures.forecasts import (
+    DELTA_CURVES_FIGURE,
+    FORECAST_ERRORS_FIGURE,
+    FORECAST_EXAMPLES_FIGURE,
+    FORECASTER_COMPARISON_FIGURE,
+)
 from meterdp.figures.intake import INTAKE_FIGURE
 from meterdp.figures.mixture import CLASS_PROFILES_FIGURE, MARGINAL_DENSITIES_FIGURE
 
@@ -21,6 +26,7 @@ FIGURES: tuple[Figure, ...] = (
     DELTA_CURVES_FIGURE,
     FORECAST_EXAMPLES_FIGURE,
     FORECAST_ERRORS_FIGURE,
+    FORECASTER_COMPARISON_FIGURE,
 )
 
 

@@ -1,8 +1,8 @@
 """Forecasts from rolling origins in the held-out part, beside what happened and two naive forecasts.
 
-Section VI-B of Ramakrishna et al. shows three forecasts; an error needs many. Coefficients come from a training window
-before the origin, a rolling season from the days before it; the readings before an origin are the past the forecast
-is conditioned on. Nothing at or after an origin enters.
+Section VI-B of Ramakrishna et al. shows three forecasts; an error needs many. Coefficients come from a training
+window before the origin, a rolling season from the days before it; the readings before an origin are the past the
+forecast is conditioned on. Nothing at or after an origin enters.
 """
 
 from __future__ import annotations
@@ -177,9 +177,7 @@ def roll(load: LogLoad, fits: Sequence[Sequence[ArmaFit]], rolling: Rolling) -> 
     last_week = np.where(known, load.log_kwh[:, np.where(known, week, 0)], np.nan)
     last_value = np.repeat(_last_reading(load.log_kwh)[:, origins, None], horizon, axis=2)
     household = np.asarray(load.household, np.int32)
-    rolled = ForecastSet(
-        household, forecast, last_value, last_week, load.log_kwh[:, slots], std if levels else None
-    )
+    rolled = ForecastSet(household, forecast, last_value, last_week, load.log_kwh[:, slots], std if levels else None)
     return Rolled(rolled, forecast != free, ends)
 
 

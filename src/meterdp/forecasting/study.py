@@ -1,4 +1,4 @@
-"""Forecasts of one shard of a study: fits, rolling origins, the laws at the last, kWh, and a check for Gaussianity."""
+"""Forecasts of one shard of a study: fits, rolling origins, the laws at the last, kWh, a check for Gaussianity."""
 
 from __future__ import annotations
 

@@ -59,7 +59,9 @@ FORECASTS = Table(
         Column("origin", INT, "1", "number of the origin, 0 is the first"),
         Column("step", INT, "1", "steps ahead, from 1"),
         Column("interval_start_utc", STAMP_UTC, "UTC", "start of the forecast interval"),
-        Column("forecast_log_kwh", REAL, "log kWh", "conditional mean (57) with its season, held within late readings"),
+        Column(
+            "forecast_log_kwh", REAL, "log kWh", "conditional mean (57) with its season, held within late readings"
+        ),
         Column("last_value_log_kwh", REAL, "log kWh", "naive: the last reading before the origin", nullable=True),
         Column("last_week_log_kwh", REAL, "log kWh", "naive: same local time one week before", nullable=True),
         Column("actual_log_kwh", REAL, "log kWh", "held-out reading, clipped and logged", nullable=True),

@@ -43,7 +43,12 @@ LOG_LOAD = Table(
         _HOUSEHOLD,
         Column("interval_start_utc", STAMP_UTC, "UTC", "start of the metering interval"),
         Column("log_kwh", REAL, "log kWh", "log of the clipped energy", nullable=True),
-        Column("seasonal_log_kwh", REAL, "log kWh", "seasonal part, from readings of this household that are known at the origin"),
+        Column(
+            "seasonal_log_kwh",
+            REAL,
+            "log kWh",
+            "seasonal part, from readings of this household that are known at the origin",
+        ),
         Column("residual_log_kwh", REAL, "log kWh", "log_kwh - seasonal_log_kwh", nullable=True),
     ),
     file_name="log_load/part-*.parquet",

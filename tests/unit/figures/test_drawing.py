@@ -418,6 +418,20 @@ def test_errors_have_a_row_per_forecast_and_a_release_without_noise_is_arma(stud
     assert len(labels) == 9
 
 
+def test_other_forecasters_are_set_beside_the_studys_own(write, tmp_path, last_figure):
+    data = made_up.forecaster_comparison()
+    forecasts.forecaster_comparison(write("forecaster_comparison", data), tmp_path / "a.svg")
+    log, kwh = axes_of(last_figure[0])
+    labels = [label.get_text() for label in log.get_yticklabels()]
+    assert labels == ["mean of the last seven days", "pooled ridge regression\n(trained across homes)"]
+    drawn = [line.get_xdata()[0] for line in kwh.lines if line.get_linestyle() == "None" and line.get_marker() == "o"]
+    wanted = data[(data["scale"] == "kwh") & data["forecaster"].isin(["rolling_mean", "pooled_ridge"])]["mae_ratio"]
+    assert sorted(drawn) == sorted(wanted)
+    alone = data[data["forecaster"] == "arma"]
+    forecasts.forecaster_comparison(write("forecaster_comparison", alone), tmp_path / "b.svg")
+    assert "forecast.compare names no other forecaster" in texts_of(last_figure[-1])
+
+
 def test_errors_that_explode_in_kwh_are_on_a_log_scale_or_named(write, tmp_path, last_figure):
     data = made_up.forecast_errors()
     in_kwh = (data["scale"] == "kwh") & (data["method"] == "released")

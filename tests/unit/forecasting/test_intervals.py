@@ -23,7 +23,10 @@ WIDE = (1e-9, 1e9)
 def ends(forecasts, *levels):
     """Intervals of the Gaussian law."""
     mean, std = forecasts.forecast_log_kwh, forecasts.forecast_std_log_kwh
-    return {level: np.stack([mean - norm.ppf(0.5 + level / 2) * std, mean + norm.ppf(0.5 + level / 2) * std]) for level in levels}
+    return {
+        level: np.stack([mean - norm.ppf(0.5 + level / 2) * std, mean + norm.ppf(0.5 + level / 2) * std])
+        for level in levels
+    }
 
 
 def law_ends(mean, std, levels):

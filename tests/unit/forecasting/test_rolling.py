@@ -84,7 +84,7 @@ def test_a_forecast_is_the_conditional_mean_plus_season(study):
 
 def test_naive_forecasts_know_only_the_past(study):
     load, fits = study
-    log_kwh, season = load.log_kwh, load.seasonal_log_kwh
+    log_kwh = load.log_kwh
     rolled = roll(load, [fits], rolling()).forecasts
     for column, origin in enumerate(ORIGINS):
         before = log_kwh[1, :origin]
@@ -107,7 +107,6 @@ def test_a_last_week_that_is_not_known_gives_no_forecast(study):
 
 def test_the_forecast_table_keeps_everything(study):
     load, fits = study
-    log_kwh, season = load.log_kwh, load.seasonal_log_kwh
     rolled = roll(load, [fits], rolling()).forecasts
     table = as_arrow(FORECASTS, forecast_columns(rolled, ORIGINS, CALENDAR.start_utc))
     assert table.num_rows == 3 * 20 * HORIZON
@@ -173,7 +172,9 @@ def test_intervals_are_quantiles_of_past_errors_of_the_same_step(study):
                 oracle = np.quantile(errors[step], [0.5 - level / 2, 0.5 + level / 2], method="weibull")
                 own = rolled.interval_log_kwh[row, place, number, :, step]
                 assert np.allclose(own - rolled.forecasts.forecast_log_kwh[row, place, step], oracle)
-    back = interval_ends(as_arrow(INTERVAL_ENDS, interval_columns(load.household, (0.5, 0.9), rolled.interval_log_kwh)))
+    back = interval_ends(
+        as_arrow(INTERVAL_ENDS, interval_columns(load.household, (0.5, 0.9), rolled.interval_log_kwh))
+    )
     assert np.array_equal(back[0.9][1], rolled.interval_log_kwh[:, :, 1, 1])
 
 
@@ -213,7 +214,9 @@ def test_fits_survive_their_table():
             np.array_equal(a, b, equal_nan=True)
             for a, b in zip(list(vars(one).values())[1:], list(vars(other).values())[1:], strict=True)
         )
-    summary = as_arrow(ARMA_SUMMARY, summary_columns(table["status"].to_pylist(), table["window"].to_pylist())).to_pylist()
+    summary = as_arrow(
+        ARMA_SUMMARY, summary_columns(table["status"].to_pylist(), table["window"].to_pylist())
+    ).to_pylist()
     assert sum(row["fit_count"] for row in summary) == 6
     assert {row["status"]: row["household_count"] for row in summary} == {
         status: {"arma": 1, "white": 2}.get(status, 0) for status in STATUS_MEANING

@@ -1,15 +1,21 @@
-"""What the report says about forecasts: fits, errors, intervals, and whether log load is Gaussian."""
+"""What the report says about forecasts: fits, errors, other forecasters, intervals, Gaussianity."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from meterdp.evaluation.tables import FORECAST_ERRORS, FORECAST_INTERVALS, GROUP_FORECAST_ERRORS
+from meterdp.evaluation.tables import (
+    FORECAST_ERRORS,
+    FORECAST_INTERVALS,
+    FORECASTER_COMPARISON,
+    GROUP_FORECAST_ERRORS,
+)
 from meterdp.figures.forecasts import method_label, methods_in_order
 from meterdp.figures.numbers import MISSING, count, percent, plain, plus_minus, probability, significant
 from meterdp.figures.report.grid import Grid, Tables, count_range, households
 from meterdp.figures.style import look
-from meterdp.forecasting.tables import ARMA_SUMMARY, GAUSSIAN_SUMMARY
+from meterdp.forecasting.forecasters.interface import OWN
+from meterdp.forecasting.tables import ARMA_SUMMARY, FORECAST_MARKS_SUMMARY, GAUSSIAN_SUMMARY
 
 _METHODS = {
     "group": "sound group forecast",
@@ -38,11 +44,73 @@ def arma_grid(tables: Tables) -> Grid | None:
         return None
     total = max(int(data["household_count"].sum()), 1)
     rows = [
-        (r.status.replace("_", " "), r.meaning, count(r.household_count), percent(r.household_count / total))
+        (
+            r.status.replace("_", " "),
+            r.meaning,
+            count(r.household_count),
+            percent(r.household_count / total),
+            count(r.fit_count),
+        )
         for r in data.itertuples()
     ]
-    rows.append(("all", "", count(int(data["household_count"].sum())), ""))
-    return Grid("How the ARMA fits ended", ("status", "in words", "households", "share"), rows, words=2)
+    rows.append(("all", "", count(int(data["household_count"].sum())), "", count(int(data["fit_count"].sum()))))
+    header = ("status", "in words", "households", "share", "fits, all windows")
+    return Grid("How the fits ended, households by the first training window", header, rows, words=2)
+
+
+def marks_grid(tables: Tables) -> Grid | None:
+    """Households whose forecasts one should be wary of."""
+    data = tables.get("forecast_marks_summary")
+    if data is None:
+        return None
+    total = max(int(data["household_count"].sum()), 1)
+    rows = [
+        (r.mark.replace("_", " "), r.meaning, count(r.household_count), percent(r.household_count / total))
+        for r in data.itertuples()
+    ]
+    return Grid("Forecasts to be wary of", ("mark", "in words", "households", "share"), rows, words=2)
+
+
+def forecasters_grid(tables: Tables) -> Grid | None:
+    """The study's forecast beside others, with paired standard errors."""
+    data = tables.get("forecaster_comparison")
+    if data is None:
+        return None
+    cells = {(r.forecaster, r.scale): r for r in data.itertuples()}
+    rows = []
+    for name in data["forecaster"].drop_duplicates():
+        log, kwh = cells[name, "log_kwh"], cells[name, "kwh"]
+        label = log.label if log.looks_at == OWN else f"{log.label} ({log.looks_at})"
+        if log.status != "run":
+            rows.append((f"{label}: {log.status}", *[MISSING] * 6))
+            continue
+        own = name == data["forecaster"].iloc[0]
+        rows.append(
+            (
+                f"{label}, the study’s own" if own else label,
+                "1" if own else plus_minus(log.mse_ratio, log.mse_ratio_se),
+                MISSING if own else percent(log.won_share),
+                significant(kwh.mae),
+                "1" if own else plus_minus(kwh.mae_ratio, kwh.mae_ratio_se),
+                MISSING if own else percent(kwh.mae_won_share),
+                significant(kwh.mase),
+            )
+        )
+    header = (
+        "forecaster",
+        "squared error in log, ratio",
+        "homes won",
+        "absolute error, kWh",
+        "its ratio",
+        "homes won",
+        "MASE",
+    )
+    caption = (
+        f"What else could have been released, without privacy: {count_range(data['household_count'])} households, "
+        f"{count_range(data['origin_count'])} forecasts each. Ratios are to the study’s own, with paired standard "
+        "errors; above 1 the study’s is better. MASE is the absolute error over that of yesterday’s reading"
+    )
+    return Grid(caption, header, rows)
 
 
 def errors_grid(tables: Tables) -> Grid | None:
@@ -57,10 +125,28 @@ def errors_grid(tables: Tables) -> Grid | None:
         for scale in ("log_kwh", "kwh"):
             cell = cells.get((*key, scale))
             row += (
-                ["–"] * 2 if cell is None else [plus_minus(cell.nmse, cell.nmse_se), significant(cell.relative_mse)]
+                ["–"] * 3
+                if cell is None
+                else [
+                    plus_minus(cell.nmse, cell.nmse_se),
+                    significant(cell.nmse_median),
+                    significant(cell.relative_mse),
+                ]
             )
+        kwh = cells.get((*key, "kwh"))
+        row += ["–"] * 2 if kwh is None else [significant(kwh.mae), percent(kwh.won_share)]
         rows.append(row)
-    header = ("forecast", "NMSE, log energy", "relative, log energy", "NMSE, kWh", "relative, kWh")
+    header = (
+        "forecast",
+        "NMSE, log energy",
+        "median",
+        "relative, log energy",
+        "NMSE, kWh",
+        "median",
+        "relative, kWh",
+        "absolute error, kWh",
+        "homes better than ARMA, kWh",
+    )
     number, origins = data["household_count"], data["origin_count"]
     caption = (
         f"Errors against held-out readings: {count_range(number)} households, {count_range(origins)} forecasts each"
@@ -73,16 +159,18 @@ def interval_grid(tables: Tables) -> Grid | None:
     data = tables.get("forecast_intervals")
     if data is None:
         return None
+    # The law's intervals are shown once, to compare with.
+    data = data[(data["interval"] == "calibrated") | (data["method"] != "released")]
     groups = dict(list(data.groupby(["method", "design", "rho"])))
     rows = [
         (
-            method_label(*key),
+            method_label(*key) + ("" if r.interval == "calibrated" else ", by the Gaussian law alone"),
             percent(r.level),
             f"{percent(r.coverage)} ± {percent(r.coverage_se)}",
             significant(r.mean_width_kwh),
         )
         for key in methods_in_order(data)
-        for r in groups[key].sort_values("level").itertuples()
+        for r in groups[key].sort_values(["interval", "level"]).itertuples()
     ]
     header = ("forecast", "should cover", "covers", "mean width, kWh")
     return Grid("Central intervals of the forecasts, and how often the held-out reading lies inside", header, rows)
@@ -126,20 +214,43 @@ def group_grid(tables: Tables) -> Grid | None:
                 significant(r.relative_mse),
                 plus_minus(kwh.nmse, kwh.nmse_se),
                 significant(kwh.relative_mse),
+                significant(kwh.mae),
+                significant(kwh.mae_median),
             )
         )
-    header = ("forecast", "ε", "groups", "NMSE, log", "relative, log", "NMSE, kWh", "relative, kWh")
+    header = (
+        "forecast",
+        "ε",
+        "groups",
+        "NMSE, log",
+        "relative, log",
+        "NMSE, kWh",
+        "relative, kWh",
+        "absolute error, kWh",
+        "median household",
+    )
     caption = (
         f"The sound forecast: the private mean of a household’s group, replace_one, δ = "
-        f"{probability(data['delta'].max())}, for one origin; {count_range(data['household_count'])} households"
+        f"{probability(data['delta'].max())}, for the groups and one origin; "
+        f"{count_range(data['household_count'])} households"
     )
     return Grid(caption, header, rows)
 
 
-READS = (ARMA_SUMMARY, FORECAST_ERRORS, FORECAST_INTERVALS, GAUSSIAN_SUMMARY, GROUP_FORECAST_ERRORS)
+READS = (
+    ARMA_SUMMARY,
+    FORECAST_MARKS_SUMMARY,
+    FORECAST_ERRORS,
+    FORECASTER_COMPARISON,
+    FORECAST_INTERVALS,
+    GAUSSIAN_SUMMARY,
+    GROUP_FORECAST_ERRORS,
+)
 GRIDS = {
     "arma": arma_grid,
+    "marks": marks_grid,
     "errors": errors_grid,
+    "forecasters": forecasters_grid,
     "intervals": interval_grid,
     "gaussian": gaussian_grid,
     "group_forecast": group_grid,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from meterdp.figures.numbers import count, percent, plain, probability
+from meterdp.figures.numbers import count, percent, plain, probability, significant
 from meterdp.figures.report.cost import cost_sentences
 from meterdp.figures.report.grid import Tables, households
 from meterdp.figures.style import in_order, look
@@ -21,7 +21,7 @@ def headline(tables: Tables, settings: Mapping) -> list[str]:
     sentences = [
         _headline_intake(tables),
         *cost_sentences(tables, settings.get("mechanisms", {}).get("figure_epsilon")),
-        _headline_forecasts(tables.get("forecast_errors")),
+        _headline_forecasts(tables.get("forecaster_comparison"), tables.get("forecast_errors")),
         _headline_delta(tables.get("delta_curves"), settings.get("class_noise", {})),
     ]
     # No line break between a number and its error or its percent sign.
@@ -45,21 +45,36 @@ def _headline_intake(tables: Tables) -> str | None:
     return "; ".join(parts) + "." if parts else None
 
 
-def _headline_forecasts(errors: pd.DataFrame | None) -> str | None:
-    if errors is None or "log_kwh" not in set(errors["scale"]):
+def _headline_forecasts(comparison: pd.DataFrame | None, errors: pd.DataFrame | None) -> str | None:
+    """The study's forecast against the mean of the last seven days and against the best of all, in log and in kWh."""
+    if comparison is None or comparison["mae"].isna().all():
         return None
-    rows = errors[(errors["scale"] == "log_kwh") & (errors["method"] != "released")].set_index("method")
-    naive = rows.drop(index="arma", errors="ignore")
-    if "arma" not in rows.index or naive.empty:
-        return None
-    arma, best = rows.loc["arma"], naive["relative_mse"].idxmin()
-    verdict = "less than" if arma["relative_mse"] < naive.loc[best, "relative_mse"] else "no less than"
-    return (
-        f"For {households(arma['household_count'])}, forecast {count(arma['origin_count'])} times each, the ARMA "
-        f"forecast leaves {percent(arma['relative_mse'])} of the variance of held-out log energy unexplained, "
-        f"{verdict} the best naive forecast ({look(best).label.removeprefix('naive: ')}: "
-        f"{percent(naive.loc[best, 'relative_mse'])})."
+    run = comparison[comparison["status"] == "run"]
+    by = {scale: at.set_index("forecaster") for scale, at in run.groupby("scale")}
+    own = by["kwh"].iloc[0]
+    sentence = (
+        f"For {households(own['household_count'])}, forecast {count(own['origin_count'])} times each, the forecast "
+        f"misses by {significant(own['mae'])} kWh an interval on average"
     )
+    if errors is not None:
+        arma = errors[(errors["method"] == "arma") & (errors["scale"] == "kwh")].iloc[0]
+        sentence += f" ({significant(arma['mae_median'])} kWh for the median household)"
+    if "rolling_mean" in by["kwh"].index:
+        log, kwh = (by[scale].loc["rolling_mean"] for scale in ("log_kwh", "kwh"))
+        sentence += (
+            f"; the mean of the last seven days misses by {significant(kwh['mae_ratio'])} times as much, "
+            f"and by {significant(log['mse_ratio'])} times in squared error of log energy"
+        )
+    others = {scale: at["mse_ratio" if scale == "log_kwh" else "mae_ratio"].iloc[1:] for scale, at in by.items()}
+    if len(others["kwh"]):
+        best = {scale: (at.idxmin(), at.min()) for scale, at in others.items()}
+        words = [
+            f"{by[scale].loc[name, 'label']} ({significant(ratio)} in {unit})"
+            for (scale, unit) in (("log_kwh", "log"), ("kwh", "kWh"))
+            for name, ratio in [best[scale]]
+        ]
+        sentence += f". Closest of the other forecasters: {' and '.join(dict.fromkeys(words))}"
+    return f"{sentence}."
 
 
 def _headline_delta(curves: pd.DataFrame | None, settings: Mapping) -> str | None:

@@ -7,6 +7,7 @@ own and no guarantee here covers that.
 from __future__ import annotations
 
 import numpy as np
+
 from meterdp.forecasting.forecasters.interface import POOLED, Task
 
 LATEST = 12  # residuals before the origin

@@ -63,6 +63,7 @@ def test_every_count_of_the_tables_is_in_the_report(report):
         "class_table": "household_count",
         "normality": "household_count",
         "arma_summary": "household_count",
+        "forecast_marks_summary": "household_count",
         "neighbourhood_summary": "pair_count",
     }
     for table, column in counted.items():
@@ -83,6 +84,14 @@ def test_every_measure_of_the_tables_is_in_the_report(report):
         assert numbers.percent(row.projected_share) in cells
     for row in made_up.forecast_errors().itertuples():
         assert numbers.plus_minus(row.nmse, row.nmse_se) in cells and numbers.significant(row.relative_mse) in cells
+        assert numbers.significant(row.nmse_median) in cells and numbers.percent(row.won_share) in cells
+        assert row.scale != "kwh" or numbers.significant(row.mae) in cells
+    for row in made_up.forecaster_comparison().query("status == 'run' and forecaster != 'arma'").itertuples():
+        log = row.scale == "log_kwh"
+        ratio = (row.mse_ratio, row.mse_ratio_se) if log else (row.mae_ratio, row.mae_ratio_se)
+        assert numbers.plus_minus(*ratio) in cells
+        assert numbers.percent(row.won_share if log else row.mae_won_share) in cells
+        assert log or numbers.significant(row.mase) in cells
     for row in made_up.forecast_intervals().itertuples():
         assert f"{numbers.percent(row.coverage)} ± {numbers.percent(row.coverage_se)}" in cells
         assert numbers.significant(row.mean_width_kwh) in cells
@@ -107,7 +116,7 @@ def test_every_measure_of_the_tables_is_in_the_report(report):
 
 def test_the_reasons_are_in_words(report):
     words = words_of(report)
-    for table in ("ingest_report", "quality_summary", "arma_summary"):
+    for table in ("ingest_report", "quality_summary", "arma_summary", "forecast_marks_summary"):
         for meaning in getattr(made_up, table)()["meaning"]:
             assert meaning in words
 
@@ -135,7 +144,17 @@ def test_the_headline_is_computed_from_the_tables(report):
         f"worse by {exact} nats each (KL-minimising, exact, the best of the family ‘exact’) and" in words
     )
     assert "100 of the 1,421 households that passed the quality rules were fitted and forecast" in words
-    assert "leaves 12.7 % of the variance of held-out log energy unexplained, less than the best naive" in words
+    arma = made_up.forecast_errors().query("method == 'arma' and scale == 'kwh'").iloc[0]
+    by = made_up.forecaster_comparison().set_index(["forecaster", "scale"])
+    mean, ridge = ([by.loc[(name, s)] for s in ("log_kwh", "kwh")] for name in ("rolling_mean", "pooled_ridge"))
+    assert (
+        f"the forecast misses by {numbers.significant(by.loc[('arma', 'kwh'), 'mae'])} kWh an interval on average "
+        f"({numbers.significant(arma['mae_median'])} kWh for the median household); the mean of the last seven days "
+        f"misses by {numbers.significant(mean[1]['mae_ratio'])} times as much, and by "
+        f"{numbers.significant(mean[0]['mse_ratio'])} times in squared error of log energy. Closest of the "
+        f"other forecasters: pooled ridge regression ({numbers.significant(ridge[0]['mse_ratio'])} in log) and "
+        f"pooled ridge regression ({numbers.significant(ridge[1]['mae_ratio'])} in kWh)." in words
+    )
     delta = numbers.significant(1.15 * 0.7 * np.exp(-0.45))
     assert f"exceeds ε = 1 in either direction with a probability of up to {delta} if" in words
 

@@ -1,0 +1,165 @@
+"""Other forecasters: what each forecasts, that none looks ahead, and which look at other homes."""
+
+import sys
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from meterdp.core.parquet import as_arrow
+from meterdp.evaluation.forecasters import comparison_rows, naive_error_kwh
+from meterdp.evaluation.tables import FORECASTER_COMPARISON
+from meterdp.forecasting.forecasters.exponential_smoothing import WEIGHTS, ExponentialSmoothing
+from meterdp.forecasting.forecasters.interface import OWN, POOLED, NotInstalled, Task
+from meterdp.forecasting.forecasters.registry import FORECASTERS
+from meterdp.forecasting.rolling import roll
+from meterdp.forecasting.study import rolling_of, window_fits
+from meterdp.profiles.dense import LogLoad
+from meterdp.profiles.grid import Calendar
+from meterdp.profiles.seasonal import Season, seasonal_part
+
+SETTINGS = {
+    "method": "arma",
+    "ar_order": 2,
+    "ma_order": 1,
+    "long_ar_order": 6,
+    "mean": "zero",
+    "largest_root": 0.99,
+    "arma": "kernel",
+    "fit": "forecast",
+    "starts": 2,
+    "max_iterations": 200,
+    "train_days": 14,
+    "refit_days": 5,
+    "cap_days": 14,
+    "calibration_days": 7,
+    "horizon_steps": 4,
+    "origins": 9,
+}
+CALENDAR = Calendar(datetime(2025, 10, 12, 22, tzinfo=UTC), 24 * 30, 60, "Europe/Zurich")  # clocks change on day 14
+RUN = [name for name in FORECASTERS if name != "auto_ets"]
+
+
+def made(log_kwh):
+    season = seasonal_part(log_kwh, CALENDAR, Season("rolling", CALENDAR.window(14), 4))
+    return LogLoad(np.arange(len(log_kwh), dtype=np.int32), log_kwh, season, CALENDAR)
+
+
+@pytest.fixture
+def task():
+    generator = np.random.default_rng(3)
+    noise = generator.standard_normal((5, CALENDAR.slot_count))
+    noise[:, 1:] += 0.6 * noise[:, :-1]
+    log_kwh = -2 + np.sin(CALENDAR.minute_of_day / 1440 * 2 * np.pi) + 0.4 * noise
+    log_kwh[1, 300:330] = np.nan
+    return Task(made(log_kwh), rolling_of(CALENDAR, SETTINGS), SETTINGS)
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_no_forecaster_knows_a_reading_at_or_after_its_origin(task, name):
+    before = FORECASTERS[name]().forecast(task)
+    assert before.shape == (5, 9, 4) and np.isfinite(before).all()
+    place = 6
+    changed = task.load.log_kwh.copy()
+    changed[:, task.rolling.origins[place] :] += 9.0
+    after = FORECASTERS[name]().forecast(replace(task, load=made(changed)))
+    assert np.array_equal(before[:, : place + 1], after[:, : place + 1])
+    assert not np.array_equal(before[:, place + 1 :], after[:, place + 1 :])
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_what_a_forecaster_looks_at_is_what_it_says(task, name):
+    before = FORECASTERS[name]().forecast(task)
+    changed = task.load.log_kwh.copy()
+    changed[1:] = changed[1:, ::-1] * 2.0
+    changed[3] = np.nan
+    after = FORECASTERS[name]().forecast(replace(task, load=made(changed)))
+    same = np.array_equal(before[0], after[0])
+    assert FORECASTERS[name].looks_at == (OWN if same else POOLED)
+
+
+def test_a_mean_of_seven_days_is_one():
+    """Oracle: local days on end by the calendar of pandas."""
+    import pandas as pd
+
+    log_kwh = np.random.default_rng(1).normal(size=(2, CALENDAR.slot_count))
+    task = Task(made(log_kwh), rolling_of(CALENDAR, SETTINGS), SETTINGS)
+    local = pd.DatetimeIndex(CALENDAR.start_utc).tz_localize("UTC").tz_convert("Europe/Zurich").tz_localize(None)
+    values = pd.Series(log_kwh[1], index=local)
+    values = values[~values.index.duplicated()]
+    for name, to, back in (("rolling_mean", lambda v: v, lambda v: v), ("rolling_mean_kwh", np.exp, np.log)):
+        found = FORECASTERS[name]().forecast(task)[1]
+        for place, slots in enumerate(task.rolling.slots):
+            for step, slot in enumerate(slots):
+                days = [to(values[local[slot] - pd.Timedelta(days=k)]) for k in range(1, 8)]
+                assert found[place, step] == pytest.approx(back(np.mean(days)), abs=1e-12)
+
+
+def test_exponential_smoothing_takes_the_weight_the_past_liked_best():
+    """A load that jumps once a week is followed fast, one that only scatters slowly; oracle: the recursion itself."""
+    generator = np.random.default_rng(2)
+    days = np.arange(CALENDAR.slot_count) // 24
+    jumping = np.where(days % 14 < 7, 3.0, -3.0) + 0.01 * generator.standard_normal(days.size)
+    scattered = generator.standard_normal(days.size)
+    utc = replace(CALENDAR, time_zone="UTC", start=datetime(2025, 10, 13, tzinfo=UTC))
+    load = LogLoad(np.arange(2), np.stack([jumping, scattered]), np.zeros((2, days.size)), utc)
+    task = Task(load, rolling_of(utc, SETTINGS), SETTINGS)
+    found = ExponentialSmoothing().forecast(task)
+
+    def recursion(x, weight):
+        weights = weight * (1 - weight) ** np.arange(28)
+        ahead = np.full(x.size, np.nan)
+        for slot in range(24, x.size):
+            past = x[slot - 24 :: -24][:28] if slot >= 24 else x[:0]
+            ahead[slot] = weights[: past.size] @ past / weights[: past.size].sum()
+        return ahead
+
+    for row, x in enumerate((jumping, scattered)):
+        ahead = {w: recursion(x, w) for w in WEIGHTS}
+        window = task.rolling.windows[-1]
+        best = min(WEIGHTS, key=lambda w: np.nansum((x - ahead[w])[window.slots] ** 2))
+        assert best in ((0.4, 0.6) if row == 0 else (0.05, 0.1))
+        slots = task.rolling.slots[window.origins]
+        assert np.allclose(found[row, window.origins], ahead[best][slots])
+
+
+def test_an_optional_package_that_is_missing_is_named_in_the_table(task, monkeypatch):
+    monkeypatch.setitem(sys.modules, "statsforecast.models", None)
+    with pytest.raises(NotInstalled, match="statsforecast"):
+        FORECASTERS["auto_ets"]().forecast(task)
+    own = roll(task.load, window_fits(task.load, SETTINGS), task.rolling).forecasts
+    rows = comparison_rows(own, task, ["auto_ets", "rolling_mean"])
+    table = as_arrow(FORECASTER_COMPARISON, {k: [r[k] for r in rows] for k in rows[0]}).to_pandas()
+    assert table["forecaster"].drop_duplicates().tolist() == ["arma", "rolling_mean", "auto_ets"]
+    missing = table[table["forecaster"] == "auto_ets"]
+    assert missing["status"].str.startswith("not run: ").all() and missing["mse"].isna().all()
+
+
+def test_the_comparison_is_paired_over_households(task):
+    """Oracle: loops over households."""
+    own = roll(task.load, window_fits(task.load, SETTINGS), task.rolling).forecasts
+    rows = {(r["forecaster"], r["scale"]): r for r in comparison_rows(own, task, ["rolling_mean", "arma", "season"])}
+    assert rows["arma", "kwh"]["mae_ratio"] == 1 and rows["arma", "kwh"]["mae_ratio_se"] == 0
+    theirs = FORECASTERS["rolling_mean"]().forecast(task)
+    a, b, c = ([], [], [])
+    for h in range(5):
+        seen = np.isfinite(own.actual_log_kwh[h])
+        truth = np.exp(own.actual_log_kwh[h][seen])
+        a.append(np.abs(np.exp(theirs[h][seen]) - truth).mean())
+        b.append(np.abs(np.exp(own.forecast_log_kwh[h][seen]) - truth).mean())
+        c.append(((theirs[h] - own.actual_log_kwh[h])[seen] ** 2).mean())
+    a, b = np.array(a), np.array(b)
+    row, log = rows["rolling_mean", "kwh"], rows["rolling_mean", "log_kwh"]
+    ratio = a.mean() / b.mean()
+    assert row["mae"] == pytest.approx(a.mean()) and row["mae_ratio"] == pytest.approx(ratio)
+    assert row["mae_ratio_se"] == pytest.approx(np.std(a - ratio * b, ddof=1) / np.sqrt(5) / b.mean())
+    assert row["mae_won_share"] == np.mean(a < b) and row["mae_ratio_median"] == pytest.approx(np.median(a / b))
+    assert log["mse"] == pytest.approx(np.mean(c)) and log["mase"] is None
+    window = CALENDAR.window(14)
+    energy, yesterday = np.exp(task.load.log_kwh), CALENDAR.same_time_before(1)
+    gaps = [
+        abs(energy[0, t] - energy[0, yesterday[t]]) for t in range(window.start, window.stop) if yesterday[t] >= 0
+    ]
+    assert naive_error_kwh(task)[0] == pytest.approx(np.mean(gaps))
+    assert row["mase"] == pytest.approx(np.mean(a / naive_error_kwh(task)))
