@@ -15,9 +15,7 @@ from meterdp.profiles.seasonal import interval_bounds_kwh
 with job(snakemake.input, snakemake.log) as write:
     inputs, params = snakemake.input, snakemake.params
     laws = read_table(inputs.laws, FORECAST_LAWS)
-    load = read_log_load(
-        inputs.log_load, laws["household"].to_numpy(), params.interval_minutes, params.time_zone
-    )
+    load = read_log_load(inputs.log_load, laws["household"].to_numpy(), params.interval_minutes, params.time_zone)
     rows = hide_among_rows(
         laws,
         likeness(load, params.train_days),
@@ -27,5 +25,5 @@ with job(snakemake.input, snakemake.log) as write:
         interval_bounds_kwh(params.clip_kwh_per_hour, params.interval_minutes),
     )
     write(snakemake.output.costs, HIDE_AMONG, pd.DataFrame(rows, columns=HIDE_AMONG.schema.names))
-    yardsticks = yardstick_rows(forecast_set(read_table(inputs.forecasts, FORECASTS)))
+    yardsticks = yardstick_rows(forecast_set(read_table(inputs.forecasts, FORECASTS)), params.interval_minutes)
     write(snakemake.output.yardsticks, HIDE_AMONG_YARDSTICKS, pd.DataFrame(yardsticks))

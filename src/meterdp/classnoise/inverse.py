@@ -282,8 +282,8 @@ def budgets_near_limit(
 ) -> np.ndarray:
     """Return the budgets among which is the least one of a design that moves certain queries together, ascending.
 
-    From the Wasserstein limit R^2 on all laws are the same. Below R^2 / (1 + mu^2 / 2), mu that of (epsilon, delta) in
-    Gaussian DP, no common covariance is enough where all labels are neighbours (docs/proofs/joint.md). Budgets are
+    From the Wasserstein limit R^2 on all laws are the same. Below R^2 / (1 + mu^2 / 2), mu that of (epsilon, delta)
+    in Gaussian DP, no common covariance is enough where all labels are neighbours (docs/proofs/joint.md). Budgets are
     ``NEAR`` apart; for a small epsilon the limit is the only one.
 
     Parameters

@@ -76,7 +76,7 @@ def study_neighbourhoods(
 
 
 def likeness(load: LogLoad, train_days: int) -> np.ndarray:
-    """Return what makes households similar, their daily profiles in the training window, (H, 24); never later days."""
+    """Return what makes households similar: their daily profiles in the training window alone, (H, 24)."""
     window = load.calendar.window(train_days)
     return daily_profiles(load.log_kwh[:, window], load.calendar.minute_of_day[window] // 60)
 

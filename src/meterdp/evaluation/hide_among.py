@@ -2,8 +2,8 @@
 
 Neighbourhoods are groups of at least k similar households (:mod:`meterdp.classnoise.neighbourhoods.balanced`), each a
 problem of its own: it gets the least noise with which its own files keep (epsilon, delta). That guarantee is
-``class_label``, for one file of one release and certain queries (section III-D of Ramakrishna et al.), and is read off
-the exact curve. Beside the designs stands the mean forecast of the group for everybody in it, which needs no noise.
+``class_label``, for one file of one release and certain queries (section III-D of Ramakrishna et al.), and is read
+off the exact curve. Beside the designs stands the mean forecast of the group for everybody in it, without noise.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from meterdp.classnoise.neighbourhoods.balanced import balanced_groups
 from meterdp.classnoise.neighbourhoods.graph import full_cluster_graph
 from meterdp.classnoise.study import stack
 from meterdp.core.progress import progress
+from meterdp.evaluation.tables import GROUP_MEAN
 from meterdp.forecasting.rolling import ForecastSet
 
-GROUP_MEAN = "group_mean"
 TOO_LARGE = "more than the {} households with a forecast: there are not so many to hide among"
 NOT_SERVED = "no noise that was tried hides the households of every group"
 
@@ -74,13 +74,15 @@ def hide_among_rows(
     return rows
 
 
-def yardstick_rows(forecasts: ForecastSet) -> list[dict]:
-    """Return the rows of table ``hide_among_yardsticks``: what a household uses, and how far forecasts are off anyway.
+def yardstick_rows(forecasts: ForecastSet, interval_minutes: int) -> list[dict]:
+    """Return the rows of table ``hide_among_yardsticks``: what a household uses, and how far its forecast is off.
 
     Parameters
     ----------
     forecasts : ForecastSet
         H households, n origins, h steps. A household without a held-out reading does not count.
+    interval_minutes : int
+        Length of a step.
     """
     actual, forecast = np.exp(forecasts.actual_log_kwh), np.exp(forecasts.forecast_log_kwh)
     seen = np.isfinite(actual)
@@ -97,6 +99,7 @@ def yardstick_rows(forecasts: ForecastSet) -> list[dict]:
             "median_kwh": float(np.median(values)) if values.size else np.nan,
             "mean_kwh": float(values.mean()) if values.size else np.nan,
             "household_count": values.size,
+            "interval_minutes": interval_minutes,
         }
         for name, values in found.items()
     ]

@@ -8,6 +8,7 @@ from meterdp.figures.cost import KL_CURVE_FIGURE
 from meterdp.figures.entry import Figure
 from meterdp.figures.fidelity import FIDELITY_FIGURE
 from meterdp.figures.forecasts import DELTA_CURVES_FIGURE, FORECAST_ERRORS_FIGURE, FORECAST_EXAMPLES_FIGURE
+from meterdp.figures.hiding import HIDE_AMONG_FIGURE
 from meterdp.figures.intake import INTAKE_FIGURE
 from meterdp.figures.mixture import CLASS_PROFILES_FIGURE, MARGINAL_DENSITIES_FIGURE
 
@@ -18,6 +19,7 @@ FIGURES: tuple[Figure, ...] = (
     KL_CURVE_FIGURE,
     MARGINAL_DENSITIES_FIGURE,
     FIDELITY_FIGURE,
+    HIDE_AMONG_FIGURE,
     DELTA_CURVES_FIGURE,
     FORECAST_EXAMPLES_FIGURE,
     FORECAST_ERRORS_FIGURE,

@@ -32,9 +32,8 @@ def balanced_groups(features: np.ndarray, size: int) -> np.ndarray:
     Returns
     -------
     (H,) int64 array
-        Labels in the order of the smallest row of each group. The partition of the rows does not depend on their
-        order, but for rows that are equal, whose places are theirs in the order given. Fewer than 2k rows are one
-        group.
+        Labels in the order of the first row of each group by its features, the first of them before the second. The
+        order of the households does not matter, but among those with equal features. Fewer than 2k are one group.
 
     Raises
     ------

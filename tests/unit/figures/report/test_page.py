@@ -95,6 +95,10 @@ def test_every_measure_of_the_tables_is_in_the_report(report):
         assert numbers.significant(row.share_of_limit) in cells
     for row in made_up.noise_answers().itertuples():
         assert numbers.significant(row.rho) in cells and numbers.significant(row.error_kwh) in cells
+    for row in made_up.hide_among().to_dict("records"):
+        assert f"{row['size']} or more" in cells
+        assert {numbers.significant(row[name], 2) for name in row if "error_kwh_m" in name} <= cells
+        assert f"{row['group_count']} of {row['smallest_group']} to {row['largest_group']}" in cells
     for row in made_up.group_forecast_errors().itertuples():
         assert numbers.plus_minus(row.nmse, row.nmse_se) in cells and numbers.significant(row.relative_mse) in cells
     for row in made_up.delta_under_prior().query("epsilon == 1 and design != 'none'").itertuples():
@@ -135,6 +139,10 @@ def test_the_headline_is_computed_from_the_tables(report):
         f"worse by {exact} nats each (KL-minimising, exact, the best of the family ‘exact’) and" in words
     )
     assert "100 of the 1,421 households that passed the quality rules were fitted and forecast" in words
+    least, most = (numbers.significant(0.0312 * np.sqrt(size), 2) for size in (2, 20))
+    assert (
+        f"changes that of the median household by {least} kWh among 2 and {most} kWh among 20, per quarter" in words
+    )
     assert "leaves 12.7 % of the variance of held-out log energy unexplained, less than the best naive" in words
     delta = numbers.significant(1.15 * 0.7 * np.exp(-0.45))
     assert f"exceeds ε = 1 in either direction with a probability of up to {delta} if" in words
