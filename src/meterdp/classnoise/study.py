@@ -76,7 +76,10 @@ def study_neighbourhoods(
 
 
 def likeness(load: LogLoad, train_days: int) -> np.ndarray:
-    """Return what makes households similar: their daily profiles in the training window alone, (H, 24)."""
+    """Return what makes households similar: their daily profiles in the training window alone, (H, 24).
+
+    Forecasts would be likeness at one hour of one day; groups have to last.
+    """
     window = load.calendar.window(train_days)
     return daily_profiles(load.log_kwh[:, window], load.calendar.minute_of_day[window] // 60)
 
