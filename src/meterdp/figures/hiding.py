@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 ERROR = "error_kwh_median"
 # Curves closer than this are one on paper.
 _SAME = 0.01
-# Least distance of two labels, in heights of the panel.
-_LABEL_GAP = 0.075
+# Height of a line of a label, as a share of that of the panel.
+_LINE = 0.06
 _YARDSTICKS = {
-    "energy": "what a typical household uses: {} kWh",
-    "forecast_error": "error of its own forecast: {} kWh",
+    "energy": "what a typical\nhousehold uses: {} kWh",
+    "forecast_error": "error of its\nown forecast: {} kWh",
 }
 _INTERVALS = {15: "quarter of an hour", 30: "half hour", 60: "hour"}
 
@@ -55,7 +55,8 @@ def hide_among(hide_among, hide_among_yardsticks, output) -> None:
     drawn = data[data[ERROR] > 0]
     notes = _notes(data)
     interval = interval_words(int(yardsticks["interval_minutes"].iloc[0]))
-    title = "What it costs to hide a household among others"
+    guarantee = f"ε = {numbers.plain(data['epsilon'].max())}, δ = {numbers.plain(data['delta'].max())}"
+    title = f"What it costs to hide a household among others ({guarantee})"
     with canvas(output, title, (1.8 if drawn.empty else 4.6) + 0.22 * len(notes)) as figure:
         if notes:
             figure.supxlabel("\n".join(notes), fontsize=9, x=0.01, ha="left", color=GREY)
@@ -80,8 +81,7 @@ def hide_among(hide_among, hide_among_yardsticks, output) -> None:
         plain_log_ticks(axes.xaxis, sizes)
         axes.set_xlabel("k: number of similar households that each is hidden among, at least")
         axes.set_ylabel(f"error of the released forecast\n(kWh per {interval})")
-        _label_curves(axes, drawn, curves)
-        _label_yardsticks(axes, marks)
+        _label(axes, drawn, curves, marks)
 
 
 HIDE_AMONG_FIGURE = Figure(
@@ -131,44 +131,34 @@ def _curve(axes: Axes, rows: pd.DataFrame) -> None:
     axes.fill_between(quartiles["size"], *between, color=style.colour, alpha=0.12, linewidth=0)
 
 
-def _label_curves(axes: Axes, data: pd.DataFrame, curves: list[list[str]]) -> None:
-    """Write the name of every curve right of its end, apart from the others."""
+def _label(axes: Axes, data: pd.DataFrame, curves: list[list[str]], marks: pd.DataFrame) -> None:
+    """Write the names of curves and yardsticks right of their ends, apart from one another."""
     low, high = np.log(axes.get_ylim())
-    ends = []
+    labels = []
     for designs in curves:
-        rows = data[data["design"] == designs[0]].sort_values("size")
-        ends.append((np.log(rows[ERROR].iloc[-1]) - low) / (high - low))
-    places = _apart(np.array(ends))
-    for designs, place in zip(curves, places, strict=True):
-        text, colour = "\nand ".join(look(design).label for design in designs), look(designs[0]).colour
+        last = data[data["design"] == designs[0]].sort_values("size")[ERROR].iloc[-1]
+        names = "\nand ".join(look(design).label for design in designs)
+        labels.append((last, names, look(designs[0]).colour))
+    for mark in marks.itertuples():
+        axes.axhline(mark.median_kwh, color=GREY, linestyle=":", linewidth=1.3)
+        text = _YARDSTICKS[mark.yardstick].format(numbers.significant(mark.median_kwh, 2))
+        labels.append((mark.median_kwh, text, GREY))
+    labels.sort()
+    places = [(np.log(value) - low) / (high - low) for value, _, _ in labels]
+    heights = [_LINE * (1 + text.count("\n")) for _, text, _ in labels]
+    for place, (_, text, colour) in zip(_apart(places, heights), labels, strict=True):
         axes.text(1.01, place, text, color=colour, va="center", transform=axes.transAxes, fontsize=9.5)
 
 
-def _apart(places: np.ndarray) -> np.ndarray:
-    """Return the places, moved up as little as keeps them from touching."""
-    order, moved = np.argsort(places, kind="stable"), places.copy()
-    for lower, upper in pairwise(order):
-        moved[upper] = max(moved[upper], moved[lower] + _LABEL_GAP)
-    return moved
+def _apart(places: list[float], heights: list[float]) -> np.ndarray:
+    """Return the middles of labels, ascending, moved as little as keeps each from the next and below the panel's top.
 
+    With the gaps taken off, labels that do not touch are numbers that do not fall: isotonic regression.
+    """
+    from scipy.optimize import isotonic_regression
 
-def _label_yardsticks(axes: Axes, marks: pd.DataFrame) -> None:
-    """Draw what errors are held against; the upper label stands over its line and the lower one under it."""
-    highest = marks["median_kwh"].max()
-    for mark in marks.itertuples():
-        above = mark.median_kwh == highest
-        axes.axhline(mark.median_kwh, color=GREY, linestyle=":", linewidth=1.3)
-        text = _YARDSTICKS[mark.yardstick].format(numbers.significant(mark.median_kwh, 2))
-        axes.annotate(
-            text,
-            (0.01, mark.median_kwh),
-            xycoords=axes.get_yaxis_transform(),
-            xytext=(0, 3 if above else -3),
-            textcoords="offset points",
-            va="bottom" if above else "top",
-            fontsize=9,
-            bbox={"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0.5},
-        )
+    below = np.cumsum([0.0, *((lower + upper) / 2 for lower, upper in pairwise(heights))])
+    return np.minimum(isotonic_regression(np.array(places) - below).x, 1.0 - below[-1]) + below
 
 
 def _notes(data: pd.DataFrame) -> list[str]:

@@ -1,12 +1,13 @@
 """The figure ‘hide among k’ names curves, yardsticks and what is left out, whatever the table holds."""
 
+import itertools
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from meterdp.figures.hiding import hide_among, interval_words
+from meterdp.figures.hiding import _apart, hide_among, interval_words
 from tests.unit.figures import made_up
 
 
@@ -41,7 +42,7 @@ def test_curves_are_medians_over_k_and_yardsticks_are_told_in_numbers(shown):
         assert curve[1] == table.loc[design].tolist()
     for expected in ("white noise\nand published design", "joint design", "mean of the group", "quarter of an hour"):
         assert expected in words
-    assert "typical household uses: 0.17 kWh" in words and "own forecast: 0.10 kWh" in words
+    assert "household uses: 0.17 kWh" in words and "own forecast: 0.10 kWh" in words and "ε = 1, δ = 10⁻⁵" in words
 
 
 def test_designs_that_serve_not_everybody_and_sizes_without_households_are_named(shown):
@@ -64,6 +65,18 @@ def test_one_size_alone_and_errors_of_zero(shown):
     alike.loc[alike["design"] == "group_mean", [c for c in alike if "error_kwh" in c]] = 0.0
     words, curves = shown(alike)
     assert "joint design" in words and "mean of the group" not in words and np.isfinite(curves).all()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_labels_never_touch_and_none_is_above_the_panel(seed):
+    generator = np.random.default_rng(seed)
+    places, heights = np.sort(generator.uniform(0, 1.1, 6)).tolist(), generator.uniform(0.03, 0.12, 6).tolist()
+    moved = _apart(places, heights)
+    gaps = [(a + b) / 2 for a, b in itertools.pairwise(heights)]
+    assert np.all(np.diff(moved) >= np.array(gaps) - 1e-12) and moved[-1] <= 1.0
+    far = [0.0, 0.3, 0.6, 0.9]
+    assert np.allclose(_apart(far, [0.1] * 4), far)
+    assert np.allclose(_apart([0.5, 0.5], [0.1, 0.1]), [0.45, 0.55])
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from meterdp.evaluation.tables import GROUP_MEAN, HIDE_AMONG, HIDE_AMONG_YARDSTICKS
 from meterdp.figures.hiding import ERROR, interval_words
-from meterdp.figures.numbers import count, percent, plain, probability, significant
+from meterdp.figures.numbers import count, percent, plain, significant
 from meterdp.figures.report.grid import Grid, Tables, count_range
 from meterdp.figures.style import in_order, look
 
@@ -65,7 +65,7 @@ def hiding_grid(tables: Tables) -> Grid | None:
     header = (*words, *_MEASURES.values(), "middle half of households", "variance explained", "groups not hidden")
     caption = (
         f"By how much hiding changes forecasts, kWh per interval, at ε = {plain(data['epsilon'].max())}, "
-        f"δ = {probability(data['delta'].max())}; {count_range(data['household_count'])} households. Root mean "
+        f"δ = {plain(data['delta'].max())}; {count_range(data['household_count'])} households. Root mean "
         "square over a household’s intervals, but for the columns that say absolute. Every group gets the least "
         "noise that is enough for it; its mean needs none"
     )
