@@ -259,6 +259,13 @@ MUTANTS = (
         "tests/unit/classnoise/neighbourhoods/test_graph.py",
     ),
     Mutant(
+        "a group smaller than it must be: a household may leave any",
+        "src/meterdp/classnoise/neighbourhoods/balanced.py",
+        "if self.count[own] > self.size:",
+        "if self.count[own] > 1:",
+        "tests/unit/classnoise/neighbourhoods/test_balanced.py",
+    ),
+    Mutant(
         "a wrong label in a neighbour pair: curves",
         "src/meterdp/classnoise/curves.py",
         "return pair_losses(laws.mean_log_kwh, laws.covariance, laws.pairs)",

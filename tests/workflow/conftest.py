@@ -33,7 +33,7 @@ TINY = {
     "mechanisms": {"variants": ["kl_published", "sound"], "epsilons": [1, 4], "figure_epsilon": 4, "draws": 20},
     # The comparison of noise designs descends from many starts for each household and step.
     "forecast": {"households": 6, "ar_order": 2, "ma_order": 1, "origins": 20, "horizon_steps": 2},
-    "neighbourhoods": {"clusters": 2},
+    "neighbourhoods": {"by": "size", "size": 3},
     "class_noise": {"rhos": [0.45], "epsilons": [0.5, 1.0]},
     "group_forecast": {"draws": 2},
 }

@@ -135,6 +135,20 @@ def test_forecast_files_carry_release_ids_and_a_guarantee(tiny_study):
         assert [p["epsilon"] for p in manifest["privacy"]["epsilon_delta"]] == TINY["class_noise"]["epsilons"]
 
 
+def test_everybody_is_in_a_group_of_the_size_asked_for_and_the_cost_of_hiding_is_told(tiny_study):
+    from meterdp.classnoise.tables import NEIGHBOURHOOD_SUMMARY
+    from meterdp.evaluation.tables import HIDE_AMONG
+
+    study = tiny_study.folder / "results/study"
+    sizes = read_table(study / "neighbourhood_summary.parquet", NEIGHBOURHOOD_SUMMARY)["household_count"].to_pylist()
+    assert min(sizes) >= TINY["neighbourhoods"]["size"] and max(sizes) < 2 * TINY["neighbourhoods"]["size"]
+    costs = read_table(study / "hide_among.parquet", HIDE_AMONG).to_pandas()
+    served = costs[costs["group_count"] > 0]
+    assert set(served["size"]) == {2, 5} and served["error_kwh_median"].notna().all()
+    assert (served["largest_delta"] <= served["delta"]).all()
+    assert costs.loc[costs["size"] > 5, "meaning"].str.contains(f"more than the {sum(sizes)} households").all()
+
+
 def test_the_forecast_files_alone_reproduce_figure_3(tiny_study):
     from meterdp.release.tables import FORECAST_EXAMPLES, FORECAST_FILE
 

@@ -1,6 +1,6 @@
 # From the law of the forecasts to class-based noise, its privacy curves, its errors and one file per household.
 # Needs:  private/{forecast_laws,forecasts}.parquet.
-# Gives:  private/{neighbourhoods,neighbour_graph,noise_designs,worst_pairs,crosswalk}.parquet, study/{delta_curves,delta_under_prior,forecast_errors}.parquet,
+# Gives:  private/{neighbourhoods,neighbour_graph,noise_designs,worst_pairs,crosswalk}.parquet, study/{delta_curves,delta_under_prior,hide_among,forecast_errors}.parquet,
 #         study/forecasts/<release id>.{parquet,json}. Study mode: seeded, not for release.
 
 
@@ -96,6 +96,33 @@ rule noise_answers:
         code=code_of("noise_answers"),
     script:
         "../scripts/noise_answers.py"
+
+
+rule hide_among:
+    input:
+        log_load=expand(PRIVATE / "log_load/part-{shard}.parquet", shard=SHARDS),
+        laws=PRIVATE / "forecast_laws.parquet",
+        forecasts=PRIVATE / "forecasts.parquet",
+    output:
+        costs=STUDY / "hide_among.parquet",
+        yardsticks=STUDY / "hide_among_yardsticks.parquet",
+    log:
+        PRIVATE / "logs/hide_among.log",
+    benchmark:
+        PRIVATE / "benchmarks/hide_among.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        hide_among=lookup("hide_among", within=config),
+        designs=lookup("class_noise/designs", within=config),
+        accuracy_convention=lookup("class_noise/accuracy_convention", within=config),
+        clip_kwh_per_hour=lookup("profiles/clip_kwh_per_hour", within=config),
+        interval_minutes=lookup("export/interval_minutes", within=config),
+        time_zone=lookup("export/time_zone", within=config),
+        train_days=lookup("forecast/train_days", within=config),
+        code=code_of("hide_among"),
+    script:
+        "../scripts/hide_among.py"
 
 
 rule forecast_errors:

@@ -17,8 +17,11 @@ import pyarrow as pa
 
 from meterdp.accounting.exact_curve import worst_pair
 from meterdp.accounting.gaussian_loss import PairLosses, pair_losses
-from meterdp.classnoise.designs.interface import Budget, ClassQueries, Noise, NoiseDesign
+from meterdp.accounting.gdp import mu_for
+from meterdp.classnoise.designs.interface import AccuracyConvention, Budget, ClassQueries, Noise, NoiseDesign
+from meterdp.classnoise.designs.moves import NOISE_FLOOR
 from meterdp.classnoise.designs.registry import noise_design, runnable
+from meterdp.classnoise.designs.transport.barycentre import wasserstein_limit
 from meterdp.classnoise.study import queries_of, stack
 from meterdp.core.errors import InputError
 from meterdp.core.progress import progress
@@ -31,6 +34,8 @@ REFINEMENTS = 7  # the budget is then known to a factor of 10^(1/2 / 2^7), 1 %
 # Guesses of a refinement before it halves the bracket if that has shrunk less than halving would have.
 GUESSES = 2
 LARGEST_EPSILON = 1e3
+# Ratio of the budgets tried near the Wasserstein limit: an error that is known to 2.5 %.
+NEAR = 1.05
 
 
 @dataclass(frozen=True)
@@ -114,14 +119,40 @@ class Asker:
 
     def error_kwh(self, noise: Noise) -> float:
         """Return the root mean square of released less unreleased forecast, kWh per interval."""
-        median = np.clip(np.exp(self.forecast_log_kwh), *self.bounds_kwh)
-        spread = np.sqrt(np.diagonal(noise.covariance, axis1=1, axis2=2))
-        moved = noise.apply(self.forecast_log_kwh)
-        first, second = (censored_moment(moved, spread, self.bounds_kwh, order) for order in (1, 2))
-        return float(np.sqrt(np.mean(np.maximum(second - 2 * median * first + median**2, 0.0))))
+        return float(np.sqrt(np.mean(self.squared_error_kwh2(noise))))
 
-    def smallest_error(self, epsilon: float, delta: float) -> Answer:
+    def squared_error_kwh2(self, noise: Noise) -> np.ndarray:
+        """Return the expected square of released less unreleased forecast, (H, k) kWh^2."""
+        median = self._unreleased()
+        first, second = (self._moment(noise, self.bounds_kwh, order) for order in (1, 2))
+        return np.maximum(second - 2 * median * first + median**2, 0.0)
+
+    def absolute_error_kwh(self, noise: Noise) -> np.ndarray:
+        """Return the expected absolute value of released less unreleased forecast, (H, k) kWh.
+
+        Notes
+        -----
+        |x - m| = x + m - 2 min(x, m), and min(x, m) is x clipped to the lower bound and m.
+        """
+        median = self._unreleased()
+        below = self._moment(noise, (np.full_like(median, self.bounds_kwh[0]), median), 1)
+        return np.maximum(self._moment(noise, self.bounds_kwh, 1) + median - 2 * below, 0.0)
+
+    def _unreleased(self) -> np.ndarray:
+        return np.clip(np.exp(self.forecast_log_kwh), *self.bounds_kwh)
+
+    def _moment(self, noise: Noise, bounds_kwh: tuple, order: int) -> np.ndarray:
+        spread = np.sqrt(np.diagonal(noise.covariance, axis1=1, axis2=2))
+        return censored_moment(noise.apply(self.forecast_log_kwh), spread, bounds_kwh, order)
+
+    def smallest_error(self, epsilon: float, delta: float, budgets: np.ndarray | None = None) -> Answer:
         """Return the budget with the smallest error at which the design is (epsilon, delta)-DP for the class label.
+
+        Parameters
+        ----------
+        epsilon, delta : float
+        budgets : (B,) array, optional
+            Ascending, to try in place of the common grid and its refinements.
 
         Raises
         ------
@@ -138,12 +169,14 @@ class Asker:
         rho = self._threshold(
             lambda rho: _signed(
                 self._delta_at(rho, epsilon) <= delta, _log_log(delta) - _log_log(self._delta_at(rho, epsilon))
-            )
+            ),
+            budgets,
         )
         if not np.isfinite(rho):
             return Answer(rho, epsilon, 1.0, np.nan)
         # A larger budget may come with a smaller error: where all forecasts meet, little noise is left to add.
-        rho = min([rho, *(larger for larger in self._budgets() if larger > rho)], key=self._error_at)
+        tried = self._budgets() if budgets is None else budgets
+        rho = min([rho, *(larger for larger in tried if larger > rho)], key=self._error_at)
         return Answer(rho, epsilon, self._delta_at(rho, epsilon), self._error_at(rho))
 
     def guarantee(self, error_kwh: float, delta: float) -> Answer:
@@ -203,20 +236,22 @@ class Asker:
         """Ratio of neighbouring budgets after all refinements."""
         return 10 ** ((DECADES[1] - DECADES[0]) / (GRID - 1) / 2**REFINEMENTS)
 
-    def _threshold(self, excess: Callable[[float], float]) -> float:
+    def _threshold(self, excess: Callable[[float], float], budgets: np.ndarray | None = None) -> float:
         """Return the smallest budget from which on every larger one of the grid is enough; infinity if none is.
 
         Parameters
         ----------
         excess : callable
             Of a budget; not positive where the budget is enough.
+        budgets : (B,) array, optional
+            In place of the grid, without refinement.
 
         Notes
         -----
         Between two budgets of the grid the budgets are those that ``REFINEMENTS`` halvings of the bracket in the
         logarithm can meet. Interpolation finds the place with fewer of the costly designs than halving.
         """
-        grid = self._budgets()
+        grid = self._budgets() if budgets is None else budgets
         high, at_high = np.inf, -np.inf
         for low in grid[::-1]:
             at_low = excess(low)
@@ -225,7 +260,7 @@ class Asker:
             high, at_high = low, at_low
         else:
             return high
-        if not np.isfinite(high):
+        if budgets is not None or not np.isfinite(high):
             return high
         ends, (first, last) = (low, high), (0, 2**REFINEMENTS)
         tried = 0
@@ -240,6 +275,29 @@ class Asker:
             else:
                 last, high, at_high = middle, budget, value
         return high
+
+
+def budgets_near_limit(
+    queries: ClassQueries, accuracy_convention: AccuracyConvention, epsilon: float, delta: float
+) -> np.ndarray:
+    """Return the budgets among which is the least one of a design that moves certain queries together, ascending.
+
+    From the Wasserstein limit R^2 on all laws are the same. Below R^2 / (1 + mu^2 / 2), mu that of (epsilon, delta)
+    in Gaussian DP, no common covariance is enough where all labels are neighbours (docs/proofs/joint.md). Budgets are
+    ``NEAR`` apart; for a small epsilon the limit is the only one.
+
+    Parameters
+    ----------
+    queries : ClassQueries
+        Deterministic.
+    accuracy_convention : {"total", "per_entry"}
+    epsilon, delta : float
+    """
+    limit = wasserstein_limit(queries, accuracy_convention)
+    # The noise floor is spent before the moves; the rest is for rounding.
+    high = max(limit / (1 - NOISE_FLOOR) * (1 + 1e-9), 10.0 ** DECADES[0])
+    count = int(np.log1p(0.5 * mu_for(epsilon, delta) ** 2) / np.log(NEAR))
+    return high * NEAR ** np.arange(-count, 1.0)
 
 
 def _signed(enough: bool, excess: float) -> float:

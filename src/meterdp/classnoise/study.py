@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from meterdp.classnoise.designs.interface import Budget, ClassQueries, Noise, class_queries
 from meterdp.classnoise.designs.registry import noise_design, report_row, runnable
+from meterdp.classnoise.neighbourhoods.balanced import balanced_groups
 from meterdp.classnoise.neighbourhoods.edge_file import read_edges
 from meterdp.classnoise.neighbourhoods.graph import (
     Neighbours,
@@ -66,11 +67,21 @@ def study_neighbourhoods(
         return all_within(by_label(np.array(names)))
     if settings["by"] == "file":
         return _given_neighbours(load.household, meters, settings)
-    window = load.calendar.window(train_days)
-    features = daily_profiles(load.log_kwh[:, window], load.calendar.minute_of_day[window] // 60)
+    features = likeness(load, train_days)
     if settings["by"] == "nearest":
         return nearest_households(features, settings["nearest"])
+    if settings["by"] == "size":
+        return all_within(by_label(balanced_groups(features, settings["size"])))
     return all_within(cluster_households(features, settings["clusters"], seed))
+
+
+def likeness(load: LogLoad, train_days: int) -> np.ndarray:
+    """Return what makes households similar: their daily profiles in the training window alone, (H, 24).
+
+    Forecasts would be likeness at one hour of one day; groups have to last.
+    """
+    window = load.calendar.window(train_days)
+    return daily_profiles(load.log_kwh[:, window], load.calendar.minute_of_day[window] // 60)
 
 
 def _given_neighbours(household: np.ndarray, meters: pa.Table, settings: Mapping) -> Neighbours:

@@ -22,6 +22,7 @@ TYPICAL_S = {
     "noise_answers": 45,
     "delta_curves": 26,
     "fit_arma": 16,
+    "hide_among": 14,
     "vary_mixture": 13,
     "draw_reproduction": 10,
     "ingest": 9,

@@ -194,3 +194,73 @@ GROUP_FORECAST_ERRORS = Table(
         Column("draw_count", COUNT, "1", "draws averaged over; 1 without protection"),
     ),
 )
+
+
+# The way to hide that is no noise design.
+GROUP_MEAN = "group_mean"
+_FEWER = "null where a household cannot be hidden, or k is more than there are"
+
+HIDE_AMONG = Table(
+    "hide_among",
+    "study",
+    "What it costs to hide a household among k similar ones, per noise design: class_label, one file of one release.",
+    (
+        Column("size", COUNT, "households", "k: households a group has at least, of at most 2k - 1"),
+        Column(
+            "design", TEXT, "", f"noise design, or '{GROUP_MEAN}': everybody gets the mean log forecast of the group"
+        ),
+        Column("epsilon", REAL, "1", "privacy parameter asked for"),
+        Column("delta", REAL, "1", "privacy parameter asked for"),
+        Column("group_count", COUNT, "1", "groups, each with the least noise that is enough for it"),
+        Column("smallest_group", COUNT, "households", "households of the smallest group"),
+        Column("largest_group", COUNT, "households", "households of the largest group"),
+        Column("household_count", COUNT, "households", "households averaged over"),
+        Column("unserved_group_count", COUNT, "1", "groups that no noise tried is enough for"),
+        Column(
+            "largest_delta", REAL, "1", "hockey-stick delta of the worst pair, numerical error added", nullable=True
+        ),
+        *(
+            Column(f"error_kwh_{name}", REAL, "kWh", f"{words}; {_FEWER}", nullable=True)
+            for name, words in (
+                (
+                    "q25",
+                    "RMS over its interval forecasts by which a household's released ones are off, lower quartile",
+                ),
+                ("median", "the same, median over households"),
+                ("q75", "the same, upper quartile over households"),
+                ("mean", "the same, mean over households"),
+                ("rms", "RMS over all households and intervals"),
+            )
+        ),
+        Column(
+            "absolute_error_kwh_median", REAL, "kWh", f"mean absolute value, median over households; {_FEWER}", True
+        ),
+        Column("absolute_error_kwh_mean", REAL, "kWh", f"the same, mean over households; {_FEWER}", nullable=True),
+        Column(
+            "explained_share",
+            REAL,
+            "1",
+            "1 less squared error over the variance of the forecasts of all households and intervals, in kWh",
+            nullable=True,
+        ),
+        Column("meaning", TEXT, "", "why numbers are missing, empty otherwise"),
+    ),
+)
+
+HIDE_AMONG_YARDSTICKS = Table(
+    "hide_among_yardsticks",
+    "study",
+    "What the errors of hide_among are to be held against: a household's energy and the error of its own forecast.",
+    (
+        Column(
+            "yardstick",
+            TEXT,
+            "",
+            "'energy' (mean per interval) or 'forecast_error' (RMS against readings, no noise), of held-out days",
+        ),
+        Column("median_kwh", REAL, "kWh", "per interval, median over households"),
+        Column("mean_kwh", REAL, "kWh", "per interval, mean over households"),
+        Column("household_count", COUNT, "households", "households with held-out readings"),
+        Column("interval_minutes", INT, "min", "length of an interval"),
+    ),
+)

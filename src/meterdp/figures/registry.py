@@ -13,6 +13,7 @@ from meterdp.figures.forecasts import (
     FORECAST_EXAMPLES_FIGURE,
     FORECASTER_COMPARISON_FIGURE,
 )
+from meterdp.figures.hiding import HIDE_AMONG_FIGURE
 from meterdp.figures.intake import INTAKE_FIGURE
 from meterdp.figures.mixture import CLASS_PROFILES_FIGURE, MARGINAL_DENSITIES_FIGURE
 
@@ -23,6 +24,7 @@ FIGURES: tuple[Figure, ...] = (
     KL_CURVE_FIGURE,
     MARGINAL_DENSITIES_FIGURE,
     FIDELITY_FIGURE,
+    HIDE_AMONG_FIGURE,
     DELTA_CURVES_FIGURE,
     FORECAST_EXAMPLES_FIGURE,
     FORECAST_ERRORS_FIGURE,

@@ -89,6 +89,7 @@ _LOOKS = {
     "published": Look("published design", BLUE, "o"),
     "joint": Look("joint design", GREEN, "^"),
     "transport": Look("transport design", SKY, "D"),
+    "group_mean": Look("mean of the group", BLACK, "v"),
     "arma": Look("ARMA forecast", ORANGE, "o"),
     "last_week": Look("naive: same time last week", GREY, "v"),
     "last_value": Look("naive: last reading", GREY, "s"),

@@ -1,5 +1,6 @@
 """Class-based noise of a study, from table to table."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -72,6 +73,20 @@ CLUSTERS = {"by": "cluster", "clusters": 2, "nearest": 1, "file": None, "file_co
 def meters(circuits):
     columns = {"household": HOUSEHOLDS, "meter_id": [f"m-{h}" for h in HOUSEHOLDS], "circuit": circuits}
     return as_arrow(METERS, {**columns, "shard": [0] * 4})
+
+
+def test_neighbourhoods_of_a_size_are_groups_of_similar_households_in_the_training_window(load):
+    settings = CLUSTERS | {"by": "size", "size": 2}
+    found = study_neighbourhoods(load, meters([None] * 4), settings, train_days=7, seed=1)
+    assert found.neighbourhood.tolist() == [1, 1, 2, 2]
+    assert found.pairs.tolist() == [[0, 1], [1, 0], [2, 3], [3, 2]]
+    # Later days change nothing: groups stay as long as the window does.
+    later = load.log_kwh.copy()
+    later[:, 24 * 7 :] = later[::-1, 24 * 7 :]
+    again = study_neighbourhoods(replace(load, log_kwh=later), meters([None] * 4), settings, 7, 1)
+    assert np.array_equal(found.neighbourhood, again.neighbourhood)
+    with pytest.raises(InputError, match=r"neighbourhoods.size.*more than the households"):
+        study_neighbourhoods(load, meters([None] * 4), settings | {"size": 5}, 7, 1)
 
 
 def test_neighbourhoods_are_clusters_of_daily_load(load):

@@ -331,6 +331,31 @@ def noise_answers() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=names)
 
 
+def hide_among(sizes=(2, 5, 20), households=30) -> pd.DataFrame:
+    """Sizes of more than the households are left out; white noise does not serve every group of 20."""
+    rows = []
+    for size in sizes:
+        for design, error in (("white", 9.87), ("published", 9.87), ("joint", 0.0312), ("group_mean", 0.0278)):
+            row = {"size": size, "design": design, "epsilon": 1.0, "delta": 1e-5}
+            numbers = np.array([0.5, 1.0, 2.1, 1.4, 1.9, 0.8, 1.1]) * error * np.sqrt(size)
+            few, served = size > households, design != "white" or size < 20
+            row |= {"group_count": 0 if few else households // size, "smallest_group": 0 if few else size}
+            row |= {"largest_group": 0 if few else size + 1, "household_count": 0 if few else households}
+            row |= {"unserved_group_count": 0 if few or served else 1, "largest_delta": None if few else 9.7e-6}
+            names = [f"error_kwh_{name}" for name in ("q25", "median", "q75", "mean", "rms")]
+            names += ["absolute_error_kwh_median", "absolute_error_kwh_mean"]
+            row |= dict(zip(names, numbers if served and not few else [None] * 7, strict=True))
+            row |= {"explained_share": (1 - error if error < 1 else -178.9) if served and not few else None}
+            row |= {"meaning": f"more than the {households} households" if few else "" if served else "no noise"}
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def hide_among_yardsticks() -> pd.DataFrame:
+    rows = [("energy", 0.1746, 0.5353, 30, 15), ("forecast_error", 0.105, 0.1742, 30, 15)]
+    return pd.DataFrame(rows, columns=["yardstick", "median_kwh", "mean_kwh", "household_count", "interval_minutes"])
+
+
 def group_forecast_errors() -> pd.DataFrame:
     rows = []
     for method, epsilon, nmse in (("arma", None, 0.076), ("group", 0.5, 0.871), ("group", 8.0, 0.1264)):
@@ -398,6 +423,8 @@ def all_tables(**changed) -> dict[str, pd.DataFrame]:
         delta_under_prior,
         design_comparison,
         noise_answers,
+        hide_among,
+        hide_among_yardsticks,
         group_forecast_errors,
         neighbourhood_summary,
         forecast_examples,

@@ -23,17 +23,20 @@ class Registered:
     design : NoiseDesign
     stochastic_only : bool
         Whether it reshapes a random query, and so has nothing to work on when the query is certain.
+    moves_together : bool
+        Whether queries that are certain are all released alike from the Wasserstein limit on.
     """
 
     design: NoiseDesign
     stochastic_only: bool = False
+    moves_together: bool = False
 
 
 DESIGNS: dict[str, Registered] = {
     "none": Registered(no_noise),
     "white": Registered(white_noise),
     "published": Registered(published_noise),
-    "joint": Registered(joint_noise),
+    "joint": Registered(joint_noise, moves_together=True),
     "transport": Registered(transport_noise, stochastic_only=True),
 }
 

@@ -1,8 +1,8 @@
 """Which households must not be told apart: the graph (1) of ordered pairs, from clusters, labels, likeness or edges.
 
 Sections II-A and VI-B of Ramakrishna et al.: K-means into six clusters, all households of a cluster neighbours of
-one another. Clusters and nearest households are computed from private readings and are not charged: a study tool,
-never a release.
+one another. Clusters, groups of a size and nearest households are computed from private readings and are not charged:
+a study tool, never a release.
 """
 
 from __future__ import annotations

@@ -18,13 +18,13 @@ from meterdp.core.tables import Table
 from meterdp.figures import numbers
 from meterdp.figures.pages import picture, write_page
 from meterdp.figures.registry import figure_of
-from meterdp.figures.report import classes, cost, forecasts, headline, intake, noise
+from meterdp.figures.report import classes, cost, forecasts, headline, hiding, intake, noise
 from meterdp.figures.report.grid import Grid, Tables
 
 if TYPE_CHECKING:
     import pandas as pd
 
-PARTS = (intake, classes, cost, forecasts, noise)
+PARTS = (intake, classes, cost, forecasts, noise, hiding)
 TABLES: dict[str, Table] = {table.name: table for part in PARTS for table in part.READS}
 TEMPLATE = Path(__file__).with_name("page.html")
 # Figures of the mechanisms a reader needs most; those of the others are folded away.
@@ -83,6 +83,7 @@ def build_report(
         headline=headline.headline(tables, settings),
         smallest_class=int(tables["class_table"]["household_count"].min()) if "class_table" in tables else None,
         forecast_sentence=forecasts.forecast_sentence(tables),
+        hiding_sentence=hiding.hiding_sentence(tables),
         families=cost.cost_families(tables),
         held_out="cost" in tables and cost.was_held_out(tables["cost"]),
         hours=intake.hours_sentence(tables),

@@ -30,7 +30,7 @@ _DOES_NOT_HIDE = (
 def public_settings(export: Mapping, forecast: Mapping, profiles: Mapping, neighbourhoods: Mapping) -> dict:
     """Return the public settings that made the forecasts, from sections of the configuration."""
     by = neighbourhoods["by"]
-    detail = {"cluster": "clusters", "nearest": "nearest"}.get(by)
+    detail = {"cluster": "clusters", "nearest": "nearest", "size": "size"}.get(by)
     return {
         "time_zone": export["time_zone"],
         "interval_minutes": export["interval_minutes"],

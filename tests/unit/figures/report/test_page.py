@@ -104,6 +104,10 @@ def test_every_measure_of_the_tables_is_in_the_report(report):
         assert numbers.significant(row.share_of_limit) in cells
     for row in made_up.noise_answers().itertuples():
         assert numbers.significant(row.rho) in cells and numbers.significant(row.error_kwh) in cells
+    for row in made_up.hide_among().to_dict("records"):
+        assert f"{row['size']} or more" in cells
+        assert {numbers.significant(row[name], 2) for name in row if "error_kwh_m" in name} <= cells
+        assert f"{row['group_count']} of {row['smallest_group']} to {row['largest_group']}" in cells
     for row in made_up.group_forecast_errors().itertuples():
         assert numbers.plus_minus(row.nmse, row.nmse_se) in cells and numbers.significant(row.relative_mse) in cells
     for row in made_up.delta_under_prior().query("epsilon == 1 and design != 'none'").itertuples():
@@ -154,6 +158,10 @@ def test_the_headline_is_computed_from_the_tables(report):
         f"{numbers.significant(mean[0]['mse_ratio'])} times in squared error of log energy. Closest of the "
         f"other forecasters: pooled ridge regression ({numbers.significant(ridge[0]['mse_ratio'])} in log) and "
         f"pooled ridge regression ({numbers.significant(ridge[1]['mae_ratio'])} in kWh)." in words
+    )
+    least, most = (numbers.significant(0.0312 * np.sqrt(size), 2) for size in (2, 20))
+    assert (
+        f"changes that of the median household by {least} kWh among 2 and {most} kWh among 20, per quarter" in words
     )
     delta = numbers.significant(1.15 * 0.7 * np.exp(-0.45))
     assert f"exceeds ε = 1 in either direction with a probability of up to {delta} if" in words

@@ -1,0 +1,173 @@
+"""What it costs to hide a household among k: the error of released forecasts against the size of the groups.
+
+Neighbourhoods are groups of at least k similar households (:mod:`meterdp.classnoise.neighbourhoods.balanced`), each a
+problem of its own: it gets the least noise with which its own files keep (epsilon, delta). That guarantee is
+``class_label``, for one file of one release and certain queries (section III-D of Ramakrishna et al.), and is read
+off the exact curve. Beside the designs stands the mean forecast of the group for everybody in it, without noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from meterdp.classnoise.designs.interface import AccuracyConvention, ClassQueries, Noise
+from meterdp.classnoise.designs.registry import DESIGNS, noise_design
+from meterdp.classnoise.inverse import Asker, budgets_near_limit
+from meterdp.classnoise.neighbourhoods.balanced import balanced_groups
+from meterdp.classnoise.neighbourhoods.graph import full_cluster_graph
+from meterdp.classnoise.study import stack
+from meterdp.core.progress import progress
+from meterdp.evaluation.tables import GROUP_MEAN
+from meterdp.forecasting.rolling import ForecastSet
+
+TOO_LARGE = "more than the {} households with a forecast: there are not so many to hide among"
+NOT_SERVED = "no noise that was tried hides the households of every group"
+
+
+def hide_among_rows(
+    laws: pa.Table,
+    features: np.ndarray,
+    asked: Mapping,
+    designs: Sequence[str],
+    accuracy_convention: AccuracyConvention,
+    bounds_kwh: tuple[float, float],
+) -> list[dict]:
+    """Return the rows of table ``hide_among``: every size by every design, and the mean of the group.
+
+    Parameters
+    ----------
+    laws : pyarrow.Table
+        Table ``forecast_laws``.
+    features : (H, m) float64 array
+        What makes households similar, in the order of ``laws``.
+    asked : mapping
+        Section ``hide_among`` of the configuration: ``sizes``, ``epsilon`` and ``delta``.
+    designs : sequence of str
+        Designs for certain queries; ``none`` hides nobody and is left out.
+    accuracy_convention : {"total", "per_entry"}
+        Of the budgets that are tried.
+    bounds_kwh : (float, float)
+        Public bounds of the energy in an interval.
+    """
+    forecast = stack(laws["mean_log_kwh"], -1)
+    wanted = [
+        (size, design) for size in sorted(asked["sizes"]) for design in (*designs, GROUP_MEAN) if design != "none"
+    ]
+    groups: dict[int, list[np.ndarray]] = {}
+    rows = []
+    for size, design in progress(wanted, "hiding among k", total=len(wanted)):
+        row = {"size": size, "design": design, "epsilon": asked["epsilon"], "delta": asked["delta"]}
+        if size > len(forecast):
+            rows.append(row | _EMPTY | {"meaning": TOO_LARGE.format(len(forecast))})
+            continue
+        if size not in groups:
+            label = balanced_groups(features, size)
+            groups[size] = [np.flatnonzero(label == group) for group in range(label.max() + 1)]
+        found = [
+            _hidden(forecast[group], design, asked["epsilon"], asked["delta"], accuracy_convention, bounds_kwh)
+            for group in groups[size]
+        ]
+        rows.append(row | _measures(np.clip(np.exp(forecast), *bounds_kwh), groups[size], found))
+    return rows
+
+
+def yardstick_rows(forecasts: ForecastSet, interval_minutes: int) -> list[dict]:
+    """Return the rows of table ``hide_among_yardsticks``: what a household uses, and how far its forecast is off.
+
+    Parameters
+    ----------
+    forecasts : ForecastSet
+        H households, n origins, h steps. A household without a held-out reading does not count.
+    interval_minutes : int
+        Length of a step.
+    """
+    actual, forecast = np.exp(forecasts.actual_log_kwh), np.exp(forecasts.forecast_log_kwh)
+    seen = np.isfinite(actual)
+    cells = seen.sum(axis=(1, 2))
+    judged = cells > 0
+
+    def averages(values: np.ndarray) -> np.ndarray:
+        return np.where(seen, values, 0.0).sum(axis=(1, 2))[judged] / cells[judged]
+
+    found = {"energy": averages(actual), "forecast_error": np.sqrt(averages((forecast - actual) ** 2))}
+    return [
+        {
+            "yardstick": name,
+            "median_kwh": float(np.median(values)) if values.size else np.nan,
+            "mean_kwh": float(values.mean()) if values.size else np.nan,
+            "household_count": values.size,
+            "interval_minutes": interval_minutes,
+        }
+        for name, values in found.items()
+    ]
+
+
+_AVERAGES = (
+    "error_kwh_q25",
+    "error_kwh_median",
+    "error_kwh_q75",
+    "error_kwh_mean",
+    "error_kwh_rms",
+    "absolute_error_kwh_median",
+    "absolute_error_kwh_mean",
+    "explained_share",
+)
+_EMPTY = {
+    **dict.fromkeys(("group_count", "smallest_group", "largest_group", "household_count", "unserved_group_count"), 0),
+    "largest_delta": None,
+    **dict.fromkeys(_AVERAGES),
+}
+
+
+def _hidden(forecast, design, epsilon, delta, accuracy_convention, bounds_kwh) -> tuple:
+    """Return squared and absolute error, (n, k) each, and delta of a group; infinity where no budget is enough."""
+    certain = np.zeros((*forecast.shape, forecast.shape[1]))
+    queries = ClassQueries(forecast, certain, full_cluster_graph(np.zeros(len(forecast), int)))
+    if design == GROUP_MEAN:
+        asker = Asker(lambda *_: None, queries, forecast, bounds_kwh, accuracy_convention)
+        noise, reached = Noise(certain, forecast.mean(axis=0) - forecast), 0.0
+    else:
+        asker = Asker(noise_design(design), queries, forecast, bounds_kwh, accuracy_convention)
+        near = None
+        if DESIGNS[design].moves_together:
+            near = budgets_near_limit(queries, accuracy_convention, epsilon, delta)
+        answer = asker.smallest_error(epsilon, delta, near)
+        if not np.isfinite(answer.rho):
+            return np.full(forecast.shape, np.inf), np.full(forecast.shape, np.inf), 1.0
+        noise, reached = asker.noise(answer.rho), answer.delta
+    return asker.squared_error_kwh2(noise), asker.absolute_error_kwh(noise), reached
+
+
+def _measures(forecast_kwh: np.ndarray, groups: list[np.ndarray], found: list[tuple]) -> dict:
+    """Return the columns that average over households; ``forecast_kwh`` is (H, k)."""
+    squared, absolute = np.empty((2, *forecast_kwh.shape))
+    for group, (square, size, _) in zip(groups, found, strict=True):
+        squared[group], absolute[group] = square, size
+    error, off = np.sqrt(squared.mean(axis=1)), absolute.mean(axis=1)
+    unserved = sum(not np.isfinite(square).all() for square, _, _ in found)
+    spread = ((forecast_kwh - forecast_kwh.mean()) ** 2).sum()
+    averages = (
+        *np.quantile(error, (0.25, 0.5, 0.75), method="inverted_cdf"),
+        error.mean(),
+        np.sqrt(squared.mean()),
+        np.quantile(off, 0.5, method="inverted_cdf"),
+        off.mean(),
+        1 - squared.sum() / spread if spread > 0 else np.nan,
+    )
+    sizes = [len(group) for group in groups]
+    return {
+        "group_count": len(groups),
+        "smallest_group": min(sizes),
+        "largest_group": max(sizes),
+        "household_count": len(forecast_kwh),
+        "unserved_group_count": unserved,
+        "largest_delta": max(delta for _, _, delta in found),
+        **{
+            name: float(value) if np.isfinite(value) else None
+            for name, value in zip(_AVERAGES, averages, strict=True)
+        },
+        "meaning": NOT_SERVED if unserved else "",
+    }
