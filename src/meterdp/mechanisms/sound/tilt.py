@@ -22,8 +22,10 @@ from meterdp.mixture.sampling import sample
 PRIOR_STDS = np.geomspace(1e-3, 1.0, 61)
 # Share of the mixture whose weights are cut: bounds how many profiles are drawn for one that is kept.
 CUT_SHARE = 1e-3
+# Profiles of which one stays.
+CANDIDATES = 10
 _STEPS = 300
-_PROFILES_AT_ONCE = 50_000
+_PROFILES_AT_ONCE, _DRAWN_AT_ONCE = 5_000, 50_000
 
 
 @dataclass(frozen=True)
@@ -86,9 +88,10 @@ def fit_exponents(pool: np.ndarray, means: np.ndarray, noise_std: float) -> np.n
 
 
 def sample_tilted(reference: Reference, exponents: np.ndarray, n: int, noise: NoiseSource) -> np.ndarray:
-    """Draw independent profiles from the tilted mixture within the public bounds, (n, d) float64, log kWh.
+    """Return profiles that stand for the tilted mixture, within the public bounds, (n, d) float64, log kWh.
 
-    By rejection. Weights above that of the last ``CUT_SHARE`` of the mixture count as that.
+    Chance is kept small: of ``CANDIDATES`` independent profiles of neighbouring energies, the one stays that brings
+    the mean features of all that stay nearest to those of all candidates. The order is random.
 
     Parameters
     ----------
@@ -101,11 +104,38 @@ def sample_tilted(reference: Reference, exponents: np.ndarray, n: int, noise: No
     z = features(reference.pool, reference) @ exponents
     top = np.quantile(z, 1 - CUT_SHARE)
     rate = np.exp(np.minimum(z - top, 0.0)).mean()
-    kept, missing = [np.empty((0, reference.mixture.dimension))], n
+    blocks = [np.empty((0, reference.mixture.dimension))]
+    for first in range(0, n, _PROFILES_AT_ONCE):
+        size = min(_PROFILES_AT_ONCE, n - first)
+        x = _independent(reference, exponents, top, rate, CANDIDATES * size, noise)
+        x = x[np.exp(x).sum(axis=1).argsort(kind="stable")]
+        blocks.append(x[_balanced(features(x, reference), noise.uniform((size,)).argsort())])
+    return np.concatenate(blocks)
+
+
+def _independent(
+    reference: Reference, exponents: np.ndarray, top: float, rate: float, n: int, noise: NoiseSource
+) -> np.ndarray:
+    """Draw independent profiles by rejection: exponents above ``top`` count as that, ``rate`` are kept."""
+    kept, missing = [], n
     while missing > 0:
-        x, _ = sample(reference.mixture, min(int(1.1 * missing / rate) + 100, _PROFILES_AT_ONCE), noise)
+        x, _ = sample(reference.mixture, min(int(1.1 * missing / rate) + 100, _DRAWN_AT_ONCE), noise)
         x = np.clip(x, reference.low_log_kwh, reference.high_log_kwh)
         chance = np.exp(np.minimum(features(x, reference) @ exponents - top, 0.0))
         kept.append(x[noise.uniform((len(x),)) < chance][:missing])
         missing -= len(kept[-1])
     return np.concatenate(kept)
+
+
+def _balanced(of: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Return one row out of each ``CANDIDATES`` neighbours, groups in the given order, (n,) int.
+
+    Each keeps the sum of deviations from the mean of all rows of ``of`` (CANDIDATES n, q) as near to zero as it can.
+    """
+    groups = (of - of.mean(axis=0)).reshape(len(order), CANDIDATES, -1)
+    total, chosen = np.zeros(of.shape[1]), np.empty(len(order), dtype=np.int64)
+    for i, group in enumerate(order):
+        best = ((groups[group] + total) ** 2).sum(axis=1).argmin()
+        total += groups[group, best]
+        chosen[i] = group * CANDIDATES + best
+    return chosen
