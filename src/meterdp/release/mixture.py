@@ -35,7 +35,7 @@ from meterdp.release.safe_noise import SafeNoise
 from meterdp.release.tables import RELEASED_MIXTURE, RELEASED_PROFILES
 
 # Counts up when the same public words would give another release.
-VERSION = 2
+VERSION = 1
 HIDES = ("what any one listed meter read in the period, up to the factor and the chance given",)
 DOES_NOT_HIDE = (
     "who is on the public list of meters",
@@ -146,8 +146,8 @@ def _marginals(beside: Marginals, mechanism: Sound, hours: Sequence[str]) -> dic
     """Return what was released beside the mixture; everything follows from the noisy means."""
     functions = {"hours": HOUR_COSINES, "energy": ENERGY_COSINES, "peak": PEAK_COSINES}
     return {
-        "what": "mean over all meters of functions of the share u of the mixture below a meter: of every hour, of the "
-        "energy of all hours and of the largest hour; synthetic profiles are of the law nearest to the mixture "
+        "what": "means over all meters of functions of the share u of the mixture below a meter: in every hour, in "
+        "the energy of all hours and in the largest hour; synthetic profiles follow the law nearest to the mixture "
         "that has them",
         "functions": "per hour sqrt(2/j) cos(pi j u); of energy and peak the same times the weight; then the shares "
         "of the upper bins of the energy times theirs",
