@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from scipy.special import ndtr
@@ -23,7 +23,7 @@ from meterdp.mixture.sampling import sample
 HOUR_COSINES, ENERGY_COSINES, PEAK_COSINES = 4, 12, 8
 # Energy and peak are two numbers of which each deserves more than one hour.
 TOTAL_WEIGHT = 1.5
-# Upper levels of the energy whose bins are counted: cosines of u hardly see one household in a hundred.
+# Lower ends of the bins of u that are counted for the energy: cosines of u hardly see one household in a hundred.
 TAIL_LEVELS = (0.9, 0.97, 0.99)
 TAIL_WEIGHT = 3.0
 # Profiles of the mixture that stand for its law of energy and peak.
@@ -67,10 +67,15 @@ class _FixedNumbers:
     """Public numbers in the place of random ones; classes are hit as often as their weights say."""
 
     def normal(self, shape: tuple[int, ...]) -> np.ndarray:
-        return fixed_normals("profiles of a mixture", shape)
+        return _fixed_normals(shape)
 
     def uniform(self, shape: tuple[int, ...]) -> np.ndarray:
         return (np.arange(shape[0]) + 0.5) / shape[0]
+
+
+@lru_cache(maxsize=1)
+def _fixed_normals(shape: tuple[int, ...]) -> np.ndarray:
+    return fixed_normals("profiles of a mixture", shape)
 
 
 def statistics_of(dimension: int) -> int:
@@ -95,8 +100,8 @@ def sensitivity(adjacency: str, dimension: int) -> float:
         return 8 * sum(1 / j for j in range(1, count + 1, 2))
 
     totals = TOTAL_WEIGHT**2 * (cosines(ENERGY_COSINES) + cosines(PEAK_COSINES))
-    tail = TAIL_WEIGHT**2 * (1 if adding else 2)
-    return math.sqrt(dimension * cosines(HOUR_COSINES) + totals + tail)
+    # Two records in different upper bins have energies too near to each other for more than one bin to count.
+    return math.sqrt(dimension * cosines(HOUR_COSINES) + totals + TAIL_WEIGHT**2)
 
 
 def features(x: np.ndarray, reference: Reference) -> np.ndarray:
@@ -112,15 +117,14 @@ def features(x: np.ndarray, reference: Reference) -> np.ndarray:
     reference : Reference
         Of the released mixture.
     """
-    energy = np.exp(x).sum(axis=1)
-    edges = np.quantile(reference.energy, TAIL_LEVELS)
-    bins = np.searchsorted(edges, energy, side="right")
+    energy = _level(np.exp(x).sum(axis=1), reference.energy)
+    bins = np.searchsorted(TAIL_LEVELS, energy, side="right")
     return np.concatenate(
         [
             _cosines(hour_levels(x, reference.mixture), HOUR_COSINES).reshape(len(x), -1),
-            TOTAL_WEIGHT * _cosines(_level(energy, reference.energy), ENERGY_COSINES),
+            TOTAL_WEIGHT * _cosines(energy, ENERGY_COSINES),
             TOTAL_WEIGHT * _cosines(_level(x.max(axis=1), reference.peak), PEAK_COSINES),
-            TAIL_WEIGHT * (bins[:, None] == np.arange(1, len(edges) + 1)),
+            TAIL_WEIGHT * (bins[:, None] == np.arange(1, len(TAIL_LEVELS) + 1)),
         ],
         axis=1,
     )

@@ -358,7 +358,7 @@ def test_noise_of_marginals_has_the_calibrated_scale(x, small_pool):
     def ends(count):
         return 8 * sum(1 / j for j in range(1, count + 1, 2))
 
-    expected = math.sqrt(D * ends(4) + 1.5**2 * (ends(12) + ends(8)) + 2 * 3**2) / (
+    expected = math.sqrt(D * ends(4) + 1.5**2 * (ends(12) + ends(8)) + 3**2) / (
         gdp.mu_for(2.0, 1e-5) * math.sqrt(0.5)
     )
     assert step.name == "marginals" and step.noise_std == pytest.approx(expected, rel=1e-12)
