@@ -75,18 +75,14 @@ class PairWithMarginals(Pair):
         def measure(step: Step, stack: np.ndarray) -> np.ndarray:
             return noise.add_gaussian(stack, step.noise_std)
 
-        released = self.mechanism.run(private.x, measure, runs)
-        beside = self.mechanism.run_marginals(private.x, released, measure)
+        released, beside = self.mechanism.run_whole(private.x, measure, runs)
         return np.hstack([released_numbers(released), np.stack([one.means for one in beside])])
 
     def replayed(self, private: PrivateRecords, answers: list[np.ndarray], runs: int) -> list[np.ndarray]:
         """Return the exact values of another data set along recorded answers."""
 
         def run(take):
-            def measure(_, stack):
-                return take(stack)
-
-            self.mechanism.run_marginals(private.x, self.mechanism.run(private.x, measure, runs), measure)
+            self.mechanism.run_whole(private.x, lambda step, stack: take(stack), runs)
 
         return replayed(run, answers)
 

@@ -156,6 +156,11 @@ class Sound:
         order = np.argsort(-released.mixtures.weights, axis=1, kind="stable")
         return Released(released.mixtures.take(order), released.projected, released.labeller.take(order), records)
 
+    def run_whole(self, x: np.ndarray, measure: Measure, draws: int) -> tuple[Released, list[Marginals]]:
+        """Run all steps, the marginals beside every mixture if there are any; parameters as in :meth:`run`."""
+        released = self.run(x, measure, draws)
+        return released, self.run_marginals(x, released, measure) if self.plan.step("marginals") else []
+
     def run_marginals(self, x: np.ndarray, released: Released, measure: Measure) -> list[Marginals]:
         """Take the last step, the marginals beside every mixture that :meth:`run` released.
 

@@ -312,8 +312,7 @@ def record_with_marginals(sound, x, noise, draws):
         log.append((step, np.array(stack), noise.add_gaussian(stack, step.noise_std)))
         return log[-1][2]
 
-    released = sound.run(x, measure, draws)
-    return log, released, sound.run_marginals(x, released, measure)
+    return log, *sound.run_whole(x, measure, draws)
 
 
 def replay_with_marginals(sound, neighbour, recorded):
@@ -325,8 +324,7 @@ def replay_with_marginals(sound, neighbour, recorded):
         stacks.append(np.array(stack))
         return next(answers)[2]
 
-    again = sound.run(neighbour, measure, len(released.projected))
-    repeated = sound.run_marginals(neighbour, again, measure)
+    _, repeated = sound.run_whole(neighbour, measure, len(released.projected))
     assert next(answers, None) is None, "every measurement is made again"
     for one, two in zip(repeated, beside, strict=True):
         assert np.array_equal(one.means, two.means) and one.noise_std == two.noise_std
