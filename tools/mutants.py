@@ -75,6 +75,20 @@ MUTANTS = (
         REPLACING_SOUND,
     ),
     Mutant(
+        "half noise: sound, marginals",
+        f"{SOUND}/plan.py",
+        "reach / (whole * math.sqrt(settings.marginal_share)))]",
+        "reach / (whole * math.sqrt(settings.marginal_share)) / 2)]",
+        f"{SOUND_PRIVACY}::test_marginals_and_mixture_together_stay_below_the_claimed_curve",
+    ),
+    Mutant(
+        "sensitivity without its ends: sound, marginals",
+        f"{SOUND}/marginals.py",
+        "return 8 * sum(1 / j for j in range(1, count + 1, 2))",
+        "return 4 * sum(1 / j for j in range(1, count + 1, 2))",
+        f"{UNIT_SOUND}/test_marginals.py",
+    ),
+    Mutant(
         "half noise in one round: sound for labels, in the plan",
         f"{SOUND}/label_flip.py",
         "reach / (mu * math.sqrt(share)))",

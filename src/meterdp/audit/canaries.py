@@ -219,7 +219,7 @@ def transcript_scores(fleet: Fleet, planted: Planted, epsilon: float, std_factor
 
     def statistics(log_kwh: np.ndarray) -> np.ndarray:
         def run(take):
-            mechanism.run(log_kwh, lambda step, stack: take(stack), 1)
+            mechanism.run_whole(log_kwh, lambda step, stack: take(stack), 1)
 
         return whitened(replayed(run, spy.answers))
 

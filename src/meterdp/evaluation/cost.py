@@ -105,6 +105,7 @@ def variant_columns(mechanism: Mechanism, released: Released, index: int = 0) ->
     """Return one draw as the columns of table ``VARIANT``."""
     mixture, guarantee = released.mixtures.draw(index), mechanism.guarantee
     k = mixture.classes
+    beside = released.marginals.exponents.tolist() if released.marginals is not None and index == 0 else []
     return {
         "mechanism": [mechanism.name] * k,
         "family": [mechanism.family] * k,
@@ -114,6 +115,7 @@ def variant_columns(mechanism: Mechanism, released: Released, index: int = 0) ->
         "weight": mixture.weights.tolist(),
         "mean_log_kwh": mixture.means.tolist(),
         "covariance": mixture.covariances.reshape(k, -1).tolist(),
+        "marginal_exponents": [beside] * k,
     }
 
 

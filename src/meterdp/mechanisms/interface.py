@@ -105,11 +105,17 @@ class Released:
     labeller : MixtureDraws or None
         Released mixtures under whose responsibilities the last statistics were taken. None where the mechanism
         uses the labels of the fit.
+    records : (R,) float64 or None
+        Number of records, public or released. None where nothing needs it.
+    marginals : meterdp.mechanisms.sound.tilt.Marginals or None
+        What was released beside the first mixture, None where a mechanism releases mixtures alone.
     """
 
     mixtures: MixtureDraws
     projected: np.ndarray
     labeller: MixtureDraws | None = None
+    records: np.ndarray | None = None
+    marginals: object | None = None
 
 
 class Mechanism(Protocol):

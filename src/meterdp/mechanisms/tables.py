@@ -21,6 +21,12 @@ VARIANT = Table(
         Column("weight", REAL, "1", "mixture weight"),
         Column("mean_log_kwh", VECTOR, "log kWh", "mean, d entries"),
         Column("covariance", VECTOR, "(log kWh)^2", "covariance, d x d entries by rows"),
+        Column(
+            "marginal_exponents",
+            VECTOR,
+            "1",
+            "what tilts the mixture to its released marginals, the same for all its classes; empty where none are",
+        ),
     ),
     file_name="variants/<mechanism>.parquet",
 )

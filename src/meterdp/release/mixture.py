@@ -6,15 +6,24 @@ JSON for scikit-learn, synthetic profiles, a manifest for machines and a page fo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
 import numpy as np
 
 from meterdp.core.parquet import table_bytes
 from meterdp.mechanisms.configured import public_settings
-from meterdp.mechanisms.interface import PrivateRecords
+from meterdp.mechanisms.interface import PrivateRecords, Released
+from meterdp.mechanisms.sound.marginals import (
+    ENERGY_COSINES,
+    HOUR_COSINES,
+    PEAK_COSINES,
+    TAIL_LEVELS,
+    TAIL_WEIGHT,
+    TOTAL_WEIGHT,
+)
 from meterdp.mechanisms.sound.mechanism import Sound
+from meterdp.mechanisms.sound.tilt import Marginals, sample_tilted
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.sampling import sample
 from meterdp.profiles.vector import VectorRules, hour_rows
@@ -79,19 +88,23 @@ def release_mixture(log_kwh: np.ndarray, desk: Desk) -> tuple[dict[str, bytes], 
     request = desk.request(mechanism.guarantee, len(log_kwh), charge, words)
 
     def draw(_) -> dict[str, bytes]:
-        mixture = mechanism.release(PrivateRecords(log_kwh), SafeNoise(), 1).mixtures.draw(0)
-        return _files(mixture, mechanism, request, desk)
+        released = mechanism.release(PrivateRecords(log_kwh), SafeNoise(), 1)
+        return _files(released, mechanism, request, desk)
 
     (files,), handed_over = desk.release((request, draw))
     return files, handed_over
 
 
-def _files(mixture: Mixture, mechanism: Sound, request: Request, desk: Desk) -> dict[str, bytes]:
+def _files(released: Released, mechanism: Sound, request: Request, desk: Desk) -> dict[str, bytes]:
+    mixture, beside = released.mixtures.draw(0), released.marginals
     rules = VectorRules.from_config(desk.config["profiles"])
     hours, guarantee = hour_rows(rules)["label"], mechanism.guarantee
     metadata = {"guarantee": in_words(guarantee), **desk.metadata}
     n = desk.config["release"]["synthetic_profiles"]
-    profiles, _ = sample(mixture, n, FreshNumbers())
+    if beside is None:
+        profiles, _ = sample(mixture, n, FreshNumbers())
+    else:
+        profiles = sample_tilted(beside.reference, beside.exponents, n, FreshNumbers())
     energy_kwh = np.clip(np.exp(profiles), *rules.clip_kwh_per_hour)
     files = {
         "mixture.parquet": table_bytes(
@@ -122,9 +135,33 @@ def _files(mixture: Mixture, mechanism: Sound, request: Request, desk: Desk) -> 
     }
     what = "a Gaussian mixture of load profiles, and synthetic profiles sampled from it"
     manifest = desk.manifest(what, guarantee, HIDES, DOES_NOT_HIDE, request)
+    if beside is not None:
+        manifest["marginals"] = _marginals(beside, mechanism, hours)
     files["manifest.json"] = as_json({**manifest, "sha256": checksums(files)})
     files["README.md"] = _page(mixture, rules, mechanism, request, desk)
     return {name: files[name] for name in MIXTURE_FILES}
+
+
+def _marginals(beside: Marginals, mechanism: Sound, hours: Sequence[str]) -> dict:
+    """Return what was released beside the mixture; everything follows from the noisy means."""
+    functions = {"hours": HOUR_COSINES, "energy": ENERGY_COSINES, "peak": PEAK_COSINES}
+    return {
+        "what": "means over all meters of functions of the share u of the mixture below a meter: in every hour, in "
+        "the energy of all hours and in the largest hour; synthetic profiles follow the law nearest to the mixture "
+        "that has them",
+        "functions": "per hour sqrt(2/j) cos(pi j u); of energy and peak the same times the weight; then the shares "
+        "of the upper bins of the energy times theirs",
+        "entries": list(hours),
+        "cosines": functions,
+        "weight": TOTAL_WEIGHT,
+        "tail_levels": list(TAIL_LEVELS),
+        "tail_weight": TAIL_WEIGHT,
+        "noisy_means": beside.means.tolist(),
+        "noise_std": float(beside.noise_std),
+        "exponents": beside.exponents.tolist(),
+        "share_of_mu_squared": mechanism.public.sound.marginal_share,
+        "guarantee": "covered by the epsilon and delta above, together with the mixture",
+    }
 
 
 def _page(mixture: Mixture, rules: VectorRules, mechanism: Sound, request: Request, desk: Desk) -> bytes:
@@ -133,6 +170,8 @@ def _page(mixture: Mixture, rules: VectorRules, mechanism: Sound, request: Reque
         days = f"on the days from {period[0]} to {period[1]}, averaged"
     else:
         days = f"on one day of the period from {period[0]} to {period[1]}"
+    share = mechanism.public.sound.marginal_share
+    beside = " so that single hours, energy and peak are those measured beside it" if share else ""
     until = hours[-1][-5:].replace("00:00", "24:00")
     shares = ", ".join(f"{share:.0%}" for share in mixture.weights)
     return desk.page(
@@ -144,7 +183,7 @@ def _page(mixture: Mixture, rules: VectorRules, mechanism: Sound, request: Reque
             "the typical energy per hour (the mean of its logarithm) and how much households differ from it. Meters "
             "without usable readings count as a household of one and the same, publicly known use",
             f"`synthetic_profiles.parquet`: {desk.config['release']['synthetic_profiles']:,} made-up profiles, "
-            "sampled from the mixture. None of them belongs to anybody",
+            f"sampled from the mixture{beside}. None of them belongs to anybody",
             "`manifest.json`: how the files were made, for experts and machines",
         ),
         request,

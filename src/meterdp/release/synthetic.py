@@ -1,4 +1,4 @@
-"""Synthetic load profiles of a study: sampled from each mechanism's mixture, and how faithful they are.
+"""Synthetic load profiles of a study: sampled from each mechanism's mixture, tilted where marginals are beside it.
 
 Sampling a released mixture is post-processing (mechanisms.md 2.4), but study noise is seeded and the number of
 profiles is that of the valid households, so these files are not for release. Every measure is taken between equally
@@ -16,6 +16,8 @@ import pyarrow.compute as pc
 
 from meterdp.core.errors import InputError
 from meterdp.core.guarantee import STUDY_MODE
+from meterdp.mechanisms.sound.marginals import Reference
+from meterdp.mechanisms.sound.tilt import sample_tilted
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.sampling import sample
 from meterdp.mixture.study import mixture_of
@@ -35,12 +37,15 @@ class Source:
     epsilon : float or None
         None for the fit.
     mixture : Mixture
+    marginal_exponents : tuple of float
+        Of its marginals, empty where none were released.
     """
 
     name: str
     family: str
     epsilon: float | None
     mixture: Mixture
+    marginal_exponents: tuple[float, ...] = ()
 
 
 def fit_source(mixture: pa.Table) -> Source:
@@ -62,7 +67,11 @@ def released_source(variant: pa.Table, epsilon: float) -> Source:
             "has no draw at mechanisms.figure_epsilon", file="variant", remedy="choose one of mechanisms.epsilons"
         )
     return Source(
-        rows["mechanism"][0].as_py(), rows["family"][0].as_py(), float(epsilon), mixture_of(rows.to_pandas())
+        rows["mechanism"][0].as_py(),
+        rows["family"][0].as_py(),
+        float(epsilon),
+        mixture_of(rows.to_pandas()),
+        tuple(rows["marginal_exponents"][0].as_py()),
     )
 
 
@@ -71,8 +80,14 @@ def synthetic_log_kwh(source: Source, n: int, clip_kwh_per_hour: Sequence[float]
 
     The stream is named by mechanism and epsilon, so no other mechanism's profiles depend on it.
     """
-    x, _ = sample(source.mixture, n, StudyNoise(seed, "synthetic profiles", source.name, repr(source.epsilon)))
-    return np.clip(x, *np.log(clip_kwh_per_hour))
+    noise, bounds = (
+        StudyNoise(seed, "synthetic profiles", source.name, repr(source.epsilon)),
+        np.log(clip_kwh_per_hour),
+    )
+    if source.marginal_exponents:
+        return sample_tilted(Reference(source.mixture, *bounds), np.array(source.marginal_exponents), n, noise)
+    x, _ = sample(source.mixture, n, noise)
+    return np.clip(x, *bounds)
 
 
 def synthetic_columns(log_kwh: np.ndarray) -> dict[str, object]:

@@ -31,6 +31,19 @@ def test_broken_building_blocks_are_caught():
     assert rows(kept, 200_000)[0]["exceeded"] == "epsilon"
 
 
+@pytest.mark.parametrize("which", ["replace_one", "add_remove"])
+def test_the_pairs_for_marginals_spend_nearly_all_of_mu_and_no_more(which):
+    """Exact, as below."""
+    pair = sound.pair_with_marginals(4.0, which)
+    spy = Spy(StudyNoise(1, "pair with marginals", which))
+    pair.numbers(pair.d, spy, 40)
+    there = pair.replayed(pair.neighbour, spy.answers, 40)
+    assert len(there) == len(pair.mechanism.plan.steps)
+    moved = [(a - b).reshape(40, -1) / s for a, b, s in zip(spy.exact, there, spy.std, strict=True)]
+    mu = np.linalg.norm(np.concatenate(moved, axis=1), axis=1)
+    assert mu.max() <= pair.mechanism.mu * (1 + 1e-9) and mu.mean() > 0.9 * pair.mechanism.mu
+
+
 @pytest.mark.parametrize("which", ["replace_one", "add_remove", "label_flip"])
 def test_the_pairs_for_the_sound_releases_spend_nearly_all_of_mu_and_no_more(which):
     """Exact: along recorded answers every step is Gaussian, with a mu that can be written down."""
@@ -53,6 +66,7 @@ def test_the_pairs_for_the_sound_releases_spend_nearly_all_of_mu_and_no_more(whi
         ("noise of half the scale", 5000),
         ("the last round with a third of its noise", 5000),
         ("counts of the last round exact", 5000),
+        ("marginals with half their noise", 1500),
         ("invalid records dropped", 7500),
         ("noise used again for a second release", 5000),
     ],

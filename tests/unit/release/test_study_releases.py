@@ -26,6 +26,7 @@ MECHANISMS = {
         "rounds": None,
         "level_log_kwh": -1.2,
         "hour_correlation": 0.6,
+        "marginal_share": 0.25,
     },
 }
 

@@ -11,6 +11,7 @@ from meterdp.evaluation.fidelity import study as fidelity_study
 from meterdp.evaluation.fidelity.study import MEASURES, study_fidelity
 from meterdp.evaluation.fidelity.tasks import matched_agreement, most_probable_class, prediction_r2
 from meterdp.evaluation.tables import FIDELITY
+from meterdp.mechanisms.sound.marginals import statistics_of
 from meterdp.mechanisms.tables import VARIANT
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.sampling import sample
@@ -35,6 +36,8 @@ LAW = Mixture(
     np.array([[-2.0, -1.5, -1.0, -1.2], [0.5, 0.0, 0.5, 1.0]]),
     np.array([0.3 * np.eye(4) + 0.2, 0.2 * np.eye(4) + 0.1]),
 )
+# Energies of the upper half are made rarer; 4 hours.
+TILT = [0.0] * 16 + [0.8] + [0.0] * (statistics_of(4) - 17)
 SAMPLE_MEASURES = {m for m in MEASURES if m not in ("class_agreement", "density_tv", "density_kl", "pinsker_bound")}
 
 
@@ -75,7 +78,17 @@ def value(table, source, measure):
 
 def variant_table():
     rows = [
-        ("sound", "sound", epsilon, 1e-5, k + 1, LAW.weights[k], LAW.means[k] + epsilon, LAW.covariances[k].ravel())
+        (
+            "sound",
+            "sound",
+            epsilon,
+            1e-5,
+            k + 1,
+            LAW.weights[k],
+            LAW.means[k] + epsilon,
+            LAW.covariances[k].ravel(),
+            TILT,
+        )
         for epsilon in (1.0, 2.0)
         for k in (1, 0)
     ]
@@ -88,6 +101,7 @@ def test_the_mixture_of_a_variant_is_the_one_at_the_asked_epsilon_in_order_of_co
     np.testing.assert_array_equal(source.mixture.weights, LAW.weights)
     np.testing.assert_array_equal(source.mixture.means, LAW.means + 2)
     np.testing.assert_array_equal(source.mixture.covariances, LAW.covariances)
+    assert source.marginal_exponents == tuple(TILT)
     with pytest.raises(InputError, match=r"has no draw at mechanisms[.]figure_epsilon"):
         released_source(variant_table(), 3)
 

@@ -16,6 +16,7 @@ from meterdp.mechanisms.published.labelled import LabelledRecords
 from meterdp.mechanisms.sound.label_flip import SoundLabelFlip
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mechanisms.sound.plan import SoundSettings
+from meterdp.mechanisms.sound.stack import Step
 from meterdp.mixture.gmm import fit_labels
 
 # Records of two hours: the noise does not depend on how many there are, but with a handful only nothing of them
@@ -24,6 +25,8 @@ RECORDS, HOURS, CLASSES, ROUNDS = 200, 2, 3, 1
 LABELLED = 21
 LOW_LOG_KWH, HIGH_LOG_KWH = np.log([1e-3, 100.0])
 FLOOR = 1e-3
+# Of mu^2: so much that an error in the marginals would show.
+MARGINAL_SHARE = 0.8
 _AT_ONCE = 1000
 
 
@@ -42,12 +45,16 @@ class Pair:
         for first in range(0, runs, _AT_ONCE):
             n = min(_AT_ONCE, runs - first)
             spy = Spy(noise, std_factor)
-            numbers.append(released_numbers(self.mechanism.release(own, spy, n)))
+            numbers.append(self.numbers(own, spy, n))
             ratio = np.zeros(n)
             for i, there in enumerate(self.replayed(other, spy.answers, n)):
                 ratio += gaussian_log_ratio(spy.answers[i], spy.exact[i], there, spy.std[i])
             ratios.append(ratio if on_d else -ratio)
         return {OUTPUT: Seen(numbers=np.concatenate(numbers)), TRANSCRIPT: Seen(np.concatenate(ratios))}
+
+    def numbers(self, private: PrivateRecords, noise: NoiseSource, runs: int) -> np.ndarray:
+        """Return what ``runs`` releases are made of, (runs, f) float64."""
+        return released_numbers(self.mechanism.release(private, noise, runs))
 
     def replayed(self, private: PrivateRecords, answers: list[np.ndarray], runs: int) -> list[np.ndarray]:
         """Return the exact values of another data set along recorded answers."""
@@ -55,6 +62,27 @@ class Pair:
 
         def run(take):
             self.mechanism.run(private.x, *labels, lambda step, stack: take(stack), runs)
+
+        return replayed(run, answers)
+
+
+class PairWithMarginals(Pair):
+    """The same of a sound release that measures marginals beside its mixture."""
+
+    def numbers(self, private: PrivateRecords, noise: NoiseSource, runs: int) -> np.ndarray:
+        """Return mixtures and means of marginals, (runs, f) float64."""
+
+        def measure(step: Step, stack: np.ndarray) -> np.ndarray:
+            return noise.add_gaussian(stack, step.noise_std)
+
+        released, beside = self.mechanism.run_whole(private.x, measure, runs)
+        return np.hstack([released_numbers(released), np.stack([one.means for one in beside])])
+
+    def replayed(self, private: PrivateRecords, answers: list[np.ndarray], runs: int) -> list[np.ndarray]:
+        """Return the exact values of another data set along recorded answers."""
+
+        def run(take):
+            self.mechanism.run_whole(private.x, lambda step, stack: take(stack), runs)
 
         return replayed(run, answers)
 
@@ -71,9 +99,9 @@ def released_numbers(released: Released) -> np.ndarray:
     return np.concatenate([p.reshape(len(p), -1) for p in parts], axis=1)
 
 
-def calibrated(epsilon: float, adjacency: str, records: int | None = None) -> Sound:
+def calibrated(epsilon: float, adjacency: str, records: int | None = None, marginal_share: float = 0.0) -> Sound:
     """Return the sound release with one round."""
-    settings = SoundSettings(adjacency, records_guess=RECORDS, rounds=ROUNDS)
+    settings = SoundSettings(adjacency, records_guess=RECORDS, rounds=ROUNDS, marginal_share=marginal_share)
     public = PublicSettings(
         epsilon, DELTA, CLASSES, HOURS, records or RECORDS, LOW_LOG_KWH, HIGH_LOG_KWH, FLOOR, sound=settings
     )
@@ -102,6 +130,23 @@ def release_case(epsilon: float, adjacency: str) -> Case:
     return Case("sound", "sound", adjacency, words, claim, (OUTPUT, TRANSCRIPT), pair.observe)
 
 
+def pair_with_marginals(epsilon: float, adjacency: str) -> PairWithMarginals:
+    """Return the sound release that spends most on marginals, on a pair at the ends of every level."""
+    mechanism = calibrated(epsilon, adjacency, marginal_share=MARGINAL_SHARE)
+    highest = households((HIGH_LOG_KWH, HIGH_LOG_KWH))
+    other = households() if adjacency == "add_remove" else households((LOW_LOG_KWH, LOW_LOG_KWH))
+    return PairWithMarginals(mechanism, highest, other)
+
+
+def marginals_case(epsilon: float, adjacency: str) -> Case:
+    """Return the audit of the sound release with marginals."""
+    pair = pair_with_marginals(epsilon, adjacency)
+    words = "present or not" if adjacency == "add_remove" else "or with both at the lower one"
+    claim, views = Claim(epsilon, DELTA, pair.mechanism.mu), (OUTPUT, TRANSCRIPT)
+    words = f"a household with both hours at the upper bound, {words}; marginals beside the mixture"
+    return Case("sound", "sound", adjacency, words, claim, views, pair.observe, share=0.1)
+
+
 def labelled_pair(epsilon: float) -> Pair:
     """Return the sound release for labels on records of which one, far from both classes, changes its label."""
     x = fixed_normals("audited labelled records", (LABELLED, HOURS))
@@ -128,6 +173,8 @@ def cases(epsilons: list[float]) -> Iterator[Case]:
     for epsilon in epsilons:
         for adjacency in ("replace_one", "add_remove"):
             yield release_case(epsilon, adjacency)
+    for adjacency in ("replace_one", "add_remove"):
+        yield marginals_case(max(epsilons), adjacency)
 
 
 def label_cases(epsilons: list[float]) -> Iterator[Case]:
@@ -148,6 +195,11 @@ def mutants(epsilons: list[float]) -> Iterator[Case]:
     yield _broken(unbroken, "noise of half the scale", pair, lambda i: 0.5)
     last = len(pair.mechanism.plan.steps) - 1
     yield _broken(unbroken, "the last round with a third of its noise", pair, lambda i: 1 / 3 if i == last else 1.0)
+    beside = pair_with_marginals(epsilon, "replace_one")
+    end = len(beside.mechanism.plan.steps) - 1
+    unbroken_beside = marginals_case(epsilon, "replace_one")
+    words = "marginals with half their noise"
+    yield _broken(unbroken_beside, words, beside, lambda i: 0.5 if i == end else 1.0, share=0.1)
     # Entry 0 of each class is its count.
     counts_free = np.where(np.arange(1 + HOURS + HOURS * (HOURS + 1) // 2) == 0, 0.0, 1.0)
     yield _broken(unbroken, "counts of the last round exact", pair, lambda i: counts_free if i == last else 1.0)

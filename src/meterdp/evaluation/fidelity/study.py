@@ -146,7 +146,7 @@ def _split_rows(
     """Rows of what compares samples: one half of the real households against the other half or the source."""
     found: dict[str, list] = {}
     for test, other in _halves(len(real), SPLITS, seed):
-        # Synthetic profiles are independent, so the rows of the other half serve as a random half of them.
+        # Synthetic profiles are in random order, so the rows of the other half serve as a random half of them.
         judged = real[other] if synthetic is None else synthetic[other]
         measures = sample_fidelity(real[test], judged, directions)
         if real.shape[1] > 1:

@@ -19,6 +19,7 @@ from meterdp.core.errors import InputError
 from meterdp.core.guarantee import Family, Guarantee
 from meterdp.core.noise import GaussianSource
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings, Released, Sees
+from meterdp.mechanisms.sound.marginals import Reference, feature_sum
 from meterdp.mechanisms.sound.plan import (
     POOLED_WEIGHTS,
     Plan,
@@ -30,7 +31,8 @@ from meterdp.mechanisms.sound.plan import (
 )
 from meterdp.mechanisms.sound.posterior import pooled_parameters, radius_from
 from meterdp.mechanisms.sound.rounds import Measure, release_in_chunks, run_rounds
-from meterdp.mechanisms.sound.stack import clip_to_unit_ball, moment_stack, radius_stack
+from meterdp.mechanisms.sound.stack import Step, clip_to_unit_ball, moment_stack, radius_stack
+from meterdp.mechanisms.sound.tilt import Marginals
 from meterdp.mixture.draws import MixtureDraws
 
 UNITS = {"replace_one": "the whole profile of one household", "add_remove": "one household, present or not"}
@@ -104,6 +106,8 @@ class Sound:
     def release(self, private: PrivateRecords, noise: GaussianSource, draws: int) -> Released:
         """Run the mechanism ``draws`` times; see :class:`~meterdp.mechanisms.interface.Mechanism`.
 
+        Marginals, if any, are measured for the first draw only: the others tell what a mixture costs.
+
         Raises
         ------
         InputError
@@ -113,7 +117,15 @@ class Sound:
         """
         if noise.grid != self.public.sound.grid:
             raise ValueError("the mechanism was calibrated for another grid than that of the noise")
-        return release_in_chunks(self.run, private.x, noise, draws, self.plan.classes)
+        released = release_in_chunks(self.run, private.x, noise, draws, self.plan.classes)
+        if self.plan.step("marginals") is None:
+            return released
+
+        def measure(step: Step, stack: np.ndarray) -> np.ndarray:
+            return noise.add_gaussian(stack, step.noise_std)
+
+        first = replace(released, mixtures=released.mixtures.slice(0, 1), records=released.records[:1])
+        return replace(released, marginals=self.run_marginals(private.x, first, measure)[0])
 
     def run(self, x: np.ndarray, measure: Measure, draws: int) -> Released:
         """Run the steps, letting ``measure`` turn each exact stack into a noisy one.
@@ -142,7 +154,34 @@ class Sound:
         start = MixtureDraws(weights, means, covariances)
         released = run_rounds(self.plan.rounds, x, measure, start, records, public, grid=public.sound.grid)
         order = np.argsort(-released.mixtures.weights, axis=1, kind="stable")
-        return Released(released.mixtures.take(order), released.projected, released.labeller.take(order))
+        return Released(released.mixtures.take(order), released.projected, released.labeller.take(order), records)
+
+    def run_whole(self, x: np.ndarray, measure: Measure, draws: int) -> tuple[Released, list[Marginals]]:
+        """Run all steps, the marginals beside every mixture if there are any; parameters as in :meth:`run`."""
+        released = self.run(x, measure, draws)
+        return released, self.run_marginals(x, released, measure) if self.plan.step("marginals") else []
+
+    def run_marginals(self, x: np.ndarray, released: Released, measure: Measure) -> list[Marginals]:
+        """Take the last step, the marginals beside every mixture that :meth:`run` released.
+
+        Parameters
+        ----------
+        x : (N, d) float64
+            All records, log kWh.
+        released : Released
+            R mixtures.
+        measure : callable
+            As in :meth:`run`; takes a stack (R, q).
+        """
+        self._check(x)
+        low, high = self.public.low_log_kwh, self.public.high_log_kwh
+        x, step = np.clip(x, low, high), self.plan.step("marginals")
+        references = [Reference(released.mixtures.draw(r), low, high) for r in range(len(released.mixtures))]
+        noisy = measure(step, np.stack([feature_sum(x, of, self.public.sound.grid) for of in references]))
+        return [
+            Marginals(of, one / n, step.noise_std / n)
+            for of, one, n in zip(references, noisy, released.records, strict=True)
+        ]
 
     def _pooled(self, x: np.ndarray, measure: Measure, records: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Measure a clip radius, then the mean (R, d) and covariance (R, d, d) of all records."""

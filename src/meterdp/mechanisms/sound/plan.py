@@ -16,6 +16,7 @@ from scipy.special import ndtri
 
 from meterdp.accounting.discreteness import rounded
 from meterdp.core.errors import InputError
+from meterdp.mechanisms.sound import marginals
 from meterdp.mechanisms.sound.stack import RADIUS_EDGES, StackWeights, Step
 
 # Budget shares in units of mu^2.
@@ -57,6 +58,8 @@ class SoundSettings:
         Typical household level, public knowledge (0.3 kWh an hour): the centre of the first clipping.
     hour_correlation : float
         Correlation of neighbouring hours in the public AR(1) shape that whitens records first, in [0, 1).
+    marginal_share : float
+        Share of mu^2 that is spent on marginals beside the mixture, in [0, 1); 0 releases none.
     grid : float
         Power of two that statistics and noise are multiples of: that of the noise source. 0 in a study, whose noise
         is floating point.
@@ -68,6 +71,7 @@ class SoundSettings:
     rounds: int | None = None
     level_log_kwh: float = -1.2
     hour_correlation: float = 0.6
+    marginal_share: float = 0.0
     grid: float = 0.0
 
     def __post_init__(self):
@@ -82,6 +86,7 @@ class SoundSettings:
             "level_log_kwh": (np.isfinite(self.level_log_kwh), "use a finite number"),
             "grid": (self.grid >= 0 and math.frexp(self.grid)[0] in (0, 0.5), "use a power of two, or 0"),
             "hour_correlation": (0 <= self.hour_correlation < 1, "use a number from 0 up to, not including, 1"),
+            "marginal_share": (0 <= self.marginal_share < 1, "use a number from 0 up to, not including, 1"),
         }
         for field, (holds, remedy) in checks.items():
             if not holds:
@@ -101,7 +106,8 @@ class Plan:
     classes : int
         K of the released mixture.
     steps : tuple of Step
-        In order: records (``add_remove`` only), radius, pooled, round 1..T. Their mu^2 add up to that of the release.
+        In order: records (``add_remove`` only), radius, pooled, round 1..T, marginals (if any). Their mu^2 add up to
+        that of the release.
     """
 
     classes: int
@@ -139,6 +145,7 @@ def make_plan(mu: float, records: int, dimension: int, most_classes: int, settin
     settings : SoundSettings
     """
     counted = settings.adjacency == "add_remove"
+    whole, mu = mu, mu * math.sqrt(1 - settings.marginal_share)
     signal = (settings.records_guess if counted else records) * mu / dimension
     classes = settings.classes or default_classes(signal, most_classes)
     rounds = settings.rounds or default_rounds(signal, classes)
@@ -156,7 +163,12 @@ def make_plan(mu: float, records: int, dimension: int, most_classes: int, settin
     plan += [("pooled", rounded(POOLED_WEIGHTS.sensitivity(settings.adjacency, 1), entries, settings.grid), pooled)]
     sensitivity = rounded(sensitivity, classes * entries, settings.grid)
     plan += [(f"round {t + 1}", sensitivity, share) for t, share in enumerate(round_shares)]
-    return Plan(classes, tuple(Step(name, reach, reach / (mu * math.sqrt(share))) for name, reach, share in plan))
+    steps = [Step(name, reach, reach / (mu * math.sqrt(share))) for name, reach, share in plan]
+    if settings.marginal_share > 0:
+        reach = marginals.sensitivity(settings.adjacency, dimension)
+        reach = rounded(reach, marginals.statistics_of(dimension), settings.grid)
+        steps += [Step("marginals", reach, reach / (whole * math.sqrt(settings.marginal_share)))]
+    return Plan(classes, tuple(steps))
 
 
 def stack_entries(dimension: int) -> int:
@@ -166,7 +178,12 @@ def stack_entries(dimension: int) -> int:
 
 def step_entries(step: Step, classes: int, dimension: int) -> int:
     """Return the noise entries of one step of a plan."""
-    fixed = {"records": 1, "radius": len(RADIUS_EDGES) - 1, "pooled": stack_entries(dimension)}
+    fixed = {
+        "records": 1,
+        "radius": len(RADIUS_EDGES) - 1,
+        "pooled": stack_entries(dimension),
+        "marginals": marginals.statistics_of(dimension),
+    }
     return fixed.get(step.name, classes * stack_entries(dimension))
 
 
@@ -174,7 +191,8 @@ def noise_entries(most_classes: int, dimension: int, settings: SoundSettings) ->
     """Return an upper bound on the noise entries of a release, from public numbers alone."""
     entries, rounds = stack_entries(dimension), settings.rounds or MOST_ROUNDS
     classes = settings.classes or max(most_classes, FEWEST_CLASSES)
-    return len(RADIUS_EDGES) + entries * (1 + rounds * classes)
+    beside = marginals.statistics_of(dimension) if settings.marginal_share > 0 else 0
+    return len(RADIUS_EDGES) + entries * (1 + rounds * classes) + beside
 
 
 def start_classes(mean: np.ndarray, covariance: np.ndarray, classes: int) -> tuple[np.ndarray, np.ndarray]:

@@ -111,4 +111,5 @@ def release_in_chunks(
         MixtureDraws.join([p.mixtures for p in parts]),
         np.concatenate([p.projected for p in parts]),
         None if parts[0].labeller is None else MixtureDraws.join([p.labeller for p in parts]),
+        None if parts[0].records is None else np.concatenate([p.records for p in parts]),
     )

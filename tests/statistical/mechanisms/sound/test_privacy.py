@@ -31,6 +31,8 @@ from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households
 # variance of one entry is known to 27 % and a correlation to 0.25 at 1e-9 over all entries and pairs: noise of 1.3 or
 # 0.77 times the scale and noise used twice are seen. Only a curve that is exceeded by little takes 4,000.
 DRAWS, MANY, MOST = 400, 1000, 4000
+# Marginals take a law of energies each: 60 runs are exact, too, and know the variance of one step's noise to 20 %.
+FEW = 60
 N, D, K = 120, 6, 3
 
 
@@ -133,7 +135,11 @@ def assert_below_the_curve(mechanism, log, neighbour):
     """Exact part: no run spends more than mu. Monte Carlo parts, false alarm 1e-9 for each comparison: the loss of a
     step is N(mu^2/2, mu^2), by its sum of squares, and the hockey-stick divergence stays below the curve.
     """
-    steps = losses(log, replay(mechanism, neighbour, log))
+    return assert_steps_below_the_curve(mechanism, *losses(log, replay(mechanism, neighbour, log)))
+
+
+def assert_steps_below_the_curve(mechanism, *steps):
+    """The same of losses and conditional mu of every step."""
     loss, mu = total(*steps)
     assert mu.max() <= mechanism.mu * (1 + 1e-9)
     for own_loss, own_mu in zip(*steps, strict=True):
@@ -290,6 +296,92 @@ def test_a_mutant_with_too_little_noise_is_caught(x, monkeypatch):
     loss, mu = total(*losses(log, replay(thin, (two,), log)))
     assert mu.max() > sound.mu
     assert np.maximum(0, -np.expm1(-loss)).mean() > gdp.delta(sound.mu, 0.0) + margin(MOST)
+
+
+@pytest.fixture
+def small_pool(monkeypatch):
+    """Fewer profiles for the law of energies, a public constant, make a test of many runs quick."""
+    monkeypatch.setattr("meterdp.mechanisms.sound.marginals.POOL", 2000)
+
+
+def record_with_marginals(sound, x, noise, draws):
+    """Run all steps, marginals of every mixture included; return their record, the mixtures and the marginals."""
+    log = []
+
+    def measure(step, stack):
+        log.append((step, np.array(stack), noise.add_gaussian(stack, step.noise_std)))
+        return log[-1][2]
+
+    return log, *sound.run_whole(x, measure, draws)
+
+
+def replay_with_marginals(sound, neighbour, recorded):
+    """Return the exact stacks of the neighbour along the recorded answers; the same must be released, bit by bit."""
+    log, released, beside = recorded
+    stacks, answers = [], iter(log)
+
+    def measure(step, stack):
+        stacks.append(np.array(stack))
+        return next(answers)[2]
+
+    _, repeated = sound.run_whole(neighbour, measure, len(released.projected))
+    assert next(answers, None) is None, "every measurement is made again"
+    for one, two in zip(repeated, beside, strict=True):
+        assert np.array_equal(one.means, two.means) and one.noise_std == two.noise_std
+    assert np.array_equal(repeated[0].exponents, beside[0].exponents)
+    return stacks
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 6.0])
+@pytest.mark.parametrize("pair", ["lowest to highest", "far corner", "another household", "one more"])
+def test_marginals_and_mixture_together_stay_below_the_claimed_curve(x, pair, epsilon, small_pool):
+    adjacency = "add_remove" if pair == "one more" else "replace_one"
+    sound = calibrate(epsilon, adjacency, rounds=1, marginal_share=0.5)
+    one, two = (replaced(x, -1, HIGH), x[:-1]) if pair == "one more" else neighbours(x)[pair]
+    for own, neighbour in ((one, two), (two, one)):
+        log = record_with_marginals(sound, own, StudyNoise(len(pair), "marginals"), FEW)
+        steps = losses(log[:2], replay_with_marginals(sound, neighbour, log))
+        assert_steps_below_the_curve(sound, *steps)
+        if pair in ("lowest to highest", "one more"):
+            last = sound.plan.step("marginals")
+            assert steps[1][-1].max() > 0.9 * last.mu, "the noise is not far above what the proof needs"
+
+
+def test_noise_of_marginals_has_the_calibrated_scale(x, small_pool):
+    """Sum of squares of every entry against chi^2, false alarm 1e-9; the scale is written out again."""
+    sound = calibrate(2.0, rounds=1, marginal_share=0.5)
+    log, _, _ = record_with_marginals(sound, x, StudyNoise(11, "marginals"), FEW)
+    step, own, noisy = log[-1]
+
+    def ends(count):
+        return 8 * sum(1 / j for j in range(1, count + 1, 2))
+
+    expected = math.sqrt(D * ends(4) + 1.5**2 * (ends(12) + ends(8)) + 3**2) / (
+        gdp.mu_for(2.0, 1e-5) * math.sqrt(0.5)
+    )
+    assert step.name == "marginals" and step.noise_std == pytest.approx(expected, rel=1e-12)
+    noise = (noisy - own) / expected
+    squares, rare = (noise**2).sum(axis=0), 1e-9 / (2 * noise.shape[1])
+    assert (chi2.sf(squares, FEW) > rare).all() and (chi2.cdf(squares, FEW) > rare).all()
+    whole = (noise**2).sum()
+    for factor, accepted in ((1.0, True), (1.3, False), (0.77, False)):
+        tails = chi2.sf(whole * factor**2, noise.size), chi2.cdf(whole * factor**2, noise.size)
+        assert (min(tails) > 0.5e-9) == accepted
+
+
+@pytest.mark.parametrize("adjacency", ["replace_one", "add_remove"])
+def test_marginals_on_the_grid_are_paid_for_to_the_last_step(x, adjacency):
+    sound = calibrate(2.0, adjacency, rounds=1, marginal_share=0.5, grid=GRID)
+    log = record_with_marginals(sound, replaced(x, 0, LOW), SafeNoise(), 1)
+    neighbour = (
+        np.vstack([replaced(x, 0, LOW), np.full(D, 1e300)]) if adjacency == "add_remove" else replaced(x, 0, 1e300)
+    )
+    stacks = replay_with_marginals(sound, neighbour, log)
+    for (step, own, noisy), theirs in zip(log[0], stacks, strict=True):
+        for stack in (own, noisy, theirs):
+            assert np.array_equal(stack / GRID, np.rint(stack / GRID))
+        assert np.linalg.norm(own - theirs) <= step.sensitivity
+    assert total(*losses(log[:2], stacks))[1].max() <= sound.mu
 
 
 @pytest.mark.parametrize("adjacency", ["replace_one", "add_remove"])

@@ -11,7 +11,15 @@ import pytest
 from meterdp.accounting import gdp
 from meterdp.core.errors import InputError
 from meterdp.mechanisms.sound import plan as sound_plan
-from meterdp.mechanisms.sound.plan import SoundSettings, default_classes, default_rounds, make_plan, start_classes
+from meterdp.mechanisms.sound.plan import (
+    SoundSettings,
+    default_classes,
+    default_rounds,
+    make_plan,
+    noise_entries,
+    start_classes,
+    step_entries,
+)
 
 
 @pytest.mark.parametrize("adjacency", ["replace_one", "add_remove"])
@@ -26,6 +34,27 @@ def test_steps_compose_to_exactly_the_budget(adjacency, rounds, n, d, epsilon):
     assert (plan.step("records") is None) == (adjacency == "replace_one"), "N is measured only where it is private"
     if rounds:
         assert len(plan.rounds) == rounds
+
+
+@pytest.mark.parametrize("adjacency", ["replace_one", "add_remove"])
+@pytest.mark.parametrize("share", [0.0, 0.25, 0.9])
+def test_marginals_take_their_share_and_the_mixture_is_planned_with_the_rest(adjacency, share):
+    mu = gdp.mu_for(2.0, 1e-5)
+    plan = make_plan(mu, 1409, 12, 6, SoundSettings(adjacency, records_guess=1409, marginal_share=share))
+    mixture = make_plan(mu * np.sqrt(1 - share), 1409, 12, 6, SoundSettings(adjacency, records_guess=1409))
+    assert gdp.compose(*(s.mu for s in plan.steps)) == pytest.approx(mu, rel=1e-12)
+    assert plan.classes == mixture.classes
+    if share == 0:
+        assert plan == mixture
+    else:
+        assert plan.steps[:-1] == mixture.steps
+        assert plan.steps[-1].name == "marginals" and plan.steps[-1].mu == pytest.approx(mu * np.sqrt(share))
+
+
+def test_entries_of_every_step_are_within_those_the_grid_is_paid_for():
+    settings = SoundSettings(marginal_share=0.25)
+    plan = make_plan(gdp.mu_for(2.0, 1e-5), 1_000_000, 12, 6, settings)
+    assert sum(step_entries(s, plan.classes, 12) for s in plan.steps) <= noise_entries(6, 12, settings)
 
 
 def test_classes_and_rounds_follow_the_stated_rule():
@@ -74,6 +103,8 @@ def test_start_classes_are_feasible_and_spread_around_the_released_mean(k):
         ("rounds", 1.5),
         ("level_log_kwh", np.nan),
         ("hour_correlation", 1.0),
+        ("marginal_share", 1.0),
+        ("marginal_share", -0.1),
     ],
 )
 def test_settings_outside_their_range_are_one_sentence_naming_the_field(field, value):

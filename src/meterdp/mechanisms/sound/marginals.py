@@ -1,0 +1,161 @@
+"""What the sound release measures beside its mixture: hour by hour, over all hours and at the peak, how far from it.
+
+One measurement more (docs/proofs/sound.md, 2 and 6). A record enters by where it stands in the released mixture: the
+level u, the share of the mixture below it, of every hour, of the energy over all hours and of the largest hour. Means
+of cos(pi j u) over the records are zero if the mixture is right, and say otherwise where it is not. They become
+synthetic profiles in ``tilt.py``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+from scipy.special import ndtr
+
+from meterdp.core.noise import fixed_normals
+from meterdp.mixture.draws import Mixture
+from meterdp.mixture.sampling import sample
+
+# Public constants, tuned as docs/proofs/sound.md says. Cosines of an hour, of the energy and of the largest hour.
+HOUR_COSINES, ENERGY_COSINES, PEAK_COSINES = 4, 12, 8
+# Energy and peak are two numbers of which each deserves more than one hour.
+TOTAL_WEIGHT = 1.5
+# Lower ends of the bins of u that are counted for the energy: cosines of u hardly see one household in a hundred.
+TAIL_LEVELS = (0.9, 0.97, 0.99)
+TAIL_WEIGHT = 3.0
+# Profiles of the mixture that stand for its law of energy and peak.
+POOL = 20_000
+_RECORDS_AT_ONCE = 20_000
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A released mixture as what records are compared with.
+
+    Parameters
+    ----------
+    mixture : Mixture
+    low_log_kwh, high_log_kwh : float
+        Public bounds of a reading.
+    """
+
+    mixture: Mixture
+    low_log_kwh: float
+    high_log_kwh: float
+
+    @cached_property
+    def pool(self) -> np.ndarray:
+        """The same profiles of the mixture for everybody, (POOL, d) log kWh: no noise and nothing hidden."""
+        x, _ = sample(self.mixture, POOL, _FixedNumbers())
+        return np.clip(x, self.low_log_kwh, self.high_log_kwh)
+
+    @cached_property
+    def energy(self) -> np.ndarray:
+        """Energies over all hours of the pool, increasing, (POOL,) kWh."""
+        return np.sort(np.exp(self.pool).sum(axis=1))
+
+    @cached_property
+    def peak(self) -> np.ndarray:
+        """Largest hours of the pool, increasing, (POOL,) log kWh."""
+        return np.sort(self.pool.max(axis=1))
+
+
+class _FixedNumbers:
+    """Public numbers in the place of random ones; classes are hit as often as their weights say."""
+
+    def normal(self, shape: tuple[int, ...]) -> np.ndarray:
+        return _fixed_normals(shape)
+
+    def uniform(self, shape: tuple[int, ...]) -> np.ndarray:
+        return (np.arange(shape[0]) + 0.5) / shape[0]
+
+
+@lru_cache(maxsize=1)
+def _fixed_normals(shape: tuple[int, ...]) -> np.ndarray:
+    return fixed_normals("profiles of a mixture", shape)
+
+
+def statistics_of(dimension: int) -> int:
+    """Return the number q of statistics."""
+    return dimension * HOUR_COSINES + ENERGY_COSINES + PEAK_COSINES + len(TAIL_LEVELS)
+
+
+def sensitivity(adjacency: str, dimension: int) -> float:
+    """Return the l2 sensitivity of the sum of :func:`features`, Lemma 4 of docs/proofs/sound.md.
+
+    Parameters
+    ----------
+    adjacency : {"replace_one", "add_remove"}
+    dimension : int
+        Hours d.
+    """
+    adding = adjacency == "add_remove"
+
+    def cosines(count: int) -> float:
+        if adding:
+            return 2 * sum(1 / j for j in range(1, count + 1))
+        return 8 * sum(1 / j for j in range(1, count + 1, 2))
+
+    totals = TOTAL_WEIGHT**2 * (cosines(ENERGY_COSINES) + cosines(PEAK_COSINES))
+    # Two records in different upper bins have energies too near to each other for more than one bin to count.
+    return math.sqrt(dimension * cosines(HOUR_COSINES) + totals + TAIL_WEIGHT**2)
+
+
+def features(x: np.ndarray, reference: Reference) -> np.ndarray:
+    """Return the bounded vector of every record, (n, q) float64.
+
+    Per hour sqrt(2/j) cos(pi j u), j = 1..HOUR_COSINES, then the same of energy and peak, and the indicators of the
+    upper bins of the energy.
+
+    Parameters
+    ----------
+    x : (n, d) float64
+        Records within the public bounds, log kWh.
+    reference : Reference
+        Of the released mixture.
+    """
+    energy = _level(np.exp(x).sum(axis=1), reference.energy)
+    bins = np.searchsorted(TAIL_LEVELS, energy, side="right")
+    return np.concatenate(
+        [
+            _cosines(hour_levels(x, reference.mixture), HOUR_COSINES).reshape(len(x), -1),
+            TOTAL_WEIGHT * _cosines(energy, ENERGY_COSINES),
+            TOTAL_WEIGHT * _cosines(_level(x.max(axis=1), reference.peak), PEAK_COSINES),
+            TAIL_WEIGHT * (bins[:, None] == np.arange(1, len(TAIL_LEVELS) + 1)),
+        ],
+        axis=1,
+    )
+
+
+def feature_sum(x: np.ndarray, reference: Reference, grid: float = 0.0) -> np.ndarray:
+    """Return the sum of :func:`features` over the records, (q,) float64.
+
+    With a grid every record's vector is rounded to its multiples first, so that the sum is exact.
+    """
+    total = np.zeros(statistics_of(x.shape[1]))
+    for first in range(0, len(x), _RECORDS_AT_ONCE):
+        part = features(x[first : first + _RECORDS_AT_ONCE], reference)
+        total += np.rint(part / grid).sum(axis=0) if grid > 0 else part.sum(axis=0)
+    return total * grid if grid > 0 else total
+
+
+def hour_levels(x: np.ndarray, mixture: Mixture) -> np.ndarray:
+    """Return the share of the mixture below every reading, hour by hour: (n, d) float64 in [0, 1]."""
+    deviation = np.sqrt(np.diagonal(mixture.covariances, axis1=-2, axis2=-1))
+    below = sum(w * ndtr((x - m) / s) for w, m, s in zip(mixture.weights, mixture.means, deviation, strict=True))
+    return np.clip(below / mixture.weights.sum(), 0.0, 1.0)
+
+
+def _level(values: np.ndarray, ordered: np.ndarray) -> np.ndarray:
+    """Return the share of ``ordered`` below each value, ties by half."""
+    below, up_to = (np.searchsorted(ordered, values, side=side) for side in ("left", "right"))
+    return (below + up_to) / (2 * len(ordered))
+
+
+def _cosines(u: np.ndarray, count: int) -> np.ndarray:
+    """Return sqrt(2/j) cos(pi j u) for j = 1..count, along a new last axis."""
+    j = np.arange(1, count + 1)
+    return np.sqrt(2 / j) * np.cos(np.pi * u[..., None] * j)
