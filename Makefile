@@ -18,6 +18,8 @@ BIN := $(abspath $(VENV))/bin
 INSTALLED := $(VENV)/.installed
 # Packages only benchmarks compare with, in environments of their own: they need other versions, and than each other.
 PEERS := $(addprefix $(VENV)-,benchmark opendp smartnoise)
+# The tools that meterdp.release.convert writes files for: tests load the files with them where they are installed.
+TOOLS := $(VENV)-tools
 SCHEMA := workflow/schemas/config.schema.yaml
 # One --config for both, because a second one would replace the first.
 OVERRIDES := $(if $(EXPORT),'export={"path": "$(EXPORT)"}') $(if $(RESULTS),'results_dir=$(RESULTS)')
@@ -40,7 +42,7 @@ RUN = $(SNAKEMAKE) -- $(1) & run=$$!; trap 'kill -TERM $$run 2>/dev/null' TERM I
 	wait $$run; status=$$?; while kill -0 $$run 2>/dev/null; do wait $$run; status=$$?; done; \
 	trap - TERM INT HUP; [ $$status = 0 ] || exit $$status
 
-.PHONY: study release audit report test lint benchmark lock install clean
+.PHONY: study release audit report test lint benchmark tools lock install clean
 
 study: install
 	@$(FIND_RESULTS); $(GUARD); $(call RUN,study); echo; echo "The report is at $$results/study/report.html"
@@ -62,6 +64,8 @@ test: install
 
 benchmark: install $(PEERS:=/.installed)
 	for benchmark in benchmarks/*.py; do PATH="$(BIN):$$PATH" python $$benchmark || exit 1; done
+
+tools: $(TOOLS)/.installed
 
 lint: install
 	$(BIN)/ruff check .
@@ -93,4 +97,4 @@ $(VENV)-%/.installed: requirements-%.txt | install
 		touch $@ || { rm -rf $(@D); echo "The packages of $< could not be installed; what needs them will say so."; }
 
 clean:
-	rm -rf $(VENV) $(PEERS) .snakemake
+	rm -rf $(VENV) $(PEERS) $(TOOLS) .snakemake

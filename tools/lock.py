@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PIN = re.compile(r"^([A-Za-z0-9_.\[\]-]+==[^\s\\]+)((?:\s*;\s*[^\\]+)?)", re.MULTILINE)
 # Environments beside the project's own -> what they do without: SmartNoise's neural synthesizers need 5 GB of
 # packages that its MST never imports.
-APART = {"benchmark": (), "opendp": (), "smartnoise": ("opacus", "torch")}
+APART = {"benchmark": (), "opendp": (), "smartnoise": ("opacus", "torch"), "tools": ()}
 
 
 def compile_lock(source: str, target: str, *options: str) -> None:

@@ -24,7 +24,7 @@ def main(given: str, written: str) -> None:
         sets, edges, rows = file["sets"], file["edges"], int(file["rows"])
         epsilon, delta = float(file["epsilon"]), float(file["delta"])
     warnings.simplefilter("ignore")
-    samples, seconds = [], []
+    samples, seconds, spread = [], [], np.random.default_rng()
     for x in sets:
         begin = time.perf_counter()
         data = pd.DataFrame(x, columns=[f"hour_{i}" for i in range(x.shape[1])])
@@ -34,7 +34,7 @@ def main(given: str, written: str) -> None:
         synthesizer.fit(data, transformer=transformer, preprocessor_eps=0.0)
         middles = synthesizer.sample(rows).to_numpy(dtype=float)
         # The library gives the middle of a bin; spread over the bin, as OpenDP's samples are, it is a better sample.
-        samples.append(middles + np.random.uniform(-0.5, 0.5, middles.shape) * (high - low) / bins)
+        samples.append(middles + spread.uniform(-0.5, 0.5, middles.shape) * (high - low) / bins)
         seconds.append(time.perf_counter() - begin)
     settings = f"smartnoise-synth {version('smartnoise-synth')}, mbi {version('mbi')}, MST as it comes, add_remove"
     np.savez(written, samples=np.array(samples), seconds=np.array(seconds), settings=settings)

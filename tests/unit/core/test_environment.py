@@ -67,7 +67,8 @@ def test_every_environment_beside_the_projects_is_locked_and_installed_by_make(r
     asked = {p.name.removeprefix("requirements-").removesuffix(".in") for p in repository.glob("requirements-*.in")}
     assert asked == {*APART, "uv"}
     makefile = (repository / "Makefile").read_text()
-    assert {*re.search(r"addprefix \$\(VENV\)-,([^)]*)\)", makefile)[1].split()} == {*APART}
+    peers = re.search(r"^PEERS := \$\(addprefix \$\(VENV\)-,([^)]*)\)$", makefile, re.MULTILINE)[1].split()
+    assert {*peers, *re.findall(r"^TOOLS := \$\(VENV\)-(\w+)$", makefile, re.MULTILINE)} == {*APART}
     for name, unneeded in APART.items():
         locked = {(pin := Requirement(p)).name: pin for p in lock_pins(repository, f"requirements-{name}.txt")}
         for line in (repository / f"requirements-{name}.in").read_text().splitlines():

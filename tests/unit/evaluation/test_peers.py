@@ -1,4 +1,4 @@
-"""The measures of benchmarks/peers.py against brute force and cases whose answer is known, and its table and figure."""
+"""The measures of benchmarks/peers.py against brute force and cases of known answer, and its table and figure."""
 
 import sys
 from itertools import combinations
