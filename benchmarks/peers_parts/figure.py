@@ -17,7 +17,7 @@ _LOOKS = {
     "sound": style.look("sound"),
     "OpenDP MST": Look("OpenDP MST", style.BLUE, "o"),
     "SmartNoise MST": Look("SmartNoise MST", style.ORANGE, "s"),
-    "real homes": Look("real homes, the yardstick", style.GREY, "x"),
+    "real homes": Look("real homes", style.GREY, "x"),
 }
 _COLUMNS, _GAP = 4, 1.6
 
@@ -37,20 +37,14 @@ def draw(table: pd.DataFrame, measures: Sequence[Measure], output: Path) -> None
     place = {(d, s): i * (len(sources) + _GAP) + j + 1 for i, d in enumerate(data) for j, s in enumerate(sources)}
     height = len(data) * (len(sources) + _GAP)
     panel_rows = -(-len(measures) // _COLUMNS)
-    with style.canvas(
-        output, "Synthetic profiles at ε = 2, δ = 1e-5 and real ones", 1 + panel_rows * height / 4.6
-    ) as figure:
+    title = "Synthetic profiles at ε = 2, δ = 1e-5 beside real homes (grey lines)"
+    with style.canvas(output, title, 0.6 + panel_rows * height / 4.6) as figure:
         axes = style.panels(figure, len(measures), _COLUMNS, sharey=True)
         for axis, measure in zip(axes, measures, strict=True):
             _panel(axis, table, measure, place)
         for axis in axes[::_COLUMNS]:
             _name_rows(axis, data, place)
         axes[0].set_ylim(height - _GAP / 2, -0.6)
-        style.legend_below(
-            figure,
-            [style.line_key(linestyle="", marker=_LOOKS[s].marker, color=_LOOKS[s].colour) for s in sources],
-            [_LOOKS[s].label for s in sources],
-        )
 
 
 def _panel(axis, table: pd.DataFrame, measure: Measure, place: dict) -> None:
@@ -68,7 +62,10 @@ def _panel(axis, table: pd.DataFrame, measure: Measure, place: dict) -> None:
     axis.set_title(measure.words)
     axis.set_xlabel(f"{measure.unit}\n{measure.best}" if measure.unit != "1" else measure.best)
     axis.grid(axis="y", visible=False)
+    axis.tick_params(axis="y", length=0)
     axis.margins(x=0.12)
+    if measure.best == "lower is better":
+        axis.set_xlim(left=0)
 
 
 def _name_rows(axis, data: list[str], place: dict) -> None:
@@ -79,4 +76,3 @@ def _name_rows(axis, data: list[str], place: dict) -> None:
     axis.set_yticks([where for where, _ in ticks], [name for _, name in ticks])
     for label, (_, name) in zip(axis.get_yticklabels(), ticks, strict=True):
         label.set_fontweight("bold" if name in data else "normal")
-    axis.tick_params(axis="y", length=0)

@@ -1,15 +1,22 @@
-"""Load a converted folder into PyPSA and print the energy of every load and interval, kWh, as JSON."""
+"""Load converted folders into PyPSA; print the energy of every load and interval, kWh, a line of JSON a folder."""
 
 import json
 import sys
 
 import pypsa
 
-network = pypsa.Network()
-network.import_from_csv_folder(sys.argv[1])
-network.add("Generator", "grid", bus="homes", p_nom=1e6, control="Slack")
-assert not network.pf()["n_iter"].isna().any().any()
-power_mw = network.loads_t.p
-assert set(network.loads.bus) == {"homes"} and list(power_mw.columns) == list(network.loads.index)
-energy_kwh = power_mw.mul(network.snapshot_weightings.generators, axis=0) * 1000
-print(json.dumps({"stamps": [str(s) for s in network.snapshots], **energy_kwh.to_dict(orient="list")}))
+
+def energy_kwh(folder: str) -> dict[str, list]:
+    """Solve the power flow of the loads fed by one generator."""
+    network = pypsa.Network()
+    network.import_from_csv_folder(folder)
+    network.add("Generator", "grid", bus="homes", p_nom=1e6, control="Slack")
+    network.pf()
+    power_mw = network.loads_t.p
+    assert set(network.loads.bus) == {"homes"} and list(power_mw.columns) == list(network.loads.index)
+    energy = power_mw.mul(network.snapshot_weightings.generators, axis=0) * 1000
+    return {"stamps": [stamp.isoformat() for stamp in network.snapshots], **energy.to_dict(orient="list")}
+
+
+for where, _, _ in json.loads(sys.argv[1]):
+    print(json.dumps(energy_kwh(where)))
