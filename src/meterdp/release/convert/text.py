@@ -6,12 +6,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-DECIMALS = 12
-
-
 def number(value: float) -> str:
-    """Return a number without an exponent or more than twelve decimals."""
-    return np.format_float_positional(value, precision=DECIMALS, trim="-")
+    """Return the shortest text without an exponent that reads back as the same float."""
+    return np.format_float_positional(value, trim="-")
 
 
 def csv_bytes(header: Sequence[str], rows: Iterable[Sequence]) -> bytes:

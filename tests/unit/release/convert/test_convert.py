@@ -143,8 +143,8 @@ def test_files_hold_the_energy_of_the_release_and_nothing_negative(released, tmp
     assert set(found) == set(expected) and len(found) == (11 if artefact == "mixture" else N)
     for name, kwh in found.items():
         assert (kwh >= 0).all() and np.isfinite(kwh).all()
-        np.testing.assert_allclose(kwh, expected[name], rtol=1e-7)
-        assert kwh.sum() == pytest.approx(expected[name].sum(), rel=1e-9)
+        np.testing.assert_allclose(kwh, expected[name], rtol=1e-14)
+        assert kwh.sum() == pytest.approx(expected[name].sum(), rel=1e-14)
 
 
 @pytest.mark.parametrize("artefact", ARTEFACTS)
