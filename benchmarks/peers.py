@@ -26,12 +26,12 @@ from arma_parts.series import SWISS, SWISS_CONFIG
 from peers_parts.figure import draw
 from peers_parts.measures import MEASURES, judge
 from peers_parts.sources import SEED, SOURCES, Case, Outcome
-from sound import HELD_OUT, HIGH, LOW, ROOT, folds, profiles
+from sound import HIGH, LOW, ROOT, folds, profiles
 
 from meterdp.core.parquet import atomic_path
 from meterdp.release.noise import StudyNoise
 
-HOUSEHOLDS = 22_000
+HOUSEHOLDS, HELD_OUT = 15_000, 4_000
 SIMULATED = {1409: 2, 10_000: 1}  # size of a training set: how many sets
 REAL_FOLDS = 2
 BINS = {"simulated": 16, "real": 8}

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+
 def number(value: float) -> str:
     """Return the shortest text without an exponent that reads back as the same float."""
     return np.format_float_positional(value, trim="-")
