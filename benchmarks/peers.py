@@ -32,7 +32,7 @@ from meterdp.core.parquet import atomic_path
 from meterdp.release.noise import StudyNoise
 
 HOUSEHOLDS, HELD_OUT = 15_000, 4_000
-SIMULATED = {1409: 2, 10_000: 1}  # size of a training set: how many sets
+SIMULATED = {1409: 1, 10_000: 1}  # size of a training set: how many sets; a library takes about a minute a set
 REAL_FOLDS = 2
 BINS = {"simulated": 16, "real": 8}
 

@@ -20,14 +20,15 @@ PROVENANCE = "release_manifest.json"
 
 def converted(profiles: LoadProfiles, tool: Tool) -> dict[str, bytes]:
     """Return the files of a folder for ``tool`` by name: its own, the manifest of the release and a page."""
-    privacy = json.loads(profiles.manifest)["privacy"]
+    manifest = json.loads(profiles.manifest)
+    privacy, simulated = manifest["privacy"], " The households are simulated." if manifest["simulated_data"] else ""
     hides, does_not_hide = ("\n".join(f"- {s}" for s in privacy[k]) for k in ("hides", "does_not_hide"))
     count, steps = profiles.energy_kwh.shape
     page = f"""# Load profiles for {tool.title}
 
 {count:,} load profiles in {steps} intervals of {profiles.interval_minutes} minutes from {profiles.local_start[0]} on
 ({profiles.time_zone}; {profiles.dated}).
-They are the released ones in other units: the mean power of each interval is its energy over its length.
+They are the released ones in other units: the mean power of each interval is its energy over its length.{simulated}
 
 {tool.how}
 

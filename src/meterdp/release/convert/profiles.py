@@ -135,11 +135,11 @@ def _synthetic(folder, raw, digests, public, period, day) -> LoadProfiles:
     numbers = rows["profile"].to_pylist()
     width = len(str(max(numbers)))
     rules, zone = public["profiles"], public["export"]["time_zone"]
-    dated = "the day asked for with --date"
+    dated = "was asked for with --date"
     if day is None:
         own = rules["date"] != "auto"
         day = date.fromisoformat(rules["date"] if own else period[0])
-        dated = "the day the release says they are of" if own else "the first day of the period of the release"
+        dated = "is the one the release says they are of" if own else "is the first of the period of the release"
     energy_kwh = np.array(rows["energy_kwh"].to_pylist())
     return _profiles(
         tuple(f"profile_{number:0{width}d}" for number in numbers),
@@ -147,7 +147,7 @@ def _synthetic(folder, raw, digests, public, period, day) -> LoadProfiles:
         hours_of_day(day, rules["start_hour"], energy_kwh.shape[1], zone),
         60,
         zone,
-        f"synthetic profiles have hours of the day but no day; the day is {dated}",
+        f"synthetic profiles have hours but no day; the day {dated}",
         guarantee,
         raw,
     )

@@ -156,6 +156,7 @@ def test_every_folder_carries_manifest_guarantee_and_what_is_not_hidden(released
     assert (out / PROVENANCE).read_bytes() == raw
     page = " ".join((out / "README.md").read_text().split())
     assert "-differential privacy for all readings of one listed meter" in page
+    assert "The households are simulated." in page
     privacy = json.loads(raw)["privacy"]
     assert all(s in page for s in [*privacy["hides"], *privacy["does_not_hide"]])
     assert not list(tmp_path.glob(".out.*"))
@@ -188,7 +189,7 @@ def test_the_tool_itself_loads_them_and_sees_the_same_energy(released, tmp_path,
 
 def test_synthetic_profiles_begin_on_the_day_asked_for_and_else_on_the_first_of_the_period(released):
     own, asked = (read_release(released / "mixture", d) for d in (None, date(2024, 7, 3)))
-    assert own.local_start[0] == "2025-01-01T12:00:00-08:00" and "first day of the period" in own.dated
+    assert own.local_start[0] == "2025-01-01T12:00:00-08:00" and "first of the period" in own.dated
     assert asked.local_start[0] == "2024-07-03T12:00:00-07:00" and "--date" in asked.dated
     assert (np.diff(asked.interval_start_utc) == np.timedelta64(1, "h")).all()
     forecasts = read_release(released / "forecasts")
