@@ -16,8 +16,10 @@ unexport PYTHONDONTWRITEBYTECODE
 
 BIN := $(abspath $(VENV))/bin
 INSTALLED := $(VENV)/.installed
-# Packages only benchmarks compare with, in an environment of their own: they need other versions.
-PEERS := $(VENV)-benchmark
+# Packages only benchmarks compare with, in environments of their own: they need other versions, and than each other.
+PEERS := $(addprefix $(VENV)-,benchmark opendp smartnoise)
+# The tools that meterdp.release.convert writes files for: tests load the files with them where they are installed.
+TOOLS := $(VENV)-tools
 SCHEMA := workflow/schemas/config.schema.yaml
 # One --config for both, because a second one would replace the first.
 OVERRIDES := $(if $(EXPORT),'export={"path": "$(EXPORT)"}') $(if $(RESULTS),'results_dir=$(RESULTS)')
@@ -40,7 +42,7 @@ RUN = $(SNAKEMAKE) -- $(1) & run=$$!; trap 'kill -TERM $$run 2>/dev/null' TERM I
 	wait $$run; status=$$?; while kill -0 $$run 2>/dev/null; do wait $$run; status=$$?; done; \
 	trap - TERM INT HUP; [ $$status = 0 ] || exit $$status
 
-.PHONY: study release audit report test lint benchmark lock install clean
+.PHONY: study release audit report test lint benchmark tools lock install clean
 
 study: install
 	@$(FIND_RESULTS); $(GUARD); $(call RUN,study); echo; echo "The report is at $$results/study/report.html"
@@ -60,8 +62,10 @@ report: study
 test: install
 	PATH="$(BIN):$$PATH" pytest --numprocesses $(CORES) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
-benchmark: install $(PEERS)/.installed
+benchmark: install $(PEERS:=/.installed)
 	for benchmark in benchmarks/*.py; do PATH="$(BIN):$$PATH" python $$benchmark || exit 1; done
+
+tools: $(TOOLS)/.installed
 
 lint: install
 	$(BIN)/ruff check .
@@ -85,11 +89,12 @@ $(INSTALLED): requirements.txt requirements-uv.txt pyproject.toml
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
 	@touch $@
 
-# Without it the benchmark still runs, and its table says what did not.
-$(PEERS)/.installed: requirements-benchmark.txt | install
-	@rm -rf $(PEERS) && $(BIN)/python -m venv --without-pip $(PEERS) && \
-		$(BIN)/uv pip install --quiet --python $(PEERS)/bin/python --require-hashes -r requirements-benchmark.txt && \
-		touch $@ || { rm -rf $(PEERS); echo "The packages to compare with could not be installed; their rows will say so."; }
+# Without one of them the benchmark still runs, and its table says what did not. A lock is complete, so nothing is
+# looked up again; what it leaves out on purpose (tools/lock.py) stays out.
+$(VENV)-%/.installed: requirements-%.txt | install
+	@rm -rf $(@D) && $(BIN)/python -m venv --without-pip $(@D) && \
+		$(BIN)/uv pip install --quiet --python $(@D)/bin/python --no-deps --require-hashes -r $< && \
+		touch $@ || { rm -rf $(@D); echo "The packages of $< could not be installed; what needs them will say so."; }
 
 clean:
-	rm -rf $(VENV) $(PEERS) .snakemake
+	rm -rf $(VENV) $(PEERS) $(TOOLS) .snakemake

@@ -1,7 +1,7 @@
 """Write requirements.txt, environment.yml and workflow/envs/meterdp.yaml from requirements.in (``make lock``).
 
-All three name the same versions; tests/unit/core/test_environment.py keeps them in step. requirements-benchmark.txt
-is another environment, of packages benchmarks compare with and that need other versions than the project.
+All three name the same versions; tests/unit/core/test_environment.py keeps them in step. The other locks are
+environments of their own, of packages that need other versions than the project or each other.
 """
 
 from __future__ import annotations
@@ -9,10 +9,14 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PIN = re.compile(r"^([A-Za-z0-9_.\[\]-]+==[^\s\\]+)((?:\s*;\s*[^\\]+)?)", re.MULTILINE)
+# Environments beside the project's own -> what they do without: SmartNoise's neural synthesizers need 5 GB of
+# packages that its MST never imports.
+APART = {"benchmark": (), "opendp": (), "smartnoise": ("opacus", "torch"), "tools": ()}
 
 
 def compile_lock(source: str, target: str, *options: str) -> None:
@@ -46,7 +50,12 @@ def main() -> None:
     (ROOT / "requirements-uv.txt").unlink(missing_ok=True)
     compile_lock("requirements-uv.in", "requirements-uv.txt")
     compile_lock("requirements.in", "requirements.txt", *sys.argv[1:])
-    compile_lock("requirements-benchmark.in", "requirements-benchmark.txt", *sys.argv[1:])
+    for name, unneeded in APART.items():
+        with tempfile.NamedTemporaryFile("w", suffix=".txt") as without:
+            without.writelines(f'{package}; sys_platform == "never"\n' for package in unneeded)
+            without.flush()
+            source, target = (f"requirements-{name}.{suffix}" for suffix in ("in", "txt"))
+            compile_lock(source, target, "--override", without.name, *sys.argv[1:])
     lock = ROOT / "requirements.txt"
     # Rules import the package from src/ (workflow/rules/common.smk), so their environment needs no install of it.
     (ROOT / "workflow/envs/meterdp.yaml").write_text(environment(lock))

@@ -12,8 +12,8 @@ import yaml
 from packaging.requirements import Requirement
 
 
-def lock_pins(repository):
-    text = (repository / "requirements.txt").read_text()
+def lock_pins(repository, name="requirements.txt"):
+    text = (repository / name).read_text()
     return {r.strip() for r in re.findall(r"^([^\s#][^\\\n]*==[^\\\n]+)", text, re.MULTILINE)}
 
 
@@ -49,11 +49,33 @@ def test_every_dependency_of_the_package_is_locked(repository):
 
 
 def test_the_lock_is_hashed_and_names_no_index(repository):
-    for name in ("requirements.txt", "requirements-uv.txt", "requirements-benchmark.txt"):
-        text = (repository / name).read_text()
+    locks = sorted(repository.glob("requirements*.txt"))
+    assert len(locks) > 2
+    for lock in locks:
+        text = lock.read_text()
         assert "://" not in text and "--index" not in text and "--find-links" not in text
         blocks = re.split(r"\n(?=\S)", text.strip())
         assert all("--hash=sha256:" in block for block in blocks if not block.startswith("#"))
+
+
+def test_every_environment_beside_the_projects_is_locked_and_installed_by_make(repository):
+    sys.path.insert(0, str(repository / "tools"))
+    try:
+        from lock import APART
+    finally:
+        sys.path.pop(0)
+    asked = {p.name.removeprefix("requirements-").removesuffix(".in") for p in repository.glob("requirements-*.in")}
+    assert asked == {*APART, "uv"}
+    makefile = (repository / "Makefile").read_text()
+    peers = re.search(r"^PEERS := \$\(addprefix \$\(VENV\)-,([^)]*)\)$", makefile, re.MULTILINE)[1].split()
+    assert {*peers, *re.findall(r"^TOOLS := \$\(VENV\)-(\w+)$", makefile, re.MULTILINE)} == {*APART}
+    for name, unneeded in APART.items():
+        locked = {(pin := Requirement(p)).name: pin for p in lock_pins(repository, f"requirements-{name}.txt")}
+        for line in (repository / f"requirements-{name}.in").read_text().splitlines():
+            wanted = Requirement(line)
+            assert wanted.name in locked
+            assert not wanted.specifier or locked[wanted.name].specifier == wanted.specifier
+        assert all(not locked[package].marker.evaluate() for package in unneeded)
 
 
 def test_the_pins_of_the_environment_resolve(repository, tmp_path):

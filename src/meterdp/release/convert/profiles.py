@@ -1,0 +1,201 @@
+"""Load profiles as tools want them, from a folder that a release handed over.
+
+The names are those of the release: the random ids of forecast files, numbers of synthetic profiles. The checksums of
+the manifest are compared, so what is converted is what was released.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import numpy as np
+
+from meterdp.core.errors import InputError
+from meterdp.core.guarantee import NOT_FOR_RELEASE
+from meterdp.core.parquet import metadata_of, read_table
+from meterdp.core.progress import progress
+from meterdp.core.stamps import local_text
+from meterdp.core.tables import Table
+from meterdp.release.tables import RELEASED_FORECAST, RELEASED_PROFILES
+
+MANIFEST = "manifest.json"
+_RELEASED = "convert a folder that `make release` wrote, such as results/release/mixture or results/release/forecasts"
+
+
+@dataclass(frozen=True)
+class LoadProfiles:
+    """Load profiles of equal length.
+
+    Parameters
+    ----------
+    names : (n,) tuple of str
+        Letters, digits and ``_``; they begin with a letter, as tools demand of names.
+    energy_kwh : (n, T) float64
+        Energy per interval, not negative.
+    interval_start_utc : (T,) datetime64[s]
+        Starts of the intervals, evenly spaced.
+    interval_minutes : int
+    time_zone : str
+        IANA name: where the households live.
+    dated : str
+        In words, where the stamps come from.
+    guarantee : str
+        The sentence of the release.
+    manifest : bytes
+        The manifest of the release as it was handed over.
+    """
+
+    names: tuple[str, ...]
+    energy_kwh: np.ndarray
+    interval_start_utc: np.ndarray
+    interval_minutes: int
+    time_zone: str
+    dated: str
+    guarantee: str
+    manifest: bytes
+
+    @property
+    def power_kw(self) -> np.ndarray:
+        """Mean power of each interval, (n, T) float64, kW."""
+        return self.energy_kwh * (60 / self.interval_minutes)
+
+    @property
+    def end_utc(self) -> np.datetime64:
+        """End of the last interval."""
+        return self.interval_start_utc[-1] + np.timedelta64(self.interval_minutes, "m")
+
+    @property
+    def local_start(self) -> list[str]:
+        """Starts of the intervals as local ISO 8601 text with the offset from UTC, (T,)."""
+        return local_text(self.interval_start_utc, self.time_zone)
+
+
+def read_release(folder, day: date | None = None) -> LoadProfiles:
+    """Read the synthetic profiles or the forecasts of a released folder.
+
+    Parameters
+    ----------
+    folder : path-like
+        Such as ``results/release/mixture`` or ``results/release/forecasts``.
+    day : date, optional
+        Local day on which synthetic profiles begin, which have hours but no day. If left out, the day the release
+        says they are of (``profiles.date``), or else the first day of its period. Forecasts have their own stamps.
+
+    Raises
+    ------
+    InputError
+        If the folder is no release, is marked not for release, or differs from its manifest; if ``day`` does not fit.
+    """
+    folder = Path(folder)
+    try:
+        raw = (folder / MANIFEST).read_bytes()
+        manifest = json.loads(raw)
+        digests, public = dict(manifest["sha256"]), manifest["public_parameters"]
+    except (OSError, ValueError, KeyError, TypeError):
+        _refuse_studies(folder)
+        raise InputError("has no manifest of a release", file=folder, remedy=_RELEASED) from None
+    if Path(RELEASED_PROFILES.file_name).name in digests:
+        return _synthetic(folder, raw, digests, public, manifest["period"], day)
+    if day is not None:
+        raise InputError("holds forecasts, which have a day of their own", file=folder, remedy="leave --date out")
+    return _forecasts(folder, raw, digests, manifest["time"])
+
+
+def _refuse_studies(folder: Path) -> None:
+    """Name the first file of a folder without a manifest that is not for release, if there is one."""
+    for path in sorted(folder.glob("*.parquet")):
+        with suppress(OSError, ValueError):  # no Parquet file at all
+            _refuse_a_study(path, metadata_of(path))
+
+
+def _refuse_a_study(path: Path, told: Mapping[str, str]) -> None:
+    if told.get("audience") != "release" or NOT_FOR_RELEASE in told.get("guarantee", NOT_FOR_RELEASE):
+        raise InputError(f"is {NOT_FOR_RELEASE}", file=path, remedy=_RELEASED)
+
+
+def _checked(folder: Path, name: str, digests: Mapping[str, str], table: Table):
+    """Read a file of the manifest and compare its checksum."""
+    path = folder / name
+    if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != digests[name]:
+        raise InputError("is missing or not what was released", file=path, remedy="copy the released folder again")
+    told = metadata_of(path)
+    _refuse_a_study(path, told)
+    return read_table(path, table), told["guarantee"]
+
+
+def _synthetic(folder, raw, digests, public, period, day) -> LoadProfiles:
+    rows, guarantee = _checked(folder, Path(RELEASED_PROFILES.file_name).name, digests, RELEASED_PROFILES)
+    numbers = rows["profile"].to_pylist()
+    width = len(str(max(numbers)))
+    rules, zone = public["profiles"], public["export"]["time_zone"]
+    dated = "was asked for with --date"
+    if day is None:
+        own = rules["date"] != "auto"
+        day = date.fromisoformat(rules["date"] if own else period[0])
+        dated = "is the one the release says they are of" if own else "is the first of the period of the release"
+    energy_kwh = np.array(rows["energy_kwh"].to_pylist())
+    return _profiles(
+        tuple(f"profile_{number:0{width}d}" for number in numbers),
+        energy_kwh,
+        hours_of_day(day, rules["start_hour"], energy_kwh.shape[1], zone),
+        60,
+        zone,
+        f"synthetic profiles have hours but no day; the day {dated}",
+        guarantee,
+        raw,
+    )
+
+
+def _forecasts(folder, raw, digests, stated) -> LoadProfiles:
+    names = sorted(name for name in digests if name.endswith(".parquet"))
+    if not names:
+        raise InputError("holds neither synthetic profiles nor forecasts", file=folder, remedy=_RELEASED)
+    energy_kwh = []
+    for name in progress(names, "forecasts"):
+        rows, guarantee = _checked(folder, name, digests, RELEASED_FORECAST)
+        energy_kwh.append(rows["released_kwh"].to_numpy())
+    # The same in every file of a folder.
+    start = rows["interval_start_utc"].cast("int64").to_numpy().astype("datetime64[us]").astype("datetime64[s]")
+    return _profiles(
+        tuple(f"home_{name.removesuffix('.parquet').replace('-', '_')}" for name in names),
+        np.array(energy_kwh),
+        start,
+        stated["interval_minutes"],
+        stated["zone"],
+        "the intervals forecast",
+        guarantee,
+        raw,
+    )
+
+
+def _profiles(names, energy_kwh, start, minutes, *words) -> LoadProfiles:
+    """Check what every tool relies on."""
+    if not (np.isfinite(energy_kwh).all() and (energy_kwh >= 0).all()):
+        raise ValueError("a released file holds an energy that is negative or not finite")
+    return LoadProfiles(names, energy_kwh, start, minutes, *words)
+
+
+def hours_of_day(day: date, start_hour: int, hours: int, time_zone: str) -> np.ndarray:
+    """Return the UTC starts of consecutive local hours from ``start_hour`` of a day on, (hours,) datetime64[s].
+
+    Raises
+    ------
+    InputError
+        If the clock changes within these hours: then an hour of the day is missing or comes twice.
+    """
+    zone = ZoneInfo(time_zone)
+    first = datetime.combine(day, time(), zone) + timedelta(hours=start_hour)  # of the wall clock
+    wall = [first + timedelta(hours=h) for h in range(hours + 1)]
+    utc = np.array([w.astimezone(UTC).replace(tzinfo=None) for w in wall], "datetime64[s]")
+    if (np.diff(utc) != np.timedelta64(1, "h")).any():
+        raise InputError(
+            "has a clock change within the hours of the profiles", field="--date", remedy="choose another day"
+        )
+    return utc[:-1]

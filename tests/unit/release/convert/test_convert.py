@@ -1,0 +1,243 @@
+"""Files for other tools: the energy of the release, under its names and guarantee, as the tools load it."""
+
+import copy
+import csv
+import hashlib
+import io
+import json
+import re
+import shutil
+import subprocess
+import sys
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from meterdp.core.config import complete, load_schema
+from meterdp.core.errors import InputError
+from meterdp.core.guarantee import STUDY_MODE
+from meterdp.core.parquet import write_table
+from meterdp.release import mixture
+from meterdp.release.convert.__main__ import PROVENANCE, main
+from meterdp.release.convert.profiles import hours_of_day, read_release
+from meterdp.release.convert.registry import TOOLS
+from meterdp.release.desk import Desk
+from meterdp.release.household_forecasts import release_household_forecasts
+from meterdp.release.synthetic import synthetic_columns
+from meterdp.release.tables import SYNTHETIC_PROFILES
+from tests.conftest import ROOT
+
+CONFIG = complete({}, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
+LOADERS = Path(__file__).parent / "loaders"
+ARTEFACTS = ("mixture", "forecasts")
+N = 60
+TOOLS_PYTHON = Path(sys.prefix).with_name(f"{Path(sys.prefix).name}-tools") / "bin/python"
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory):
+    """Released folders of made-up households, one of synthetic profiles and one of forecasts."""
+    folder = tmp_path_factory.mktemp("released")
+    config = copy.deepcopy(CONFIG)
+    config["export"] |= {"first_day": "2025-01-01", "last_day": "2025-01-28"}
+    config["release"] |= {
+        "population": "town",
+        "budget_period": "2025",
+        "ledger": str(folder / "ledger.sqlite"),
+        "cap_epsilon": 8.0,
+        "synthetic_profiles": 11,
+    }
+    desk = Desk(config, b"meter_id\n", simulated=True)
+    generator = np.random.default_rng(3)
+    profiles = generator.normal(-1.0, 0.7, (N, config["profiles"]["hours"]))
+    steps = config["forecast"]["horizon_steps"]
+    forecasts = -2.0 + generator.normal(0, 1.2, (N, 1)) + generator.normal(0, 0.2, (N, steps))
+    files = {
+        "mixture": mixture.release_mixture(profiles, desk)[0],
+        "forecasts": release_household_forecasts(forecasts, None, desk).files,
+    }
+    for artefact, contents in files.items():
+        (folder / artefact).mkdir()
+        for name, data in contents.items():
+            (folder / artefact / name).write_bytes(data)
+    return folder
+
+
+def source_kwh(folder):
+    """The energy of a released folder by the name it must have, straight from the Parquet files."""
+    if folder.name == "mixture":
+        rows = pd.read_parquet(folder / "synthetic_profiles.parquet")
+        return {f"profile_{p:02d}": np.array(e) for p, e in zip(rows["profile"], rows["energy_kwh"], strict=True)}
+    return {f"home_{p.stem}": pd.read_parquet(p)["released_kwh"].to_numpy() for p in folder.glob("*.parquet")}
+
+
+def columns(path, first):
+    """A CSV with a header as float columns by name, from column ``first`` on."""
+    header, *rows = csv.reader(io.StringIO(path.read_text()))
+    return {name: np.array([float(r[i]) for r in rows]) for i, name in enumerate(header) if i >= first}
+
+
+def kwh_of_opendss(out, hours):
+    shapes = re.findall(
+        r"^New LoadShape\.(\w+) npts=(\d+) minterval=(\d+) mult=\(file=power_kw\.csv, col=(\d+), header=yes\) "
+        r"UseActual=yes$",
+        (out / "loadshapes.dss").read_text(),
+        re.MULTILINE,
+    )
+    power_kw = list(columns(out / "power_kw.csv", 0).values())
+    for name, npts, minutes, column in shapes:
+        assert int(npts) == power_kw[int(column) - 1].size and int(minutes) == 60 * hours
+        assert f"New Load.{name} " in (out / "loads.dss").read_text()
+    return {name: power_kw[int(column) - 1] * hours for name, _, _, column in shapes}
+
+
+def kwh_of_pypsa(out, hours):
+    snapshots = pd.read_csv(out / "snapshots.csv", index_col=0)
+    assert (snapshots[["objective", "stores", "generators"]] == hours).all(axis=None)
+    power = columns(out / "loads-p_set.csv", 1)
+    assert list(pd.read_csv(out / "loads.csv")["name"]) == list(power)
+    return {name: 1000 * mw * hours for name, mw in power.items()}
+
+
+def kwh_of_pandapower(out, hours):
+    assert (pd.read_csv(out / "time_steps.csv")["hours"] == hours).all()
+    power = columns(out / "p_mw.csv", 1)
+    assert list(pd.read_csv(out / "loads.csv")["name"]) == list(power)
+    return {name: 1000 * mw * hours for name, mw in power.items()}
+
+
+def kwh_of_gridlabd(out, hours):
+    model, energy = (out / "loads.glm").read_text(), {}
+    stop = pd.Timestamp(re.search(r"stoptime '(.*) UTC'", model)[1])
+    for path in out.glob("*.player"):
+        stamps, power_w = zip(*(line.split(" UTC,") for line in path.read_text().splitlines()), strict=True)
+        ends = [*map(pd.Timestamp, stamps[1:]), stop]
+        held = [(end - pd.Timestamp(s)) / pd.Timedelta("1h") for s, end in zip(stamps, ends, strict=True)]
+        assert held == pytest.approx([hours] * len(held)) and f"file {path.name};" in model
+        energy[path.stem] = np.array(power_w, float) * held / 1000
+    return energy
+
+
+READ_BACK = {
+    "opendss": kwh_of_opendss,
+    "pypsa": kwh_of_pypsa,
+    "pandapower": kwh_of_pandapower,
+    "gridlabd": kwh_of_gridlabd,
+}
+
+
+def test_every_tool_is_tested():
+    assert set(READ_BACK) == set(TOOLS) == {p.stem.removeprefix("in_") for p in LOADERS.glob("in_*.py")}
+
+
+@pytest.mark.parametrize("artefact", ARTEFACTS)
+@pytest.mark.parametrize("tool", TOOLS)
+def test_files_hold_the_energy_of_the_release_and_nothing_negative(released, tmp_path, tool, artefact):
+    source, out = released / artefact, tmp_path / "out"
+    assert main([str(source), "--as", tool, "--to", str(out)]) == 0
+    hours = 1.0 if artefact == "mixture" else CONFIG["export"]["interval_minutes"] / 60
+    found, expected = READ_BACK[tool](out, hours), source_kwh(source)
+    assert set(found) == set(expected) and len(found) == (11 if artefact == "mixture" else N)
+    for name, kwh in found.items():
+        assert (kwh >= 0).all() and np.isfinite(kwh).all()
+        np.testing.assert_allclose(kwh, expected[name], rtol=1e-14)
+        assert kwh.sum() == pytest.approx(expected[name].sum(), rel=1e-14)
+
+
+@pytest.mark.parametrize("artefact", ARTEFACTS)
+@pytest.mark.parametrize("tool", TOOLS)
+def test_every_folder_carries_manifest_guarantee_and_what_is_not_hidden(released, tmp_path, tool, artefact):
+    out = tmp_path / "out"
+    assert main([str(released / artefact), "--as", tool, "--to", str(out)]) == 0
+    raw = (released / artefact / "manifest.json").read_bytes()
+    assert (out / PROVENANCE).read_bytes() == raw
+    page = " ".join((out / "README.md").read_text().split())
+    assert "-differential privacy for all readings of one listed meter" in page
+    assert "The households are simulated." in page
+    privacy = json.loads(raw)["privacy"]
+    assert all(s in page for s in [*privacy["hides"], *privacy["does_not_hide"]])
+    assert not list(tmp_path.glob(".out.*"))
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_the_tool_itself_loads_them_and_sees_the_same_energy(released, tmp_path, tool):
+    """Oracle: OpenDSS, PyPSA, pandapower and GridLAB-D; GridLAB-D prints six digits, OpenDSS solves to 1e-4."""
+    if not TOOLS_PYTHON.exists():
+        pytest.skip("the tools are not installed (make tools installs them beside the project's environment)")
+    folders = []
+    for artefact in ARTEFACTS:
+        assert main([str(released / artefact), "--as", tool, "--to", str(tmp_path / artefact)]) == 0
+        profiles = read_release(released / artefact)
+        folders.append((str(tmp_path / artefact), profiles.energy_kwh.shape[1], profiles.interval_minutes))
+    # One process for both, as some of the tools take ten seconds to import.
+    command = [TOOLS_PYTHON, LOADERS / f"in_{tool}.py", json.dumps(folders)]
+    run = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=300)
+    assert run.returncode == 0, run.stderr
+    answers = [json.loads(line) for line in run.stdout.splitlines() if line.startswith("{")]
+    assert len(answers) == len(ARTEFACTS)
+    for artefact, found in zip(ARTEFACTS, answers, strict=True):
+        expected, stamps = source_kwh(released / artefact), found.pop("stamps", None)
+        starts = [*pd.to_datetime(read_release(released / artefact).interval_start_utc)]
+        assert stamps is None or [*pd.to_datetime(stamps)] == starts
+        assert set(found) == set(expected)
+        for name, kwh in found.items():
+            np.testing.assert_allclose(kwh, expected[name], rtol=1e-4 if tool == "opendss" else 1e-5)
+
+
+def test_synthetic_profiles_begin_on_the_day_asked_for_and_else_on_the_first_of_the_period(released):
+    own, asked = (read_release(released / "mixture", d) for d in (None, date(2024, 7, 3)))
+    assert own.local_start[0] == "2025-01-01T12:00:00-08:00" and "first of the period" in own.dated
+    assert asked.local_start[0] == "2024-07-03T12:00:00-07:00" and "--date" in asked.dated
+    assert (np.diff(asked.interval_start_utc) == np.timedelta64(1, "h")).all()
+    forecasts = read_release(released / "forecasts")
+    assert forecasts.local_start[0] == "2025-01-29T00:00:00-08:00"
+    with pytest.raises(InputError, match="leave --date out"):
+        read_release(released / "forecasts", date(2024, 7, 3))
+
+
+@pytest.mark.parametrize("day", [date(2025, 3, 9), date(2025, 11, 2)])
+def test_a_day_whose_clock_changes_within_the_hours_is_refused(day):
+    for start, hours in ((0, 24), (12, 48), (1, 2)):
+        before = day if start < 12 else date.fromordinal(day.toordinal() - 1)
+        with pytest.raises(InputError, match="clock change within the hours"):
+            hours_of_day(before, start, hours, "America/Los_Angeles")
+    assert hours_of_day(day, 12, 12, "America/Los_Angeles").size == 12
+
+
+def test_what_is_not_for_release_is_refused_by_name(tmp_path, capsys):
+    folder = tmp_path / "study/synthetic"
+    folder.mkdir(parents=True)
+    columns = synthetic_columns(np.zeros((4, 12)))
+    write_table(folder / "sound.parquet", SYNTHETIC_PROFILES, columns, {"guarantee": STUDY_MODE})
+    for given in (folder, tmp_path / "nowhere", tmp_path):
+        assert main([str(given), "--as", "pypsa", "--to", str(tmp_path / "out")]) == 1
+    said = capsys.readouterr().err.splitlines()
+    assert "sound.parquet: is not for release; convert a folder that `make release` wrote" in said[0]
+    assert all("has no manifest of a release" in line for line in said[1:]) and len(said) == 3
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_study_file_in_a_folder_with_a_manifest_is_refused(released, tmp_path):
+    folder = tmp_path / "mixture"
+    shutil.copytree(released / "mixture", folder)
+    columns = synthetic_columns(np.zeros((4, 12)))
+    write_table(folder / "synthetic_profiles.parquet", SYNTHETIC_PROFILES, columns, {"guarantee": STUDY_MODE})
+    with pytest.raises(InputError, match="not what was released"):
+        read_release(folder)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    digest = hashlib.sha256((folder / "synthetic_profiles.parquet").read_bytes()).hexdigest()
+    manifest["sha256"]["synthetic_profiles.parquet"] = digest
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(InputError, match=r"synthetic_profiles\.parquet: is not for release"):
+        read_release(folder)
+
+
+def test_a_folder_that_is_there_is_never_overwritten_and_a_wrong_tool_not_taken(released, tmp_path, capsys):
+    (tmp_path / "mine.txt").write_text("mine")
+    assert main([str(released / "mixture"), "--as", "opendss", "--to", str(tmp_path)]) == 1
+    assert "is there already" in capsys.readouterr().err and [p.name for p in tmp_path.iterdir()] == ["mine.txt"]
+    with pytest.raises(SystemExit):
+        main([str(released / "mixture"), "--as", "excel", "--to", str(tmp_path / "out")])
