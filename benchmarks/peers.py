@@ -70,7 +70,7 @@ def real_name(export: Path) -> str:
 
 def row(case: str, source: str, ours_s: float, outcome: Outcome | str, found: list[dict[str, float]]) -> dict:
     """Return one row of the table; measures are NaN where the source did not run."""
-    other_s = np.nan if isinstance(outcome, str) or source == "sound" else outcome.seconds
+    other_s = np.nan if isinstance(outcome, str) or source.startswith("sound") else outcome.seconds
     table = pd.DataFrame(found, columns=[m.column for m in MEASURES], dtype=float)
     mean, deviation = table.mean(), table.std(ddof=1)
     quality = outcome
@@ -81,7 +81,7 @@ def row(case: str, source: str, ours_s: float, outcome: Outcome | str, found: li
     return {
         "case": f"{case}, d = 12, epsilon 2, delta 1e-5",
         "ours_s": ours_s,
-        "other": "none" if source == "sound" else source,
+        "other": "none" if source.startswith("sound") else source,
         "other_s": other_s,
         "ratio": other_s / ours_s,
         "quality": quality,

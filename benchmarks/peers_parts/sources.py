@@ -16,13 +16,17 @@ from pathlib import Path
 
 import numpy as np
 
+from meterdp.core.config import complete, load_schema
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
 from meterdp.mechanisms.sound.mechanism import Sound
+from meterdp.mechanisms.sound.plan import SoundSettings
+from meterdp.mechanisms.sound.tilt import sample_tilted
 from meterdp.mixture.sampling import sample
 from meterdp.release.noise import StudyNoise
 
 EPSILON, DELTA, CLASSES, FLOOR, SEED = 2.0, 1e-5, 6, 1e-3, 777
 RELEASES = 3
+SCHEMA = Path(__file__).resolve().parents[2] / "workflow/schemas/config.schema.yaml"
 
 
 @dataclass(frozen=True)
@@ -59,20 +63,35 @@ class Outcome:
 
 
 def ours(case: Case) -> Outcome:
-    """Release by ``sound`` as a study does and draw as many records as there are."""
+    """Release by ``sound`` as a study does by default and draw as many records as there are."""
+    defaults = complete({}, load_schema(SCHEMA))["mechanisms"]["sound"]
+    return _release(case, SoundSettings(**defaults), f"as it comes, marginal_share {defaults['marginal_share']:g}")
+
+
+def ours_mixture_alone(case: Case) -> Outcome:
+    """Release by ``sound`` without marginals beside the mixture."""
+    return _release(case, SoundSettings(), "marginal_share 0")
+
+
+def _release(case: Case, settings: SoundSettings, words: str) -> Outcome:
     samples, seconds = [], []
     for s, x in enumerate(case.train):
         n, d = x.shape
-        public = PublicSettings(EPSILON, DELTA, CLASSES, d, n, case.low, case.high, FLOOR)
+        public = PublicSettings(EPSILON, DELTA, CLASSES, d, n, case.low, case.high, FLOOR, settings)
         samples.append([])
         for r in range(RELEASES):
             begin = time.perf_counter()
             mechanism = Sound.calibrate(public)
             released = mechanism.release(PrivateRecords(x), StudyNoise(SEED, "peers", s, r, n, d), 1)
-            drawn, _ = sample(released.mixtures.draw(0), n, StudyNoise(SEED, "peers sample", s, r, n, d))
+            numbers = StudyNoise(SEED, "peers sample", s, r, n, d)
+            beside = released.marginals
+            if beside is None:
+                drawn, _ = sample(released.mixtures.draw(0), n, numbers)
+            else:
+                drawn = sample_tilted(beside.reference, beside.exponents, n, numbers)
             seconds.append(time.perf_counter() - begin)
             samples[-1].append(drawn)
-    return Outcome(samples, float(np.median(seconds)), f"as it comes, {mechanism.guarantee.adjacency}")
+    return Outcome(samples, float(np.median(seconds)), f"{words}, {mechanism.guarantee.adjacency}")
 
 
 def real_homes(case: Case) -> Outcome:
@@ -107,6 +126,7 @@ def library(name: str) -> Callable[[Case], Outcome | str]:
 # In the order of the table and of the figure.
 SOURCES: dict[str, Callable[[Case], Outcome | str]] = {
     "sound": ours,
+    "sound, mixture alone": ours_mixture_alone,
     "OpenDP MST": library("opendp"),
     "SmartNoise MST": library("smartnoise"),
     "real homes": real_homes,
