@@ -13,8 +13,10 @@ import numpy as np
 
 from arma_parts.series import Homes
 from meterdp.forecasting.arma import ArmaFit
-from meterdp.forecasting.rolling import roll, rolling_origins
+from meterdp.forecasting.rolling import Rolling, roll, rolling_origins
 from meterdp.forecasting.state_space import arma_system, concentrated_likelihood, kalman_pass, largest_pole
+from meterdp.forecasting.windows import TrainingWindow
+from meterdp.profiles.dense import LogLoad
 
 HORIZON = 12
 STUDY_ORIGINS = 24
@@ -48,16 +50,10 @@ def squared_errors(homes: Homes, fits: Sequence[ArmaFit | None], origins: np.nda
     errors = np.full((len(SCALES), len(fits)), np.nan)
     if rows.size == 0:
         return errors
-    nowhere = np.full(homes.log_kwh.shape[1], -1)
-    rolled = roll(
-        rows,
-        [fits[i] for i in rows],
-        homes.log_kwh[rows],
-        homes.seasonal_log_kwh[rows],
-        origins,
-        HORIZON,
-        nowhere,
-    )
+    window = TrainingWindow(homes.train, np.arange(origins.size))
+    rolling = Rolling([window], origins, HORIZON, cap_slots=None, calibration_slots=0)
+    load = LogLoad(rows, homes.log_kwh[rows], homes.seasonal_log_kwh[rows], homes.calendar)
+    rolled = roll(load, [[fits[i] for i in rows]], rolling).forecasts
     log_forecast, log_actual = rolled.forecast_log_kwh, rolled.actual_log_kwh
     median_kwh = np.exp(np.clip(log_forecast, *np.log(homes.bounds_kwh)))
     off = (log_forecast - log_actual, median_kwh - np.exp(log_actual))

@@ -17,9 +17,9 @@ import yaml
 from meterdp.core.config import complete, load_schema
 from meterdp.exports.ingest import ingest
 from meterdp.exports.settings import ExportSettings
-from meterdp.profiles.grid import read_shard
+from meterdp.profiles.grid import Calendar, read_shard
 from meterdp.profiles.quality import QualityRules, judge
-from meterdp.profiles.seasonal import interval_bounds_kwh, log_load, seasonal_mean
+from meterdp.profiles.seasonal import Season, interval_bounds_kwh, log_load, seasonal_part
 from meterdp.simulate.export import simulate_export
 from meterdp.simulate.layout import simulated_export
 from meterdp.simulate.parameters import SimulationParameters
@@ -42,7 +42,9 @@ class Homes:
     meter : (H,) str array
         Meter ids.
     log_kwh, seasonal_log_kwh : (H, T) float64 arrays
-        Clipped log load, NaN where missing, and its seasonal mean from the training window.
+        Clipped log load, NaN where missing, and its seasonal part.
+    calendar : Calendar
+        Of the T slots.
     train : slice
         Training window.
     bounds_kwh : (float, float)
@@ -53,6 +55,7 @@ class Homes:
     meter: np.ndarray
     log_kwh: np.ndarray
     seasonal_log_kwh: np.ndarray
+    calendar: Calendar
     train: slice
     bounds_kwh: tuple[float, float]
 
@@ -83,9 +86,10 @@ def homes_of(export: Path, config: dict, name: str, train_days: int) -> Homes:
     usable = judge(shard, QualityRules.from_config(config["quality"]))[1]
     train, profiles = shard.calendar.window(train_days), config["profiles"]
     logged = log_load(usable, profiles["clip_kwh_per_hour"], shard.calendar.interval_minutes)
-    season = seasonal_mean(logged, shard.calendar, train, profiles["seasonal"], profiles["smoothing_hours"])
+    horizon = config["forecast"]["horizon_steps"]
+    season = seasonal_part(logged, shard.calendar, Season.from_config(profiles, train, horizon))
     bounds = interval_bounds_kwh(profiles["clip_kwh_per_hour"], shard.calendar.interval_minutes)
-    homes = Homes(name, meter, logged, season, train, bounds)
+    homes = Homes(name, meter, logged, season, shard.calendar, train, bounds)
     seen = np.isfinite(homes.training).any(axis=1)
     homes = homes.only(seen & ~np.isin(meter, list(FAULTY_METERS)))
     return homes.only(np.nanstd(homes.training, axis=1) > CONSTANT)

@@ -114,7 +114,8 @@ class Fleet:
         )
         config, profiles = self.config, self.folder / "profiles.parquet"
         shard = read_shard(readings, config["export"]["interval_minutes"], config["export"]["time_zone"])
-        write_table(profiles, PROFILES, process_shard(shard, config["quality"], config["profiles"], DAYS).profiles)
+        processed = process_shard(shard, config["quality"], config["profiles"], DAYS, horizon_steps=1)
+        write_table(profiles, PROFILES, processed.profiles)
         records = Records.from_table(read_table(profiles, PROFILES)).log_kwh
         check_meters(read_table(meters, METERS)["meter_id"].to_pylist(), roster.meter_ids, len(records))
         return records
