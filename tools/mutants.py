@@ -70,8 +70,8 @@ MUTANTS = (
     Mutant(
         "half noise in one round: sound, in the plan",
         f"{SOUND}/plan.py",
-        "reach / (mu * math.sqrt(share))) for name, reach, share in plan))",
-        'reach / (mu * math.sqrt(share)) / (1 + (name == "round 1"))) for name, reach, share in plan))',
+        "steps = [Step(name, reach, reach / (mu * math.sqrt(share))) for name, reach, share in plan]",
+        'steps = [Step(n, r, r / (mu * math.sqrt(share)) / (1 + (n == "round 1"))) for n, r, share in plan]',
         REPLACING_SOUND,
     ),
     Mutant(
@@ -359,17 +359,17 @@ MUTANTS = (
     Mutant(
         "release: noise is drawn before it is charged",
         f"{RELEASE}/ledger.py",
-        "            self._append(base, CHARGED, request, attempt, cap=asdict(cap))\n"
-        "            files = dict(draw())",
-        "            files = dict(draw())\n"
-        "            self._append(base, CHARGED, request, attempt, cap=asdict(cap))",
+        "                    self._append(base, CHARGED, request, attempt, cap=asdict(cap))\n"
+        "                    files = dict(draw(out))",
+        "                    files = dict(draw(out))\n"
+        "                    self._append(base, CHARGED, request, attempt, cap=asdict(cap))",
         f"{RELEASE_TESTS}/test_ledger.py",
     ),
     Mutant(
         "release: a rerun draws again",
         f"{RELEASE}/ledger.py",
-        "            if stored:\n",
-        "            if stored and False:\n",
+        "                if not files:\n                    attempt",
+        "                if True:\n                    attempt",
         f"{RELEASE_TESTS}/test_ledger.py",
     ),
     Mutant(
@@ -441,8 +441,8 @@ MUTANTS = (
     Mutant(
         "release: groups are charged although their forecast does not fit",
         f"{RELEASE}/ledger.py",
-        "(spent + request.charge + beside).delta(cap.epsilon)",
-        "(spent + request.charge).delta(cap.epsilon)",
+        "(spent + charge).delta(cap.epsilon) > cap.delta",
+        "(spent + new[0].charge).delta(cap.epsilon) > cap.delta",
         FORECASTS,
     ),
     Mutant(
@@ -462,7 +462,7 @@ MUTANTS = (
     Mutant(
         "release: a response is left out of the sum",
         "src/meterdp/accounting/gdp_with_response.py",
-        "losses = [(loss + more, chance * c) for loss, chance in losses for more, c in one]",
+        "losses = _no_more_than([(loss + more, chance * c) for loss, chance in losses for more, c in one])",
         "losses = one",
         "tests/unit/accounting/test_gdp_with_response.py",
     ),

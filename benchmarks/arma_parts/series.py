@@ -17,6 +17,7 @@ import yaml
 from meterdp.core.config import complete, load_schema
 from meterdp.exports.ingest import ingest
 from meterdp.exports.settings import ExportSettings
+from meterdp.papers.ramakrishna.forecasts import SEASON
 from meterdp.profiles.grid import Calendar, read_shard
 from meterdp.profiles.quality import QualityRules, judge
 from meterdp.profiles.seasonal import Season, interval_bounds_kwh, log_load, seasonal_part
@@ -87,7 +88,8 @@ def homes_of(export: Path, config: dict, name: str, train_days: int) -> Homes:
     train, profiles = shard.calendar.window(train_days), config["profiles"]
     logged = log_load(usable, profiles["clip_kwh_per_hour"], shard.calendar.interval_minutes)
     horizon = config["forecast"]["horizon_steps"]
-    season = seasonal_part(logged, shard.calendar, Season.from_config(profiles, train, horizon))
+    # The paper's season: what packages are compared on does not move with the default of a study.
+    season = seasonal_part(logged, shard.calendar, Season.from_config({**profiles, **SEASON}, train, horizon))
     bounds = interval_bounds_kwh(profiles["clip_kwh_per_hour"], shard.calendar.interval_minutes)
     homes = Homes(name, meter, logged, season, shard.calendar, train, bounds)
     seen = np.isfinite(homes.training).any(axis=1)
