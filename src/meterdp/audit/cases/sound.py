@@ -30,6 +30,8 @@ FLOOR = 1e-3
 LIBRARY = Library(
     Mixture(np.full(2, 0.5), np.array([[-4.5, -4.5], [0.0, 0.0]]), np.stack([0.8 * np.eye(HOURS)] * 2)), "audited"
 )
+# So few that at epsilon 1 the public rule learns from the library alone, and at 4 lets a round follow.
+LIBRARY_RECORDS = 100
 _AT_ONCE = 1000
 
 
@@ -79,17 +81,16 @@ def released_numbers(released: Released) -> np.ndarray:
 
 def calibrated(epsilon: float, adjacency: str, records: int | None = None, library: Library | None = None) -> Sound:
     """Return the sound release with one round; from a library as the public rule has it."""
+    records = records or (RECORDS if library is None else LIBRARY_RECORDS)
     rounds = ROUNDS if library is None else None
-    settings = SoundSettings(adjacency, records_guess=RECORDS, rounds=rounds, library=library)
-    public = PublicSettings(
-        epsilon, DELTA, CLASSES, HOURS, records or RECORDS, LOW_LOG_KWH, HIGH_LOG_KWH, FLOOR, sound=settings
-    )
+    settings = SoundSettings(adjacency, records_guess=records, rounds=rounds, library=library)
+    public = PublicSettings(epsilon, DELTA, CLASSES, HOURS, records, LOW_LOG_KWH, HIGH_LOG_KWH, FLOOR, sound=settings)
     return Sound.calibrate(public)
 
 
-def households(*first: tuple[float, float]) -> PrivateRecords:
+def households(*first: tuple[float, float], records: int = RECORDS) -> PrivateRecords:
     """Return records that begin with the given ones; all others are fixed."""
-    others = -1.2 + 0.7 * fixed_normals("audited households", (RECORDS - 1, HOURS))
+    others = -1.2 + 0.7 * fixed_normals("audited households", (records - 1, HOURS))
     return PrivateRecords(np.concatenate([np.reshape(first, (-1, HOURS)), others]))
 
 
@@ -99,8 +100,8 @@ ADDED = (households((LOW_LOG_KWH, HIGH_LOG_KWH)), households())
 REPLACED_WORDS = "a household with one small hour or with both hours at the upper bound"
 ADDED_WORDS = "a household with its hours at opposite bounds, present or not"
 # The same for a library.
-LIBRARY_REPLACED = (households((LOW_LOG_KWH, LOW_LOG_KWH)), households((HIGH_LOG_KWH, HIGH_LOG_KWH)))
-LIBRARY_ADDED = (households((HIGH_LOG_KWH, HIGH_LOG_KWH)), households())
+LIBRARY_REPLACED = tuple(households((bound, bound), records=LIBRARY_RECORDS) for bound in (LOW_LOG_KWH, HIGH_LOG_KWH))
+LIBRARY_ADDED = (LIBRARY_REPLACED[1], households(records=LIBRARY_RECORDS))
 
 
 def release_case(epsilon: float, adjacency: str, library: Library | None = None) -> Case:

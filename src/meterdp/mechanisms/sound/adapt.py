@@ -31,8 +31,10 @@ WEIGHT_SPREAD, LEAST_WEIGHT = 2.0, 0.1
 # Shrinkage of the shift charges noise half above its expectation.
 NOISE_MARGIN = 1.5
 SCALE_RANGE = (0.08, 12.0)
-# From this N mu / d on, rounds of private EM follow that give every class moments of its own.
-ENOUGH_FOR_ROUNDS = 80.0
+# From this N mu / d on, rounds of private EM follow that give every class moments of its own; the library then gets
+# this share of mu^2.
+ENOUGH_FOR_ROUNDS = 25.0
+SHARE_BESIDE_ROUNDS = 0.15
 _RECORDS_AT_ONCE = 20_000
 
 
@@ -90,7 +92,7 @@ def adapt_shares(signal: float, classes: int, rounds: int | None, most_rounds: i
             if signal < ENOUGH_FOR_ROUNDS
             else int(np.clip(round(0.45 * math.sqrt(signal / classes)), 1, most_rounds))
         )
-    whole = 1.0 if rounds == 0 else float(np.clip(4 / math.sqrt(signal), 0.05, 0.5))
+    whole = 1.0 if rounds == 0 else SHARE_BESIDE_ROUNDS
     parts = np.r_[np.ones(STEPS - 1), LAST_STEP]
     return whole * parts / parts.sum(), rounds
 
