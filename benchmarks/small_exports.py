@@ -18,8 +18,8 @@ The three utilities, as differences from the parameters of the simulator:
 * flat: shops, but every type's day half as far from its mean, appliances of twice the power and half a kilowatt of
   base load: changes that no household behind the library has.
 
-The first tuned nothing. The other two, under another seed, decided from which N mu / d on rounds follow, and the Swiss
-homes of config/examples the size of the library (docs/proofs/sound.md, 9).
+The first tuned nothing. The other two, under another seed, decided from which N mu / d on rounds follow, and the
+Swiss homes of config/examples the size of the library (docs/proofs/sound.md, 9).
 """
 
 from __future__ import annotations

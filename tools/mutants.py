@@ -101,7 +101,7 @@ MUTANTS = (
         f"{SOUND}/library.py",
         "if not _is_public(manifest, sha256):",
         "if False:",
-        f"{UNIT_SOUND}/test_library.py",
+        f"{UNIT_SOUND}/test_library.py::test_what_is_no_public_library_is_refused_in_one_sentence",
     ),
     Mutant(
         "half noise in one round: sound for labels, in the plan",
