@@ -33,6 +33,7 @@ FORECASTS = f"{RELEASE_TESTS}/test_household_forecasts.py"
 ROOMS_LEAK = "tests/unit/audit/test_rooms_leak_nothing.py"
 RECORDS = "tests/unit/exports/test_records_stand_alone.py"
 REPLACING_SOUND = f"{SOUND_PRIVACY}::test_replacing_a_household_stays_below_the_claimed_curve"
+LIBRARY_CURVE = f"{SOUND_PRIVACY}::test_adapting_a_library_stays_below_the_claimed_curve"
 REPLACING_GROUP = f"{GROUP_PRIVACY}::test_replacing_a_household_stays_below_the_claimed_curve"
 
 
@@ -87,6 +88,34 @@ MUTANTS = (
         "return 8 * sum(1 / j for j in range(1, count + 1, 2))",
         "return 4 * sum(1 / j for j in range(1, count + 1, 2))",
         f"{UNIT_SOUND}/test_marginals.py",
+    ),
+    Mutant(
+        "half noise in one step: sound from a library, in the plan",
+        f"{SOUND}/plan.py",
+        "steps = [Step(name, reach, reach / (mu * math.sqrt(share))) for name, reach, share in plan]",
+        'steps = [Step(n, r, r / (mu * math.sqrt(share)) / (1 + (n == "adapt 2"))) for n, r, share in plan]',
+        LIBRARY_CURVE,
+    ),
+    Mutant(
+        "sensitivity without its sqrt 2: sound from a library, replaced record that changes its class",
+        f"{SOUND}/adapt.py",
+        "return math.sqrt(2 * a2 + far)",
+        "return math.sqrt(a2 + far)",
+        f"{SOUND_PRIVACY}::test_noise_of_a_library_has_the_calibrated_scale {UNIT_SOUND}/test_adapt.py",
+    ),
+    Mutant(
+        "one unclipped coordinate: sound from a library",
+        f"{SOUND}/adapt.py",
+        "z = clip_to_unit_ball(z / radius)",
+        "z = z / radius",
+        LIBRARY_CURVE,
+    ),
+    Mutant(
+        "a library that nobody vouches for is taken",
+        f"{SOUND}/library.py",
+        "if not _is_public(manifest, sha256):",
+        "if False:",
+        f"{UNIT_SOUND}/test_library.py::test_what_is_no_public_library_is_refused_in_one_sentence",
     ),
     Mutant(
         "half noise in one round: sound for labels, in the plan",

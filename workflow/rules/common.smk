@@ -1,5 +1,5 @@
 # Configuration, paths and the hash of the source behind a rule.
-# Needs:  the configuration.    Gives:  PRIVATE, STUDY, SHARDS, code_of() and what is drawn from what for the other rule files.
+# Needs:  the configuration.    Gives:  PRIVATE, STUDY, SHARDS, LIBRARY, code_of() and what is drawn from what for the other rule files.
 import os
 import sys
 import time
@@ -18,6 +18,7 @@ from meterdp.core.stop import stop_on_sigterm
 from meterdp.simulate.layout import simulated_export
 from meterdp.figures.registry import drawings, figure_of
 from meterdp.figures.report.page import TABLES
+from meterdp.mechanisms.sound.library import library_files
 from meterdp.papers.registry import PAPERS
 from meterdp.forecasting.settings import AHEAD, PROCESS, ROLL, some_of
 from meterdp.profiles.seasonal import SEASON_KEYS
@@ -53,6 +54,15 @@ try:
             file=neighbours["file"],
             field="neighbourhoods.file",
             remedy="give the path of the pairs of neighbours",
+        )
+    # Public classes the sound release starts from, if any.
+    LIBRARY = library_files(config["mechanisms"]["sound"]["library"])
+    if not all(Path(file).is_file() for file in LIBRARY):
+        raise InputError(
+            "is not a folder with the mixture.json and manifest.json of a released mixture",
+            file="config",
+            field="mechanisms.sound.library",
+            remedy="name such a folder, 'simulated' or null",
         )
 except InputError as error:
     raise WorkflowError(str(error)) from None

@@ -6,6 +6,7 @@ rule vary_mixture:
     input:
         profiles=PRIVATE / "profiles.parquet",
         labels=PRIVATE / "labels.parquet",
+        library=LIBRARY,
     output:
         variant=STUDY / "variants/{mechanism}.parquet",
         cost=STUDY / "cost/{mechanism}.parquet",

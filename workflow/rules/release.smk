@@ -9,6 +9,7 @@ rule release_mixture:
         profiles=PRIVATE / "profiles.parquet",
         known=rules.ingest.output.meters,
         meters=rules.ingest.input.meters,
+        library=LIBRARY,
     output:
         # Not removed before the job: a refused release leaves what was handed over before.
         files=update(expand(RESULTS / "release/mixture/{name}", name=MIXTURE_FILES)),

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from meterdp.mechanisms.interface import PublicSettings
+from meterdp.mechanisms.sound.library import read_library
 from meterdp.mechanisms.sound.plan import SoundSettings
 
 
@@ -33,7 +34,10 @@ def public_settings(
         Of the noise source, 0 in a study.
     """
     n, d = shape
-    sound = SoundSettings(**mechanisms["sound"])
+    choices = dict(mechanisms["sound"])
+    if (name := choices.pop("library", None)) is not None:
+        choices["library"] = read_library(name, profiles["start_hour"], profiles["hours"])
+    sound = SoundSettings(**choices)
     if sound.adjacency == "add_remove":
         n = sound.records_guess  # nothing that is calibrated may know N
     low, high = np.log(profiles["clip_kwh_per_hour"])

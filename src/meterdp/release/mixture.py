@@ -13,7 +13,7 @@ import numpy as np
 
 from meterdp.core.parquet import table_bytes
 from meterdp.mechanisms.configured import public_settings
-from meterdp.mechanisms.interface import PrivateRecords, Released
+from meterdp.mechanisms.interface import PrivateRecords, PublicSettings, Released
 from meterdp.mechanisms.sound.marginals import (
     ENERGY_COSINES,
     HOUR_COSINES,
@@ -80,7 +80,7 @@ def release_mixture(log_kwh: np.ndarray, desk: Desk) -> tuple[dict[str, bytes], 
         "mixture",
         mechanism.name,
         VERSION,
-        asdict(public),
+        _words(public),
         **desk.records(),
         synthetic_profiles=release["synthetic_profiles"],
     )
@@ -93,6 +93,13 @@ def release_mixture(log_kwh: np.ndarray, desk: Desk) -> tuple[dict[str, bytes], 
 
     (files,), handed_over = desk.release((request, draw))
     return files, handed_over
+
+
+def _words(public: PublicSettings) -> dict:
+    """Return the public settings as words of a request; a library is known by its digest."""
+    words = asdict(public)
+    library = words["sound"].pop("library")
+    return words if library is None else {**words, "library_sha256": library["sha256"]}
 
 
 def _files(released: Released, mechanism: Sound, request: Request, desk: Desk) -> dict[str, bytes]:

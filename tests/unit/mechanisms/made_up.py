@@ -6,6 +6,7 @@ import numpy as np
 
 from meterdp.mechanisms.interface import PublicSettings
 from meterdp.mechanisms.published.labelled import LabelledRecords
+from meterdp.mechanisms.sound.library import Library
 from meterdp.mixture.gmm import fit_labels
 from meterdp.mixture.kmeans import kmeans_labels
 
@@ -42,3 +43,9 @@ def public(private: LabelledRecords, epsilon: float = 1.0, delta: float = 1e-5, 
     """Return public settings of the shape of ``private``."""
     n, d = private.x.shape
     return PublicSettings(epsilon, delta, len(private.fit.counts), d, n, LOW, HIGH, FLOOR, **others)
+
+
+def library(d: int = 12, k: int = 4) -> Library:
+    """Return a public library: classes of other made-up households."""
+    x = households(77, 2000, d, k)
+    return Library(fit_labels(x, kmeans_labels(x, k, 0), FLOOR).mixture, f"made up, {d} hours")

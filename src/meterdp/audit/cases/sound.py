@@ -14,9 +14,11 @@ from meterdp.core.noise import NoiseSource, fixed_normals
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings, Released
 from meterdp.mechanisms.published.labelled import LabelledRecords
 from meterdp.mechanisms.sound.label_flip import SoundLabelFlip
+from meterdp.mechanisms.sound.library import Library
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mechanisms.sound.plan import SoundSettings
 from meterdp.mechanisms.sound.stack import Step
+from meterdp.mixture.draws import Mixture
 from meterdp.mixture.gmm import fit_labels
 
 # Records of two hours: the noise does not depend on how many there are, but with a handful only nothing of them
@@ -27,6 +29,12 @@ LOW_LOG_KWH, HIGH_LOG_KWH = np.log([1e-3, 100.0])
 FLOOR = 1e-3
 # Of mu^2: so much that an error in the marginals would show.
 MARGINAL_SHARE = 0.8
+# Two public classes that the two households of a pair belong to wholly, at opposite ends of their unit balls.
+LIBRARY = Library(
+    Mixture(np.full(2, 0.5), np.array([[-4.5, -4.5], [0.0, 0.0]]), np.stack([0.8 * np.eye(HOURS)] * 2)), "audited"
+)
+# So few that at epsilon 1 the public rule learns from the library alone, and at 4 lets a round follow.
+LIBRARY_RECORDS = 100
 _AT_ONCE = 1000
 
 
@@ -99,18 +107,26 @@ def released_numbers(released: Released) -> np.ndarray:
     return np.concatenate([p.reshape(len(p), -1) for p in parts], axis=1)
 
 
-def calibrated(epsilon: float, adjacency: str, records: int | None = None, marginal_share: float = 0.0) -> Sound:
-    """Return the sound release with one round."""
-    settings = SoundSettings(adjacency, records_guess=RECORDS, rounds=ROUNDS, marginal_share=marginal_share)
-    public = PublicSettings(
-        epsilon, DELTA, CLASSES, HOURS, records or RECORDS, LOW_LOG_KWH, HIGH_LOG_KWH, FLOOR, sound=settings
+def calibrated(
+    epsilon: float,
+    adjacency: str,
+    records: int | None = None,
+    marginal_share: float = 0.0,
+    library: Library | None = None,
+) -> Sound:
+    """Return the sound release with one round; from a library as the public rule has it."""
+    records = records or (RECORDS if library is None else LIBRARY_RECORDS)
+    rounds = ROUNDS if library is None else None
+    settings = SoundSettings(
+        adjacency, records_guess=records, rounds=rounds, marginal_share=marginal_share, library=library
     )
+    public = PublicSettings(epsilon, DELTA, CLASSES, HOURS, records, LOW_LOG_KWH, HIGH_LOG_KWH, FLOOR, sound=settings)
     return Sound.calibrate(public)
 
 
-def households(*first: tuple[float, float]) -> PrivateRecords:
+def households(*first: tuple[float, float], records: int = RECORDS) -> PrivateRecords:
     """Return records that begin with the given ones; all others are fixed."""
-    others = -1.2 + 0.7 * fixed_normals("audited households", (RECORDS - 1, HOURS))
+    others = -1.2 + 0.7 * fixed_normals("audited households", (records - 1, HOURS))
     return PrivateRecords(np.concatenate([np.reshape(first, (-1, HOURS)), others]))
 
 
@@ -119,15 +135,24 @@ REPLACED = (households((0.5, -3.0)), households((HIGH_LOG_KWH, HIGH_LOG_KWH)))
 ADDED = (households((LOW_LOG_KWH, HIGH_LOG_KWH)), households())
 REPLACED_WORDS = "a household with one small hour or with both hours at the upper bound"
 ADDED_WORDS = "a household with its hours at opposite bounds, present or not"
+# The same for a library.
+LIBRARY_REPLACED = tuple(households((bound, bound), records=LIBRARY_RECORDS) for bound in (LOW_LOG_KWH, HIGH_LOG_KWH))
+LIBRARY_ADDED = (LIBRARY_REPLACED[1], households(records=LIBRARY_RECORDS))
 
 
-def release_case(epsilon: float, adjacency: str) -> Case:
+def release_case(epsilon: float, adjacency: str, library: Library | None = None) -> Case:
     """Return the audit of the sound release."""
-    mechanism = calibrated(epsilon, adjacency)
-    pair = Pair(mechanism, *(ADDED if adjacency == "add_remove" else REPLACED))
-    words = ADDED_WORDS if adjacency == "add_remove" else REPLACED_WORDS
+    mechanism = calibrated(epsilon, adjacency, library=library)
+    if library is None:
+        pair = Pair(mechanism, *(ADDED if adjacency == "add_remove" else REPLACED))
+        words = ADDED_WORDS if adjacency == "add_remove" else REPLACED_WORDS
+    else:
+        pair = Pair(mechanism, *(LIBRARY_ADDED if adjacency == "add_remove" else LIBRARY_REPLACED))
+        change = "present or not" if adjacency == "add_remove" else "or at the lower one"
+        words = f"from a public library: a household with its hours at the upper bound, {change}"
     claim = Claim(epsilon, DELTA, mechanism.mu)
-    return Case("sound", "sound", adjacency, words, claim, (OUTPUT, TRANSCRIPT), pair.observe)
+    share = 1.0 if library is None else 0.5
+    return Case("sound", "sound", adjacency, words, claim, (OUTPUT, TRANSCRIPT), pair.observe, share=share)
 
 
 def pair_with_marginals(epsilon: float, adjacency: str) -> PairWithMarginals:
@@ -173,6 +198,7 @@ def cases(epsilons: list[float]) -> Iterator[Case]:
     for epsilon in epsilons:
         for adjacency in ("replace_one", "add_remove"):
             yield release_case(epsilon, adjacency)
+            yield release_case(epsilon, adjacency, LIBRARY)
     for adjacency in ("replace_one", "add_remove"):
         yield marginals_case(max(epsilons), adjacency)
 
@@ -214,6 +240,9 @@ def mutants(epsilons: list[float]) -> Iterator[Case]:
         mutant="invalid records dropped",
         share=0.2,
     )
+    adapted = Pair(calibrated(epsilon, "replace_one", library=LIBRARY), *LIBRARY_REPLACED)
+    unbroken_library = release_case(epsilon, "replace_one", LIBRARY)
+    yield _broken(unbroken_library, "noise of half the scale", adapted, lambda i: 0.5)
     mu = pair.mechanism.mu * 2**0.5
     yield replace(
         unbroken,

@@ -19,8 +19,8 @@ from meterdp.core.noise import NoiseSource
 from meterdp.mechanisms.interface import PublicSettings, Released, Sees
 from meterdp.mechanisms.published.labelled import LabelledRecords
 from meterdp.mechanisms.sound.plan import LAST_ROUND, ROUND_GROWTH, ROUND_WEIGHTS
-from meterdp.mechanisms.sound.rounds import Measure, release_in_chunks, run_rounds
-from meterdp.mechanisms.sound.stack import Step
+from meterdp.mechanisms.sound.rounds import release_in_chunks, run_rounds
+from meterdp.mechanisms.sound.stack import Measure, Step
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import raise_eigenvalues
 

@@ -1,7 +1,8 @@
 """The sound release: a Gaussian mixture under (epsilon, delta)-DP for one household's whole record.
 
 Clipped records, a private pooled moment, then private EM from public start classes, with exact Gaussian-DP accounting
-(Liu et al.'s problem, Park et al.'s EM, and a proof from record to released parameters: docs/proofs/sound.md).
+(Liu et al.'s problem, Park et al.'s EM, and a proof from record to released parameters: docs/proofs/sound.md). With a
+public library its classes are adapted instead, and rounds of EM follow where households are many.
 All N records enter, invalid ones as the public default record. In study mode the noise is seeded floating point: the
 proof then covers the algorithm, not the files.
 """
@@ -19,6 +20,7 @@ from meterdp.core.errors import InputError
 from meterdp.core.guarantee import Family, Guarantee
 from meterdp.core.noise import GaussianSource
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings, Released, Sees
+from meterdp.mechanisms.sound.adapt import adapt
 from meterdp.mechanisms.sound.marginals import Reference, feature_sum
 from meterdp.mechanisms.sound.plan import (
     POOLED_WEIGHTS,
@@ -30,8 +32,8 @@ from meterdp.mechanisms.sound.plan import (
     step_entries,
 )
 from meterdp.mechanisms.sound.posterior import pooled_parameters, radius_from
-from meterdp.mechanisms.sound.rounds import Measure, release_in_chunks, run_rounds
-from meterdp.mechanisms.sound.stack import Step, clip_to_unit_ball, moment_stack, radius_stack
+from meterdp.mechanisms.sound.rounds import release_in_chunks, run_rounds
+from meterdp.mechanisms.sound.stack import Measure, Step, clip_to_unit_ball, moment_stack, radius_stack
 from meterdp.mechanisms.sound.tilt import Marginals
 from meterdp.mixture.draws import MixtureDraws
 
@@ -148,11 +150,13 @@ class Sound:
         records = np.full(draws, float(public.records))
         if counted := self.plan.step("records"):
             records = np.maximum(measure(counted, np.full((draws, 1), float(len(x))))[:, 0], public.classes)
-        mean, covariance = self._pooled(x, measure, records)
-        means, covariances = start_classes(mean, covariance, self.plan.classes)
-        weights = np.full(means.shape[:2], 1 / self.plan.classes)
-        start = MixtureDraws(weights, means, covariances)
-        released = run_rounds(self.plan.rounds, x, measure, start, records, public, grid=public.sound.grid)
+        grid = public.sound.grid
+        if library := public.sound.library:
+            released = adapt(self.plan.adapting, library, x, measure, records, public, grid)
+        else:
+            released = Released(self._start(x, measure, records), np.zeros(draws, dtype=bool))
+        if self.plan.rounds:
+            released = run_rounds(self.plan.rounds, x, measure, released.mixtures, records, public, grid=grid)
         order = np.argsort(-released.mixtures.weights, axis=1, kind="stable")
         return Released(released.mixtures.take(order), released.projected, released.labeller.take(order), records)
 
@@ -182,6 +186,11 @@ class Sound:
             Marginals(of, one / n, step.noise_std / n)
             for of, one, n in zip(references, noisy, released.records, strict=True)
         ]
+
+    def _start(self, x: np.ndarray, measure: Measure, records: np.ndarray) -> MixtureDraws:
+        """Return start classes that follow from private pooled moments."""
+        means, covariances = start_classes(*self._pooled(x, measure, records), self.plan.classes)
+        return MixtureDraws(np.full(means.shape[:2], 1 / self.plan.classes), means, covariances)
 
     def _pooled(self, x: np.ndarray, measure: Measure, records: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Measure a clip radius, then the mean (R, d) and covariance (R, d, d) of all records."""

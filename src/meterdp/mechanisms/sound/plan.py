@@ -17,6 +17,8 @@ from scipy.special import ndtri
 from meterdp.accounting.discreteness import rounded
 from meterdp.core.errors import InputError
 from meterdp.mechanisms.sound import marginals
+from meterdp.mechanisms.sound.adapt import STEPS, WEIGHTS, adapt_entries, adapt_shares
+from meterdp.mechanisms.sound.library import Library
 from meterdp.mechanisms.sound.stack import RADIUS_EDGES, StackWeights, Step
 
 # Budget shares in units of mu^2.
@@ -63,6 +65,8 @@ class SoundSettings:
     grid : float
         Power of two that statistics and noise are multiples of: that of the noise source. 0 in a study, whose noise
         is floating point.
+    library : Library, optional
+        Public classes to start from; it brings their number, so that ``classes`` stays None.
     """
 
     adjacency: Literal["replace_one", "add_remove"] = "replace_one"
@@ -73,6 +77,7 @@ class SoundSettings:
     hour_correlation: float = 0.6
     marginal_share: float = 0.0
     grid: float = 0.0
+    library: Library | None = None
 
     def __post_init__(self):
         checks = {
@@ -81,7 +86,10 @@ class SoundSettings:
                 _whole(self.records_guess) and (self.adjacency != "add_remove" or self.records_guess is not None),
                 "give a public guess of the number of households, which add_remove needs",
             ),
-            "classes": (_whole(self.classes), "use a whole number, one or more, or null for the rule"),
+            "classes": (
+                _whole(self.classes) and (self.classes is None or self.library is None),
+                "use a whole number, one or more, or null for the rule; null beside a library, which brings its own",
+            ),
             "rounds": (_whole(self.rounds), "use a whole number, one or more, or null for the rule"),
             "level_log_kwh": (np.isfinite(self.level_log_kwh), "use a finite number"),
             "grid": (self.grid >= 0 and math.frexp(self.grid)[0] in (0, 0.5), "use a power of two, or 0"),
@@ -106,8 +114,8 @@ class Plan:
     classes : int
         K of the released mixture.
     steps : tuple of Step
-        In order: records (``add_remove`` only), radius, pooled, round 1..T, marginals (if any). Their mu^2 add up to
-        that of the release.
+        In order: records (``add_remove`` only), radius, pooled, round 1..T, marginals (if any); with a library adapt
+        1, 2 in place of radius and pooled, and perhaps no round. Their mu^2 add up to that of the release.
     """
 
     classes: int
@@ -117,6 +125,11 @@ class Plan:
     def rounds(self) -> tuple[Step, ...]:
         """The rounds of private EM."""
         return tuple(s for s in self.steps if s.name.startswith("round"))
+
+    @property
+    def adapting(self) -> tuple[Step, ...]:
+        """The steps that adapt a library."""
+        return tuple(s for s in self.steps if s.name.startswith("adapt"))
 
     def step(self, name: str) -> Step | None:
         """Return the step called ``name``, if there is one."""
@@ -147,21 +160,28 @@ def make_plan(mu: float, records: int, dimension: int, most_classes: int, settin
     counted = settings.adjacency == "add_remove"
     whole, mu = mu, mu * math.sqrt(1 - settings.marginal_share)
     signal = (settings.records_guess if counted else records) * mu / dimension
-    classes = settings.classes or default_classes(signal, most_classes)
-    rounds = settings.rounds or default_rounds(signal, classes)
     first = RECORDS_SHARE if counted else 0.0
-    pooled = float(np.clip(12 / signal, *POOLED_SHARES))
-    growth = ROUND_GROWTH ** np.arange(rounds)
-    growth[-1] *= LAST_ROUND
     entries = stack_entries(dimension)
-    round_shares = (1 - first - RADIUS_SHARE - pooled) * growth / growth.sum()
-    sensitivity = ROUND_WEIGHTS.sensitivity(settings.adjacency)
-    reach = 1.0 if counted else math.sqrt(2)
     # Counts of records are whole numbers and need no rounding.
     plan = [("records", 1.0, first)] if counted else []
-    plan += [("radius", reach, RADIUS_SHARE)]
-    plan += [("pooled", rounded(POOLED_WEIGHTS.sensitivity(settings.adjacency, 1), entries, settings.grid), pooled)]
-    sensitivity = rounded(sensitivity, classes * entries, settings.grid)
+    if settings.library is not None:
+        classes = settings.library.classes
+        shares, rounds = adapt_shares(signal, classes, settings.rounds, MOST_ROUNDS)
+        sensitivity = rounded(
+            WEIGHTS.sensitivity(settings.adjacency), adapt_entries(classes, dimension), settings.grid
+        )
+        plan += [(f"adapt {t + 1}", sensitivity, (1 - first) * share) for t, share in enumerate(shares)]
+    else:
+        classes = settings.classes or default_classes(signal, most_classes)
+        rounds = settings.rounds or default_rounds(signal, classes)
+        pooled = float(np.clip(12 / signal, *POOLED_SHARES))
+        reach = 1.0 if counted else math.sqrt(2)
+        sensitivity = rounded(POOLED_WEIGHTS.sensitivity(settings.adjacency, 1), entries, settings.grid)
+        plan += [("radius", reach, RADIUS_SHARE), ("pooled", sensitivity, pooled)]
+    growth = ROUND_GROWTH ** np.arange(rounds)
+    growth[-1:] *= LAST_ROUND
+    round_shares = (1 - sum(share for _, _, share in plan)) * growth / growth.sum()
+    sensitivity = rounded(ROUND_WEIGHTS.sensitivity(settings.adjacency), classes * entries, settings.grid)
     plan += [(f"round {t + 1}", sensitivity, share) for t, share in enumerate(round_shares)]
     steps = [Step(name, reach, reach / (mu * math.sqrt(share))) for name, reach, share in plan]
     if settings.marginal_share > 0:
@@ -183,15 +203,19 @@ def step_entries(step: Step, classes: int, dimension: int) -> int:
         "radius": len(RADIUS_EDGES) - 1,
         "pooled": stack_entries(dimension),
         "marginals": marginals.statistics_of(dimension),
+        "adapt": adapt_entries(classes, dimension),
     }
-    return fixed.get(step.name, classes * stack_entries(dimension))
+    return fixed.get(step.name.split()[0], classes * stack_entries(dimension))
 
 
 def noise_entries(most_classes: int, dimension: int, settings: SoundSettings) -> int:
     """Return an upper bound on the noise entries of a release, from public numbers alone."""
     entries, rounds = stack_entries(dimension), settings.rounds or MOST_ROUNDS
-    classes = settings.classes or max(most_classes, FEWEST_CLASSES)
     beside = marginals.statistics_of(dimension) if settings.marginal_share > 0 else 0
+    if settings.library is not None:
+        classes = settings.library.classes
+        return 1 + STEPS * adapt_entries(classes, dimension) + rounds * classes * entries + beside
+    classes = settings.classes or max(most_classes, FEWEST_CLASSES)
     return len(RADIUS_EDGES) + entries * (1 + rounds * classes) + beside
 
 

@@ -202,25 +202,26 @@ def round_parameters(
     pooled = scatter.sum(axis=1) / records[:, None, None]
     typical = np.trace(pooled, axis1=-2, axis2=-1) / d
     relative_noise = k * variance / d / (records * of.mean_square) ** 2
-    typical = _invertible(of.mean_square + _trust(relative_noise) * (typical - of.mean_square), of)
+    typical = invertible(of.mean_square + trust(relative_noise) * (typical - of.mean_square), of)
     common = _shape(pooled, typical, of)
     common = _of_unit_scale(shrink_covariances(common, np.eye(d), k * variance / (records * typical * of.shape) ** 2))
 
     own = np.trace(scatter, axis1=-2, axis2=-1) / d / counts
     relative_noise = variance / d / (counts * typical[:, None]) ** 2
-    mean_square = _invertible(typical[:, None] + _trust(relative_noise) * (own - typical[:, None]), of)
+    mean_square = invertible(typical[:, None] + trust(relative_noise) * (own - typical[:, None]), of)
     shape = _shape(scatter / counts[..., None, None], mean_square, of)
     shape = shrink_covariances(shape, common[:, None], variance / (counts * mean_square * of.shape) ** 2)
     scale = np.clip(of.scale(mean_square), *SCALE_RANGE)
     return counts / records[:, None], clipped / of.mean, scale[..., None, None] * _of_unit_scale(shape)
 
 
-def _trust(relative_noise: np.ndarray) -> np.ndarray:
+def trust(relative_noise: np.ndarray) -> np.ndarray:
     """Return how much of a relative difference of scale to believe, given the variance of its noise."""
     return SCALE_PRIOR_VARIANCE / (SCALE_PRIOR_VARIANCE + relative_noise)
 
 
-def _invertible(mean_square: np.ndarray, of: Response) -> np.ndarray:
+def invertible(mean_square: np.ndarray, of: Response) -> np.ndarray:
+    """Return mean squares brought to where the clipping curve can be inverted."""
     low, high = MEAN_SQUARE_RANGE
     return np.clip(mean_square, low * of.mean_square, high * of.largest_mean_square)
 

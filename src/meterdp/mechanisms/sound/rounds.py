@@ -14,11 +14,9 @@ from meterdp.mechanisms.interface import PublicSettings, Released
 from meterdp.mechanisms.published.projection import project_covariances
 from meterdp.mechanisms.sound.plan import ROUND_RADIUS, ROUND_WEIGHTS
 from meterdp.mechanisms.sound.posterior import round_parameters
-from meterdp.mechanisms.sound.stack import Step, clip_to_unit_ball, moment_stack
+from meterdp.mechanisms.sound.stack import Measure, Step, clip_to_unit_ball, moment_stack
 from meterdp.mixture.density import class_shares, log_densities, standardised
 from meterdp.mixture.draws import MixtureDraws
-
-Measure = Callable[[Step, np.ndarray], np.ndarray]
 
 CHUNK_BYTES = 128e6
 

@@ -7,6 +7,7 @@ enters a stack through one bounded vector, which is all the privacy proof uses. 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,6 +40,10 @@ class Step:
     def mu(self) -> float:
         """GDP parameter, sensitivity / noise_std."""
         return self.sensitivity / self.noise_std
+
+
+# Turns the exact stack (R, ...) of a step into a noisy one.
+Measure = Callable[[Step, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)

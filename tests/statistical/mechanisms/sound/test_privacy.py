@@ -25,7 +25,7 @@ from meterdp.mechanisms.sound.stack import StackWeights, clip_to_unit_ball, mome
 from meterdp.mixture.gmm import fit_labels
 from meterdp.release.noise import StudyNoise
 from meterdp.release.safe_noise import GRID, SafeNoise
-from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households
+from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households, library
 
 # What a run spends is exact, and 400 runs tell the law of its loss from one with half the noise. Of 1,000 draws the
 # variance of one entry is known to 27 % and a correlation to 0.25 at 1e-9 over all entries and pairs: noise of 1.3 or
@@ -192,6 +192,34 @@ def test_adding_or_removing_a_household_stays_below_the_claimed_curve(x, last, e
         assert_below_the_curve(sound, log, (neighbour,))
 
 
+@pytest.mark.parametrize("rounds", [None, 1])
+@pytest.mark.parametrize("adjacency", ["replace_one", "add_remove"])
+def test_adapting_a_library_stays_below_the_claimed_curve(x, adjacency, rounds, monkeypatch):
+    sound = calibrate(2.0, adjacency, rounds=rounds, library=library(D))
+    assert (sound.plan.rounds == ()) == (rounds is None)
+    pairs = neighbours(x).values() if adjacency == "replace_one" else [(x, x[:-1]), (replaced(x, -1, HIGH), x[:-1])]
+    for one, two in pairs:
+        for own, neighbour in ((one, two), (two, one)):
+            log = record(of(sound, PrivateRecords(own)), 11, monkeypatch)
+            assert_below_the_curve(sound, log, (neighbour,))
+
+
+@pytest.mark.parametrize(("factor", "accepted"), [(1.0, True), (1.3, False), (0.77, False)])
+def test_noise_of_a_library_has_the_calibrated_scale(x, factor, accepted, monkeypatch):
+    """As below, with (a, b, c) = (0.5, 0.5, 0.8): 2 a^2 + 4 b^2 under replacement, a^2 + b^2 + c^2 under adding."""
+    for adjacency, square, left in (("replace_one", 2 * 0.25 + 1.0, 1.0), ("add_remove", 0.5 + 0.64, 0.995)):
+        sound = calibrate(2.0, adjacency, library=library(D))
+        log, _ = record(of(sound, PrivateRecords(x), MANY), 12, monkeypatch)
+        assert [s.name for s, _, _ in log if s.name != "records"] == ["adapt 1", "adapt 2"]
+        for (_, own, noisy), share in zip(log[-2:], (left / 3, 2 * left / 3), strict=True):
+            unit = math.sqrt(square / share) / gdp.mu_for(2.0, 1e-5)
+            noise = (noisy - own).reshape(MANY, -1) / unit * factor
+            squares, rare = (noise**2).sum(axis=0), 1e-9 / (2 * noise.shape[1])
+            kept = (chi2.sf(squares, MANY) > rare) & (chi2.cdf(squares, MANY) > rare)
+            assert kept.all() if accepted else not kept.any()
+            assert (kstest(noise.ravel(), "norm").pvalue > 1e-9) == accepted
+
+
 @pytest.mark.parametrize("epsilon", [1.0, 6.0])
 @pytest.mark.parametrize("index", [0, 17, "outlier"])
 def test_flipping_a_label_stays_below_the_claimed_curve(x, index, epsilon, monkeypatch):
@@ -267,21 +295,23 @@ def test_noise_of_the_other_adjacencies_is_what_sensitivity_and_share_demand():
 
 
 @pytest.mark.parametrize("adjacency", ["replace_one", "add_remove"])
-def test_every_number_of_a_release_has_noise_of_its_own(x, adjacency, monkeypatch):
+@pytest.mark.parametrize("classes", [None, library(D)], ids=["own start", "library"])
+def test_every_number_of_a_release_has_noise_of_its_own(x, adjacency, classes, monkeypatch):
     """Empirical correlations r over the draws of all pairs of entries of all steps; Bonferroni at 1e-9 in all.
 
     Of independent normal numbers r^2 has the law Beta(1/2, MANY/2 - 1).
     """
-    log, _ = record(of(calibrate(2.0, adjacency, rounds=3), PrivateRecords(x), MANY), 8, monkeypatch)
+    log, _ = record(of(calibrate(2.0, adjacency, rounds=3, library=classes), PrivateRecords(x), MANY), 8, monkeypatch)
     noise = np.hstack([((noisy - own) / step.noise_std).reshape(MANY, -1) for step, own, noisy in log])
     pairs = noise.shape[1] * (noise.shape[1] - 1) / 2
     largest = np.abs(np.corrcoef(noise.T) - np.eye(noise.shape[1])).max()
     assert largest**2 <= beta.isf(1e-9 / pairs, 0.5, MANY / 2 - 1)
 
 
-def test_a_release_of_nobody_runs_like_one_of_somebody(monkeypatch):
+@pytest.mark.parametrize("classes", [None, library(D)], ids=["own start", "library"])
+def test_a_release_of_nobody_runs_like_one_of_somebody(classes, monkeypatch):
     """Under add_remove the empty export has neighbours, too."""
-    sound = calibrate(2.0, "add_remove", rounds=2)
+    sound = calibrate(2.0, "add_remove", rounds=2, library=classes)
     log = record(of(sound, PrivateRecords(np.empty((0, D)))), 9, monkeypatch)
     assert_below_the_curve(sound, log, (households(9, 1, D),))
 
@@ -385,11 +415,12 @@ def test_marginals_on_the_grid_are_paid_for_to_the_last_step(x, adjacency):
 
 
 @pytest.mark.parametrize("adjacency", ["replace_one", "add_remove"])
-@pytest.mark.parametrize(("records", "dimension"), [(1, D), (10_000, 12)])
-def test_a_release_on_the_grid_is_paid_for_to_the_last_step(adjacency, records, dimension, monkeypatch):
+@pytest.mark.parametrize(("records", "dimension", "own_start"), [(1, D, True), (10_000, 12, True), (300, D, False)])
+def test_a_release_on_the_grid_is_paid_for_to_the_last_step(adjacency, records, dimension, own_start, monkeypatch):
     """One draw with release noise, replayed on neighbours: whole steps only, and never further than is charged."""
     x = households(3, max(records, K), dimension, K)
-    settings = SoundSettings(adjacency, records_guess=len(x), grid=GRID)
+    classes = None if own_start else library(dimension)
+    settings = SoundSettings(adjacency, records_guess=len(x), grid=GRID, library=classes)
     mechanism = Sound.calibrate(PublicSettings(2.0, 1e-5, K, dimension, len(x), LOW, HIGH, FLOOR, settings))
     log = record(of(mechanism, PrivateRecords(x), 1), 0, monkeypatch, SafeNoise())
     generator = np.random.default_rng(4)

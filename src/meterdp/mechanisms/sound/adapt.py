@@ -1,0 +1,217 @@
+"""Fit a public library of classes to an export that is too small for moments of its own.
+
+Learnt are the K weights, and one shift and one scale that all classes share, each in its own coordinates: K + d + 1
+numbers a step in place of K (1 + d + d (d + 1)/2). A record enters through one bounded vector
+(docs/proofs/sound.md, Lemma 5); which exports are too small is a public rule (section 6 there).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from meterdp.mechanisms.interface import PublicSettings, Released
+from meterdp.mechanisms.published.projection import project_covariances
+from meterdp.mechanisms.sound.clipping import response
+from meterdp.mechanisms.sound.library import Library
+from meterdp.mechanisms.sound.posterior import invertible, shrink_shift, trust
+from meterdp.mechanisms.sound.stack import Measure, Step, clip_to_unit_ball
+from meterdp.mixture.density import class_shares, log_densities, standardised
+from meterdp.mixture.draws import MixtureDraws
+
+# Public constants, chosen as docs/proofs/sound.md says.
+STEPS = 2
+LAST_STEP = 2.0
+RADIUS = 1.1
+# A class has, by public knowledge, its weight in the library give or take so many times that weight, and at least
+# the other part of it.
+WEIGHT_SPREAD, LEAST_WEIGHT = 2.0, 0.1
+# Shrinkage of the shift charges noise half above its expectation.
+NOISE_MARGIN = 1.5
+SCALE_RANGE = (0.08, 12.0)
+# From this N mu / d on, rounds of private EM follow that give every class moments of its own; the library then gets
+# this share of mu^2.
+ENOUGH_FOR_ROUNDS = 25.0
+SHARE_BESIDE_ROUNDS = 0.15
+_RECORDS_AT_ONCE = 20_000
+
+
+@dataclass(frozen=True)
+class AdaptWeights:
+    """Public weights of a stack: (a gamma, b u, c q) with K shares, a residual and its mean square.
+
+    Parameters
+    ----------
+    count, mean, square : float
+        a, b and c.
+    """
+
+    count: float
+    mean: float
+    square: float
+
+    def sensitivity(self, adjacency: str) -> float:
+        """Return the exact l2 sensitivity, Lemma 5 of docs/proofs/sound.md.
+
+        Parameters
+        ----------
+        adjacency : {"replace_one", "add_remove"}
+        """
+        a2, b2, c2 = self.count**2, self.mean**2, self.square**2
+        if adjacency == "add_remove":
+            return math.sqrt(a2 + b2 + c2)
+        far = 4 * b2
+        if c2 > 2 * b2:
+            s = (1 - math.sqrt(1 - 2 * b2 / c2)) / 2
+            far = max(far, b2 * (1 + s) ** 2 + c2 * (1 - s**2) ** 2)
+        return math.sqrt(2 * a2 + far)
+
+
+# So small a weight of the square costs nothing beside the mean.
+WEIGHTS = AdaptWeights(count=0.5, mean=0.5, square=0.8)
+
+
+def adapt_shares(signal: float, classes: int, rounds: int | None, most_rounds: int) -> tuple[np.ndarray, int]:
+    """Return the shares of mu^2 of the steps, and how many rounds follow, by N mu / d = ``signal``.
+
+    Parameters
+    ----------
+    signal : float
+    classes : int
+        K of the library.
+    rounds : int, optional
+        As the configuration says; by default none for a small export.
+    most_rounds : int
+        Of the default.
+    """
+    if rounds is None:
+        rounds = (
+            0
+            if signal < ENOUGH_FOR_ROUNDS
+            else int(np.clip(round(0.45 * math.sqrt(signal / classes)), 1, most_rounds))
+        )
+    whole = 1.0 if rounds == 0 else SHARE_BESIDE_ROUNDS
+    parts = np.r_[np.ones(STEPS - 1), LAST_STEP]
+    return whole * parts / parts.sum(), rounds
+
+
+def adapt_entries(classes: int, dimension: int) -> int:
+    """Return the entries of a stack: shares, residual, mean square."""
+    return classes + dimension + 1
+
+
+def adapt_stack(x: np.ndarray, mixture: MixtureDraws, roots: np.ndarray, radius: float, grid: float) -> np.ndarray:
+    """Return sum_n (a gamma_n, b u_n, c q_n) of every draw, (R, K + d + 1) float64.
+
+    u is the mean, over the classes a record belongs to, of its residuals clipped to the unit ball, q that of their
+    squared lengths.
+
+    Parameters
+    ----------
+    x : (N, d) float64
+    mixture : MixtureDraws
+        Released or public.
+    roots : (R, K, d, d) float64
+        Symmetric roots of its covariances.
+    radius : float
+        In standard deviations.
+    grid : float
+        As in :func:`~meterdp.mechanisms.sound.stack.moment_stack`.
+    """
+    r, k, d = mixture.means.shape
+    out = np.zeros((r, adapt_entries(k, d)))
+    for i in range(r):
+        whiten = np.linalg.inv(roots[i])
+        for first in range(0, len(x), _RECORDS_AT_ONCE):
+            z = standardised(x[first : first + _RECORDS_AT_ONCE], mixture.means[i], whiten)
+            share = class_shares(log_densities(z, mixture.weights[i], whiten))
+            z = clip_to_unit_ball(z / radius)
+            parts = np.concatenate(
+                [
+                    WEIGHTS.count * share,
+                    WEIGHTS.mean * np.einsum("kn,knd->dn", share, z),
+                    WEIGHTS.square * np.einsum("kn,knd,knd->n", share, z, z)[None],
+                ]
+            )
+            out[i] += np.rint(parts / grid).sum(axis=1) * grid if grid > 0 else parts.sum(axis=1)
+    return out
+
+
+def adapt(
+    steps: tuple[Step, ...],
+    library: Library,
+    x: np.ndarray,
+    measure: Measure,
+    records: np.ndarray,
+    public: PublicSettings,
+    grid: float,
+) -> Released:
+    """Fit weights, shift and scale of a library; records are touched in the arguments of ``measure`` only.
+
+    Parameters
+    ----------
+    steps : tuple of Step
+        One or more.
+    library : Library
+    x : (N, d) float64
+        Clipped records.
+    measure : callable
+        (step, stack (R, K + d + 1)) -> noisy stack of the same shape.
+    records : (R,) float64
+        N, public or released.
+    public : PublicSettings
+    grid : float
+        What every record adds is rounded to multiples of it; 0 for a study.
+    """
+    draws, d = len(records), x.shape[1]
+    radius = RADIUS * math.sqrt(d)
+    start = library.mixture
+    prior = start.weights[None]
+    mixture = MixtureDraws(
+        *(np.repeat(a[None], draws, axis=0) for a in (start.weights, start.means, start.covariances))
+    )
+    for step in steps:
+        labeller = mixture
+        values, vectors = np.linalg.eigh(mixture.covariances)
+        roots = (vectors * np.sqrt(values)[..., None, :]) @ np.swapaxes(vectors, -1, -2)
+        noisy = measure(step, adapt_stack(x, labeller, roots, radius, grid))
+        weights, shift, scale = adapted(noisy, step.noise_std, prior, records, radius, d)
+        means = mixture.means + np.einsum("rkij,rj->rki", roots, shift)
+        covariances, projected = project_covariances(
+            scale[:, None, None, None] * mixture.covariances, public.eigenvalue_floor
+        )
+        mixture = MixtureDraws(weights, np.clip(means, public.low_log_kwh, public.high_log_kwh), covariances)
+    return Released(mixture, projected, labeller)
+
+
+def adapted(
+    noisy: np.ndarray, std: float, prior: np.ndarray, records: np.ndarray, radius: float, d: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return weights (R, K), common shift (R, d) and common scale (R,) from the noisy stack of one step.
+
+    Each is drawn towards the library, by as much as its known noise deserves.
+
+    Parameters
+    ----------
+    noisy : (R, K + d + 1) float64
+    std : float
+        Noise of each entry.
+    prior : (1, K) float64
+        Weights of the library.
+    records : (R,) float64
+    radius : float
+    d : int
+    """
+    k, of = prior.shape[1], response(d, radius)
+    shares = noisy[:, :k] / WEIGHTS.count / records[:, None]
+    own, noise = (WEIGHT_SPREAD * prior) ** 2, (std / WEIGHTS.count / records[:, None]) ** 2
+    weights = np.maximum((own * shares + noise * prior) / (own + noise), LEAST_WEIGHT * prior)
+    factor = radius / WEIGHTS.mean / records
+    clipped = shrink_shift(factor[:, None] * noisy[:, k : k + d], NOISE_MARGIN * (std * factor) ** 2)
+    factor = radius**2 / WEIGHTS.square / records / d
+    square = factor * noisy[:, k + d] - (clipped**2).sum(axis=1) / d
+    square = of.mean_square + trust((std * factor / of.mean_square) ** 2) * (square - of.mean_square)
+    scale = np.clip(of.scale(invertible(square, of)), *SCALE_RANGE)
+    return weights / weights.sum(axis=1, keepdims=True), clipped / of.mean, scale

@@ -1,0 +1,123 @@
+"""A public library of start classes: a mixture that was released, or fitted to simulated households.
+
+A folder as a release leaves it: ``mixture.json`` and the ``manifest.json`` that says where it comes from. Whether it
+is public is read from the manifest, which vouches for the mixture by its digest; a study's files have none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from meterdp.core.errors import InputError
+from meterdp.mixture.draws import Mixture
+
+# What the configuration calls the library that comes with the code (tools/make_library.py).
+SHIPPED = "simulated"
+_SHIPPED_FOLDER = Path(__file__).resolve().parents[4] / "resources/library"
+FILES = ("mixture.json", "manifest.json")
+
+
+@dataclass(frozen=True)
+class Library:
+    """Public classes for the hours of a record.
+
+    Parameters
+    ----------
+    mixture : Mixture
+        Of d hours.
+    sha256 : str
+        Digest of the file it was read from.
+    """
+
+    mixture: Mixture
+    sha256: str
+
+    @property
+    def classes(self) -> int:
+        """Number of classes K."""
+        return self.mixture.classes
+
+
+def library_files(name: str | None) -> list[str]:
+    """Return the files of the library that the configuration names, none if it names none."""
+    if name is None:
+        return []
+    folder = _SHIPPED_FOLDER if name == SHIPPED else Path(name)
+    return [str(folder / file) for file in FILES]
+
+
+def read_library(name: str, start_hour: int, hours: int) -> Library:
+    """Read a library and keep the hours of a record: a part of a Gaussian is the Gaussian of that part.
+
+    Parameters
+    ----------
+    name : str
+        A folder, or ``simulated`` for the one that comes with the code.
+    start_hour, hours : int
+        First hour of the day of a record, and how many follow one another.
+
+    Raises
+    ------
+    InputError
+        If it is not a library, not public by its manifest, or has other hours.
+    """
+    mixture_file, manifest_file = library_files(name)
+    try:
+        data = Path(mixture_file).read_bytes()
+        manifest = json.loads(Path(manifest_file).read_text(encoding="utf-8"))
+        stored = json.loads(data)
+        entries = [int(label[:2]) for label in stored["entries"]]
+        weights, means, covariances = (
+            np.array(stored[key], dtype=float) for key in ("weights", "means", "covariances")
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        raise _refused(
+            "is not a folder with the mixture.json and manifest.json of a released mixture",
+            "name such a folder, 'simulated' or null",
+        ) from None
+    sha256 = hashlib.sha256(data).hexdigest()
+    if not _is_public(manifest, sha256):
+        raise _refused(
+            "is not public by its manifest: it was neither released by meterdp nor fitted to simulated households",
+            "name the folder of a release, unchanged, 'simulated' or null",
+        )
+    k, d = len(weights), len(entries)
+    if means.shape != (k, d) or covariances.shape != (k, d, d) or not _is_mixture(weights, means, covariances):
+        raise _refused("does not hold a Gaussian mixture", "name the folder of a release, unchanged")
+    first = next((i for i, hour in enumerate(entries) if hour == start_hour % 24 and i + hours <= d), None)
+    if first is None:
+        raise _refused(
+            f"does not cover {hours} hours from {start_hour}:00 on",
+            "change profiles.start_hour or profiles.hours, or name a library of these hours or null",
+        )
+    part = slice(first, first + hours)
+    return Library(Mixture(weights, means[:, part], covariances[:, part, part]), sha256)
+
+
+def _is_public(manifest: Mapping, sha256: str) -> bool:
+    """Whether the manifest vouches for the file and says that it was released, or made from no one's readings."""
+    if not isinstance(manifest, dict) or (manifest.get("sha256") or {}).get("mixture.json") != sha256:
+        return False
+    privacy, public = manifest.get("privacy"), manifest.get("public_parameters") or {}
+    if privacy is None:
+        return manifest.get("simulated_data") is True and public.get("artefact") == "library"
+    released = public.get("artefact") == "mixture" and public.get("mechanism") == "sound"
+    return released and privacy.get("adjacency") in ("replace_one", "add_remove") and "status" not in manifest
+
+
+def _is_mixture(weights: np.ndarray, means: np.ndarray, covariances: np.ndarray) -> bool:
+    numbers = all(np.isfinite(a).all() for a in (weights, means, covariances))
+    if not numbers or not (weights > 0).all() or abs(weights.sum() - 1) > 1e-9:
+        return False
+    skew = np.abs(covariances - np.swapaxes(covariances, -1, -2)).max()
+    return bool(skew <= 1e-9 * np.abs(covariances).max() and np.linalg.eigvalsh(covariances).min() > 0)
+
+
+def _refused(problem: str, remedy: str) -> InputError:
+    return InputError(problem, file="config", field="mechanisms.sound.library", remedy=remedy)

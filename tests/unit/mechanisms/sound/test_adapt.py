@@ -1,0 +1,187 @@
+"""Adapting a public library: what one record may move, what is learnt from exact stacks, when it is done."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from meterdp.core.errors import InputError
+from meterdp.evaluation.cost import reference_fits
+from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
+from meterdp.mechanisms.sound.adapt import (
+    ENOUGH_FOR_ROUNDS,
+    LEAST_WEIGHT,
+    WEIGHTS,
+    AdaptWeights,
+    adapt_shares,
+    adapt_stack,
+    adapted,
+)
+from meterdp.mechanisms.sound.clipping import clipped_mean_square
+from meterdp.mechanisms.sound.library import Library
+from meterdp.mechanisms.sound.mechanism import Sound
+from meterdp.mechanisms.sound.plan import MOST_ROUNDS, SoundSettings, make_plan
+from meterdp.mixture.divergence import mean_log_likelihood
+from meterdp.mixture.draws import MixtureDraws
+from meterdp.mixture.gmm import fit_labels
+from meterdp.mixture.kmeans import kmeans_labels
+from meterdp.release.noise import StudyNoise
+from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households, library
+
+STACKS = [WEIGHTS, AdaptWeights(1, 1, 1), AdaptWeights(0.3, 0.2, 1), AdaptWeights(0.1, 1, 3), AdaptWeights(0.5, 1, 0)]
+IDS = [f"{w.count}-{w.mean}-{w.square}" for w in STACKS]
+
+
+def contribution(parameters, weights, d, k=2):
+    """One record's stack, written out: free soft shares and one free residual per class."""
+    share = np.exp(parameters[:k] - np.logaddexp.reduce(parameters[:k]))
+    residuals = [v / max(1.0, np.linalg.norm(v)) for v in parameters[k:].reshape(k, d)]
+    u = sum(g * v for g, v in zip(share, residuals, strict=True))
+    q = sum(g * v @ v for g, v in zip(share, residuals, strict=True))
+    return np.concatenate([weights.count * share, weights.mean * u, [weights.square * q]])
+
+
+def largest(d, distance, size):
+    """Brute force: random records and known extremes, the worst refined by Nelder and Mead."""
+    rng = np.random.default_rng(d)
+    starts = sorted(rng.normal(size=(300, size)) * 3, key=distance)[-3:]
+    for length in np.linspace(0, 1, 21):  # wholly in one class each, opposite, the second one nearer to the centre
+        e = np.eye(d)[0]
+        one = np.concatenate([[40.0, 0.0], e, e])
+        starts.append(np.concatenate([one, [0.0, 40.0], -length * e, -length * e])[:size])
+    best = max(starts, key=distance)
+    return max(
+        -minimize(lambda p: -distance(p), s, method="Nelder-Mead", options={"maxiter": 3000}).fun
+        for s in (*starts[:3], best)
+    )
+
+
+@pytest.mark.parametrize("weights", STACKS, ids=IDS)
+@pytest.mark.parametrize("d", [1, 2, 4])
+def test_no_pair_of_records_moves_a_stack_further_than_its_sensitivity_and_some_pair_does(weights, d):
+    half = 2 + 2 * d
+
+    def replaced(pair):
+        return np.linalg.norm(contribution(pair[:half], weights, d) - contribution(pair[half:], weights, d))
+
+    def added(record):
+        return np.linalg.norm(contribution(record[:half], weights, d))
+
+    for adjacency, distance, size in (("replace_one", replaced, 2 * half), ("add_remove", added, half)):
+        found = largest(d, distance, size)
+        assert found <= weights.sensitivity(adjacency) * (1 + 1e-9)
+        assert found >= weights.sensitivity(adjacency) * 0.995
+
+
+def test_stack_is_the_sum_of_its_records_parts():
+    public, x = library(6), households(3, 50, 6, 3)
+    mixture = MixtureDraws.single(public.mixture)
+    values, vectors = np.linalg.eigh(mixture.covariances)
+    roots = (vectors * np.sqrt(values)[..., None, :]) @ np.swapaxes(vectors, -1, -2)
+    radius, expected = 2.0, 0
+    for row in x:
+        z = [np.linalg.solve(r, row - m) for r, m in zip(roots[0], public.mixture.means, strict=True)]
+        density = [
+            w * math.exp(-v @ v / 2) / np.linalg.det(r)
+            for w, v, r in zip(public.mixture.weights, z, roots[0], strict=True)
+        ]
+        logits = np.log(np.maximum(density, 1e-300))
+        expected = expected + contribution(np.concatenate([logits, *(v / radius for v in z)]), WEIGHTS, 6, len(z))
+    exact = adapt_stack(x, mixture, roots, radius, 0.0)
+    assert exact[0] == pytest.approx(expected)
+    assert adapt_stack(x, mixture, roots, radius, 2.0**-20)[0] == pytest.approx(expected, abs=50 * 2.0**-20)
+
+
+def test_without_noise_the_shift_and_the_scale_of_a_gaussian_are_found():
+    """Oracle: the parameters of the law the records are drawn from, at small shifts."""
+    d, n = 8, 200_000
+    rng = np.random.default_rng(1)
+    shift, scale = 0.1 * rng.normal(size=d), 1.3
+    radius = 1.1 * math.sqrt(d)
+    x = shift + math.sqrt(scale) * rng.normal(size=(n, d))
+    stack = adapt_stack(x, MixtureDraws(np.ones((1, 1)), np.zeros((1, 1, d)), np.eye(d)[None, None]),
+                        np.eye(d)[None, None], radius, 0.0)  # fmt: skip
+    weights, found, size = adapted(stack, 1e-9, np.ones((1, 1)), np.array([float(n)]), radius, d)
+    assert weights[0] == pytest.approx([1.0])
+    assert found[0] == pytest.approx(shift, abs=0.03)
+    assert size[0] == pytest.approx(scale, rel=0.02)
+    assert stack[0, -1] / WEIGHTS.square / n * radius**2 / d == pytest.approx(
+        scale * clipped_mean_square(d, radius**2 / scale), rel=0.02
+    )
+
+
+def test_overwhelming_noise_leaves_the_library_as_it_is():
+    prior, d = np.array([[0.7, 0.25, 0.05]]), 6
+    noisy = np.random.default_rng(2).normal(size=(500, 3 + d + 1)) * 1e6
+    weights, shift, scale = adapted(noisy, 1e6, prior, np.full(500, 100.0), 2.0, d)
+    assert np.abs(weights - prior).max() < 0.02
+    assert np.abs(shift).max() < 1e-2
+    assert np.abs(np.log(scale)).max() < 1e-2
+
+
+def test_weights_stay_a_mixture_with_a_floor():
+    prior = np.array([[0.5, 0.4, 0.1]])
+    noisy = np.random.default_rng(3).normal(size=(500, 8)) * 300
+    weights, _, _ = adapted(noisy, 20.0, prior, np.full(500, 200.0), 2.0, 4)
+    assert weights.sum(axis=1) == pytest.approx(1)
+    assert (weights * weights.shape[1] > LEAST_WEIGHT * prior.min() / 100).all()
+
+
+@pytest.mark.parametrize("adjacency", ["replace_one", "add_remove"])
+def test_a_public_rule_says_whether_rounds_follow(adjacency):
+    public = library(12)
+    for mu in (0.1, 0.3, 1.0):
+        for n in (100, 1409, 20_000):
+            plan = make_plan(mu, n, 12, 6, SoundSettings(adjacency, records_guess=n, library=public))
+            assert (plan.rounds == ()) == (n * mu / 12 < ENOUGH_FOR_ROUNDS)
+            assert plan.classes == public.classes
+            assert [s.name for s in plan.steps][-2 - len(plan.rounds) :][:2] == ["adapt 1", "adapt 2"]
+            assert sum(s.mu**2 for s in plan.steps) == pytest.approx(mu**2, rel=1e-12)
+    assert adapt_shares(1e9, 4, None, MOST_ROUNDS)[1] == MOST_ROUNDS
+    with pytest.raises(InputError, match="field 'classes'"):
+        SoundSettings(classes=3, library=public)
+
+
+@pytest.mark.parametrize(("n", "d", "epsilon"), [(1, 1, 0.01), (60, 6, 0.5), (500, 24, 0.5), (5000, 6, 8.0)])
+def test_releases_are_mixtures_in_the_public_range(n, d, epsilon):
+    public = library(d)
+    x = households(5, n, d, 4)
+    settings = PublicSettings(epsilon, 1e-5, 1, d, n, LOW, HIGH, FLOOR, sound=SoundSettings(library=public))
+    released = Sound.calibrate(settings).release(PrivateRecords(x), StudyNoise(1, "adapt"), 20)
+    mixtures = released.mixtures
+    assert mixtures.weights.shape == (20, public.classes)
+    assert mixtures.weights.sum(axis=1) == pytest.approx(1)
+    assert mixtures.weights.min() > 0
+    assert np.linalg.eigvalsh(mixtures.covariances).min() >= FLOOR * (1 - 1e-6)
+    assert LOW <= mixtures.means.min() <= mixtures.means.max() <= HIGH
+    assert np.isfinite(mixtures.means).all()
+    assert released.labeller.weights.shape == mixtures.weights.shape
+
+
+def test_a_small_export_is_described_a_nat_better_from_a_library_of_other_households():
+    """The bar of the design, on other households of classes the library knows, at another level."""
+    x = households(77, 8000)
+    known, x = x[:3000], np.clip(x[3000:] + 0.3, LOW, HIGH)
+    train, test = PrivateRecords(x[:500]), x[500:]
+    public = Library(fit_labels(known, kmeans_labels(known, 8, 0), FLOOR).mixture, "")
+    found = {}
+    for name, classes in (("own start", None), ("library", public)):
+        settings = PublicSettings(0.5, 1e-5, 6, 12, 500, LOW, HIGH, FLOOR, sound=SoundSettings(library=classes))
+        mixtures = Sound.calibrate(settings).release(train, StudyNoise(2, "bar"), 10).mixtures
+        found[name] = mean_log_likelihood(test, mixtures).mean()
+    assert found["library"] >= found["own start"] + 1.0
+
+
+def test_with_many_households_rounds_refine_the_library():
+    """Oracle: one maximisation step on the exact responsibilities, without noise, as for the own start."""
+    x = households(1, 6000)
+    settings = PublicSettings(8.0, 1e-5, 6, 12, 6000, LOW, HIGH, FLOOR, sound=SoundSettings(library=library(12)))
+    sound = Sound.calibrate(settings)
+    assert sound.plan.rounds
+    released = sound.run(x, lambda step, stack: np.array(stack), 1)
+    fit, _ = reference_fits(x, released.labeller, FLOOR)
+    ours, best = (mean_log_likelihood(x, m)[0] for m in (released.mixtures, fit))
+    assert best - ours < 0.15

@@ -1,0 +1,105 @@
+"""Make the library of start classes that comes with the code: ``python tools/make_library.py [FOLDER]``.
+
+A Gaussian mixture fitted by EM to simulated households of 84 made-up utilities: the simulator's public parameters
+with level, peak hours, shares of the types and spreads drawn anew for each from the ranges below. No number comes
+from a real household. The same code gives the same numbers. Takes about three minutes.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import date, timedelta
+from pathlib import Path
+
+import numpy as np
+
+import meterdp
+from meterdp.core.noise import keyed_generator
+from meterdp.mixture.gmm import fit_em
+from meterdp.mixture.kmeans import kmeans_labels
+from meterdp.release.desk import as_json, checksums
+from meterdp.simulate.parameters import SimulationParameters
+from meterdp.simulate.variation import Variation, hourly_log_kwh
+
+ROOT = Path(__file__).resolve().parents[1]
+CLASSES, UTILITIES, HOUSEHOLDS, DAYS = 16, 84, 300, 2
+SEED = 3000
+FIRST_DAY = date(2025, 11, 10)
+CLIP_KWH = (0.01, 100.0)
+FLOOR = 1e-3
+# Drawn uniformly for each utility; the noise factor uniformly in its logarithm, shares of types from a Dirichlet
+# distribution about those of the parameters.
+RANGES = {
+    "level_log": (-0.6, 0.6),
+    "later_h": (-2.0, 2.0),
+    "shape_spread": (0.7, 1.6),
+    "noise_spread": (0.8, 4.0),
+    "level_spread": (0.8, 2.5),
+}
+SHARE_CONCENTRATION = 5.0
+# Decimals of the stored numbers.
+DIGITS = 5
+
+
+def variations(parameters: SimulationParameters) -> list[Variation]:
+    """Return the made-up utilities."""
+    generator = keyed_generator(SEED, "library")
+    shares = np.array([kind.households for kind in parameters.household_types]) / parameters.households
+    out = []
+    for _ in range(UTILITIES):
+        drawn = {name: generator.uniform(*limits) for name, limits in RANGES.items() if name != "noise_spread"}
+        drawn["noise_spread"] = float(np.exp(generator.uniform(*np.log(RANGES["noise_spread"]))))
+        own = generator.dirichlet(SHARE_CONCENTRATION * shares)
+        out.append(Variation(households=tuple(np.maximum(1, 1e4 * own).astype(int)), **drawn))
+    return out
+
+
+def population() -> np.ndarray:
+    """Return hourly log energies of all households, (n, 48) float64; utilities on different days of the week."""
+    parameters = SimulationParameters.from_yaml(ROOT / "resources/simulator.yaml")
+    return np.concatenate(
+        [
+            hourly_log_kwh(v.of(parameters), SEED + i, HOUSEHOLDS, FIRST_DAY + timedelta(days=i % 7), DAYS, CLIP_KWH)
+            for i, v in enumerate(variations(parameters))
+        ]
+    )
+
+
+def main(folder: str = str(ROOT / "resources/library")) -> None:
+    """Write the two files of the library."""
+    x = population()
+    fitted = fit_em(x, kmeans_labels(x, CLASSES, SEED), FLOOR).mixture
+    weights = np.round(fitted.weights, DIGITS)
+    weights[0] = round(1 - weights[1:].sum(), DIGITS)
+    hours = [f"{h % 24:02d}:00-{(h + 1) % 24:02d}:00" for h in range(24 * DAYS)]
+    mixture = {
+        "weights": weights.tolist(),
+        "means": np.round(fitted.means, DIGITS).tolist(),
+        "covariances": np.round((fitted.covariances + np.swapaxes(fitted.covariances, 1, 2)) / 2, DIGITS).tolist(),
+        "covariance_type": "full",
+        "entries": hours,
+        "unit": "log kWh per hour",
+    }
+    files = {"mixture.json": (json.dumps(mixture, separators=(",", ":")) + "\n").encode()}
+    manifest = {
+        "what": "a Gaussian mixture of load profiles of simulated households of made-up utilities",
+        "simulated_data": True,
+        "public_parameters": {
+            "artefact": "library",
+            "made_by": "tools/make_library.py",
+            "utilities": UTILITIES,
+            "households_each": HOUSEHOLDS,
+            "ranges": {name: list(limits) for name, limits in RANGES.items()},
+            "share_concentration": SHARE_CONCENTRATION,
+        },
+        "meterdp_version": meterdp.__version__,
+    }
+    files["manifest.json"] = as_json({**manifest, "sha256": checksums(files)})
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    for name, data in files.items():
+        (Path(folder) / name).write_bytes(data)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:2])
