@@ -275,13 +275,15 @@ def forecaster_comparison(forecaster_comparison, output) -> None:
                 style = BLUE if row["looks_at"] == OWN else GREY
                 error = np.nan_to_num(row[f"{ratio}_se"])
                 axes.errorbar(row[ratio], place, xerr=error, color=style, marker="o", linestyle="")
-                text = f"better in {numbers.percent(row[won])} of homes"
-                axes.annotate(
-                    text, (row[ratio], place), (0, 5), textcoords="offset points", ha="center", fontsize=7.5
+                text = f"{numbers.percent(row[won])} of homes"
+                axes.text(
+                    0.99, place, text, transform=axes.get_yaxis_transform(), ha="right", va="center", fontsize=8
                 )
             axes.axvline(1.0, color=ORANGE, linewidth=1.1, linestyle="--")
             axes.set_title(title)
-            axes.margins(x=0.25)
+            axes.text(0.99, -0.62, "better in", transform=axes.get_yaxis_transform(), ha="right", fontsize=8)
+            low, high = axes.get_xlim()
+            axes.set_xlim(low, high + 0.5 * (high - low))
             axes.grid(False, axis="y")
         labels = [
             names.loc[n, "label"] + ("" if names.loc[n, "looks_at"] == OWN else "\n(trained across homes)")

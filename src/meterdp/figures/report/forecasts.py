@@ -114,42 +114,34 @@ def forecasters_grid(tables: Tables) -> Grid | None:
 
 
 def errors_grid(tables: Tables) -> Grid | None:
-    """Errors of every forecast, log energy and kWh side by side."""
+    """Errors of every forecast in log energy."""
+    return _errors(tables, "log_kwh", "log energy")
+
+
+def errors_kwh_grid(tables: Tables) -> Grid | None:
+    """Errors of every forecast in kWh."""
+    return _errors(tables, "kwh", "kWh")
+
+
+def _errors(tables: Tables, scale: str, unit: str) -> Grid | None:
     data = tables.get("forecast_errors")
     if data is None:
         return None
-    cells = {(r.method, r.design, r.rho, r.scale): r for r in data.itertuples()}
+    cells = {(r.method, r.design, r.rho): r for r in data[data["scale"] == scale].itertuples()}
     rows = []
     for key in methods_in_order(data):
-        row = [method_label(*key)]
-        for scale in ("log_kwh", "kwh"):
-            cell = cells.get((*key, scale))
-            row += (
-                ["–"] * 3
-                if cell is None
-                else [
-                    plus_minus(cell.nmse, cell.nmse_se),
-                    significant(cell.nmse_median),
-                    significant(cell.relative_mse),
-                ]
-            )
-        kwh = cells.get((*key, "kwh"))
-        row += ["–"] * 2 if kwh is None else [significant(kwh.mae), percent(kwh.won_share)]
-        rows.append(row)
-    header = (
-        "forecast",
-        "NMSE, log energy",
-        "median",
-        "relative, log energy",
-        "NMSE, kWh",
-        "median",
-        "relative, kWh",
-        "absolute error, kWh",
-        "homes better than ARMA, kWh",
-    )
+        cell = cells.get(key)
+        if cell is None:
+            rows.append((method_label(*key), *[MISSING] * 6))
+            continue
+        row = [method_label(*key), plus_minus(cell.nmse, cell.nmse_se), significant(cell.nmse_median)]
+        row += [significant(cell.relative_mse), significant(cell.mae), significant(cell.mae_median)]
+        rows.append((*row, MISSING if cell.method == "arma" else percent(cell.won_share)))
+    header = ("forecast", "NMSE", "median", "relative", f"absolute error, {unit}", "median", "homes better than ARMA")
     number, origins = data["household_count"], data["origin_count"]
     caption = (
-        f"Errors against held-out readings: {count_range(number)} households, {count_range(origins)} forecasts each"
+        f"Errors in {unit} against held-out readings: {count_range(number)} households, {count_range(origins)} "
+        "forecasts each; medians are over households"
     )
     return Grid(caption, header, rows)
 
@@ -212,7 +204,6 @@ def group_grid(tables: Tables) -> Grid | None:
                 count(r.group_count) if protected else MISSING,
                 plus_minus(r.nmse, r.nmse_se),
                 significant(r.relative_mse),
-                plus_minus(kwh.nmse, kwh.nmse_se),
                 significant(kwh.relative_mse),
                 significant(kwh.mae),
                 significant(kwh.mae_median),
@@ -224,10 +215,9 @@ def group_grid(tables: Tables) -> Grid | None:
         "groups",
         "NMSE, log",
         "relative, log",
-        "NMSE, kWh",
         "relative, kWh",
         "absolute error, kWh",
-        "median household",
+        "median",
     )
     caption = (
         f"The sound forecast: the private mean of a household’s group, replace_one, δ = "
@@ -250,6 +240,7 @@ GRIDS = {
     "arma": arma_grid,
     "marks": marks_grid,
     "errors": errors_grid,
+    "errors_kwh": errors_kwh_grid,
     "forecasters": forecasters_grid,
     "intervals": interval_grid,
     "gaussian": gaussian_grid,

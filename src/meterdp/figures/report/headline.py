@@ -9,6 +9,7 @@ from meterdp.figures.numbers import count, percent, plain, probability, signific
 from meterdp.figures.report.cost import cost_sentences
 from meterdp.figures.report.grid import Tables, households
 from meterdp.figures.style import in_order, look
+from meterdp.forecasting.forecasters.interface import OWN
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,14 +67,14 @@ def _headline_forecasts(comparison: pd.DataFrame | None, errors: pd.DataFrame | 
             f"and by {significant(log['mse_ratio'])} times in squared error of log energy"
         )
     others = {scale: at["mse_ratio" if scale == "log_kwh" else "mae_ratio"].iloc[1:] for scale, at in by.items()}
-    if len(others["kwh"]):
-        best = {scale: (at.idxmin(), at.min()) for scale, at in others.items()}
-        words = [
-            f"{by[scale].loc[name, 'label']} ({significant(ratio)} in {unit})"
-            for (scale, unit) in (("log_kwh", "log"), ("kwh", "kWh"))
-            for name, ratio in [best[scale]]
-        ]
-        sentence += f". Closest of the other forecasters: {' and '.join(dict.fromkeys(words))}"
+    if (by["kwh"]["looks_at"].iloc[1:] == OWN).any():
+        # Of those that look at the household's own readings alone, as the study's does.
+        name = others["kwh"][by["kwh"]["looks_at"].iloc[1:] == OWN].idxmin()
+        kwh, log = (significant(others[scale][name]) for scale in ("kwh", "log_kwh"))
+        sentence += (
+            ". Of the other forecasters from a household’s own readings the best is the "
+            f"{by['kwh'].loc[name, 'label']}: {kwh} times the error in kWh, {log} times the squared error in log"
+        )
     return f"{sentence}."
 
 
