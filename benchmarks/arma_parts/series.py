@@ -42,6 +42,8 @@ class Homes:
         Where they come from, in words for a row of the table.
     meter : (H,) str array
         Meter ids.
+    household : (H,) int32 array
+        Dense indices.
     log_kwh, seasonal_log_kwh : (H, T) float64 arrays
         Clipped log load, NaN where missing, and its seasonal part.
     calendar : Calendar
@@ -54,6 +56,7 @@ class Homes:
 
     name: str
     meter: np.ndarray
+    household: np.ndarray
     log_kwh: np.ndarray
     seasonal_log_kwh: np.ndarray
     calendar: Calendar
@@ -67,7 +70,7 @@ class Homes:
 
     def only(self, rows) -> Homes:
         """Return some of the homes."""
-        kept = {name: getattr(self, name)[rows] for name in ("meter", "log_kwh", "seasonal_log_kwh")}
+        kept = {name: getattr(self, name)[rows] for name in ("meter", "household", "log_kwh", "seasonal_log_kwh")}
         return replace(self, **kept)
 
 
@@ -91,7 +94,7 @@ def homes_of(export: Path, config: dict, name: str, train_days: int) -> Homes:
     # The paper's season: what packages are compared on does not move with the default of a study.
     season = seasonal_part(logged, shard.calendar, Season.from_config({**profiles, **SEASON}, train, horizon))
     bounds = interval_bounds_kwh(profiles["clip_kwh_per_hour"], shard.calendar.interval_minutes)
-    homes = Homes(name, meter, logged, season, shard.calendar, train, bounds)
+    homes = Homes(name, meter, shard.household, logged, season, shard.calendar, train, bounds)
     seen = np.isfinite(homes.training).any(axis=1)
     homes = homes.only(seen & ~np.isin(meter, list(FAULTY_METERS)))
     return homes.only(np.nanstd(homes.training, axis=1) > CONSTANT)

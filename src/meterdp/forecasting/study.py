@@ -131,7 +131,7 @@ def shard_forecasts(
     InputError
         If the export leaves no room for the origins after the training window.
     """
-    if load.calendar is None:
+    if not load.household.size:
         return ShardForecasts(*({c.name: [] for c in table.columns} for table in _TABLES))
     calendar, levels = load.calendar, settings["interval_levels"]
     rolling = rolling_of(calendar, settings, levels)

@@ -9,10 +9,11 @@ import pytest
 from meterdp.core.errors import InputError
 from meterdp.core.parquet import as_arrow
 from meterdp.forecasting.arma import ArmaSettings
-from meterdp.forecasting.bulk import fit_households
+from meterdp.forecasting.bulk import fit_households, fits_of
 from meterdp.forecasting.rolling import interval_ends
-from meterdp.forecasting.study import point_forecasts, rolling_of, shard_forecasts
+from meterdp.forecasting.study import point_forecasts, rolling_of, shard_forecasts, window_fit_columns
 from meterdp.forecasting.tables import (
+    ARMA_FITS,
     FORECAST_LAWS,
     FORECAST_MARKS,
     FORECASTS,
@@ -32,6 +33,18 @@ SETTINGS = {
     "horizon_steps": 4,
     "origins": 20,
     "interval_levels": [0.5, 0.9],
+}
+PROCESS = {
+    "method": "arma",
+    "ar_order": 2,
+    "ma_order": 1,
+    "long_ar_order": 3,
+    "mean": "zero",
+    "largest_root": 0.99,
+    "arma": "kernel",
+    "fit": "forecast",
+    "starts": 1,
+    "max_iterations": 50,
 }
 BOUNDS = (0.01, 100.0)
 CALENDAR = Calendar(datetime(2025, 10, 19, 22, tzinfo=UTC), 24 * 21, 60, "Europe/Zurich")
@@ -100,12 +113,15 @@ def test_too_short_an_export_is_refused_in_one_sentence(load):
         shard_forecasts(load, fits(load), {**SETTINGS, "train_days": 21}, BOUNDS)
 
 
-def test_a_shard_without_households_gives_empty_tables():
-    nobody = LogLoad(np.empty(0, np.int32), np.empty((0, 0)), np.empty((0, 0)), None)
-    found = shard_forecasts(nobody, [], SETTINGS, BOUNDS)
+@pytest.mark.parametrize("slots", [0, CALENDAR.slot_count])
+def test_a_shard_without_households_gives_empty_tables(slots):
+    """Nobody was kept in it, or nobody of it was chosen."""
+    none = np.empty((0, slots))
+    nobody = LogLoad(np.empty(0, np.int32), none, none, CALENDAR if slots else None)
+    found = shard_forecasts(nobody, fits_of(as_arrow(ARMA_FITS, window_fit_columns([], []))), SETTINGS, BOUNDS)
     tables = (FORECASTS, INTERVAL_ENDS, FORECAST_LAWS, FORECASTS_KWH, GAUSSIAN_CHECKS, FORECAST_MARKS)
     assert [as_arrow(t, c).num_rows for t, c in zip(tables, vars(found).values(), strict=True)] == [0] * 6
-    assert as_arrow(GROUP_RECORDS, point_forecasts(nobody, SETTINGS)).num_rows == 0
+    assert as_arrow(GROUP_RECORDS, point_forecasts(nobody, PROCESS | SETTINGS)).num_rows == 0
 
 
 def test_bad_households_are_forecast_without_a_crash(load):

@@ -1,0 +1,126 @@
+"""Is the study's forecast worth having? Beside the paper's season and every other forecaster, on the same homes.
+
+``python benchmarks/forecasters.py [EXPORT CONFIG]`` forecasts 400 simulated homes of a seed no study uses and the
+homes of a real export (by default the Swiss ones, where they are) from a study's 24 origins. There is a row per case,
+rival and scale in results/benchmarks/forecasters.parquet: seconds of ours and of the rival, ``ratio`` theirs over
+ours, and as quality our error over theirs with its standard error paired over homes, the share of homes we win, and
+how often our calibrated intervals cover. The season's constants were settled on 150 of the Swiss homes; the others
+are a case of their own.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from arma_parts.series import SWISS, SWISS_CONFIG, Homes, configuration, real_homes, simulated_homes
+
+from meterdp.core.parquet import atomic_path
+from meterdp.evaluation.forecast_errors import SCALES, household_means, plain_errors
+from meterdp.evaluation.intervals import interval_rows
+from meterdp.forecasting.forecasters.interface import NotInstalled, Task
+from meterdp.forecasting.forecasters.registry import FORECASTERS
+from meterdp.forecasting.rolling import Rolled, roll
+from meterdp.forecasting.select import choose_households
+from meterdp.forecasting.study import rolling_of, window_fits
+from meterdp.papers.ramakrishna.forecasts import FORECAST
+from meterdp.profiles.dense import LogLoad
+from meterdp.profiles.seasonal import Season, seasonal_part
+
+ROOT = Path(__file__).resolve().parents[1]
+SETTLED_ON = 150  # homes the constants of the season were settled on
+SIMULATED, SEED, THREADS = 400, 1, 2
+PAPER = "season and fit of the paper"
+
+
+def cases() -> Iterator[tuple[str, Homes]]:
+    """Yield homes to forecast, with a name."""
+    yield "simulated homes", simulated_homes(SIMULATED, SEED)
+    export, config = map(Path, sys.argv[1:3]) if len(sys.argv) > 2 else (SWISS, SWISS_CONFIG)
+    if not export.exists():
+        return
+    homes = real_homes(export, config)
+    if export != SWISS:
+        yield homes.name, homes
+        return
+    tuned = np.isin(homes.household, choose_households(homes.household, SETTLED_ON))
+    yield f"{homes.name}, {SETTLED_ON} the season was settled on", homes.only(tuned)
+    yield f"{homes.name}, the others", homes.only(~tuned)
+
+
+def rolled(load: LogLoad, settings: dict) -> Rolled:
+    """Forecast as a study with these settings does, intervals included."""
+    rolling = rolling_of(load.calendar, settings, settings["interval_levels"])
+    return roll(load, window_fits(load, settings, THREADS), rolling)
+
+
+def rows_of(name: str, homes: Homes, config: dict) -> Iterator[dict]:
+    """Yield the rows of one case."""
+    settings = config["forecast"]
+    # Homes come with the paper's season.
+    paper = LogLoad(homes.household, homes.log_kwh, homes.seasonal_log_kwh, homes.calendar)
+    season = Season.from_config(config["profiles"], homes.train, settings["horizon_steps"])
+    load = replace(paper, seasonal_log_kwh=seasonal_part(homes.log_kwh, homes.calendar, season))
+    begin = time.perf_counter()
+    ours = rolled(load, settings)
+    ours_s, own = time.perf_counter() - begin, ours.forecasts
+    ends = {
+        level: np.moveaxis(ours.interval_log_kwh[:, :, i], 2, 0)
+        for i, level in enumerate(settings["interval_levels"])
+    }
+    covers = ", ".join(
+        f"{row['coverage']:.1%} of {row['level']:.0%}"
+        for row in interval_rows(own, ends, homes.bounds_kwh)
+        if row["interval"] == "calibrated"
+    )
+    task = Task(load, rolling_of(load.calendar, settings), settings, THREADS)
+    for rival in (PAPER, *FORECASTERS):
+        if rival == settings["method"]:
+            continue
+        begin, label = time.perf_counter(), rival
+        try:
+            if rival == PAPER:
+                forecast = rolled(paper, {**settings, **FORECAST}).forecasts.forecast_log_kwh
+            else:
+                forecast, label = FORECASTERS[rival]().forecast(task), FORECASTERS[rival].label
+        except NotInstalled as error:
+            yield {"case": name, "ours_s": ours_s, "other": label, "quality": f"not run: {error}"}
+            continue
+        other_s = time.perf_counter() - begin
+        cells = np.isfinite(own.actual_log_kwh) & np.isfinite(forecast)
+        pairs = zip(*(plain_errors(f, own.actual_log_kwh) for f in (own.forecast_log_kwh, forecast)), strict=True)
+        for (a, b), scale in zip(pairs, SCALES, strict=True):
+            field = "squared" if scale == "log_kwh" else "absolute"
+            a, b = (household_means(getattr(e, field), cells) for e in (a, b))
+            ratio = a.mean() / b.mean()
+            error = np.std(a - ratio * b, ddof=1) / np.sqrt(a.size) / b.mean()
+            yield {
+                "case": f"{name}, {field} error in {scale.replace('_', ' ')}",
+                "ours_s": ours_s,
+                "other": label,
+                "other_s": other_s,
+                "ratio": other_s / ours_s,
+                "quality": f"our error over theirs {ratio:.3f} ± {error:.3f}, median {np.median(a / b):.3f}, "
+                f"better in {np.mean(a < b):.0%} of {a.size} homes; our intervals cover {covers}",
+            }
+
+
+def main() -> None:
+    """Run all cases and write the table."""
+    config, rows = configuration(), []
+    for name, homes in cases():
+        for row in rows_of(name, homes, config):
+            rows.append({**row, "load": os.getloadavg()[0]})
+            print(*(rows[-1][key] for key in ("case", "other", "quality")), sep="; ", flush=True)
+    with atomic_path(ROOT / "results/benchmarks/forecasters.parquet") as temporary:
+        pd.DataFrame(rows).to_parquet(temporary)
+
+
+if __name__ == "__main__":
+    main()
