@@ -20,7 +20,7 @@ from meterdp.figures.registry import drawings, figure_of
 from meterdp.figures.report.page import TABLES
 from meterdp.mechanisms.sound.library import library_files
 from meterdp.papers.registry import PAPERS
-from meterdp.forecasting.settings import AHEAD, PROCESS, ROLL, some_of
+from meterdp.forecasting.settings import AHEAD, POINTS, PROCESS, WINDOWS, some_of
 from meterdp.profiles.seasonal import SEASON_KEYS
 from meterdp.release.gate import FORECAST_FILES, MIXTURE_FILES, check_settings
 from snakemake.exceptions import WorkflowError
@@ -63,6 +63,14 @@ try:
             file="config",
             field="mechanisms.sound.library",
             remedy="name such a folder, 'simulated' or null",
+        )
+    handed_over = Path(config["results_dir"]) / "release"
+    if any(handed_over.resolve() in Path(file).resolve().parents for file in LIBRARY):
+        raise InputError(
+            "lies where this study's own releases are put, so that every release would ask for another one",
+            file="config",
+            field="mechanisms.sound.library",
+            remedy="copy the folder elsewhere and name the copy",
         )
 except InputError as error:
     raise WorkflowError(str(error)) from None

@@ -44,7 +44,7 @@ rule fit_arma:
     params:
         interval_minutes=lookup("export/interval_minutes", within=config),
         time_zone=lookup("export/time_zone", within=config),
-        forecast=some_of(config["forecast"], PROCESS + ROLL),
+        forecast=some_of(config["forecast"], PROCESS + WINDOWS),
         code=code_of("fit_arma"),
     script:
         "../scripts/fit_arma.py"
@@ -135,7 +135,7 @@ rule compare_forecasters:
     params:
         interval_minutes=lookup("export/interval_minutes", within=config),
         time_zone=lookup("export/time_zone", within=config),
-        forecast=some_of(config["forecast"], PROCESS + ROLL + ("compare",)),
+        forecast=some_of(config["forecast"], PROCESS + POINTS + ("compare",)),
         code=code_of("compare_forecasters"),
     script:
         "../scripts/compare_forecasters.py"

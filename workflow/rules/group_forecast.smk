@@ -20,7 +20,7 @@ rule group_records:
     params:
         interval_minutes=lookup("export/interval_minutes", within=config),
         time_zone=lookup("export/time_zone", within=config),
-        forecast=some_of(config["forecast"], PROCESS + ROLL),
+        forecast=some_of(config["forecast"], PROCESS + POINTS),
         households=lookup("group_forecast/households", within=config),
         code=code_of("group_records"),
     script:

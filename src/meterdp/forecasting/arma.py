@@ -133,7 +133,7 @@ class ArmaSettings:
 
     @classmethod
     def from_config(cls, forecast: Mapping) -> ArmaSettings:
-        """Take the section ``forecast``, or the keys of it that :data:`meterdp.forecasting.settings.FIT` names."""
+        """Take the section ``forecast``, or the keys of it in :data:`meterdp.forecasting.settings.PROCESS`."""
         return cls(
             process=forecast["method"],
             order=(forecast["ar_order"], forecast["ma_order"]),

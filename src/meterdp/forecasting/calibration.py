@@ -1,9 +1,10 @@
 """Intervals that cover: their ends are quantiles of the household's own past errors at the same step.
 
 The law (57) is Gaussian and log load is not: its intervals cover too little in the tails and too much in the middle.
-Before an origin the same fit has forecast every earlier slot of the last days, and what it missed by is known. The
-interval takes the empirical quantiles of those errors, step by step (split conformal prediction over time, see
-Vovk, Gammerman and Shafer 2005). Nothing after the origin enters.
+Before an origin the same fit would have forecast every earlier slot of the last days, and what it would have missed
+by is known. The interval takes the empirical quantiles of those errors, step by step, in the manner of conformal
+prediction (Vovk, Gammerman and Shafer 2005); many of those slots lie in the training window and errors follow one
+another, so coverage is measured, not proven. Nothing after the origin enters.
 """
 
 from __future__ import annotations
@@ -61,6 +62,6 @@ def interval_offsets(errors_log_kwh: np.ndarray, std_log_kwh: np.ndarray, levels
     counts = np.isfinite(errors_log_kwh).sum(axis=0)
     for step in np.flatnonzero(counts >= FEWEST):
         own = np.sort(errors_log_kwh[np.isfinite(errors_log_kwh[:, step]), step])
-        # Weibull's positions k/(n + 1): a new error falls below the k-th of n with that probability.
+        # Weibull's positions k/(n + 1): of exchangeable errors a new one falls below the k-th of n that often.
         offsets[:, step] = np.quantile(own, tails, method="weibull")
     return offsets.reshape(levels.size, 2, -1)

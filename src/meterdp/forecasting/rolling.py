@@ -284,9 +284,9 @@ def law_columns(load: LogLoad, fits: Sequence[ArmaFit], origin: int, horizon: in
     Notes
     -----
     The season of the h steps is a function of the past, so given the past the reading is N(season + mean of the
-    residual, covariance (57) of the residual), exactly, whatever the season. Over all pasts with that season the
-    forecast of the residual is Gaussian with the covariance of (55); ``mean_log_kwh`` is held at the household's late
-    readings, the law over all pasts is that of the forecast before.
+    residual, covariance (57) of the residual), exactly, whatever the season. The law over all pasts takes the season
+    and the bounds ``mean_log_kwh`` is held at as known, as the paper takes its season; since both are computed from
+    the same past, it is that of the residual's forecast and no more than an approximation for the whole.
     """
     columns = {"mean_log_kwh": [], "covariance": [], "query_mean_log_kwh": [], "query_covariance": []}
     low, high = held_between(load.log_kwh, cap_slots)

@@ -16,7 +16,8 @@ PROCESS = (
     "starts",
     "max_iterations",
 )
-ROLL = ("train_days", "refit_days", "cap_days", "calibration_days", "horizon_steps", "origins")
+WINDOWS = ("train_days", "refit_days", "horizon_steps", "origins")
+POINTS = (*WINDOWS, "cap_days")
 AHEAD = (*PROCESS, "train_days", "cap_days", "horizon_steps")
 
 

@@ -31,9 +31,23 @@ from meterdp.forecasting.tables import (
     GROUP_RECORDS,
     INTERVAL_ENDS,
 )
-from meterdp.forecasting.windows import training_windows
+from meterdp.forecasting.windows import TrainingWindow, training_windows
 from meterdp.profiles.dense import LogLoad
 from meterdp.profiles.grid import Calendar
+
+
+def windows_of(calendar: Calendar, settings: Mapping) -> tuple[np.ndarray, list[TrainingWindow]]:
+    """Return the origins of a study and its training windows; ``settings`` needs the keys ``WINDOWS`` only.
+
+    Raises
+    ------
+    InputError
+        If the export leaves no room for the origins after the training window.
+    """
+    horizon = settings["horizon_steps"]
+    train_end = check_room(calendar, settings["train_days"], horizon, settings["origins"])
+    origins = rolling_origins(train_end, calendar.slot_count, horizon, settings["origins"])
+    return origins, training_windows(calendar, settings["train_days"], settings["refit_days"], origins)
 
 
 def rolling_of(calendar: Calendar, settings: Mapping, levels: Sequence[float] = ()) -> Rolling:
@@ -44,7 +58,7 @@ def rolling_of(calendar: Calendar, settings: Mapping, levels: Sequence[float] = 
     calendar : Calendar
         Of the study.
     settings : mapping
-        Section ``forecast`` of the configuration, or the keys ``ROLL`` of it.
+        Section ``forecast`` of the configuration, or, without levels, the keys ``POINTS`` of it.
     levels : sequence of float
         Probabilities of the intervals.
 
@@ -53,12 +67,11 @@ def rolling_of(calendar: Calendar, settings: Mapping, levels: Sequence[float] = 
     InputError
         If the export leaves no room for the origins after the training window.
     """
-    horizon, day = settings["horizon_steps"], calendar.slots_per_day
-    train_end = check_room(calendar, settings["train_days"], horizon, settings["origins"])
-    origins = rolling_origins(train_end, calendar.slot_count, horizon, settings["origins"])
-    windows = training_windows(calendar, settings["train_days"], settings["refit_days"], origins)
+    day = calendar.slots_per_day
+    origins, windows = windows_of(calendar, settings)
     cap = settings["cap_days"] * day if settings["cap_days"] else None
-    return Rolling(windows, origins, horizon, cap, settings["calibration_days"] * day, tuple(levels))
+    calibration = settings["calibration_days"] * day if levels else 0
+    return Rolling(windows, origins, settings["horizon_steps"], cap, calibration, tuple(levels))
 
 
 def window_fits(load: LogLoad, settings: Mapping, threads: int = 1) -> list[list[ArmaFit]]:
@@ -69,7 +82,7 @@ def window_fits(load: LogLoad, settings: Mapping, threads: int = 1) -> list[list
     load : LogLoad
         H households.
     settings : mapping
-        Section ``forecast`` of the configuration, or the keys ``FIT`` and ``ROLL`` of it.
+        Section ``forecast`` of the configuration, or the keys ``PROCESS`` and ``WINDOWS`` of it.
     threads : int
         Cores to use.
 
@@ -81,7 +94,7 @@ def window_fits(load: LogLoad, settings: Mapping, threads: int = 1) -> list[list
     if load.calendar is None:
         return []
     arma, residual = ArmaSettings.from_config(settings), load.residual_log_kwh
-    windows = rolling_of(load.calendar, settings).windows
+    _, windows = windows_of(load.calendar, settings)
     return [fit_households(residual[:, window.slots], arma, threads) for window in windows]
 
 
@@ -167,7 +180,7 @@ def shard_forecasts(
 def point_forecasts(load: LogLoad, settings: Mapping, threads: int = 1) -> dict:
     """Return the columns of table ``group_records``: forecasts alone, of every household of a shard.
 
-    Parameters are those of :func:`window_fits`.
+    Parameters are those of :func:`window_fits`; of the section it takes the keys ``PROCESS`` and ``POINTS``.
     """
     if load.calendar is None:
         return {c.name: [] for c in GROUP_RECORDS.columns}

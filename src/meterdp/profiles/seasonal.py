@@ -159,7 +159,7 @@ def _rolling_mean(log_kwh: np.ndarray, calendar: Calendar, season: Season) -> np
     """Weighted mean of the last days at the same local time; NaN where no day is known; (H, T)."""
     total, weight = np.zeros((2, *log_kwh.shape))
     weekend = calendar.weekend
-    known_days = 1 + (season.horizon + calendar.slots_per_hour - 1) // calendar.slots_per_day
+    known_days = -(-season.horizon // calendar.slots_per_day)
     for back in range(known_days, known_days + season.rolling_days):
         source = calendar.same_time_before(back)
         use = np.flatnonzero(source >= 0)

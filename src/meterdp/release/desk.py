@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -67,16 +67,21 @@ class Desk:
         """Return whose privacy a release spends."""
         return account_of(guarantee, self.config, self.simulated)
 
-    def records(self, *more: str) -> dict:
+    def records(self, *more: str, profile_keys: Iterable[str] | None = None) -> dict:
         """Return the public words for the records: all that shapes them, and who they are of.
 
         Parameters
         ----------
         *more : str
             Sections of the configuration that shape them beside export, quality and profiles.
+        profile_keys : iterable of str, optional
+            The keys of the section profiles that do; all of them by default.
         """
+        profiles = self.config["profiles"]
+        profiles = {key: profiles[key] for key in (profiles if profile_keys is None else profile_keys)}
         export = {key: value for key, value in self.config["export"].items() if key not in ("path", "meters")}
-        return {"export": export, **{name: self.config[name] for name in ("quality", "profiles", *more)}}
+        sections = {name: self.config[name] for name in ("quality", *more)}
+        return {"export": export, **sections, "profiles": profiles}
 
     def request(self, guarantee: Guarantee, households: int, charge: Charge, words: Mapping) -> Request:
         """Return a request that may be made.

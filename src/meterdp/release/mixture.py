@@ -7,7 +7,7 @@ JSON for scikit-learn, synthetic profiles, a manifest for machines and a page fo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 
 import numpy as np
 
@@ -81,7 +81,7 @@ def release_mixture(log_kwh: np.ndarray, desk: Desk) -> tuple[dict[str, bytes], 
         mechanism.name,
         VERSION,
         _words(public),
-        **desk.records(),
+        **desk.records(profile_keys=[field.name for field in fields(VectorRules)]),
         synthetic_profiles=release["synthetic_profiles"],
     )
     charge = Charge(mechanism.mu, mechanism.total_variation)

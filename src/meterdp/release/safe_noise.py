@@ -11,7 +11,8 @@ import numpy as np
 
 from meterdp.core.noise import MOST_STD_STEPS, MOST_STEPS, keep_probability
 
-# Sums of a million records, each of norm below two, and their noise stay below 2^53 steps and so exact in a float64.
+# Sums of 2^22 records, the most that the gate lets through, of entries up to 3 (those of marginals) are below 2^52
+# steps, and with their noise below 2^53: exact in a float64. A test holds the three numbers together.
 GRID = 2.0**-28
 # How far below its nominal value the chance of keeping a label may lie, so that its odds are never above e^a.
 _LEAST_SLACK, _MOST_SLACK = 1e-15, 1e-6

@@ -79,6 +79,12 @@ def test_what_a_forecaster_looks_at_is_what_it_says(task, name):
     assert FORECASTERS[name].looks_at == (OWN if same else POOLED)
 
 
+def test_a_short_window_leaves_pooled_ridge_the_season(task):
+    short = {**SETTINGS, "train_days": 7, "refit_days": None}
+    found = FORECASTERS["pooled_ridge"]().forecast(Task(task.load, rolling_of(CALENDAR, short), short))
+    assert np.array_equal(found, task.load.seasonal_log_kwh[:, rolling_of(CALENDAR, short).slots])
+
+
 def test_a_mean_of_seven_days_is_one():
     """Oracle: local days on end by the calendar of pandas."""
     import pandas as pd

@@ -49,6 +49,16 @@ def test_a_rolling_season_is_known_at_the_origin_for_every_step(load, horizon):
         assert not np.array_equal(before[0], after[0])
 
 
+@pytest.mark.parametrize(("horizon", "yesterday"), [(1, True), (92, True), (96, True), (97, False)])
+def test_a_day_ahead_season_still_knows_yesterday(horizon, yesterday):
+    """And on the day of a clock change it takes what is known."""
+    load = np.zeros((1, CALENDAR.slot_count))
+    load[0, CALENDAR.local_day == CALENDAR.local_day[0] + 17] = 1.0
+    season = seasonal_part(load, CALENDAR, Season("rolling", TRAIN, horizon))
+    next_day = season[0, CALENDAR.local_day == CALENDAR.local_day[0] + 18]
+    assert (next_day > 0.1).all() if yesterday else (next_day == 0).all()
+
+
 @pytest.mark.parametrize("scale", ["log", "kwh"])
 def test_a_rolling_season_is_the_weighted_mean_of_the_last_days(load, scale):
     """Oracle: loops over days in local time, by the standard library's calendar."""

@@ -8,12 +8,15 @@ import pytest
 from meterdp.core.config import complete, load_schema
 from meterdp.core.errors import InputError
 from meterdp.core.guarantee import Guarantee
+from meterdp.core.noise import MOST_STEPS
+from meterdp.mechanisms.sound import marginals
 from meterdp.release import mixture
 from meterdp.release.account import Account, Cap
 from meterdp.release.desk import Desk
-from meterdp.release.gate import account_of, check_meters, check_release, check_settings
+from meterdp.release.gate import MOST_HOUSEHOLDS, account_of, check_meters, check_release, check_settings
 from meterdp.release.ledger import Ledger
 from meterdp.release.publish import publish
+from meterdp.release.safe_noise import GRID
 from tests.conftest import ROOT
 
 CONFIG = complete({}, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
@@ -161,3 +164,9 @@ def test_a_folder_appears_whole_or_not_at_all(tmp_path, monkeypatch):
         publish({"a": b"4", "c": b"5"}, folder)
     assert {p.name: p.read_bytes() for p in folder.iterdir()} == {"a": b"3"}
     assert not list((tmp_path / "results/private").glob(".*"))
+
+
+def test_sums_of_as_many_records_as_the_gate_lets_through_stay_exact():
+    """Every statistic of the sound release has entries of at most one, but for the upper bins of its marginals."""
+    largest = max(1.0, marginals.TAIL_WEIGHT, marginals.TOTAL_WEIGHT * np.sqrt(2))
+    assert MOST_HOUSEHOLDS * largest / GRID < MOST_STEPS

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import numpy as np
 
 from meterdp.core.progress import progress
@@ -16,7 +18,7 @@ class AutoEts:
     def forecast(self, task: Task) -> np.ndarray:
         """Fit on the training window's length before every origin; (H, n, h) log kWh."""
         try:
-            from statsforecast.models import AutoETS  # optional, and takes seconds to import
+            models = importlib.import_module("statsforecast.models")  # optional, and takes seconds to import
         except ImportError:
             raise NotInstalled(
                 "needs the package statsforecast",
@@ -30,6 +32,6 @@ class AutoEts:
         for row in progress(range(len(residual)), "AutoETS", total=len(residual), private=True):
             for place, origin in enumerate(rolling.origins):
                 past = residual[row, max(origin - length, 0) : origin]
-                ahead = AutoETS(season_length=1).forecast(past, h=rolling.horizon)["mean"]
+                ahead = models.AutoETS(season_length=1).forecast(past, h=rolling.horizon)["mean"]
                 found[row, place] = ahead + load.seasonal_log_kwh[row, rolling.slots[place]]
         return found

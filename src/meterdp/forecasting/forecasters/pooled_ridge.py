@@ -33,6 +33,9 @@ class PooledRidge:
             step = max(day // TRAINING_ORIGINS_PER_DAY, 1)
             train = np.arange(first, window.slots.stop - rolling.horizon, step)
             origins = rolling.origins[window.origins]
+            if not train.size:  # a window of a week or less leaves nothing to learn from: the season alone
+                found[:, window.origins] = load.seasonal_log_kwh[:, rolling.slots[window.origins]]
+                continue
             for j in range(rolling.horizon):
                 target = residual[:, train + j].ravel()
                 model = Ridge(alpha=PENALTY).fit(_features(residual, train, j, day), target)

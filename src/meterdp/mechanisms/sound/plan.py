@@ -142,7 +142,7 @@ def default_classes(signal: float, most: int) -> int:
 
 
 def default_rounds(signal: float, classes: int) -> int:
-    """Return the number of rounds: 3 at 1,409 households and 9 at 10,000 with the default K."""
+    """Return the number of rounds: 3 at 1,409 households and 9 at 10,000 with the default K and no marginals."""
     return int(np.clip(round(0.45 * (signal / classes) ** 0.65), 1, MOST_ROUNDS))
 
 

@@ -17,7 +17,14 @@ from meterdp.profiles.seasonal import Season, seasonal_part
 
 # What a study may choose otherwise.
 SEASON = {"seasonal": "smoothed", "seasonal_scale": "log", "smoothing_hours": 1.0}
-FORECAST = {"method": "arma", "mean": "estimated", "largest_root": 0.9999, "refit_days": None, "cap_days": None}
+FORECAST = {
+    "method": "arma",
+    "mean": "estimated",
+    "largest_root": 0.9999,
+    "starts": 9,
+    "refit_days": None,
+    "cap_days": None,
+}
 
 
 @dataclass(frozen=True)

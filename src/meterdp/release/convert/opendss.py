@@ -23,7 +23,7 @@ def files(profiles: LoadProfiles) -> dict[str, bytes]:
         for column, name in enumerate(profiles.names, start=1)
     )
     loads = "".join(
-        f"New Load.{name} bus1=homes.1 phases=1 kV=0.23 kW={number(peak)} pf=0.95 model=1 "
+        f"New Load.{name} bus1=homes.1 phases=1 kV=0.23 kW={number(peak)} pf=1 model=1 "
         f"yearly={name} daily={name} duty={name}\n"
         for name, peak in zip(profiles.names, power_kw.max(axis=1), strict=True)
     )
