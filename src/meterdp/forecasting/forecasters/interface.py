@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 
 from meterdp.core.errors import InputError
-from meterdp.forecasting.rolling import Rolling
-from meterdp.profiles.dense import LogLoad
+
+if TYPE_CHECKING:  # figures read the words below, and a plan of the workflow must not load compiled code for them
+    from meterdp.forecasting.rolling import Rolling
+    from meterdp.profiles.dense import LogLoad
 
 OWN = "household's own readings"
 POOLED = "trained across homes, its privacy is not accounted for"
