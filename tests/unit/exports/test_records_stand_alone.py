@@ -111,7 +111,7 @@ def records(export: bytes, layout: str, **options) -> dict[str, tuple]:
         out = {"": dict(zip(*(report[c].to_pylist() for c in ("reason", "row_count")), strict=True))}
         for part in parts:
             shard = read_shard(part, MINUTES, ZONE)
-            tables = process_shard(shard, CONFIG["quality"], CONFIG["profiles"], train_days=2)
+            tables = process_shard(shard, CONFIG["quality"], CONFIG["profiles"], train_days=2, horizon_steps=1)
             load = pd.DataFrame({"household": tables.log_load["household"], "log": tables.log_load["log_kwh"]})
             for i, household in enumerate(shard.household):
                 mine = {k: v for k, v in ids[household].items() if k != "shard"}

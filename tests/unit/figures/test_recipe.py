@@ -49,7 +49,7 @@ def test_a_figure_is_one_file_and_its_place_in_the_registry(repository, study, t
     text = registry.read_text()
     imported, listed = "from meterdp.figures.gap_bars import GAP_BARS_FIGURE\n", "    GAP_BARS_FIGURE,\n"
     changed = text.replace("from meterdp.figures.intake", f"{imported}from meterdp.figures.intake")
-    changed = changed.replace("    FORECAST_ERRORS_FIGURE,\n", f"    FORECAST_ERRORS_FIGURE,\n{listed}")
+    changed = changed.replace("    INTAKE_FIGURE,\n", f"    INTAKE_FIGURE,\n{listed}")
     assert len(changed.splitlines()) == len(text.splitlines()) + 2
     registry.write_text(changed)
     (copy / "meterdp/figures/gap_bars.py").write_text(FIGURE)
