@@ -25,7 +25,7 @@ from meterdp.classnoise.designs.transport.barycentre import wasserstein_limit
 from meterdp.classnoise.study import queries_of, stack
 from meterdp.core.errors import InputError
 from meterdp.core.progress import progress
-from meterdp.forecasting.energy import censored_moment
+from meterdp.forecasting.energy import censored_absolute_error, censored_moment
 
 # Budgets that are tried, (log kWh)^2 per entry: from a per cent of a reading to noise that hides everything.
 DECADES = (-4.0, 6.0)
@@ -124,26 +124,19 @@ class Asker:
     def squared_error_kwh2(self, noise: Noise) -> np.ndarray:
         """Return the expected square of released less unreleased forecast, (H, k) kWh^2."""
         median = self._unreleased()
-        first, second = (self._moment(noise, self.bounds_kwh, order) for order in (1, 2))
+        first, second = (censored_moment(*self._law(noise), self.bounds_kwh, order) for order in (1, 2))
         return np.maximum(second - 2 * median * first + median**2, 0.0)
 
     def absolute_error_kwh(self, noise: Noise) -> np.ndarray:
-        """Return the expected absolute value of released less unreleased forecast, (H, k) kWh.
-
-        Notes
-        -----
-        |x - m| = x + m - 2 min(x, m), and min(x, m) is x clipped to the lower bound and m.
-        """
-        median = self._unreleased()
-        below = self._moment(noise, (np.full_like(median, self.bounds_kwh[0]), median), 1)
-        return np.maximum(self._moment(noise, self.bounds_kwh, 1) + median - 2 * below, 0.0)
+        """Return the expected absolute value of released less unreleased forecast, (H, k) kWh."""
+        return censored_absolute_error(*self._law(noise), self._unreleased(), self.bounds_kwh)
 
     def _unreleased(self) -> np.ndarray:
         return np.clip(np.exp(self.forecast_log_kwh), *self.bounds_kwh)
 
-    def _moment(self, noise: Noise, bounds_kwh: tuple, order: int) -> np.ndarray:
-        spread = np.sqrt(np.diagonal(noise.covariance, axis1=1, axis2=2))
-        return censored_moment(noise.apply(self.forecast_log_kwh), spread, bounds_kwh, order)
+    def _law(self, noise: Noise) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and standard deviation of the released log forecast, (H, k) each."""
+        return noise.apply(self.forecast_log_kwh), np.sqrt(np.diagonal(noise.covariance, axis1=1, axis2=2))
 
     def smallest_error(self, epsilon: float, delta: float, budgets: np.ndarray | None = None) -> Answer:
         """Return the budget with the smallest error at which the design is (epsilon, delta)-DP for the class label.

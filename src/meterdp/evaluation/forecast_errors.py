@@ -20,7 +20,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from meterdp.core.errors import InputError
-from meterdp.forecasting.energy import censored_moment
+from meterdp.forecasting.energy import censored_absolute_error, censored_moment
 from meterdp.forecasting.rolling import METHODS, ForecastSet
 
 SCALES = ("log_kwh", "kwh")
@@ -133,12 +133,12 @@ def _noisy_log(gap: np.ndarray, std: np.ndarray) -> Errors:
 
 
 def _noisy_kwh(f: np.ndarray, std: np.ndarray, actual_log_kwh: np.ndarray, bounds_kwh: tuple) -> Errors:
-    """Expected errors of X = clip(e^(f+n), a, b); E|X - y| = y - E X + 2 E max(X - y, 0) for y within the bounds."""
+    """Expected errors of X = clip(e^(f+n), a, b); readings are within the bounds, NaN where there is none."""
     y = np.exp(actual_log_kwh)
     first, second = (censored_moment(f, std, bounds_kwh, order) for order in (1, 2))
     cut = np.clip(np.where(np.isfinite(y), y, bounds_kwh[0]), *bounds_kwh)
-    above = censored_moment(f, std, (cut, bounds_kwh[1]), 1) - cut
-    return Errors("kwh", second - 2 * y * first + y**2, y - first + 2 * above)
+    absolute = np.where(np.isfinite(y), censored_absolute_error(f, std, cut, bounds_kwh), np.nan)
+    return Errors("kwh", second - 2 * y * first + y**2, absolute)
 
 
 def _row(forecasts, errors: Errors, method: str, design: str, rho: float, model="") -> dict:

@@ -9,7 +9,7 @@ import numpy as np
 from meterdp.forecasting.arma import ArmaSettings
 from meterdp.forecasting.bulk import fit_households
 from meterdp.forecasting.law import forecast_means
-from meterdp.forecasting.rolling import held_between
+from meterdp.forecasting.rolling import cap_slots_of, held_between
 from meterdp.profiles.dense import LogLoad
 from meterdp.profiles.seasonal import Season, seasonal_part
 
@@ -45,8 +45,7 @@ def forecast_ahead(load: LogLoad, settings: Mapping, profiles: Mapping, threads:
     seasonal = seasonal_part(known, calendar.longer(horizon), season)
     residual = load.log_kwh - seasonal[:, :end]
     fits = fit_households(residual[:, train], ArmaSettings.from_config(settings), threads)
-    cap = settings["cap_days"] * calendar.slots_per_day if settings["cap_days"] else None
-    low, high = held_between(load.log_kwh, cap)
+    low, high = held_between(load.log_kwh, cap_slots_of(settings, calendar))
     origin = np.array([end])
     means = [forecast_means(fit, past, origin, horizon)[0] for fit, past in zip(fits, residual, strict=True)]
     held = np.clip(np.array(means) + seasonal[:, end:], low[:, -1:], high[:, -1:])

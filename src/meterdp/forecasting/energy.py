@@ -105,3 +105,16 @@ def censored_moment(log_median: np.ndarray, std: np.ndarray, bounds: tuple[float
     inside = np.exp(order * f + 0.5 * (order * s_safe) ** 2 + between)
     ends = np.exp(order * low + log_ndtr(u_low)) + np.exp(order * high + log_ndtr(-u_high))
     return np.where(s > 0, ends + inside, point)
+
+
+def censored_absolute_error(
+    log_median: np.ndarray, std: np.ndarray, target: np.ndarray, bounds: tuple[float, float]
+) -> np.ndarray:
+    """Return E|X - t| for X = clip(e^Z, a, b), Z ~ N(log_median, std^2) and targets t from a to b, elementwise.
+
+    Notes
+    -----
+    |X - t| = X + t - 2 min(X, t), and min(X, t) is e^Z clipped to a and t.
+    """
+    below = censored_moment(log_median, std, (np.full_like(target, bounds[0]), target), 1)
+    return np.maximum(censored_moment(log_median, std, bounds, 1) + target - 2 * below, 0.0)

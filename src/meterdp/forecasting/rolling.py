@@ -7,7 +7,7 @@ forecast is conditioned on. Nothing at or after an origin enters.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +20,7 @@ from meterdp.forecasting.law import forecast_covariance, forecast_means, forecas
 from meterdp.forecasting.plausible import plausible_bounds
 from meterdp.forecasting.windows import TrainingWindow
 from meterdp.profiles.dense import LogLoad
+from meterdp.profiles.grid import Calendar
 
 METHODS = {"arma": "forecast_log_kwh", "last_value": "last_value_log_kwh", "last_week": "last_week_log_kwh"}
 COLUMNS = (*METHODS.values(), "actual_log_kwh", "forecast_std_log_kwh")
@@ -179,6 +180,11 @@ def roll(load: LogLoad, fits: Sequence[Sequence[ArmaFit]], rolling: Rolling) -> 
     household = np.asarray(load.household, np.int32)
     rolled = ForecastSet(household, forecast, last_value, last_week, load.log_kwh[:, slots], std if levels else None)
     return Rolled(rolled, forecast != free, ends)
+
+
+def cap_slots_of(settings: Mapping, calendar: Calendar) -> int | None:
+    """Return ``cap_days`` in slots, None for no bound."""
+    return settings["cap_days"] * calendar.slots_per_day if settings["cap_days"] else None
 
 
 def held_between(log_kwh: np.ndarray, cap_slots: int | None) -> tuple[np.ndarray, np.ndarray]:

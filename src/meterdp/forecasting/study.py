@@ -14,6 +14,7 @@ from meterdp.forecasting.gaussian import gaussian_columns
 from meterdp.forecasting.plausible import innovation_ratio, marks
 from meterdp.forecasting.rolling import (
     Rolling,
+    cap_slots_of,
     forecast_columns,
     interval_columns,
     law_columns,
@@ -69,7 +70,7 @@ def rolling_of(calendar: Calendar, settings: Mapping, levels: Sequence[float] = 
     """
     day = calendar.slots_per_day
     origins, windows = windows_of(calendar, settings)
-    cap = settings["cap_days"] * day if settings["cap_days"] else None
+    cap = cap_slots_of(settings, calendar)
     calibration = settings["calibration_days"] * day if levels else 0
     return Rolling(windows, origins, settings["horizon_steps"], cap, calibration, tuple(levels))
 

@@ -130,3 +130,35 @@ def test_an_export_too_short_for_last_week_is_one_sentence(forecasts):
     short = ForecastSet(**{**vars(forecasts), "last_week_log_kwh": np.full((H, N, K), np.nan)})
     with pytest.raises(InputError, match="week"):
         forecast_errors(short)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.6])
+def test_absolute_errors_medians_and_shares_are_those_of_drawn_noise(forecasts, noise):
+    """Oracle: 4,000 draws, seeded, within 6 standard errors; readings within the bounds, as log load is clipped."""
+    inside = ForecastSet(**{**vars(forecasts), "actual_log_kwh": np.clip(forecasts.actual_log_kwh, *np.log(BOUNDS))})
+    shape = inside.actual_log_kwh.shape
+    moved = inside.forecast_log_kwh + 0.2
+    rows = {
+        r["scale"]: r for r in released_errors(inside, Released("x", "", 1.0, moved, np.full(shape, noise)), BOUNDS)
+    }
+    seen = np.isfinite(inside.actual_log_kwh) & np.isfinite(inside.last_week_log_kwh)
+    judged = seen.any(axis=(1, 2))
+    generator = np.random.default_rng(3)
+    drawn = {scale: [] for scale in ("log_kwh", "kwh")}
+    for _ in range(4000):
+        released = moved + noise * generator.standard_normal(shape)
+        off = {"log_kwh": released - inside.actual_log_kwh}
+        off["kwh"] = np.clip(np.exp(released), *BOUNDS) - np.exp(inside.actual_log_kwh)
+        for scale, gap in off.items():
+            drawn[scale].append([np.abs(gap[h][seen[h]]).mean() for h in np.flatnonzero(judged)])
+    for scale, values in drawn.items():
+        values = np.array(values)
+        reach = 6 * values.std(axis=0).max() / np.sqrt(len(values)) + 1e-12
+        assert rows[scale]["mae"] == pytest.approx(values.mean(), abs=reach)
+        assert rows[scale]["mae_median"] == pytest.approx(np.median(values.mean(axis=0)), abs=reach)
+    own = inside.forecast_log_kwh - inside.actual_log_kwh
+    won = [
+        np.mean((own[h] + 0.2)[seen[h]] ** 2 + noise**2) < np.mean(own[h][seen[h]] ** 2)
+        for h in np.flatnonzero(judged)
+    ]
+    assert rows["log_kwh"]["won_share"] == np.mean(won)
