@@ -80,7 +80,7 @@ def forecasters_grid(tables: Tables) -> Grid | None:
     rows = []
     for name in data["forecaster"].drop_duplicates():
         log, kwh = cells[name, "log_kwh"], cells[name, "kwh"]
-        label = log.label if log.looks_at == OWN else f"{log.label} ({log.looks_at})"
+        label = log.label if log.looks_at == OWN else f"{log.label}, across homes"
         if log.status != "run":
             rows.append((f"{label}: {log.status}", *[MISSING] * 6))
             continue
@@ -108,7 +108,8 @@ def forecasters_grid(tables: Tables) -> Grid | None:
     caption = (
         f"What else could have been released, without privacy: {count_range(data['household_count'])} households, "
         f"{count_range(data['origin_count'])} forecasts each. Ratios are to the study’s own, with paired standard "
-        "errors; above 1 the study’s is better. MASE is the absolute error over that of yesterday’s reading"
+        "errors; above 1 the study’s is better. Across homes: trained on all together, its privacy is not accounted "
+        "for. MASE is the absolute error over that of yesterday’s reading"
     )
     return Grid(caption, header, rows)
 
