@@ -15,6 +15,7 @@ from .measures import Measure
 
 _LOOKS = {
     "sound": style.look("sound"),
+    "sound, add or remove": Look("sound, add or remove", style.GREEN, "D"),
     "sound, mixture alone": Look("sound, mixture alone", style.SKY, "v"),
     "OpenDP MST": Look("OpenDP MST", style.BLUE, "o"),
     "SmartNoise MST": Look("SmartNoise MST", style.ORANGE, "s"),

@@ -71,20 +71,22 @@ def test_every_source_is_clipped_and_judged_by_every_measure(rng):
 
 def test_a_library_that_is_not_installed_says_so_in_its_rows(rng, monkeypatch, tmp_path):
     import peers
+    from peers_parts import sources
     from peers_parts.figure import draw
     from peers_parts.measures import MEASURES
     from peers_parts.sources import SOURCES, Case, library
 
     for name in ("OpenDP MST", "SmartNoise MST"):
         monkeypatch.setitem(SOURCES, name, library("absent"))
+    monkeypatch.setattr(sources, "RELEASES", 1)
     x = rng.normal(-1, 1, (3, 150, 4))
     case = Case("simulated, N = 150", [x[0], x[1]], [x[2], x[2]], -4.0, 4.0, 16)
     table = pd.DataFrame([*peers.rows_of(case), peers.row("Swiss homes", "sound", np.nan, "not run: no export", [])])
-    by_source = table.head(5).set_index("source")
-    assert list(by_source.index) == ["sound", "sound, mixture alone", "OpenDP MST", "SmartNoise MST", "real homes"]
-    assert by_source["quality"].str.startswith("not run: ").tolist() == [False, False, True, True, False]
+    by_source = table.head(6).set_index("source")
+    assert list(by_source.index) == [*SOURCES]
+    assert by_source["quality"].str.startswith("not run: ").tolist() == [False, False, False, True, True, False]
     assert {"case", "ours_s", "other", "other_s", "ratio", "quality", "load"} <= {*table}
     measures = by_source[[m.column for m in MEASURES]]
-    assert measures.notna().all(axis=1).tolist() == [True, True, False, False, True]
+    assert measures.notna().all(axis=1).tolist() == [True, True, True, False, False, True]
     draw(table, MEASURES, tmp_path / "peers.svg")
     assert (tmp_path / "peers.svg").read_text().count("</g>") > 50
