@@ -181,7 +181,11 @@ def _check_across_keys(config, source) -> None:
     def refuse(field, problem, remedy):
         raise InputError(problem, file=source, field=field, remedy=remedy)
 
-    for section, key in (("profiles", "clip_kwh_per_hour"), ("quality", "plausible_power_kw")):
+    for section, key in (
+        ("profiles", "clip_kwh_per_hour"),
+        ("quality", "plausible_power_kw"),
+        ("export", "typical_daily_kwh"),
+    ):
         low, high = config[section][key]
         if not low < high:
             refuse(f"{section}.{key}", "has its bounds in the wrong order", "give the lower bound first")
@@ -212,6 +216,12 @@ def _check_across_keys(config, source) -> None:
             refuse(".".join(figure), f"is not one of {'.'.join(grid)}", "add it there or choose one of them")
     if config["neighbourhoods"]["by"] == "file" and config["neighbourhoods"]["file"] is None:
         refuse("neighbourhoods.file", "is missing, but neighbourhoods.by is 'file'", "give the path of the pairs")
+    if config["export"]["path"] is not None and config["export"]["time_zone"] is None:
+        refuse(
+            "export.time_zone",
+            "is not set, and local hours, days and weekends follow from it",
+            "give the IANA zone of the homes, such as Europe/Zurich; `meterdp check` says what the stamps tell",
+        )
     for key in ("time_zone", "stamp_time_zone"):
         zone = config["export"][key]
         try:

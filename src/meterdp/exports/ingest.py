@@ -22,6 +22,7 @@ from meterdp.core.progress import progress
 from meterdp.exports.batch import BATCH_BYTES, NO_CODE, NOT_LISTED, Batch
 from meterdp.exports.clock import LAST_MARK, Clock
 from meterdp.exports.dense import REASONS, ROW_MALFORMED, USED, dense_array, scatter, slot_range
+from meterdp.exports.doubts import doubts, step_minutes
 from meterdp.exports.readers.interface import reader
 from meterdp.exports.roster import Roster
 from meterdp.exports.settings import ExportSettings
@@ -84,15 +85,13 @@ def ingest(
         return batches(path, settings, batch_bytes=batch_bytes)
 
     survey = survey_export(path, settings, read, roster)
-    rank = np.argsort(np.array(survey.meter_ids, dtype=object), kind="stable")
-    household_of = np.empty(len(rank) + 2, np.int64)
-    household_of[rank] = np.arange(len(rank))
-    household_of[[NO_CODE, NOT_LISTED]] = NO_CODE, NOT_LISTED
-
+    rank, household_of = household_numbers(survey)
     scratch = Path(readings_paths[0]).parent
     scratch.mkdir(parents=True, exist_ok=True)
     with dense_array(len(rank), survey.slots, scratch) as energy_kwh:
-        counts = _fill(path, settings, read, survey, household_of, energy_kwh)
+        counts = fill(path, settings, read, survey, household_of, energy_kwh)
+        if roster is None:
+            _refuse_doubtful(path, settings, read, counts, energy_kwh)
         with ExitStack() as stack:
             parts, meters, report = (
                 [stack.enter_context(atomic_path(p)) for p in group]
@@ -217,8 +216,34 @@ def _note_circuits(path, settings: ExportSettings, survey: Survey, batch: Batch,
             )
 
 
-def _fill(path, settings, read, survey: Survey, household_of: np.ndarray, energy_kwh: np.ndarray) -> np.ndarray:
-    """Scatter the readings in a second pass and return (R,) counts per reason."""
+def household_numbers(survey: Survey) -> tuple[np.ndarray, np.ndarray]:
+    """Return the meters in order of their ids, (H,), and the household of every meter, (H + 2,).
+
+    The last two entries are for ``NOT_LISTED`` and ``NO_CODE``, which stay what they are.
+    """
+    rank = np.argsort(np.array(survey.meter_ids, dtype=object), kind="stable")
+    household_of = np.empty(len(rank) + 2, np.int64)
+    household_of[rank] = np.arange(len(rank))
+    household_of[[NO_CODE, NOT_LISTED]] = NO_CODE, NOT_LISTED
+    return rank, household_of
+
+
+def _refuse_doubtful(path, settings: ExportSettings, read, counts: np.ndarray, energy_kwh: np.ndarray) -> None:
+    """Refuse an export that the settings do not describe."""
+    for doubt in doubts(path, settings, counts, energy_kwh, lambda: step_minutes(settings, [next(read())])):
+        raise doubt
+
+
+def fill(path, settings, read, survey: Survey, household_of: np.ndarray, energy_kwh: np.ndarray) -> np.ndarray:
+    """Scatter the readings in a second pass and return (R,) counts per reason.
+
+    Parameters
+    ----------
+    household_of : (M + 2,) int64
+        From :func:`household_numbers`.
+    energy_kwh : (H, T) float64
+        Filled in place.
+    """
     clock = Clock(settings, descending=survey.runs_backwards)
     index = {name: number for number, name in enumerate(survey.meter_ids)}
     counts = np.zeros(len(REASONS), np.int64)

@@ -66,6 +66,11 @@ class ExportSettings:
     bad_rows : {"refuse", "missing"}
         Whether the first row that cannot be read ends the run with its number, or all such rows are left out and
         counted. With a public list of meters they are left out: whether a run succeeds must not depend on a record.
+    max_unusable_share : float
+        Share of rows that may be unusable, repeats, other meters and other days apart, before a study without a list
+        of meters is refused.
+    typical_daily_kwh : (float, float)
+        Where the daily energy of the median meter must lie, kWh, or such a study is refused.
 
     Raises
     ------
@@ -90,6 +95,8 @@ class ExportSettings:
     date_column: str = "date"
     period_us: tuple[int, int] | None = None
     bad_rows: str = "refuse"
+    max_unusable_share: float = 1.0
+    typical_daily_kwh: tuple[float, float] = (0.0, float("inf"))
 
     def __post_init__(self):
         for name, allowed in (
@@ -136,7 +143,7 @@ class ExportSettings:
         unknown = sorted(set(values) - {field.name for field in fields(cls)})
         if unknown:
             _refuse(unknown[0], "is not a setting of an export", "see config/README.md for the keys that exist")
-        values["time_zone"] = mapping.get("stamp_time_zone") or mapping.get("time_zone", "UTC")
+        values["time_zone"] = mapping.get("stamp_time_zone") or mapping.get("time_zone") or "UTC"
         values["period_us"] = _period_us(mapping)
         if mapping.get("meters") is not None:
             if values["period_us"] is None:
@@ -148,8 +155,8 @@ class ExportSettings:
                     "export a row per reading, or per meter and day",
                 )
             values["bad_rows"] = "missing"
-        if "missing_words" in values:
-            values["missing_words"] = tuple(values["missing_words"])
+        for name in {"missing_words", "typical_daily_kwh"} & set(values):
+            values[name] = tuple(values[name])
         if values.get("format") == "lcl_csv":
             values.setdefault("interval_minutes", LCL_INTERVAL_MINUTES)
         return cls(**values)
@@ -172,7 +179,7 @@ def _period_us(mapping: Mapping) -> tuple[int, int] | None:
         return None
     if None in days or days[1] < days[0]:
         _refuse("last_day", "does not form a period with export.first_day", "give both days, in order, or neither")
-    zone = ZoneInfo(mapping.get("time_zone", "UTC"))
+    zone = ZoneInfo(mapping.get("time_zone") or "UTC")
     first, last = (date.fromisoformat(day) for day in days)
     edges = [datetime.combine(day, time(), zone) for day in (first, last + timedelta(days=1))]
     return tuple(int(edge.timestamp()) * 1_000_000 for edge in edges)

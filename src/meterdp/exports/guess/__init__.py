@@ -1,0 +1,1 @@
+"""What an export nobody has described looks like: its format, and a configuration that reads it."""

@@ -1,0 +1,248 @@
+"""Look at an export nobody has described: settings that read it, what is in it, and what speaks against them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from meterdp.core.errors import InputError
+from meterdp.core.stamps import local_text
+from meterdp.exports.batch import NO_STAMP, Batch
+from meterdp.exports.doubts import daily_kwh, likely_unit, step_minutes
+from meterdp.exports.guess.kinds import kind_of
+from meterdp.exports.guess.layout import Layout, guess_layout
+from meterdp.exports.guess.period import best_period
+from meterdp.exports.guess.table import Table, read_table
+from meterdp.exports.guess.trial import MOST_READINGS, Trial, first_batches, try_out
+from meterdp.exports.guess.zone import ClockEvidence, clock_evidence
+from meterdp.exports.settings import ExportSettings
+from meterdp.exports.streams import files_of
+
+INTERVALS = (5, 10, 15, 20, 30, 60)
+_DAY_US, _MINUTE_US, _MINUTES_PER_DAY = 86_400_000_000, 60_000_000, 24 * 60
+_SAMPLE_ROWS = 4000
+_FORMAT_WORDS = {
+    "long_csv": "long CSV, a row per reading",
+    "parquet": "Parquet, a row per reading",
+    "lcl_csv": "Low Carbon London CSV",
+    "nem12": "NEM12",
+    "green_button": "Green Button XML",
+    "cer": "Irish trial (CER), day codes",
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What an export turned out to be.
+
+    Parameters
+    ----------
+    settings : dict
+        The section ``export`` of a configuration, without what is the default anyway.
+    said, to_check : list of str
+        What was found and why; what the file leaves open.
+    trial : Trial
+        The first readings under these settings.
+    clock : ClockEvidence
+    period : (int, int, int, int)
+        From :func:`meterdp.exports.guess.period.best_period`.
+    doubts : list of InputError
+        What still speaks against the settings.
+    """
+
+    settings: dict
+    said: list[str]
+    to_check: list[str]
+    trial: Trial
+    clock: ClockEvidence
+    period: tuple[int, int, int, int]
+    doubts: list[InputError]
+
+
+def examine(
+    path,
+    *,
+    time_zone: str | None = None,
+    max_missing_share: float = 0.1,
+    fewest_days: int = 28,
+    most_readings: int = MOST_READINGS,
+) -> Finding:
+    """Guess the settings of an export and try them out on its first readings.
+
+    Parameters
+    ----------
+    path : path-like
+        File, folder or archive.
+    time_zone : str, optional
+        IANA zone of the homes where it is known; otherwise one is proposed.
+    max_missing_share, fewest_days : float, int
+        When the study leaves a meter out, and how many days it needs, to propose a period.
+    most_readings : int
+        No more are looked at.
+
+    Raises
+    ------
+    InputError
+        If the file is nothing we read, or cannot be read under any settings we know; names what it is.
+    """
+    layout = _layout(path)
+    given, said, to_check = layout.settings, layout.said, layout.to_check
+    guessed_unit, given["unit"] = given.get("unit", "kWh"), given.get("unit") or "kWh"
+    given.setdefault("interval_minutes", 60 if given.get("format") != "lcl_csv" else 30)
+    proposed = given.pop("time_zone", None)
+    batches, whole = first_batches(path, _settings(given, time_zone or proposed or "UTC"), most_readings)
+    clock = clock_evidence(batches)
+    zone = time_zone or proposed or _zone(clock, to_check)
+    given["time_zone"] = zone
+    if "wide_layout" not in given or given["wide_layout"] == "meters":
+        _set_interval(path, given, batches)
+    if given.get("format", "long_csv") in ("long_csv", "parquet") or given.get("wide_layout") == "meters":
+        _set_stamp(given, batches, said, to_check)
+    trial = try_out(path, _settings(given, zone), batches, whole)
+    if guessed_unit is None:
+        trial = _set_unit(path, given, trial, said, to_check)
+    period = best_period(
+        trial.energy_kwh, _MINUTES_PER_DAY // given["interval_minutes"], max_missing_share, fewest_days
+    )
+    strict = replace(trial.settings, max_unusable_share=0.1, typical_daily_kwh=(0.1, 1000.0))
+    found = Finding(given, said, to_check, trial, clock, period, replace(trial, settings=strict).doubts(path))
+    given |= _days(found)
+    return found
+
+
+def _settings(given: dict, zone: str) -> ExportSettings:
+    return ExportSettings.from_config({**given, "time_zone": zone})
+
+
+def _layout(path) -> Layout:
+    """Return the layout of any kind of file."""
+    kind, head = kind_of(path)
+    if kind == "csv":
+        members = files_of(path)
+        return guess_layout(path, read_table(path, head), several_files=len(members) > 1)
+    if kind == "parquet":
+        return _parquet(path)
+    out = Layout({"format": kind})
+    found = re.findall(rb"<(?:\w+:)?(?:intervalLength|duration)>(\d+)<", head) if kind == "green_button" else []
+    minutes = [int(s) // 60 for s in found if 0 < int(s) < 24 * 3600]
+    if kind == "nem12":
+        minutes = [int(m) for m in re.findall(rb"(?m)^200,(?:[^,\r\n]*,){7}\s*\"?(\d+)", head)]
+    fitting = [m for m in minutes if m in INTERVALS]
+    if fitting:
+        out.settings["interval_minutes"] = max(fitting)
+        if len(set(fitting)) > 1:
+            out.to_check.append("meters have intervals of several lengths; the longest is proposed")
+    return out
+
+
+def _parquet(path) -> Layout:
+    """Guess from the first records as if they stood in a CSV."""
+    file = pq.ParquetFile(path)
+    records = next(file.iter_batches(_SAMPLE_ROWS), None)
+    if records is None:
+        raise InputError("holds no readings", file=path, remedy="export the readings again")
+    columns = [_text(records.column(i)) for i in range(records.num_columns)]
+    table = Table(",", 0, list(records.schema.names), False, [list(row) for row in zip(*columns, strict=True)], "")
+    out = guess_layout(path, table, several_files=False)
+    if out.settings.get("format", "long_csv") != "long_csv":
+        raise InputError(
+            "is a Parquet file with a column per meter or interval",
+            file=path,
+            remedy="write a row per reading: meter, time stamp and energy",
+        )
+    out.settings["format"] = "parquet"
+    stamp = records.schema.field(out.settings.get("time_column", "interval_start"))
+    if pa.types.is_timestamp(stamp.type):
+        out.settings.pop("time_format", None)
+    return out
+
+
+def _text(column: pa.Array) -> list[str]:
+    if pa.types.is_timestamp(column.type):
+        stamps = column.cast(pa.timestamp("us", column.type.tz)).to_pylist()
+        return ["" if v is None else v.isoformat(" ", "seconds") for v in stamps]
+    return ["" if v is None else str(v) for v in column.to_pylist()]
+
+
+def _zone(clock: ClockEvidence, to_check: list[str]) -> str:
+    if clock.changes:
+        zone = clock.zones[0]
+        to_check.append(f"{zone} stands for every zone with the same changes of clocks: write that of the homes")
+        return zone
+    if clock.carries_offset:
+        to_check.append("stamps are in UTC or carry offsets: UTC stands where the zone of the homes belongs")
+    else:
+        to_check.append("nothing tells the time zone: UTC stands where that of the homes belongs")
+    return "UTC"
+
+
+def _set_interval(path, given: dict, batches: list[Batch]) -> None:
+    """Take the interval from the distance of neighbouring stamps."""
+    step = step_minutes(_settings(given, given["time_zone"]), batches)
+    if step is None or (given.get("format") in ("nem12", "green_button") and step in INTERVALS):
+        return
+    if step >= _MINUTES_PER_DAY:
+        raise InputError(
+            f"has readings {step / _MINUTES_PER_DAY:.0f} days apart: daily or monthly sums, not an interval export",
+            file=path,
+            remedy="ask for the readings of every quarter, half or whole hour",
+        )
+    if step not in INTERVALS:
+        raise InputError(
+            f"has stamps {step:g} minutes apart; meterdp reads intervals of {', '.join(map(str, INTERVALS))} minutes",
+            file=path,
+            remedy="ask for such intervals, or sum the readings to them",
+        )
+    given["interval_minutes"] = int(step)
+
+
+def _set_stamp(given: dict, batches: list[Batch], said: list[str], to_check: list[str]) -> None:
+    """Tell starts from ends by the first and the last stamp of the export."""
+    if "stamp" in given:
+        return
+    stamps = [b.stamp_us[b.stamp_us != NO_STAMP] for b in batches]
+    stamps = [s for s in stamps if len(s)]
+    if not stamps:
+        return
+    first, last = min(s.min() for s in stamps) % _DAY_US, max(s.max() for s in stamps) % _DAY_US
+    step = given["interval_minutes"] * _MINUTE_US
+    if (first, last) == (step, 0):
+        given["stamp"] = "end"
+        said.append("days run from the end of the first interval to midnight: stamps are ends")
+    elif (first, last) == (0, _DAY_US - step):
+        said.append("days run from midnight to the start of the last interval: stamps are starts")
+    else:
+        to_check.append("nothing tells whether stamps are starts or ends of intervals: starts are assumed (export.stamp)")
+
+
+def _set_unit(path, given: dict, trial: Trial, said: list[str], to_check: list[str]) -> Trial:
+    """Guess the unit by the size of the readings."""
+    daily = daily_kwh(trial.energy_kwh, given["interval_minutes"])
+    unit = "kWh" if np.isnan(daily) else likely_unit(abs(daily), trial.settings)
+    to_check.append(f"nothing names the unit; {unit} makes a day most like that of a home (export.unit)")
+    if unit == "kWh":
+        return trial
+    given["unit"] = unit
+    return try_out(path, _settings(given, given["time_zone"]), trial.batches, trial.whole)
+
+
+def _days(found: Finding) -> dict:
+    """Return the proposed period as local days."""
+    begin, end, _, _ = found.period
+    starts = found.trial.starts_us[[begin, end - 1]].astype("datetime64[us]")
+    first, last = (text[:10] for text in local_text(starts, found.settings["time_zone"]))
+    return {"first_day": first, "last_day": last}
+
+
+def format_words(settings: dict) -> str:
+    """Say in words what kind of file it is."""
+    if settings.get("wide_layout") == "days":
+        return "wide CSV, a row per meter and day"
+    if settings.get("wide_layout") == "meters":
+        return "wide CSV, a column per meter"
+    return _FORMAT_WORDS[settings.get("format", "long_csv")]

@@ -1,0 +1,191 @@
+"""The structure of a CSV from its first rows: what separates fields, where the header is, what the columns hold."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from meterdp.core.errors import InputError
+from meterdp.exports.settings import ISO8601
+from meterdp.exports.shapes import formats_that_fit
+
+# In order of preference: a decimal comma makes a comma look like a separator, too.
+DELIMITERS = (";", "\t", "|", ",", " ")
+_LINES = 4000
+_HEADER_WITHIN = 30
+_TIME_OF_DAY = re.compile(r"\d{1,2}:\d{2}(:\d{2})?( ?[AaPp][Mm])?")
+_MISSING = {"", "null", "na", "n/a", "nan", "-", "--", "none", "#n/a", "missing"}
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of the sample.
+
+    Parameters
+    ----------
+    name : str
+        Its header, or its number where there is none.
+    words : tuple of str
+        Distinct entries in order of appearance, missing ones left out.
+    first : str
+        Its entry in the first row, as written.
+    """
+
+    name: str
+    words: tuple[str, ...]
+    first: str = ""
+
+    @cached_property
+    def time_formats(self) -> tuple[str, ...]:
+        """Formats of time stamps that fit every entry."""
+        return tuple(formats_that_fit(self.words)) if self.words else ()
+
+    @cached_property
+    def notations(self) -> tuple[Notation, ...]:
+        """Notations in which every entry is a number, the likeliest first."""
+        return tuple(notations_that_fit(self.words)) if self.words else ()
+
+    @property
+    def is_stamp(self) -> bool:
+        """Whether the entries are dates with a time of day."""
+        if self.time_formats == (SPREADSHEET,):
+            # Serial numbers of one day after another have decimals; whole numbers are ids or readings.
+            return all("." in word or "," in word for word in self.words[1:]) and len(self.words) > 2
+        return bool(self.time_formats) and not self.is_date
+
+    @property
+    def is_date(self) -> bool:
+        """Whether the entries are dates without a time of day."""
+        return bool(self.time_formats) and all("%" in f and not re.search("%[HI]", f) for f in self.time_formats)
+
+    @property
+    def is_time(self) -> bool:
+        """Whether the entries are times of day without a date."""
+        return bool(self.words) and all(_TIME_OF_DAY.fullmatch(word) for word in self.words)
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the entries are numbers."""
+        return bool(self.notations)
+
+
+@dataclass(frozen=True)
+class Table:
+    """The rows of the start of a CSV.
+
+    Parameters
+    ----------
+    delimiter : str
+    skip_rows : int
+        Lines before the header.
+    header : list of str
+        Empty if the file has none.
+    units_row : bool
+        Whether a line with units instead of readings follows the header.
+    rows : list of list of str
+        Rows as wide as the header, in order; repeated headers are left out.
+    above : str
+        The text of what stands before the first row of readings.
+    """
+
+    delimiter: str
+    skip_rows: int
+    header: list[str]
+    units_row: bool
+    rows: list[list[str]]
+    above: str
+
+    @cached_property
+    def columns(self) -> list[Column]:
+        """The columns in the order of the file."""
+        names = self.header or [str(i + 1) for i in range(len(self.rows[0]))]
+        found = []
+        for i, name in enumerate(names):
+            entries = [row[i].strip() for row in self.rows]
+            words = dict.fromkeys(word for word in entries if word.lower() not in _MISSING)
+            found.append(Column(name, tuple(words), entries[0]))
+        return found
+
+
+def read_table(path, head: bytes) -> Table:
+    """Return the structure of a CSV from the bytes it starts with.
+
+    Raises
+    ------
+    InputError
+        If they are not UTF-8 text, or not in rows of at least two fields.
+    """
+    try:
+        text = head[: head.rfind(b"\n") + 1 or len(head)].decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError("is not UTF-8 text", file=path, remedy="save the export as CSV UTF-8") from None
+    lines = text.splitlines()[:_LINES]
+    delimiter, width = _delimiter(path, lines)
+    split = [[field.strip() for field in row] for row in _split(lines, delimiter)]
+    at = _header_at(split, width)
+    header = split[at]
+    below = [row for row in split[at + 1 :] if len(row) == width and row != header]
+    if not below:
+        raise InputError("holds no row under its header", file=path, remedy="export the readings again")
+    if not _is_header(header, below):
+        return Table(delimiter, at, [], False, [header, *below], "")
+    units_row = len(below) > 1 and not _digits(below[0]) and _digits(below[1])
+    above = "\n".join([*lines[: at + 1], *([delimiter.join(below[0])] if units_row else [])])
+    return Table(delimiter, at, header, units_row, below[units_row:], above)
+
+
+def _split(lines: Sequence[str], delimiter: str) -> list[list[str]]:
+    out = []
+    for line in lines:
+        try:
+            out.append(next(csv.reader([line], delimiter=delimiter, skipinitialspace=delimiter == " "), []))
+        except csv.Error:
+            out.append([])
+    return out
+
+
+def _delimiter(path, lines: Sequence[str]) -> tuple[str, int]:
+    """Return what separates fields and the number of fields most rows have."""
+    best, found = 0.0, None
+    some = [line for line in lines[:300] if line.strip()]
+    for delimiter in DELIMITERS:
+        widths = Counter(len(row) for row in _split(some, delimiter))
+        width, count = widths.most_common(1)[0] if widths else (0, 0)
+        share = count / len(some) if some else 0.0
+        if width >= 2 and share > best + 0.15:
+            best, found = share, (delimiter, width)
+    if found is None:
+        raise InputError(
+            "has rows of one field only" if some else "holds no rows",
+            file=path,
+            remedy="write one reading per row: meter, time stamp and energy, separated by commas",
+        )
+    return found
+
+
+def _header_at(split: list[list[str]], width: int) -> int:
+    """Return the first row that is as wide as most and mostly filled."""
+    for at, row in enumerate(split[:_HEADER_WITHIN]):
+        if len(row) == width and sum(field != "" for field in row) >= max(1, width / 2):
+            return at
+    return 0
+
+
+def _is_header(row: list[str], below: list[list[str]]) -> bool:
+    """Whether a row is text in some column in which the others hold stamps or numbers."""
+    for i, name in enumerate(row):
+        words = tuple(dict.fromkeys(r[i] for r in below[1:200] if r[i].lower() not in _MISSING))
+        if not words:
+            continue
+        column, own = Column("", words), Column("", (name,))
+        if (column.time_formats or column.is_number) and not (own.time_formats or own.is_number or own.is_time):
+            return True
+    return False
+
+
+def _digits(row: list[str]) -> bool:
+    return any(character.isdigit() for field in row for character in field)

@@ -1,0 +1,128 @@
+"""What the stamps tell about their clock: hours that a change of clocks skips or repeats, and when homes sleep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from meterdp.exports.batch import NO_STAMP, Batch
+from meterdp.exports.clock import clock_changes
+
+# One zone per rule of clock changes; others share it.
+CLOCKS = {
+    "Europe/London": "British and Irish",
+    "Europe/Zurich": "Central European",
+    "Europe/Athens": "Eastern European",
+    "America/Los_Angeles": "North American",
+    "Australia/Sydney": "south-east Australian",
+    "Pacific/Auckland": "New Zealand",
+}
+_DAY_US, _HOUR_US = 86_400_000_000, 3_600_000_000
+# A skipped hour is empty and a repeated one twice as full as the same hour a day before and after, or nearly.
+_EMPTY, _FULL, _DOUBLE = 0.1, 0.8, 1.6
+_FEWEST = 4
+
+
+@dataclass(frozen=True)
+class ClockEvidence:
+    """What the stamps say about the clock.
+
+    Parameters
+    ----------
+    carries_offset : bool
+        Whether stamps carry an offset from UTC.
+    changes : bool or None
+        Whether the clock changes twice a year; None if no change lies in the period, or the stamps contradict.
+    zones : tuple of str
+        A zone for every rule of changes that fits, in the order of :data:`CLOCKS`.
+    sleep_hour : float or None
+        Hour of the file's clock, or of UTC, around which least energy is used.
+    """
+
+    carries_offset: bool
+    changes: bool | None
+    zones: tuple[str, ...]
+    sleep_hour: float | None
+
+    def sentences(self) -> list[str]:
+        """Say it in words."""
+        said = []
+        if self.carries_offset:
+            said.append("stamps carry an offset from UTC, so no change of clocks is lost")
+        elif self.changes:
+            names = " or ".join(CLOCKS[zone] for zone in self.zones)
+            said.append(f"hours are skipped in spring or repeated in autumn by the {names} rule: a local clock")
+        elif self.changes is False:
+            said.append("the clock runs through the dates of all clock changes we know: standard time or UTC")
+        else:
+            said.append("no change of clocks lies in the period, so the stamps do not tell their time zone")
+        if self.sleep_hour is not None:
+            clock = "UTC" if self.carries_offset else "the file's clock"
+            said.append(f"least energy is used around {self.sleep_hour:.0f}:00 of {clock}")
+        return said
+
+
+def clock_evidence(batches: Iterable[Batch]) -> ClockEvidence:
+    """Judge the stamps of an export by the dates on which zones change their clocks."""
+    local, utc, by_hour, energy = [], 0, np.zeros(24), np.zeros(24)
+    for batch in batches:
+        is_utc = np.broadcast_to(batch.stamps_are_utc, batch.stamp_us.shape)
+        good = batch.stamp_us != NO_STAMP
+        utc += int((good & is_utc).sum())
+        local.append(batch.stamp_us[good & ~is_utc])
+        used = good & np.isfinite(batch.energy)
+        hour = (batch.stamp_us[used] // _HOUR_US) % 24
+        by_hour += np.bincount(hour, minlength=24)
+        energy += np.bincount(hour, np.abs(batch.energy[used]), minlength=24)
+    stamps = np.concatenate(local) if local else np.empty(0, np.int64)
+    sleep = _sleep_hour(energy, by_hour)
+    if utc > len(stamps):
+        return ClockEvidence(True, None, (), sleep)
+    fits, contradicts, seen = [], 0, 0
+    counted = np.sort(stamps)
+    for zone in CLOCKS:
+        verdict = _follows(counted, zone)
+        seen += verdict is not None
+        contradicts += verdict is False
+        if verdict:
+            fits.append(zone)
+    changes = True if fits else False if seen and contradicts == seen else None
+    return ClockEvidence(False, changes, tuple(fits), sleep)
+
+
+def _follows(stamps: np.ndarray, zone: str) -> bool | None:
+    """Whether sorted local stamps follow a zone's changes; None if they cannot tell."""
+    changes, verdicts = clock_changes(zone), []
+    for i, at in enumerate(changes.utc_us):
+        before, after = changes.offset_us[i], changes.offset_us[i + 1]
+        begin, end = sorted((at + before, at + after))
+        if not len(stamps) or end + _DAY_US > stamps[-1] or begin - _DAY_US < stamps[0]:
+            continue
+        here, usual = _count(stamps, begin, end), [_count(stamps, begin + d, end + d) for d in (-_DAY_US, _DAY_US)]
+        typical = sum(usual) / 2
+        if typical < _FEWEST:
+            continue
+        if after > before:
+            verdicts.append(True if here <= _EMPTY * typical else False if here >= _FULL * typical else None)
+        else:
+            # An hour that is there once may have been written once by a local clock, too.
+            verdicts.append(True if here >= _DOUBLE * typical else None)
+    told = [v for v in verdicts if v is not None]
+    return None if not told else all(told)
+
+
+def _count(stamps: np.ndarray, begin: int, end: int) -> int:
+    return int(np.searchsorted(stamps, end) - np.searchsorted(stamps, begin))
+
+
+def _sleep_hour(energy: np.ndarray, count: np.ndarray) -> float | None:
+    """Return the middle of the four hours of least energy; None where nights do not stand out."""
+    if not (count > 0).all():
+        return None
+    mean = energy / count
+    window = np.array([mean[np.arange(h, h + 4) % 24].mean() for h in range(24)])
+    if window.min() > 0.9 * mean.mean():
+        return None
+    return float((window.argmin() + 2) % 24)
