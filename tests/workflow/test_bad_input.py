@@ -37,7 +37,7 @@ def test_a_key_that_is_refused_ends_the_run(runner):
     ],
 )
 def test_a_file_that_is_missing_is_refused_at_once(runner, settings, field):
-    sentence_of(runner.run(settings), rf"nowhere.csv, field '{field}': is not a file; give")
+    sentence_of(runner.run(settings), rf"nowhere.csv, field '{field}': is not a file( or folder)?; give")
     assert outputs(runner.folder) == []
 
 

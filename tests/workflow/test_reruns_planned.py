@@ -193,6 +193,24 @@ def test_the_same_export_named_in_another_way_is_no_reason_to_run(tmp_path):
     assert "ingest" in planner.plan(CONFIG | {"export": {"path": "export.csv", "unit": "Wh"}, "results_dir": "mine"})
 
 
+def test_another_or_changed_file_in_the_folder_of_an_export_is_read_and_none_is_named(tmp_path):
+    planner, folder = Planner(tmp_path), tmp_path / "delivery"
+    (folder / "march").mkdir(parents=True)
+    for name in ("SECRET1.csv", "march/SECRET2.csv"):
+        (folder / name).write_text("interval_start,kwh\n")
+    config = CONFIG | {"export": {"path": "delivery", "meter_column": None}}
+    planner.pretend_finished(config)
+    assert planner.plan(config) == []
+    (folder / "march/SECRET2.csv").write_text("interval_start,kwh\n2020-01-01 00:00,1\n")
+    assert "ingest" in planner.plan(config)
+    planner.pretend_finished(config)
+    (folder / "march/SECRET3.csv").write_text("interval_start,kwh\n")
+    assert "ingest" in planner.plan(config)
+    assert "SECRET" not in planner.snakemake(config, "--dry-run", "--verbose", "--printshellcmds")
+    kept = [path for path in (tmp_path / ".snakemake").rglob("*") if path.is_file()]
+    assert kept and not any("SECRET" in str(path) or b"SECRET" in path.read_bytes() for path in kept)
+
+
 def test_a_plan_imports_nothing_heavy():
     lines = (ROOT / "workflow/rules/common.smk").read_text().splitlines()
     imports = "\n".join(line for line in lines if line.startswith("from meterdp"))

@@ -15,6 +15,7 @@ from meterdp.core.errors import InputError, refusals
 from meterdp.core.provenance import share_source, source_hash
 from meterdp.core.steps import StepReport, seconds_per_job
 from meterdp.core.stop import stop_on_sigterm
+from meterdp.exports.members import state_of
 from meterdp.simulate.layout import simulated_export
 from meterdp.figures.registry import drawings, figure_of
 from meterdp.figures.report.page import TABLES
@@ -40,9 +41,9 @@ try:
         config["export"] |= simulated_export(
             config["simulate"]["start_date"], config["simulate"]["days"]
         )
-    elif not Path(export).is_file():
+    elif not Path(export).exists():
         raise InputError(
-            "is not a file",
+            "is not a file or folder",
             file=export,
             field="export.path",
             remedy="give the path of the meter export",
@@ -81,6 +82,8 @@ PRIVATE = RESULTS / "private"
 STUDY = RESULTS / "study"
 SHARDS = [f"{s:03d}" for s in range(config["shards"])]
 SIMULATED = config["export"]["path"] is None
+# What is in a folder, as a hash: its files may be called after meters, and Snakemake prints and keeps names of inputs.
+FOLDER_STATE = None if SIMULATED else state_of(config["export"]["path"])
 REPRODUCE = RESULTS / "reproduce"
 AUDIT = RESULTS / "audit"
 # The audit plants canaries in a simulated export of its own and sends them through these.

@@ -49,6 +49,7 @@ rule ingest:
     params:
         export=lookup("export", within=config),
         simulated=SIMULATED,
+        folder_state=FOLDER_STATE,
         code=code_of("ingest"),
     script:
         "../scripts/ingest.py"

@@ -267,7 +267,9 @@ def as_markdown(schema: Mapping) -> str:
 
 def _allowed(sub) -> str:
     if "enum" in sub:
-        return ", ".join(map(str, sub["enum"]))
+        # A mark or nothing is written as in the file, so that it can be seen.
+        marked = (word is None or not any(map(str.isalnum, str(word))) for word in sub["enum"])
+        return ", ".join(_flow(w) if mark else str(w) for w, mark in zip(sub["enum"], marked, strict=True))
     if sub.get("type") == "array":
         items = sub["items"]
         return f"list of: {_allowed(items)}"

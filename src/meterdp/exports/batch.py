@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 NO_STAMP = np.iinfo(np.int64).min  # what NumPy calls NaT
+NO_SUCH_TIME = NO_STAMP + 1  # a time that the local day does not have
 NO_CODE = -1
 NOT_LISTED = -2  # a meter that is not on the public list
 
 # Why a reading cannot be read at all, where bad rows count as missing values; 0 where it can.
-UNIT_DIFFERS, STAMP_UNREADABLE, VALUE_UNREADABLE = 1, 2, 3
+UNIT_DIFFERS, STAMP_UNREADABLE, VALUE_UNREADABLE, HEADER_REPEATED = 1, 2, 3, 4
 
 # Bytes of export a reader turns into one batch: the arrays of a batch stay within some tens of megabytes.
 BATCH_BYTES = 4 << 20
@@ -30,7 +31,8 @@ class Batch:
     meter : (n,) int32
         Index into :attr:`meter_ids`, ``NO_CODE`` where the row names no meter.
     stamp_us : (n,) int64
-        Stamp as written, microseconds since 1970-01-01 00:00, ``NO_STAMP`` where there is none.
+        Stamp as written, microseconds since 1970-01-01 00:00, ``NO_STAMP`` where there is none,
+        ``NO_SUCH_TIME`` where the local day ended before.
     stamps_are_utc : bool or (n,) bool
         Whether a stamp carried an offset and is UTC; otherwise it is on the local clock.
     energy : (n,) float64
@@ -42,9 +44,11 @@ class Batch:
     circuit : (n,) int32, optional
         Index into :attr:`circuits`, ``NO_CODE`` where empty.
     unreadable : (n,) int8, optional
-        0, ``UNIT_DIFFERS``, ``STAMP_UNREADABLE`` or ``VALUE_UNREADABLE``.
+        0, ``UNIT_DIFFERS``, ``STAMP_UNREADABLE``, ``VALUE_UNREADABLE`` or ``HEADER_REPEATED``.
     left_out : int
         Readings in rows that could not be split into fields; they are not among the n.
+    place : str
+        Which of several files of the export it is, for messages; see :class:`~meterdp.exports.members.Member`.
     """
 
     first_row: int
@@ -58,6 +62,7 @@ class Batch:
     circuit: np.ndarray | None = None
     unreadable: np.ndarray | None = None
     left_out: int = 0
+    place: str = ""
 
     def row_of(self, reading: int) -> int:
         """Return the row of the file that holds reading ``reading`` of this batch."""

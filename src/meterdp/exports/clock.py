@@ -18,10 +18,10 @@ from zoneinfo import ZoneInfo
 import numba
 import numpy as np
 
-from meterdp.exports.batch import NO_CODE, NO_STAMP, Batch
+from meterdp.exports.batch import NO_CODE, NO_STAMP, NO_SUCH_TIME, Batch
 from meterdp.exports.settings import ExportSettings
 
-NONEXISTENT = NO_STAMP + 1
+NONEXISTENT = NO_SUCH_TIME
 OUT_OF_RANGE = NO_STAMP + 2
 OUTSIDE_PERIOD = NO_STAMP + 3
 LAST_MARK = OUTSIDE_PERIOD
@@ -30,6 +30,7 @@ FIRST_YEAR, END_YEAR = 1990, 2100
 
 _OUTSIDE = -1  # a stamp that is in no hour the clock repeats
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_DAY_US = 24 * 3600 * 1_000_000
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,56 @@ def clock_changes(time_zone: str) -> ClockChanges:
         np.array([(instant - _EPOCH) // microsecond for instant in instants], dtype=np.int64),
         np.array([o // microsecond for o in after], dtype=np.int64),
     )
+
+
+def midnights_us(day_us: np.ndarray, time_zone: str) -> np.ndarray:
+    """Return the UTC instants at which local days begin.
+
+    A day whose midnight the clock skips begins with the change; one whose midnight comes twice begins with the first.
+
+    Parameters
+    ----------
+    day_us : (n,) int64
+        Local midnights as microseconds since 1970-01-01 00:00 of the local clock.
+    time_zone : str
+        IANA zone.
+
+    Returns
+    -------
+    (n,) int64
+        Microseconds since 1970 in UTC.
+    """
+    changes = clock_changes(time_zone)
+    at = np.searchsorted(changes.local_edges_us, day_us, side="right")
+    change = at // 2
+    skipped = (at % 2 == 1) & np.append(np.diff(changes.offset_us) > 0, False)[change]
+    utc_us = day_us - changes.offset_us[change]
+    return np.where(skipped, np.append(changes.utc_us, 0)[change], utc_us)
+
+
+def elapsed_us(day_us: np.ndarray, number: np.ndarray, settings: ExportSettings) -> np.ndarray:
+    """Return the UTC stamps of intervals that are counted from local midnight; a day may have 46 or 50 half-hours.
+
+    Parameters
+    ----------
+    day_us : int64 array
+        Local midnights, ``NO_STAMP`` where there is none.
+    number : int array that broadcasts
+        Number of the interval in its day, from 1 on.
+    settings : ExportSettings
+        Zone, length of an interval, and whether its start or end is to be returned.
+
+    Returns
+    -------
+    int64 array
+        Microseconds since 1970, ``NO_STAMP`` where there is no day, ``NO_SUCH_TIME`` behind the end of the day.
+    """
+    known = day_us != NO_STAMP
+    local_us = np.where(known, day_us, 0)
+    begin, end = (midnights_us(local_us + days * _DAY_US, settings.time_zone) for days in (0, 1))
+    start_us = begin + (number - 1) * settings.interval_us
+    stamp_us = start_us + settings.interval_us if settings.stamp == "end" else start_us
+    return np.where(known, np.where(start_us < end, stamp_us, NO_SUCH_TIME), NO_STAMP)
 
 
 class Clock:
@@ -191,7 +242,8 @@ def _check_range(stamp_us, is_utc, range_us, out):
     for i in range(len(stamp_us)):
         if is_utc[i]:
             t = stamp_us[i]
-            out[i] = t if t == NO_STAMP or range_us[0] <= t < range_us[1] else OUT_OF_RANGE
+            kept = t == NO_STAMP or t == NONEXISTENT or range_us[0] <= t < range_us[1]
+            out[i] = t if kept else OUT_OF_RANGE
 
 
 @numba.njit(cache=True)

@@ -17,7 +17,7 @@ import numba
 import numpy as np
 
 from meterdp.core.errors import InputError
-from meterdp.exports.batch import NO_STAMP, NOT_LISTED, UNIT_DIFFERS, VALUE_UNREADABLE
+from meterdp.exports.batch import HEADER_REPEATED, NO_STAMP, NOT_LISTED, UNIT_DIFFERS
 from meterdp.exports.clock import END_YEAR, FIRST_YEAR, LAST_MARK, NONEXISTENT, OUT_OF_RANGE, OUTSIDE_PERIOD
 
 IN_MEMORY_BYTES = 1 << 30
@@ -31,6 +31,7 @@ REASONS = {
     "unit_differs": "The row names another unit than export.unit.",
     "stamp_unreadable": "The stamp is not in the format of export.time_format.",
     "value_unreadable": "The reading is not a number.",
+    "header_repeated": "The row is the header once more.",
     "stamp_missing": "The row has no stamp.",
     "value_missing": "The reading is empty, or a word that means a missing one.",
     "value_not_finite": "The reading is infinite.",
@@ -49,6 +50,7 @@ REASONS = {
     _UNIT_DIFFERS,
     _STAMP_UNREADABLE,
     _VALUE_UNREADABLE,
+    _HEADER_REPEATED,
     STAMP_MISSING,
     VALUE_MISSING,
     VALUE_NOT_FINITE,
@@ -63,7 +65,7 @@ REASONS = {
 _NO_SLOT = -1
 # A mark of Batch.unreadable and its reason differ by this.
 _MARKS = _UNIT_DIFFERS - UNIT_DIFFERS
-assert _MARKS + VALUE_UNREADABLE == _VALUE_UNREADABLE
+assert _MARKS + HEADER_REPEATED == _HEADER_REPEATED
 
 
 @contextmanager
@@ -113,6 +115,8 @@ def slot_range(start_us, meter, anchor_us, interval_us):
 @numba.njit(cache=True)
 def _reason_and_slot(start_us, household, energy, unreadable, anchor_us, interval_us):
     """Return why a reading cannot be used, or ``USED`` and its absolute slot."""
+    if unreadable == HEADER_REPEATED:  # names no meter
+        return _HEADER_REPEATED, _NO_SLOT
     if household < 0:
         return METER_NOT_LISTED if household == NOT_LISTED else METER_MISSING, _NO_SLOT
     if unreadable > 0:

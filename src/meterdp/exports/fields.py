@@ -16,13 +16,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from meterdp.core.errors import InputError
-from meterdp.exports.batch import NO_CODE, NO_STAMP, STAMP_UNREADABLE, UNIT_DIFFERS, VALUE_UNREADABLE
-from meterdp.exports.settings import ISO8601, ExportSettings
+from meterdp.exports.batch import (
+    HEADER_REPEATED,
+    NO_CODE,
+    NO_STAMP,
+    STAMP_UNREADABLE,
+    UNIT_DIFFERS,
+    VALUE_UNREADABLE,
+)
+from meterdp.exports.numerals import PLAIN, Notation, settings_that_fit
+from meterdp.exports.settings import ExportSettings
+from meterdp.exports.shapes import ISO8601, SPREADSHEET, formats_that_fit, serial_seconds, shape_of
 
 # An offset or Z behind a time of day; a date alone ends in "-31" and has no time.
 _OFFSET = r"[T ].*(?:[Zz]|[+-][\d:]+)$"
 _FINE = re.compile(r"([.,]\d{6})\d+")
-_NUMBER = r"^[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[iI][nN][fF](?:[iI][nN][iI][tT][yY])?|[nN][aA][nN])$"
+# Distinct stamps that cannot be read are looked at together, up to this many, for a format that fits them all.
+_LOOKED_AT = 1000
 
 
 @dataclass(frozen=True)
@@ -70,6 +80,8 @@ class Rejects:
     settings : ExportSettings
     shape : tuple of int
         Shape of the readings of the batch, rows first.
+    header_repeated : bool array, optional
+        Rows that are the header once more.
 
     Attributes
     ----------
@@ -77,9 +89,11 @@ class Rejects:
         As ``Batch.unreadable``; the first mark a reading gets stays.
     """
 
-    def __init__(self, settings: ExportSettings, shape: tuple[int, ...]):
+    def __init__(self, settings: ExportSettings, shape: tuple[int, ...], header_repeated: np.ndarray | None = None):
         self._refuse = settings.bad_rows == "refuse"
         self.marks = np.zeros(shape, np.int8)
+        if header_repeated is not None:
+            self.marks[header_repeated] = HEADER_REPEATED
 
     @property
     def tolerant(self) -> bool:
@@ -96,7 +110,9 @@ class Rejects:
         chosen[entries] = np.where(chosen[entries] == 0, mark, chosen[entries])
 
 
-def numbers(field: Field, missing_words: tuple[str, ...], rejects: Rejects, column=...) -> np.ndarray:
+def numbers(
+    field: Field, missing_words: tuple[str, ...], rejects: Rejects, column=..., notation: Notation = PLAIN
+) -> np.ndarray:
     """Return a text column as (n,) float64, NaN where a missing word or nothing stands.
 
     Parameters
@@ -107,6 +123,8 @@ def numbers(field: Field, missing_words: tuple[str, ...], rejects: Rejects, colu
         Told what is not a number.
     column : int, optional
         Of the marks, where a row has several readings.
+    notation : Notation
+        How the numbers are written.
 
     Raises
     ------
@@ -116,10 +134,11 @@ def numbers(field: Field, missing_words: tuple[str, ...], rejects: Rejects, colu
     texts = pc.utf8_trim_whitespace(field.values)
     texts = pc.if_else(pc.is_in(texts, pa.array(missing_words, pa.string())), None, texts)
     bad: list[int] = []
-    if rejects.tolerant:
-        shaped = pc.match_substring_regex(texts, _NUMBER).fill_null(True)
+    written = texts
+    if rejects.tolerant or notation != PLAIN:
+        shaped = pc.match_substring_regex(texts, notation.pattern).fill_null(True)
         bad = np.flatnonzero(~shaped.to_numpy(zero_copy_only=False)).tolist()
-        texts = pc.if_else(shaped, texts, None)
+        texts = notation.plain(pc.if_else(shaped, texts, None))
     while True:
         try:
             parsed = texts.cast(pa.float64())
@@ -135,10 +154,20 @@ def numbers(field: Field, missing_words: tuple[str, ...], rejects: Rejects, colu
         field,
         bad,
         "is not a number",
-        "write numbers with a decimal point, or add the word to export.missing_words",
+        _remedy_for_number(written, bad, rejects),
         column,
     )
     return parsed.to_numpy(zero_copy_only=False)
+
+
+def _remedy_for_number(texts: pa.Array, bad: list[int], rejects: Rejects) -> str:
+    remedy = "correct it, or add the word to export.missing_words"
+    if not bad or rejects.tolerant:
+        return remedy
+    fitting = settings_that_fit(texts[bad[0]].as_py())
+    if not fitting:
+        return remedy
+    return f"set {fitting}" + (", whichever the utility means" if " or " in fitting else "")
 
 
 def _first_not_a_number(texts: pa.Array) -> int:
@@ -173,15 +202,20 @@ def key_columns(settings: ExportSettings) -> list[str]:
     return [name for name in names if name is not None]
 
 
-def keys(columns: Mapping[str, Field], settings: ExportSettings, rejects: Rejects) -> dict:
+def keys(columns: Mapping[str, Field], settings: ExportSettings, rejects: Rejects, file_meter: str = "") -> dict:
     """Return the ``meter`` and ``circuit`` fields of a :class:`Batch` from its key columns.
+
+    Without a column for the meter, all is of ``file_meter``.
 
     Raises
     ------
     InputError
         Naming the first row that names a meter and another unit than ``settings.unit``, if bad rows are refused.
     """
-    meter_ids, meter = codes(columns[settings.meter_column], settings.missing_words)
+    if settings.meter_column is None:
+        meter_ids, meter = [file_meter], np.zeros(len(rejects.marks), np.int32)
+    else:
+        meter_ids, meter = codes(columns[settings.meter_column], settings.missing_words)
     if settings.unit_column is not None:
         _require_unit(columns[settings.unit_column], settings.unit, meter, rejects)
     if settings.circuit_column is None:
@@ -198,7 +232,7 @@ class StampParser:
     Parameters
     ----------
     time_format : str
-        strptime format, or "ISO8601".
+        strptime format, "ISO8601" or "spreadsheet".
     missing_words : tuple of str
         Words that stand for no stamp.
     """
@@ -236,19 +270,21 @@ class StampParser:
         # pandas reads "now" and "today" as the time of the run.
         readable = present & np.array([any(c.isdigit() for c in word) for word in words], dtype=bool)
         some = np.flatnonzero(readable)
-        if some.size:
+        if some.size and self._format == SPREADSHEET:
+            seconds, bad = serial_seconds([words[i] for i in some])
+            stamp_us[some] = np.where(bad, NO_STAMP, seconds * 1_000_000)
+        elif some.size:
             # One stamp with nanoseconds would make pandas keep all of them in nanoseconds, for fewer years; without
             # utc=True one with another offset than the rest is an error. A stamp without one stays as it is.
             cut = [_FINE.sub(r"\1", words[i]) for i in some]
             parsed = pd.to_datetime(cut, format=self._format, errors="coerce", utc=True)
             stamp_us[some] = parsed.tz_localize(None).as_unit("us").asi8
-        rejects.reject(
-            STAMP_UNREADABLE,
-            field,
-            np.flatnonzero(_look_up(present & (stamp_us == NO_STAMP), code, False)),
-            "is not in the format of export.time_format",
-            "correct the stamp or the setting",
-        )
+        unreadable = np.flatnonzero(_look_up(present & (stamp_us == NO_STAMP), code, False))
+        if unreadable.size and not rejects.tolerant:
+            first = code[unreadable[0]]
+            others = np.flatnonzero(present & (stamp_us == NO_STAMP))[:_LOOKED_AT]
+            raise _not_in_format(field, unreadable[0], words[first], [words[i] for i in others])
+        rejects.reject(STAMP_UNREADABLE, field, unreadable, "", "")
         return _look_up(stamp_us, code, NO_STAMP), _look_up(carries, code, False)
 
     def _check_offsets(self, field: Field, present, carries, code: np.ndarray, rejects: Rejects) -> None:
@@ -262,6 +298,18 @@ class StampParser:
             "has a UTC offset where other rows have none, or vice versa",
             "write all stamps the same way",
         )
+
+
+def _not_in_format(field: Field, entry: int, word: str, others: list[str]) -> InputError:
+    """Return the error for a stamp: its shape, and what would read it and the others."""
+    fitting = formats_that_fit(others) or formats_that_fit([word])
+    remedy = "correct the stamp or the setting"
+    if fitting:
+        remedy = f"set export.time_format to {' or '.join(repr(known) for known in fitting)}"
+        remedy += ", whichever the utility means" if len(fitting) > 1 else ""
+    return field.refuse(
+        entry, f"is not in the format of export.time_format: it is of the shape {shape_of(word)!r}", remedy
+    )
 
 
 def _encode(field: Field) -> tuple[list[str], np.ndarray]:

@@ -23,6 +23,7 @@ from meterdp.exports.batch import BATCH_BYTES, NO_CODE, NOT_LISTED, Batch
 from meterdp.exports.clock import LAST_MARK, Clock
 from meterdp.exports.dense import REASONS, ROW_MALFORMED, USED, dense_array, scatter, slot_range
 from meterdp.exports.doubts import doubts, step_minutes
+from meterdp.exports.members import label
 from meterdp.exports.readers.interface import reader
 from meterdp.exports.roster import Roster
 from meterdp.exports.settings import ExportSettings
@@ -121,8 +122,8 @@ class Survey:
     anchor_us: int | None = None
     first_slot: int = np.iinfo(np.int64).max
     last_slot: int = np.iinfo(np.int64).min
-    first_slot_row: int = 0
-    last_slot_row: int = 0
+    first_slot_at: tuple[str, int] = ("", 0)  # file among several, and row
+    last_slot_at: tuple[str, int] = ("", 0)
     runs_backwards: np.ndarray | None = None
     listed: bool = False
 
@@ -160,10 +161,11 @@ def survey_export(
         survey.first_slot = (begin - survey.anchor_us) // settings.interval_us
         survey.last_slot = (end - survey.anchor_us) // settings.interval_us - 1
     if survey.slots * settings.interval_us > LONGEST_EXPORT_DAYS * _DAY_US:
+        (one, first), (other, last) = survey.first_slot_at, survey.last_slot_at
+        rows = f"rows {first} and {last}" if one == other else f"row {first} of {one} and row {last} of {other}"
         raise InputError(
-            f"the stamps of rows {survey.first_slot_row} and {survey.last_slot_row} are more than "
-            f"{LONGEST_EXPORT_DAYS // 366} years apart",
-            file=path,
+            f"the stamps of {rows} are more than {LONGEST_EXPORT_DAYS // 366} years apart",
+            file=label(path, one if one == other else ""),
             remedy="remove rows with a wrong date, or split the export",
         )
     return survey
@@ -187,9 +189,9 @@ def _survey(path, settings, read, roster: Roster | None, runs_backwards=None) ->
             survey.anchor_us = clock.grid_anchor_us(usable[0])
         first, last, first_at, last_at = slot_range(starts_us, meter, survey.anchor_us, settings.interval_us)
         if first < survey.first_slot:
-            survey.first_slot, survey.first_slot_row = first, batch.row_of(first_at)
+            survey.first_slot, survey.first_slot_at = first, (batch.place, batch.row_of(first_at))
         if last > survey.last_slot:
-            survey.last_slot, survey.last_slot_row = last, batch.row_of(last_at)
+            survey.last_slot, survey.last_slot_at = last, (batch.place, batch.row_of(last_at))
     survey.meter_ids = list(index)
     return survey, clock
 
@@ -209,7 +211,7 @@ def _note_circuits(path, settings: ExportSettings, survey: Survey, batch: Batch,
         if survey.circuit_of.setdefault(int(meter[at]), circuit) != circuit:
             raise InputError(
                 "names a different circuit from an earlier row of the same meter",
-                file=path,
+                file=label(path, batch.place),
                 row=batch.row_of(at),
                 field=settings.circuit_column,
                 remedy="give each meter one circuit, or leave out export.circuit_column",

@@ -51,7 +51,7 @@ def separator_after(following: bytes) -> bytes:
 
 
 class SafeLines:
-    """The lines behind the header of a CSV.
+    """The lines behind the header of a CSV, if it has one.
 
     Parameters
     ----------
@@ -68,19 +68,20 @@ class SafeLines:
         self._delimiter, self._separator = delimiter, separator
         self._longest, self._block_bytes = longest_bytes, block_bytes
 
-    def blocks(self, stream, first_row: int) -> Iterator[Block]:
-        """Yield the lines of ``stream`` after the first one, which is the header."""
-        row = first_row - 1
+    def blocks(self, stream, lines_before: int = 1) -> Iterator[Block]:
+        """Yield the lines of ``stream`` after the first ``lines_before``, which are the header and others to skip."""
+        row = 1
         for lines, overlong in self._whole_lines(stream):
-            if row < first_row:  # the header
+            while lines and row <= lines_before:
                 lines = lines[lines.index(b"\n") + 1 :]
-                row = first_row
+                row += 1
             if lines:
                 block = self._block(lines, row)
                 yield block
                 row += block.row_count
             if overlong:
-                yield Block(row, b"", 1, ((row, "is too long for a row"),))
+                if row > lines_before:
+                    yield Block(row, b"", 1, ((row, "is too long for a row"),))
                 row += 1
 
     def _whole_lines(self, stream) -> Iterator[tuple[bytes, bool]]:

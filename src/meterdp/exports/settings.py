@@ -14,12 +14,19 @@ from zoneinfo import ZoneInfo
 import pandas as pd
 
 from meterdp.core.errors import InputError
+from meterdp.exports.numerals import DECIMALS, THOUSANDS, Notation
+from meterdp.exports.shapes import ISO8601, SPREADSHEET
+
+__all__ = ["ISO8601", "SPREADSHEET", "ExportSettings"]
 
 STAMPS = ("start", "end")
 WIDE_LAYOUTS = ("days", "meters")
 BAD_ROWS = ("refuse", "missing")
-ISO8601 = "ISO8601"
-LCL_INTERVAL_MINUTES = 30
+WIDE_COLUMNS = ("times", "numbers")
+# Half-hourly energy by definition.
+HALF_HOURLY = ("lcl_csv", "cer")
+HALF_HOUR_MINUTES = 30
+CER_ZONE = "Europe/Dublin"
 
 # kWh in an interval of m minutes = reading * numerator / denominator; two integers keep 123 Wh at exactly 0.123 kWh.
 UNITS = {
@@ -39,13 +46,15 @@ class ExportSettings:
     ----------
     format : str
         Name in :data:`meterdp.exports.readers.interface.READERS`, which refuses what it does not know.
-    meter_column, time_column, energy_column, date_column : str
-        Column names; the Low Carbon London layout brings its own.
+    meter_column : str, optional
+        Column with the meter id; None if every file is of one meter and called after it.
+    time_column, energy_column, date_column : str
+        Column names; the Low Carbon London and Irish layouts bring their own.
     circuit_column, unit_column : str, optional
         Columns with the circuit of the meter and the unit of the reading, if there are any.
     time_format : str
-        strptime format of the stamps, or "ISO8601", which may carry an offset or a Z. In the layout "days" the date
-        column is in the part before the first blank or T.
+        strptime format of the stamps, "ISO8601", which may carry an offset or a Z, or "spreadsheet", days since
+        1899-12-30 with decimals. In the layout "days" the date column is in the part before the first blank or T.
     unit : {"kWh", "Wh", "MWh", "kW", "W"}
         Unit of the readings; kW and W are mean power over the interval.
     time_zone : str
@@ -60,7 +69,14 @@ class ExportSettings:
         Character between two fields of a CSV.
     wide_layout : {"days", "meters"}
         A row per meter and day with a column per interval, or a row per stamp with a column per meter.
-
+    wide_columns : {"times", "numbers"}
+        Whether the columns of intervals are named by times of day, or numbered by what has passed since midnight.
+    skip_rows, skip_rows_after_header : int
+        Lines of a CSV before its header, and between it and the first reading, that are none of both.
+    decimal : {".", ","}
+        Mark before the decimals of a reading.
+    thousands : {None, ",", ".", " ", "'"}
+        Mark between the thousands of a reading; a blank is also one that does not break the line.
     period_us : (int, int), optional
         UTC start and end of the public period of the export, microseconds since 1970; rows outside are not used.
     bad_rows : {"refuse", "missing"}
@@ -79,7 +95,7 @@ class ExportSettings:
     """
 
     format: str = "long_csv"
-    meter_column: str = "meter_id"
+    meter_column: str | None = "meter_id"
     time_column: str = "interval_start"
     energy_column: str = "kwh"
     circuit_column: str | None = None
@@ -92,6 +108,11 @@ class ExportSettings:
     missing_words: tuple[str, ...] = ("", "Null", "NULL", "null", "NA", "NaN", "nan")
     delimiter: str = ","
     wide_layout: str = "days"
+    wide_columns: str = "times"
+    skip_rows: int = 0
+    skip_rows_after_header: int = 0
+    decimal: str = "."
+    thousands: str | None = None
     date_column: str = "date"
     period_us: tuple[int, int] | None = None
     bad_rows: str = "refuse"
@@ -103,22 +124,34 @@ class ExportSettings:
             ("unit", tuple(UNITS)),
             ("stamp", STAMPS),
             ("wide_layout", WIDE_LAYOUTS),
+            ("wide_columns", WIDE_COLUMNS),
+            ("decimal", DECIMALS),
+            ("thousands", (None, *THOUSANDS)),
             ("bad_rows", BAD_ROWS),
         ):
             if getattr(self, name) not in allowed:
-                _refuse(name, "is not a known choice", f"give one of {', '.join(allowed)}")
+                _refuse(name, "is not a known choice", f"give one of {', '.join(map(str, allowed))}")
         if not isinstance(self.interval_minutes, int) or self.interval_minutes < 1 or 60 % self.interval_minutes:
             _refuse("interval_minutes", "does not divide an hour", "give the length of an interval, e.g. 15")
         if not isinstance(self.delimiter, str) or len(self.delimiter) != 1:
             _refuse("delimiter", "is not one character", "give the character between two fields, e.g. ','")
+        for name in ("skip_rows", "skip_rows_after_header"):
+            if not isinstance(getattr(self, name), int) or getattr(self, name) < 0:
+                _refuse(name, "is not a number of lines", "give 0 or how many lines to skip")
+        if self.thousands == self.decimal:
+            _refuse("thousands", "is the same as export.decimal", "give two different marks")
+        if self.format == "parquet" and self.meter_column is None:
+            _refuse("meter_column", "is missing, which a Parquet file needs", "name the column with the meter id")
         _check_zone(self.time_zone)
         _check_time_format(self.time_format)
-        if self.format == "lcl_csv" and (self.interval_minutes, self.unit) != (LCL_INTERVAL_MINUTES, "kWh"):
+        if self.format in HALF_HOURLY and (self.interval_minutes, self.unit) != (HALF_HOUR_MINUTES, "kWh"):
             _refuse(
                 "interval_minutes",
-                "does not fit lcl_csv, which is half-hourly and in kWh",
-                f"set interval_minutes to {LCL_INTERVAL_MINUTES} and unit to kWh",
+                f"does not fit {self.format}, which is half-hourly and in kWh",
+                f"set interval_minutes to {HALF_HOUR_MINUTES} and unit to kWh",
             )
+        if self.format == "cer" and self.time_zone != CER_ZONE:
+            _refuse("time_zone", "does not fit cer, whose days are Irish", f"set time_zone to {CER_ZONE}")
         if self.format == "wide_csv" and self.wide_layout == "meters":
             for name in ("circuit_column", "unit_column"):
                 if getattr(self, name) is not None:
@@ -130,8 +163,8 @@ class ExportSettings:
 
         ``stamp_time_zone`` goes before ``time_zone`` where it is given, ``first_day`` and ``last_day`` (local days,
         both inclusive) make the period, a list of ``meters`` makes bad rows missing values and needs a period,
-        ``path`` is not a setting of the format, and the Low Carbon London layout is half-hourly unless something
-        else is asked for.
+        ``path`` is not a setting of the format, and the Low Carbon London and Irish layouts are half-hourly unless
+        something else is asked for.
 
         Raises
         ------
@@ -157,9 +190,14 @@ class ExportSettings:
             values["bad_rows"] = "missing"
         for name in {"missing_words", "typical_daily_kwh"} & set(values):
             values[name] = tuple(values[name])
-        if values.get("format") == "lcl_csv":
-            values.setdefault("interval_minutes", LCL_INTERVAL_MINUTES)
+        if values.get("format") in HALF_HOURLY:
+            values.setdefault("interval_minutes", HALF_HOUR_MINUTES)
         return cls(**values)
+
+    @property
+    def notation(self) -> Notation:
+        """How readings are written."""
+        return Notation(self.decimal, self.thousands)
 
     @property
     def interval_us(self) -> int:
@@ -201,11 +239,13 @@ def _check_zone(name: str) -> None:
 
 
 def _check_time_format(time_format: str) -> None:
+    if time_format == SPREADSHEET:
+        return
     try:
         pd.to_datetime(["1"], format=time_format, errors="coerce")
     except (ValueError, TypeError):
         raise InputError(
             "is not a strptime format",
             field="export.time_format",
-            remedy="write e.g. '%Y-%m-%d %H:%M', or ISO8601",
+            remedy="write e.g. '%Y-%m-%d %H:%M', ISO8601 or spreadsheet",
         ) from None

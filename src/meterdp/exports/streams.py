@@ -1,4 +1,4 @@
-"""Open an export as a stream of bytes: plain, gzip, or a zip with one member, never unpacked to disk."""
+"""Open a file of an export as a stream of bytes: plain, gzip or in a zip, never unpacked to disk."""
 
 from __future__ import annotations
 
@@ -7,27 +7,29 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 
 from meterdp.core.errors import InputError
+from meterdp.exports.members import PACKED, ZIP_STARTS, Member, members
 
 GZIP_START = b"\x1f\x8b"
-ZIP_STARTS = (b"PK\x03\x04", b"PK\x05\x06")
 # What the decompressors raise on damaged input; pyarrow raises OSError.
 DAMAGE = (OSError, EOFError, zlib.error, zipfile.BadZipFile)
 
 
-def check_file(path) -> Path:
-    """Return ``path`` if it is a file that holds something, else raise :class:`InputError`."""
+def check_file(path, label=None) -> Path:
+    """Return ``path`` if it is a file that holds something, else raise :class:`InputError` about ``label``."""
     path = Path(path)
+    label = path if label is None else label
     if not path.is_file():
-        raise InputError("does not exist or is not a file", file=path, remedy="give the path of the meter export")
+        raise InputError("does not exist or is not a file", file=label, remedy="give the path of the meter export")
     if not os.access(path, os.R_OK):
-        raise InputError("may not be read by this user", file=path, remedy="change its permissions")
+        raise InputError("may not be read by this user", file=label, remedy="change its permissions")
     if path.stat().st_size == 0:
-        raise empty(path)
+        raise empty(label)
     return path
 
 
@@ -37,57 +39,74 @@ def empty(path) -> InputError:
 
 
 @contextmanager
-def open_bytes(path) -> Iterator:
-    """Yield a readable binary stream of the unpacked export.
+def telling_damage(file) -> Iterator[None]:
+    """Say in one sentence what a decompressor says in many ways."""
+    try:
+        yield
+    except NotImplementedError:
+        raise InputError(
+            "is compressed in a way this Python cannot read",
+            file=file,
+            remedy="unpack it and give the file inside",
+        ) from None
+    except DAMAGE:
+        raise InputError("is cut short or damaged", file=file, remedy="copy or export it again") from None
 
-    Parameters
-    ----------
-    path : path-like
-        A plain file, a gzip file, or a zip with one member; told apart by their first bytes.
+
+def files_of(path) -> list[Member]:
+    """Return the files of an export in order of their names; see :func:`meterdp.exports.members.members`.
 
     Raises
     ------
     InputError
-        If the file is missing, empty, called .gz or .zip but is not, damaged, or a zip without exactly one member.
+        If there is none, or files that are no text, or the file is missing, empty or a damaged zip.
     """
-    path = check_file(path)
+    path = Path(path)
+    if not path.is_dir():
+        check_file(path)
+    with telling_damage(path):
+        return members(path)
+
+
+@contextmanager
+def open_bytes(member: Member) -> Iterator:
+    """Yield a readable binary stream of an unpacked file of an export.
+
+    Parameters
+    ----------
+    member : Member
+        A plain file, a gzip file, or a zip with one member; told apart by their first bytes. Or a member of a zip.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, empty, called .gz or .zip but is not, damaged, or a zip of several in a folder.
+    """
+    if member.inside is not None:
+        with telling_damage(member.label), zipfile.ZipFile(member.path) as archive:
+            with archive.open(member.inside) as stream:
+                yield stream
+        return
+    path = check_file(member.path, member.label)
     with path.open("rb") as file:
         start = file.read(4)
-    try:
-        if start.startswith(GZIP_START):
-            with pa.input_stream(path, compression="gzip") as stream:
-                yield stream
-        elif start in ZIP_STARTS:
-            with zipfile.ZipFile(path) as archive, archive.open(_only_member(path, archive)) as stream:
-                yield stream
-        elif path.suffix.lower() in (".gz", ".zip"):
-            kind = path.suffix.lower().lstrip(".")
+    if start in ZIP_STARTS:
+        with telling_damage(member.label):
+            inner = members(path)
+        if len(inner) != 1:
             raise InputError(
-                f"is not a {kind} file, despite its name",
-                file=path,
-                remedy="correct its name or compress it again",
+                f"holds {len(inner)} files", file=member.label, remedy="put them into one folder without packing them"
             )
-        else:
-            with pa.input_stream(path, compression=None) as stream:
-                yield stream
-    except NotImplementedError:
+        with open_bytes(replace(inner[0], export=member.export, place=member.place)) as stream:
+            yield stream
+        return
+    packed = start.startswith(GZIP_START)
+    if not packed and path.suffix.lower() in PACKED:
+        kind = path.suffix.lower().lstrip(".")
         raise InputError(
-            "is compressed in a way this Python cannot read",
-            file=path,
-            remedy="unpack it and give the file inside",
-        ) from None
-    except DAMAGE:
-        raise InputError("is cut short or damaged", file=path, remedy="copy or export it again") from None
-
-
-def _only_member(path: Path, archive: zipfile.ZipFile) -> zipfile.ZipInfo:
-    members = [member for member in archive.infolist() if not member.is_dir()]
-    if len(members) != 1:
-        raise InputError(
-            f"holds {len(members)} files",
-            file=path,
-            remedy="zip one export only, or unpack it and give the path of one file",
+            f"is not a {kind} file, despite its name",
+            file=member.label,
+            remedy="correct its name or compress it again",
         )
-    if members[0].flag_bits & 1:
-        raise InputError("is protected by a password", file=path, remedy="unpack it and give the file inside")
-    return members[0]
+    with telling_damage(member.label), pa.input_stream(path, compression="gzip" if packed else None) as stream:
+        yield stream

@@ -27,7 +27,7 @@ def slow(line: bytes, delimiter: str) -> list[str] | None:
 def fast(export: bytes, delimiter: str, block_bytes: int, separator=b"\n"):
     """Fields of every line by row of the file, None where malformed; checks that each line is there once."""
     out = {}
-    for block in SafeLines(delimiter, separator, LONGEST, block_bytes).blocks(io.BytesIO(export), 2):
+    for block in SafeLines(delimiter, separator, LONGEST, block_bytes).blocks(io.BytesIO(export)):
         bad = {row for row, _ in block.malformed}
         good = [row for row in range(block.first_row, block.first_row + block.row_count) if row not in bad]
         lines = block.text.split(b"\n")[:-1]

@@ -44,11 +44,17 @@ LAYOUTS = {
     "with unit and circuit": {"unit_column": "unit", "circuit_column": "circuit"},
     "quoted": {"delimiter": ";"},
     "wide": {"format": "wide_csv"},
+    "numbered": {"format": "wide_csv", "wide_columns": "numbers"},
+    "decimal comma": {"delimiter": ";", "decimal": ",", "thousands": "."},
+    "folder": {"skip_rows": 1, "skip_rows_after_header": 1},
+    "file per meter": {"meter_column": None},
 }
 CONFIG = complete({}, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
 HEADERS = {
     "with unit and circuit": ["meter_id", "interval_start", "kwh", "circuit", "unit", "remark"],
     "wide": ["meter_id", "date", *(f"{m // 60:02d}:{m % 60:02d}" for m in range(0, 1440, MINUTES)), "remark"],
+    "numbered": ["meter_id", "date", *(f"HH{n:02d}" for n in range(1, 51)), "remark"],
+    "file per meter": ["interval_start", "kwh", "remark"],
 }
 
 
@@ -62,7 +68,10 @@ def rows_of(meter: str, layout: str) -> list[bytes]:
     utc = pd.date_range("2018-10-25 22:00", "2018-10-29 22:30", freq=f"{MINUTES}min", tz="UTC")
     local = utc.tz_convert(ZONE).strftime("%Y-%m-%d %H:%M")
     kwh = np.random.default_rng(METERS_LISTED.index(meter)).gamma(2.0, 0.2, len(utc)).round(3)
-    if layout == "wide":
+    if layout == "numbered":
+        days = pd.Series(kwh, index=utc.tz_convert(ZONE).strftime("%Y-%m-%d")).groupby(level=0)
+        table = [[meter, day, *(v := list(map(str, values))), *[""] * (51 - len(v))] for day, values in days]
+    elif layout == "wide":
         frame = pd.DataFrame({"date": local.str[:10], "time": local.str[11:], "kwh": kwh})
         wide = frame.drop_duplicates(["date", "time"]).set_index(["date", "time"])["kwh"].unstack()  # noqa: PD010
         table = [
@@ -71,7 +80,10 @@ def rows_of(meter: str, layout: str) -> list[bytes]:
         ]
     else:
         rest = ["north", "kWh"] if layout == "with unit and circuit" else []
-        table = [[meter, stamp, str(value), *rest, ""] for stamp, value in zip(local, kwh, strict=True)]
+        named = [] if layout == "file per meter" else [meter]
+        table = [[*named, stamp, str(value), *rest, ""] for stamp, value in zip(local, kwh, strict=True)]
+        if layout == "decimal comma":
+            table = [[m, t, value.replace(".", ","), *more] for m, t, value, *more in table]
     return [delimiter.join(quoted(f, delimiter, layout == "quoted") for f in row).encode() for row in table]
 
 
@@ -80,7 +92,16 @@ def header(layout: str) -> bytes:
     return LAYOUTS[layout].get("delimiter", ",").join(names).encode()
 
 
-def export_of(rows: dict[str, list[bytes]], layout: str) -> bytes:
+def export_of(rows: dict[str, list[bytes]], layout: str) -> bytes | dict[str, bytes]:
+    """The bytes of the export, or those of each file of a folder."""
+    if layout == "folder":  # the first and the second half of the rows of everybody
+        start = b'"Title\n' + header(layout) + b"\n,,kWh,\n"
+        cuts = {m: len(lines) // 2 for m, lines in rows.items()}
+        parts = ({m: lines[: cuts[m]] for m, lines in rows.items()}, {m: v[cuts[m] :] for m, v in rows.items()})
+        halves = [[line for lines in part.values() for line in lines] for part in parts]
+        return {f"{n}.csv": start + b"".join(line + b"\n" for line in half) for n, half in enumerate(halves)}
+    if layout == "file per meter":
+        return {f"{m}.csv": b"\n".join([header(layout), *lines]) + b"\n" for m, lines in rows.items()}
     if layout == "rows by time":
         longest = max(map(len, rows.values()))
         lines = [lines[i] for i in range(longest) for lines in rows.values() if i < len(lines)]
@@ -91,11 +112,16 @@ def export_of(rows: dict[str, list[bytes]], layout: str) -> bytes:
     return b"\n".join([header(layout), *lines]) + b"\n"
 
 
-def records(export: bytes, layout: str, **options) -> dict[str, tuple]:
+def records(export: bytes | dict[str, bytes], layout: str, **options) -> dict[str, tuple]:
     """Everything later stages see of each meter, as bytes, and the counts of rows."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "export").write_bytes(export)
+        if isinstance(export, dict):
+            (folder / "export").mkdir()
+            for name, content in export.items():
+                (folder / "export" / name).write_bytes(content)
+        else:
+            (folder / "export").write_bytes(export)
         parts = [folder / f"part-{s}.parquet" for s in range(2)]
         ingest(
             folder / "export",
@@ -139,6 +165,9 @@ WORDS = [
     "0x1p3",
     "1_0",
     "1,5",
+    "1.234",
+    "1.234,5",
+    "kwh",
     "",
     "Null",
     "+.5",
@@ -193,6 +222,7 @@ def rewritten(draw, layout):
                     "new",
                     "swallow",
                     "join",
+                    "header",
                 ]
             )
         )
@@ -209,24 +239,27 @@ def rewritten(draw, layout):
             lines = lines + lines[at : at + 1] * draw(st.sampled_from([10, 2000]))
         elif how == "new":
             start = draw(st.sampled_from([VICTIM.encode(), *STRANGERS]))
+            start = b"2018-10-27 00:00" if layout == "file per meter" else start
             lines.insert(at, start + delimiter + draw(st.binary(max_size=40)).replace(b"\n", b""))
+        elif how == "header":
+            lines = [*lines[:at], *[header(layout)] * draw(st.sampled_from([1, 500])), *lines[at:]]
         elif how == "swallow":  # the attack that was reproduced: a quote in the last column, and one some lines on
             lines = [line + (b'"' if i == at else b"") for i, line in enumerate(lines)]
         elif how == "join":  # what would be another meter's row if these bytes ended a line
             others = ORDINARY[layout]["A1"]
             fields = others[at % len(others)].split(delimiter)
-            fields[2] = b'"77"' if layout == "quoted" else b"77"
+            fields[1 if layout == "file per meter" else 2] = b'"77"' if layout == "quoted" else b"77"
             ends = draw(
                 st.sampled_from([b"\r", b"\r\r", b"\x0b", b"\x0c", b"\xc2\x85", b"\xe2\x80\xa8", b"\x00", b'"\r'])
             )
             lines.insert(at, ORDINARY[layout][VICTIM][0] + ends + delimiter.join(fields))
         elif lines and delimiter in lines[at]:
             fields = lines[at].split(delimiter)
-            k = draw(st.integers(1, len(fields) - 1))
+            k = draw(st.integers(layout != "file per meter", len(fields) - 1))
             if how == "word":
                 fields[k] = draw(st.sampled_from(WORDS)).encode()
             elif how == "stamp":
-                fields[1] = draw(st.sampled_from(STAMPS)).encode()
+                fields[layout != "file per meter"] = draw(st.sampled_from(STAMPS)).encode()
             elif how == "cut":
                 fields = fields[:k]
             elif how == "long":
@@ -248,7 +281,7 @@ def test_a_rewritten_household_moves_no_other_record(data, layout, batch_bytes):
     found = records(export_of(ORDINARY[layout] | {VICTIM: lines}, layout), layout, batch_bytes=batch_bytes)
     assert {m: found[m] for m in METERS_LISTED[:-1]} == {m: EXPECTED[layout][m] for m in METERS_LISTED[:-1]}
     # Every physical line is accounted for.
-    width = 1440 // MINUTES if layout == "wide" else 1
+    width = {"wide": 48, "numbered": 50}.get(layout, 1)
     own = sum(map(len, ORDINARY[layout].values())) - len(ORDINARY[layout][VICTIM]) + len(lines)
     assert sum(found[""].values()) == own * width
 
@@ -342,14 +375,16 @@ def test_a_listed_meter_without_rows_keeps_its_place_with_the_default_record():
 
 @given(
     words=st.lists(
-        st.sampled_from([*STAMPS, "2018-10-27 00:00", "2018-10-27 00:00:00.5"]) | st.text(max_size=20), max_size=6
+        st.sampled_from([*STAMPS, "2018-10-27 00:00", "2018-10-27 00:00:00.5", "43400.5", "43400,25"])
+        | st.text(max_size=20),
+        max_size=6,
     )
 )
 @settings(max_examples=150, deadline=None, derandomize=True)
 def test_a_stamp_is_read_alike_in_any_company(words):
     from meterdp.exports.fields import Field, Rejects, StampParser
 
-    for time_format in ("ISO8601", "%Y-%m-%d %H:%M"):
+    for time_format in ("ISO8601", "%Y-%m-%d %H:%M", "spreadsheet"):
         setting = ExportSettings(time_format=time_format, bad_rows="missing")
 
         def read(some, setting=setting):

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
@@ -20,10 +20,10 @@ from meterdp.core.errors import InputError
 from meterdp.exports.batch import BATCH_BYTES
 from meterdp.exports.fields import Field
 from meterdp.exports.lines import INNER_DELIMITER, Block, SafeLines, separator_after
+from meterdp.exports.members import Member
 from meterdp.exports.settings import ExportSettings
-from meterdp.exports.streams import empty, open_bytes
+from meterdp.exports.streams import empty, files_of, open_bytes
 
-HEADER_ROW = 1
 # No row is longer, unless the header is a sixteenth of it.
 LONGEST_ROW_BYTES = 1 << 16
 _RAGGED = "has more or fewer fields than the header"
@@ -31,10 +31,48 @@ _RAGGED = "has more or fewer fields than the header"
 
 @dataclass(frozen=True)
 class Rows:
-    """A batch of rows: the columns asked for, and how many rows could not be split into fields and are not in it."""
+    """A batch of rows of one file.
+
+    Parameters
+    ----------
+    fields : list of Field
+        The columns asked for, n entries each; null in a repeated header.
+    left_out : int
+        Rows that could not be split into fields and are not among the n.
+    header_repeated : (n,) bool, optional
+        Rows that are the header once more; None where there is none.
+    """
 
     fields: list[Field]
     left_out: int
+    header_repeated: np.ndarray | None = None
+
+
+def csv_files(path, settings: ExportSettings, names: Sequence[str] | None = None) -> Iterator[CsvRows]:
+    """Yield the CSV files of an export in order of their names, each to be read before the next is asked for.
+
+    Parameters
+    ----------
+    path : path-like
+        A file, or a folder or zip of files of one layout.
+    settings : ExportSettings
+    names : sequence of str, optional
+        Columns of files without a header.
+
+    Raises
+    ------
+    InputError
+        If there is none that can be read, or if bad rows are refused and none of them holds a row.
+    """
+    any_row = False
+    for member in files_of(path):
+        if member.place and not member.size_bytes:
+            continue  # a meter without a reading, where every file is of one
+        rows = CsvRows(member, settings, names)
+        yield rows
+        any_row |= rows.any_row
+    if not any_row and settings.bad_rows == "refuse":
+        raise empty(path)
 
 
 class CsvRows:
@@ -42,10 +80,17 @@ class CsvRows:
 
     Parameters
     ----------
-    path : path-like
-        Plain, gzip or a zip with one member.
+    member : Member
+        Plain, packed or in a zip.
     settings : ExportSettings
-        Delimiter, and what to do about bad rows.
+        Delimiter, lines to skip, and what to do about bad rows.
+    names : sequence of str, optional
+        Column names of a file without a header.
+
+    Attributes
+    ----------
+    any_row : bool
+        Whether a row has been read.
 
     Raises
     ------
@@ -53,18 +98,30 @@ class CsvRows:
         If there is no header that can be read.
     """
 
-    def __init__(self, path, settings: ExportSettings):
-        self.path = Path(path)
+    def __init__(self, member: Member, settings: ExportSettings, names: Sequence[str] | None = None):
+        self.member, self.any_row = member, False
         self._delimiter, self._refuse_bad_rows = settings.delimiter, settings.bad_rows == "refuse"
-        line, self._separator = _first_line(self.path)
+        self.header_row = settings.skip_rows + 1
+        line, self._separator = _header_line(member, settings.skip_rows, needed=names is None)
         if not self._refuse_bad_rows:
             self._separator = b"\n"  # whatever the first row starts with
-        self._header_bytes = len(line)
+        self._header_bytes = len(line) if names is None else 0
+        self._lines_before = settings.skip_rows + (names is None) * (1 + settings.skip_rows_after_header)
+        self._has_header = names is None
+        if names is not None:
+            self.header = list(names)
+            return
         try:
             text = line.decode("utf-8-sig")
         except UnicodeDecodeError:
-            raise _not_utf8(self.path, HEADER_ROW) from None
+            raise InputError(
+                "is not UTF-8 text", file=member.label, row=self.header_row, remedy="save the export as UTF-8"
+            ) from None
         self.header = [name.strip() for name in next(csv.reader([text], delimiter=self._delimiter), [])]
+
+    def refuse_header(self, problem: str, remedy: str, field: str | None = None) -> InputError:
+        """Return the error for the header."""
+        return InputError(problem, file=self.member.label, row=self.header_row, field=field, remedy=remedy)
 
     def position(self, name: str, *, header_is_public: bool = True) -> int:
         """Return where the column ``name`` stands.
@@ -85,16 +142,12 @@ class CsvRows:
         if count == 1:
             return self.header.index(name)
         if count:
-            raise InputError(
-                "is in the header more than once", file=self.path, row=HEADER_ROW, field=name, remedy="rename one"
-            )
+            raise self.refuse_header("is in the header more than once", "rename one", name)
         listed = f"; the header has {', '.join(repr(n) for n in self.header)}" if header_is_public else ""
-        raise InputError(
+        raise self.refuse_header(
             f"is missing from the header{listed}",
-            file=self.path,
-            row=HEADER_ROW,
-            field=name,
-            remedy="name the column in the configuration, or check export.delimiter",
+            "name the column in the configuration, or check export.delimiter and export.skip_rows",
+            name,
         )
 
     def batches(self, positions: Iterable[int], batch_bytes: int = BATCH_BYTES) -> Iterator[Rows]:
@@ -103,8 +156,8 @@ class CsvRows:
         Raises
         ------
         InputError
-            If the file is damaged, or if it holds no row or one that cannot be split into as many fields as the
-            header has and bad rows are refused.
+            If the file is damaged, or if it holds a row that cannot be split into as many fields as the header has
+            and bad rows are refused.
         """
         positions = list(positions)
         lines = SafeLines(
@@ -113,30 +166,43 @@ class CsvRows:
             max(LONGEST_ROW_BYTES, 16 * self._header_bytes),
             batch_bytes,
         )
-        any_row = False
-        with open_bytes(self.path) as stream:
-            for block in lines.blocks(stream, HEADER_ROW + 1):
-                any_row = True
+        file = self.member.label
+        with open_bytes(self.member) as stream:
+            for block in lines.blocks(stream, self._lines_before):
+                self.any_row = True
                 columns, ragged = self._split(block, positions)
                 left_out = sorted([*block.malformed, *((row, _RAGGED) for row in ragged)])
                 if left_out and self._refuse_bad_rows:
                     row, problem = left_out[0]
-                    raise InputError(
-                        problem, file=self.path, row=row, remedy="correct the row, or check export.delimiter"
-                    )
+                    raise InputError(problem, file=file, row=row, remedy="correct the row, or check export.delimiter")
                 if len(columns[0]) + len(left_out) != block.row_count:
                     raise InputError(
                         "has lines that are lost when it is split into rows",
-                        file=self.path,
+                        file=file,
                         remedy="report this file's layout as a bug of meterdp",
                     )
+                repeated = self._repeats_of_header(block, columns, positions)
+                if repeated is not None:
+                    columns = [pc.if_else(pa.array(repeated), None, column) for column in columns]
                 fields = [
-                    Field(column, self.path, self.header[p], block.first_row)
+                    Field(column, file, self.header[p], block.first_row)
                     for column, p in zip(columns, positions, strict=True)
                 ]
-                yield Rows(fields, len(left_out))
-        if not any_row and self._refuse_bad_rows:
-            raise empty(self.path)
+                yield Rows(fields, len(left_out), repeated)
+
+    def _repeats_of_header(self, block: Block, columns: list[pa.Array], positions: list[int]) -> np.ndarray | None:
+        """Return which rows hold the column names, as files that were put together by hand do; None for none."""
+        names = [self.header[p] for p in positions]
+        longest = max(names, key=len, default="").replace(self._delimiter, INNER_DELIMITER)
+        if not self._has_header or not longest or longest.encode() not in block.text:
+            return None
+        repeated = np.ones(len(columns[0]), bool)
+        for name, column in zip(names, columns, strict=True):
+            if not repeated.any():
+                return None
+            same = pc.equal(pc.utf8_trim_whitespace(column), name).fill_null(False)
+            repeated &= same.to_numpy(zero_copy_only=False)
+        return repeated if repeated.any() else None
 
     def _split(self, block: Block, positions: list[int]) -> tuple[list[pa.Array], list[int]]:
         """Return the columns at ``positions`` and the rows of the file with too many or too few fields."""
@@ -174,27 +240,34 @@ class CsvRows:
         return columns, ragged
 
 
-def _first_line(path: Path) -> tuple[bytes, bytes]:
-    """Return the header and what ends the lines of the file."""
-    start = b""
-    with open_bytes(path) as stream:
-        # One more byte tells a lone carriage return from the first half of a Windows line end.
-        while not re.search(rb"[\r\n].", start, re.DOTALL):
+def _header_line(member: Member, skip_rows: int, *, needed: bool) -> tuple[bytes, bytes]:
+    """Return the header, without what ends it, and what ends the lines of the file.
+
+    Raises
+    ------
+    InputError
+        If it is needed and there is none.
+    """
+    start, separator = b"", b"\n"
+    with open_bytes(member) as stream:
+        while True:
             more = stream.read(1 << 16)
-            if not more:
-                break
             start += more
-    line = re.split(rb"[\r\n]", start, maxsplit=1)[0]
-    if not line.strip():
-        raise (
-            empty(path)
-            if not line
-            else InputError(
-                "has no header", file=path, row=HEADER_ROW, remedy="write the column names into the first row"
-            )
+            # One more byte tells a lone carriage return from the first half of a Windows line end.
+            end = re.search(rb"[\r\n].", start, re.DOTALL)
+            if end:
+                separator = separator_after(start[end.start() :])
+            if not more or (end and start.count(separator, 0, -1) > skip_rows):
+                break
+    lines = start.split(separator, skip_rows + 1)
+    line = re.split(rb"[\r\n]", lines[skip_rows], maxsplit=1)[0] if len(lines) > skip_rows else b""
+    if needed and not line.strip():
+        if not line and len(lines) <= skip_rows + 1:
+            raise empty(member.label)
+        raise InputError(
+            "has no header",
+            file=member.label,
+            row=skip_rows + 1,
+            remedy="write the column names into the first row, or check export.skip_rows",
         )
-    return line, separator_after(start[len(line) :])
-
-
-def _not_utf8(path: Path, row: int | None) -> InputError:
-    return InputError("is not UTF-8 text", file=path, row=row, remedy="save the export as UTF-8")
+    return line, separator

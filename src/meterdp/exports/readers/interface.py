@@ -11,7 +11,7 @@ from typing import Protocol
 
 from meterdp.core.errors import InputError
 from meterdp.exports.batch import Batch
-from meterdp.exports.readers import lcl_csv, long_csv, parquet, wide_csv
+from meterdp.exports.readers import cer, lcl_csv, long_csv, parquet, wide_csv
 from meterdp.exports.settings import ExportSettings
 
 __all__ = ["READERS", "Batch", "Reader", "reader"]
@@ -26,7 +26,7 @@ class Reader(Protocol):
         Parameters
         ----------
         path : path-like
-            The export.
+            The export: a file, or a folder or zip of several where the format allows it.
         settings : ExportSettings
             How it is written.
         batch_bytes : int
@@ -49,6 +49,7 @@ READERS: dict[str, Reader] = {
     "wide_csv": wide_csv.batches,
     "lcl_csv": lcl_csv.batches,
     "parquet": parquet.batches,
+    "cer": cer.batches,
 }
 
 

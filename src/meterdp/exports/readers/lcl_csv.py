@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from meterdp.core.errors import InputError
 from meterdp.exports.batch import BATCH_BYTES, Batch
+from meterdp.exports.fields import StampParser
 from meterdp.exports.readers import long_csv
-from meterdp.exports.readers.csv_rows import HEADER_ROW, CsvRows
+from meterdp.exports.readers.csv_rows import CsvRows, csv_files
 from meterdp.exports.settings import ISO8601, ExportSettings
 
 METER_COLUMN = "LCLid"
@@ -23,25 +23,31 @@ ENERGY_COLUMNS = ("KWH/hh (per half hour)", "energy(kWh/hh)")
 
 def batches(path: str | Path, settings: ExportSettings, *, batch_bytes: int = BATCH_BYTES) -> Iterator[Batch]:
     """Yield the readings of a Low Carbon London CSV; see :class:`meterdp.exports.readers.interface.Reader`."""
-    settings = replace(settings, delimiter=",", circuit_column=None, unit_column=None, time_format=ISO8601)
-    rows = CsvRows(path, settings)
     settings = replace(
         settings,
+        delimiter=",",
         meter_column=METER_COLUMN,
-        time_column=_whichever(rows, TIME_COLUMNS),
-        energy_column=_whichever(rows, ENERGY_COLUMNS),
+        circuit_column=None,
+        unit_column=None,
+        time_format=ISO8601,
+        decimal=".",
+        thousands=None,
     )
-    return long_csv.batches(path, settings, batch_bytes=batch_bytes)
+    parse_stamps = StampParser(settings.time_format, settings.missing_words)
+    for rows in csv_files(path, settings):
+        columns = {
+            "time_column": _whichever(rows, TIME_COLUMNS),
+            "energy_column": _whichever(rows, ENERGY_COLUMNS),
+        }
+        yield from long_csv.file_batches(rows, replace(settings, **columns), parse_stamps, batch_bytes)
 
 
 def _whichever(rows: CsvRows, names: tuple[str, ...]) -> str:
     for name in names:
         if name in rows.header:
             return name
-    raise InputError(
+    raise rows.refuse_header(
         f"is missing from the header; the header has {', '.join(repr(n) for n in rows.header)}",
-        file=rows.path,
-        row=HEADER_ROW,
-        field=" or ".join(names),
-        remedy="set export.format to the layout the file has",
+        "set export.format to the layout the file has",
+        " or ".join(names),
     )

@@ -1,0 +1,64 @@
+"""How numbers are written: the mark before decimals and the one between thousands.
+
+A number that does not fit the setting is never read as another one: thousands must stand in groups of three behind a
+digit that is not 0, and a mark that is not set is no part of a number.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+DECIMALS = (".", ",")
+# What stands for a mark: blanks that do not break a line and a typographic apostrophe are the same marks.
+_WRITTEN_AS = {",": ",", ".": r"\.", " ": "[ \u00a0\u2009\u202f]", "'": "['\u2019]"}
+THOUSANDS = tuple(_WRITTEN_AS)
+
+
+@dataclass(frozen=True)
+class Notation:
+    """One way of writing numbers.
+
+    Parameters
+    ----------
+    decimal : {".", ","}
+    thousands : {None, ",", ".", " ", "'"}
+    """
+
+    decimal: str = "."
+    thousands: str | None = None
+
+    @property
+    def pattern(self) -> str:
+        """Regular expression of a whole number in this notation."""
+        mark, digits = _WRITTEN_AS[self.decimal], r"\d+"
+        if self.thousands is not None:
+            digits = rf"(?:[1-9]\d{{0,2}}(?:{_WRITTEN_AS[self.thousands]}\d{{3}})+|\d+)"
+        number = rf"(?:(?:{digits}(?:{mark}\d*)?|{mark}\d+)(?:[eE][+-]?\d+)?"
+        return rf"^[+-]?{number}|[iI][nN][fF](?:[iI][nN][iI][tT][yY])?|[nN][aA][nN])$"
+
+    def plain(self, texts: pa.Array) -> pa.Array:
+        """Return texts that match :attr:`pattern` as pyarrow reads numbers."""
+        if self.thousands is not None:
+            texts = pc.replace_substring_regex(texts, _WRITTEN_AS[self.thousands], "")
+        return texts if self.decimal == "." else pc.replace_substring(texts, self.decimal, ".")
+
+
+PLAIN = Notation()
+
+
+def settings_that_fit(text: str) -> str:
+    """Return words that name the settings under which ``text`` is a number, empty if there are none."""
+    fitting = []
+    for decimal in DECIMALS:
+        for thousands in (None, *THOUSANDS):
+            if thousands == decimal or not re.search(Notation(decimal, thousands).pattern, text.strip(), re.ASCII):
+                continue
+            changes = [f'export.decimal to "{decimal}"'] if decimal != PLAIN.decimal else []
+            changes += [f'export.thousands to "{thousands}"'] if thousands is not None else []
+            fitting.append(changes)
+    fewest = min(map(len, fitting), default=0)
+    return " or ".join(" and ".join(changes) for changes in fitting if len(changes) == fewest > 0)

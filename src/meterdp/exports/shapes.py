@@ -1,0 +1,104 @@
+"""What a stamp looks like, without saying what it is: its shape for messages, and the formats that read it.
+
+The formats are those that utilities and public data sets use. Where a day may as well be a month, both are given.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+ISO8601 = "ISO8601"
+SPREADSHEET = "spreadsheet"
+_LONGEST = 40
+_DATES = ("%Y-%m-%d", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%d%b%Y", "%d-%b-%Y")
+_SHORT_DATES = ("%d/%m/%y", "%m/%d/%y", "%d.%m.%y", "%d-%b-%y")
+_TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
+# Without marks between its numbers a stamp is read only at its full length.
+_DIGITS = {8: "%Y%m%d", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S"}
+FORMATS = (
+    *(date + time for date in _DATES + _SHORT_DATES for time in _TIMES),
+    "%d%b%Y:%H:%M:%S",
+    "%d%b%y:%H:%M:%S",
+    "%Y%m%d %H:%M",
+    "%Y%m%d %H:%M:%S",
+)
+_SERIAL = re.compile(r"(\d{1,6})(?:[.,](\d{1,15}))?")
+_SERIALS = (30_000, 75_000)  # 1982 to 2105: meters write no others, dates without marks are longer
+_SERIAL_ORIGIN_S = -25569 * 86400  # 1899-12-30
+
+
+def shape_of(text: str) -> str:
+    """Return ``text`` with d for every digit and a for every letter, so that nothing of it can be told but its form.
+
+    Examples
+    --------
+    >>> shape_of("2018-10-28T02:30Z")
+    'dddd-dd-ddadd:dda'
+    """
+    kinds = ("d" if c.isdigit() else "a" if c.isalpha() else c if " " <= c <= "~" else "?" for c in text[:_LONGEST])
+    return "".join(kinds) + ("..." if len(text) > _LONGEST else "")
+
+
+def serial_seconds(words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Return spreadsheet serial numbers as seconds since 1970, rounded, and which words are none.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Days since 1899-12-30 with a decimal point or comma.
+
+    Returns
+    -------
+    seconds : (n,) int64
+        0 where it is none.
+    bad : (n,) bool
+    """
+    matches = [_SERIAL.fullmatch(word) if word.isascii() else None for word in words]
+    seconds = [
+        0 if m is None else _SERIAL_ORIGIN_S + int(m[1]) * 86400 + round(float(f"0.{m[2] or 0}") * 86400)
+        for m in matches
+    ]
+    return np.array(seconds, dtype=np.int64), np.array([m is None for m in matches], dtype=bool)
+
+
+def formats_that_fit(texts: Sequence[str]) -> list[str]:
+    """Return the usual values of ``export.time_format`` under which every text is a stamp.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        Stamps; blanks around them do not count.
+
+    Returns
+    -------
+    list of str
+        Two or more where the texts do not tell day and month apart; empty if nothing usual fits. ISO8601 is given
+        only where no format without a T, an offset or fractions of seconds will do.
+    """
+    texts = [text.strip() for text in texts]
+    if not texts or not all(text.isascii() and any(c.isdigit() for c in text) for text in texts):
+        return []
+    lengths = {len(text) for text in texts}
+    if all(text.isdigit() for text in texts) and lengths & set(_DIGITS):
+        candidates = [_DIGITS[length] for length in lengths if len(lengths) == 1]
+    else:
+        candidates = list(FORMATS)
+    found = [known for known in candidates if _fits(texts, known)]
+    if not found and all(_is_serial(text) for text in texts):
+        return [SPREADSHEET]
+    if not found and all(re.match(r"\d{4}-\d\d-\d\d", text) for text in texts) and _fits(texts, ISO8601):
+        return [ISO8601]
+    return found
+
+
+def _fits(texts: Sequence[str], time_format: str) -> bool:
+    return bool(pd.to_datetime(texts, format=time_format, errors="coerce", utc=True).notna().all())
+
+
+def _is_serial(text: str) -> bool:
+    match = _SERIAL.fullmatch(text)
+    return match is not None and _SERIALS[0] <= int(match[1]) < _SERIALS[1]
