@@ -22,7 +22,7 @@ from meterdp.exports.settings import ISO8601, ExportSettings
 # An offset or Z behind a time of day; a date alone ends in "-31" and has no time.
 _OFFSET = r"[T ].*(?:[Zz]|[+-][\d:]+)$"
 _FINE = re.compile(r"([.,]\d{6})\d+")
-_NUMBER = r"^[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[iI][nN][fF](?:[iI][nN][iI][tT][yY])?|[nN][aA][nN])$"
+NUMBER = r"^[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[iI][nN][fF](?:[iI][nN][iI][tT][yY])?|[nN][aA][nN])$"
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def numbers(field: Field, missing_words: tuple[str, ...], rejects: Rejects, colu
     texts = pc.if_else(pc.is_in(texts, pa.array(missing_words, pa.string())), None, texts)
     bad: list[int] = []
     if rejects.tolerant:
-        shaped = pc.match_substring_regex(texts, _NUMBER).fill_null(True)
+        shaped = pc.match_substring_regex(texts, NUMBER).fill_null(True)
         bad = np.flatnonzero(~shaped.to_numpy(zero_copy_only=False)).tolist()
         texts = pc.if_else(shaped, texts, None)
     while True:

@@ -17,9 +17,12 @@ from meterdp.core.errors import InputError
 
 STAMPS = ("start", "end")
 WIDE_LAYOUTS = ("days", "meters")
+FLOWS = ("consumption", "net")
 BAD_ROWS = ("refuse", "missing")
 ISO8601 = "ISO8601"
 LCL_INTERVAL_MINUTES = 30
+# Formats whose files say themselves what unit and stamp a reading has.
+SELF_DESCRIBED = dict.fromkeys(("nem12", "green_button"), {"unit": "kWh", "stamp": "start"})
 
 # kWh in an interval of m minutes = reading * numerator / denominator; two integers keep 123 Wh at exactly 0.123 kWh.
 UNITS = {
@@ -60,6 +63,9 @@ class ExportSettings:
         Character between two fields of a CSV.
     wide_layout : {"days", "meters"}
         A row per meter and day with a column per interval, or a row per stamp with a column per meter.
+    flow : {"consumption", "net"}
+        Whether a reading is the energy delivered to the customer, or that minus the energy received from it; for
+        formats that tell them apart.
 
     period_us : (int, int), optional
         UTC start and end of the public period of the export, microseconds since 1970; rows outside are not used.
@@ -88,6 +94,7 @@ class ExportSettings:
     delimiter: str = ","
     wide_layout: str = "days"
     date_column: str = "date"
+    flow: str = "consumption"
     period_us: tuple[int, int] | None = None
     bad_rows: str = "refuse"
 
@@ -97,6 +104,7 @@ class ExportSettings:
             ("stamp", STAMPS),
             ("wide_layout", WIDE_LAYOUTS),
             ("bad_rows", BAD_ROWS),
+            ("flow", FLOWS),
         ):
             if getattr(self, name) not in allowed:
                 _refuse(name, "is not a known choice", f"give one of {', '.join(allowed)}")
@@ -112,6 +120,9 @@ class ExportSettings:
                 "does not fit lcl_csv, which is half-hourly and in kWh",
                 f"set interval_minutes to {LCL_INTERVAL_MINUTES} and unit to kWh",
             )
+        for name, only in SELF_DESCRIBED.get(self.format, {}).items():
+            if getattr(self, name) != only:
+                _refuse(name, f"does not go with {self.format}, where the file says it", "leave it out")
         if self.format == "wide_csv" and self.wide_layout == "meters":
             for name in ("circuit_column", "unit_column"):
                 if getattr(self, name) is not None:

@@ -1,0 +1,1 @@
+def batches(*a, **k): raise NotImplementedError
