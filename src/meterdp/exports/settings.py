@@ -22,7 +22,7 @@ BAD_ROWS = ("refuse", "missing")
 ISO8601 = "ISO8601"
 LCL_INTERVAL_MINUTES = 30
 # Formats whose files say themselves what unit and stamp a reading has.
-SELF_DESCRIBED = dict.fromkeys(("nem12", "green_button"), {"unit": "kWh", "stamp": "start"})
+SELF_DESCRIBED = {name: {"unit": "kWh", "stamp": "start"} for name in ("nem12", "green_button")}
 
 # kWh in an interval of m minutes = reading * numerator / denominator; two integers keep 123 Wh at exactly 0.123 kWh.
 UNITS = {
@@ -159,6 +159,8 @@ class ExportSettings:
                     "export a row per reading, or per meter and day",
                 )
             values["bad_rows"] = "missing"
+        if values.get("format") in SELF_DESCRIBED and mapping.get("stamp_time_zone"):
+            _refuse("stamp_time_zone", "does not go with a format that says it itself", "leave it out")
         if "missing_words" in values:
             values["missing_words"] = tuple(values["missing_words"])
         if values.get("format") == "lcl_csv":

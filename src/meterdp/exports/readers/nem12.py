@@ -10,10 +10,10 @@ Days run from 00:00 to 24:00 in market time, UTC+10 without summer time, whateve
 (``export.time_zone``); ``export.stamp_time_zone`` has no say. Shorter intervals than ``export.interval_minutes`` are
 summed if they divide it and all are there.
 
-What a broken row can do: a row belongs to the NMI of the 200 record above it, so the format lets a household whose 200
-record is gone add its days to the household above. A row that cannot be read ends its block: the rows up to the next
-200 record belong to nobody and are counted. The blocks of a NMI may stand anywhere in the file, and are held until the
-last of them: memory is that of one NMI where they stand together.
+What a broken row can do: a row belongs to the NMI of the 200 record above it, so the format lets a household whose
+200 record is gone add its days to the household above. A row that cannot be read ends its block: the rows up to the
+next 200 record belong to nobody and are counted. The blocks of a NMI may stand anywhere in the file, and are held
+until the last of them: memory is that of one NMI where they stand together.
 """
 
 from __future__ import annotations
@@ -255,8 +255,8 @@ class _File:
         count = _DAY_US // block.length_us
         if cells != count or not _QUALITY.fullmatch(_at(fields, 2 + count)):
             problem = f"has {cells} values where the interval length of its 200 record asks for {count}"
-            if cells == count:
-                problem = "has no quality behind its values"
+            if cells in (count, len(fields) - 2) and cells >= count:
+                problem = f"has no quality behind the {count} values its 200 record asks for"
             self._reject("row_malformed", row, None, problem, "export the day again", max(1, cells))
             return
         if start_us is None:
@@ -294,7 +294,8 @@ class _File:
             return
         if (day.quality == "V").any():
             remedy = "export the day with its 400 records"
-            self._reject("quality_unknown", day.row, None, "has a quality that varies (V) and is not given", remedy, 0)
+            problem = "has a quality that varies (V) and is not given"
+            self._reject("quality_unknown", day.row, None, problem, remedy, 0)
         self._keep_day()
 
     def _keep_day(self) -> None:
