@@ -150,12 +150,12 @@ class _Parser:
             self._readings.append(_Reading(self.expat.CurrentLineNumber))
 
     def _characters(self, text: str) -> None:
-        # One more than fits, so that what is cut off cannot be read as something shorter.
         self._text += text[: LONGEST_TEXT + 1 - len(self._text)]
 
     def _end(self, name: str) -> None:
         name = self._elements.pop()
-        text, self._text = self._text.strip(), ""
+        # What was cut off must not be read as something shorter.
+        text, self._text = self._text.strip() if len(self._text) <= LONGEST_TEXT else "too long", ""
         parent = self._elements[-1] if self._elements else ""
         if name == "entry":
             self._flush()
