@@ -182,7 +182,7 @@ def nothing_left(path, set_aside: Mapping[str, int]) -> InputError:
     """The error for a file with readings none of which can be used, by what became of most of them."""
     reason = max(set_aside, key=set_aside.get)
     return InputError(
-        f"holds no usable reading; most are {reason}: {REASONS[reason].rstrip('.')}",
+        f"holds no usable reading, most are {reason} ({REASONS[reason].rstrip('.')})",
         file=path,
         remedy=_REMEDIES.get(reason, "check that the file holds interval readings"),
     )
