@@ -104,7 +104,7 @@ def test_a_file_is_read_or_refused_as_it_should_be(shared_data, name):
 
 
 def test_a_real_export_in_four_files_is_read_once_they_are_one_feed(shared_data, tmp_path):
-    """The hours of PG&E, in overlapping blocks of equal values, once reading type and meter reading stand beside them.
+    """The hours of PG&E in overlapping blocks of equal values, once reading type and meter reading stand beside them.
 
     Its reading types all say kWh, which the values cannot be: an error of the utility, left for the quality rules.
     """
