@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -49,6 +50,10 @@ class Batch:
         Readings in rows that could not be split into fields; they are not among the n.
     place : str
         Which of several files of the export it is, for messages; see :class:`~meterdp.exports.members.Member`.
+    rows : (n,) int64, optional
+        Row of the file of every reading, where they are not consecutive.
+    set_aside : mapping of str to int
+        Readings per reason of ``dense.REASONS`` that are not among the n, where readings are summed.
     """
 
     first_row: int
@@ -63,7 +68,11 @@ class Batch:
     unreadable: np.ndarray | None = None
     left_out: int = 0
     place: str = ""
+    rows: np.ndarray | None = None
+    set_aside: Mapping[str, int] = field(default_factory=dict)
 
     def row_of(self, reading: int) -> int:
         """Return the row of the file that holds reading ``reading`` of this batch."""
+        if self.rows is not None:
+            return int(self.rows[reading])
         return self.first_row + int(reading) // self.readings_per_row

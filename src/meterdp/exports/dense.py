@@ -41,6 +41,12 @@ REASONS = {
     "off_grid_stamp": "The stamp does not lie on the interval grid.",
     "duplicate_identical": "An earlier row has the same meter, interval and reading.",
     "superseded_by_later_row": "A later row has the same meter and interval but another reading; the last counts.",
+    "part_of_sum": "The reading is one more part of a sum that is used: over registers, or within an interval.",
+    "sum_incomplete": "Another part of the sum is missing: another register, or the rest of the interval.",
+    "other_register": "The register is not among those of export.flow, or measures something else than energy.",
+    "interval_differs": "The reading covers more than export.interval_minutes, or a time that does not divide it.",
+    "quality_unknown": "The row says that its quality varies, but not which this reading has.",
+    "reading_type_missing": "No reading type, or more than one, says what the reading means.",
 }
 (
     USED,
@@ -60,6 +66,7 @@ REASONS = {
     OFF_GRID_STAMP,
     DUPLICATE_IDENTICAL,
     SUPERSEDED_BY_LATER_ROW,
+    *_,
 ) = range(len(REASONS))
 
 _NO_SLOT = -1

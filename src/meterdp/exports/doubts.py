@@ -39,8 +39,8 @@ _INNOCENT = (
 _TYPICAL_DAILY_KWH = 10.0
 _MOST_METERS = 200
 _MINUTES_PER_DAY = 24 * 60
-# A register never runs back and hardly moves beside where it stands.
-_RISING_SHARE, _REGISTER_STEPS = 0.99, 20
+# A register never runs back and hardly moves beside where it stands; no home's use rises for days on end.
+_RISING_SHARE, _REGISTER_STEPS, _FEWEST_READINGS = 0.99, 20, 300
 
 
 def doubts(
@@ -132,7 +132,7 @@ def _register(path, energy_kwh: np.ndarray):
     registers = judged = 0
     for row in energy_kwh:
         given = row[~np.isnan(row)]
-        if len(given) < _REGISTER_STEPS or given[0] == given[-1]:
+        if len(given) < _FEWEST_READINGS or given[0] == given[-1]:
             continue
         steps = np.diff(given)
         judged += 1

@@ -265,6 +265,7 @@ def fill(path, settings, read, survey: Survey, household_of: np.ndarray, energy_
             counts,
         )
         counts[ROW_MALFORMED] += batch.left_out
+        counts += [batch.set_aside.get(reason, 0) for reason in REASONS]
         if not inside or (not survey.listed and (meter == NOT_LISTED).any()):
             raise InputError("changed while it was read", file=path, remedy="run again once it is complete")
     if not counts[USED] and not survey.listed:

@@ -18,7 +18,7 @@ from meterdp.core.errors import InputError
 
 ZIP_STARTS = (b"PK\x03\x04", b"PK\x05\x06")
 PACKED = (".gz", ".zip")
-TEXT = (".csv", ".txt", ".tsv", ".dat")
+TEXT = (".csv", ".txt", ".tsv", ".dat", ".xml")
 _NO_DATA = re.compile(r"(?i)\..*|__macosx|thumbs\.db|desktop\.ini|(readme|licen[cs]e)(\.\w+)?")
 
 
@@ -127,7 +127,7 @@ def _data(path: Path, names: Sequence[str], suffixes: tuple[str, ...]) -> list[s
     if others and len(data) > 1:
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(others.items()))
         raise InputError(
-            f"holds {len(data)} files that are not all CSV: {kinds}",
+            f"holds {len(data)} files that are not all text: {kinds}",
             file=path,
             remedy=f"leave only files of one export in it, with names that end in {', '.join(suffixes)}",
         )

@@ -7,6 +7,7 @@ digit that is not 0, and a mark that is not set is no part of a number.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -50,15 +51,25 @@ class Notation:
 PLAIN = Notation()
 
 
+NOTATIONS = tuple(Notation(d, t) for t in (None, *THOUSANDS) for d in DECIMALS if d != t)
+
+
+def notations_that_fit(texts: Iterable[str]) -> list[Notation]:
+    """Return the notations in which every text is a number, those without a thousands separator first.
+
+    "1,234" is a number with a decimal comma and one with a comma between thousands: both are returned.
+    """
+    texts = [text.strip() for text in texts]
+    patterns = {notation: re.compile(notation.pattern, re.ASCII) for notation in NOTATIONS}
+    return [n for n, pattern in patterns.items() if all(pattern.search(text) for text in texts)]
+
+
 def settings_that_fit(text: str) -> str:
     """Return words that name the settings under which ``text`` is a number, empty if there are none."""
     fitting = []
-    for decimal in DECIMALS:
-        for thousands in (None, *THOUSANDS):
-            if thousands == decimal or not re.search(Notation(decimal, thousands).pattern, text.strip(), re.ASCII):
-                continue
-            changes = [f'export.decimal to "{decimal}"'] if decimal != PLAIN.decimal else []
-            changes += [f'export.thousands to "{thousands}"'] if thousands is not None else []
-            fitting.append(changes)
+    for notation in sorted(notations_that_fit([text]), key=lambda n: DECIMALS.index(n.decimal)):
+        changes = [f'export.decimal to "{notation.decimal}"'] if notation.decimal != PLAIN.decimal else []
+        changes += [f'export.thousands to "{notation.thousands}"'] if notation.thousands is not None else []
+        fitting.append(changes)
     fewest = min(map(len, fitting), default=0)
     return " or ".join(" and ".join(changes) for changes in fitting if len(changes) == fewest > 0)

@@ -21,12 +21,15 @@ __all__ = ["ISO8601", "SPREADSHEET", "ExportSettings"]
 
 STAMPS = ("start", "end")
 WIDE_LAYOUTS = ("days", "meters")
+FLOWS = ("consumption", "net")
 BAD_ROWS = ("refuse", "missing")
 WIDE_COLUMNS = ("times", "numbers")
 # Half-hourly energy by definition.
 HALF_HOURLY = ("lcl_csv", "cer")
 HALF_HOUR_MINUTES = 30
 CER_ZONE = "Europe/Dublin"
+# Formats whose files say themselves what unit and stamp a reading has.
+SELF_DESCRIBED = {name: {"unit": "kWh", "stamp": "start"} for name in ("nem12", "green_button")}
 
 # kWh in an interval of m minutes = reading * numerator / denominator; two integers keep 123 Wh at exactly 0.123 kWh.
 UNITS = {
@@ -77,6 +80,10 @@ class ExportSettings:
         Mark before the decimals of a reading.
     thousands : {None, ",", ".", " ", "'"}
         Mark between the thousands of a reading; a blank is also one that does not break the line.
+    flow : {"consumption", "net"}
+        Whether a reading is the energy delivered to the customer, or that minus the energy received from it; for
+        formats that tell them apart.
+
     period_us : (int, int), optional
         UTC start and end of the public period of the export, microseconds since 1970; rows outside are not used.
     bad_rows : {"refuse", "missing"}
@@ -114,6 +121,7 @@ class ExportSettings:
     decimal: str = "."
     thousands: str | None = None
     date_column: str = "date"
+    flow: str = "consumption"
     period_us: tuple[int, int] | None = None
     bad_rows: str = "refuse"
     max_unusable_share: float = 1.0
@@ -128,6 +136,7 @@ class ExportSettings:
             ("decimal", DECIMALS),
             ("thousands", (None, *THOUSANDS)),
             ("bad_rows", BAD_ROWS),
+            ("flow", FLOWS),
         ):
             if getattr(self, name) not in allowed:
                 _refuse(name, "is not a known choice", f"give one of {', '.join(map(str, allowed))}")
@@ -152,6 +161,9 @@ class ExportSettings:
             )
         if self.format == "cer" and self.time_zone != CER_ZONE:
             _refuse("time_zone", "does not fit cer, whose days are Irish", f"set time_zone to {CER_ZONE}")
+        for name, only in SELF_DESCRIBED.get(self.format, {}).items():
+            if getattr(self, name) != only:
+                _refuse(name, f"does not go with {self.format}, where the file says it", "leave it out")
         if self.format == "wide_csv" and self.wide_layout == "meters":
             for name in ("circuit_column", "unit_column"):
                 if getattr(self, name) is not None:
@@ -192,6 +204,8 @@ class ExportSettings:
             values[name] = tuple(values[name])
         if values.get("format") in HALF_HOURLY:
             values.setdefault("interval_minutes", HALF_HOUR_MINUTES)
+        if values.get("format") in SELF_DESCRIBED and mapping.get("stamp_time_zone"):
+            _refuse("stamp_time_zone", "does not go with a format that says it itself", "leave it out")
         return cls(**values)
 
     @property

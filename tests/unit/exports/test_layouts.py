@@ -139,7 +139,7 @@ def test_files_of_other_kinds_are_refused_by_kind(tmp_path, how):
         "SECRET3": "x",
     }
     message = refused(pack(tmp_path / "e", files, how))
-    assert message.startswith(": holds 5 files that are not all CSV: 1 .pdf, 1 .xlsx, 2 of no known kind; leave only")
+    assert message.startswith(": holds 5 files that are not all text: 1 .pdf, 1 .xlsx, 2 of no known kind; leave")
     assert refused(pack(tmp_path / "none", {"README": "x"}, how)).startswith(": holds no files with data")
     empty = {"a.csv": HEADER, "b.csv": ""}
     assert refused(pack(tmp_path / "empty", empty, how)).startswith(": holds no readings")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -217,7 +216,7 @@ def _set_stamp(given: dict, batches: list[Batch], said: list[str], to_check: lis
     elif (first, last) == (0, _DAY_US - step):
         said.append("days run from midnight to the start of the last interval: stamps are starts")
     else:
-        to_check.append("nothing tells whether stamps are starts or ends of intervals: starts are assumed (export.stamp)")
+        to_check.append("nothing tells whether stamps are starts or ends: starts are assumed (export.stamp)")
 
 
 def _set_unit(path, given: dict, trial: Trial, said: list[str], to_check: list[str]) -> Trial:

@@ -7,8 +7,8 @@ import zipfile
 from pathlib import Path
 
 from meterdp.core.errors import InputError
-from meterdp.exports.readers import green_button, nem12
 from meterdp.exports.members import ZIP_STARTS
+from meterdp.exports.readers import green_button, nem12
 from meterdp.exports.streams import DAMAGE, files_of, open_bytes
 
 # Bytes of the start of a file that everything is guessed from.

@@ -15,7 +15,7 @@ from meterdp.exports.numerals import Notation
 from meterdp.exports.readers.cer import CODE_PATTERN
 from meterdp.exports.readers.lcl_csv import ENERGY_COLUMNS, METER_COLUMN, TIME_COLUMNS
 from meterdp.exports.readers.wide_csv import numbered_columns, times_of_day_us
-from meterdp.exports.settings import HALF_HOUR_MINUTES
+from meterdp.exports.settings import CER_ZONE, HALF_HOUR_MINUTES
 
 _MINUTE_US = 60_000_000
 # Columns that are times or numbers of intervals from here on make a day a row.
@@ -28,7 +28,8 @@ _METER = (
     r"|\bid\b|_id|id$|zähler"
 )
 _ENERGY = (
-    r"kwh|wh\b|energy|consumption|usage|use\b|reading|value|import|delivered|load|demand|power|kw|verbrauch|bezug|wert"
+    r"kwh|wh\b|energy|consumption|usage|use\b|reading|value|import|delivered|load|demand|power|kw"
+    r"|verbrauch|bezug|wert"
 )
 _TIME = r"time|date|stamp|start|begin|from|interval|period|zeit|datum|von"
 _START, _END = r"start|begin|from|von", r"end|until|to$|bis|finish"
@@ -113,7 +114,11 @@ def _names(table: Table) -> str:
 def _day_codes(path, table: Table, out: Layout) -> None:
     """Three fields without a header, the second of five digits: the day codes of the Irish trial."""
     columns = table.columns
-    if table.delimiter == " " and len(columns) == 3 and all(re.fullmatch(CODE_PATTERN, word) for word in columns[1].words):
+    if (
+        table.delimiter == " "
+        and len(columns) == 3
+        and all(re.fullmatch(CODE_PATTERN, word) for word in columns[1].words)
+    ):
         out.settings = {"format": "cer", "time_zone": CER_ZONE, "interval_minutes": HALF_HOUR_MINUTES}
         out.said.append("three fields without a header, the second a day code: the layout of the Irish trial (CER)")
         return

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from meterdp.core.errors import InputError
-from meterdp.exports.settings import ISO8601
-from meterdp.exports.shapes import formats_that_fit
+from meterdp.exports.numerals import Notation, notations_that_fit
+from meterdp.exports.shapes import SPREADSHEET, formats_that_fit
 
 # In order of preference: a decimal comma makes a comma look like a separator, too.
 DELIMITERS = (";", "\t", "|", ",", " ")

@@ -60,9 +60,7 @@ class Trial:
         return step_minutes(self.settings, self.batches)
 
 
-def first_batches(
-    path, settings: ExportSettings, most_readings: int = MOST_READINGS
-) -> tuple[list[Batch], bool]:
+def first_batches(path, settings: ExportSettings, most_readings: int = MOST_READINGS) -> tuple[list[Batch], bool]:
     """Read the start of an export and say whether that is all; rows that cannot be read are marked, not refused.
 
     Raises

@@ -27,7 +27,7 @@ METER, CODE, ENERGY = COLUMNS = ("meter", "day and time code", "kWh")
 _DAY_0 = np.datetime64("2008-12-31", "us").astype(np.int64)
 _DAY_US = 24 * 3600 * 1_000_000
 # A day is three digits, not 000, and has at most 50 half-hours.
-_CODE = r"^(?:[1-9]\d\d|0[1-9]\d|00[1-9])(?:0[1-9]|[1-4]\d|50)$"
+CODE_PATTERN = r"^(?:[1-9]\d\d|0[1-9]\d|00[1-9])(?:0[1-9]|[1-4]\d|50)$"
 
 
 def batches(path: str | Path, settings: ExportSettings, *, batch_bytes: int = BATCH_BYTES) -> Iterator[Batch]:
@@ -63,7 +63,7 @@ def _stamps(field: Field, settings: ExportSettings, rejects: Rejects) -> np.ndar
     """Return the UTC stamp of every code, (n,) int64, ``NO_STAMP`` where there is none."""
     texts = pc.utf8_trim_whitespace(field.values)
     missing = pc.is_in(texts, pa.array(settings.missing_words, pa.string())).to_numpy(zero_copy_only=False)
-    good = pc.match_substring_regex(texts, _CODE).fill_null(False)
+    good = pc.match_substring_regex(texts, CODE_PATTERN).fill_null(False)
     known = good.to_numpy(zero_copy_only=False)
     rejects.reject(
         STAMP_UNREADABLE,

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from meterdp.core.errors import InputError
 from meterdp.exports.batch import Batch
-from meterdp.exports.readers import cer, lcl_csv, long_csv, parquet, wide_csv
+from meterdp.exports.readers import cer, green_button, lcl_csv, long_csv, nem12, parquet, wide_csv
 from meterdp.exports.settings import ExportSettings
 
 __all__ = ["READERS", "Batch", "Reader", "reader"]
@@ -50,6 +50,8 @@ READERS: dict[str, Reader] = {
     "lcl_csv": lcl_csv.batches,
     "parquet": parquet.batches,
     "cer": cer.batches,
+    "nem12": nem12.batches,
+    "green_button": green_button.batches,
 }
 
 

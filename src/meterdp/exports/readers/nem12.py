@@ -1,0 +1,399 @@
+"""NEM12: the interval metering data of AEMO's Meter Data File Format (Australia), in kWh per household.
+
+A household is a NMI. Its reading is the sum of its consumption registers (suffixes E1, E2, ...; energy delivered to
+the customer), less its generation registers (B1, ...) where ``export.flow`` is net; reactive and other registers are
+counted, not read. The registers a sum needs are those that the NMI configuration of the day's records (200, field 3)
+names and those that are there: a register that is missing on a day leaves its sums missing, it is never a zero. The
+same register and day sent again later in the file supersedes, reading by reading.
+
+Days run from 00:00 to 24:00 in market time, UTC+10 without summer time, whatever zone the households live in
+(``export.time_zone``); ``export.stamp_time_zone`` has no say. Shorter intervals than ``export.interval_minutes`` are
+summed if they divide it and all are there.
+
+What a broken row can do: a row belongs to the NMI of the 200 record above it, so the format lets a household whose
+200 record is gone add its days to the household above. A row that cannot be read ends its block: the rows up to the
+next 200 record belong to nobody and are counted. The blocks of a NMI may stand anywhere in the file, and are held
+until the last of them: memory is that of one NMI where they stand together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+
+from meterdp.core.errors import InputError
+from meterdp.exports.batch import BATCH_BYTES, Batch
+from meterdp.exports.lines import INNER_DELIMITER, SafeLines, separator_after
+from meterdp.exports.members import Member
+from meterdp.exports.numerals import PLAIN
+from meterdp.exports.settings import ExportSettings
+from meterdp.exports.streams import empty, files_of, open_bytes
+from meterdp.exports.sums import Batches, Parts, nothing_left, sums
+
+MARKET_OFFSET_HOURS = 10
+LONGEST_ROW_BYTES = 1 << 16
+# kWh per unit of measure, as numerator and denominator.
+UNITS = {"kwh": (1, 1), "wh": (1, 1000), "mwh": (1000, 1)}
+SIGNS = {"consumption": {"E": 1}, "net": {"E": 1, "B": -1}}
+INTERVAL_MINUTES = (5, 10, 15, 30, 60)
+
+_MINUTE_US = 60_000_000
+_DAY_US = 1440 * _MINUTE_US
+_SUFFIX = re.compile(r"[A-Z][0-9A-Z]")
+_QUALITY = re.compile(r"[AEFNSV](?:\d\d)?")
+_NUMBER = re.compile(PLAIN.pattern, re.ASCII)
+_DATE = re.compile(r"\d{8}", re.ASCII)
+_HEADER = re.compile(rb"(?:\xef\xbb\xbf)?\s*\"?100\"?\s*,\s*\"?(NEM1[23])\b", re.IGNORECASE)
+
+
+def looks_like(head: bytes) -> bool:
+    """Whether an export whose unpacked bytes start with ``head`` is NEM12."""
+    return version(head) == "NEM12"
+
+
+def version(head: bytes) -> str | None:
+    """Return "NEM12" or "NEM13" from the first bytes of an export, None if it is neither."""
+    match = _HEADER.match(head)
+    return match[1].decode().upper() if match else None
+
+
+def batches(path: str | Path, settings: ExportSettings, *, batch_bytes: int = BATCH_BYTES) -> Iterator[Batch]:
+    """Yield the households of NEM12 files, each once its last block is read; see :class:`~.interface.Reader`."""
+    for member in files_of(path):
+        yield from (replace(batch, place=member.place) for batch in _file_batches(member, settings, batch_bytes))
+
+
+def _file_batches(member: Member, settings: ExportSettings, batch_bytes: int) -> Iterator[Batch]:
+    separator = _check_header(member)
+
+    def rows() -> Iterator[tuple[int, list[str] | None]]:
+        return _rows(member, separator, batch_bytes)
+
+    last_block = {fields[1].strip(): row for row, fields in rows() if fields and fields[0] == "200" and fields[1:]}
+    file = _File(member.label, settings, last_block, Batches(batch_bytes))
+    for row, fields in rows():
+        yield from file.take(row, fields)
+    yield from file.end()
+
+
+def _check_header(member: Member) -> bytes:
+    """Return what ends the lines of the file, once its header record is clear."""
+    head = b""
+    with open_bytes(member) as stream:
+        while not re.search(rb"[\r\n].", head, re.DOTALL) and len(head) <= LONGEST_ROW_BYTES:
+            more = stream.read(LONGEST_ROW_BYTES)
+            if not more:
+                break
+            head += more
+    if not head.strip():
+        raise empty(member.label)
+    kind = version(head)
+    if kind == "NEM13":
+        raise InputError(
+            "is NEM13, which holds accumulated register values and no interval readings",
+            file=member.label,
+            row=1,
+            remedy="ask the data provider for the NEM12 file of the meters",
+        )
+    if kind is None or head[:1] in b"\r\n":
+        raise InputError(
+            "has no header record (100,NEM12,...) in its first row",
+            file=member.label,
+            row=1,
+            remedy="export the file again, whole, or set export.format to what it is",
+        )
+    return separator_after(head[len(re.split(rb"[\r\n]", head, maxsplit=1)[0]) :])
+
+
+def _rows(member: Member, separator: bytes, batch_bytes: int) -> Iterator[tuple[int, list[str] | None]]:
+    """Yield number and fields of every row after the first, None for a row that is no text."""
+    lines = SafeLines(",", separator, LONGEST_ROW_BYTES, batch_bytes)
+    with open_bytes(member) as stream:
+        for block in lines.blocks(stream):
+            malformed = {row for row, _ in block.malformed}
+            texts = iter(block.text.decode().split("\n"))
+            for row in range(block.first_row, block.first_row + block.row_count):
+                if row in malformed:
+                    yield row, None
+                    continue
+                fields = next(texts).split(",")
+                fields[0] = fields[0].strip()
+                if block.inner_delimiters:
+                    fields = [field.replace(INNER_DELIMITER, ",") for field in fields]
+                yield row, fields
+
+
+@dataclass
+class _Block:
+    """A 200 record; ``problem`` is the reason for which its readings cannot be read."""
+
+    nmi: str
+    row: int
+    suffix: str
+    configured: frozenset[str]
+    sign: int = 0
+    kwh_per_unit: tuple[int, int] = (1, 1)
+    length_us: int = _DAY_US
+    problem: str | None = None
+
+
+@dataclass
+class _Day:
+    """A 300 record that can be read; ``quality`` holds a letter per interval, "V" where it is not known yet."""
+
+    block: _Block
+    row: int
+    start_us: int
+    value: np.ndarray
+    unreadable: np.ndarray
+    quality: np.ndarray
+
+
+class _Household:
+    """What the blocks of one NMI have brought so far."""
+
+    def __init__(self):
+        self.pieces: list[tuple[str, Parts]] = []
+        self.needed: dict[int, set[str]] = {}  # by the start of the day
+        self.undeclared = False
+
+
+class _File:
+    """The records of a file in order, household by household."""
+
+    def __init__(self, path: str, settings: ExportSettings, last_block: dict[str, int], out: Batches):
+        self._path, self._settings, self._last_block, self._out = path, settings, last_block, out
+        self._refuse = settings.bad_rows == "refuse"
+        self._households: dict[str, _Household] = {}
+        self._block: _Block | None = None
+        self._day: _Day | None = None
+        self._any_reading = self._ended = False
+
+    def take(self, row: int, fields: list[str] | None) -> Iterator[Batch]:
+        """Take one row, and yield what is complete with it."""
+        kind = fields[0] if fields else None
+        if kind == "400":
+            self._event(row, fields)
+            return
+        if kind == "500" or (fields and not any(field.strip() for field in fields)):
+            return
+        self._close_day()
+        if kind == "300":
+            self._interval_day(row, fields)
+            return
+        yield from self._close_block()
+        if kind == "200":
+            self._block = self._details(row, fields)
+        elif kind == "900":
+            self._ended = True
+        elif kind != "100" or len(fields) < 2 or fields[1].strip().upper() != "NEM12":
+            self._reject("row_malformed", row, None, "is no record of a NEM12 file", "export the file again", 1)
+
+    def end(self) -> Iterator[Batch]:
+        """Yield the rest, or refuse a file that is cut short or holds nothing to read."""
+        self._close_day()
+        yield from self._close_block()
+        yield from self._out.rest()
+        if self._refuse and not self._ended:
+            raise InputError(
+                "has no end record (900): it is cut short", file=self._path, remedy="copy or export it again"
+            )
+        if self._refuse and not self._out.sums:
+            raise nothing_left(self._path, self._out.became) if self._any_reading else empty(self._path)
+
+    def _reject(self, reason: str, row: int, field: str | None, problem: str, remedy: str, readings: int) -> None:
+        if self._refuse:
+            raise InputError(problem, file=self._path, row=row, field=field, remedy=remedy)
+        if readings:
+            self._out.set_aside(reason, readings)
+
+    def _details(self, row: int, fields: list[str]) -> _Block | None:
+        """Read a 200 record."""
+        fields = [field.strip() for field in (*fields, *[""] * 9)]
+        nmi, suffix, unit, minutes = fields[1], fields[4].upper(), fields[7].lower(), fields[8]
+        pairs = fields[2].upper()
+        configured = frozenset(_SUFFIX.findall(pairs)) if re.fullmatch(rf"(?:{_SUFFIX.pattern})+", pairs) else ()
+        block = _Block(nmi, row, suffix, frozenset(configured))
+        if not nmi:
+            self._reject("meter_missing", row, "NMI", "is empty", "give every block its NMI", 0)
+            block.problem = "meter_missing"
+            return block
+        household = self._households.setdefault(nmi, _Household())
+        household.undeclared |= not configured
+        if not _SUFFIX.fullmatch(suffix):
+            problem = "row_malformed", "NMISuffix", "is not a letter and a digit", "write e.g. E1"
+        elif suffix[0] not in SIGNS[self._settings.flow]:
+            block.problem = "other_register"
+            return block
+        elif unit not in UNITS:
+            problem = "unit_differs", "UOM", "is not kWh, Wh or MWh", "correct the unit of the register"
+        elif minutes not in map(str, INTERVAL_MINUTES):
+            allowed = ", ".join(map(str, INTERVAL_MINUTES))
+            problem = "row_malformed", "IntervalLength", f"is not one of {allowed} minutes", "correct the record"
+        else:
+            block.sign, block.kwh_per_unit = SIGNS[self._settings.flow][suffix[0]], UNITS[unit]
+            block.length_us = int(minutes) * _MINUTE_US
+            return block
+        block.problem, *words = problem
+        self._reject(block.problem, row, *words, 0)
+        return block
+
+    def _interval_day(self, row: int, fields: list[str]) -> None:
+        """Read a 300 record."""
+        self._any_reading = True
+        block, cells = self._block, _cells(fields)
+        if block is None:
+            self._reject("row_malformed", row, None, "has no 200 record above it", "export it again", max(1, cells))
+            return
+        start_us = _day_start_us(fields[1]) if len(fields) > 1 else None
+        if block.nmi and start_us is not None:
+            needed = self._households[block.nmi].needed.setdefault(start_us, set())
+            needed |= {block.suffix, *block.configured}
+        if block.problem:
+            self._out.set_aside(block.problem, max(1, cells))
+            return
+        count = _DAY_US // block.length_us
+        if cells != count or not _QUALITY.fullmatch(_at(fields, 2 + count)):
+            problem = f"has {cells} values where the interval length of its 200 record asks for {count}"
+            if cells in (count, len(fields) - 2) and cells >= count:
+                problem = f"has no quality behind the {count} values its 200 record asks for"
+            self._reject("row_malformed", row, None, problem, "export the day again", max(1, cells))
+            return
+        if start_us is None:
+            remedy = "write it as YYYYMMDD"
+            self._reject("stamp_unreadable", row, "IntervalDate", "is not a date", remedy, count)
+            return
+        value, unreadable = _values(fields[2 : 2 + count], self._settings.missing_words)
+        if unreadable.any():
+            name = f"IntervalValue{np.flatnonzero(unreadable)[0] + 1}"
+            remedy = "correct it, or add the word to export.missing_words"
+            self._reject("value_unreadable", row, name, "is not a number", remedy, int(unreadable.sum()))
+        self._day = _Day(block, row, start_us, value, unreadable, np.full(count, _at(fields, 2 + count)[0]))
+
+    def _event(self, row: int, fields: list[str]) -> None:
+        """Read a 400 record: the quality of a range of intervals of the day above."""
+        day = self._day
+        if day is None:
+            if self._block is None or not self._block.problem:
+                self._reject("row_malformed", row, None, "has no 300 record above it", "export the file again", 0)
+            return
+        ends, quality = [_at(fields, i) for i in (1, 2)], _at(fields, 3)
+        count = len(day.value)
+        numbered = all(end.isascii() and end.isdigit() and len(end) < 5 for end in ends)
+        first, last = map(int, ends) if numbered else (0, 0)
+        if not 1 <= first <= last <= count or not _QUALITY.fullmatch(quality) or quality[0] == "V":
+            self._reject("quality_unknown", row, None, "names no range of its day, or no quality", "correct it", 0)
+            day.quality[:] = "V"
+            self._keep_day()
+            return
+        day.quality[first - 1 : last] = quality[0]
+
+    def _close_day(self) -> None:
+        day = self._day
+        if day is None:
+            return
+        if (day.quality == "V").any():
+            remedy = "export the day with its 400 records"
+            problem = "has a quality that varies (V) and is not given"
+            self._reject("quality_unknown", day.row, None, problem, remedy, 0)
+        self._keep_day()
+
+    def _keep_day(self) -> None:
+        """Add the readings of the day to its household."""
+        day, self._day = self._day, None
+        block, readable = day.block, ~day.unreadable
+        unknown = readable & (day.quality == "V")
+        if unknown.any():
+            self._out.set_aside("quality_unknown", int(unknown.sum()))
+        numerator, denominator = block.kwh_per_unit
+        value = np.where(day.quality == "N", np.nan, day.value * (block.sign * numerator) / denominator)
+        index = np.arange(len(value))
+        piece = Parts(
+            register=np.zeros(len(value), np.int64),
+            start_us=day.start_us + index * block.length_us,
+            length_us=np.full(len(value), block.length_us),
+            kwh=value,
+            row=np.full(len(value), day.row),
+        )
+        self._households[block.nmi].pieces.append((block.suffix, piece[readable & ~unknown]))
+
+    def _close_block(self) -> Iterator[Batch]:
+        """End the block, and with its last one the household."""
+        block, self._block = self._block, None
+        if block is None or not block.nmi or self._last_block.get(block.nmi) != block.row:
+            return
+        household = self._households.pop(block.nmi)
+        signs = SIGNS[self._settings.flow]
+        suffixes = {suffix for suffix, _ in household.pieces}
+        if household.undeclared:
+            for needed in household.needed.values():
+                needed |= suffixes
+        suffixes = sorted(suffixes.union(*household.needed.values()))
+        suffixes = [suffix for suffix in suffixes if suffix[:1] in signs]
+        number = {suffix: i for i, suffix in enumerate(suffixes)}
+        for suffix, piece in household.pieces:
+            piece.register[:] = number[suffix]
+        parts = Parts.together([piece for _, piece in household.pieces])
+        days = np.array(sorted(household.needed), np.int64)
+        need = np.array([[s in household.needed[d] for s in suffixes] for d in days.tolist()], bool)
+        need = np.vstack([need.reshape(len(days), len(suffixes)), np.zeros((1, len(suffixes)), bool)])
+
+        def of_day(at: np.ndarray) -> np.ndarray:
+            """Return the rows of ``need`` of the days that instants lie in, the last of them for no day."""
+            day = np.searchsorted(days, at, side="right") - 1
+            return need[np.where((day >= 0) & (at < days[day] + _DAY_US), day, len(days))]
+
+        def required(starts_us: np.ndarray) -> np.ndarray:
+            return of_day(starts_us) | of_day(starts_us + self._settings.interval_us - 1)
+
+        yield from self._out.add(block.nmi, *sums(parts, required, self._settings))
+
+
+def _at(fields: list[str], position: int) -> str:
+    """Return a field without blanks and in capitals, or nothing where the row is too short."""
+    return fields[position].strip().upper() if position < len(fields) else ""
+
+
+def _cells(fields: list[str]) -> int:
+    """Return how many fields of a 300 record stand between its date and its quality."""
+    for position in range(2, len(fields)):
+        if _QUALITY.fullmatch(_at(fields, position)):
+            return position - 2
+    return len(fields) - 2
+
+
+def _day_start_us(text: str) -> int | None:
+    """Return the UTC start of a day in market time, None if the text is no date."""
+    text = text.strip()
+    if not _DATE.fullmatch(text):
+        return None
+    try:
+        day = date(int(text[:4]), int(text[4:6]), int(text[6:]))
+    except ValueError:
+        return None
+    return (day.toordinal() - date(1970, 1, 1).toordinal()) * _DAY_US - MARKET_OFFSET_HOURS * 60 * _MINUTE_US
+
+
+def _values(cells: list[str], missing_words: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Return (n,) readings, NaN where missing, and (n,) bool where there is something else than a number.
+
+    An empty cell is missing, whatever the words for a missing entry are.
+    """
+    joined = "".join(cells)
+    if joined.isascii() and "_" not in joined:
+        try:
+            value = np.array(list(map(float, cells)))
+            if not np.isnan(value).any():
+                return value, np.zeros(len(cells), bool)
+        except ValueError:
+            pass
+    texts = [cell.strip() for cell in cells]
+    missing = [not text or text in missing_words for text in texts]
+    number = [_NUMBER.fullmatch(text) is not None for text in texts]
+    value = [float(t) if n and not m else np.nan for t, n, m in zip(texts, number, missing, strict=True)]
+    return np.array(value), ~np.array(number) & ~np.array(missing)
