@@ -1,5 +1,6 @@
 # meterdp: `make study` runs the main job, `make test` runs the tests; each installs what it needs first.
 #   make study EXPORT=my_export.csv.gz CONFIG=my.yaml    a study of your own export
+#   make check EXPORT=my_export.csv.gz                   what an export is, and a configuration that reads it
 #   make release                                         what may leave the building (needs a list of meters and a period)
 #   make audit                                           lower bounds on epsilon from attacks, beside the claims
 #   make report                                          Snakemake's own report of the same study
@@ -28,6 +29,9 @@ SNAKEMAKE := PATH="$(BIN):$$PATH" snakemake --cores $(CORES) --rerun-incomplete 
 # Checks the configuration, too: one sentence instead of a stack trace when a file is missing or is not YAML.
 FIND_RESULTS := results="$$($(BIN)/python -m meterdp.core.config $(SCHEMA) results_dir config/config.yaml $(CONFIG))" || exit 1; \
 	results="$(or $(RESULTS),$$results)"
+# Settings that do not describe the export are refused here, in seconds and with settings that do.
+CHECK = $(BIN)/python -m meterdp check $(if $(EXPORT),"$(EXPORT)") --config config/config.yaml \
+	$(if $(CONFIG),--config $(CONFIG)) --unless-read "$$results/private/ingest_report.parquet" || exit 1
 # A killed run leaves Snakemake's lock behind. The outer lock is held by a run and everything it started, so whoever
 # gets it knows that nobody is running here and may clear the stale one.
 GUARD = mkdir -p .snakemake; exec 9>.snakemake/make.lock; \
@@ -42,14 +46,18 @@ RUN = $(SNAKEMAKE) -- $(1) & run=$$!; trap 'kill -TERM $$run 2>/dev/null' TERM I
 	wait $$run; status=$$?; while kill -0 $$run 2>/dev/null; do wait $$run; status=$$?; done; \
 	trap - TERM INT HUP; [ $$status = 0 ] || exit $$status
 
-.PHONY: study release audit report test lint benchmark tools lock install clean
+.PHONY: study check release audit report test lint benchmark tools lock install clean
 
 study: install
-	@$(FIND_RESULTS); $(GUARD); $(call RUN,study); echo; echo "The report is at $$results/study/report.html"
+	@$(FIND_RESULTS); $(CHECK); $(GUARD); $(call RUN,study); echo; echo "The report is at $$results/study/report.html"
+
+# What the export is and a configuration to paste; with CONFIG, whether that describes it.
+check: install
+	@$(BIN)/python -m meterdp check $(if $(EXPORT),"$(EXPORT)") $(if $(CONFIG),--config config/config.yaml --config $(CONFIG))
 
 # What may leave the building, through gate and ledger.
 release: install
-	@$(FIND_RESULTS); $(GUARD); $(call RUN,release); echo; echo "What may leave is in $$results/release"
+	@$(FIND_RESULTS); $(CHECK); $(GUARD); $(call RUN,release); echo; echo "What may leave is in $$results/release"
 
 # What attacks find on every mechanism, on broken ones and on the published ones.
 audit: install

@@ -26,9 +26,12 @@ from meterdp.exports.dense import (
 )
 from meterdp.exports.settings import UNITS, ExportSettings
 
+PART_OF_SUM, OTHER_REGISTER = (list(REASONS).index(name) for name in ("part_of_sum", "other_register"))
 # Rows that are not used and yet are no sign of a wrong setting.
 _INNOCENT = (
     USED,
+    PART_OF_SUM,
+    OTHER_REGISTER,
     METER_NOT_LISTED,
     VALUE_MISSING,
     STAMP_OUTSIDE_PERIOD,

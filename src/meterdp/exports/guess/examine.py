@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from datetime import date, timedelta
 
 import numpy as np
 import pyarrow as pa
@@ -19,20 +20,13 @@ from meterdp.exports.guess.period import best_period
 from meterdp.exports.guess.table import Table, read_table
 from meterdp.exports.guess.trial import MOST_READINGS, Trial, first_batches, try_out
 from meterdp.exports.guess.zone import ClockEvidence, clock_evidence
+from meterdp.exports.readers.interface import reader
 from meterdp.exports.settings import ExportSettings
 from meterdp.exports.streams import files_of
 
 INTERVALS = (5, 10, 15, 20, 30, 60)
 _DAY_US, _MINUTE_US, _MINUTES_PER_DAY = 86_400_000_000, 60_000_000, 24 * 60
 _SAMPLE_ROWS = 4000
-_FORMAT_WORDS = {
-    "long_csv": "long CSV, a row per reading",
-    "parquet": "Parquet, a row per reading",
-    "lcl_csv": "Low Carbon London CSV",
-    "nem12": "NEM12",
-    "green_button": "Green Button XML",
-    "cer": "Irish trial (CER), day codes",
-}
 
 
 @dataclass(frozen=True)
@@ -94,7 +88,7 @@ def examine(
     guessed_unit, given["unit"] = given.get("unit", "kWh"), given.get("unit") or "kWh"
     given.setdefault("interval_minutes", 60 if given.get("format") != "lcl_csv" else 30)
     proposed = given.pop("time_zone", None)
-    batches, whole = first_batches(path, _settings(given, time_zone or proposed or "UTC"), most_readings)
+    batches, whole = _read(path, _settings(given, time_zone or proposed or "UTC"), most_readings)
     clock = clock_evidence(batches)
     zone = time_zone or proposed or _zone(clock, to_check)
     given["time_zone"] = zone
@@ -112,6 +106,16 @@ def examine(
     found = Finding(given, said, to_check, trial, clock, period, replace(trial, settings=strict).doubts(path))
     given |= _days(found)
     return found
+
+
+def _read(path, settings: ExportSettings, most_readings: int) -> tuple[list[Batch], bool]:
+    """Read the start of an export; where nothing in it can be read, say what stands in the way."""
+    batches, whole = first_batches(path, settings, most_readings)
+    if not any(((batch.stamp_us != NO_STAMP) & np.isfinite(batch.energy)).any() for batch in batches):
+        for _ in reader(settings.format)(path, replace(settings, bad_rows="refuse")):
+            pass
+        raise InputError("holds no reading that can be used", file=path, remedy="export the readings again")
+    return batches, whole
 
 
 def _settings(given: dict, zone: str) -> ExportSettings:
@@ -132,6 +136,10 @@ def _layout(path) -> Layout:
     if kind == "nem12":
         minutes = [int(m) for m in re.findall(rb"(?m)^200,(?:[^,\r\n]*,){7}\s*\"?(\d+)", head)]
     fitting = [m for m in minutes if m in INTERVALS]
+    if kind == "nem12":
+        out.settings["time_zone"] = "Australia/Sydney"
+        out.said.append("stamps are in market time (UTC+10)")
+        out.to_check.append("Australia/Sydney stands where the zone of the homes belongs (export.time_zone)")
     if fitting:
         out.settings["interval_minutes"] = max(fitting)
         if len(set(fitting)) > 1:
@@ -231,17 +239,14 @@ def _set_unit(path, given: dict, trial: Trial, said: list[str], to_check: list[s
 
 
 def _days(found: Finding) -> dict:
-    """Return the proposed period as local days."""
+    """Return the proposed period as local days, those at its ends only if they are whole."""
     begin, end, _, _ = found.period
-    starts = found.trial.starts_us[[begin, end - 1]].astype("datetime64[us]")
-    first, last = (text[:10] for text in local_text(starts, found.settings["time_zone"]))
-    return {"first_day": first, "last_day": last}
-
-
-def format_words(settings: dict) -> str:
-    """Say in words what kind of file it is."""
-    if settings.get("wide_layout") == "days":
-        return "wide CSV, a row per meter and day"
-    if settings.get("wide_layout") == "meters":
-        return "wide CSV, a column per meter"
-    return _FORMAT_WORDS[settings.get("format", "long_csv")]
+    edges = found.trial.starts_us[[begin, end - 1]] + np.array([0, found.trial.settings.interval_us])
+    texts = local_text(edges.astype("datetime64[us]"), found.settings["time_zone"])
+    first, after = (date.fromisoformat(text[:10]) for text in texts)
+    day = timedelta(days=1)
+    whole = first if texts[0][11:16] == "00:00" else first + day
+    last = after - day
+    # An export of less than a day keeps what it has.
+    first, last = (whole, last) if whole <= last else (first, max(first, last))
+    return {"first_day": first.isoformat(), "last_day": last.isoformat()}

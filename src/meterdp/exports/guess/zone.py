@@ -60,7 +60,9 @@ class ClockEvidence:
             said.append("no change of clocks lies in the period, so the stamps do not tell their time zone")
         if self.sleep_hour is not None:
             clock = "UTC" if self.carries_offset else "the file's clock"
-            said.append(f"least energy is used around {self.sleep_hour:.0f}:00 of {clock}")
+            said.append(
+                f"least energy is used around {self.sleep_hour:.0f}:00 of {clock}; most homes do so before dawn"
+            )
         return said
 
 
