@@ -53,6 +53,9 @@ class ExportSettings:
         Column with the meter id; None if every file is of one meter and called after it.
     time_column, energy_column, date_column : str
         Column names; the Low Carbon London and Irish layouts bring their own.
+    time_of_day_column : str, optional
+        Column of a long CSV with the time of day, where ``time_column`` has the date alone; ``time_format`` is that of
+        both with a blank between.
     circuit_column, unit_column : str, optional
         Columns with the circuit of the meter and the unit of the reading, if there are any.
     time_format : str
@@ -105,6 +108,7 @@ class ExportSettings:
     meter_column: str | None = "meter_id"
     time_column: str = "interval_start"
     energy_column: str = "kwh"
+    time_of_day_column: str | None = None
     circuit_column: str | None = None
     unit_column: str | None = None
     time_format: str = "%Y-%m-%d %H:%M"
@@ -149,6 +153,8 @@ class ExportSettings:
                 _refuse(name, "is not a number of lines", "give 0 or how many lines to skip")
         if self.thousands == self.decimal:
             _refuse("thousands", "is the same as export.decimal", "give two different marks")
+        if self.format != "long_csv" and self.time_of_day_column is not None:
+            _refuse("time_of_day_column", f"does not go with {self.format}", "leave it out")
         if self.format == "parquet" and self.meter_column is None:
             _refuse("meter_column", "is missing, which a Parquet file needs", "name the column with the meter id")
         _check_zone(self.time_zone)

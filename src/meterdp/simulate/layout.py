@@ -8,6 +8,7 @@ _LAYOUT = {
     "format": "long_csv",
     "meter_column": "meter_id",
     "time_column": "interval_start",
+    "time_of_day_column": None,
     "energy_column": "kwh",
     "circuit_column": "circuit",
     "unit_column": None,

@@ -21,9 +21,11 @@ from meterdp.exports.guess.table import Table, read_table
 from meterdp.exports.guess.trial import MOST_READINGS, Trial, first_batches, try_out
 from meterdp.exports.guess.zone import ClockEvidence, clock_evidence
 from meterdp.exports.readers.interface import reader
-from meterdp.exports.settings import ExportSettings
+from meterdp.exports.settings import SELF_DESCRIBED, ExportSettings
 from meterdp.exports.streams import files_of
 
+# What the configuration has for them; a test compares.
+MAX_UNUSABLE_SHARE, TYPICAL_DAILY_KWH = 0.1, (0.1, 1000.0)
 INTERVALS = (5, 10, 15, 20, 30, 60)
 _DAY_US, _MINUTE_US, _MINUTES_PER_DAY = 86_400_000_000, 60_000_000, 24 * 60
 _SAMPLE_ROWS = 4000
@@ -41,7 +43,8 @@ class Finding:
         What was found and why; what the file leaves open.
     trial : Trial
         The first readings under these settings.
-    clock : ClockEvidence
+    clock : ClockEvidence or None
+        None where the file counts intervals instead of naming times.
     period : (int, int, int, int)
         From :func:`meterdp.exports.guess.period.best_period`.
     doubts : list of InputError
@@ -52,7 +55,7 @@ class Finding:
     said: list[str]
     to_check: list[str]
     trial: Trial
-    clock: ClockEvidence
+    clock: ClockEvidence | None
     period: tuple[int, int, int, int]
     doubts: list[InputError]
 
@@ -89,7 +92,9 @@ def examine(
     given.setdefault("interval_minutes", 60 if given.get("format") != "lcl_csv" else 30)
     proposed = given.pop("time_zone", None)
     batches, whole = _read(path, _settings(given, time_zone or proposed or "UTC"), most_readings)
-    clock = clock_evidence(batches)
+    # Day codes and numbered columns are turned into UTC by the zone that is to be found.
+    counted = given.get("format") == "cer" or given.get("wide_columns") == "numbers"
+    clock = None if counted else clock_evidence(batches)
     zone = time_zone or proposed or _zone(clock, to_check)
     given["time_zone"] = zone
     if "wide_layout" not in given or given["wide_layout"] == "meters":
@@ -97,12 +102,11 @@ def examine(
     if given.get("format", "long_csv") in ("long_csv", "parquet") or given.get("wide_layout") == "meters":
         _set_stamp(given, batches, said, to_check)
     trial = try_out(path, _settings(given, zone), batches, whole)
-    if guessed_unit is None:
-        trial = _set_unit(path, given, trial, said, to_check)
+    trial = _set_unit(path, given, trial, guessed_unit is not None, to_check)
     period = best_period(
         trial.energy_kwh, _MINUTES_PER_DAY // given["interval_minutes"], max_missing_share, fewest_days
     )
-    strict = replace(trial.settings, max_unusable_share=0.1, typical_daily_kwh=(0.1, 1000.0))
+    strict = replace(trial.settings, max_unusable_share=MAX_UNUSABLE_SHARE, typical_daily_kwh=TYPICAL_DAILY_KWH)
     found = Finding(given, said, to_check, trial, clock, period, replace(trial, settings=strict).doubts(path))
     given |= _days(found)
     return found
@@ -176,12 +180,12 @@ def _text(column: pa.Array) -> list[str]:
     return ["" if v is None else str(v) for v in column.to_pylist()]
 
 
-def _zone(clock: ClockEvidence, to_check: list[str]) -> str:
-    if clock.changes:
+def _zone(clock: ClockEvidence | None, to_check: list[str]) -> str:
+    if clock is not None and clock.changes:
         zone = clock.zones[0]
         to_check.append(f"{zone} stands for every zone with the same changes of clocks: write that of the homes")
         return zone
-    if clock.carries_offset:
+    if clock is not None and clock.carries_offset:
         to_check.append("stamps are in UTC or carry offsets: UTC stands where the zone of the homes belongs")
     else:
         to_check.append("nothing tells the time zone: UTC stands where that of the homes belongs")
@@ -218,21 +222,32 @@ def _set_stamp(given: dict, batches: list[Batch], said: list[str], to_check: lis
         return
     first, last = min(s.min() for s in stamps) % _DAY_US, max(s.max() for s in stamps) % _DAY_US
     step = given["interval_minutes"] * _MINUTE_US
-    if (first, last) == (step, 0):
+    named = re.search("start|begin|from", given.get("time_column", "interval_start"), re.IGNORECASE)
+    if first == step and last == 0 and not named:
         given["stamp"] = "end"
         said.append("days run from the end of the first interval to midnight: stamps are ends")
-    elif (first, last) == (0, _DAY_US - step):
-        said.append("days run from midnight to the start of the last interval: stamps are starts")
+    elif first == 0 and last != 0:
+        said.append("days begin at midnight: stamps are starts")
+    elif named:
+        said.append("the column of stamps is called after the starts of intervals")
     else:
         to_check.append("nothing tells whether stamps are starts or ends: starts are assumed (export.stamp)")
 
 
-def _set_unit(path, given: dict, trial: Trial, said: list[str], to_check: list[str]) -> Trial:
-    """Guess the unit by the size of the readings."""
-    daily = daily_kwh(trial.energy_kwh, given["interval_minutes"])
-    unit = "kWh" if np.isnan(daily) else likely_unit(abs(daily), trial.settings)
-    to_check.append(f"nothing names the unit; {unit} makes a day most like that of a home (export.unit)")
-    if unit == "kWh":
+def _set_unit(path, given: dict, trial: Trial, named: bool, to_check: list[str]) -> Trial:
+    """Guess the unit by the size of the readings where it is not named, or named wrongly."""
+    if given.get("format") in SELF_DESCRIBED:
+        return trial
+    daily = abs(daily_kwh(trial.energy_kwh, given["interval_minutes"]))
+    low, high = TYPICAL_DAILY_KWH
+    if np.isnan(daily) or (named and low <= daily <= high):
+        return trial
+    unit = likely_unit(daily, trial.settings)
+    if named and unit != given["unit"]:
+        to_check.append(f"the export says {given['unit']}, but no meter uses so much or little; {unit} is likely")
+    elif not named:
+        to_check.append(f"nothing names the unit; {unit} makes a day most like that of a home (export.unit)")
+    if unit == given["unit"]:
         return trial
     given["unit"] = unit
     return try_out(path, _settings(given, given["time_zone"]), trial.batches, trial.whole)

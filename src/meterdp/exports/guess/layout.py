@@ -18,6 +18,8 @@ from meterdp.exports.readers.wide_csv import numbered_columns, times_of_day_us
 from meterdp.exports.settings import CER_ZONE, HALF_HOUR_MINUTES
 
 _MINUTE_US = 60_000_000
+_MONTH = r"\d{4}[-/.]\d{1,2}|\d{1,2}[-/.]\d{4}|[A-Za-z]{3,9}[- ]\d{2,4}"
+_JOINED = 500
 # Columns that are times or numbers of intervals from here on make a day a row.
 _FEWEST_INTERVALS = 20
 _PER_DAY = (24, 48, 72, 96, 144, 288)
@@ -192,18 +194,15 @@ def _long(path, table: Table, out: Layout, several_files: bool) -> bool:
         dates = [c for c in table.columns if c.is_date]
         times = [c for c in table.columns if c.is_time]
         if dates and times:
-            raise InputError(
-                f"has date and time of day in two columns, '{dates[0].name}' and '{times[0].name}'",
-                file=path,
-                remedy="write them into one column, e.g. 2025-03-30 01:15",
-            )
-        if dates:
+            stamps = [_joined(dates[0], times[0], out)]
+        elif dates or any(re.fullmatch(_MONTH, w) for c in table.columns for w in c.words[:1]):
             raise InputError(
                 "has a date per row and no time of day: daily or monthly sums, not an interval export",
                 file=path,
                 remedy="ask for the readings of every quarter, half or whole hour",
             )
-        return False
+        else:
+            return False
     stamp = _best(stamps, _START, lambda c: True) or stamps[0]
     if stamp.name != "interval_start":
         out.settings["time_column"] = stamp.name
@@ -215,7 +214,8 @@ def _long(path, table: Table, out: Layout, several_files: bool) -> bool:
     ):
         out.settings["stamp"] = "end"
         out.said.append("the column of stamps is called after the ends of intervals")
-    rest = [c for c in table.columns if c not in stamps]
+    taken = {c.name for c in stamps} | {out.settings.get("time_of_day_column")}
+    rest = [c for c in table.columns if c.name not in taken]
     meter = _meter(rest, out, several_files)
     numbers = [c for c in rest if c is not meter and c.is_number]
     energy = _best(numbers, _ENERGY, lambda c: not re.search(_OTHER_NUMBER, c.name, re.IGNORECASE))
@@ -243,6 +243,13 @@ def _long(path, table: Table, out: Layout, several_files: bool) -> bool:
     if unit is not None:
         out.settings["unit_column"] = unit.name
     return True
+
+
+def _joined(day: Column, time: Column, out: Layout) -> Column:
+    """Return date and time of day as one column of stamps."""
+    out.settings["time_of_day_column"] = time.name
+    words = tuple(f"{d} {t}" for d, t in zip(day.words * len(time.words), time.words * len(day.words), strict=True))
+    return Column(day.name, words[:_JOINED])
 
 
 def _best(columns: Iterable[Column], names: str, allowed: Callable[[Column], object]) -> Column | None:

@@ -35,7 +35,7 @@ def finding_words(path, found: Finding) -> str:
     """Return all that was found, for a terminal."""
     trial = found.trial
     lines = [f"{path}: {format_words(found.settings)}", *_numbers(trial, found.settings["time_zone"])]
-    lines += [f"  {sentence}" for sentence in [*found.said, *found.clock.sentences()]]
+    lines += [f"  {sentence}" for sentence in [*found.said, *(found.clock.sentences() if found.clock else [])]]
     lines += _period(found)
     lines += _rows(trial)
     if found.to_check:

@@ -71,10 +71,10 @@ def clock_evidence(batches: Iterable[Batch]) -> ClockEvidence:
     local, utc, by_hour, energy = [], 0, np.zeros(24), np.zeros(24)
     for batch in batches:
         is_utc = np.broadcast_to(batch.stamps_are_utc, batch.stamp_us.shape)
-        good = batch.stamp_us != NO_STAMP
-        utc += int((good & is_utc).sum())
-        local.append(batch.stamp_us[good & ~is_utc])
-        used = good & np.isfinite(batch.energy)
+        # Where a row holds a whole day, the skipped hour is there and has no readings.
+        used = (batch.stamp_us != NO_STAMP) & np.isfinite(batch.energy)
+        utc += int((used & is_utc).sum())
+        local.append(batch.stamp_us[used & ~is_utc])
         hour = (batch.stamp_us[used] // _HOUR_US) % 24
         by_hour += np.bincount(hour, minlength=24)
         energy += np.bincount(hour, np.abs(batch.energy[used]), minlength=24)

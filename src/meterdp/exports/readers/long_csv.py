@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from meterdp.exports.batch import BATCH_BYTES, Batch
 from meterdp.exports.fields import Rejects, StampParser, key_columns, keys, numbers
@@ -22,11 +26,15 @@ def file_batches(
     rows: CsvRows, settings: ExportSettings, parse_stamps: StampParser, batch_bytes: int
 ) -> Iterator[Batch]:
     """Yield the readings of one of its files."""
-    names = [*key_columns(settings), settings.time_column, settings.energy_column]
+    of_day = settings.time_of_day_column
+    names = [*key_columns(settings), settings.time_column, settings.energy_column, *([of_day] if of_day else [])]
     for batch in rows.batches([rows.position(name) for name in names], batch_bytes):
         columns = dict(zip(names, batch.fields, strict=True))
         rejects = Rejects(settings, (len(batch.fields[0].values),), batch.header_repeated)
-        stamp_us, stamps_are_utc = parse_stamps(columns[settings.time_column], rejects)
+        stamp = columns[settings.time_column]
+        if of_day:
+            stamp = replace(stamp, values=_joined(stamp.values, columns[of_day].values, settings.missing_words))
+        stamp_us, stamps_are_utc = parse_stamps(stamp, rejects)
         yield Batch(
             first_row=batch.fields[0].first_row,
             stamp_us=stamp_us,
@@ -39,3 +47,11 @@ def file_batches(
             left_out=batch.left_out,
             place=rows.member.place,
         )
+
+
+def _joined(days: pa.Array, times: pa.Array, missing_words: tuple[str, ...]) -> pa.Array:
+    """Return dates and times of day as stamps, null where one of them is missing."""
+    words = pa.array(missing_words, pa.string())
+    parts = [pc.utf8_trim_whitespace(texts) for texts in (days, times)]
+    parts = [pc.if_else(pc.is_in(texts, words), None, texts) for texts in parts]
+    return pc.binary_join_element_wise(*parts, " ")
