@@ -363,20 +363,21 @@ def test_the_electricity_load_diagrams_of_uci(tmp_path):
 
 CER = ExportSettings(format="cer", time_zone="Europe/Dublin", interval_minutes=30)
 # Of the trial: both nights the clock is set back, the one it is set forward, and an ordinary day before it.
-CHANGE_DAYS = {298: 50, 669: 50, 452: 46, 451: 48}
+CHANGE_DAYS = {298: [*range(1, 51)], 669: [*range(1, 51)], 452: [1, *range(4, 49)], 451: [*range(1, 49)]}
 
 
-@pytest.mark.parametrize(("day", "halves"), CHANGE_DAYS.items())
+@pytest.mark.parametrize(("day", "numbers"), CHANGE_DAYS.items())
 @pytest.mark.parametrize("stamp", ["start", "end"])
-def test_the_irish_trial_counts_half_hours_since_midnight(tmp_path, day, halves, stamp):
+def test_the_irish_trial_on_the_days_the_clock_changes(tmp_path, day, numbers, stamp):
     path = tmp_path / "File1.txt"
     path.write_bytes(b"".join(b"1392 %03d%02d %d.5\r\n" % (day, number, number) for number in range(1, 51)))
     result = ingested(path, ExportSettings(**{**CER.__dict__, "stamp": stamp}), batch_bytes=64)
     date = pd.Timestamp(datetime(2009, 1, 1) + timedelta(days=day - 1), tz="Europe/Dublin")
     expected = pd.date_range(date, date + pd.DateOffset(days=1), freq="30min", inclusive="left").tz_convert("UTC")
-    assert len(expected) == halves and (result.energy_kwh.index == expected).all()
-    assert result.energy_kwh["1392"].tolist() == [n + 0.5 for n in range(1, halves + 1)]
-    assert result.counts == {"used": halves} | ({"nonexistent_local_time": 50 - halves} if halves < 50 else {})
+    assert (result.energy_kwh.index == expected).all()
+    assert result.energy_kwh["1392"].tolist() == [n + 0.5 for n in numbers]
+    beyond = 50 - len(numbers)
+    assert result.counts == {"used": len(numbers)} | ({"nonexistent_local_time": beyond} if beyond else {})
 
 
 @pytest.mark.parametrize("code", ["00001", "19500", "19551", "1951", "195011", "1950a", "-1901", "19 01"])
