@@ -2,10 +2,10 @@
 
 A row is a meter, a code of five digits and the energy of half an hour in kWh, apart by blanks and without a header.
 Digits 1 to 3 of the code count days, 1 being 2009-01-01; digits 4 and 5 count half-hours, 1 being 00:00 to 00:30.
-That is all the description says; those who have worked with the files agree about the days on which the clock changes.
-When it is set back, the second count goes on to 50. When it is set forward, 1 is followed by 4: it counts by the local
-time at which a half-hour ends, so that 2 and 3 (01:00 and 01:30) are skipped with the hour. Other numbers are counted
-as local times that do not exist.
+That is all the description says; those who have worked with the files agree about the days on which the clock
+changes. When it is set back, the second count goes on to 50. When it is set forward, 1 is followed by 4: it counts
+by the local time at which a half-hour ends, so that 2 and 3 (01:00 and 01:30) are skipped with the hour. Other
+numbers are counted as local times that do not exist.
 """
 
 from __future__ import annotations
