@@ -154,17 +154,17 @@ def numbers(
         field,
         bad,
         "is not a number",
-        _remedy_for_number(written, bad, rejects),
+        _remedy_for_number(written, bad, rejects, notation),
         column,
     )
     return parsed.to_numpy(zero_copy_only=False)
 
 
-def _remedy_for_number(texts: pa.Array, bad: list[int], rejects: Rejects) -> str:
+def _remedy_for_number(texts: pa.Array, bad: list[int], rejects: Rejects, notation: Notation) -> str:
     remedy = "correct it, or add the word to export.missing_words"
     if not bad or rejects.tolerant:
         return remedy
-    fitting = settings_that_fit(texts[bad[0]].as_py())
+    fitting = settings_that_fit(texts[bad[0]].as_py(), notation)
     if not fitting:
         return remedy
     return f"set {fitting}" + (", whichever the utility means" if " or " in fitting else "")

@@ -7,6 +7,7 @@ plainly no data are passed over: hidden ones, what macOS and Windows leave behin
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import zipfile
 from collections import Counter
@@ -19,6 +20,10 @@ from meterdp.core.errors import InputError
 ZIP_STARTS = (b"PK\x03\x04", b"PK\x05\x06")
 PACKED = (".gz", ".zip")
 TEXT = (".csv", ".txt", ".tsv", ".dat", ".xml")
+_OTHERS = frozenset(
+    ".7z .bak .db .doc .docx .gz .htm .html .jpg .json .log .md .ods .parquet .pdf .png .sql .tar .tmp .xls .xlsm "
+    ".xlsx .yaml .zip".split()
+)
 _NO_DATA = re.compile(r"(?i)\..*|__macosx|thumbs\.db|desktop\.ini|(readme|licen[cs]e)(\.\w+)?")
 
 
@@ -57,10 +62,10 @@ class Member:
     @property
     def meter_id(self) -> str:
         """Its name without extensions: the meter, where the file is all of one meter."""
-        name = self.name
+        name = self.name.encode(errors="backslashreplace").decode()  # a name need not be text
         while (stem := PurePosixPath(name)).suffix.lower() in TEXT + PACKED and stem.stem != name:
             name = stem.stem
-        return name
+        return name.strip()
 
 
 def label(export, place: str) -> str:
@@ -135,9 +140,9 @@ def _data(path: Path, names: Sequence[str], suffixes: tuple[str, ...]) -> list[s
 
 
 def _kind(name: str) -> str:
-    """Return the kind of a file; what stands behind a dot may be part of an id."""
+    """Return the kind of a file; behind the dot may stand a part of an id, or a customer."""
     suffix = PurePosixPath(name).suffix.lower()
-    return suffix if re.fullmatch(r"\.[a-z]{1,5}", suffix) else "of no known kind"
+    return suffix if suffix in _OTHERS else "of no known kind"
 
 
 def state_of(path) -> str | None:
@@ -153,5 +158,6 @@ def state_of(path) -> str | None:
     for file in sorted(path.rglob("*")):
         if file.is_file():
             about = file.stat()
-            known.update(f"{file.relative_to(path)}\0{about.st_size}\0{about.st_mtime_ns}\0".encode())
+            known.update(os.fsencode(file.relative_to(path)))
+            known.update(f"\0{about.st_size}\0{about.st_mtime_ns}\0".encode())
     return known.hexdigest()

@@ -64,12 +64,22 @@ def notations_that_fit(texts: Iterable[str]) -> list[Notation]:
     return [n for n, pattern in patterns.items() if all(pattern.search(text) for text in texts)]
 
 
-def settings_that_fit(text: str) -> str:
-    """Return words that name the settings under which ``text`` is a number, empty if there are none."""
+def settings_that_fit(text: str, current: Notation = PLAIN) -> str:
+    """Return words that name the fewest changes of ``current`` under which ``text`` is a number, empty if none do."""
+
+    def fits(decimal, thousands):
+        return re.search(Notation(decimal, thousands).pattern, text.strip(), re.ASCII) is not None
+
     fitting = []
-    for notation in sorted(notations_that_fit([text]), key=lambda n: DECIMALS.index(n.decimal)):
-        changes = [f'export.decimal to "{notation.decimal}"'] if notation.decimal != PLAIN.decimal else []
-        changes += [f'export.thousands to "{notation.thousands}"'] if notation.thousands is not None else []
-        fitting.append(changes)
+    for decimal in DECIMALS:
+        for thousands in (None, *THOUSANDS):
+            if thousands == decimal or not fits(decimal, thousands):
+                continue
+            if thousands not in (None, current.thousands) and fits(decimal, None):
+                continue  # a mark the text does not have
+            changes = [f'export.decimal to "{decimal}"'] if decimal != current.decimal else []
+            if thousands != current.thousands:
+                changes.append("export.thousands to " + ("null" if thousands is None else f'"{thousands}"'))
+            fitting.append(changes)
     fewest = min(map(len, fitting), default=0)
     return " or ".join(" and ".join(changes) for changes in fitting if len(changes) == fewest > 0)

@@ -69,19 +69,29 @@ def files_of(path) -> list[Member]:
 
 
 @contextmanager
-def open_bytes(member: Member) -> Iterator:
+def open_bytes(member: Member | str | Path) -> Iterator:
     """Yield a readable binary stream of an unpacked file of an export.
 
     Parameters
     ----------
-    member : Member
+    member : Member or path-like
         A plain file, a gzip file, or a zip with one member; told apart by their first bytes. Or a member of a zip.
+        A path must be of an export of one file.
 
     Raises
     ------
     InputError
         If the file is missing, empty, called .gz or .zip but is not, damaged, or a zip of several in a folder.
     """
+    if not isinstance(member, Member):
+        files = files_of(member)
+        if len(files) != 1:
+            raise InputError(
+                f"holds {len(files)} files",
+                file=member,
+                remedy="give an export of this format as one file, plain or packed",
+            )
+        member = files[0]
     if member.inside is not None:
         with telling_damage(member.label), zipfile.ZipFile(member.path) as archive:
             with archive.open(member.inside) as stream:
@@ -108,5 +118,9 @@ def open_bytes(member: Member) -> Iterator:
             file=member.label,
             remedy="correct its name or compress it again",
         )
-    with telling_damage(member.label), pa.input_stream(path, compression="gzip" if packed else None) as stream:
-        yield stream
+    with telling_damage(member.label), path.open("rb") as plain:
+        if not packed:
+            yield plain
+            return
+        with pa.input_stream(plain, compression="gzip") as stream:
+            yield stream

@@ -2,6 +2,7 @@
 for times. Each says the same as the plain long CSV of the same content."""
 
 import gzip
+import os
 import zipfile
 from datetime import datetime, timedelta
 
@@ -15,6 +16,7 @@ from meterdp.exports.clock import elapsed_us, midnights_us
 from meterdp.exports.members import members, state_of
 from meterdp.exports.readers.wide_csv import numbered_columns
 from meterdp.exports.settings import ExportSettings
+from meterdp.exports.streams import open_bytes
 from tests.unit.exports.made_up import ingested, two_days, write_csv
 from tests.unit.exports.test_bad_input import refused
 
@@ -135,7 +137,7 @@ def test_files_of_other_kinds_are_refused_by_kind(tmp_path, how):
         "a.csv": csv_text([("m", "2020-01-01 00:00", 1)]),
         "SECRET1.xlsx": "x",
         "bill.pdf": "x",
-        "b.SECRET2": "x",
+        "b.SECRET": "x",
         "SECRET3": "x",
     }
     message = refused(pack(tmp_path / "e", files, how))
@@ -143,6 +145,16 @@ def test_files_of_other_kinds_are_refused_by_kind(tmp_path, how):
     assert refused(pack(tmp_path / "none", {"README": "x"}, how)).startswith(": holds no files with data")
     empty = {"a.csv": HEADER, "b.csv": ""}
     assert refused(pack(tmp_path / "empty", empty, how)).startswith(": holds no readings")
+
+
+def test_a_format_of_one_file_takes_a_path(tmp_path):
+    files = {"a.csv": "12", "b.csv": "3"}
+    with pytest.raises(InputError, match="holds 2 files; give an export of this format as one file"):
+        with open_bytes(pack(tmp_path / "e", files, "folder")):
+            pass
+    for how in ("folder", "zip"):
+        with open_bytes(pack(tmp_path / f"one {how}", {"a.csv": "12"}, how)) as stream:
+            assert stream.read(9) == b"12"
 
 
 def test_the_state_of_a_folder_is_that_of_all_its_files(tmp_path):
@@ -187,6 +199,17 @@ def test_a_file_is_a_meter_called_after_it(tmp_path, frame, whole, how):
 def test_the_name_without_extensions(tmp_path, name, meter):
     (tmp_path / name).write_text("x")
     assert members(tmp_path / name)[0].meter_id == meter
+
+
+def test_a_name_that_is_no_text_is_still_a_meter_of_its_own(tmp_path):
+    for name, kwh in ((b"\xe4.csv", 1), (b"\xe5.csv", 2), ("ä .csv".encode(), 3)):
+        path = os.fsencode(tmp_path / "e") + b"/" + name
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w") as file:
+            file.write(f"interval_start,kwh\n2020-01-01 00:00,{kwh}\n")
+    result = ingested(tmp_path / "e", ExportSettings(meter_column=None))
+    assert result.energy_kwh.iloc[0].to_dict() == {"\\udce4": 1, "\\udce5": 2, "ä": 3}
+    assert state_of(tmp_path / "e") is not None
 
 
 def test_one_file_is_one_meter(tmp_path):
@@ -340,20 +363,21 @@ def test_the_electricity_load_diagrams_of_uci(tmp_path):
 
 CER = ExportSettings(format="cer", time_zone="Europe/Dublin", interval_minutes=30)
 # Of the trial: both nights the clock is set back, the one it is set forward, and an ordinary day before it.
-CHANGE_DAYS = {298: 50, 669: 50, 452: 46, 451: 48}
+CHANGE_DAYS = {298: [*range(1, 51)], 669: [*range(1, 51)], 452: [1, *range(4, 49)], 451: [*range(1, 49)]}
 
 
-@pytest.mark.parametrize(("day", "halves"), CHANGE_DAYS.items())
+@pytest.mark.parametrize(("day", "numbers"), CHANGE_DAYS.items())
 @pytest.mark.parametrize("stamp", ["start", "end"])
-def test_the_irish_trial_counts_half_hours_since_midnight(tmp_path, day, halves, stamp):
+def test_the_irish_trial_on_the_days_the_clock_changes(tmp_path, day, numbers, stamp):
     path = tmp_path / "File1.txt"
     path.write_bytes(b"".join(b"1392 %03d%02d %d.5\r\n" % (day, number, number) for number in range(1, 51)))
     result = ingested(path, ExportSettings(**{**CER.__dict__, "stamp": stamp}), batch_bytes=64)
     date = pd.Timestamp(datetime(2009, 1, 1) + timedelta(days=day - 1), tz="Europe/Dublin")
     expected = pd.date_range(date, date + pd.DateOffset(days=1), freq="30min", inclusive="left").tz_convert("UTC")
-    assert len(expected) == halves and (result.energy_kwh.index == expected).all()
-    assert result.energy_kwh["1392"].tolist() == [n + 0.5 for n in range(1, halves + 1)]
-    assert result.counts == {"used": halves} | ({"nonexistent_local_time": 50 - halves} if halves < 50 else {})
+    assert (result.energy_kwh.index == expected).all()
+    assert result.energy_kwh["1392"].tolist() == [n + 0.5 for n in numbers]
+    beyond = 50 - len(numbers)
+    assert result.counts == {"used": len(numbers)} | ({"nonexistent_local_time": beyond} if beyond else {})
 
 
 @pytest.mark.parametrize("code", ["00001", "19500", "19551", "1951", "195011", "1950a", "-1901", "19 01"])

@@ -103,6 +103,29 @@ def test_a_refusal_names_the_settings_that_would_read_the_number(text, remedy):
     assert settings_that_fit("1.5") == ""
 
 
+@pytest.mark.parametrize(
+    ("text", "notation", "settings"),
+    [
+        ("1.5", Notation(","), 'export.decimal to "."'),
+        ("1.234", Notation(","), 'export.decimal to "." or export.thousands to "."'),
+        ("1.234,5", Notation(), 'export.decimal to "," and export.thousands to "."'),
+        ("1.5", Notation(",", "."), 'export.decimal to "." and export.thousands to null'),
+        ("1,5", Notation(".", "'"), 'export.decimal to ","'),
+        ("1 234.5", Notation(".", "'"), 'export.thousands to " "'),
+        ("oops", Notation(","), ""),
+    ],
+)
+def test_the_settings_named_are_the_fewest_to_change(text, notation, settings):
+    assert settings_that_fit(text, notation) == settings
+
+
+@given(st.text(alphabet="0123456789.,' -", max_size=9), st.sampled_from(NOTATIONS))
+def test_a_setting_is_named_if_and_only_if_one_reads_the_number(text, current):
+    reads = any(not read([text], notation)[1][0] for notation in NOTATIONS) and bool(text.strip())
+    if read([text], current)[1][0]:
+        assert bool(settings_that_fit(text, current)) == reads
+
+
 def test_settings_that_cannot_be():
     for bad in ({"decimal": ";"}, {"thousands": "_"}, {"thousands": "."}, {"decimal": ",", "thousands": ","}):
         with pytest.raises(InputError, match=r"field 'export\.(decimal|thousands)'"):
