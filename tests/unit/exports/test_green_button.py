@@ -4,11 +4,12 @@ import gzip
 import os
 import re
 from collections import Counter
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 from meterdp.core.errors import InputError
@@ -343,15 +344,14 @@ ORDINARY = "\n".join(
         block(DAY, point=POINT + "1"),
     ]
 )
-TOKENS = re.findall(r"<[^>]+>|[^<]+", ORDINARY)
 WORDS = ["", "oops", "1e999", "-1", "nan", "72", "169", "0", "19", "900", "86400", str(START), f"{START}.5", "9" * 40]
 LEAF = re.compile(r"<IntervalReading[\s>/]")
 
 
 @st.composite
-def mutants(draw) -> str:
+def mutants(draw, feed=ORDINARY) -> str:
     """An ordinary feed after some accidents, mostly still XML."""
-    tokens = list(TOKENS)
+    tokens = re.findall(r"<[^>]+>|[^<]+", feed)
     for _ in range(draw(st.integers(1, 4))):
         at = draw(st.integers(0, len(tokens) - 1))
         accident = draw(st.sampled_from(["word", "word", "word", "reading", "entry", "drop", "copy", "byte"]))
@@ -377,6 +377,33 @@ def mutants(draw) -> str:
         else:
             tokens[at] = tokens[at][:-1] + draw(st.characters(codec="utf-8"))
     return "".join(tokens)
+
+
+@settings(
+    max_examples=MUTATIONS,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(data=st.data(), flow=st.sampled_from(["consumption", "net"]))
+def test_a_household_that_rewrites_its_entries_moves_no_other(tmp_path, data, flow):
+    """As long as it stays XML, and does not name the others in its links."""
+    point, tolerant = POINT.replace("/5/", "/6/"), options(bad_rows="missing", flow=flow)
+    mine = [
+        usage_point(point),
+        meter_reading(point=point),
+        block(DAY, point=point),
+        block([1] * 9, point=point, name=2),
+    ]
+    before = read_all(green_button, write(tmp_path, ORDINARY, *mine), tolerant)
+    text = data.draw(mutants("".join(mine)))
+    try:
+        ElementTree.fromstring(f"<f>{text}</f>")
+    except ElementTree.ParseError:
+        reject()
+    after = read_all(green_button, write(tmp_path, ORDINARY, text), tolerant)
+    others = [{key: kwh for key, kwh in found.kwh.items() if key[0] != point} for found in (before, after)]
+    assert others[0] == others[1] and len(others[0]) > 24
 
 
 @settings(

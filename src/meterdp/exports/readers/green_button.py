@@ -12,9 +12,9 @@ all are there.
 The file is read as a stream, once for its links and once for its readings. An entry is held until it ends and a
 household until its last block. Document types and entities are refused, so that nothing is expanded or fetched.
 
-What a broken entry can do: XML that is not well-formed cannot be read past the fault, so it ends the run even with
+What a broken entry can do: an entry belongs to the household its links name, and all else that is wrong with it or a
+reading in it stays there. But XML that is not well-formed cannot be read past the fault, so it ends the run even with
 a public list of meters, and reading types are shared: who rewrites one rewrites the unit of all who link to it.
-Anything else that is wrong with a reading or an entry stays with its household.
 """
 
 from __future__ import annotations

@@ -65,6 +65,8 @@ def batches(path: str | Path, settings: ExportSettings, *, batch_bytes: int = BA
     """Yield the households of a NEM12 file, each once its last block is read; see :class:`~.interface.Reader`."""
     path = Path(path)
     separator = _check_header(path)
+    if settings.bad_rows != "refuse":
+        separator = b"\n"  # whatever the first row starts with
 
     def rows() -> Iterator[tuple[int, list[str] | None]]:
         return _rows(path, separator, batch_bytes)
