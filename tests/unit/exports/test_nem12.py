@@ -12,10 +12,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from meterdp.core.config import complete, load_schema
 from meterdp.core.errors import InputError
+from meterdp.core.parquet import read_table
 from meterdp.exports.dense import REASONS
+from meterdp.exports.ingest import ingest
 from meterdp.exports.readers import nem12
+from meterdp.exports.roster import Roster
 from meterdp.exports.settings import ExportSettings
+from meterdp.exports.tables import INGEST_REPORT, METERS, READINGS
+from tests.conftest import ROOT
 from tests.unit.exports.made_up import ingested
 from tests.unit.exports.naive import read_all
 
@@ -311,6 +317,41 @@ def test_what_a_file_looks_like():
     assert nem12.version(b"100,nem13,2004") == "NEM13" and not nem12.looks_like(b"100,NEM13,2004")
     assert nem12.version(b"meter_id,kwh\n100,NEM12") is None and nem12.version(b"") is None
 
+
+def test_a_public_list_of_meters_and_the_settings_of_a_configuration(tmp_path):
+    rows = [details(), day(HALF_HOURS), day(HALF_HOURS[:9], date="20230402"), details(nmi="OTHER"), day(HALF_HOURS)]
+    config = complete(
+        {"export": {"format": "nem12", **PERIOD}}, load_schema(ROOT / "workflow/schemas/config.schema.yaml")
+    )
+    parts, meters, report = tmp_path / "r.parquet", tmp_path / "m.parquet", tmp_path / "q.parquet"
+    ingest(
+        write(tmp_path, *rows),
+        ExportSettings.from_config(config["export"] | {"meters": "list.csv"}),
+        roster=Roster({"NMI0000001": "north", "SILENT": None}),
+        readings_paths=[parts],
+        meters_path=meters,
+        report_path=report,
+    )
+    table = read_table(meters, METERS).to_pylist()
+    assert [(row["meter_id"], row["circuit"]) for row in table] == [("NMI0000001", "north"), ("SILENT", None)]
+    counts = {row["reason"]: row["row_count"] for row in read_table(report, INGEST_REPORT).to_pylist()}
+    assert counts == {"used": 46, "meter_not_listed": 48, "row_malformed": 9, "stamp_outside_period": 2}
+    assert len(read_table(parts, READINGS)) == 2 * 48
+
+
+def test_households_that_stand_together_are_let_go_one_by_one(tmp_path):
+    rows = [row for i in range(40) for row in (details(nmi=f"M{i}"), day(HALF_HOURS))]
+    sizes = [len(batch.energy) for batch in nem12.batches(write(tmp_path, *rows), options(), batch_bytes=32 * 48)]
+    assert sizes == [48] * 40
+
+
+# Sydney is an hour ahead of market time: the last hour of a market day is the first of the next.
+PERIOD = {
+    "first_day": "2023-04-02",
+    "last_day": "2023-04-03",
+    "time_zone": "Australia/Sydney",
+    "interval_minutes": 30,
+}
 
 ORDINARY = [
     [details("A", "E1", "E1E2", 15), day(range(96)), details("A", "E2", "E1E2"), day(range(48)), "400,1,48,A,,"],
