@@ -347,8 +347,8 @@ def test_households_that_stand_together_are_let_go_one_by_one(tmp_path):
 
 # Sydney is an hour ahead of market time: the last hour of a market day is the first of the next.
 PERIOD = {
-    "first_day": "2023-04-02",
-    "last_day": "2023-04-03",
+    "first_day": "2023-04-01",
+    "last_day": "2023-04-01",
     "time_zone": "Australia/Sydney",
     "interval_minutes": 30,
 }
