@@ -271,6 +271,14 @@ def test_readings_of_no_usage_point_are_counted(tmp_path):
     assert "most are meter_missing" in refused(write(tmp_path, stray))
 
 
+def test_readings_without_links_do_not_meet_a_meter_reading_without_links(tmp_path):
+    """Nor does one whose links lead nowhere."""
+    blocks = f'<IntervalBlock xmlns="http://naesb.org/espi">{reading(START, 1)}</IntervalBlock>'
+    entries = [entry('<MeterReading xmlns="http://naesb.org/espi"/>', "", related=[POINT, TYPE, "/IntervalBlock/1"])]
+    path = write(tmp_path, reading_type(), *entries, entry(blocks, ""), entry(blocks, "/IntervalBlock/2"))
+    assert became(path) == {"meter_missing": 2}
+
+
 def raw(tmp_path, text, name="e.xml"):
     path = tmp_path / name
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
@@ -431,3 +439,28 @@ def test_accidents_lose_nothing(tmp_path, text, flow):
         assert str(error).endswith(".")
     else:
         assert strict.kwh == result.kwh and Counter(strict.became) == Counter(result.became)
+
+
+@settings(
+    max_examples=MUTATIONS,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(edits=st.lists(st.tuples(st.floats(0, 1), st.integers(0, 40), st.binary(max_size=12)), max_size=6))
+@pytest.mark.parametrize("bad_rows", ["refuse", "missing"])
+def test_any_bytes_are_read_or_refused_in_a_sentence(tmp_path, edits, bad_rows):
+    ordinary = write(tmp_path, ORDINARY).read_bytes()
+    text = ordinary
+    for place, length, piece in edits:
+        at = int(place * len(text))
+        text = text[:at] + piece + text[at + length :]
+    path = tmp_path / "e"
+    path.write_bytes(text)
+    try:
+        result = read_all(green_button, path, options(bad_rows=bad_rows))
+    except InputError as error:
+        assert str(error).endswith(".") and "\n" not in str(error)
+        assert text != ordinary or bad_rows == "refuse"
+    else:
+        assert set(result.became) <= set(REASONS) and result.became["used"] == len(result.kwh)

@@ -449,6 +449,31 @@ def test_a_household_that_rewrites_its_rows_moves_no_other(tmp_path, data, victi
     assert others[0] == others[1] and len(others[0]) > 48
 
 
+@settings(
+    max_examples=MUTATIONS,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(edits=st.lists(st.tuples(st.floats(0, 1), st.integers(0, 40), st.binary(max_size=12)), max_size=6))
+@pytest.mark.parametrize("bad_rows", ["refuse", "missing"])
+def test_any_bytes_are_read_or_refused_in_a_sentence(tmp_path, edits, bad_rows):
+    ordinary = write(tmp_path, *chain(*ORDINARY)).read_bytes()
+    text = ordinary
+    for place, length, piece in edits:
+        at = int(place * len(text))
+        text = text[:at] + piece + text[at + length :]
+    path = tmp_path / "e"
+    path.write_bytes(text)
+    try:
+        result = read_all(nem12, path, options(bad_rows=bad_rows))
+    except InputError as error:
+        assert str(error).endswith(".") and "\n" not in str(error)
+        assert text != ordinary or bad_rows == "refuse"
+    else:
+        assert set(result.became) <= set(REASONS) and result.became["used"] == len(result.kwh)
+
+
 QUALITIES = {letter + method for letter in "AEFNSV" for method in ("", *(f"{n:02}" for n in range(100)))}
 
 
