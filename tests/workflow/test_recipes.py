@@ -27,7 +27,7 @@ def add_reader(source):
     text = (source / "exports/readers/long_csv.py").read_text()
     (source / "exports/readers/mine_csv.py").write_text(text)
     registry = source / "exports/readers/interface.py"
-    text = registry.read_text().replace(" lcl_csv,", " lcl_csv, mine_csv,")
+    text = registry.read_text().replace(" lcl_csv,", " lcl_csv, mine_csv,", 1)
     entry = '    "long_csv": long_csv.batches,\n'
     assert entry in text
     registry.write_text(text.replace(entry, entry + entry.replace("long_csv", "mine_csv")))

@@ -1,4 +1,4 @@
-"""``meterdp check``: what an export is, and whether a configuration describes it, in seconds and before anything runs."""
+"""``meterdp check``: what an export is, and whether a configuration describes it, in seconds."""
 
 from __future__ import annotations
 

@@ -54,8 +54,8 @@ class ExportSettings:
     time_column, energy_column, date_column : str
         Column names; the Low Carbon London and Irish layouts bring their own.
     time_of_day_column : str, optional
-        Column of a long CSV with the time of day, where ``time_column`` has the date alone; ``time_format`` is that of
-        both with a blank between.
+        Column of a long CSV with the time of day, where ``time_column`` has the date alone; ``time_format`` is that
+        of both with a blank between.
     circuit_column, unit_column : str, optional
         Columns with the circuit of the meter and the unit of the reading, if there are any.
     time_format : str

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -88,13 +88,15 @@ def sums(parts: Parts, required, settings: ExportSettings) -> tuple[np.ndarray, 
         set_aside[reason] += int(bad.sum())
         return parts[~bad]
 
-    interval_us = settings.interval_us
+    interval_us, row = settings.interval_us, parts.row
+    # Many readings may share a row, so the order of the file is kept in its place.
+    parts = replace(parts, row=np.arange(len(row)))
     parts = without(np.isnan(parts.kwh), "value_missing")
     parts = without(np.isinf(parts.kwh), "value_not_finite")
     usable = (parts.length_us > 0) & (parts.length_us <= interval_us)
     parts = without(~usable | (interval_us % np.where(usable, parts.length_us, 1) != 0), "interval_differs")
     if not len(parts):
-        return parts.start_us, parts.kwh, parts.row, set_aside
+        return parts.start_us, parts.kwh, row[parts.row], set_aside
     anchor_us = _anchor_us(parts, settings)
     parts = without((parts.start_us - anchor_us) % parts.length_us != 0, "off_grid_stamp")
     parts = _latest(parts, set_aside)
@@ -108,10 +110,10 @@ def sums(parts: Parts, required, settings: ExportSettings) -> tuple[np.ndarray, 
     # Of whole runs of different lengths, the one that stands last in the file counts.
     run = np.unique(run, return_inverse=True)[1]
     first = _firsts(run)
-    last_row = np.maximum.reduceat(parts.row, first) if len(first) else first
+    last = np.maximum.reduceat(parts.row, first) if len(first) else first
     cell = _runs(start_us[first], parts.register[first])
     best = np.zeros(len(first), bool)
-    best[np.lexsort((last_row, cell))[_lasts(cell)]] = True
+    best[np.lexsort((last, cell))[_lasts(cell)]] = True
     kept = best[run]
     start_us = start_us[kept]
     parts = without(~kept, "superseded_by_later_row")
@@ -128,8 +130,8 @@ def sums(parts: Parts, required, settings: ExportSettings) -> tuple[np.ndarray, 
     at = at[whole]
     slot = np.unique(slot, return_inverse=True)[1]
     set_aside["part_of_sum"] += len(parts) - len(at)
-    last_row = np.maximum.reduceat(parts.row, _firsts(slot)) if len(at) else at
-    return at, np.bincount(slot, parts.kwh, len(at)), last_row, set_aside
+    last = np.maximum.reduceat(parts.row, _firsts(slot)) if len(at) else at
+    return at, np.bincount(slot, parts.kwh, len(at)), row[last], set_aside
 
 
 def _latest(parts: Parts, set_aside: Counter) -> Parts:

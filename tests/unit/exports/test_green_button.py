@@ -4,11 +4,12 @@ import gzip
 import os
 import re
 from collections import Counter
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 from meterdp.core.errors import InputError
@@ -270,6 +271,14 @@ def test_readings_of_no_usage_point_are_counted(tmp_path):
     assert "most are meter_missing" in refused(write(tmp_path, stray))
 
 
+def test_readings_without_links_do_not_meet_a_meter_reading_without_links(tmp_path):
+    """Nor does one whose links lead nowhere."""
+    blocks = f'<IntervalBlock xmlns="http://naesb.org/espi">{reading(START, 1)}</IntervalBlock>'
+    entries = [entry('<MeterReading xmlns="http://naesb.org/espi"/>', "", related=[POINT, TYPE, "/IntervalBlock/1"])]
+    path = write(tmp_path, reading_type(), *entries, entry(blocks, ""), entry(blocks, "/IntervalBlock/2"))
+    assert became(path) == {"meter_missing": 2}
+
+
 def raw(tmp_path, text, name="e.xml"):
     path = tmp_path / name
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
@@ -343,15 +352,14 @@ ORDINARY = "\n".join(
         block(DAY, point=POINT + "1"),
     ]
 )
-TOKENS = re.findall(r"<[^>]+>|[^<]+", ORDINARY)
 WORDS = ["", "oops", "1e999", "-1", "nan", "72", "169", "0", "19", "900", "86400", str(START), f"{START}.5", "9" * 40]
 LEAF = re.compile(r"<IntervalReading[\s>/]")
 
 
 @st.composite
-def mutants(draw) -> str:
+def mutants(draw, feed=ORDINARY) -> str:
     """An ordinary feed after some accidents, mostly still XML."""
-    tokens = list(TOKENS)
+    tokens = re.findall(r"<[^>]+>|[^<]+", feed)
     for _ in range(draw(st.integers(1, 4))):
         at = draw(st.integers(0, len(tokens) - 1))
         accident = draw(st.sampled_from(["word", "word", "word", "reading", "entry", "drop", "copy", "byte"]))
@@ -385,6 +393,33 @@ def mutants(draw) -> str:
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
+@given(data=st.data(), flow=st.sampled_from(["consumption", "net"]))
+def test_a_household_that_rewrites_its_entries_moves_no_other(tmp_path, data, flow):
+    """As long as it stays XML, and does not name the others in its links."""
+    point, tolerant = POINT.replace("/5/", "/6/"), options(bad_rows="missing", flow=flow)
+    mine = [
+        usage_point(point),
+        meter_reading(point=point),
+        block(DAY, point=point),
+        block([1] * 9, point=point, name=2),
+    ]
+    before = read_all(green_button, write(tmp_path, ORDINARY, *mine), tolerant)
+    text = data.draw(mutants("".join(mine)))
+    try:
+        ElementTree.fromstring(f"<f>{text}</f>")
+    except ElementTree.ParseError:
+        reject()
+    after = read_all(green_button, write(tmp_path, ORDINARY, text), tolerant)
+    others = [{key: kwh for key, kwh in found.kwh.items() if key[0] != point} for found in (before, after)]
+    assert others[0] == others[1] and len(others[0]) > 24
+
+
+@settings(
+    max_examples=MUTATIONS,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(text=mutants(), flow=st.sampled_from(["consumption", "net"]))
 def test_accidents_lose_nothing(tmp_path, text, flow):
     """A feed that is XML has every reading used or counted; a strict run does the same or says a sentence."""
@@ -404,3 +439,28 @@ def test_accidents_lose_nothing(tmp_path, text, flow):
         assert str(error).endswith(".")
     else:
         assert strict.kwh == result.kwh and Counter(strict.became) == Counter(result.became)
+
+
+@settings(
+    max_examples=MUTATIONS,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(edits=st.lists(st.tuples(st.floats(0, 1), st.integers(0, 40), st.binary(max_size=12)), max_size=6))
+@pytest.mark.parametrize("bad_rows", ["refuse", "missing"])
+def test_any_bytes_are_read_or_refused_in_a_sentence(tmp_path, edits, bad_rows):
+    ordinary = write(tmp_path, ORDINARY).read_bytes()
+    text = ordinary
+    for place, length, piece in edits:
+        at = int(place * len(text))
+        text = text[:at] + piece + text[at + length :]
+    path = tmp_path / "e"
+    path.write_bytes(text)
+    try:
+        result = read_all(green_button, path, options(bad_rows=bad_rows))
+    except InputError as error:
+        assert str(error).endswith(".") and "\n" not in str(error)
+        assert text != ordinary or bad_rows == "refuse"
+    else:
+        assert set(result.became) <= set(REASONS) and result.became["used"] == len(result.kwh)

@@ -4,6 +4,7 @@ import csv
 import gzip
 import os
 import zipfile
+from itertools import chain
 
 import numpy as np
 import pandas as pd
@@ -11,10 +12,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from meterdp.core.config import complete, load_schema
 from meterdp.core.errors import InputError
+from meterdp.core.parquet import read_table
 from meterdp.exports.dense import REASONS
+from meterdp.exports.ingest import ingest
 from meterdp.exports.readers import nem12
+from meterdp.exports.roster import Roster
 from meterdp.exports.settings import ExportSettings
+from meterdp.exports.tables import INGEST_REPORT, METERS, READINGS
+from tests.conftest import ROOT
 from tests.unit.exports.made_up import ingested
 from tests.unit.exports.naive import read_all
 
@@ -311,8 +318,43 @@ def test_what_a_file_looks_like():
     assert nem12.version(b"meter_id,kwh\n100,NEM12") is None and nem12.version(b"") is None
 
 
+def test_a_public_list_of_meters_and_the_settings_of_a_configuration(tmp_path):
+    rows = [details(), day(HALF_HOURS), day(HALF_HOURS[:9], date="20230402"), details(nmi="OTHER"), day(HALF_HOURS)]
+    config = complete(
+        {"export": {"format": "nem12", **PERIOD}}, load_schema(ROOT / "workflow/schemas/config.schema.yaml")
+    )
+    parts, meters, report = tmp_path / "r.parquet", tmp_path / "m.parquet", tmp_path / "q.parquet"
+    ingest(
+        write(tmp_path, *rows),
+        ExportSettings.from_config(config["export"] | {"meters": "list.csv"}),
+        roster=Roster({"NMI0000001": "north", "SILENT": None}),
+        readings_paths=[parts],
+        meters_path=meters,
+        report_path=report,
+    )
+    table = read_table(meters, METERS).to_pylist()
+    assert [(row["meter_id"], row["circuit"]) for row in table] == [("NMI0000001", "north"), ("SILENT", None)]
+    counts = {row["reason"]: row["row_count"] for row in read_table(report, INGEST_REPORT).to_pylist()}
+    assert counts == {"used": 46, "meter_not_listed": 48, "row_malformed": 9, "stamp_outside_period": 2}
+    assert len(read_table(parts, READINGS)) == 2 * 48
+
+
+def test_households_that_stand_together_are_let_go_one_by_one(tmp_path):
+    rows = [row for i in range(40) for row in (details(nmi=f"M{i}"), day(HALF_HOURS))]
+    sizes = [len(batch.energy) for batch in nem12.batches(write(tmp_path, *rows), options(), batch_bytes=32 * 48)]
+    assert sizes == [48] * 40
+
+
+# Sydney is an hour ahead of market time: the last hour of a market day is the first of the next.
+PERIOD = {
+    "first_day": "2023-04-01",
+    "last_day": "2023-04-01",
+    "time_zone": "Australia/Sydney",
+    "interval_minutes": 30,
+}
+
 ORDINARY = [
-    [details("A", "E1", "E1E2B1", 15), day(range(96)), details("A", "E2", "E1E2B1"), day(range(48)), "400,1,48,A,,"],
+    [details("A", "E1", "E1E2", 15), day(range(96)), details("A", "E2", "E1E2"), day(range(48)), "400,1,48,A,,"],
     [details("B", "E1", "E1", 30), day(range(48), "V"), "400,1,40,A,,", "400,41,48,N,,", "500,O,S,,"],
     [details("C", "B1", "B1E1", 5, "Wh"), day(range(288)), details("C", "E1", "B1E1", 5, "Wh"), day(range(288))],
 ]
@@ -338,9 +380,9 @@ WORDS = [
 
 
 @st.composite
-def mutants(draw) -> list[str]:
+def mutants(draw, rows=None) -> list[str]:
     """Rows of an ordinary file after some accidents."""
-    rows = [row for household in ORDINARY for row in household]
+    rows = list(rows or chain(*ORDINARY))
     for _ in range(draw(st.integers(1, 4))):
         at = draw(st.integers(0, len(rows) - 1))
         fields = rows[at].split(",")
@@ -384,6 +426,52 @@ def test_accidents_lose_nothing(tmp_path, rows, flow):
         assert str(error).endswith(".")
     else:
         assert strict.kwh == result.kwh and strict.became == result.became
+
+
+@settings(
+    max_examples=MUTATIONS,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(data=st.data(), victim=st.integers(0, 2))
+def test_a_household_that_rewrites_its_rows_moves_no_other(tmp_path, data, victim):
+    """As far as the format allows: rows before its first 200 record are those of the household above."""
+    tolerant = options(bad_rows="missing", flow="net")
+    before = read_all(nem12, write(tmp_path, *chain(*ORDINARY)), tolerant)
+    rows = data.draw(mutants(ORDINARY[victim]))
+    rewritten = [["2O0,nobody", *rows] if i == victim else household for i, household in enumerate(ORDINARY)]
+    after = read_all(nem12, write(tmp_path, *chain(*rewritten)), tolerant)
+    name = "ABC"[victim]
+    others = [
+        {key: kwh for key, kwh in found.kwh.items() if key[0] in set("ABC") - {name}} for found in (before, after)
+    ]
+    assert others[0] == others[1] and len(others[0]) > 48
+
+
+@settings(
+    max_examples=MUTATIONS,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(edits=st.lists(st.tuples(st.floats(0, 1), st.integers(0, 40), st.binary(max_size=12)), max_size=6))
+@pytest.mark.parametrize("bad_rows", ["refuse", "missing"])
+def test_any_bytes_are_read_or_refused_in_a_sentence(tmp_path, edits, bad_rows):
+    ordinary = write(tmp_path, *chain(*ORDINARY)).read_bytes()
+    text = ordinary
+    for place, length, piece in edits:
+        at = int(place * len(text))
+        text = text[:at] + piece + text[at + length :]
+    path = tmp_path / "e"
+    path.write_bytes(text)
+    try:
+        result = read_all(nem12, path, options(bad_rows=bad_rows))
+    except InputError as error:
+        assert str(error).endswith(".") and "\n" not in str(error)
+        assert text != ordinary or bad_rows == "refuse"
+    else:
+        assert set(result.became) <= set(REASONS) and result.became["used"] == len(result.kwh)
 
 
 QUALITIES = {letter + method for letter in "AEFNSV" for method in ("", *(f"{n:02}" for n in range(100)))}

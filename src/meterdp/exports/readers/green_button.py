@@ -12,9 +12,9 @@ all are there.
 The file is read as a stream, once for its links and once for its readings. An entry is held until it ends and a
 household until its last block. Document types and entities are refused, so that nothing is expanded or fetched.
 
-What a broken entry can do: XML that is not well-formed cannot be read past the fault, so it ends the run even with
+What a broken entry can do: an entry belongs to the household its links name, and all else that is wrong with it or a
+reading in it stays there. But XML that is not well-formed cannot be read past the fault, so it ends the run even with
 a public list of meters, and reading types are shared: who rewrites one rewrites the unit of all who link to it.
-Anything else that is wrong with a reading or an entry stays with its household.
 """
 
 from __future__ import annotations
@@ -110,8 +110,7 @@ class _Entry:
     def meter_reading(self) -> str:
         """The link of the meter reading its blocks belong to, as far as the entry says."""
         hrefs = [*self.links.get("up", []), *self.links.get("self", [])]
-        cut = [href.partition(_BLOCKS)[0] for href in hrefs if _BLOCKS in href]
-        return (cut or hrefs or [""])[0]
+        return next((_of_block(href) for href in hrefs if _BLOCKS in href), (hrefs or [""])[0])
 
 
 class _Parser:
@@ -245,6 +244,10 @@ class _Links:
         last: dict[str, int] = {}
         for number, entry in enumerate(entries):
             own, related = entry.own_link, entry.links.get("related", [])
+            if entry.readings:
+                last[entry.meter_reading] = number
+            if not own:
+                continue  # nothing can refer to it
             if "ReadingType" in entry.objects:
                 meaning = _meaning(entry.reading_type)
                 # Two that differ leave open which is meant.
@@ -252,12 +255,10 @@ class _Links:
             if "MeterReading" in entry.objects:
                 self._related.setdefault(own, []).extend(related)
                 self._up.setdefault(own, []).extend(entry.links.get("up", []))
-                self._of_blocks.update((href.partition(_BLOCKS)[0], own) for href in related)
+                self._of_blocks.update((_of_block(href), own) for href in related)
             if "UsagePoint" in entry.objects:
                 self._usage_points.update(dict.fromkeys((own, *related), own))
                 self._kinds[_cut(own) or own] = entry.service_kind
-            if entry.readings:
-                last[entry.meter_reading] = number
         self._last: dict[str, int] = {}
         for link, number in last.items():
             household = self.household(link)
@@ -306,6 +307,11 @@ class _Links:
     def is_last(self, household: str, number: int) -> bool:
         """Whether an entry is the last that holds readings of a household."""
         return self._last.get(household) == number
+
+
+def _of_block(href: str) -> str:
+    """Return the meter reading in the link of a block or of blocks; other links stay as they are."""
+    return href.partition(_BLOCKS)[0] or href
 
 
 def _cut(href: str) -> str:

@@ -70,6 +70,8 @@ def batches(path: str | Path, settings: ExportSettings, *, batch_bytes: int = BA
 
 def _file_batches(member: Member, settings: ExportSettings, batch_bytes: int) -> Iterator[Batch]:
     separator = _check_header(member)
+    if settings.bad_rows != "refuse":
+        separator = b"\n"  # whatever the first row starts with
 
     def rows() -> Iterator[tuple[int, list[str] | None]]:
         return _rows(member, separator, batch_bytes)
