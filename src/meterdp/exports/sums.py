@@ -131,7 +131,10 @@ def sums(parts: Parts, required, settings: ExportSettings) -> tuple[np.ndarray, 
     slot = np.unique(slot, return_inverse=True)[1]
     set_aside["part_of_sum"] += len(parts) - len(at)
     last = np.maximum.reduceat(parts.row, _firsts(slot)) if len(at) else at
-    return at, np.bincount(slot, parts.kwh, len(at)), row[last], set_aside
+    # Register by register, so that equal ones that count against each other leave exactly nothing.
+    cell = _runs(slot, parts.register)
+    kwh = np.bincount(slot[_firsts(cell)], np.bincount(cell, parts.kwh), len(at))
+    return at, kwh, row[last], set_aside
 
 
 def _latest(parts: Parts, set_aside: Counter) -> Parts:

@@ -102,6 +102,12 @@ def test_registers_are_summed_and_each_reading_is_counted_once(tmp_path):
     assert net.energy_kwh["NMI0000001"].tolist() == (2 * HALF_HOURS - 1).tolist()
 
 
+def test_equal_registers_leave_exactly_nothing(tmp_path):
+    values = np.random.default_rng(0).gamma(1, 0.1, 288).round(3)
+    rows = [row for s in ("E1", "B1") for row in (details(suffix=s, configured="E1B1", minutes=5), day(values))]
+    assert (ingested(write(tmp_path, *rows), options(flow="net")).energy_kwh["NMI0000001"] == 0).all()
+
+
 @pytest.mark.parametrize("configured", ["E1E2", "", "no list"])
 def test_a_register_that_is_missing_on_a_day_leaves_the_day_missing(tmp_path, configured):
     rows = [details(configured=configured), day(HALF_HOURS), day(HALF_HOURS, date="20230402")]
