@@ -11,7 +11,7 @@ sys.path.insert(0, str(ROOT / "src"))
 
 from meterdp.audit.parts import NAMES as AUDIT_PARTS
 from meterdp.core.config import complete, load_schema
-from meterdp.core.errors import InputError, refusals
+from meterdp.core.errors import REFUSAL, InputError, refusals
 from meterdp.core.provenance import share_source, source_hash
 from meterdp.core.steps import StepReport, seconds_per_job
 from meterdp.core.stop import stop_on_sigterm
@@ -24,7 +24,6 @@ from meterdp.papers.registry import PAPERS
 from meterdp.forecasting.settings import AHEAD, POINTS, PROCESS, WINDOWS, some_of
 from meterdp.profiles.seasonal import SEASON_KEYS
 from meterdp.release.gate import FORECAST_FILES, MIXTURE_FILES, check_settings
-from snakemake.exceptions import WorkflowError
 
 share_source()
 # glibc hands big arrays back to the system and faults them in again a moment later; jobs keep up to 256 MB instead.
@@ -74,7 +73,7 @@ try:
             remedy="copy the folder elsewhere and name the copy",
         )
 except InputError as error:
-    raise WorkflowError(str(error)) from None
+    raise SystemExit(f"{REFUSAL} {error}") from None
 
 STARTED = time.time()
 RESULTS = Path(config["results_dir"])

@@ -15,7 +15,8 @@ from meterdp.exports.shapes import SPREADSHEET, formats_that_fit
 
 # In order of preference: a decimal comma makes a comma look like a separator, too.
 DELIMITERS = (";", "\t", "|", ",", " ")
-_LINES = 4000
+# Rows that are looked at, and distinct entries of a column that are tried as stamps.
+_LINES, _TRIED = 30_000, 2_000
 _HEADER_WITHIN = 30
 _TIME_OF_DAY = re.compile(r"\d{1,2}:\d{2}(:\d{2})?( ?[AaPp][Mm])?")
 _MISSING = {"", "null", "na", "n/a", "nan", "-", "--", "none", "#n/a", "missing"}
@@ -42,7 +43,7 @@ class Column:
     @cached_property
     def time_formats(self) -> tuple[str, ...]:
         """Formats of time stamps that fit every entry."""
-        return tuple(formats_that_fit(self.words)) if self.words else ()
+        return tuple(formats_that_fit(self.words[:_TRIED])) if self.words else ()
 
     @cached_property
     def notations(self) -> tuple[Notation, ...]:

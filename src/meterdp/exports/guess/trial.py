@@ -16,7 +16,7 @@ from meterdp.exports.roster import Roster
 from meterdp.exports.settings import ExportSettings
 
 # What a few seconds are enough for.
-MOST_READINGS = 4_000_000
+MOST_READINGS = 3_000_000
 _MOST_CELLS = 1 << 27  # of the grid, 1 GiB
 
 

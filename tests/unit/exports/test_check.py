@@ -1,0 +1,185 @@
+"""``meterdp check`` on exports nobody has described: what it finds reads the file; what it refuses it names."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from meterdp.__main__ import main
+from meterdp.core.config import complete, load_schema
+from meterdp.core.errors import InputError
+from meterdp.core.parquet import read_table
+from meterdp.exports.check import against
+from meterdp.exports.guess.examine import MAX_UNUSABLE_SHARE, TYPICAL_DAILY_KWH, examine
+from meterdp.exports.guess.words import config_text
+from meterdp.exports.ingest import ingest
+from meterdp.exports.settings import ExportSettings
+from meterdp.exports.tables import METERS as METERS_TABLE
+from meterdp.exports.tables import READINGS
+from tests.unit.exports.made_up_exports import METERS, READ, REFUSED, ZONE, plain, readings
+
+
+@pytest.fixture(scope="module")
+def schema(repository):
+    return load_schema(repository / "workflow/schemas/config.schema.yaml")
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return readings()
+
+
+def written(folder, frame, case):
+    name, write, expected = case
+    write(frame, folder / name)
+    return folder / name, expected
+
+
+def ingested(path, export: dict, folder) -> pd.DataFrame:
+    """Return the readings an export section gives, meter ids as columns."""
+    out = {"readings_paths": [folder / "r.parquet"], "meters_path": folder / "m.parquet"}
+    ingest(path, ExportSettings.from_config(export), report_path=folder / "i.parquet", **out)
+    table = read_table(out["readings_paths"][0], READINGS).to_pandas()
+    ids = read_table(out["meters_path"], METERS_TABLE).to_pandas().set_index("household")["meter_id"]
+    wide = table.pivot_table(index="interval_start_utc", columns="household", values="energy_kwh", dropna=False)
+    return wide.rename(columns=ids)
+
+
+@pytest.mark.parametrize("name", READ)
+def test_the_settings_it_prints_read_the_file_as_it_was_meant(tmp_path, frame, schema, name):
+    path, expected = written(tmp_path, frame, READ[name])
+    found = examine(path, time_zone=ZONE)
+    assert found.doubts == []
+    assert {key: found.settings.get(key) for key in expected} == expected
+    assert found.settings["interval_minutes"] == 30
+    config = complete(yaml.safe_load(config_text(path, found)), schema)
+    table = ingested(path, config["export"], tmp_path)
+    truth = frame.pivot_table(index="utc", columns="meter_id", values="kwh")
+    assert table.shape == truth.shape and (table.index == truth.index).all()
+    np.testing.assert_allclose(table.to_numpy(), truth.to_numpy(), rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", sorted(set(READ) - {"UTC", "Parquet", "Parquet called CSV", "settlement periods"}))
+def test_the_clock_is_told_by_the_hour_that_is_skipped(tmp_path, frame, name):
+    path, _ = written(tmp_path, frame, READ[name])
+    assert examine(path).settings["time_zone"] == ZONE
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_read_is_named_for_what_it_is(tmp_path, frame, capsys, name):
+    path, words = written(tmp_path, frame, REFUSED[name])
+    assert main(["check", str(path)]) == 1
+    said = capsys.readouterr()
+    assert words in said.out + said.err
+    assert "Traceback" not in said.err
+    ids_and_values = [*frame["meter_id"].unique(), *map(str, frame["kwh"].iloc[:50])]
+    assert not [word for word in ids_and_values if word in said.err]
+
+
+def export_of(schema, **changes) -> dict:
+    return complete({"export": {"path": "e.csv", "time_zone": ZONE, "interval_minutes": 30, **changes}}, schema)[
+        "export"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words", "remedy"),
+    [
+        ({"interval_minutes": 60}, "cannot be used", {"interval_minutes": 30}),
+        ({"interval_minutes": 15}, "has readings 30 minutes apart", {"interval_minutes": 30}),
+        ({"unit": "Wh"}, "is said to be in Wh", {"unit": "kWh"}),
+        ({"unit": "MWh"}, "is said to be in MWh", {"unit": "kWh"}),
+        ({"energy_column": "usage"}, "is missing from the header", {"energy_column": "kwh"}),
+        ({"time_format": "%d/%m/%Y %H:%M"}, "time_format", {"time_format": "%Y-%m-%d %H:%M"}),
+        ({"format": "parquet"}, "is not a Parquet file", {"format": "long_csv"}),
+        ({"delimiter": ";"}, "is missing from the header", {"delimiter": ","}),
+    ],
+)
+def test_settings_that_do_not_describe_the_export_are_refused_and_the_remedy_works(
+    tmp_path, frame, schema, changes, words, remedy
+):
+    path, _ = written(tmp_path, frame, READ["plain"])
+    export = export_of(schema, **changes)
+    problems = against(path, export)
+    assert words in str(problems[0])
+    with pytest.raises(InputError, match=words):  # a study says the same if nobody has checked
+        ingested(path, export, tmp_path)
+    assert str(next(iter(remedy.values()))) in str(problems[0]) or next(iter(remedy)) in str(problems[0])
+    assert against(path, export | remedy) == []
+    assert len(ingested(path, export | remedy, tmp_path)) == frame["utc"].nunique()
+
+
+def test_with_a_public_list_of_meters_nothing_a_row_holds_ends_a_study(tmp_path, frame, schema):
+    path, _ = written(tmp_path, frame, READ["plain"])
+    (tmp_path / "meters.csv").write_text("meter_id\nM000\nM001\n")
+    export = export_of(schema, interval_minutes=60, first_day="2025-03-10", last_day="2025-04-06")
+    listed = export | {"meters": str(tmp_path / "meters.csv")}
+    assert "cannot be used" in str(against(path, listed)[0])
+    from meterdp.exports.roster import read_roster
+
+    names = {"readings_paths": [tmp_path / "r"], "meters_path": tmp_path / "m", "report_path": tmp_path / "i"}
+    ingest(path, ExportSettings.from_config(listed), roster=read_roster(listed["meters"]), **names)
+    assert read_table(tmp_path / "r", READINGS).num_rows > 0
+
+
+def test_meters_with_start_dates_of_their_own_get_the_period_that_keeps_most(tmp_path):
+    frame = readings(days=90)
+    age = (frame["utc"] - frame["utc"].min()).dt.days
+    joined = frame["meter_id"].str[1:].astype(int) * 9
+    frame[age >= joined].pipe(plain).to_csv(tmp_path / "e.csv", index=False)
+    found = examine(tmp_path / "e.csv", time_zone=ZONE)
+    first, last = (pd.Timestamp(found.settings[key], tz=ZONE) for key in ("first_day", "last_day"))
+    assert found.period[2] == METERS > found.period[3]
+    # With a tenth missing allowed, the last to join may join up to a tenth of the period later.
+    begin, days = frame["utc"].min().tz_convert(ZONE), (last - first).days + 1
+    assert (begin + pd.Timedelta(days=int(joined.max())) - first).days <= 0.1 * days + 1
+    assert last.date() == frame["utc"].max().tz_convert(ZONE).date()
+
+
+def test_a_real_export_needs_a_time_zone(schema):
+    with pytest.raises(InputError, match=r"field 'export\.time_zone': is not set.*meterdp check"):
+        complete({"export": {"path": "e.csv"}}, schema)
+
+
+def test_the_limits_are_those_of_the_configuration(schema):
+    export = complete({}, schema)["export"]
+    assert (export["max_unusable_share"], tuple(export["typical_daily_kwh"])) == (
+        MAX_UNUSABLE_SHARE,
+        TYPICAL_DAILY_KWH,
+    )
+
+
+def test_a_configuration_that_fits_is_passed_without_a_word_and_another_gets_one_that_does(tmp_path, frame, capsys):
+    path, _ = written(tmp_path, frame, READ["decimal comma"])
+    good = {"export": {"time_zone": ZONE, "interval_minutes": 30, "delimiter": ";", "decimal": ","}}
+    bad = {"export": {"time_zone": ZONE, "interval_minutes": 30}}
+    for name, config in (("good.yaml", good), ("bad.yaml", bad)):
+        (tmp_path / name).write_text(yaml.safe_dump(config))
+    assert main(["check", str(path), "--config", str(tmp_path / "good.yaml")]) == 0
+    assert capsys.readouterr().out == ""
+    assert main(["check", str(path), "--config", str(tmp_path / "bad.yaml")]) == 1
+    said = capsys.readouterr().out
+    proposed = yaml.safe_load(said.partition("A configuration that reads it:")[2])
+    (tmp_path / "proposed.yaml").write_text(yaml.safe_dump(proposed))
+    assert main(["check", "--config", str(tmp_path / "proposed.yaml")]) == 0
+    assert main(["check", str(path), "--time-zone", ZONE, "--write", str(tmp_path / "new.yaml")]) == 0
+    assert yaml.safe_load((tmp_path / "new.yaml").read_text())["export"]["decimal"] == ","
+    assert main(["check", str(path), "--write", str(tmp_path / "new.yaml")]) == 1  # never over a file
+
+
+def test_what_has_been_read_is_not_looked_at_again(tmp_path, frame, capsys):
+    path, _ = written(tmp_path, frame, READ["plain"])
+    (tmp_path / "bad.yaml").write_text("export: {time_zone: Europe/London, interval_minutes: 60}")
+    words = ["check", str(path), "--config", str(tmp_path / "bad.yaml"), "--unless-read", str(tmp_path / "done")]
+    assert main(words) == 1
+    (tmp_path / "done").write_text("")
+    assert main(words) == 0
+    capsys.readouterr()
+
+
+def test_the_command_explains_itself():
+    shown = subprocess.run([sys.executable, "-m", "meterdp", "check", "--help"], capture_output=True, text=True)
+    assert shown.returncode == 0 and "example: meterdp check" in shown.stdout
