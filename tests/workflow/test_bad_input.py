@@ -32,7 +32,7 @@ def test_a_key_that_is_refused_ends_the_run(runner):
 @pytest.mark.parametrize(
     ("settings", "field"),
     [
-        ({"export": {"path": "nowhere.csv"}}, "export.path"),
+        ({"export": {"path": "nowhere.csv", "time_zone": "UTC"}}, "export.path"),
         ({"neighbourhoods": {"by": "file", "file": "nowhere.csv"}}, "neighbourhoods.file"),
     ],
 )

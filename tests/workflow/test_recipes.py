@@ -55,7 +55,7 @@ def add_design(source):
 RECIPES = {
     "reader": (
         add_reader,
-        {"export": {"path": "export.csv", "format": "mine_csv"}},
+        {"export": {"path": "export.csv", "time_zone": "UTC", "format": "mine_csv"}},
         """
 from meterdp.exports.readers.interface import reader
 from meterdp.exports.settings import ExportSettings

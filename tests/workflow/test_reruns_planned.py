@@ -185,12 +185,16 @@ def test_the_same_export_named_in_another_way_is_no_reason_to_run(tmp_path):
     """From ``make study EXPORT=x RESULTS=y`` to the same in a file, and to absolute paths."""
     planner = Planner(tmp_path)
     (tmp_path / "export.csv").touch()
-    planner.pretend_finished(CONFIG, "--config", 'export={"path": "export.csv"}', "results_dir=mine")
+    planner.pretend_finished(
+        CONFIG, "--config", 'export={"path": "export.csv", "time_zone": "UTC"}', "results_dir=mine"
+    )
     for folder in (".", tmp_path):
         assert (
             planner.plan(CONFIG | {"export": {"path": f"{folder}/export.csv"}, "results_dir": f"{folder}/mine"}) == []
         )
-    assert "ingest" in planner.plan(CONFIG | {"export": {"path": "export.csv", "unit": "Wh"}, "results_dir": "mine"})
+    assert "ingest" in planner.plan(
+        CONFIG | {"export": {"path": "export.csv", "time_zone": "UTC", "unit": "Wh"}, "results_dir": "mine"}
+    )
 
 
 def test_another_or_changed_file_in_the_folder_of_an_export_is_read_and_none_is_named(tmp_path):
@@ -198,7 +202,7 @@ def test_another_or_changed_file_in_the_folder_of_an_export_is_read_and_none_is_
     (folder / "march").mkdir(parents=True)
     for name in ("SECRET1.csv", "march/SECRET2.csv"):
         (folder / name).write_text("interval_start,kwh\n")
-    config = CONFIG | {"export": {"path": "delivery", "meter_column": None}}
+    config = CONFIG | {"export": {"path": "delivery", "time_zone": "UTC", "meter_column": None}}
     planner.pretend_finished(config)
     assert planner.plan(config) == []
     (folder / "march/SECRET2.csv").write_text("interval_start,kwh\n2020-01-01 00:00,1\n")

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from meterdp.core.errors import InputError
 from meterdp.exports.guess.table import Column, Table
-from meterdp.exports.numerals import Notation
+from meterdp.exports.numerals import PLAIN, Notation
 from meterdp.exports.readers.cer import CODE_PATTERN
 from meterdp.exports.readers.lcl_csv import ENERGY_COLUMNS, METER_COLUMN, TIME_COLUMNS
 from meterdp.exports.readers.wide_csv import numbered_columns, times_of_day_us
@@ -329,14 +330,23 @@ def _notation(columns: list[Column], out: Layout) -> None:
     if not common:
         out.to_check.append("some readings are no numbers, or are written in several ways (export.missing_words)")
         return
-    if common[0].decimal != ".":
-        out.settings["decimal"] = common[0].decimal
-    if common[0].thousands is not None:
-        out.settings["thousands"] = common[0].thousands
-    if Notation(",") in common and Notation(".", ",") in common:
+    chosen = common[0]
+    if chosen != PLAIN and Notation(",") in common and Notation(".", ",") in common:
+        words = [w for c in filled for w in c.words]
+        chosen = min((Notation(","), Notation(".", ",")), key=lambda notation: _spread(words, notation))
         out.to_check.append(
             "a comma may be the decimal mark or stand between thousands (export.decimal, export.thousands)"
         )
+    if chosen.decimal != ".":
+        out.settings["decimal"] = chosen.decimal
+    if chosen.thousands is not None:
+        out.settings["thousands"] = chosen.thousands
+
+
+def _spread(words: list[str], notation: Notation) -> float:
+    """Return how many orders of magnitude the numbers differ by: more if marks are taken for others."""
+    values = np.abs(notation.plain(pa.array(words)).cast(pa.float64()).to_numpy())
+    return float(np.log(values[values > 0]).std()) if (values > 0).any() else 0.0
 
 
 def _unit(table: Table, out: Layout) -> None:
