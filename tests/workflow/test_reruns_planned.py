@@ -190,7 +190,11 @@ def test_the_same_export_named_in_another_way_is_no_reason_to_run(tmp_path):
     )
     for folder in (".", tmp_path):
         assert (
-            planner.plan(CONFIG | {"export": {"path": f"{folder}/export.csv"}, "results_dir": f"{folder}/mine"}) == []
+            planner.plan(
+                CONFIG
+                | {"export": {"path": f"{folder}/export.csv", "time_zone": "UTC"}, "results_dir": f"{folder}/mine"}
+            )
+            == []
         )
     assert "ingest" in planner.plan(
         CONFIG | {"export": {"path": "export.csv", "time_zone": "UTC", "unit": "Wh"}, "results_dir": "mine"}
