@@ -44,6 +44,7 @@ rule gather_profiles:
         "../envs/meterdp.yaml"
     params:
         profiles=lookup("profiles", within=config),
+        listed=lookup("export/meters", within=config) is not None or SIMULATED,
         code=code_of("gather_profiles"),
     script:
         "../scripts/gather_profiles.py"

@@ -1,14 +1,22 @@
 """Join the shards' quality tables and profile vectors; summarise what the quality rules touched."""
 
+import sys
+
 from meterdp.core.job import job
 from meterdp.core.parquet import read_parts
+from meterdp.profiles.kept import kept_in_words, refuse_nobody
 from meterdp.profiles.quality import summarise
 from meterdp.profiles.tables import PROFILE_HOURS, PROFILES, QUALITY, QUALITY_SUMMARY
 from meterdp.profiles.vector import VectorRules, hour_rows
 
 with job(snakemake.input, snakemake.log) as write:
     quality = read_parts(snakemake.input.quality, QUALITY)
+    judged = quality.to_pandas()
+    if not snakemake.params.listed:  # with a public list nothing that happens depends on a record
+        refuse_nobody(judged)
+    if words := kept_in_words(judged):
+        print(words, file=sys.stderr)
     write(snakemake.output.quality, QUALITY, quality)
     write(snakemake.output.profiles, PROFILES, read_parts(snakemake.input.profiles, PROFILES))
-    write(snakemake.output.summary, QUALITY_SUMMARY, summarise(quality.to_pandas()))
+    write(snakemake.output.summary, QUALITY_SUMMARY, summarise(judged))
     write(snakemake.output.hours, PROFILE_HOURS, hour_rows(VectorRules.from_config(snakemake.params.profiles)))
