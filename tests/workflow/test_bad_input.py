@@ -16,10 +16,12 @@ def outputs(folder):
 
 
 def sentence_of(done, pattern):
-    """The line of the output that matches ``pattern``; asserts that there is one and the run failed."""
+    """The line of the output that matches ``pattern``; asserts that there is one, nothing of Snakemake's around it, and the run failed."""
     assert done.returncode != 0
     hits = [line for line in done.stdout.splitlines() if re.search(pattern, line)]
-    assert hits, done.stdout[-3000:]
+    assert len(hits) == 1, done.stdout[-3000:]
+    noise = ("RuleException", "WorkflowError", "CalledProcessError", "Exiting because")
+    assert not [word for word in noise if word in done.stdout], done.stdout[-3000:]
     return hits[0]
 
 

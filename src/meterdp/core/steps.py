@@ -127,12 +127,27 @@ class StepReport(logging.Handler):
         )
         self._said = self._clock()
 
-    def listen(self, logger: logging.Logger, instead: bool = False) -> None:
-        """Follow a logger until the process ends, ``instead`` of what Snakemake counts on the terminal."""
-        if instead:
-            for handler in logger.handlers:
-                if isinstance(handler, logging.StreamHandler) and not isinstance(handler, logging.FileHandler):
-                    handler.addFilter(lambda record: not _counts(record))
+    def listen(
+        self, logger: logging.Logger, instead: bool = False, refused: Callable[[], bool] = lambda: False
+    ) -> None:
+        """Follow a logger until the process ends.
+
+        Parameters
+        ----------
+        logger : Logger
+            Snakemake's.
+        instead : bool
+            Whether this stands on the terminal instead of what Snakemake counts.
+        refused : callable
+            Whether a job has refused its input: then the terminal gets its sentence, and none of Snakemake's traces.
+        """
+        for handler in logger.handlers:
+            if isinstance(handler, logging.StreamHandler) and not isinstance(handler, logging.FileHandler):
+                handler.addFilter(
+                    lambda record: (
+                        not (instead and _counts(record)) and not (record.levelno >= logging.ERROR and refused())
+                    )
+                )
         logger.addHandler(self)
         threading.Thread(target=self._watch, daemon=True).start()
 
