@@ -16,7 +16,7 @@ def outputs(folder):
 
 
 def sentence_of(done, pattern):
-    """The line of the output that matches ``pattern``; asserts that there is one, nothing of Snakemake's around it, and the run failed."""
+    """The line of the output that matches; asserts that there is one, nothing of Snakemake around it, and failure."""
     assert done.returncode != 0
     hits = [line for line in done.stdout.splitlines() if re.search(pattern, line)]
     assert len(hits) == 1, done.stdout[-3000:]
