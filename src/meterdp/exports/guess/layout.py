@@ -16,15 +16,15 @@ from meterdp.exports.numerals import PLAIN, Notation
 from meterdp.exports.readers.cer import CODE_PATTERN
 from meterdp.exports.readers.lcl_csv import ENERGY_COLUMNS, METER_COLUMN, TIME_COLUMNS
 from meterdp.exports.readers.wide_csv import numbered_columns, times_of_day_us
-from meterdp.exports.settings import CER_ZONE, HALF_HOUR_MINUTES
+from meterdp.exports.settings import CER_ZONE, HALF_HOUR_MINUTES, ExportSettings
 
 _MINUTE_US = 60_000_000
 _MONTH = r"\d{4}[-/.]\d{1,2}|\d{1,2}[-/.]\d{4}|[A-Za-z]{3,9}[- ]\d{2,4}"
-_JOINED = 500
+_JOINED, _MOST_WORDS = 500, 20
 # Columns that are times or numbers of intervals from here on make a day a row.
 _FEWEST_INTERVALS = 20
 # Share of rows that changes of clocks and repetitions explain.
-_SELDOM = 0.02
+_SELDOM, _MOST_REPEATED = 0.02, 0.1
 _INTERVAL_NAME = r"\D{0,3}(\d{1,2}[:.h]?\d\d)|\d{1,2}(:\d\d)? ?[AaPp][Mm]"
 _PER_DAY = (24, 48, 72, 96, 144, 288)
 
@@ -71,11 +71,14 @@ class Layout:
         What was found and why, in words, without an entry of the file.
     to_check : list of str
         What the file leaves open.
+    other_formats : list of str
+        Of stamps, that fit the first rows as well.
     """
 
     settings: dict = field(default_factory=dict)
     said: list[str] = field(default_factory=list)
     to_check: list[str] = field(default_factory=list)
+    other_formats: list[str] = field(default_factory=list)
 
 
 def guess_layout(path, table: Table, *, several_files: bool) -> Layout:
@@ -169,8 +172,10 @@ def _days(path, table: Table, out: Layout, several_files: bool) -> bool:
         )
     out.settings |= {"format": "wide_csv", "wide_layout": "days", "date_column": date.name}
     _time_format(date, out)
-    _meter([date], [c for c in others if c is not date and not c.counts_rows], out, several_files)
-    _notation([c for i, c in enumerate(table.columns) if i in intervals], out)
+    meter = _meter([date], [c for c in others if c is not date and not c.counts_rows], out, several_files)
+    cells = [c for i, c in enumerate(table.columns) if i in intervals]
+    _refuse_registers(path, [date], [c for c in others if c is not date], meter, cells[len(cells) // 2])
+    _notation(cells, out)
     if times:
         order = sorted(times.values())
         step = int(np.median(np.diff(order)))
@@ -230,6 +235,7 @@ def _long(path, table: Table, out: Layout, several_files: bool) -> bool:
         out.to_check.append(
             f"readings are taken from '{energy.name}'; '{others[0].name}' could be meant, too (export.energy_column)"
         )
+    _refuse_registers(path, [stamp], [c for c in rest if c is not energy], meter, energy)
     _notation([energy], out)
     circuit = _best(rest, _CIRCUIT, lambda c: c not in (meter, energy) and re.search(_CIRCUIT, c.name, re.IGNORECASE))
     if circuit is not None:
@@ -308,7 +314,7 @@ def _refuse_other_stamps(path, table: Table) -> None:
                     field=column.name,
                     remedy="write them as dates and times, e.g. 2025-03-30T01:30:00Z",
                 )
-        if any(re.search(r"\b24:00(:00)?$", w) for w in column.words):
+        if any(re.search(r"(^|[ T])24:00(:00)?$", w) for w in column.words):
             raise InputError(
                 "writes the end of a day as 24:00",
                 file=path,
@@ -366,6 +372,26 @@ def _energy(numbers: list[Column], meter: Column | None) -> Column | None:
     return next((c for c in named if not _only_rises(c, meter)), named[0])
 
 
+def _refuse_registers(path, stamps: list[Column], others: list[Column], meter: Column | None, energy: Column) -> None:
+    """Refuse several rows per meter and interval that a column tells apart: registers, directions, quantities."""
+    given = [i for i, entry in enumerate(energy.entries) if any(map(str.isdigit, entry))]
+
+    def repeats(columns: list[Column]) -> float:
+        return _repeats([Column(c.name, (), tuple(c.entries[i] for i in given)) for c in columns])
+
+    key = [*stamps, *([meter] if meter is not None else [])]
+    if repeats(key) < _MOST_REPEATED:
+        return
+    for column in others:
+        if column is not meter and 2 <= len(column.words) <= 20 and repeats([*key, column]) < repeats(key) / 2:
+            raise InputError(
+                "has several rows per meter and interval, told apart by this column: registers, directions or quantities",
+                file=path,
+                field=column.name,
+                remedy="keep the rows of one of them, or sum those that are parts of the consumption",
+            )
+
+
 def _only_rises(column: Column, meter: Column | None) -> bool:
     """Whether the entries of the first meter are those of a register."""
     of = meter.entries if meter is not None else ("",) * len(column.entries)
@@ -393,9 +419,8 @@ def _meter(stamps: list[Column], columns: list[Column], out: Layout, several_fil
         c
         for c in columns
         if c.words
-        and not re.search(
-            rf"{_CIRCUIT}|{_UNIT}|{_OTHER_NUMBER}|type|model|note|comment|kwh|usage|consum", c.name, re.IGNORECASE
-        )
+        and not re.search(rf"{_CIRCUIT}|{_UNIT}|{_OTHER_NUMBER}|type|model|note|comment", c.name, re.IGNORECASE)
+        and not (c.is_number and re.search("kwh|usage|consum", c.name, re.IGNORECASE))
         and not all(w.lower() in _UNITS for w in c.words)
         and not c.is_time
     ]
@@ -451,6 +476,7 @@ def _time_format(column: Column, out: Layout) -> None:
         out.to_check.append(
             f"stamps fit {' and '.join(formats)}; {chosen} puts them in the more regular order (export.time_format)"
         )
+        out.other_formats = [known for known in formats if known != chosen]
     if chosen != "%Y-%m-%d %H:%M":
         out.settings["time_format"] = chosen
 
@@ -471,8 +497,13 @@ def _most_regular(words: tuple[str, ...], formats: tuple[str, ...]) -> str:
 
 
 def _notation(columns: list[Column], out: Layout) -> None:
-    """Find the notation in which all readings are numbers."""
+    """Find the notation in which all readings are numbers, and the words that stand for missing ones."""
     filled = [c for c in columns if c.words]
+    usual = ExportSettings.missing_words
+    more = sorted({word for c in filled if c.is_number for word in c.words_for_missing} - {*usual})[:_MOST_WORDS]
+    if more:
+        out.settings["missing_words"] = [*usual, *more]
+        out.to_check.append("some readings are words, which are taken for missing ones (export.missing_words)")
     if not filled:
         return
     common = [n for n in filled[0].notations if all(n in c.notations for c in filled)]

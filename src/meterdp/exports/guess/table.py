@@ -21,6 +21,7 @@ _HEADER_WITHIN = 30
 _TIME_OF_DAY = re.compile(r"\d{1,2}:\d{2}(:\d{2})?( ?[AaPp][Mm])?")
 # Share of distinct entries of a column that may be of another kind than the rest.
 _MOST_ODD = 0.1
+_DATED = r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}|\d:\d\d:\d\d|^\d{8,14}$"
 _UNITS_ROW = r"[-()\[\] ]*([kKmM]?[wW][hH]?|text|string|number|(local )?(date)?(time)?|utc|[ymdhs:/. -]*)[)\] ]*"
 _MISSING = {"", "null", "na", "n/a", "nan", "-", "--", "none", "#n/a", "missing"}
 
@@ -46,10 +47,9 @@ class Column:
     @cached_property
     def time_formats(self) -> tuple[str, ...]:
         """Formats of time stamps that fit every entry, or all but a few of another shape."""
-        words = self.words[:_TRIED]
-        if not words:
-            return ()
-        return tuple(formats_that_fit(words) or formats_that_fit(_of_usual_shape(words)))
+        words = _of_usual_shape(self.words[:_TRIED])
+        # Most columns hold no stamps, which a few entries tell.
+        return tuple(formats_that_fit(words)) if words and formats_that_fit(words[:3]) else ()
 
     @cached_property
     def notations(self) -> tuple[Notation, ...]:
@@ -195,12 +195,13 @@ def _delimiter(path, lines: Sequence[str]) -> tuple[str, int]:
 
 
 def _header_at(split: list[list[str]], width: int) -> int:
-    """Return the row that names the columns of the readings below it; the first that is mostly filled if none does."""
+    """Return the row that names the columns of the readings below; the first that is mostly filled if none does."""
     wide = [at for at, row in enumerate(split[:_HEADER_WITHIN]) if len(row) == width]
     filled = [at for at in wide if sum(field != "" for field in split[at]) >= max(1, width / 2)]
     naming: list[int] = []
     for at in filled:
-        if _is_header(split[at], [row for row in split[at + 1 : at + 300] if len(row) == width]):
+        dated = any(re.search(_DATED, field) for field in split[at])
+        if not dated and _is_header(split[at], [row for row in split[at + 1 : at + 300] if len(row) == width]):
             naming.append(at)
         elif naming:
             break
@@ -216,11 +217,13 @@ def _has_digit(text: str) -> bool:
 
 
 def _of_usual_shape(words: Sequence[str]) -> list[str]:
-    """Return the entries that look like most others if nearly all do, else none."""
+    """Return the entries that look like most others if nearly all do, else all."""
+    if not words:
+        return []
     shapes = [re.sub(r"\d+", "0", re.sub(r"[^\W\d_]+", "a", word)) for word in words]
     usual, count = Counter(shapes).most_common(1)[0]
     enough = count >= (1 - _MOST_ODD) * len(words)
-    return [word for word, shape in zip(words, shapes, strict=True) if shape == usual] if enough else []
+    return [word for word, shape in zip(words, shapes, strict=True) if shape == usual] if enough else list(words)
 
 
 def _is_header(row: list[str], below: list[list[str]]) -> bool:
@@ -230,7 +233,9 @@ def _is_header(row: list[str], below: list[list[str]]) -> bool:
         if not words:
             continue
         column, own = Column("", words), Column("", (name,))
-        if (column.time_formats or column.is_number) and not (own.time_formats or own.is_number or own.is_time):
+        if own.is_number or own.is_time or not (column.is_number or column.time_formats):
+            continue
+        if not own.time_formats:
             return True
     return False
 
