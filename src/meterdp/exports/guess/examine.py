@@ -226,8 +226,8 @@ def _standard_time(given: dict, batches: list[Batch], to_check: list[str]) -> No
     given["stamp_time_zone"] = "UTC" if hours == 0 else f"Etc/GMT{-int(hours):+d}"
     if hours:
         to_check.append(
-            f"stamps follow no change of clocks: {given['stamp_time_zone']} is the homes' standard time, but they may "
-            "be in UTC (export.stamp_time_zone)"
+            f"stamps follow no change of clocks: {given['stamp_time_zone']} is the homes' standard time, but they "
+            "may be in UTC (export.stamp_time_zone)"
         )
 
 
@@ -238,7 +238,7 @@ def _set_interval(path, given: dict, batches: list[Batch]) -> None:
         return
     if step >= _MINUTES_PER_DAY:
         raise InputError(
-            f"has readings a day or more apart ({step / _MINUTES_PER_DAY:.0f} d): daily or monthly sums, not an interval export",
+            "has readings a day or more apart: daily or monthly sums, not an interval export",
             file=path,
             remedy="ask for the readings of every quarter, half or whole hour",
         )
@@ -290,7 +290,7 @@ def _set_unit(path, given: dict, trial: Trial, named: bool, to_check: list[str])
         to_check.append(f"the export says {given['unit']}, but no meter uses so much or little; {unit} is likely")
     elif not named:
         to_check.append(
-            f"nothing names the unit; {unit} makes a day most like that of a home, but it may be mean power (export.unit)"
+            f"nothing names the unit; {unit} makes a day most like that of a home, but it may be power (export.unit)"
         )
     if unit == given["unit"]:
         return trial

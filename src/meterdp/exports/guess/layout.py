@@ -385,7 +385,7 @@ def _refuse_registers(path, stamps: list[Column], others: list[Column], meter: C
     for column in others:
         if column is not meter and 2 <= len(column.words) <= 20 and repeats([*key, column]) < repeats(key) / 2:
             raise InputError(
-                "has several rows per meter and interval, told apart by this column: registers, directions or quantities",
+                "has several rows per meter and interval, told apart by this column: registers, flows or quantities",
                 file=path,
                 field=column.name,
                 remedy="keep the rows of one of them, or sum those that are parts of the consumption",
@@ -460,8 +460,9 @@ def _meter(stamps: list[Column], columns: list[Column], out: Layout, several_fil
 
 
 def _changes(column: Column) -> bool:
-    """Whether most rows have an entry of their own, as readings do and ids do not."""
-    return len(column.words) > 0.5 * len(column.entries) > 50
+    """Whether many rows have an entry of their own, as readings do, above all those with decimals, and ids do not."""
+    decimals = column.is_number and any("." in word or "," in word for word in column.words)
+    return len(column.words) > max(50, (0.05 if decimals else 0.5) * len(column.entries))
 
 
 def _fewest_first(columns: list[Column], named: list[Column]) -> list[Column]:

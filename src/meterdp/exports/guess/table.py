@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 from meterdp.core.errors import InputError
 from meterdp.exports.numerals import Notation, notations_that_fit
@@ -68,7 +69,7 @@ class Column:
         first = self.entries[:_TRIED]
         if len(first) < 3 or not all(entry.isdecimal() and len(entry) < 10 for entry in first):
             return False
-        return all(int(after) == int(entry) + 1 for entry, after in zip(first[:-1], first[1:], strict=True))
+        return all(int(after) == int(entry) + 1 for entry, after in pairwise(first))
 
     @property
     def is_stamp(self) -> bool:
