@@ -8,7 +8,7 @@ from pathlib import Path
 from meterdp.core.config import complete, load_schema, read_files
 from meterdp.core.errors import REFUSAL, InputError
 from meterdp.exports.guess.examine import examine
-from meterdp.exports.guess.trial import MOST_READINGS, first_batches, try_out
+from meterdp.exports.guess.trial import MOST_READINGS, first_batches, first_refusal, try_out
 from meterdp.exports.guess.words import config_text, finding_words
 from meterdp.exports.readers.interface import reader
 from meterdp.exports.roster import read_roster
@@ -125,8 +125,8 @@ def against(path, export: dict, most_readings: int = MOST_READINGS) -> list[Inpu
     roster = None if export["meters"] is None else read_roster(export["meters"])
     try:
         if roster is None:
-            next(iter(reader(settings.format)(path, settings)), None)
+            next(iter(reader(settings.format)(path, settings)), None)  # the header, before all rows are read
         trial = try_out(path, settings, *first_batches(path, settings, most_readings), roster)
     except InputError as error:
         return [error]
-    return trial.doubts(path)
+    return trial.doubts(path) or ([] if roster is not None else first_refusal(path, trial))

@@ -130,8 +130,8 @@ def _coarser(path, settings: ExportSettings, energy_kwh: np.ndarray):
     )
 
 
-def _register(path, energy_kwh: np.ndarray):
-    """Values of a register that is read, which only rise, instead of the energy of an interval."""
+def only_rises(energy_kwh: np.ndarray) -> bool:
+    """Whether most meters have values of a register that is read, which only rise, not the energy of an interval."""
     registers = judged = 0
     for row in energy_kwh:
         given = row[~np.isnan(row)]
@@ -140,7 +140,11 @@ def _register(path, energy_kwh: np.ndarray):
         steps = np.diff(given)
         judged += 1
         registers += (steps >= 0).mean() >= _RISING_SHARE and given.mean() > _REGISTER_STEPS * np.abs(steps).mean()
-    if judged and registers > judged / 2:
+    return judged > 0 and registers > judged / 2
+
+
+def _register(path, energy_kwh: np.ndarray):
+    if only_rises(energy_kwh):
         yield InputError(
             "holds values that only rise: readings of a register, not the energy of an interval",
             file=path,
@@ -182,6 +186,14 @@ def _energy(path, settings: ExportSettings, energy_kwh: np.ndarray):
     daily = daily_kwh(energy_kwh, settings.interval_minutes)
     low, high = settings.typical_daily_kwh
     if np.isnan(daily) or low <= abs(daily) <= high:
+        return
+    if daily == 0:
+        yield InputError(
+            "holds hardly anything but zeros",
+            file=path,
+            field="export.energy_column",
+            remedy="name the column of the consumption, or export the readings again",
+        )
         return
     unit = likely_unit(abs(daily), settings)
     remedy = f"set export.unit to {unit} if that is meant" if unit != settings.unit else "correct export.unit"

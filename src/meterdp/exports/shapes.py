@@ -14,7 +14,10 @@ import pandas as pd
 ISO8601 = "ISO8601"
 SPREADSHEET = "spreadsheet"
 _LONGEST = 40
-_DATES = ("%Y-%m-%d", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%d%b%Y", "%d-%b-%Y")
+_DATES = (
+    *("%Y-%m-%d", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%Y.%m.%d"),
+    *("%d%b%Y", "%d-%b-%Y"),
+)
 _SHORT_DATES = ("%d/%m/%y", "%m/%d/%y", "%d.%m.%y", "%d-%b-%y")
 _TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
 # Without marks between its numbers a stamp is read only at its full length.

@@ -148,6 +148,32 @@ def _mark(frame, path):
     plain(frame).to_csv(path, index=False, encoding="utf-8-sig")
 
 
+def _titles_as_wide(frame, path):
+    with open(path, "w") as file:
+        file.write("Grid operator,,\nMeters:,six,\nUnit:,kWh,\n\n")
+        plain(frame).to_csv(file, index=False)
+
+
+def _missing_words(frame, path):
+    """Some stamps have a second row with a word, and the first of all rows has one."""
+    words = plain(frame).iloc[::100].assign(kwh="n/a")
+    pd.concat([words, plain(frame)]).to_csv(path, index=False)
+
+
+def _standard_time(frame, path):
+    plain(frame).assign(interval_start=frame["utc"].dt.strftime("%Y-%m-%d %H:%M")).to_csv(path, index=False)
+
+
+def _utc_ends(frame, path):
+    utc = (frame["utc"] + pd.Timedelta(minutes=30)).dt.strftime("%Y-%m-%dT%H:%M:%SZ")
+    plain(frame).assign(interval_start=utc).rename(columns={"interval_start": "horodate"}).to_csv(path, index=False)
+
+
+def _by_time(frame, path):
+    """So many meters that the first rows do not tell day and month apart."""
+    stamped(frame.sort_values(["utc", "meter_id"]), "%m/%d/%Y %H:%M").to_csv(path, index=False)
+
+
 # Name of the file, how it is written, and settings that must be found.
 READ: dict[str, tuple[str, Callable, dict]] = {
     "plain": ("e.csv", _csv(), {}),
@@ -201,6 +227,30 @@ READ: dict[str, tuple[str, Callable, dict]] = {
         lambda frame, path: _wide_days(frame, path, numbers=True),
         {"format": "wide_csv", "wide_columns": "numbers"},
     ),
+    "titles as wide as the table": ("e.csv", _titles_as_wide, {"skip_rows": 4}),
+    "words for missing": ("e.csv", _missing_words, {}),
+    "standard time": ("e.csv", _standard_time, {"stamp_time_zone": "UTC"}),
+    "ends in UTC": ("e.csv", _utc_ends, {"stamp": "end"}),
+    "sorted by time": ("e.csv", _by_time, {"time_format": "%m/%d/%Y %H:%M"}),
+    "a flag that looks like a unit": ("e.csv", _columns(lambda t: t.assign(status="W")), {"unit_column": None}),
+    "rows that are numbered": (
+        "e.csv",
+        _columns(lambda t: t.rename(columns={"meter_id": "sensor"}).assign(id=range(1, len(t) + 1))),
+        {"meter_column": "sensor"},
+    ),
+    "a date of processing": ("e.csv", _columns(lambda t: t.assign(revision_date="2025-05-01 06:10")), {}),
+    "received and delivered": (
+        "e.csv",
+        _columns(lambda t: t.assign(energy_received=0.1).rename(columns={"kwh": "energy_delivered"})),
+        {"energy_column": "energy_delivered"},
+    ),
+    "register beside consumption": (
+        "e.csv",
+        _columns(
+            lambda t: t.assign(reading=t.groupby("meter_id")["kwh"].cumsum() + 4000, use=t.kwh).drop(columns="kwh")
+        ),
+        {"energy_column": "use"},
+    ),
     "Parquet": ("e.parquet", _parquet, {"format": "parquet"}),
     "Parquet called CSV": ("e.csv", _parquet, {"format": "parquet"}),
 }
@@ -227,6 +277,38 @@ def _sums(letters: int) -> Callable:
     return write
 
 
+def _registers(frame, path):
+    parts = [plain(frame).assign(register=n, kwh=frame["kwh"] * n) for n in (1, 2)]
+    pd.concat(parts).to_csv(path, index=False)
+
+
+def _unix(frame, path):
+    seconds = frame["utc"].astype("int64") // 10 ** len(str(frame["utc"].astype("int64").iloc[0])[10:])
+    plain(frame).assign(interval_start=seconds).to_csv(path, index=False)
+
+
+def _hours_to_24(frame, path):
+    end = pd.to_datetime(frame["local"]).dt
+    texts = end.strftime("%Y-%m-%d ") + (end.hour + 1).astype(str).str.zfill(2) + ":00"
+    plain(frame).assign(interval_start=texts).to_csv(path, index=False)
+
+
+def _numbered_rows(frame, path):
+    day = frame["local"].str[:10]
+    plain(frame).assign(interval_start=day, hora=frame.groupby(["meter_id", day]).cumcount() + 1).to_csv(
+        path, index=False
+    )
+
+
+def _ranges(frame, path):
+    texts = frame["local"] + " to " + frame["local"]
+    plain(frame).assign(interval_start=texts).to_csv(path, index=False)
+
+
+def _total(frame, path):
+    path.write_text(plain(frame).to_csv(index=False) + "end of file\n")
+
+
 # Name of the file, how it is written, and what it is named for.
 REFUSED: dict[str, tuple[str, Callable, str]] = {
     "empty": ("e.csv", _write(b""), "holds no readings"),
@@ -246,5 +328,14 @@ REFUSED: dict[str, tuple[str, Callable, str]] = {
     "daily sums": ("e.csv", _sums(10), "daily or monthly sums, not an interval export"),
     "monthly sums": ("e.csv", _sums(7), "daily or monthly sums, not an interval export"),
     "register": ("e.csv", _register, "holds values that only rise"),
+    "registers": ("e.csv", _registers, "has several rows per meter and interval"),
+    "Unix time": ("e.csv", _unix, "Unix time"),
+    "24:00": ("e.csv", _hours_to_24, "writes the end of a day as 24:00"),
+    "numbered intervals": ("e.csv", _numbered_rows, "the number of the interval in each row"),
+    "start and end in one": ("e.csv", _ranges, "the start and the end of an interval in one column"),
+    "old Mac": ("e.csv", _csv(lineterminator="\r"), "as on old Macs"),
+    "a last line of text": ("e.csv", _total, "has more or fewer fields than the header"),
+    "zeros": ("e.csv", _columns(lambda t: t.assign(kwh=0)), "hardly anything but zeros"),
+    "EIEP": ("e.csv", _write(b"HDR,ICPHH,10,AAAA\nDET,1,2,3\n"), "is a New Zealand EIEP file"),
     "no stamps": ("e.csv", lambda f, p: f[["meter_id", "kwh"]].to_csv(p), "has no column of time stamps"),
 }

@@ -62,7 +62,12 @@ def test_the_settings_it_prints_read_the_file_as_it_was_meant(tmp_path, frame, s
     np.testing.assert_allclose(table.to_numpy(), truth.to_numpy(), rtol=1e-9)
 
 
-@pytest.mark.parametrize("name", sorted(set(READ) - {"UTC", "Parquet", "Parquet called CSV", "settlement periods"}))
+@pytest.mark.parametrize(
+    "name",
+    sorted(
+        set(READ) - {"UTC", "Parquet", "Parquet called CSV", "settlement periods", "standard time", "ends in UTC"}
+    ),
+)
 def test_the_clock_is_told_by_the_hour_that_is_skipped(tmp_path, frame, name):
     path, _ = written(tmp_path, frame, READ[name])
     assert examine(path).settings["time_zone"] == ZONE

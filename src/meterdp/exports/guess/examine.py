@@ -13,12 +13,13 @@ import pyarrow.parquet as pq
 from meterdp.core.errors import InputError
 from meterdp.core.stamps import local_text
 from meterdp.exports.batch import NO_STAMP, Batch
-from meterdp.exports.doubts import daily_kwh, likely_unit, step_minutes
+from meterdp.exports.clock import clock_changes
+from meterdp.exports.doubts import daily_kwh, likely_unit, only_rises, step_minutes
 from meterdp.exports.guess.kinds import kind_of
 from meterdp.exports.guess.layout import Layout, guess_layout
 from meterdp.exports.guess.period import best_period
 from meterdp.exports.guess.table import Table, read_table
-from meterdp.exports.guess.trial import MOST_READINGS, Trial, first_batches, try_out
+from meterdp.exports.guess.trial import MOST_READINGS, Trial, first_batches, first_refusal, try_out
 from meterdp.exports.guess.zone import ClockEvidence, clock_evidence
 from meterdp.exports.readers.interface import reader
 from meterdp.exports.settings import SELF_DESCRIBED, ExportSettings
@@ -27,7 +28,7 @@ from meterdp.exports.streams import files_of
 # What the configuration has for them; a test compares.
 MAX_UNUSABLE_SHARE, TYPICAL_DAILY_KWH = 0.1, (0.1, 1000.0)
 INTERVALS = (5, 10, 15, 20, 30, 60)
-_DAY_US, _MINUTE_US, _MINUTES_PER_DAY = 86_400_000_000, 60_000_000, 24 * 60
+_DAY_US, _HOUR_US, _MINUTE_US, _MINUTES_PER_DAY = 86_400_000_000, 3_600_000_000, 60_000_000, 24 * 60
 _SAMPLE_ROWS = 4000
 
 
@@ -92,11 +93,24 @@ def examine(
     given.setdefault("interval_minutes", 60 if given.get("format") != "lcl_csv" else 30)
     proposed = given.pop("time_zone", None)
     batches, whole = _read(path, _settings(given, time_zone or proposed or "UTC"), most_readings)
+    for other in layout.other_formats:
+        unread = _unread_stamps(batches)
+        if not unread:
+            break
+        again, end = _read(
+            path, _settings(given | {"time_format": other}, time_zone or proposed or "UTC"), most_readings
+        )
+        if _unread_stamps(again) < unread:
+            given["time_format"], batches, whole = other, again, end
+            to_check[:] = [sentence for sentence in to_check if "(export.time_format)" not in sentence]
+            said.append(f"stamps further down fit {other} alone")
     # Day codes and numbered columns are turned into UTC by the zone that is to be found.
     counted = given.get("format") == "cer" or given.get("wide_columns") == "numbers"
     clock = None if counted else clock_evidence(batches)
     zone = time_zone or proposed or _zone(clock, to_check)
     given["time_zone"] = zone
+    if clock is not None and clock.changes is False and "stamp_time_zone" not in given:
+        _standard_time(given, batches, to_check)
     if "wide_layout" not in given or given["wide_layout"] == "meters":
         _set_interval(path, given, batches)
     if given.get("format", "long_csv") in ("long_csv", "parquet") or given.get("wide_layout") == "meters":
@@ -107,7 +121,8 @@ def examine(
         trial.energy_kwh, _MINUTES_PER_DAY // given["interval_minutes"], max_missing_share, fewest_days
     )
     strict = replace(trial.settings, max_unusable_share=MAX_UNUSABLE_SHARE, typical_daily_kwh=TYPICAL_DAILY_KWH)
-    found = Finding(given, said, to_check, trial, clock, period, replace(trial, settings=strict).doubts(path))
+    doubts = replace(trial, settings=strict).doubts(path) or first_refusal(path, trial)
+    found = Finding(given, said, to_check, trial, clock, period, doubts)
     given |= _days(found)
     return found
 
@@ -120,6 +135,10 @@ def _read(path, settings: ExportSettings, most_readings: int) -> tuple[list[Batc
             pass
         raise InputError("holds no reading that can be used", file=path, remedy="export the readings again")
     return batches, whole
+
+
+def _unread_stamps(batches: list[Batch]) -> int:
+    return sum(int((batch.stamp_us == NO_STAMP).sum()) for batch in batches)
 
 
 def _settings(given: dict, zone: str) -> ExportSettings:
@@ -192,6 +211,26 @@ def _zone(clock: ClockEvidence | None, to_check: list[str]) -> str:
     return "UTC"
 
 
+def _standard_time(given: dict, batches: list[Batch], to_check: list[str]) -> None:
+    """Say that stamps are in standard time where the homes' clock changes and that of the file does not."""
+    stamps = [b.stamp_us[b.stamp_us != NO_STAMP] for b in batches]
+    first, last = min(s.min() for s in stamps if len(s)), max(s.max() for s in stamps if len(s))
+    changes = clock_changes(given["time_zone"])
+    inside = np.flatnonzero((changes.utc_us > first) & (changes.utc_us < last))
+    if given.get("format") in SELF_DESCRIBED or not len(inside):
+        return
+    hours = changes.offset_us[inside[0] : inside[0] + 2].min() / _HOUR_US
+    if hours != int(hours):
+        to_check.append("stamps are in standard time or UTC, not in local time: set export.stamp_time_zone")
+        return
+    given["stamp_time_zone"] = "UTC" if hours == 0 else f"Etc/GMT{-int(hours):+d}"
+    if hours:
+        to_check.append(
+            f"stamps follow no change of clocks: {given['stamp_time_zone']} is the homes' standard time, but they "
+            "may be in UTC (export.stamp_time_zone)"
+        )
+
+
 def _set_interval(path, given: dict, batches: list[Batch]) -> None:
     """Take the interval from the distance of neighbouring stamps."""
     step = step_minutes(_settings(given, given["time_zone"]), batches)
@@ -199,7 +238,7 @@ def _set_interval(path, given: dict, batches: list[Batch]) -> None:
         return
     if step >= _MINUTES_PER_DAY:
         raise InputError(
-            f"has readings {step / _MINUTES_PER_DAY:.0f} days apart: daily or monthly sums, not an interval export",
+            "has readings a day or more apart: daily or monthly sums, not an interval export",
             file=path,
             remedy="ask for the readings of every quarter, half or whole hour",
         )
@@ -220,7 +259,11 @@ def _set_stamp(given: dict, batches: list[Batch], said: list[str], to_check: lis
     stamps = [s for s in stamps if len(s)]
     if not stamps:
         return
-    first, last = min(s.min() for s in stamps) % _DAY_US, max(s.max() for s in stamps) % _DAY_US
+    edges = np.array([min(s.min() for s in stamps), max(s.max() for s in stamps)])
+    if all(np.all(batch.stamps_are_utc) for batch in batches):
+        changes = clock_changes(given["time_zone"])
+        edges = edges + [changes.offset_at(int(edge)) for edge in edges]
+    first, last = edges % _DAY_US
     step = given["interval_minutes"] * _MINUTE_US
     named = re.search("start|begin|from", given.get("time_column", "interval_start"), re.IGNORECASE)
     if first == step and last == 0 and not named:
@@ -240,13 +283,15 @@ def _set_unit(path, given: dict, trial: Trial, named: bool, to_check: list[str])
         return trial
     daily = abs(daily_kwh(trial.energy_kwh, given["interval_minutes"]))
     low, high = TYPICAL_DAILY_KWH
-    if np.isnan(daily) or (named and low <= daily <= high):
+    if np.isnan(daily) or daily == 0 or (named and low <= daily <= high) or only_rises(trial.energy_kwh):
         return trial
     unit = likely_unit(daily, trial.settings)
     if named and unit != given["unit"]:
         to_check.append(f"the export says {given['unit']}, but no meter uses so much or little; {unit} is likely")
     elif not named:
-        to_check.append(f"nothing names the unit; {unit} makes a day most like that of a home (export.unit)")
+        to_check.append(
+            f"nothing names the unit; {unit} makes a day most like that of a home, but it may be power (export.unit)"
+        )
     if unit == given["unit"]:
         return trial
     given["unit"] = unit

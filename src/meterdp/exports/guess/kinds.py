@@ -62,6 +62,12 @@ def kind_of(path) -> tuple[str, bytes]:
             file=path,
             remedy="ask for NEM12 interval data",
         )
+    if re.match(rb"HDR,(ICPHH|ICPMM|EIEP)", text):
+        raise InputError(
+            "is a New Zealand EIEP file, which numbers the trading periods of a day",
+            file=path,
+            remedy="write a row per reading: meter, time stamp and energy",
+        )
     if nem12.looks_like(head):
         return "nem12", head
     if green_button.looks_like(head):

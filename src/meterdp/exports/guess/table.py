@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 from meterdp.core.errors import InputError
 from meterdp.exports.numerals import Notation, notations_that_fit
@@ -19,10 +20,14 @@ DELIMITERS = (";", "\t", "|", ",", " ")
 _LINES, _TRIED = 30_000, 2_000
 _HEADER_WITHIN = 30
 _TIME_OF_DAY = re.compile(r"\d{1,2}:\d{2}(:\d{2})?( ?[AaPp][Mm])?")
+# Share of distinct entries of a column that may be of another kind than the rest.
+_MOST_ODD = 0.1
+_DATED = r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}|\d:\d\d:\d\d|^\d{8,14}$"
+_UNITS_ROW = r"[-()\[\] ]*([kKmM]?[wW][hH]?|text|string|number|(local )?(date)?(time)?|utc|[ymdhs:/. -]*)[)\] ]*"
 _MISSING = {"", "null", "na", "n/a", "nan", "-", "--", "none", "#n/a", "missing"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Column:
     """One column of the sample.
 
@@ -32,23 +37,39 @@ class Column:
         Its header, or its number where there is none.
     words : tuple of str
         Distinct entries in order of appearance, missing ones left out.
-    first : str
-        Its entry in the first row, as written.
+    entries : tuple of str
+        All its entries in the order of the rows.
     """
 
     name: str
     words: tuple[str, ...]
-    first: str = ""
+    entries: tuple[str, ...] = ()
 
     @cached_property
     def time_formats(self) -> tuple[str, ...]:
-        """Formats of time stamps that fit every entry."""
-        return tuple(formats_that_fit(self.words[:_TRIED])) if self.words else ()
+        """Formats of time stamps that fit every entry, or all but a few of another shape."""
+        words = _of_usual_shape(self.words[:_TRIED])
+        # Most columns hold no stamps, which a few entries tell.
+        return tuple(formats_that_fit(words)) if words and formats_that_fit(words[:3]) else ()
 
     @cached_property
     def notations(self) -> tuple[Notation, ...]:
-        """Notations in which every entry is a number, the likeliest first."""
-        return tuple(notations_that_fit(self.words)) if self.words else ()
+        """Notations in which every entry is a number, but for a few without a digit; the likeliest first."""
+        words = [word for word in self.words if _has_digit(word)]
+        return tuple(notations_that_fit(words)) if len(words) > (1 - _MOST_ODD) * len(self.words) else ()
+
+    @property
+    def words_for_missing(self) -> set[str]:
+        """Entries without a digit: among numbers they can only stand for a missing one."""
+        return {entry for entry in self.entries if not _has_digit(entry)}
+
+    @cached_property
+    def counts_rows(self) -> bool:
+        """Whether the entries number the rows."""
+        first = self.entries[:_TRIED]
+        if len(first) < 3 or not all(entry.isdecimal() and len(entry) < 10 for entry in first):
+            return False
+        return all(int(after) == int(entry) + 1 for entry, after in pairwise(first))
 
     @property
     def is_stamp(self) -> bool:
@@ -108,7 +129,7 @@ class Table:
         for i, name in enumerate(names):
             entries = [row[i].strip() for row in self.rows]
             words = dict.fromkeys(word for word in entries if word.lower() not in _MISSING)
-            found.append(Column(name, tuple(words), entries[0]))
+            found.append(Column(name, tuple(words), tuple(entries)))
         return found
 
 
@@ -124,6 +145,12 @@ def read_table(path, head: bytes) -> Table:
         text = head[: head.rfind(b"\n") + 1 or len(head)].decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InputError("is not UTF-8 text", file=path, remedy="save the export as CSV UTF-8") from None
+    if "\r" in text and "\n" not in text:
+        raise InputError(
+            "has lines that end in a carriage return alone, as on old Macs",
+            file=path,
+            remedy="save the export with the line ends of Unix or Windows",
+        )
     lines = text.splitlines()[:_LINES]
     delimiter, width = _delimiter(path, lines)
     split = [[field.strip() for field in row] for row in _split(lines, delimiter)]
@@ -169,11 +196,35 @@ def _delimiter(path, lines: Sequence[str]) -> tuple[str, int]:
 
 
 def _header_at(split: list[list[str]], width: int) -> int:
-    """Return the first row that is as wide as most and mostly filled."""
-    for at, row in enumerate(split[:_HEADER_WITHIN]):
-        if len(row) == width and sum(field != "" for field in row) >= max(1, width / 2):
-            return at
-    return 0
+    """Return the row that names the columns of the readings below; the first that is mostly filled if none does."""
+    wide = [at for at, row in enumerate(split[:_HEADER_WITHIN]) if len(row) == width]
+    filled = [at for at in wide if sum(field != "" for field in split[at]) >= max(1, width / 2)]
+    naming: list[int] = []
+    for at in filled:
+        dated = any(re.search(_DATED, field) for field in split[at])
+        if not dated and _is_header(split[at], [row for row in split[at + 1 : at + 300] if len(row) == width]):
+            naming.append(at)
+        elif naming:
+            break
+    if not naming:
+        return filled[0] if filled else 0
+    # A title as wide as the table looks like a header, and so does a line of units under it.
+    units = len(naming) > 1 and all(re.fullmatch(_UNITS_ROW, field, re.IGNORECASE) for field in split[naming[-1]])
+    return naming[-1 - units]
+
+
+def _has_digit(text: str) -> bool:
+    return any(character.isdigit() for character in text)
+
+
+def _of_usual_shape(words: Sequence[str]) -> list[str]:
+    """Return the entries that look like most others if nearly all do, else all."""
+    if not words:
+        return []
+    shapes = [re.sub(r"\d+", "0", re.sub(r"[^\W\d_]+", "a", word)) for word in words]
+    usual, count = Counter(shapes).most_common(1)[0]
+    enough = count >= (1 - _MOST_ODD) * len(words)
+    return [word for word, shape in zip(words, shapes, strict=True) if shape == usual] if enough else list(words)
 
 
 def _is_header(row: list[str], below: list[list[str]]) -> bool:
@@ -183,10 +234,12 @@ def _is_header(row: list[str], below: list[list[str]]) -> bool:
         if not words:
             continue
         column, own = Column("", words), Column("", (name,))
-        if (column.time_formats or column.is_number) and not (own.time_formats or own.is_number or own.is_time):
+        if own.is_number or own.is_time or not (column.is_number or column.time_formats):
+            continue
+        if not own.time_formats:
             return True
     return False
 
 
 def _digits(row: list[str]) -> bool:
-    return any(character.isdigit() for field in row for character in field)
+    return any(map(_has_digit, row))

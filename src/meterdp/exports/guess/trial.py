@@ -9,6 +9,7 @@ import numpy as np
 
 from meterdp.core.errors import InputError
 from meterdp.exports.batch import Batch
+from meterdp.exports.dense import REASONS
 from meterdp.exports.doubts import doubts, step_minutes
 from meterdp.exports.ingest import Survey, fill, household_numbers, survey_export
 from meterdp.exports.readers.interface import reader
@@ -58,6 +59,19 @@ class Trial:
     def step_minutes(self) -> float | None:
         """Return how far neighbouring stamps of a meter are usually apart."""
         return step_minutes(self.settings, self.batches)
+
+
+def first_refusal(path, trial: Trial) -> list[InputError]:
+    """Return what a study without a list of meters says of the first row that cannot be read, if any."""
+    unreadable = ("row_malformed", "unit_differs", "stamp_unreadable", "value_unreadable")
+    if not any(trial.counts[list(REASONS).index(name)] for name in unreadable):
+        return []
+    try:
+        for _ in reader(trial.settings.format)(path, replace(trial.settings, bad_rows="refuse")):
+            pass
+    except InputError as error:
+        return [error]
+    return []
 
 
 def first_batches(path, settings: ExportSettings, most_readings: int = MOST_READINGS) -> tuple[list[Batch], bool]:
