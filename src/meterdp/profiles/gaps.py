@@ -13,9 +13,10 @@ _DAYS_BACK, _FEWEST_DAYS = 7, 2
 def coarse_readings(energy_kwh: np.ndarray, min_slots: float) -> np.ndarray:
     """Find stretches of readings of a longer interval, such as hours in a half-hourly export.
 
-    A stretch is a run of readings of which none has a reading in the slot before or after it. It is coarse if it has
-    at least six, reaches over ``min_slots`` from the first to the last, and the most frequent distance of neighbours
-    is that of more than half of them and divides nine in ten.
+    A stretch is a run of readings with no two in neighbouring slots. It is coarse if it has at least six, reaches
+    over ``min_slots`` from the first to the last, and the most frequent distance of neighbours is that of more than
+    half of them and divides nine in ten. An ordinary reading next to it belongs to it: which of the slots between
+    them a reading is of is not known.
 
     Parameters
     ----------
@@ -30,14 +31,13 @@ def coarse_readings(energy_kwh: np.ndarray, min_slots: float) -> np.ndarray:
     """
     out = np.zeros(energy_kwh.shape, bool)
     given = np.isfinite(energy_kwh)
-    alone = given.copy()
-    alone[:, 1:] &= ~given[:, :-1]
-    alone[:, :-1] &= ~given[:, 1:]
-    for i in np.flatnonzero(alone.sum(axis=1) >= _FEWEST_COARSE):
+    apart = given & (np.cumsum(given, axis=1) > 1)  # not the first reading, and none in the slot before
+    apart[:, 1:] &= ~given[:, :-1]
+    for i in np.flatnonzero(apart.sum(axis=1) >= _FEWEST_COARSE - 1):
         slot = np.flatnonzero(given[i])
-        edges = np.flatnonzero(np.diff(np.r_[False, alone[i, slot], False].astype(np.int8)))
+        edges = np.flatnonzero(np.diff(np.r_[False, apart[i, slot], False].astype(np.int8)))
         for begin, end in edges.reshape(-1, 2):
-            stretch = slot[begin:end]
+            stretch = slot[begin - 1 : end]
             if len(stretch) < _FEWEST_COARSE or stretch[-1] - stretch[0] < min_slots:
                 continue
             distance = np.diff(stretch)

@@ -30,6 +30,9 @@ POWERS = (3, 2, 1, -1, -2, -3)
 _EDGE_HOURS = 6
 _FEWEST_OTHER_DAYS = 3
 _MOST_STRETCHES = 20
+# Stretches that are looked at for each power; of the likeliest, all may fail and a shorter one pass.
+_MOST_TRIED = 5
+_NEVER = -1e9
 # A household with no half stretch so far from its median half stretch has no slip.
 _SUSPICIOUS_LOG10 = 0.4
 _FINEST_DIGITS = 6
@@ -120,24 +123,37 @@ def _likeliest(energy, log_size, above_usual, known, calendar: Calendar, slots: 
     best, answer = 0.0, None
     for power in POWERS:
         gain = np.nan_to_num(np.abs(above_usual) - np.abs(above_usual - power))
-        gain[known != 0] = -1e9
-        begin, end, total = best_stretch(gain)
-        if end - begin < slots or total <= best:
-            continue
-        inside = np.zeros(len(gain), bool)
-        inside[begin:end] = True
-        outside = ~inside & (known == 0)
-        if not _alike(log_size, inside, outside, power, calendar, tolerance):
-            continue
-        hours = calendar.interval_minutes / 60
-        moved = _digits_moved(energy[inside], energy[outside], power)
-        if not moved and not (power >= 2 and 10 ** np.nanmedian(log_size[inside]) > power_kw * hours):
-            continue
-        if moved and power > 0:
-            begin, end = _trimmed(energy, begin, end, _last_digit(energy[outside]) * 10.0**power)
-        if _sharp(above_usual, begin, end, power, calendar, tolerance):
-            best, answer = total, (begin, end, power)
+        gain[known != 0] = _NEVER
+        for _ in range(_MOST_TRIED):
+            begin, end, total = best_stretch(gain)
+            if total <= best:
+                break
+            gain[begin:end] = _NEVER
+            if end - begin < slots:
+                continue
+            found = _judged(energy, log_size, above_usual, known, begin, end, power, calendar, tolerance, power_kw)
+            if found is not None:
+                best, answer = total, (*found, power)
+                break
     return answer
+
+
+def _judged(
+    energy, log_size, above_usual, known, begin: int, end: int, power: int, calendar: Calendar, tolerance, power_kw
+) -> tuple[int, int] | None:
+    """Return begin and end of a stretch if it is a slip, without what does not belong to it at its edges."""
+    inside = np.zeros(len(energy), bool)
+    inside[begin:end] = True
+    outside = ~inside & (known == 0)
+    if not _alike(log_size, inside, outside, power, calendar, tolerance):
+        return None
+    moved = _digits_moved(energy[inside], energy[outside], power)
+    median_kw = 10 ** np.nanmedian(log_size[inside]) * 60 / calendar.interval_minutes
+    if not moved and not (power >= 2 and median_kw > power_kw):
+        return None
+    if moved and power > 0:
+        begin, end = _trimmed(energy, begin, end, _last_digit(energy[outside]) * 10.0**power)
+    return (begin, end) if _sharp(above_usual, begin, end, power, calendar, tolerance) else None
 
 
 def _alike(log_size, inside, outside, power: int, calendar: Calendar, tolerance: float) -> bool:
