@@ -9,8 +9,8 @@ slip by 10^j only if all of this holds, each from the household's own readings a
    outside, where three days of them are.
 3. Shape: the 10th, 50th and 90th percentiles of the sizes are 10^j times those of the other readings, each within the
    factor ``level_tolerance``.
-4. Sharp edges: the median z of the six hours inside each edge is within that factor of j, and of the six hours
-   outside of 0; an edge without readings outside is not looked at, but one of the two must be.
+4. Sharp edges: the median z of the six hours inside each edge is nearer to j than to 0, and that of the six hours
+   outside nearer to 0; an edge without readings outside is not looked at, but one of the two must be.
 5. Evidence that no use of energy leaves: the last digit moved with the point (a stretch of whole 0.01 kWh among
    readings of 0.001 kWh, or the other way round), or, for 100 and 1000, its median power is above
    ``unit_slip_power_kw``.
@@ -153,7 +153,7 @@ def _judged(
         return None
     if moved and power > 0:
         begin, end = _trimmed(energy, begin, end, _last_digit(energy[outside]) * 10.0**power)
-    return (begin, end) if _sharp(above_usual, begin, end, power, calendar, tolerance) else None
+    return (begin, end) if _sharp(above_usual, begin, end, power, calendar) else None
 
 
 def _alike(log_size, inside, outside, power: int, calendar: Calendar, tolerance: float) -> bool:
@@ -165,9 +165,9 @@ def _alike(log_size, inside, outside, power: int, calendar: Calendar, tolerance:
     return bool((np.abs(np.quantile(own, at) - power - np.quantile(others, at)) <= np.log10(tolerance)).all())
 
 
-def _sharp(above_usual, begin: int, end: int, power: int, calendar: Calendar, tolerance: float) -> bool:
+def _sharp(above_usual, begin: int, end: int, power: int, calendar: Calendar) -> bool:
     """Whether the level jumps at the edges."""
-    length, judged, slack = _EDGE_HOURS * calendar.slots_per_hour, 0, np.log10(tolerance)
+    length, judged, half = _EDGE_HOURS * calendar.slots_per_hour, 0, abs(power) / 2
     for inner, outer in (
         (above_usual[begin : begin + length], above_usual[max(begin - length, 0) : begin]),
         (above_usual[max(end - length, 0) : end], above_usual[end : end + length]),
@@ -176,7 +176,7 @@ def _sharp(above_usual, begin: int, end: int, power: int, calendar: Calendar, to
         if not len(inner) or not len(outer):
             continue
         judged += 1
-        if abs(np.median(inner) - power) > slack or abs(np.median(outer)) > slack:
+        if abs(np.median(inner) - power) > half or abs(np.median(outer)) > half:
             return False
     return judged > 0
 

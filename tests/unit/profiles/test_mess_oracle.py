@@ -135,7 +135,7 @@ def is_slip(row, level, above, out, begin, end, power, tolerance, power_kw):
         ours, theirs = ([above[t] for t in part if t < len(row) and given(above[t])] for part in (inner, outer))
         if ours and theirs:
             judged = True
-            if abs(median(ours) - power) > slack or abs(median(theirs)) > slack:
+            if abs(median(ours) - power) > abs(power) / 2 or abs(median(theirs)) > abs(power) / 2:
                 return None
     return (begin, end) if judged else None
 
