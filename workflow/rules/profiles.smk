@@ -1,5 +1,5 @@
 # From canonical readings to log load, seasonal mean and profile vectors.
-# Needs:  private/readings.    Gives:  private/log_load, private/{quality,profiles}.parquet, study/quality_summary.parquet.
+# Needs:  private/{readings,meters.parquet}.    Gives:  private/log_load, private/{quality,profiles}.parquet, study/quality_summary.parquet.
 
 
 rule profile_shard:
@@ -31,6 +31,8 @@ rule gather_profiles:
     input:
         quality=expand(PRIVATE / "quality/part-{shard}.parquet", shard=SHARDS),
         profiles=expand(PRIVATE / "profiles/part-{shard}.parquet", shard=SHARDS),
+        # For the rows of the export that another one replaces.
+        meters=PRIVATE / "meters.parquet",
     output:
         quality=PRIVATE / "quality.parquet",
         profiles=PRIVATE / "profiles.parquet",
@@ -45,6 +47,7 @@ rule gather_profiles:
     params:
         profiles=lookup("profiles", within=config),
         listed=lookup("export/meters", within=config) is not None or SIMULATED,
+        policies=lookup("quality/policies", within=config),
         code=code_of("gather_profiles"),
     script:
         "../scripts/gather_profiles.py"

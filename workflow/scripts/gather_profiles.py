@@ -3,20 +3,23 @@
 import sys
 
 from meterdp.core.job import job
-from meterdp.core.parquet import read_parts
+from meterdp.core.parquet import read_parts, read_table
+from meterdp.exports.tables import METERS
 from meterdp.profiles.kept import kept_in_words, refuse_nobody
-from meterdp.profiles.quality import summarise
+from meterdp.profiles.quality import refuse_by_policy, summarise
 from meterdp.profiles.tables import PROFILE_HOURS, PROFILES, QUALITY, QUALITY_SUMMARY
 from meterdp.profiles.vector import VectorRules, hour_rows
 
 with job(snakemake.input, snakemake.log) as write:
     quality = read_parts(snakemake.input.quality, QUALITY)
+    meters = read_table(snakemake.input.meters, METERS).to_pandas()
     judged = quality.to_pandas()
-    if not snakemake.params.listed:  # with a public list nothing that happens depends on a record
-        refuse_nobody(judged)
     if words := kept_in_words(judged):
         print(words, file=sys.stderr)
+    refuse_by_policy(judged, snakemake.params.policies)
+    if not snakemake.params.listed:  # with a public list nothing that happens depends on a record
+        refuse_nobody(judged)
     write(snakemake.output.quality, QUALITY, quality)
     write(snakemake.output.profiles, PROFILES, read_parts(snakemake.input.profiles, PROFILES))
-    write(snakemake.output.summary, QUALITY_SUMMARY, summarise(judged))
+    write(snakemake.output.summary, QUALITY_SUMMARY, summarise(judged, meters))
     write(snakemake.output.hours, PROFILE_HOURS, hour_rows(VectorRules.from_config(snakemake.params.profiles)))

@@ -222,6 +222,16 @@ def _check_across_keys(config, source) -> None:
             "is not set, and local hours, days and weekends follow from it",
             "give the IANA zone of the homes, such as Europe/Zurich; `meterdp check` says what the stamps tell",
         )
+    # A simulated export brings its own list.
+    if config["export"]["meters"] is not None or config["export"]["path"] is None:
+        policies = {f"quality.policies.{kind}": policy for kind, policy in config["quality"]["policies"].items()}
+        for field, policy in (policies | {"export.conflicting_rows": config["export"]["conflicting_rows"]}).items():
+            if policy == "refuse":
+                refuse(
+                    field,
+                    "is 'refuse', but with a public list of meters no reading may decide whether a run ends",
+                    "choose another policy, or leave out export.meters",
+                )
     for key in ("time_zone", "stamp_time_zone"):
         zone = config["export"][key]
         try:

@@ -1,8 +1,9 @@
 """The dense array meters x slots that readings are scattered into, and the count of what became of each of them.
 
 One pass over the export fills it, whatever the order of the rows. The last row of the file wins, as a corrected
-reading is sent after the one it corrects; a missing value corrects nothing. Above ``IN_MEMORY_BYTES`` the array is a
-scratch file that has no name, so that it is gone with the process however that ends.
+reading is sent after the one it corrects, unless rows that differ shall not count; a missing value corrects nothing.
+Above ``IN_MEMORY_BYTES`` the array is a scratch file that has no name, so that it is gone with the process however
+that ends.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ REASONS = {
     "off_grid_stamp": "The stamp does not lie on the interval grid.",
     "duplicate_identical": "An earlier row has the same meter, interval and reading.",
     "superseded_by_later_row": "A later row has the same meter and interval but another reading; the last counts.",
+    "conflicting_rows": "Another row has the same meter and interval but another reading; none counts, by policy.",
     "part_of_sum": "The reading is one more part of a sum that is used: over registers, or within an interval.",
     "sum_incomplete": "Another part of the sum is missing: another register, or the rest of the interval.",
     "other_register": "The register is not among those of export.flow, or measures something else than energy.",
@@ -66,6 +68,7 @@ REASONS = {
     OFF_GRID_STAMP,
     DUPLICATE_IDENTICAL,
     SUPERSEDED_BY_LATER_ROW,
+    CONFLICTING_ROWS,
     *_,
 ) = range(len(REASONS))
 
@@ -156,7 +159,9 @@ def scatter(
     interval_us,
     first_slot,
     has_period,
+    none_counts,
     energy_kwh,
+    repeated,
     counts,
 ):
     """Put a batch of readings into the dense array and count what became of each.
@@ -177,8 +182,13 @@ def scatter(
         The grid; column j of ``energy_kwh`` starts at ``anchor_us + (first_slot + j) * interval_us``.
     has_period : bool
         Whether the grid is that of a public period, so that a slot outside is none of the study's.
+    none_counts : bool
+        Whether rows of one slot that differ leave it without a reading, marked by infinity until
+        :func:`clear_conflicts`; otherwise the last counts.
     energy_kwh : (H, T) float64
         Filled in place.
+    repeated : (H, 2) int64
+        Rows that were not used because of another with the same reading, and of one with another; added to in place.
     counts : (R,) int64
         Counts per reason, in the order of :data:`REASONS`; added to in place.
 
@@ -198,11 +208,30 @@ def scatter(
                 counts[STAMP_OUTSIDE_PERIOD] += 1
                 continue
             new, old = energy[i] * kwh_per_unit[0] / kwh_per_unit[1], energy_kwh[household[i], column]
-            if old == new:
+            if not np.isfinite(new):
+                reason = VALUE_NOT_FINITE
+            elif old == new:
                 reason = DUPLICATE_IDENTICAL
+                repeated[household[i], 0] += 1
+            elif np.isnan(old):
+                energy_kwh[household[i], column] = new
+            elif none_counts:
+                reason = CONFLICTING_ROWS
+                if np.isfinite(old):  # the row before this one counted until now
+                    counts[USED] -= 1
+                    counts[CONFLICTING_ROWS] += 1
+                    repeated[household[i], 1] += 1
+                energy_kwh[household[i], column] = np.inf
+                repeated[household[i], 1] += 1
             else:
                 energy_kwh[household[i], column] = new
-                if not np.isnan(old):
-                    reason = SUPERSEDED_BY_LATER_ROW
+                reason = SUPERSEDED_BY_LATER_ROW
+                repeated[household[i], 1] += 1
         counts[reason] += 1
     return True
+
+
+def clear_conflicts(energy_kwh: np.ndarray) -> None:
+    """Turn the marks of slots whose rows differ into missing readings, (H, T), in place."""
+    for row in energy_kwh:
+        row[np.isinf(row)] = np.nan

@@ -14,6 +14,7 @@ from meterdp.core.errors import InputError
 from meterdp.exports.batch import Batch
 from meterdp.exports.clock import LAST_MARK, Clock
 from meterdp.exports.dense import (
+    CONFLICTING_ROWS,
     DUPLICATE_IDENTICAL,
     METER_NOT_LISTED,
     NONEXISTENT_LOCAL_TIME,
@@ -37,6 +38,7 @@ _INNOCENT = (
     STAMP_OUTSIDE_PERIOD,
     DUPLICATE_IDENTICAL,
     SUPERSEDED_BY_LATER_ROW,
+    CONFLICTING_ROWS,
 )
 # A home; to find the unit that makes sense, not to refuse one that does not.
 _TYPICAL_DAILY_KWH = 10.0

@@ -21,7 +21,7 @@ from meterdp.core.parquet import WRITING, as_arrow, atomic_path, file_metadata, 
 from meterdp.core.progress import progress
 from meterdp.exports.batch import BATCH_BYTES, NO_CODE, NOT_LISTED, Batch
 from meterdp.exports.clock import LAST_MARK, Clock
-from meterdp.exports.dense import REASONS, ROW_MALFORMED, USED, dense_array, scatter, slot_range
+from meterdp.exports.dense import REASONS, ROW_MALFORMED, USED, clear_conflicts, dense_array, scatter, slot_range
 from meterdp.exports.doubts import doubts, step_minutes
 from meterdp.exports.members import label
 from meterdp.exports.readers.interface import reader
@@ -90,9 +90,11 @@ def ingest(
     scratch = Path(readings_paths[0]).parent
     scratch.mkdir(parents=True, exist_ok=True)
     with dense_array(len(rank), survey.slots, scratch) as energy_kwh:
-        counts = fill(path, settings, read, survey, household_of, energy_kwh)
+        repeated = np.zeros((len(rank), 2), np.int64)
+        counts = fill(path, settings, read, survey, household_of, energy_kwh, repeated)
         if roster is None:
             _refuse_doubtful(path, settings, read, counts, energy_kwh)
+            _refuse_conflicts(path, settings, repeated[:, 1])
         with ExitStack() as stack:
             parts, meters, report = (
                 [stack.enter_context(atomic_path(p)) for p in group]
@@ -108,6 +110,8 @@ def ingest(
                 "meter_id": ids,
                 "circuit": [survey.circuit_of.get(m) for m in rank.tolist()],
                 "shard": np.repeat(np.arange(len(parts)), [len(s) for s in shards]),
+                "duplicate_rows": repeated[:, 0],
+                "conflicting_rows": repeated[:, 1],
             }
             write_table(meters[0], METERS, crosswalk, metadata)
             write_table(report[0], INGEST_REPORT, _report(counts), metadata)
@@ -236,7 +240,25 @@ def _refuse_doubtful(path, settings: ExportSettings, read, counts: np.ndarray, e
         raise doubt
 
 
-def fill(path, settings, read, survey: Survey, household_of: np.ndarray, energy_kwh: np.ndarray) -> np.ndarray:
+def _refuse_conflicts(path, settings: ExportSettings, rows: np.ndarray) -> None:
+    """Refuse an export with (H,) rows that differ from another of the same interval, if that is the policy."""
+    if settings.conflicting_rows == "refuse" and rows.any():
+        raise InputError(
+            f"has different readings of the same interval for {int((rows > 0).sum()):,} of {len(rows):,} meters",
+            file=path,
+            remedy="correct the export, or set export.conflicting_rows to last or missing",
+        )
+
+
+def fill(
+    path,
+    settings,
+    read,
+    survey: Survey,
+    household_of: np.ndarray,
+    energy_kwh: np.ndarray,
+    repeated: np.ndarray | None = None,
+) -> np.ndarray:
     """Scatter the readings in a second pass and return (R,) counts per reason.
 
     Parameters
@@ -245,7 +267,11 @@ def fill(path, settings, read, survey: Survey, household_of: np.ndarray, energy_
         From :func:`household_numbers`.
     energy_kwh : (H, T) float64
         Filled in place.
+    repeated : (H, 2) int64, optional
+        Rows of each household that repeat a reading, and that differ from one; added to in place.
     """
+    repeated = np.zeros((len(energy_kwh), 2), np.int64) if repeated is None else repeated
+    none_counts = settings.conflicting_rows == "missing"
     clock = Clock(settings, descending=survey.runs_backwards)
     index = {name: number for number, name in enumerate(survey.meter_ids)}
     counts = np.zeros(len(REASONS), np.int64)
@@ -261,13 +287,17 @@ def fill(path, settings, read, survey: Survey, household_of: np.ndarray, energy_
             settings.interval_us,
             survey.first_slot,
             settings.period_us is not None,
+            none_counts,
             energy_kwh,
+            repeated,
             counts,
         )
         counts[ROW_MALFORMED] += batch.left_out
         counts += [batch.set_aside.get(reason, 0) for reason in REASONS]
         if not inside or (not survey.listed and (meter == NOT_LISTED).any()):
             raise InputError("changed while it was read", file=path, remedy="run again once it is complete")
+    if none_counts:
+        clear_conflicts(energy_kwh)
     if not counts[USED] and not survey.listed:
         raise InputError(
             "holds no usable reading",

@@ -23,13 +23,16 @@ STAMPS = ("start", "end")
 WIDE_LAYOUTS = ("days", "meters")
 FLOWS = ("consumption", "net")
 BAD_ROWS = ("refuse", "missing")
+CONFLICTING_ROWS = ("last", "missing", "refuse")
 WIDE_COLUMNS = ("times", "numbers")
 # Half-hourly energy by definition.
 HALF_HOURLY = ("lcl_csv", "cer")
 HALF_HOUR_MINUTES = 30
 CER_ZONE = "Europe/Dublin"
-# Formats whose files say themselves what unit and stamp a reading has.
-SELF_DESCRIBED = {name: {"unit": "kWh", "stamp": "start"} for name in ("nem12", "green_button")}
+# Formats whose files say themselves what unit and stamp a reading has, and which of two counts.
+SELF_DESCRIBED = {
+    name: {"unit": "kWh", "stamp": "start", "conflicting_rows": "last"} for name in ("nem12", "green_button")
+}
 
 # kWh in an interval of m minutes = reading * numerator / denominator; two integers keep 123 Wh at exactly 0.123 kWh.
 UNITS = {
@@ -92,6 +95,9 @@ class ExportSettings:
     bad_rows : {"refuse", "missing"}
         Whether the first row that cannot be read ends the run with its number, or all such rows are left out and
         counted. With a public list of meters they are left out: whether a run succeeds must not depend on a record.
+    conflicting_rows : {"last", "missing", "refuse"}
+        Whether the last of several rows of one meter and interval counts where their readings differ, or none, or a
+        study without a list of meters is refused.
     max_unusable_share : float
         Share of rows that may be unusable, repeats, other meters and other days apart, before a study without a list
         of meters is refused.
@@ -128,6 +134,7 @@ class ExportSettings:
     flow: str = "consumption"
     period_us: tuple[int, int] | None = None
     bad_rows: str = "refuse"
+    conflicting_rows: str = "last"
     max_unusable_share: float = 1.0
     typical_daily_kwh: tuple[float, float] = (0.0, float("inf"))
 
@@ -140,6 +147,7 @@ class ExportSettings:
             ("decimal", DECIMALS),
             ("thousands", (None, *THOUSANDS)),
             ("bad_rows", BAD_ROWS),
+            ("conflicting_rows", CONFLICTING_ROWS),
             ("flow", FLOWS),
         ):
             if getattr(self, name) not in allowed:

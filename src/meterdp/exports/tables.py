@@ -25,6 +25,8 @@ METERS = Table(
         Column("meter_id", TEXT, "", "meter id as written in the export"),
         Column("circuit", TEXT, "", "circuit or feeder of the meter, if the export names one", nullable=True),
         Column("shard", INT, "1", "shard that holds the readings"),
+        Column("duplicate_rows", COUNT, "rows", "rows not used because an earlier one says the same"),
+        Column("conflicting_rows", COUNT, "rows", "rows not used because another of the interval says otherwise"),
     ),
 )
 

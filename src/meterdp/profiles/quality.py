@@ -2,8 +2,8 @@
 
 Every rule looks at one household and at constants of the configuration, so that an unusual household changes
 nothing for another, given the period: without a public export.first_day and export.last_day the grid, and with it
-every share of missing readings, follows the stamps of all meters. Nothing is repaired: a reading that breaks a rule
-counts as missing, a household that breaks one is left out, and both are counted.
+every share of missing readings, follows the stamps of all meters. A reading that breaks a rule counts as missing
+unless the policy of its kind repairs it, a household that breaks one is left out, and all are counted.
 """
 
 from __future__ import annotations
@@ -14,11 +14,17 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from meterdp.core.errors import InputError
+from meterdp.profiles.gaps import coarse_readings, filled
 from meterdp.profiles.grid import Shard
+from meterdp.profiles.lone import catch_ups, register_resets, spikes, spread_over_gaps
+from meterdp.profiles.unit_slip import unit_slips
 
 HOUSEHOLD_RULES = {
+    "coarse_interval": "left out: most readings are of a longer interval than the export's",
     "implausible_readings": "left out: too many readings outside the plausible power range (unit or meter fault)",
     "stuck_meter": "left out: too many readings in long runs of one value (stuck meter)",
+    "unit_slip": "left out: too many readings in a unit slip",
     "too_few_readings": "left out: too many readings missing",
     "all_zero": "left out: every reading is zero",
     "mostly_zero": "left out: nearly every reading is zero (vacant)",
@@ -26,11 +32,33 @@ HOUSEHOLD_RULES = {
 }
 READING_RULES = {
     "missing_readings": "slots without a usable row in the export",
-    "implausible_readings": "readings outside the plausible power range, taken as missing",
+    "coarse_readings": "readings of a longer interval than the export's, taken as missing",
+    "unit_slip_readings": "readings in a stretch 10, 100 or 1000 times too large or small, missing or repaired",
+    "catch_up_readings": "readings after a gap that hold its energy as well, missing or spread over it",
+    "register_reset_readings": "single negative readings of a register set back, taken as missing",
+    "spike_readings": "single implausible readings far above all others, taken as missing",
+    "implausible_readings": "other readings outside the plausible power range, taken as missing",
     "stuck_readings": "readings in a long run of one non-zero value, taken as missing",
+    "repaired_readings": "slots with a value that a policy repaired",
     "zero_readings": "readings of exactly zero, kept",
-    "negative_readings": "readings below zero (feed-in), kept and clipped before the log",
+    "negative_readings": "readings below zero (feed-in), by policy kept and clipped before the log, or missing",
 }
+ROW_RULES = {
+    "duplicate_rows": "rows not used because an earlier one of the same meter and interval says the same",
+    "conflicting_rows": "rows not used because another of the same meter and interval says otherwise",
+}
+# Kinds of mess with a policy, and the count of the quality table that tells of them; gaps are no reason to refuse.
+KINDS = {
+    "coarse_interval": "coarse_readings",
+    "unit_slip": "unit_slip_readings",
+    "catch_up": "catch_up_readings",
+    "register_reset": "register_reset_readings",
+    "spike": "spike_readings",
+    "implausible": "implausible_readings",
+    "stuck": "stuck_readings",
+    "negative": "negative_readings",
+}
+QUARANTINE, REPAIR, REFUSE = "quarantine", "repair", "refuse"
 
 
 @dataclass(frozen=True)
@@ -42,11 +70,24 @@ class QualityRules:
     stuck_hours: float
     max_missing_share: float
     max_zero_share: float
+    level_tolerance: float
+    unit_slip_hours: float
+    unit_slip_power_kw: float
+    spike_factor: float
+    catch_up_factor: float
+    catch_up_hours: float
+    coarse_hours: float
+    gap_intervals: int
+    policies: Mapping[str, str]
 
     @classmethod
     def from_config(cls, config: Mapping) -> QualityRules:
         """Take the section ``quality`` of the configuration."""
         return cls(**{**config, "plausible_power_kw": tuple(config["plausible_power_kw"])})
+
+    def repairs(self, kind: str) -> bool:
+        """Whether readings of a kind are repaired; they are missing otherwise."""
+        return self.policies[kind] == REPAIR
 
 
 def in_long_runs(values: np.ndarray, min_length: int) -> np.ndarray:
@@ -85,25 +126,66 @@ def judge(shard: Shard, rules: QualityRules) -> tuple[pd.DataFrame, np.ndarray]:
     quality : DataFrame
         Rows of the table ``quality``, one per household.
     usable_kwh : (H, T) float64
-        Readings with implausible and stuck ones set to NaN.
+        Readings as later stages use them, NaN where missing.
     """
+    calendar = shard.calendar
+    hours = calendar.interval_minutes / 60
+    low, high = (power * hours for power in rules.plausible_power_kw)
     energy = shard.energy_kwh
-    hours = shard.calendar.interval_minutes / 60
+    missing = np.isnan(energy)
+    repaired = np.zeros(energy.shape, dtype=bool)
+    found = {"missing": missing, "coarse": coarse_readings(energy, rules.coarse_hours / hours)}
+    usable = np.where(found["coarse"], np.nan, energy)
+
+    power = unit_slips(usable, calendar, rules.unit_slip_hours, rules.level_tolerance, rules.unit_slip_power_kw)
+    found["unit_slip"] = power != 0
+    if rules.repairs("unit_slip"):
+        factor = 10.0 ** np.abs(power)
+        usable = np.where(power > 0, usable / factor, usable * np.where(power < 0, factor, 1.0))
+        repaired |= found["unit_slip"]
+    else:
+        usable = np.where(found["unit_slip"], np.nan, usable)
+
     with np.errstate(invalid="ignore"):
-        low, high = (power * hours for power in rules.plausible_power_kw)
-        missing = np.isnan(energy)
-        implausible = (energy < low) | (energy > high)
-        negative = (energy < 0) & ~implausible
-    stuck = in_long_runs(energy, int(rules.stuck_hours / hours)) & ~implausible
-    usable = np.where(implausible | stuck, np.nan, energy)
+        plausible = (usable >= low) & (usable <= high)
+    # A reading quarantined before leaves no gap that a meter could catch up on.
+    sent = np.where(missing, np.nan, np.nan_to_num(usable))
+    gap_slots = catch_ups(sent, plausible, calendar, rules.catch_up_factor, rules.level_tolerance)
+    found["catch_up"] = gap_slots > 0
+    others, plausible = np.where(found["catch_up"], np.nan, usable), plausible & ~found["catch_up"]
+    found["register_reset"] = register_resets(others, plausible, rules.level_tolerance, calendar.slots_per_day)
+    others[found["register_reset"]], plausible = np.nan, plausible & ~found["register_reset"]
+    found["spike"] = spikes(others, plausible, rules.spike_factor, calendar.slots_per_day)
+    found["implausible"] = np.isfinite(others) & ~plausible & ~found["spike"]
+    found["stuck"] = in_long_runs(usable, int(rules.stuck_hours / hours)) & plausible
+    found["negative"] = plausible & (usable < 0) & ~found["stuck"]
+
+    spread = np.zeros(energy.shape, dtype=bool)
+    if rules.repairs("catch_up"):
+        usable, spread = spread_over_gaps(usable, gap_slots, int(rules.catch_up_hours / hours))
+        repaired |= spread
+    gone = found["catch_up"] & ~spread
+    for kind in ("register_reset", "spike", "implausible", "stuck"):
+        gone |= found[kind]
+    if not rules.repairs("negative"):
+        gone |= found["negative"]
+    usable[gone] = np.nan
+    if rules.repairs("gap"):
+        usable, fill = filled(usable, calendar, rules.gap_intervals)
+        repaired |= fill
+
     slots = max(energy.shape[1], 1)
+    count = {kind: marks.sum(axis=1) for kind, marks in found.items()}
     zero = (usable == 0).sum(axis=1)
     present = np.maximum(np.isfinite(usable).sum(axis=1), 1)
     unusable_share = np.isnan(usable).sum(axis=1) / slots
+    too_few = unusable_share > rules.max_missing_share
     broken = {
-        "implausible_readings": implausible.sum(axis=1) / slots > rules.max_implausible_share,
-        "stuck_meter": (unusable_share > rules.max_missing_share) & (stuck.sum(axis=1) > missing.sum(axis=1)),
-        "too_few_readings": unusable_share > rules.max_missing_share,
+        "coarse_interval": 2 * count["coarse"] > (~missing).sum(axis=1),
+        "implausible_readings": count["implausible"] / slots > rules.max_implausible_share,
+        "stuck_meter": too_few & (count["stuck"] > count["missing"]),
+        "unit_slip": too_few & (count["unit_slip"] > count["missing"]),
+        "too_few_readings": too_few,
         "all_zero": zero == present,
         "mostly_zero": zero / present > rules.max_zero_share,
     }
@@ -112,11 +194,9 @@ def judge(shard: Shard, rules: QualityRules) -> tuple[pd.DataFrame, np.ndarray]:
         {
             "household": shard.household,
             "expected_readings": np.full(len(energy), energy.shape[1], dtype=np.int64),
-            "missing_readings": missing.sum(axis=1),
+            **{f"{kind}_readings": number for kind, number in count.items()},
+            "repaired_readings": (repaired & np.isfinite(usable)).sum(axis=1),
             "zero_readings": zero,
-            "negative_readings": negative.sum(axis=1),
-            "implausible_readings": implausible.sum(axis=1),
-            "stuck_readings": stuck.sum(axis=1),
             "kept": reason == "kept",
             "reason": reason,
         }
@@ -124,10 +204,43 @@ def judge(shard: Shard, rules: QualityRules) -> tuple[pd.DataFrame, np.ndarray]:
     return quality, usable
 
 
-def summarise(quality: pd.DataFrame) -> pd.DataFrame:
-    """Count households by reason and readings by rule: rows of the table ``quality_summary``."""
+def refuse_by_policy(quality: pd.DataFrame, policies: Mapping[str, str]) -> None:
+    """End a study with the first kind of mess that its policy refuses.
+
+    Parameters
+    ----------
+    quality : DataFrame
+        Rows of the table ``quality``, of all shards.
+    policies : mapping
+        Of the configuration; with a public list of meters none refuses.
+
+    Raises
+    ------
+    InputError
+        If a household has readings of such a kind.
+    """
+    for kind, column in KINDS.items():
+        households = int((quality[column] > 0).sum())
+        if policies[kind] == REFUSE and households:
+            raise InputError(
+                f"refuses such readings, and {households:,} of {len(quality):,} households have some",
+                file="config",
+                field=f"quality.policies.{kind}",
+                remedy=f"correct the export, or set it to {QUARANTINE}",
+            )
+
+
+def summarise(quality: pd.DataFrame, meters: pd.DataFrame) -> pd.DataFrame:
+    """Count households by reason, readings by rule and repeated rows: rows of the table ``quality_summary``.
+
+    Parameters
+    ----------
+    quality, meters : DataFrame
+        Rows of the tables ``quality`` and ``meters``.
+    """
     households = quality["reason"].value_counts()
     rows = [("households", r, int(households.get(r, 0)), m) for r, m in HOUSEHOLD_RULES.items()]
     rows.append(("readings", "expected_readings", int(quality["expected_readings"].sum()), "slots of the grid"))
     rows += [("readings", r, int(quality[r].sum()), m) for r, m in READING_RULES.items()]
+    rows += [("rows", r, int(meters[r].sum()), m) for r, m in ROW_RULES.items()]
     return pd.DataFrame(rows, columns=["scope", "reason", "item_count", "meaning"])

@@ -72,7 +72,7 @@ CLUSTERS = {"by": "cluster", "clusters": 2, "nearest": 1, "file": None, "file_co
 
 def meters(circuits):
     columns = {"household": HOUSEHOLDS, "meter_id": [f"m-{h}" for h in HOUSEHOLDS], "circuit": circuits}
-    return as_arrow(METERS, {**columns, "shard": [0] * 4})
+    return as_arrow(METERS, {**columns, **dict.fromkeys(("shard", "duplicate_rows", "conflicting_rows"), [0] * 4)})
 
 
 def test_neighbourhoods_of_a_size_are_groups_of_similar_households_in_the_training_window(load):

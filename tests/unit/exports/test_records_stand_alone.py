@@ -48,6 +48,7 @@ LAYOUTS = {
     "decimal comma": {"delimiter": ";", "decimal": ",", "thousands": "."},
     "folder": {"skip_rows": 1, "skip_rows_after_header": 1},
     "file per meter": {"meter_column": None},
+    "no row that another contradicts": {"conflicting_rows": "missing"},
 }
 CONFIG = complete({}, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
 HEADERS = {

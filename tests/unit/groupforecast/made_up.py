@@ -47,6 +47,8 @@ def meters(named=True):
             "meter_id": [f"m{i}" for i in range(METER_COUNT)],
             "circuit": pa.array([f"C{i % 3}" if named else None for i in range(METER_COUNT)], pa.string()),
             "shard": [0] * METER_COUNT,
+            "duplicate_rows": [0] * METER_COUNT,
+            "conflicting_rows": [0] * METER_COUNT,
         },
     )
 

@@ -5,13 +5,18 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
+from meterdp.core.config import complete, load_schema
 from meterdp.core.errors import InputError
 from meterdp.forecasting.select import choose_households
 from meterdp.profiles.grid import Calendar, Shard
 from meterdp.profiles.quality import QualityRules, judge
+from tests.conftest import ROOT
 from tests.unit.groupforecast.made_up import HOUSEHOLDS, METER_COUNT, forecasts, meters, study
 
-RULES = QualityRules((-10.0, 50.0), 0.05, 24.0, 0.2, 0.9)
+SCHEMA = load_schema(ROOT / "workflow/schemas/config.schema.yaml")
+RULES = QualityRules.from_config(
+    complete({"quality": {"plausible_power_kw": [-10, 50], "max_implausible_share": 0.05}}, SCHEMA)["quality"]
+)
 CALENDAR = Calendar(datetime(2025, 1, 6, tzinfo=UTC), 24 * 7, 60, "UTC")
 
 

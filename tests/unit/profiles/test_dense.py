@@ -5,20 +5,16 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
+from meterdp.core.config import complete, load_schema
 from meterdp.core.parquet import write_table
 from meterdp.exports.tables import READINGS
 from meterdp.profiles.dense import read_log_load
 from meterdp.profiles.grid import Calendar, long_stamps, read_shard
 from meterdp.profiles.process import process_shard
 from meterdp.profiles.tables import LOG_LOAD, PROFILES, QUALITY
+from tests.conftest import ROOT
 
-QUALITY_CONFIG = {
-    "plausible_power_kw": [-50, 80],
-    "max_implausible_share": 0.01,
-    "stuck_hours": 24,
-    "max_missing_share": 0.1,
-    "max_zero_share": 0.9,
-}
+QUALITY_CONFIG = complete({}, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))["quality"]
 PROFILES_CONFIG = {
     "vector": "half_day",
     "date": "auto",

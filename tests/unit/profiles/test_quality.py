@@ -4,12 +4,27 @@ import dataclasses
 from datetime import UTC, datetime
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from meterdp.core.config import complete, load_schema
+from meterdp.core.errors import InputError
 from meterdp.profiles.grid import Calendar, Shard
-from meterdp.profiles.quality import HOUSEHOLD_RULES, QualityRules, in_long_runs, judge, summarise
+from meterdp.profiles.quality import (
+    HOUSEHOLD_RULES,
+    KINDS,
+    QualityRules,
+    in_long_runs,
+    judge,
+    refuse_by_policy,
+    summarise,
+)
+from tests.conftest import ROOT
 
-RULES = QualityRules((-10.0, 80.0), 0.01, 24.0, 0.1, 0.9)
+CONFIG = complete(
+    {"quality": {"plausible_power_kw": [-10, 80]}}, load_schema(ROOT / "workflow/schemas/config.schema.yaml")
+)
+RULES = QualityRules.from_config(CONFIG["quality"])
 SLOTS = 96 * 10
 
 
@@ -70,8 +85,10 @@ def test_long_runs_ignore_zeros_and_gaps_and_respect_the_length():
 def test_summary_counts_every_household_once_and_all_reasons_are_listed(readings):
     readings[4] = 0.0
     quality, _ = judge(shard(readings), RULES)
-    summary = summarise(quality)
+    meters = pd.DataFrame({"duplicate_rows": [3, 4], "conflicting_rows": [0, 1]})
+    summary = summarise(quality, meters)
     households = summary[summary["scope"] == "households"]
+    assert summary.loc[summary["scope"] == "rows", "item_count"].tolist() == [7, 1]
     assert households["item_count"].sum() == len(readings)
     assert set(households["reason"]) == set(HOUSEHOLD_RULES)
     expected = summary[(summary["scope"] == "readings") & (summary["reason"] == "expected_readings")]
@@ -81,3 +98,27 @@ def test_summary_counts_every_household_once_and_all_reasons_are_listed(readings
 def test_a_household_without_any_reading_is_left_out():
     quality, _ = judge(shard(np.full((1, SLOTS), np.nan)), RULES)
     assert quality["reason"].item() == "too_few_readings"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_refusal_counts_households_and_says_what_to_do(readings, kind):
+    quality, _ = judge(shard(readings), RULES)
+    refusing = dict(RULES.policies) | {kind: "refuse"}
+    refuse_by_policy(quality, refusing)  # nothing of the kind: no refusal
+    quality.loc[[2, 5], KINDS[kind]] = 3
+    refuse_by_policy(quality, RULES.policies)
+    with pytest.raises(InputError, match=rf"quality.policies.{kind}': .* 2 of 8 households have some; .*quarantine"):
+        refuse_by_policy(quality, refusing)
+
+
+def test_a_list_of_meters_goes_with_no_refusal():
+    schema = load_schema(ROOT / "workflow/schemas/config.schema.yaml")
+    export = {"path": "readings.csv", "time_zone": "Europe/Zurich"}
+    refusing = {kind: {"quality": {"policies": {kind: "refuse"}}} for kind in KINDS}
+    refusing["rows"] = {"export": {"conflicting_rows": "refuse"}}
+    for settings in refusing.values():
+        own = settings.get("export", {})
+        complete({**settings, "export": export | own}, schema)
+        for more in ({"meters": "list.csv"}, {"path": None, "time_zone": None}):
+            with pytest.raises(InputError, match="is 'refuse', but with a public list of meters"):
+                complete({**settings, "export": export | own | more}, schema)
