@@ -78,7 +78,10 @@ def test_the_simulated_mess_is_found_and_counted(tiny_study):
     households = rows[rows["scope"] == "households"].set_index("reason")["item_count"]
     assert households.sum() == TINY["simulate"]["households"]
     assert 0 < households["kept"] < households.sum()
-    assert households["implausible_readings"] >= 1 and households["all_zero"] >= 1
+    assert households["unit_slip"] >= 1 and households["all_zero"] >= 1
+    counts = rows[rows["scope"] != "households"].set_index("reason")["item_count"]
+    found = ["missing_readings", "unit_slip_readings", "stuck_readings", "negative_readings"]
+    assert (counts[[*found, "duplicate_rows", "conflicting_rows"]] > 0).all()
 
 
 def test_the_report_loads_alone_without_error(tiny_study):
