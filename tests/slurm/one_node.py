@@ -1,7 +1,7 @@
 """A Slurm cluster of this machine alone, for as long as a test needs it.
 
-Everything lies in a temporary folder but slurm.conf: the steps of a job look for it where the distribution expects it,
-whatever the environment says.
+Everything lies in a temporary folder but slurm.conf: the steps of a job look for it where the distribution expects
+it, whatever the environment says.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -113,6 +114,8 @@ def jobs() -> list[str]:
 @contextmanager
 def one_node() -> Iterator[Path]:
     """Start a cluster of this machine, end it and all its jobs afterwards; yields the folder of its logs."""
+    # Whoever ends the tests must not leave a cluster behind.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="slurm-")))
         # Clients of munge look for its socket here, whoever they are.
@@ -120,8 +123,7 @@ def one_node() -> Iterator[Path]:
         key, munge = folder / "munge.key", folder / "munge.socket"
         key.write_bytes(secrets.token_bytes(128))
         key.chmod(0o400)
-        places = {"log-file": folder / "munge.log", "pid-file": folder / "munge.pid", "seed-file": folder / "munge.seed"}
-        options = [f"--{option}={path}" for option, path in places.items()]
+        options = [f"--{kind}-file={folder}/munge.{kind}" for kind in ("log", "pid", "seed")]
         host = socket.gethostname().split(".")[0]
         stack.callback(CONF.unlink, missing_ok=True)
         CONF.parent.mkdir(exist_ok=True)
