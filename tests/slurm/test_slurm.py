@@ -99,9 +99,7 @@ def until_over():
 def start(runner, *targets):
     command, environment = runner.command(CONFIG, *HERE, "--", *targets, cores=None)
     log = (runner.folder / "killed.txt").open("w")
-    return subprocess.Popen(
-        command, env=environment, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
-    )
+    return subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
 
 
 def test_slurm_and_this_machine_compute_the_same_tables_byte_for_byte(local, remote):
