@@ -46,7 +46,7 @@ RUN = $(SNAKEMAKE) -- $(1) & run=$$!; trap 'kill -TERM $$run 2>/dev/null' TERM I
 	wait $$run; status=$$?; while kill -0 $$run 2>/dev/null; do wait $$run; status=$$?; done; \
 	trap - TERM INT HUP; [ $$status = 0 ] || exit $$status
 
-.PHONY: study check release audit report test lint benchmark tools lock install clean
+.PHONY: study check release audit report test slurm test-slurm lint benchmark tools lock install clean
 
 study: install
 	@$(FIND_RESULTS); $(CHECK); $(GUARD); $(call RUN,study); echo; echo "The report is at $$results/study/report.html"
@@ -69,6 +69,13 @@ report: study
 
 test: install
 	PATH="$(BIN):$$PATH" pytest --numprocesses $(CORES) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+
+# Snakemake looks for its executors in its own environment. Not part of it for everybody, as it slows every start.
+slurm: $(VENV)/.installed-slurm
+
+# On a Slurm of this machine alone, for as long as the tests take; needs root and the Debian packages slurm-wlm and munge.
+test-slurm: slurm
+	PATH="$(BIN):$$PATH" pytest -rs tests/slurm $(PYTEST_ARGS)
 
 benchmark: install $(PEERS:=/.installed)
 	for benchmark in benchmarks/*.py; do PATH="$(BIN):$$PATH" python $$benchmark || exit 1; done
@@ -95,6 +102,10 @@ $(INSTALLED): requirements.txt requirements-uv.txt pyproject.toml
 	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-uv.txt
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.txt
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.installed-slurm: requirements-slurm.txt $(INSTALLED)
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --require-hashes -r $<
 	@touch $@
 
 # Without one of them the benchmark still runs, and its table says what did not. A lock is complete, so nothing is

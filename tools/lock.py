@@ -17,6 +17,8 @@ PIN = re.compile(r"^([A-Za-z0-9_.\[\]-]+==[^\s\\]+)((?:\s*;\s*[^\\]+)?)", re.MUL
 # Environments beside the project's own -> what they do without: SmartNoise's neural synthesizers need 5 GB of
 # packages that its MST never imports.
 APART = {"benchmark": (), "opendp": (), "smartnoise": ("opacus", "torch"), "tools": ()}
+# What some add to the project's environment, at the versions that the rest of it has.
+ADDED = ("slurm",)
 
 
 def compile_lock(source: str, target: str, *options: str) -> None:
@@ -56,6 +58,9 @@ def main() -> None:
             without.flush()
             source, target = (f"requirements-{name}.{suffix}" for suffix in ("in", "txt"))
             compile_lock(source, target, "--override", without.name, *sys.argv[1:])
+    for name in ADDED:
+        source, target = (f"requirements-{name}.{suffix}" for suffix in ("in", "txt"))
+        compile_lock(source, target, "--constraint", "requirements.txt", *sys.argv[1:])
     lock = ROOT / "requirements.txt"
     # Rules import the package from src/ (workflow/rules/common.smk), so their environment needs no install of it.
     (ROOT / "workflow/envs/meterdp.yaml").write_text(environment(lock))

@@ -45,15 +45,22 @@ class Runner:
 
     folder: Path
 
-    def command(self, config: dict, *arguments: str, cores: int = 2, snakefile: Path = ROOT / "workflow/Snakefile"):
-        """Command line and environment of a run."""
+    def command(
+        self,
+        config: dict,
+        *arguments: str,
+        cores: int | None = 2,
+        snakefile: Path = ROOT / "workflow/Snakefile",
+    ):
+        """Command line and environment of a run; without a number of cores on a cluster."""
         (self.folder / "config.yaml").write_text(yaml.safe_dump(config))
         environment = os.environ | {
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
             "XDG_CACHE_HOME": str(self.folder / "cache"),
         }
         words = ["snakemake", "--configfile", str(self.folder / "config.yaml"), "--directory", str(self.folder)]
-        return [*words, "--snakefile", str(snakefile), "--cores", str(cores), *arguments], environment
+        limit = [] if cores is None else ["--cores", str(cores)]
+        return [*words, "--snakefile", str(snakefile), *limit, *arguments], environment
 
     def run(self, config: dict, *arguments: str, **options) -> subprocess.CompletedProcess:
         """Run to the end; standard output and error together in ``stdout``."""

@@ -103,7 +103,7 @@ PRIVATE.chmod(0o700)
 
 
 wildcard_constraints:
-    shard=r"\d{3}",
+    shard=r"\d\d\d+",
     mechanism=r"\w+",
 
 

@@ -61,11 +61,11 @@ def test_the_lock_is_hashed_and_names_no_index(repository):
 def test_every_environment_beside_the_projects_is_locked_and_installed_by_make(repository):
     sys.path.insert(0, str(repository / "tools"))
     try:
-        from lock import APART
+        from lock import ADDED, APART
     finally:
         sys.path.pop(0)
     asked = {p.name.removeprefix("requirements-").removesuffix(".in") for p in repository.glob("requirements-*.in")}
-    assert asked == {*APART, "uv"}
+    assert asked == {*APART, *ADDED, "uv"}
     makefile = (repository / "Makefile").read_text()
     peers = re.search(r"^PEERS := \$\(addprefix \$\(VENV\)-,([^)]*)\)$", makefile, re.MULTILINE)[1].split()
     assert {*peers, *re.findall(r"^TOOLS := \$\(VENV\)-(\w+)$", makefile, re.MULTILINE)} == {*APART}
@@ -76,6 +76,17 @@ def test_every_environment_beside_the_projects_is_locked_and_installed_by_make(r
             assert wanted.name in locked
             assert not wanted.specifier or locked[wanted.name].specifier == wanted.specifier
         assert all(not locked[package].marker.evaluate() for package in unneeded)
+
+
+def test_what_is_added_to_the_environment_has_its_versions(repository):
+    own = lock_pins(repository)
+    added = lock_pins(repository, "requirements-slurm.txt") - own
+    assert {Requirement(pin).name for pin in added} == {
+        "snakemake-executor-plugin-slurm",
+        "snakemake-executor-plugin-slurm-jobstep",
+    }
+    assert not {Requirement(pin).name for pin in added} & {Requirement(pin).name for pin in own}
+    assert (repository / "requirements-slurm.in").read_text().strip() in added
 
 
 def test_the_pins_of_the_environment_resolve(repository, tmp_path):
