@@ -210,11 +210,11 @@ def scatter(
             new, old = energy[i] * kwh_per_unit[0] / kwh_per_unit[1], energy_kwh[household[i], column]
             if not np.isfinite(new):
                 reason = VALUE_NOT_FINITE
+            elif np.isnan(old):
+                energy_kwh[household[i], column] = new
             elif old == new:
                 reason = DUPLICATE_IDENTICAL
                 repeated[household[i], 0] += 1
-            elif np.isnan(old):
-                energy_kwh[household[i], column] = new
             elif none_counts:
                 reason = CONFLICTING_ROWS
                 if np.isfinite(old):  # the row before this one counted until now

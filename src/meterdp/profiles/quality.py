@@ -58,6 +58,8 @@ KINDS = {
     "stuck": "stuck_readings",
     "negative": "negative_readings",
 }
+# Households judged in one go: a rule needs a few copies of their readings.
+_AT_ONCE = 64
 QUARANTINE, REPAIR, REFUSE = "quarantine", "repair", "refuse"
 
 
@@ -128,6 +130,18 @@ def judge(shard: Shard, rules: QualityRules) -> tuple[pd.DataFrame, np.ndarray]:
     usable_kwh : (H, T) float64
         Readings as later stages use them, NaN where missing.
     """
+    tables, usable = [], np.empty(shard.energy_kwh.shape)
+    for begin in range(0, max(len(usable), 1), _AT_ONCE):
+        some = slice(begin, begin + _AT_ONCE)
+        quality, usable[some] = _judge_some(
+            Shard(shard.household[some], shard.energy_kwh[some], shard.calendar), rules
+        )
+        tables.append(quality)
+    return pd.concat(tables, ignore_index=True), usable
+
+
+def _judge_some(shard: Shard, rules: QualityRules) -> tuple[pd.DataFrame, np.ndarray]:
+    """Judge households whose marks and copies of readings fit into memory at once."""
     calendar = shard.calendar
     hours = calendar.interval_minutes / 60
     low, high = (power * hours for power in rules.plausible_power_kw)

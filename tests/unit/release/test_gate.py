@@ -1,6 +1,7 @@
 """The gate: every refusal is one sentence that names the setting, and what is sound passes."""
 
 import copy
+import json
 
 import numpy as np
 import pytest
@@ -170,3 +171,16 @@ def test_sums_of_as_many_records_as_the_gate_lets_through_stay_exact():
     """Every statistic of the sound release has entries of at most one, but for the upper bins of its marginals."""
     largest = max(1.0, marginals.TAIL_WEIGHT, marginals.TOTAL_WEIGHT * np.sqrt(2))
     assert MOST_HOUSEHOLDS * largest / GRID < MOST_STEPS
+
+
+@pytest.mark.parametrize(
+    "section", [{"quality": {"policies": {"gap": "repair"}}}, {"export": {"conflicting_rows": "missing"}}]
+)
+def test_what_becomes_of_mess_is_part_of_the_public_settings(section):
+    """Else a release under one policy could pass for the same request under another."""
+    schema = load_schema(ROOT / "workflow/schemas/config.schema.yaml")
+    usual, other = (Desk(complete(config, schema), b"", simulated=True).records() for config in ({}, section))
+    assert usual != other
+    ((name, changed),) = section.items()
+    assert {key: other[name][key] for key in changed} != {key: usual[name][key] for key in changed}
+    json.dumps(other)  # a manifest states them
