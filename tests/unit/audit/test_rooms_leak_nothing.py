@@ -102,7 +102,9 @@ def test_a_list_that_is_refused_leaks_nothing(tmp_path, capsys):
 def test_no_digest_of_the_list_is_in_the_files_of_a_release(tmp_path):
     listed = "".join(f"{meter}\n" for meter in PLANTED_METERS).encode()
     secrets = [*PLANTED_SECRETS, Secret("the digest of the list", DIGEST, hashlib.sha256(listed).hexdigest())]
-    config = complete({}, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
+    config = complete(
+        {"export": {"time_zone": "America/Los_Angeles"}}, load_schema(ROOT / "workflow/schemas/config.schema.yaml")
+    )
     config["export"] |= {"first_day": "2025-01-01", "last_day": "2025-01-28"}
     config["release"] |= {"ledger": str(tmp_path / "books/ledger.sqlite"), "synthetic_profiles": 20}
     x = np.random.default_rng(2).normal(-1.0, 0.7, (80, config["forecast"]["horizon_steps"]))

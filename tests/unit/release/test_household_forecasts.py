@@ -22,7 +22,9 @@ from meterdp.release.ledger import CHARGED, Charge, Ledger, epsilon_of
 from meterdp.release.tables import FORECAST_FILE, RELEASED_FORECAST
 from tests.conftest import ROOT
 
-CONFIG = complete({}, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
+CONFIG = complete(
+    {"export": {"time_zone": "America/Los_Angeles"}}, load_schema(ROOT / "workflow/schemas/config.schema.yaml")
+)
 ROSTER = b"meter_id\n"
 ACCOUNT = Account("", "replace_one", "town", "2025")
 N = 120

@@ -18,7 +18,9 @@ from meterdp.release.household_forecasts import release_household_forecasts
 from meterdp.release.ledger import CHARGED, Ledger
 from tests.conftest import ROOT
 
-CONFIG = complete({}, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
+CONFIG = complete(
+    {"export": {"time_zone": "America/Los_Angeles"}}, load_schema(ROOT / "workflow/schemas/config.schema.yaml")
+)
 N = 60
 LABEL = {"forecast_protects": "label", "what": ["forecasts"]}
 ACCOUNT = Account("", "class_label", "town", "2025")

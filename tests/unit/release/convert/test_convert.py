@@ -30,7 +30,9 @@ from meterdp.release.synthetic import synthetic_columns
 from meterdp.release.tables import SYNTHETIC_PROFILES
 from tests.conftest import ROOT
 
-CONFIG = complete({}, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
+CONFIG = complete(
+    {"export": {"time_zone": "America/Los_Angeles"}}, load_schema(ROOT / "workflow/schemas/config.schema.yaml")
+)
 LOADERS = Path(__file__).parent / "loaders"
 ARTEFACTS = ("mixture", "forecasts")
 N = 60
