@@ -144,7 +144,9 @@ def killed(x: np.ndarray, config: dict) -> str:
 
 def main() -> None:
     """Run all cases and write the table."""
-    config = complete({"export": {"time_zone": "America/Los_Angeles"}}, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
+    config = complete(
+        {"export": {"time_zone": "America/Los_Angeles"}}, load_schema(ROOT / "workflow/schemas/config.schema.yaml")
+    )
     config["export"] |= {"first_day": "2025-10-20", "last_day": "2025-10-29"}
     with tempfile.TemporaryDirectory() as folder:
         size = {
