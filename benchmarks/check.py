@@ -21,7 +21,7 @@ import pandas as pd
 from meterdp.core.parquet import atomic_path
 
 ROOT = Path(__file__).resolve().parents[1]
-METERS, DAYS, PAIRS = 1_100, 28, 3
+METERS, DAYS, PAIRS = 960, 28, 3
 PARSE = "import sys, pyarrow.csv as c\nfor _ in c.open_csv(sys.argv[1], c.ReadOptions(block_size=4 << 20)): pass"
 
 

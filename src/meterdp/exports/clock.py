@@ -59,8 +59,8 @@ class ClockChanges:
         return int(self.offset_us[np.searchsorted(self.utc_us, utc_us, side="right")])
 
 
-@lru_cache(maxsize=8)
-def clock_changes(time_zone: str) -> ClockChanges:
+@lru_cache(maxsize=16)
+def clock_changes(time_zone: str, first_year: int = FIRST_YEAR, end_year: int = END_YEAR) -> ClockChanges:
     """Find every change of the offset of an IANA zone to the second, by bisection between days that differ."""
     zone = ZoneInfo(time_zone)
 
@@ -68,8 +68,8 @@ def clock_changes(time_zone: str) -> ClockChanges:
         return instant.astimezone(zone).utcoffset()
 
     day = timedelta(days=1)
-    first = datetime(FIRST_YEAR, 1, 1, tzinfo=UTC)
-    days = [first + day * i for i in range((datetime(END_YEAR, 1, 2, tzinfo=UTC) - first).days)]
+    first = datetime(first_year, 1, 1, tzinfo=UTC)
+    days = [first + day * i for i in range((datetime(end_year, 1, 2, tzinfo=UTC) - first).days)]
     offsets = [offset(d) for d in days]
     instants, after = [], [offsets[0]]
     for i in range(1, len(days)):

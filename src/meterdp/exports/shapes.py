@@ -14,6 +14,7 @@ import pandas as pd
 ISO8601 = "ISO8601"
 SPREADSHEET = "spreadsheet"
 _LONGEST = 40
+_TRIED_FIRST = 20
 _DATES = (
     *("%Y-%m-%d", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%Y.%m.%d"),
     *("%d%b%Y", "%d-%b-%Y"),
@@ -90,7 +91,8 @@ def formats_that_fit(texts: Sequence[str]) -> list[str]:
         candidates = [_DIGITS[length] for length in lengths if len(lengths) == 1]
     else:
         candidates = list(FORMATS)
-    found = [known for known in candidates if _fits(texts, known)]
+    # Most formats fail on the first few.
+    found = [known for known in candidates if _fits(texts[:_TRIED_FIRST], known) and _fits(texts, known)]
     if not found and all(_is_serial(text) for text in texts):
         return [SPREADSHEET]
     if not found and all(re.match(r"\d{4}-\d\d-\d\d", text) for text in texts) and _fits(texts, ISO8601):

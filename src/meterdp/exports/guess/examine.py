@@ -30,6 +30,7 @@ MAX_UNUSABLE_SHARE, TYPICAL_DAILY_KWH = 0.1, (0.1, 1000.0)
 INTERVALS = (5, 10, 15, 20, 30, 60)
 _DAY_US, _HOUR_US, _MINUTE_US, _MINUTES_PER_DAY = 86_400_000_000, 3_600_000_000, 60_000_000, 24 * 60
 _SAMPLE_ROWS = 4000
+_STEP_BATCHES = 8
 
 
 @dataclass(frozen=True)
@@ -233,7 +234,7 @@ def _standard_time(given: dict, batches: list[Batch], to_check: list[str]) -> No
 
 def _set_interval(path, given: dict, batches: list[Batch]) -> None:
     """Take the interval from the distance of neighbouring stamps."""
-    step = step_minutes(_settings(given, given["time_zone"]), batches)
+    step = step_minutes(_settings(given, given["time_zone"]), batches[:_STEP_BATCHES])
     if step is None or (given.get("format") in ("nem12", "green_button") and step in INTERVALS):
         return
     if step >= _MINUTES_PER_DAY:

@@ -96,11 +96,14 @@ def clock_evidence(batches: Iterable[Batch]) -> ClockEvidence:
 
 def _follows(stamps: np.ndarray, zone: str) -> bool | None:
     """Whether sorted local stamps follow a zone's changes; None if they cannot tell."""
-    changes, verdicts = clock_changes(zone), []
+    if not len(stamps):
+        return None
+    years = np.clip(stamps[[0, -1]].astype("datetime64[us]").astype("datetime64[Y]").astype(int) + 1970, 1980, 2199)
+    changes, verdicts = clock_changes(zone, int(years[0]), int(years[1]) + 1), []
     for i, at in enumerate(changes.utc_us):
         before, after = changes.offset_us[i], changes.offset_us[i + 1]
         begin, end = sorted((at + before, at + after))
-        if not len(stamps) or end + _DAY_US > stamps[-1] or begin - _DAY_US < stamps[0]:
+        if end + _DAY_US > stamps[-1] or begin - _DAY_US < stamps[0]:
             continue
         here, usual = _count(stamps, begin, end), [_count(stamps, begin + d, end + d) for d in (-_DAY_US, _DAY_US)]
         typical = sum(usual) / 2
