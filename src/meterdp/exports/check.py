@@ -82,12 +82,21 @@ def _compare(arguments: argparse.Namespace) -> int:
             "export"
         ]
         problems = against(path, export)
+        if export["meters"] is not None:
+            # Of a public list nothing may end because of what its rows hold: it is told, and the run goes on.
+            return _told(problems)
     except InputError as error:
         problems = [error]
     if problems:
         print("\n".join(f"{REFUSAL} {problem}" for problem in problems))
         _propose(path, section.get("time_zone"), {str(problem) for problem in problems})
     return int(bool(problems))
+
+
+def _told(doubts: list[InputError]) -> int:
+    for doubt in doubts:
+        print(f"To be checked: {doubt}")
+    return 0
 
 
 def _is_read(arguments: argparse.Namespace, path) -> bool:
@@ -120,13 +129,24 @@ def against(path, export: dict, most_readings: int = MOST_READINGS) -> list[Inpu
         The section ``export`` of a complete configuration.
     most_readings : int
         No more are looked at.
+
+    Returns
+    -------
+    list of InputError
+        With a public list of meters none of them may end a run.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be opened or its header cannot be read, as by any study.
     """
     settings = ExportSettings.from_config(export)
     roster = None if export["meters"] is None else read_roster(export["meters"])
+    if roster is not None:
+        return try_out(path, settings, *first_batches(path, settings, most_readings), roster).doubts(path)
     try:
-        if roster is None:
-            next(iter(reader(settings.format)(path, settings)), None)  # the header, before all rows are read
-        trial = try_out(path, settings, *first_batches(path, settings, most_readings), roster)
+        next(iter(reader(settings.format)(path, settings)), None)  # the header, before all rows are read
+        trial = try_out(path, settings, *first_batches(path, settings, most_readings))
     except InputError as error:
         return [error]
-    return trial.doubts(path) or ([] if roster is not None else first_refusal(path, trial))
+    return trial.doubts(path) or first_refusal(path, trial)

@@ -117,12 +117,15 @@ def test_settings_that_do_not_describe_the_export_are_refused_and_the_remedy_wor
     assert len(ingested(path, export | remedy, tmp_path)) == frame["utc"].nunique()
 
 
-def test_with_a_public_list_of_meters_nothing_a_row_holds_ends_a_study(tmp_path, frame, schema):
+def test_with_a_public_list_of_meters_nothing_a_row_holds_ends_a_study(tmp_path, frame, schema, capsys):
     path, _ = written(tmp_path, frame, READ["plain"])
     (tmp_path / "meters.csv").write_text("meter_id\nM000\nM001\n")
     export = export_of(schema, interval_minutes=60, first_day="2025-03-10", last_day="2025-04-06")
     listed = export | {"meters": str(tmp_path / "meters.csv")}
     assert "cannot be used" in str(against(path, listed)[0])
+    (tmp_path / "listed.yaml").write_text(yaml.safe_dump({"export": listed}))
+    assert main(["check", str(path), "--config", str(tmp_path / "listed.yaml")]) == 0
+    assert capsys.readouterr().out.startswith("To be checked: ")
     from meterdp.exports.roster import read_roster
 
     names = {"readings_paths": [tmp_path / "r"], "meters_path": tmp_path / "m", "report_path": tmp_path / "i"}

@@ -105,7 +105,8 @@ def test_a_damaged_parquet_file_is_read_or_refused(tmp_path, edits):
 
 
 @pytest.mark.parametrize(
-    "name", ["plain", "thousands, in Wh", "a day per row", "a column per meter", "a home per file in a zip"]
+    "name",
+    ["plain", "thousands, in Wh", "a day per row", "a column per meter", "a home per file in a zip", "Parquet"],
 )
 @FUZZ
 @given(edits=EDITS)

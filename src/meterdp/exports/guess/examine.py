@@ -8,7 +8,6 @@ from datetime import date, timedelta
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from meterdp.core.errors import InputError
 from meterdp.core.stamps import local_text
@@ -21,6 +20,7 @@ from meterdp.exports.guess.period import best_period
 from meterdp.exports.guess.table import Table, read_table
 from meterdp.exports.guess.trial import MOST_READINGS, Trial, first_batches, first_refusal, try_out
 from meterdp.exports.guess.zone import ClockEvidence, clock_evidence
+from meterdp.exports.readers import parquet
 from meterdp.exports.readers.interface import reader
 from meterdp.exports.settings import SELF_DESCRIBED, ExportSettings
 from meterdp.exports.streams import files_of
@@ -173,8 +173,7 @@ def _layout(path) -> Layout:
 
 def _parquet(path) -> Layout:
     """Guess from the first records as if they stood in a CSV."""
-    file = pq.ParquetFile(path)
-    records = next(file.iter_batches(_SAMPLE_ROWS), None)
+    records = parquet.first_records(path, _SAMPLE_ROWS)
     if records is None:
         raise InputError("holds no readings", file=path, remedy="export the readings again")
     columns = [_text(records.column(i)) for i in range(records.num_columns)]

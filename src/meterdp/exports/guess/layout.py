@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 
 from meterdp.core.errors import InputError
-from meterdp.exports.guess.table import Column, Table
+from meterdp.exports.guess.table import MISSING, Column, Table
 from meterdp.exports.numerals import PLAIN, Notation
 from meterdp.exports.readers.cer import CODE_PATTERN
 from meterdp.exports.readers.lcl_csv import ENERGY_COLUMNS, METER_COLUMN, TIME_COLUMNS
@@ -20,7 +20,7 @@ from meterdp.exports.settings import CER_ZONE, HALF_HOUR_MINUTES, ExportSettings
 
 _MINUTE_US = 60_000_000
 _MONTH = r"\d{4}[-/.]\d{1,2}|\d{1,2}[-/.]\d{4}|[A-Za-z]{3,9}[- ]\d{2,4}"
-_JOINED, _MOST_WORDS = 500, 20
+_JOINED = 500
 # Columns that are times or numbers of intervals from here on make a day a row.
 _FEWEST_INTERVALS = 20
 # Share of rows that changes of clocks and repetitions explain.
@@ -118,17 +118,17 @@ def guess_layout(path, table: Table, *, several_files: bool) -> Layout:
             _unit(table, out)
             return out
     raise InputError(
-        f"has no column of time stamps in a format we know; its columns: {_names(table)}",
+        f"has no column of time stamps in a format we know; its columns: {_names(table.header)}",
         file=path,
         remedy="give export.time_format in strptime notation, and name the columns",
     )
 
 
-def _names(table: Table) -> str:
+def _names(names: list[str]) -> str:
     """Return the names of columns that are words we know; others may be meter ids."""
     known = f"{_METER}|{_ENERGY}|{_TIME}|{_START}|{_END}|{_UNIT}|{_CIRCUIT}|{_OTHER_NUMBER}"
-    shown = [repr(n) for n in table.header if re.search(known, n, re.IGNORECASE) and not re.search(r"\d{3}", n)][:12]
-    others = len(table.header) - len(shown)
+    shown = [repr(n) for n in names if re.search(known, n, re.IGNORECASE) and not re.search(r"\d{3}", n)][:12]
+    others = len(names) - len(shown)
     return ", ".join([*shown, *([f"{others} that are not shown"] if others else [])])
 
 
@@ -222,7 +222,7 @@ def _long(path, table: Table, out: Layout, several_files: bool) -> bool:
     numbers = [c for c in rest if c is not meter and c.is_number]
     energy = _energy(numbers, meter)
     if energy is None:
-        named = ", ".join(repr(c.name) for c in numbers) or "none"
+        named = _names([c.name for c in numbers]) or "none"
         raise InputError(
             f"has no column that is clearly the energy; columns of numbers: {named}",
             file=path,
@@ -501,10 +501,13 @@ def _notation(columns: list[Column], out: Layout) -> None:
     """Find the notation in which all readings are numbers, and the words that stand for missing ones."""
     filled = [c for c in columns if c.words]
     usual = ExportSettings.missing_words
-    more = sorted({word for c in filled if c.is_number for word in c.words_for_missing} - {*usual})[:_MOST_WORDS]
+    words = {word for c in filled if c.is_number for word in c.words_for_missing} - {*usual}
+    # Only words everybody uses: others come from somebody's rows and have no place in public settings.
+    more = sorted(word for word in words if word.lower() in MISSING)
     if more:
         out.settings["missing_words"] = [*usual, *more]
-        out.to_check.append("some readings are words, which are taken for missing ones (export.missing_words)")
+    if words:
+        out.to_check.append("some readings are words; those that mean a missing one belong into export.missing_words")
     if not filled:
         return
     common = [n for n in filled[0].notations if all(n in c.notations for c in filled)]

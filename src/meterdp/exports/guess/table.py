@@ -24,7 +24,11 @@ _TIME_OF_DAY = re.compile(r"\d{1,2}:\d{2}(:\d{2})?( ?[AaPp][Mm])?")
 _MOST_ODD = 0.1
 _DATED = r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}|\d:\d\d:\d\d|^\d{8,14}$"
 _UNITS_ROW = r"[-()\[\] ]*([kKmM]?[wW][hH]?|text|string|number|(local )?(date)?(time)?|utc|[ymdhs:/. -]*)[)\] ]*"
-_MISSING = {"", "null", "na", "n/a", "nan", "-", "--", "none", "#n/a", "missing"}
+MISSING = {
+    "", "null", "na", "n/a", "n.a.", "nan", "-", "--", "---", "none", "#n/a", "missing", "offline", "error",
+    "no data",
+    "no read", "?", "*", "..", "...", "nil", "void", "empty", "invalid",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +132,7 @@ class Table:
         found = []
         for i, name in enumerate(names):
             entries = [row[i].strip() for row in self.rows]
-            words = dict.fromkeys(word for word in entries if word.lower() not in _MISSING)
+            words = dict.fromkeys(word for word in entries if word.lower() not in MISSING)
             found.append(Column(name, tuple(words), tuple(entries)))
         return found
 
@@ -230,7 +234,7 @@ def _of_usual_shape(words: Sequence[str]) -> list[str]:
 def _is_header(row: list[str], below: list[list[str]]) -> bool:
     """Whether a row is text in some column in which the others hold stamps or numbers."""
     for i, name in enumerate(row):
-        words = tuple(dict.fromkeys(r[i] for r in below[1:200] if r[i].lower() not in _MISSING))
+        words = tuple(dict.fromkeys(r[i] for r in below[1:200] if r[i].lower() not in MISSING))
         if not words:
             continue
         column, own = Column("", words), Column("", (name,))

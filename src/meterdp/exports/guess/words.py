@@ -85,8 +85,11 @@ def _rows(trial: Trial) -> list[str]:
 
 def config_text(path, found: Finding) -> str:
     """Return a complete configuration that reads the export, with a remark where something is to be checked."""
-    name = Path(path).resolve().name.split(".")[0]
+    # A file of one meter is called after it.
+    alone = found.settings.get("meter_column", "") is None and Path(path).is_file()
+    name = "one meter" if alone else Path(path).resolve().name.split(".")[0]
     settings = {"path": str(path), "format": "long_csv", **found.settings}
-    config = {"title": f"Study of {name}", "results_dir": f"results-{name}", "export": settings}
+    config = {"title": f"Study of {name}", "results_dir": "results-" + name.replace(" ", "-"), "export": settings}
     remarks = [f"# To be checked: {sentence}\n" for sentence in found.to_check]
+    remarks.append("# The days were chosen by the readings: for a release choose them without looking at any.\n")
     return "".join(remarks) + yaml.safe_dump(config, sort_keys=False, allow_unicode=True, width=100)

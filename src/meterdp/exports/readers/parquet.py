@@ -60,6 +60,22 @@ def _batch(columns: dict[str, Field], settings: ExportSettings, parse_stamps: St
     )
 
 
+def first_records(path: str | Path, rows: int) -> pa.RecordBatch | None:
+    """Return the first records of a file, None if it has none.
+
+    Raises
+    ------
+    InputError
+        If it is not a Parquet file, or damaged.
+    """
+    path = check_file(path)
+    with _open(path) as file:
+        try:
+            return next(file.iter_batches(rows, use_threads=False), None)
+        except (OSError, pa.ArrowInvalid):
+            raise InputError("is cut short or damaged", file=path, remedy="copy or export it again") from None
+
+
 def _open(path: Path) -> pq.ParquetFile:
     try:
         return pq.ParquetFile(path)
