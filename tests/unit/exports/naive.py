@@ -29,3 +29,11 @@ def read_all(reader, path, settings: ExportSettings, **options) -> All:
         if len(batch.energy):
             became["used"] += len(batch.energy)
     return All(kwh, meters, became)
+
+
+def edited(data: bytes, edits) -> bytes:
+    """Return bytes with pieces replaced at relative places."""
+    for place, length, piece in edits:
+        at = int(place * len(data))
+        data = data[:at] + piece + data[at + length :]
+    return data

@@ -16,6 +16,7 @@ from meterdp.exports.guess.words import config_text, finding_words
 from meterdp.exports.readers.interface import reader
 from meterdp.exports.settings import ExportSettings
 from tests.unit.exports.made_up_exports import READ, plain, readings
+from tests.unit.exports.naive import edited
 
 EXAMPLES = int(os.environ.get("METERDP_REWRITES", "60"))
 FUZZ = settings(
@@ -32,14 +33,6 @@ PIECES = st.one_of(
     st.sampled_from([b"nan", b"inf", b"9" * 400, b"2025-02-30 25:61", b"\xc3", b"," * 50, b"now"]),
 )
 EDITS = st.lists(st.tuples(st.floats(0, 1), st.integers(0, 40), PIECES), min_size=1, max_size=4)
-
-
-def edited(data: bytes, edits) -> bytes:
-    """Return bytes with pieces replaced at relative places."""
-    for place, length, piece in edits:
-        at = int(place * len(data))
-        data = data[:at] + piece + data[at + length :]
-    return data
 
 
 def small(name: str, folder) -> bytes:

@@ -17,7 +17,7 @@ from meterdp.exports.dense import REASONS
 from meterdp.exports.readers import green_button
 from meterdp.exports.settings import ExportSettings
 from tests.unit.exports.made_up import ingested
-from tests.unit.exports.naive import read_all
+from tests.unit.exports.naive import edited, read_all
 
 MUTATIONS = int(os.environ.get("METERDP_REWRITES", "120"))
 START = int(pd.Timestamp("2023-04-01", tz="UTC").timestamp())
@@ -451,10 +451,7 @@ def test_accidents_lose_nothing(tmp_path, text, flow):
 @pytest.mark.parametrize("bad_rows", ["refuse", "missing"])
 def test_any_bytes_are_read_or_refused_in_a_sentence(tmp_path, edits, bad_rows):
     ordinary = write(tmp_path, ORDINARY).read_bytes()
-    text = ordinary
-    for place, length, piece in edits:
-        at = int(place * len(text))
-        text = text[:at] + piece + text[at + length :]
+    text = edited(ordinary, edits)
     path = tmp_path / "e"
     path.write_bytes(text)
     try:

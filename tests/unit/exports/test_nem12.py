@@ -23,7 +23,7 @@ from meterdp.exports.settings import ExportSettings
 from meterdp.exports.tables import INGEST_REPORT, METERS, READINGS
 from tests.conftest import ROOT
 from tests.unit.exports.made_up import ingested
-from tests.unit.exports.naive import read_all
+from tests.unit.exports.naive import edited, read_all
 
 MUTATIONS = int(os.environ.get("METERDP_REWRITES", "120"))
 HEAD, END = "100,NEM12,202304120954,MDP,RETAILER", "900"
@@ -465,10 +465,7 @@ def test_a_household_that_rewrites_its_rows_moves_no_other(tmp_path, data, victi
 @pytest.mark.parametrize("bad_rows", ["refuse", "missing"])
 def test_any_bytes_are_read_or_refused_in_a_sentence(tmp_path, edits, bad_rows):
     ordinary = write(tmp_path, *chain(*ORDINARY)).read_bytes()
-    text = ordinary
-    for place, length, piece in edits:
-        at = int(place * len(text))
-        text = text[:at] + piece + text[at + length :]
+    text = edited(ordinary, edits)
     path = tmp_path / "e"
     path.write_bytes(text)
     try:
