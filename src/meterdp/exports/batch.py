@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,6 +19,25 @@ UNIT_DIFFERS, STAMP_UNREADABLE, VALUE_UNREADABLE, HEADER_REPEATED = 1, 2, 3, 4
 BATCH_BYTES = 4 << 20
 
 
+class Seen(Sequence):
+    """The first ``count`` of a list of names that goes on growing, so that batches can share it.
+
+    Attributes
+    ----------
+    names : list of str
+        The same object in all batches that share it.
+    """
+
+    def __init__(self, names: list[str], count: int):
+        self.names, self._count = names, count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, at):
+        return self.names[: self._count][at] if isinstance(at, slice) else self.names[range(self._count)[at]]
+
+
 @dataclass(frozen=True)
 class Batch:
     """Consecutive readings of an export, n of them.
@@ -27,8 +46,8 @@ class Batch:
     ----------
     first_row : int
         Row of the file the first reading stands in; the header is row 1, a Parquet file starts with record 1.
-    meter_ids : list of str
-        Meter ids of this batch, in any order; :attr:`meter` indexes it.
+    meter_ids : sequence of str
+        Meter ids of this batch and perhaps of batches before it, in any order; :attr:`meter` indexes it.
     meter : (n,) int32
         Index into :attr:`meter_ids`, ``NO_CODE`` where the row names no meter.
     stamp_us : (n,) int64
@@ -40,8 +59,8 @@ class Batch:
         Reading in the unit of the export, NaN where missing.
     readings_per_row : int
         Readings that stand in one row; more than one in a wide export.
-    circuits : list of str
-        Circuits of this batch; empty if the export names none.
+    circuits : sequence of str
+        Circuits likewise; empty if the export names none.
     circuit : (n,) int32, optional
         Index into :attr:`circuits`, ``NO_CODE`` where empty.
     unreadable : (n,) int8, optional
@@ -57,13 +76,13 @@ class Batch:
     """
 
     first_row: int
-    meter_ids: list[str]
+    meter_ids: Sequence[str]
     meter: np.ndarray
     stamp_us: np.ndarray
     stamps_are_utc: bool | np.ndarray
     energy: np.ndarray
     readings_per_row: int = 1
-    circuits: tuple[str, ...] | list[str] = ()
+    circuits: Sequence[str] = ()
     circuit: np.ndarray | None = None
     unreadable: np.ndarray | None = None
     left_out: int = 0

@@ -260,12 +260,37 @@ class StampParser:
             others do not.
         """
         words, code = _encode(field)
+        stamp_us, present, carries = self.read_words(words)
+        if self._format == ISO8601 and not rejects.tolerant:
+            self._check_offsets(field, present, carries, code, rejects)
+        unreadable = np.flatnonzero(_look_up(present & (stamp_us == NO_STAMP), code, False))
+        if unreadable.size and not rejects.tolerant:
+            first = code[unreadable[0]]
+            others = np.flatnonzero(present & (stamp_us == NO_STAMP))[:_LOOKED_AT]
+            raise _not_in_format(field, unreadable[0], words[first], [words[i] for i in others])
+        rejects.reject(STAMP_UNREADABLE, field, unreadable, "", "")
+        return _look_up(stamp_us, code, NO_STAMP), _look_up(carries, code, False)
+
+    def read_words(self, words: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Read single texts.
+
+        Parameters
+        ----------
+        words : list of str
+            w texts without surrounding blanks.
+
+        Returns
+        -------
+        stamp_us : (w,) int64
+            As above.
+        present : (w,) bool
+            Whether a text is no missing word.
+        is_utc : (w,) bool
+        """
         present = np.array([word not in self._missing_words for word in words], dtype=bool)
         carries = np.full(len(words), self._by_format)
         if self._format == ISO8601:
             carries = pc.match_substring_regex(pa.array(words, pa.string()), _OFFSET).to_numpy(zero_copy_only=False)
-            if not rejects.tolerant:
-                self._check_offsets(field, present, carries, code, rejects)
         stamp_us = np.full(len(words), NO_STAMP)
         # pandas reads "now" and "today" as the time of the run.
         readable = present & np.array([any(c.isdigit() for c in word) for word in words], dtype=bool)
@@ -279,13 +304,13 @@ class StampParser:
             cut = [_FINE.sub(r"\1", words[i]) for i in some]
             parsed = pd.to_datetime(cut, format=self._format, errors="coerce", utc=True)
             stamp_us[some] = parsed.tz_localize(None).as_unit("us").asi8
-        unreadable = np.flatnonzero(_look_up(present & (stamp_us == NO_STAMP), code, False))
-        if unreadable.size and not rejects.tolerant:
-            first = code[unreadable[0]]
-            others = np.flatnonzero(present & (stamp_us == NO_STAMP))[:_LOOKED_AT]
-            raise _not_in_format(field, unreadable[0], words[first], [words[i] for i in others])
-        rejects.reject(STAMP_UNREADABLE, field, unreadable, "", "")
-        return _look_up(stamp_us, code, NO_STAMP), _look_up(carries, code, False)
+        return stamp_us, present, carries
+
+    def all_alike(self, is_utc: np.ndarray) -> bool:
+        """Whether stamps carry an offset or none as all others before them, (w,) bool; the first set the rule."""
+        if self._carries_offset is None and is_utc.size:
+            self._carries_offset = bool(is_utc[0])
+        return self._format != ISO8601 or bool((is_utc == self._carries_offset).all())
 
     def _check_offsets(self, field: Field, present, carries, code: np.ndarray, rejects: Rejects) -> None:
         given = np.flatnonzero(_look_up(present, code, False))

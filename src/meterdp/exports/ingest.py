@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from meterdp.core.errors import InputError
 from meterdp.core.parquet import WRITING, as_arrow, atomic_path, file_metadata, write_table
 from meterdp.core.progress import progress
-from meterdp.exports.batch import BATCH_BYTES, NO_CODE, NOT_LISTED, Batch
+from meterdp.exports.batch import BATCH_BYTES, NO_CODE, NOT_LISTED, Batch, Seen
 from meterdp.exports.clock import LAST_MARK, Clock
 from meterdp.exports.dense import REASONS, ROW_MALFORMED, USED, clear_conflicts, dense_array, scatter, slot_range
 from meterdp.exports.doubts import doubts, step_minutes
@@ -181,8 +181,9 @@ def _survey(path, settings, read, roster: Roster | None, runs_backwards=None) ->
     if roster is not None:
         index = {name: number for number, name in enumerate(roster.meter_ids)}
         survey.circuit_of = {i: roster.circuit_of[m] for m, i in index.items() if roster.circuit_of[m] is not None}
+    number = _MeterIndex(index, grow=roster is None)
     for batch in progress(read(), "export, meters and stamps, batches read"):
-        meter = _meter_index(batch, index, grow=roster is None)
+        meter = number(batch)
         starts_us = clock.interval_starts(meter, batch)
         if batch.circuit is not None and roster is None:
             _note_circuits(path, settings, survey, batch, meter)
@@ -200,17 +201,45 @@ def _survey(path, settings, read, roster: Roster | None, runs_backwards=None) ->
     return survey, clock
 
 
-def _meter_index(batch: Batch, index: dict[str, int], *, grow: bool) -> np.ndarray:
-    """Return (n,) int64 numbers of the meters; an unknown one gets the next number, or ``NOT_LISTED``."""
-    number = [index.setdefault(name, len(index)) if grow else index.get(name, NOT_LISTED) for name in batch.meter_ids]
-    return np.array([*number, NO_CODE], dtype=np.int64)[batch.meter]
+class _MeterIndex:
+    """Numbers of meters through all batches of an export.
+
+    Parameters
+    ----------
+    index : dict
+        Number of every known meter.
+    grow : bool
+        Whether an unknown meter gets the next number; ``NOT_LISTED`` otherwise.
+    """
+
+    def __init__(self, index: dict[str, int], *, grow: bool):
+        self._index, self._grow = index, grow
+        self._shared: list[str] | None = None
+        self._numbers = np.empty(0, np.int64)
+
+    def __call__(self, batch: Batch) -> np.ndarray:
+        """Return (n,) int64 numbers of the meters of a batch, ``NO_CODE`` for none."""
+        names = batch.meter_ids
+        if not isinstance(names, Seen):
+            return np.append(self._look_up(names), NO_CODE)[batch.meter]
+        if names.names is not self._shared:
+            self._shared, self._numbers = names.names, np.empty(0, np.int64)
+        if len(names) > len(self._numbers):
+            self._numbers = np.append(self._numbers, self._look_up(names[len(self._numbers) :]))
+        return np.append(self._numbers[: len(names)], NO_CODE)[batch.meter]
+
+    def _look_up(self, names: Sequence[str]) -> np.ndarray:
+        index = self._index
+        found = [index.setdefault(name, len(index)) if self._grow else index.get(name, NOT_LISTED) for name in names]
+        return np.array(found, np.int64)
 
 
 def _note_circuits(path, settings: ExportSettings, survey: Survey, batch: Batch, meter: np.ndarray) -> None:
     """Keep the circuit of every meter and refuse a meter on two."""
     named = np.flatnonzero((meter != NO_CODE) & (batch.circuit != NO_CODE))
     pairs = meter[named] * len(batch.circuits) + batch.circuit[named]
-    for at in named[np.sort(np.unique(pairs, return_index=True)[1])]:
+    begins = np.flatnonzero(np.diff(pairs, prepend=-1))  # most rows say what the one before said
+    for at in named[begins[np.sort(np.unique(pairs[begins], return_index=True)[1])]]:
         circuit = batch.circuits[batch.circuit[at]]
         if survey.circuit_of.setdefault(int(meter[at]), circuit) != circuit:
             raise InputError(
@@ -273,10 +302,10 @@ def fill(
     repeated = np.zeros((len(energy_kwh), 2), np.int64) if repeated is None else repeated
     none_counts = settings.conflicting_rows == "missing"
     clock = Clock(settings, descending=survey.runs_backwards)
-    index = {name: number for number, name in enumerate(survey.meter_ids)}
+    number = _MeterIndex({name: number for number, name in enumerate(survey.meter_ids)}, grow=False)
     counts = np.zeros(len(REASONS), np.int64)
     for batch in progress(read(), "export, readings, batches read"):
-        meter = _meter_index(batch, index, grow=False)
+        meter = number(batch)
         inside = scatter(
             clock.interval_starts(meter, batch),
             household_of[meter],

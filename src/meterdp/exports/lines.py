@@ -45,6 +45,21 @@ class Block:
     inner_delimiters: bool = False
 
 
+@dataclass(frozen=True)
+class Piece:
+    """Consecutive whole lines as they are in the file, each ended by a line feed.
+
+    Parameters
+    ----------
+    lines : bytes
+    overlong : bool
+        Whether a line follows that is too long to be kept.
+    """
+
+    lines: bytes
+    overlong: bool = False
+
+
 def separator_after(following: bytes) -> bytes:
     """Return what ends the lines of a file, from the bytes behind its header: a line feed or a carriage return."""
     return b"\r" if following.startswith(b"\r") and not re.match(rb"\r+\n", following) else b"\n"
@@ -66,23 +81,36 @@ class SafeLines:
 
     def __init__(self, delimiter: str, separator: bytes, longest_bytes: int, block_bytes: int):
         self._delimiter, self._separator = delimiter, separator
-        self._longest, self._block_bytes = longest_bytes, block_bytes
+        self.longest_bytes, self._block_bytes = longest_bytes, block_bytes
 
     def blocks(self, stream, lines_before: int = 1) -> Iterator[Block]:
         """Yield the lines of ``stream`` after the first ``lines_before``, which are the header and others to skip."""
+        row = lines_before + 1
+        for piece in self.pieces(stream, lines_before):
+            for block in self.blocks_of(piece, row):
+                yield block
+                row += block.row_count
+
+    def pieces(self, stream, lines_before: int = 1) -> Iterator[Piece]:
+        """Yield the same lines as they are in the file."""
         row = 1
         for lines, overlong in self._whole_lines(stream):
             while lines and row <= lines_before:
                 lines = lines[lines.index(b"\n") + 1 :]
                 row += 1
-            if lines:
-                block = self._block(lines, row)
-                yield block
-                row += block.row_count
-            if overlong:
-                if row > lines_before:
-                    yield Block(row, b"", 1, ((row, "is too long for a row"),))
-                row += 1
+            if row <= lines_before and overlong:
+                row, overlong = row + 1, False
+            if lines or overlong:
+                yield Piece(lines, overlong)
+
+    def blocks_of(self, piece: Piece, first_row: int) -> Iterator[Block]:
+        """Yield the lines of a piece that starts at row ``first_row`` of the file."""
+        if piece.lines:
+            block = self._block(piece.lines, first_row)
+            yield block
+            first_row += block.row_count
+        if piece.overlong:
+            yield Block(first_row, b"", 1, ((first_row, "is too long for a row"),))
 
     def _whole_lines(self, stream) -> Iterator[tuple[bytes, bool]]:
         """Yield bytes of whole lines, each ended by a line feed, and whether an overlong line follows them."""
@@ -97,7 +125,7 @@ class SafeLines:
             end = rest.rfind(self._separator) + 1
             lines, rest = rest[:end], rest[end:]
             # The header may be as long as it likes: everything else is measured by it.
-            skipping = len(rest) > self._longest + 1 and not (header and not lines)
+            skipping = len(rest) > self.longest_bytes + 1 and not (header and not lines)
             if lines or skipping:
                 header = False
                 yield self._one_ending(lines), skipping
@@ -158,7 +186,7 @@ class SafeLines:
 
     def _fields(self, line: bytes) -> tuple[list[str], str]:
         """Return the fields of one line, and what is wrong with it."""
-        if len(line) > self._longest:
+        if len(line) > self.longest_bytes:
             return [], "is too long for a row"
         if not _is_utf8(line):
             return [], "is not UTF-8 text"
@@ -171,11 +199,19 @@ class SafeLines:
         except csv.Error:
             return [], "has quotes that cannot be matched"
 
+    def may_be_plain(self, lines: bytes) -> bool:
+        """Whether lines are valid text without quotes and marks, so that all there is to do is to find the fields."""
+        if b'"' in lines:
+            return False
+        return lines.isascii() or (
+            _is_utf8(lines) and INNER_DELIMITER.encode() not in lines and _unmarked(lines) is lines
+        )
+
     def _has_overlong(self, lines: bytes) -> bool:
-        if len(lines) <= self._longest:
+        if len(lines) <= self.longest_bytes:
             return False
         ends = np.flatnonzero(np.frombuffer(lines, np.uint8) == ord("\n"))
-        return bool((np.diff(ends, prepend=-1) - 1 > self._longest).any())
+        return bool((np.diff(ends, prepend=-1) - 1 > self.longest_bytes).any())
 
 
 def _unmarked(text: bytes) -> bytes:

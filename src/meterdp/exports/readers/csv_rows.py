@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from meterdp.core.errors import InputError
-from meterdp.exports.batch import BATCH_BYTES
+from meterdp.exports.batch import BATCH_BYTES, Batch
 from meterdp.exports.fields import Field
 from meterdp.exports.lines import INNER_DELIMITER, Block, SafeLines, separator_after
 from meterdp.exports.members import Member
@@ -150,8 +150,22 @@ class CsvRows:
             name,
         )
 
-    def batches(self, positions: Iterable[int], batch_bytes: int = BATCH_BYTES) -> Iterator[Rows]:
+    def batches(
+        self,
+        positions: Iterable[int],
+        batch_bytes: int = BATCH_BYTES,
+        plain: Callable[[bytes, int, int], Batch | None] | None = None,
+    ) -> Iterator[Rows | Batch]:
         """Yield batches of rows, the columns at ``positions`` as text, in that order.
+
+        Parameters
+        ----------
+        positions : iterable of int
+        batch_bytes : int
+        plain : callable, optional
+            Is given whole lines of valid text without quotes, the row of the file of the first, and how long a line
+            may be; returns the readings of all of them, or None if it cannot read every line. What it returns is
+            yielded instead.
 
         Raises
         ------
@@ -166,29 +180,41 @@ class CsvRows:
             max(LONGEST_ROW_BYTES, 16 * self._header_bytes),
             batch_bytes,
         )
-        file = self.member.label
+        row = self._lines_before + 1
         with open_bytes(self.member) as stream:
-            for block in lines.blocks(stream, self._lines_before):
+            for piece in lines.pieces(stream, self._lines_before):
                 self.any_row = True
-                columns, ragged = self._split(block, positions)
-                left_out = sorted([*block.malformed, *((row, _RAGGED) for row in ragged)])
-                if left_out and self._refuse_bad_rows:
-                    row, problem = left_out[0]
-                    raise InputError(problem, file=file, row=row, remedy="correct the row, or check export.delimiter")
-                if len(columns[0]) + len(left_out) != block.row_count:
-                    raise InputError(
-                        "has lines that are lost when it is split into rows",
-                        file=file,
-                        remedy="report this file's layout as a bug of meterdp",
-                    )
-                repeated = self._repeats_of_header(block, columns, positions)
-                if repeated is not None:
-                    columns = [pc.if_else(pa.array(repeated), None, column) for column in columns]
-                fields = [
-                    Field(column, file, self.header[p], block.first_row)
-                    for column, p in zip(columns, positions, strict=True)
-                ]
-                yield Rows(fields, len(left_out), repeated)
+                if plain is not None and piece.lines and lines.may_be_plain(piece.lines):
+                    batch = plain(piece.lines, row, lines.longest_bytes)
+                    if batch is not None:
+                        yield batch
+                        row += len(batch.meter)
+                        piece = replace(piece, lines=b"")
+                for block in lines.blocks_of(piece, row):
+                    yield self._rows(block, positions)
+                    row += block.row_count
+
+    def _rows(self, block: Block, positions: list[int]) -> Rows:
+        """Split a block into fields."""
+        file = self.member.label
+        columns, ragged = self._split(block, positions)
+        left_out = sorted([*block.malformed, *((row, _RAGGED) for row in ragged)])
+        if left_out and self._refuse_bad_rows:
+            row, problem = left_out[0]
+            raise InputError(problem, file=file, row=row, remedy="correct the row, or check export.delimiter")
+        if len(columns[0]) + len(left_out) != block.row_count:
+            raise InputError(
+                "has lines that are lost when it is split into rows",
+                file=file,
+                remedy="report this file's layout as a bug of meterdp",
+            )
+        repeated = self._repeats_of_header(block, columns, positions)
+        if repeated is not None:
+            columns = [pc.if_else(pa.array(repeated), None, column) for column in columns]
+        fields = [
+            Field(column, file, self.header[p], block.first_row) for column, p in zip(columns, positions, strict=True)
+        ]
+        return Rows(fields, len(left_out), repeated)
 
     def _repeats_of_header(self, block: Block, columns: list[pa.Array], positions: list[int]) -> np.ndarray | None:
         """Return which rows hold the column names, as files that were put together by hand do; None for none."""

@@ -39,7 +39,9 @@ def batches(path: str | Path, settings: ExportSettings, *, batch_bytes: int = BA
             "time_column": _whichever(rows, TIME_COLUMNS),
             "energy_column": _whichever(rows, ENERGY_COLUMNS),
         }
-        yield from long_csv.file_batches(rows, replace(settings, **columns), parse_stamps, batch_bytes)
+        described = replace(settings, **columns)
+        plain = long_csv.plain_rows(described, parse_stamps)
+        yield from long_csv.file_batches(rows, described, parse_stamps, batch_bytes, plain)
 
 
 def _whichever(rows: CsvRows, names: tuple[str, ...]) -> str:

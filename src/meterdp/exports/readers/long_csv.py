@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,23 +13,42 @@ import pyarrow.compute as pc
 from meterdp.exports.batch import BATCH_BYTES, Batch
 from meterdp.exports.fields import Rejects, StampParser, key_columns, keys, numbers
 from meterdp.exports.readers.csv_rows import CsvRows, csv_files
+from meterdp.exports.readers.plain_rows import PlainRows
 from meterdp.exports.settings import ExportSettings
 
 
 def batches(path: str | Path, settings: ExportSettings, *, batch_bytes: int = BATCH_BYTES) -> Iterator[Batch]:
     """Yield the readings of a long CSV in the order of the file; see `exports.readers.interface`."""
     parse_stamps = StampParser(settings.time_format, settings.missing_words)
+    plain = plain_rows(settings, parse_stamps)
     for rows in csv_files(path, settings):
-        yield from file_batches(rows, settings, parse_stamps, batch_bytes)
+        yield from file_batches(rows, settings, parse_stamps, batch_bytes, plain)
+
+
+def plain_rows(settings: ExportSettings, parse_stamps: StampParser) -> PlainRows | None:
+    """Return the fast reader of plain lines, where the layout is one for it."""
+    return PlainRows(settings, parse_stamps) if PlainRows.can_read(settings) else None
 
 
 def file_batches(
-    rows: CsvRows, settings: ExportSettings, parse_stamps: StampParser, batch_bytes: int
+    rows: CsvRows,
+    settings: ExportSettings,
+    parse_stamps: StampParser,
+    batch_bytes: int,
+    plain: PlainRows | None = None,
 ) -> Iterator[Batch]:
     """Yield the readings of one of its files."""
     of_day = settings.time_of_day_column
     names = [*key_columns(settings), settings.time_column, settings.energy_column, *([of_day] if of_day else [])]
-    for batch in rows.batches([rows.position(name) for name in names], batch_bytes):
+    positions, read_plain = [rows.position(name) for name in names], None
+    if plain is not None and len(set(positions)) == len(positions):
+        read_plain = partial(
+            plain.read, roles=plain.roles(rows.header), file_meter=rows.member.meter_id, place=rows.member.place
+        )
+    for batch in rows.batches(positions, batch_bytes, read_plain):
+        if isinstance(batch, Batch):
+            yield batch
+            continue
         columns = dict(zip(names, batch.fields, strict=True))
         rejects = Rejects(settings, (len(batch.fields[0].values),), batch.header_repeated)
         stamp = columns[settings.time_column]
