@@ -1,14 +1,19 @@
 """Judge the readings of one shard; write its quality table, log load and profile vectors."""
 
 from meterdp.core.job import job
-from meterdp.profiles.grid import read_shard
+from meterdp.profiles.grid import read_shard_in_pieces
 from meterdp.profiles.process import process_shard
 from meterdp.profiles.tables import LOG_LOAD, PROFILES, QUALITY
 
-with job(snakemake.input, snakemake.log) as write:
-    shard = read_shard(snakemake.input.readings, snakemake.params.interval_minutes, snakemake.params.time_zone)
-    params = snakemake.params
-    tables = process_shard(shard, params.quality, params.profiles, params.train_days, params.horizon_steps)
-    write(snakemake.output.quality, QUALITY, tables.quality)
-    write(snakemake.output.log_load, LOG_LOAD, tables.log_load)
-    write(snakemake.output.profiles, PROFILES, tables.profiles)
+params, output = snakemake.params, snakemake.output
+with (
+    job(snakemake.input, snakemake.log) as write,
+    write.opened(output.quality, QUALITY) as add_quality,
+    write.opened(output.log_load, LOG_LOAD) as add_log_load,
+    write.opened(output.profiles, PROFILES) as add_profiles,
+):
+    for shard in read_shard_in_pieces(snakemake.input.readings, params.interval_minutes, params.time_zone):
+        tables = process_shard(shard, params.quality, params.profiles, params.train_days, params.horizon_steps)
+        add_quality(tables.quality)
+        add_log_load(tables.log_load)
+        add_profiles(tables.profiles)

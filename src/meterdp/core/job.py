@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
@@ -20,7 +20,7 @@ from typing import TextIO
 from threadpoolctl import threadpool_limits
 
 from meterdp.core.errors import REFUSAL, InputError
-from meterdp.core.parquet import metadata_of, write_table
+from meterdp.core.parquet import metadata_of, open_table, write_table
 from meterdp.core.tables import Table
 
 _CANNOT_WRITE = (
@@ -98,8 +98,23 @@ def _opened(log_path: Path) -> TextIO:
         sys.exit(1)
 
 
+class Writer:
+    """Write tables with the metadata that the inputs of a job carry."""
+
+    def __init__(self, metadata: dict[str, str]):
+        self._metadata = metadata
+
+    def __call__(self, path, table: Table, data) -> None:
+        """Write a table; see :func:`meterdp.core.parquet.write_table`."""
+        write_table(path, table, data, self._metadata)
+
+    def opened(self, path, table: Table):
+        """Write a table piece by piece; see :func:`meterdp.core.parquet.open_table`."""
+        return open_table(path, table, self._metadata)
+
+
 @contextmanager
-def job(inputs: Iterable, log: Iterable, threads: int = 1) -> Iterator[Callable[[str, Table, object], None]]:
+def job(inputs: Iterable, log: Iterable, threads: int = 1) -> Iterator[Writer]:
     """Run one adapter; BLAS and OpenMP keep to ``threads`` threads meanwhile.
 
     Parameters
@@ -114,14 +129,10 @@ def job(inputs: Iterable, log: Iterable, threads: int = 1) -> Iterator[Callable[
 
     Yields
     ------
-    write : callable (path, table, data) -> None
-        :func:`meterdp.core.parquet.write_table` with the carried metadata.
+    write : Writer
+        Callable (path, table, data).
     """
     metadata: dict[str, str] = {}
-
-    def write(path, table: Table, data) -> None:
-        write_table(path, table, data, metadata)
-
     terminal = sys.stderr
     file = _opened(Path(next(iter(log))))
     before = signal.signal(signal.SIGTERM, _leave)
@@ -129,7 +140,7 @@ def job(inputs: Iterable, log: Iterable, threads: int = 1) -> Iterator[Callable[
     try:
         metadata.update(carried_metadata(inputs))
         with threadpool_limits(threads):
-            yield write
+            yield Writer(metadata)
     except InputError as error:
         _refuse(error)
         sys.exit(1)

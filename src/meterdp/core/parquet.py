@@ -8,7 +8,7 @@ never holds a seed, an id, a reading or a count of records.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,8 +21,21 @@ from meterdp.core.errors import InputError
 from meterdp.core.guarantee import NOT_FOR_RELEASE
 from meterdp.core.tables import Table
 
-# The statistics of a column would put its smallest and largest value, a meter id or a reading, into the footer.
-WRITING = {"compression": "zstd", "write_statistics": False}
+
+def _writing(table: Table) -> dict:
+    """Return how the columns of a table are written, as pyarrow's arguments."""
+    # The statistics of a column would put its smallest and largest value, a meter id or a reading, into the footer.
+    writing = {"compression": "zstd", "write_statistics": False}
+    if not table.of_readings:
+        return writing
+    whole = [c.name for c in table.columns if pa.types.is_integer(c.type) or pa.types.is_timestamp(c.type)]
+    continuous = {c.name for c in table.columns if c.continuous}
+    return {
+        **writing,
+        "compression": {c.name: "none" if c.name in continuous else "zstd" for c in table.columns},
+        "column_encoding": dict.fromkeys(whole, "DELTA_BINARY_PACKED"),
+        "use_dictionary": [c.name for c in table.columns if c.name not in {*whole, *continuous}],
+    }
 
 
 @contextmanager
@@ -108,6 +121,30 @@ def write_table(path, table: Table, data, metadata: Mapping[str, str] | None = N
         _write(temporary, table, data, metadata)
 
 
+@contextmanager
+def open_table(path, table: Table, metadata: Mapping[str, str] | None = None) -> Iterator[Callable[[object], None]]:
+    """Write one Parquet file of ``table`` piece by piece, atomically.
+
+    Parameters
+    ----------
+    path, table, metadata
+        As for :func:`write_table`.
+
+    Yields
+    ------
+    add : callable (data) -> None
+        Appends rows, as a row group of their own.
+    """
+    schema = table.schema.with_metadata(file_metadata(table, metadata))
+    with atomic_path(path) as temporary, pq.ParquetWriter(temporary, schema, **_writing(table)) as writer:
+
+        def add(data) -> None:
+            rows = as_arrow(table, data).replace_schema_metadata(schema.metadata)
+            writer.write_table(rows, row_group_size=max(len(rows), 1))
+
+        yield add
+
+
 def table_bytes(table: Table, data, metadata: Mapping[str, str] | None = None) -> bytes:
     """Return what :func:`write_table` would write."""
     sink = pa.BufferOutputStream()
@@ -117,7 +154,7 @@ def table_bytes(table: Table, data, metadata: Mapping[str, str] | None = None) -
 
 def _write(where, table: Table, data, metadata: Mapping[str, str] | None) -> None:
     arrow = as_arrow(table, data).replace_schema_metadata(file_metadata(table, metadata))
-    pq.write_table(arrow, where, **WRITING)
+    pq.write_table(arrow, where, **_writing(table))
 
 
 def read_table(path, table: Table, columns: list[str] | None = None) -> pa.Table:
@@ -128,6 +165,13 @@ def read_table(path, table: Table, columns: list[str] | None = None) -> pa.Table
     InputError
         If the file is another table or its columns differ from the declared ones.
     """
+    _check(path, table)
+    # partitioning=None: a folder called key=value must not become a column.
+    return pq.read_table(path, columns=columns, partitioning=None)
+
+
+def _check(path, table: Table) -> None:
+    """Refuse a file that is no instance of ``table``."""
     try:
         schema = pq.read_schema(path)
     except (pa.ArrowInvalid, FileNotFoundError) as error:
@@ -137,8 +181,16 @@ def read_table(path, table: Table, columns: list[str] | None = None) -> pa.Table
         raise InputError(
             f"does not have the columns of table '{table.name}'", file=path, remedy="delete it and run again"
         )
-    # partitioning=None: a folder called key=value must not become a column.
-    return pq.read_table(path, columns=columns, partitioning=None)
+
+
+def read_row_groups(path, table: Table) -> Iterator[pa.Table]:
+    """Read a Parquet file and check it likewise, a row group at a time; one empty piece of an empty file."""
+    _check(path, table)
+    with pq.ParquetFile(path) as file:
+        for number in range(file.num_row_groups):
+            yield file.read_row_group(number)
+        if not file.num_row_groups:
+            yield file.read()
 
 
 def read_parts(paths, table: Table, columns: list[str] | None = None) -> pa.Table:

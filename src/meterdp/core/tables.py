@@ -24,13 +24,17 @@ Audience = Literal["private", "study", "release"]
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its Arrow type, unit ("1" when dimensionless, "" for text) and what it means."""
+    """One column: its Arrow type, unit ("1" when dimensionless, "" for text) and what it means.
+
+    ``continuous`` says that hardly any value of it comes twice, so that neither a dictionary nor compression pays.
+    """
 
     name: str
     type: pa.DataType
     unit: str
     description: str
     nullable: bool = False
+    continuous: bool = False
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,9 @@ class Table:
     file_name : str, optional
         Path below the folder of the audience where it is not ``<name>.parquet``; words in angle brackets and stars
         stand for what several files are told apart by.
+    of_readings : bool
+        Whether it has a row per reading, household by household: whole numbers and stamps are then written as
+        differences.
     """
 
     name: str
@@ -57,6 +64,7 @@ class Table:
     description: str
     columns: tuple[Column, ...]
     file_name: str | None = None
+    of_readings: bool = False
 
     @property
     def file(self) -> str:

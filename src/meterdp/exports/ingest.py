@@ -8,16 +8,16 @@ batch. All tables appear together when everything is written, or none does.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from meterdp.core.errors import InputError
-from meterdp.core.parquet import WRITING, as_arrow, atomic_path, file_metadata, write_table
+from meterdp.core.parquet import atomic_path, open_table, write_table
 from meterdp.core.progress import progress
 from meterdp.exports.batch import BATCH_BYTES, NO_CODE, NOT_LISTED, Batch, Seen
 from meterdp.exports.clock import LAST_MARK, Clock
@@ -33,6 +33,7 @@ from meterdp.exports.tables import INGEST_REPORT, METERS, READINGS
 LONGEST_EXPORT_DAYS = 20 * 366
 _DAY_US = 24 * 3600 * 1_000_000
 _ROWS_PER_WRITE = 1 << 19
+_MOST_SHARED_LISTS = 64
 
 
 def ingest(
@@ -45,6 +46,7 @@ def ingest(
     report_path: str | Path,
     metadata: Mapping[str, str] | None = None,
     batch_bytes: int = BATCH_BYTES,
+    threads: int = 1,
 ) -> None:
     """Read an export and write the tables ``readings`` (in shards), ``meters`` and ``ingest_report``.
 
@@ -52,7 +54,7 @@ def ingest(
     same grid of UTC intervals, null where no reading was usable: over the public period of the settings, or without
     one from the first to the last stamp of the export, which any one meter can move. The
     grid runs through the full hours of the local clock at the first stamp. What is written does not depend on the
-    number of shards (but for the split) nor on ``batch_bytes``.
+    number of shards (but for the split) nor on ``batch_bytes`` and ``threads``.
 
     With a public list of meters the households are those of the list, a household's readings follow from its own
     rows, the list and the settings, and no row of any meter ends the run.
@@ -73,6 +75,8 @@ def ingest(
         Passed into the files, e.g. ``{"synthetic": "yes"}``.
     batch_bytes : int
         About how much of the export is looked at in one go.
+    threads : int
+        How many may read and write at once.
 
     Raises
     ------
@@ -80,7 +84,7 @@ def ingest(
         If the export cannot be read, spans more than ``LONGEST_EXPORT_DAYS`` or changes while it is read; without a
         list of meters also if it names two circuits for a meter or holds no usable reading.
     """
-    batches = reader(settings.format)
+    batches = reader(settings.format, threads)
 
     def read() -> Iterator[Batch]:
         return batches(path, settings, batch_bytes=batch_bytes)
@@ -102,8 +106,13 @@ def ingest(
             )
             starts_us = survey.anchor_us + (survey.first_slot + np.arange(survey.slots)) * settings.interval_us
             shards = np.array_split(np.arange(len(rank)), len(parts))
-            for part, households in zip(progress(parts, "readings, shards written"), shards, strict=True):
-                _write_readings(part, households, energy_kwh, starts_us, metadata)
+            pool = stack.enter_context(ThreadPoolExecutor(threads))
+            jobs = [
+                pool.submit(_write_readings, part, households, energy_kwh, starts_us, metadata)
+                for part, households in zip(parts, shards, strict=True)
+            ]
+            for job in progress(jobs, "readings, shards written"):
+                job.result()
             ids = [survey.meter_ids[m] for m in rank]
             crosswalk = {
                 "household": np.arange(len(rank)),
@@ -214,19 +223,21 @@ class _MeterIndex:
 
     def __init__(self, index: dict[str, int], *, grow: bool):
         self._index, self._grow = index, grow
-        self._shared: list[str] | None = None
-        self._numbers = np.empty(0, np.int64)
+        # Lists of names that batches share, and the numbers of those already met.
+        self._shared: dict[int, tuple[list[str], np.ndarray]] = {}
 
     def __call__(self, batch: Batch) -> np.ndarray:
         """Return (n,) int64 numbers of the meters of a batch, ``NO_CODE`` for none."""
         names = batch.meter_ids
         if not isinstance(names, Seen):
             return np.append(self._look_up(names), NO_CODE)[batch.meter]
-        if names.names is not self._shared:
-            self._shared, self._numbers = names.names, np.empty(0, np.int64)
-        if len(names) > len(self._numbers):
-            self._numbers = np.append(self._numbers, self._look_up(names[len(self._numbers) :]))
-        return np.append(self._numbers[: len(names)], NO_CODE)[batch.meter]
+        _, numbers = self._shared.get(id(names.names), (None, np.empty(0, np.int64)))
+        if len(names) > len(numbers):
+            if len(self._shared) > _MOST_SHARED_LISTS:
+                self._shared.clear()
+            numbers = np.append(numbers, self._look_up(names[len(numbers) :]))
+            self._shared[id(names.names)] = names.names, numbers
+        return np.append(numbers[: len(names)], NO_CODE)[batch.meter]
 
     def _look_up(self, names: Sequence[str]) -> np.ndarray:
         index = self._index
@@ -339,18 +350,18 @@ def fill(
 
 def _write_readings(path, households: np.ndarray, energy_kwh, starts_us: np.ndarray, metadata) -> None:
     """Write the readings of one shard in runs of whole households."""
-    schema = READINGS.schema.with_metadata(file_metadata(READINGS, metadata))
     slots = len(starts_us)
     step = max(1, _ROWS_PER_WRITE // slots)
-    with pq.ParquetWriter(path, schema, **WRITING) as writer:
+    with open_table(path, READINGS, metadata) as add:
         for at in range(0, len(households), step):
             some = households[at : at + step]
-            rows = {
-                "household": np.repeat(some, slots),
-                "interval_start_utc": np.tile(starts_us, len(some)),
-                "energy_kwh": pa.array(energy_kwh[some[0] : some[-1] + 1].ravel(), from_pandas=True),
-            }
-            writer.write_table(as_arrow(READINGS, rows).replace_schema_metadata(schema.metadata))
+            add(
+                {
+                    "household": np.repeat(some, slots),
+                    "interval_start_utc": np.tile(starts_us, len(some)),
+                    "energy_kwh": pa.array(energy_kwh[some[0] : some[-1] + 1].ravel(), from_pandas=True),
+                }
+            )
 
 
 def _report(counts: np.ndarray) -> dict:

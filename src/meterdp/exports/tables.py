@@ -14,6 +14,7 @@ READINGS = Table(
         Column("energy_kwh", REAL, "kWh", "energy in the interval, negative when exported", nullable=True),
     ),
     file_name="readings/part-*.parquet",
+    of_readings=True,
 )
 
 METERS = Table(

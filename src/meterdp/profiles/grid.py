@@ -6,6 +6,7 @@ goes through :class:`Calendar`, so that clock changes are handled in one place.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
@@ -15,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from meterdp.core.errors import InputError
-from meterdp.core.parquet import read_table
+from meterdp.core.parquet import read_row_groups, read_table
 from meterdp.exports.tables import READINGS
 
 DAY_MINUTES = 24 * 60
@@ -170,21 +171,43 @@ def read_shard(path, interval_minutes: int, time_zone: str) -> Shard:
     InputError
         If the part does not hold every household on the same slots.
     """
-    table = read_table(path, READINGS)
+    return _as_shard(path, read_table(path, READINGS), interval_minutes, time_zone, None)
+
+
+def read_shard_in_pieces(path, interval_minutes: int, time_zone: str) -> Iterator[Shard]:
+    """Yield the same households some at a time, as they were written; one empty piece of an empty part.
+
+    Raises
+    ------
+    InputError
+        As above; households must not differ in their slots from those of the piece before.
+    """
+    calendar = None
+    for table in read_row_groups(path, READINGS):
+        shard = _as_shard(path, table, interval_minutes, time_zone, calendar)
+        yield shard
+        calendar = shard.calendar
+
+
+def _as_shard(path, table: pa.Table, interval_minutes: int, time_zone: str, like: Calendar | None) -> Shard:
+    """Return whole households as a dense array; ``like`` is the calendar they must have, if it is known."""
     household = table["household"].to_numpy()
     energy = table["energy_kwh"].cast(pa.float64()).to_numpy(zero_copy_only=False)
-    ids, first = np.unique(household, return_index=True)
-    if ids.size == 0:
-        empty = Calendar(datetime(1970, 1, 1, tzinfo=UTC), 0, interval_minutes, time_zone)
-        return Shard(ids.astype(np.int32), np.empty((0, 0)), empty)
-    slots, rest = divmod(household.size, ids.size)
-    if rest or not np.array_equal(first, np.arange(ids.size) * slots):
-        raise InputError("does not hold a regular grid", file=path, remedy="delete it and run again")
+    if household.size == 0:
+        empty = like or Calendar(datetime(1970, 1, 1, tzinfo=UTC), 0, interval_minutes, time_zone)
+        return Shard(household.astype(np.int32), np.empty((0, empty.slot_count)), empty)
+    first = np.flatnonzero(np.diff(household, prepend=household[0] - 1))
+    slots, rest = divmod(household.size, first.size)
     start = table["interval_start_utc"][0].as_py()
+    regular = (
+        not rest and np.array_equal(first, np.arange(first.size) * slots) and (np.diff(household[first]) > 0).all()
+    )
+    if not regular or (like is not None and (like.start, like.slot_count) != (start, slots)):
+        raise InputError("does not hold a regular grid", file=path, remedy="delete it and run again")
     return Shard(
-        ids.astype(np.int32),
-        energy.reshape(ids.size, slots),
-        Calendar(start, slots, interval_minutes, time_zone),
+        household[first].astype(np.int32),
+        energy.reshape(first.size, slots),
+        like or Calendar(start, slots, interval_minutes, time_zone),
     )
 
 

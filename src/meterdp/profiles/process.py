@@ -17,7 +17,7 @@ from meterdp.profiles.vector import VectorRules, profile_vectors
 
 @dataclass(frozen=True)
 class ShardTables:
-    """Rows of the tables ``quality``, ``log_load`` and ``profiles`` for one shard."""
+    """Rows of the tables ``quality``, ``log_load`` and ``profiles`` for households of one shard."""
 
     quality: pd.DataFrame
     log_load: Mapping

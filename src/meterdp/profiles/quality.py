@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numba
 import numpy as np
 import pandas as pd
 
@@ -105,13 +106,20 @@ def in_long_runs(values: np.ndarray, min_length: int) -> np.ndarray:
     (H, T) bool
     """
     out = np.zeros(values.shape, dtype=bool)
-    for row, marks in zip(values, out, strict=True):
-        change = np.flatnonzero(np.r_[True, row[1:] != row[:-1], True])  # NaN differs from NaN: runs of one
-        length = np.diff(change)
-        long = (length > min_length) & (row[change[:-1]] != 0) & np.isfinite(row[change[:-1]])
-        for begin, count in zip(change[:-1][long], length[long], strict=True):
-            marks[begin : begin + count] = True
+    _mark_long_runs(values, min_length, out)
     return out
+
+
+@numba.njit(cache=True, nogil=True)
+def _mark_long_runs(values, min_length, out):
+    for i in range(values.shape[0]):
+        begin = 0
+        for t in range(1, values.shape[1] + 1):
+            if t < values.shape[1] and values[i, t] == values[i, begin]:  # NaN differs from NaN: runs of one
+                continue
+            if t - begin > min_length and values[i, begin] != 0 and np.isfinite(values[i, begin]):
+                out[i, begin:t] = True
+            begin = t
 
 
 def judge(shard: Shard, rules: QualityRules) -> tuple[pd.DataFrame, np.ndarray]:

@@ -157,23 +157,22 @@ def seasonal_part(log_kwh: np.ndarray, calendar: Calendar, season: Season) -> np
 
 def _rolling_mean(log_kwh: np.ndarray, calendar: Calendar, season: Season) -> np.ndarray:
     """Weighted mean of the last days at the same local time; NaN where no day is known; (H, T)."""
-    total, weight = np.zeros((2, *log_kwh.shape))
-    weekend = calendar.weekend
+    # Snakefiles import this module for its settings, and a plan must not wait for a compiler to be loaded.
+    from meterdp.profiles.weighted_means import weighted_means
+
+    weekend, slots = calendar.weekend, np.arange(calendar.slot_count)
     known_days = -(-season.horizon // calendar.slots_per_day)
+    sources, weights = [], []
     for back in range(known_days, known_days + season.rolling_days):
         source = calendar.same_time_before(back)
-        use = np.flatnonzero(source >= 0)
-        source = source[use]
         # A clock change brings the same local time an hour nearer.
-        use, source = use[source <= use - season.horizon], source[source <= use - season.horizon]
-        value = log_kwh[:, source]
-        seen = np.isfinite(value)
-        kind = np.where(weekend[source] == weekend[use], 1.0, season.other_day_weight)
-        own = season.day_decay ** (back - known_days) * kind * seen
-        total[:, use] += own * np.where(seen, value, 0.0)
-        weight[:, use] += own
-    with np.errstate(invalid="ignore"):
-        return total / np.where(weight > 0, weight, np.nan)
+        source[source > slots - season.horizon] = -1
+        kind = np.where(weekend[source] == weekend, 1.0, season.other_day_weight)
+        sources.append(source)
+        weights.append(season.day_decay ** (back - known_days) * kind)
+    out = np.empty(log_kwh.shape)
+    weighted_means(np.ascontiguousarray(log_kwh), np.array(sources), np.array(weights), out)
+    return out
 
 
 def _window_mean(log_kwh: np.ndarray, calendar: Calendar, season: Season) -> np.ndarray:

@@ -54,10 +54,12 @@ LOG_LOAD = Table(
             REAL,
             "log kWh",
             "seasonal part, from readings of this household that are known at the origin",
+            continuous=True,
         ),
-        Column("residual_log_kwh", REAL, "log kWh", "log_kwh - seasonal_log_kwh", nullable=True),
+        Column("residual_log_kwh", REAL, "log kWh", "log_kwh - seasonal_log_kwh", nullable=True, continuous=True),
     ),
     file_name="log_load/part-*.parquet",
+    of_readings=True,
 )
 
 PROFILES = Table(

@@ -42,17 +42,19 @@ LINES = st.one_of(
 )
 
 
-def readings(export: str, settings: ExportSettings, batch_bytes: int, monkeypatch, folder, *, plain: bool):
+def readings(
+    export: str, settings: ExportSettings, batch_bytes: int, monkeypatch, folder, *, plain: bool, threads: int = 1
+):
     """Every reading as a tuple in the order of the file, or the message of the refusal; and how many were fast."""
     path = folder / "export.csv"
     path.write_bytes(export.encode())
     fast = 0
     with monkeypatch.context() as patch:
         if not plain:
-            patch.setattr(long_csv, "plain_rows", lambda *arguments: None)
+            patch.setattr(long_csv, "plain_rows", lambda *arguments: [])
         out = []
         try:
-            for batch in long_csv.batches(path, settings, batch_bytes=batch_bytes):
+            for batch in long_csv.batches(path, settings, batch_bytes=batch_bytes, threads=threads):
                 fast += not isinstance(batch.meter_ids, list)
                 is_utc = np.broadcast_to(batch.stamps_are_utc, len(batch.meter))
                 meter = [batch.meter_ids[m] if m >= 0 else None for m in batch.meter]
@@ -83,14 +85,17 @@ def left_out(rows) -> tuple[list, int]:
     st.sampled_from([60, 200, 1 << 20]),
     st.sampled_from(["\n", "\r\n"]),
     st.booleans(),
+    st.sampled_from([1, 2, 3]),
 )
-@example(["A,F1,kWh,,2025-10-26 00:00,0.5"] * 3, "refuse", "ISO8601", 60, "\n", True)
-def test_all_lines_are_read_alike(tmp_path_factory, lines, bad_rows, time_format, batch_bytes, ending, ended):
+@example(["A,F1,kWh,,2025-10-26 00:00,0.5"] * 3, "refuse", "ISO8601", 60, "\n", True, 2)
+def test_all_lines_are_read_alike(
+    tmp_path_factory, lines, bad_rows, time_format, batch_bytes, ending, ended, threads
+):
     folder = tmp_path_factory.mktemp("plain")
     export = ending.join([HEADER, *lines]) + (ending if ended else "")
     settings = replace(SETTINGS, bad_rows=bad_rows, time_format=time_format)
     with pytest.MonkeyPatch.context() as patch:
-        ours, _ = readings(export, settings, batch_bytes, patch, folder, plain=True)
+        ours, _ = readings(export, settings, batch_bytes, patch, folder, plain=True, threads=threads)
         theirs, fast = readings(export, settings, batch_bytes, patch, folder, plain=False)
     assert fast == 0
     if isinstance(theirs[0] if theirs else None, str):

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import cycle
 
 import numpy as np
 import pyarrow as pa
@@ -19,8 +22,9 @@ import pyarrow.csv
 from meterdp.core.errors import InputError
 from meterdp.exports.batch import BATCH_BYTES, Batch
 from meterdp.exports.fields import Field
-from meterdp.exports.lines import INNER_DELIMITER, Block, SafeLines, separator_after
+from meterdp.exports.lines import INNER_DELIMITER, Block, Piece, SafeLines, separator_after
 from meterdp.exports.members import Member
+from meterdp.exports.readers.plain_rows import PlainFile
 from meterdp.exports.settings import ExportSettings
 from meterdp.exports.streams import empty, files_of, open_bytes
 
@@ -154,7 +158,7 @@ class CsvRows:
         self,
         positions: Iterable[int],
         batch_bytes: int = BATCH_BYTES,
-        plain: Callable[[bytes, int, int], Batch | None] | None = None,
+        plain: Sequence[PlainFile] = (),
     ) -> Iterator[Rows | Batch]:
         """Yield batches of rows, the columns at ``positions`` as text, in that order.
 
@@ -162,10 +166,8 @@ class CsvRows:
         ----------
         positions : iterable of int
         batch_bytes : int
-        plain : callable, optional
-            Is given whole lines of valid text without quotes, the row of the file of the first, and how long a line
-            may be; returns the readings of all of them, or None if it cannot read every line. What it returns is
-            yielded instead.
+        plain : sequence of PlainFile
+            Readers of plain lines, as many as may be at work at once. What they can read they yield instead.
 
         Raises
         ------
@@ -182,14 +184,13 @@ class CsvRows:
         )
         row = self._lines_before + 1
         with open_bytes(self.member) as stream:
-            for piece in lines.pieces(stream, self._lines_before):
+            for piece, reader, found in _scanned_ahead(lines, lines.pieces(stream, self._lines_before), plain):
                 self.any_row = True
-                if plain is not None and piece.lines and lines.may_be_plain(piece.lines):
-                    batch = plain(piece.lines, row, lines.longest_bytes)
-                    if batch is not None:
-                        yield batch
-                        row += len(batch.meter)
-                        piece = replace(piece, lines=b"")
+                batch = reader.batch(found, row) if found is not None else None
+                if batch is not None:
+                    yield batch
+                    row += len(batch.meter)
+                    piece = replace(piece, lines=b"")
                 for block in lines.blocks_of(piece, row):
                     yield self._rows(block, positions)
                     row += block.row_count
@@ -264,6 +265,33 @@ class CsvRows:
             given = [row for row in range(block.first_row, block.first_row + block.row_count) if row not in left_out]
             ragged = [given[number - 1] for number in ragged]
         return columns, ragged
+
+
+def _scanned_ahead(lines: SafeLines, pieces: Iterator[Piece], plain: Sequence[PlainFile]) -> Iterator[tuple]:
+    """Yield every piece with a reader of plain lines, and what that found in it or None.
+
+    A reader is given its next piece when the caller is done with its last one, so it is never at work twice.
+    """
+
+    def scan(piece: Piece, reader: PlainFile | None):
+        if reader is None or not piece.lines or not lines.may_be_plain(piece.lines):
+            return None
+        return reader.scan(piece.lines, lines.longest_bytes)
+
+    if len(plain) < 2:
+        for piece in pieces:
+            reader = plain[0] if plain else None
+            yield piece, reader, scan(piece, reader)
+        return
+    waiting: deque[tuple] = deque()
+    with ThreadPoolExecutor(len(plain) - 1) as pool:
+        for piece, reader in zip(pieces, cycle(plain), strict=False):
+            if len(waiting) == len(plain):
+                first, its_reader, found = waiting.popleft()
+                yield first, its_reader, found.result()
+            waiting.append((piece, reader, pool.submit(scan, piece, reader)))
+        for piece, reader, found in waiting:
+            yield piece, reader, found.result()
 
 
 def _header_line(member: Member, skip_rows: int, *, needed: bool) -> tuple[bytes, bytes]:

@@ -6,6 +6,7 @@ A new format is a file like ``long_csv.py`` and a line in :data:`READERS`; the c
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -54,9 +55,12 @@ READERS: dict[str, Reader] = {
     "green_button": green_button.batches,
 }
 
+# Those that read several blocks at once, if they may.
+_THREADED = ("long_csv", "lcl_csv")
 
-def reader(name: str) -> Reader:
-    """Return the reader of a format.
+
+def reader(name: str, threads: int = 1) -> Reader:
+    """Return the reader of a format, which may use so many threads.
 
     Raises
     ------
@@ -65,4 +69,4 @@ def reader(name: str) -> Reader:
     """
     if name not in READERS:
         raise InputError("is not a known choice", field="export.format", remedy=f"give one of {', '.join(READERS)}")
-    return READERS[name]
+    return partial(READERS[name], threads=threads) if name in _THREADED else READERS[name]

@@ -21,7 +21,9 @@ TIME_COLUMNS = ("DateTime", "tstp")
 ENERGY_COLUMNS = ("KWH/hh (per half hour)", "energy(kWh/hh)")
 
 
-def batches(path: str | Path, settings: ExportSettings, *, batch_bytes: int = BATCH_BYTES) -> Iterator[Batch]:
+def batches(
+    path: str | Path, settings: ExportSettings, *, batch_bytes: int = BATCH_BYTES, threads: int = 1
+) -> Iterator[Batch]:
     """Yield the readings of a Low Carbon London CSV; see :class:`meterdp.exports.readers.interface.Reader`."""
     settings = replace(
         settings,
@@ -40,7 +42,7 @@ def batches(path: str | Path, settings: ExportSettings, *, batch_bytes: int = BA
             "energy_column": _whichever(rows, ENERGY_COLUMNS),
         }
         described = replace(settings, **columns)
-        plain = long_csv.plain_rows(described, parse_stamps)
+        plain = long_csv.plain_rows(described, parse_stamps, threads)
         yield from long_csv.file_batches(rows, described, parse_stamps, batch_bytes, plain)
 
 

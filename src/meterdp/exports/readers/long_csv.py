@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,17 +16,22 @@ from meterdp.exports.readers.plain_rows import PlainRows
 from meterdp.exports.settings import ExportSettings
 
 
-def batches(path: str | Path, settings: ExportSettings, *, batch_bytes: int = BATCH_BYTES) -> Iterator[Batch]:
+def batches(
+    path: str | Path, settings: ExportSettings, *, batch_bytes: int = BATCH_BYTES, threads: int = 1
+) -> Iterator[Batch]:
     """Yield the readings of a long CSV in the order of the file; see `exports.readers.interface`."""
     parse_stamps = StampParser(settings.time_format, settings.missing_words)
-    plain = plain_rows(settings, parse_stamps)
+    plain = plain_rows(settings, parse_stamps, threads)
     for rows in csv_files(path, settings):
         yield from file_batches(rows, settings, parse_stamps, batch_bytes, plain)
 
 
-def plain_rows(settings: ExportSettings, parse_stamps: StampParser) -> PlainRows | None:
-    """Return the fast reader of plain lines, where the layout is one for it."""
-    return PlainRows(settings, parse_stamps) if PlainRows.can_read(settings) else None
+def plain_rows(settings: ExportSettings, parse_stamps: StampParser, threads: int) -> list[PlainRows]:
+    """Return fast readers of plain lines, where the layout is one for them."""
+    if not PlainRows.can_read(settings):
+        return []
+    # One of several waits for its lines to be used while the others read.
+    return [PlainRows(settings, parse_stamps) for _ in range(threads + 1 if threads > 1 else 1)]
 
 
 def file_batches(
@@ -35,17 +39,16 @@ def file_batches(
     settings: ExportSettings,
     parse_stamps: StampParser,
     batch_bytes: int,
-    plain: PlainRows | None = None,
+    plain: Sequence[PlainRows] = (),
 ) -> Iterator[Batch]:
     """Yield the readings of one of its files."""
     of_day = settings.time_of_day_column
     names = [*key_columns(settings), settings.time_column, settings.energy_column, *([of_day] if of_day else [])]
-    positions, read_plain = [rows.position(name) for name in names], None
-    if plain is not None and len(set(positions)) == len(positions):
-        read_plain = partial(
-            plain.read, roles=plain.roles(rows.header), file_meter=rows.member.meter_id, place=rows.member.place
-        )
-    for batch in rows.batches(positions, batch_bytes, read_plain):
+    positions = [rows.position(name) for name in names]
+    if len(set(positions)) < len(positions):
+        plain = ()
+    readers = [one.of_file(rows.header, rows.member.meter_id, rows.member.place) for one in plain]
+    for batch in rows.batches(positions, batch_bytes, readers):
         if isinstance(batch, Batch):
             yield batch
             continue

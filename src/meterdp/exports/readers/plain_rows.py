@@ -7,8 +7,8 @@ refused, and in which words, does not depend on this file.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +22,53 @@ from meterdp.exports.settings import ExportSettings
 _DELIMITERS = ",;\t|"
 # Tables that grow beyond this are begun anew: stamps that hardly repeat, or millions of meters.
 _MOST_WORDS = 1 << 21
+
+
+@dataclass(frozen=True)
+class Scan:
+    """What :func:`read_plain` finds in n lines.
+
+    Parameters
+    ----------
+    codes : mapping of str to (n,) int32
+        Numbers of the texts, per column.
+    energy : (n,) float64
+        Numbers, NaN in odd lines.
+    odd_row, odd_code : (m,) int32
+        Lines whose number is none at first sight, and the number of that text.
+    """
+
+    codes: Mapping[str, np.ndarray]
+    energy: np.ndarray
+    odd_row: np.ndarray
+    odd_code: np.ndarray
+
+
+@dataclass(frozen=True)
+class PlainFile:
+    """A reader of plain lines and what it must know of one file.
+
+    Parameters
+    ----------
+    rows : PlainRows
+    roles : (F,) int64
+        What the fields of a line are, for :func:`read_plain`.
+    file_meter, place : str
+        As for :meth:`PlainRows.of_file`.
+    """
+
+    rows: PlainRows
+    roles: np.ndarray
+    file_meter: str
+    place: str
+
+    def scan(self, lines: bytes, longest: int) -> Scan | None:
+        """Find the fields of whole lines, valid text without quotes; None if one is not plain or over ``longest``."""
+        return self.rows.scan(lines, longest, self.roles)
+
+    def batch(self, scan: Scan, first_row: int) -> Batch | None:
+        """Return the readings of what was scanned last, or None if one of them cannot be accepted."""
+        return self.rows.batch(scan, first_row, self.file_meter, self.place)
 
 
 class PlainRows:
@@ -68,39 +115,26 @@ class PlainRows:
         self._odd_values = np.empty(0)
         self._odd_unreadable = np.empty(0, bool)
 
-    def roles(self, header: list[str]) -> np.ndarray:
-        """Return what the fields of a line are, for :func:`read_plain`."""
-        roles = np.full(len(header), SKIPPED)
-        for number, name in enumerate(self._texts):
-            roles[header.index(name)] = number
-        roles[header.index(self._settings.energy_column)] = NUMBER
-        return roles
-
-    def read(self, lines: bytes, first_row: int, longest: int, roles: np.ndarray, file_meter: str, place: str):
-        """Return the readings of whole lines, a :class:`Batch`, or None if one of them is not plain.
+    def of_file(self, header: list[str], file_meter: str, place: str) -> PlainFile:
+        """Return the reader of one of the files.
 
         Parameters
         ----------
-        lines : bytes
-            Valid text without quotes, every line ended by a line feed.
-        first_row : int
-            Row of the file of the first line.
-        longest : int
-            Bytes of the longest line.
-        roles : (F,) int64
-            From :meth:`roles`.
+        header : list of str
+            Column names, each of those wanted once.
         file_meter : str
             Whose readings they are if there is no column for it.
         place : str
             Which of several files it is.
         """
-        batch = self._batch(lines, first_row, longest, roles, file_meter, place)
-        if batch is None:
-            # Some of what was met may be no text of a row, so nothing of it is kept.
-            self._forget()
-        return batch
+        roles = np.full(len(header), SKIPPED)
+        for number, name in enumerate(self._texts):
+            roles[header.index(name)] = number
+        roles[header.index(self._settings.energy_column)] = NUMBER
+        return PlainFile(self, roles, file_meter, place)
 
-    def _batch(self, lines, first_row, longest, roles, file_meter, place) -> Batch | None:
+    def scan(self, lines: bytes, longest: int, roles: np.ndarray) -> Scan | None:
+        """Find the fields of whole lines; the part that may run beside other readers."""
         settings = self._settings
         if max(self._words.count(k) for k in range(len(self._texts) + 1)) > _MOST_WORDS:
             self._forget()
@@ -111,14 +145,26 @@ class PlainRows:
         marks = [ord(c) for c in (settings.delimiter, settings.decimal)]
         tables = self._words.arrays(rows, len(lines))
         odd = read_plain(text, len(lines), *marks, roles, longest, *tables, codes, energy, odd_row, odd_code)
-        if odd == NOT_PLAIN or not self._learn():
+        if odd == NOT_PLAIN:
+            # Some of what was met may be no text of a row, so nothing of it is kept.
+            self._forget()
             return None
-        of = dict(zip(self._texts, codes, strict=True))
-        if odd:
-            if self._odd_unreadable[odd_code[:odd]].any():
+        return Scan(dict(zip(self._texts, codes, strict=True)), energy, odd_row[:odd], odd_code[:odd])
+
+    def batch(self, scan: Scan, first_row: int, file_meter: str, place: str) -> Batch | None:
+        """Return the readings of scanned lines, or None if one of them holds what cannot be accepted."""
+        batch = self._batch(scan, first_row, file_meter, place) if self._learn() else None
+        if batch is None:
+            self._forget()
+        return batch
+
+    def _batch(self, scan: Scan, first_row: int, file_meter: str, place: str) -> Batch | None:
+        settings, rows = self._settings, len(scan.energy)
+        if len(scan.odd_row):
+            if self._odd_unreadable[scan.odd_code].any():
                 return None
-            energy[odd_row[:odd]] = self._odd_values[odd_code[:odd]]
-        stamp = of[settings.time_column]
+            scan.energy[scan.odd_row] = self._odd_values[scan.odd_code]
+        stamp = scan.codes[settings.time_column]
         unreadable = np.zeros(rows, np.int8)
         if self._stamp_unreadable.any():
             unreadable[self._stamp_unreadable[stamp]] = STAMP_UNREADABLE
@@ -126,19 +172,19 @@ class PlainRows:
             keys = {"meter_ids": [file_meter], "meter": np.zeros(rows, np.int32)}
         else:
             names = self._names[settings.meter_column]
-            keys = {"meter_ids": names.seen(), "meter": names.numbers(of[settings.meter_column])}
+            keys = {"meter_ids": names.seen(), "meter": names.numbers(scan.codes[settings.meter_column])}
         if settings.unit_column is not None and self._unit_differs.any():
-            if (self._unit_differs[of[settings.unit_column]] & (keys["meter"] != NO_CODE)).any():
+            if (self._unit_differs[scan.codes[settings.unit_column]] & (keys["meter"] != NO_CODE)).any():
                 return None
         if settings.circuit_column is not None:
             names = self._names[settings.circuit_column]
-            keys |= {"circuits": names.seen(), "circuit": names.numbers(of[settings.circuit_column])}
+            keys |= {"circuits": names.seen(), "circuit": names.numbers(scan.codes[settings.circuit_column])}
         one_kind = len(self._is_utc) and (self._is_utc == self._is_utc[0]).all()
         return Batch(
             first_row=first_row,
             stamp_us=self._stamp_us[stamp],
             stamps_are_utc=bool(self._is_utc[0]) if one_kind else self._is_utc[stamp],
-            energy=energy,
+            energy=scan.energy,
             **keys,
             unreadable=unreadable,
             place=place,
