@@ -46,6 +46,10 @@ rule ingest:
         PRIVATE / "benchmarks/ingest.tsv"
     conda:
         "../envs/meterdp.yaml"
+    threads: 4
+    # No params, which would read the export again where only the machine is another.
+    resources:
+        mem_mb=int(1024 * config["memory_gib"]),
     params:
         export=lookup("export", within=config),
         simulated=SIMULATED,

@@ -237,7 +237,7 @@ class Clock:
             self._descending = np.append(self._descending, np.zeros(missing, bool))
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def _check_range(stamp_us, is_utc, range_us, out):
     for i in range(len(stamp_us)):
         if is_utc[i]:
@@ -246,7 +246,7 @@ def _check_range(stamp_us, is_utc, range_us, out):
             out[i] = t if kept else OUT_OF_RANGE
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def _pass_inside(t, last, last_pass, single, descending):
     """Pass (1 or 2) of stamp ``t`` when the row before was in the same repeated hour.
 
@@ -259,7 +259,7 @@ def _pass_inside(t, last, last_pass, single, descending):
     return last_pass if step >= 0 else entry
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def _ends_first_pass(t, last, last_pass, hour_us, interval_us, descending):
     """Whether an end stamp just behind a repeated hour is the end of its first pass, written by the old clock.
 
@@ -270,7 +270,7 @@ def _ends_first_pass(t, last, last_pass, hour_us, interval_us, descending):
     return last_pass == (2 if descending else 1) and (last == neighbour or copy)
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def _local_to_utc(
     meter,
     local_us,

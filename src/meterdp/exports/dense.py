@@ -1,27 +1,16 @@
-"""The dense array meters x slots that readings are scattered into, and the count of what became of each of them.
+"""From readings in the order of an export to a dense array meters x slots, and the count of what became of each.
 
-One pass over the export fills it, whatever the order of the rows. The last row of the file wins, as a corrected
-reading is sent after the one it corrects, unless rows that differ shall not count; a missing value corrects nothing.
-Above ``IN_MEMORY_BYTES`` the array is a scratch file that has no name, so that it is gone with the process however
-that ends.
+The last row of the file wins, as a corrected reading is sent after the one it corrects, unless rows that differ shall
+not count; a missing value corrects nothing.
 """
 
 from __future__ import annotations
 
-import os
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-
 import numba
 import numpy as np
 
-from meterdp.core.errors import InputError
 from meterdp.exports.batch import HEADER_REPEATED, NO_STAMP, NOT_LISTED, UNIT_DIFFERS
 from meterdp.exports.clock import END_YEAR, FIRST_YEAR, LAST_MARK, NONEXISTENT, OUT_OF_RANGE, OUTSIDE_PERIOD
-
-IN_MEMORY_BYTES = 1 << 30
 
 # What can become of a row, in the order in which the tests are made, with 'used' first.
 REASONS = {
@@ -78,35 +67,7 @@ _MARKS = _UNIT_DIFFERS - UNIT_DIFFERS
 assert _MARKS + HEADER_REPEATED == _HEADER_REPEATED
 
 
-@contextmanager
-def dense_array(meters: int, slots: int, folder: Path) -> Iterator[np.ndarray]:
-    """Yield a (meters, slots) float64 array of NaN, in memory or as a nameless scratch file in ``folder``.
-
-    Raises
-    ------
-    InputError
-        If the disk has no room for the scratch file.
-    """
-    size = meters * slots * np.dtype(np.float64).itemsize
-    if size <= IN_MEMORY_BYTES:
-        yield np.full((meters, slots), np.nan)
-        return
-    with tempfile.TemporaryFile(dir=folder) as file:
-        try:
-            # Reserved now: writing to a mapped file on a full disk would kill the process without a word.
-            os.posix_fallocate(file.fileno(), 0, size)
-        except OSError:
-            raise InputError(
-                f"has no room for {size / 2**30:.0f} GiB of scratch space",
-                file=folder,
-                remedy="free disk space, or split the export by meter",
-            ) from None
-        array = np.memmap(file, dtype=np.float64, mode="r+", shape=(meters, slots))
-        array[:] = np.nan
-        yield array
-
-
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def slot_range(start_us, meter, anchor_us, interval_us):
     """Return the first and last slot on the grid and the readings they come from; first > last if there is none."""
     first, last, first_at, last_at = np.iinfo(np.int64).max, np.iinfo(np.int64).min, -1, -1
@@ -122,7 +83,7 @@ def slot_range(start_us, meter, anchor_us, interval_us):
     return first, last, first_at, last_at
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def _reason_and_slot(start_us, household, energy, unreadable, anchor_us, interval_us):
     """Return why a reading cannot be used, or ``USED`` and its absolute slot."""
     if unreadable == HEADER_REPEATED:  # names no meter
@@ -148,7 +109,7 @@ def _reason_and_slot(start_us, household, energy, unreadable, anchor_us, interva
     return USED, (start_us - anchor_us) // interval_us
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def scatter(
     start_us,
     household,

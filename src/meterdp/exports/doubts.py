@@ -65,15 +65,19 @@ def doubts(
     counts : (R,) int64
         Rows per reason, in the order of :data:`meterdp.exports.dense.REASONS`.
     energy_kwh : (H, T) float64
-        Readings on the grid, NaN where there is none.
+        Readings on the grid of every :func:`sample_step`-th meter, NaN where there is none.
     minutes_apart : callable
         Returns how far neighbouring stamps of a meter are usually apart; called where it matters.
     """
-    some = energy_kwh[:: -(-len(energy_kwh) // _MOST_METERS) or 1]
     yield from _unusable(path, settings, counts, minutes_apart)
-    yield from _coarser(path, settings, some)
-    yield from _register(path, some)
-    yield from _energy(path, settings, some)
+    yield from _coarser(path, settings, energy_kwh)
+    yield from _register(path, energy_kwh)
+    yield from _energy(path, settings, energy_kwh)
+
+
+def sample_step(meters: int) -> int:
+    """Return which n-th meter is looked at: not more of them than tell."""
+    return -(-meters // _MOST_METERS) or 1
 
 
 def _unusable(path, settings: ExportSettings, counts: np.ndarray, minutes_apart):

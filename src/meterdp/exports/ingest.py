@@ -1,8 +1,8 @@
 """Out-of-core ingestion: from any export to canonical readings, a meter crosswalk and a count of every unused row.
 
 The export is streamed twice: first for the meters and the range of stamps, then to scatter the readings into a dense
-array on the regular UTC grid. Memory is bounded by that array (mapped to a scratch file when it is large) and one
-batch. All tables appear together when everything is written, or none does.
+array on the regular UTC grid, or into several, one after the other, if one would not fit into the memory given. All
+tables appear together when everything is written, or none does.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ import pyarrow as pa
 from meterdp.core.errors import InputError
 from meterdp.core.parquet import atomic_path, open_table, write_table
 from meterdp.core.progress import progress
+from meterdp.exports.bands import Bands, band_edges
 from meterdp.exports.batch import BATCH_BYTES, NO_CODE, NOT_LISTED, Batch, Seen
 from meterdp.exports.clock import LAST_MARK, Clock
-from meterdp.exports.dense import REASONS, ROW_MALFORMED, USED, clear_conflicts, dense_array, scatter, slot_range
-from meterdp.exports.doubts import doubts, step_minutes
+from meterdp.exports.dense import REASONS, ROW_MALFORMED, USED, slot_range
+from meterdp.exports.doubts import doubts, sample_step, step_minutes
 from meterdp.exports.members import label
 from meterdp.exports.readers.interface import reader
 from meterdp.exports.roster import Roster
@@ -32,6 +33,7 @@ from meterdp.exports.tables import INGEST_REPORT, METERS, READINGS
 # A stray stamp (a meter's clock after a reset) must not stretch the grid of every household over decades.
 LONGEST_EXPORT_DAYS = 20 * 366
 _DAY_US = 24 * 3600 * 1_000_000
+MEMORY_BYTES = 2 << 30
 _ROWS_PER_WRITE = 1 << 19
 _MOST_SHARED_LISTS = 64
 
@@ -47,6 +49,7 @@ def ingest(
     metadata: Mapping[str, str] | None = None,
     batch_bytes: int = BATCH_BYTES,
     threads: int = 1,
+    memory_bytes: int = MEMORY_BYTES,
 ) -> None:
     """Read an export and write the tables ``readings`` (in shards), ``meters`` and ``ingest_report``.
 
@@ -54,7 +57,8 @@ def ingest(
     same grid of UTC intervals, null where no reading was usable: over the public period of the settings, or without
     one from the first to the last stamp of the export, which any one meter can move. The
     grid runs through the full hours of the local clock at the first stamp. What is written does not depend on the
-    number of shards (but for the split) nor on ``batch_bytes`` and ``threads``.
+    number of shards (but for the split) nor on ``batch_bytes``, ``threads`` and
+    ``memory_bytes``.
 
     With a public list of meters the households are those of the list, a household's readings follow from its own
     rows, the list and the settings, and no row of any meter ends the run.
@@ -77,6 +81,8 @@ def ingest(
         About how much of the export is looked at in one go.
     threads : int
         How many may read and write at once.
+    memory_bytes : int
+        That reading may take; readings that do not fit lie in scratch files meanwhile.
 
     Raises
     ------
@@ -93,37 +99,48 @@ def ingest(
     rank, household_of = household_numbers(survey)
     scratch = Path(readings_paths[0]).parent
     scratch.mkdir(parents=True, exist_ok=True)
-    with dense_array(len(rank), survey.slots, scratch) as energy_kwh:
-        repeated = np.zeros((len(rank), 2), np.int64)
-        counts = fill(path, settings, read, survey, household_of, energy_kwh, repeated)
-        if roster is None:
-            _refuse_doubtful(path, settings, read, counts, energy_kwh)
-            _refuse_conflicts(path, settings, repeated[:, 1])
-        with ExitStack() as stack:
-            parts, meters, report = (
-                [stack.enter_context(atomic_path(p)) for p in group]
-                for group in (readings_paths, [meters_path], [report_path])
-            )
-            starts_us = survey.anchor_us + (survey.first_slot + np.arange(survey.slots)) * settings.interval_us
-            shards = np.array_split(np.arange(len(rank)), len(parts))
-            pool = stack.enter_context(ThreadPoolExecutor(threads))
-            jobs = [
-                pool.submit(_write_readings, part, households, energy_kwh, starts_us, metadata)
-                for part, households in zip(parts, shards, strict=True)
-            ]
-            for job in progress(jobs, "readings, shards written"):
-                job.result()
-            ids = [survey.meter_ids[m] for m in rank]
-            crosswalk = {
-                "household": np.arange(len(rank)),
-                "meter_id": ids,
-                "circuit": [survey.circuit_of.get(m) for m in rank.tolist()],
-                "shard": np.repeat(np.arange(len(parts)), [len(s) for s in shards]),
-                "duplicate_rows": repeated[:, 0],
-                "conflicting_rows": repeated[:, 1],
-            }
-            write_table(meters[0], METERS, crosswalk, metadata)
-            write_table(report[0], INGEST_REPORT, _report(counts), metadata)
+    shards = np.array_split(np.arange(len(rank)), len(readings_paths))
+    edges = band_edges(shards, survey.slots, memory_bytes)
+    last = len(edges) - 2
+    band_of = [min(int(np.searchsorted(edges, s[0], side="right")) - 1, last) if len(s) else last for s in shards]
+    starts_us = survey.anchor_us + (survey.first_slot + np.arange(survey.slots)) * settings.interval_us
+    with (
+        Bands(settings, survey.anchor_us, survey.first_slot, survey.slots, edges, scratch) as bands,
+        ExitStack() as stack,
+    ):
+        fill(path, settings, read, survey, household_of, bands)
+        parts, meters, report = (
+            [stack.enter_context(atomic_path(p)) for p in group]
+            for group in (readings_paths, [meters_path], [report_path])
+        )
+        pool = stack.enter_context(ThreadPoolExecutor(threads))
+
+        def write_shards() -> Iterator[None]:
+            sample, every = [], sample_step(len(rank))
+            for number, (first, energy_kwh) in enumerate(bands.arrays()):
+                sample.append(energy_kwh[-first % every :: every])
+                if number == last:
+                    _refuse(path, settings, survey, bands, np.concatenate(sample), read)
+                jobs = [
+                    pool.submit(_write_readings, part, households, energy_kwh, first, starts_us, metadata)
+                    for part, households, band in zip(parts, shards, band_of, strict=True)
+                    if band == number
+                ]
+                for job in jobs:
+                    yield job.result()
+
+        for _ in progress(write_shards(), "readings, shards written", len(parts)):
+            pass
+        crosswalk = {
+            "household": np.arange(len(rank)),
+            "meter_id": [survey.meter_ids[m] for m in rank],
+            "circuit": [survey.circuit_of.get(m) for m in rank.tolist()],
+            "shard": np.repeat(np.arange(len(parts)), [len(s) for s in shards]),
+            "duplicate_rows": bands.repeated[:, 0],
+            "conflicting_rows": bands.repeated[:, 1],
+        }
+        write_table(meters[0], METERS, crosswalk, metadata)
+        write_table(report[0], INGEST_REPORT, _report(bands.counts), metadata)
 
 
 @dataclass
@@ -274,10 +291,31 @@ def household_numbers(survey: Survey) -> tuple[np.ndarray, np.ndarray]:
     return rank, household_of
 
 
-def _refuse_doubtful(path, settings: ExportSettings, read, counts: np.ndarray, energy_kwh: np.ndarray) -> None:
-    """Refuse an export that the settings do not describe."""
-    for doubt in doubts(path, settings, counts, energy_kwh, lambda: step_minutes(settings, [next(read())])):
+def _refuse(path, settings: ExportSettings, survey: Survey, bands: Bands, sample: np.ndarray, read) -> None:
+    """Refuse an export that changed, and without a list of meters one that the settings do not describe."""
+    refuse_unusable(path, settings, survey, bands)
+    if survey.listed:
+        return
+    for doubt in doubts(path, settings, bands.counts, sample, lambda: step_minutes(settings, [next(read())])):
         raise doubt
+    _refuse_conflicts(path, settings, bands.repeated[:, 1])
+
+
+def refuse_unusable(path, settings: ExportSettings, survey: Survey, bands: Bands) -> None:
+    """Refuse an export that changed while it was read, or without a list of meters one that holds no reading."""
+    if not bands.all_inside:
+        raise _changed(path)
+    if not bands.counts[USED] and not survey.listed:
+        raise InputError(
+            "holds no usable reading",
+            file=path,
+            field=settings.energy_column,
+            remedy="check export.energy_column and export.missing_words",
+        )
+
+
+def _changed(path) -> InputError:
+    return InputError("changed while it was read", file=path, remedy="run again once it is complete")
 
 
 def _refuse_conflicts(path, settings: ExportSettings, rows: np.ndarray) -> None:
@@ -290,76 +328,41 @@ def _refuse_conflicts(path, settings: ExportSettings, rows: np.ndarray) -> None:
         )
 
 
-def fill(
-    path,
-    settings,
-    read,
-    survey: Survey,
-    household_of: np.ndarray,
-    energy_kwh: np.ndarray,
-    repeated: np.ndarray | None = None,
-) -> np.ndarray:
-    """Scatter the readings in a second pass and return (R,) counts per reason.
+def fill(path, settings, read, survey: Survey, household_of: np.ndarray, bands: Bands) -> None:
+    """Put the readings into bands of households in a second pass.
 
     Parameters
     ----------
     household_of : (M + 2,) int64
         From :func:`household_numbers`.
-    energy_kwh : (H, T) float64
-        Filled in place.
-    repeated : (H, 2) int64, optional
-        Rows of each household that repeat a reading, and that differ from one; added to in place.
+    bands : Bands
+        Filled, and its counts added to.
     """
-    repeated = np.zeros((len(energy_kwh), 2), np.int64) if repeated is None else repeated
-    none_counts = settings.conflicting_rows == "missing"
     clock = Clock(settings, descending=survey.runs_backwards)
     number = _MeterIndex({name: number for number, name in enumerate(survey.meter_ids)}, grow=False)
-    counts = np.zeros(len(REASONS), np.int64)
     for batch in progress(read(), "export, readings, batches read"):
         meter = number(batch)
-        inside = scatter(
-            clock.interval_starts(meter, batch),
-            household_of[meter],
-            batch.energy,
-            np.zeros(len(meter), np.int8) if batch.unreadable is None else batch.unreadable,
-            settings.kwh_per_unit,
-            survey.anchor_us,
-            settings.interval_us,
-            survey.first_slot,
-            settings.period_us is not None,
-            none_counts,
-            energy_kwh,
-            repeated,
-            counts,
-        )
-        counts[ROW_MALFORMED] += batch.left_out
-        counts += [batch.set_aside.get(reason, 0) for reason in REASONS]
-        if not inside or (not survey.listed and (meter == NOT_LISTED).any()):
-            raise InputError("changed while it was read", file=path, remedy="run again once it is complete")
-    if none_counts:
-        clear_conflicts(energy_kwh)
-    if not counts[USED] and not survey.listed:
-        raise InputError(
-            "holds no usable reading",
-            file=path,
-            field=settings.energy_column,
-            remedy="check export.energy_column and export.missing_words",
-        )
-    return counts
+        unreadable = np.zeros(len(meter), np.int8) if batch.unreadable is None else batch.unreadable
+        bands.put(clock.interval_starts(meter, batch), household_of[meter], batch.energy, unreadable)
+        bands.counts[ROW_MALFORMED] += batch.left_out
+        bands.counts += [batch.set_aside.get(reason, 0) for reason in REASONS]
+        if not survey.listed and (meter == NOT_LISTED).any():
+            raise _changed(path)
 
 
-def _write_readings(path, households: np.ndarray, energy_kwh, starts_us: np.ndarray, metadata) -> None:
+def _write_readings(path, households: np.ndarray, energy_kwh, first: int, starts_us: np.ndarray, metadata) -> None:
     """Write the readings of one shard in runs of whole households."""
     slots = len(starts_us)
     step = max(1, _ROWS_PER_WRITE // slots)
     with open_table(path, READINGS, metadata) as add:
         for at in range(0, len(households), step):
             some = households[at : at + step]
+            rows = slice(some[0] - first, some[-1] + 1 - first)
             add(
                 {
                     "household": np.repeat(some, slots),
                     "interval_start_utc": np.tile(starts_us, len(some)),
-                    "energy_kwh": pa.array(energy_kwh[some[0] : some[-1] + 1].ravel(), from_pandas=True),
+                    "energy_kwh": pa.array(energy_kwh[rows].ravel(), from_pandas=True),
                 }
             )
 

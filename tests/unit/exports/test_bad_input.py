@@ -264,24 +264,27 @@ def test_an_export_that_grows_between_the_passes(tmp_path, monkeypatch, more):
     assert "changed while it was read" in refused(path)
 
 
-def test_no_room_for_the_scratch_file(tmp_path, monkeypatch):
-    path = write_csv(tmp_path / "e.csv", [ROW])
-    monkeypatch.setattr("meterdp.exports.dense.IN_MEMORY_BYTES", 0)
-
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "posix_fallocate", full)
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
+def test_no_room_for_the_scratch_files(tmp_path, monkeypatch):
+    path = write_csv(tmp_path / "e.csv", [ROW, ("SECRET2", *ROW[1:])])
+    monkeypatch.setattr("meterdp.exports.bands.OTHER_BYTES", (2 << 30) - 8)
+    monkeypatch.setattr("tempfile.TemporaryFile", lambda dir: open("/dev/full", "w+b"))
     folder = tmp_path / "out"
     with pytest.raises(InputError, match=r"has no room for .* free disk space"):
         ingest(
             path,
             ExportSettings(),
-            readings_paths=[folder / "r.parquet"],
+            readings_paths=[folder / "r0.parquet", folder / "r1.parquet"],
             meters_path=folder / "m.parquet",
             report_path=folder / "q.parquet",
         )
     assert not list(folder.iterdir())
+
+
+def test_a_shard_that_does_not_fit_into_the_memory(tmp_path, monkeypatch):
+    path = write_csv(tmp_path / "e.csv", [ROW, ("SECRET2", *ROW[1:]), ("SECRET3", *ROW[1:])])
+    monkeypatch.setattr("meterdp.exports.bands.OTHER_BYTES", (2 << 30) - 8)
+    assert "memory_gib: does not hold a shard of the readings; set shards to 3 or more" in refused(path)
 
 
 def test_nothing_is_left_when_writing_fails_half_way(tmp_path, monkeypatch):

@@ -2,6 +2,7 @@
 
 import gzip
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -219,10 +220,20 @@ def test_neither_shards_nor_batches_change_the_readings(tmp_path, frame):
     assert [r.meters["shard"].tolist() for r in results] == [[0, 0, 0], [0, 0, 1], [0, 1, 2], [0, 1, 2]]
 
 
-def test_a_scratch_file_gives_the_same_as_memory_and_is_gone(tmp_path, frame, expected, monkeypatch):
-    monkeypatch.setattr("meterdp.exports.dense.IN_MEMORY_BYTES", 100)
-    path = write_csv(tmp_path / "e.csv", long_rows(frame))
-    check(ingested(path, LOCAL), expected)
+@pytest.mark.parametrize("policy", ["last", "missing"])
+@pytest.mark.parametrize("households_at_once", [1, 2])
+def test_bands_give_the_same_as_one_array_and_leave_nothing(tmp_path, frame, monkeypatch, policy, households_at_once):
+    settings = replace(LOCAL, conflicting_rows=policy)
+    rows = list(long_rows(frame))
+    again = [(meter, stamp, 7.5) for meter, stamp, _ in rows[::5]]
+    path = write_csv(tmp_path / "e.csv", [*rows, *rows[::7], *again, ("", rows[0][1], 1)])
+    whole = ingested(path, settings, shards=3)
+    slots = len(whole.readings) // 3
+    monkeypatch.setattr("meterdp.exports.bands.OTHER_BYTES", (2 << 30) - 8 * slots * households_at_once)
+    banded = ingested(path, settings, shards=3, batch_bytes=300)
+    pd.testing.assert_frame_equal(banded.readings, whole.readings)
+    pd.testing.assert_frame_equal(banded.meters, whole.meters)
+    assert banded.counts == whole.counts and {"duplicate_identical", "meter_missing"} <= set(whole.counts)
     assert list(tmp_path.iterdir()) == [path]
 
 

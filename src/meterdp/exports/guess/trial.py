@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from meterdp.core.errors import InputError
+from meterdp.exports.bands import Bands
 from meterdp.exports.batch import Batch
 from meterdp.exports.dense import REASONS
-from meterdp.exports.doubts import doubts, step_minutes
-from meterdp.exports.ingest import Survey, fill, household_numbers, survey_export
+from meterdp.exports.doubts import doubts, sample_step, step_minutes
+from meterdp.exports.ingest import Survey, fill, household_numbers, refuse_unusable, survey_export
 from meterdp.exports.readers.interface import reader
 from meterdp.exports.roster import Roster
 from meterdp.exports.settings import ExportSettings
@@ -54,7 +55,8 @@ class Trial:
 
     def doubts(self, path) -> list[InputError]:
         """Return every reason to believe that the settings do not describe the export."""
-        return list(doubts(path, self.settings, self.counts, self.energy_kwh, self.step_minutes))
+        some = self.energy_kwh[:: sample_step(len(self.energy_kwh))]
+        return list(doubts(path, self.settings, self.counts, some, self.step_minutes))
 
     def step_minutes(self) -> float | None:
         """Return how far neighbouring stamps of a meter are usually apart."""
@@ -109,6 +111,9 @@ def try_out(path, settings: ExportSettings, batches: list[Batch], whole: bool, r
     cells = len(survey.meter_ids) * survey.slots
     if cells > _MOST_CELLS and len(batches) > 1:
         return try_out(path, settings, batches[: len(batches) // 2], False, roster)
-    energy_kwh = np.full((len(survey.meter_ids), survey.slots), np.nan)
-    counts = fill(path, settings, read, survey, household_numbers(survey)[1], energy_kwh)
-    return Trial(settings, survey, counts, energy_kwh, batches, whole)
+    edges = [0, len(survey.meter_ids)]
+    with Bands(settings, survey.anchor_us, survey.first_slot, survey.slots, edges) as bands:
+        fill(path, settings, read, survey, household_numbers(survey)[1], bands)
+        [(_, energy_kwh)] = bands.arrays()
+    refuse_unusable(path, settings, survey, bands)
+    return Trial(settings, survey, bands.counts, energy_kwh, batches, whole)

@@ -1,0 +1,243 @@
+"""From a long CSV of 1e6, 1e7 and 1e8 readings to canonical readings and profiles: time, memory, and beside what.
+
+``make benchmark`` writes results/benchmarks/scale.parquet: a row per size and rival. Rivals are the bare parse of the
+same file by Arrow, streamed block by block with its own threads and nothing done with the result, and the same steps
+in plain pandas without the search for unit slips, spikes and the like, at the sizes whose memory this machine has.
+Every run is a process of its own, from its start to its end; both sides are measured in turn, best of ``ROUNDS``.
+
+The readings are those of the simulator; beyond its 1,409 homes they are repeated under other meter ids.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+ROOT = Path(__file__).resolve().parents[1]
+SIZES = (10**6, 10**7, 10**8)
+HOMES, DAYS = 1409, 28
+SHARDS, CORES = 16, os.cpu_count()
+ROUNDS = 2
+ZONE, MINUTES = "America/Los_Angeles", 15
+# What pandas took a reading at the sizes it could do.
+PANDAS_BYTES_PER_ROW = 700
+
+
+def settings():
+    """Return the configuration of the default study and how its export is written."""
+    from meterdp.core.config import complete, load_schema
+    from meterdp.exports.settings import ExportSettings
+    from meterdp.simulate.layout import simulated_export
+
+    config = complete({}, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
+    return config, ExportSettings.from_config(simulated_export("2025-10-20", DAYS))
+
+
+def write_exports(folder: Path, sizes) -> dict[int, Path]:
+    """Write the exports, ordered by meter, each with at least so many readings."""
+    from meterdp.simulate.export import simulate_export
+    from meterdp.simulate.parameters import SimulationParameters
+
+    simulate_export(
+        SimulationParameters.from_yaml(ROOT / "resources/simulator.yaml"),
+        folder / "homes.csv",
+        seed=1,
+        households=HOMES,
+    )
+    header, rows = (folder / "homes.csv").read_bytes().split(b"\n", 1)
+    each = rows.count(b"\n")
+    out = {}
+    for size in sizes:
+        out[size] = folder / f"{size}.csv"
+        copies, rest = divmod(size, each)
+        with out[size].open("wb") as file:
+            file.write(header + b"\n")
+            for copy in range(copies + (rest > 0)):
+                text = rows
+                if copy == copies:  # whole meters of the last copy
+                    last = rows.split(b"\n", rest)[rest - 1].split(b",")[0]
+                    text = rows[: rows.rindex(last + b",")]
+                    text = text[: text.rindex(b"\n") + 1] + rows[len(text) :].split(b"\n", 1)[0] + b"\n"
+                file.write(text.replace(b"SYN-", b"S%02d-" % copy))
+    return out
+
+
+def arrow(export: str, folder: Path) -> dict:
+    """Parse the file and nothing else."""
+    import pyarrow as pa
+    import pyarrow.csv as csv
+
+    types = {"meter_id": pa.string(), "interval_start": pa.timestamp("us"), "kwh": pa.float64()}
+    convert = csv.ConvertOptions(column_types=types, include_columns=list(types))
+    rows = sum(batch.num_rows for batch in csv.open_csv(export, convert_options=convert))
+    return {"rows": rows}
+
+
+def _profile(part: Path, config: dict) -> int:
+    """Do what workflow/scripts/profile_shard.py does; return how many households there are."""
+    from meterdp.core.parquet import open_table
+    from meterdp.profiles.grid import read_shard_in_pieces
+    from meterdp.profiles.process import process_shard
+    from meterdp.profiles.tables import LOG_LOAD, PROFILES, QUALITY
+
+    households, forecast = 0, config["forecast"]
+    days, steps = forecast["train_days"], forecast["horizon_steps"]
+    paths = [part.with_name(f"{part.stem}-{table.name}.parquet") for table in (QUALITY, LOG_LOAD, PROFILES)]
+    with (
+        open_table(paths[0], QUALITY) as add_quality,
+        open_table(paths[1], LOG_LOAD) as add_log_load,
+        open_table(paths[2], PROFILES) as add_profiles,
+    ):
+        for shard in read_shard_in_pieces(part, MINUTES, ZONE):
+            tables = process_shard(shard, config["quality"], config["profiles"], days, steps)
+            add_quality(tables.quality)
+            add_log_load(tables.log_load)
+            add_profiles(tables.profiles)
+            households += len(shard.household)
+    return households
+
+
+def ours(export: str, folder: Path) -> dict:
+    """Read the export and take every shard through the profiles room, as the workflow does."""
+    import meterdp.exports.ingest as room
+
+    config, export_settings = settings()
+    seconds = {}
+
+    def timed(name, function):
+        def call(*arguments, **keywords):
+            begin = time.perf_counter()
+            try:
+                return function(*arguments, **keywords)
+            finally:
+                seconds[name] = time.perf_counter() - begin
+
+        return call
+
+    room.survey_export, room.fill = timed("survey_s", room.survey_export), timed("fill_s", room.fill)
+    parts = [folder / f"part-{s:03d}.parquet" for s in range(SHARDS)]
+    # The profiles' processes start while the export is read, as jobs of a workflow would not; they wait for it.
+    with ProcessPoolExecutor(CORES, get_context("spawn")) as pool:
+        timed("ingest_s", room.ingest)(
+            export,
+            export_settings,
+            readings_paths=parts,
+            meters_path=folder / "meters.parquet",
+            report_path=folder / "report.parquet",
+            threads=CORES,
+            memory_bytes=int(config["memory_gib"] * 2**30),
+        )
+        seconds["write_s"] = seconds["ingest_s"] - seconds["survey_s"] - seconds["fill_s"]
+        households = sum(timed("profiles_s", lambda: list(pool.map(partial(_profile, config=config), parts)))())
+    return {"households": households, **seconds}
+
+
+def pandas(export: str, folder: Path) -> dict:
+    """Do the same steps the usual way: parse, UTC, last row wins, grid, quality, log, rolling season, profiles."""
+    config, _ = settings()
+    frame = pd.read_csv(export, usecols=["meter_id", "interval_start", "kwh"]).dropna(subset="kwh")
+    local = pd.to_datetime(frame["interval_start"], format="%Y-%m-%d %H:%M")
+    second = frame.assign(local=local).duplicated(["meter_id", "local"], keep="first")
+    frame["stamp"] = local.dt.tz_localize(ZONE, ambiguous=~second.to_numpy()).dt.tz_convert("UTC")
+    frame = frame.drop_duplicates(["meter_id", "stamp"], keep="last")
+    grid = pd.date_range(frame["stamp"].min(), frame["stamp"].max(), freq=f"{MINUTES}min")
+    energy = frame.pivot(index="stamp", columns="meter_id", values="kwh").reindex(grid)
+    energy.stack(future_stack=True).rename("energy_kwh").reset_index().to_parquet(folder / "readings.parquet")
+    rules, profiles = config["quality"], config["profiles"]
+    low, high = (power * MINUTES / 60 for power in rules["plausible_power_kw"])
+    energy = energy.where((energy >= low) & (energy <= high))
+    runs = (energy != energy.shift()).cumsum()
+    longest = int(rules["stuck_hours"] * 60 / MINUTES)
+    stuck = runs.apply(lambda column: column.map(column.value_counts())) > longest
+    energy = energy.mask(stuck & (energy != 0))
+    kept = (energy.isna().mean() <= rules["max_missing_share"]) & ((energy == 0).mean() <= rules["max_zero_share"])
+    floor, ceiling = (bound * MINUTES / 60 for bound in profiles["clip_kwh_per_hour"])
+    log_kwh = np.log(energy.loc[:, kept].clip(floor, ceiling))
+    total, weight, per_day = 0.0, 0.0, 24 * 60 // MINUTES
+    for back in range(1, profiles["rolling_days"] + 1):
+        value = log_kwh.shift(back * per_day)
+        factor = profiles["rolling_day_decay"] ** (back - 1)
+        total, weight = total + factor * value.fillna(0.0), weight + factor * value.notna()
+    season = total / weight.where(weight > 0)
+    load = pd.concat({"log_kwh": log_kwh, "seasonal_log_kwh": season, "residual_log_kwh": log_kwh - season})
+    load.unstack(level=0).stack(level=0, future_stack=True).to_parquet(folder / "log_load.parquet")
+    hourly = energy.resample("1h").mean() * (60 // MINUTES)
+    at_home = hourly.tz_convert(ZONE)
+    day = at_home.index[len(at_home) // 2].normalize() + pd.Timedelta(hours=profiles["start_hour"])
+    half_day = at_home.loc[day : day + pd.Timedelta(hours=profiles["hours"] - 1)]
+    np.log(half_day.clip(*profiles["clip_kwh_per_hour"])).T.to_parquet(folder / "profiles.parquet")
+    return {"households": energy.shape[1]}
+
+
+def measure(which: str, export: Path) -> dict:
+    """Run one of them in a process of its own; return its seconds, peak memory and what it says itself."""
+    with tempfile.TemporaryDirectory(dir=export.parent) as folder:
+        words = [sys.executable, __file__, which, str(export), folder]
+        begin = time.perf_counter()
+        done = subprocess.run(words, check=True, capture_output=True, text=True)
+        return {"seconds": time.perf_counter() - begin, **json.loads(done.stdout.splitlines()[-1])}
+
+
+def peak_gib() -> float:
+    """Return the most memory that this process or one of its children had, GiB."""
+    who = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    return max(resource.getrusage(w).ru_maxrss for w in who) / 2**20
+
+
+def main(sizes=SIZES) -> None:
+    """Run all sizes and write the table."""
+    from meterdp.core.parquet import atomic_path
+
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    rows = []
+    with tempfile.TemporaryDirectory() as name:
+        for size, export in write_exports(Path(name), sizes).items():
+            rivals = ["arrow"] + ["pandas"] * (size * PANDAS_BYTES_PER_ROW < memory)
+            if size == min(sizes):
+                measure("ours", export)  # compiles the kernels; the cache is kept between runs
+            runs = [{which: measure(which, export) for which in ("ours", *rivals)} for _ in range(ROUNDS)]
+            best = {which: min((r[which] for r in runs), key=lambda r: r["seconds"]) for which in ("ours", *rivals)}
+            mine = best["ours"]
+            for rival in rivals:
+                row = {
+                    "case": f"{mine['rows']:,} readings",
+                    "ours_s": mine["seconds"],
+                    "other": {"arrow": "bare parse by Arrow", "pandas": "the same steps in pandas"}[rival],
+                    "other_s": best[rival]["seconds"],
+                    "ratio": best[rival]["seconds"] / mine["seconds"],
+                    "quality": f"peak {mine['peak_gib']:.2f} GiB against {best[rival]['peak_gib']:.2f}",
+                    "load": f"{os.getloadavg()[0]:.1f} on {CORES} cores",
+                    "rows_per_s": mine["rows"] / mine["seconds"],
+                    "peak_gib": mine["peak_gib"],
+                    "other_peak_gib": best[rival]["peak_gib"],
+                    "households": mine["households"],
+                    **{name: mine[name] for name in ("survey_s", "fill_s", "write_s", "profiles_s")},
+                }
+                rows.append(row)
+                print(row, flush=True)
+            export.unlink()
+    with atomic_path(ROOT / "results/benchmarks/scale.parquet") as temporary:
+        pd.DataFrame(rows).to_parquet(temporary)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 2:
+        which, export, folder = sys.argv[1:]
+        said = globals()[which](export, Path(folder))
+        with open(export, "rb") as file:
+            lines = sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 24), b"")) - 1
+        print(json.dumps({"rows": lines, "peak_gib": peak_gib(), **said}))
+    else:
+        main([int(float(size)) for size in sys.argv[1:]] or SIZES)
