@@ -13,7 +13,7 @@ from meterdp.core.errors import InputError
 from meterdp.exports.ingest import ingest, survey_export
 from meterdp.exports.readers.interface import reader
 from meterdp.exports.settings import ExportSettings
-from tests.unit.exports.made_up import write_csv
+from tests.unit.exports.made_up import ingested, write_csv
 
 ROW = ("SECRET1", "2020-01-01 00:00", "1.5")
 LATER = ("SECRET1", "2020-01-01 00:15", "1.5")
@@ -284,7 +284,10 @@ def test_no_room_for_the_scratch_files(tmp_path, monkeypatch):
 def test_a_shard_that_does_not_fit_into_the_memory(tmp_path, monkeypatch):
     path = write_csv(tmp_path / "e.csv", [ROW, ("SECRET2", *ROW[1:]), ("SECRET3", *ROW[1:])])
     monkeypatch.setattr("meterdp.exports.bands.OTHER_BYTES", (2 << 30) - 8)
-    assert "memory_gib: does not hold a shard of the readings; set shards to 3 or more" in refused(path)
+    with pytest.raises(
+        InputError, match=r"memory_gib.*does not hold a shard of the readings; set shards to 3 or more"
+    ):
+        ingested(path, ExportSettings(), shards=2)
 
 
 def test_nothing_is_left_when_writing_fails_half_way(tmp_path, monkeypatch):
