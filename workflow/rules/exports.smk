@@ -1,6 +1,6 @@
 # From a meter export to canonical readings.
 # Needs:  config[export], or config[simulate] when there is no export.
-# Gives:  private/readings/part-*.parquet, private/meters.parquet, private/ingest_report.parquet.
+# Gives:  private/readings/part-*.parquet, private/meters.parquet, private/ingest_report.parquet, private/ingest_changes.parquet.
 
 
 rule simulate:
@@ -40,6 +40,7 @@ rule ingest:
         readings=expand(PRIVATE / "readings/part-{shard}.parquet", shard=SHARDS),
         meters=PRIVATE / "meters.parquet",
         report=PRIVATE / "ingest_report.parquet",
+        changes=PRIVATE / "ingest_changes.parquet",
     log:
         PRIVATE / "logs/ingest.log",
     benchmark:
@@ -54,6 +55,8 @@ rule ingest:
         export=lookup("export", within=config),
         simulated=SIMULATED,
         folder_state=FOLDER_STATE,
+        # Not an output: Snakemake takes those away before a job runs.
+        kept=PRIVATE / "export_kept" if config["export"]["incremental"] else None,
         code=code_of("ingest"),
     script:
         "../scripts/ingest.py"

@@ -14,6 +14,8 @@ with job(snakemake.input, snakemake.log):
         readings_paths=snakemake.output.readings,
         meters_path=snakemake.output.meters,
         report_path=snakemake.output.report,
+        changes_path=snakemake.output.changes,
+        kept_folder=snakemake.params.kept,
         threads=snakemake.threads,
         memory_bytes=snakemake.resources.mem_mb << 20,
         metadata={"synthetic": "yes" if snakemake.params.simulated else "no"},

@@ -7,6 +7,7 @@ tables appear together when everything is written, or none does.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -21,14 +22,16 @@ from meterdp.core.parquet import atomic_path, open_table, write_table
 from meterdp.core.progress import progress
 from meterdp.exports.bands import Bands, band_edges
 from meterdp.exports.batch import BATCH_BYTES, NO_CODE, NOT_LISTED, Batch, Seen
+from meterdp.exports.changes import MeterMonths, compared
 from meterdp.exports.clock import LAST_MARK, Clock
 from meterdp.exports.dense import REASONS, ROW_MALFORMED, USED, slot_range
 from meterdp.exports.doubts import doubts, sample_step, step_minutes
-from meterdp.exports.members import label
+from meterdp.exports.kept import KeptReadings
+from meterdp.exports.members import Member, label
 from meterdp.exports.readers.interface import reader
 from meterdp.exports.roster import Roster
 from meterdp.exports.settings import ExportSettings
-from meterdp.exports.tables import INGEST_REPORT, METERS, READINGS
+from meterdp.exports.tables import INGEST_CHANGES, INGEST_REPORT, METER_MONTHS, METERS, READINGS
 
 # A stray stamp (a meter's clock after a reset) must not stretch the grid of every household over decades.
 LONGEST_EXPORT_DAYS = 20 * 366
@@ -50,6 +53,8 @@ def ingest(
     batch_bytes: int = BATCH_BYTES,
     threads: int = 1,
     memory_bytes: int = MEMORY_BYTES,
+    changes_path: str | Path | None = None,
+    kept_folder: str | Path | None = None,
 ) -> None:
     """Read an export and write the tables ``readings`` (in shards), ``meters`` and ``ingest_report``.
 
@@ -83,6 +88,10 @@ def ingest(
         How many may read and write at once.
     memory_bytes : int
         That reading may take; readings that do not fit lie in scratch files meanwhile.
+    changes_path : path-like, optional
+        Parquet file of the table ``ingest_changes``.
+    kept_folder : path-like, optional
+        Where what is read from each file is kept, and found again the next time.
 
     Raises
     ------
@@ -92,8 +101,13 @@ def ingest(
     """
     batches = reader(settings.format, threads)
 
+    def read_file(member: Member | str | Path) -> Iterator[Batch]:
+        return batches(member, settings, batch_bytes=batch_bytes)
+
+    kept = None if kept_folder is None else KeptReadings(kept_folder, settings)
+
     def read() -> Iterator[Batch]:
-        return batches(path, settings, batch_bytes=batch_bytes)
+        return read_file(path) if kept is None else kept.batches(path, read_file)
 
     survey = survey_export(path, settings, read, roster)
     rank, household_of = household_numbers(survey)
@@ -113,6 +127,8 @@ def ingest(
             [stack.enter_context(atomic_path(p)) for p in group]
             for group in (readings_paths, [meters_path], [report_path])
         )
+        changes = [] if changes_path is None else [stack.enter_context(atomic_path(changes_path))]
+        months = None if kept is None else MeterMonths(starts_us)
         pool = stack.enter_context(ThreadPoolExecutor(threads))
 
         def write_shards() -> Iterator[None]:
@@ -126,14 +142,17 @@ def ingest(
                     for part, households, band in zip(parts, shards, band_of, strict=True)
                     if band == number
                 ]
+                if months is not None:
+                    months.add(first, energy_kwh)
                 for job in jobs:
                     yield job.result()
 
         for _ in progress(write_shards(), "readings, shards written", len(parts)):
             pass
+        meter_ids = [survey.meter_ids[m] for m in rank]
         crosswalk = {
             "household": np.arange(len(rank)),
-            "meter_id": [survey.meter_ids[m] for m in rank],
+            "meter_id": meter_ids,
             "circuit": [survey.circuit_of.get(m) for m in rank.tolist()],
             "shard": np.repeat(np.arange(len(parts)), [len(s) for s in shards]),
             "duplicate_rows": bands.repeated[:, 0],
@@ -141,6 +160,13 @@ def ingest(
         }
         write_table(meters[0], METERS, crosswalk, metadata)
         write_table(report[0], INGEST_REPORT, _report(bands.counts), metadata)
+        now = None if months is None else months.table(meter_ids)
+        for changed in changes:
+            rows = INGEST_CHANGES.schema.empty_table() if now is None else compared(now, kept.months_path)
+            write_table(changed, INGEST_CHANGES, rows, metadata)
+    if kept is not None:
+        write_table(kept.months_path, METER_MONTHS, now)
+        print(kept.outcome.in_words(), file=sys.stderr)
 
 
 @dataclass

@@ -197,7 +197,7 @@ class ExportSettings:
         InputError
             For a key there is no setting for, or a value that is not allowed.
         """
-        elsewhere = ("path", "meters", "stamp_time_zone", "first_day", "last_day")
+        elsewhere = ("path", "meters", "stamp_time_zone", "first_day", "last_day", "incremental")
         values = {key: value for key, value in mapping.items() if key not in elsewhere}
         unknown = sorted(set(values) - {field.name for field in fields(cls)})
         if unknown:

@@ -56,11 +56,15 @@ def telling_damage(file) -> Iterator[None]:
 def files_of(path) -> list[Member]:
     """Return the files of an export in order of their names; see :func:`meterdp.exports.members.members`.
 
+    Of one of these files, itself.
+
     Raises
     ------
     InputError
         If there is none, or files that are no text, or the file is missing, empty or a damaged zip.
     """
+    if isinstance(path, Member):
+        return [path]
     path = Path(path)
     if not path.is_dir():
         check_file(path)

@@ -41,3 +41,31 @@ INGEST_REPORT = Table(
         Column("meaning", TEXT, "", "the reason in words"),
     ),
 )
+
+METER_MONTHS = Table(
+    "meter_months",
+    "private",
+    "Digests of the readings of each meter and UTC month, to tell what the next reading of the export changes.",
+    (
+        Column("meter_id", TEXT, "", "meter id as written in the export"),
+        Column("month", TEXT, "", "UTC month, e.g. 2025-11"),
+        Column("reading_count", COUNT, "readings", "readings of the month"),
+        Column("digest", COUNT, "1", "digest of the month's readings and where they lie"),
+    ),
+    file_name="export_kept/meter_months.parquet",
+)
+
+INGEST_CHANGES = Table(
+    "ingest_changes",
+    "private",
+    "What this reading of the export changed against the last one, per UTC month; empty unless export.incremental.",
+    (
+        Column("month", TEXT, "", "UTC month, e.g. 2025-11"),
+        Column("same_meters", COUNT, "meters", "meters whose readings of the month are as they were"),
+        Column("revised_meters", COUNT, "meters", "meters with other readings of the month than before"),
+        Column("new_meters", COUNT, "meters", "meters with readings of the month that had none"),
+        Column("gone_meters", COUNT, "meters", "meters that had readings of the month and have none"),
+        Column("reading_count", COUNT, "readings", "readings of the month now"),
+        Column("reading_count_before", COUNT, "readings", "readings of the month at the last reading"),
+    ),
+)

@@ -17,6 +17,8 @@ from meterdp.release.gate import account_of, check_books, check_files, check_rel
 from meterdp.release.ledger import Charge, Ledger, Request
 from meterdp.release.publish import publish
 
+# Of the export, what does not shape a release, and the list of meters, whose digest is a word.
+NOT_IN_WORDS = ("path", "meters", "incremental")
 # Words that are digests of the list of meters, or of words that hold one.
 DIGESTS = ("list_of_meters_sha256", "groups_request")
 SAFE_NOISE = "docs/proofs/safe_noise.md"
@@ -79,7 +81,7 @@ class Desk:
         """
         profiles = self.config["profiles"]
         profiles = {key: profiles[key] for key in (profiles if profile_keys is None else profile_keys)}
-        export = {key: value for key, value in self.config["export"].items() if key not in ("path", "meters")}
+        export = {key: value for key, value in self.config["export"].items() if key not in NOT_IN_WORDS}
         sections = {name: self.config[name] for name in ("quality", *more)}
         return {"export": export, **sections, "profiles": profiles}
 

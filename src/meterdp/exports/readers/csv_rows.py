@@ -75,7 +75,7 @@ def csv_files(path, settings: ExportSettings, names: Sequence[str] | None = None
         rows = CsvRows(member, settings, names)
         yield rows
         any_row |= rows.any_row
-    if not any_row and settings.bad_rows == "refuse":
+    if not any_row and settings.bad_rows == "refuse" and not isinstance(path, Member):
         raise empty(path)
 
 

@@ -1,0 +1,202 @@
+"""What was read from the files of an export, kept so that the next run reads only files that are new or changed.
+
+Utilities deliver a file a month. Kept are the batches of each file as its reader yields them, before clock, grid and
+repeats are looked at, so that an export read from them and one read from its files give the same tables to the bit.
+A file is known by name, size and time of its last change, and by the settings and the source that read it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from meterdp.core.parquet import atomic_path
+from meterdp.core.provenance import source_hash
+from meterdp.exports.batch import NO_CODE, Batch, Seen
+from meterdp.exports.members import Member
+from meterdp.exports.readers import interface
+from meterdp.exports.settings import ExportSettings
+from meterdp.exports.streams import files_of
+
+_INDEX = "index.json"
+_SCHEMA = pa.schema(
+    [
+        ("row", pa.int64()),
+        ("meter", pa.int32()),
+        ("circuit", pa.int32()),
+        ("stamp_us", pa.int64()),
+        ("is_utc", pa.bool_()),
+        ("energy", pa.float64()),
+        ("unreadable", pa.int8()),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How many files of an export were read, and how many were known."""
+
+    read: int
+    known: int
+
+    def in_words(self) -> str:
+        """Return a sentence; how many files there are may be how many meters, so no number is told."""
+        share = self.read / max(self.read + self.known, 1)
+        words = {0.0: "no file", 1.0: "every file"}.get(
+            share, f"about {min(max(round(10 * share), 1), 9)} files in ten"
+        )
+        return f"export: {words} had to be read, the others were kept; ingest_changes.parquet says what changed"
+
+
+class KeptReadings:
+    """The batches of the files of an export.
+
+    Parameters
+    ----------
+    folder : path-like
+        Where they are kept; private. File names in it are numbers, because those of the export may be meter ids.
+    settings : ExportSettings
+
+    Attributes
+    ----------
+    outcome : Outcome
+        Of the first time :meth:`batches` was used up.
+    """
+
+    def __init__(self, folder, settings: ExportSettings):
+        self._folder, self._settings = Path(folder), settings
+        self.outcome: Outcome | None = None
+
+    @property
+    def months_path(self) -> Path:
+        """Where the table ``meter_months`` of the last reading is."""
+        return self._folder / "meter_months.parquet"
+
+    def batches(self, path, read: Callable[[Member], Iterator[Batch]]) -> Iterator[Batch]:
+        """Yield the batches of an export in order of its files, and keep them.
+
+        Parameters
+        ----------
+        path : path-like
+            The export.
+        read : callable (Member) -> iterator of Batch
+            Reads one of its files.
+        """
+        index, kept, new = self._index(), {}, 0
+        for member in files_of(path):
+            key = self._key(member)
+            name = index.get(key)
+            if name is None or not (self._folder / name).is_file():
+                name = self._free_name({*index.values(), *kept.values()})
+                new += 1
+                yield from self._written(self._folder / name, read(member))
+            else:
+                yield from self._read(self._folder / name, member.place)
+            kept[key] = name
+        # Only now: a run that fails leaves the index as it was, and files it does not name are written over.
+        if kept != index:
+            with atomic_path(self._folder / _INDEX) as temporary:
+                temporary.write_text(json.dumps(kept))
+            for file in self._folder.glob("*.arrow"):
+                if file.name not in kept.values():
+                    file.unlink()
+        if self.outcome is None:
+            self.outcome = Outcome(new, len(kept) - new)
+
+    def _index(self) -> dict[str, str]:
+        try:
+            return json.loads((self._folder / _INDEX).read_text())
+        except (OSError, ValueError):
+            return {}
+
+    def _key(self, member: Member) -> str:
+        about = member.path.stat()
+        known = (str(member.path), member.inside, member.size_bytes, about.st_size, about.st_mtime_ns)
+        words = repr((known, self._settings, source_hash(interface.__file__)))
+        return hashlib.sha256(words.encode(errors="surrogateescape")).hexdigest()
+
+    @staticmethod
+    def _free_name(taken: set[str]) -> str:
+        number = 0
+        while (name := f"{number:06d}.arrow") in taken:
+            number += 1
+        return name
+
+    @staticmethod
+    def _written(path: Path, batches: Iterator[Batch]) -> Iterator[Batch]:
+        """Yield batches and write them."""
+        names: dict[str, dict[str, int]] = {"meter": {}, "circuit": {}}
+        options = pa.ipc.IpcWriteOptions(compression="zstd")
+        with atomic_path(path) as temporary, pa.ipc.new_stream(temporary, _SCHEMA, options=options) as writer:
+            for batch in batches:
+                about = {
+                    "readings_per_row": batch.readings_per_row,
+                    "first_row": batch.first_row,
+                    "has_circuits": batch.circuit is not None,
+                    "left_out": batch.left_out,
+                    "set_aside": dict(batch.set_aside),
+                }
+                columns = {"row": _rows(batch), "stamp_us": batch.stamp_us, "energy": batch.energy}
+                columns["is_utc"] = np.broadcast_to(batch.stamps_are_utc, len(batch.meter))
+                columns["unreadable"] = np.zeros(len(batch.meter), np.int8)
+                if batch.unreadable is not None:
+                    columns["unreadable"] = batch.unreadable
+                for column, ids, codes in (
+                    ("meter", batch.meter_ids, batch.meter),
+                    ("circuit", batch.circuits, batch.circuit),
+                ):
+                    known = names[column]
+                    before = len(known)
+                    codes = np.full(len(batch.meter), NO_CODE) if codes is None else codes
+                    number = np.array([*(known.setdefault(one, len(known)) for one in ids), NO_CODE], np.int32)
+                    columns[column] = number[codes]
+                    about[column] = list(known)[before:]
+                arrays = [pa.array(np.ascontiguousarray(columns[field.name]), field.type) for field in _SCHEMA]
+                rows = pa.record_batch(arrays, schema=_SCHEMA)
+                writer.write_batch(rows, custom_metadata={"about": json.dumps(about)})
+                yield batch
+
+    @staticmethod
+    def _read(path: Path, place: str) -> Iterator[Batch]:
+        """Yield what was written."""
+        names: dict[str, list[str]] = {"meter": [], "circuit": []}
+        with pa.memory_map(str(path)) as file, pa.ipc.open_stream(file) as reader:
+            while True:
+                try:
+                    rows, metadata = reader.read_next_batch_with_custom_metadata()
+                except StopIteration:
+                    return
+                about = json.loads(metadata[b"about"])
+                for column, known in names.items():
+                    known += about[column]
+                values = {field.name: rows[field.name].to_numpy(zero_copy_only=False) for field in _SCHEMA}
+                is_utc = values["is_utc"]
+                yield Batch(
+                    first_row=about["first_row"],
+                    meter_ids=Seen(names["meter"], len(names["meter"])),
+                    meter=values["meter"],
+                    stamp_us=values["stamp_us"],
+                    stamps_are_utc=bool(is_utc[0]) if len(is_utc) and (is_utc == is_utc[0]).all() else is_utc,
+                    energy=values["energy"],
+                    readings_per_row=about["readings_per_row"],
+                    circuits=Seen(names["circuit"], len(names["circuit"])) if about["has_circuits"] else (),
+                    circuit=values["circuit"] if about["has_circuits"] else None,
+                    unreadable=values["unreadable"],
+                    left_out=about["left_out"],
+                    place=place,
+                    rows=values["row"],
+                    set_aside=about["set_aside"],
+                )
+
+
+def _rows(batch: Batch) -> np.ndarray:
+    """Return the row of the file of every reading."""
+    if batch.rows is not None:
+        return batch.rows
+    return batch.first_row + np.arange(len(batch.meter)) // batch.readings_per_row
