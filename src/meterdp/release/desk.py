@@ -12,6 +12,7 @@ import numpy as np
 
 import meterdp
 from meterdp.core.guarantee import Guarantee
+from meterdp.core.log_scale import LogScale
 from meterdp.release.account import UNIT_OF, Account, Cap
 from meterdp.release.gate import account_of, check_books, check_files, check_release, check_settings
 from meterdp.release.ledger import Charge, Ledger, Request
@@ -78,7 +79,9 @@ class Desk:
             The keys of the section profiles that do; all of them by default.
         """
         profiles = self.config["profiles"]
-        profiles = {key: profiles[key] for key in (profiles if profile_keys is None else profile_keys)}
+        scale = {"log_scale": words} if (words := LogScale.from_config(profiles).words) else {}
+        keys = (key for key in (profiles if profile_keys is None else profile_keys) if key != "log_scale")
+        profiles = {key: profiles[key] for key in keys} | scale
         export = {key: value for key, value in self.config["export"].items() if key not in ("path", "meters")}
         sections = {name: self.config[name] for name in ("quality", *more)}
         return {"export": export, **sections, "profiles": profiles}

@@ -9,6 +9,7 @@ from meterdp.classnoise.designs.interface import ClassQueries, Noise
 from meterdp.classnoise.designs.registry import DESIGNS, noise_design
 from meterdp.classnoise.inverse import NEAR, Asker, budgets_near_limit
 from meterdp.classnoise.neighbourhoods.balanced import balanced_groups
+from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow
 from meterdp.evaluation import hide_among as judge
 from meterdp.evaluation.hide_among import hide_among_rows, yardstick_rows
@@ -17,6 +18,7 @@ from meterdp.forecasting.rolling import ForecastSet
 from tests.unit.classnoise.examples import all_pairs
 
 BOUNDS = (0.0025, 25.0)
+SCALE = LogScale(*BOUNDS)
 DESIGNED = ("none", "white", "published", "joint")
 
 
@@ -28,13 +30,13 @@ def forecasts(households=20, entries=3, seed=0):
 def rows_of(x, sizes, epsilon=1.0, delta=1e-5, designs=DESIGNED, convention="total", features=None):
     table = pa.table({"mean_log_kwh": pa.array(x.tolist())})
     asked = {"sizes": sizes, "epsilon": epsilon, "delta": delta}
-    found = hide_among_rows(table, x if features is None else features, asked, designs, convention, BOUNDS)
+    found = hide_among_rows(table, x if features is None else features, asked, designs, convention, SCALE)
     return {(row["size"], row["design"]): row for row in found}
 
 
 def asker(design, x, convention="total"):
     queries = ClassQueries(x, np.zeros((*x.shape, x.shape[1])), all_pairs(len(x)))
-    return Asker(noise_design(design), queries, x, BOUNDS, convention)
+    return Asker(noise_design(design), queries, x, SCALE, convention)
 
 
 @pytest.mark.parametrize("households", [2, 3, 7, 30])
@@ -154,7 +156,7 @@ def test_yardsticks_are_the_energy_and_the_error_of_the_forecast():
     generator = np.random.default_rng(3)
     actual, forecast = generator.normal(-1, 1, (2, 4, 5, 3))
     actual[1, 2, 1], actual[3] = np.nan, np.nan
-    rows = yardstick_rows(ForecastSet(np.arange(4), forecast, actual, actual, actual), 30)
+    rows = yardstick_rows(ForecastSet(np.arange(4), forecast, actual, actual, actual), SCALE, 30)
     energy, error = (row for row in rows)
     own = [np.nanmean(np.exp(actual[h])) for h in range(3)]
     off = [np.sqrt(np.nanmean((np.exp(actual[h]) - np.exp(forecast[h])) ** 2)) for h in range(3)]

@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from meterdp.core.log_scale import LogScale
 from meterdp.profiles.grid import Calendar
-from meterdp.profiles.seasonal import Season, log_load, seasonal_part
+from meterdp.profiles.seasonal import Season, seasonal_part
 
 FIXED = ["time_of_week", "time_of_day", "smoothed"]
 CALENDAR = Calendar(datetime(2025, 10, 19, 22, tzinfo=UTC), 96 * 28, 15, "Europe/Zurich")
@@ -125,7 +126,7 @@ def test_nothing_known_and_half_known_give_finite_means(method):
 
 
 def test_log_load_clips_to_public_bounds_and_keeps_gaps():
-    log_kwh = log_load(np.array([[np.nan, -3.0, 0.0, 0.1, 1e9]]), (0.01, 100.0), 15)
+    log_kwh = LogScale(0.01, 100.0).over(15).clipped_log(np.array([[np.nan, -3.0, 0.0, 0.1, 1e9]]))
     assert np.isnan(log_kwh[0, 0])
     assert np.allclose(log_kwh[0, 1:], np.log([0.0025, 0.0025, 0.1, 25.0]))
 
