@@ -37,7 +37,10 @@ def test_the_scale_is_its_definition_there_and_back_again(kind):
     assert np.allclose(scale.kwh(y), x, rtol=1e-12, atol=1e-13)
     order = np.argsort(x)
     assert (np.diff(y[order]) >= 0).all() and scale.kind == kind
-    assert np.isnan(scale.clipped_log(np.array([np.nan]))).all() and np.isnan(scale.clipped_kwh(np.array([np.nan]))).all()
+    assert (
+        np.isnan(scale.clipped_log(np.array([np.nan]))).all()
+        and np.isnan(scale.clipped_kwh(np.array([np.nan]))).all()
+    )
 
 
 @every_kind
@@ -104,8 +107,16 @@ def test_public_words_say_the_kind_and_its_own_constant_only_and_nothing_of_a_pl
     [
         ({"clip_kwh_per_hour": [0, 100]}, "clip_kwh_per_hour", "above zero"),
         ({"clip_kwh_per_hour": [-1, 100]}, "clip_kwh_per_hour", "above zero"),
-        ({"clip_kwh_per_hour": [-0.1, 100], "log_scale": {"kind": OFFSET}}, "clip_kwh_per_hour", "minus the offset of 0.1"),
-        ({"log_scale": {"kind": OFFSET, "offset_kwh_per_hour": 0}}, "log_scale.offset_kwh_per_hour", "greater than 0"),
+        (
+            {"clip_kwh_per_hour": [-0.1, 100], "log_scale": {"kind": OFFSET}},
+            "clip_kwh_per_hour",
+            "minus the offset of 0.1",
+        ),
+        (
+            {"log_scale": {"kind": OFFSET, "offset_kwh_per_hour": 0}},
+            "log_scale.offset_kwh_per_hour",
+            "greater than 0",
+        ),
         ({"log_scale": {"kind": SIGNED, "scale_kwh_per_hour": -1}}, "log_scale.scale_kwh_per_hour", "greater than 0"),
         ({"log_scale": {"kind": "root"}}, "log_scale.kind", "not one of log, offset, signed"),
         ({"log_scale": {"offset": 1}}, "log_scale.offset", "not a known key"),
