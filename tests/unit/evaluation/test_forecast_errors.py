@@ -164,3 +164,16 @@ def test_absolute_errors_medians_and_shares_are_those_of_drawn_noise(forecasts, 
         for h in np.flatnonzero(judged)
     ]
     assert rows["log_kwh"]["won_share"] == np.mean(won)
+
+
+def test_errors_in_kwh_are_those_of_the_scale(forecasts):
+    """Oracle: the definition, cell by cell, with the inverse of a signed scale."""
+    scale = LogScale(-50.0, 50.0, scale_kwh=0.4)
+    (row,) = [r for r in forecast_errors(forecasts, scale) if r["method"] == "arma" and r["scale"] == "kwh"]
+    nmse, relative, mse = by_definition(
+        forecasts, forecasts.forecast_log_kwh, lambda y: 2 * 0.4 * np.sinh(y - np.log(0.4))
+    )
+    assert row["nmse"] == pytest.approx(nmse.mean()) and row["mse"] == pytest.approx(mse)
+    assert row["relative_mse"] == pytest.approx(relative)
+    without = [r for r in released_errors(forecasts, without_noise(forecasts), scale) if r["scale"] == "kwh"]
+    assert without[0]["mse"] == pytest.approx(mse)

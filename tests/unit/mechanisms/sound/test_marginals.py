@@ -8,9 +8,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from meterdp.core.log_scale import LogScale
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
 from meterdp.mechanisms.sound import marginals
-from meterdp.mechanisms.sound.marginals import Reference, feature_sum, features, hour_levels, sensitivity
+from meterdp.mechanisms.sound.marginals import (
+    HOUR_COSINES,
+    TOTAL_WEIGHT,
+    Reference,
+    feature_sum,
+    features,
+    hour_levels,
+    sensitivity,
+)
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mechanisms.sound.plan import SoundSettings
 from meterdp.mixture.draws import Mixture
@@ -171,3 +180,19 @@ def test_a_release_measures_them_once_beside_its_first_mixture(adjacency):
     assert released.marginals.noise_std == pytest.approx(std / 200, rel=1e-12)
     plain = Sound.calibrate(PublicSettings(2.0, 1e-5, 3, D, 200, LOW, HIGH, FLOOR, sound=SoundSettings(rounds=1)))
     assert plain.release(PrivateRecords(x), Source(), 1).marginals is None
+
+
+def test_energy_of_records_is_that_of_the_scale_and_features_rank_by_it():
+    """Oracle: hours with feed-in, whose sum of e^y is largest where the energy is smallest."""
+    scale = LogScale(-20.0, 20.0, scale_kwh=0.1)
+    low, high = scale.bounds_log_kwh
+    m = law()
+    signed = Reference(
+        Mixture(m.weights, np.log(0.1) + 2 * (m.means - m.means.mean()), m.covariances), low, high, scale
+    )
+    x = np.clip(signed.pool[:500], low, high)
+    energy = 2 * 0.1 * np.sinh(x - np.log(0.1))
+    assert np.allclose(signed.energy_of(x), energy.sum(axis=1)) and (signed.energy < 0).any()
+    below = (signed.energy[None, :] < energy.sum(axis=1)[:, None]).mean(axis=1)
+    first = features(x, signed)[:, D * HOUR_COSINES]
+    assert np.allclose(first, TOTAL_WEIGHT * np.sqrt(2) * np.cos(np.pi * below), atol=1e-3)
