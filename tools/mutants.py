@@ -425,7 +425,7 @@ MUTANTS = (
         "src/meterdp/mechanisms/sound/library.py",
         "if _scale_of(manifest) != dict(scale or {}):",
         "if False:",
-        "tests/unit/mechanisms/sound/test_library.py",
+        "tests/unit/mechanisms/sound/test_library.py::test_a_library_on_another_scale_is_refused_and_one_on_the_same_is_read",
     ),
     Mutant(
         "a wrong log scale: feed-in that it holds counts as negative",

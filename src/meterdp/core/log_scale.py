@@ -154,6 +154,14 @@ class LogScale:
         return {LOG: "exp(y)", OFFSET: f"exp(y) - {o!r}", SIGNED: f"2 * {c!r} * sinh(y - ln({c!r}))"}[self.kind]
 
     @property
+    def in_words(self) -> str:
+        """Return what becomes of an hourly reading, for a guarantee."""
+        return (
+            f"every energy is clipped to the public bounds {self.low_kwh:g} and {self.high_kwh:g} kWh per hour and put on "
+            f"the public scale y = {self.formula}, each reading by itself"
+        )
+
+    @property
     def stated(self) -> dict:
         """What a manifest says, so that a recipient can go from log kWh to kWh and back."""
         return {

@@ -86,7 +86,7 @@ def class_profiles(mixture, class_table, profile_hours, output) -> None:
         plain_log_ticks(grid[0].yaxis, _energy_ticks(low.min(), high.max(), scale))
         _hour_ticks(grid[0], hours)
         body.supxlabel("local hour of day", fontsize=10)
-        body.supylabel(f"energy in the hour (kWh, {'log scale' if plain else 'scale of the model'})", fontsize=10)
+        body.supylabel(f"energy in the hour (kWh, {'log scale' if plain else 'model scale'})", fontsize=10)
         handles = [
             (area_key(color=BLUE, alpha=0.22, linewidth=0), line_key(color=BLUE, marker="o", markersize=3.5)),
             line_key(color=LIGHT_GREY, linewidth=1.2),

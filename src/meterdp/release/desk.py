@@ -142,6 +142,7 @@ class Desk:
                 "delta": guarantee.delta,
                 "accountant": guarantee.accountant,
                 "proof": [guarantee.proof, SAFE_NOISE],
+                "readings": LogScale.from_config(self.config["profiles"]).in_words,
                 "hides": list(hides),
                 "does_not_hide": list(does_not_hide),
             },
@@ -173,6 +174,7 @@ class Desk:
             place of what differential privacy for a meter's readings means.
         """
         guarantee, covers = told["guarantee"], told["covers"]
+        low, high = self.config["profiles"]["clip_kwh_per_hour"]
         paragraphs = [
             f"# {title} {self.population(request)}",
             *(["**These households are simulated.** They stand in for real ones."] if self.simulated else []),
@@ -187,6 +189,8 @@ class Desk:
             f"would be at most {np.exp(guarantee.epsilon):.3g} times as large, plus {guarantee.delta:g}, whatever "
             "else somebody knows. Releases about the same households add up; whoever publishes them keeps a ledger "
             "of the sum.",
+            f"Whatever a meter read counts as energy between {low:g} and {high:g} kWh per hour, limits that are public "
+            "and the same for everybody.",
             "## What can be learnt from it",
             _points(told["does_not_hide"]),
         ]

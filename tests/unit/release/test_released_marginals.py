@@ -57,12 +57,15 @@ SIGNED = {"clip_kwh_per_hour": [-8, 30], "log_scale": {"kind": "signed", "scale_
 
 
 def test_on_a_signed_scale_anyone_can_make_exponents_and_energies_from_what_is_released(release):
-    """Oracle: the words of the manifest, read by hand; half of the households feed in, so exponentials rank others."""
+    """Oracle: the words of the manifest, by hand; half of the households feed in, so exponentials rank otherwise."""
     generator = np.random.default_rng(4)
     energy = np.where(np.arange(80)[:, None] % 2, -3.0, 1.0) * generator.gamma(3.0, 0.3, (80, 12))
     files, _, _ = release(0.25, np.log(0.2) + np.arcsinh(energy / 0.4), **SIGNED)
     manifest, values = json.loads(files["manifest.json"]), json.loads(files["mixture.json"])
     stated = manifest["log_scale"]
+    assert "bounds -8 and 30 kWh per hour" in manifest["privacy"]["readings"]
+    assert "y = ln(0.2) + asinh(x / (2 * 0.2))" in manifest["privacy"]["readings"]
+    assert "between -8 and 30 kWh per hour" in files["README.md"].decode()
     assert stated == values["log_scale"] and stated["kwh"].startswith("x = 2 * 0.2 * sinh(y - ln(0.2))")
     assert "log_scale" in files["README.md"].decode()
     law = Mixture(*(np.array(values[name]) for name in ("weights", "means", "covariances")))
