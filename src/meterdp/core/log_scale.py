@@ -157,8 +157,8 @@ class LogScale:
     def in_words(self) -> str:
         """Return what becomes of an hourly reading, for a guarantee."""
         return (
-            f"every energy is clipped to the public bounds {self.low_kwh:g} and {self.high_kwh:g} kWh per hour and put on "
-            f"the public scale y = {self.formula}, each reading by itself"
+            f"every energy is clipped to the public bounds {self.low_kwh:g} and {self.high_kwh:g} kWh per hour, and "
+            f"put on the public scale y = {self.formula}, each reading by itself"
         )
 
     @property

@@ -189,8 +189,8 @@ class Desk:
             f"would be at most {np.exp(guarantee.epsilon):.3g} times as large, plus {guarantee.delta:g}, whatever "
             "else somebody knows. Releases about the same households add up; whoever publishes them keeps a ledger "
             "of the sum.",
-            f"Whatever a meter read counts as energy between {low:g} and {high:g} kWh per hour, limits that are public "
-            "and the same for everybody.",
+            f"Whatever a meter read counts as energy between {low:g} and {high:g} kWh per hour, limits that are "
+            "public and the same for everybody.",
             "## What can be learnt from it",
             _points(told["does_not_hide"]),
         ]

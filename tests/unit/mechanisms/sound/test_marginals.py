@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from meterdp.core.log_scale import LogScale
+from meterdp.core.log_scale import PLAIN, LogScale
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
 from meterdp.mechanisms.sound import marginals
 from meterdp.mechanisms.sound.marginals import (
@@ -53,14 +53,15 @@ def nasty(rng, n, d=D):
     return np.concatenate([rng.uniform(LOW, HIGH, (n, d)), corners, flat, lonely, ends])
 
 
+@pytest.mark.parametrize("scale", [PLAIN, LogScale(offset_kwh=0.5), LogScale(scale_kwh=0.3)], ids=lambda s: s.kind)
 @pytest.mark.parametrize("d", [1, 2, 5, 12])
-def test_no_pair_of_records_differs_by_more_than_the_sensitivity_and_some_nearly_does(d):
+def test_no_pair_of_records_differs_by_more_than_the_sensitivity_and_some_nearly_does(d, scale):
     """Brute force over all pairs of 400 random and nasty records, for several released mixtures."""
     rng = np.random.default_rng(d)
     most = sensitivity("replace_one", d)
     largest = 0.0
     for seed in range(3):
-        f = features(nasty(rng, 100, d), Reference(law(seed, d=d), LOW, HIGH))
+        f = features(nasty(rng, 100, d), Reference(law(seed, d=d), LOW, HIGH, scale))
         square = (f**2).sum(axis=1)
         largest = max(largest, math.sqrt((square[:, None] + square - 2 * f @ f.T).max()))
         assert math.sqrt(square.max()) <= sensitivity("add_remove", d) * (1 + 1e-12)
