@@ -65,7 +65,9 @@ def rows_of(name: str, homes: Homes, config: dict) -> Iterator[dict]:
     settings = config["forecast"]
     # Homes come with the paper's season.
     paper = LogLoad(homes.household, homes.log_kwh, homes.seasonal_log_kwh, homes.calendar)
-    season = Season.from_config(config["profiles"], homes.train, settings["horizon_steps"])
+    season = Season.from_config(
+        config["profiles"], homes.train, settings["horizon_steps"], homes.calendar.interval_minutes
+    )
     load = replace(paper, seasonal_log_kwh=seasonal_part(homes.log_kwh, homes.calendar, season))
     begin = time.perf_counter()
     ours = rolled(load, settings)
@@ -76,7 +78,7 @@ def rows_of(name: str, homes: Homes, config: dict) -> Iterator[dict]:
     }
     covers = ", ".join(
         f"{row['coverage']:.1%} of {row['level']:.0%}"
-        for row in interval_rows(own, ends, homes.bounds_kwh)
+        for row in interval_rows(own, ends, homes.scale)
         if row["interval"] == "calibrated"
     )
     task = Task(load, rolling_of(load.calendar, settings), settings, THREADS)

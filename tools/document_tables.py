@@ -9,7 +9,8 @@ from meterdp.catalogue import catalogue
 HEAD = """# Tables
 
 Every Parquet file of a study is one of these. Stamps are UTC starts of intervals. `private` files never leave the
-machine; `study` files are for the analyst. Written by `python tools/document_tables.py`.
+machine; `study` files are for the analyst. The unit `log kWh` is that of `profiles.log_scale`: the natural logarithm
+of kWh, or what takes its place so that zero and feed-in have a value. Written by `python tools/document_tables.py`.
 """
 
 

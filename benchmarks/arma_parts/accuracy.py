@@ -55,8 +55,8 @@ def squared_errors(homes: Homes, fits: Sequence[ArmaFit | None], origins: np.nda
     load = LogLoad(rows, homes.log_kwh[rows], homes.seasonal_log_kwh[rows], homes.calendar)
     rolled = roll(load, [[fits[i] for i in rows]], rolling).forecasts
     log_forecast, log_actual = rolled.forecast_log_kwh, rolled.actual_log_kwh
-    median_kwh = np.exp(np.clip(log_forecast, *np.log(homes.bounds_kwh)))
-    off = (log_forecast - log_actual, median_kwh - np.exp(log_actual))
+    median_kwh = homes.scale.clipped_kwh(log_forecast)
+    off = (log_forecast - log_actual, median_kwh - homes.scale.kwh(log_actual))
     errors[:, rows] = [np.nanmean(e**2, axis=(1, 2)) for e in off]
     return errors
 

@@ -15,12 +15,13 @@ import pyarrow.parquet as pq
 import yaml
 
 from meterdp.core.config import complete, load_schema
+from meterdp.core.log_scale import LogScale
 from meterdp.exports.ingest import ingest
 from meterdp.exports.settings import ExportSettings
 from meterdp.papers.ramakrishna.forecasts import SEASON
 from meterdp.profiles.grid import Calendar, read_shard
 from meterdp.profiles.quality import QualityRules, judge
-from meterdp.profiles.seasonal import Season, interval_bounds_kwh, log_load, seasonal_part
+from meterdp.profiles.seasonal import Season, seasonal_part
 from meterdp.simulate.export import simulate_export
 from meterdp.simulate.layout import simulated_export
 from meterdp.simulate.parameters import SimulationParameters
@@ -50,8 +51,8 @@ class Homes:
         Of the T slots.
     train : slice
         Training window.
-    bounds_kwh : (float, float)
-        Public bounds of the energy in an interval; the log load is clipped to them.
+    scale : LogScale
+        Of the energy in an interval; the log load is clipped to its bounds.
     """
 
     name: str
@@ -61,7 +62,7 @@ class Homes:
     seasonal_log_kwh: np.ndarray
     calendar: Calendar
     train: slice
-    bounds_kwh: tuple[float, float]
+    scale: LogScale
 
     @property
     def training(self) -> np.ndarray:
@@ -89,12 +90,15 @@ def homes_of(export: Path, config: dict, name: str, train_days: int) -> Homes:
         meter = np.array(pq.read_table(meters, columns=["meter_id"])["meter_id"].to_pylist())[shard.household]
     usable = judge(shard, QualityRules.from_config(config["quality"]))[1]
     train, profiles = shard.calendar.window(train_days), config["profiles"]
-    logged = log_load(usable, profiles["clip_kwh_per_hour"], shard.calendar.interval_minutes)
+    minutes = shard.calendar.interval_minutes
+    scale = LogScale.of_interval(profiles, minutes)
+    logged = scale.clipped_log(usable)
     horizon = config["forecast"]["horizon_steps"]
     # The paper's season: what packages are compared on does not move with the default of a study.
-    season = seasonal_part(logged, shard.calendar, Season.from_config({**profiles, **SEASON}, train, horizon))
-    bounds = interval_bounds_kwh(profiles["clip_kwh_per_hour"], shard.calendar.interval_minutes)
-    homes = Homes(name, meter, shard.household, logged, season, shard.calendar, train, bounds)
+    season = seasonal_part(
+        logged, shard.calendar, Season.from_config({**profiles, **SEASON}, train, horizon, minutes)
+    )
+    homes = Homes(name, meter, shard.household, logged, season, shard.calendar, train, scale)
     seen = np.isfinite(homes.training).any(axis=1)
     homes = homes.only(seen & ~np.isin(meter, list(FAULTY_METERS)))
     return homes.only(np.nanstd(homes.training, axis=1) > CONSTANT)

@@ -91,7 +91,7 @@ rule noise_answers:
         "../envs/meterdp.yaml"
     params:
         class_noise=lookup("class_noise", within=config),
-        clip_kwh_per_hour=lookup("profiles/clip_kwh_per_hour", within=config),
+        log_scale=some_of(config["profiles"], SCALE_KEYS),
         interval_minutes=lookup("export/interval_minutes", within=config),
         code=code_of("noise_answers"),
     script:
@@ -116,7 +116,7 @@ rule hide_among:
         hide_among=lookup("hide_among", within=config),
         designs=lookup("class_noise/designs", within=config),
         accuracy_convention=lookup("class_noise/accuracy_convention", within=config),
-        clip_kwh_per_hour=lookup("profiles/clip_kwh_per_hour", within=config),
+        log_scale=some_of(config["profiles"], SCALE_KEYS),
         interval_minutes=lookup("export/interval_minutes", within=config),
         time_zone=lookup("export/time_zone", within=config),
         train_days=lookup("forecast/train_days", within=config),
@@ -141,7 +141,7 @@ rule forecast_errors:
     conda:
         "../envs/meterdp.yaml"
     params:
-        clip_kwh_per_hour=lookup("profiles/clip_kwh_per_hour", within=config),
+        log_scale=some_of(config["profiles"], SCALE_KEYS),
         interval_minutes=lookup("export/interval_minutes", within=config),
         accuracy_convention=lookup("class_noise/accuracy_convention", within=config),
         code=code_of("forecast_errors"),

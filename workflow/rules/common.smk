@@ -11,6 +11,7 @@ sys.path.insert(0, str(ROOT / "src"))
 
 from meterdp.audit.parts import NAMES as AUDIT_PARTS
 from meterdp.core.config import complete, load_schema
+from meterdp.core.log_scale import SCALE_KEYS
 from meterdp.core.errors import REFUSAL, InputError, refusals
 from meterdp.core.provenance import share_source, source_hash
 from meterdp.core.steps import StepReport, seconds_per_job

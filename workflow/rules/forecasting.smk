@@ -70,7 +70,7 @@ rule forecast:
     params:
         interval_minutes=lookup("export/interval_minutes", within=config),
         time_zone=lookup("export/time_zone", within=config),
-        clip_kwh_per_hour=lookup("profiles/clip_kwh_per_hour", within=config),
+        log_scale=some_of(config["profiles"], SCALE_KEYS),
         forecast=lookup("forecast", within=config),
         code=code_of("forecast"),
     script:
@@ -136,6 +136,7 @@ rule compare_forecasters:
         interval_minutes=lookup("export/interval_minutes", within=config),
         time_zone=lookup("export/time_zone", within=config),
         forecast=some_of(config["forecast"], PROCESS + POINTS + ("compare",)),
+        log_scale=some_of(config["profiles"], SCALE_KEYS),
         code=code_of("compare_forecasters"),
     script:
         "../scripts/compare_forecasters.py"

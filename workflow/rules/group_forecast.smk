@@ -45,7 +45,7 @@ rule group_forecast:
     params:
         group_forecast=lookup("group_forecast", within=config),
         default_kwh_per_hour=lookup("profiles/default_kwh_per_hour", within=config),
-        clip_kwh_per_hour=lookup("profiles/clip_kwh_per_hour", within=config),
+        log_scale=some_of(config["profiles"], SCALE_KEYS),
         export=lookup("export", within=config),
         seed=lookup("seed", within=config),
         code=code_of("group_forecast"),

@@ -93,7 +93,7 @@ rule reproduce_ramakrishna_households:
     conda:
         "../envs/meterdp.yaml"
     params:
-        clip_kwh_per_hour=lookup("profiles/clip_kwh_per_hour", within=config),
+        log_scale=some_of(config["profiles"], SCALE_KEYS),
         interval_minutes=lookup("export/interval_minutes", within=config),
         time_zone=lookup("export/time_zone", within=config),
         seed=lookup("seed", within=config),

@@ -17,7 +17,7 @@ rule sample_profiles:
         "../envs/meterdp.yaml"
     params:
         epsilon=lookup("mechanisms/figure_epsilon", within=config),
-        clip_kwh_per_hour=lookup("profiles/clip_kwh_per_hour", within=config),
+        log_scale=some_of(config["profiles"], SCALE_KEYS),
         seed=lookup("seed", within=config),
         code=code_of("sample_profiles"),
     script:
@@ -46,7 +46,7 @@ rule fidelity:
         "../envs/meterdp.yaml"
     params:
         epsilon=lookup("mechanisms/figure_epsilon", within=config),
-        clip_kwh_per_hour=lookup("profiles/clip_kwh_per_hour", within=config),
+        log_scale=some_of(config["profiles"], SCALE_KEYS),
         mixture=lookup("mixture", within=config),
         seed=lookup("seed", within=config),
         code=code_of("fidelity"),

@@ -3,6 +3,7 @@
 import pandas as pd
 
 from meterdp.core.job import job
+from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import read_table
 from meterdp.evaluation.forecasters import comparison_rows
 from meterdp.evaluation.tables import FORECASTER_COMPARISON
@@ -16,6 +17,7 @@ with job(snakemake.input, snakemake.log) as write:
     params = snakemake.params
     own = forecast_set(read_table(snakemake.input.forecasts, FORECASTS))
     load = read_log_load(snakemake.input.log_load, own.household, params.interval_minutes, params.time_zone)
-    task = Task(load, rolling_of(load.calendar, params.forecast), params.forecast, snakemake.threads)
+    scale = LogScale.of_interval(params.log_scale, params.interval_minutes)
+    task = Task(load, rolling_of(load.calendar, params.forecast), params.forecast, snakemake.threads, scale)
     rows = comparison_rows(own, task, params.forecast["compare"])
     write(snakemake.output.comparison, FORECASTER_COMPARISON, pd.DataFrame(rows))

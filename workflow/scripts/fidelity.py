@@ -3,6 +3,7 @@
 import pandas as pd
 
 from meterdp.core.job import job
+from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import read_table
 from meterdp.evaluation.fidelity.study import study_fidelity
 from meterdp.evaluation.tables import FIDELITY
@@ -15,11 +16,12 @@ from meterdp.release.tables import SYNTHETIC_PROFILES
 
 with job(snakemake.input, snakemake.log) as write:
     params = snakemake.params
+    scale = LogScale.from_config(params.log_scale)
     records = Records.from_table(read_table(snakemake.input.profiles, PROFILES))
     fit = fit_source(read_table(snakemake.input.mixture, MIXTURE))
-    sources = [(fit, synthetic_log_kwh(fit, int(records.valid.sum()), params.clip_kwh_per_hour, params.seed))]
+    sources = [(fit, synthetic_log_kwh(fit, int(records.valid.sum()), scale, params.seed))]
     for variant, synthetic in zip(snakemake.input.variants, snakemake.input.synthetic, strict=True):
         source = released_source(read_table(variant, VARIANT), params.epsilon)
         sources.append((source, Records.from_table(read_table(synthetic, SYNTHETIC_PROFILES)).log_kwh))
-    rows = study_fidelity(records, sources, params.mixture, params.seed)
+    rows = study_fidelity(records, sources, scale, params.mixture, params.seed)
     write(snakemake.output.fidelity, FIDELITY, pd.DataFrame(rows))

@@ -6,14 +6,19 @@ from meterdp.mixture.describe import class_table, normality
 from meterdp.mixture.study import Records, fit_from, label_rows, mixture_rows, start_labels
 from meterdp.mixture.tables import CLASS_TABLE, LABELS, MIXTURE, NORMALITY
 from meterdp.profiles.tables import PROFILE_HOURS, PROFILES
+from meterdp.profiles.vector import scale_of
 
 with job(snakemake.input, snakemake.log) as write:
     records = Records.from_table(read_table(snakemake.input.profiles, PROFILES))
-    hours = read_table(snakemake.input.hours, PROFILE_HOURS)["hour_of_day_local"].to_numpy()
+    hours = read_table(snakemake.input.hours, PROFILE_HOURS).to_pandas()
     start = start_labels(records, snakemake.params.mixture["classes"], snakemake.params.seed)
     fit = fit_from(records, start, snakemake.params.mixture)
     x = records.log_kwh[records.valid]
     write(snakemake.output.labels, LABELS, label_rows(records, start, fit))
     write(snakemake.output.mixture, MIXTURE, mixture_rows(fit))
-    write(snakemake.output.class_table, CLASS_TABLE, class_table(x, fit, hours))
+    write(
+        snakemake.output.class_table,
+        CLASS_TABLE,
+        class_table(x, fit, hours["hour_of_day_local"].to_numpy(), scale_of(hours)),
+    )
     write(snakemake.output.normality, NORMALITY, normality(x, fit))

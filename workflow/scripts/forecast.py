@@ -1,6 +1,7 @@
 """Forecast the chosen households of one shard from rolling origins after the training window."""
 
 from meterdp.core.job import job
+from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import read_table
 from meterdp.forecasting.bulk import fits_of
 from meterdp.forecasting.study import shard_forecasts
@@ -14,7 +15,6 @@ from meterdp.forecasting.tables import (
     INTERVAL_ENDS,
 )
 from meterdp.profiles.dense import read_log_load
-from meterdp.profiles.seasonal import interval_bounds_kwh
 
 with job(snakemake.input, snakemake.log) as write:
     params = snakemake.params
@@ -22,8 +22,8 @@ with job(snakemake.input, snakemake.log) as write:
     load = read_log_load(
         [snakemake.input.log_load], fits["household"].to_numpy(), params.interval_minutes, params.time_zone
     )
-    bounds_kwh = interval_bounds_kwh(params.clip_kwh_per_hour, params.interval_minutes)
-    found = shard_forecasts(load, fits_of(fits), params.forecast, bounds_kwh)
+    scale = LogScale.of_interval(params.log_scale, params.interval_minutes)
+    found = shard_forecasts(load, fits_of(fits), params.forecast, scale)
     write(snakemake.output.forecasts, FORECASTS, found.forecasts)
     write(snakemake.output.ends, INTERVAL_ENDS, found.ends)
     write(snakemake.output.marks, FORECAST_MARKS, found.marks)

@@ -4,11 +4,11 @@ import pandas as pd
 
 from meterdp.classnoise.tables import NEIGHBOUR_GRAPH, NOISE_DESIGNS
 from meterdp.core.job import job
+from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import read_table
 from meterdp.evaluation.noise_errors import judge_forecasts
 from meterdp.evaluation.tables import FORECAST_ERRORS, FORECAST_INTERVALS
 from meterdp.forecasting.tables import FORECASTS, INTERVAL_ENDS
-from meterdp.profiles.seasonal import interval_bounds_kwh
 
 with job(snakemake.input, snakemake.log) as write:
     inputs, params = snakemake.input, snakemake.params
@@ -18,7 +18,7 @@ with job(snakemake.input, snakemake.log) as write:
         read_table(inputs.graph, NEIGHBOUR_GRAPH),
         read_table(inputs.designs, NOISE_DESIGNS),
         params.accuracy_convention,
-        interval_bounds_kwh(params.clip_kwh_per_hour, params.interval_minutes),
+        LogScale.of_interval(params.log_scale, params.interval_minutes),
     )
     write(snakemake.output.errors, FORECAST_ERRORS, pd.DataFrame(errors))
     write(snakemake.output.intervals, FORECAST_INTERVALS, pd.DataFrame(intervals))

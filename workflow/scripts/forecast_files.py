@@ -4,10 +4,10 @@ from pathlib import Path
 
 from meterdp.classnoise.tables import DELTA_CURVES, NOISE_DESIGNS
 from meterdp.core.job import carried_metadata, job
+from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import read_table
 from meterdp.forecasting.tables import FORECAST_LAWS
 from meterdp.profiles.dense import read_log_load
-from meterdp.profiles.seasonal import interval_bounds_kwh
 from meterdp.release.forecasts import release_study_forecasts
 from meterdp.release.manifests.class_label import public_settings
 from meterdp.release.tables import CROSSWALK, FORECAST_EXAMPLES
@@ -22,9 +22,9 @@ with job(snakemake.input, snakemake.log) as write:
     wanted = laws["household"].to_numpy()
     load = read_log_load(snakemake.input.log_load, wanted, export["interval_minutes"], export["time_zone"])
     public = public_settings(export, params.forecast, params.profiles, params.neighbourhoods)
-    bounds_kwh = interval_bounds_kwh(params.profiles["clip_kwh_per_hour"], export["interval_minutes"])
+    scale = LogScale.of_interval(params.profiles, export["interval_minutes"])
     released = release_study_forecasts(
-        laws, designs, curves, load, params.class_noise, public, bounds_kwh, params.seed, salt
+        laws, designs, curves, load, params.class_noise, public, scale, params.seed, salt
     )
     released.write_files(snakemake.output.folder, carried_metadata(snakemake.input))
     write(snakemake.output.crosswalk, CROSSWALK, released.crosswalk)

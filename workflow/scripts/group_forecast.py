@@ -3,13 +3,13 @@
 from pathlib import Path
 
 from meterdp.core.job import carried_metadata, job
+from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import read_parts, read_table
 from meterdp.evaluation.group_errors import group_error_columns
 from meterdp.evaluation.tables import GROUP_FORECAST_ERRORS
 from meterdp.exports.tables import METERS
 from meterdp.forecasting.tables import GROUP_RECORDS
 from meterdp.groupforecast.study import GroupStudy
-from meterdp.profiles.seasonal import interval_bounds_kwh
 from meterdp.release.group_forecasts import write_group_forecasts
 from meterdp.release.tables import CROSSWALK
 
@@ -22,10 +22,10 @@ with job(snakemake.input, snakemake.log) as write:
         params.export["interval_minutes"],
         params.default_kwh_per_hour,
         params.group_forecast,
+        LogScale.of_interval(params.log_scale, params.export["interval_minutes"]),
     )
     write(snakemake.output.errors, GROUP_FORECAST_ERRORS, group_error_columns(study, params.seed))
     salt = Path(snakemake.input.salt).read_text().strip()
-    bounds_kwh = interval_bounds_kwh(params.clip_kwh_per_hour, params.export["interval_minutes"])
     facts, zone = carried_metadata(snakemake.input), params.export["time_zone"]
-    crosswalk = write_group_forecasts(study, snakemake.output.folder, params.seed, salt, bounds_kwh, zone, facts)
+    crosswalk = write_group_forecasts(study, snakemake.output.folder, params.seed, salt, zone, facts)
     write(snakemake.output.crosswalk, CROSSWALK, crosswalk)

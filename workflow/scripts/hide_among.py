@@ -4,26 +4,28 @@ import pandas as pd
 
 from meterdp.classnoise.study import likeness
 from meterdp.core.job import job
+from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import read_table
 from meterdp.evaluation.hide_among import hide_among_rows, yardstick_rows
 from meterdp.evaluation.tables import HIDE_AMONG, HIDE_AMONG_YARDSTICKS
 from meterdp.forecasting.rolling import forecast_set
 from meterdp.forecasting.tables import FORECAST_LAWS, FORECASTS
 from meterdp.profiles.dense import read_log_load
-from meterdp.profiles.seasonal import interval_bounds_kwh
 
 with job(snakemake.input, snakemake.log) as write:
     inputs, params = snakemake.input, snakemake.params
     laws = read_table(inputs.laws, FORECAST_LAWS)
     load = read_log_load(inputs.log_load, laws["household"].to_numpy(), params.interval_minutes, params.time_zone)
+    scale = LogScale.of_interval(params.log_scale, params.interval_minutes)
     rows = hide_among_rows(
         laws,
         likeness(load, params.train_days),
         params.hide_among,
         params.designs,
         params.accuracy_convention,
-        interval_bounds_kwh(params.clip_kwh_per_hour, params.interval_minutes),
+        scale,
     )
     write(snakemake.output.costs, HIDE_AMONG, pd.DataFrame(rows, columns=HIDE_AMONG.schema.names))
-    yardsticks = yardstick_rows(forecast_set(read_table(inputs.forecasts, FORECASTS)), params.interval_minutes)
+    forecasts = forecast_set(read_table(inputs.forecasts, FORECASTS))
+    yardsticks = yardstick_rows(forecasts, scale, params.interval_minutes)
     write(snakemake.output.yardsticks, HIDE_AMONG_YARDSTICKS, pd.DataFrame(yardsticks))

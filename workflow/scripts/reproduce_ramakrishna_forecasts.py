@@ -3,6 +3,7 @@
 import pandas as pd
 
 from meterdp.core.job import job
+from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import read_table
 from meterdp.evaluation.tables import FORECAST_ERRORS
 from meterdp.forecasting.tables import FORECAST_HOUSEHOLDS, FORECAST_LAWS
@@ -13,6 +14,7 @@ with job(snakemake.input, snakemake.log) as write:
     params = snakemake.params
     chosen = read_table(snakemake.input.households, FORECAST_HOUSEHOLDS)["household"].to_numpy()
     load = read_log_load(snakemake.input.log_load, chosen, params.interval_minutes, params.time_zone)
-    found = paper_forecasts(load, params.forecast, snakemake.threads)
+    scale = LogScale.of_interval(params.log_scale, params.interval_minutes)
+    found = paper_forecasts(load, params.forecast, scale, snakemake.threads)
     write(snakemake.output.laws, FORECAST_LAWS, found.laws)
     write(snakemake.output.errors, FORECAST_ERRORS, pd.DataFrame(found.errors))

@@ -2,6 +2,7 @@
 
 from meterdp.classnoise.tables import NEIGHBOUR_GRAPH
 from meterdp.core.job import job
+from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import read_table
 from meterdp.forecasting.tables import FORECAST_LAWS
 from meterdp.papers.ramakrishna import households
@@ -12,7 +13,6 @@ from meterdp.papers.ramakrishna.tables import (
     RAMAKRISHNA_NUMBERS,
 )
 from meterdp.profiles.dense import read_log_load
-from meterdp.profiles.seasonal import interval_bounds_kwh
 from meterdp.release.tables import FORECAST_EXAMPLES
 
 with job(snakemake.input, snakemake.log) as write:
@@ -20,11 +20,11 @@ with job(snakemake.input, snakemake.log) as write:
     laws, graph = read_table(inputs.laws, FORECAST_LAWS), read_table(inputs.graph, NEIGHBOUR_GRAPH)
     wanted = laws["household"].to_numpy()
     load = read_log_load(inputs.log_load, wanted, params.interval_minutes, params.time_zone)
-    bounds_kwh = interval_bounds_kwh(params.clip_kwh_per_hour, params.interval_minutes)
+    scale = LogScale.of_interval(params.log_scale, params.interval_minutes)
     curves, descents = households.fig4(laws, graph, params.simulated)
     write(outputs.curves, RAMAKRISHNA_FIG4, curves)
     write(outputs.numbers, RAMAKRISHNA_NUMBERS, households.printed_beside_ours(curves))
     write(outputs.descents, RAMAKRISHNA_DESCENTS, descents)
-    examples, errors = households.fig3(laws, graph, load, bounds_kwh, params.seed, params.simulated)
+    examples, errors = households.fig3(laws, graph, load, scale, params.seed, params.simulated)
     write(outputs.examples, FORECAST_EXAMPLES, examples)
     write(outputs.errors, RAMAKRISHNA_FIG3_ERRORS, errors)

@@ -19,6 +19,8 @@ from decimal import Decimal, InvalidOperation
 
 import numpy as np
 
+from meterdp.core.log_scale import LOG, PLAIN, LogScale
+
 # Kinds: what a secret is of. The last three are compared as numbers.
 METER, CIRCUIT, TEXT, SALT, RELEASE_ID, DIGEST = "meter", "circuit", "text", "salt", "release id", "digest"
 READING, COUNT, SEED = "reading", "count", "seed"
@@ -45,6 +47,8 @@ class Secret:
         One of ``KINDS``.
     value : str
         As it stands in the export or the private file. Readings in kWh.
+    scale : LogScale
+        Of hourly energies; a reading on it gives itself away as its logarithm does.
 
     Raises
     ------
@@ -56,6 +60,7 @@ class Secret:
     name: str
     kind: str
     value: str = field(repr=False)
+    scale: LogScale = PLAIN
 
     def __post_init__(self):
         if self.kind not in KINDS:
@@ -115,12 +120,18 @@ def significant(token: str) -> str:
 
 
 def floats(secret: Secret) -> list[float]:
-    """Return the numbers that give a reading away: kWh, Wh, per hour, and logarithms of kWh and kWh per hour."""
+    """Return the numbers that give a reading away: kWh, Wh, per hour, and log kWh of intervals and per hour."""
     if secret.kind != READING:
         return []
-    kwh = abs(float(secret.value.replace(",", ".")))
-    hourly = [kwh * times for times in _PER_HOUR]
-    return [*hourly, *(1000 * value for value in hourly), *(math.log(value) for value in hourly if value > 0)]
+    kwh = float(secret.value.replace(",", "."))
+    hourly = [abs(kwh) * times for times in _PER_HOUR]
+    found = [*hourly, *(1000 * value for value in hourly), *(math.log(value) for value in hourly if value > 0)]
+    if secret.scale.kind != LOG:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = [secret.scale.log(kwh * times) for times in _PER_HOUR]
+            logs += [secret.scale.over(60 / times).log(kwh) for times in _PER_HOUR]
+        found += [float(value) for value in logs if np.isfinite(value)]
+    return found
 
 
 def integers(secret: Secret) -> list[int]:

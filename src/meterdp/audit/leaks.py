@@ -1,8 +1,9 @@
 """Leak scan: are secrets of an export in files that may leave, or where they have no business?
 
-``python -m meterdp.audit.leaks FOLDER --secrets FILE [--meters LIST]`` looks into every file below a folder, such as
-results/release before it is handed over, and exits with 1 if it finds one. A finding names the secret, never its
-value. ``--as results`` says that the folder is that of all results, in which some secrets are at home (``HOMES``).
+``python -m meterdp.audit.leaks FOLDER --secrets FILE [--meters LIST] [--config FILE]`` looks into every file below a
+folder, such as results/release before it is handed over, and exits with 1 if it finds one. A finding names the
+secret, never its value. ``--as results`` says that the folder is that of all results, in which some secrets are at
+home (``HOMES``).
 
 It finds copies, whole or packed, not what can be worked out: that is what the proofs are for. It cannot read digits
 drawn as outlines or pixels, encrypted or otherwise packed data, and, outside Parquet, binary numbers of fewer than
@@ -16,7 +17,7 @@ import csv
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -41,7 +42,9 @@ from meterdp.audit.forms import (
     needles,
     significant,
 )
+from meterdp.core.config import read_files
 from meterdp.core.errors import InputError
+from meterdp.core.log_scale import PLAIN, LogScale
 from meterdp.exports.roster import read_roster
 
 _BLOCK_BYTES = 1 << 24
@@ -322,6 +325,16 @@ def meters_of(path) -> list[Secret]:
     return secrets
 
 
+def _scale_of(recipe) -> LogScale:
+    """Return the scale that the recorded configuration of a study names."""
+    try:
+        return PLAIN.of_kind(read_files([recipe])["profiles"]["log_scale"])
+    except (KeyError, TypeError):
+        raise InputError(
+            "does not say profiles.log_scale", file=recipe, remedy="give the study/config.yaml of the study"
+        ) from None
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Scan a folder; 1 if something was found or could not be looked into."""
     parser = argparse.ArgumentParser(description="Look for secrets in the files of a folder.")
@@ -335,9 +348,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         default="release",
         help="what the folder is: a release, where nothing may be found; all results; the ledger's; or .snakemake",
     )
+    parser.add_argument(
+        "--config", help="study/config.yaml of the study, for its log scale; a plain log if not given"
+    )
     given = parser.parse_args(arguments)
     try:
         secrets = [*(read_secrets(given.secrets) if given.secrets else ())]
+        if given.config:
+            scale = _scale_of(given.config)
+            secrets = [replace(secret, scale=scale) for secret in secrets]
         secrets += meters_of(given.meters) if given.meters else []
         if not secrets:
             raise InputError("there is nothing to look for", remedy="give --secrets or --meters")

@@ -22,9 +22,9 @@ from meterdp.classnoise.inverse import Answer, askers
 from meterdp.classnoise.query_models import MODEL_WORDS
 from meterdp.classnoise.tables import NEIGHBOUR_GRAPH
 from meterdp.core.errors import InputError
+from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import read_table
 from meterdp.forecasting.tables import FORECAST_LAWS
-from meterdp.profiles.seasonal import interval_bounds_kwh
 
 # Seconds between two lines of progress.
 EVERY_S = 5.0
@@ -63,8 +63,8 @@ def ask(
     )
     laws = read_table(private / "forecast_laws.parquet", FORECAST_LAWS)
     graph = read_table(private / "neighbour_graph.parquet", NEIGHBOUR_GRAPH)
-    bounds_kwh = interval_bounds_kwh(config["profiles"]["clip_kwh_per_hour"], config["export"]["interval_minutes"])
-    found = askers(laws, graph, settings, bounds_kwh)
+    scale = LogScale.of_interval(config["profiles"], config["export"]["interval_minutes"])
+    found = askers(laws, graph, settings, scale)
     if not found:
         raise InputError(
             "names no noise design with a pair of neighbours to protect",

@@ -24,6 +24,7 @@ from meterdp.classnoise.designs.registry import noise_design, runnable
 from meterdp.classnoise.designs.transport.barycentre import wasserstein_limit
 from meterdp.classnoise.study import queries_of, stack
 from meterdp.core.errors import InputError
+from meterdp.core.log_scale import LogScale
 from meterdp.core.progress import progress
 from meterdp.forecasting.energy import censored_absolute_error, censored_moment
 
@@ -69,8 +70,8 @@ class Asker:
         H forecasts under a query model, with at least one pair.
     forecast_log_kwh : (H, k) float64 array
         The forecasts that are released, whatever the query model takes as their mean.
-    bounds_kwh : (float, float)
-        Public bounds of the energy in an interval.
+    scale : LogScale
+        Of the energy in an interval.
     accuracy_convention : {"total", "per_entry"}
         What rho counts.
     """
@@ -78,7 +79,7 @@ class Asker:
     design: NoiseDesign
     queries: ClassQueries
     forecast_log_kwh: np.ndarray
-    bounds_kwh: tuple[float, float]
+    scale: LogScale
     accuracy_convention: str
     _designed: dict[float, Noise] = field(default_factory=dict, repr=False)
     _deltas: dict[tuple[float, float], float] = field(default_factory=dict, repr=False)
@@ -124,15 +125,15 @@ class Asker:
     def squared_error_kwh2(self, noise: Noise) -> np.ndarray:
         """Return the expected square of released less unreleased forecast, (H, k) kWh^2."""
         median = self._unreleased()
-        first, second = (censored_moment(*self._law(noise), self.bounds_kwh, order) for order in (1, 2))
+        first, second = (censored_moment(*self._law(noise), self.scale, order) for order in (1, 2))
         return np.maximum(second - 2 * median * first + median**2, 0.0)
 
     def absolute_error_kwh(self, noise: Noise) -> np.ndarray:
         """Return the expected absolute value of released less unreleased forecast, (H, k) kWh."""
-        return censored_absolute_error(*self._law(noise), self._unreleased(), self.bounds_kwh)
+        return censored_absolute_error(*self._law(noise), self._unreleased(), self.scale)
 
     def _unreleased(self) -> np.ndarray:
-        return np.clip(np.exp(self.forecast_log_kwh), *self.bounds_kwh)
+        return self.scale.clipped_kwh(self.forecast_log_kwh)
 
     def _law(self, noise: Noise) -> tuple[np.ndarray, np.ndarray]:
         """Mean and standard deviation of the released log forecast, (H, k) each."""
@@ -316,9 +317,7 @@ def _between(low: float, high: float, position: int) -> float:
             first, low = middle, budget
 
 
-def askers(
-    laws: pa.Table, graph: pa.Table, settings: Mapping, bounds_kwh: tuple[float, float]
-) -> dict[tuple[str, str], Asker]:
+def askers(laws: pa.Table, graph: pa.Table, settings: Mapping, scale: LogScale) -> dict[tuple[str, str], Asker]:
     """Return an asker per design and query model of the section ``class_noise``; none for no noise or no pairs.
 
     Parameters
@@ -327,15 +326,15 @@ def askers(
         Tables ``forecast_laws`` and ``neighbour_graph``.
     settings : mapping
         Section ``class_noise`` of the configuration.
-    bounds_kwh : (float, float)
-        Public bounds of the energy in an interval.
+    scale : LogScale
+        Of the energy in an interval.
     """
     if graph.num_rows == 0:
         return {}
     forecast = stack(laws["mean_log_kwh"], -1)
     convention = settings["accuracy_convention"]
     return {
-        (design, model): Asker(noise_design(design), queries_of(laws, graph, model), forecast, bounds_kwh, convention)
+        (design, model): Asker(noise_design(design), queries_of(laws, graph, model), forecast, scale, convention)
         for design, model in runnable(settings)
         if design != "none"
     }

@@ -20,6 +20,7 @@ import yaml
 
 from meterdp.core.choices import names_in
 from meterdp.core.errors import REFUSAL, InputError
+from meterdp.core.log_scale import LOG, SIGNED, LogScale
 
 
 def load_schema(path) -> dict:
@@ -192,7 +193,22 @@ def _check_across_keys(config, source) -> None:
     low, high = config["profiles"]["clip_kwh_per_hour"]
     if not low <= config["profiles"]["default_kwh_per_hour"] <= high:
         refuse("profiles.default_kwh_per_hour", "lies outside profiles.clip_kwh_per_hour", "choose a value between")
+    scale = LogScale.from_config(config["profiles"])
+    if scale.kind != SIGNED and not low + scale.offset_kwh > 0:
+        above = "zero" if scale.kind == LOG else f"minus the offset of {scale.offset_kwh:g}"
+        refuse(
+            "profiles.clip_kwh_per_hour",
+            f"has a lower bound of {low:g}, and with profiles.log_scale.kind '{scale.kind}' it must be above {above}",
+            "raise it, or choose the kind 'offset' with a larger offset_kwh_per_hour, or 'signed'",
+        )
     sound = config["mechanisms"]["sound"]
+    (least, most), level = scale.bounds_log_kwh, sound["level_log_kwh"]
+    if not least <= level <= most:
+        refuse(
+            "mechanisms.sound.level_log_kwh",
+            f"is {level:g}, and profiles.clip_kwh_per_hour reaches from {least:.3g} to {most:.3g} log kWh",
+            "choose a value between, that of a typical load",
+        )
     if sound["adjacency"] == "add_remove" and sound["records_guess"] is None:
         refuse(
             "mechanisms.sound.records_guess",

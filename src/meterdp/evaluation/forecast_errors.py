@@ -20,6 +20,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from meterdp.core.errors import InputError
+from meterdp.core.log_scale import PLAIN, LogScale
 from meterdp.forecasting.energy import censored_absolute_error, censored_moment
 from meterdp.forecasting.rolling import METHODS, ForecastSet
 
@@ -43,22 +44,24 @@ class Errors:
     absolute: np.ndarray
 
 
-def plain_errors(log_forecast: np.ndarray, actual_log_kwh: np.ndarray) -> list[Errors]:
+def plain_errors(log_forecast: np.ndarray, actual_log_kwh: np.ndarray, scale: LogScale = PLAIN) -> list[Errors]:
     """Errors of a forecast without noise, in log kWh and in kWh.
 
-    In kWh a forecast is the exponential of the log forecast, the median of the log-normal law, as in (62).
+    In kWh a forecast is the inverse of the scale at the log forecast, the median of the law; (62) on a plain log.
     """
-    gaps = log_forecast - actual_log_kwh, np.exp(log_forecast) - np.exp(actual_log_kwh)
-    return [Errors(scale, gap**2, np.abs(gap)) for scale, gap in zip(SCALES, gaps, strict=True)]
+    gaps = log_forecast - actual_log_kwh, scale.kwh(log_forecast) - scale.kwh(actual_log_kwh)
+    return [Errors(name, gap**2, np.abs(gap)) for name, gap in zip(SCALES, gaps, strict=True)]
 
 
-def forecast_errors(forecasts: ForecastSet) -> list[dict]:
+def forecast_errors(forecasts: ForecastSet, scale: LogScale = PLAIN) -> list[dict]:
     """Return rows of table ``forecast_errors`` for the study's forecast and the naive ones.
 
     Parameters
     ----------
     forecasts : ForecastSet
         From :func:`meterdp.forecasting.rolling.roll`.
+    scale : LogScale
+        Of the energy in an interval.
 
     Raises
     ------
@@ -67,8 +70,8 @@ def forecast_errors(forecasts: ForecastSet) -> list[dict]:
     """
     rows = []
     for method, name in METHODS.items():
-        errors = plain_errors(getattr(forecasts, name), forecasts.actual_log_kwh)
-        rows += [_row(forecasts, e, method, "none", 0.0) for e in errors]
+        errors = plain_errors(getattr(forecasts, name), forecasts.actual_log_kwh, scale)
+        rows += [_row(forecasts, e, scale, method, "none", 0.0) for e in errors]
     if not rows[0]["household_count"]:
         raise InputError(
             "no held-out reading has a reading one week before it",
@@ -101,13 +104,13 @@ class Released:
     noise_std_log_kwh: np.ndarray
 
 
-def released_errors(forecasts: ForecastSet, released: Released, bounds_kwh: tuple[float, float]) -> list[dict]:
+def released_errors(forecasts: ForecastSet, released: Released, scale: LogScale) -> list[dict]:
     """Return rows of table ``forecast_errors`` for released forecasts.
 
-    With f the mean of the released log forecast, y the reading in kWh and s^2 the noise variance of the step, the
-    expected squared error is (f - ln y)^2 + s^2 in log kWh. In kWh the released value is e^(f+n) clipped to the
-    public bounds, as in the forecast files, and its moments are those of a censored log-normal: the accuracy after
-    the exponential that section V-B leaves out.
+    With f the mean of the released log forecast, y the log reading and s^2 the noise variance of the step, the
+    expected squared error is (f - y)^2 + s^2 in log kWh. In kWh the released value is the energy of f + n clipped to
+    the public bounds, as in the forecast files, and its moments are those of a censored law (log-normal on a plain
+    log): the accuracy after the exponential that section V-B leaves out.
 
     Parameters
     ----------
@@ -115,14 +118,14 @@ def released_errors(forecasts: ForecastSet, released: Released, bounds_kwh: tupl
         From :func:`meterdp.forecasting.rolling.roll`.
     released : Released
         Of the same households and origins.
-    bounds_kwh : (float, float)
-        Public bounds of the energy in an interval, kWh.
+    scale : LogScale
+        Of the energy in an interval.
     """
     shape = forecasts.actual_log_kwh.shape
     f, s = (np.broadcast_to(a, shape) for a in (released.mean_log_kwh, released.noise_std_log_kwh))
     key = released.design, released.rho, released.query_model
-    errors = _noisy_log(f - forecasts.actual_log_kwh, s), _noisy_kwh(f, s, forecasts.actual_log_kwh, bounds_kwh)
-    return [_row(forecasts, e, "released", *key) for e in errors]
+    errors = _noisy_log(f - forecasts.actual_log_kwh, s), _noisy_kwh(f, s, forecasts.actual_log_kwh, scale)
+    return [_row(forecasts, e, scale, "released", *key) for e in errors]
 
 
 def _noisy_log(gap: np.ndarray, std: np.ndarray) -> Errors:
@@ -132,18 +135,18 @@ def _noisy_log(gap: np.ndarray, std: np.ndarray) -> Errors:
     return Errors("log_kwh", gap**2 + std**2, np.where(std > 0, folded, np.abs(gap)))
 
 
-def _noisy_kwh(f: np.ndarray, std: np.ndarray, actual_log_kwh: np.ndarray, bounds_kwh: tuple) -> Errors:
-    """Expected errors of X = clip(e^(f+n), a, b); readings are within the bounds, NaN where there is none."""
-    y = np.exp(actual_log_kwh)
-    first, second = (censored_moment(f, std, bounds_kwh, order) for order in (1, 2))
-    cut = np.clip(np.where(np.isfinite(y), y, bounds_kwh[0]), *bounds_kwh)
-    absolute = np.where(np.isfinite(y), censored_absolute_error(f, std, cut, bounds_kwh), np.nan)
+def _noisy_kwh(f: np.ndarray, std: np.ndarray, actual_log_kwh: np.ndarray, scale: LogScale) -> Errors:
+    """Expected errors of the clipped energy of f + n; readings are within the bounds, NaN where there is none."""
+    y = scale.kwh(actual_log_kwh)
+    first, second = (censored_moment(f, std, scale, order) for order in (1, 2))
+    cut = np.clip(np.where(np.isfinite(y), y, scale.low_kwh), *scale.bounds_kwh)
+    absolute = np.where(np.isfinite(y), censored_absolute_error(f, std, cut, scale), np.nan)
     return Errors("kwh", second - 2 * y * first + y**2, absolute)
 
 
-def _row(forecasts, errors: Errors, method: str, design: str, rho: float, model="") -> dict:
+def _row(forecasts, errors: Errors, scale: LogScale, method: str, design: str, rho: float, model="") -> dict:
     facts = {"method": method, "design": design, "query_model": model, "rho": float(rho)}
-    return facts | error_measures(forecasts, errors)
+    return facts | error_measures(forecasts, errors, scale)
 
 
 def common_cells(forecasts: ForecastSet) -> np.ndarray:
@@ -160,7 +163,7 @@ def household_means(values: np.ndarray, cells: np.ndarray) -> np.ndarray:
     return np.where(cells, values, 0.0).sum(axis=(1, 2))[count > 0] / count[count > 0]
 
 
-def error_measures(forecasts: ForecastSet, errors: Errors) -> dict:
+def error_measures(forecasts: ForecastSet, errors: Errors, log_scale: LogScale) -> dict:
     """Average errors over the cells every method covers.
 
     Parameters
@@ -169,6 +172,8 @@ def error_measures(forecasts: ForecastSet, errors: Errors) -> dict:
         H households, n origins, h steps: the readings, and which cells every method covers.
     errors : Errors
         Of one method on the same cells.
+    log_scale : LogScale
+        Of the energy in an interval.
 
     Returns
     -------
@@ -176,13 +181,13 @@ def error_measures(forecasts: ForecastSet, errors: Errors) -> dict:
         Columns ``scale`` to ``origin_count`` of table ``forecast_errors``; NaN where no cell is covered.
     """
     common, scale = common_cells(forecasts), errors.scale
-    actual = forecasts.actual_log_kwh if scale == "log_kwh" else np.exp(forecasts.actual_log_kwh)
+    actual = forecasts.actual_log_kwh if scale == "log_kwh" else log_scale.kwh(forecasts.actual_log_kwh)
     row = {"scale": scale, **dict.fromkeys(MEASURES, np.nan)}
     counts = {"household_count": int(common.any(axis=(1, 2)).sum()), "origin_count": common.shape[1]}
     if not common.any():
         return row | counts
     squared, absolute = (household_means(v, common) for v in (errors.squared, errors.absolute))
-    own = plain_errors(forecasts.forecast_log_kwh, forecasts.actual_log_kwh)[SCALES.index(scale)]
+    own = plain_errors(forecasts.forecast_log_kwh, forecasts.actual_log_kwh, log_scale)[SCALES.index(scale)]
     reference = household_means(own.squared, common)
     judged = common.any(axis=(1, 2))
     cells = common.sum(axis=(1, 2))[judged]

@@ -56,10 +56,10 @@ def comparison_rows(own: ForecastSet, task: Task, names: list[str]) -> list[dict
     for forecast in found.values():
         cells &= np.isfinite(forecast)
     naive = naive_error_kwh(task)[cells.any(axis=(1, 2))]
-    reference = plain_errors(own.forecast_log_kwh, own.actual_log_kwh)
+    reference = plain_errors(own.forecast_log_kwh, own.actual_log_kwh, task.scale)
     rows = []
     for name, forecast in found.items():
-        for errors, base in zip(plain_errors(forecast, own.actual_log_kwh), reference, strict=True):
+        for errors, base in zip(plain_errors(forecast, own.actual_log_kwh, task.scale), reference, strict=True):
             rows.append(_facts(name, errors.scale, "run") | _measures(errors, base, cells, naive))
     for name, why in missing.items():
         rows += [_facts(name, errors.scale, why) | dict.fromkeys(_MEASURES) for errors in reference]
@@ -97,7 +97,7 @@ def naive_error_kwh(task: Task) -> np.ndarray:
     The scale of the mean absolute scaled error of Hyndman and Koehler (2006).
     """
     calendar, window = task.load.calendar, task.rolling.windows[0].slots
-    energy, source = np.exp(task.load.log_kwh), calendar.same_time_before(1)
+    energy, source = task.scale.kwh(task.load.log_kwh), calendar.same_time_before(1)
     known = np.flatnonzero(source >= 0)
     known = known[(known >= window.start) & (known < window.stop)]
     gap = np.abs(energy[:, known] - energy[:, source[known]])

@@ -37,10 +37,10 @@ def group_error_columns(study: GroupStudy, seed: int) -> dict[str, list]:
         If no held-out reading can be judged, or circuits are asked for and not known.
     """
     f = study.forecasts
-    rows = [_row(row["method"], row) for row in forecast_errors(f)]
+    rows = [_row(row["method"], row) for row in forecast_errors(f, study.scale)]
     shown = {
         "mean_of_all": f.forecast_log_kwh.mean(axis=0),
-        "public_level": np.log(study.level_kwh_per_hour * study.interval_hours),
+        "public_level": study.scale.log(study.level_kwh_per_hour * study.interval_hours),
     }
     rows += [_row(method, m) for method, values in shown.items() for m in _measures(study, [values])]
     settings = study.settings
@@ -73,12 +73,12 @@ def _measures(study: GroupStudy, draws) -> list[dict]:
     """Judge the errors, by scale, averaged over draws of log forecasts that broadcast to (H, n, k)."""
     actual, count, total = study.forecasts.actual_log_kwh, 0, None
     for forecast in draws:
-        own = plain_errors(np.broadcast_to(forecast, actual.shape), actual)
+        own = plain_errors(np.broadcast_to(forecast, actual.shape), actual, study.scale)
         pairs = [(e.squared, e.absolute) for e in own]
         total = pairs if total is None else [(a + c, b + d) for (a, b), (c, d) in zip(total, pairs, strict=True)]
         count += 1
-    means = (Errors(scale, a / count, b / count) for scale, (a, b) in zip(SCALES, total, strict=True))
-    return [error_measures(study.forecasts, errors) for errors in means]
+    means = (Errors(name, a / count, b / count) for name, (a, b) in zip(SCALES, total, strict=True))
+    return [error_measures(study.forecasts, errors, study.scale) for errors in means]
 
 
 def _row(method: str, measures: dict) -> dict:

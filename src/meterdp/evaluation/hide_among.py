@@ -19,6 +19,7 @@ from meterdp.classnoise.inverse import Asker, budgets_near_limit
 from meterdp.classnoise.neighbourhoods.balanced import balanced_groups
 from meterdp.classnoise.neighbourhoods.graph import full_cluster_graph
 from meterdp.classnoise.study import stack
+from meterdp.core.log_scale import LogScale
 from meterdp.core.progress import progress
 from meterdp.evaluation.tables import GROUP_MEAN
 from meterdp.forecasting.rolling import ForecastSet
@@ -33,7 +34,7 @@ def hide_among_rows(
     asked: Mapping,
     designs: Sequence[str],
     accuracy_convention: AccuracyConvention,
-    bounds_kwh: tuple[float, float],
+    scale: LogScale,
 ) -> list[dict]:
     """Return the rows of table ``hide_among``: every size by every design, and the mean of the group.
 
@@ -49,8 +50,8 @@ def hide_among_rows(
         Designs for certain queries; ``none`` hides nobody and is left out.
     accuracy_convention : {"total", "per_entry"}
         Of the budgets that are tried.
-    bounds_kwh : (float, float)
-        Public bounds of the energy in an interval.
+    scale : LogScale
+        Of the energy in an interval.
     """
     forecast = stack(laws["mean_log_kwh"], -1)
     wanted = [
@@ -67,24 +68,26 @@ def hide_among_rows(
             label = balanced_groups(features, size)
             groups[size] = [np.flatnonzero(label == group) for group in range(label.max() + 1)]
         found = [
-            _hidden(forecast[group], design, asked["epsilon"], asked["delta"], accuracy_convention, bounds_kwh)
+            _hidden(forecast[group], design, asked["epsilon"], asked["delta"], accuracy_convention, scale)
             for group in groups[size]
         ]
-        rows.append(row | _measures(np.clip(np.exp(forecast), *bounds_kwh), groups[size], found))
+        rows.append(row | _measures(scale.clipped_kwh(forecast), groups[size], found))
     return rows
 
 
-def yardstick_rows(forecasts: ForecastSet, interval_minutes: int) -> list[dict]:
+def yardstick_rows(forecasts: ForecastSet, scale: LogScale, interval_minutes: int) -> list[dict]:
     """Return the rows of table ``hide_among_yardsticks``: what a household uses, and how far its forecast is off.
 
     Parameters
     ----------
     forecasts : ForecastSet
         H households, n origins, h steps. A household without a held-out reading does not count.
+    scale : LogScale
+        Of the energy in a step.
     interval_minutes : int
         Length of a step.
     """
-    actual, forecast = np.exp(forecasts.actual_log_kwh), np.exp(forecasts.forecast_log_kwh)
+    actual, forecast = (scale.kwh(log) for log in (forecasts.actual_log_kwh, forecasts.forecast_log_kwh))
     seen = np.isfinite(actual)
     cells = seen.sum(axis=(1, 2))
     judged = cells > 0
@@ -122,15 +125,15 @@ _EMPTY = {
 }
 
 
-def _hidden(forecast, design, epsilon, delta, accuracy_convention, bounds_kwh) -> tuple:
+def _hidden(forecast, design, epsilon, delta, accuracy_convention, scale) -> tuple:
     """Return squared and absolute error, (n, k) each, and delta of a group; infinity where no budget is enough."""
     certain = np.zeros((*forecast.shape, forecast.shape[1]))
     queries = ClassQueries(forecast, certain, full_cluster_graph(np.zeros(len(forecast), int)))
     if design == GROUP_MEAN:
-        asker = Asker(lambda *_: None, queries, forecast, bounds_kwh, accuracy_convention)
+        asker = Asker(lambda *_: None, queries, forecast, scale, accuracy_convention)
         noise, reached = Noise(certain, forecast.mean(axis=0) - forecast), 0.0
     else:
-        asker = Asker(noise_design(design), queries, forecast, bounds_kwh, accuracy_convention)
+        asker = Asker(noise_design(design), queries, forecast, scale, accuracy_convention)
         near = None
         if DESIGNS[design].moves_together:
             near = budgets_near_limit(queries, accuracy_convention, epsilon, delta)

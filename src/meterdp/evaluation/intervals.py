@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from meterdp.core.errors import InputError
+from meterdp.core.log_scale import LogScale
 from meterdp.evaluation.forecast_errors import Released
 from meterdp.forecasting.energy import ROUNDING, censored_moment
 from meterdp.forecasting.rolling import ForecastSet
@@ -16,7 +17,7 @@ from meterdp.forecasting.rolling import ForecastSet
 def interval_rows(
     forecasts: ForecastSet,
     ends: Mapping[float, np.ndarray],
-    bounds_kwh: tuple[float, float],
+    scale: LogScale,
     released: Released | None = None,
 ) -> list[dict]:
     """Return rows of table ``forecast_intervals`` for the forecast, or for released forecasts.
@@ -27,8 +28,8 @@ def interval_rows(
         With ``forecast_std_log_kwh``.
     ends : mapping
         Level -> lower and upper ends (2, H, n, h) of the calibrated intervals about ``forecast_log_kwh``, log kWh.
-    bounds_kwh : (float, float)
-        Public bounds of the energy in an interval, kWh.
+    scale : LogScale
+        Of the energy in an interval.
     released : Released, optional
         Of the same households and origins.
 
@@ -61,7 +62,7 @@ def interval_rows(
             by_chance = ndtr((gap + low) / spread) - ndtr((gap - high) / spread)
             within = (gap >= -low - ROUNDING) & (gap <= high + ROUNDING)
             inside = np.where(noise > 0, by_chance, within)
-            width = np.subtract(*(censored_moment(mean + side, noise, bounds_kwh, 1) for side in (high, -low)))
+            width = np.subtract(*(censored_moment(mean + side, noise, scale, 1) for side in (high, -low)))
             coverage, coverage_se = _over_households(inside, seen)
             rows.append(
                 {

@@ -15,6 +15,7 @@ from meterdp.classnoise.designs.interface import Budget, Noise, class_queries
 from meterdp.classnoise.designs.registry import noise_design
 from meterdp.classnoise.query_models import QUERY_MODELS
 from meterdp.classnoise.study import noises_of, pair_positions
+from meterdp.core.log_scale import LogScale
 from meterdp.core.progress import progress
 from meterdp.evaluation.forecast_errors import Released, forecast_errors, released_errors
 from meterdp.evaluation.intervals import interval_rows
@@ -27,7 +28,7 @@ def judge_forecasts(
     graph: pa.Table,
     designs: pa.Table,
     accuracy_convention: str,
-    bounds_kwh: tuple[float, float],
+    scale: LogScale,
 ) -> tuple[list[dict], list[dict]]:
     """Return the rows of the tables ``forecast_errors`` and ``forecast_intervals``.
 
@@ -37,15 +38,15 @@ def judge_forecasts(
         Tables ``forecasts``, ``interval_ends``, ``neighbour_graph`` and ``noise_designs``.
     accuracy_convention : {"per_entry", "total"}
         Of the budgets.
-    bounds_kwh : (float, float)
-        Public bounds of the energy in an interval, kWh.
+    scale : LogScale
+        Of the energy in an interval.
     """
     judged, by_level = forecast_set(forecasts), interval_ends(ends)
     last = {level: at[:, :, -1:] for level, at in by_level.items()}
-    errors, intervals = forecast_errors(judged), interval_rows(judged, by_level, bounds_kwh)
+    errors, intervals = forecast_errors(judged, scale), interval_rows(judged, by_level, scale)
     for own, released in released_forecasts(judged, graph, designs, accuracy_convention):
-        errors += released_errors(own, released, bounds_kwh)
-        intervals += interval_rows(own, by_level if own is judged else last, bounds_kwh, released)
+        errors += released_errors(own, released, scale)
+        intervals += interval_rows(own, by_level if own is judged else last, scale, released)
     return errors, intervals
 
 

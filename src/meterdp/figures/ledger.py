@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from meterdp.core.errors import InputError
+from meterdp.core.log_scale import LogScale
 from meterdp.figures.entry import Figure
 from meterdp.figures.pages import picture, write_page
 from meterdp.figures.style import BLUE, GREY, VERMILION, canvas, look, panels
@@ -51,8 +52,10 @@ def budget_over_time(statements: Sequence[Statement], output) -> None:
 
 
 def typical_energy(mixture: Mapping) -> np.ndarray:
-    """Return the typical energy per hour of a released mixture: the exponential of its mean, (d,) kWh."""
-    return np.exp(np.asarray(mixture["weights"]) @ np.asarray(mixture["means"]))
+    """Return the typical energy per hour of a released mixture: that of its mean log energy, (d,) kWh."""
+    # One released before there were other scales names none.
+    scale = LogScale(**{key: mixture.get("log_scale", {}).get(key, 0.0) for key in ("offset_kwh", "scale_kwh")})
+    return scale.kwh(np.asarray(mixture["weights"]) @ np.asarray(mixture["means"]))
 
 
 def months_side_by_side(released: Sequence[tuple[str, Mapping]], output) -> None:
@@ -64,14 +67,17 @@ def months_side_by_side(released: Sequence[tuple[str, Mapping]], output) -> None
     output : path-like
     """
     with canvas(output, "Typical load of the released mixtures", 3.6) as figure:
-        (axes,) = panels(figure, 1, 1)
+        (axes,), feeds_in = panels(figure, 1, 1), False
         for number, (period, mixture) in enumerate(released):
             hours = np.arange(len(mixture["entries"]))
             colour = _MONTH_COLOURS[number % len(_MONTH_COLOURS)]
             line = ("-", "--", ":")[number // len(_MONTH_COLOURS) % 3]
-            axes.plot(hours, typical_energy(mixture), marker="o", color=colour, linestyle=line, label=period)
+            energy = typical_energy(mixture)
+            feeds_in |= bool((energy < 0).any())
+            axes.plot(hours, energy, marker="o", color=colour, linestyle=line, label=period)
         axes.set_xticks(hours, [entry[:5] for entry in mixture["entries"]])
-        axes.set(ylabel="kWh per hour", xlabel="hour of the day", ylim=(0, None))
+        axes.set(ylabel="kWh per hour", xlabel="hour of the day")
+        axes.set_ylim(bottom=min(0, axes.get_ylim()[0]) if feeds_in else 0)
         axes.legend(loc="best")
 
 
@@ -87,7 +93,7 @@ _MONTHS = Figure(
     months_side_by_side,
     (),
     "",
-    "The exponential of the mean of each released mixture. A difference between two of them holds the noise of both; "
+    "The mean log energy of each released mixture, in kWh. A difference between two of them holds the noise of both; "
     "the smaller epsilon, the more.",
     "A line for each period, energy by hour of the day.",
 )

@@ -1,7 +1,7 @@
 """Who the households are: class profiles, and the marginal densities of Liu et al., Fig. 8.
 
 Both figures draw the fitted mixture of (2a)-(2c); the marginals lay one released mixture over it. Densities are those
-of log energy; profiles are taken back to kWh as geometric means.
+of log energy; profiles are taken back to kWh, on a plain log as geometric means.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meterdp.core.errors import InputError
+from meterdp.core.log_scale import LOG, LogScale
 from meterdp.figures import numbers
 from meterdp.figures.densities import HEADROOM, Column, Panel, draw_grid, histogram_edges
 from meterdp.figures.entry import COSTS, HOUSEHOLDS, Figure
@@ -32,6 +33,7 @@ from meterdp.figures.style import (
 )
 from meterdp.mixture.tables import CLASS_TABLE, MARGINALS, MIXTURE
 from meterdp.profiles.tables import PROFILE_HOURS
+from meterdp.profiles.vector import scale_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,12 +54,14 @@ def class_profiles(mixture, class_table, profile_hours, output) -> None:
     """
     classes = load(mixture, MIXTURE).sort_values("component")
     sizes = load(class_table, CLASS_TABLE).set_index("component")
-    hours = load(profile_hours, PROFILE_HOURS).sort_values("entry")["hour_of_day_local"].to_numpy()
+    entries = load(profile_hours, PROFILE_HOURS).sort_values("entry")
+    hours, scale = entries["hour_of_day_local"].to_numpy(), scale_of(entries)
     mean = np.stack(classes["mean_log_kwh"].to_list())  # (K, d)
     d = mean.shape[1]
     covariance = np.stack(classes["covariance"].to_list()).reshape(-1, d, d)
     deviation = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
-    low, high = np.exp(mean - deviation), np.exp(mean + deviation)
+    low, high = scale.kwh(mean - deviation), scale.kwh(mean + deviation)
+    plain = scale.kind == LOG
     middle = np.arange(d) + 0.5
     columns = min(3, len(classes))
     rows = -(-len(classes) // columns)
@@ -67,24 +71,28 @@ def class_profiles(mixture, class_table, profile_hours, output) -> None:
         grid = panels(body, len(classes), columns, sharex=True, sharey=True)
         for k, (axes, component) in enumerate(zip(grid, classes["component"], strict=True)):
             for other in np.delete(mean, k, axis=0):
-                axes.plot(middle, np.exp(other), color=LIGHT_GREY, linewidth=0.9)
+                axes.plot(middle, scale.kwh(other), color=LIGHT_GREY, linewidth=0.9)
             axes.fill_between(middle, low[k], high[k], color=BLUE, alpha=0.22, linewidth=0)
-            axes.plot(middle, np.exp(mean[k]), color=BLUE, marker="o", markersize=3.5)
+            axes.plot(middle, scale.kwh(mean[k]), color=BLUE, marker="o", markersize=3.5)
             size, share = sizes.loc[component, ["household_count", "share"]]
             noun = "household" if size == 1 else "households"
             note = "\n(variance raised to the floor)" if sizes.loc[component, "floored"] else ""
             axes.set_title(f"Class {component}: {numbers.count(size)} {noun} ({numbers.percent(share)}){note}")
             axes.title.set_fontsize(9.5)
-            axes.set_yscale("log")
-        plain_log_ticks(grid[0].yaxis, one_three_ticks(low.min(), high.max()))
+            if plain:
+                axes.set_yscale("log")
+            else:
+                axes.set_yscale("function", functions=(scale.log, scale.kwh))
+        plain_log_ticks(grid[0].yaxis, _energy_ticks(low.min(), high.max(), scale))
         _hour_ticks(grid[0], hours)
         body.supxlabel("local hour of day", fontsize=10)
-        body.supylabel("energy in the hour (kWh, log scale)", fontsize=10)
+        body.supylabel(f"energy in the hour (kWh, {'log scale' if plain else 'model scale'})", fontsize=10)
         handles = [
             (area_key(color=BLUE, alpha=0.22, linewidth=0), line_key(color=BLUE, marker="o", markersize=3.5)),
             line_key(color=LIGHT_GREY, linewidth=1.2),
         ]
-        labels = ["geometric mean ± 1 standard deviation of log energy", "means of the other classes"]
+        centre = "geometric mean" if plain else "mean"
+        labels = [f"{centre} ± 1 standard deviation of log energy", "means of the other classes"]
         legend_below(figure, handles[: len(classes)], labels[: len(classes)])
 
 
@@ -93,12 +101,22 @@ CLASS_PROFILES_FIGURE = Figure(
     tables=(MIXTURE, CLASS_TABLE, PROFILE_HOURS),
     category=HOUSEHOLDS,
     look_for=(
-        "Geometric mean profile of each class with a band of one standard deviation of log energy; grey lines "
+        "Mean profile of each class with a band of one standard deviation, both of log energy, in kWh; grey lines "
         "are the other classes. Look for classes that differ in level only or in the hour of their peak, and "
         "for small classes, which cost the most to protect."
     ),
     alternative="One panel per class: mean energy over the hours of the profile, with a band, on a log scale in kWh.",
 )
+
+
+def _energy_ticks(low: float, high: float, scale: LogScale) -> list[float]:
+    """Return 1, 3, 10, ... of either sign and zero between two energies, as far as the scale tells them apart."""
+    if scale.kind == LOG:
+        return one_three_ticks(low, high)
+    least = scale.offset_kwh + scale.scale_kwh
+    sizes = np.array(one_three_ticks(least, max(abs(low), abs(high), least)))
+    ticks = np.concatenate([-sizes[::-1], [0.0], sizes])
+    return ticks[(ticks >= low) & (ticks <= high)].tolist()
 
 
 def _hour_ticks(axes: Axes, hours: np.ndarray) -> None:

@@ -39,7 +39,7 @@ def forecast_ahead(load: LogLoad, settings: Mapping, profiles: Mapping, threads:
         return np.empty((0, horizon))
     calendar, end = load.calendar, load.calendar.slot_count
     train = slice(max(end - settings["train_days"] * calendar.slots_per_day, 0), end)
-    season = Season.from_config(profiles, train, horizon)
+    season = Season.from_config(profiles, train, horizon, calendar.interval_minutes)
     # Nobody knows a reading after the end; its season comes from those before.
     known = np.pad(load.log_kwh, ((0, 0), (0, horizon)), constant_values=np.nan)
     seasonal = seasonal_part(known, calendar.longer(horizon), season)

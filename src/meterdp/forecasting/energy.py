@@ -1,7 +1,8 @@
-"""Forecasts in kWh: median, mean and central intervals of the log-normal law, and how often the intervals cover.
+"""Forecasts in kWh: median, mean and central intervals of the law on the log scale, and its moments.
 
 Section V-B of Ramakrishna et al. takes the exponential of a log forecast, the median. The intervals are those of
-:mod:`meterdp.forecasting.calibration`.
+:mod:`meterdp.forecasting.calibration`. On another scale (:mod:`meterdp.core.log_scale`) its inverse is in the place
+of the exponential; it rises as well, so medians and intervals stay what they are.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import log_ndtr
 
+from meterdp.core.log_scale import Bounds, LogScale
 from meterdp.core.stamps import local_text, utc_column
 from meterdp.profiles.grid import Calendar
 
@@ -25,7 +27,7 @@ def energy_columns(
     calendar: Calendar,
     origin: int,
     levels: Sequence[float],
-    bounds_kwh: tuple[float, float],
+    scale: LogScale,
 ) -> dict:
     """Return the columns of table ``forecasts_kwh``.
 
@@ -43,22 +45,22 @@ def energy_columns(
         Slot of the first step.
     levels : sequence of float
         Probabilities of the central intervals.
-    bounds_kwh : (float, float)
-        Public bounds of the energy in an interval, kWh.
+    scale : LogScale
+        Of the energy in an interval.
 
     Notes
     -----
-    The law is that of the clipped reading, so the mean is that of the clipped log-normal; where the bounds are far
+    The law is that of the clipped reading, so the mean is that of the clipped law; on a plain log with bounds far
     away it is exp(m + s^2/2).
     """
     shape = (*mean_log_kwh.shape, len(levels))
     at = np.indices(shape).reshape(3, -1)
     stamps = calendar.start_utc[origin : origin + shape[1]]
     local = np.array(local_text(stamps, calendar.time_zone), dtype=object)
-    lower, upper = np.moveaxis(np.exp(interval_log_kwh), (2, 3), (0, 2))
+    lower, upper = np.moveaxis(scale.kwh(interval_log_kwh), (2, 3), (0, 2))
     values = {
-        "median_kwh": np.broadcast_to(np.exp(mean_log_kwh)[:, :, None], shape),
-        "mean_kwh": np.broadcast_to(censored_moment(mean_log_kwh, std_log_kwh, bounds_kwh, 1)[:, :, None], shape),
+        "median_kwh": np.broadcast_to(scale.kwh(mean_log_kwh)[:, :, None], shape),
+        "mean_kwh": np.broadcast_to(censored_moment(mean_log_kwh, std_log_kwh, scale, 1)[:, :, None], shape),
         "lower_kwh": lower,
         "upper_kwh": upper,
     }
@@ -68,30 +70,48 @@ def energy_columns(
         "interval_start_utc": utc_column(stamps[at[1]]),
         "interval_start_local": local[at[1]],
         "level": np.asarray(levels, dtype=float)[at[2]],
-        **{name: np.clip(value, *bounds_kwh).ravel() for name, value in values.items()},
+        **{name: np.clip(value, *scale.bounds_kwh).ravel() for name, value in values.items()},
     }
 
 
-def censored_moment(log_median: np.ndarray, std: np.ndarray, bounds: tuple[float, float], order: int) -> np.ndarray:
-    """Return E[clip(e^Z, a, b)^order] for Z ~ N(log_median, std^2), elementwise; exact, no overflow for wide noise.
+def censored_moment(log_median: np.ndarray, std: np.ndarray, scale: LogScale, order: int) -> np.ndarray:
+    """Return E[X^order] of energy X = clip(x(Z), a, b) for Z ~ N(log_median, std^2), elementwise; exact.
 
     Parameters
     ----------
     log_median : array
-        f.
+        f, log kWh.
     std : array
         s, non-negative, broadcasts against ``log_median``.
-    bounds : (a, b)
-        0 < a <= b, floats or arrays that broadcast.
+    scale : LogScale
+        x(.), from log kWh to kWh, and the bounds a and b.
     order : int
-        Power k.
+        Power k of the energy.
 
     Notes
     -----
-    a^k Phi(u_a) + b^k Phi(-u_b) + e^(k f + k^2 s^2 / 2) (Phi(u_b - k s) - Phi(u_a - k s)), u_c = (ln c - f)/s. The
-    last term is taken in logs, on the side of the tail on which the difference does not cancel.
+    Clipping the energy is clipping Z, and X^k is a polynomial of e^Z and e^-Z (``LogScale.powers``): e^(k Z) on a
+    plain log, that of e^Z - o above an offset, that of e^Z - c^2 e^-Z on a signed one.
     """
-    low, high = (np.log(np.asarray(bound, dtype=float)) for bound in bounds)
+    bounds = Bounds(*(scale.log(np.asarray(bound, dtype=float)) for bound in scale.bounds_kwh))
+    return _moment(log_median, std, bounds, scale, order)
+
+
+def _moment(log_median, std, bounds_log: Bounds, scale: LogScale, order: int) -> np.ndarray:
+    """Return the moment for Z clipped to bounds in log kWh, floats or arrays that broadcast."""
+    terms = scale.powers(order).items()
+    return sum(c * (_censored_exponential(log_median, std, bounds_log, p) if p else 1.0) for p, c in terms)
+
+
+def _censored_exponential(log_median, std, bounds_log: Bounds, order: int) -> np.ndarray:
+    """Return E[e^(k clip(Z, a, b))] for Z ~ N(log_median, std^2) and any power k, without overflow for wide noise.
+
+    Notes
+    -----
+    e^(k a) Phi(u_a) + e^(k b) Phi(-u_b) + e^(k f + k^2 s^2 / 2) (Phi(u_b - k s) - Phi(u_a - k s)), u_c = (c - f)/s.
+    The last term is taken in logs, on the side of the tail on which the difference does not cancel.
+    """
+    low, high = bounds_log
     f, s = np.broadcast_arrays(log_median, std)
     point = np.exp(order * np.clip(f, low, high))
     s_safe = np.where(s > 0, s, 1.0)
@@ -108,13 +128,14 @@ def censored_moment(log_median: np.ndarray, std: np.ndarray, bounds: tuple[float
 
 
 def censored_absolute_error(
-    log_median: np.ndarray, std: np.ndarray, target: np.ndarray, bounds: tuple[float, float]
+    log_median: np.ndarray, std: np.ndarray, target: np.ndarray, scale: LogScale
 ) -> np.ndarray:
-    """Return E|X - t| for X = clip(e^Z, a, b), Z ~ N(log_median, std^2) and targets t from a to b, elementwise.
+    """Return E|X - t| for X as in :func:`censored_moment` and targets t from a to b in kWh, elementwise.
 
     Notes
     -----
-    |X - t| = X + t - 2 min(X, t), and min(X, t) is e^Z clipped to a and t.
+    |X - t| = X + t - 2 min(X, t), and min(X, t) is the energy clipped to a and t.
     """
-    below = censored_moment(log_median, std, (np.full_like(target, bounds[0]), target), 1)
-    return np.maximum(censored_moment(log_median, std, bounds, 1) + target - 2 * below, 0.0)
+    low, high = (scale.log(values) for values in (np.full_like(target, scale.low_kwh), target))
+    below = _moment(log_median, std, Bounds(low, high), scale, 1)
+    return np.maximum(censored_moment(log_median, std, scale, 1) + target - 2 * below, 0.0)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from meterdp.core.log_scale import LogScale
 from meterdp.forecasting.arma import ArmaFit, ArmaSettings
 from meterdp.forecasting.bulk import fit_columns, fit_households
 from meterdp.forecasting.energy import energy_columns
@@ -121,7 +122,7 @@ _TABLES = FORECASTS, INTERVAL_ENDS, FORECAST_LAWS, FORECASTS_KWH, GAUSSIAN_CHECK
 
 
 def shard_forecasts(
-    load: LogLoad, fits: Sequence[Sequence[ArmaFit]], settings: Mapping, bounds_kwh: tuple[float, float]
+    load: LogLoad, fits: Sequence[Sequence[ArmaFit]], settings: Mapping, scale: LogScale
 ) -> ShardForecasts:
     """Forecast every household of a shard from every origin.
 
@@ -132,8 +133,8 @@ def shard_forecasts(
     fits : sequence of H ArmaFit for every training window
     settings : mapping
         Section ``forecast`` of the configuration.
-    bounds_kwh : (float, float)
-        Public bounds of the energy in an interval, kWh.
+    scale : LogScale
+        Of the energy in an interval.
 
     Returns
     -------
@@ -166,7 +167,7 @@ def shard_forecasts(
             calendar,
             last,
             levels,
-            bounds_kwh,
+            scale,
         ),
         gaussian_columns(load.household, fits[0], residual[:, rolling.windows[0].slots]),
         {

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from meterdp.core.errors import InputError
+from meterdp.core.log_scale import PLAIN, LogScale
 from meterdp.forecasting.rolling import ForecastSet, forecast_set
 from meterdp.forecasting.select import choose_households
 from meterdp.groupforecast.mechanism import ForecastRecords
@@ -39,6 +40,8 @@ class GroupStudy:
         Length of a step and the public level.
     settings : mapping
         Section ``group_forecast`` of the configuration.
+    scale : LogScale
+        Of the energy in a step.
     """
 
     household: np.ndarray
@@ -48,6 +51,7 @@ class GroupStudy:
     interval_hours: float
     level_kwh_per_hour: float
     settings: Mapping
+    scale: LogScale = PLAIN
 
     @classmethod
     def from_tables(
@@ -58,6 +62,7 @@ class GroupStudy:
         interval_minutes: int,
         level_kwh_per_hour: float,
         settings: Mapping,
+        scale: LogScale = PLAIN,
     ) -> GroupStudy:
         """Take tables ``group_records`` and ``meters``; ``households`` is ``group_forecast.households``.
 
@@ -79,7 +84,7 @@ class GroupStudy:
         last = np.flatnonzero(own["origin"].to_numpy() == judged.actual_log_kwh.shape[1] - 1)
         steps = last[: judged.actual_log_kwh.shape[2]]
         stamps = own["interval_start_utc"].take(steps).cast(pa.timestamp("us")).to_numpy()
-        return cls(listed, circuit, judged, stamps, interval_minutes / 60, level_kwh_per_hour, settings)
+        return cls(listed, circuit, judged, stamps, interval_minutes / 60, level_kwh_per_hour, settings, scale)
 
     @property
     def row(self) -> np.ndarray:
@@ -108,7 +113,7 @@ class GroupStudy:
             records=self.household.size,
             steps=self.forecasts.forecast_log_kwh.shape[2],
             interval_hours=self.interval_hours,
-            level_log_kwh=float(np.log(self.level_kwh_per_hour)),
+            level_log_kwh=float(self.scale.over(60 / self.interval_hours).log(self.level_kwh_per_hour)),
             groups=groups,
             most_groups=self.settings["most_groups"],
             circuit=self.circuit,

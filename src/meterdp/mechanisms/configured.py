@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-import numpy as np
-
+from meterdp.core.log_scale import LogScale
 from meterdp.mechanisms.interface import PublicSettings
 from meterdp.mechanisms.sound.library import read_library
 from meterdp.mechanisms.sound.plan import SoundSettings
@@ -34,13 +33,14 @@ def public_settings(
         Of the noise source, 0 in a study.
     """
     n, d = shape
+    scale = LogScale.from_config(profiles)
     choices = dict(mechanisms["sound"])
     if (name := choices.pop("library", None)) is not None:
-        choices["library"] = read_library(name, profiles["start_hour"], profiles["hours"])
+        choices["library"] = read_library(name, profiles["start_hour"], profiles["hours"], scale.words)
     sound = SoundSettings(**choices)
     if sound.adjacency == "add_remove":
         n = sound.records_guess  # nothing that is calibrated may know N
-    low, high = np.log(profiles["clip_kwh_per_hour"])
+    low, high = scale.bounds_log_kwh
     return PublicSettings(
         epsilon=epsilon,
         delta=delta,
@@ -49,6 +49,7 @@ def public_settings(
         records=n,
         low_log_kwh=low,
         high_log_kwh=high,
+        log_scale=scale,
         eigenvalue_floor=mixture["eigenvalue_floor"],
         sdp_solver=mechanisms["sdp_solver"],
         sound=replace(sound, grid=grid),

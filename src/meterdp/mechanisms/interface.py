@@ -14,6 +14,7 @@ import numpy as np
 
 from meterdp.core.errors import InputError
 from meterdp.core.guarantee import Family, Guarantee
+from meterdp.core.log_scale import PLAIN, LogScale
 from meterdp.core.noise import NoiseSource
 from meterdp.mixture.draws import MixtureDraws
 
@@ -42,6 +43,8 @@ class PublicSettings:
         Further choices of the sound release; its own defaults if left out.
     sdp_solver : {"own", "cvxpy"}
         Who solves (23).
+    log_scale : LogScale
+        What takes log kWh to the energy of an hour.
     """
 
     epsilon: float
@@ -54,6 +57,7 @@ class PublicSettings:
     eigenvalue_floor: float = 1e-3
     sound: object | None = None
     sdp_solver: str = "own"
+    log_scale: LogScale = PLAIN
 
     def __post_init__(self):
         checks = {

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 from scipy.special import gammaincinv
 
+from meterdp.core.log_scale import PLAIN, LogScale
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.gmm import Fit, class_statistics
 
@@ -18,7 +19,7 @@ ELLIPSOID_PROBABILITY = 0.9
 LEAST_SHARE = 0.01  # a record that belongs less to a class is not drawn with it
 
 
-def class_table(x: np.ndarray, fit: Fit, hours_local: np.ndarray) -> dict[str, np.ndarray]:
+def class_table(x: np.ndarray, fit: Fit, hours_local: np.ndarray, scale: LogScale = PLAIN) -> dict[str, np.ndarray]:
     """Return the columns of ``CLASS_TABLE``: who the households of each class are (Table I).
 
     Parameters
@@ -28,11 +29,13 @@ def class_table(x: np.ndarray, fit: Fit, hours_local: np.ndarray) -> dict[str, n
     fit : Fit
     hours_local : (d,) int
         Local hour of day of each entry.
+    scale : LogScale
+        Of the entries.
     """
     k = fit.mixture.classes
     counts, means, scatter = class_statistics(x, fit.labels, k)
     safe = np.maximum(counts, 1)
-    energy_kwh = np.bincount(fit.labels - 1, weights=np.exp(x).mean(axis=1), minlength=k) / safe
+    energy_kwh = np.bincount(fit.labels - 1, weights=scale.kwh(x).mean(axis=1), minlength=k) / safe
     variance = np.diagonal(scatter, axis1=1, axis2=2) / np.maximum(counts - 1, 1)[:, None]
     return {
         "component": np.arange(1, k + 1),

@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from meterdp.core.log_scale import LogScale
 from meterdp.profiles.grid import Shard, long_stamps
 from meterdp.profiles.quality import QualityRules, judge
-from meterdp.profiles.seasonal import Season, log_load, seasonal_part
+from meterdp.profiles.seasonal import Season, seasonal_part
 from meterdp.profiles.vector import VectorRules, profile_vectors
 
 
@@ -46,12 +47,14 @@ def process_shard(
         Log load only of the households that are kept.
     """
     rules = VectorRules.from_config(profiles)
-    judged, usable = judge(shard, QualityRules.from_config(quality))
+    minutes = shard.calendar.interval_minutes
+    scale = LogScale.of_interval(profiles, minutes)
+    judged, usable = judge(shard, QualityRules.from_config(quality), scale.least_negative_kwh)
     kept = judged["kept"].to_numpy()
     vectors, valid = profile_vectors(usable, kept, shard.calendar, rules)
-    logged = log_load(usable[kept], rules.clip_kwh_per_hour, shard.calendar.interval_minutes)
+    logged = scale.clipped_log(usable[kept])
     train = shard.calendar.window(train_days)
-    season = seasonal_part(logged, shard.calendar, Season.from_config(profiles, train, horizon_steps))
+    season = seasonal_part(logged, shard.calendar, Season.from_config(profiles, train, horizon_steps, minutes))
     return ShardTables(
         judged,
         {

@@ -42,7 +42,7 @@ READING_RULES = {
     "stuck_readings": "readings in a long run of one non-zero value, taken as missing",
     "repaired_readings": "slots with a value that a policy repaired",
     "zero_readings": "readings of exactly zero, kept",
-    "negative_readings": "readings below zero (feed-in), by policy kept and clipped before the log, or missing",
+    "negative_readings": "readings below zero and the public bounds, by policy clipped before the log, or missing",
 }
 ROW_RULES = {
     "duplicate_rows": "rows not used because an earlier one of the same meter and interval says the same",
@@ -122,7 +122,7 @@ def _mark_long_runs(values, min_length, out):
             begin = t
 
 
-def judge(shard: Shard, rules: QualityRules) -> tuple[pd.DataFrame, np.ndarray]:
+def judge(shard: Shard, rules: QualityRules, least_kwh: float = 0.0) -> tuple[pd.DataFrame, np.ndarray]:
     """Apply the rules to a shard.
 
     Parameters
@@ -130,6 +130,8 @@ def judge(shard: Shard, rules: QualityRules) -> tuple[pd.DataFrame, np.ndarray]:
     shard : Shard
         Readings (H, T).
     rules : QualityRules
+    least_kwh : float
+        Readings below it are ``negative``: 0, or the public lower bound of an interval where that is below zero.
 
     Returns
     -------
@@ -142,13 +144,13 @@ def judge(shard: Shard, rules: QualityRules) -> tuple[pd.DataFrame, np.ndarray]:
     for begin in range(0, max(len(usable), 1), _AT_ONCE):
         some = slice(begin, begin + _AT_ONCE)
         quality, usable[some] = _judge_some(
-            Shard(shard.household[some], shard.energy_kwh[some], shard.calendar), rules
+            Shard(shard.household[some], shard.energy_kwh[some], shard.calendar), rules, least_kwh
         )
         tables.append(quality)
     return pd.concat(tables, ignore_index=True), usable
 
 
-def _judge_some(shard: Shard, rules: QualityRules) -> tuple[pd.DataFrame, np.ndarray]:
+def _judge_some(shard: Shard, rules: QualityRules, least_kwh: float) -> tuple[pd.DataFrame, np.ndarray]:
     """Judge households whose marks and copies of readings fit into memory at once."""
     calendar = shard.calendar
     hours = calendar.interval_minutes / 60
@@ -180,7 +182,7 @@ def _judge_some(shard: Shard, rules: QualityRules) -> tuple[pd.DataFrame, np.nda
     found["spike"] = spikes(others, plausible, rules.spike_factor, calendar.slots_per_day)
     found["implausible"] = np.isfinite(others) & ~plausible & ~found["spike"]
     found["stuck"] = in_long_runs(usable, int(rules.stuck_hours / hours)) & plausible
-    found["negative"] = plausible & (usable < 0) & ~found["stuck"]
+    found["negative"] = plausible & (usable < least_kwh) & ~found["stuck"]
 
     spread = np.zeros(energy.shape, dtype=bool)
     if rules.repairs("catch_up"):

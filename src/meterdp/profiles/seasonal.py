@@ -1,4 +1,4 @@
-"""Log load and its seasonal part (61) of Ramakrishna et al.: the slowly known part of a household's load.
+"""The seasonal part of log load (61), Ramakrishna et al.: the slowly known part of a household's load.
 
 The paper's is a mean over the training window, which stays where that window put it. The rolling one moves with the
 origin of a forecast. Either comes from readings of that household only, and from none after an origin: given the
@@ -13,33 +13,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from meterdp.core.log_scale import PLAIN, LogScale
 from meterdp.profiles.grid import Calendar
-
-
-def interval_bounds_kwh(clip_kwh_per_hour: tuple[float, float], interval_minutes: int) -> tuple[float, float]:
-    """Return the public bounds of the energy in an interval, kWh, from those of an hour."""
-    low, high = clip_kwh_per_hour
-    return low * interval_minutes / 60, high * interval_minutes / 60
-
-
-def log_load(energy_kwh: np.ndarray, clip_kwh_per_hour: tuple[float, float], interval_minutes: int) -> np.ndarray:
-    """Return the log of the energy clipped to the public bounds.
-
-    Parameters
-    ----------
-    energy_kwh : (H, T) float64
-        Energy per interval, NaN where missing.
-    clip_kwh_per_hour : (float, float)
-        Bounds of an hourly energy; scaled to the interval.
-    interval_minutes : int
-
-    Returns
-    -------
-    (H, T) float64
-        log kWh per interval, NaN where missing.
-    """
-    low, high = interval_bounds_kwh(clip_kwh_per_hour, interval_minutes)
-    return np.log(np.clip(energy_kwh, low, high))  # np.clip lets NaN pass; a comparison-based clip would not
 
 
 def _group_mean(values: np.ndarray, group: np.ndarray, groups: int) -> tuple[np.ndarray, np.ndarray]:
@@ -91,6 +66,8 @@ class Season:
         Weight of a day over that of the day after it, in (0, 1].
     other_day_weight : float
         Factor on a weekend day for a working day, and the other way round, in (0, 1].
+    log_scale : LogScale
+        Of the log load, which ``kwh`` averages as energy.
     """
 
     method: str
@@ -101,9 +78,10 @@ class Season:
     rolling_days: int = 14
     day_decay: float = 0.85
     other_day_weight: float = 0.5
+    log_scale: LogScale = PLAIN
 
     @classmethod
-    def from_config(cls, profiles: Mapping, train: slice, horizon: int) -> Season:
+    def from_config(cls, profiles: Mapping, train: slice, horizon: int, interval_minutes: int) -> Season:
         """Take the section ``profiles``, or the keys of it that :data:`SEASON_KEYS` names."""
         return cls(
             profiles["seasonal"],
@@ -114,6 +92,7 @@ class Season:
             profiles["rolling_days"],
             profiles["rolling_day_decay"],
             profiles["rolling_other_day_weight"],
+            PLAIN.of_kind(profiles.get("log_scale", {})).over(interval_minutes),
         )
 
 
@@ -124,6 +103,7 @@ SEASON_KEYS = (
     "rolling_days",
     "rolling_day_decay",
     "rolling_other_day_weight",
+    "log_scale",
 )
 
 
@@ -145,8 +125,10 @@ def seasonal_part(log_kwh: np.ndarray, calendar: Calendar, season: Season) -> np
         Finite everywhere: empty slots fall back to the time of day, then to the household's mean, then to 0.
     """
     if season.scale == "kwh":
-        part = seasonal_part(np.exp(log_kwh), calendar, replace(season, scale="log"))
-        return np.log(np.where(part > 0, part, 1.0))  # zero only where a household has no reading at all
+        part = seasonal_part(season.log_scale.kwh(log_kwh), calendar, replace(season, scale="log"))
+        # On a scale without zero, that is what a household without any reading has.
+        part = part if season.log_scale.has_zero else np.where(part > 0, part, 1.0)
+        return season.log_scale.log(part)
     if season.method == "rolling":
         part = _rolling_mean(log_kwh, calendar, season)
         rest = ~np.isfinite(part)

@@ -21,7 +21,7 @@ QUALITY = Table(
         Column("spike_readings", COUNT, "readings", "single implausible readings far above all others"),
         Column("implausible_readings", COUNT, "readings", "other readings outside the public plausible power range"),
         Column("stuck_readings", COUNT, "readings", "readings in a long run of one non-zero value"),
-        Column("negative_readings", COUNT, "readings", "plausible readings below zero (feed-in)"),
+        Column("negative_readings", COUNT, "readings", "plausible readings below zero and the public bounds"),
         Column("repaired_readings", COUNT, "readings", "slots with a value that a policy repaired"),
         Column("zero_readings", COUNT, "readings", "usable readings of exactly zero"),
         Column("kept", FLAG, "1", "whether the study uses the household"),
@@ -83,5 +83,7 @@ PROFILE_HOURS = Table(
         Column("label", TEXT, "", "the hour in words"),
         Column("low_log_kwh", REAL, "log kWh", "public lower clip bound"),
         Column("high_log_kwh", REAL, "log kWh", "public upper clip bound"),
+        Column("offset_kwh", REAL, "kWh", "offset o of x = e^y - o - c^2 e^-y, kWh x from log kWh y"),
+        Column("scale_kwh", REAL, "kWh", "constant c of it; both are 0 on a plain log"),
     ),
 )

@@ -7,12 +7,14 @@ record, because dropping it would make the number of records private (mechanisms
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 
 import numpy as np
+import pandas as pd
 
 from meterdp.core.errors import InputError
+from meterdp.core.log_scale import LogScale
 from meterdp.profiles.grid import Calendar
 
 
@@ -27,17 +29,23 @@ class VectorRules:
     clip_kwh_per_hour: tuple[float, float]
     max_floor_share: float
     default_kwh_per_hour: float
+    log_scale: Mapping = field(default_factory=dict)
 
     @classmethod
     def from_config(cls, config: Mapping) -> VectorRules:
         """Take the section ``profiles`` of the configuration."""
         names = cls.__dataclass_fields__
-        return cls(**{n: tuple(config[n]) if n == "clip_kwh_per_hour" else config[n] for n in names})
+        return cls(**{n: tuple(config[n]) if n == "clip_kwh_per_hour" else config[n] for n in names if n in config})
+
+    @property
+    def scale(self) -> LogScale:
+        """The public scale of hourly energies."""
+        return LogScale(*self.clip_kwh_per_hour).of_kind(self.log_scale)
 
     @property
     def default_record(self) -> np.ndarray:
         """Public record of a household without a valid vector, (d,) log kWh."""
-        return np.full(self.hours, np.log(self.default_kwh_per_hour))
+        return np.full(self.hours, self.scale.log(self.default_kwh_per_hour))
 
 
 def hourly_energy(energy_kwh: np.ndarray, first_slot: int, hours: int, slots_per_hour: int) -> np.ndarray:
@@ -107,31 +115,39 @@ def profile_vectors(
     """
     if len(usable_kwh) == 0:
         return np.empty((0, rules.hours)), np.empty(0, dtype=bool)
-    low, high = rules.clip_kwh_per_hour
+    scale = rules.scale
     total = np.zeros((len(usable_kwh), rules.hours))
     count = np.zeros_like(total)
     for day in _days(rules, calendar):
         energy = hourly_energy(
             usable_kwh, calendar.slot_at(day, rules.start_hour), rules.hours, calendar.slots_per_hour
         )
-        logged = np.log(np.clip(energy, low, high))
+        logged = scale.clipped_log(energy)
         total += np.nan_to_num(logged)
         count += np.isfinite(logged)
     with np.errstate(invalid="ignore"):
         log_kwh = total / np.where(count > 0, count, np.nan)
-    at_floor = (log_kwh <= np.log(low)).mean(axis=1)
+    at_floor = (log_kwh <= scale.bounds_log_kwh.low).mean(axis=1)
     valid = kept & np.isfinite(log_kwh).all(axis=1) & (at_floor <= rules.max_floor_share)
     return np.where(valid[:, None], log_kwh, rules.default_record), valid
+
+
+def scale_of(hours: pd.DataFrame) -> LogScale:
+    """Return the scale of hourly energies that table ``profile_hours`` says, without bounds."""
+    return LogScale(offset_kwh=float(hours["offset_kwh"].iloc[0]), scale_kwh=float(hours["scale_kwh"].iloc[0]))
 
 
 def hour_rows(rules: VectorRules) -> dict[str, list]:
     """Columns of the table ``profile_hours``."""
     hours = [(rules.start_hour + j) % 24 for j in range(rules.hours)]
-    low, high = np.log(rules.clip_kwh_per_hour)
+    scale = rules.scale
+    low, high = scale.bounds_log_kwh
     return {
         "entry": list(range(rules.hours)),
         "hour_of_day_local": hours,
         "label": [f"{h:02d}:00-{(h + 1) % 24:02d}:00" for h in hours],
         "low_log_kwh": [low] * rules.hours,
         "high_log_kwh": [high] * rules.hours,
+        "offset_kwh": [float(scale.offset_kwh)] * rules.hours,
+        "scale_kwh": [float(scale.scale_kwh)] * rules.hours,
     }

@@ -12,6 +12,7 @@ import numpy as np
 
 import meterdp
 from meterdp.core.guarantee import Guarantee
+from meterdp.core.log_scale import LogScale
 from meterdp.release.account import UNIT_OF, Account, Cap
 from meterdp.release.gate import account_of, check_books, check_files, check_release, check_settings
 from meterdp.release.ledger import Charge, Ledger, Request
@@ -80,7 +81,9 @@ class Desk:
             The keys of the section profiles that do; all of them by default.
         """
         profiles = self.config["profiles"]
-        profiles = {key: profiles[key] for key in (profiles if profile_keys is None else profile_keys)}
+        scale = {"log_scale": words} if (words := LogScale.from_config(profiles).words) else {}
+        keys = (key for key in (profiles if profile_keys is None else profile_keys) if key != "log_scale")
+        profiles = {key: profiles[key] for key in keys} | scale
         export = {key: value for key, value in self.config["export"].items() if key not in NOT_IN_WORDS}
         sections = {name: self.config[name] for name in ("quality", *more)}
         return {"export": export, **sections, "profiles": profiles}
@@ -141,6 +144,7 @@ class Desk:
                 "delta": guarantee.delta,
                 "accountant": guarantee.accountant,
                 "proof": [guarantee.proof, SAFE_NOISE],
+                "readings": LogScale.from_config(self.config["profiles"]).in_words,
                 "hides": list(hides),
                 "does_not_hide": list(does_not_hide),
             },
@@ -172,6 +176,7 @@ class Desk:
             place of what differential privacy for a meter's readings means.
         """
         guarantee, covers = told["guarantee"], told["covers"]
+        low, high = self.config["profiles"]["clip_kwh_per_hour"]
         paragraphs = [
             f"# {title} {self.population(request)}",
             *(["**These households are simulated.** They stand in for real ones."] if self.simulated else []),
@@ -186,6 +191,8 @@ class Desk:
             f"would be at most {np.exp(guarantee.epsilon):.3g} times as large, plus {guarantee.delta:g}, whatever "
             "else somebody knows. Releases about the same households add up; whoever publishes them keeps a ledger "
             "of the sum.",
+            f"Whatever a meter read counts as energy between {low:g} and {high:g} kWh per hour, limits that are "
+            "public and the same for everybody.",
             "## What can be learnt from it",
             _points(told["does_not_hide"]),
         ]

@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from meterdp.classnoise.designs.interface import Noise
+from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import atomic_path, table_bytes
 from meterdp.core.stamps import local_text, utc_column
 from meterdp.core.tables import Table
@@ -52,7 +53,7 @@ def write_forecast_files(
     release_ids: np.ndarray,
     released_log_kwh: np.ndarray,
     interval_start_utc: np.ndarray,
-    bounds_kwh: tuple[float, float],
+    scale: LogScale,
     manifest: Mapping,
     metadata: Mapping[str, str] | None = None,
 ) -> list[Path]:
@@ -68,8 +69,8 @@ def write_forecast_files(
         From :func:`release_forecasts`.
     interval_start_utc : (k,) datetime64 array
         Start of each forecast interval, UTC.
-    bounds_kwh : (float, float)
-        Public bounds the energy is clipped to, the same for every household.
+    scale : LogScale
+        Of the energy in an interval, the same for every household.
     manifest : mapping
         From :func:`meterdp.release.manifests.common.study_manifest`; its guarantee goes into the Parquet files too.
     metadata : mapping, optional
@@ -87,7 +88,7 @@ def write_forecast_files(
     """
     paths = []
     for name, data in forecast_files(
-        FORECAST_FILE, release_ids, released_log_kwh, interval_start_utc, bounds_kwh, manifest, metadata
+        FORECAST_FILE, release_ids, released_log_kwh, interval_start_utc, scale, manifest, metadata
     ):
         path = Path(folder) / name
         with atomic_path(path) as temporary:
@@ -101,7 +102,7 @@ def forecast_files(
     release_ids: np.ndarray,
     released_log_kwh: np.ndarray,
     interval_start_utc: np.ndarray,
-    bounds_kwh: tuple[float, float],
+    scale: LogScale,
     manifest: Mapping,
     metadata: Mapping[str, str] | None = None,
 ) -> Iterator[tuple[str, bytes]]:
@@ -125,7 +126,7 @@ def forecast_files(
             "release_id": [str(ids[row])] * released_log_kwh.shape[1],
             **common,
             "released_log_kwh": released_log_kwh[row],
-            "released_kwh": np.clip(np.exp(released_log_kwh[row]), *bounds_kwh),
+            "released_kwh": scale.clipped_kwh(released_log_kwh[row]),
         }
         data = table_bytes(table, columns, {"guarantee": manifest["guarantee"], **metadata})
         yield name, data
@@ -148,7 +149,7 @@ def example_columns(
     forecast_log_kwh: np.ndarray,
     released_log_kwh: np.ndarray,
     interval_hours: float,
-    bounds_kwh: tuple[float, float],
+    scale: LogScale,
     design: str,
     rho: float,
 ) -> dict:
@@ -164,8 +165,8 @@ def example_columns(
         From the origin on.
     interval_hours : float
         Length of a metering interval in hours.
-    bounds_kwh : (float, float)
-        Public bounds the energy is clipped to.
+    scale : LogScale
+        Of the energy in an interval.
     design : str
         Noise design of the released forecasts.
     rho : float
@@ -184,7 +185,7 @@ def example_columns(
             example += [number] * slots.size
             part += [name] * slots.size
             hours += list((first + slots) * interval_hours)
-            energy += list(np.clip(np.exp(values[row]), *bounds_kwh))
+            energy += list(scale.clipped_kwh(values[row]))
     return {
         "design": [design] * len(example),
         "rho": [float(rho)] * len(example),

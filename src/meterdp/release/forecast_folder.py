@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 
 from meterdp.core.guarantee import Guarantee
-from meterdp.profiles.seasonal import interval_bounds_kwh
+from meterdp.core.log_scale import LogScale
 from meterdp.release.desk import Desk, as_json, checksums, in_words
 from meterdp.release.forecast_files import forecast_files
 from meterdp.release.ledger import Request
@@ -64,14 +64,14 @@ def forecast_folder(ids: np.ndarray, released_log_kwh: np.ndarray, told: Told, r
     config, guarantee = desk.config, told.guarantee
     minutes, zone = config["export"]["interval_minutes"], config["export"]["time_zone"]
     stamps = intervals_ahead(desk.period[1], released_log_kwh.shape[1], minutes, zone)
-    bounds_kwh = interval_bounds_kwh(config["profiles"]["clip_kwh_per_hour"], minutes)
+    scale = LogScale.of_interval(config["profiles"], minutes)
     manifest = {
         **desk.manifest(told.what, guarantee, told.hides, told.does_not_hide, request),
         "guarantee": f"{in_words(guarantee)}, of {told.covers}",
         **told.facts,
-        **what_is_in_it(RELEASED_FORECAST, stamps, minutes, zone, bounds_kwh),
+        **what_is_in_it(RELEASED_FORECAST, stamps, minutes, zone, scale),
     }
-    each = (RELEASED_FORECAST, ids, released_log_kwh, stamps, bounds_kwh, manifest, desk.metadata)
+    each = (RELEASED_FORECAST, ids, released_log_kwh, stamps, scale, manifest, desk.metadata)
     files = dict(forecast_files(*each))
     files["manifest.json"] = as_json({**manifest, "sha256": checksums(files)})
     files["README.md"] = desk.page(

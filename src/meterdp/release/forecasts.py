@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from meterdp.classnoise.query_models import QUERY_MODELS
 from meterdp.classnoise.study import noises_of, stack
+from meterdp.core.log_scale import LogScale
 from meterdp.profiles.dense import LogLoad
 from meterdp.release.forecast_files import (
     EXAMPLES,
@@ -34,7 +35,7 @@ class StudyRelease:
     release_ids: np.ndarray
     released_log_kwh: np.ndarray
     interval_start_utc: np.ndarray
-    bounds_kwh: tuple[float, float]
+    scale: LogScale
     manifest: dict
     crosswalk: dict
     examples: dict
@@ -46,7 +47,7 @@ class StudyRelease:
             self.release_ids,
             self.released_log_kwh,
             self.interval_start_utc,
-            self.bounds_kwh,
+            self.scale,
             self.manifest,
             metadata,
         )
@@ -59,7 +60,7 @@ def release_study_forecasts(
     load: LogLoad,
     class_noise: Mapping,
     public: Mapping,
-    bounds_kwh: tuple[float, float],
+    scale: LogScale,
     seed: int,
     salt: str,
 ) -> StudyRelease:
@@ -77,8 +78,8 @@ def release_study_forecasts(
         Section of the configuration.
     public : mapping
         Of :func:`meterdp.release.manifests.class_label.class_label_manifest`.
-    bounds_kwh : (float, float)
-        Public bounds of the energy in an interval.
+    scale : LogScale
+        Of the energy in an interval.
     seed : int
         Seed of the study; it fixes the noise.
     salt : str
@@ -109,11 +110,11 @@ def release_study_forecasts(
         mean,
         released,
         calendar.interval_minutes / 60,
-        bounds_kwh,
+        scale,
         design,
         rho,
     )
     convention, stamps = class_noise["accuracy_convention"], calendar.start_utc[steps]
     pairs = guarantee_pairs(curves.to_pandas(), *key)
-    words = class_label_manifest(*key, convention, pairs, stamps, bounds_kwh, public)
-    return StudyRelease(ids, released, stamps, bounds_kwh, words, crosswalk_columns(ids, household), examples)
+    words = class_label_manifest(*key, convention, pairs, stamps, scale, public)
+    return StudyRelease(ids, released, stamps, scale, words, crosswalk_columns(ids, household), examples)

@@ -18,7 +18,6 @@ def write_group_forecasts(
     folder: str | Path,
     seed: int,
     salt: str,
-    bounds_kwh: tuple[float, float],
     time_zone: str,
     metadata: Mapping[str, str],
 ) -> dict:
@@ -36,8 +35,6 @@ def write_group_forecasts(
         Seed of the study; it fixes the noise.
     salt : str
         Private salt; it fixes the release ids.
-    bounds_kwh : (float, float)
-        Public bounds of the energy in an interval, kWh.
     time_zone : str
         IANA name.
     metadata : mapping
@@ -49,6 +46,6 @@ def write_group_forecasts(
     own_salt = hashlib.sha256(f"{salt} group forecast".encode()).hexdigest()[:32]
     ids = salted_ids(own_salt, study.household)
     stamps = study.interval_start_utc
-    manifest = group_manifest(mechanism, stamps, bounds_kwh, time_zone)
-    write_forecast_files(folder, ids, released.released_log_kwh, stamps, bounds_kwh, manifest, metadata)
+    manifest = group_manifest(mechanism, stamps, study.scale, time_zone)
+    write_forecast_files(folder, ids, released.released_log_kwh, stamps, study.scale, manifest, metadata)
     return crosswalk_columns(ids, study.household)

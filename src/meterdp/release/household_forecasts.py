@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from meterdp.core.log_scale import LogScale
 from meterdp.forecasting.settings import AHEAD, some_of
 from meterdp.groupforecast.kept import KeptGroups
 from meterdp.groupforecast.mechanism import ForecastRecords
@@ -154,7 +155,7 @@ def _public(forecast_log_kwh: np.ndarray, circuit: tuple[int, ...] | None, desk:
         records=households,
         steps=steps,
         interval_hours=config["export"]["interval_minutes"] / 60,
-        level_log_kwh=float(np.log(config["profiles"]["default_kwh_per_hour"])),
+        level_log_kwh=float(LogScale.from_config(config["profiles"]).log(config["profiles"]["default_kwh_per_hour"])),
         groups=release["forecast_groups"],
         most_groups=max(1, min(config["group_forecast"]["most_groups"], households // FEWEST_IN_GROUP)),
         circuit=circuit,

@@ -14,6 +14,7 @@ import math
 import numpy as np
 
 from meterdp.classnoise.towards_centre import LabelPublic, TowardsCentre
+from meterdp.core.log_scale import LogScale
 from meterdp.forecasting.settings import AHEAD, some_of
 from meterdp.release.desk import Desk, as_json, words_of
 from meterdp.release.forecast_folder import Told, forecast_folder
@@ -54,7 +55,8 @@ def release_label_forecasts(forecast_log_kwh: np.ndarray, circuit: tuple[int, ..
         If gate or ledger refuses.
     """
     config, (households, steps) = desk.config, forecast_log_kwh.shape
-    release, hours = config["release"], config["export"]["interval_minutes"] / 60
+    release, minutes, profiles = config["release"], config["export"]["interval_minutes"], config["profiles"]
+    level = LogScale.of_interval(profiles, minutes).log(profiles["default_kwh_per_hour"] * (minutes / 60))
     neighbourhood = (0,) * households if circuit is None else circuit
     check_groups(np.bincount(neighbourhood))
     public = LabelPublic(
@@ -63,7 +65,7 @@ def release_label_forecasts(forecast_log_kwh: np.ndarray, circuit: tuple[int, ..
         neighbourhood=neighbourhood,
         steps=steps,
         noise_std_log_kwh=release["forecast_noise_std_log_kwh"],
-        centre_log_kwh=float(np.log(config["profiles"]["default_kwh_per_hour"] * hours)),
+        centre_log_kwh=float(level),
         grid=SafeNoise.grid,
     )
     mechanism = TowardsCentre.calibrate(public)

@@ -11,6 +11,7 @@ from dataclasses import asdict, fields
 
 import numpy as np
 
+from meterdp.core.log_scale import LOG, LogScale
 from meterdp.core.parquet import table_bytes
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings, Released
@@ -98,6 +99,8 @@ def release_mixture(log_kwh: np.ndarray, desk: Desk) -> tuple[dict[str, bytes], 
 def _words(public: PublicSettings) -> dict:
     """Return the public settings as words of a request; a library is known by its digest."""
     words = asdict(public)
+    # The scale is among the words for the records.
+    del words["log_scale"]
     library = words["sound"].pop("library")
     return words if library is None else {**words, "library_sha256": library["sha256"]}
 
@@ -105,14 +108,14 @@ def _words(public: PublicSettings) -> dict:
 def _files(released: Released, mechanism: Sound, request: Request, desk: Desk) -> dict[str, bytes]:
     mixture, beside = released.mixtures.draw(0), released.marginals
     rules = VectorRules.from_config(desk.config["profiles"])
-    hours, guarantee = hour_rows(rules)["label"], mechanism.guarantee
+    hours, guarantee, scale = hour_rows(rules)["label"], mechanism.guarantee, rules.scale
     metadata = {"guarantee": in_words(guarantee), **desk.metadata}
     n = desk.config["release"]["synthetic_profiles"]
     if beside is None:
         profiles, _ = sample(mixture, n, FreshNumbers())
     else:
         profiles = sample_tilted(beside.reference, beside.exponents, n, FreshNumbers())
-    energy_kwh = np.clip(np.exp(profiles), *rules.clip_kwh_per_hour)
+    energy_kwh = scale.clipped_kwh(profiles)
     files = {
         "mixture.parquet": table_bytes(
             RELEASED_MIXTURE,
@@ -132,6 +135,7 @@ def _files(released: Released, mechanism: Sound, request: Request, desk: Desk) -
                 "covariance_type": "full",
                 "entries": hours,
                 "unit": "log kWh per hour",
+                "log_scale": scale.stated,
             }
         ),
         "synthetic_profiles.parquet": table_bytes(
@@ -141,7 +145,7 @@ def _files(released: Released, mechanism: Sound, request: Request, desk: Desk) -
         ),
     }
     what = "a Gaussian mixture of load profiles, and synthetic profiles sampled from it"
-    manifest = desk.manifest(what, guarantee, HIDES, DOES_NOT_HIDE, request)
+    manifest = desk.manifest(what, guarantee, HIDES, DOES_NOT_HIDE, request) | {"log_scale": scale.stated}
     if beside is not None:
         manifest["marginals"] = _marginals(beside, mechanism, hours)
     files["manifest.json"] = as_json({**manifest, "sha256": checksums(files)})
@@ -171,8 +175,15 @@ def _marginals(beside: Marginals, mechanism: Sound, hours: Sequence[str]) -> dic
     }
 
 
+def _typical(scale: LogScale) -> str:
+    """Return how the page says what a mean of the mixture is of."""
+    return (
+        "the mean of its logarithm" if scale.kind == LOG else "its mean on the scale `log_scale` of `manifest.json`"
+    )
+
+
 def _page(mixture: Mixture, rules: VectorRules, mechanism: Sound, request: Request, desk: Desk) -> bytes:
-    hours, period = hour_rows(rules)["label"], desk.period
+    hours, period, scale = hour_rows(rules)["label"], desk.period, rules.scale
     if rules.vector == "mean":
         days = f"on the days from {period[0]} to {period[1]}, averaged"
     else:
@@ -187,7 +198,7 @@ def _page(mixture: Mixture, rules: VectorRules, mechanism: Sound, request: Reque
         "no household's readings.",
         (
             f"`mixture.parquet` and `mixture.json`: {mixture.classes} typical profiles (shares {shares}), each with "
-            "the typical energy per hour (the mean of its logarithm) and how much households differ from it. Meters "
+            f"the typical energy per hour ({_typical(scale)}) and how much households differ from it. Meters "
             "without usable readings count as a household of one and the same, publicly known use",
             f"`synthetic_profiles.parquet`: {desk.config['release']['synthetic_profiles']:,} made-up profiles, "
             f"sampled from the mixture{beside}. None of them belongs to anybody",

@@ -7,7 +7,6 @@ many records of random halves, beside real households against other real ones as
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +15,7 @@ import pyarrow.compute as pc
 
 from meterdp.core.errors import InputError
 from meterdp.core.guarantee import STUDY_MODE
+from meterdp.core.log_scale import LogScale
 from meterdp.mechanisms.sound.marginals import Reference
 from meterdp.mechanisms.sound.tilt import sample_tilted
 from meterdp.mixture.draws import Mixture
@@ -75,17 +75,16 @@ def released_source(variant: pa.Table, epsilon: float) -> Source:
     )
 
 
-def synthetic_log_kwh(source: Source, n: int, clip_kwh_per_hour: Sequence[float], seed: int) -> np.ndarray:
+def synthetic_log_kwh(source: Source, n: int, scale: LogScale, seed: int) -> np.ndarray:
     """Return n synthetic profiles of a source, clipped to the public bounds like real ones, (n, d) log kWh.
 
     The stream is named by mechanism and epsilon, so no other mechanism's profiles depend on it.
     """
-    noise, bounds = (
-        StudyNoise(seed, "synthetic profiles", source.name, repr(source.epsilon)),
-        np.log(clip_kwh_per_hour),
-    )
+    noise = StudyNoise(seed, "synthetic profiles", source.name, repr(source.epsilon))
+    bounds = scale.bounds_log_kwh
     if source.marginal_exponents:
-        return sample_tilted(Reference(source.mixture, *bounds), np.array(source.marginal_exponents), n, noise)
+        reference = Reference(source.mixture, *bounds, scale)
+        return sample_tilted(reference, np.array(source.marginal_exponents), n, noise)
     x, _ = sample(source.mixture, n, noise)
     return np.clip(x, *bounds)
 

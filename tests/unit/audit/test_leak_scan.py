@@ -354,6 +354,29 @@ def test_the_meters_of_a_list_are_secrets(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
+    ("kind", "scaled"),
+    [
+        ("signed", lambda x, h: np.log(0.2 * h) + np.arcsinh(x / (0.4 * h))),
+        ("offset", lambda x, h: np.log(x + 9 * h)),
+    ],
+)
+@pytest.mark.parametrize("minutes", [15, 60])
+def test_a_reading_on_the_scale_of_the_study_is_found_once_the_scan_is_told(tmp_path, capsys, kind, scaled, minutes):
+    """Oracle: the words of config/README.md, for a reading below zero."""
+    reading, hours, out = -1.218264519, minutes / 60, tmp_path / "out"
+    out.mkdir()
+    np.array([1.0, scaled(reading, hours)]).tofile(out / "a.bin")
+    (tmp_path / "secrets.csv").write_text(f"name,kind,value\na reading,reading,{reading}\n")
+    scale = {"kind": kind, "offset_kwh_per_hour": 9.0, "scale_kwh_per_hour": 0.2}
+    (tmp_path / "config.yaml").write_text(json.dumps({"profiles": {"log_scale": scale}}))
+    asked = [str(out), "--secrets", str(tmp_path / "secrets.csv")]
+    assert leaks.main(asked) == 0 and leaks.main([*asked, "--config", str(tmp_path / "config.yaml")]) == 1
+    (tmp_path / "config.yaml").write_text("title: none\n")
+    assert leaks.main([*asked, "--config", str(tmp_path / "config.yaml")]) == 1
+    assert "does not say profiles.log_scale" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (["nowhere", "--meters", "list.csv"], "is not a folder"),

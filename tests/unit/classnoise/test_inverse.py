@@ -14,17 +14,19 @@ from meterdp.classnoise.inverse import DECADES, GRID, REFINEMENTS, Asker, answer
 from meterdp.classnoise.query_models import QUERY_MODELS
 from meterdp.classnoise.tables import NEIGHBOUR_GRAPH, NOISE_ANSWERS
 from meterdp.core.errors import InputError
+from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow, write_table
 from meterdp.forecasting.tables import FORECAST_LAWS
 from tests.unit.classnoise.examples import all_pairs
 
 BOUNDS = (1e-3, 50.0)
+SCALE = LogScale(*BOUNDS)
 MEANS = np.log(0.2) + np.array([[0.0, 0.0], [0.3, 0.4], [0.3, 0.0]])  # the two farthest are 0.5 apart
 
 
 def asker(design="white", convention="total", means=MEANS) -> Asker:
     queries = ClassQueries(means, np.zeros((len(means), 2, 2)), all_pairs(len(means)))
-    return Asker(noise_design(design), queries, means, BOUNDS, convention)
+    return Asker(noise_design(design), queries, means, SCALE, convention)
 
 
 @pytest.mark.parametrize("convention", ["total", "per_entry"])
@@ -81,7 +83,7 @@ def test_a_larger_budget_with_a_smaller_error_is_taken():
         variance = 100.0 if budget.rho < 500 else 0.01
         return Noise(np.tile(variance * np.eye(2), (3, 1, 1)), shift=queries.mean_log_kwh.mean(axis=0) - MEANS)
 
-    question = Asker(meets, asker().queries, MEANS, BOUNDS, "total")
+    question = Asker(meets, asker().queries, MEANS, SCALE, "total")
     answer = question.smallest_error(1.0, 1e-5)
     assert answer.rho > 500 and answer.error_kwh == pytest.approx(question.error_kwh(question.noise(1e3)))
     assert answer.error_kwh < question.error_kwh(question.noise(1.0))
@@ -94,7 +96,7 @@ def test_a_design_that_never_protects_has_no_answer():
     def nothing(queries, budget):
         return Noise(np.zeros((2, 2, 2)))
 
-    question = Asker(nothing, ClassQueries(means, np.zeros((2, 2, 2)), all_pairs(2)), means, BOUNDS, "total")
+    question = Asker(nothing, ClassQueries(means, np.zeros((2, 2, 2)), all_pairs(2)), means, SCALE, "total")
     answer = question.smallest_error(1.0, 0.5)
     assert np.isinf(answer.rho) and answer.delta == 1.0
     assert np.isinf(question.guarantee(0.1, 0.5).epsilon)
@@ -115,7 +117,7 @@ def test_a_design_that_is_not_monotone_is_answered_from_above():
         good = budget.rho > 1e3 or 0.1 < budget.rho < 1
         return noise_design("white")(queries, Budget(1e4 if good else 1e-4))
 
-    question = Asker(gap, asker().queries, MEANS, BOUNDS, "total")
+    question = Asker(gap, asker().queries, MEANS, SCALE, "total")
     assert question.smallest_error(1.0, 1e-5).rho > 1e3
 
 
@@ -130,7 +132,7 @@ def test_no_pairs_and_senseless_errors_are_refused():
         asker().guarantee(0.0, 1e-5)
     alone = ClassQueries(MEANS, np.zeros((3, 2, 2)), np.empty((0, 2), dtype=np.int64))
     with pytest.raises(InputError, match="no household with a neighbour"):
-        Asker(noise_design("white"), alone, MEANS, BOUNDS, "total")
+        Asker(noise_design("white"), alone, MEANS, SCALE, "total")
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from meterdp.core.errors import InputError
+from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow
 from meterdp.evaluation.forecast_errors import Released, forecast_errors, released_errors
 from meterdp.evaluation.tables import FORECAST_ERRORS
@@ -64,14 +65,14 @@ def test_errors_are_their_definitions(forecasts, method, scale):
 
 
 BOUNDS = (0.3, 2.0)  # narrow: a good part of the released values is clipped
-WIDE = (1e-6, 1e6)
+WIDE = LogScale(1e-6, 1e6)
 
 
 @pytest.mark.parametrize("order", [1, 2])
 def test_censored_moments_oracle_is_quadrature_in_extended_precision(order):
     cells = ((-2.0, 0.2), (0.0, 1.0), (-9.0, 0.1), (5.0, 0.3), (-1.0, 10.0), (3.0, 12.0), (-8.0, 2.0), (1.0, 0.0))
     for f, s in cells:
-        value = censored_moment(np.array(f), np.array(s), (0.0025, 25.0), order)
+        value = censored_moment(np.array(f), np.array(s), LogScale(0.0025, 25.0), order)
         assert float(value) == pytest.approx(moment_by_quadrature(f, s, 0.0025, 25.0, order), rel=1e-9), (f, s)
 
 
@@ -93,7 +94,7 @@ def test_a_released_forecast_has_the_expected_error_of_a_draw(forecasts):
     common = np.isfinite(forecasts.actual_log_kwh) & np.isfinite(forecasts.last_week_log_kwh)
     moved = forecasts.forecast_log_kwh + generator.normal(0, 0.3, (H, N, K))
     made = Released("white", "deterministic", 0.3, moved, np.sqrt(variance)[:, None, :])
-    released = {row["scale"]: row["mse"] for row in released_errors(forecasts, made, BOUNDS)}
+    released = {row["scale"]: row["mse"] for row in released_errors(forecasts, made, LogScale(*BOUNDS))}
     sums = {"log_kwh": 0.0, "kwh": 0.0}
     for draw in draws.reshape(400, 100, H, 1, K):
         log_error = (moved + draw - forecasts.actual_log_kwh)[:, common]
@@ -139,7 +140,8 @@ def test_absolute_errors_medians_and_shares_are_those_of_drawn_noise(forecasts, 
     shape = inside.actual_log_kwh.shape
     moved = inside.forecast_log_kwh + 0.2
     rows = {
-        r["scale"]: r for r in released_errors(inside, Released("x", "", 1.0, moved, np.full(shape, noise)), BOUNDS)
+        r["scale"]: r
+        for r in released_errors(inside, Released("x", "", 1.0, moved, np.full(shape, noise)), LogScale(*BOUNDS))
     }
     seen = np.isfinite(inside.actual_log_kwh) & np.isfinite(inside.last_week_log_kwh)
     judged = seen.any(axis=(1, 2))
@@ -162,3 +164,16 @@ def test_absolute_errors_medians_and_shares_are_those_of_drawn_noise(forecasts, 
         for h in np.flatnonzero(judged)
     ]
     assert rows["log_kwh"]["won_share"] == np.mean(won)
+
+
+def test_errors_in_kwh_are_those_of_the_scale(forecasts):
+    """Oracle: the definition, cell by cell, with the inverse of a signed scale."""
+    scale = LogScale(-50.0, 50.0, scale_kwh=0.4)
+    (row,) = [r for r in forecast_errors(forecasts, scale) if r["method"] == "arma" and r["scale"] == "kwh"]
+    nmse, relative, mse = by_definition(
+        forecasts, forecasts.forecast_log_kwh, lambda y: 2 * 0.4 * np.sinh(y - np.log(0.4))
+    )
+    assert row["nmse"] == pytest.approx(nmse.mean()) and row["mse"] == pytest.approx(mse)
+    assert row["relative_mse"] == pytest.approx(relative)
+    without = [r for r in released_errors(forecasts, without_noise(forecasts), scale) if r["scale"] == "kwh"]
+    assert without[0]["mse"] == pytest.approx(mse)

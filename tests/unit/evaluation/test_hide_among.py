@@ -9,6 +9,7 @@ from meterdp.classnoise.designs.interface import ClassQueries, Noise
 from meterdp.classnoise.designs.registry import DESIGNS, noise_design
 from meterdp.classnoise.inverse import NEAR, Asker, budgets_near_limit
 from meterdp.classnoise.neighbourhoods.balanced import balanced_groups
+from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow
 from meterdp.evaluation import hide_among as judge
 from meterdp.evaluation.hide_among import hide_among_rows, yardstick_rows
@@ -17,6 +18,7 @@ from meterdp.forecasting.rolling import ForecastSet
 from tests.unit.classnoise.examples import all_pairs
 
 BOUNDS = (0.0025, 25.0)
+SCALE = LogScale(*BOUNDS)
 DESIGNED = ("none", "white", "published", "joint")
 
 
@@ -28,13 +30,13 @@ def forecasts(households=20, entries=3, seed=0):
 def rows_of(x, sizes, epsilon=1.0, delta=1e-5, designs=DESIGNED, convention="total", features=None):
     table = pa.table({"mean_log_kwh": pa.array(x.tolist())})
     asked = {"sizes": sizes, "epsilon": epsilon, "delta": delta}
-    found = hide_among_rows(table, x if features is None else features, asked, designs, convention, BOUNDS)
+    found = hide_among_rows(table, x if features is None else features, asked, designs, convention, SCALE)
     return {(row["size"], row["design"]): row for row in found}
 
 
 def asker(design, x, convention="total"):
     queries = ClassQueries(x, np.zeros((*x.shape, x.shape[1])), all_pairs(len(x)))
-    return Asker(noise_design(design), queries, x, BOUNDS, convention)
+    return Asker(noise_design(design), queries, x, SCALE, convention)
 
 
 @pytest.mark.parametrize("households", [2, 3, 7, 30])
@@ -154,7 +156,7 @@ def test_yardsticks_are_the_energy_and_the_error_of_the_forecast():
     generator = np.random.default_rng(3)
     actual, forecast = generator.normal(-1, 1, (2, 4, 5, 3))
     actual[1, 2, 1], actual[3] = np.nan, np.nan
-    rows = yardstick_rows(ForecastSet(np.arange(4), forecast, actual, actual, actual), 30)
+    rows = yardstick_rows(ForecastSet(np.arange(4), forecast, actual, actual, actual), SCALE, 30)
     energy, error = (row for row in rows)
     own = [np.nanmean(np.exp(actual[h])) for h in range(3)]
     off = [np.sqrt(np.nanmean((np.exp(actual[h]) - np.exp(forecast[h])) ** 2)) for h in range(3)]
@@ -162,3 +164,35 @@ def test_yardsticks_are_the_energy_and_the_error_of_the_forecast():
     assert error["median_kwh"] == pytest.approx(np.median(off)) and error["mean_kwh"] == pytest.approx(np.mean(off))
     assert {row["household_count"] for row in rows} == {3} and {row["interval_minutes"] for row in rows} == {30}
     as_arrow(HIDE_AMONG_YARDSTICKS, {n: [row[n] for row in rows] for n in HIDE_AMONG_YARDSTICKS.schema.names})
+
+
+@pytest.mark.parametrize("scale", [LogScale(-0.02, 25.0, offset_kwh=0.03), LogScale(-20.0, 25.0, scale_kwh=0.05)])
+def test_errors_in_kwh_are_those_of_many_draws_on_any_scale(scale):
+    """Oracle: 400,000 draws put back to kWh and clipped; within 6.5 standard errors, seeded."""
+    energy = (
+        np.array([[-0.015, 0.4], [15.0, 0.0]]) if scale.kind == "offset" else np.array([[-3.0, 0.4], [15.0, 0.0]])
+    )
+    x = scale.log(energy)
+    queries = ClassQueries(x, np.zeros((2, 2, 2)), all_pairs(2))
+    question = Asker(noise_design("white"), queries, x, scale, "total")
+    noise = Noise(np.tile(np.diag([0.3, 2.0]), (2, 1, 1)), shift=np.array([[0.2, -0.1], [0.4, 0.0]]))
+    drawn = x + noise.shift + np.random.default_rng(0).standard_normal((400_000, 2, 2)) * np.sqrt([0.3, 2.0])
+    c = scale.scale_kwh
+    released = 2 * c * np.sinh(drawn - np.log(c)) if c else np.exp(drawn) - scale.offset_kwh
+    off = np.clip(released, *scale.bounds_kwh) - energy
+    for found, of in (
+        (question.absolute_error_kwh(noise), np.abs(off)),
+        (question.squared_error_kwh2(noise), off**2),
+    ):
+        assert np.all(np.abs(found - of.mean(axis=0)) <= 6.5 * of.std(axis=0) / np.sqrt(len(drawn)))
+
+
+def test_yardsticks_are_in_kwh_of_the_scale():
+    scale = LogScale(-10.0, 10.0, scale_kwh=0.1)
+    energy = np.array([[[-2.0, 1.0]], [[-0.5, 0.1]], [[3.0, 0.0]]])
+    forecasts = ForecastSet(np.arange(3), *(scale.log(values) for values in (energy + 0.5, energy, energy, energy)))
+    rows = {row["yardstick"]: row for row in yardstick_rows(forecasts, scale, 60)}
+    assert rows["energy"]["median_kwh"] == pytest.approx(-0.2) and rows["energy"]["mean_kwh"] == pytest.approx(
+        0.8 / 3
+    )
+    assert rows["forecast_error"]["median_kwh"] == pytest.approx(0.5)

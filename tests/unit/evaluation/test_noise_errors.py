@@ -10,6 +10,7 @@ from meterdp.classnoise.designs.interface import Noise
 from meterdp.classnoise.neighbourhoods.graph import graph_columns
 from meterdp.classnoise.study import design_all, design_columns
 from meterdp.classnoise.tables import NEIGHBOUR_GRAPH, NOISE_DESIGNS
+from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow
 from meterdp.evaluation import noise_errors as judge
 from meterdp.evaluation.noise_errors import judge_forecasts, released_forecasts
@@ -19,7 +20,7 @@ from meterdp.forecasting.tables import FORECAST_LAWS, FORECASTS, INTERVAL_ENDS
 
 HOUSEHOLDS = np.array([3, 4, 8, 11], np.int32)
 H, N, K = 4, 6, 3
-BOUNDS = (0.0025, 25.0)
+SCALE = LogScale(0.0025, 25.0)
 SETTINGS = {
     "designs": ["none", "white", "published"],
     "stochastic_designs": ["none", "white", "published"],
@@ -78,7 +79,7 @@ def to_the_middle(queries, budget):
 def test_every_method_is_judged_once(tables):
     forecasts, laws, graph = tables
     designs = designed(design_all(laws, graph, SETTINGS))
-    errors, intervals = judge_forecasts(forecasts, ends(forecasts, 0.5, 0.9), graph, designs, "total", BOUNDS)
+    errors, intervals = judge_forecasts(forecasts, ends(forecasts, 0.5, 0.9), graph, designs, "total", SCALE)
     for table, rows in ((FORECAST_ERRORS, errors), (FORECAST_INTERVALS, intervals)):
         as_arrow(table, {name: [row[name] for row in rows] for name in rows[0]})
     keys = [(r["method"], r["design"], r["query_model"], r["rho"], r["scale"]) for r in errors]
@@ -115,7 +116,7 @@ def test_a_design_for_random_queries_that_maps_them_is_judged_at_the_last_origin
         generator.standard_normal((H, K, K)),
     )
     designs = designed({("transport", "stochastic", 1.0): noise})
-    errors, intervals = judge_forecasts(forecasts, ends(forecasts, 0.9), graph, designs, "total", BOUNDS)
+    errors, intervals = judge_forecasts(forecasts, ends(forecasts, 0.9), graph, designs, "total", SCALE)
     judged = forecast_set(forecasts)
     squared = 0.0
     for h in range(H):
@@ -133,7 +134,7 @@ def test_a_last_origin_without_readings_has_no_error_and_is_no_crash(tables):
     noise = Noise(np.zeros((H, K, K)), np.zeros((H, K)))
     designs = designed({("transport", "stochastic", 1.0): noise})
     made = as_arrow(FORECASTS, columns.to_dict("list"))
-    errors, intervals = judge_forecasts(made, ends(made, 0.9), graph, designs, "total", BOUNDS)
+    errors, intervals = judge_forecasts(made, ends(made, 0.9), graph, designs, "total", SCALE)
     assert errors[-1]["household_count"] == intervals[-1]["household_count"] == 0
     assert np.isnan(errors[-1]["mse"]) and np.isnan(intervals[-1]["coverage"])
 

@@ -94,6 +94,8 @@ def profile_hours(hours: int = 12, start: int = 12) -> pd.DataFrame:
             "label": [f"{h:02d}:00-{(h + 1) % 24:02d}:00" for h in of_day],
             "low_log_kwh": np.log(0.01),
             "high_log_kwh": np.log(100.0),
+            "offset_kwh": 0.0,
+            "scale_kwh": 0.0,
         }
     )
 

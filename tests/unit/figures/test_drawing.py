@@ -442,3 +442,22 @@ def test_errors_that_explode_in_kwh_are_on_a_log_scale_or_named(write, tmp_path,
     in_log, in_kwh = axes_of(last_figure[0])
     assert in_log.get_xscale() == "linear" and in_kwh.get_xscale() == "log"
     assert texts_of(last_figure[0]).count("mean ∞") == 2
+
+
+@pytest.mark.parametrize(("offset", "scale"), [(0.5, 0.0), (0.0, 0.3)])
+def test_class_profiles_with_feed_in_are_drawn_on_the_scale_of_the_model(write, tmp_path, last_figure, offset, scale):
+    data, hours = made_up.mixture(2), made_up.profile_hours().assign(offset_kwh=offset, scale_kwh=scale)
+    data["mean_log_kwh"] = [mean - 2.5 * (np.arange(12) < 4) for mean in data["mean_log_kwh"]]
+    mixture.class_profiles(
+        write("mixture", data),
+        write("class_table", made_up.class_table(2)),
+        write("profile_hours", hours),
+        tmp_path / "a.svg",
+    )
+    panels = [axes for axes in axes_of(last_figure[0]) if axes.get_visible()]
+    for axes, mean in zip(panels, data["mean_log_kwh"], strict=True):
+        energy = 2 * scale * np.sinh(mean - np.log(scale)) if scale else np.exp(mean) - offset
+        np.testing.assert_allclose(axes.lines[-1].get_ydata(), energy)
+        assert (energy < 0).any() and axes.get_yscale() == "function"
+    ticks = panels[0].get_yticks()
+    assert 0 in ticks and (ticks > 0).any() and np.isfinite(ticks).all()

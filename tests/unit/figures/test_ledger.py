@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from meterdp.accounting import gdp
+from meterdp.core.log_scale import LogScale
 from meterdp.figures import ledger as page
 from meterdp.release import ledger as books
 from meterdp.release.account import Account, Cap
@@ -111,3 +112,11 @@ def test_an_empty_and_a_broken_ledger(tmp_path, capsys):
     (tmp_path / "text").write_text("no ledger " * 100)
     assert page.main([str(tmp_path / "text"), str(tmp_path / "no.html")]) == 1
     assert "is no ledger, or damaged" in capsys.readouterr().err and not (tmp_path / "no.html").exists()
+
+
+def test_typical_energy_is_that_of_the_scale_the_mixture_says():
+    mixture = {"weights": [0.5, 0.5], "means": [[-1.0, 0.5], [-2.0, 0.1]]}
+    mean = np.array([-1.5, 0.3])
+    assert np.allclose(page.typical_energy(mixture), np.exp(mean)), "one from before there were other scales"
+    for scale in (LogScale(0.01, 9.0), LogScale(-0.1, 9.0, offset_kwh=0.4), LogScale(-9.0, 9.0, scale_kwh=0.3)):
+        assert np.allclose(page.typical_energy(mixture | {"log_scale": scale.stated}), scale.kwh(mean))

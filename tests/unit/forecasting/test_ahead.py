@@ -67,7 +67,9 @@ def test_it_is_the_rolling_forecast_of_that_origin(log_kwh, method):
     """Oracle: a study's rolling forecast with its training window at the end; clocks change in that window."""
     slots, horizon = 24 * (DAYS - 1) + 5, SETTINGS["horizon_steps"]
     whole, train = load(24 * DAYS, log_kwh), slice(slots - 24 * 14, slots)
-    season = seasonal_part(log_kwh, whole.calendar, Season.from_config(profiles(method), train, horizon))
+    season = seasonal_part(
+        log_kwh, whole.calendar, Season.from_config(profiles(method), train, horizon, whole.calendar.interval_minutes)
+    )
     study = replace(whole, seasonal_log_kwh=season)
     fits = fit_households(study.residual_log_kwh[:, train], ArmaSettings.from_config(SETTINGS))
     rolling = Rolling([TrainingWindow(train, np.array([0]))], np.array([slots]), horizon, 24 * 5, 0)

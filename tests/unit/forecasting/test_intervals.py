@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import lognorm, norm
 
 from meterdp.core.errors import InputError
+from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow
 from meterdp.evaluation.forecast_errors import Released
 from meterdp.evaluation.intervals import interval_rows
@@ -17,7 +18,7 @@ from meterdp.forecasting.tables import FORECASTS_KWH
 from meterdp.profiles.grid import Calendar
 
 H, N, K = 40, 25, 12
-WIDE = (1e-9, 1e9)
+WIDE = LogScale(1e-9, 1e9)
 
 
 def ends(forecasts, *levels):
@@ -62,7 +63,9 @@ def test_median_mean_and_ends_are_those_of_a_log_normal_law():
 def test_everything_in_kwh_stays_within_the_public_bounds():
     calendar = Calendar(datetime(2025, 1, 6, tzinfo=UTC), 24, 60, "UTC")
     mean, std = np.array([[-9.0], [0.0], [9.0]]), np.array([[2.0], [30.0], [0.0]])
-    columns = energy_columns(np.arange(3), mean, std, law_ends(mean, std, [0.9]), calendar, 0, [0.9], (0.1, 5.0))
+    columns = energy_columns(
+        np.arange(3), mean, std, law_ends(mean, std, [0.9]), calendar, 0, [0.9], LogScale(0.1, 5.0)
+    )
     for name in ("median_kwh", "mean_kwh", "lower_kwh", "upper_kwh"):
         assert np.all((columns[name] >= 0.1) & (columns[name] <= 5.0))
     assert columns["median_kwh"].tolist() == pytest.approx([0.1, 1.0, 5.0])
@@ -98,7 +101,9 @@ def test_the_interval_of_a_release_counts_the_noise(forecasts):
     few = ForecastSet(*(value[:3] for value in vars(forecasts).values()))
     noise = generator.uniform(0.1, 0.8, (3, 1, K))
     bounds = (0.05, 3.0)
-    row, law = interval_rows(few, ends(few, 0.9), bounds, Released("joint", "deterministic", 1.0, moved, noise))
+    row, law = interval_rows(
+        few, ends(few, 0.9), LogScale(*bounds), Released("joint", "deterministic", 1.0, moved, noise)
+    )
     assert law["coverage"] == pytest.approx(row["coverage"], abs=1e-12)
     seen = np.isfinite(few.actual_log_kwh)
     reach = 1.6448536269514722 * np.sqrt(few.forecast_std_log_kwh**2 + noise**2)

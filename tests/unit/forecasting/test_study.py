@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from meterdp.core.errors import InputError
+from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow
 from meterdp.forecasting.arma import ArmaSettings
 from meterdp.forecasting.bulk import fit_households, fits_of
@@ -46,7 +47,7 @@ PROCESS = {
     "starts": 1,
     "max_iterations": 50,
 }
-BOUNDS = (0.01, 100.0)
+SCALE = LogScale(0.01, 100.0)
 CALENDAR = Calendar(datetime(2025, 10, 19, 22, tzinfo=UTC), 24 * 21, 60, "Europe/Zurich")
 
 
@@ -66,7 +67,7 @@ def fits(load, settings=SETTINGS):
 
 
 def test_every_household_is_forecast_from_every_origin_after_training(load):
-    found = shard_forecasts(load, fits(load), SETTINGS, BOUNDS)
+    found = shard_forecasts(load, fits(load), SETTINGS, SCALE)
     table = as_arrow(FORECASTS, found.forecasts).to_pandas()
     assert table.groupby("household").size().to_dict() == {2: 80, 5: 80, 9: 80}
     training_ends = CALENDAR.start_utc[CALENDAR.window(14).stop]
@@ -98,8 +99,7 @@ def test_held_out_readings_after_an_origin_do_not_change_its_forecast(load):
     changed[:, change:] += 3.0
     other = LogLoad(load.household, changed, load.seasonal_log_kwh, CALENDAR)
     a, b = (
-        as_arrow(FORECASTS, shard_forecasts(x, fits(x), SETTINGS, BOUNDS).forecasts).to_pandas()
-        for x in (load, other)
+        as_arrow(FORECASTS, shard_forecasts(x, fits(x), SETTINGS, SCALE).forecasts).to_pandas() for x in (load, other)
     )
     begin = a.groupby("origin")["interval_start_utc"].transform("min").to_numpy()
     early = begin <= pd.Timestamp(CALENDAR.start_utc[change], tz="UTC")
@@ -110,7 +110,7 @@ def test_held_out_readings_after_an_origin_do_not_change_its_forecast(load):
 
 def test_too_short_an_export_is_refused_in_one_sentence(load):
     with pytest.raises(InputError, match=r"field 'forecast.train_days': asks for 21 days .*; lower"):
-        shard_forecasts(load, fits(load), {**SETTINGS, "train_days": 21}, BOUNDS)
+        shard_forecasts(load, fits(load), {**SETTINGS, "train_days": 21}, SCALE)
 
 
 @pytest.mark.parametrize("slots", [0, CALENDAR.slot_count])
@@ -118,7 +118,7 @@ def test_a_shard_without_households_gives_empty_tables(slots):
     """Nobody was kept in it, or nobody of it was chosen."""
     none = np.empty((0, slots))
     nobody = LogLoad(np.empty(0, np.int32), none, none, CALENDAR if slots else None)
-    found = shard_forecasts(nobody, fits_of(as_arrow(ARMA_FITS, window_fit_columns([], []))), SETTINGS, BOUNDS)
+    found = shard_forecasts(nobody, fits_of(as_arrow(ARMA_FITS, window_fit_columns([], []))), SETTINGS, SCALE)
     tables = (FORECASTS, INTERVAL_ENDS, FORECAST_LAWS, FORECASTS_KWH, GAUSSIAN_CHECKS, FORECAST_MARKS)
     assert [as_arrow(t, c).num_rows for t, c in zip(tables, vars(found).values(), strict=True)] == [0] * 6
     assert as_arrow(GROUP_RECORDS, point_forecasts(nobody, PROCESS | SETTINGS)).num_rows == 0
@@ -133,7 +133,7 @@ def test_bad_households_are_forecast_without_a_crash(load):
     values[3] = np.nan
     season = np.concatenate([np.zeros((1, CALENDAR.slot_count)), load.seasonal_log_kwh])
     bad = LogLoad(np.arange(4, dtype=np.int32), values, season, CALENDAR)
-    found = shard_forecasts(bad, fits(bad), SETTINGS, BOUNDS)
+    found = shard_forecasts(bad, fits(bad), SETTINGS, SCALE)
     table = as_arrow(FORECASTS, found.forecasts).to_pandas()
     assert np.isfinite(table["forecast_log_kwh"]).all() and np.isfinite(table["forecast_std_log_kwh"]).all()
     assert np.allclose(table.loc[table["household"] == 0, "forecast_log_kwh"], -2.0)
@@ -156,7 +156,7 @@ def test_a_forecast_across_a_clock_change_follows_local_time(change, offsets):
     season = (calendar.minute_of_day / 60.0)[None, :]
     load = LogLoad(np.array([0], np.int32), season.copy(), season, calendar)
     settings = {**SETTINGS, "horizon_steps": 8, "origins": 1}
-    found = shard_forecasts(load, fits(load, settings), settings, (1e-9, 1e9))
+    found = shard_forecasts(load, fits(load, settings), settings, LogScale(1e-9, 1e9))
     table = as_arrow(FORECASTS, found.forecasts).to_pandas()
     assert (table["interval_start_utc"].diff().dropna() == pd.Timedelta(hours=1)).all()
     energy = as_arrow(FORECASTS_KWH, found.energy).to_pandas()

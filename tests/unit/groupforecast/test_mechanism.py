@@ -8,6 +8,7 @@ import pytest
 
 from meterdp.accounting.gdp_with_response import delta
 from meterdp.core.errors import InputError
+from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import randomised_response
 from meterdp.groupforecast.mechanism import (
     ForecastRecords,
@@ -171,7 +172,7 @@ def test_another_number_of_households_is_refused(x):
 def test_guarantee_and_manifest_say_the_same_and_no_count_of_households():
     mechanism = calibrate(2.0, records=4321)
     stamps = np.datetime64("2025-11-02T08:00") + np.arange(K) * np.timedelta64(15, "m")
-    manifest = group_manifest(mechanism, stamps, (0.0025, 25.0), "Europe/Zurich")
+    manifest = group_manifest(mechanism, stamps, LogScale(0.0025, 25.0), "Europe/Zurich")
     stated = mechanism.guarantee
     assert (stated.adjacency, stated.family, stated.epsilon, stated.delta) == ("replace_one", "sound", 2.0, 1e-5)
     assert manifest["privacy"]["epsilon"] == 2.0 and manifest["privacy"]["adjacency"] == "replace_one"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow
 from meterdp.mixture.describe import class_table, mardia, marginals, normality
 from meterdp.mixture.draws import Mixture
@@ -104,3 +105,12 @@ def test_a_class_no_record_belongs_to_has_an_empty_histogram():
     empty = columns["component"] == 2
     assert (columns["density"][empty & (columns["curve"] == "histogram")] == 0).all()
     assert (columns["density"][empty & (columns["curve"] == "fit")] > 0).any()
+
+
+def test_mean_energy_of_a_class_is_that_of_the_scale(households):
+    x, fit = households
+    scale = LogScale(scale_kwh=0.3)
+    table = class_table(x, fit, HOURS, scale)
+    for k in range(fit.mixture.classes):
+        own = 2 * 0.3 * np.sinh(x[fit.labels == k + 1] - np.log(0.3))
+        assert table["mean_energy_kwh"][k] == pytest.approx(own.mean())

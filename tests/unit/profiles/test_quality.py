@@ -122,3 +122,18 @@ def test_a_list_of_meters_goes_with_no_refusal():
         for more in ({"meters": "list.csv"}, {"path": None, "time_zone": None}):
             with pytest.raises(InputError, match="is 'refuse', but with a public list of meters"):
                 complete({**settings, "export": export | own | more}, schema)
+
+
+@pytest.mark.parametrize("policy", ["repair", "quarantine"])
+def test_a_reading_below_zero_that_the_scale_holds_is_no_fault(readings, policy):
+    """Feed-in of two hours down to -2 kWh and one reading of -2.5 kWh, with a public lower bound of -2.2 kWh."""
+    readings[0, 40:48] = np.linspace(-0.1, -2.0, 8)
+    readings[0, 60] = -2.5
+    readings[1, 100] = 0.0
+    rules = dataclasses.replace(RULES, policies={**RULES.policies, "negative": policy})
+    plain, _ = judge(shard(readings), rules)
+    quality, usable = judge(shard(readings), rules, -2.2)
+    assert plain.loc[0, "negative_readings"] == 9 and quality.loc[0, "negative_readings"] == 1
+    assert np.array_equal(usable[0, 40:48], readings[0, 40:48]) and usable[1, 100] == 0
+    assert usable[0, 60] == -2.5 if policy == "repair" else np.isnan(usable[0, 60])
+    assert quality["kept"].all() and np.array_equal(usable[2:], readings[2:])

@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from meterdp.core.log_scale import LogScale
 from meterdp.profiles.grid import Calendar
-from meterdp.profiles.seasonal import Season, log_load, seasonal_part
+from meterdp.profiles.seasonal import Season, seasonal_part
 
 FIXED = ["time_of_week", "time_of_day", "smoothed"]
 CALENDAR = Calendar(datetime(2025, 10, 19, 22, tzinfo=UTC), 96 * 28, 15, "Europe/Zurich")
@@ -125,7 +126,7 @@ def test_nothing_known_and_half_known_give_finite_means(method):
 
 
 def test_log_load_clips_to_public_bounds_and_keeps_gaps():
-    log_kwh = log_load(np.array([[np.nan, -3.0, 0.0, 0.1, 1e9]]), (0.01, 100.0), 15)
+    log_kwh = LogScale(0.01, 100.0).over(15).clipped_log(np.array([[np.nan, -3.0, 0.0, 0.1, 1e9]]))
     assert np.isnan(log_kwh[0, 0])
     assert np.allclose(log_kwh[0, 1:], np.log([0.0025, 0.0025, 0.1, 25.0]))
 
@@ -147,3 +148,16 @@ def test_a_household_without_readings_has_a_seasonal_part_of_zero_in_either_scal
     nothing = np.full((1, CALENDAR.slot_count), np.nan)
     for scale in ("log", "kwh"):
         assert not seasonal_part(nothing, CALENDAR, Season("smoothed", TRAIN, scale=scale)).any()
+
+
+@pytest.mark.parametrize("scale", [LogScale(offset_kwh=0.2), LogScale(scale_kwh=0.05)], ids=lambda s: s.kind)
+@pytest.mark.parametrize("method", ["rolling", "time_of_day"])
+def test_a_season_of_energy_is_the_mean_energy_on_any_scale(load, method, scale):
+    """Oracle: the season of energies taken for logs, on a plain scale, put on the scale afterwards."""
+    feeds_in = scale.kind == "signed"
+    energy = load if feeds_in else np.exp(load) - 0.15
+    found = seasonal_part(scale.log(energy), CALENDAR, Season(method, TRAIN, scale="kwh", log_scale=scale))
+    expected = seasonal_part(energy, CALENDAR, Season(method, TRAIN))
+    assert (expected < 0).any() and np.allclose(scale.kwh(found), expected, rtol=1e-9, atol=1e-11)
+    nothing = seasonal_part(np.full_like(load, np.nan), CALENDAR, Season(method, TRAIN, scale="kwh", log_scale=scale))
+    assert np.allclose(scale.kwh(nothing), 0.0, atol=1e-12), "who has no reading uses nothing"

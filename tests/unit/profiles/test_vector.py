@@ -3,11 +3,12 @@
 from datetime import UTC, datetime
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from meterdp.core.errors import InputError
 from meterdp.profiles.grid import Calendar
-from meterdp.profiles.vector import VectorRules, hour_rows, hourly_energy, profile_vectors
+from meterdp.profiles.vector import VectorRules, hour_rows, hourly_energy, profile_vectors, scale_of
 
 CALENDAR = Calendar(datetime(2025, 10, 20, 7, tzinfo=UTC), 96 * 14 + 4, 15, "America/Los_Angeles")
 RULES = VectorRules("half_day", "2025-10-22", 12, 12, (0.01, 100.0), 0.5, 0.5)
@@ -71,3 +72,19 @@ def test_hours_are_named_around_midnight():
     rows = hour_rows(VectorRules("mean", "auto", 18, 12, (0.01, 100.0), 0.5, 0.5))
     assert rows["hour_of_day_local"][:8] == [18, 19, 20, 21, 22, 23, 0, 1]
     assert rows["label"][5] == "23:00-00:00"
+
+
+def test_vectors_keep_zero_and_feed_in_on_a_signed_scale():
+    """Oracle: arcsinh. Homes: feed-in, all zero, below the bound all day, and one without readings."""
+    signed = {"kind": "signed", "scale_kwh_per_hour": 0.2}
+    rules = VectorRules("half_day", "2025-01-06", 0, 5, (-3.0, 20.0), 0.5, -0.5, signed)
+    hourly = np.array([[-1.5, 0.0, 0.1, 2.0, 25.0], [0.0] * 5, [-4.0] * 5, [np.nan] * 5])
+    calendar = Calendar(datetime(2025, 1, 6, tzinfo=UTC), 5, 60, "UTC")
+    log_kwh, valid = profile_vectors(hourly, np.ones(4, bool), calendar, rules)
+    expected = np.log(0.2) + np.arcsinh(np.clip(hourly, -3, 20) / 0.4)
+    assert valid.tolist() == [True, True, False, False], "at the lower bound there is no energy to tell"
+    assert np.allclose(log_kwh[:2], expected[:2])
+    assert np.allclose(log_kwh[2:], np.log(0.2) + np.arcsinh(-0.5 / 0.4))
+    rows = pd.DataFrame(hour_rows(rules))
+    assert np.allclose(rows[["low_log_kwh", "high_log_kwh"]], np.log(0.2) + np.arcsinh(np.array([-3, 20]) / 0.4))
+    assert scale_of(rows).words == rules.scale.words

@@ -5,6 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from meterdp.classnoise.designs.interface import Noise
+from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow, metadata_of, read_table
 from meterdp.release.forecast_files import crosswalk_columns, example_columns, release_forecasts, write_forecast_files
 from meterdp.release.tables import CROSSWALK, FORECAST_EXAMPLES, FORECAST_FILE
@@ -13,6 +14,7 @@ from tests.unit.classnoise.examples import wishart
 IDS = np.array(["q7", "a1", "m3-x_"])
 STAMPS = np.datetime64("2024-03-01T00:00", "us") + np.arange(4) * np.timedelta64(15, "m")
 BOUNDS = (0.2, 3.0)
+SCALE = LogScale(*BOUNDS)
 GUARANTEE = "Study only: no guarantee."
 MANIFEST = {"guarantee": GUARANTEE, "time": {"zone": "Europe/Zurich"}}
 
@@ -37,7 +39,7 @@ def test_a_singular_covariance_is_no_error():
 
 def test_files_are_complete_and_carry_the_guarantee(tmp_path):
     released = np.random.default_rng(2).standard_normal((3, 4))
-    paths = write_forecast_files(tmp_path / "out", IDS, released, STAMPS, BOUNDS, MANIFEST, {"synthetic": "yes"})
+    paths = write_forecast_files(tmp_path / "out", IDS, released, STAMPS, SCALE, MANIFEST, {"synthetic": "yes"})
     names = sorted(f"{i}.{kind}" for i in IDS for kind in ("json", "parquet"))
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == names
     assert [p.stem for p in paths] == sorted(IDS)
@@ -56,7 +58,7 @@ def test_files_are_complete_and_carry_the_guarantee(tmp_path):
 
 def test_files_differ_in_nothing_but_id_and_readings(tmp_path):
     """Nothing else may tell households apart: same schema, metadata, row count."""
-    paths = write_forecast_files(tmp_path, IDS, np.zeros((3, 4)), STAMPS, BOUNDS, MANIFEST)
+    paths = write_forecast_files(tmp_path, IDS, np.zeros((3, 4)), STAMPS, SCALE, MANIFEST)
     schemas = [pq.read_schema(p) for p in paths]
     assert all(s.equals(schemas[0], check_metadata=True) for s in schemas)
 
@@ -64,7 +66,7 @@ def test_files_differ_in_nothing_but_id_and_readings(tmp_path):
 @pytest.mark.parametrize("ids", [["a", "a", "b"], ["a", "b", "../c"], ["a", "b", ""]])
 def test_ids_that_collide_or_leave_the_folder_are_refused(tmp_path, ids):
     with pytest.raises(ValueError, match="release id"):
-        write_forecast_files(tmp_path, np.array(ids), np.zeros((3, 4)), STAMPS, BOUNDS, MANIFEST)
+        write_forecast_files(tmp_path, np.array(ids), np.zeros((3, 4)), STAMPS, SCALE, MANIFEST)
     assert not list(tmp_path.iterdir())
 
 
@@ -79,7 +81,7 @@ def test_examples_are_the_chosen_rows():
     history, truth, forecast, released = (generator.standard_normal((10, n)) for n in (6, 4, 4, 4))
     history[:, 2] = np.nan
     table = as_arrow(
-        FORECAST_EXAMPLES, example_columns(chosen, history, truth, forecast, released, 0.25, BOUNDS, "white", 0.45)
+        FORECAST_EXAMPLES, example_columns(chosen, history, truth, forecast, released, 0.25, SCALE, "white", 0.45)
     ).to_pandas()
     assert table.groupby("example").size().to_dict() == {1: 18, 2: 18, 3: 18}
     for number, row in enumerate(chosen, start=1):
@@ -93,5 +95,5 @@ def test_examples_are_the_chosen_rows():
 
 
 def test_one_household_gives_one_example():
-    columns = example_columns(np.array([0]), *(np.zeros((1, n)) for n in (2, 1, 1, 1)), 1.0, BOUNDS, "white", 0.45)
+    columns = example_columns(np.array([0]), *(np.zeros((1, n)) for n in (2, 1, 1, 1)), 1.0, SCALE, "white", 0.45)
     assert set(columns["example"]) == {1}

@@ -12,6 +12,7 @@ from meterdp.classnoise.designs.interface import Noise
 from meterdp.classnoise.neighbourhoods.graph import graph_columns
 from meterdp.classnoise.study import design_all, design_columns
 from meterdp.classnoise.tables import DELTA_CURVES, NEIGHBOUR_GRAPH, NOISE_DESIGNS
+from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow, metadata_of, read_table
 from meterdp.forecasting.tables import FORECAST_LAWS
 from meterdp.profiles.dense import LogLoad
@@ -35,7 +36,7 @@ PUBLIC = public_settings(
     {"seasonal": "smoothed"},
     {"by": "cluster", "clusters": 2, "file": "private.csv"},
 )
-SALT, SEED, BOUNDS = "0123456789abcdef" * 2, 90210, (0.01, 100.0)
+SALT, SEED, SCALE = "0123456789abcdef" * 2, 90210, LogScale(0.01, 100.0)
 HOUSEHOLDS = np.arange(10, 16, dtype=np.int32)
 CALENDAR = Calendar(datetime(2025, 1, 6, tzinfo=UTC), 24 * 10, 60, "Europe/Zurich")
 
@@ -67,7 +68,7 @@ def forecasts():
 
 def release(forecasts, salt=SALT, noise=NOISE, seed=SEED):
     laws, designs, curves, load = forecasts
-    return release_study_forecasts(laws, designs, curves, load, noise, PUBLIC, BOUNDS, seed, salt)
+    return release_study_forecasts(laws, designs, curves, load, noise, PUBLIC, SCALE, seed, salt)
 
 
 def test_forecast_files_hold_the_released_forecasts_and_the_crosswalk_finds_them(forecasts, tmp_path):

@@ -14,7 +14,7 @@ from tests.unit.groupforecast.made_up import HOUSEHOLDS, METER_COUNT, SALT, SETT
 
 
 def write(folder, made, metadata=None):
-    columns = write_group_forecasts(made, folder, 7, SALT, (0.01, 100.0), "UTC", metadata or {})
+    columns = write_group_forecasts(made, folder, 7, SALT, "UTC", metadata or {})
     return as_arrow(CROSSWALK, columns)
 
 

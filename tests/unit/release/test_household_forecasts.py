@@ -236,3 +236,22 @@ def test_a_household_without_a_forecast_is_on_the_list_all_the_same():
     rows = on_the_list(ahead, np.array([0, 1, 9]), {"horizon_steps": 2})
     assert np.isnan(rows[0]).all() and rows[1:].tolist() == [[0.1, 0.2], [0.5, 0.6]]
     assert np.isnan(on_the_list(ahead.slice(0, 0), np.array([0, 1]), {"horizon_steps": 2})).all()
+
+
+def test_files_and_manifests_are_on_the_scale_of_the_configuration_and_it_is_among_the_words(released, monkeypatch):
+    """A plain log adds no word, so that what was released before there were other scales is not drawn again."""
+    call, ledger, x = released
+    call(forecast_epsilon=1.0)
+    scale = {"kind": "signed", "offset_kwh_per_hour": 0.1, "scale_kwh_per_hour": 0.2}
+    monkeypatch.setitem(CONFIG, "profiles", CONFIG["profiles"] | {"log_scale": scale, "clip_kwh_per_hour": [-4, 40]})
+    files = call(x=-3.5 + 0 * x, month="02", forecast_epsilon=1.0).files
+    quarter = 0.2 / 4
+    for name in (n for n in files if n.endswith(".parquet")):
+        rows = pq.read_table(io.BytesIO(files[name])).to_pandas()
+        expected = np.clip(2 * quarter * np.sinh(rows["released_log_kwh"] - np.log(quarter)), -1.0, 10.0)
+        assert np.allclose(rows["released_kwh"], expected)
+        told = json.loads(files[name.replace("parquet", "json")])
+        assert told["log_scale"]["scale_kwh"] == quarter and told["clipped_to_kwh"] == [-1.0, 10.0]
+    words = [e["words"] for e in ledger.events() if e["kind"] == CHARGED and e["words"]["artefact"] == "forecasts"]
+    assert ["log_scale" in w["profiles"] for w in words] == [False, True]
+    assert words[1]["profiles"]["log_scale"] == {"kind": "signed", "scale_kwh_per_hour": 0.2}

@@ -1,12 +1,15 @@
 """Marginals beside a released mixture: one charge for both, told in the manifest, enough to find the tilt again."""
 
+import io
 import json
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from meterdp.accounting import gdp
 from meterdp.core.config import complete, load_schema
+from meterdp.core.log_scale import LogScale
 from meterdp.mechanisms.sound.marginals import Reference, features
 from meterdp.mechanisms.sound.tilt import fit_exponents
 from meterdp.mixture.draws import Mixture
@@ -22,9 +25,10 @@ def release(tmp_path):
     """A call that releases the mixture of 80 made-up households with a share of the budget for marginals."""
     x = np.random.default_rng(2).normal(-1.0, 0.7, (80, 12))
 
-    def call(share):
+    def call(share, x=x, **profiles):
         config = complete(
             {
+                "profiles": profiles,
                 "mechanisms": {"sound": {"marginal_share": share}},
                 "release": {"ledger": str(tmp_path / f"{share}.sqlite"), "synthetic_profiles": 50},
             },
@@ -47,6 +51,31 @@ def test_the_manifest_tells_the_marginals_and_the_ledger_charges_once_for_all(re
     assert charged["mu"] == pytest.approx(gdp.mu_for(epsilon, delta), rel=1e-3)
     assert ("marginals" in manifest) == (share > 0)
     assert ("measured beside it" in files["README.md"].decode()) == (share > 0)
+
+
+SIGNED = {"clip_kwh_per_hour": [-8, 30], "log_scale": {"kind": "signed", "scale_kwh_per_hour": 0.2}}
+
+
+def test_on_a_signed_scale_anyone_can_make_exponents_and_energies_from_what_is_released(release):
+    """Oracle: the words of the manifest, by hand; half of the households feed in, so exponentials rank otherwise."""
+    generator = np.random.default_rng(4)
+    energy = np.where(np.arange(80)[:, None] % 2, -3.0, 1.0) * generator.gamma(3.0, 0.3, (80, 12))
+    files, _, _ = release(0.25, np.log(0.2) + np.arcsinh(energy / 0.4), **SIGNED)
+    manifest, values = json.loads(files["manifest.json"]), json.loads(files["mixture.json"])
+    stated = manifest["log_scale"]
+    assert "bounds -8 and 30 kWh per hour" in manifest["privacy"]["readings"]
+    assert "y = ln(0.2) + asinh(x / (2 * 0.2))" in manifest["privacy"]["readings"]
+    assert "between -8 and 30 kWh per hour" in files["README.md"].decode()
+    assert stated == values["log_scale"] and stated["kwh"].startswith("x = 2 * 0.2 * sinh(y - ln(0.2))")
+    assert "log_scale" in files["README.md"].decode()
+    law = Mixture(*(np.array(values[name]) for name in ("weights", "means", "covariances")))
+    bounds = np.log(0.2) + np.arcsinh(np.array(stated["clipped_to_kwh"]) / 0.4)
+    reference = Reference(law, *bounds, LogScale(scale_kwh=stated["scale_kwh"]))
+    told = manifest["marginals"]
+    again = fit_exponents(features(reference.pool, reference), np.array(told["noisy_means"]), told["noise_std"])
+    assert again == pytest.approx(told["exponents"], abs=1e-6)
+    made_up = np.array(pq.read_table(io.BytesIO(files["synthetic_profiles.parquet"]))["energy_kwh"].to_pylist())
+    assert made_up.min() >= -8 and made_up.max() <= 30 and 0.1 < (made_up.sum(axis=1) < 0).mean() < 0.9
 
 
 def test_anyone_can_make_the_exponents_from_the_released_numbers(release):

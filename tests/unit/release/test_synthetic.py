@@ -6,6 +6,7 @@ import pytest
 from scipy import stats
 
 from meterdp.core.errors import InputError
+from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow, read_table, write_table
 from meterdp.evaluation.fidelity import study as fidelity_study
 from meterdp.evaluation.fidelity.study import MEASURES, study_fidelity
@@ -29,7 +30,7 @@ from meterdp.release.synthetic import (
 )
 from meterdp.release.tables import SYNTHETIC_PROFILES
 
-CLIP = (0.01, 100)
+SCALE = LogScale(0.01, 100)
 SETTINGS = {"classes": 2, "fit": "labels", "eigenvalue_floor": 1e-3}
 LAW = Mixture(
     np.array([0.6, 0.4]),
@@ -61,12 +62,12 @@ def sources(records):
         Source("close", "sound", 2.0, LAW),
         Source("far", "published", 2.0, far),
     ]
-    return [(s, synthetic_log_kwh(s, int(records.valid.sum()), CLIP, 7)) for s in listed]
+    return [(s, synthetic_log_kwh(s, int(records.valid.sum()), SCALE, 7)) for s in listed]
 
 
 @pytest.fixture(scope="module")
 def table(records, sources):
-    return as_arrow(FIDELITY, pd.DataFrame(study_fidelity(records, sources, SETTINGS, 7))).to_pandas()
+    return as_arrow(FIDELITY, pd.DataFrame(study_fidelity(records, sources, SCALE, SETTINGS, 7))).to_pandas()
 
 
 def value(table, source, measure):
@@ -108,7 +109,7 @@ def test_the_mixture_of_a_variant_is_the_one_at_the_asked_epsilon_in_order_of_co
 
 def test_synthetic_profiles_are_a_table_of_profiles_that_stand_for_nobody(tmp_path):
     path = tmp_path / "sound.parquet"
-    x = synthetic_log_kwh(released_source(variant_table(), 2), 50, CLIP, 7)
+    x = synthetic_log_kwh(released_source(variant_table(), 2), 50, SCALE, 7)
     write_table(path, SYNTHETIC_PROFILES, synthetic_columns(x))
     records = Records.from_table(read_table(path, PROFILES))  # whatever reads profiles reads these
     np.testing.assert_array_equal(records.household, np.arange(1, 51))
@@ -118,20 +119,20 @@ def test_synthetic_profiles_are_a_table_of_profiles_that_stand_for_nobody(tmp_pa
 
 def test_synthetic_profiles_repeat_and_every_stream_has_its_own_name():
     source = Source("sound", "sound", 2.0, LAW)
-    first = synthetic_log_kwh(source, 50, CLIP, 7)
-    assert np.array_equal(first, synthetic_log_kwh(source, 50, CLIP, 7))
+    first = synthetic_log_kwh(source, 50, SCALE, 7)
+    assert np.array_equal(first, synthetic_log_kwh(source, 50, SCALE, 7))
     others = [
         Source("other", "sound", 2.0, LAW),
         Source("sound", "sound", 4.0, LAW),
         Source("fit", "none", None, LAW),
     ]
-    drawn = [synthetic_log_kwh(other, 50, CLIP, 7) for other in others] + [synthetic_log_kwh(source, 50, CLIP, 8)]
+    drawn = [synthetic_log_kwh(other, 50, SCALE, 7) for other in others] + [synthetic_log_kwh(source, 50, SCALE, 8)]
     assert all(not np.array_equal(first, x) for x in drawn)
 
 
 def test_synthetic_profiles_follow_the_mixture_and_are_clipped_like_real_ones():
     """Oracle: the Kolmogorov-Smirnov test of scipy against the law of the first hour; false alarm 1e-9."""
-    x = synthetic_log_kwh(Source("close", "sound", 2.0, LAW), 5000, CLIP, 7)
+    x = synthetic_log_kwh(Source("close", "sound", 2.0, LAW), 5000, SCALE, 7)
 
     def law(t):
         deviations = np.sqrt(LAW.covariances[:, 0, 0])
@@ -140,7 +141,7 @@ def test_synthetic_profiles_follow_the_mixture_and_are_clipped_like_real_ones():
         )
 
     assert stats.kstest(x[:, 0], law).pvalue > 1e-9
-    wild = synthetic_log_kwh(Source("wild", "published", 2.0, Mixture(*_wild())), 500, CLIP, 7)
+    wild = synthetic_log_kwh(Source("wild", "published", 2.0, Mixture(*_wild())), 500, SCALE, 7)
     assert wild.min() == np.log(0.01) and wild.max() == np.log(100)
 
 
@@ -202,7 +203,7 @@ def test_classes_are_compared_with_those_of_the_fit_on_all_valid_households(reco
 
 
 def test_rows_of_one_source_do_not_depend_on_the_others(records, sources, table):
-    alone = pd.DataFrame(study_fidelity(records, [sources[2], sources[0]], SETTINGS, 7))
+    alone = pd.DataFrame(study_fidelity(records, [sources[2], sources[0]], SCALE, SETTINGS, 7))
     for measure in ("ks_mean", "density_tv", "prediction_r2"):
         assert value(alone, "far", measure) == value(table, "far", measure)
         assert value(alone, "far", measure) != value(table, "close", measure)
@@ -213,8 +214,8 @@ def test_short_profiles_and_few_households_leave_out_what_cannot_be_measured(rec
     few = Records(records.household[:9], records.log_kwh[:9, :hours], records.valid[:9])
     law = Mixture(LAW.weights, LAW.means[:, :hours], LAW.covariances[:, :hours, :hours])
     source = Source("fit", "none", None, law)
-    drawn = [(source, synthetic_log_kwh(source, int(few.valid.sum()), CLIP, 7))]
-    found = pd.DataFrame(study_fidelity(few, drawn, SETTINGS | {"classes": 5}, 7))
+    drawn = [(source, synthetic_log_kwh(source, int(few.valid.sum()), SCALE, 7))]
+    found = pd.DataFrame(study_fidelity(few, drawn, SCALE, SETTINGS | {"classes": 5}, 7))
     as_arrow(FIDELITY, found)
     assert not set(found["measure"]) & {"class_agreement", "density_tv"}, "four profiles a half for five classes"
     assert ("prediction_r2" in set(found["measure"])) == (hours > 1)
@@ -225,4 +226,4 @@ def test_too_few_households_are_refused(records):
     few = Records(records.household[:3], records.log_kwh[:3], np.ones(3, bool))
     source = Source("fit", "none", None, LAW)
     with pytest.raises(InputError, match="too few households"):
-        study_fidelity(few, [(source, few.log_kwh)], SETTINGS, 7)
+        study_fidelity(few, [(source, few.log_kwh)], SCALE, SETTINGS, 7)

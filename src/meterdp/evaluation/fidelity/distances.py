@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from meterdp.core.log_scale import PLAIN, LogScale
+
 
 def _cdf_gaps(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return F_a - F_b between neighbouring values of both samples, and the lengths of these gaps, per column."""
@@ -98,22 +100,30 @@ def peak_hour_total_variation(a: np.ndarray, b: np.ndarray) -> float:
     return float(0.5 * np.abs(shares[0] - shares[1]).sum())
 
 
-def peak_kwh(x: np.ndarray) -> np.ndarray:
+def peak_kwh(x: np.ndarray, scale: LogScale = PLAIN) -> np.ndarray:
     """Return the energy of the largest hour of each log profile, (n,) float64, kWh."""
-    return np.exp(x.max(axis=1))
+    return scale.kwh(x.max(axis=1))
 
 
-def energy_kwh(x: np.ndarray) -> np.ndarray:
+def energy_kwh(x: np.ndarray, scale: LogScale = PLAIN) -> np.ndarray:
     """Return the energy over all hours of each log profile, (n,) float64, kWh."""
-    return np.exp(x).sum(axis=1)
+    return scale.kwh(x).sum(axis=1)
 
 
-def load_factor(x: np.ndarray) -> np.ndarray:
-    """Return mean over peak of each log profile, (n,) float64 in (0, 1]."""
-    return energy_kwh(x) / (x.shape[1] * peak_kwh(x))
+def load_factor(x: np.ndarray, scale: LogScale = PLAIN) -> np.ndarray:
+    """Return mean over peak of each log profile, (n,) float64 at most 1; 0 where no hour is above zero."""
+    peak = peak_kwh(x, scale)
+    return np.where(peak > 0, energy_kwh(x, scale) / (x.shape[1] * np.where(peak > 0, peak, 1.0)), 0.0)
 
 
-def sample_fidelity(real: np.ndarray, other: np.ndarray, directions: np.ndarray) -> dict[str, np.ndarray | float]:
+def _relative(value: float, real: float) -> float:
+    """Return how much larger a value is than the real one, in units of its size."""
+    return float(np.sign(real) * (value / real - 1))
+
+
+def sample_fidelity(
+    real: np.ndarray, other: np.ndarray, directions: np.ndarray, scale: LogScale = PLAIN
+) -> dict[str, np.ndarray | float]:
     """Return every distance of this module between ``other`` and ``real`` profiles, by measure.
 
     Parameters
@@ -124,6 +134,8 @@ def sample_fidelity(real: np.ndarray, other: np.ndarray, directions: np.ndarray)
         Log profiles to judge.
     directions : (q, d) float64
         Unit vectors for the sliced Wasserstein distance.
+    scale : LogScale
+        Of the profiles.
 
     Returns
     -------
@@ -132,8 +144,8 @@ def sample_fidelity(real: np.ndarray, other: np.ndarray, directions: np.ndarray)
         of ``other`` against ``real``. Correlations are left out for profiles of one hour.
     """
     ks, distance = kolmogorov_smirnov(other, real), wasserstein(other, real)
-    peak, peak_real = peak_kwh(other), peak_kwh(real)
-    energy, energy_real = energy_kwh(other), energy_kwh(real)
+    peak, peak_real = peak_kwh(other, scale), peak_kwh(real, scale)
+    energy, energy_real = energy_kwh(other, scale), energy_kwh(real, scale)
     measures: dict[str, np.ndarray | float] = {
         "ks_hour": ks,
         "wasserstein_hour": distance,
@@ -142,10 +154,12 @@ def sample_fidelity(real: np.ndarray, other: np.ndarray, directions: np.ndarray)
         "sliced_wasserstein": sliced_wasserstein_log_kwh(other, real, directions),
         "peak_hour_tv": peak_hour_total_variation(other, real),
         "peak_wasserstein": float(wasserstein(peak[:, None], peak_real[:, None])[0]),
-        "peak_q95_relative": float(np.quantile(peak, 0.95) / np.quantile(peak_real, 0.95) - 1),
+        "peak_q95_relative": _relative(np.quantile(peak, 0.95), np.quantile(peak_real, 0.95)),
         "energy_wasserstein": float(wasserstein(energy[:, None], energy_real[:, None])[0]),
-        "energy_mean_relative": float(energy.mean() / energy_real.mean() - 1),
-        "load_factor_ks": float(kolmogorov_smirnov(load_factor(other)[:, None], load_factor(real)[:, None])[0]),
+        "energy_mean_relative": _relative(energy.mean(), energy_real.mean()),
+        "load_factor_ks": float(
+            kolmogorov_smirnov(load_factor(other, scale)[:, None], load_factor(real, scale)[:, None])[0]
+        ),
     }
     if real.shape[1] > 1:
         measures["correlation_rms"] = correlation_difference(other, real)

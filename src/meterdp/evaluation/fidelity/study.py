@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from meterdp.core.errors import InputError
+from meterdp.core.log_scale import LogScale
 from meterdp.core.progress import progress
 from meterdp.evaluation.fidelity.distances import sample_fidelity
 from meterdp.evaluation.fidelity.tasks import density_gap, matched_agreement, most_probable_class, prediction_r2
@@ -72,7 +73,7 @@ MEASURES = {
 
 
 def study_fidelity(
-    records: Records, sources: Sequence[tuple[Source, np.ndarray]], mixture: Mapping, seed: int
+    records: Records, sources: Sequence[tuple[Source, np.ndarray]], scale: LogScale, mixture: Mapping, seed: int
 ) -> list[dict[str, object]]:
     """Return the rows of the table ``fidelity``.
 
@@ -82,6 +83,8 @@ def study_fidelity(
         All households of the export; the valid ones are compared with.
     sources : sequence of (Source, (n, d) float64)
         Each source, the fit among them, with as many synthetic profiles as there are valid households, log kWh.
+    scale : LogScale
+        Of the profiles.
     mixture : mapping
         Section of the configuration, for the fits to halves of the real households.
     seed : int
@@ -102,10 +105,12 @@ def study_fidelity(
         )
     directions = _directions(real.shape[1])
     fit = next(s.mixture for s, _ in sources if s.name == "fit")
-    rows = _split_rows(("real", "none", None), real, None, directions, seed) + _refit_rows(records, mixture, seed)
+    rows = _split_rows(("real", "none", None), real, None, directions, scale, seed) + _refit_rows(
+        records, mixture, seed
+    )
     for source, synthetic in progress(sources, "fidelity of synthetic profiles"):
         key = (source.name, source.family, source.epsilon)
-        rows += _split_rows(key, real, synthetic, directions, seed)
+        rows += _split_rows(key, real, synthetic, directions, scale, seed)
         if source.name != "fit":
             rows += _mixture_rows(key, real, source.mixture, fit, seed)
     return rows
@@ -141,14 +146,14 @@ def _row(key: tuple, measure: str, value: float, se: float | None, note: str, en
 
 
 def _split_rows(
-    key: tuple, real: np.ndarray, synthetic: np.ndarray | None, directions: np.ndarray, seed: int
+    key: tuple, real: np.ndarray, synthetic: np.ndarray | None, directions: np.ndarray, scale: LogScale, seed: int
 ) -> list[dict]:
     """Rows of what compares samples: one half of the real households against the other half or the source."""
     found: dict[str, list] = {}
     for test, other in _halves(len(real), SPLITS, seed):
         # Synthetic profiles are in random order, so the rows of the other half serve as a random half of them.
         judged = real[other] if synthetic is None else synthetic[other]
-        measures = sample_fidelity(real[test], judged, directions)
+        measures = sample_fidelity(real[test], judged, directions, scale)
         if real.shape[1] > 1:
             measures["prediction_r2"] = prediction_r2(judged, real[test])
             if synthetic is not None:

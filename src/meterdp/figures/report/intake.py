@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from datetime import date, timedelta
 from functools import partial
 
-import numpy as np
-
+from meterdp.core.log_scale import LOG
 from meterdp.exports.tables import INGEST_REPORT
 from meterdp.figures.numbers import count, percent, significant
 from meterdp.figures.report.grid import Grid, Tables
 from meterdp.profiles.tables import PROFILE_HOURS, QUALITY_SUMMARY
+from meterdp.profiles.vector import scale_of
 
 
 def ingest_grid(tables: Tables) -> Grid | None:
@@ -65,13 +65,15 @@ def hours_sentence(tables: Tables) -> str | None:
     if data is None:
         return None
     data = data.sort_values("entry")
-    low, high = (significant(np.exp(value), 2) for value in (data["low_log_kwh"].min(), data["high_log_kwh"].max()))
+    scale, ends = scale_of(data), (data["low_log_kwh"].min(), data["high_log_kwh"].max())
+    low, high = (significant(scale.kwh(value), 2) for value in ends)
+    model = "its logarithm is taken" if scale.kind == LOG else f"its log kWh, {scale.formula} of x kWh, are taken"
     first, last = data["label"].iloc[[0, -1]]
     noun = "hour" if len(data) == 1 else "hours"
     span = f"{first}" if len(data) == 1 else f"{first} to {last}"
     return (
         f"A profile has {count(len(data))} {noun}, {span} local time; the energy of each is clipped to the public "
-        f"bounds {low} and {high} kWh before its logarithm is taken."
+        f"bounds {low} and {high} kWh before {model}."
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 import numpy as np
 
 from meterdp.core.errors import InputError
+from meterdp.core.log_scale import PLAIN, LogScale
 
 if TYPE_CHECKING:  # figures read the words below, and a plan of the workflow must not load compiled code for them
     from meterdp.forecasting.rolling import Rolling
@@ -32,12 +33,15 @@ class Task:
         Section ``forecast`` of the configuration.
     threads : int
         Cores to use.
+    scale : LogScale
+        Of the load.
     """
 
     load: LogLoad
     rolling: Rolling
     settings: Mapping
     threads: int = 1
+    scale: LogScale = PLAIN
 
 
 class Forecaster(Protocol):

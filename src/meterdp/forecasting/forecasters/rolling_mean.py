@@ -36,5 +36,6 @@ def rolling_mean(task: Task, days: int, day_decay: float, scale: str = "log") ->
         rolling_days=days,
         day_decay=day_decay,
         other_day_weight=1.0,
+        log_scale=task.scale,
     )
     return seasonal_part(task.load.log_kwh, task.load.calendar, season)

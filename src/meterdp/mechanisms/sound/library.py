@@ -52,7 +52,7 @@ def library_files(name: str | None) -> list[str]:
     return [str(folder / file) for file in FILES]
 
 
-def read_library(name: str, start_hour: int, hours: int) -> Library:
+def read_library(name: str, start_hour: int, hours: int, scale: Mapping | None = None) -> Library:
     """Read a library and keep the hours of a record: a part of a Gaussian is the Gaussian of that part.
 
     Parameters
@@ -61,11 +61,13 @@ def read_library(name: str, start_hour: int, hours: int) -> Library:
         A folder, or ``simulated`` for the one that comes with the code.
     start_hour, hours : int
         First hour of the day of a record, and how many follow one another.
+    scale : mapping, optional
+        ``LogScale.words`` of the records; that of a plain log by default.
 
     Raises
     ------
     InputError
-        If it is not a library, not public by its manifest, or has other hours.
+        If it is not a library, not public by its manifest, on another scale, or has other hours.
     """
     mixture_file, manifest_file = library_files(name)
     try:
@@ -86,6 +88,11 @@ def read_library(name: str, start_hour: int, hours: int) -> Library:
         raise _refused(
             "is not public by its manifest: it was neither released by meterdp nor fitted to simulated households",
             "name the folder of a release, unchanged, 'simulated' or null",
+        )
+    if _scale_of(manifest) != dict(scale or {}):
+        raise _refused(
+            "is not on the scale of profiles.log_scale, so that its log kWh are others",
+            "name a library released with the same scale, or null",
         )
     k, d = len(weights), len(entries)
     if means.shape != (k, d) or covariances.shape != (k, d, d) or not _is_mixture(weights, means, covariances):
@@ -109,6 +116,12 @@ def _is_public(manifest: Mapping, sha256: str) -> bool:
         return manifest.get("simulated_data") is True and public.get("artefact") == "library"
     released = public.get("artefact") == "mixture" and public.get("mechanism") == "sound"
     return released and privacy.get("adjacency") in ("replace_one", "add_remove") and "status" not in manifest
+
+
+def _scale_of(manifest: Mapping) -> dict:
+    """Return ``LogScale.words`` of a library; a manifest that names none is of a plain log."""
+    profiles = (manifest.get("public_parameters") or {}).get("profiles") or {}
+    return dict(profiles.get("log_scale") or {})
 
 
 def _is_mixture(weights: np.ndarray, means: np.ndarray, covariances: np.ndarray) -> bool:

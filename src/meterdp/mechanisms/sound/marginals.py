@@ -15,6 +15,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from scipy.special import ndtr
 
+from meterdp.core.log_scale import PLAIN, LogScale
 from meterdp.core.noise import fixed_normals
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.sampling import sample
@@ -40,11 +41,14 @@ class Reference:
     mixture : Mixture
     low_log_kwh, high_log_kwh : float
         Public bounds of a reading.
+    log_scale : LogScale
+        What takes log kWh to energy.
     """
 
     mixture: Mixture
     low_log_kwh: float
     high_log_kwh: float
+    log_scale: LogScale = PLAIN
 
     @cached_property
     def pool(self) -> np.ndarray:
@@ -55,7 +59,11 @@ class Reference:
     @cached_property
     def energy(self) -> np.ndarray:
         """Energies over all hours of the pool, increasing, (POOL,) kWh."""
-        return np.sort(np.exp(self.pool).sum(axis=1))
+        return np.sort(self.energy_of(self.pool))
+
+    def energy_of(self, x: np.ndarray) -> np.ndarray:
+        """Return the energies over all hours of profiles (n, d) in log kWh, (n,) kWh."""
+        return self.log_scale.kwh(x).sum(axis=1)
 
     @cached_property
     def peak(self) -> np.ndarray:
@@ -117,7 +125,7 @@ def features(x: np.ndarray, reference: Reference) -> np.ndarray:
     reference : Reference
         Of the released mixture.
     """
-    energy = _level(np.exp(x).sum(axis=1), reference.energy)
+    energy = _level(reference.energy_of(x), reference.energy)
     bins = np.searchsorted(TAIL_LEVELS, energy, side="right")
     return np.concatenate(
         [

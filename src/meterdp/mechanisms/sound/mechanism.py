@@ -178,9 +178,9 @@ class Sound:
             As in :meth:`run`; takes a stack (R, q).
         """
         self._check(x)
-        low, high = self.public.low_log_kwh, self.public.high_log_kwh
+        low, high, scale = self.public.low_log_kwh, self.public.high_log_kwh, self.public.log_scale
         x, step = np.clip(x, low, high), self.plan.step("marginals")
-        references = [Reference(released.mixtures.draw(r), low, high) for r in range(len(released.mixtures))]
+        references = [Reference(released.mixtures.draw(r), low, high, scale) for r in range(len(released.mixtures))]
         noisy = measure(step, np.stack([feature_sum(x, of, self.public.sound.grid) for of in references]))
         return [
             Marginals(of, one / n, step.noise_std / n)

@@ -108,7 +108,7 @@ def sample_tilted(reference: Reference, exponents: np.ndarray, n: int, noise: No
     for first in range(0, n, _PROFILES_AT_ONCE):
         size = min(_PROFILES_AT_ONCE, n - first)
         x = _independent(reference, exponents, top, rate, CANDIDATES * size, noise)
-        x = x[np.exp(x).sum(axis=1).argsort(kind="stable")]
+        x = x[reference.energy_of(x).argsort(kind="stable")]
         blocks.append(x[_balanced(features(x, reference), noise.uniform((size,)).argsort())])
     return np.concatenate(blocks)
 

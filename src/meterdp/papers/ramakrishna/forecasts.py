@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from meterdp.core.log_scale import PLAIN, LogScale
 from meterdp.evaluation.forecast_errors import forecast_errors
 from meterdp.forecasting.rolling import law_columns, roll
 from meterdp.forecasting.study import rolling_of, window_fits
@@ -35,7 +36,7 @@ class PaperForecasts:
     errors: list[dict]
 
 
-def paper_forecasts(load: LogLoad, forecast: Mapping, threads: int = 1) -> PaperForecasts:
+def paper_forecasts(load: LogLoad, forecast: Mapping, scale: LogScale = PLAIN, threads: int = 1) -> PaperForecasts:
     """Forecast every household as the paper does.
 
     Parameters
@@ -44,6 +45,8 @@ def paper_forecasts(load: LogLoad, forecast: Mapping, threads: int = 1) -> Paper
         H households; its seasonal part is not looked at.
     forecast : mapping
         Section ``forecast`` of the configuration.
+    scale : LogScale
+        Of the load.
     threads : int
         Cores to use.
     """
@@ -59,4 +62,4 @@ def paper_forecasts(load: LogLoad, forecast: Mapping, threads: int = 1) -> Paper
     fixed = replace(load, seasonal_log_kwh=seasonal_part(load.log_kwh, calendar, season))
     fits, rolling = window_fits(fixed, settings, threads), rolling_of(calendar, settings)
     laws = law_columns(fixed, fits[-1], int(rolling.origins[-1]), rolling.horizon, rolling.cap_slots)
-    return PaperForecasts(laws, forecast_errors(roll(fixed, fits, rolling).forecasts))
+    return PaperForecasts(laws, forecast_errors(roll(fixed, fits, rolling).forecasts, scale))

@@ -18,6 +18,7 @@ from meterdp.classnoise.curves import curve_rows
 from meterdp.classnoise.designs.interface import Budget, ClassQueries
 from meterdp.classnoise.designs.registry import noise_design
 from meterdp.classnoise.study import design_all, queries_of, stack
+from meterdp.core.log_scale import PLAIN, LogScale
 from meterdp.core.progress import progress
 from meterdp.forecasting.select import fixed_order
 from meterdp.papers.ramakrishna.claims import PRINTED, PRINTED_NMSE
@@ -128,7 +129,7 @@ def printed_beside_ours(curves: pd.DataFrame) -> pd.DataFrame:
 
 
 def fig3(
-    laws: pa.Table, graph: pa.Table, load: LogLoad, bounds_kwh: tuple[float, float], seed: int, simulated: bool
+    laws: pa.Table, graph: pa.Table, load: LogLoad, scale: LogScale, seed: int, simulated: bool
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return three houses before and after the paper's noise, and their errors.
 
@@ -140,8 +141,8 @@ def fig3(
         Tables ``forecast_laws`` and ``neighbour_graph``.
     load : LogLoad
         Log load of the same households, in the same order.
-    bounds_kwh : (float, float)
-        Public bounds of the energy in an interval.
+    scale : LogScale
+        Of the energy in an interval.
     seed : int
         Seed of the study.
     simulated : bool
@@ -176,31 +177,33 @@ def fig3(
         mean,
         released,
         calendar.interval_minutes / 60,
-        bounds_kwh,
+        scale,
         "published",
         FIGURE_RHO,
     )
     lines = {"truth": truth[chosen], "forecast": mean[chosen], "released": releases[:, chosen]}
-    return pd.DataFrame(examples), _errors(lines, calendar.interval_minutes, simulated)
+    return pd.DataFrame(examples), _errors(lines, calendar.interval_minutes, scale, simulated)
 
 
-def scales_of(interval_minutes: int) -> dict[str, Callable[[np.ndarray], np.ndarray]]:
+def scales_of(interval_minutes: int, log_scale: LogScale = PLAIN) -> dict[str, Callable[[np.ndarray], np.ndarray]]:
     """Return what takes log kWh to each scale NMSE may be meant in; the size of a logarithm hangs on its unit."""
     return {
         "log_kwh": lambda log_kwh: log_kwh,
         "log_wh": lambda log_kwh: log_kwh + np.log(1000),
         "log_w": lambda log_kwh: log_kwh + np.log(1000 * 60 / interval_minutes),
-        "kwh": np.exp,
+        "kwh": log_scale.kwh,
     }
 
 
-def _errors(lines: Mapping[str, np.ndarray], interval_minutes: int, simulated: bool) -> pd.DataFrame:
+def _errors(
+    lines: Mapping[str, np.ndarray], interval_minutes: int, log_scale: LogScale, simulated: bool
+) -> pd.DataFrame:
     """Squared error over squared reference of every house, in every scale; NaN readings are left out.
 
     Lines are (HOUSES, k), those of the releases (RELEASES, HOUSES, k).
     """
     rows = []
-    for scale, change in scales_of(interval_minutes).items():
+    for scale, change in scales_of(interval_minutes, log_scale).items():
         for line, reference in (("forecast", "truth"), ("released", "truth"), ("released", "forecast")):
             value, target = change(lines[line]), change(lines[reference])
             ratio = np.nansum((value - target) ** 2, axis=-1) / np.nansum(target**2, axis=-1)

@@ -38,7 +38,7 @@ class LoadProfiles:
     names : (n,) tuple of str
         Letters, digits and ``_``; they begin with a letter, as tools demand of names.
     energy_kwh : (n, T) float64
-        Energy per interval, not negative.
+        Energy per interval within the public bounds of the release.
     interval_start_utc : (T,) datetime64[s]
         Starts of the intervals, evenly spaced.
     interval_minutes : int
@@ -105,7 +105,7 @@ def read_release(folder, day: date | None = None) -> LoadProfiles:
         return _synthetic(folder, raw, digests, public, manifest["period"], day)
     if day is not None:
         raise InputError("holds forecasts, which have a day of their own", file=folder, remedy="leave --date out")
-    return _forecasts(folder, raw, digests, manifest["time"])
+    return _forecasts(folder, raw, digests, manifest["time"], manifest["clipped_to_kwh"][0])
 
 
 def _refuse_studies(folder: Path) -> None:
@@ -150,10 +150,11 @@ def _synthetic(folder, raw, digests, public, period, day) -> LoadProfiles:
         f"synthetic profiles have hours but no day; the day {dated}",
         guarantee,
         raw,
+        least_kwh=rules["clip_kwh_per_hour"][0],
     )
 
 
-def _forecasts(folder, raw, digests, stated) -> LoadProfiles:
+def _forecasts(folder, raw, digests, stated, least_kwh) -> LoadProfiles:
     names = sorted(name for name in digests if name.endswith(".parquet"))
     if not names:
         raise InputError("holds neither synthetic profiles nor forecasts", file=folder, remedy=_RELEASED)
@@ -172,13 +173,14 @@ def _forecasts(folder, raw, digests, stated) -> LoadProfiles:
         "the intervals forecast",
         guarantee,
         raw,
+        least_kwh=least_kwh,
     )
 
 
-def _profiles(names, energy_kwh, start, minutes, *words) -> LoadProfiles:
+def _profiles(names, energy_kwh, start, minutes, *words, least_kwh: float) -> LoadProfiles:
     """Check what every tool relies on."""
-    if not (np.isfinite(energy_kwh).all() and (energy_kwh >= 0).all()):
-        raise ValueError("a released file holds an energy that is negative or not finite")
+    if not (np.isfinite(energy_kwh).all() and (energy_kwh >= least_kwh).all()):
+        raise ValueError("a released file holds an energy that is below its public bound or not finite")
     return LoadProfiles(names, energy_kwh, start, minutes, *words)
 
 

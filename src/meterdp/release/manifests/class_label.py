@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from meterdp.classnoise.query_models import MODEL_WORDS
+from meterdp.core.log_scale import LogScale
 from meterdp.release.manifests.common import study_manifest
 
 _UPWARD = Context(prec=3, rounding=ROUND_CEILING)  # a rounded delta must not promise more
@@ -85,7 +86,7 @@ def class_label_manifest(
     convention: str,
     pairs: list[dict],
     interval_start_utc: np.ndarray,
-    bounds_kwh: tuple[float, float],
+    scale: LogScale,
     public: Mapping,
 ) -> dict:
     """Return what the manifests of all files have in common.
@@ -98,8 +99,8 @@ def class_label_manifest(
         From :func:`guarantee_pairs`.
     interval_start_utc : (k,) datetime64 array
         Starts of the forecast intervals, UTC.
-    bounds_kwh : (float, float)
-        Public bounds of the energy in an interval, kWh.
+    scale : LogScale
+        Of the energy in an interval.
     public : mapping
         From :func:`public_settings`.
     """
@@ -132,5 +133,5 @@ def class_label_manifest(
         interval_start_utc,
         public["interval_minutes"],
         public["time_zone"],
-        bounds_kwh,
+        scale,
     )

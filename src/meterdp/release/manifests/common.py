@@ -12,6 +12,7 @@ import numpy as np
 
 import meterdp
 from meterdp.core.guarantee import STUDY_MODE
+from meterdp.core.log_scale import LogScale
 from meterdp.core.stamps import local_text
 from meterdp.core.tables import Table
 from meterdp.release.tables import FORECAST_FILE
@@ -26,7 +27,7 @@ def study_manifest(
     interval_start_utc: np.ndarray,
     interval_minutes: float,
     time_zone: str,
-    bounds_kwh: tuple[float, float],
+    scale: LogScale,
 ) -> dict:
     """Return what the manifests of all files of one draw have in common.
 
@@ -44,15 +45,15 @@ def study_manifest(
     interval_minutes : float
     time_zone : str
         IANA name.
-    bounds_kwh : (float, float)
-        Public bounds of the energy in an interval, kWh.
+    scale : LogScale
+        Of the energy in an interval.
     """
     return {
         "status": STUDY_MODE,
         "guarantee": f"{STUDY_MODE}; {guarantee}",
         "privacy": {**privacy, "hides": list(hides), "does_not_hide": list(does_not_hide)},
         **made_by,
-        **what_is_in_it(FORECAST_FILE, interval_start_utc, interval_minutes, time_zone, bounds_kwh),
+        **what_is_in_it(FORECAST_FILE, interval_start_utc, interval_minutes, time_zone, scale),
     }
 
 
@@ -61,7 +62,7 @@ def what_is_in_it(
     interval_start_utc: np.ndarray,
     interval_minutes: float,
     time_zone: str,
-    bounds_kwh: tuple[float, float],
+    scale: LogScale,
 ) -> dict:
     """Return times, columns and bounds of files of ``table``; parameters are those of :func:`study_manifest`."""
     stamps = np.asarray(interval_start_utc, "datetime64[us]")
@@ -74,6 +75,7 @@ def what_is_in_it(
             "steps": int(stamps.size),
         },
         "columns": {c.name: {"unit": c.unit, "means": c.description} for c in table.columns},
-        "clipped_to_kwh": [float(b) for b in bounds_kwh],
+        "clipped_to_kwh": [float(b) for b in scale.bounds_kwh],
+        "log_scale": scale.stated,
         "meterdp_version": meterdp.__version__,
     }

@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from meterdp.accounting.gdp_with_response import epsilon_after
+from meterdp.core.log_scale import LogScale
 from meterdp.groupforecast.mechanism import GroupForecast
 from meterdp.release.manifests.common import study_manifest
 
@@ -39,7 +40,7 @@ def _epsilon_after(mechanism: GroupForecast, releases: int) -> float:
 def group_manifest(
     mechanism: GroupForecast,
     interval_start_utc: np.ndarray,
-    bounds_kwh: tuple[float, float],
+    scale: LogScale,
     time_zone: str,
 ) -> dict:
     """Return what the manifests of all files of a study have in common.
@@ -49,8 +50,8 @@ def group_manifest(
     mechanism : GroupForecast
     interval_start_utc : (k,) datetime64 array
         Starts of the forecast intervals, UTC.
-    bounds_kwh : (float, float)
-        Public bounds the energy is clipped to.
+    scale : LogScale
+        Of the energy in an interval.
     time_zone : str
         IANA name.
     """
@@ -78,5 +79,5 @@ def group_manifest(
         interval_start_utc,
         public.interval_hours * 60,
         time_zone,
-        bounds_kwh,
+        scale,
     )

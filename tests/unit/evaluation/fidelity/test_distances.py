@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 from scipy.integrate import quad
 
+from meterdp.core.log_scale import LogScale
 from meterdp.evaluation.fidelity import distances as fidelity
 from meterdp.evaluation.fidelity import tasks as fidelity_tasks
 from meterdp.mixture.divergence import kl_joint
@@ -225,3 +226,18 @@ def test_prediction_reaches_the_share_of_variance_the_law_allows():
     train, test = (rng.normal(size=(8000, 2)) @ law.T for _ in range(2))
     assert fidelity_tasks.prediction_r2(train, test) == pytest.approx(0.64, abs=0.06)
     assert fidelity_tasks.prediction_r2(rng.normal(size=(8000, 2)) + 5, test) < -1, "records of another law mislead"
+
+
+def test_energy_peak_and_load_factor_are_those_of_the_scale():
+    """Homes that use, that feed in all day, and whose peak is zero."""
+    scale = LogScale(scale_kwh=0.1)
+    kwh = np.array([[0.5, 2.0, 1.5], [-2.0, -1.0, -3.0], [-1.0, 0.0, -2.0], [-1.0, 3.0, 1.0]])
+    x = scale.log(kwh)
+    assert np.allclose(fidelity.energy_kwh(x, scale), kwh.sum(axis=1))
+    assert np.allclose(fidelity.peak_kwh(x, scale), kwh.max(axis=1), atol=1e-15)
+    factor = fidelity.load_factor(x, scale)
+    assert np.allclose(factor, [2 / 3, 0, 0, 1 / 3]) and np.isfinite(factor).all()
+    more = scale.log(kwh - 1.0)
+    found = fidelity.sample_fidelity(x, more, np.eye(3), scale)
+    assert found["energy_wasserstein"] == pytest.approx(3.0)
+    assert found["energy_mean_relative"] < 0, "less energy, although the mean is below zero"

@@ -167,3 +167,20 @@ def test_the_configuration_brings_a_library_into_the_public_settings():
     mechanisms = CONFIG["mechanisms"] | {"sound": CONFIG["mechanisms"]["sound"] | {"library": SHIPPED}}
     public = public_settings(1.0, 1e-5, (100, 12), mechanisms, CONFIG["mixture"], CONFIG["profiles"])
     assert public.sound.library.mixture.dimension == 12
+
+
+def test_a_library_on_another_scale_is_refused_and_one_on_the_same_is_read(tmp_path):
+    signed = {"kind": "signed", "scale_kwh_per_hour": 0.2}
+    other = {**FITTED, "public_parameters": {"artefact": "library", "profiles": {"log_scale": signed}}}
+    plain, name = folder(tmp_path / "plain", FITTED), folder(tmp_path / "signed", other)
+    for library, scale in ((plain, signed), (name, None), (name, {**signed, "scale_kwh_per_hour": 0.3})):
+        with pytest.raises(InputError, match="is not on the scale of"):
+            read_library(library, 10, 6, scale)
+    assert read_library(name, 10, 6, signed).classes == read_library(plain, 10, 6, {}).classes == 2
+
+
+def test_settings_refuse_the_shipped_library_on_another_scale():
+    mechanisms = {**CONFIG["mechanisms"], "sound": {**CONFIG["mechanisms"]["sound"], "library": SHIPPED}}
+    profiles = {**CONFIG["profiles"], "log_scale": {**CONFIG["profiles"]["log_scale"], "kind": "offset"}}
+    with pytest.raises(InputError, match="is not on the scale of"):
+        public_settings(1.0, 1e-5, (1000, 12), mechanisms, CONFIG["mixture"], profiles)

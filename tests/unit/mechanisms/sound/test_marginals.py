@@ -8,9 +8,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from meterdp.core.log_scale import PLAIN, LogScale
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
 from meterdp.mechanisms.sound import marginals
-from meterdp.mechanisms.sound.marginals import Reference, feature_sum, features, hour_levels, sensitivity
+from meterdp.mechanisms.sound.marginals import (
+    HOUR_COSINES,
+    TOTAL_WEIGHT,
+    Reference,
+    feature_sum,
+    features,
+    hour_levels,
+    sensitivity,
+)
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mechanisms.sound.plan import SoundSettings
 from meterdp.mixture.draws import Mixture
@@ -44,14 +53,15 @@ def nasty(rng, n, d=D):
     return np.concatenate([rng.uniform(LOW, HIGH, (n, d)), corners, flat, lonely, ends])
 
 
+@pytest.mark.parametrize("scale", [PLAIN, LogScale(offset_kwh=0.5), LogScale(scale_kwh=0.3)], ids=lambda s: s.kind)
 @pytest.mark.parametrize("d", [1, 2, 5, 12])
-def test_no_pair_of_records_differs_by_more_than_the_sensitivity_and_some_nearly_does(d):
+def test_no_pair_of_records_differs_by_more_than_the_sensitivity_and_some_nearly_does(d, scale):
     """Brute force over all pairs of 400 random and nasty records, for several released mixtures."""
     rng = np.random.default_rng(d)
     most = sensitivity("replace_one", d)
     largest = 0.0
     for seed in range(3):
-        f = features(nasty(rng, 100, d), Reference(law(seed, d=d), LOW, HIGH))
+        f = features(nasty(rng, 100, d), Reference(law(seed, d=d), LOW, HIGH, scale))
         square = (f**2).sum(axis=1)
         largest = max(largest, math.sqrt((square[:, None] + square - 2 * f @ f.T).max()))
         assert math.sqrt(square.max()) <= sensitivity("add_remove", d) * (1 + 1e-12)
@@ -171,3 +181,19 @@ def test_a_release_measures_them_once_beside_its_first_mixture(adjacency):
     assert released.marginals.noise_std == pytest.approx(std / 200, rel=1e-12)
     plain = Sound.calibrate(PublicSettings(2.0, 1e-5, 3, D, 200, LOW, HIGH, FLOOR, sound=SoundSettings(rounds=1)))
     assert plain.release(PrivateRecords(x), Source(), 1).marginals is None
+
+
+def test_energy_of_records_is_that_of_the_scale_and_features_rank_by_it():
+    """Oracle: hours with feed-in, whose sum of e^y is largest where the energy is smallest."""
+    scale = LogScale(-20.0, 20.0, scale_kwh=0.1)
+    low, high = scale.bounds_log_kwh
+    m = law()
+    signed = Reference(
+        Mixture(m.weights, np.log(0.1) + 2 * (m.means - m.means.mean()), m.covariances), low, high, scale
+    )
+    x = np.clip(signed.pool[:500], low, high)
+    energy = 2 * 0.1 * np.sinh(x - np.log(0.1))
+    assert np.allclose(signed.energy_of(x), energy.sum(axis=1)) and (signed.energy < 0).any()
+    below = (signed.energy[None, :] < energy.sum(axis=1)[:, None]).mean(axis=1)
+    first = features(x, signed)[:, D * HOUR_COSINES]
+    assert np.allclose(first, TOTAL_WEIGHT * np.sqrt(2) * np.cos(np.pi * below), atol=1e-3)

@@ -1,0 +1,202 @@
+"""Homes with solar panels from CSV to release, on a signed log and above an offset: feed-in keeps its size."""
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from meterdp.core.parquet import read_table
+from meterdp.evaluation.tables import (
+    FORECAST_ERRORS,
+    FORECASTER_COMPARISON,
+    GROUP_FORECAST_ERRORS,
+    HIDE_AMONG_YARDSTICKS,
+)
+from meterdp.forecasting.tables import FORECAST_LAWS, FORECASTS, FORECASTS_KWH, GROUP_RECORDS
+from meterdp.mixture.tables import CLASS_TABLE, LABELS
+from meterdp.profiles.tables import LOG_LOAD, PROFILES, QUALITY
+from meterdp.release.convert.profiles import read_release
+from meterdp.release.tables import FORECAST_EXAMPLES, RELEASED_FORECAST, RELEASED_PROFILES, SYNTHETIC_PROFILES
+from tests.workflow.conftest import TINY, Runner
+
+HOMES, DAYS, LOW, HIGH = 60, 17, -6.0, 30.0
+SCALES = {"signed": {"scale_kwh_per_hour": 0.15}, "offset": {"offset_kwh_per_hour": 8.0}}
+
+
+def energy(kind, y):
+    """Oracle: the inverse as docs/guarantees.md and config/README.md say it, kWh of an hour."""
+    y = np.asarray(y, dtype=float)
+    if kind == "offset":
+        return np.exp(y) - 8.0
+    return 2 * 0.15 * np.sinh(y - math.log(0.15))
+
+
+def write_export(folder) -> pd.DataFrame:
+    """Hourly net load: two homes in three feed in around noon; a few readings lie below the public bounds."""
+    generator = np.random.default_rng(5)
+    stamps = pd.date_range("2025-05-05", periods=24 * DAYS, freq="h")
+    hour = stamps.hour.to_numpy()
+    sun = np.clip(np.sin((hour - 6) / 12 * np.pi), 0, None)
+    panels = np.where(np.arange(HOMES) % 3 > 0, generator.uniform(1.0, 4.0, HOMES), 0.0)
+    weather = generator.uniform(0.3, 1.0, DAYS).repeat(24)
+    load = generator.gamma(2.0, 0.25, (HOMES, 24 * DAYS)) * (1 + 0.5 * np.cos((hour - 19) / 24 * 2 * np.pi))
+    net = (load - panels[:, None] * sun * weather).round(3)
+    net[1, 100:103] = -9.0 - 0.01 * np.arange(3)
+    names = [f"pv{i:03d}" for i in range(HOMES)]
+    table = pd.DataFrame({"meter_id": np.repeat(names, len(stamps)), "interval_start": np.tile(stamps, HOMES)})
+    table = table.assign(kwh=net.ravel())
+    table["interval_start"] = table["interval_start"].dt.strftime("%Y-%m-%d %H:%M")
+    table.to_csv(folder / "export.csv", index=False)
+    pd.DataFrame({"meter_id": names}).to_csv(folder / "meters.csv", index=False)
+    return pd.DataFrame(net, index=names)
+
+
+def settings(kind):
+    return TINY | {
+        "shards": 1,
+        "export": {
+            "path": "export.csv",
+            "meters": "meters.csv",
+            "time_zone": "UTC",
+            "interval_minutes": 60,
+            "first_day": "2025-05-05",
+            "last_day": "2025-05-21",
+        },
+        "profiles": {
+            "clip_kwh_per_hour": [LOW, HIGH],
+            "log_scale": {"kind": kind, **SCALES[kind]},
+            "default_kwh_per_hour": 0.0,
+            "seasonal_scale": "kwh",
+        },
+        "mixture": {"classes": 2},
+        "mechanisms": {
+            "variants": ["sound"],
+            "epsilons": [4],
+            "figure_epsilon": 4,
+            "draws": 4,
+            "sound": {"level_log_kwh": {"signed": -1.2, "offset": 2.0}[kind]},
+        },
+        "class_noise": {"designs": ["none", "white"], "stochastic_designs": ["none"], "file_design": "white"}
+        | {"rhos": [0.45], "epsilons": [1.0], "answers": {"guarantees": [[4, 1e-2]], "errors_kwh": [0.1]}},
+        "hide_among": {"sizes": [2]},
+        "group_forecast": {"draws": 1, "groups": ["one"], "epsilons": [4], "file_groups": "one", "file_epsilon": 4},
+        "release": {
+            "population": "homes with panels",
+            "budget_period": "2025",
+            "synthetic_profiles": 300,
+            "ledger": f"books/{kind}.sqlite",
+            "epsilon": 3,
+            "forecast_groups": "one",
+        },
+    }
+
+
+@pytest.fixture(scope="module")
+def net_load(tmp_path_factory):
+    """A runner, what it was given, and the tables of the study on a signed log."""
+    runner = Runner(tmp_path_factory.mktemp("net_load"))
+    net = write_export(runner.folder)
+    done = runner.run(settings("signed"))
+    assert done.returncode == 0, done.stdout[-6000:]
+    return runner, net
+
+
+def table(runner, which, name=None):
+    return read_table(runner.folder / "results" / (name or which.file), which).to_pandas()
+
+
+def test_energy_below_zero_is_no_fault_and_keeps_its_size(net_load):
+    runner, net = net_load
+    quality = table(runner, QUALITY)
+    assert quality["kept"].all() and quality["negative_readings"].tolist() == [3 * (h == 1) for h in range(HOMES)]
+    load = table(runner, LOG_LOAD, "private/log_load/part-000.parquet")
+    told = np.stack([load["log_kwh"][load["household"] == h] for h in range(HOMES)])
+    assert np.allclose(energy("signed", told), net.clip(LOW, HIGH))
+    seasonal = energy("signed", load["seasonal_log_kwh"])
+    assert seasonal.min() < -1 and (seasonal >= LOW - 1e-9).all()
+    vectors = table(runner, PROFILES)
+    assert vectors["valid"].all()
+    noon = energy("signed", np.stack(vectors["log_kwh"])[:, 0])
+    day = net.to_numpy()[:, 8 * 24 + 12]
+    assert np.allclose(noon, day), "the vector begins at noon of the middle day"
+
+
+def test_every_number_in_kwh_is_that_of_the_signed_inverse(net_load):
+    runner, _ = net_load
+    forecasts = table(runner, FORECASTS)
+    actual, forecast = energy("signed", forecasts["actual_log_kwh"]), energy("signed", forecasts["forecast_log_kwh"])
+    assert (actual < -1).any() and (forecast < -1).any()
+    cells = forecasts[["actual_log_kwh", "last_value_log_kwh", "last_week_log_kwh"]].notna().all(axis=1)
+    off = forecast - actual
+    errors = table(runner, FORECAST_ERRORS).query("method == 'arma' and scale == 'kwh'").iloc[0]
+    assert errors["mse"] == pytest.approx(np.mean(off[cells] ** 2))
+    compared = table(runner, FORECASTER_COMPARISON).query("forecaster == 'arma' and scale == 'kwh'").iloc[0]
+    homes = forecasts["household"]
+    assert compared["mae"] == pytest.approx(pd.Series(np.abs(off)).groupby(homes).mean().mean())
+    yardstick = table(runner, HIDE_AMONG_YARDSTICKS).query("yardstick == 'energy'").iloc[0]
+    assert yardstick["median_kwh"] == pytest.approx(pd.Series(actual).groupby(homes).mean().median())
+    level = table(runner, GROUP_FORECAST_ERRORS).query("method == 'public_level' and scale == 'kwh'").iloc[0]
+    records = table(runner, GROUP_RECORDS, "private/group_records/part-000.parquet")
+    truth = energy("signed", records["actual_log_kwh"])[np.isfinite(records["last_week_log_kwh"])]
+    assert level["mse"] == pytest.approx(np.nanmean(truth**2)), "the public level is zero kWh"
+    kwh = table(runner, FORECASTS_KWH)
+    for column in ("median_kwh", "mean_kwh", "lower_kwh", "upper_kwh"):
+        assert kwh[column].between(LOW, HIGH).all()
+    assert (kwh["lower_kwh"] <= kwh["median_kwh"]).all() and (kwh["median_kwh"] <= kwh["upper_kwh"]).all()
+    laws = table(runner, FORECAST_LAWS, "private/forecast_laws.parquet")
+    medians = kwh.drop_duplicates(["household", "step"]).sort_values(["household", "step"])["median_kwh"]
+    assert np.allclose(
+        medians, energy("signed", np.concatenate(laws.sort_values("household")["mean_log_kwh"].to_list()))
+    )
+    vectors, labels = table(runner, PROFILES), table(runner, LABELS)
+    per_home = energy("signed", np.stack(vectors["log_kwh"])).mean(axis=1)
+    for row in table(runner, CLASS_TABLE).itertuples():
+        members = labels.loc[labels["component"] == row.component, "household"]
+        assert row.mean_energy_kwh == pytest.approx(per_home[members].mean())
+    examples = table(runner, FORECAST_EXAMPLES)
+    assert (examples["energy_kwh"] < 0).any() and examples["energy_kwh"].between(LOW, HIGH).all()
+
+
+def test_synthetic_profiles_feed_in_as_real_ones_do_and_the_report_says_the_scale(net_load):
+    runner, net = net_load
+    synthetic = energy(
+        "signed", np.stack(table(runner, SYNTHETIC_PROFILES, "study/synthetic/sound.parquet")["log_kwh"])
+    )
+    real = net.to_numpy()[:, 8 * 24 + 12 : 8 * 24 + 24]
+    assert 0.3 < (synthetic[:, 0] < 0).mean() < 0.9, "two homes in three feed in at noon"
+    assert abs(synthetic.mean() - real.mean()) < 0.5
+    report = next((runner.folder / "results/study").glob("*.html")).read_text()
+    assert "ln(0.15) + asinh(x / (2 * 0.15)) of x kWh" in report
+    assert (runner.folder / "results/study/figures/class_profiles.svg").stat().st_size > 1000
+
+
+@pytest.mark.parametrize("kind", SCALES)
+def test_a_release_states_its_scale_and_holds_energy_below_zero(net_load, kind):
+    runner, _ = net_load
+    done = runner.run(settings(kind) | {"results_dir": f"results-{kind}"}, "release")
+    assert done.returncode == 0, done.stdout[-6000:]
+    release = runner.folder / f"results-{kind}/release"
+    manifest = json.loads((release / "mixture/manifest.json").read_text())
+    (key,) = SCALES[kind]
+    assert manifest["public_parameters"]["profiles"]["log_scale"] == {"kind": kind, key: SCALES[kind][key]}
+    assert manifest["log_scale"]["clipped_to_kwh"] == [LOW, HIGH]
+    names = {"ln": np.log, "exp": np.exp, "sinh": np.sinh}
+    stated = manifest["log_scale"]["kwh"].removeprefix("x = ").partition(",")[0]
+    mixture = json.loads((release / "mixture/mixture.json").read_text())
+    means = np.array(mixture["means"])
+    assert np.allclose(eval(stated, {"__builtins__": {}}, {**names, "y": means}), energy(kind, means))
+    profiles = np.stack(
+        read_table(release / "mixture/synthetic_profiles.parquet", RELEASED_PROFILES).to_pandas()["energy_kwh"]
+    )
+    assert profiles.min() >= LOW and profiles.max() <= HIGH and 0.2 < (profiles[:, 0] < 0).mean() < 0.95
+    weights = np.array(mixture["weights"])
+    assert abs(np.median(profiles) - float(energy(kind, weights @ means).mean())) < 1.0
+    for path in (release / "forecasts").glob("*.parquet"):
+        rows = read_table(path, RELEASED_FORECAST).to_pandas()
+        assert np.allclose(rows["released_kwh"], energy(kind, rows["released_log_kwh"]).clip(LOW, HIGH))
+    assert json.loads((release / "forecasts/manifest.json").read_text())["log_scale"] == manifest["log_scale"]
+    assert (read_release(release / "mixture").energy_kwh < 0).any(), "what converts a release takes feed-in"
+    assert pq.read_metadata(release / "mixture/mixture.parquet").num_rows == len(weights)
