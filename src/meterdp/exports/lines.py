@@ -200,9 +200,7 @@ class SafeLines:
             return [], "has quotes that cannot be matched"
 
     def may_be_plain(self, lines: bytes) -> bool:
-        """Whether lines are valid text without quotes and marks, so that all there is to do is to find the fields."""
-        if b'"' in lines:
-            return False
+        """Whether lines are valid text without marks, so that all there is to do is to find the fields."""
         return lines.isascii() or (
             _is_utf8(lines) and INNER_DELIMITER.encode() not in lines and _unmarked(lines) is lines
         )

@@ -3,8 +3,8 @@
 Most exports repeat the same meters and stamps over and over, and hold numbers of a few digits. A word is first taken
 for the one that followed its predecessor the last time, so that a field of an ordered export costs a comparison of
 bytes; a number of few digits is a whole number over a power of ten, which rounds once and so gives the double that
-every careful reader finds. Lines that are not plain - with more or fewer fields, or too long - are left to the reader
-of all lines.
+every careful reader finds. Lines that are not plain - with more or fewer fields, too long, or with quotes that do not
+go around a whole field without delimiters - are left to the reader of all lines.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SKIPPED, NUMBER = -1, -2
 NOT_PLAIN = -1
 # Bytes behind a text that are read but never looked at.
 PADDING = 8
-_LINE_FEED, _BLANK, _MINUS, _ZERO = ord("\n"), ord(" "), ord("-"), ord("0")
+_LINE_FEED, _QUOTE, _BLANK, _MINUS, _ZERO = (ord(c) for c in '\n" -0')
 _FNV_START, _FNV_PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
 # Digits of a whole number that never overflows, and up to where every whole number is a double.
 _MOST_DIGITS, _LARGEST_EXACT = 18, 1 << 53
@@ -112,9 +112,9 @@ _byte, _eight_bytes = _load(8), _load(64)
 
 @numba.njit(cache=True, nogil=True)
 def _field_end(text, pos, delimiter):
-    """Return where the field ends that goes on at ``pos``."""
+    """Return where the next delimiter, line feed or quote is, from ``pos`` on."""
     byte = _byte(text, pos)
-    while byte != delimiter and byte != _LINE_FEED:
+    while byte != delimiter and byte != _LINE_FEED and byte != _QUOTE:
         pos += 1
         byte = _byte(text, pos)
     return pos
@@ -191,7 +191,7 @@ def read_plain(
     Parameters
     ----------
     text : (b,) uint8
-        Lines, each ended by a line feed, without quotes, and ``PADDING`` bytes behind them.
+        Lines, each ended by a line feed, and ``PADDING`` bytes behind them.
     length : int
         Bytes of the lines.
     delimiter, decimal : int
@@ -219,7 +219,10 @@ def read_plain(
     while pos < length:
         line_begin = pos
         for field in range(fields):
-            role, begin = roles[field], pos
+            role = roles[field]
+            quoted = _byte(text, pos) == _QUOTE
+            pos += quoted
+            begin = pos
             if role == NUMBER:
                 byte = _byte(text, pos)
                 while byte == _BLANK:
@@ -246,7 +249,7 @@ def read_plain(
                 while byte == _BLANK:
                     pos += 1
                     byte = _byte(text, pos)
-                at_end = byte == delimiter or byte == _LINE_FEED
+                at_end = byte == delimiter or byte == _LINE_FEED or byte == _QUOTE
                 if at_end and 0 < digits <= _MOST_DIGITS and whole <= _LARGEST_EXACT:
                     value = whole / _POWERS_OF_TEN[decimals]
                     numbers[line] = -value if negative else value
@@ -269,13 +272,18 @@ def read_plain(
                 if state[role, 0] > 0 and _same(text, begin, store, role * store.shape[1] + at, size):
                     pos = begin + size
                     byte = _byte(text, pos)
-                if byte != delimiter and byte != _LINE_FEED:
+                if byte != delimiter and byte != _LINE_FEED and byte != _QUOTE:
                     pos = _field_end(text, begin, delimiter)
                     word = _number_of_word(text, begin, pos, role, slots, hashes, ends, following, store, state)
                     following[role, before] = word
                 state[role, 1] = word
                 codes[role, line] = word
-            if (_byte(text, pos) == _LINE_FEED) != (field == fields - 1):
+            # A quote ends what a quote began, and what stands within is one field without delimiters.
+            if (_byte(text, pos) == _QUOTE) != quoted:
+                return NOT_PLAIN
+            pos += quoted
+            byte = _byte(text, pos)
+            if byte != (_LINE_FEED if field == fields - 1 else delimiter):
                 return NOT_PLAIN
             pos += 1
         if pos - 1 - line_begin > longest:

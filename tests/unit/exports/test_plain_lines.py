@@ -36,6 +36,9 @@ NUMBERS = st.one_of(
 )
 LINES = st.one_of(
     st.tuples(METERS, FEEDERS, UNITS, st.sampled_from(["", "n"]), STAMPS, NUMBERS).map(",".join),
+    st.tuples(METERS, FEEDERS, UNITS, st.sampled_from(["", "n"]), STAMPS, NUMBERS).map('","'.join).map('"{}"'.format),
+    st.sampled_from(['"A",F1,kWh,"",2025-10-26 00:15,"0.5"', '"A"x,F1,kWh,,2025-10-26 00:15,1', 'A"B",F1,kWh,,x,1']),
+    st.sampled_from(['A,F1,kWh,,2025-10-26 00:15,"1', 'A,F1,kWh,,2025-10-26 00:15,1"', 'A,F1,kWh,"a""b",x,1', '"']),
     st.sampled_from(["", ",", HEADER, "A,F1,kWh,,2025-10-26 00:00", "A,F1,kWh,,2025-10-26 00:00,1,2", ",,,,,"]),
     st.sampled_from(['"A",F1,kWh,,"2025-10-26 00:15",0.5', 'A,F1,kWh,"a,b",2025-10-26 00:15,0.5', 'A,"F1,kWh,,x,1']),
     st.sampled_from(["A,F1,kWh,\x00,2025-10-26 00:15,1", "\ufeffA,F1,kWh,,2025-10-26 00:15,1", "A,F1\r,kWh,,x,1"]),
@@ -167,7 +170,9 @@ def test_tables_grow_without_losing_a_word():
     assert sorted(t.decode() for t in words.texts(0, 0)) == sorted(set(seen))
 
 
-@pytest.mark.parametrize("line", ["M", "M,1,2", "", "M,1,", "M" * 49 + ",1"])
+@pytest.mark.parametrize(
+    "line", ["M", "M,1,2", "", "M,1,", "M" * 49 + ",1", '"M,1', 'M",1', '"M"x,1', 'M,"1', 'M,1"']
+)
 def test_a_line_that_is_not_plain_is_told(line):
     assert _kernel(["M,1", line, "M,2"])[4] == NOT_PLAIN
     assert _kernel(["M,1", "M,2"])[4] == 0
@@ -178,6 +183,7 @@ def test_ordinary_exports_are_read_here(tmp_path, monkeypatch):
     lines = [f"M{m},F1,kWh,,2025-10-26 0{h}:15,{m}.{h}" for m in range(20) for h in range(10)]
     lines[17] = lines[17].rsplit(",", 1)[0] + ","  # a missing value
     lines[30] = "NULL" + lines[30][2:]  # and a missing meter
+    lines[40:80] = ['"' + line.replace(",", '","') + '"' for line in lines[40:80]]
     ours, fast = readings("\n".join([HEADER, *lines]), SETTINGS, 500, monkeypatch, tmp_path, plain=True)
     theirs, _ = readings("\n".join([HEADER, *lines]), SETTINGS, 500, monkeypatch, tmp_path, plain=False)
     assert fast >= 10 and len(ours) == 200 and ours == theirs

@@ -63,7 +63,7 @@ class PlainFile:
     place: str
 
     def scan(self, lines: bytes, longest: int) -> Scan | None:
-        """Find the fields of whole lines, valid text without quotes; None if one is not plain or over ``longest``."""
+        """Find the fields of whole lines of valid text; None if one is not plain or longer than ``longest`` bytes."""
         return self.rows.scan(lines, longest, self.roles)
 
     def batch(self, scan: Scan, first_row: int) -> Batch | None:
