@@ -27,6 +27,7 @@ HANGS = 3600
 TINY = {
     "trials": 2,
     "shards": 2,
+    "export": {"incremental": True},
     "simulate": {"households": 90, "circuits": 3, "days": 19},
     "mixture": {"classes": 3},
     # One of each kind; all of them run in the study that CI makes first and in the reproduction.

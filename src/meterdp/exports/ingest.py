@@ -165,7 +165,7 @@ def ingest(
             rows = INGEST_CHANGES.schema.empty_table() if now is None else compared(now, kept.months_path)
             write_table(changed, INGEST_CHANGES, rows, metadata)
     if kept is not None:
-        write_table(kept.months_path, METER_MONTHS, now)
+        write_table(kept.months_path, METER_MONTHS, now, metadata)
         print(kept.outcome.in_words(), file=sys.stderr)
 
 
