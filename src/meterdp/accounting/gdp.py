@@ -45,36 +45,41 @@ def log_delta(mu: float, epsilon: float) -> float:
         In [-inf, 0].
     """
     _check(mu=mu, epsilon=epsilon)
-    if mu == 0 or epsilon == math.inf:
-        return -math.inf
-    if mu == math.inf:
-        return 0.0
-    near, far = epsilon / mu - mu / 2, epsilon / mu + mu / 2
-    if near > _NOTHING_FROM:
-        return -math.inf
-    if mu <= _SMALL_MU:
-        return _log_normal_density(near) + math.log(_mills_drop(near, mu))
-    first = float(log_ndtr(-near))
-    # e^epsilon Phi(-far) / Phi(-near) is a ratio of Mills ratios, since phi(near) = e^epsilon phi(far); taking the
-    # ratio of scaled functions avoids subtracting two logarithms of the size of near^2.
-    if near > _ERFCX_FROM:
-        ratio = float(erfcx(far / _SQRT2) / erfcx(near / _SQRT2))
-    else:
-        ratio = math.exp(epsilon + float(log_ndtr(-far)) - first)
-    return first + math.log1p(-ratio)
+    return float(log_deltas(np.array([float(mu)]), np.array([float(epsilon)]))[0])
 
 
-def _log_normal_density(t: float) -> float:
-    return -0.5 * t * t - 0.5 * math.log(2 * math.pi)
+def log_deltas(mu: np.ndarray, epsilon: np.ndarray) -> np.ndarray:
+    """Return :func:`log_delta` of arrays (n,) float64 of numbers that are not negative, elementwise."""
+    out = np.where(mu == np.inf, 0.0, -np.inf)
+    ends = (mu == 0) | (epsilon == np.inf)
+    out[ends] = -np.inf
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        near, far = epsilon / mu - mu / 2, epsilon / mu + mu / 2
+    inside = ~ends & (mu < np.inf) & (near <= _NOTHING_FROM)
+    small = np.flatnonzero(inside & (mu <= _SMALL_MU))
+    if small.size:
+        out[small] = -0.5 * near[small] ** 2 - 0.5 * math.log(2 * math.pi) + np.log(_mills_drop(near[small], mu[small]))
+    large = np.flatnonzero(inside & (mu > _SMALL_MU))
+    if large.size:
+        near, far = near[large], far[large]
+        first = log_ndtr(-near)
+        # e^epsilon Phi(-far) / Phi(-near) is a ratio of Mills ratios, since phi(near) = e^epsilon phi(far); taking the
+        # ratio of scaled functions avoids subtracting two logarithms of the size of near^2.
+        scaled = near > _ERFCX_FROM
+        ratio = np.empty_like(near)
+        ratio[scaled] = erfcx(far[scaled] / _SQRT2) / erfcx(near[scaled] / _SQRT2)
+        ratio[~scaled] = np.exp(epsilon[large][~scaled] + log_ndtr(-far[~scaled]) - first[~scaled])
+        out[large] = first + np.log1p(-ratio)
+    return out
 
 
-def _mills_drop(near: float, width: float) -> float:
+def _mills_drop(near: np.ndarray, width: np.ndarray) -> np.ndarray:
     """Return m(near) - m(near + width) for the Mills ratio m, by quadrature of -m'(s) = 1 - s m(s)."""
-    s = near + width * (_NODES + 1) / 2
+    s = near[:, None] + width[:, None] * (_NODES + 1) / 2
     q = np.maximum(s, _SERIES_FROM) ** -2
     series = q * (1 - 3 * q * (1 - 5 * q * (1 - 7 * q * (1 - 9 * q))))
     slope = np.where(s > _SERIES_FROM, series, 1 - s * math.sqrt(math.pi / 2) * erfcx(s / _SQRT2))
-    return float(width / 2 * (_NODE_WEIGHTS @ slope))
+    return width / 2 * (slope @ _NODE_WEIGHTS)
 
 
 def delta(mu: float, epsilon: float) -> float:

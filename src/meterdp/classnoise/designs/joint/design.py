@@ -18,8 +18,8 @@ from meterdp.classnoise.designs.moves import NOISE_FLOOR, within_budget
 from meterdp.classnoise.designs.published.design import published_noise
 from meterdp.classnoise.neighbourhoods.components import components, edges_within
 
-# From this delta on the published design is taken to hide nothing.
-CERTAIN = 1 - 1e-9
+# From this delta on the published design is taken to hide nothing: a search for less of next to nothing takes seconds.
+CERTAIN = 1 - 1e-6
 
 
 def joint_noise(queries: ClassQueries, budget: Budget) -> Noise:
