@@ -45,11 +45,34 @@ def log_delta(mu: float, epsilon: float) -> float:
         In [-inf, 0].
     """
     _check(mu=mu, epsilon=epsilon)
-    return float(log_deltas(np.array([float(mu)]), np.array([float(epsilon)]))[0])
+    if mu == 0 or epsilon == math.inf:
+        return -math.inf
+    if mu == math.inf:
+        return 0.0
+    near, far = epsilon / mu - mu / 2, epsilon / mu + mu / 2
+    if near > _NOTHING_FROM:
+        return -math.inf
+    if mu <= _SMALL_MU:
+        return _log_normal_density(near) + math.log(_mills_drop(np.array([near]), np.array([mu]))[0])
+    first = float(log_ndtr(-near))
+    # e^epsilon Phi(-far) / Phi(-near) is a ratio of Mills ratios, since phi(near) = e^epsilon phi(far); taking the
+    # ratio of scaled functions avoids subtracting two logarithms of the size of near^2.
+    if near > _ERFCX_FROM:
+        ratio = float(erfcx(far / _SQRT2) / erfcx(near / _SQRT2))
+    else:
+        ratio = math.exp(epsilon + float(log_ndtr(-far)) - first)
+    return first + math.log1p(-ratio)
+
+
+def _log_normal_density(t: float) -> float:
+    return -0.5 * t * t - 0.5 * math.log(2 * math.pi)
 
 
 def log_deltas(mu: np.ndarray, epsilon: np.ndarray) -> np.ndarray:
-    """Return :func:`log_delta` of arrays (n,) float64 of numbers that are not negative, elementwise."""
+    """Return :func:`log_delta` of arrays (n,) float64 of numbers that are not negative, elementwise.
+
+    The same formulas: one number by itself takes a tenth of the time there.
+    """
     out = np.where(mu == np.inf, 0.0, -np.inf)
     ends = (mu == 0) | (epsilon == np.inf)
     out[ends] = -np.inf
