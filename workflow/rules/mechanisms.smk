@@ -1,5 +1,5 @@
 # From the mixture to privacy mechanisms and what each costs. Study mode: seeded, not for release.
-# Needs:  private/{profiles,labels}.parquet.    Gives:  study/variants/*.parquet, study/{cost,marginals}.parquet.
+# Needs:  private/{profiles,labels}.parquet.    Gives:  study/{variants,synthetic}/*.parquet, study/{cost,marginals}.parquet.
 
 
 rule vary_mixture:
@@ -9,6 +9,7 @@ rule vary_mixture:
         library=LIBRARY,
     output:
         variant=STUDY / "variants/{mechanism}.parquet",
+        synthetic=STUDY / "synthetic/{mechanism}.parquet",
         cost=STUDY / "cost/{mechanism}.parquet",
     log:
         PRIVATE / "logs/vary_mixture/{mechanism}.log",

@@ -1,11 +1,11 @@
-"""Forecast the chosen households of one shard from rolling origins after the training window."""
+"""Fit a process to the chosen households of one shard, on every training window, and forecast with it."""
 
 from meterdp.core.job import job
 from meterdp.core.parquet import read_table
-from meterdp.forecasting.bulk import fits_of
-from meterdp.forecasting.study import shard_forecasts
+from meterdp.forecasting.study import shard_forecasts, window_fit_columns, window_fits
 from meterdp.forecasting.tables import (
     ARMA_FITS,
+    FORECAST_HOUSEHOLDS,
     FORECAST_LAWS,
     FORECAST_MARKS,
     FORECASTS,
@@ -18,12 +18,12 @@ from meterdp.profiles.seasonal import interval_bounds_kwh
 
 with job(snakemake.input, snakemake.log) as write:
     params = snakemake.params
-    fits = read_table(snakemake.input.fits, ARMA_FITS)
-    load = read_log_load(
-        [snakemake.input.log_load], fits["household"].to_numpy(), params.interval_minutes, params.time_zone
-    )
+    chosen = read_table(snakemake.input.households, FORECAST_HOUSEHOLDS)["household"].to_numpy()
+    load = read_log_load([snakemake.input.log_load], chosen, params.interval_minutes, params.time_zone)
+    fits = window_fits(load, params.forecast, snakemake.threads)
+    write(snakemake.output.fits, ARMA_FITS, window_fit_columns(load.household, fits))
     bounds_kwh = interval_bounds_kwh(params.clip_kwh_per_hour, params.interval_minutes)
-    found = shard_forecasts(load, fits_of(fits), params.forecast, bounds_kwh)
+    found = shard_forecasts(load, fits, params.forecast, bounds_kwh)
     write(snakemake.output.forecasts, FORECASTS, found.forecasts)
     write(snakemake.output.ends, INTERVAL_ENDS, found.ends)
     write(snakemake.output.marks, FORECAST_MARKS, found.marks)

@@ -81,13 +81,13 @@ def log_deltas(mu: np.ndarray, epsilon: np.ndarray) -> np.ndarray:
     inside = ~ends & (mu < np.inf) & (near <= _NOTHING_FROM)
     small = np.flatnonzero(inside & (mu <= _SMALL_MU))
     if small.size:
-        out[small] = -0.5 * near[small] ** 2 - 0.5 * math.log(2 * math.pi) + np.log(_mills_drop(near[small], mu[small]))
+        out[small] = (
+            -0.5 * near[small] ** 2 - 0.5 * math.log(2 * math.pi) + np.log(_mills_drop(near[small], mu[small]))
+        )
     large = np.flatnonzero(inside & (mu > _SMALL_MU))
     if large.size:
         near, far = near[large], far[large]
         first = log_ndtr(-near)
-        # e^epsilon Phi(-far) / Phi(-near) is a ratio of Mills ratios, since phi(near) = e^epsilon phi(far); taking the
-        # ratio of scaled functions avoids subtracting two logarithms of the size of near^2.
         scaled = near > _ERFCX_FROM
         ratio = np.empty_like(near)
         ratio[scaled] = erfcx(far[scaled] / _SQRT2) / erfcx(near[scaled] / _SQRT2)

@@ -81,7 +81,7 @@ def test_the_worst_pair_carries_the_error_of_every_pair():
 
 
 def test_a_pair_that_is_skipped_inside_a_batch_counts_with_its_error():
-    """Twelve clear pairs, none normal, and two whose bound is small because nothing is certain of their covariances."""
+    """Twelve clear pairs, and two whose bound is small as nothing is certain of their covariances; none normal."""
     corner, near_one = 1.5, 1 - 1e-15
     means = np.array([[0, 0], [corner, 0], [0, corner], [corner, corner], [100, 100], [100, 100 + 3e-9]])
     clear = [size * np.eye(2) for size in (1, 1.001, 1.002, 1.003)]

@@ -18,7 +18,7 @@ from meterdp.classnoise.designs.moves import NOISE_FLOOR, within_budget
 from meterdp.classnoise.designs.published.design import published_noise
 from meterdp.classnoise.neighbourhoods.components import components, edges_within
 
-# From this delta on the published design is taken to hide nothing: a search for less of next to nothing takes seconds.
+# From this delta on the published design is taken to hide nothing: what hides a little more is not looked for.
 CERTAIN = 1 - 1e-6
 
 
