@@ -23,7 +23,7 @@ TYPICAL_S = {
     "delta_curves": 26,
     "forecast": 4,
     "hide_among": 14,
-    "vary_mixture": 13,
+    "vary_mixture": 25,
     "draw_reproduction": 10,
     "ingest": 9,
     "fidelity": 7,
