@@ -1,4 +1,4 @@
-"""Run every mechanism at every epsilon: mixtures, synthetic profiles from one of each, and what the mechanism costs."""
+"""Run every mechanism at every epsilon: mixtures, synthetic profiles of one, and what each mechanism costs."""
 
 from meterdp.core.job import carried_metadata, job
 from meterdp.core.parquet import as_arrow, read_table, write_table
