@@ -7,6 +7,7 @@ hockey-stick divergence, Pr_X(L > eps) - e^eps Pr_X'(L > eps), maximised over bo
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -137,8 +138,12 @@ def worst_pair(losses: PairLosses, epsilon: float, side: Side = "hockey_stick") 
     return worst_pairs(losses, epsilon, (side,))[side]
 
 
-def worst_pairs(losses: PairLosses, epsilon: float, sides: tuple[Side, ...]) -> dict[Side, Worst]:
+def worst_pairs(
+    losses: PairLosses, epsilon: float, sides: tuple[Side, ...], enough: float = math.inf
+) -> dict[Side, Worst]:
     """Return the pair with the largest delta for each meaning of delta; the meanings share their integrals.
+
+    The search ends at a pair whose delta is at least ``enough``; there may then be worse ones.
 
     Pairs of laws with one covariance have a closed form. The others are taken in the order of their Chernoff bounds
     until the next bound is at most 1 + 1e-6 times the largest delta found. So no pair exceeds it by more than the
@@ -162,12 +167,12 @@ def worst_pairs(losses: PairLosses, epsilon: float, sides: tuple[Side, ...]) -> 
             best, highest = float(value[pair]), float((value + error)[normal].max())
         order = np.flatnonzero(~normal)
         order = order[np.argsort(-bound[side][order], kind="stable")]
-        while seen < order.size and bound[side][order[seen]] > best * (1 + _CLOSE):
+        while seen < order.size and best < enough and bound[side][order[seen]] > best * (1 + _CLOSE):
             some = order[seen : seen + _BATCH]
             seen += some.size
             # In small steps: where the bounds are clearly below the largest delta, the rest of the batch is no news.
             step = _FIRST
-            while some.size and bound[side][some[0]] * (1 + _CLEAR) > best:
+            while some.size and best < enough and bound[side][some[0]] * (1 + _CLEAR) > best:
                 now, some = some[:step], some[step:]
                 new = now[np.isnan(known[now, 0])]
                 known[new] = _raw(losses.take(new), column[new], wanted)[:, 0]

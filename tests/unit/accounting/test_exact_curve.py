@@ -215,6 +215,21 @@ def test_the_worst_pair_is_that_of_all():
     assert skipped > 1000
 
 
+def test_a_search_that_knows_what_is_enough_says_the_same_of_it():
+    """Fewer integrals, the same answer to whether the largest delta reaches a number."""
+    generator, saved = np.random.default_rng(5), 0
+    means = generator.normal(size=(12, 3))
+    covariances = np.eye(3) * (1 + 0.3 * generator.random((12, 1, 1)))
+    losses = pair_losses(means, covariances, [(a, b) for a in range(12) for b in range(12) if a != b])
+    whole = worst_pair(losses, 0.5)
+    for share in (0.0, 0.3, 0.9, 0.999, 1.001, 2.0):
+        some = worst_pairs(losses, 0.5, ("hockey_stick",), share * whole.delta)["hockey_stick"]
+        assert (some.delta >= share * whole.delta) == (share <= 1) and some.delta <= whole.delta
+        assert some.delta == whole.delta or share <= 1
+        saved += whole.evaluated - some.evaluated
+    assert saved > 0
+
+
 def test_bounds_lie_above_the_values():
     generator = np.random.default_rng(2)
     for _ in range(300):

@@ -66,7 +66,7 @@ def _common(queries: ClassQueries, budget: Budget, allowed: float) -> Noise:
         if not reached.any():
             continue
         published = published_noise(queries, budget).covariance if published is None else published
-        reference = worst_deltas(laws[0], published[group], pairs)
+        reference = worst_deltas(laws[0], published[group], pairs, np.minimum(reached, CERTAIN))
         if np.any((reached > reference) & (reference < CERTAIN)):
             known = found.covariance, found.shift
             better = descend_component(*laws, pairs, published[group], allowed, floor, maps=False, known=known)
