@@ -47,8 +47,7 @@ def test_every_value_of_every_enumerated_key_can_be_planned(tmp_path):
             put(config, path, values if is_list else values[number % len(values)])
         configs.append(config)
     plans = [Planner(tmp_path).plan(config) for config in configs]
-    mechanisms = len(dict((path, values) for path, values, _ in keys)["mechanisms", "variants"])
-    assert all(plan.count("vary_mixture") == mechanisms for plan in plans)
+    assert all(plan.count("vary_mixture") == 1 for plan in plans), "one job runs all mechanisms"
 
 
 def markers(schema):

@@ -18,7 +18,7 @@ def call(*words, cwd=ROOT):
 def test_the_root_snakefile_plans_the_whole_study(tmp_path):
     done = call("--cores", "2", "--dry-run", "--config", f"results_dir={tmp_path}/r", "--workflow-profile", "none")
     assert done.returncode == 0, done.stdout[-3000:]
-    for rule in ("simulate", "ingest", "profile_shard", "fit_mixture", "vary_mixture", "fit_arma", "report"):
+    for rule in ("simulate", "ingest", "profile_shard", "fit_mixture", "vary_mixture", "forecast", "report"):
         assert f"\n{rule} " in done.stdout or f"\nmeterdp_{rule} " in done.stdout, rule
 
 

@@ -28,33 +28,13 @@ rule choose_forecast_households:
         "../scripts/choose_forecast_households.py"
 
 
-rule fit_arma:
+# Fits and what is forecast with them: a job of their own would take longer to start than to forecast.
+rule forecast:
     input:
         log_load=PRIVATE / "log_load/part-{shard}.parquet",
         households=PRIVATE / "forecast_households.parquet",
     output:
         fits=PRIVATE / "arma_fits/part-{shard}.parquet",
-    log:
-        PRIVATE / "logs/fit_arma/{shard}.log",
-    benchmark:
-        PRIVATE / "benchmarks/fit_arma/{shard}.tsv"
-    conda:
-        "../envs/meterdp.yaml"
-    threads: 8
-    params:
-        interval_minutes=lookup("export/interval_minutes", within=config),
-        time_zone=lookup("export/time_zone", within=config),
-        forecast=some_of(config["forecast"], PROCESS + WINDOWS),
-        code=code_of("fit_arma"),
-    script:
-        "../scripts/fit_arma.py"
-
-
-rule forecast:
-    input:
-        log_load=PRIVATE / "log_load/part-{shard}.parquet",
-        fits=PRIVATE / "arma_fits/part-{shard}.parquet",
-    output:
         forecasts=PRIVATE / "forecasts/part-{shard}.parquet",
         ends=PRIVATE / "interval_ends/part-{shard}.parquet",
         marks=PRIVATE / "forecast_marks/part-{shard}.parquet",
@@ -67,6 +47,7 @@ rule forecast:
         PRIVATE / "benchmarks/forecast/{shard}.tsv"
     conda:
         "../envs/meterdp.yaml"
+    threads: 8
     params:
         interval_minutes=lookup("export/interval_minutes", within=config),
         time_zone=lookup("export/time_zone", within=config),

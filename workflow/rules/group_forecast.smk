@@ -8,6 +8,8 @@ rule group_records:
     input:
         log_load=PRIVATE / "log_load/part-{shard}.parquet",
         meters=PRIVATE / "meters.parquet",
+        # Of the households that have a forecast of their own, by the same process on the same windows.
+        fits=PRIVATE / "arma_fits/part-{shard}.parquet",
     output:
         records=PRIVATE / "group_records/part-{shard}.parquet",
     log:

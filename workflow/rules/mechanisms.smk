@@ -1,19 +1,27 @@
 # From the mixture to privacy mechanisms and what each costs. Study mode: seeded, not for release.
-# Needs:  private/{profiles,labels}.parquet.    Gives:  study/variants/*.parquet, study/{cost,marginals}.parquet.
+# Needs:  private/{profiles,labels}.parquet.    Gives:  study/{variants,synthetic}/*.parquet, study/{cost,marginals}.parquet.
 
 
+# One job for all mechanisms: starting six, and fitting the folds in each, takes longer than most of them.
 rule vary_mixture:
     input:
         profiles=PRIVATE / "profiles.parquet",
         labels=PRIVATE / "labels.parquet",
         library=LIBRARY,
     output:
-        variant=STUDY / "variants/{mechanism}.parquet",
-        cost=STUDY / "cost/{mechanism}.parquet",
+        variants=[
+            STUDY / f"variants/{mechanism}.parquet"
+            for mechanism in config["mechanisms"]["variants"]
+        ],
+        synthetic=[
+            STUDY / f"synthetic/{mechanism}.parquet"
+            for mechanism in config["mechanisms"]["variants"]
+        ],
+        cost=STUDY / "cost.parquet",
     log:
-        PRIVATE / "logs/vary_mixture/{mechanism}.log",
+        PRIVATE / "logs/vary_mixture.log",
     benchmark:
-        PRIVATE / "benchmarks/vary_mixture/{mechanism}.tsv"
+        PRIVATE / "benchmarks/vary_mixture.tsv"
     conda:
         "../envs/meterdp.yaml"
     params:
@@ -24,27 +32,6 @@ rule vary_mixture:
         code=code_of("vary_mixture"),
     script:
         "../scripts/vary_mixture.py"
-
-
-rule compare_mechanisms:
-    input:
-        parts=expand(
-            STUDY / "cost/{mechanism}.parquet",
-            mechanism=config["mechanisms"]["variants"],
-        ),
-    output:
-        whole=STUDY / "cost.parquet",
-    log:
-        PRIVATE / "logs/compare_mechanisms.log",
-    benchmark:
-        PRIVATE / "benchmarks/compare_mechanisms.tsv"
-    conda:
-        "../envs/meterdp.yaml"
-    params:
-        table="cost",
-        code=code_of("concatenate"),
-    script:
-        "../scripts/concatenate.py"
 
 
 rule marginal_densities:

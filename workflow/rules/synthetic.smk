@@ -1,27 +1,6 @@
-# From released mixtures to synthetic load profiles and how faithful they are. Study mode: seeded, not for release.
-# Needs:  private/profiles.parquet, study/mixture.parquet, study/variants/*.parquet.
-# Gives:  study/synthetic/<mechanism>.parquet, study/fidelity.parquet.
-
-
-rule sample_profiles:
-    input:
-        profiles=PRIVATE / "profiles.parquet",
-        variant=STUDY / "variants/{mechanism}.parquet",
-    output:
-        synthetic=STUDY / "synthetic/{mechanism}.parquet",
-    log:
-        PRIVATE / "logs/sample_profiles/{mechanism}.log",
-    benchmark:
-        PRIVATE / "benchmarks/sample_profiles/{mechanism}.tsv"
-    conda:
-        "../envs/meterdp.yaml"
-    params:
-        epsilon=lookup("mechanisms/figure_epsilon", within=config),
-        log_scale=some_of(config["profiles"], SCALE_KEYS),
-        seed=lookup("seed", within=config),
-        code=code_of("sample_profiles"),
-    script:
-        "../scripts/sample_profiles.py"
+# From synthetic load profiles to how faithful they are. Study mode: seeded, not for release.
+# Needs:  private/profiles.parquet, study/mixture.parquet, study/{variants,synthetic}/*.parquet.
+# Gives:  study/fidelity.parquet.
 
 
 rule fidelity:

@@ -1,12 +1,12 @@
-"""Forecast the chosen households of one shard from rolling origins after the training window."""
+"""Fit a process to the chosen households of one shard, on every training window, and forecast with it."""
 
 from meterdp.core.job import job
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import read_table
-from meterdp.forecasting.bulk import fits_of
-from meterdp.forecasting.study import shard_forecasts
+from meterdp.forecasting.study import shard_forecasts, window_fit_columns, window_fits
 from meterdp.forecasting.tables import (
     ARMA_FITS,
+    FORECAST_HOUSEHOLDS,
     FORECAST_LAWS,
     FORECAST_MARKS,
     FORECASTS,
@@ -18,12 +18,12 @@ from meterdp.profiles.dense import read_log_load
 
 with job(snakemake.input, snakemake.log) as write:
     params = snakemake.params
-    fits = read_table(snakemake.input.fits, ARMA_FITS)
-    load = read_log_load(
-        [snakemake.input.log_load], fits["household"].to_numpy(), params.interval_minutes, params.time_zone
-    )
+    chosen = read_table(snakemake.input.households, FORECAST_HOUSEHOLDS)["household"].to_numpy()
+    load = read_log_load([snakemake.input.log_load], chosen, params.interval_minutes, params.time_zone)
+    fits = window_fits(load, params.forecast, snakemake.threads)
+    write(snakemake.output.fits, ARMA_FITS, window_fit_columns(load.household, fits))
     scale = LogScale.of_interval(params.log_scale, params.interval_minutes)
-    found = shard_forecasts(load, fits_of(fits), params.forecast, scale)
+    found = shard_forecasts(load, fits, params.forecast, scale)
     write(snakemake.output.forecasts, FORECASTS, found.forecasts)
     write(snakemake.output.ends, INTERVAL_ENDS, found.ends)
     write(snakemake.output.marks, FORECAST_MARKS, found.marks)

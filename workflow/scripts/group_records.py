@@ -3,8 +3,8 @@
 from meterdp.core.job import job
 from meterdp.core.parquet import read_table
 from meterdp.exports.tables import METERS
-from meterdp.forecasting.study import point_forecasts
-from meterdp.forecasting.tables import GROUP_RECORDS
+from meterdp.forecasting.study import point_forecasts, read_window_fits
+from meterdp.forecasting.tables import ARMA_FITS, GROUP_RECORDS
 from meterdp.groupforecast.study import public_list
 from meterdp.profiles.dense import read_log_load
 
@@ -12,4 +12,5 @@ with job(snakemake.input, snakemake.log) as write:
     params = snakemake.params
     listed, _ = public_list(read_table(snakemake.input.meters, METERS), params.households)
     load = read_log_load([snakemake.input.log_load], listed, params.interval_minutes, params.time_zone)
-    write(snakemake.output.records, GROUP_RECORDS, point_forecasts(load, params.forecast, snakemake.threads))
+    known = read_window_fits(read_table(snakemake.input.fits, ARMA_FITS))
+    write(snakemake.output.records, GROUP_RECORDS, point_forecasts(load, params.forecast, snakemake.threads, known))

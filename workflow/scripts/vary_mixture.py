@@ -1,20 +1,33 @@
-"""Run one mechanism at every epsilon: a perturbed mixture each, and what the mechanism costs over many draws."""
+"""Run every mechanism at every epsilon: mixtures, synthetic profiles of one, and what each mechanism costs."""
 
-from meterdp.core.job import job
-from meterdp.core.parquet import read_table
-from meterdp.evaluation.study import vary
+from meterdp.core.job import carried_metadata, job
+from meterdp.core.log_scale import LogScale
+from meterdp.core.parquet import as_arrow, read_table, write_table
+from meterdp.evaluation.study import study_folds, vary
 from meterdp.evaluation.tables import COST
 from meterdp.mechanisms.tables import VARIANT
 from meterdp.mixture.study import Records, fit_from
 from meterdp.mixture.tables import LABELS
 from meterdp.profiles.tables import PROFILES
+from meterdp.release.synthetic import guarantee_in_words, released_source, synthetic_columns, synthetic_log_kwh
+from meterdp.release.tables import SYNTHETIC_PROFILES
 
 with job(snakemake.input, snakemake.log) as write:
-    params = snakemake.params
+    params, output = snakemake.params, snakemake.output
+    mechanisms, seed = params.mechanisms, params.seed
     records = Records.from_table(read_table(snakemake.input.profiles, PROFILES))
     start = read_table(snakemake.input.labels, LABELS)["start_component"].to_numpy()
-    fit = fit_from(records, start, params.mixture)
-    settings = (params.mechanisms, params.mixture, params.profiles)
-    variant, cost = vary(snakemake.wildcards.mechanism, records, fit, *settings, params.seed)
-    write(snakemake.output.variant, VARIANT, variant)
-    write(snakemake.output.cost, COST, cost)
+    settings = (fit_from(records, start, params.mixture), mechanisms, params.mixture, params.profiles, seed)
+    folds, costs = study_folds(records, params.mixture, seed), {}
+    for name, variant_file, synthetic_file in zip(
+        mechanisms["variants"], output.variants, output.synthetic, strict=True
+    ):
+        variant, cost = vary(name, records, *settings, folds)
+        write(variant_file, VARIANT, variant)
+        # As many as there are valid real profiles.
+        source = released_source(as_arrow(VARIANT, variant), mechanisms["figure_epsilon"])
+        log_kwh = synthetic_log_kwh(source, int(records.valid.sum()), LogScale.from_config(params.profiles), seed)
+        metadata = carried_metadata(snakemake.input) | {"guarantee": guarantee_in_words(source)}
+        write_table(synthetic_file, SYNTHETIC_PROFILES, synthetic_columns(log_kwh), metadata)
+        costs = {column: [*costs.get(column, []), *values] for column, values in cost.items()}
+    write(output.cost, COST, costs)

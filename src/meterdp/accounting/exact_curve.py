@@ -7,11 +7,14 @@ hockey-stick divergence, Pr_X(L > eps) - e^eps Pr_X'(L > eps), maximised over bo
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from scipy.special import ndtr
 
+from meterdp.accounting import gdp
 from meterdp.accounting.gaussian_loss import PairLosses, pair_losses
 from meterdp.accounting.interface import Curve
 from meterdp.accounting.tail_integral import all_bounds, all_tails
@@ -108,7 +111,7 @@ class Worst:
     delta, error : float
         Its delta and a bound on the error of it: no pair has more than delta + error.
     evaluated : int
-        Pairs whose integral was computed so far; Chernoff's bound excludes the others.
+        Pairs whose delta was computed so far; Chernoff's bound excludes the others.
     chernoff : float
         Largest bound of Chernoff over all pairs, for the hockey stick its own sharper form.
     """
@@ -135,11 +138,16 @@ def worst_pair(losses: PairLosses, epsilon: float, side: Side = "hockey_stick") 
     return worst_pairs(losses, epsilon, (side,))[side]
 
 
-def worst_pairs(losses: PairLosses, epsilon: float, sides: tuple[Side, ...]) -> dict[Side, Worst]:
+def worst_pairs(
+    losses: PairLosses, epsilon: float, sides: tuple[Side, ...], enough: float = math.inf
+) -> dict[Side, Worst]:
     """Return the pair with the largest delta for each meaning of delta; the meanings share their integrals.
 
-    Pairs are taken in the order of their Chernoff bounds until the next bound is at most 1 + 1e-6 times the largest
-    delta found. So no pair exceeds it by more than the error stated.
+    The search ends at a pair whose delta is at least ``enough``; there may then be worse ones.
+
+    Pairs of laws with one covariance have a closed form. The others are taken in the order of their Chernoff bounds
+    until the next bound is at most 1 + 1e-6 times the largest delta found. So no pair exceeds it by more than the
+    error stated.
     """
     if losses.singular.any():
         return dict.fromkeys(sides, Worst(int(np.argmax(losses.singular)), 1.0, 0.0, 0, 1.0))
@@ -147,16 +155,24 @@ def worst_pairs(losses: PairLosses, epsilon: float, sides: tuple[Side, ...]) -> 
     upper, stick, lower = _bounds(losses, column, wanted)[:, 0].T
     bound = {"one": upper, "two": np.minimum(upper + lower, 1.0), "hockey_stick": stick}
     known = np.full((upper.size, 6), np.nan)
+    normal = _is_normal(losses.gamma)
+    if normal.any():
+        known[normal] = _raw(losses.take(normal), column[normal], wanted)[:, 0]
     found = {}
     for side in sides:
-        order = np.argsort(-bound[side], kind="stable")
         best, pair, highest, seen = -1.0, 0, 0.0, 0
-        while seen < order.size and bound[side][order[seen]] > best * (1 + _CLOSE):
+        if normal.any():
+            value, error = _as_tails(known).side(side)
+            pair = int(np.argmax(np.where(normal, value, -1.0)))
+            best, highest = float(value[pair]), float((value + error)[normal].max())
+        order = np.flatnonzero(~normal)
+        order = order[np.argsort(-bound[side][order], kind="stable")]
+        while seen < order.size and best < enough and bound[side][order[seen]] > best * (1 + _CLOSE):
             some = order[seen : seen + _BATCH]
             seen += some.size
             # In small steps: where the bounds are clearly below the largest delta, the rest of the batch is no news.
             step = _FIRST
-            while some.size and bound[side][some[0]] * (1 + _CLEAR) > best:
+            while some.size and best < enough and bound[side][some[0]] * (1 + _CLEAR) > best:
                 now, some = some[:step], some[step:]
                 new = now[np.isnan(known[now, 0])]
                 known[new] = _raw(losses.take(new), column[new], wanted)[:, 0]
@@ -202,10 +218,44 @@ def _tails(losses: PairLosses, epsilon: np.ndarray, wanted: int) -> ExactTails:
 
 def _raw(losses: PairLosses, epsilon: np.ndarray, wanted: int) -> np.ndarray:
     """Values and errors at epsilon (P, E), (P, E, 6); ``wanted`` as in ``all_tails``, the rest zero."""
-    out = np.zeros((*epsilon.shape, 6))
-    all_tails(np.ascontiguousarray(losses.gamma), np.ascontiguousarray(losses.nu), epsilon, wanted, out)
+    out = _without_rounding(losses.gamma, losses.nu, epsilon, wanted)
     out[..., 3] = np.minimum(out[..., 3] + _from_rounding(losses, epsilon, out[..., 2]), 1.0)
     out[losses.singular] = (1, 0, 1, 0, 0, 0)
+    return out
+
+
+def _is_normal(gamma: np.ndarray) -> np.ndarray:
+    """Whether losses are normal: both laws have one covariance, (P,)."""
+    return (gamma == 1).all(axis=1)
+
+
+def _without_rounding(gamma: np.ndarray, nu: np.ndarray, epsilon: np.ndarray, wanted: int) -> np.ndarray:
+    """Values and errors from gamma and nu (P, k) on, (P, E, 6)."""
+    out = np.zeros((*epsilon.shape, 6))
+    normal = _is_normal(gamma)
+    if normal.any():
+        out[normal] = _normal_tails(np.linalg.norm(nu[normal], axis=1), epsilon[normal])
+    if not normal.all():
+        parts = (np.ascontiguousarray(part[~normal]) for part in (gamma, nu, epsilon))
+        others = np.zeros((np.count_nonzero(~normal), epsilon.shape[1], 6))
+        all_tails(*parts, wanted, others)
+        out[~normal] = others
+    return out
+
+
+def _normal_tails(mu: np.ndarray, epsilon: np.ndarray) -> np.ndarray:
+    """Values and errors of losses N(mu^2 / 2, mu^2), mu (P,), at epsilon (P, E), (P, E, 6): Gaussian DP."""
+    out = np.zeros((*epsilon.shape, 6))
+    wide = np.broadcast_to(mu[:, None], epsilon.shape)
+    some = wide > 0
+    scaled = epsilon / np.where(some, wide, 1.0)
+    out[..., 0] = np.where(some, ndtr(wide / 2 - scaled), epsilon < 0)
+    out[..., 4] = np.where(some, ndtr(-wide / 2 - scaled), epsilon < 0)
+    stick = np.exp(gdp.log_deltas(wide.ravel(), np.abs(epsilon).ravel())).reshape(epsilon.shape)
+    # The reverse pair has the same law: delta(eps) = 1 - e^eps (1 - delta(-eps)).
+    negative = np.minimum(epsilon, 0.0)
+    out[..., 2] = np.where(epsilon < 0, np.exp(negative) * stick - np.expm1(negative), stick)
+    out[..., 1::2] = gdp.RELATIVE_ERROR * out[..., ::2]
     return out
 
 
@@ -236,8 +286,7 @@ def _from_rounding(losses: PairLosses, epsilon: np.ndarray, stick: np.ndarray) -
     rough = np.flatnonzero(((error > _SMALL * stick) & (factor < 1)).any(axis=1))
     if rough.size:
         factor = np.minimum(factor[rough], 1.0)
-        lower, arrays = np.zeros((*factor.shape, 6)), (losses.gamma[rough], losses.nu[rough])
-        all_tails(*map(np.ascontiguousarray, (*arrays, epsilon[rough] - 2 * factor)), 1, lower)
+        lower = _without_rounding(losses.gamma[rough], losses.nu[rough], epsilon[rough] - 2 * factor, 1)
         other = np.exp(factor) * (lower[..., 2] + lower[..., 3]) - stick[rough] + _UNLIKELY
         error[rough] = np.where(factor < 1, np.minimum(error[rough], np.maximum(other, 0.0)), error[rough])
     return error

@@ -80,7 +80,8 @@ def pair_losses(mean: np.ndarray, covariance: np.ndarray, pairs: np.ndarray) -> 
     factor = np.linalg.cholesky(np.where(degenerate[:, None, None], np.eye(k), covariance))
     inverse = np.linalg.inv(factor)
     # Laws with the same covariance get gamma = 1 to the last bit.
-    shape = np.unique(covariance.reshape(labels, -1), axis=0, return_inverse=True)[1].ravel()
+    known: dict[bytes, int] = {}
+    shape = np.array([known.setdefault(one.tobytes(), len(known)) for one in covariance + 0.0], dtype=np.int64)
     label, other = pairs.T
     involved = degenerate[label] | degenerate[other]
     same = np.all(mean[label] == mean[other], axis=1) & (shape[label] == shape[other])

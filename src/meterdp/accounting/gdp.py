@@ -53,7 +53,7 @@ def log_delta(mu: float, epsilon: float) -> float:
     if near > _NOTHING_FROM:
         return -math.inf
     if mu <= _SMALL_MU:
-        return _log_normal_density(near) + math.log(_mills_drop(near, mu))
+        return _log_normal_density(near) + math.log(_mills_drop(np.array([near]), np.array([mu]))[0])
     first = float(log_ndtr(-near))
     # e^epsilon Phi(-far) / Phi(-near) is a ratio of Mills ratios, since phi(near) = e^epsilon phi(far); taking the
     # ratio of scaled functions avoids subtracting two logarithms of the size of near^2.
@@ -68,13 +68,41 @@ def _log_normal_density(t: float) -> float:
     return -0.5 * t * t - 0.5 * math.log(2 * math.pi)
 
 
-def _mills_drop(near: float, width: float) -> float:
+def log_deltas(mu: np.ndarray, epsilon: np.ndarray) -> np.ndarray:
+    """Return :func:`log_delta` of arrays (n,) float64 of numbers that are not negative, elementwise.
+
+    The same formulas: one number by itself takes a tenth of the time there.
+    """
+    out = np.where(mu == np.inf, 0.0, -np.inf)
+    ends = (mu == 0) | (epsilon == np.inf)
+    out[ends] = -np.inf
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        near, far = epsilon / mu - mu / 2, epsilon / mu + mu / 2
+    inside = ~ends & (mu < np.inf) & (near <= _NOTHING_FROM)
+    small = np.flatnonzero(inside & (mu <= _SMALL_MU))
+    if small.size:
+        out[small] = (
+            -0.5 * near[small] ** 2 - 0.5 * math.log(2 * math.pi) + np.log(_mills_drop(near[small], mu[small]))
+        )
+    large = np.flatnonzero(inside & (mu > _SMALL_MU))
+    if large.size:
+        near, far = near[large], far[large]
+        first = log_ndtr(-near)
+        scaled = near > _ERFCX_FROM
+        ratio = np.empty_like(near)
+        ratio[scaled] = erfcx(far[scaled] / _SQRT2) / erfcx(near[scaled] / _SQRT2)
+        ratio[~scaled] = np.exp(epsilon[large][~scaled] + log_ndtr(-far[~scaled]) - first[~scaled])
+        out[large] = first + np.log1p(-ratio)
+    return out
+
+
+def _mills_drop(near: np.ndarray, width: np.ndarray) -> np.ndarray:
     """Return m(near) - m(near + width) for the Mills ratio m, by quadrature of -m'(s) = 1 - s m(s)."""
-    s = near + width * (_NODES + 1) / 2
+    s = near[:, None] + width[:, None] * (_NODES + 1) / 2
     q = np.maximum(s, _SERIES_FROM) ** -2
     series = q * (1 - 3 * q * (1 - 5 * q * (1 - 7 * q * (1 - 9 * q))))
     slope = np.where(s > _SERIES_FROM, series, 1 - s * math.sqrt(math.pi / 2) * erfcx(s / _SQRT2))
-    return float(width / 2 * (_NODE_WEIGHTS @ slope))
+    return width / 2 * (slope @ _NODE_WEIGHTS)
 
 
 def delta(mu: float, epsilon: float) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import lru_cache
 
 from scipy.optimize import brentq
 
@@ -84,7 +85,8 @@ def _no_more_than(losses: list[tuple[float, float]], most: int = 1000) -> list[t
     return [(low + place * step, chance) for place, chance in total.items()]
 
 
-def _response_losses(assignment_epsilon: float, groups: int, times: int) -> list[tuple[float, float]]:
+@lru_cache(maxsize=4096)
+def _response_losses(assignment_epsilon: float, groups: int, times: int) -> tuple[tuple[float, float], ...]:
     """Return what ``times`` responses may lose in all, and with which chance if the worst label is the true one."""
     keep = keep_probability(assignment_epsilon, groups)
     other = keep * math.exp(-assignment_epsilon)
@@ -96,7 +98,7 @@ def _response_losses(assignment_epsilon: float, groups: int, times: int) -> list
             chance = math.comb(times, up) * math.comb(times - up, down)
             chance *= math.prod(c**n for c, n in zip(chances, counts, strict=True))
             total[up - down] = total.get(up - down, 0.0) + chance
-    return [(steps * assignment_epsilon, chance) for steps, chance in total.items()]
+    return tuple((steps * assignment_epsilon, chance) for steps, chance in total.items())
 
 
 def epsilon_after(mu: float, assignment_epsilon: float, groups: int, target: float, releases: int) -> float:

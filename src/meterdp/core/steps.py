@@ -1,7 +1,7 @@
 """Which steps of a run are being worked on, and how long the rest may take.
 
 Snakemake tells its progress as events on its logger, the same that a logger plugin gets; :class:`StepReport` listens
-to them and prints a line like ``[12:03:10] 31 of 57 steps, about 2 min left; running: fit_arma 002, ingest``.
+to them and prints a line like ``[12:03:10] 31 of 57 steps, about 2 min left; running: forecast 002, ingest``.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ TYPICAL_S = {
     "audit_part": 40,
     "noise_answers": 45,
     "delta_curves": 26,
-    "fit_arma": 16,
+    "forecast": 4,
     "hide_among": 14,
-    "vary_mixture": 13,
+    "vary_mixture": 25,
     "draw_reproduction": 10,
     "ingest": 9,
     "fidelity": 7,

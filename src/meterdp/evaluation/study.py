@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from meterdp.core.progress import progress
 from meterdp.evaluation.cost import cost
-from meterdp.evaluation.held_out import held_out_gap, split
+from meterdp.evaluation.held_out import Fold, held_out_gap, split
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import PrivateRecords
 from meterdp.mechanisms.published.labelled import LabelledRecords
@@ -24,8 +24,26 @@ from meterdp.release.noise import StudyNoise
 HELD_OUT_DRAWS = 20
 
 
+def study_folds(records: Records, mixture: Mapping, seed: int) -> list[Fold]:
+    """Return the folds that every mechanism of a study is judged on; parameters are those of :func:`vary`."""
+    return split(
+        records.log_kwh,
+        records.valid,
+        mixture["classes"],
+        lambda x, k: FITS[mixture["fit"]](x, kmeans_labels(x, k, seed), mixture["eigenvalue_floor"]),
+        StudyNoise(seed, "mixture", "folds"),
+    )
+
+
 def vary(
-    name: str, records: Records, fit: Fit, mechanisms: Mapping, mixture: Mapping, profiles: Mapping, seed: int
+    name: str,
+    records: Records,
+    fit: Fit,
+    mechanisms: Mapping,
+    mixture: Mapping,
+    profiles: Mapping,
+    seed: int,
+    folds: list[Fold] | None = None,
 ) -> tuple[dict[str, list], dict[str, list]]:
     """Run one mechanism at every epsilon of the configuration.
 
@@ -41,6 +59,8 @@ def vary(
         Sections of the configuration.
     seed : int
         Seed of the study.
+    folds : list of Fold, optional
+        From :func:`study_folds`, which keep what was fitted to them for the next mechanism.
 
     Returns
     -------
@@ -51,13 +71,7 @@ def vary(
     # A sound mechanism is handed nothing that was fitted without privacy.
     private = PrivateRecords(records.log_kwh) if mechanism(name).sees == "records" else labelled
     known = mechanisms["sound"]["adjacency"] == "replace_one"
-    folds = split(
-        records.log_kwh,
-        records.valid,
-        mixture["classes"],
-        lambda x, k: FITS[mixture["fit"]](x, kmeans_labels(x, k, seed), mixture["eigenvalue_floor"]),
-        StudyNoise(seed, "mixture", "folds"),
-    )
+    folds = study_folds(records, mixture, seed) if folds is None else folds
     variants: dict[str, list] = {}
     costs: dict[str, list] = {}
     for epsilon in progress(mechanisms["epsilons"], f"{name}, values of epsilon"):

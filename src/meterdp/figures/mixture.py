@@ -159,6 +159,7 @@ def marginal_densities(marginals, profile_hours, output, mechanism: str, epsilon
     data = data[data["classes"] == (mechanism if own else "fit")]
     hours = load(profile_hours, PROFILE_HOURS).set_index("entry")["label"]
     components, entries = (np.sort(data[c].unique()) for c in ("component", "entry"))
+    data = data[data["curve"].isin(["histogram", "fit", mechanism])]
     curves = dict(list(data.sort_values("log_kwh").groupby(["component", "entry", "curve"])))
     title = f"Released marginal densities against the fit: {look(mechanism).label}"
     title += "" if epsilon is None else f", ε = {numbers.plain(epsilon)}"

@@ -59,9 +59,15 @@ def interval_offsets(errors_log_kwh: np.ndarray, std_log_kwh: np.ndarray, levels
     tails = np.stack([0.5 - 0.5 * levels, 0.5 + 0.5 * levels], axis=1).ravel()
     law = ndtri(tails)[:, None] * std_log_kwh
     offsets = law.copy()
-    counts = np.isfinite(errors_log_kwh).sum(axis=0)
-    for step in np.flatnonzero(counts >= FEWEST):
-        own = np.sort(errors_log_kwh[np.isfinite(errors_log_kwh[:, step]), step])
+    finite = np.isfinite(errors_log_kwh)
+    counts = finite.sum(axis=0)
+    enough = np.flatnonzero(counts >= FEWEST)
+    if enough.size:
+        own = np.sort(np.where(finite, errors_log_kwh, np.nan)[:, enough], axis=0)  # NaN last
         # Weibull's positions k/(n + 1): of exchangeable errors a new one falls below the k-th of n that often.
-        offsets[:, step] = np.quantile(own, tails, method="weibull")
+        place = np.clip(tails[:, None] * (counts[enough] + 1) - 1, 0, counts[enough] - 1)
+        below = place.astype(np.int64)
+        low = np.take_along_axis(own, below, axis=0)
+        high = np.take_along_axis(own, np.minimum(below + 1, counts[enough] - 1), axis=0)
+        offsets[:, enough] = low + (place - below) * (high - low)
     return offsets.reshape(levels.size, 2, -1)

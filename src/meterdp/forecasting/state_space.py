@@ -100,7 +100,7 @@ def kalman_pass(system: ArmaSystem, x: np.ndarray) -> FilterPass:
     x, size = np.ascontiguousarray(x, dtype=float), system.loading.size
     predicted, covariance = np.zeros((x.size + 1, size)), system.stationary.copy()
     innovation, scale = np.full(x.size, np.nan), np.empty(x.size)
-    memory = np.empty(size), np.empty(size), np.empty((size, size))
+    memory = np.empty(size), np.empty(size), *np.empty((2, size, size))
     _filter(x, system.transition, system.loading, predicted, covariance, innovation, scale, *memory)
     return FilterPass(predicted, covariance, innovation, scale)
 
@@ -128,15 +128,34 @@ def concentrated_likelihood(passed: FilterPass) -> tuple[float, float, int]:
     return variance, -0.5 * float(count * (np.log(2 * np.pi * variance) + 1) + np.log(scale).sum()), count
 
 
+# A covariance that moves by less in a step, relative to its largest entry, has settled: less than 1e-12 is left where
+# what a step leaves is no more than 0.99 of what was there.
+_SETTLED = 1e-14
+
+
 # Single entries only, in memory that is handed in: slices and new arrays take seconds to compile.
 @njit(cache=True)
-def _filter(x, transition, loading, predicted, cov, innovation, scale, mean, gain, half):
-    size = loading.size
+def _filter(x, transition, loading, predicted, cov, innovation, scale, mean, gain, half, last):
+    size, settled = loading.size, False
     for t in range(x.size):
         for i in range(size):
             mean[i] = predicted[t, i]
         scale[t] = cov[0, 0]
-        if not np.isnan(x[t]):
+        seen = not np.isnan(x[t])
+        if settled and seen:
+            # Without gaps the covariance has a limit: from there on neither it nor the gain moves.
+            innovation[t] = x[t] - mean[0]
+            for i in range(size):
+                mean[i] += gain[i] * innovation[t]
+            first = mean[0]
+            for i in range(size):
+                predicted[t + 1, i] = transition[i, 0] * first + (mean[i + 1] if i + 1 < size else 0.0)
+            continue
+        largest, moved = 0.0, 0.0
+        for i in range(size):
+            for j in range(size):
+                last[i, j] = cov[i, j]
+        if seen:
             innovation[t] = x[t] - mean[0]
             for i in range(size):
                 gain[i] = cov[i, 0] / scale[t]
@@ -154,3 +173,6 @@ def _filter(x, transition, loading, predicted, cov, innovation, scale, mean, gai
             for j in range(size):
                 cov[i, j] = half[i, 0] * transition[j, 0] + (half[i, j + 1] if j + 1 < size else 0.0)
                 cov[i, j] += loading[i] * loading[j]
+                largest = max(largest, abs(cov[i, j]))
+                moved = max(moved, abs(cov[i, j] - last[i, j]))
+        settled = seen and moved <= _SETTLED * largest

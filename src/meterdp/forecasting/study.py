@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 
 from meterdp.core.log_scale import LogScale
 from meterdp.forecasting.arma import ArmaFit, ArmaSettings
-from meterdp.forecasting.bulk import fit_columns, fit_households
+from meterdp.forecasting.bulk import fit_columns, fit_households, fits_of
 from meterdp.forecasting.energy import energy_columns
 from meterdp.forecasting.gaussian import gaussian_columns
 from meterdp.forecasting.plausible import innovation_ratio, marks
@@ -76,7 +77,9 @@ def rolling_of(calendar: Calendar, settings: Mapping, levels: Sequence[float] = 
     return Rolling(windows, origins, settings["horizon_steps"], cap, calibration, tuple(levels))
 
 
-def window_fits(load: LogLoad, settings: Mapping, threads: int = 1) -> list[list[ArmaFit]]:
+def window_fits(
+    load: LogLoad, settings: Mapping, threads: int = 1, known: Mapping[int, Sequence[ArmaFit]] | None = None
+) -> list[list[ArmaFit]]:
     """Fit every household of a shard on every training window.
 
     Parameters
@@ -87,6 +90,8 @@ def window_fits(load: LogLoad, settings: Mapping, threads: int = 1) -> list[list
         Section ``forecast`` of the configuration, or the keys ``PROCESS`` and ``WINDOWS`` of it.
     threads : int
         Cores to use.
+    known : mapping of int to sequence of ArmaFit, optional
+        From :func:`read_window_fits`: fits by the same settings, which are taken as they are.
 
     Returns
     -------
@@ -97,7 +102,19 @@ def window_fits(load: LogLoad, settings: Mapping, threads: int = 1) -> list[list
         return []
     arma, residual = ArmaSettings.from_config(settings), load.residual_log_kwh
     _, windows = windows_of(load.calendar, settings)
-    return [fit_households(residual[:, window.slots], arma, threads) for window in windows]
+    known = known or {}
+    new = np.array([h not in known for h in load.household.tolist()], dtype=bool)
+    out = []
+    for w, window in enumerate(windows):
+        fits = iter(fit_households(residual[new][:, window.slots], arma, threads))
+        out.append([known[h][w] if h in known else next(fits) for h in load.household.tolist()])
+    return out
+
+
+def read_window_fits(table: pa.Table) -> dict[int, list[ArmaFit]]:
+    """Read table ``arma_fits`` back: the fits of every household, one for each window."""
+    households = table["household"].to_numpy()[table["window"].to_numpy() == 0].tolist()
+    return {h: list(fits) for h, fits in zip(households, zip(*fits_of(table), strict=True), strict=True)}
 
 
 def window_fit_columns(household: np.ndarray, fits: Sequence[Sequence[ArmaFit]]) -> dict:
@@ -179,7 +196,9 @@ def shard_forecasts(
     )
 
 
-def point_forecasts(load: LogLoad, settings: Mapping, threads: int = 1) -> dict:
+def point_forecasts(
+    load: LogLoad, settings: Mapping, threads: int = 1, known: Mapping[int, Sequence[ArmaFit]] | None = None
+) -> dict:
     """Return the columns of table ``group_records``: forecasts alone, of every household of a shard.
 
     Parameters are those of :func:`window_fits`; of the section it takes the keys ``PROCESS`` and ``POINTS``.
@@ -187,5 +206,5 @@ def point_forecasts(load: LogLoad, settings: Mapping, threads: int = 1) -> dict:
     if load.calendar is None:
         return {c.name: [] for c in GROUP_RECORDS.columns}
     rolling = rolling_of(load.calendar, settings)
-    rolled = roll(load, window_fits(load, settings, threads), rolling)
+    rolled = roll(load, window_fits(load, settings, threads, known), rolling)
     return forecast_columns(rolled.forecasts, rolling.origins, load.calendar.start_utc)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from meterdp.solvers.svec import Packing
 
@@ -45,8 +45,11 @@ class Problem(Protocol):
     def constraints(self, x: np.ndarray) -> np.ndarray:
         """Return f (m,)."""
 
-    def derivatives(self, x: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the Jacobian (m, n) and the Hessian (n, n) of ``weight @ f``."""
+    def newton(self, x: np.ndarray, weight: np.ndarray, ratio: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the Jacobian J (m, n), and the Hessian of ``weight @ f`` plus J' diag(ratio) J (n, n).
+
+        Of the second the upper triangle is enough.
+        """
 
     def gap(self, x: np.ndarray, weight: np.ndarray) -> float:
         """Return a relative gap, infinite where none is known."""
@@ -102,13 +105,13 @@ def _step(problem: Problem, packing: Packing, state: Iterate) -> Iterate:
     if values[0] <= 0:
         raise np.linalg.LinAlgError("K is not positive definite")
     inverse = packing.pack((vectors / values) @ vectors.T)
-    jacobian, normal = problem.derivatives(state.x, weight)
+    jacobian, normal = problem.newton(state.x, weight, weight / slack)
     scaling = _inverse_scaling(values, vectors, z)
-    scaled = np.sqrt(weight / slack)[:, None] * jacobian
-    normal += scaled.T @ scaled  # of an array with itself: BLAS does half the work
     normal[where, where] += packing.product(scaling, scaling)
     normal[np.diag_indices_from(normal)] *= 1 + RIDGE
-    factor = cho_factor(normal.T, lower=True, overwrite_a=True, check_finite=False)  # transposed, it is not copied
+    factor, failed = dpotrf(normal.T, lower=1, clean=0, overwrite_a=1)  # transposed, it is not copied
+    if failed:
+        raise np.linalg.LinAlgError("the Newton matrix is not positive definite")
     broken = problem.constraints(state.x) + slack
     count = slack.size + len(k)
     mu = (weight @ slack + np.sum(z * k)) / count
@@ -118,7 +121,7 @@ def _step(problem: Problem, packing: Packing, state: Iterate) -> Iterate:
         right = -jacobian.T @ ((aim + weight * broken) / slack)
         right[0] -= 1.0
         right[where] += aim * inverse
-        x = cho_solve(factor, right, check_finite=False)
+        x = dpotrs(factor, right, lower=1)[0]
         step_k = packing.unpack(x[where])
         closing = -broken - jacobian @ x
         rise = (aim - weight * closing) / slack - weight
@@ -136,14 +139,14 @@ def _step(problem: Problem, packing: Packing, state: Iterate) -> Iterate:
     step, primal, dual = change(max(aim, LAG * np.max(weight * np.abs(broken))))
     primal, dual = min(1.0, TO_BOUNDARY * primal), min(1.0, TO_BOUNDARY * dual)
     allowed = max(np.sum(np.abs(broken)), OVERSHOOT * mu * count)
+    x = state.x + primal * step.x
     for _ in range(HALVINGS):
-        if np.sum(np.abs(problem.constraints(state.x + primal * step.x) + slack + primal * step.slack)) <= allowed:
+        if np.sum(np.abs(problem.constraints(x) + slack + primal * step.slack)) <= allowed:
             break
         primal *= 0.5
+        x = state.x + primal * step.x
     dual = min(dual, primal)
-    return Iterate(
-        state.x + primal * step.x, slack + primal * step.slack, weight + dual * step.weight, z + dual * step.z
-    )
+    return Iterate(x, slack + primal * step.slack, weight + dual * step.weight, z + dual * step.z)
 
 
 def _inverse_scaling(values: np.ndarray, vectors: np.ndarray, z: np.ndarray) -> np.ndarray:

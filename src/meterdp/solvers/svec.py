@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from numba import njit
 
 
 def svec(matrices: np.ndarray) -> np.ndarray:
@@ -26,37 +28,57 @@ def smat(vectors: np.ndarray, d: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Packing:
-    """Symmetric (d, d) matrices as vectors of length d (d + 1) / 2 with the same inner product."""
+    """Symmetric (d, d) matrices as vectors of length d (d + 1) / 2 with the same inner product.
 
-    basis: np.ndarray
+    Parameters
+    ----------
+    rows, columns : (d (d + 1) / 2,) int64 arrays
+        Entries in the order of the vector, the lower triangle row by row.
+    """
+
+    rows: np.ndarray
+    columns: np.ndarray
 
     @classmethod
     def of(cls, d: int) -> Packing:
         """Return the packing of (d, d) matrices."""
-        rows, columns = np.tril_indices(d)
-        basis = np.zeros((rows.size, d, d))
-        value = np.where(rows == columns, 1.0, np.sqrt(0.5))
-        basis[np.arange(rows.size), rows, columns] = value
-        basis[np.arange(rows.size), columns, rows] = value
-        return cls(basis)
+        return cls(*np.tril_indices(d))
 
     @property
     def size(self) -> int:
         """Length of a packed matrix."""
-        return len(self.basis)
+        return len(self.rows)
+
+    @cached_property
+    def _scale(self) -> np.ndarray:
+        return np.where(self.rows == self.columns, 1.0, math.sqrt(2))
 
     def pack(self, matrices: np.ndarray) -> np.ndarray:
         """Pack symmetric matrices (..., d, d)."""
-        flat = matrices.reshape(*matrices.shape[:-2], -1)
-        return flat @ self.basis.reshape(self.size, -1).T
+        return matrices[..., self.rows, self.columns] * self._scale
 
     def unpack(self, packed: np.ndarray) -> np.ndarray:
         """Return the (d, d) matrix of a packed vector."""
-        return np.tensordot(packed, self.basis, axes=1)
+        out = np.empty((self.rows[-1] + 1,) * 2)
+        out[self.rows, self.columns] = out[self.columns, self.rows] = packed / self._scale
+        return out
 
     def product(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """Return the matrix of the quadratic form tr(K left K right) in packed K."""
-        moved = (left @ self.basis).transpose(0, 2, 1).reshape(self.size, -1)
-        other = (right @ self.basis).reshape(self.size, -1)
-        form = moved @ other.T
-        return 0.5 * (form + form.T)
+        """Return the matrix of the quadratic form tr(K left K right) in packed K, for symmetric (d, d) matrices."""
+        out = np.empty((self.size, self.size))
+        _product(left, right, self.rows, self.columns, out)
+        return out
+
+
+@njit(cache=True)
+def _product(left, right, rows, columns, out):
+    """Fill :meth:`Packing.product`, entry by entry: a matrix of the basis has at most two."""
+    for p in range(rows.size):
+        i, j = rows[p], columns[p]
+        for q in range(p, rows.size):
+            k, m = rows[q], columns[q]
+            value = left[j, k] * right[m, i] + left[j, m] * right[k, i] + left[i, k] * right[m, j]
+            value += left[i, m] * right[k, j] + right[j, k] * left[m, i] + right[j, m] * left[k, i]
+            value += right[i, k] * left[m, j] + right[i, m] * left[k, j]
+            value *= (0.5 if i == j else math.sqrt(0.5)) * (0.25 if k == m else 0.5 * math.sqrt(0.5))
+            out[p, q] = out[q, p] = value

@@ -108,6 +108,29 @@ def test_equal_covariances_are_the_gaussian_curve():
                 assert error <= PROMISE * true[0, column]
 
 
+def test_normal_losses_at_any_epsilon():
+    """Oracle: normal distribution functions with 60 digits, epsilon of either sign; the value and its small bound."""
+    generator, negative = np.random.default_rng(11), 0
+    for _ in range(400):
+        mu = 10 ** generator.uniform(-6, 3)
+        spread = generator.uniform(-6, 30) if generator.random() < 0.5 else 0.0
+        epsilon = float(generator.choice([mu**2 / 2 + spread * mu, -spread * mu, 0.0, -1.0, 1.0]))
+        tails = exact_tails(PairLosses(np.ones((1, 2)), mu * np.array([[0.6, 0.8]]), np.array([False])), [epsilon])
+        with mp.workdps(60):
+            m, e = mp.mpf(float(np.linalg.norm(mu * np.array([0.6, 0.8])))), mp.mpf(epsilon)
+            upper, lower = mp.ncdf(m / 2 - e / m), mp.ncdf(-m / 2 - e / m)
+            stick = upper - mp.exp(e) * lower
+            for value, bound, truth in (
+                (tails.upper, tails.upper_error, upper),
+                (tails.lower, tails.lower_error, lower),
+                (tails.hockey_stick, tails.hockey_stick_error, stick),
+            ):
+                assert abs(mp.mpf(value[0, 0]) - truth) <= bound[0, 0] + mp.mpf(10) ** -300, (mu, epsilon)
+                assert bound[0, 0] <= 1e-8 * value[0, 0], (mu, epsilon)
+        negative += epsilon < 0
+    assert 50 < negative < 350
+
+
 def test_a_bounded_loss_has_no_tail_beyond_its_largest_value():
     """All gamma < 1: exactly zero from the largest loss on, and not before."""
     gamma, nu = np.array([0.1, 0.5, 0.9]), np.array([0.3, 0.0, 0.2])
@@ -190,6 +213,21 @@ def test_the_worst_pair_is_that_of_all():
             skipped += 1560 - worst.evaluated
             assert worst_pair(losses, epsilon, side).delta == worst.delta
     assert skipped > 1000
+
+
+def test_a_search_that_knows_what_is_enough_says_the_same_of_it():
+    """Fewer integrals, the same answer to whether the largest delta reaches a number."""
+    generator, saved = np.random.default_rng(5), 0
+    means = generator.normal(size=(12, 3))
+    covariances = np.eye(3) * (1 + 0.3 * generator.random((12, 1, 1)))
+    losses = pair_losses(means, covariances, [(a, b) for a in range(12) for b in range(12) if a != b])
+    whole = worst_pair(losses, 0.5)
+    for share in (0.0, 0.3, 0.9, 0.999, 1.001, 2.0):
+        some = worst_pairs(losses, 0.5, ("hockey_stick",), share * whole.delta)["hockey_stick"]
+        assert (some.delta >= share * whole.delta) == (share <= 1) and some.delta <= whole.delta
+        assert some.delta == whole.delta or share <= 1
+        saved += whole.evaluated - some.evaluated
+    assert saved > 0
 
 
 def test_bounds_lie_above_the_values():

@@ -65,11 +65,11 @@ def test_the_estimate_follows_the_speed_of_the_run(speed):
 
 
 def test_the_seconds_of_a_rule_come_from_its_benchmarks_if_there_are_any(tmp_path):
-    (tmp_path / "fit_arma").mkdir()
+    (tmp_path / "forecast").mkdir()
     for shard, seconds in (("000", 3.0), ("001", 5.0)):
-        (tmp_path / f"fit_arma/{shard}.tsv").write_text(f"s\th:m:s\n{seconds}\t0:00:03\n")
+        (tmp_path / f"forecast/{shard}.tsv").write_text(f"s\th:m:s\n{seconds}\t0:00:03\n")
     (tmp_path / "ingest.tsv").write_text("")
-    assert seconds_per_job("fit_arma", tmp_path) == 4.0
+    assert seconds_per_job("forecast", tmp_path) == 4.0
     assert seconds_per_job("ingest", tmp_path) == TYPICAL_S["ingest"]
     assert seconds_per_job("new_rule", tmp_path) == OTHERWISE_S
 

@@ -12,18 +12,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from meterdp.classnoise.designs.joint.newton_kernel import fill
 from meterdp.solvers.interior_point import minimise
 from meterdp.solvers.smallest_ball import smallest_ball
 from meterdp.solvers.svec import Packing
 
 # Relative gap aimed at in mu^2, and by the first round.
-TARGET, FIRST_TARGET = 1e-3, 1e-2
+TARGET, FIRST_TARGET = 1e-3, 5e-2
 # In mu^2: delta(0.1) is below 1e-300 there.
 NEGLIGIBLE = 1e-6
 ROUNDS = 40
 # Directions in which the means extend less than this share of their longest extent are rounding.
 RANK_TOLERANCE = 1e-12
-FIRST_LABELS_PER_DIMENSION, NEW_EDGES_PER_DIMENSION = 2, 4
+FIRST_LABELS_PER_DIMENSION, NEW_EDGES_PER_DIMENSION = 1, 4
 # Edges of the first working set are at least this share of the longest.
 FIRST_EDGES_FROM = 0.75
 # Later rounds aim at this share of the violation that is left.
@@ -212,7 +213,7 @@ class _Moves:
 
     def __init__(self, points: np.ndarray, edges: np.ndarray, reach: float, floor: float, packing: Packing):
         self.labels, local = np.unique(edges, return_inverse=True)
-        self.first, self.second = local.reshape(-1, 2).T
+        self.first, self.second = np.ascontiguousarray(local.reshape(-1, 2).T)
         self.apart = points[edges[:, 1]] - points[edges[:, 0]]
         self.reach, self.floor, self.packing = reach, floor, packing
         self.rank = points.shape[1]
@@ -222,6 +223,7 @@ class _Moves:
         self.incidence = np.zeros((len(edges), len(self.labels)))
         self.incidence[np.arange(len(edges)), self.first] -= 1
         self.incidence[np.arange(len(edges)), self.second] += 1
+        self._at = None, ()
 
     def start(self) -> np.ndarray:
         """Return noise as wide as the differences in every direction, without moves, strictly inside."""
@@ -241,43 +243,32 @@ class _Moves:
         return x[self.matrix.stop :].reshape(-1, self.rank)
 
     def _edges(self, x) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """C^-1, w = C^-1 d and d'C^-1 d."""
+        """C^-1, w = C^-1 d and d'C^-1 d; those of the last x are kept, which every method asks for in turn."""
+        if x is self._at[0]:
+            return self._at[1]
         inverse = np.linalg.inv(self.noise(x))
         moves = self.moves(x)
         apart = self.apart + self.reach * (moves[self.second] - moves[self.first])
         w = apart @ inverse
-        return inverse, w, np.sum(w * apart, axis=1)
+        self._at = x, (inverse, w, np.sum(w * apart, axis=1))
+        return self._at[1]
 
     def constraints(self, x: np.ndarray) -> np.ndarray:
         """Return the constraints of all edges and labels."""
         spent = np.sum(self.moves(x) ** 2, axis=1) + np.trace(self.noise(x))
         return np.concatenate([self._edges(x)[2] - x[0], spent - 1])
 
-    def derivatives(self, x: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the Jacobian of the constraints and the Hessian of their weighted sum."""
+    def newton(self, x: np.ndarray, weight: np.ndarray, ratio: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the Jacobian J of the constraints, and the Hessian of their weighted sum plus J' diag(ratio) J."""
         inverse, w, _ = self._edges(x)
-        packing, moves, h, r = self.packing, self.moves(x), self.reach, self.rank
-        e, n = len(w), len(moves)
-        jacobian = np.zeros((e + n, x.size))
-        jacobian[:e, 0] = -1
-        jacobian[:e, self.matrix] = -packing.pack(w[:, :, None] * w[:, None, :])
-        by_label = jacobian[:, self.matrix.stop :].reshape(e + n, n, r)
-        by_label[np.arange(e), self.second] = 2 * h * w
-        by_label[np.arange(e), self.first] = -2 * h * w
-        jacobian[e:, self.matrix] = packing.pack(np.eye(r))
-        by_label[e + np.arange(n), np.arange(n)] = 2 * moves
-        on_edge, on_label = weight[:e], weight[e:]
-        hessian = np.zeros((x.size, x.size))
-        hessian[self.matrix, self.matrix] = 2 * packing.product(inverse, (w.T * on_edge) @ w)
-        pull = h * (self.incidence.T * on_edge) @ w
-        cross = -2 * np.einsum("sij,nj->sni", inverse @ packing.basis, pull).reshape(packing.size, -1)
-        hessian[self.matrix, self.matrix.stop :] = cross
-        hessian[self.matrix.stop :, self.matrix] = cross.T
-        laplacian = (self.incidence.T * on_edge) @ self.incidence
-        rest = hessian[self.matrix.stop :, self.matrix.stop :]
-        rest[:] = np.multiply(laplacian[:, None, :, None], 2 * h**2 * inverse[:, None, :]).reshape(n * r, n * r)
-        rest[np.diag_indices(n * r)] += 2 * np.repeat(on_label, r)
-        return jacobian, hessian
+        e, n = len(w), len(self.labels)
+        jacobian, normal = np.zeros((e + n, x.size)), np.zeros((x.size, x.size))
+        ends, entries = (self.first, self.second), (self.packing.rows, self.packing.columns)
+        fill(inverse, w, self.moves(x), *ends, self.reach, weight, ratio, *entries, jacobian, normal)
+        common = np.sqrt(ratio)[:, None] * jacobian[:, : self.matrix.stop]
+        normal[: self.matrix.stop, : self.matrix.stop] += common.T @ common
+        normal[self.matrix, self.matrix] += 2 * self.packing.product(inverse, (w.T * weight[:e]) @ w)
+        return jacobian, normal
 
     def dual(self, x: np.ndarray, weight: np.ndarray) -> float:
         """Lower bound on the optimum from the multipliers, made feasible by scaling; see docs/proofs/joint.md."""

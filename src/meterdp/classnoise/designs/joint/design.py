@@ -18,8 +18,8 @@ from meterdp.classnoise.designs.moves import NOISE_FLOOR, within_budget
 from meterdp.classnoise.designs.published.design import published_noise
 from meterdp.classnoise.neighbourhoods.components import components, edges_within
 
-# From this delta on the published design is taken to hide nothing.
-CERTAIN = 1 - 1e-9
+# From this delta on the published design is taken to hide nothing: what hides a little more is not looked for.
+CERTAIN = 1 - 1e-6
 
 
 def joint_noise(queries: ClassQueries, budget: Budget) -> Noise:
@@ -66,7 +66,7 @@ def _common(queries: ClassQueries, budget: Budget, allowed: float) -> Noise:
         if not reached.any():
             continue
         published = published_noise(queries, budget).covariance if published is None else published
-        reference = worst_deltas(laws[0], published[group], pairs)
+        reference = worst_deltas(laws[0], published[group], pairs, np.minimum(reached, CERTAIN))
         if np.any((reached > reference) & (reference < CERTAIN)):
             known = found.covariance, found.shift
             better = descend_component(*laws, pairs, published[group], allowed, floor, maps=False, known=known)

@@ -98,10 +98,14 @@ def descend_component(
     return Descended(best.covariance, best.move, best.gain, iterations)
 
 
-def worst_deltas(means: np.ndarray, covariances: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """Exact hockey stick of the worst pair at every design epsilon, (E,)."""
-    losses = alike(pair_losses(means, covariances, pairs))
-    return np.array([worst_pairs(losses, eps, ("hockey_stick",))["hockey_stick"].delta for eps in EPSILONS])
+def worst_deltas(means: np.ndarray, covariances: np.ndarray, pairs: np.ndarray, enough=np.inf) -> np.ndarray:
+    """Exact hockey stick of the worst pair at every design epsilon, (E,).
+
+    Where it is ``enough`` (float or (E,)) or more, that of some pair which reaches as much: most pairs need no look.
+    """
+    losses, some = alike(pair_losses(means, covariances, pairs)), np.broadcast_to(enough, len(EPSILONS))
+    found = (worst_pairs(losses, eps, ("hockey_stick",), most) for eps, most in zip(EPSILONS, some, strict=True))
+    return np.array([worst["hockey_stick"].delta for worst in found])
 
 
 class _Descent:

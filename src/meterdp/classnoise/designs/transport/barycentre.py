@@ -149,8 +149,8 @@ class _Targets:
         apart = np.sum((self.means - self.mean(x)) ** 2, axis=1)
         return apart + self.traces + np.trace(self.target(x)) - 2 * self._overlap(x)[0].sum(axis=1) - x[0]
 
-    def derivatives(self, x: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the Jacobian of the constraints and the Hessian of their weighted sum."""
+    def newton(self, x: np.ndarray, weight: np.ndarray, ratio: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the Jacobian J of the constraints, and the Hessian of their weighted sum plus J' diag(ratio) J."""
         roots, axes = self._overlap(x)
         h, k = self.means.shape
         jacobian = np.zeros((h, x.size))
@@ -168,7 +168,8 @@ class _Targets:
             features = self.packing.pack(0.5 * (a[:, :, None] * b[:, None, :] + b[:, :, None] * a[:, None, :]))
             hessian[self.matrix, self.matrix] += (features.T * c) @ features
         hessian[range(self.matrix.stop, x.size), range(self.matrix.stop, x.size)] = 2 * weight.sum()
-        return jacobian, hessian
+        scaled = np.sqrt(ratio)[:, None] * jacobian
+        return jacobian, hessian + scaled.T @ scaled
 
     def dual(self, x: np.ndarray, weight: np.ndarray) -> float:
         """Lower bound on the smallest t from the multipliers; see docs/proofs/transport.md."""
