@@ -47,7 +47,6 @@ rule forecast:
         PRIVATE / "benchmarks/forecast/{shard}.tsv"
     conda:
         "../envs/meterdp.yaml"
-    threads: 8
     params:
         interval_minutes=lookup("export/interval_minutes", within=config),
         time_zone=lookup("export/time_zone", within=config),
@@ -112,7 +111,6 @@ rule compare_forecasters:
         PRIVATE / "benchmarks/compare_forecasters.tsv"
     conda:
         "../envs/meterdp.yaml"
-    threads: 8
     params:
         interval_minutes=lookup("export/interval_minutes", within=config),
         time_zone=lookup("export/time_zone", within=config),

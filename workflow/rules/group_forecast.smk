@@ -18,7 +18,6 @@ rule group_records:
         PRIVATE / "benchmarks/group_records/{shard}.tsv"
     conda:
         "../envs/meterdp.yaml"
-    threads: 8
     params:
         interval_minutes=lookup("export/interval_minutes", within=config),
         time_zone=lookup("export/time_zone", within=config),

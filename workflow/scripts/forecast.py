@@ -20,7 +20,7 @@ with job(snakemake.input, snakemake.log) as write:
     params = snakemake.params
     chosen = read_table(snakemake.input.households, FORECAST_HOUSEHOLDS)["household"].to_numpy()
     load = read_log_load([snakemake.input.log_load], chosen, params.interval_minutes, params.time_zone)
-    fits = window_fits(load, params.forecast, snakemake.threads)
+    fits = window_fits(load, params.forecast)
     write(snakemake.output.fits, ARMA_FITS, window_fit_columns(load.household, fits))
     scale = LogScale.of_interval(params.log_scale, params.interval_minutes)
     found = shard_forecasts(load, fits, params.forecast, scale)
