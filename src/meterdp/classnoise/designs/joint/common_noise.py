@@ -18,13 +18,13 @@ from meterdp.solvers.smallest_ball import smallest_ball
 from meterdp.solvers.svec import Packing
 
 # Relative gap aimed at in mu^2, and by the first round.
-TARGET, FIRST_TARGET = 1e-3, 5e-2
+TARGET, FIRST_TARGET = 1e-3, 1e-2
 # In mu^2: delta(0.1) is below 1e-300 there.
 NEGLIGIBLE = 1e-6
 ROUNDS = 40
 # Directions in which the means extend less than this share of their longest extent are rounding.
 RANK_TOLERANCE = 1e-12
-FIRST_LABELS_PER_DIMENSION, NEW_EDGES_PER_DIMENSION = 1, 4
+FIRST_LABELS_PER_DIMENSION, NEW_EDGES_PER_DIMENSION = 2, 4
 # Edges of the first working set are at least this share of the longest.
 FIRST_EDGES_FROM = 0.75
 # Later rounds aim at this share of the violation that is left.
