@@ -214,5 +214,3 @@ def test_a_missing_word_that_is_a_number_is_none_in_either_reader(tmp_path, monk
         assert ours == theirs
         missing = [value is None and mark == 0 for *_, value, mark in theirs]
         assert all(m for m, v in zip(missing, values, strict=True) if v in words)
-            v in words for v in values
-        )
