@@ -67,7 +67,13 @@ class Bands:
 
     def __enter__(self) -> Bands:
         if self._only is None:
-            self._files = [tempfile.TemporaryFile(dir=self._folder) for _ in self._edges[1:]]
+            with self._telling_no_room():
+                try:
+                    for _ in self._edges[1:]:
+                        self._files.append(tempfile.TemporaryFile(dir=self._folder))
+                except OSError:  # of which too many may be open
+                    self.__exit__()
+                    raise
         return self
 
     def __exit__(self, *error) -> None:
@@ -99,9 +105,11 @@ class Bands:
             rows[name] = values
         # Readings of no household are counted with the first band.
         band = np.maximum(np.searchsorted(self._edges, household, side="right") - 1, 0)
-        for number in np.unique(band):
+        order = np.argsort(band, kind="stable")
+        numbers, first = np.unique(band[order], return_index=True)
+        for number, some in zip(numbers, np.split(rows[order], first[1:]), strict=True):
             with self._telling_no_room():
-                self._files[number].write(rows[band == number])
+                self._files[number].write(some)
 
     def arrays(self) -> Iterator[tuple[int, np.ndarray]]:
         """Yield the first household and the (H, T) float64 readings in kWh of every band, NaN where there is none."""

@@ -19,6 +19,9 @@ UNIT_DIFFERS, STAMP_UNREADABLE, VALUE_UNREADABLE, HEADER_REPEATED = 1, 2, 3, 4
 BATCH_BYTES = 4 << 20
 
 
+_MOST_SHARED_LISTS = 64
+
+
 class Seen(Sequence):
     """The first ``count`` of a list of names that goes on growing, so that batches can share it.
 
@@ -36,6 +39,40 @@ class Seen(Sequence):
 
     def __getitem__(self, at):
         return self.names[: self._count][at] if isinstance(at, slice) else self.names[range(self._count)[at]]
+
+
+class NameIndex:
+    """Numbers of names through all batches of an export.
+
+    Parameters
+    ----------
+    index : dict
+        Number of every known name.
+    grow : bool
+        Whether an unknown name gets the next number; ``NOT_LISTED`` otherwise.
+    """
+
+    def __init__(self, index: dict[str, int], *, grow: bool):
+        self._index, self._grow = index, grow
+        # Lists of names that batches share, and the numbers of those already met.
+        self._shared: dict[int, tuple[list[str], np.ndarray]] = {}
+
+    def __call__(self, names: Sequence[str], codes: np.ndarray) -> np.ndarray:
+        """Return (n,) int64 numbers of ``names[codes]``, ``NO_CODE`` where that is the code."""
+        if not isinstance(names, Seen):
+            return np.append(self._look_up(names), NO_CODE)[codes]
+        _, numbers = self._shared.get(id(names.names), (None, np.empty(0, np.int64)))
+        if len(names) > len(numbers):
+            if len(self._shared) > _MOST_SHARED_LISTS:
+                self._shared.clear()
+            numbers = np.append(numbers, self._look_up(names[len(numbers) :]))
+            self._shared[id(names.names)] = names.names, numbers
+        return np.append(numbers[: len(names)], NO_CODE)[codes]
+
+    def _look_up(self, names: Sequence[str]) -> np.ndarray:
+        index = self._index
+        found = [index.setdefault(name, len(index)) if self._grow else index.get(name, NOT_LISTED) for name in names]
+        return np.array(found, np.int64)
 
 
 @dataclass(frozen=True)

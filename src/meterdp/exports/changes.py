@@ -6,6 +6,8 @@ Only digests of a meter's month are kept from the last reading, not its readings
 from __future__ import annotations
 
 import hashlib
+from array import array
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -27,26 +29,32 @@ class MeterMonths:
         self._months, self._first = np.unique(month, return_index=True)
         # Where in its month a slot lies does not depend on where the grid begins.
         self._minute = (starts_us - month.astype("datetime64[us]").astype(np.int64)) // 60_000_000
-        self._rows: list[tuple[int, str, int, int]] = []
+        self._columns = {name: array("q") for name in ("household", "month", "reading_count", "digest")}
 
     def add(self, first_household: int, energy_kwh: np.ndarray) -> None:
         """Add (H, T) readings of consecutive households, NaN where there is none."""
         edges = [*self._first.tolist(), energy_kwh.shape[1]]
         for household, row in enumerate(energy_kwh, start=first_household):
-            for month, begin, end in zip(self._months, edges[:-1], edges[1:], strict=True):
+            for month, (begin, end) in enumerate(pairwise(edges)):
                 given = np.flatnonzero(~np.isnan(row[begin:end])) + begin
                 if not len(given):
                     continue
                 digest = hashlib.blake2b(self._minute[given].tobytes(), digest_size=8)
                 digest.update(row[given].tobytes())
                 number = int.from_bytes(digest.digest(), "little", signed=True)
-                self._rows.append((household, str(month), len(given), number))
+                for column, value in zip(self._columns.values(), (household, month, len(given), number), strict=True):
+                    column.append(value)
 
     def table(self, meter_ids: list[str]) -> pd.DataFrame:
         """Return rows of the table ``meter_months``; household h has the id ``meter_ids[h]``."""
-        frame = pd.DataFrame(self._rows, columns=["household", "month", "reading_count", "digest"])
-        frame.insert(0, "meter_id", np.array(meter_ids, object)[frame.pop("household").to_numpy(int)])
-        return frame
+        columns = {name: np.array(column, np.int64) for name, column in self._columns.items()}
+        meter, month = np.array(meter_ids, object), self._months.astype(str).astype(object)
+        columns = {
+            "meter_id": meter[columns.pop("household")],
+            "month": month[columns.pop("month")],
+            **columns,
+        }
+        return pd.DataFrame(columns)
 
 
 def compared(now: pd.DataFrame, path: Path) -> pd.DataFrame:

@@ -31,6 +31,8 @@ from meterdp.exports.shapes import ISO8601, SPREADSHEET, formats_that_fit, seria
 # An offset or Z behind a time of day; a date alone ends in "-31" and has no time.
 _OFFSET = r"[T ].*(?:[Zz]|[+-][\d:]+)$"
 _FINE = re.compile(r"([.,]\d{6})\d+")
+# What a study is told whose files have stamps with and without an offset, and what to do.
+MIXED_OFFSETS = "has a UTC offset where other rows have none, or vice versa", "write all stamps the same way"
 # Distinct stamps that cannot be read are looked at together, up to this many, for a format that fits them all.
 _LOOKED_AT = 1000
 
@@ -320,8 +322,7 @@ class StampParser:
             STAMP_UNREADABLE,
             field,
             given[carries[code[given]] != self._carries_offset] if given.size else given,
-            "has a UTC offset where other rows have none, or vice versa",
-            "write all stamps the same way",
+            *MIXED_OFFSETS,
         )
 
 

@@ -21,7 +21,7 @@ from meterdp.core.errors import InputError
 from meterdp.core.parquet import atomic_path, open_table, write_table
 from meterdp.core.progress import progress
 from meterdp.exports.bands import Bands, band_edges
-from meterdp.exports.batch import BATCH_BYTES, NO_CODE, NOT_LISTED, Batch, Seen
+from meterdp.exports.batch import BATCH_BYTES, NO_CODE, NOT_LISTED, Batch, NameIndex
 from meterdp.exports.changes import MeterMonths, compared
 from meterdp.exports.clock import LAST_MARK, Clock
 from meterdp.exports.dense import REASONS, ROW_MALFORMED, USED, slot_range
@@ -38,7 +38,6 @@ LONGEST_EXPORT_DAYS = 20 * 366
 _DAY_US = 24 * 3600 * 1_000_000
 MEMORY_BYTES = 2 << 30
 _ROWS_PER_WRITE = 1 << 19
-_MOST_SHARED_LISTS = 64
 
 
 def ingest(
@@ -233,9 +232,9 @@ def _survey(path, settings, read, roster: Roster | None, runs_backwards=None) ->
     if roster is not None:
         index = {name: number for number, name in enumerate(roster.meter_ids)}
         survey.circuit_of = {i: roster.circuit_of[m] for m, i in index.items() if roster.circuit_of[m] is not None}
-    number = _MeterIndex(index, grow=roster is None)
+    number = NameIndex(index, grow=roster is None)
     for batch in progress(read(), "export, meters and stamps, batches read"):
-        meter = number(batch)
+        meter = number(batch.meter_ids, batch.meter)
         starts_us = clock.interval_starts(meter, batch)
         if batch.circuit is not None and roster is None:
             _note_circuits(path, settings, survey, batch, meter)
@@ -251,41 +250,6 @@ def _survey(path, settings, read, roster: Roster | None, runs_backwards=None) ->
             survey.last_slot, survey.last_slot_at = last, (batch.place, batch.row_of(last_at))
     survey.meter_ids = list(index)
     return survey, clock
-
-
-class _MeterIndex:
-    """Numbers of meters through all batches of an export.
-
-    Parameters
-    ----------
-    index : dict
-        Number of every known meter.
-    grow : bool
-        Whether an unknown meter gets the next number; ``NOT_LISTED`` otherwise.
-    """
-
-    def __init__(self, index: dict[str, int], *, grow: bool):
-        self._index, self._grow = index, grow
-        # Lists of names that batches share, and the numbers of those already met.
-        self._shared: dict[int, tuple[list[str], np.ndarray]] = {}
-
-    def __call__(self, batch: Batch) -> np.ndarray:
-        """Return (n,) int64 numbers of the meters of a batch, ``NO_CODE`` for none."""
-        names = batch.meter_ids
-        if not isinstance(names, Seen):
-            return np.append(self._look_up(names), NO_CODE)[batch.meter]
-        _, numbers = self._shared.get(id(names.names), (None, np.empty(0, np.int64)))
-        if len(names) > len(numbers):
-            if len(self._shared) > _MOST_SHARED_LISTS:
-                self._shared.clear()
-            numbers = np.append(numbers, self._look_up(names[len(numbers) :]))
-            self._shared[id(names.names)] = names.names, numbers
-        return np.append(numbers[: len(names)], NO_CODE)[batch.meter]
-
-    def _look_up(self, names: Sequence[str]) -> np.ndarray:
-        index = self._index
-        found = [index.setdefault(name, len(index)) if self._grow else index.get(name, NOT_LISTED) for name in names]
-        return np.array(found, np.int64)
 
 
 def _note_circuits(path, settings: ExportSettings, survey: Survey, batch: Batch, meter: np.ndarray) -> None:
@@ -365,9 +329,9 @@ def fill(path, settings, read, survey: Survey, household_of: np.ndarray, bands: 
         Filled, and its counts added to.
     """
     clock = Clock(settings, descending=survey.runs_backwards)
-    number = _MeterIndex({name: number for number, name in enumerate(survey.meter_ids)}, grow=False)
+    number = NameIndex({name: number for number, name in enumerate(survey.meter_ids)}, grow=False)
     for batch in progress(read(), "export, readings, batches read"):
-        meter = number(batch)
+        meter = number(batch.meter_ids, batch.meter)
         unreadable = np.zeros(len(meter), np.int8) if batch.unreadable is None else batch.unreadable
         bands.put(clock.interval_starts(meter, batch), household_of[meter], batch.energy, unreadable)
         bands.counts[ROW_MALFORMED] += batch.left_out

@@ -11,17 +11,21 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import count, islice
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
+from meterdp.core.errors import InputError
 from meterdp.core.parquet import atomic_path
 from meterdp.core.provenance import source_hash
-from meterdp.exports.batch import NO_CODE, Batch, Seen
+from meterdp.exports.batch import NO_CODE, NO_STAMP, Batch, NameIndex, Seen
+from meterdp.exports.fields import MIXED_OFFSETS
 from meterdp.exports.members import Member
 from meterdp.exports.readers import interface
 from meterdp.exports.settings import ExportSettings
+from meterdp.exports.shapes import ISO8601
 from meterdp.exports.streams import files_of
 
 _INDEX = "index.json"
@@ -89,22 +93,29 @@ class KeptReadings:
             Reads one of its files.
         """
         index, kept, new = self._index(), {}, 0
+        taken = {*index.values()}
+        free = (name for number in count() if (name := f"{number:06d}.arrow") not in taken)
+        alike = _Alike(self._settings)
         for member in files_of(path):
             key = self._key(member)
             name = index.get(key)
             if name is None or not (self._folder / name).is_file():
-                name = self._free_name({*index.values(), *kept.values()})
+                name = next(free)
                 new += 1
-                yield from self._written(self._folder / name, read(member))
+                batches = self._written(self._folder / name, read(member))
             else:
-                yield from self._read(self._folder / name, member.place)
+                batches = self._read(self._folder / name, member.place)
+            for batch in batches:
+                alike.check(member, batch)
+                yield batch
             kept[key] = name
         # Only now: a run that fails leaves the index as it was, and files it does not name are written over.
         if kept != index:
             with atomic_path(self._folder / _INDEX) as temporary:
                 temporary.write_text(json.dumps(kept))
+            names = {*kept.values()}
             for file in self._folder.glob("*.arrow"):
-                if file.name not in kept.values():
+                if file.name not in names:
                     file.unlink()
         if self.outcome is None:
             self.outcome = Outcome(new, len(kept) - new)
@@ -122,16 +133,10 @@ class KeptReadings:
         return hashlib.sha256(words.encode(errors="surrogateescape")).hexdigest()
 
     @staticmethod
-    def _free_name(taken: set[str]) -> str:
-        number = 0
-        while (name := f"{number:06d}.arrow") in taken:
-            number += 1
-        return name
-
-    @staticmethod
     def _written(path: Path, batches: Iterator[Batch]) -> Iterator[Batch]:
         """Yield batches and write them."""
-        names: dict[str, dict[str, int]] = {"meter": {}, "circuit": {}}
+        known: dict[str, dict[str, int]] = {"meter": {}, "circuit": {}}
+        number = {column: NameIndex(names, grow=True) for column, names in known.items()}
         options = pa.ipc.IpcWriteOptions(compression="zstd")
         with atomic_path(path) as temporary, pa.ipc.new_stream(temporary, _SCHEMA, options=options) as writer:
             for batch in batches:
@@ -151,12 +156,10 @@ class KeptReadings:
                     ("meter", batch.meter_ids, batch.meter),
                     ("circuit", batch.circuits, batch.circuit),
                 ):
-                    known = names[column]
-                    before = len(known)
+                    before = len(known[column])
                     codes = np.full(len(batch.meter), NO_CODE) if codes is None else codes
-                    number = np.array([*(known.setdefault(one, len(known)) for one in ids), NO_CODE], np.int32)
-                    columns[column] = number[codes]
-                    about[column] = list(known)[before:]
+                    columns[column] = number[column](ids, codes).astype(np.int32)
+                    about[column] = [*islice(reversed(known[column]), len(known[column]) - before)][::-1]
                 arrays = [pa.array(np.ascontiguousarray(columns[field.name]), field.type) for field in _SCHEMA]
                 rows = pa.record_batch(arrays, schema=_SCHEMA)
                 writer.write_batch(rows, custom_metadata={"about": json.dumps(about)})
@@ -193,6 +196,28 @@ class KeptReadings:
                     rows=values["row"],
                     set_aside=about["set_aside"],
                 )
+
+
+class _Alike:
+    """The rule of :class:`~meterdp.exports.fields.StampParser` over files that are read one by one."""
+
+    def __init__(self, settings: ExportSettings):
+        self._settings = settings
+        self._carries_offset: bool | None = None
+
+    def check(self, member: Member, batch: Batch) -> None:
+        """Refuse a file with a UTC offset where another has none, where bad rows are refused."""
+        if self._settings.bad_rows != "refuse" or self._settings.time_format != ISO8601:
+            return
+        given = np.flatnonzero(batch.stamp_us != NO_STAMP)
+        is_utc = np.broadcast_to(batch.stamps_are_utc, len(batch.meter))[given]
+        if self._carries_offset is None and len(given):
+            self._carries_offset = bool(is_utc[0])
+        other = given[is_utc != self._carries_offset]
+        if len(other):
+            problem, remedy = MIXED_OFFSETS
+            row, name = batch.row_of(other[0]), self._settings.time_column
+            raise InputError(problem, file=member.label, row=row, field=name, remedy=remedy)
 
 
 def _rows(batch: Batch) -> np.ndarray:

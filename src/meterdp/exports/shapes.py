@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -30,6 +31,8 @@ FORMATS = (
     "%Y%m%d %H:%M",
     "%Y%m%d %H:%M:%S",
 )
+# What a part of a format may look like; what it is read as, pandas says.
+_PARTS = {"Y": r"\d{4}", "b": r"[^\W\d_]+", "p": r"[^\W\d_]+", **dict.fromkeys("dmyHIMS", r"\d{1,2}")}
 _SERIAL = re.compile(r"(\d{1,6})(?:[.,](\d{1,15}))?")
 _SERIALS = (30_000, 75_000)  # 1982 to 2105: meters write no others, dates without marks are longer
 _SERIAL_ORIGIN_S = -25569 * 86400  # 1899-12-30
@@ -91,13 +94,21 @@ def formats_that_fit(texts: Sequence[str]) -> list[str]:
         candidates = [_DIGITS[length] for length in lengths if len(lengths) == 1]
     else:
         candidates = list(FORMATS)
-    # Most formats fail on the first few.
+    # Most formats fail on the shape of the first text, or on the first few.
+    candidates = [known for known in candidates if _pattern(known).fullmatch(texts[0])]
     found = [known for known in candidates if _fits(texts[:_TRIED_FIRST], known) and _fits(texts, known)]
     if not found and all(_is_serial(text) for text in texts):
         return [SPREADSHEET]
     if not found and all(re.match(r"\d{4}-\d\d-\d\d", text) for text in texts) and _fits(texts, ISO8601):
         return [ISO8601]
     return found
+
+
+@cache
+def _pattern(time_format: str) -> re.Pattern:
+    """Return what every text that one of :data:`FORMATS` reads looks like, and others may."""
+    parts = re.split("(%.)", time_format)
+    return re.compile("".join(_PARTS[p[1]] if p[:1] == "%" else re.escape(p).replace(r"\ ", r"\s+") for p in parts))
 
 
 def _fits(texts: Sequence[str], time_format: str) -> bool:

@@ -9,6 +9,7 @@ import pytest
 
 from meterdp.core.errors import InputError
 from meterdp.core.parquet import read_parts, read_table
+from meterdp.exports.batch import NameIndex
 from meterdp.exports.ingest import ingest
 from meterdp.exports.kept import KeptReadings, Outcome
 from meterdp.exports.members import members
@@ -181,3 +182,62 @@ def test_a_member_is_read_like_the_export_it_is_of(tmp_path):
     export = write(tmp_path / "export")
     each = [sum(len(b.meter) for b in reader("long_csv")(m, SETTINGS)) for m in members(export)]
     assert sum(each) == sum(len(b.meter) for b in reader("long_csv")(export, SETTINGS)) and all(each)
+
+
+@pytest.mark.parametrize("form", ["parquet", "long_csv"])
+def test_an_export_of_one_file_of_any_format_is_kept(tmp_path, form):
+    stamps = pd.date_range("2025-09-01", periods=96, freq="15min")
+    frame = pd.DataFrame({"meter_id": "A", "interval_start": stamps, "kwh": np.arange(96) % 7 + 0.5})
+    path = tmp_path / "export"
+    if form == "parquet":
+        frame.to_parquet(path)
+    else:
+        frame.to_csv(path, index=False, date_format="%Y-%m-%d %H:%M")
+    settings = ExportSettings(format=form, time_zone="UTC")
+    plain = run(path, tmp_path, None, settings)
+    for _ in range(2):
+        assert all(
+            a.equals(b) for a, b in zip(run(path, tmp_path, tmp_path / "kept", settings)[:3], plain[:3], strict=True)
+        )
+
+
+@pytest.mark.parametrize("bad_rows", ["refuse", "missing"])
+def test_files_with_and_without_offsets_are_refused_together_as_if_nothing_were_kept(tmp_path, bad_rows):
+    export, kept = tmp_path / "export", tmp_path / "kept"
+    export.mkdir()
+    (export / "a.csv").write_text("meter_id,interval_start,kwh\nA,2025-09-01T00:00:00Z,1\nA,2025-09-01T00:15:00Z,1\n")
+    settings = ExportSettings(time_format="ISO8601", bad_rows=bad_rows, time_zone="Europe/Zurich")
+    run(export, tmp_path, kept, settings)
+    (export / "b.csv").write_text("meter_id,interval_start,kwh\nA,,1\nA,2025-09-01T02:30:00,1\n")
+    if bad_rows == "missing":
+        plain = run(export, tmp_path, None, settings)
+        assert all(a.equals(b) for a, b in zip(run(export, tmp_path, kept, settings)[:3], plain[:3], strict=True))
+        return
+    refusals = []
+    for folder in (None, kept):
+        with pytest.raises(InputError, match="has a UTC offset where other rows have none") as refusal:
+            run(export, tmp_path, folder, settings)
+        refusals.append(str(refusal.value))
+    assert refusals[0] == refusals[1]
+
+
+def test_names_are_looked_up_once_not_once_a_batch(tmp_path, monkeypatch):
+    """Else an export of many meters is kept in a time that grows by batches times meters."""
+    looked_up = []
+
+    def counted(self, names):
+        looked_up.append(len(names))
+        return original(self, names)
+
+    original = NameIndex._look_up
+    monkeypatch.setattr(NameIndex, "_look_up", counted)
+    meters = [f"M{number:04d}" for number in range(300)]
+    rows = [f"{m},2025-09-01 {hour:02d}:00,1" for hour in range(24) for m in meters]
+    (tmp_path / "e.csv").write_text("\n".join(["meter_id,interval_start,kwh", *rows, ""]))
+    kept, settings = KeptReadings(tmp_path, SETTINGS), ExportSettings(time_zone="UTC")
+    batches = list(kept.batches(tmp_path / "e.csv", lambda m: reader("long_csv")(m, settings, batch_bytes=2000)))
+    assert len(batches) > 50 and sum(looked_up) == len(meters)
+    again = list(kept.batches(tmp_path / "e.csv", None))
+    assert [list(b.meter_ids[m] for m in b.meter) for b in again] == [
+        list(b.meter_ids[m] for m in b.meter) for b in batches
+    ]

@@ -496,3 +496,11 @@ def naive_readings(rows: list[str]) -> int:
         elif fields[0] not in ("200", "400", "500", "900"):
             count += not (fields[0] == "100" and fields[1:2] == ["NEM12"])
     return count
+
+
+@pytest.mark.parametrize("other", ["0.25", "", "NULL"])
+def test_a_missing_word_that_is_a_number_is_missing_whatever_else_stands_in_its_row(tmp_path, other):
+    values = ["-999", other, *["0.5"] * 46]
+    result = ingested(write(tmp_path, details(), day(values)), options(missing_words=("", "NULL", "-999")))
+    missing = 1 + (other != "0.25")
+    assert result.counts == {"used": 48 - missing, "value_missing": missing}

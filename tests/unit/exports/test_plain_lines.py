@@ -202,3 +202,21 @@ def test_a_word_of_a_block_that_is_left_to_the_other_reader_is_no_meter(tmp_path
     met = {m for b in long_csv.batches(tmp_path / "e.csv", settings, batch_bytes=300) for m in b.meter_ids}
     assert met == {"M1"}
     assert io.StringIO(export).read().count("GHOST") == 1
+
+
+@pytest.mark.parametrize("decimal", [".", ","])
+@pytest.mark.parametrize("words", [("-999",), ("0", "9999"), ("1.5", "1,5"), ("-999", "x")])
+def test_a_missing_word_that_is_a_number_is_none_in_either_reader(tmp_path, monkeypatch, words, decimal):
+    values = ["-999", "-999.0", "0", "0.0", "-0", "9999", "1.5", "1,5", "1.50", "2", "7"]
+    stamps = [f"2025-10-26 {h:02d}:00" for h in range(len(values))]
+    lines = [f"A;F1;kWh;;{t};{v}" for t, v in zip(stamps, values, strict=True)]
+    export = "\n".join([HEADER.replace(",", ";"), *lines, ""])
+    settings = replace(
+        SETTINGS, missing_words=("", *words), delimiter=";", decimal=decimal, thousands=None, bad_rows="missing"
+    )
+    for batch_bytes in (40, 1 << 20):
+        ours, _ = readings(export, settings, batch_bytes, monkeypatch, tmp_path, plain=True)
+        theirs, _ = readings(export, settings, batch_bytes, monkeypatch, tmp_path, plain=False)
+        assert ours == theirs
+        missing = [value is None and mark == 0 for *_, value, mark in theirs]
+        assert all(m for m, v in zip(missing, values, strict=True) if v in words)

@@ -31,6 +31,8 @@ INTERVALS = (5, 10, 15, 20, 30, 60)
 _DAY_US, _HOUR_US, _MINUTE_US, _MINUTES_PER_DAY = 86_400_000_000, 3_600_000_000, 60_000_000, 24 * 60
 _SAMPLE_ROWS = 4000
 _STEP_BATCHES = 8
+# Readings that may be enough to see that an export is none of intervals, whatever follows.
+_FIRST_LOOK = 200_000
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,10 @@ def examine(
     guessed_unit, given["unit"] = given.get("unit", "kWh"), given.get("unit") or "kWh"
     given.setdefault("interval_minutes", 60 if given.get("format") != "lcl_csv" else 30)
     proposed = given.pop("time_zone", None)
-    batches, whole = _read(path, _settings(given, time_zone or proposed or "UTC"), most_readings)
+    first_settings = _settings(given, time_zone or proposed or "UTC")
+    batches, whole = _read(path, first_settings, min(_FIRST_LOOK, most_readings))
+    if not whole and not _no_intervals(path, first_settings, batches):
+        batches, whole = _read(path, first_settings, most_readings)
     for other in layout.other_formats:
         unread = _unread_stamps(batches)
         if not unread:
@@ -117,7 +122,7 @@ def examine(
     if given.get("format", "long_csv") in ("long_csv", "parquet") or given.get("wide_layout") == "meters":
         _set_stamp(given, batches, said, to_check)
     trial = try_out(path, _settings(given, zone), batches, whole)
-    trial = _set_unit(path, given, trial, guessed_unit is not None, to_check)
+    trial = _set_unit(given, trial, guessed_unit is not None, to_check)
     period = best_period(
         trial.energy_kwh, _MINUTES_PER_DAY // given["interval_minutes"], max_missing_share, fewest_days
     )
@@ -136,6 +141,18 @@ def _read(path, settings: ExportSettings, most_readings: int) -> tuple[list[Batc
             pass
         raise InputError("holds no reading that can be used", file=path, remedy="export the readings again")
     return batches, whole
+
+
+def _no_intervals(path, settings: ExportSettings, batches: list[Batch]) -> bool:
+    """Whether the first readings are those of registers, or sums of days, so that no other can mend it."""
+    step = step_minutes(settings, batches)
+    if step not in INTERVALS:
+        return step is not None and step >= _MINUTES_PER_DAY
+    try:
+        trial = try_out(path, replace(settings, interval_minutes=int(step)), batches, False)
+    except InputError:
+        return False
+    return only_rises(trial.energy_kwh)
 
 
 def _unread_stamps(batches: list[Batch]) -> int:
@@ -277,7 +294,7 @@ def _set_stamp(given: dict, batches: list[Batch], said: list[str], to_check: lis
         to_check.append("nothing tells whether stamps are starts or ends: starts are assumed (export.stamp)")
 
 
-def _set_unit(path, given: dict, trial: Trial, named: bool, to_check: list[str]) -> Trial:
+def _set_unit(given: dict, trial: Trial, named: bool, to_check: list[str]) -> Trial:
     """Guess the unit by the size of the readings where it is not named, or named wrongly."""
     if given.get("format") in SELF_DESCRIBED:
         return trial
@@ -295,7 +312,9 @@ def _set_unit(path, given: dict, trial: Trial, named: bool, to_check: list[str])
     if unit == given["unit"]:
         return trial
     given["unit"] = unit
-    return try_out(path, _settings(given, given["time_zone"]), trial.batches, trial.whole)
+    settings = replace(_settings(given, given["time_zone"]), bad_rows=trial.settings.bad_rows)
+    factor = np.divide(*settings.kwh_per_unit) / np.divide(*trial.settings.kwh_per_unit)
+    return replace(trial, settings=settings, energy_kwh=trial.energy_kwh * factor)
 
 
 def _days(found: Finding) -> dict:

@@ -395,7 +395,8 @@ def _refuse_registers(path, stamps: list[Column], others: list[Column], meter: C
 def _only_rises(column: Column, meter: Column | None) -> bool:
     """Whether the entries of the first meter are those of a register."""
     of = meter.entries if meter is not None else ("",) * len(column.entries)
-    own = [e for e, m in zip(column.entries, of, strict=True) if m == of[0] and e in set(column.words[:_JOINED])]
+    known = set(column.words[:_JOINED])
+    own = [e for e, m in zip(column.entries, of, strict=True) if m == of[0] and e in known]
     if len(own) < 20 or not column.notations:
         return False
     values = column.notations[0].plain(pa.array([e for e in own if any(map(str.isdigit, e))])).cast(pa.float64())

@@ -22,6 +22,9 @@ _HEADER_WITHIN = 30
 _TIME_OF_DAY = re.compile(r"\d{1,2}:\d{2}(:\d{2})?( ?[AaPp][Mm])?")
 # Share of distinct entries of a column that may be of another kind than the rest.
 _MOST_ODD = 0.1
+# Numbers that no format of stamps reads.
+_PLAIN_NUMBER = re.compile(r"-?\d{0,4}(?:[.,]\d*)?", re.ASCII)
+_DIGIT = re.compile(r"\d")
 _DATED = r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}|\d:\d\d:\d\d|^\d{8,14}$"
 _UNITS_ROW = r"[-()\[\] ]*([kKmM]?[wW][hH]?|text|string|number|(local )?(date)?(time)?|utc|[ymdhs:/. -]*)[)\] ]*"
 MISSING = {
@@ -52,7 +55,10 @@ class Column:
     @cached_property
     def time_formats(self) -> tuple[str, ...]:
         """Formats of time stamps that fit every entry, or all but a few of another shape."""
-        words = _of_usual_shape(self.words[:_TRIED])
+        words = self.words[:_TRIED]
+        if sum(_PLAIN_NUMBER.fullmatch(word) is not None for word in words) > _MOST_ODD * len(words):
+            return ()
+        words = _of_usual_shape(words)
         # Most columns hold no stamps, which a few entries tell.
         return tuple(formats_that_fit(words)) if words and formats_that_fit(words[:3]) else ()
 
@@ -65,7 +71,7 @@ class Column:
     @property
     def words_for_missing(self) -> set[str]:
         """Entries without a digit: among numbers they can only stand for a missing one."""
-        return {entry for entry in self.entries if not _has_digit(entry)}
+        return {entry for entry in {*self.entries} if not _has_digit(entry)}
 
     @cached_property
     def counts_rows(self) -> bool:
@@ -218,7 +224,7 @@ def _header_at(split: list[list[str]], width: int) -> int:
 
 
 def _has_digit(text: str) -> bool:
-    return any(character.isdigit() for character in text)
+    return _DIGIT.search(text) is not None
 
 
 def _of_usual_shape(words: Sequence[str]) -> list[str]:

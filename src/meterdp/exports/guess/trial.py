@@ -9,7 +9,7 @@ import numpy as np
 
 from meterdp.core.errors import InputError
 from meterdp.exports.bands import Bands
-from meterdp.exports.batch import Batch
+from meterdp.exports.batch import BATCH_BYTES, Batch
 from meterdp.exports.dense import REASONS
 from meterdp.exports.doubts import doubts, sample_step, step_minutes
 from meterdp.exports.ingest import Survey, fill, household_numbers, refuse_unusable, survey_export
@@ -18,7 +18,9 @@ from meterdp.exports.roster import Roster
 from meterdp.exports.settings import ExportSettings
 
 # What a few seconds are enough for.
-MOST_READINGS = 3_000_000
+MOST_READINGS = 2_000_000
+# So that a first look at few readings reads few.
+_FIRST_LOOK_BYTES = 1 << 20
 _MOST_CELLS = 1 << 27  # of the grid, 1 GiB
 
 
@@ -85,7 +87,8 @@ def first_batches(path, settings: ExportSettings, most_readings: int = MOST_READ
         If the file cannot be read under these settings.
     """
     found, readings = [], 0
-    batches = reader(settings.format)(path, replace(settings, bad_rows="missing"))
+    batch_bytes = BATCH_BYTES if most_readings >= MOST_READINGS else _FIRST_LOOK_BYTES
+    batches = reader(settings.format)(path, replace(settings, bad_rows="missing"), batch_bytes=batch_bytes)
     for batch in batches:
         found.append(batch)
         readings += len(batch.meter)

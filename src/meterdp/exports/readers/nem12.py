@@ -22,6 +22,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -381,13 +382,18 @@ def _day_start_us(text: str) -> int | None:
     return (day.toordinal() - date(1970, 1, 1).toordinal()) * _DAY_US - MARKET_OFFSET_HOURS * 60 * _MINUTE_US
 
 
+@cache
+def _any_number(missing_words: tuple[str, ...]) -> bool:
+    return any(_NUMBER.fullmatch(word) for word in missing_words)
+
+
 def _values(cells: list[str], missing_words: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
     """Return (n,) readings, NaN where missing, and (n,) bool where there is something else than a number.
 
     An empty cell is missing, whatever the words for a missing entry are.
     """
     joined = "".join(cells)
-    if joined.isascii() and "_" not in joined:
+    if joined.isascii() and "_" not in joined and not _any_number(missing_words):
         try:
             value = np.array(list(map(float, cells)))
             if not np.isnan(value).any():

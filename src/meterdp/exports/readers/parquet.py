@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from meterdp.core.errors import InputError
 from meterdp.exports.batch import BATCH_BYTES, NO_STAMP, Batch
 from meterdp.exports.fields import Field, Rejects, StampParser, key_columns, keys, numbers
+from meterdp.exports.members import Member
 from meterdp.exports.settings import ExportSettings
 from meterdp.exports.streams import check_file, empty
 
@@ -27,7 +28,7 @@ _AGES = 2**62
 
 def batches(path: str | Path, settings: ExportSettings, *, batch_bytes: int = BATCH_BYTES) -> Iterator[Batch]:
     """Yield the readings of a Parquet file in the order of its records; see :class:`~.interface.Reader`."""
-    path = check_file(path)
+    path = check_file(path.export if isinstance(path, Member) else path)
     names = [*key_columns(settings), settings.time_column, settings.energy_column]
     parse_stamps = StampParser(settings.time_format, settings.missing_words)
     first_row = 1

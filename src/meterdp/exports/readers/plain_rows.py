@@ -85,6 +85,7 @@ class PlainRows:
         self._settings, self._parse_stamps = settings, parse_stamps
         of_rows = (settings.meter_column, settings.circuit_column, settings.unit_column)
         self._texts = [name for name in of_rows if name is not None] + [settings.time_column]
+        self._missing_numbers = _missing_numbers(settings)
         self._forget()
 
     @staticmethod
@@ -160,6 +161,8 @@ class PlainRows:
 
     def _batch(self, scan: Scan, first_row: int, file_meter: str, place: str) -> Batch | None:
         settings, rows = self._settings, len(scan.energy)
+        if any((scan.energy == number).any() for number in self._missing_numbers):
+            return None  # whether it is written like the missing word, its text says
         if len(scan.odd_row):
             if self._odd_unreadable[scan.odd_code].any():
                 return None
@@ -230,6 +233,15 @@ class PlainRows:
             return []
         texts = pa.array(self._words.texts(column, known), pa.binary()).cast(pa.string())
         return pc.utf8_trim_whitespace(texts).to_pylist()
+
+
+def _missing_numbers(settings: ExportSettings) -> list[float]:
+    """Return the missing words that are numbers at first sight, such as -999."""
+    words = pa.array(settings.missing_words, pa.string())
+    field = Field(words, "", settings.energy_column, 0)
+    rejects = Rejects(replace(settings, bad_rows="missing"), (len(words),))
+    values = numbers(field, (), rejects, notation=settings.notation)
+    return values[np.isfinite(values)].tolist()
 
 
 class _Names:
