@@ -32,6 +32,7 @@ RELEASE_TESTS = "tests/unit/release"
 FORECASTS = f"{RELEASE_TESTS}/test_household_forecasts.py"
 ROOMS_LEAK = "tests/unit/audit/test_rooms_leak_nothing.py"
 RECORDS = "tests/unit/exports/test_records_stand_alone.py"
+PLAIN = "tests/unit/exports/test_plain_lines.py"
 REPLACING_SOUND = f"{SOUND_PRIVACY}::test_replacing_a_household_stays_below_the_claimed_curve"
 LIBRARY_CURVE = f"{SOUND_PRIVACY}::test_adapting_a_library_stays_below_the_claimed_curve"
 REPLACING_GROUP = f"{GROUP_PRIVACY}::test_replacing_a_household_stays_below_the_claimed_curve"
@@ -458,8 +459,8 @@ MUTANTS = (
     Mutant(
         "a record moved by another: the first stamp says whether all carry offsets",
         f"{EXPORTS}/fields.py",
-        "            if not rejects.tolerant:\n                self._check_offsets",
-        "            if True:\n                self._check_offsets",
+        "if self._format == ISO8601 and not rejects.tolerant:",
+        "if self._format == ISO8601:",
         RECORDS,
     ),
     Mutant(
@@ -470,10 +471,52 @@ MUTANTS = (
         RECORDS,
     ),
     Mutant(
+        "an export misread: the last bytes of a word are not compared",
+        f"{EXPORTS}/plain_lines.py",
+        "<< (64 - 8 * size) == 0",
+        "<< (64 - 8 * size) == 0 or size < 3",
+        PLAIN,
+    ),
+    Mutant(
+        "an export misread: a line with a field too many is plain",
+        f"{EXPORTS}/plain_lines.py",
+        "if byte != (_LINE_FEED if field == fields - 1 else delimiter):",
+        "if field < fields - 1 and byte != delimiter:",
+        PLAIN,
+    ),
+    Mutant(
+        "an export misread: words of a block that is not plain are kept",
+        f"{EXPORTS}/readers/plain_rows.py",
+        "            self._forget()\n            return None\n",
+        "            return None\n",
+        PLAIN,
+    ),
+    Mutant(
+        "an export misread: a number that is a missing word counts",
+        f"{EXPORTS}/readers/plain_rows.py",
+        "return values[np.isfinite(values)].tolist()",
+        "return []",
+        PLAIN,
+    ),
+    Mutant(
+        "an export misread: readings of a band of households are out of order",
+        f"{EXPORTS}/bands.py",
+        'order = np.argsort(band, kind="stable")',
+        'order = np.argsort(band, kind="stable")[::-1]',
+        "tests/unit/exports/test_formats.py",
+    ),
+    Mutant(
+        "an export misread: a changed file is taken for the kept one",
+        f"{EXPORTS}/kept.py",
+        "member.size_bytes, about.st_size, about.st_mtime_ns)",
+        ")",
+        "tests/unit/exports/test_kept.py",
+    ),
+    Mutant(
         "a record moved by another: whoever has rows is a household",
         f"{EXPORTS}/ingest.py",
-        "meter = _meter_index(batch, index, grow=roster is None)",
-        "meter = _meter_index(batch, index, grow=True)",
+        "number = NameIndex(index, grow=roster is None)",
+        "number = NameIndex(index, grow=True)",
         RECORDS,
     ),
     Mutant(
@@ -662,8 +705,8 @@ MUTANTS = (
     Mutant(
         "a leak: a count of readings in a Parquet footer",
         f"{EXPORTS}/ingest.py",
-        "            write_table(meters[0], METERS, crosswalk, metadata)\n",
-        '            write_table(meters[0], METERS, crosswalk, {**(metadata or {}), "used": str(counts[USED])})\n',
+        "        write_table(meters[0], METERS, crosswalk, metadata)\n",
+        '        write_table(meters[0], METERS, crosswalk, {**(metadata or {}), "used": str(bands.counts[USED])})\n',
         ROOMS_LEAK,
     ),
     Mutant(
