@@ -171,7 +171,7 @@ def test_tables_grow_without_losing_a_word():
 
 
 @pytest.mark.parametrize(
-    "line", ["M", "M,1,2", "", "M,1,", "M" * 49 + ",1", '"M,1', 'M",1', '"M"x,1', 'M,"1', 'M,1"']
+    "line", [*["M", "M,1,2", "M,1,N,2", "", "M,1,", "M" * 49 + ",1"], *'"M,1 M",1 "M"x,1 M,"1 M,1"'.split()]
 )
 def test_a_line_that_is_not_plain_is_told(line):
     assert _kernel(["M,1", line, "M,2"])[4] == NOT_PLAIN
