@@ -478,13 +478,6 @@ MUTANTS = (
         PLAIN,
     ),
     Mutant(
-        "an export misread: a line with a field too many is plain",
-        f"{EXPORTS}/plain_lines.py",
-        "if byte != (_LINE_FEED if field == fields - 1 else delimiter):",
-        "if field < fields - 1 and byte != delimiter:",
-        PLAIN,
-    ),
-    Mutant(
         "an export misread: words of a block that is not plain are kept",
         f"{EXPORTS}/readers/plain_rows.py",
         "            self._forget()\n            return None\n",

@@ -217,6 +217,8 @@ def read_plain(
     fields, odd_column = len(roles), len(codes)
     pos, line, odd = np.int64(0), 0, 0
     while pos < length:
+        if line == len(numbers):
+            return NOT_PLAIN
         line_begin = pos
         for field in range(fields):
             role = roles[field]
