@@ -70,3 +70,32 @@ def test_lone_carriage_returns_end_lines_if_the_header_says_so(block_bytes):
 
 def test_a_header_may_be_longer_than_any_row():
     assert fast(b"h" * 500 + b"\n1,2\n", ",", 8) == [["1", "2"]]
+
+
+def test_a_file_of_one_endless_line_is_looked_at_in_few_reads(tmp_path, monkeypatch):
+    """Else the time to find no header grows with the square of its length."""
+    from contextlib import contextmanager
+
+    from meterdp.exports.readers import csv_rows
+    from meterdp.exports.settings import ExportSettings
+
+    reads = []
+
+    class Counted:
+        def __init__(self, stream):
+            self._stream = stream
+
+        def read(self, size):
+            reads.append(size)
+            return self._stream.read(size)
+
+    @contextmanager
+    def counted(member):
+        with original(member) as stream:
+            yield Counted(stream)
+
+    original = csv_rows.open_bytes
+    monkeypatch.setattr(csv_rows, "open_bytes", counted)
+    (tmp_path / "e.csv").write_bytes(b"a,b," + b"1," * (8 << 20))
+    rows = next(csv_rows.csv_files(tmp_path / "e.csv", ExportSettings(time_zone="UTC")))
+    assert len(rows.header) == (8 << 20) + 3 and len(reads) < 20

@@ -305,7 +305,7 @@ def _header_line(member: Member, skip_rows: int, *, needed: bool) -> tuple[bytes
     start, separator = b"", b"\n"
     with open_bytes(member) as stream:
         while True:
-            more = stream.read(1 << 16)
+            more = stream.read(max(1 << 16, len(start)))  # twice as much each time: a file may be one line
             start += more
             # One more byte tells a lone carriage return from the first half of a Windows line end.
             end = re.search(rb"[\r\n].", start, re.DOTALL)
