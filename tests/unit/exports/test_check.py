@@ -21,6 +21,11 @@ from meterdp.exports.tables import METERS as METERS_TABLE
 from meterdp.exports.tables import READINGS
 from tests.unit.exports.made_up_exports import METERS, READ, REFUSED, ZONE, plain, readings
 
+NO_LOCAL_CLOCK = {
+    *("UTC", "Parquet", "Parquet called CSV", "settlement periods", "standard time", "ends in UTC"),
+    *("Unix time", "Unix time, milliseconds"),
+}
+
 
 @pytest.fixture(scope="module")
 def schema(repository):
@@ -64,9 +69,7 @@ def test_the_settings_it_prints_read_the_file_as_it_was_meant(tmp_path, frame, s
 
 @pytest.mark.parametrize(
     "name",
-    sorted(
-        set(READ) - {"UTC", "Parquet", "Parquet called CSV", "settlement periods", "standard time", "ends in UTC"}
-    ),
+    sorted(set(READ) - NO_LOCAL_CLOCK),
 )
 def test_the_clock_is_told_by_the_hour_that_is_skipped(tmp_path, frame, name):
     path, _ = written(tmp_path, frame, READ[name])
