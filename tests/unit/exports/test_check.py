@@ -194,3 +194,26 @@ def test_what_has_been_read_is_not_looked_at_again(tmp_path, frame, capsys):
 def test_the_command_explains_itself():
     shown = subprocess.run([sys.executable, "-m", "meterdp", "check", "--help"], capture_output=True, text=True)
     assert shown.returncode == 0 and "example: meterdp check" in shown.stdout
+
+
+def _with_total_rows(frame, path, name):
+    total = frame.groupby(["utc", "local"], as_index=False)["kwh"].sum().assign(meter_id=name)
+    plain(pd.concat([frame, total])).to_csv(path, index=False)
+
+
+def _with_total_column(frame, path, name):
+    wide = frame.pivot_table(index=["utc", "local"], columns="meter_id", values="kwh").reset_index("utc", drop=True)
+    wide.assign(**{name: wide.sum(axis=1)}).to_csv(path, index_label="interval_start")
+
+
+@pytest.mark.parametrize("write", [_with_total_rows, _with_total_column])
+@pytest.mark.parametrize(
+    ("name", "is_total"),
+    [("Total", 1), ("SUM", 1), ("Gesamtverbrauch", 1), ("Grand total (kWh)", 1), ("Sumner 4", 0), ("Totalis1", 0)],
+)
+def test_a_total_that_counts_as_a_meter_is_told(tmp_path, frame, capsys, write, name, is_total):
+    write(frame, tmp_path / "e.csv", name)
+    assert main(["check", str(tmp_path / "e.csv"), "--time-zone", ZONE]) == 0
+    said = capsys.readouterr().out
+    assert f"{METERS + 1} meters" in said  # never left out in silence
+    assert said.count("is called a total") == 2 * is_total  # in words, and above the configuration
