@@ -11,6 +11,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from meterdp.core.errors import InputError
+from meterdp.exports.lines import OLD_MAC, OLD_MAC_REMEDY
 from meterdp.exports.numerals import Notation, notations_that_fit
 from meterdp.exports.shapes import SPREADSHEET, UNIX, formats_that_fit
 
@@ -160,11 +161,7 @@ def read_table(path, head: bytes) -> Table:
     except UnicodeDecodeError:
         raise InputError("is not UTF-8 text", file=path, remedy="save the export as CSV UTF-8") from None
     if "\r" in text and "\n" not in text:
-        raise InputError(
-            "has lines that end in a carriage return alone, as on old Macs",
-            file=path,
-            remedy="save the export with the line ends of Unix or Windows",
-        )
+        raise InputError(OLD_MAC, file=path, remedy=OLD_MAC_REMEDY)
     lines = text.splitlines()[:_LINES]
     delimiter, width = _delimiter(path, lines)
     split = [[field.strip() for field in row] for row in _split(lines, delimiter)]
