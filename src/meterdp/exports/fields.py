@@ -26,7 +26,16 @@ from meterdp.exports.batch import (
 )
 from meterdp.exports.numerals import PLAIN, Notation, settings_that_fit
 from meterdp.exports.settings import ExportSettings
-from meterdp.exports.shapes import ISO8601, SPREADSHEET, formats_that_fit, serial_seconds, shape_of
+from meterdp.exports.shapes import (
+    ISO8601,
+    SPREADSHEET,
+    UNIX,
+    ends_of_days,
+    formats_that_fit,
+    serial_seconds,
+    shape_of,
+    unix_microseconds,
+)
 
 # An offset or Z behind a time of day; a date alone ends in "-31" and has no time.
 _OFFSET = r"[T ].*(?:[Zz]|[+-][\d:]+)$"
@@ -35,6 +44,7 @@ _FINE = re.compile(r"([.,]\d{6})\d+")
 MIXED_OFFSETS = "has a UTC offset where other rows have none, or vice versa", "write all stamps the same way"
 # Distinct stamps that cannot be read are looked at together, up to this many, for a format that fits them all.
 _LOOKED_AT = 1000
+_DAY_US = 24 * 3600 * 1_000_000
 
 
 @dataclass(frozen=True)
@@ -234,7 +244,7 @@ class StampParser:
     Parameters
     ----------
     time_format : str
-        strptime format, "ISO8601" or "spreadsheet".
+        strptime format, "ISO8601", "spreadsheet", "unix_s" or "unix_ms".
     missing_words : tuple of str
         Words that stand for no stamp.
     """
@@ -242,7 +252,8 @@ class StampParser:
     def __init__(self, time_format: str, missing_words: tuple[str, ...]):
         self._format, self._missing_words = time_format, missing_words
         # "%z" is an offset; a literal Z at the end says UTC, "%Z" would be a name.
-        self._by_format = "%z" in time_format or re.search(r"(?<!%)Z$", time_format) is not None
+        utc = "%z" in time_format or re.search(r"(?<!%)Z$", time_format) is not None
+        self._by_format = utc or time_format in UNIX
         self._carries_offset: bool | None = None
 
     def __call__(self, field: Field, rejects: Rejects) -> tuple[np.ndarray, np.ndarray]:
@@ -300,12 +311,16 @@ class StampParser:
         if some.size and self._format == SPREADSHEET:
             seconds, bad = serial_seconds([words[i] for i in some])
             stamp_us[some] = np.where(bad, NO_STAMP, seconds * 1_000_000)
+        elif some.size and self._format in UNIX:
+            counts, bad = unix_microseconds([words[i] for i in some], self._format)
+            stamp_us[some] = np.where(bad, NO_STAMP, counts)
         elif some.size:
             # One stamp with nanoseconds would make pandas keep all of them in nanoseconds, for fewer years; without
             # utc=True one with another offset than the rest is an error. A stamp without one stays as it is.
-            cut = [_FINE.sub(r"\1", words[i]) for i in some]
+            cut, next_day = ends_of_days([_FINE.sub(r"\1", words[i]) for i in some], self._format)
             parsed = pd.to_datetime(cut, format=self._format, errors="coerce", utc=True)
-            stamp_us[some] = parsed.tz_localize(None).as_unit("us").asi8
+            parsed_us = parsed.tz_localize(None).as_unit("us").asi8
+            stamp_us[some] = np.where(next_day & (parsed_us != NO_STAMP), parsed_us + _DAY_US, parsed_us)
         return stamp_us, present, carries
 
     def all_alike(self, is_utc: np.ndarray) -> bool:

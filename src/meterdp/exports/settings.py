@@ -15,7 +15,7 @@ import pandas as pd
 
 from meterdp.core.errors import InputError
 from meterdp.exports.numerals import DECIMALS, THOUSANDS, Notation
-from meterdp.exports.shapes import ISO8601, SPREADSHEET
+from meterdp.exports.shapes import ISO8601, SPREADSHEET, UNIX
 
 __all__ = ["ISO8601", "SPREADSHEET", "ExportSettings"]
 
@@ -62,8 +62,9 @@ class ExportSettings:
     circuit_column, unit_column : str, optional
         Columns with the circuit of the meter and the unit of the reading, if there are any.
     time_format : str
-        strptime format of the stamps, "ISO8601", which may carry an offset or a Z, or "spreadsheet", days since
-        1899-12-30 with decimals. In the layout "days" the date column is in the part before the first blank or T.
+        strptime format of the stamps, "ISO8601", which may carry an offset or a Z, "spreadsheet", days since
+        1899-12-30 with decimals, or "unix_s" or "unix_ms", (milli)seconds since 1970 in UTC. Under %H:%M, 24:00 is
+        the end of its day. In the layout "days" the date column is in the part before the first blank or T.
     unit : {"kWh", "Wh", "MWh", "kW", "W"}
         Unit of the readings; kW and W are mean power over the interval.
     time_zone : str
@@ -267,7 +268,7 @@ def _check_zone(name: str) -> None:
 
 
 def _check_time_format(time_format: str) -> None:
-    if time_format == SPREADSHEET:
+    if time_format == SPREADSHEET or time_format in UNIX:
         return
     try:
         pd.to_datetime(["1"], format=time_format, errors="coerce")
@@ -275,5 +276,5 @@ def _check_time_format(time_format: str) -> None:
         raise InputError(
             "is not a strptime format",
             field="export.time_format",
-            remedy="write e.g. '%Y-%m-%d %H:%M', ISO8601 or spreadsheet",
+            remedy="write e.g. '%Y-%m-%d %H:%M', ISO8601, spreadsheet, unix_s or unix_ms",
         ) from None

@@ -14,6 +14,12 @@ import pandas as pd
 
 ISO8601 = "ISO8601"
 SPREADSHEET = "spreadsheet"
+# Seconds and milliseconds since 1970, UTC by definition: the word, decimal places of a microsecond in its unit, and
+# the digits that stamps from 2001 to 2033 have.
+UNIX = {"unix_s": (6, 10), "unix_ms": (3, 13)}
+_COUNT = re.compile(r"(\d{1,15})(?:\.(\d{1,15}))?", re.ASCII)
+# The end of a day; pandas knows its last minute at most.
+_END_OF_DAY = re.compile(r"(?<![\d:])24:00(:00)?(?![\d:.,])", re.ASCII)
 _LONGEST = 40
 _TRIED_FIRST = 20
 _DATES = (
@@ -72,6 +78,42 @@ def serial_seconds(words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     return np.array(seconds, dtype=np.int64), np.array([m is None for m in matches], dtype=bool)
 
 
+def unix_microseconds(words: Sequence[str], time_format: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return counts of seconds or milliseconds as microseconds since 1970, cut off, and which words are none.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Digits, perhaps with a decimal point.
+    time_format : str
+        One of :data:`UNIX`.
+
+    Returns
+    -------
+    stamp_us : (n,) int64
+        0 where it is none.
+    bad : (n,) bool
+    """
+    places, _ = UNIX[time_format]
+    matches = [_COUNT.fullmatch(word) for word in words]
+    # As many digits as make a whole number of microseconds, of fewer than 2^63.
+    matches = [m if m is not None and len(m[1]) + places <= 18 else None for m in matches]
+    counts = [0 if m is None else int(m[1] + (m[2] or "")[:places].ljust(places, "0")) for m in matches]
+    return np.array(counts, dtype=np.int64), np.array([m is None for m in matches], dtype=bool)
+
+
+def ends_of_days(texts: Sequence[str], time_format: str) -> tuple[list[str], np.ndarray]:
+    """Return texts with 00:00 for 24:00, and (n,) bool where that was so and the next day is meant.
+
+    Only where the format has a time of day of 24 hours, and only 24:00 or 24:00:00.
+    """
+    if "%H:%M" not in time_format:
+        return list(texts), np.zeros(len(texts), bool)
+    found = ["24:00" in text and _END_OF_DAY.search(text) is not None for text in texts]
+    out = [_END_OF_DAY.sub(r"00:00\1", t) if end else t for t, end in zip(texts, found, strict=True)]
+    return out, np.array(found, bool)
+
+
 def formats_that_fit(texts: Sequence[str]) -> list[str]:
     """Return the usual values of ``export.time_format`` under which every text is a stamp.
 
@@ -95,6 +137,9 @@ def formats_that_fit(texts: Sequence[str]) -> list[str]:
     else:
         candidates = list(FORMATS)
     # Most formats fail on the shape of the first text, or on the first few.
+    units = [word for word, (_, digits) in UNIX.items() if all(_is_count(text, digits) for text in texts)]
+    if units:
+        return units
     candidates = [known for known in candidates if _pattern(known).fullmatch(texts[0])]
     found = [known for known in candidates if _fits(texts[:_TRIED_FIRST], known) and _fits(texts, known)]
     if not found and all(_is_serial(text) for text in texts):
@@ -112,7 +157,13 @@ def _pattern(time_format: str) -> re.Pattern:
 
 
 def _fits(texts: Sequence[str], time_format: str) -> bool:
+    texts, _ = ends_of_days(texts, time_format)
     return bool(pd.to_datetime(texts, format=time_format, errors="coerce", utc=True).notna().all())
+
+
+def _is_count(text: str, digits: int) -> bool:
+    match = _COUNT.fullmatch(text)
+    return match is not None and len(match[1]) == digits and match[1][0] == "1"
 
 
 def _is_serial(text: str) -> bool:

@@ -174,6 +174,28 @@ def _by_time(frame, path):
     stamped(frame.sort_values(["utc", "meter_id"]), "%m/%d/%Y %H:%M").to_csv(path, index=False)
 
 
+def _unix(per_second: int) -> Callable:
+    def write(frame, path):
+        counts = (frame["utc"] - pd.Timestamp(0, tz="UTC")) // pd.Timedelta(seconds=1) * per_second
+        plain(frame).assign(interval_start=counts).to_csv(path, index=False)
+
+    return write
+
+
+def _hours_to_24(mark: str = " ") -> Callable:
+    """Stamps are ends, and that of a day is 24:00 of its date."""
+
+    def write(frame, path):
+        end = (frame["utc"] + pd.Timedelta(minutes=30)).dt.tz_convert(ZONE)
+        date = (end - pd.Timedelta(minutes=30)).dt.strftime(f"%Y-%m-%d{mark}")
+        texts = date + end.dt.strftime("%H:%M").replace("00:00", "24:00")
+        plain(frame).assign(interval_start=texts).rename(columns={"interval_start": "ending"}).to_csv(
+            path, index=False
+        )
+
+    return write
+
+
 # Name of the file, how it is written, and settings that must be found.
 READ: dict[str, tuple[str, Callable, dict]] = {
     "plain": ("e.csv", _csv(), {}),
@@ -192,6 +214,9 @@ READ: dict[str, tuple[str, Callable, dict]] = {
     "SAS": ("e.csv", _stamps("%d%b%Y:%H:%M:%S"), {"time_format": "%d%b%Y:%H:%M:%S"}),
     "digits": ("e.csv", _stamps("%Y%m%d%H%M"), {"time_format": "%Y%m%d%H%M"}),
     "serial numbers": ("e.csv", _serial, {"time_format": "spreadsheet"}),
+    "Unix time": ("e.csv", _unix(1), {"time_format": "unix_s"}),
+    "Unix time, milliseconds": ("e.csv", _unix(1000), {"time_format": "unix_ms"}),
+    "24:00": ("e.csv", _hours_to_24(), {"time_column": "ending", "stamp": "end"}),
     "UTC": ("e.csv", _utc, {"time_format": "ISO8601"}),
     "ends": ("e.csv", _ends, {"time_column": "interval_end", "stamp": "end"}),
     "date and time apart": ("e.csv", _two_columns, {"time_column": "Date", "time_of_day_column": "Time"}),
@@ -282,17 +307,6 @@ def _registers(frame, path):
     pd.concat(parts).to_csv(path, index=False)
 
 
-def _unix(frame, path):
-    seconds = frame["utc"].astype("int64") // 10 ** len(str(frame["utc"].astype("int64").iloc[0])[10:])
-    plain(frame).assign(interval_start=seconds).to_csv(path, index=False)
-
-
-def _hours_to_24(frame, path):
-    end = pd.to_datetime(frame["local"]).dt
-    texts = end.strftime("%Y-%m-%d ") + (end.hour + 1).astype(str).str.zfill(2) + ":00"
-    plain(frame).assign(interval_start=texts).to_csv(path, index=False)
-
-
 def _numbered_rows(frame, path):
     day = frame["local"].str[:10]
     plain(frame).assign(interval_start=day, hora=frame.groupby(["meter_id", day]).cumcount() + 1).to_csv(
@@ -329,8 +343,7 @@ REFUSED: dict[str, tuple[str, Callable, str]] = {
     "monthly sums": ("e.csv", _sums(7), "daily or monthly sums, not an interval export"),
     "register": ("e.csv", _register, "holds values that only rise"),
     "registers": ("e.csv", _registers, "has several rows per meter and interval"),
-    "Unix time": ("e.csv", _unix, "Unix time"),
-    "24:00": ("e.csv", _hours_to_24, "writes the end of a day as 24:00"),
+    "24:00 behind a T": ("e.csv", _hours_to_24("T"), "writes the end of a day as 24:00"),
     "numbered intervals": ("e.csv", _numbered_rows, "the number of the interval in each row"),
     "start and end in one": ("e.csv", _ranges, "the start and the end of an interval in one column"),
     "old Mac": ("e.csv", _csv(lineterminator="\r"), "as on old Macs"),

@@ -21,6 +21,11 @@ from meterdp.exports.tables import METERS as METERS_TABLE
 from meterdp.exports.tables import READINGS
 from tests.unit.exports.made_up_exports import METERS, READ, REFUSED, ZONE, plain, readings
 
+NO_LOCAL_CLOCK = {
+    *("UTC", "Parquet", "Parquet called CSV", "settlement periods", "standard time", "ends in UTC"),
+    *("Unix time", "Unix time, milliseconds"),
+}
+
 
 @pytest.fixture(scope="module")
 def schema(repository):
@@ -64,9 +69,7 @@ def test_the_settings_it_prints_read_the_file_as_it_was_meant(tmp_path, frame, s
 
 @pytest.mark.parametrize(
     "name",
-    sorted(
-        set(READ) - {"UTC", "Parquet", "Parquet called CSV", "settlement periods", "standard time", "ends in UTC"}
-    ),
+    sorted(set(READ) - NO_LOCAL_CLOCK),
 )
 def test_the_clock_is_told_by_the_hour_that_is_skipped(tmp_path, frame, name):
     path, _ = written(tmp_path, frame, READ[name])
@@ -191,3 +194,26 @@ def test_what_has_been_read_is_not_looked_at_again(tmp_path, frame, capsys):
 def test_the_command_explains_itself():
     shown = subprocess.run([sys.executable, "-m", "meterdp", "check", "--help"], capture_output=True, text=True)
     assert shown.returncode == 0 and "example: meterdp check" in shown.stdout
+
+
+def _with_total_rows(frame, path, name):
+    total = frame.groupby(["utc", "local"], as_index=False)["kwh"].sum().assign(meter_id=name)
+    plain(pd.concat([frame, total])).to_csv(path, index=False)
+
+
+def _with_total_column(frame, path, name):
+    wide = frame.pivot_table(index=["utc", "local"], columns="meter_id", values="kwh").reset_index("utc", drop=True)
+    wide.assign(**{name: wide.sum(axis=1)}).to_csv(path, index_label="interval_start")
+
+
+@pytest.mark.parametrize("write", [_with_total_rows, _with_total_column])
+@pytest.mark.parametrize(
+    ("name", "is_total"),
+    [("Total", 1), ("SUM", 1), ("Gesamtverbrauch", 1), ("Grand total (kWh)", 1), ("Sumner 4", 0), ("Totalis1", 0)],
+)
+def test_a_total_that_counts_as_a_meter_is_told(tmp_path, frame, capsys, write, name, is_total):
+    write(frame, tmp_path / "e.csv", name)
+    assert main(["check", str(tmp_path / "e.csv"), "--time-zone", ZONE]) == 0
+    said = capsys.readouterr().out
+    assert f"{METERS + 1} meters" in said  # never left out in silence
+    assert said.count("is called a total") == 2 * is_total  # in words, and above the configuration

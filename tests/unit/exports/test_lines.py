@@ -7,7 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from meterdp.core.errors import InputError
+from meterdp.exports.guess.examine import examine
 from meterdp.exports.lines import INNER_DELIMITER, SafeLines, separator_after
+from meterdp.exports.readers import long_csv
+from meterdp.exports.settings import ExportSettings
 
 LONGEST = 40
 
@@ -70,3 +74,46 @@ def test_lone_carriage_returns_end_lines_if_the_header_says_so(block_bytes):
 
 def test_a_header_may_be_longer_than_any_row():
     assert fast(b"h" * 500 + b"\n1,2\n", ",", 8) == [["1", "2"]]
+
+
+def test_a_file_of_one_endless_line_is_looked_at_in_few_reads(tmp_path, monkeypatch):
+    """Else the time to find no header grows with the square of its length."""
+    from contextlib import contextmanager
+
+    from meterdp.exports.readers import csv_rows
+
+    reads = []
+
+    class Counted:
+        def __init__(self, stream):
+            self._stream = stream
+
+        def read(self, size):
+            reads.append(size)
+            return self._stream.read(size)
+
+    @contextmanager
+    def counted(member):
+        with original(member) as stream:
+            yield Counted(stream)
+
+    original = csv_rows.open_bytes
+    monkeypatch.setattr(csv_rows, "open_bytes", counted)
+    (tmp_path / "e.csv").write_bytes(b"a,b," + b"1," * (8 << 20))
+    rows = next(csv_rows.csv_files(tmp_path / "e.csv", ExportSettings(time_zone="UTC")))
+    assert len(rows.header) == (8 << 20) + 3 and len(reads) < 20
+
+
+@pytest.mark.parametrize("bad_rows", ["refuse", "missing"])
+@pytest.mark.parametrize("end", ["\r", "\r\n", "\n"])
+def test_a_study_refuses_old_line_ends_as_check_does(tmp_path, bad_rows, end):
+    """And no row of a file with others can make it."""
+    rows = ["meter_id,interval_start,kwh", "\rA,2025-10-01 00:00,1", "A,2025-10-01 00:15,1\r\r", ""]
+    (tmp_path / "e.csv").write_bytes(end.join(rows if end != "\r" else [r.strip() for r in rows]).encode())
+    settings = ExportSettings(time_zone="UTC", bad_rows=bad_rows)
+    if end == "\r":
+        for read in (lambda path: list(long_csv.batches(path, settings)), examine):
+            with pytest.raises(InputError, match="a carriage return alone, as on old Macs"):
+                read(tmp_path / "e.csv")
+    elif end == "\n":
+        assert sum(len(batch.meter) for batch in long_csv.batches(tmp_path / "e.csv", settings)) == 2

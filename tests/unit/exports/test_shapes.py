@@ -1,12 +1,16 @@
 """Shapes of stamps and the formats that read them, against strptime on every usual way of writing one instant."""
 
+import re
 from datetime import datetime, timedelta
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meterdp.exports.shapes import FORMATS, ISO8601, SPREADSHEET, formats_that_fit, serial_seconds, shape_of
+from meterdp.exports.batch import NO_STAMP
+from meterdp.exports.fields import StampParser
+from meterdp.exports.shapes import FORMATS, ISO8601, SPREADSHEET, UNIX, formats_that_fit, shape_of
 
 # The day is no month and the time is in the afternoon.
 STAMP = datetime(2018, 10, 28, 14, 30, 15)
@@ -61,16 +65,60 @@ def test_a_shape_tells_no_digit_and_no_letter(text):
     assert shape.isascii() and shape.isprintable()
 
 
-@given(st.datetimes(datetime(1990, 1, 1), datetime(2099, 12, 31)), st.sampled_from([".", ","]))
-def test_a_serial_number_is_days_since_the_end_of_1899_to_the_second(when, mark):
-    when = when.replace(microsecond=0)
-    days = (when - datetime(1899, 12, 30)) / timedelta(days=1)
-    seconds, bad = serial_seconds([f"{days:.10f}".replace(".", mark), "x", f"{int(days)}"])
-    assert bad.tolist() == [False, True, False]
-    assert datetime(1970, 1, 1) + timedelta(seconds=int(seconds[0])) == when
-    assert datetime(1970, 1, 1) + timedelta(seconds=int(seconds[2])) == when.replace(hour=0, minute=0, second=0)
+@given(
+    st.datetimes(datetime(1990, 1, 1), datetime(2037, 12, 31)),
+    st.sampled_from([known for known in FORMATS if "%H:%M" in known]),
+)
+def test_24_00_is_the_next_midnight_and_nothing_else_is_read_anew(stamp, known):
+    """Against the date and a day more by the calendar."""
+    day = stamp.replace(hour=0, minute=0, second=0, microsecond=0)
+    texts = [day.strftime(known), *(stamp.replace(minute=m).strftime(known) for m in (0, 24, 59))]
+    late = texts[0].replace("00:00", "24:00", 1)
+    read, present, _ = StampParser(known, ("",)).read_words([late, *texts, late.replace("24:00", "24:01"), "24:00"])
+    want = [datetime.strptime(t, known) for t in texts]
+    if re.search("%y:%H", known, re.IGNORECASE):  # a colon before the time
+        assert read[0] == NO_STAMP
+    else:
+        assert read[0] == np.datetime64(day + timedelta(days=1), "us").astype(np.int64)
+        assert known in formats_that_fit([late, texts[1]])
+    assert read[1:-2].tolist() == [np.datetime64(w, "us").astype(np.int64) for w in want]
+    assert (read[-2:] == NO_STAMP).all() and present.all()
 
 
-def test_the_serial_number_spreadsheets_show():
-    seconds, _ = serial_seconds(["45231.0104166667"])
-    assert datetime(1970, 1, 1) + timedelta(seconds=int(seconds[0])) == datetime(2023, 11, 1, 0, 15)
+@pytest.mark.parametrize(
+    "text", ["2025-10-01 24:00:30", "2025-10-01 24:00:00.5", "2025-10-01 124:00", "2025-10-01 24:000"]
+)
+@pytest.mark.parametrize("known", ["%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S"])
+def test_what_is_not_quite_24_00_is_no_stamp(known, text):
+    assert StampParser(known, ()).read_words([text])[0].tolist() == [NO_STAMP]
+
+
+def test_a_format_without_a_24_hour_clock_knows_no_24_00():
+    for known, text in (("ISO8601", "2025-10-01T24:00"), ("%Y-%m-%d %I:%M %p", "2025-10-01 24:00 PM")):
+        assert StampParser(known, ()).read_words([text])[0].tolist() == [NO_STAMP]
+
+
+@given(st.integers(0, 10**11), st.integers(0, 999_999))
+def test_unix_time_is_read_to_the_microsecond_in_either_unit(seconds, micros):
+    whole = seconds * 1_000_000 + micros
+    for known, text in (
+        ("unix_s", f"{seconds}.{micros:06d}"),
+        ("unix_s", f"{seconds}.{micros:06d}999"),
+        ("unix_ms", f"{whole // 1000}.{whole % 1000:03d}"),
+    ):
+        stamp_us, present, is_utc = StampParser(known, ("",)).read_words([text])
+        assert (stamp_us.tolist(), present.tolist(), is_utc.tolist()) == ([whole], [True], [True])
+
+
+@pytest.mark.parametrize(
+    "text", ["-1", "", "1e9", "1,5", "17000000000000000000", "1" * 16, "now", "1 7", "٣", "0x10"]
+)
+def test_what_is_no_count_of_seconds_is_no_stamp(text):
+    for known in UNIX:
+        assert StampParser(known, ()).read_words([text])[0].tolist() == [NO_STAMP]
+
+
+def test_unix_time_is_known_by_its_digits():
+    assert formats_that_fit(["1700000000", "1700001800.0"]) == ["unix_s"]
+    assert formats_that_fit(["1700000000000", "1700001800000"]) == ["unix_ms"]
+    assert formats_that_fit(["1700000000", "1700001800000"]) == formats_that_fit(["2700000000"]) == []

@@ -31,6 +31,12 @@ INTERVALS = (5, 10, 15, 20, 30, 60)
 _DAY_US, _HOUR_US, _MINUTE_US, _MINUTES_PER_DAY = 86_400_000_000, 3_600_000_000, 60_000_000, 24 * 60
 _SAMPLE_ROWS = 4000
 _STEP_BATCHES = 8
+# What a row or column of sums is called where others name a meter.
+_TOTAL = re.compile(
+    r"(?:grand|sub)?[\s_-]*(?:totals?|totale|totaal|sum|summe|summa|suma|soma|somme|gesamt\w*|yhteensä|razem|i alt)"
+    r"(?:[\s_(\[:.-].*)?",
+    re.IGNORECASE,
+)
 # Readings that may be enough to see that an export is none of intervals, whatever follows.
 _FIRST_LOOK = 200_000
 
@@ -123,6 +129,8 @@ def examine(
         _set_stamp(given, batches, said, to_check)
     trial = try_out(path, _settings(given, zone), batches, whole)
     trial = _set_unit(given, trial, guessed_unit is not None, to_check)
+    if any(_TOTAL.fullmatch(name) for name in trial.survey.meter_ids) and len(trial.survey.meter_ids) > 1:
+        to_check.append("one that counts as a meter is called a total: leave it out if it is the sum of the others")
     period = best_period(
         trial.energy_kwh, _MINUTES_PER_DAY // given["interval_minutes"], max_missing_share, fewest_days
     )

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 
 from meterdp.core.errors import InputError
+from meterdp.exports.batch import NO_STAMP
+from meterdp.exports.fields import StampParser
 from meterdp.exports.guess.table import MISSING, Column, Table
 from meterdp.exports.numerals import PLAIN, Notation
 from meterdp.exports.readers.cer import CODE_PATTERN
@@ -306,15 +307,8 @@ def _refuse_other_stamps(path, table: Table) -> None:
     """Say which way of writing time it is that we do not read."""
     for column in table.columns:
         words = column.words[:_JOINED]
-        if words and all(re.fullmatch(r"1[0-9]{9}([0-9]{3})?(\.0+)?", w) for w in words) and _repeats([column]) < 1:
-            if re.search(rf"unix|epoch|{_TIME}|\bts\b", column.name, re.IGNORECASE):
-                raise InputError(
-                    "has stamps in seconds or milliseconds since 1970 (Unix time)",
-                    file=path,
-                    field=column.name,
-                    remedy="write them as dates and times, e.g. 2025-03-30T01:30:00Z",
-                )
-        if any(re.search(r"(^|[ T])24:00(:00)?$", w) for w in column.words):
+        known = column.time_formats or column.is_time
+        if not known and any(re.search(r"(^|[ T])24:00(:00)?$", w) for w in column.words):
             raise InputError(
                 "writes the end of a day as 24:00",
                 file=path,
@@ -487,10 +481,10 @@ def _most_regular(words: tuple[str, ...], formats: tuple[str, ...]) -> str:
     """Return the format under which steps between neighbours are most often the same."""
 
     def regularity(time_format: str) -> float:
-        given = pd.to_datetime(list(words), format=time_format, errors="coerce")
-        if given.isna().any():
+        stamp_us, _, _ = StampParser(time_format, ()).read_words(list(words))
+        if (stamp_us == NO_STAMP).any():
             return 0.0
-        steps = np.diff(given.to_numpy())
+        steps = np.diff(stamp_us)
         _, counts = np.unique(steps, return_counts=True)
         # Of formats that make most steps alike the one that jumps least: months for days go back and forth.
         return counts.max(initial=0) / max(1, len(steps)) - len(counts) / max(1, len(steps) + 1)

@@ -11,8 +11,9 @@ from functools import cached_property
 from itertools import pairwise
 
 from meterdp.core.errors import InputError
+from meterdp.exports.lines import OLD_MAC, OLD_MAC_REMEDY
 from meterdp.exports.numerals import Notation, notations_that_fit
-from meterdp.exports.shapes import SPREADSHEET, formats_that_fit
+from meterdp.exports.shapes import SPREADSHEET, UNIX, formats_that_fit
 
 # In order of preference: a decimal comma makes a comma look like a separator, too.
 DELIMITERS = (";", "\t", "|", ",", " ")
@@ -24,6 +25,7 @@ _TIME_OF_DAY = re.compile(r"\d{1,2}:\d{2}(:\d{2})?( ?[AaPp][Mm])?")
 _MOST_ODD = 0.1
 # Numbers that no format of stamps reads.
 _PLAIN_NUMBER = re.compile(r"-?\d{0,4}(?:[.,]\d*)?", re.ASCII)
+_UNIX_NAME = r"unix|epoch|time|date|stamp|start|begin|from|zeit|\bts\b"
 _DIGIT = re.compile(r"\d")
 _DATED = r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}|\d:\d\d:\d\d|^\d{8,14}$"
 _UNITS_ROW = r"[-()\[\] ]*([kKmM]?[wW][hH]?|text|string|number|(local )?(date)?(time)?|utc|[ymdhs:/. -]*)[)\] ]*"
@@ -60,7 +62,10 @@ class Column:
             return ()
         words = _of_usual_shape(words)
         # Most columns hold no stamps, which a few entries tell.
-        return tuple(formats_that_fit(words)) if words and formats_that_fit(words[:3]) else ()
+        found = formats_that_fit(words) if words and formats_that_fit(words[:3]) else []
+        # Ids of ten digits look the same.
+        ids = set(found) & set(UNIX) and not re.search(_UNIX_NAME, self.name, re.IGNORECASE)
+        return () if ids else tuple(found)
 
     @cached_property
     def notations(self) -> tuple[Notation, ...]:
@@ -156,11 +161,7 @@ def read_table(path, head: bytes) -> Table:
     except UnicodeDecodeError:
         raise InputError("is not UTF-8 text", file=path, remedy="save the export as CSV UTF-8") from None
     if "\r" in text and "\n" not in text:
-        raise InputError(
-            "has lines that end in a carriage return alone, as on old Macs",
-            file=path,
-            remedy="save the export with the line ends of Unix or Windows",
-        )
+        raise InputError(OLD_MAC, file=path, remedy=OLD_MAC_REMEDY)
     lines = text.splitlines()[:_LINES]
     delimiter, width = _delimiter(path, lines)
     split = [[field.strip() for field in row] for row in _split(lines, delimiter)]

@@ -22,7 +22,7 @@ import pyarrow.csv
 from meterdp.core.errors import InputError
 from meterdp.exports.batch import BATCH_BYTES, Batch
 from meterdp.exports.fields import Field
-from meterdp.exports.lines import INNER_DELIMITER, Block, Piece, SafeLines, separator_after
+from meterdp.exports.lines import INNER_DELIMITER, OLD_MAC, OLD_MAC_REMEDY, Block, Piece, SafeLines, separator_after
 from meterdp.exports.members import Member
 from meterdp.exports.readers.plain_rows import PlainFile
 from meterdp.exports.settings import ExportSettings
@@ -106,9 +106,7 @@ class CsvRows:
         self.member, self.any_row = member, False
         self._delimiter, self._refuse_bad_rows = settings.delimiter, settings.bad_rows == "refuse"
         self.header_row = settings.skip_rows + 1
-        line, self._separator = _header_line(member, settings.skip_rows, needed=names is None)
-        if not self._refuse_bad_rows:
-            self._separator = b"\n"  # whatever the first row starts with
+        line = _header_line(member, settings.skip_rows, needed=names is None, refuse=self._refuse_bad_rows)
         self._header_bytes = len(line) if names is None else 0
         self._lines_before = settings.skip_rows + (names is None) * (1 + settings.skip_rows_after_header)
         self._has_header = names is None
@@ -178,7 +176,7 @@ class CsvRows:
         positions = list(positions)
         lines = SafeLines(
             self._delimiter,
-            self._separator,
+            b"\n",
             max(LONGEST_ROW_BYTES, 16 * self._header_bytes),
             batch_bytes,
         )
@@ -294,18 +292,19 @@ def _scanned_ahead(lines: SafeLines, pieces: Iterator[Piece], plain: Sequence[Pl
             yield piece, reader, found.result()
 
 
-def _header_line(member: Member, skip_rows: int, *, needed: bool) -> tuple[bytes, bytes]:
-    """Return the header, without what ends it, and what ends the lines of the file.
+def _header_line(member: Member, skip_rows: int, *, needed: bool, refuse: bool) -> bytes:
+    """Return the header, without what ends it.
 
     Raises
     ------
     InputError
-        If it is needed and there is none.
+        If it is needed and there is none, or if lines end in a carriage return alone. That is judged by the end of
+        the first line; where that is a reading and bad rows are not refused, not at all.
     """
     start, separator = b"", b"\n"
     with open_bytes(member) as stream:
         while True:
-            more = stream.read(1 << 16)
+            more = stream.read(max(1 << 16, len(start)))  # twice as much each time: a file may be one line
             start += more
             # One more byte tells a lone carriage return from the first half of a Windows line end.
             end = re.search(rb"[\r\n].", start, re.DOTALL)
@@ -313,6 +312,9 @@ def _header_line(member: Member, skip_rows: int, *, needed: bool) -> tuple[bytes
                 separator = separator_after(start[end.start() :])
             if not more or (end and start.count(separator, 0, -1) > skip_rows):
                 break
+    if separator == b"\r" and (needed or refuse):
+        raise InputError(OLD_MAC, file=member.label, remedy=OLD_MAC_REMEDY)
+    separator = b"\n"
     lines = start.split(separator, skip_rows + 1)
     line = re.split(rb"[\r\n]", lines[skip_rows], maxsplit=1)[0] if len(lines) > skip_rows else b""
     if needed and not line.strip():
@@ -324,4 +326,4 @@ def _header_line(member: Member, skip_rows: int, *, needed: bool) -> tuple[bytes
             row=skip_rows + 1,
             remedy="write the column names into the first row, or check export.skip_rows",
         )
-    return line, separator
+    return line
