@@ -199,7 +199,7 @@ class Clock:
             self._make_room(int(meter.max(initial=NO_CODE)) + 1)
             _local_to_utc(
                 meter,
-                np.where(is_utc, NO_STAMP, batch.stamp_us),
+                np.where(is_utc, NO_STAMP, batch.stamp_us) if is_utc.any() else batch.stamp_us,
                 self._range_us,
                 self._edges_us,
                 self._changes.offset_us,
@@ -214,11 +214,10 @@ class Clock:
             )
         if is_utc.any():
             _check_range(batch.stamp_us, is_utc, self._range_us, out)
-        if self._settings.stamp == "end":
-            out[out > LAST_MARK] -= self._settings.interval_us
-        if self._settings.period_us is not None:
-            begin, end = self._settings.period_us
-            out[(out > LAST_MARK) & ((out < begin) | (out >= end))] = OUTSIDE_PERIOD
+        shift = self._settings.interval_us if self._settings.stamp == "end" else 0
+        begin, end = self._settings.period_us or (LAST_MARK, np.iinfo(np.int64).max)
+        if shift or self._settings.period_us is not None:
+            _to_starts(out, shift, begin, end)
         return out
 
     def grid_anchor_us(self, utc_us: int) -> int:
@@ -235,6 +234,16 @@ class Clock:
             self._back_steps = np.append(self._back_steps, np.zeros(more, np.int64))
             missing = max(0, len(self._last_us) - len(self._descending))
             self._descending = np.append(self._descending, np.zeros(missing, bool))
+
+
+@numba.njit(cache=True, nogil=True)
+def _to_starts(stamps_us, shift_us, begin_us, end_us):
+    """Turn UTC stamps into starts of intervals, in place, and mark those outside a period."""
+    for i in range(len(stamps_us)):
+        if stamps_us[i] > LAST_MARK:
+            stamps_us[i] -= shift_us
+            if not begin_us <= stamps_us[i] < end_us and stamps_us[i] > LAST_MARK:
+                stamps_us[i] = OUTSIDE_PERIOD
 
 
 @numba.njit(cache=True, nogil=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from meterdp.exports.batch import HEADER_REPEATED, NO_STAMP, NOT_LISTED, UNIT_DIFFERS
+from meterdp.exports.batch import HEADER_REPEATED, NO_CODE, NO_STAMP, NOT_LISTED, UNIT_DIFFERS
 from meterdp.exports.clock import END_YEAR, FIRST_YEAR, LAST_MARK, NONEXISTENT, OUT_OF_RANGE, OUTSIDE_PERIOD
 
 # What can become of a row, in the order in which the tests are made, with 'used' first.
@@ -65,6 +65,19 @@ _NO_SLOT = -1
 # A mark of Batch.unreadable and its reason differ by this.
 _MARKS = _UNIT_DIFFERS - UNIT_DIFFERS
 assert _MARKS + HEADER_REPEATED == _HEADER_REPEATED
+
+
+@numba.njit(cache=True, nogil=True)
+def run_begins(meter, circuit):
+    """Return where meter or circuit are others than in the row before, of rows that name both."""
+    out = np.empty(len(meter), np.int64)
+    found, last_meter, last_circuit = 0, NO_CODE, NO_CODE
+    for i in range(len(meter)):
+        if meter[i] != NO_CODE and circuit[i] != NO_CODE and (meter[i] != last_meter or circuit[i] != last_circuit):
+            last_meter, last_circuit = meter[i], circuit[i]
+            out[found] = i
+            found += 1
+    return out[:found]
 
 
 @numba.njit(cache=True, nogil=True)

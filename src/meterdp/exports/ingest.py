@@ -24,7 +24,7 @@ from meterdp.exports.bands import Bands, band_edges
 from meterdp.exports.batch import BATCH_BYTES, NO_CODE, NOT_LISTED, Batch, NameIndex
 from meterdp.exports.changes import MeterMonths, compared
 from meterdp.exports.clock import LAST_MARK, Clock
-from meterdp.exports.dense import REASONS, ROW_MALFORMED, USED, slot_range
+from meterdp.exports.dense import REASONS, ROW_MALFORMED, USED, run_begins, slot_range
 from meterdp.exports.doubts import doubts, sample_step, step_minutes
 from meterdp.exports.kept import KeptReadings
 from meterdp.exports.members import Member, label
@@ -254,10 +254,10 @@ def _survey(path, settings, read, roster: Roster | None, runs_backwards=None) ->
 
 def _note_circuits(path, settings: ExportSettings, survey: Survey, batch: Batch, meter: np.ndarray) -> None:
     """Keep the circuit of every meter and refuse a meter on two."""
-    named = np.flatnonzero((meter != NO_CODE) & (batch.circuit != NO_CODE))
-    pairs = meter[named] * len(batch.circuits) + batch.circuit[named]
-    begins = np.flatnonzero(np.diff(pairs, prepend=-1))  # most rows say what the one before said
-    for at in named[begins[np.sort(np.unique(pairs[begins], return_index=True)[1])]]:
+    # Most rows say what the one before said.
+    begins = run_begins(meter, batch.circuit)
+    pairs = meter[begins] * len(batch.circuits) + batch.circuit[begins]
+    for at in begins[np.sort(np.unique(pairs, return_index=True)[1])]:
         circuit = batch.circuits[batch.circuit[at]]
         if survey.circuit_of.setdefault(int(meter[at]), circuit) != circuit:
             raise InputError(

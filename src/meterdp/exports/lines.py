@@ -123,9 +123,11 @@ class SafeLines:
                 if end < 0:
                     continue
                 more, skipping = more[end + 1 :], False
-            rest += more
-            end = rest.rfind(self._separator) + 1
-            lines, rest = rest[:end], rest[end:]
+            end = more.rfind(self._separator) + 1
+            if end:
+                lines, rest = rest + memoryview(more)[:end], more[end:]
+            else:
+                lines, rest = b"", rest + more
             # The header may be as long as it likes: everything else is measured by it.
             skipping = len(rest) > self.longest_bytes + 1 and not (header and not lines)
             if lines or skipping:

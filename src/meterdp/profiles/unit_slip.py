@@ -93,14 +93,35 @@ def _suspects(log_size: np.ndarray, block: int) -> np.ndarray:
     return some[far.any(axis=1)]
 
 
-def _medians(values: np.ndarray, group: np.ndarray, groups: int) -> np.ndarray:
+@numba.njit(cache=True, nogil=True)
+def _medians(values, group, groups):
     """Return the median of the finite values of each group, (groups,); NaN for a group without any."""
+    count = np.zeros(groups, np.int64)
+    for t in range(len(values)):
+        count[group[t]] += np.isfinite(values[t])
+    ends = np.cumsum(count)
+    at, sorted_values = ends - count, np.empty(ends[-1])
+    for t in range(len(values)):
+        if np.isfinite(values[t]):
+            sorted_values[at[group[t]]] = values[t]
+            at[group[t]] += 1
     out = np.full(groups, np.nan)
-    given = np.flatnonzero(np.isfinite(values))
-    order = given[np.lexsort((values[given], group[given]))]
-    present, first, count = np.unique(group[order], return_index=True, return_counts=True)
-    middle = values[order]
-    out[present] = (middle[first + (count - 1) // 2] + middle[first + count // 2]) / 2
+    for g in range(groups):
+        if count[g]:
+            some = np.sort(sorted_values[ends[g] - count[g] : ends[g]])
+            out[g] = (some[(count[g] - 1) // 2] + some[count[g] // 2]) / 2
+    return out
+
+
+@numba.njit(cache=True, nogil=True)
+def _gains(above_usual, known, power):
+    """Return by how much each slot is nearer to ``power`` than to 0; ``_NEVER`` where a slip is known."""
+    out = np.zeros(len(above_usual))
+    for t in range(len(out)):
+        if known[t] != 0:
+            out[t] = _NEVER
+        elif not np.isnan(above_usual[t]):
+            out[t] = np.abs(above_usual[t]) - np.abs(above_usual[t] - power)
     return out
 
 
@@ -122,8 +143,7 @@ def _likeliest(energy, log_size, above_usual, known, calendar: Calendar, slots: 
     """Return begin, end and power of the likeliest slip of one household that is not ``known``, or None."""
     best, answer = 0.0, None
     for power in POWERS:
-        gain = np.nan_to_num(np.abs(above_usual) - np.abs(above_usual - power))
-        gain[known != 0] = _NEVER
+        gain = _gains(above_usual, known, power)
         for _ in range(_MOST_TRIED):
             begin, end, total = best_stretch(gain)
             if total <= best:
