@@ -145,6 +145,11 @@ class Bands:
         )
 
 
+def room_bytes(memory_bytes: int) -> int:
+    """Return what is left for an array of the memory that the whole process may take."""
+    return max(memory_bytes - OTHER_BYTES, 0)
+
+
 def band_edges(shards: Sequence[np.ndarray], slots: int, memory_bytes: int) -> list[int]:
     """Return the first household of each band and the number of households, so that no shard lies in two bands.
 
@@ -162,7 +167,7 @@ def band_edges(shards: Sequence[np.ndarray], slots: int, memory_bytes: int) -> l
     InputError
         If one shard does not fit.
     """
-    most = max(memory_bytes - OTHER_BYTES, 0) // (8 * max(slots, 1))
+    most = room_bytes(memory_bytes) // (8 * max(slots, 1))
     longest = max(len(shard) for shard in shards)
     if longest > most:
         needed = -(-sum(map(len, shards)) // max(most, 1))

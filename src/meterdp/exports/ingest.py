@@ -1,8 +1,9 @@
 """Out-of-core ingestion: from any export to canonical readings, a meter crosswalk and a count of every unused row.
 
-The export is streamed twice: first for the meters and the range of stamps, then to scatter the readings into a dense
-array on the regular UTC grid, or into several, one after the other, if one would not fit into the memory given. All
-tables appear together when everything is written, or none does.
+The export is streamed once, and its readings are put into a dense array on a regular UTC grid that widens as meters
+and stamps come. If that does not fit into the memory given, the export is streamed a second time, now that meters and
+range are known, into several arrays, one after the other. All tables appear together when everything is written, or
+none does.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ import pyarrow as pa
 from meterdp.core.errors import InputError
 from meterdp.core.parquet import atomic_path, open_table, write_table
 from meterdp.core.progress import progress
-from meterdp.exports.bands import Bands, band_edges
+from meterdp.exports.bands import Bands, band_edges, room_bytes
 from meterdp.exports.batch import BATCH_BYTES, NO_CODE, NOT_LISTED, Batch, NameIndex
 from meterdp.exports.changes import MeterMonths, compared
 from meterdp.exports.clock import LAST_MARK, Clock
 from meterdp.exports.dense import REASONS, ROW_MALFORMED, USED, run_begins, slot_range
 from meterdp.exports.doubts import doubts, sample_step, step_minutes
+from meterdp.exports.growing import Growing
 from meterdp.exports.kept import KeptReadings
 from meterdp.exports.members import Member, label
 from meterdp.exports.readers.interface import reader
@@ -108,20 +110,23 @@ def ingest(
     def read() -> Iterator[Batch]:
         return read_file(path) if kept is None else kept.batches(path, read_file)
 
-    survey = survey_export(path, settings, read, roster)
+    growing = Growing(settings, room_bytes(memory_bytes))
+    survey = survey_export(path, settings, read, roster, growing)
     rank, household_of = household_numbers(survey)
+    growing.finish(rank, survey.first_slot, survey.slots)
     scratch = Path(readings_paths[0]).parent
     scratch.mkdir(parents=True, exist_ok=True)
     shards = np.array_split(np.arange(len(rank)), len(readings_paths))
-    edges = band_edges(shards, survey.slots, memory_bytes)
+    edges = band_edges(shards, survey.slots, memory_bytes) if growing.given_up else [0, len(rank)]
     last = len(edges) - 2
     band_of = [min(int(np.searchsorted(edges, s[0], side="right")) - 1, last) if len(s) else last for s in shards]
     starts_us = survey.anchor_us + (survey.first_slot + np.arange(survey.slots)) * settings.interval_us
-    with (
-        Bands(settings, survey.anchor_us, survey.first_slot, survey.slots, edges, scratch) as bands,
-        ExitStack() as stack,
-    ):
-        fill(path, settings, read, survey, household_of, bands)
+    with ExitStack() as stack:
+        bands = growing
+        if growing.given_up:
+            grid = (survey.anchor_us, survey.first_slot, survey.slots)
+            bands = stack.enter_context(Bands(settings, *grid, edges, scratch))
+            fill(path, settings, read, survey, household_of, bands)
         parts, meters, report = (
             [stack.enter_context(atomic_path(p)) for p in group]
             for group in (readings_paths, [meters_path], [report_path])
@@ -189,15 +194,21 @@ class Survey:
 
 
 def survey_export(
-    path, settings: ExportSettings, read: Callable[[], Iterator[Batch]], roster: Roster | None = None
+    path,
+    settings: ExportSettings,
+    read: Callable[[], Iterator[Batch]],
+    roster: Roster | None = None,
+    growing: Growing | None = None,
 ) -> Survey:
-    """Stream the export once for its meters, circuits and range of stamps.
+    """Stream the export once for its meters, circuits and range of stamps, and put its readings into ``growing``.
 
     Twice if a meter's rows run from new to old and there is no public period: the range may then move by an hour.
     """
-    survey, clock = _survey(path, settings, read, roster)
+    survey, clock = _survey(path, settings, read, roster, growing=growing)
     backwards = clock.runs_backwards
     if clock.repeats and backwards.any():
+        if growing is not None:
+            growing.give_up()
         if settings.period_us is None:
             survey, _ = _survey(path, settings, read, roster, backwards)
         survey.runs_backwards = backwards
@@ -211,10 +222,7 @@ def survey_export(
         )
     if settings.period_us is not None:
         # A public period makes the grid, and so every household's record, independent of the other households.
-        begin, end = settings.period_us
-        survey.anchor_us = clock.grid_anchor_us(begin)
-        survey.first_slot = (begin - survey.anchor_us) // settings.interval_us
-        survey.last_slot = (end - survey.anchor_us) // settings.interval_us - 1
+        survey.anchor_us, survey.first_slot, survey.last_slot = _period_grid(settings, clock)
     if survey.slots * settings.interval_us > LONGEST_EXPORT_DAYS * _DAY_US:
         (one, first), (other, last) = survey.first_slot_at, survey.last_slot_at
         rows = f"rows {first} and {last}" if one == other else f"row {first} of {one} and row {last} of {other}"
@@ -226,7 +234,16 @@ def survey_export(
     return survey
 
 
-def _survey(path, settings, read, roster: Roster | None, runs_backwards=None) -> tuple[Survey, Clock]:
+def _period_grid(settings: ExportSettings, clock: Clock) -> tuple[int, int, int]:
+    """Return anchor, first and last slot of the public period."""
+    begin, end = settings.period_us
+    anchor_us = clock.grid_anchor_us(begin)
+    return anchor_us, (begin - anchor_us) // settings.interval_us, (end - anchor_us) // settings.interval_us - 1
+
+
+def _survey(
+    path, settings, read, roster: Roster | None, runs_backwards=None, growing: Growing | None = None
+) -> tuple[Survey, Clock]:
     survey, clock = Survey(listed=roster is not None), Clock(settings, descending=runs_backwards)
     index: dict[str, int] = {}
     if roster is not None:
@@ -240,14 +257,23 @@ def _survey(path, settings, read, roster: Roster | None, runs_backwards=None) ->
             _note_circuits(path, settings, survey, batch, meter)
         if survey.anchor_us is None:
             usable = starts_us[(starts_us > LAST_MARK) & (meter >= 0)]
-            if not usable.size:
-                continue
-            survey.anchor_us = clock.grid_anchor_us(usable[0])
-        first, last, first_at, last_at = slot_range(starts_us, meter, survey.anchor_us, settings.interval_us)
-        if first < survey.first_slot:
-            survey.first_slot, survey.first_slot_at = first, (batch.place, batch.row_of(first_at))
-        if last > survey.last_slot:
-            survey.last_slot, survey.last_slot_at = last, (batch.place, batch.row_of(last_at))
+            if usable.size:
+                survey.anchor_us = clock.grid_anchor_us(usable[0])
+            elif growing is not None and settings.period_us is None:
+                growing.give_up()  # rows that come before there is a grid
+        found = None
+        if survey.anchor_us is not None:
+            found = slot_range(starts_us, meter, survey.anchor_us, settings.interval_us)
+            first, last, first_at, last_at = found
+            if first < survey.first_slot:
+                survey.first_slot, survey.first_slot_at = first, (batch.place, batch.row_of(first_at))
+            if last > survey.last_slot:
+                survey.last_slot, survey.last_slot_at = last, (batch.place, batch.row_of(last_at))
+        if growing is not None and not growing.given_up:
+            grid = (survey.anchor_us, *found[:2]) if settings.period_us is None else _period_grid(settings, clock)
+            growing.put(starts_us, meter, batch.energy, _unreadable(batch), *grid, meters=len(index))
+            growing.counts[ROW_MALFORMED] += batch.left_out
+            growing.counts += [batch.set_aside.get(reason, 0) for reason in REASONS]
     survey.meter_ids = list(index)
     return survey, clock
 
@@ -332,12 +358,15 @@ def fill(path, settings, read, survey: Survey, household_of: np.ndarray, bands: 
     number = NameIndex({name: number for number, name in enumerate(survey.meter_ids)}, grow=False)
     for batch in progress(read(), "export, readings, batches read"):
         meter = number(batch.meter_ids, batch.meter)
-        unreadable = np.zeros(len(meter), np.int8) if batch.unreadable is None else batch.unreadable
-        bands.put(clock.interval_starts(meter, batch), household_of[meter], batch.energy, unreadable)
+        bands.put(clock.interval_starts(meter, batch), household_of[meter], batch.energy, _unreadable(batch))
         bands.counts[ROW_MALFORMED] += batch.left_out
         bands.counts += [batch.set_aside.get(reason, 0) for reason in REASONS]
         if not survey.listed and (meter == NOT_LISTED).any():
             raise _changed(path)
+
+
+def _unreadable(batch: Batch) -> np.ndarray:
+    return np.zeros(len(batch.meter), np.int8) if batch.unreadable is None else batch.unreadable
 
 
 def _write_readings(path, households: np.ndarray, energy_kwh, first: int, starts_us: np.ndarray, metadata) -> None:
