@@ -133,7 +133,7 @@ def ours(export: str, folder: Path) -> dict:
     config, export_settings = settings()
     if "damaged" in Path(export).name:
         export_settings = replace(export_settings, bad_rows="missing")
-    seconds = {}
+    seconds = {"read_again_s": 0.0}  # only where the readings do not fit into the memory
 
     def timed(name, function):
         def call(*arguments, **keywords):
@@ -145,7 +145,7 @@ def ours(export: str, folder: Path) -> dict:
 
         return call
 
-    room.survey_export, room.fill = timed("survey_s", room.survey_export), timed("fill_s", room.fill)
+    room.survey_export, room.fill = timed("read_s", room.survey_export), timed("read_again_s", room.fill)
     parts = [folder / f"part-{s:03d}.parquet" for s in range(SHARDS)]
     with ProcessPoolExecutor(CORES, get_context("spawn")) as pool:
         timed("ingest_s", room.ingest)(
@@ -157,7 +157,7 @@ def ours(export: str, folder: Path) -> dict:
             threads=CORES,
             memory_bytes=int(config["memory_gib"] * 2**30),
         )
-        seconds["write_s"] = seconds["ingest_s"] - seconds["survey_s"] - seconds["fill_s"]
+        seconds["write_s"] = seconds["ingest_s"] - seconds["read_s"] - seconds["read_again_s"]
         households = sum(timed("profiles_s", lambda: list(pool.map(partial(_profile, config=config), parts)))())
     return {"households": households, **seconds}
 
@@ -242,7 +242,7 @@ def compared(case: str, export: Path, count: int, rivals: list[str]) -> list[dic
             "peak_gib": mine["peak_gib"],
             "other_peak_gib": best[rival]["peak_gib"],
             "households": mine["households"],
-            **{name: mine[name] for name in ("survey_s", "fill_s", "write_s", "profiles_s")},
+            **{name: mine[name] for name in ("read_s", "read_again_s", "write_s", "profiles_s")},
         }
         rows.append(row)
         print(row, flush=True)
@@ -271,7 +271,7 @@ def main(sizes=SIZES) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 2:
+    if sys.argv[1:] and sys.argv[1] in ("ours", "arrow", "pandas"):
         which, export, folder = sys.argv[1:]
         print(json.dumps(globals()[which](export, Path(folder))))
     else:

