@@ -20,7 +20,7 @@ from meterdp.exports.dense import REASONS, clear_conflicts, scatter
 from meterdp.exports.settings import ExportSettings
 
 # What Python, its libraries, the batches being read and the tables being written take beside the array.
-OTHER_BYTES = 1 << 29
+OTHER_BYTES = 5 << 27
 _ROW = np.dtype([("household", "<i4"), ("start_us", "<i8"), ("energy", "<f8"), ("unreadable", "i1")])
 _ROWS_AT_ONCE = 1 << 20
 
