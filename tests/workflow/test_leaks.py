@@ -124,7 +124,7 @@ QUOTES = """
 import sys
 if any(word.endswith(".ingest.py") for word in sys.orig_argv):
     import pyarrow.parquet as pq
-    def write_table(self, table, *rest):
+    def write_table(self, table, *rest, **keywords):
         raise ValueError(f"cannot write {table.to_pydict()} of {open('export.csv').read()}")
     pq.ParquetWriter.write_table = write_table
 """

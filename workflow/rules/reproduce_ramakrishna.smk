@@ -69,6 +69,7 @@ rule reproduce_ramakrishna_forecasts:
     params:
         interval_minutes=lookup("export/interval_minutes", within=config),
         time_zone=lookup("export/time_zone", within=config),
+        log_scale=some_of(config["profiles"], SCALE_KEYS),
         forecast=lookup("forecast", within=config),
         code=code_of("reproduce_ramakrishna_forecasts"),
     script:

@@ -82,6 +82,7 @@ class Home:
 HOMES = (
     Home("private/*.parquet", (COLUMN,), (METER, CIRCUIT, READING, COUNT), "canonical readings and their counts"),
     Home("private/export/*", (BYTES,), (METER, CIRCUIT, READING), "the simulated export"),
+    Home("private/export_kept/*.arrow", (BYTES,), (METER, CIRCUIT, READING), "what was read of the export's files"),
     Home("private/release_id_salt.txt", (BYTES,), (SALT,), "the salt itself"),
     Home("private/*crosswalk.parquet", (COLUMN,), (RELEASE_ID,), "which household a release id belongs to"),
     Home("study/forecasts/*", _EVERYWHERE, (RELEASE_ID,), "forecast files are named by release id"),
