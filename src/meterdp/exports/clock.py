@@ -242,7 +242,7 @@ def _to_starts(stamps_us, shift_us, begin_us, end_us):
     for i in range(len(stamps_us)):
         if stamps_us[i] > LAST_MARK:
             stamps_us[i] -= shift_us
-            if not begin_us <= stamps_us[i] < end_us and stamps_us[i] > LAST_MARK:
+            if not begin_us <= stamps_us[i] < end_us:
                 stamps_us[i] = OUTSIDE_PERIOD
 
 
