@@ -21,6 +21,7 @@ rule neighbourhoods:
         PRIVATE / "logs/neighbourhoods.log",
     benchmark:
         PRIVATE / "benchmarks/neighbourhoods.tsv"
+    priority: 20
     conda:
         "../envs/meterdp.yaml"
     params:
@@ -46,6 +47,7 @@ rule design_noise:
         PRIVATE / "logs/design_noise.log",
     benchmark:
         PRIVATE / "benchmarks/design_noise.tsv"
+    priority: 20
     conda:
         "../envs/meterdp.yaml"
     params:
@@ -68,6 +70,8 @@ rule delta_curves:
         PRIVATE / "logs/delta_curves.log",
     benchmark:
         PRIVATE / "benchmarks/delta_curves.tsv"
+    # Forecast files and their examples wait for it.
+    priority: 10
     conda:
         "../envs/meterdp.yaml"
     params:
@@ -138,6 +142,7 @@ rule forecast_errors:
         PRIVATE / "logs/forecast_errors.log",
     benchmark:
         PRIVATE / "benchmarks/forecast_errors.tsv"
+    priority: 20
     conda:
         "../envs/meterdp.yaml"
     params:

@@ -4,7 +4,7 @@
 
 
 # Tables, section and caption of a figure are those of its entry in src/meterdp/figures. One job draws all of them:
-# starting Python and Matplotlib takes longer than drawing.
+# starting Python and Matplotlib takes longer than drawing one.
 rule draw:
     input:
         **{
@@ -26,6 +26,8 @@ rule draw:
         PRIVATE / "benchmarks/draw.tsv"
     conda:
         "../envs/meterdp.yaml"
+    # The last but one of a study: what it does not use stands idle.
+    threads: 8
     params:
         drawings=DRAWINGS,
         captions={name: figure_of(name).look_for for name in DRAWINGS},

@@ -14,6 +14,8 @@ rule choose_forecast_households:
         PRIVATE / "logs/choose_forecast_households.log",
     benchmark:
         PRIVATE / "benchmarks/choose_forecast_households.tsv"
+    # First what the longest chain of a study waits for: it ends with forecast_errors.
+    priority: 20
     conda:
         "../envs/meterdp.yaml"
     params:
@@ -45,6 +47,7 @@ rule forecast:
         PRIVATE / "logs/forecast/{shard}.log",
     benchmark:
         PRIVATE / "benchmarks/forecast/{shard}.tsv"
+    priority: 20
     conda:
         "../envs/meterdp.yaml"
     params:
@@ -91,6 +94,7 @@ rule gather_forecasts:
         PRIVATE / "logs/gather_forecasts.log",
     benchmark:
         PRIVATE / "benchmarks/gather_forecasts.tsv"
+    priority: 20
     conda:
         "../envs/meterdp.yaml"
     params:

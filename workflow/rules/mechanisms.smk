@@ -22,6 +22,8 @@ rule vary_mixture:
         PRIVATE / "logs/vary_mixture.log",
     benchmark:
         PRIVATE / "benchmarks/vary_mixture.tsv"
+    # Fidelity and densities wait for it.
+    priority: 10
     conda:
         "../envs/meterdp.yaml"
     params:

@@ -2,13 +2,20 @@
 
 from pathlib import Path
 
+import matplotlib.backends.backend_svg  # noqa: F401 - once, before the processes part
+
 from meterdp.core.job import job
+from meterdp.core.workers import in_processes
 from meterdp.figures.registry import figure_of
+
+
+def draw(name, options):
+    figure = figure_of(name)
+    tables = {table.name: snakemake.input[table.name] for table in figure.tables}
+    figure.draw(**tables, output=folder / f"{name}.svg", **options)
+
 
 with job(snakemake.input, snakemake.log):
     folder = Path(snakemake.output.figures)
     folder.mkdir(parents=True)
-    for name, options in snakemake.params.drawings.items():
-        figure = figure_of(name)
-        tables = {table.name: snakemake.input[table.name] for table in figure.tables}
-        figure.draw(**tables, output=folder / f"{name}.svg", **options)
+    in_processes(draw, list(snakemake.params.drawings.items()), snakemake.threads)
