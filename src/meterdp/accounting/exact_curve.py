@@ -20,7 +20,7 @@ from meterdp.accounting.interface import Curve
 from meterdp.accounting.tail_integral import all_bounds, all_tails
 
 Side = Literal["one", "two", "hockey_stick"]
-_BATCH, _FIRST = 256, 4
+_BATCH, _FIRST, _FARTHEST = 256, 4, 2048
 _CLOSE, _CLEAR = 1e-6, 1e-3
 # Of a hockey stick: rounding that may cost no more is not looked at closely.
 _SMALL = 1e-6
@@ -111,7 +111,7 @@ class Worst:
     delta, error : float
         Its delta and a bound on the error of it: no pair has more than delta + error.
     evaluated : int
-        Pairs whose delta was computed so far; Chernoff's bound excludes the others.
+        Pairs whose delta was computed so far; the others are excluded by Chernoff's bound or by their distance.
     chernoff : float
         Largest bound of Chernoff over all pairs, for the hockey stick its own sharper form.
     """
@@ -145,9 +145,10 @@ def worst_pairs(
 
     The search ends at a pair whose delta is at least ``enough``; there may then be worse ones.
 
-    Pairs of laws with one covariance have a closed form. The others are taken in the order of their Chernoff bounds
-    until the next bound is at most 1 + 1e-6 times the largest delta found. So no pair exceeds it by more than the
-    error stated.
+    Pairs of laws with one covariance have a closed form that grows with their distance mu, so the farthest are looked
+    at; but for one- and two-sided delta at a negative epsilon, where all are. The others are taken in the order of
+    their Chernoff bounds until the next bound is at most 1 + 1e-6 times the largest delta found. So no pair exceeds
+    it by more than the error stated.
     """
     if losses.singular.any():
         return dict.fromkeys(sides, Worst(int(np.argmax(losses.singular)), 1.0, 0.0, 0, 1.0))
@@ -156,15 +157,18 @@ def worst_pairs(
     bound = {"one": upper, "two": np.minimum(upper + lower, 1.0), "hockey_stick": stick}
     known = np.full((upper.size, 6), np.nan)
     normal = _is_normal(losses.gamma)
-    if normal.any():
-        known[normal] = _raw(losses.take(normal), column[normal], wanted)[:, 0]
+    far = np.flatnonzero(normal)
+    if far.size:
+        grows = epsilon >= 0 or set(sides) == {"hockey_stick"}
+        known[far] = _farthest(losses, far, column, wanted, sides if grows else None)
+        far = far[~np.isnan(known[far, 0])]
     found = {}
     for side in sides:
         best, pair, highest, seen = -1.0, 0, 0.0, 0
-        if normal.any():
-            value, error = _as_tails(known).side(side)
-            pair = int(np.argmax(np.where(normal, value, -1.0)))
-            best, highest = float(value[pair]), float((value + error)[normal].max())
+        if far.size:
+            value, error = _as_tails(known[far]).side(side)
+            pair = int(far[value.argmax()])
+            best, highest = float(value.max()), float((value + error).max())
         order = np.flatnonzero(~normal)
         order = order[np.argsort(-bound[side][order], kind="stable")]
         while seen < order.size and best < enough and bound[side][order[seen]] > best * (1 + _CLOSE):
@@ -183,12 +187,37 @@ def worst_pairs(
                 step *= 2
         if seen < order.size:
             highest = max(highest, float(bound[side][order[seen]]))
-        rest = np.flatnonzero(np.isnan(known[:, 0]))
+        rest = np.flatnonzero(np.isnan(known[:, 0]) & ~normal)
         if side == "hockey_stick" and rest.size:
             highest = max(highest, _rounded_bound(losses.take(rest), column[rest], bound[side][rest]))
         evaluated = int(np.count_nonzero(~np.isnan(known[:, 0])))
         found[side] = Worst(pair, best, max(highest - best, 0.0), evaluated, float(bound[side].max()))
     return found
+
+
+def _farthest(losses: PairLosses, normal: np.ndarray, column: np.ndarray, wanted: int, sides) -> np.ndarray:
+    """Return values and errors of the losses at positions ``normal``, (n, 6), nan where they cannot be the largest.
+
+    Delta, and the bound on its error at a given rounding, grow with mu where ``sides`` are given. So what no pair
+    from some mu on exceeds is that of a pair with this mu and with the largest rounding of them all.
+    """
+    out = np.full((normal.size, 6), np.nan)
+    mu = np.linalg.norm(losses.nu[normal], axis=1)
+    order = np.argsort(-mu, kind="stable")
+    seen, count = 0, _FARTHEST if sides else normal.size
+    while seen < normal.size:
+        new = order[seen:count]
+        out[new] = _raw(losses.take(normal[new]), column[normal[new]], wanted)[:, 0]
+        seen, count = count, 8 * count
+        if seen < normal.size:
+            next_nu = np.zeros((1, losses.nu.shape[1]))
+            next_nu[0, 0] = mu[order[seen]]
+            off = losses.off[normal[order[seen:]]].max(axis=0)[None]
+            limit = PairLosses(np.ones_like(next_nu), next_nu, np.zeros(1, dtype=bool), off)
+            bound, found = _as_tails(_raw(limit, column[:1], wanted)[:, 0]), _as_tails(out[order[:seen]])
+            if all(sum(bound.side(side))[0] <= sum(found.side(side)).max() for side in sides):
+                break
+    return out
 
 
 def hockey_stick(shift, covariance, other, epsilon: float) -> float:

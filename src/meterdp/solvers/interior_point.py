@@ -13,12 +13,13 @@ from typing import Protocol
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
+from meterdp.solvers.interior_kernel import aimed, scale
 from meterdp.solvers.svec import Packing
 
 STEPS = 80
 TO_BOUNDARY = 0.9
 # Limits of the centring parameter, the share of the present complementarity a step aims at.
-CENTRING = (1e-2, 0.8)
+CENTRING = np.array([1e-2, 0.8])
 # A step that breaks the constraints more than before, and more than so many times the complementarity, is halved.
 OVERSHOOT, HALVINGS = 10.0, 3
 # Of the complementarity aimed at, relative to what breaking the constraints costs.
@@ -101,71 +102,32 @@ def _step(problem: Problem, packing: Packing, state: Iterate) -> Iterate:
     where = slice(1, 1 + packing.size)
     slack, weight, z = state.slack, state.weight, state.z
     k = packing.unpack(state.x[where])
-    values, vectors = np.linalg.eigh(k)
+    values, root, inverse, scaling, root_z = scale(k, z)
     if values[0] <= 0:
         raise np.linalg.LinAlgError("K is not positive definite")
-    inverse = packing.pack((vectors / values) @ vectors.T)
     jacobian, normal = problem.newton(state.x, weight, weight / slack)
-    scaling = _inverse_scaling(values, vectors, z)
     normal[where, where] += packing.product(scaling, scaling)
-    normal[np.diag_indices_from(normal)] *= 1 + RIDGE
+    normal.ravel()[:: len(normal) + 1] *= 1 + RIDGE
     factor, failed = dpotrf(normal.T, lower=1, clean=0, overwrite_a=1)  # transposed, it is not copied
     if failed:
         raise np.linalg.LinAlgError("the Newton matrix is not positive definite")
     broken = problem.constraints(state.x) + slack
-    count = slack.size + len(k)
-    mu = (weight @ slack + np.sum(z * k)) / count
-    of_z = np.linalg.eigh(z)
-
-    def change(aim: float) -> tuple[Iterate, float, float]:
-        right = -jacobian.T @ ((aim + weight * broken) / slack)
-        right[0] -= 1.0
-        right[where] += aim * inverse
-        x = dpotrs(factor, right, lower=1)[0]
-        step_k = packing.unpack(x[where])
-        closing = -broken - jacobian @ x
-        rise = (aim - weight * closing) / slack - weight
-        step_z = aim * packing.unpack(inverse) - z - scaling @ step_k @ scaling
-        primal = min(_ratio(slack, closing), _matrix_ratio(values, vectors, step_k))
-        dual = min(_ratio(weight, rise), _matrix_ratio(*of_z, step_z))
-        return Iterate(x, closing, rise, step_z), primal, dual
-
-    step, primal, dual = change(0.0)
-    primal, dual = min(1.0, primal), min(1.0, dual)
-    left = (weight + dual * step.weight) @ (slack + primal * step.slack)
-    left += np.sum((z + dual * step.z) * (k + primal * packing.unpack(step.x[where])))
-    aim = mu * np.clip((left / count / mu) ** 3, *CENTRING)
-    # Slacks must not vanish before the constraints they stand for are met.
-    step, primal, dual = change(max(aim, LAG * np.max(weight * np.abs(broken))))
+    # For complementarity zero, and what each unit of it adds.
+    right = np.stack([weight * broken / slack, 1 / slack]) @ -jacobian
+    right[0, 0] -= 1
+    right[1, where] += packing.pack(inverse)
+    steps = dpotrs(factor, right.T, lower=1, overwrite_b=1)[0].T
+    laws = (k, z, root, inverse, scaling, root_z)
+    step_x, closing, rise, step_z, primal, dual, complementarity = aimed(
+        steps, jacobian, slack, weight, broken, *laws, packing.rows, packing.columns, CENTRING, LAG
+    )
     primal, dual = min(1.0, TO_BOUNDARY * primal), min(1.0, TO_BOUNDARY * dual)
-    allowed = max(np.sum(np.abs(broken)), OVERSHOOT * mu * count)
-    x = state.x + primal * step.x
+    allowed = max(np.sum(np.abs(broken)), OVERSHOOT * complementarity)
+    x = state.x + primal * step_x
     for _ in range(HALVINGS):
-        if np.sum(np.abs(problem.constraints(x) + slack + primal * step.slack)) <= allowed:
+        if np.sum(np.abs(problem.constraints(x) + slack + primal * closing)) <= allowed:
             break
         primal *= 0.5
-        x = state.x + primal * step.x
+        x = state.x + primal * step_x
     dual = min(dual, primal)
-    return Iterate(x, slack + primal * step.slack, weight + dual * step.weight, z + dual * step.z)
-
-
-def _inverse_scaling(values: np.ndarray, vectors: np.ndarray, z: np.ndarray) -> np.ndarray:
-    """Return W^-1 with W^-1 K W^-1 = Z for K = vectors diag(values) vectors'."""
-    root = (vectors * np.sqrt(values)) @ vectors.T
-    inverse = (vectors / np.sqrt(values)) @ vectors.T
-    inner, axes = np.linalg.eigh(root @ z @ root)
-    middle = (axes * np.sqrt(np.maximum(inner, 0.0))) @ axes.T
-    return inverse @ middle @ inverse
-
-
-def _ratio(value: np.ndarray, change: np.ndarray) -> float:
-    """Return how far positive values can change, in (0, inf], before one is zero."""
-    falling = change < 0
-    return float(np.min(-value[falling] / change[falling], initial=np.inf))
-
-
-def _matrix_ratio(values: np.ndarray, vectors: np.ndarray, change: np.ndarray) -> float:
-    """Return the same for a positive definite matrix, given by its eigenvalues and eigenvectors."""
-    root = vectors / np.sqrt(np.maximum(values, 1e-300))
-    lowest = np.linalg.eigvalsh(root.T @ change @ root)[0]
-    return -1 / lowest if lowest < 0 else np.inf
+    return Iterate(x, slack + primal * closing, weight + dual * rise, z + dual * step_z)

@@ -66,12 +66,12 @@ class Packing:
     def product(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Return the matrix of the quadratic form tr(K left K right) in packed K, for symmetric (d, d) matrices."""
         out = np.empty((self.size, self.size))
-        _product(left, right, self.rows, self.columns, out)
+        fill_product(left, right, self.rows, self.columns, out)
         return out
 
 
 @njit(cache=True)
-def _product(left, right, rows, columns, out):
+def fill_product(left, right, rows, columns, out):
     """Fill :meth:`Packing.product`, entry by entry: a matrix of the basis has at most two."""
     for p in range(rows.size):
         i, j = rows[p], columns[p]

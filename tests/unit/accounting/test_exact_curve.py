@@ -1,5 +1,7 @@
 """Exact tails against closed forms and quadrature in extended precision, and against simulation."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from mpmath import mp
@@ -213,6 +215,29 @@ def test_the_worst_pair_is_that_of_all():
             skipped += 1560 - worst.evaluated
             assert worst_pair(losses, epsilon, side).delta == worst.delta
     assert skipped > 1000
+
+
+@pytest.mark.parametrize("epsilon", [-1.0, 0.0, 0.1, 2.0, 50.0])
+def test_of_laws_with_one_covariance_only_the_farthest_are_looked_at(epsilon):
+    """Oracle: the closed form of every pair. Components differ in condition, hence in rounding; some means repeat."""
+    generator = np.random.default_rng(9)
+    parts = []
+    for size, narrow in ((90, 1.0), (40, 1e-9), (22, 1e-4)):
+        mean = generator.normal(size=(size, 5)) * 0.3
+        mean[-3:] = mean[:3]
+        root = generator.normal(size=(5, 5)) * np.array([1, 1, 1, 1, np.sqrt(narrow)])
+        pairs = np.argwhere(~np.eye(size, dtype=bool))
+        parts.append(pair_losses(mean, np.broadcast_to(root @ root.T, (size, 5, 5)), pairs))
+    losses = PairLosses(*(np.concatenate([getattr(p, name) for p in parts]) for name in ("gamma", "nu", "singular")))
+    losses = replace(losses, rounding=np.concatenate([part.off for part in parts]))
+    tails = exact_tails(losses, [epsilon])
+    for sides in (("hockey_stick",), ("one", "two", "hockey_stick")):
+        for side, worst in worst_pairs(losses, epsilon, sides).items():
+            value, error = (part[:, 0] for part in tails.side(side))
+            assert worst.delta == value.max() == value[worst.pair]
+            assert worst.delta + worst.error == pytest.approx((value + error).max(), rel=1e-15)
+            few = epsilon >= 0 or sides == ("hockey_stick",)
+            assert (worst.evaluated < len(value) / 3) == few
 
 
 def test_a_search_that_knows_what_is_enough_says_the_same_of_it():

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from meterdp.classnoise.designs.joint.newton_kernel import fill
+from meterdp.classnoise.designs.joint import newton_kernel as kernel
 from meterdp.solvers.interior_point import minimise
 from meterdp.solvers.smallest_ball import smallest_ball
 from meterdp.solvers.svec import Packing
@@ -107,7 +107,7 @@ def common_noise(
     shift = radius * reach * moves @ axes.T
     covariance = floor * (np.eye(k) - axes @ axes.T) + left * (axes @ inside @ axes.T)
     covariance = 0.5 * (covariance + covariance.T)
-    worst = _squares((means + shift)[edges[:, 1]] - (means + shift)[edges[:, 0]], covariance).max()
+    worst = kernel.squares_of((means + shift)[edges[:, 1]] - (means + shift)[edges[:, 0]], covariance).max()
     return CommonNoise(covariance, shift, float(worst), float(bound * ball.squared_radius / left), rounds)
 
 
@@ -128,9 +128,9 @@ def _solve(points, edges, reach: float, floor: float, final: float) -> tuple[np.
         covariance, moved = problem.noise(x), problem.moves(x)
         bound = max(bound, problem.dual(x, weight))
         moves = _pulled(points, moved, problem.labels, covariance, reach, x[0])
-        covariance = _spent(covariance, moves, floor)
+        covariance = kernel.spent(covariance, moves, floor)
         placed = points + reach * moves
-        length = _squares(placed[edges[:, 1]] - placed[edges[:, 0]], covariance)
+        length = kernel.squares_of(placed[edges[:, 1]] - placed[edges[:, 0]], covariance)
         if length.max() < least:
             best, least = (covariance, moves), length.max()
         if least <= max(bound * (1 + final), problem.negligible):
@@ -164,18 +164,6 @@ def _first_edges(points: np.ndarray, edges: np.ndarray) -> np.ndarray:
     return np.union1d(chosen, longest)
 
 
-def _squares(difference: np.ndarray, covariance: np.ndarray) -> np.ndarray:
-    """d' C^-1 d for differences (E, k)."""
-    return np.sum((difference @ np.linalg.inv(np.linalg.cholesky(covariance)).T) ** 2, axis=1)
-
-
-def _spent(covariance: np.ndarray, moves: np.ndarray, floor: float) -> np.ndarray:
-    """Scale C above its floor so that the farthest move and the noise together spend the budget of one."""
-    left = 1 - np.max(np.sum(moves**2, axis=1)) - floor * len(covariance)
-    above = covariance - floor * np.eye(len(covariance))
-    return floor * np.eye(len(covariance)) + max(left, 0.0) / np.trace(above) * above
-
-
 def _pulled(points, moved, labels, covariance, reach: float, level: float) -> np.ndarray:
     """Return the moves of all labels: those of the working set as solved, the others no farther than they must.
 
@@ -192,16 +180,8 @@ def _pulled(points, moved, labels, covariance, reach: float, level: float) -> np
     centre = smallest_ball(placed).centre
     x = (points[others] @ axes) - centre * np.sqrt(values)
     limit = reach**2 * max(np.max(np.sum(moved**2, axis=1)), 0.0)
-    # The nearest point of the ellipsoid is x v / (v + tau): bisect on ln tau until there or the move is spent.
-    low, high = np.full(len(x), LOG_RANGE[0]), np.full(len(x), LOG_RANGE[1])
-    for _ in range(BISECTIONS):
-        middle = 0.5 * (low + high)
-        near = values / (values + np.exp(middle)[:, None])
-        outside = np.sum((x * near) ** 2 / values, axis=1) > 0.25 * level
-        allowed = np.sum((x * (1 - near)) ** 2, axis=1) <= limit
-        low, high = np.where(outside & allowed, middle, low), np.where(outside & allowed, high, middle)
-    near = values / (values + np.exp(low)[:, None])
-    moves[others] = np.where(low[:, None] > LOG_RANGE[0], -(x * (1 - near)) @ axes.T / reach, 0.0)
+    tau = kernel.nearest(x, values, 0.25 * level, limit, *LOG_RANGE, BISECTIONS)[:, None]
+    moves[others] = -(x * (tau / (values + tau))) @ axes.T / reach
     return moves
 
 
@@ -220,9 +200,6 @@ class _Moves:
         self.negligible = NEGLIGIBLE * reach**2
         self.matrix = slice(1, 1 + packing.size)
         self.levelled = len(edges)
-        self.incidence = np.zeros((len(edges), len(self.labels)))
-        self.incidence[np.arange(len(edges)), self.first] -= 1
-        self.incidence[np.arange(len(edges)), self.second] += 1
         self._at = None, ()
 
     def start(self) -> np.ndarray:
@@ -231,69 +208,44 @@ class _Moves:
         root = (axes * np.sqrt(np.maximum(values, NARROWEST**2 * values[-1]))) @ axes.T
         noise = START_SHARE * (1 - self.rank * self.floor) / np.trace(root) * root
         x = np.concatenate([[0.0], self.packing.pack(noise), np.zeros(len(self.labels) * self.rank)])
-        x[0] = 2 * self._edges(x)[2].max()
+        x[0] = 2 * self._edges(x)[3].max()
         return x
 
     def noise(self, x: np.ndarray) -> np.ndarray:
         """C of x."""
-        return self.floor * np.eye(self.rank) + self.packing.unpack(x[self.matrix])
+        return kernel.noise(x[self.matrix], self.floor, self.packing.rows, self.packing.columns)
 
     def moves(self, x: np.ndarray) -> np.ndarray:
         """Moves of the labels of the working set."""
         return x[self.matrix.stop :].reshape(-1, self.rank)
 
-    def _edges(self, x) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """C^-1, w = C^-1 d and d'C^-1 d; those of the last x are kept, which every method asks for in turn."""
-        if x is self._at[0]:
-            return self._at[1]
-        inverse = np.linalg.inv(self.noise(x))
-        moves = self.moves(x)
-        apart = self.apart + self.reach * (moves[self.second] - moves[self.first])
-        w = apart @ inverse
-        self._at = x, (inverse, w, np.sum(w * apart, axis=1))
+    def _edges(self, x) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """C, C^-1, w = C^-1 d and d'C^-1 d; those of the last x are kept, which every method asks for in turn."""
+        if x is not self._at[0]:
+            covariance = self.noise(x)
+            found = kernel.edges(covariance, self.apart, self.moves(x), self.first, self.second, self.reach)
+            self._at = x, (covariance, *found)
         return self._at[1]
 
     def constraints(self, x: np.ndarray) -> np.ndarray:
         """Return the constraints of all edges and labels."""
-        spent = np.sum(self.moves(x) ** 2, axis=1) + np.trace(self.noise(x))
-        return np.concatenate([self._edges(x)[2] - x[0], spent - 1])
+        covariance, _, _, squares = self._edges(x)
+        return kernel.constraints(x[0], covariance, self.moves(x), squares)
 
     def newton(self, x: np.ndarray, weight: np.ndarray, ratio: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the Jacobian J of the constraints, and the Hessian of their weighted sum plus J' diag(ratio) J."""
-        inverse, w, _ = self._edges(x)
-        e, n = len(w), len(self.labels)
-        jacobian, normal = np.zeros((e + n, x.size)), np.zeros((x.size, x.size))
+        _, inverse, w, _ = self._edges(x)
         ends, entries = (self.first, self.second), (self.packing.rows, self.packing.columns)
-        fill(inverse, w, self.moves(x), *ends, self.reach, weight, ratio, *entries, jacobian, normal)
-        common = np.sqrt(ratio)[:, None] * jacobian[:, : self.matrix.stop]
-        normal[: self.matrix.stop, : self.matrix.stop] += common.T @ common
-        normal[self.matrix, self.matrix] += 2 * self.packing.product(inverse, (w.T * weight[:e]) @ w)
-        return jacobian, normal
+        return kernel.newton(inverse, w, self.moves(x), *ends, self.reach, weight, ratio, *entries)
 
     def dual(self, x: np.ndarray, weight: np.ndarray) -> float:
-        """Lower bound on the optimum from the multipliers, made feasible by scaling; see docs/proofs/joint.md."""
-        e = len(self.first)
-        on_edge, on_label = weight[:e] / weight[:e].sum(), weight[e:] / weight[:e].sum()
-        w = self._edges(x)[1]
-        outer = (w.T * on_edge) @ w
-        force = (self.incidence.T * on_edge) @ w
-        a = np.sum(on_edge * np.sum(w * self.apart, axis=1))
-        q = self.reach**2 * np.sum(np.sum(force**2, axis=1) / on_label)
-        room = on_label.sum() * (1 - self.floor * self.rank)
-        floored = self.floor * np.trace(outer)
-        size = on_label.sum() / np.linalg.eigvalsh(outer)[-1]
-        if a <= 0:
-            return 0.0
-        if q > 0:
-            size = min(size, max((a * np.sqrt(room / q) - room) / floored, 0.0))
-        return float(max(size * a**2 / (room + floored * size) - size * q, 0.0))
+        """Lower bound on the optimum from the multipliers; see docs/proofs/joint.md."""
+        ends = self.first, self.second
+        return kernel.dual(self._edges(x)[2], self.apart, weight, *ends, len(self.labels), self.reach, self.floor)
 
     def gap(self, x: np.ndarray, weight: np.ndarray) -> float:
         """Relative distance of the worst edge, once the budget is met exactly, from the lower bound."""
-        moves = self.moves(x)
-        if np.max(np.sum(moves**2, axis=1)) + self.floor * self.rank >= 1:
-            return np.inf
-        bound = max(self.dual(x, weight), self.negligible)
-        covariance = _spent(self.noise(x), moves, self.floor)
-        apart = self.apart + self.reach * (moves[self.second] - moves[self.first])
-        return _squares(apart, covariance).max() / bound - 1
+        covariance, _, w, _ = self._edges(x)
+        ends = self.first, self.second
+        limits = self.reach, self.floor, self.negligible
+        return kernel.gap(covariance, w, self.apart, self.moves(x), weight, *ends, *limits)
