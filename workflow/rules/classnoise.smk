@@ -91,6 +91,8 @@ rule noise_answers:
         PRIVATE / "logs/noise_answers.log",
     benchmark:
         PRIVATE / "benchmarks/noise_answers.tsv"
+    # Long: what is short fills the gaps at the end.
+    priority: 10
     conda:
         "../envs/meterdp.yaml"
     params:
@@ -114,6 +116,7 @@ rule hide_among:
         PRIVATE / "logs/hide_among.log",
     benchmark:
         PRIVATE / "benchmarks/hide_among.tsv"
+    priority: 4
     conda:
         "../envs/meterdp.yaml"
     params:

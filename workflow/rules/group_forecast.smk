@@ -16,6 +16,8 @@ rule group_records:
         PRIVATE / "logs/group_records/{shard}.log",
     benchmark:
         PRIVATE / "benchmarks/group_records/{shard}.tsv"
+    # Several, and what follows is long.
+    priority: 8
     conda:
         "../envs/meterdp.yaml"
     params:
@@ -41,6 +43,7 @@ rule group_forecast:
         PRIVATE / "logs/group_forecast.log",
     benchmark:
         PRIVATE / "benchmarks/group_forecast.tsv"
+    priority: 8
     conda:
         "../envs/meterdp.yaml"
     params:
