@@ -20,6 +20,9 @@ def main(words: list[str] | None = None) -> int:
         one = commands.add_parser(name, help=summary, description=summary, epilog=f"example: {module.EXAMPLE}")
         module.add_arguments(one)
     arguments = parser.parse_args(words)
+    if words is None:  # a process of its own
+        # numba looks for BLAS in SciPy, a third of a second, and no command needs it.
+        sys.modules.setdefault("scipy.linalg", None)
     try:
         return COMMANDS[arguments.command].run(arguments)
     except (InputError, FileExistsError) as error:

@@ -143,7 +143,7 @@ class Table:
         found = []
         for i, name in enumerate(names):
             entries = [row[i].strip() for row in self.rows]
-            words = dict.fromkeys(word for word in entries if word.lower() not in MISSING)
+            words = [word for word in dict.fromkeys(entries) if word.lower() not in MISSING]
             found.append(Column(name, tuple(words), tuple(entries)))
         return found
 
@@ -178,6 +178,11 @@ def read_table(path, head: bytes) -> Table:
 
 
 def _split(lines: Sequence[str], delimiter: str) -> list[list[str]]:
+    try:
+        if not any('"' in line for line in lines):  # so that no line can run on into the next
+            return list(csv.reader(lines, delimiter=delimiter, skipinitialspace=delimiter == " "))
+    except csv.Error:
+        pass
     out = []
     for line in lines:
         try:
