@@ -21,7 +21,7 @@ from meterdp.exports.streams import Limit
 # What a few seconds are enough for.
 MOST_READINGS = 2_000_000
 # And of a file that is otherwise gone through before its first reading is there.
-_MOST_BYTES = {"nem12": 3 << 21, "green_button": 3 << 21}
+_MOST_BYTES = {"nem12": 1 << 22, "green_button": 1 << 22}
 _MOST_CELLS = 1 << 27  # of the grid, 1 GiB
 _NO_LINK = {"meter_missing", "reading_type_missing"}
 
