@@ -100,6 +100,8 @@ class Bands:
         if self._only is not None:
             self._scatter((start_us, household, energy, unreadable), self._only, 0)
             return
+        if not len(household):  # a batch may hold nothing but rows that could not be read
+            return
         rows = np.empty(len(household), _ROW)
         for name, values in zip(_READING, (start_us, household, energy, unreadable), strict=True):
             rows[name] = values

@@ -240,6 +240,13 @@ def test_neither_shards_nor_batches_change_the_readings(tmp_path, frame):
     assert [r.meters["shard"].tolist() for r in results] == [[0, 0, 0], [0, 0, 1], [0, 1, 2], [0, 1, 2]]
 
 
+def test_lines_without_a_reading_are_counted_where_several_bands_are_read(tmp_path, frame, monkeypatch):
+    settings = replace(LOCAL, bad_rows="missing")
+    path = write_csv(tmp_path / "e.csv", [*long_rows(frame), *[("no", "row")] * 100])
+    monkeypatch.setattr("meterdp.exports.bands.OTHER_BYTES", (2 << 30) - 8 * len(frame) // 3)
+    assert ingested(path, settings, shards=3, batch_bytes=100).counts["row_malformed"] == 100
+
+
 @pytest.mark.parametrize("policy", ["last", "missing"])
 @pytest.mark.parametrize("households_at_once", [1, 2])
 def test_bands_give_the_same_as_one_array_and_leave_nothing(tmp_path, frame, monkeypatch, policy, households_at_once):
