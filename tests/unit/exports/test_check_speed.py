@@ -150,6 +150,11 @@ def test_of_a_large_feed_no_more_is_looked_at_than_tells_what_its_readings_are(t
     assert homes == 12 if types_last else 2 <= homes <= 4
     assert found.trial.counts[USED] == homes * 48 == found.trial.counts.sum()
     assert found.settings == whole.settings
+    section = {**found.settings, "meters": None}
+    assert against(tmp_path / "e.xml", section) == []
+    text = (tmp_path / "e.xml").read_text().replace("<value>500</value>", "<value>oops</value>", 1)
+    (tmp_path / "e.xml").write_text(text)
+    assert "is not a number" in str(against(tmp_path / "e.xml", section)[0])
 
 
 _DIGITS = st.sampled_from(["1", "12", "25", "13", "2025", "00", "59"])

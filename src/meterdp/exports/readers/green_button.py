@@ -83,10 +83,10 @@ def _file_batches(member: Member, settings: ExportSettings, batch_bytes: int, li
     kept = None if limit is None else list(_entries(member, limit))
     cut = limit is not None and member.label in limit.cut
     links = _Links(settings.flow, _entries(member) if kept is None else kept, cut=cut)
-    file = _File(member.label, settings, links, Batches(batch_bytes))
+    file = _File(member.label, settings, links, Batches(batch_bytes), cut=cut)
     for number, entry in enumerate(_entries(member) if kept is None else kept):
         yield from file.take(number, entry)
-    yield from file.end(cut=cut)
+    yield from file.end()
 
 
 @dataclass
@@ -333,8 +333,8 @@ def _cut(href: str) -> str:
 class _File:
     """The entries of a feed in order, household by household."""
 
-    def __init__(self, path: Path, settings: ExportSettings, links: _Links, out: Batches):
-        self._path, self._settings, self._links, self._out = path, settings, links, out
+    def __init__(self, path: Path, settings: ExportSettings, links: _Links, out: Batches, *, cut: bool):
+        self._path, self._settings, self._links, self._out, self._cut = path, settings, links, out, cut
         self._refuse = settings.bad_rows == "refuse"
         self._pieces: dict[str, list[Parts]] = {}
         self._otherwise: Counter = Counter()
@@ -357,10 +357,10 @@ class _File:
         if self._links.is_last(household, number):
             yield from self._close(household)
 
-    def end(self, *, cut: bool) -> Iterator[Batch]:
+    def end(self) -> Iterator[Batch]:
         """Yield the rest, or refuse a file that holds nothing to read."""
         yield from self._out.rest()
-        if cut or not self._refuse or self._out.sums:
+        if self._cut or not self._refuse or self._out.sums:
             return
         if not self._any_reading:
             raise empty(self._path)
@@ -386,6 +386,9 @@ class _File:
     def _piece(self, household: str, entry: _Entry) -> Parts | None:
         """Return the readings of one entry, None if they are not among those that make the household's reading."""
         meaning = self._links.meaning(entry.meter_reading)
+        if meaning is None and self._cut:  # it may stand further on
+            self._out.set_aside("reading_type_missing", len(entry.readings))
+            return None
         if meaning is None:
             for reading in entry.readings:
                 self._reject(

@@ -70,7 +70,7 @@ def reader(name: str, threads: int = 1, limit: Limit | None = None) -> Reader:
         It may use so many.
     limit : Limit, optional
         Where to stop, for a reader that looks at all of a file before it yields anything. It then leaves out the
-        household it stopped at, and does not mind that the file has no end.
+        household it stopped at, and does not mind what may stand further on: links, and the end of the file.
 
     Raises
     ------

@@ -89,10 +89,10 @@ def _file_batches(member: Member, settings: ExportSettings, batch_bytes: int, li
     cut = limit is not None and member.label in limit.cut
     if cut and len(last_block) > 1:
         del last_block[nmi]
-    file = _File(member.label, settings, last_block, Batches(batch_bytes))
+    file = _File(member.label, settings, last_block, Batches(batch_bytes), cut=cut)
     for row, fields in rows():
         yield from file.take(row, fields)
-    yield from file.end(cut=cut)
+    yield from file.end()
 
 
 def _check_header(member: Member) -> bytes:
@@ -186,8 +186,8 @@ class _Household:
 class _File:
     """The records of a file in order, household by household."""
 
-    def __init__(self, path: str, settings: ExportSettings, last_block: dict[str, int], out: Batches):
-        self._path, self._settings, self._last_block, self._out = path, settings, last_block, out
+    def __init__(self, path: str, settings: ExportSettings, last_block: dict[str, int], out: Batches, *, cut: bool):
+        self._path, self._settings, self._last_block, self._out, self._cut = path, settings, last_block, out, cut
         self._refuse = settings.bad_rows == "refuse"
         self._households: dict[str, _Household] = {}
         self._block: _Block | None = None
@@ -214,12 +214,12 @@ class _File:
         elif kind != "100" or len(fields) < 2 or fields[1].strip().upper() != "NEM12":
             self._reject("row_malformed", row, None, "is no record of a NEM12 file", "export the file again", 1)
 
-    def end(self, *, cut: bool) -> Iterator[Batch]:
-        """Yield the rest, or refuse a file that is cut short, by others, or holds nothing to read."""
+    def end(self) -> Iterator[Batch]:
+        """Yield the rest, or refuse a file that is cut short or holds nothing to read."""
         self._close_day()
         yield from self._close_block()
         yield from self._out.rest()
-        if cut:
+        if self._cut:  # by us
             return
         if self._refuse and not self._ended:
             raise InputError(
