@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import resource
 import statistics
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -36,20 +38,24 @@ def readings() -> pd.DataFrame:
     )
 
 
-def write(folder: Path) -> dict[str, Path]:
-    """Write the cases: one that is read, a register that is refused, stamps nobody knows."""
+def cases() -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield tables that are read in several layouts, and some that are refused."""
     table = readings()
-    register = table.groupby("meter_id")["kwh"].cumsum() + 5000
-    cases = {
-        "read": table,
-        "refused: a register": table.assign(kwh=register),
-        "refused: no stamps": table.assign(interval_start="week " + table["interval_start"].str[8:10]),
-    }
-    paths = {}
-    for number, (name, frame) in enumerate(cases.items()):
-        paths[name] = folder / f"{number}.csv"
-        frame.to_csv(paths[name], index=False)
-    return paths
+    yield "read", table
+    yield "read: no unit", table.rename(columns={"kwh": "value"})
+    yield "read: in order of time", table.sort_values("interval_start", kind="stable")
+    start = pd.to_datetime(table["interval_start"])
+    end = start + pd.Timedelta("15min")
+    midnight = end.dt.time == datetime.time()
+    text = end.dt.strftime("%Y-%m-%d %H:%M").where(~midnight, start.dt.strftime("%Y-%m-%d 24:00"))
+    yield "read: ends, 24:00", table.drop(columns="interval_start").assign(interval_end=text)
+    day = table["interval_start"].str[:10].rename("date")
+    by_day = table.pivot_table("kwh", ["meter_id", day], table["interval_start"].str[11:], sort=False).reset_index()
+    more = [by_day.assign(meter_id=by_day["meter_id"] + f"-{copy}") for copy in range(7)]
+    yield "read: a row per day", pd.concat(more)
+    yield "refused: a register", table.assign(kwh=table.groupby("meter_id")["kwh"].cumsum() + 5000)
+    yield "refused: zeros", table.assign(kwh=0.0)
+    yield "refused: no stamps", table.assign(interval_start="week " + table["interval_start"].str[8:10])
 
 
 def seconds(*words: str) -> tuple[float, float]:
@@ -66,7 +72,9 @@ def main() -> None:
     """Run all cases and write the table."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        for name, path in write(Path(folder)).items():
+        path = Path(folder) / "export.csv"
+        for name, table in cases():
+            table.to_csv(path, index=False)
             pairs = [
                 (seconds("-m", "meterdp", "check", str(path)), seconds("-c", PARSE, str(path))) for _ in range(PAIRS)
             ]

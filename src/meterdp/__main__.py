@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
 
-from meterdp.core.errors import REFUSAL, InputError
-from meterdp.exports import check
+# What is imported stays: looking through it for garbage again and again takes an eighth of a check.
+gc.set_threshold(100_000)
+
+from meterdp.core.errors import REFUSAL, InputError  # noqa: E402
+from meterdp.exports import check  # noqa: E402
 
 COMMANDS = {"check": check}
 
@@ -20,6 +24,9 @@ def main(words: list[str] | None = None) -> int:
         one = commands.add_parser(name, help=summary, description=summary, epilog=f"example: {module.EXAMPLE}")
         module.add_arguments(one)
     arguments = parser.parse_args(words)
+    if words is None:  # a process of its own
+        # numba looks for BLAS in SciPy, a third of a second, and no command needs it.
+        sys.modules.setdefault("scipy.linalg", None)
     try:
         return COMMANDS[arguments.command].run(arguments)
     except (InputError, FileExistsError) as error:

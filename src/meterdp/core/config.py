@@ -15,7 +15,6 @@ from datetime import date
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-import jsonschema
 import yaml
 
 from meterdp.core.choices import names_in
@@ -67,6 +66,8 @@ def complete(config: Mapping, schema: Mapping, source: str = "config") -> dict:
     InputError
         For the first key that is unknown or has a bad value.
     """
+    import jsonschema  # a tenth of a second, and nothing else here needs it
+
     config = copy.deepcopy(dict(config))
     _refuse_unknown(config, schema, source, ())
     filled = _fill(config, schema)

@@ -16,12 +16,13 @@ from pathlib import Path
 import numpy as np
 
 from meterdp.core.errors import InputError
-from meterdp.exports.dense import REASONS, clear_conflicts, scatter
+from meterdp.exports.dense import REASONS, Grid, clear_conflicts, none_counts
 from meterdp.exports.settings import ExportSettings
 
 # What Python, its libraries, the batches being read and the tables being written take beside the array.
 OTHER_BYTES = 5 << 27
 _ROW = np.dtype([("household", "<i4"), ("start_us", "<i8"), ("energy", "<f8"), ("unreadable", "i1")])
+_READING = ("start_us", "household", "energy", "unreadable")
 _ROWS_AT_ONCE = 1 << 20
 
 
@@ -57,9 +58,8 @@ class Bands:
         edges: Sequence[int],
         folder: Path | None = None,
     ):
-        self._settings, self._anchor_us, self._first_slot, self._slots = settings, anchor_us, first_slot, slots
+        self._grid, self._slots = Grid(settings, anchor_us, first_slot), slots
         self._edges = np.array(edges)
-        self._none_counts = settings.conflicting_rows == "missing"
         self.counts, self.repeated = np.zeros(len(REASONS), np.int64), np.zeros((edges[-1], 2), np.int64)
         self._folder, self._files = folder, []
         self._only = self._empty(0) if len(edges) == 2 else None
@@ -98,10 +98,12 @@ class Bands:
     def put(self, start_us: np.ndarray, household: np.ndarray, energy: np.ndarray, unreadable: np.ndarray) -> None:
         """Take the next readings of the export; see :func:`meterdp.exports.dense.scatter`."""
         if self._only is not None:
-            self._scatter(start_us, household, energy, unreadable, self._only, 0)
+            self._scatter((start_us, household, energy, unreadable), self._only, 0)
+            return
+        if not len(household):  # a batch may hold nothing but rows that could not be read
             return
         rows = np.empty(len(household), _ROW)
-        for name, values in zip(_ROW.names, (household, start_us, energy, unreadable), strict=True):
+        for name, values in zip(_READING, (start_us, household, energy, unreadable), strict=True):
             rows[name] = values
         # Readings of no household are counted with the first band.
         band = np.maximum(np.searchsorted(self._edges, household, side="right") - 1, 0)
@@ -120,29 +122,18 @@ class Bands:
                 with self._telling_no_room():
                     self._files[number].seek(0)
                 while len(rows := np.fromfile(self._files[number], _ROW, _ROWS_AT_ONCE)):
-                    fields = {name: np.ascontiguousarray(rows[name]) for name in _ROW.names}
-                    self._scatter(**fields, energy_kwh=energy_kwh, first=first)
+                    columns = [np.ascontiguousarray(rows[name]) for name in _READING]
+                    self._scatter(columns, energy_kwh, first)
                 self._files[number].close()
-            if self._none_counts:
+            if none_counts(self._grid.settings):
                 clear_conflicts(energy_kwh)
             yield int(first), energy_kwh
 
-    def _scatter(self, start_us, household, energy, unreadable, energy_kwh: np.ndarray, first: int) -> None:
-        self.all_inside &= scatter(
-            start_us,
-            np.where(household >= 0, household - first, household),
-            energy,
-            unreadable,
-            self._settings.kwh_per_unit,
-            self._anchor_us,
-            self._settings.interval_us,
-            self._first_slot,
-            self._settings.period_us is not None,
-            self._none_counts,
-            energy_kwh,
-            self.repeated[first : first + len(energy_kwh)],
-            self.counts,
-        )
+    def _scatter(self, readings: Sequence[np.ndarray], energy_kwh: np.ndarray, first: int) -> None:
+        start_us, household, *others = readings
+        household = np.where(household >= 0, household - first, household)
+        repeated = self.repeated[first : first + len(energy_kwh)]
+        self.all_inside &= self._grid.put((start_us, household, *others), energy_kwh, repeated, self.counts)
 
 
 def room_bytes(memory_bytes: int) -> int:

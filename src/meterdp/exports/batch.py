@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -126,6 +126,11 @@ class Batch:
     place: str = ""
     rows: np.ndarray | None = None
     set_aside: Mapping[str, int] = field(default_factory=dict)
+
+    def first(self, readings: int) -> Batch:
+        """Return a batch of no more than so many of the readings."""
+        arrays = {name: value for name, value in vars(self).items() if isinstance(value, np.ndarray)}
+        return replace(self, **{name: values[:readings] for name, values in arrays.items()})
 
     def row_of(self, reading: int) -> int:
         """Return the row of the file that holds reading ``reading`` of this batch."""

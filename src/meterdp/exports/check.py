@@ -8,9 +8,8 @@ from pathlib import Path
 from meterdp.core.config import complete, load_schema, read_files
 from meterdp.core.errors import REFUSAL, InputError
 from meterdp.exports.guess.examine import examine
-from meterdp.exports.guess.trial import MOST_READINGS, first_batches, first_refusal, try_out
+from meterdp.exports.guess.trial import MOST_READINGS, begin_strictly, first_batches, first_refusal, try_out
 from meterdp.exports.guess.words import config_text, finding_words
-from meterdp.exports.readers.interface import reader
 from meterdp.exports.roster import read_roster
 from meterdp.exports.settings import ExportSettings
 
@@ -145,7 +144,7 @@ def against(path, export: dict, most_readings: int = MOST_READINGS) -> list[Inpu
     if roster is not None:
         return try_out(path, settings, *first_batches(path, settings, most_readings), roster).doubts(path)
     try:
-        next(iter(reader(settings.format)(path, settings)), None)  # the header, before all rows are read
+        begin_strictly(path, settings)  # the header, before all rows are read
         trial = try_out(path, settings, *first_batches(path, settings, most_readings))
     except InputError as error:
         return [error]

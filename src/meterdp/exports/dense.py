@@ -6,11 +6,15 @@ not count; a missing value corrects nothing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numba
 import numpy as np
 
 from meterdp.exports.batch import HEADER_REPEATED, NO_CODE, NO_STAMP, NOT_LISTED, UNIT_DIFFERS
 from meterdp.exports.clock import END_YEAR, FIRST_YEAR, LAST_MARK, NONEXISTENT, OUT_OF_RANGE, OUTSIDE_PERIOD
+from meterdp.exports.settings import ExportSettings
 
 # What can become of a row, in the order in which the tests are made, with 'used' first.
 REASONS = {
@@ -203,6 +207,43 @@ def scatter(
                 repeated[household[i], 1] += 1
         counts[reason] += 1
     return True
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The grid of an export and what its settings say about readings on it.
+
+    Parameters
+    ----------
+    settings : ExportSettings
+    anchor_us, first_slot : int
+        As for :func:`scatter`.
+    """
+
+    settings: ExportSettings
+    anchor_us: int
+    first_slot: int
+
+    def put(self, readings: Sequence[np.ndarray], energy_kwh, repeated, counts) -> bool:
+        """Put start, household, energy and mark of readings into arrays; see :func:`scatter`."""
+        settings = self.settings
+        return scatter(
+            *readings,
+            settings.kwh_per_unit,
+            self.anchor_us,
+            settings.interval_us,
+            self.first_slot,
+            settings.period_us is not None,
+            none_counts(settings),
+            energy_kwh,
+            repeated,
+            counts,
+        )
+
+
+def none_counts(settings: ExportSettings) -> bool:
+    """Whether rows of one interval that differ leave it without a reading."""
+    return settings.conflicting_rows == "missing"
 
 
 def clear_conflicts(energy_kwh: np.ndarray) -> None:

@@ -43,6 +43,7 @@ _INNOCENT = (
 # A home; to find the unit that makes sense, not to refuse one that does not.
 _TYPICAL_DAILY_KWH = 10.0
 _MOST_METERS = 200
+_STEP_READINGS = 1 << 17
 _MINUTES_PER_DAY = 24 * 60
 # A register never runs back and hardly moves beside where it stands; no home's use rises for days on end.
 _RISING_SHARE, _REGISTER_STEPS, _FEWEST_READINGS = 0.99, 20, 300
@@ -213,16 +214,22 @@ def _energy(path, settings: ExportSettings, energy_kwh: np.ndarray):
 
 
 def step_minutes(settings: ExportSettings, batches: Iterable[Batch]) -> float | None:
-    """Return the most frequent distance of neighbouring stamps of a meter, minutes; None without two of them."""
+    """Return the most frequent distance of neighbouring stamps of a meter, minutes; None without two of them.
+
+    Of a batch the first ``_STEP_READINGS`` tell.
+    """
     clock, index = Clock(settings), {}
     found: dict[int, int] = {}
     for batch in batches:
+        batch = batch.first(_STEP_READINGS)
         number = np.array([index.setdefault(name, len(index)) for name in batch.meter_ids] + [-1])
         meter = number[batch.meter]
         starts = clock.interval_starts(meter, batch)
         good = (meter >= 0) & (starts > LAST_MARK)
-        order = np.lexsort((starts[good], meter[good]))
-        meter, starts = meter[good][order], starts[good][order]
+        meter, starts = meter[good], starts[good]
+        if ((np.diff(meter) < 0) | ((np.diff(meter) == 0) & (np.diff(starts) < 0))).any():
+            order = np.lexsort((starts, meter))
+            meter, starts = meter[order], starts[order]
         steps = np.diff(starts)[np.diff(meter) == 0]
         for step, count in zip(*np.unique(steps[steps > 0], return_counts=True), strict=True):
             found[int(step)] = found.get(int(step), 0) + int(count)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -143,6 +144,9 @@ def numbers(
     InputError
         Naming the first row that holds something else than a number, if bad rows are refused.
     """
+    plainly = _plain_numbers(field.values, missing_words) if notation == PLAIN else None
+    if plainly is not None:
+        return plainly
     texts = pc.utf8_trim_whitespace(field.values)
     texts = pc.if_else(pc.is_in(texts, pa.array(missing_words, pa.string())), None, texts)
     bad: list[int] = []
@@ -170,6 +174,28 @@ def numbers(
         column,
     )
     return parsed.to_numpy(zero_copy_only=False)
+
+
+def _plain_numbers(texts: pa.Array, missing_words: tuple[str, ...]) -> np.ndarray | None:
+    """Return (n,) numbers where every text is a finite one without blanks and may not mean a missing one, else None.
+
+    What pyarrow reads as a finite number is one by :attr:`Notation.pattern`.
+    """
+    if texts.null_count or number_words(missing_words):
+        return None
+    try:
+        parsed = texts.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    except pa.ArrowInvalid:
+        return None
+    return parsed if np.isfinite(parsed).all() else None
+
+
+@cache
+def number_words(missing_words: tuple[str, ...]) -> tuple[float, ...]:
+    """Return the finite numbers among the words for a missing reading, such as -999."""
+    texts = (word.strip() for word in missing_words)
+    values = (float(text) for text in texts if re.search(PLAIN.pattern, text, re.ASCII))
+    return tuple(value for value in values if np.isfinite(value))
 
 
 def _remedy_for_number(texts: pa.Array, bad: list[int], rejects: Rejects, notation: Notation) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from meterdp.exports.dense import REASONS, clear_conflicts, scatter
+from meterdp.exports.dense import REASONS, Grid, clear_conflicts, none_counts
 from meterdp.exports.settings import ExportSettings
 
 
@@ -38,7 +38,6 @@ class Growing:
 
     def __init__(self, settings: ExportSettings, most_bytes: int):
         self._settings = settings
-        self._none_counts = settings.conflicting_rows == "missing"
         self.counts = np.zeros(len(REASONS), np.int64)
         self.repeated = np.zeros((0, 2), np.int64)
         self._meters, self._first, self._slots = 0, 0, 0
@@ -72,21 +71,9 @@ class Growing:
         """
         if self.given_up or not self._grow(first_slot, last_slot, meters):
             return
-        scatter(
-            start_us,
-            meter,
-            energy,
-            unreadable,
-            self._settings.kwh_per_unit,
-            anchor_us,
-            self._settings.interval_us,
-            self._first,
-            self._settings.period_us is not None,
-            self._none_counts,
-            self._rows(self._meters),
-            self.repeated,
-            self.counts,
-        )
+        readings = start_us, meter, energy, unreadable
+        grid = Grid(self._settings, anchor_us, self._first)
+        grid.put(readings, self._rows(self._meters), self.repeated, self.counts)
 
     def _rows(self, meters: int) -> np.ndarray:
         return self._room[: meters * self._slots].reshape(meters, self._slots)
@@ -134,7 +121,7 @@ class Growing:
             _permute(rows, rank)
             self.repeated = self.repeated[rank]
         self._energy_kwh = rows[:, first_slot - self._first : first_slot - self._first + slots]
-        if self._none_counts:
+        if none_counts(self._settings):
             clear_conflicts(self._energy_kwh)
 
     def arrays(self) -> Iterator[tuple[int, np.ndarray]]:

@@ -119,7 +119,8 @@ def ingest(
     shards = np.array_split(np.arange(len(rank)), len(readings_paths))
     edges = band_edges(shards, survey.slots, memory_bytes) if growing.given_up else [0, len(rank)]
     last = len(edges) - 2
-    band_of = [min(int(np.searchsorted(edges, s[0], side="right")) - 1, last) if len(s) else last for s in shards]
+    # A shard without households stands behind all of them.
+    band_of = np.searchsorted(edges[1:-1], [s[0] if len(s) else len(rank) for s in shards], side="right")
     starts_us = survey.anchor_us + (survey.first_slot + np.arange(survey.slots)) * settings.interval_us
     with ExitStack() as stack:
         bands = growing

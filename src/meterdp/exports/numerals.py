@@ -60,8 +60,18 @@ def notations_that_fit(texts: Iterable[str]) -> list[Notation]:
     "1,234" is a number with a decimal comma and one with a comma between thousands: both are returned.
     """
     texts = [text.strip() for text in texts]
-    patterns = {notation: re.compile(notation.pattern, re.ASCII) for notation in NOTATIONS}
-    return [n for n, pattern in patterns.items() if all(pattern.search(text) for text in texts)]
+    together, fitting = "".join(texts), []
+    for notation in NOTATIONS:
+        # Without its mark between thousands anywhere, a notation is the one without such a mark.
+        bare = Notation(notation.decimal)
+        if notation != bare and not re.search(_WRITTEN_AS[notation.thousands], together):
+            fits = bare in fitting
+        else:
+            pattern = re.compile(notation.pattern, re.ASCII)
+            fits = all(pattern.search(text) for text in texts)
+        if fits:
+            fitting.append(notation)
+    return fitting
 
 
 def settings_that_fit(text: str, current: Notation = PLAIN) -> str:

@@ -140,6 +140,8 @@ def formats_that_fit(texts: Sequence[str]) -> list[str]:
     units = [word for word, (_, digits) in UNIX.items() if all(_is_count(text, digits) for text in texts)]
     if units:
         return units
+    marks = _marks(texts[0])
+    candidates = [known for known in candidates if _format_marks(known) == marks]
     candidates = [known for known in candidates if _pattern(known).fullmatch(texts[0])]
     found = [known for known in candidates if _fits(texts[:_TRIED_FIRST], known) and _fits(texts, known)]
     if not found and all(_is_serial(text) for text in texts):
@@ -147,6 +149,16 @@ def formats_that_fit(texts: Sequence[str]) -> list[str]:
     if not found and all(re.match(r"\d{4}-\d\d-\d\d", text) for text in texts) and _fits(texts, ISO8601):
         return [ISO8601]
     return found
+
+
+def _marks(text: str) -> str:
+    """Return what stands between the words and numbers of a text, runs of blanks as one."""
+    return re.sub(r"\s+", " ", re.sub(r"[^\W_]+", "", text))
+
+
+@cache
+def _format_marks(time_format: str) -> str:
+    return _marks(re.sub("%.", "", time_format))
 
 
 @cache

@@ -7,7 +7,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,6 +18,43 @@ from meterdp.exports.members import PACKED, ZIP_STARTS, Member, members
 GZIP_START = b"\x1f\x8b"
 # What the decompressors raise on damaged input; pyarrow raises OSError.
 DAMAGE = (OSError, EOFError, zlib.error, zipfile.BadZipFile)
+
+
+@dataclass
+class Limit:
+    """How much of each file is looked at, by readers that otherwise go through all of it before they yield anything.
+
+    Parameters
+    ----------
+    most_bytes : int
+        Of each file, unpacked.
+    cut : set of str
+        Labels of the files that went on behind them.
+    """
+
+    most_bytes: int
+    cut: set[str] = field(default_factory=set)
+
+    def start_of(self, stream, label: str) -> _Start:
+        """Return a stream of the whole lines among the first bytes of a file."""
+        return _Start(stream, label, self)
+
+
+class _Start:
+    def __init__(self, stream, label: str, limit: Limit):
+        self._stream, self._label, self._limit, self._left = stream, label, limit, limit.most_bytes
+
+    def read(self, size: int) -> bytes:
+        if size < self._left:
+            more = self._stream.read(size)
+            self._left -= len(more)
+            return more
+        more = self._stream.read(self._left + 1) if self._left else b""
+        if len(more) > self._left:
+            self._limit.cut.add(self._label)
+            more = more[: more.rfind(b"\n") + 1 or self._left]
+        self._left = 0
+        return more
 
 
 def check_file(path, label=None) -> Path:

@@ -217,3 +217,10 @@ def test_a_total_that_counts_as_a_meter_is_told(tmp_path, frame, capsys, write, 
     said = capsys.readouterr().out
     assert f"{METERS + 1} meters" in said  # never left out in silence
     assert said.count("is called a total") == 2 * is_total  # in words, and above the configuration
+
+
+def test_an_entry_without_a_digit_among_ambiguous_numbers_is_no_crash(tmp_path, frame):
+    watt_hours = (frame["kwh"] * 1000 + 1000).map("{:,.0f}".format).where(frame.index % 50 != 3, "\x01")
+    plain(frame).assign(kwh=watt_hours).to_csv(tmp_path / "e.csv", index=False)
+    found = examine(tmp_path / "e.csv", time_zone=ZONE)
+    assert "is not a number" in str(found.doubts[-1])

@@ -9,12 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from meterdp.core.errors import InputError
+from meterdp.exports.check import against
+from meterdp.exports.dense import USED
 from meterdp.exports.guess import examine as module
+from meterdp.exports.guess import trial
 from meterdp.exports.guess.examine import examine
 from meterdp.exports.shapes import FORMATS, formats_that_fit
 from tests.unit.exports.made_up_exports import ZONE
+from tests.unit.exports.test_green_button import START, block, meter_reading, reading_type, usage_point
+from tests.unit.exports.test_green_button import write as write_feed
 
 METERS, DAYS = 12, 60
+NEM12 = {"format": "nem12", "interval_minutes": 30, "time_zone": "Australia/Sydney", "meters": None}
 
 
 def export(path, *, freq: str, by_time: bool, value) -> None:
@@ -37,14 +43,14 @@ def most_read(monkeypatch):
     """The numbers of readings that were asked for."""
     asked = []
 
-    def counted(path, settings, most_readings):
+    def counted(self, most_readings):
         asked.append(most_readings)
-        return first_batches(path, settings, most_readings)
+        return read(self, most_readings)
 
-    first_batches = module.first_batches
-    monkeypatch.setattr(module, "first_batches", counted)
+    read = module.FirstReadings.read
+    monkeypatch.setattr(module.FirstReadings, "read", counted)
     monkeypatch.setattr(module, "_FIRST_LOOK", METERS * 400)
-    monkeypatch.setattr("meterdp.exports.guess.trial._FIRST_LOOK_BYTES", 1 << 12)
+    monkeypatch.setattr("meterdp.exports.guess.trial.BATCH_BYTES", 1 << 12)
     return asked
 
 
@@ -78,6 +84,77 @@ def test_another_unit_scales_what_was_read_as_reading_it_again_would(tmp_path):
     assert found.settings["unit"] == "Wh"
     np.testing.assert_allclose(found.trial.energy_kwh, again.energy_kwh, rtol=1e-12)
     assert (found.trial.counts == again.counts).all() and found.trial.settings == again.settings
+
+
+def nem12_of_homes(path, homes: int, days: int = 3) -> None:
+    """Two registers per home, so that a home that is cut off lacks one of them."""
+    rows = ["100,NEM12,202304120954,MDP,RETAILER"]
+    for home in range(homes):
+        for register in ("E1", "E2"):
+            rows.append(f"200,NMI{home:07d},E1E2,,{register},N1,SERIAL,kWh,30,")
+            for day in range(days):
+                values = ",".join(f"{(home + day + i) % 7 / 8}" for i in range(48))
+                rows.append(f"300,2023040{day + 1},{values},A,,,20230412000000,")
+    path.write_text("\n".join([*rows, "900"]) + "\n")
+
+
+@pytest.mark.parametrize("most_bytes", [5000, 12_345])
+def test_of_a_large_nem12_file_whole_households_are_looked_at(tmp_path, monkeypatch, most_bytes):
+    monkeypatch.setitem(trial._MOST_BYTES, "nem12", most_bytes)
+    nem12_of_homes(tmp_path / "e.csv", homes=40)
+    found = examine(tmp_path / "e.csv")
+    assert found.doubts == [] and not found.trial.whole
+    homes = len(found.trial.survey.meter_ids)
+    assert 1 <= homes < 40
+    nem12_of_homes(tmp_path / "few.csv", homes=homes)
+    few = examine(tmp_path / "few.csv")
+    assert few.trial.whole and (few.trial.counts == found.trial.counts).all()
+    np.testing.assert_array_equal(few.trial.energy_kwh, found.trial.energy_kwh)
+
+
+def test_a_nem12_file_whose_start_holds_no_whole_household_is_looked_at_to_its_end(tmp_path, monkeypatch):
+    monkeypatch.setitem(trial._MOST_BYTES, "nem12", 1000)
+    nem12_of_homes(tmp_path / "e.csv", homes=5)
+    found = examine(tmp_path / "e.csv")
+    assert found.doubts == [] and found.trial.whole and len(found.trial.survey.meter_ids) == 5
+
+
+def test_a_large_nem12_file_is_not_refused_because_its_end_is_not_looked_at(tmp_path, monkeypatch):
+    nem12_of_homes(tmp_path / "e.csv", homes=40)
+    complete = against(tmp_path / "e.csv", NEM12)
+    monkeypatch.setitem(trial._MOST_BYTES, "nem12", 5000)
+    assert complete == against(tmp_path / "e.csv", NEM12) == []
+    text = (tmp_path / "e.csv").read_text().replace(",0.5,", ",oops,", 1)
+    (tmp_path / "e.csv").write_text(text)
+    assert "row 3" in str(against(tmp_path / "e.csv", NEM12)[0])
+
+
+def green_button_of_homes(path, homes: int, *, types_last: bool) -> None:
+    """Hourly days of some usage points, with the one reading type before or behind all readings."""
+    entries = [reading_type()] if not types_last else []
+    for home in range(homes):
+        point = f"https://utility/espi/1_1/resource/RetailCustomer/5/UsagePoint/{home}"
+        entries += [usage_point(point), meter_reading(point=point)]
+        entries += [block(np.full(24, 500), point=point, start=START + 86400 * day, name=day) for day in range(2)]
+    write_feed(path.parent, *entries, *([reading_type()] if types_last else []), name=path.name)
+
+
+@pytest.mark.parametrize("types_last", [False, True])
+def test_of_a_large_feed_no_more_is_looked_at_than_tells_what_its_readings_are(tmp_path, monkeypatch, types_last):
+    green_button_of_homes(tmp_path / "e.xml", homes=12, types_last=types_last)
+    whole = examine(tmp_path / "e.xml")
+    monkeypatch.setitem(trial._MOST_BYTES, "green_button", (tmp_path / "e.xml").stat().st_size // 3)
+    found = examine(tmp_path / "e.xml")
+    assert found.doubts == [] and found.trial.whole is types_last and whole.trial.whole
+    homes = len(found.trial.survey.meter_ids)
+    assert homes == 12 if types_last else 2 <= homes <= 4
+    assert found.trial.counts[USED] == homes * 48 == found.trial.counts.sum()
+    assert found.settings == whole.settings
+    section = {**found.settings, "meters": None}
+    assert against(tmp_path / "e.xml", section) == []
+    text = (tmp_path / "e.xml").read_text().replace("<value>500</value>", "<value>oops</value>", 1)
+    (tmp_path / "e.xml").write_text(text)
+    assert "is not a number" in str(against(tmp_path / "e.xml", section)[0])
 
 
 _DIGITS = st.sampled_from(["1", "12", "25", "13", "2025", "00", "59"])

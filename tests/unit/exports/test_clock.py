@@ -1,6 +1,7 @@
 """Local clock to UTC. Oracle: zoneinfo labels a regular UTC grid, and the clock must find the grid again."""
 
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
@@ -71,6 +72,17 @@ def test_stamps_in_order_give_the_utc_grid_again(zone, minutes, change, conventi
     utc = around(CHANGES[zone][change], minutes)
     labels = labelled(utc, zone, minutes, convention)
     assert np.array_equal(starts(labels, zone, minutes, STAMP[convention]), utc.asi8)
+
+
+@pytest.mark.parametrize(
+    "zone", ["Asia/Gaza", "America/Recife", "America/Boa_Vista", "Africa/Cairo", "Europe/Zurich"]
+)
+def test_no_change_is_passed_over_because_another_follows_within_a_week(zone):
+    changes, zone = clock_changes(zone), ZoneInfo(zone)
+    days = [datetime(1990, 1, 1, tzinfo=UTC) + timedelta(hours=12 * i) for i in range(2 * 365 * 30)]
+    offsets = np.array([day.astimezone(zone).utcoffset() / timedelta(microseconds=1) for day in days])
+    found = [changes.offset_at(int(day.timestamp()) * 1_000_000) for day in days]
+    assert np.array_equal(offsets, found)
 
 
 # Backwards and with one interval in the repeated hour, nothing tells the ends of its passes apart in the last way.

@@ -196,6 +196,26 @@ def test_parquet_with_integer_ids(tmp_path):
     assert result.at("9", "2020-01-01T00:15") == 2
 
 
+@pytest.mark.parametrize("kind", ["int32", "float32", "float64", "decimal128(8, 3)", "string"])
+def test_parquet_with_numbers_that_stand_for_missing_readings(tmp_path, kind):
+    stamps = pa.array(np.array([f"2020-01-01T00:{m:02d}" for m in (0, 15, 30, 45)], "datetime64[us]"))
+    kinds = {"decimal128(8, 3)": pa.decimal128(8, 3), "string": pa.string()}
+    kwh = pa.array(["1", "-999", "-99", "2"]).cast(kinds.get(kind) or pa.type_for_alias(kind))
+    pq.write_table(pa.table({"meter_id": [7] * 4, "interval_start": stamps, "kwh": kwh}), tmp_path / "e.parquet")
+    result = ingested(tmp_path / "e.parquet", ExportSettings(format="parquet", missing_words=("", "-999")))
+    assert result.counts == {"used": 3, "value_missing": 1}
+    assert np.isnan(result.at("7", "2020-01-01T00:15")) and result.at("7", "2020-01-01T00:30") == -99
+
+
+@pytest.mark.parametrize("word", ["-999.9", "0.1"])
+def test_parquet_with_a_missing_number_that_single_precision_does_not_hold(tmp_path, word):
+    stamps = pa.array(np.array(["2020-01-01T00:00", "2020-01-01T00:15"], "datetime64[us]"))
+    kwh = pa.array([1.5, float(word)], pa.float32())
+    pq.write_table(pa.table({"meter_id": [7, 7], "interval_start": stamps, "kwh": kwh}), tmp_path / "e.parquet")
+    result = ingested(tmp_path / "e.parquet", ExportSettings(format="parquet", missing_words=(word,)))
+    assert result.counts == {"used": 1, "value_missing": 1}
+
+
 @pytest.mark.parametrize("packing", ["gz", "gz_two_members", "zip", "gz_without_the_name"])
 def test_packed_exports(tmp_path, frame, expected, packing):
     plain = write_csv(tmp_path / "e.csv", long_rows(frame)).read_bytes()
@@ -218,6 +238,13 @@ def test_neither_shards_nor_batches_change_the_readings(tmp_path, frame):
         pd.testing.assert_frame_equal(result.readings, results[0].readings)
         assert result.counts == results[0].counts
     assert [r.meters["shard"].tolist() for r in results] == [[0, 0, 0], [0, 0, 1], [0, 1, 2], [0, 1, 2]]
+
+
+def test_lines_without_a_reading_are_counted_where_several_bands_are_read(tmp_path, frame, monkeypatch):
+    settings = replace(LOCAL, bad_rows="missing")
+    path = write_csv(tmp_path / "e.csv", [*long_rows(frame), *[("no", "row")] * 100])
+    monkeypatch.setattr("meterdp.exports.bands.OTHER_BYTES", (2 << 30) - 8 * len(frame) // 3)
+    assert ingested(path, settings, shards=3, batch_bytes=100).counts["row_malformed"] == 100
 
 
 @pytest.mark.parametrize("policy", ["last", "missing"])

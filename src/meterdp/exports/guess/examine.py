@@ -18,10 +18,16 @@ from meterdp.exports.guess.kinds import kind_of
 from meterdp.exports.guess.layout import Layout, guess_layout
 from meterdp.exports.guess.period import best_period
 from meterdp.exports.guess.table import Table, read_table
-from meterdp.exports.guess.trial import MOST_READINGS, Trial, first_batches, first_refusal, try_out
+from meterdp.exports.guess.trial import (
+    MOST_READINGS,
+    FirstReadings,
+    Trial,
+    first_refusal,
+    read_strictly,
+    try_out,
+)
 from meterdp.exports.guess.zone import ClockEvidence, clock_evidence
 from meterdp.exports.readers import parquet
-from meterdp.exports.readers.interface import reader
 from meterdp.exports.settings import SELF_DESCRIBED, ExportSettings
 from meterdp.exports.streams import files_of
 
@@ -102,20 +108,21 @@ def examine(
     given.setdefault("interval_minutes", 60 if given.get("format") != "lcl_csv" else 30)
     proposed = given.pop("time_zone", None)
     first_settings = _settings(given, time_zone or proposed or "UTC")
-    batches, whole = _read(path, first_settings, min(_FIRST_LOOK, most_readings))
-    if not whole and not _no_intervals(path, first_settings, batches):
-        batches, whole = _read(path, first_settings, most_readings)
+    first = FirstReadings(path, first_settings)
+    _read(path, first, min(_FIRST_LOOK, most_readings), most_readings)
+    if not first.whole and not _no_intervals(path, first):
+        first.read(most_readings)
     for other in layout.other_formats:
-        unread = _unread_stamps(batches)
+        unread = _unread_stamps(first.batches)
         if not unread:
             break
-        again, end = _read(
-            path, _settings(given | {"time_format": other}, time_zone or proposed or "UTC"), most_readings
-        )
-        if _unread_stamps(again) < unread:
-            given["time_format"], batches, whole = other, again, end
+        again = FirstReadings(path, _settings(given | {"time_format": other}, time_zone or proposed or "UTC"))
+        _read(path, again, most_readings, most_readings)
+        if _unread_stamps(again.batches) < unread:
+            given["time_format"], first = other, again
             to_check[:] = [sentence for sentence in to_check if "(export.time_format)" not in sentence]
             said.append(f"stamps further down fit {other} alone")
+    batches = first.batches
     # Day codes and numbered columns are turned into UTC by the zone that is to be found.
     counted = given.get("format") == "cer" or given.get("wide_columns") == "numbers"
     clock = None if counted else clock_evidence(batches)
@@ -127,7 +134,7 @@ def examine(
         _set_interval(path, given, batches)
     if given.get("format", "long_csv") in ("long_csv", "parquet") or given.get("wide_layout") == "meters":
         _set_stamp(given, batches, said, to_check)
-    trial = try_out(path, _settings(given, zone), batches, whole)
+    trial = try_out(path, _settings(given, zone), batches, first.whole)
     trial = _set_unit(given, trial, guessed_unit is not None, to_check)
     if any(_TOTAL.fullmatch(name) for name in trial.survey.meter_ids) and len(trial.survey.meter_ids) > 1:
         to_check.append("one that counts as a meter is called a total: leave it out if it is the sum of the others")
@@ -141,23 +148,23 @@ def examine(
     return found
 
 
-def _read(path, settings: ExportSettings, most_readings: int) -> tuple[list[Batch], bool]:
-    """Read the start of an export; where nothing in it can be read, say what stands in the way."""
-    batches, whole = first_batches(path, settings, most_readings)
-    if not any(((batch.stamp_us != NO_STAMP) & np.isfinite(batch.energy)).any() for batch in batches):
-        for _ in reader(settings.format)(path, replace(settings, bad_rows="refuse")):
-            pass
+def _read(path, first: FirstReadings, readings: int, most_readings: int) -> None:
+    """Read the start of an export, more of it if nothing can be used; then say what stands in the way."""
+    first.read(readings)
+    if not first.any_usable:
+        first.read(most_readings)
+    if not first.any_usable:
+        read_strictly(path, first.settings)
         raise InputError("holds no reading that can be used", file=path, remedy="export the readings again")
-    return batches, whole
 
 
-def _no_intervals(path, settings: ExportSettings, batches: list[Batch]) -> bool:
+def _no_intervals(path, first: FirstReadings) -> bool:
     """Whether the first readings are those of registers, or sums of days, so that no other can mend it."""
-    step = step_minutes(settings, batches)
+    step = step_minutes(first.settings, first.batches)
     if step not in INTERVALS:
         return step is not None and step >= _MINUTES_PER_DAY
     try:
-        trial = try_out(path, replace(settings, interval_minutes=int(step)), batches, False)
+        trial = try_out(path, replace(first.settings, interval_minutes=int(step)), first.batches, False)
     except InputError:
         return False
     return only_rises(trial.energy_kwh)

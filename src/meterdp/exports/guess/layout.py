@@ -12,7 +12,7 @@ import pyarrow as pa
 from meterdp.core.errors import InputError
 from meterdp.exports.batch import NO_STAMP
 from meterdp.exports.fields import StampParser
-from meterdp.exports.guess.table import MISSING, Column, Table
+from meterdp.exports.guess.table import MISSING, Column, Table, has_digit
 from meterdp.exports.numerals import PLAIN, Notation
 from meterdp.exports.readers.cer import CODE_PATTERN
 from meterdp.exports.readers.lcl_csv import ENERGY_COLUMNS, METER_COLUMN, TIME_COLUMNS
@@ -393,8 +393,7 @@ def _only_rises(column: Column, meter: Column | None) -> bool:
     own = [e for e, m in zip(column.entries, of, strict=True) if m == of[0] and e in known]
     if len(own) < 20 or not column.notations:
         return False
-    values = column.notations[0].plain(pa.array([e for e in own if any(map(str.isdigit, e))])).cast(pa.float64())
-    steps = np.diff(values.to_numpy())
+    steps = np.diff(_values(own, column.notations[0]))
     return bool((steps >= 0).mean() > 0.99 and (steps > 0).any())
 
 
@@ -524,8 +523,14 @@ def _notation(columns: list[Column], out: Layout) -> None:
 
 def _spread(words: list[str], notation: Notation) -> float:
     """Return how many orders of magnitude the numbers differ by: more if marks are taken for others."""
-    values = np.abs(notation.plain(pa.array(words)).cast(pa.float64()).to_numpy())
+    values = np.abs(_values(words, notation))
     return float(np.log(values[values > 0]).std()) if (values > 0).any() else 0.0
+
+
+def _values(words: list[str], notation: Notation) -> np.ndarray:
+    """Return the numbers among words that are numbers in a notation, but for some without a digit."""
+    plain = notation.plain(pa.array([word for word in words if has_digit(word)], pa.string()))
+    return np.array([float(text) for text in plain.to_pylist()])
 
 
 def _unit(table: Table, out: Layout) -> None:

@@ -70,13 +70,13 @@ class Column:
     @cached_property
     def notations(self) -> tuple[Notation, ...]:
         """Notations in which every entry is a number, but for a few without a digit; the likeliest first."""
-        words = [word for word in self.words if _has_digit(word)]
+        words = [word for word in self.words if has_digit(word)]
         return tuple(notations_that_fit(words)) if len(words) > (1 - _MOST_ODD) * len(self.words) else ()
 
     @property
     def words_for_missing(self) -> set[str]:
         """Entries without a digit: among numbers they can only stand for a missing one."""
-        return {entry for entry in {*self.entries} if not _has_digit(entry)}
+        return {entry for entry in {*self.entries} if not has_digit(entry)}
 
     @cached_property
     def counts_rows(self) -> bool:
@@ -143,7 +143,7 @@ class Table:
         found = []
         for i, name in enumerate(names):
             entries = [row[i].strip() for row in self.rows]
-            words = dict.fromkeys(word for word in entries if word.lower() not in MISSING)
+            words = [word for word in dict.fromkeys(entries) if word.lower() not in MISSING]
             found.append(Column(name, tuple(words), tuple(entries)))
         return found
 
@@ -178,6 +178,11 @@ def read_table(path, head: bytes) -> Table:
 
 
 def _split(lines: Sequence[str], delimiter: str) -> list[list[str]]:
+    try:
+        if not any('"' in line for line in lines):  # so that no line can run on into the next
+            return list(csv.reader(lines, delimiter=delimiter, skipinitialspace=delimiter == " "))
+    except csv.Error:
+        pass
     out = []
     for line in lines:
         try:
@@ -224,7 +229,8 @@ def _header_at(split: list[list[str]], width: int) -> int:
     return naming[-1 - units]
 
 
-def _has_digit(text: str) -> bool:
+def has_digit(text: str) -> bool:
+    """Whether there is a digit in a text."""
     return _DIGIT.search(text) is not None
 
 
@@ -253,4 +259,4 @@ def _is_header(row: list[str], below: list[list[str]]) -> bool:
 
 
 def _digits(row: list[str]) -> bool:
-    return any(map(_has_digit, row))
+    return any(map(has_digit, row))

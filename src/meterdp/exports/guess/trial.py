@@ -9,19 +9,21 @@ import numpy as np
 
 from meterdp.core.errors import InputError
 from meterdp.exports.bands import Bands
-from meterdp.exports.batch import BATCH_BYTES, Batch
+from meterdp.exports.batch import BATCH_BYTES, NO_STAMP, Batch
 from meterdp.exports.dense import REASONS
 from meterdp.exports.doubts import doubts, sample_step, step_minutes
 from meterdp.exports.ingest import Survey, fill, household_numbers, refuse_unusable, survey_export
 from meterdp.exports.readers.interface import reader
 from meterdp.exports.roster import Roster
 from meterdp.exports.settings import ExportSettings
+from meterdp.exports.streams import Limit
 
 # What a few seconds are enough for.
 MOST_READINGS = 2_000_000
-# So that a first look at few readings reads few.
-_FIRST_LOOK_BYTES = 1 << 20
+# And of a file that is otherwise gone through before its first reading is there.
+_MOST_BYTES = {"nem12": 1 << 22, "green_button": 1 << 22}
 _MOST_CELLS = 1 << 27  # of the grid, 1 GiB
+_NO_LINK = {"meter_missing", "reading_type_missing"}
 
 
 @dataclass(frozen=True)
@@ -71,30 +73,103 @@ def first_refusal(path, trial: Trial) -> list[InputError]:
     if not any(trial.counts[list(REASONS).index(name)] for name in unreadable):
         return []
     try:
-        for _ in reader(trial.settings.format)(path, replace(trial.settings, bad_rows="refuse")):
-            pass
+        read_strictly(path, trial.settings)
     except InputError as error:
         return [error]
     return []
 
 
-def first_batches(path, settings: ExportSettings, most_readings: int = MOST_READINGS) -> tuple[list[Batch], bool]:
-    """Read the start of an export and say whether that is all; rows that cannot be read are marked, not refused.
+def read_strictly(path, settings: ExportSettings) -> None:
+    """Read an export up to the first row that cannot be read, as a study without a list of meters does.
 
     Raises
     ------
     InputError
-        If the file cannot be read under these settings.
+        About that row.
     """
-    found, readings = [], 0
-    batch_bytes = BATCH_BYTES if most_readings >= MOST_READINGS else _FIRST_LOOK_BYTES
-    batches = reader(settings.format)(path, replace(settings, bad_rows="missing"), batch_bytes=batch_bytes)
-    for batch in batches:
-        found.append(batch)
-        readings += len(batch.meter)
-        if readings >= most_readings:
-            return found, next(batches, None) is None
-    return found, True
+    for limit in (_limit(settings), None):
+        for _ in reader(settings.format, limit=limit)(path, replace(settings, bad_rows="refuse")):
+            pass
+        if limit is not None and not limit.cut:
+            return
+
+
+def begin_strictly(path, settings: ExportSettings) -> None:
+    """Read no more than the header and the first readings, as a study without a list of meters does.
+
+    Raises
+    ------
+    InputError
+        If that cannot be read.
+    """
+    next(iter(reader(settings.format, limit=_limit(settings))(path, settings)), None)
+
+
+def _limit(settings: ExportSettings) -> Limit:
+    return Limit(_MOST_BYTES.get(settings.format, 0))
+
+
+class FirstReadings:
+    """The start of an export, read as far as asked for; rows that cannot be read are marked, not refused.
+
+    Parameters
+    ----------
+    path : path-like
+    settings : ExportSettings
+
+    Attributes
+    ----------
+    settings : ExportSettings
+    batches : list of Batch
+        What has been read.
+    """
+
+    def __init__(self, path, settings: ExportSettings):
+        self._path, self.settings = path, replace(settings, bad_rows="missing")
+        self._begin(_limit(settings))
+
+    def _begin(self, limit: Limit | None) -> None:
+        batches = reader(self.settings.format, limit=limit)
+        self._coming = batches(self._path, self.settings, batch_bytes=BATCH_BYTES)
+        self._cut = set() if limit is None else limit.cut
+        self.batches: list[Batch] = []
+        self._readings, self._next = 0, next(self._coming, None)
+
+    @property
+    def whole(self) -> bool:
+        """Whether that is all of the export."""
+        return self._next is None and not self._cut
+
+    @property
+    def any_usable(self) -> bool:
+        """Whether one of the readings can be used, as far as stamp and value tell."""
+        return any(((batch.stamp_us != NO_STAMP) & np.isfinite(batch.energy)).any() for batch in self.batches)
+
+    def read(self, most_readings: int) -> None:
+        """Go on until there are so many readings.
+
+        A feed whose links stand at its end is read to its end.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be read under these settings.
+        """
+        while self._next is not None and self._readings < most_readings:
+            self.batches.append(self._next)
+            self._readings += len(self._next.meter)
+            self._next = next(self._coming, None)
+        linked_later = any(_NO_LINK & batch.set_aside.keys() for batch in self.batches)
+        if self._cut and (linked_later or not self.any_usable):
+            self._begin(None)
+            self.read(most_readings)
+
+
+def first_batches(path, settings: ExportSettings, most_readings: int) -> tuple[list[Batch], bool]:
+    """Return the start of an export and whether that is all; see :class:`FirstReadings`."""
+    first = FirstReadings(path, settings)
+    first.read(most_readings)
+    return first.batches, first.whole
 
 
 def try_out(path, settings: ExportSettings, batches: list[Batch], whole: bool, roster: Roster | None = None) -> Trial:

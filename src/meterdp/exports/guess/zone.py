@@ -19,10 +19,14 @@ CLOCKS = {
     "Australia/Sydney": "south-east Australian",
     "Pacific/Auckland": "New Zealand",
 }
-_DAY_US, _HOUR_US = 86_400_000_000, 3_600_000_000
+_HOUR_US = 3_600_000_000
+# Hours since 1970 of the years in which changes of clocks are looked for, 1980 to 2199.
+_FIRST_HOUR, _END_HOUR = (int(np.datetime64(year, "h").astype(int)) for year in ("1980", "2200"))
 # A skipped hour is empty and a repeated one twice as full as the same hour a day before and after, or nearly.
 _EMPTY, _FULL, _DOUBLE = 0.1, 0.8, 1.6
 _FEWEST = 4
+# Of many readings every seventh, which meets every time of day, tells when homes sleep.
+_MANY, _SLEEP_STEP = 50_000, 7
 
 
 @dataclass(frozen=True)
@@ -73,17 +77,21 @@ def clock_evidence(batches: Iterable[Batch]) -> ClockEvidence:
         is_utc = np.broadcast_to(batch.stamps_are_utc, batch.stamp_us.shape)
         # Where a row holds a whole day, the skipped hour is there and has no readings.
         used = (batch.stamp_us != NO_STAMP) & np.isfinite(batch.energy)
-        utc += int((used & is_utc).sum())
-        local.append(batch.stamp_us[used & ~is_utc])
-        hour = (batch.stamp_us[used] // _HOUR_US) % 24
-        by_hour += np.bincount(hour, minlength=24)
-        energy += np.bincount(hour, np.abs(batch.energy[used]), minlength=24)
-    stamps = np.concatenate(local) if local else np.empty(0, np.int64)
+        hour = batch.stamp_us[used] // _HOUR_US
+        is_utc = is_utc[used]
+        utc += int(is_utc.sum())
+        if not is_utc.all():
+            local.append(hour[~is_utc])
+        some = slice(None, None, _SLEEP_STEP if len(hour) > _MANY else 1)
+        of_day = hour[some] % 24
+        by_hour += np.bincount(of_day, minlength=24)
+        energy += np.bincount(of_day, np.abs(batch.energy[used][some]), minlength=24)
+    hours = np.concatenate(local) if local else np.empty(0, np.int64)
     sleep = _sleep_hour(energy, by_hour)
-    if utc > len(stamps):
+    if utc > len(hours):
         return ClockEvidence(True, None, (), sleep)
     fits, contradicts, seen = [], 0, 0
-    counted = np.sort(stamps)
+    counted = _Hours.of(hours)
     for zone in CLOCKS:
         verdict = _follows(counted, zone)
         seen += verdict is not None
@@ -94,18 +102,40 @@ def clock_evidence(batches: Iterable[Batch]) -> ClockEvidence:
     return ClockEvidence(False, changes, tuple(fits), sleep)
 
 
-def _follows(stamps: np.ndarray, zone: str) -> bool | None:
-    """Whether sorted local stamps follow a zone's changes; None if they cannot tell."""
-    if not len(stamps):
+@dataclass(frozen=True)
+class _Hours:
+    """How many stamps lie in each local hour from ``_FIRST_HOUR`` on, and in which hours the first and last do."""
+
+    count: np.ndarray
+    first: int
+    last: int
+
+    @classmethod
+    def of(cls, hours: np.ndarray) -> _Hours | None:
+        """Count (n,) hours since 1970; strays far off only move the first or last."""
+        if not len(hours):
+            return None
+        known = hours[(hours >= _FIRST_HOUR) & (hours < _END_HOUR)] - _FIRST_HOUR
+        return cls(np.bincount(known, minlength=1), int(hours.min()), int(hours.max()))
+
+    def between(self, begin: int, end: int) -> int:
+        """Return how many stamps lie in [begin, end)."""
+        return int(self.count[max(0, begin - _FIRST_HOUR) : max(0, end - _FIRST_HOUR)].sum())
+
+
+def _follows(hours: _Hours | None, zone: str) -> bool | None:
+    """Whether local stamps follow a zone's changes, which all are of whole hours; None if they cannot tell."""
+    if hours is None:
         return None
-    years = np.clip(stamps[[0, -1]].astype("datetime64[us]").astype("datetime64[Y]").astype(int) + 1970, 1980, 2199)
+    edges = np.clip(np.array([hours.first, hours.last]), _FIRST_HOUR, _END_HOUR - 1).astype("datetime64[h]")
+    years = edges.astype("datetime64[Y]").astype(int) + 1970
     changes, verdicts = clock_changes(zone, int(years[0]), int(years[1]) + 1), []
     for i, at in enumerate(changes.utc_us):
         before, after = changes.offset_us[i], changes.offset_us[i + 1]
-        begin, end = sorted((at + before, at + after))
-        if end + _DAY_US > stamps[-1] or begin - _DAY_US < stamps[0]:
+        begin, end = sorted((int(at + before) // _HOUR_US, int(at + after) // _HOUR_US))
+        if end + 24 > hours.last or begin - 24 < hours.first:
             continue
-        here, usual = _count(stamps, begin, end), [_count(stamps, begin + d, end + d) for d in (-_DAY_US, _DAY_US)]
+        here, usual = hours.between(begin, end), [hours.between(begin + d, end + d) for d in (-24, 24)]
         typical = sum(usual) / 2
         if typical < _FEWEST:
             continue
@@ -116,10 +146,6 @@ def _follows(stamps: np.ndarray, zone: str) -> bool | None:
             verdicts.append(True if here >= _DOUBLE * typical else None)
     told = [v for v in verdicts if v is not None]
     return None if not told else all(told)
-
-
-def _count(stamps: np.ndarray, begin: int, end: int) -> int:
-    return int(np.searchsorted(stamps, end) - np.searchsorted(stamps, begin))
 
 
 def _sleep_hour(energy: np.ndarray, count: np.ndarray) -> float | None:

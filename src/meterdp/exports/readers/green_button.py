@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -34,7 +34,7 @@ from meterdp.exports.batch import BATCH_BYTES, NO_STAMP, Batch
 from meterdp.exports.members import Member
 from meterdp.exports.numerals import PLAIN
 from meterdp.exports.settings import ExportSettings
-from meterdp.exports.streams import empty, files_of, open_bytes
+from meterdp.exports.streams import Limit, empty, files_of, open_bytes
 from meterdp.exports.sums import Batches, Parts, nothing_left, sums
 
 # Codes of ESPI: unit of measure, commodity and service category, accumulation behaviour and flow direction.
@@ -69,16 +69,22 @@ def names_gas(head: bytes) -> bool:
     return any(re.search(rf"{name}>\s*(?:{code})\s*<".encode(), head) for name, code in codes.items())
 
 
-def batches(path: str | Path, settings: ExportSettings, *, batch_bytes: int = BATCH_BYTES) -> Iterator[Batch]:
+def batches(
+    path: str | Path, settings: ExportSettings, *, batch_bytes: int = BATCH_BYTES, limit: Limit | None = None
+) -> Iterator[Batch]:
     """Yield the households of feeds, each once its last block is read; see :class:`~.interface.Reader`."""
     for member in files_of(path):
-        yield from (replace(batch, place=member.place) for batch in _file_batches(member, settings, batch_bytes))
+        found = _file_batches(member, settings, batch_bytes, limit)
+        yield from (replace(batch, place=member.place) for batch in found)
 
 
-def _file_batches(member: Member, settings: ExportSettings, batch_bytes: int) -> Iterator[Batch]:
-    links = _Links(settings.flow, _entries(member))
-    file = _File(member.label, settings, links, Batches(batch_bytes))
-    for number, entry in enumerate(_entries(member)):
+def _file_batches(member: Member, settings: ExportSettings, batch_bytes: int, limit: Limit | None) -> Iterator[Batch]:
+    # What is within a limit is kept, so that it is parsed once.
+    kept = None if limit is None else list(_entries(member, limit))
+    cut = limit is not None and member.label in limit.cut
+    links = _Links(settings.flow, _entries(member) if kept is None else kept, cut=cut)
+    file = _File(member.label, settings, links, Batches(batch_bytes), cut=cut)
+    for number, entry in enumerate(_entries(member) if kept is None else kept):
         yield from file.take(number, entry)
     yield from file.end()
 
@@ -185,11 +191,12 @@ class _Parser:
         self._flush()
 
 
-def _entries(member: Member) -> Iterator[_Entry]:
+def _entries(member: Member, limit: Limit | None = None) -> Iterator[_Entry]:
     """Yield the entries of a feed that hold something of Green Button, in bounded memory but for one entry."""
     parser, fed = _Parser(member.label), 0
     try:
-        with open_bytes(member) as stream:
+        with open_bytes(member) as whole:
+            stream = whole if limit is None else limit.start_of(whole, member.label)
             while chunk := stream.read(_CHUNK_BYTES):
                 parser.expat.Parse(chunk, False)
                 fed += len(chunk)
@@ -197,8 +204,9 @@ def _entries(member: Member) -> Iterator[_Entry]:
                     raise parser.refuse("holds an element that is too long")
                 yield from parser.done
                 parser.done.clear()
-        parser.end()
-        yield from parser.done
+        if limit is None or member.label not in limit.cut:
+            parser.end()
+            yield from parser.done
     except InputError:
         raise
     except (expat.ExpatError, LookupError, ValueError):
@@ -234,7 +242,7 @@ def _meaning(said: dict[str, str]) -> _Meaning | None:
 class _Links:
     """How usage points, meter readings, reading types and blocks of a feed hang together."""
 
-    def __init__(self, flow: str, entries: Iterator[_Entry]):
+    def __init__(self, flow: str, entries: Iterable[_Entry], *, cut: bool):
         self._types: dict[str, _Meaning | None] = {}
         self._related: dict[str, list[str]] = {}  # of a meter reading
         self._up: dict[str, list[str]] = {}
@@ -263,6 +271,8 @@ class _Links:
         for link, number in last.items():
             household = self.household(link)
             self._last[household] = max(self._last.get(household, 0), number)
+        if cut and len(self._last) > 1:
+            del self._last[max(self._last, key=self._last.get)]
         flows: dict[str, set[str]] = {}
         for link in self._related:
             meaning = self.meaning(link)
@@ -323,8 +333,8 @@ def _cut(href: str) -> str:
 class _File:
     """The entries of a feed in order, household by household."""
 
-    def __init__(self, path: Path, settings: ExportSettings, links: _Links, out: Batches):
-        self._path, self._settings, self._links, self._out = path, settings, links, out
+    def __init__(self, path: Path, settings: ExportSettings, links: _Links, out: Batches, *, cut: bool):
+        self._path, self._settings, self._links, self._out, self._cut = path, settings, links, out, cut
         self._refuse = settings.bad_rows == "refuse"
         self._pieces: dict[str, list[Parts]] = {}
         self._otherwise: Counter = Counter()
@@ -350,7 +360,7 @@ class _File:
     def end(self) -> Iterator[Batch]:
         """Yield the rest, or refuse a file that holds nothing to read."""
         yield from self._out.rest()
-        if not self._refuse or self._out.sums:
+        if self._cut or not self._refuse or self._out.sums:
             return
         if not self._any_reading:
             raise empty(self._path)
@@ -376,6 +386,9 @@ class _File:
     def _piece(self, household: str, entry: _Entry) -> Parts | None:
         """Return the readings of one entry, None if they are not among those that make the household's reading."""
         meaning = self._links.meaning(entry.meter_reading)
+        if meaning is None and self._cut:  # it may stand further on
+            self._out.set_aside("reading_type_missing", len(entry.readings))
+            return None
         if meaning is None:
             for reading in entry.readings:
                 self._reject(

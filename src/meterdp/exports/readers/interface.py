@@ -14,6 +14,7 @@ from meterdp.core.errors import InputError
 from meterdp.exports.batch import Batch
 from meterdp.exports.readers import cer, green_button, lcl_csv, long_csv, nem12, parquet, wide_csv
 from meterdp.exports.settings import ExportSettings
+from meterdp.exports.streams import Limit
 
 __all__ = ["READERS", "Batch", "Reader", "reader"]
 
@@ -55,12 +56,21 @@ READERS: dict[str, Reader] = {
     "green_button": green_button.batches,
 }
 
-# Those that read several blocks at once, if they may.
-_THREADED = ("long_csv", "lcl_csv")
+# Those that read several blocks at once, if they may, and those that go through a file before they yield anything.
+_THREADED, _TWICE = ("long_csv", "lcl_csv"), ("nem12", "green_button")
 
 
-def reader(name: str, threads: int = 1) -> Reader:
-    """Return the reader of a format, which may use so many threads.
+def reader(name: str, threads: int = 1, limit: Limit | None = None) -> Reader:
+    """Return the reader of a format.
+
+    Parameters
+    ----------
+    name : str
+    threads : int
+        It may use so many.
+    limit : Limit, optional
+        Where to stop, for a reader that looks at all of a file before it yields anything. It then leaves out the
+        household it stopped at, and does not mind what may stand further on: links, and the end of the file.
 
     Raises
     ------
@@ -69,4 +79,5 @@ def reader(name: str, threads: int = 1) -> Reader:
     """
     if name not in READERS:
         raise InputError("is not a known choice", field="export.format", remedy=f"give one of {', '.join(READERS)}")
-    return partial(READERS[name], threads=threads) if name in _THREADED else READERS[name]
+    own = {"threads": threads} if name in _THREADED else {"limit": limit} if name in _TWICE else {}
+    return partial(READERS[name], **own)

@@ -22,18 +22,18 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 
 from meterdp.core.errors import InputError
 from meterdp.exports.batch import BATCH_BYTES, Batch
+from meterdp.exports.fields import number_words
 from meterdp.exports.lines import INNER_DELIMITER, SafeLines, separator_after
 from meterdp.exports.members import Member
 from meterdp.exports.numerals import PLAIN
 from meterdp.exports.settings import ExportSettings
-from meterdp.exports.streams import empty, files_of, open_bytes
+from meterdp.exports.streams import Limit, empty, files_of, open_bytes
 from meterdp.exports.sums import Batches, Parts, nothing_left, sums
 
 MARKET_OFFSET_HOURS = 10
@@ -48,6 +48,7 @@ _DAY_US = 1440 * _MINUTE_US
 _SUFFIX = re.compile(r"[A-Z][0-9A-Z]")
 _QUALITY = re.compile(r"[AEFNSV](?:\d\d)?")
 _NUMBER = re.compile(PLAIN.pattern, re.ASCII)
+_VARIES, _NO_READING = map(ord, "VN")
 _DATE = re.compile(r"\d{8}", re.ASCII)
 _HEADER = re.compile(rb"(?:\xef\xbb\xbf)?\s*\"?100\"?\s*,\s*\"?(NEM1[23])\b", re.IGNORECASE)
 
@@ -63,22 +64,32 @@ def version(head: bytes) -> str | None:
     return match[1].decode().upper() if match else None
 
 
-def batches(path: str | Path, settings: ExportSettings, *, batch_bytes: int = BATCH_BYTES) -> Iterator[Batch]:
+def batches(
+    path: str | Path, settings: ExportSettings, *, batch_bytes: int = BATCH_BYTES, limit: Limit | None = None
+) -> Iterator[Batch]:
     """Yield the households of NEM12 files, each once its last block is read; see :class:`~.interface.Reader`."""
     for member in files_of(path):
-        yield from (replace(batch, place=member.place) for batch in _file_batches(member, settings, batch_bytes))
+        found = _file_batches(member, settings, batch_bytes, limit)
+        yield from (replace(batch, place=member.place) for batch in found)
 
 
-def _file_batches(member: Member, settings: ExportSettings, batch_bytes: int) -> Iterator[Batch]:
+def _file_batches(member: Member, settings: ExportSettings, batch_bytes: int, limit: Limit | None) -> Iterator[Batch]:
     separator = _check_header(member)
     if settings.bad_rows != "refuse":
         separator = b"\n"  # whatever the first row starts with
 
-    def rows() -> Iterator[tuple[int, list[str] | None]]:
-        return _rows(member, separator, batch_bytes)
+    def rows(kind: str = "") -> Iterator[tuple[int, list[str] | None]]:
+        return _rows(member, separator, batch_bytes, limit, kind)
 
-    last_block = {fields[1].strip(): row for row, fields in rows() if fields and fields[0] == "200" and fields[1:]}
-    file = _File(member.label, settings, last_block, Batches(batch_bytes))
+    last_block: dict[str, int] = {}
+    nmi = ""
+    for row, fields in rows("200"):
+        if fields[0] == "200" and fields[1:]:
+            last_block[nmi := fields[1].strip()] = row
+    cut = limit is not None and member.label in limit.cut
+    if cut and len(last_block) > 1:
+        del last_block[nmi]
+    file = _File(member.label, settings, last_block, Batches(batch_bytes), cut=cut)
     for row, fields in rows():
         yield from file.take(row, fields)
     yield from file.end()
@@ -113,18 +124,24 @@ def _check_header(member: Member) -> bytes:
     return separator_after(head[len(re.split(rb"[\r\n]", head, maxsplit=1)[0]) :])
 
 
-def _rows(member: Member, separator: bytes, batch_bytes: int) -> Iterator[tuple[int, list[str] | None]]:
-    """Yield number and fields of every row after the first, None for a row that is no text."""
+def _rows(
+    member: Member, separator: bytes, batch_bytes: int, limit: Limit | None, kind: str
+) -> Iterator[tuple[int, list[str] | None]]:
+    """Yield number and fields of the rows after the first that start like ``kind``, None for one that is no text."""
     lines = SafeLines(",", separator, LONGEST_ROW_BYTES, batch_bytes)
     with open_bytes(member) as stream:
-        for block in lines.blocks(stream):
+        for block in lines.blocks(stream if limit is None else limit.start_of(stream, member.label)):
             malformed = {row for row, _ in block.malformed}
             texts = iter(block.text.decode().split("\n"))
             for row in range(block.first_row, block.first_row + block.row_count):
                 if row in malformed:
-                    yield row, None
+                    if not kind:
+                        yield row, None
                     continue
-                fields = next(texts).split(",")
+                text = next(texts)
+                if kind and not text.lstrip().startswith(kind):
+                    continue
+                fields = text.split(",")
                 fields[0] = fields[0].strip()
                 if block.inner_delimiters:
                     fields = [field.replace(INNER_DELIMITER, ",") for field in fields]
@@ -147,7 +164,7 @@ class _Block:
 
 @dataclass
 class _Day:
-    """A 300 record that can be read; ``quality`` holds a letter per interval, "V" where it is not known yet."""
+    """A 300 record that can be read; ``quality`` holds a letter's code per interval, V where it is not known yet."""
 
     block: _Block
     row: int
@@ -169,8 +186,8 @@ class _Household:
 class _File:
     """The records of a file in order, household by household."""
 
-    def __init__(self, path: str, settings: ExportSettings, last_block: dict[str, int], out: Batches):
-        self._path, self._settings, self._last_block, self._out = path, settings, last_block, out
+    def __init__(self, path: str, settings: ExportSettings, last_block: dict[str, int], out: Batches, *, cut: bool):
+        self._path, self._settings, self._last_block, self._out, self._cut = path, settings, last_block, out, cut
         self._refuse = settings.bad_rows == "refuse"
         self._households: dict[str, _Household] = {}
         self._block: _Block | None = None
@@ -202,6 +219,8 @@ class _File:
         self._close_day()
         yield from self._close_block()
         yield from self._out.rest()
+        if self._cut:  # by us
+            return
         if self._refuse and not self._ended:
             raise InputError(
                 "has no end record (900): it is cut short", file=self._path, remedy="copy or export it again"
@@ -249,7 +268,12 @@ class _File:
     def _interval_day(self, row: int, fields: list[str]) -> None:
         """Read a 300 record."""
         self._any_reading = True
-        block, cells = self._block, _cells(fields)
+        block, value = self._block, None
+        count = _DAY_US // block.length_us if block is not None else 0
+        if 2 + count < len(fields) and _QUALITY.fullmatch(_at(fields, 2 + count)):
+            value = _numbers(fields[2 : 2 + count], self._settings.missing_words)
+        # A quality is no number, so the first one stands behind the numbers.
+        cells = _cells(fields) if value is None else count
         if block is None:
             self._reject("row_malformed", row, None, "has no 200 record above it", "export it again", max(1, cells))
             return
@@ -260,7 +284,6 @@ class _File:
         if block.problem:
             self._out.set_aside(block.problem, max(1, cells))
             return
-        count = _DAY_US // block.length_us
         if cells != count or not _QUALITY.fullmatch(_at(fields, 2 + count)):
             problem = f"has {cells} values where the interval length of its 200 record asks for {count}"
             if cells in (count, len(fields) - 2) and cells >= count:
@@ -271,12 +294,15 @@ class _File:
             remedy = "write it as YYYYMMDD"
             self._reject("stamp_unreadable", row, "IntervalDate", "is not a date", remedy, count)
             return
-        value, unreadable = _values(fields[2 : 2 + count], self._settings.missing_words)
+        unreadable = np.zeros(count, bool)
+        if value is None:
+            value, unreadable = _values(fields[2 : 2 + count], self._settings.missing_words)
         if unreadable.any():
             name = f"IntervalValue{np.flatnonzero(unreadable)[0] + 1}"
             remedy = "correct it, or add the word to export.missing_words"
             self._reject("value_unreadable", row, name, "is not a number", remedy, int(unreadable.sum()))
-        self._day = _Day(block, row, start_us, value, unreadable, np.full(count, _at(fields, 2 + count)[0]))
+        quality = np.full(count, ord(_at(fields, 2 + count)[0]), np.uint8)
+        self._day = _Day(block, row, start_us, value, unreadable, quality)
 
     def _event(self, row: int, fields: list[str]) -> None:
         """Read a 400 record: the quality of a range of intervals of the day above."""
@@ -291,16 +317,16 @@ class _File:
         first, last = map(int, ends) if numbered else (0, 0)
         if not 1 <= first <= last <= count or not _QUALITY.fullmatch(quality) or quality[0] == "V":
             self._reject("quality_unknown", row, None, "names no range of its day, or no quality", "correct it", 0)
-            day.quality[:] = "V"
+            day.quality[:] = _VARIES
             self._keep_day()
             return
-        day.quality[first - 1 : last] = quality[0]
+        day.quality[first - 1 : last] = ord(quality[0])
 
     def _close_day(self) -> None:
         day = self._day
         if day is None:
             return
-        if (day.quality == "V").any():
+        if (day.quality == _VARIES).any():
             remedy = "export the day with its 400 records"
             problem = "has a quality that varies (V) and is not given"
             self._reject("quality_unknown", day.row, None, problem, remedy, 0)
@@ -310,11 +336,11 @@ class _File:
         """Add the readings of the day to its household."""
         day, self._day = self._day, None
         block, readable = day.block, ~day.unreadable
-        unknown = readable & (day.quality == "V")
+        unknown = readable & (day.quality == _VARIES)
         if unknown.any():
             self._out.set_aside("quality_unknown", int(unknown.sum()))
         numerator, denominator = block.kwh_per_unit
-        value = np.where(day.quality == "N", np.nan, day.value * (block.sign * numerator) / denominator)
+        value = np.where(day.quality == _NO_READING, np.nan, day.value * (block.sign * numerator) / denominator)
         index = np.arange(len(value))
         piece = Parts(
             register=np.zeros(len(value), np.int64),
@@ -323,7 +349,8 @@ class _File:
             kwh=value,
             row=np.full(len(value), day.row),
         )
-        self._households[block.nmi].pieces.append((block.suffix, piece[readable & ~unknown]))
+        known = readable & ~unknown
+        self._households[block.nmi].pieces.append((block.suffix, piece if known.all() else piece[known]))
 
     def _close_block(self) -> Iterator[Batch]:
         """End the block, and with its last one the household."""
@@ -382,9 +409,16 @@ def _day_start_us(text: str) -> int | None:
     return (day.toordinal() - date(1970, 1, 1).toordinal()) * _DAY_US - MARKET_OFFSET_HOURS * 60 * _MINUTE_US
 
 
-@cache
-def _any_number(missing_words: tuple[str, ...]) -> bool:
-    return any(_NUMBER.fullmatch(word) for word in missing_words)
+def _numbers(cells: list[str], missing_words: tuple[str, ...]) -> np.ndarray | None:
+    """Return (n,) readings where all of them are finite numbers and none may mean a missing one, else None."""
+    joined = "".join(cells)
+    if not joined.isascii() or "_" in joined or number_words(missing_words):
+        return None
+    try:
+        value = np.array(list(map(float, cells)))
+    except ValueError:
+        return None
+    return value if np.isfinite(value).all() else None
 
 
 def _values(cells: list[str], missing_words: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
@@ -392,14 +426,6 @@ def _values(cells: list[str], missing_words: tuple[str, ...]) -> tuple[np.ndarra
 
     An empty cell is missing, whatever the words for a missing entry are.
     """
-    joined = "".join(cells)
-    if joined.isascii() and "_" not in joined and not _any_number(missing_words):
-        try:
-            value = np.array(list(map(float, cells)))
-            if not np.isnan(value).any():
-                return value, np.zeros(len(cells), bool)
-        except ValueError:
-            pass
     texts = [cell.strip() for cell in cells]
     missing = [not text or text in missing_words for text in texts]
     number = [_NUMBER.fullmatch(text) is not None for text in texts]

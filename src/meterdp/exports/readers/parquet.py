@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from meterdp.core.errors import InputError
 from meterdp.exports.batch import BATCH_BYTES, NO_STAMP, Batch
-from meterdp.exports.fields import Field, Rejects, StampParser, key_columns, keys, numbers
+from meterdp.exports.fields import Field, Rejects, StampParser, key_columns, keys, number_words, numbers
 from meterdp.exports.members import Member
 from meterdp.exports.settings import ExportSettings
 from meterdp.exports.streams import check_file, empty
@@ -109,13 +109,19 @@ def _stamps(field: Field, parse_stamps: StampParser, rejects: Rejects) -> tuple[
 
 
 def _energy(field: Field, settings: ExportSettings, rejects: Rejects) -> np.ndarray:
-    """Return (n,) float64, NaN where null."""
+    """Return (n,) float64, NaN where null or a missing word."""
     kind = field.values.type
+    missing = np.array(number_words(settings.missing_words))
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        return field.values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-    if pa.types.is_decimal(kind):  # by way of text, which rounds correctly
-        return field.values.cast(pa.string()).cast(pa.float64()).to_numpy(zero_copy_only=False)
-    return numbers(_as_text(field), settings.missing_words, rejects)
+        values = field.values.cast(pa.float64(), safe=False)
+        if pa.types.is_floating(kind):
+            missing = missing.astype(kind.to_pandas_dtype())  # as such a column would hold them
+    elif pa.types.is_decimal(kind):  # by way of text, which rounds correctly
+        values = field.values.cast(pa.string()).cast(pa.float64())
+    else:
+        return numbers(_as_text(field), settings.missing_words, rejects)
+    values = values.to_numpy(zero_copy_only=False)
+    return np.where(np.isin(values, missing), np.nan, values) if len(missing) else values
 
 
 def _as_text(field: Field) -> Field:
