@@ -9,7 +9,8 @@ adjoint of that.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+from numba import njit, types
+from numba.extending import intrinsic
 
 PAD = 32  # zeros before and after every series: no lag runs over an end
 # The order of summation is free; NaN and infinity keep their meaning. So two compiled copies of a function may round
@@ -135,6 +136,17 @@ def _impulse_adjoint(pi, by_gram, theta, q, m, n, spare, a, g_theta):
             g_theta[j + k] += sums[k]
 
 
+@intrinsic
+def _less(typing, value, factor, other):
+    """Give value - factor * other, rounded once: as fast as a product alone, and the same in every compiled copy."""
+
+    def code(context, builder, signature, arguments):
+        value, factor, other = arguments
+        return builder.fma(builder.fneg(factor), other, value)
+
+    return types.float64(types.float64, types.float64, types.float64), code
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def _divide(source, theta, q, out, n, backward, cut):
     """Solve theta(B) out = source, or theta(B^-1) if ``backward``; return the length, less than n once below ``cut``.
@@ -147,7 +159,8 @@ def _divide(source, theta, q, out, n, backward, cut):
         y1 = y2 = y3 = y4 = y5 = y6 = 0.0
         for i in range(n):
             at = np.uint64(first + i * step)
-            y = source[at] - c6 * y6 - c5 * y5 - c4 * y4 - c3 * y3 - c2 * y2 - c1 * y1
+            y = _less(_less(_less(source[at], c6, y6), c5, y5), c4, y4)
+            y = _less(_less(_less(y, c3, y3), c2, y2), c1, y1)
             y6, y5, y4, y3, y2, y1 = y5, y4, y3, y2, y1, y
             out[at] = y
             if (i & 7) == 7 and abs(y1) + abs(y2) + abs(y3) + abs(y4) + abs(y5) + abs(y6) < cut:
