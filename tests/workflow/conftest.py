@@ -52,6 +52,7 @@ class Runner:
         *arguments: str,
         cores: int | None = 2,
         snakefile: Path = ROOT / "workflow/Snakefile",
+        program: tuple[str, ...] = ("snakemake",),
     ):
         """Command line and environment of a run; without a number of cores on a cluster."""
         (self.folder / "config.yaml").write_text(yaml.safe_dump(config))
@@ -59,7 +60,7 @@ class Runner:
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
             "XDG_CACHE_HOME": str(self.folder / "cache"),
         }
-        words = ["snakemake", "--configfile", str(self.folder / "config.yaml"), "--directory", str(self.folder)]
+        words = [*program, "--configfile", str(self.folder / "config.yaml"), "--directory", str(self.folder)]
         limit = [] if cores is None else ["--cores", str(cores)]
         return [*words, "--snakefile", str(snakefile), *limit, *arguments], environment
 

@@ -95,7 +95,7 @@ def _statistics(innovation, lags, square_lags):
     )
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"}, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def _portmanteau(e, lags, count):
     """Ljung-Box statistic of a series with mean zero and zeros in its gaps."""
     power, total = 0.0, 0.0

@@ -9,10 +9,13 @@ adjoint of that.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+from numba import njit, types
+from numba.extending import intrinsic
 
 PAD = 32  # zeros before and after every series: no lag runs over an end
-# The order of summation is free; NaN and infinity keep their meaning.
+# The order of summation is free; NaN and infinity keep their meaning. So two compiled copies of a function may round
+# differently. Numba puts a copy into every caller, and which one runs hangs on what its cache holds. Therefore what
+# is compiled like this is inlined or called by pointer, and all else does its arithmetic as written.
 _FAST = {"reassoc", "contract", "nsz"}
 _NEGLIGIBLE = 1e-15  # of an impulse response that starts at one; denormal numbers would be slow, too
 
@@ -110,7 +113,7 @@ def complete_likelihood(x, phi, theta, p, q, omega, work, g_phi, g_theta, weight
     return 0.5 * (n * np.log(square) + logdet)
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
+@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy", inline="always")
 def _impulse_adjoint(pi, by_gram, theta, q, m, n, spare, a, g_theta):
     """Subtract half the gradient of tr(by_gram Z'Z) by theta from ``g_theta``; Z has ``m`` terms."""
     r = by_gram.shape[0]
@@ -133,7 +136,18 @@ def _impulse_adjoint(pi, by_gram, theta, q, m, n, spare, a, g_theta):
             g_theta[j + k] += sums[k]
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "nsz"}, error_model="numpy")
+@intrinsic
+def _less(typing, value, factor, other):
+    """Give value - factor * other, rounded once: as fast as a product alone, and the same in every compiled copy."""
+
+    def code(context, builder, signature, arguments):
+        value, factor, other = arguments
+        return builder.fma(builder.fneg(factor), other, value)
+
+    return types.float64(types.float64, types.float64, types.float64), code
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def _divide(source, theta, q, out, n, backward, cut):
     """Solve theta(B) out = source, or theta(B^-1) if ``backward``; return the length, less than n once below ``cut``.
 
@@ -145,7 +159,8 @@ def _divide(source, theta, q, out, n, backward, cut):
         y1 = y2 = y3 = y4 = y5 = y6 = 0.0
         for i in range(n):
             at = np.uint64(first + i * step)
-            y = source[at] - c6 * y6 - c5 * y5 - c4 * y4 - c3 * y3 - c2 * y2 - c1 * y1
+            y = _less(_less(_less(source[at], c6, y6), c5, y5), c4, y4)
+            y = _less(_less(_less(y, c3, y3), c2, y2), c1, y1)
             y6, y5, y4, y3, y2, y1 = y5, y4, y3, y2, y1, y
             out[at] = y
             if (i & 7) == 7 and abs(y1) + abs(y2) + abs(y3) + abs(y4) + abs(y5) + abs(y6) < cut:
@@ -163,7 +178,7 @@ def _divide(source, theta, q, out, n, backward, cut):
     return n
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
+@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy", inline="always")
 def _four_sums(a, b, n, lag):
     """Sums over t < n of a[t] b[t - lag - k], k = 0..3."""
     left = a[PAD : PAD + n]
@@ -177,7 +192,7 @@ def _four_sums(a, b, n, lag):
     return s0, s1, s2, s3
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
+@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy", inline="always")
 def _add_four(out, b, n, lag, w0, w1, w2, w3):
     """out[t] += sum over k of w_k b[t - lag - k], t < n."""
     left = out[PAD : PAD + n]
@@ -219,7 +234,7 @@ def _invert_lower(matrix):
     return inverse
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
+@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy", inline="always")
 def _product(a, b):
     """Matrix product; a call of BLAS costs more at this size."""
     size = a.shape[0]
@@ -231,7 +246,7 @@ def _product(a, b):
     return out
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
+@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy", inline="always")
 def _times(a, b):
     out = np.zeros(b.size)
     for i in range(b.size):

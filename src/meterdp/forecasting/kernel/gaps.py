@@ -12,9 +12,7 @@ from numba import njit
 
 PAD = 32  # as in the likelihood without gaps
 _STEADY = 1e-10  # trace of P, in innovation variances, below which the past counts as complete
-# The order of summation is free; NaN and infinity keep their meaning. So two compiled copies of a function may round
-# differently, and which copy a pointer reaches hangs on whether it was just compiled or read from the cache: what a
-# pointer calls is inlined, and there is one copy.
+# As in the likelihood without gaps, so that there is one compiled copy.
 _FAST = {"reassoc", "contract", "nsz"}
 _ROW = 32  # slots of a row of a matrix: whole vectors of the processor at distances it knows; zeros beyond r
 _GAP, _READING, _KNOWN = 0.0, 1.0, 2.0

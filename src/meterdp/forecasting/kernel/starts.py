@@ -58,7 +58,7 @@ def _estimates(x, p, q, long, partial):
         partial[1, i] = yule_walker[i]
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def _autocovariances(x, lags):
     out = np.zeros(lags + 1)
     for k in range(lags + 1):
@@ -89,7 +89,7 @@ def _levinson(autocov, order):
     return partial, coefs
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def _hannan_rissanen(x, autocov, p, q, long, partial):
     """Regress x on its past and on that of the residuals of a long autoregression; partial autocorrelations."""
     n, size = x.size, p + q

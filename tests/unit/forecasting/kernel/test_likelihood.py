@@ -1,9 +1,5 @@
 """The compiled likelihood against statsmodels and dense Gaussian algebra, its gradient against differences."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from statsmodels.tsa.arima_process import arma_acovf
@@ -14,7 +10,6 @@ from meterdp.forecasting.kernel.gaps import gappy_likelihood
 from meterdp.forecasting.kernel.likelihood import coefficients, compiled, objective, padded, presample, workspace
 from meterdp.forecasting.kernel.search import descents
 from meterdp.forecasting.state_space import arma_system, largest_pole
-from tests.conftest import ROOT
 from tests.unit.forecasting.processes import PROCESSES, process, simulate
 
 BOUND, SHRINK = 0.9999, 0.999
@@ -205,25 +200,6 @@ def test_the_compiled_pointers_are_the_same_function(gaps):
     args = (padded(x), *order, int(np.isfinite(x).sum()), BOUND, SHRINK, np.full(11, 0.3), 1e-3, 0)
     (value,), *_ = descents(*compiled(gaps), z.copy(), np.zeros((1, 11, 11)), *args, workspace(x.size, *order))
     assert value == pytest.approx(evaluate(z[0], x, order, precision=0.3)[0], abs=1e-8)
-
-
-def test_a_kernel_from_the_cache_counts_like_the_one_just_compiled(tmp_path):
-    """To the last bit, or the shard whose process compiles it would have other fits than the rest."""
-    script = """
-import numpy as np
-from tests.unit.forecasting.kernel.test_likelihood import BOUND, SHRINK, series
-from meterdp.forecasting.kernel.likelihood import compiled, padded, workspace
-from meterdp.forecasting.kernel.search import descents
-x, z = series(600, 4, gaps=True), np.random.default_rng(9).normal(0, 0.3, (3, 11))
-args = padded(x), 6, 5, int(np.isfinite(x).sum()), BOUND, SHRINK, np.full(11, 0.3), 1e-6, 12
-value, *_ = descents(*compiled(True), z, np.zeros((3, 11, 11)), *args, workspace(x.size, 6, 5))
-print(z.tobytes().hex(), value.tobytes().hex())
-"""
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
-    words = [sys.executable, "-c", script]
-    compiled_here, cached = (subprocess.check_output(words, env=environment, cwd=ROOT) for _ in range(2))
-    assert any(tmp_path.rglob("*.nbc")), "the second run had a cache to read"
-    assert compiled_here == cached
 
 
 @pytest.mark.parametrize("gaps", [False, True])
