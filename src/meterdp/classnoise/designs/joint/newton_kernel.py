@@ -224,11 +224,17 @@ def _fill(inverse, w, moves, first, second, reach, weight, ratio, rows, columns,
             jacobian[k, to + i] = 2.0 * reach * w[k, i]
             jacobian[k, back + i] = -2.0 * reach * w[k, i]
         share = ratio[k]
-        for p in range(1, at):
-            scaled = share * jacobian[k, p]
-            for i in range(r):
-                normal[p, to + i] += scaled * jacobian[k, to + i]
-                normal[p, back + i] += scaled * jacobian[k, back + i]
+        # By C and the moves: outer product of the Jacobian's row, less the second derivative.
+        pull = 2.0 * reach * weight[k]
+        for p in range(s):
+            i, j = rows[p], columns[p]
+            half = pull * (1.0 if i == j else 0.5 * root)
+            by_i, by_j = (0.0 if i == j else half * w[k, i]), half * w[k, j]
+            scaled = 2.0 * reach * share * jacobian[k, 1 + p]
+            for m in range(r):
+                change = scaled * w[k, m] - inverse[i, m] * by_j - inverse[j, m] * by_i
+                normal[1 + p, to + m] += change
+                normal[1 + p, back + m] -= change
         curved = 2.0 * reach * reach * weight[k]
         low, high = min(to, back), max(to, back)
         for i in range(r):
@@ -240,15 +246,6 @@ def _fill(inverse, w, moves, first, second, reach, weight, ratio, rows, columns,
                 if j >= i:
                     normal[to + i, to + j] += outer
                     normal[back + i, back + j] += outer
-        # Second derivative by C and the moves.
-        pull = 2.0 * reach * weight[k]
-        for p in range(s):
-            i, j = rows[p], columns[p]
-            half = 1.0 if i == j else 0.5 * root
-            for m in range(r):
-                bent = pull * half * (inverse[m, i] * w[k, j] + (inverse[m, j] * w[k, i] if i != j else 0.0))
-                normal[1 + p, to + m] -= bent
-                normal[1 + p, back + m] += bent
     for k in range(n):
         own, share = at + k * r, ratio[e + k]
         for p in range(s):
