@@ -36,6 +36,8 @@ IRREGULAR_SIZE = 10**7
 SHARDS, CORES = 16, os.cpu_count()
 ROUNDS = 2
 ZONE, MINUTES = "America/Los_Angeles", 15
+# glibc keeps big arrays, as in every job of the workflow (workflow/rules/common.smk); for both sides.
+ALLOCATOR = {"MALLOC_TRIM_THRESHOLD_": str(2**28), "MALLOC_MMAP_THRESHOLD_": str(2**25)}
 # What pandas takes a reading at 1e7 of them.
 PANDAS_BYTES_PER_ROW = 260
 
@@ -209,7 +211,7 @@ def measure(which: str, export: Path) -> dict:
     with tempfile.TemporaryDirectory(dir=export.parent) as folder:
         begin, peak = time.perf_counter(), 0
         words = [sys.executable, __file__, which, str(export), folder]
-        running = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+        running = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=os.environ | ALLOCATOR)
         family = psutil.Process(running.pid)
         while running.poll() is None:
             with suppress(psutil.Error):
