@@ -18,25 +18,24 @@ from pathlib import Path
 
 import pandas as pd
 import pyarrow.parquet as pq
+from arma_parts.series import ROOT, SWISS, SWISS_CONFIG
 
 from meterdp.core.parquet import atomic_path
 
-ROOT = Path(__file__).resolve().parents[1]
-SWISS = ROOT.parent / "shared/data/ch_bamberg_15min/export_long.csv.gz"
-SWISS_CONFIG = ROOT / "config/examples/swiss-15min.yaml"
 ROUNDS, CORES = 2, 2
 
 
 def seconds(export: Path | None, config: Path, folder: Path) -> tuple[float, float]:
     """Run a study from nothing; return wall and processor seconds."""
-    common = ["--configfile", str(ROOT / "config/config.yaml"), str(config)]
+    settings = [ROOT / "config/config.yaml", config]
     words = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--directory", str(folder)]
-    words += ["--cores", str(CORES), *common, "--config", "results_dir=results"]
+    words += ["--cores", str(CORES), "--configfile", *map(str, settings), "--config", "results_dir=results"]
     if export is not None:
         words.append(f'export={{"path": "{export}"}}')
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     if export is not None:
-        check = [sys.executable, "-m", "meterdp", "check", str(export), "--config", str(config)]
+        check = [sys.executable, "-m", "meterdp", "check", str(export)]
+        check += [word for file in settings for word in ("--config", str(file))]
         subprocess.run(check, check=True, capture_output=True)
     done = subprocess.run([*words, "--", "study"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     wall, after = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)

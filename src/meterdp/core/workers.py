@@ -33,7 +33,8 @@ def in_processes(work: Callable[..., None], calls: Sequence[tuple], processes: i
             work(*call)
         return
     # A child would write what is left in the buffers once more.
-    sys.stdout.flush(), sys.stderr.flush()
+    sys.stdout.flush()
+    sys.stderr.flush()
     children = []
     for first in range(1, processes):
         receiving, sending = context.Pipe(duplex=False)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numba import njit
+
+from meterdp.solvers.svec import unpacked
 
 
 @njit(cache=True, error_model="numpy")
@@ -62,7 +62,8 @@ def aimed(steps, jacobian, slack, weight, broken, k, z, root, inverse, scaling, 
     """
     d, count = k.shape[0], slack.size + k.shape[0]
     # Everything is affine in the aim.
-    at_zero, by_aim = _unpacked(steps[0], rows, columns, d), _unpacked(steps[1], rows, columns, d)
+    packed = slice(1, 1 + rows.size)
+    at_zero, by_aim = unpacked(steps[0, packed], rows, columns), unpacked(steps[1, packed], rows, columns)
     closing_zero, closing_aim = -broken - jacobian @ steps[0], -(jacobian @ steps[1])
     z_zero, z_aim = -z - scaling @ at_zero @ scaling, inverse - scaling @ by_aim @ scaling
 
@@ -87,15 +88,6 @@ def aimed(steps, jacobian, slack, weight, broken, k, z, root, inverse, scaling, 
     primal = min(_ratio(slack, closing), _matrix_ratio(root, at_zero + aim * by_aim))
     dual = min(_ratio(weight, rise), _matrix_ratio(root_z, step_z))
     return steps[0] + aim * steps[1], closing, rise, step_z, primal, dual, total
-
-
-@njit(cache=True, error_model="numpy")
-def _unpacked(x, rows, columns, d):
-    out = np.empty((d, d))
-    for p in range(rows.size):
-        i, j = rows[p], columns[p]
-        out[i, j] = out[j, i] = x[1 + p] if i == j else math.sqrt(0.5) * x[1 + p]
-    return out
 
 
 @njit(cache=True, error_model="numpy")

@@ -107,7 +107,7 @@ def _step(problem: Problem, packing: Packing, state: Iterate) -> Iterate:
         raise np.linalg.LinAlgError("K is not positive definite")
     jacobian, normal = problem.newton(state.x, weight, weight / slack)
     normal[where, where] += packing.product(scaling, scaling)
-    normal.ravel()[:: len(normal) + 1] *= 1 + RIDGE
+    np.einsum("ii->i", normal)[:] *= 1 + RIDGE
     factor, failed = dpotrf(normal.T, lower=1, clean=0, overwrite_a=1)  # transposed, it is not copied
     if failed:
         raise np.linalg.LinAlgError("the Newton matrix is not positive definite")

@@ -59,15 +59,24 @@ class Packing:
 
     def unpack(self, packed: np.ndarray) -> np.ndarray:
         """Return the (d, d) matrix of a packed vector."""
-        out = np.empty((self.rows[-1] + 1,) * 2)
-        out[self.rows, self.columns] = out[self.columns, self.rows] = packed / self._scale
-        return out
+        return unpacked(packed, self.rows, self.columns)
 
     def product(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Return the matrix of the quadratic form tr(K left K right) in packed K, for symmetric (d, d) matrices."""
         out = np.empty((self.size, self.size))
         fill_product(left, right, self.rows, self.columns, out)
         return out
+
+
+@njit(cache=True)
+def unpacked(packed, rows, columns):
+    """Do what :meth:`Packing.unpack` does, for other compiled code, too."""
+    d = rows[-1] + 1
+    out = np.empty((d, d))
+    for p in range(rows.size):
+        i, j = rows[p], columns[p]
+        out[i, j] = out[j, i] = packed[p] if i == j else packed[p] / math.sqrt(2)
+    return out
 
 
 @njit(cache=True)

@@ -1,5 +1,6 @@
 """Work shared out among processes is all done, and what goes wrong in one of them is told."""
 
+import multiprocessing
 import os
 
 import pytest
@@ -20,8 +21,9 @@ def test_every_call_is_made_once_and_shared_out(tmp_path, processes):
     assert len(list(tmp_path.iterdir())) == 7
 
 
-def test_nothing_to_do(tmp_path):
+def test_nothing_to_do_starts_no_process():
     in_processes(touch, [], 4)
+    assert multiprocessing.active_children() == []
 
 
 @pytest.mark.parametrize("culprit", [0, 1, 5])

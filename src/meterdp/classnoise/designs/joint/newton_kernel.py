@@ -11,17 +11,15 @@ import math
 import numpy as np
 from numba import njit
 
-from meterdp.solvers.svec import fill_product
+from meterdp.solvers.svec import fill_product, unpacked
 
 
 @njit(cache=True, error_model="numpy")
 def noise(packed, floor, rows, columns):
     """Return C = floor I + K, (r, r), of svec K and its entries."""
-    r = rows[-1] + 1
-    out = np.empty((r, r))
-    for p in range(rows.size):
-        i, j = rows[p], columns[p]
-        out[i, j] = out[j, i] = packed[p] + floor if i == j else math.sqrt(0.5) * packed[p]
+    out = unpacked(packed, rows, columns)
+    for i in range(out.shape[0]):
+        out[i, i] += floor
     return out
 
 
