@@ -24,8 +24,9 @@ jobs = [
 for job in jobs:
     job.stdout.readline()
 stop.stop_on_sigterm()
-print(*(job.pid for job in jobs), flush=True)
 with lock:
+    # Only now may the signal come: its handler would take the lock first and keep it.
+    print(*(job.pid for job in jobs), flush=True)
     if {ends}:
         for job in jobs:
             job.wait()
