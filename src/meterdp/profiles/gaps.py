@@ -31,9 +31,11 @@ def coarse_readings(energy_kwh: np.ndarray, min_slots: float) -> np.ndarray:
     """
     out = np.zeros(energy_kwh.shape, bool)
     given = np.isfinite(energy_kwh)
-    apart = given & (np.cumsum(given, axis=1) > 1)  # not the first reading, and none in the slot before
-    apart[:, 1:] &= ~given[:, :-1]
-    for i in np.flatnonzero(apart.sum(axis=1) >= _FEWEST_COARSE - 1):
+    apart = np.zeros(given.shape, bool)  # not the first reading, and none in the slot before
+    apart[:, 1:] = given[:, 1:] & ~given[:, :-1]
+    for i in np.flatnonzero(apart.any(axis=1) & ~given[:, :1].any(axis=1)):
+        apart[i, apart[i].argmax()] = False
+    for i in np.flatnonzero(np.count_nonzero(apart, axis=1) >= _FEWEST_COARSE - 1):
         slot = np.flatnonzero(given[i])
         edges = np.flatnonzero(np.diff(np.r_[False, apart[i, slot], False].astype(np.int8)))
         for begin, end in edges.reshape(-1, 2):

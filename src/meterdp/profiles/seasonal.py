@@ -131,9 +131,11 @@ def seasonal_part(log_kwh: np.ndarray, calendar: Calendar, season: Season) -> np
         return season.log_scale.log(part)
     if season.method == "rolling":
         part = _rolling_mean(log_kwh, calendar, season)
-        rest = ~np.isfinite(part)
         # Of the first day of an export, of a long gap: of slots from which no forecast of a study starts.
-        return np.where(rest, _window_mean(log_kwh, calendar, replace(season, method="time_of_day")), part)
+        some = np.flatnonzero(~np.isfinite(part).all(axis=0))
+        rest, fixed = part[:, some], _window_mean(log_kwh, calendar, replace(season, method="time_of_day"), some)
+        part[:, some] = np.where(np.isfinite(rest), rest, fixed)
+        return part
     return _window_mean(log_kwh, calendar, season)
 
 
@@ -157,8 +159,8 @@ def _rolling_mean(log_kwh: np.ndarray, calendar: Calendar, season: Season) -> np
     return out
 
 
-def _window_mean(log_kwh: np.ndarray, calendar: Calendar, season: Season) -> np.ndarray:
-    """Mean over the training window, continued over all slots; (H, T)."""
+def _window_mean(log_kwh: np.ndarray, calendar: Calendar, season: Season, slots=slice(None)) -> np.ndarray:
+    """Mean over the training window, continued over all slots or some; (H, T)."""
     known = log_kwh[:, season.train]
     day_mean, _ = _group_mean(known, calendar.slot_of_day[season.train], calendar.slots_per_day)
     part, slot = day_mean, calendar.slot_of_day
@@ -171,4 +173,4 @@ def _window_mean(log_kwh: np.ndarray, calendar: Calendar, season: Season) -> np.
     finite = np.isfinite(known)
     level = np.where(finite, known, 0.0).sum(axis=1) / np.maximum(finite.sum(axis=1), 1)
     part = np.where(np.isfinite(part), part, level[:, None])
-    return part[:, slot]
+    return part[:, slot[slots]]

@@ -20,14 +20,36 @@ def weighted_means(values, sources, weights, out):
         Filled in place.
     """
     households, slots = values.shape
-    total, weight = np.empty(slots), np.empty(slots)
+    stretches = _stretches(sources)
+    total, weight, finite, known = np.empty(slots), np.empty(slots), np.empty(slots), np.empty(slots)
     for i in range(households):
+        for t in range(slots):
+            known[t] = np.isfinite(values[i, t])
+            finite[t] = values[i, t] if np.isfinite(values[i, t]) else 0.0
         total[:], weight[:] = 0.0, 0.0
-        for b in range(len(sources)):
-            for t in range(slots):
-                source = sources[b, t]
-                if source >= 0 and np.isfinite(values[i, source]):
-                    total[t] += weights[b, t] * values[i, source]
-                    weight[t] += weights[b, t]
+        for b, begin, end, source in stretches:
+            # Views, so that the loop runs over neighbours: several slots in one instruction.
+            part, part_weight, factor = total[begin:end], weight[begin:end], weights[b, begin:end]
+            some, some_known = finite[source : source + end - begin], known[source : source + end - begin]
+            for t in range(end - begin):
+                part[t] += factor[t] * some[t]
+                part_weight[t] += factor[t] * some_known[t]
         for t in range(slots):
             out[i, t] = total[t] / weight[t] if weight[t] > 0 else np.nan
+
+
+@numba.njit(cache=True, nogil=True)
+def _stretches(sources):
+    """Return rows (b, begin, end, first source) of slots whose sources follow one another."""
+    out = np.empty((sources.size, 4), np.int64)
+    count = 0
+    for b in range(sources.shape[0]):
+        begin = 0
+        for t in range(1, sources.shape[1] + 1):
+            if t < sources.shape[1] and sources[b, begin] >= 0 and sources[b, t] == sources[b, t - 1] + 1:
+                continue
+            if sources[b, begin] >= 0:
+                out[count, 0], out[count, 1], out[count, 2], out[count, 3] = b, begin, t, sources[b, begin]
+                count += 1
+            begin = t
+    return out[:count]
