@@ -32,12 +32,12 @@ class Perturbation:
     step_epsilon : float
         Budget of each noisy answer; infinite for none of the noise.
     step_delta : float
-        Of each Gaussian answer.
+        Of each Gaussian answer; means nothing without one.
     """
 
     noise: NoiseSource
     step_epsilon: float
-    step_delta: float
+    step_delta: float = 0.0
 
     def gaussian_std(self, sensitivity: np.ndarray | float) -> np.ndarray | float:
         """Return the standard deviation for an l2 sensitivity."""
