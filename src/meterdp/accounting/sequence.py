@@ -76,6 +76,19 @@ class Sequence:
         return self.gaussian * max(self.step_delta, gdp.delta(mu, step_epsilon) * (1 + gdp.RELATIVE_ERROR))
 
 
+def check_budget(epsilon: float, delta: float) -> None:
+    """Refuse a budget of a whole sequence that means nothing.
+
+    Raises
+    ------
+    ValueError
+        Unless epsilon is positive and delta in [0, 1].
+    """
+    _check_positive(epsilon=epsilon)
+    if not 0 <= delta <= 1:
+        raise ValueError("delta is outside [0, 1]")
+
+
 def largest_step_epsilon(holds: Callable[[float], bool], epsilon: float, delta: float) -> float:
     """Return the largest step_epsilon for which ``holds`` is true, from below.
 
@@ -88,9 +101,6 @@ def largest_step_epsilon(holds: Callable[[float], bool], epsilon: float, delta: 
     delta : float
         Of the whole sequence, in [0, 1]. At one any step will do.
     """
-    _check_positive(epsilon=epsilon)
-    if not 0 <= delta <= 1:
-        raise ValueError("delta is outside [0, 1]")
     if epsilon == math.inf or delta == 1:
         return math.inf
     low = high = epsilon
