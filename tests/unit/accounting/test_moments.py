@@ -186,7 +186,7 @@ def test_integer_orders_are_never_better_than_real_ones():
 def test_integer_orders_cost_most_at_small_epsilon_because_they_end():
     """Claim park-4, in the setting of Fig. 2. The gap is that of the largest order, not of being whole numbers.
 
-    At epsilon = 0.1 the best order is 184; with 100 at most a step gets little more than half its budget. From
+    At epsilon = 0.1 the best order is 185; with 100 at most a step gets little more than half its budget. From
     0.2 to 4 the best ones are 93 to 5.1, and rounding them costs less than a hundredth.
     """
     sequence = Sequence(0, 420, 1e-6)

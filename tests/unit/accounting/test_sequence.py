@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import pickle
 
 import mpmath
 import pytest
 from dp_accounting.pld import privacy_loss_distribution
 
 from meterdp.accounting import gdp
-from meterdp.accounting.sequence import Sequence, check_budget, largest_step_epsilon
+from meterdp.accounting.sequence import Infeasible, Sequence, check_budget, largest_step_epsilon
 
 
 @pytest.mark.parametrize("step_epsilon", [1e-6, 0.02, 0.9])
@@ -88,3 +89,10 @@ def test_the_search_ends_just_below_the_point_wherever_it_starts(point):
     for start in (1e-3, 1.0, 1e6):
         found = largest_step_epsilon(lambda x: x <= point, start, 1e-5)
         assert found <= point <= found * (1 + 1e-13)
+
+
+def test_what_is_infeasible_stays_so_between_processes():
+    """A figure catches it from its workers, and nothing else that users are told."""
+    again = pickle.loads(pickle.dumps(Infeasible("nothing fits", remedy="raise delta", field="delta")))
+    assert type(again) is Infeasible
+    assert str(again) == "field 'delta': nothing fits; raise delta."
