@@ -1,0 +1,64 @@
+"""Tables the page of Park et al. prints: clusterings under every reading, and the noise on faces."""
+
+from __future__ import annotations
+
+from meterdp.figures import numbers
+from meterdp.figures.report.grid import Grid
+from meterdp.figures.style import load
+from meterdp.papers.common.printed import Printed
+from meterdp.papers.park.tables import PARK_FACE_NUMBERS, PARK_NICV
+
+
+def clusterings(path) -> Grid:
+    """Return NICV of every method under every reading."""
+    table, rows = load(path, PARK_NICV), []
+    methods = list(dict.fromkeys(table["method"]))
+    for reading, at in table.groupby("reading", sort=False):
+        value = at.set_index("method")
+        cells = [f"{value.loc[m, 'nicv_mean']:.4f} ± {_error(value.loc[m, 'nicv_se'])}" for m in methods]
+        rows.append([reading, numbers.plain(float(f"{at['epsilon'].iloc[0]:.3g}")), *cells])
+    header = ("reading", "ε", *(_METHODS[m] for m in methods))
+    return Grid("Fig. 4: NICV of test records, mean over folds and its standard error", header, rows)
+
+
+_METHODS = {
+    "kmeans": "without noise",
+    "dplloyd_linear": "DPLloyd, linear",
+    "dplloyd_zcdp": "DPLloyd, zCDP",
+    "dp_kmeans": "the paper's",
+}
+
+
+def _error(value: float) -> str:
+    return numbers.MISSING if value != value else f"{value:.4f}"
+
+
+def faces(path) -> Grid:
+    """Return the noise of Fig. 5 beside what it is added to."""
+    rows = [
+        [
+            row.pictures,
+            row.sensitivity,
+            row.noise,
+            numbers.plain(row.epsilon),
+            f"{row.noise_std:.4f}",
+            f"{row.noise_spectral_norm:.2f}",
+            f"{row.top_eigenvalue:.3f}",
+            numbers.percent(row.captured_share),
+        ]
+        for row in load(path, PARK_FACE_NUMBERS).itertuples()
+    ]
+    header = (
+        "pictures",
+        "sensitivity",
+        "noise",
+        "ε",
+        "standard deviation",
+        "spectral norm",
+        "top eigenvalue without noise",
+        "loadings in the private span",
+    )
+    return Grid("Fig. 5: noise beside the second moment of the faces", header, rows)
+
+
+PRINTED = (Printed("nicv", PARK_NICV, clusterings), Printed("face_numbers", PARK_FACE_NUMBERS, faces))
