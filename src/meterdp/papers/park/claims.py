@@ -14,7 +14,7 @@ HIDDEN_KM = 100.0
 ALIKE_NATS = 0.1  # "performed similarly well", per record
 LARGE_EPSILONS = (2.0, 4.0)
 SAME_BUDGET = 1e-6  # relative difference of eps_i
-RECOGNISABLE = 0.8  # of EM's loadings
+RECOGNISABLE = 0.8  # mean squared cosine of EM's loadings with the span of the private ones
 
 CLAIMS = (
     Claim(
@@ -56,7 +56,7 @@ CLAIMS = (
     Claim(
         "park-6",
         "The factor faces are nearly as recognisable as EM's at epsilon 0.3 and noisy at 0.2 (Fig. 5).",
-        f"at epsilon 0.3 at least {RECOGNISABLE:g} of the squared norm of EM's loadings lies in the span of the "
-        "private ones, and less at 0.2; with the noise the text states",
+        f"at epsilon 0.3 the mean squared cosine of EM's loadings with the span of the private ones is at least "
+        f"{RECOGNISABLE:g}, and at 0.2 it is smaller; with the noise the text states",
     ),
 )

@@ -142,5 +142,5 @@ def _read(
 
 def _records(x: np.ndarray, public_radius: float, name: str, stands_for: Dataset | None = None) -> Records:
     data = f"{name}, {len(x):,} records, d = {x.shape[1]:,}"
-    words = stands_for and f"stands for {stands_for.title}: {stands_for.substitute}"
+    words = stands_for and f"stands for {stands_for.title.split(',')[0]}: {stands_for.substitute}"
     return Records(x, public_radius, {"data": data, "substitute": words})

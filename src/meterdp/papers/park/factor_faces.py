@@ -46,9 +46,9 @@ def prepared(records: Records, pictures: str) -> tuple[np.ndarray, float]:
 
 
 def captured(free: Factors, private: Factors) -> float:
-    """Return the share of the squared norm of EM's loading columns that lies in the span of the private ones."""
-    basis = np.linalg.qr(private.loadings)[0]
-    return float(np.linalg.norm(basis.T @ free.loadings) ** 2 / np.linalg.norm(free.loadings) ** 2)
+    """Return how much of EM's loadings lies in the span of the private ones: mean squared cosine, from 0 to 1."""
+    basis, other = (np.linalg.qr(found.loadings)[0] for found in (private, free))
+    return float(np.linalg.norm(basis.T @ other) ** 2 / other.shape[1])
 
 
 def spectral_norm(matrix: np.ndarray) -> float:
@@ -110,9 +110,9 @@ def _noises(pictures: str) -> list[tuple[str, str]]:
 
 
 def _columns(pictures: str, noise: str, epsilon: float | None, found: Factors) -> pd.DataFrame:
-    order = np.argsort(-np.linalg.norm(found.loadings, axis=0))
-    loadings = found.loadings[:, order].T
-    # A column's sign means nothing: brighter than dark on the whole, so that rows can be compared.
+    # Loadings mean the same after any rotation: columns made orthogonal, the longest first, bright on the whole.
+    left, lengths, _ = np.linalg.svd(found.loadings, full_matrices=False)
+    loadings = (left * lengths).T
     loadings = loadings * np.where(loadings.sum(axis=1) < 0, -1.0, 1.0)[:, None]
     return pd.DataFrame(
         {

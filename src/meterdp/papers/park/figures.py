@@ -108,12 +108,14 @@ def _people(axes: Axes, data: pd.DataFrame, epsilon: float) -> None:
     if outside:
         words = [f"{row.status} ({_coordinates(row)})" for row in outside]
         axes.text(
-            0.02,
-            0.015,
-            "released off the map:\n" + "\n".join(words),
+            0.985,
+            0.985,
+            "Released off the map:\n" + "\n".join(words),
             transform=axes.transAxes,
             fontsize=8,
-            va="bottom",
+            ha="right",
+            va="top",
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 1.5},
         )
     axes.set_xlim(_WEST, _EAST)
     axes.set_ylim(_SOUTH, _NORTH)
@@ -332,9 +334,10 @@ FIG5 = Figure(
     tables=(PARK_FACES,),
     category=_PAPER,
     look_for=(
-        "The ten columns of the loadings as pictures. With the noise that the paper states nothing is left of a "
-        "face. Its public code passes the noise’s variance where a standard deviation belongs, and divides by the "
-        "largest norm of a pixel instead of a picture; then faces appear as in the printed figure (defect P3)."
+        "The ten columns of the loadings as pictures, rotated to be orthogonal and the longest first. With the noise "
+        "that the paper states nothing is left of a face. Its public code passes the noise’s variance where a "
+        "standard deviation belongs, and divides by the largest norm of a pixel instead of a picture; then faces "
+        "appear as in the printed figure (defect P3)."
     ),
     alternative="A grid of grey pictures, ten columns of loadings in each row, a row per noise and epsilon.",
 )

@@ -44,7 +44,7 @@ def faces(path) -> Grid:
             f"{row.noise_std:.4f}",
             f"{row.noise_spectral_norm:.2f}",
             f"{row.top_eigenvalue:.3f}",
-            numbers.percent(row.captured_share),
+            f"{row.captured_share:.3f}",
         ]
         for row in load(path, PARK_FACE_NUMBERS).itertuples()
     ]
@@ -56,7 +56,7 @@ def faces(path) -> Grid:
         "standard deviation",
         "spectral norm",
         "top eigenvalue without noise",
-        "loadings in the private span",
+        "mean squared cosine with EM's loadings",
     )
     return Grid("Fig. 5: noise beside the second moment of the faces", header, rows)
 

@@ -33,7 +33,7 @@ from meterdp.papers.park.claims import (
     SAME_BUDGET,
 )
 from meterdp.papers.park.clusters import LLOYD_LINEAR, LLOYD_ZCDP, PLAIN, PROPOSED
-from meterdp.papers.park.factor_faces import MISREAD, STATED
+from meterdp.papers.park.factor_faces import LATENT, MISREAD, STATED
 from meterdp.papers.park.marital import MARRIED, STATUSES
 from meterdp.papers.park.readings import BY_PIXEL, PRINTED_SENSITIVITY
 from meterdp.papers.park.setting import (
@@ -46,6 +46,7 @@ from meterdp.papers.park.setting import (
     MOMENTS_REAL,
     ZCDP,
 )
+from meterdp.papers.park.substitutes import FACE_SIDE
 
 _WORDS = {
     LINEAR: "linear",
@@ -88,10 +89,10 @@ def lone_person(distances: pd.DataFrame) -> dict[str, Verdict]:
         )
         found[f"{caption}; epsilon {epsilon:g}"] = Verdict(
             verdict,
-            f"EM's mean of the married is {number(married.em_to_lone_km)} km from the person; the private one is "
-            f"{number(married.released_to_lone_median_km)} km away (median). From few to many people the median "
-            f"distance of private means to EM's falls from {words}. Rates, and with them the sizes of classes, are "
-            "invented.",
+            f"EM's mean of the married is {number(round(married.em_to_lone_km, 3))} km from the person; the private "
+            f"one is {number(married.released_to_lone_median_km)} km away (median). From few to many people the "
+            f"median distance of private means to EM's falls from {words}. Rates, and with them the sizes of "
+            "classes, are invented.",
         )
     return found
 
@@ -203,7 +204,7 @@ def integer_orders(runs: pd.DataFrame) -> Verdict:
     first = judge([small])
     verdict = first if alike and real <= SAME_BUDGET else FAILS
     words = "; ".join(
-        f"{number(gaps[e])} nats, eps_i {steps.loc[e, ZCDP] / steps.loc[e, MOMENTS]:.4g} times, at ε = {number(e)}"
+        f"{number(gaps[e])} nats, eps_i {steps.loc[e, ZCDP] / steps.loc[e, MOMENTS]:.4f} times, at ε = {number(e)}"
         for e in splits.epsilons
     )
     return Verdict(
@@ -257,14 +258,15 @@ def faces_recognisable(numbers: pd.DataFrame) -> dict[str, Verdict]:
         ratio = at["noise_spectral_norm"] / at["top_eigenvalue"]
         other = misread[misread["pictures"].isin([pictures, BY_PIXEL])].sort_values("epsilon", ascending=False)
         words = "; ".join(
-            f"{' and '.join(f'{share:.1%}' for share in of['captured_share'])} with {name}"
+            f"{' and '.join(f'{share:.3f}' for share in of['captured_share'])} ({name})"
             for name, of in other.groupby("pictures", sort=False)
         )
         found[f"{pictures}; sensitivity {sensitivity}"] = Verdict(
             HOLDS if high >= RECOGNISABLE and low < high else FAILS,
-            f"At ε = 0.3 and 0.2 the private loadings span {high:.1%} and {low:.1%} of EM's. The noise's spectral "
-            f"norm is {span(*map(number, ratio))} times the largest eigenvalue of the second moment. Passing its "
-            f"variance for the standard deviation, as the public code does (defect P3), gives {words}.",
+            f"The mean squared cosine of EM's loadings with the span of the private ones is {high:.3f} at ε = 0.3 "
+            f"and {low:.3f} at 0.2; blind ones would have {LATENT / FACE_SIDE**2:.3f}. The noise's spectral norm is "
+            f"{span(*map(number, ratio))} times the largest eigenvalue of the second moment. Passing its variance "
+            f"for the standard deviation, as the public code does (defect P3), gives {words}.",
         )
     return found
 
