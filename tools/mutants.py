@@ -276,8 +276,8 @@ MUTANTS = (
     Mutant(
         "clip after the mean: sound",
         f"{SOUND}/rounds.py",
-        "moment_stack(clip_to_unit_ball(z), ROUND_WEIGHTS, share, grid)",
-        "np.clip(moment_stack(z, ROUND_WEIGHTS, share, grid), -n, n)",
+        "moment_stack(clip_to_unit_ball(z), weights, share, grid)",
+        "np.clip(moment_stack(z, weights, share, grid), -n, n)",
         REPLACING_SOUND,
     ),
     Mutant(

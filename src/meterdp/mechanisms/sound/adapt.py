@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from meterdp.mechanisms.interface import PublicSettings, Released
+from meterdp.mechanisms.interface import Released
 from meterdp.mechanisms.published.projection import project_covariances
 from meterdp.mechanisms.sound.clipping import response
+from meterdp.mechanisms.sound.domain import Domain
 from meterdp.mechanisms.sound.library import Library
 from meterdp.mechanisms.sound.posterior import invertible, shrink_shift, trust
 from meterdp.mechanisms.sound.stack import Measure, Step, clip_to_unit_ball
@@ -145,7 +146,8 @@ def adapt(
     x: np.ndarray,
     measure: Measure,
     records: np.ndarray,
-    public: PublicSettings,
+    domain: Domain,
+    eigenvalue_floor: float,
     grid: float,
 ) -> Released:
     """Fit weights, shift and scale of a library; records are touched in the arguments of ``measure`` only.
@@ -161,7 +163,10 @@ def adapt(
         (step, stack (R, K + d + 1)) -> noisy stack of the same shape.
     records : (R,) float64
         N, public or released.
-    public : PublicSettings
+    domain : Domain
+        Where means live.
+    eigenvalue_floor : float
+        Public floor of released covariances.
     grid : float
         What every record adds is rounded to multiples of it; 0 for a study.
     """
@@ -180,9 +185,9 @@ def adapt(
         weights, shift, scale = adapted(noisy, step.noise_std, prior, records, radius, d)
         means = mixture.means + np.einsum("rkij,rj->rki", roots, shift)
         covariances, projected = project_covariances(
-            scale[:, None, None, None] * mixture.covariances, public.eigenvalue_floor
+            scale[:, None, None, None] * mixture.covariances, eigenvalue_floor
         )
-        mixture = MixtureDraws(weights, np.clip(means, public.low_log_kwh, public.high_log_kwh), covariances)
+        mixture = MixtureDraws(weights, domain.clip(means), covariances)
     return Released(mixture, projected, labeller)
 
 

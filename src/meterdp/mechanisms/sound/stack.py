@@ -133,6 +133,24 @@ def moment_stack(
     return out
 
 
+def pooled_stacks(z: np.ndarray, radii: np.ndarray, weights: StackWeights, grid: float = 0.0) -> np.ndarray:
+    """Return the stack of all records for each clip radius (R,), (R, 1 + d + d (d + 1)/2) float64.
+
+    Parameters
+    ----------
+    z : (N, d) float64
+    radii : (R,) float64
+    weights : StackWeights
+    grid : float
+        As in :func:`moment_stack`.
+    """
+    total = 0.0
+    for first in range(0, len(z), _RECORDS_AT_ONCE):
+        part = z[first : first + _RECORDS_AT_ONCE]
+        total = total + moment_stack(clip_to_unit_ball(part / radii[:, None, None]), weights, grid=grid)
+    return total
+
+
 def _grid_sum(u: np.ndarray, weights: StackWeights, g: np.ndarray, grid: float) -> np.ndarray:
     """Return the stack (q,) of one class as an exact sum of rounded vectors."""
     d = u.shape[1]
