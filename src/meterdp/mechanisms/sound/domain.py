@@ -28,10 +28,13 @@ class Domain(Protocol):
         Of a round of EM.
     covariance_of : callable
         What is made of the pooled covariance.
+    units : dict
+        What is protected under each adjacency, in words.
     """
 
     round_weights: ClassVar[StackWeights]
     covariance_of: ClassVar[CovarianceRule]
+    units: ClassVar[dict[str, str]]
 
     def clip(self, x: np.ndarray) -> np.ndarray:
         """Return records or means (..., d), each within the public bounds."""
@@ -70,6 +73,10 @@ class Loads:
     hour_correlation: float
     round_weights: ClassVar[StackWeights] = StackWeights(count=0.3, mean=0.5, moment=1.0)
     covariance_of: ClassVar[CovarianceRule] = staticmethod(household_covariance)
+    units: ClassVar[dict[str, str]] = {
+        "replace_one": "the whole profile of one household",
+        "add_remove": "one household, present or not",
+    }
 
     @classmethod
     def of(cls, public: PublicSettings, level_log_kwh: float = 0.0, hour_correlation: float = 0.0) -> Loads:
@@ -105,6 +112,7 @@ class Ball:
     centre: tuple[float, ...] | None = None
     round_weights: ClassVar[StackWeights] = StackWeights(count=0.3, mean=0.8, moment=1.0)
     covariance_of: ClassVar[CovarianceRule] = staticmethod(diagonal_covariance)
+    units: ClassVar[dict[str, str]] = {"replace_one": "one whole record", "add_remove": "one record, present or not"}
 
     def __post_init__(self):
         if not 0 < self.radius < np.inf:

@@ -37,8 +37,6 @@ from meterdp.mechanisms.sound.stack import Measure, Step, pooled_stacks, radius_
 from meterdp.mechanisms.sound.tilt import Marginals
 from meterdp.mixture.draws import MixtureDraws
 
-UNITS = {"replace_one": "the whole profile of one household", "add_remove": "one household, present or not"}
-
 
 @dataclass(frozen=True)
 class Sound:
@@ -87,7 +85,7 @@ class Sound:
         """What docs/proofs/sound.md proves, for noise that is truly Gaussian."""
         adjacency = self.public.sound.adjacency
         return Guarantee(
-            unit=UNITS[adjacency],
+            unit=self.domain.units[adjacency],
             adjacency=adjacency,
             epsilon=self.public.epsilon,
             delta=self.public.delta,

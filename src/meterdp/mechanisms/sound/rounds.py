@@ -15,13 +15,20 @@ from meterdp.mechanisms.published.projection import project_covariances
 from meterdp.mechanisms.sound.domain import Domain
 from meterdp.mechanisms.sound.plan import ROUND_RADIUS
 from meterdp.mechanisms.sound.posterior import round_parameters
-from meterdp.mechanisms.sound.stack import Measure, StackWeights, Step, clip_to_unit_ball, moment_stack
-from meterdp.mixture.density import class_shares, log_densities, standardised
+from meterdp.mechanisms.sound.stack import (
+    Measure,
+    StackWeights,
+    Step,
+    clip_to_unit_ball,
+    moment_stack,
+    residual_stack,
+)
+from meterdp.mixture.density import class_shares, log_scales, standardised
 from meterdp.mixture.draws import MixtureDraws
 
 CHUNK_BYTES = 128e6
 # Of the standardised records of all classes.
-RECORDS_BYTES = 2**25
+RECORDS_BYTES = 2**21
 
 
 def run_rounds(
@@ -90,12 +97,17 @@ def _class_stacks(
     # One draw at a time, and of it so many records, stay in the processor's cache.
     memory = np.empty((k, min(rows, n), d))
     for r in range(len(labeller)):
+        log_scale = log_scales(labeller.weights[r], whiten[r])
         for first in range(0, n, rows):
             part = slice(first, min(first + rows, n))
             z = standardised(x[part], labeller.means[r], whiten[r], out=memory[:, : part.stop - first])
-            share = class_shares(log_densities(z, labeller.weights[r], whiten[r])) if given is None else given[part].T
-            z /= radius
-            stacks[r] += moment_stack(clip_to_unit_ball(z), weights, share, grid)
+            square = np.einsum("knd,knd->kn", z, z)
+            share = given[part].T if given is not None else class_shares(log_scale[:, None] - 0.5 * square)
+            if grid > 0:
+                z /= radius
+                stacks[r] += moment_stack(clip_to_unit_ball(z), weights, share, grid)
+            else:
+                stacks[r] += residual_stack(z, square, weights, share, radius)
     return stacks
 
 

@@ -133,6 +133,32 @@ def moment_stack(
     return out
 
 
+def residual_stack(
+    z: np.ndarray, square: np.ndarray, weights: StackWeights, responsibility: np.ndarray, radius: float
+) -> np.ndarray:
+    """Return :func:`moment_stack` of z / max(radius, |z|) in fewer passes; overwrites ``z``.
+
+    Parameters
+    ----------
+    z : (K, N, d) float64
+        Standardised records of K classes.
+    square : (K, N) float64
+        |z|^2.
+    weights : StackWeights
+    responsibility : (K, N) float64
+    radius : float
+    """
+    classes, _, d = z.shape
+    root = np.sqrt(responsibility)
+    z *= (root / np.maximum(np.sqrt(square), radius))[..., None]
+    out = np.empty((classes, 1 + d + d * (d + 1) // 2))
+    out[:, 0] = weights.count * responsibility.sum(axis=1)
+    out[:, 1 : 1 + d] = weights.mean * np.matmul(root[:, None], z)[:, 0]
+    # One product at a time: NumPy sees that it is symmetric and takes half of it.
+    out[:, 1 + d :] = weights.moment * svec(np.stack([one.T @ one for one in z]))
+    return out
+
+
 def pooled_stacks(z: np.ndarray, radii: np.ndarray, weights: StackWeights, grid: float = 0.0) -> np.ndarray:
     """Return the stack of all records for each clip radius (R,), (R, 1 + d + d (d + 1)/2) float64.
 
