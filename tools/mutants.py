@@ -33,6 +33,7 @@ FORECASTS = f"{RELEASE_TESTS}/test_household_forecasts.py"
 ROOMS_LEAK = "tests/unit/audit/test_rooms_leak_nothing.py"
 RECORDS = "tests/unit/exports/test_records_stand_alone.py"
 PLAIN = "tests/unit/exports/test_plain_lines.py"
+COMPOSITIONS = "tests/unit/accounting/test_compositions.py"
 REPLACING_SOUND = f"{SOUND_PRIVACY}::test_replacing_a_household_stays_below_the_claimed_curve"
 LIBRARY_CURVE = f"{SOUND_PRIVACY}::test_adapting_a_library_stays_below_the_claimed_curve"
 REPLACING_GROUP = f"{GROUP_PRIVACY}::test_replacing_a_household_stays_below_the_claimed_curve"
@@ -272,6 +273,48 @@ MUTANTS = (
         "return composed_delta(mu * math.sqrt(releases),",
         "return composed_delta(mu * math.sqrt(max(releases - 1, 1)),",
         "tests/unit/accounting/test_gdp_with_response.py",
+    ),
+    Mutant(
+        "off-by-one composition: linear, one step is not paid for",
+        "src/meterdp/accounting/linear.py",
+        "return sequence.steps * step_epsilon <= epsilon and",
+        "return (sequence.steps - 1) * step_epsilon <= epsilon and",
+        COMPOSITIONS,
+    ),
+    Mutant(
+        "a delta that is not paid for: advanced composition",
+        "src/meterdp/accounting/advanced.py",
+        "math.log(left) - ROOM",
+        "math.log(delta) - ROOM",
+        COMPOSITIONS,
+    ),
+    Mutant(
+        "a delta that is not paid for: Gaussian steps above an epsilon of one",
+        "src/meterdp/accounting/sequence.py",
+        "max(self.step_delta, gdp.delta(mu, step_epsilon) * (1 + gdp.RELATIVE_ERROR))",
+        "self.step_delta",
+        COMPOSITIONS,
+    ),
+    Mutant(
+        "half the price: rho of Gaussian steps",
+        "src/meterdp/accounting/sequence.py",
+        "(4 * math.log(1.25 / self.step_delta))",
+        "(8 * math.log(1.25 / self.step_delta))",
+        COMPOSITIONS,
+    ),
+    Mutant(
+        "half the price: rho of Laplace steps",
+        "src/meterdp/accounting/zcdp.py",
+        "sequence.laplace * step_epsilon * step_epsilon / 2",
+        "sequence.laplace * step_epsilon * step_epsilon / 4",
+        COMPOSITIONS,
+    ),
+    Mutant(
+        "a moment below the true one: Laplace steps",
+        "src/meterdp/accounting/moments.py",
+        "np.log1p(order / (2 * order + 1) *",
+        "np.log1p((order + 1) / (2 * order + 1) *",
+        "tests/unit/accounting/test_moments.py",
     ),
     Mutant(
         "clip after the mean: sound",

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from meterdp.accounting import exact_curve, gdp, gdp_with_response
+from meterdp.accounting import advanced, exact_curve, gdp, gdp_with_response, linear, moments, zcdp
 from meterdp.accounting.interface import Curve
 
 CURVES: dict[str, Curve] = {
     "gdp": gdp.CURVE,
     "gdp_with_response": gdp_with_response.CURVE,
     "gaussian_pair": exact_curve.CURVE,
+    "linear": linear.CURVE,
+    "advanced": advanced.CURVE,
+    "zcdp": zcdp.CURVE,
+    "moments": moments.CURVE,
+    "moments_real": moments.CURVE_REAL,
 }

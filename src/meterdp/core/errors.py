@@ -40,11 +40,11 @@ class InputError(Exception):
 
     def __reduce__(self):
         # Keyword-only arguments do not survive the default pickling of exceptions across worker processes.
-        return (_rebuild, (self.problem, self.remedy, self.file, self.row, self.field))
+        return (_rebuild, (type(self), self.problem, self.remedy, self.file, self.row, self.field))
 
 
-def _rebuild(problem, remedy, file, row, field):
-    return InputError(problem, remedy=remedy, file=file, row=row, field=field)
+def _rebuild(kind, problem, remedy, file, row, field):
+    return kind(problem, remedy=remedy, file=file, row=row, field=field)
 
 
 def refusals(logs: Path, since: float) -> list[str]:

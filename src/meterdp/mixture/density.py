@@ -100,6 +100,13 @@ def class_shares(log_density: np.ndarray) -> np.ndarray:
     (K, n) float64
         Columns sum to one.
     """
-    share = np.exp(log_density - log_density.max(axis=0))
-    share /= share.sum(axis=0)
-    return share
+    return class_shares_and_total(log_density)[0]
+
+
+def class_shares_and_total(log_density: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return :func:`class_shares` (K, n) and the log-density of the whole mixture (n,), from one exponential."""
+    largest = log_density.max(axis=0)
+    share = np.exp(log_density - largest)
+    total = share.sum(axis=0)
+    share /= total
+    return share, largest + np.log(total)

@@ -1,0 +1,138 @@
+"""Moments accountant (Abadi et al. 2016; (2)-(4), (20)-(21) of Park et al.): tails from moments of the privacy loss.
+
+Moments alpha(lambda) = ln E e^(lambda L) of the steps add up, and Markov's inequality gives delta = min of
+exp(alpha(lambda) - lambda epsilon) over lambda. The paper tries integer lambda; any positive one is valid, and the
+exponent is convex in it, being a sum of cumulant generating functions and a line.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from meterdp.accounting.interface import Curve
+from meterdp.accounting.sequence import Infeasible, Sequence, check_budget, largest_step_epsilon, log_target
+
+# The paper does not say how far it searches; its public code tries 1 to 100.
+LARGEST_ORDER = 100
+# Real orders are searched between the inverse of this and this; whatever is found is a valid bound.
+_FARTHEST = 1e150
+_CLOSE = 1e-9
+
+
+def laplace_moment(order, step_epsilon: float):
+    """Return alpha_L of (20), of one Laplace step.
+
+    Of a vector it is an upper bound (docs/proofs/compositions.md), reached if one entry alone may change.
+
+    Parameters
+    ----------
+    order : float or float64 array
+        lambda, positive.
+    step_epsilon : float
+    """
+    return order * step_epsilon + _below_line(order, step_epsilon)
+
+
+def _below_line(order, step_epsilon: float):
+    """alpha_L(lambda) - lambda epsilon_i, from 0 to -ln 2; loses no digit to either exponential of (20)."""
+    return np.log1p(order / (2 * order + 1) * np.expm1(-(2 * order + 1) * step_epsilon))
+
+
+def log_tail(order, step_epsilon: float, sequence: Sequence, epsilon: float):
+    """Return alpha(lambda) - lambda epsilon of the whole sequence: the exponent of (3), convex in lambda.
+
+    Parameters
+    ----------
+    order : float or float64 array
+        lambda, positive.
+    step_epsilon : float
+    sequence : Sequence
+    epsilon : float
+    """
+    slope = sequence.laplace * step_epsilon - epsilon + (order + 1) * sequence.gaussian_rho(step_epsilon)
+    return order * slope + sequence.laplace * _below_line(order, step_epsilon)
+
+
+def log_delta(step_epsilon: float, sequence: Sequence, epsilon: float) -> float:
+    """Return the smallest exponent of (3) over all positive orders, at most 0."""
+    if epsilon == math.inf:
+        return -math.inf
+    if step_epsilon == math.inf:
+        return 0.0
+    if sequence.gaussian == 0 and sequence.laplace * step_epsilon < epsilon:
+        return -math.inf  # the exponent has no minimum: the loss cannot exceed epsilon
+
+    def exponent(order: float) -> float:
+        return float(log_tail(order, step_epsilon, sequence, epsilon))
+
+    # Convex: once a factor of two no longer helps, the minimum is less than another factor of two away.
+    order = 1.0
+    while order < _FARTHEST and exponent(2 * order) < exponent(order):
+        order *= 2
+    while order > 1 / _FARTHEST and exponent(order / 2) < exponent(order):
+        order /= 2
+    found = minimize_scalar(
+        lambda t: exponent(order * 2**t), bounds=(-1, 1), method="bounded", options={"xatol": _CLOSE, "maxiter": 500}
+    )
+    return min(0.0, exponent(order), float(found.fun))
+
+
+def log_delta_integer(step_epsilon: float, sequence: Sequence, epsilon: float) -> float:
+    """Return the smallest exponent of (3) over the orders 1 to ``LARGEST_ORDER``, at most 0."""
+    if epsilon == math.inf:
+        return -math.inf
+    if step_epsilon == math.inf:
+        return 0.0
+    orders = np.arange(1.0, LARGEST_ORDER + 1)
+    return min(0.0, float(log_tail(orders, step_epsilon, sequence, epsilon).min()))
+
+
+def delta(step_epsilon: float, sequence: Sequence, epsilon: float) -> float:
+    """Return delta at ``epsilon`` by real orders; see :func:`log_delta`."""
+    return math.exp(log_delta(step_epsilon, sequence, epsilon))
+
+
+def delta_integer(step_epsilon: float, sequence: Sequence, epsilon: float) -> float:
+    """Return delta at ``epsilon`` by integer orders; see :func:`log_delta_integer`."""
+    return math.exp(log_delta_integer(step_epsilon, sequence, epsilon))
+
+
+def calibrated(sequence: Sequence, epsilon: float, delta: float) -> float:
+    """Return the largest step_epsilon that is (epsilon, delta)-DP by real orders, on the safe side.
+
+    Raises
+    ------
+    Infeasible
+        For delta = 0.
+    """
+    check_budget(epsilon, delta)
+    target = log_target(delta)
+    return largest_step_epsilon(lambda x: log_delta(x, sequence, epsilon) <= target, epsilon, delta)
+
+
+def calibrated_integer(sequence: Sequence, epsilon: float, delta: float) -> float:
+    """Return the largest step_epsilon that is (epsilon, delta)-DP by integer orders, on the safe side.
+
+    Raises
+    ------
+    Infeasible
+        If delta is so small that e^(-lambda epsilon), which is left of (3) without any loss, does not reach it at the
+        largest order; for delta = 0, too.
+    """
+    check_budget(epsilon, delta)
+    target = log_target(delta)
+    if epsilon * LARGEST_ORDER <= -target:
+        raise Infeasible(
+            "the largest integer order is too small for an epsilon this small",
+            field="epsilon",
+            remedy="raise epsilon or delta, or compose by zcdp or moments_real",
+        )
+    return largest_step_epsilon(lambda x: log_delta_integer(x, sequence, epsilon) <= target, epsilon, delta)
+
+
+_STEPS = "any adaptive sequence of Laplace and Gaussian steps"
+CURVE = Curve("moments accountant, integer orders", _STEPS, delta_integer, calibrated_integer)
+CURVE_REAL = Curve("moments accountant, real orders", _STEPS, delta, calibrated)

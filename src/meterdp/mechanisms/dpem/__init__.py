@@ -1,0 +1,1 @@
+"""DP-EM of Park et al.: expectation maximisation on perturbed moments. Published family, never for release."""

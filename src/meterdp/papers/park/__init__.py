@@ -1,0 +1,1 @@
+"""Park, Foulds, Chaudhuri and Welling, DP-EM: Differentially Private Expectation Maximization."""

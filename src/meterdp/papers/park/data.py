@@ -1,0 +1,114 @@
+"""The data sets of Park et al. (Section 7): records in their own unit, and brought into the unit ball in two ways.
+
+The paper divides by the largest norm among the private records, which one record can change for all others (defect
+P1). The alternative divides by a public radius and shortens what is longer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from meterdp.papers.common.datasets import Dataset, locate
+from meterdp.papers.park import substitutes
+
+LARGEST_NORM, PUBLIC_RADIUS = "scaled by the largest norm", "clipped to a public radius"
+SCALINGS = (LARGEST_NORM, PUBLIC_RADIUS)
+LIFE_SCIENCES_COLUMNS = [f"pc{j}" for j in range(1, 11)]
+GREY_LEVELS = 255.0
+
+
+@dataclass(frozen=True)
+class Records:
+    """One data set.
+
+    Parameters
+    ----------
+    x : (N, d) float64
+        In the unit of the source.
+    public_radius : float
+        Norm up to which a record is kept as it is, in the same unit; not a function of the records.
+    source : dict
+        Columns ``data`` and ``substitute``.
+    """
+
+    x: np.ndarray
+    public_radius: float
+    source: dict[str, str | None]
+
+    def in_unit_ball(self, scaling: str = LARGEST_NORM) -> np.ndarray:
+        """Return the records (N, d) in the unit ball, by one of :data:`SCALINGS`."""
+        norms = np.linalg.norm(self.x, axis=1, keepdims=True)
+        return self.x / {LARGEST_NORM: norms.max(), PUBLIC_RADIUS: np.maximum(norms, self.public_radius)}[scaling]
+
+
+def stroke(entry: Dataset) -> Records:
+    """Return what stands for the private Stroke data (50,345, 100)."""
+    # A round number of our own: what is known of a hospital's codes before looking at its patients would give one.
+    return _records(substitutes.stroke(), 8.0, "simulated patients, 100 principal components", entry)
+
+
+def life_sciences(entry: Dataset, data_dir) -> Records:
+    """Return the compounds (26,733, 10), or what stands for them."""
+
+    def read(path) -> np.ndarray:
+        table = pq.read_table(path, columns=LIFE_SCIENCES_COLUMNS)
+        return np.column_stack([table[name].to_numpy() for name in LIFE_SCIENCES_COLUMNS]).astype(float)
+
+    # Nothing public bounds a principal component; a round number of our own.
+    return _read(
+        entry, data_dir, read, "Life Sciences ds1.10", substitutes.life_sciences, "simulated compounds", 16.0
+    )
+
+
+def check_ins(entry: Dataset, data_dir) -> Records:
+    """Return longitude and latitude of check-ins in degrees, 255,140 real ones or 1,256,384 simulated ones."""
+
+    def read(path) -> np.ndarray:
+        table = pq.read_table(path, columns=["lon", "lat"])
+        return np.column_stack([table["lon"].to_numpy(), table["lat"].to_numpy()]).astype(float)
+
+    globe = float(np.hypot(180, 90))
+    found = _read(entry, data_dir, read, "Gowalla", substitutes.check_ins, "simulated check-ins", globe)
+    if found.source["substitute"] is None:
+        words = (
+            f"a subset: {len(found.x):,} user-venue pairs stand for the paper's {substitutes.CHECK_INS:,} check-ins"
+        )
+        found.source["substitute"] = words
+    return found
+
+
+def faces(entry: Dataset, data_dir) -> Records:
+    """Return pictures with pixels from 0 to 1, a face a row (400, 4,096)."""
+
+    def read(path) -> np.ndarray:
+        with np.load(path) as arrays:
+            pictures = arrays["images"]
+        return pictures.reshape(len(pictures), -1) / GREY_LEVELS
+
+    white = float(substitutes.FACE_SIDE)  # norm of an all-white picture
+    return _read(entry, data_dir, read, "Olivetti faces", substitutes.faces, "simulated faces", white)
+
+
+def _read(
+    entry: Dataset,
+    data_dir,
+    read: Callable[..., np.ndarray],
+    name: str,
+    simulate: Callable[[], np.ndarray],
+    simulated: str,
+    public_radius: float,
+) -> Records:
+    path = locate(entry, data_dir)
+    if path is None:
+        return _records(simulate(), public_radius, simulated, entry)
+    return _records(read(path), public_radius, name)
+
+
+def _records(x: np.ndarray, public_radius: float, name: str, stands_for: Dataset | None = None) -> Records:
+    data = f"{name}, {len(x):,} records, d = {x.shape[1]:,}"
+    words = stands_for and f"stands for {stands_for.title}: {stands_for.substitute}"
+    return Records(x, public_radius, {"data": data, "substitute": words})

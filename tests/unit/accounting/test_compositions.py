@@ -1,0 +1,292 @@
+"""Linear, advanced, zCDP and moments compositions together; oracles the printed formulas and dp-accounting."""
+
+from __future__ import annotations
+
+import math
+import random
+from functools import cache
+
+import numpy as np
+import pytest
+from dp_accounting.pld import privacy_loss_distribution
+
+from meterdp.accounting import gdp, moments
+from meterdp.accounting.registry import CURVES
+from meterdp.accounting.sequence import Infeasible, Sequence
+
+NAMES = ("linear", "advanced", "zcdp", "moments", "moments_real")
+# J iterations with K classes, as in section 4.2.
+STROKE, LIFE = (20, 10), (10, 3)
+
+
+def llg(iterations, classes, step_delta):
+    return Sequence(iterations * (classes + 1), iterations * classes, step_delta)
+
+
+def ggg(iterations, classes, step_delta):
+    return Sequence(0, iterations * (2 * classes + 1), step_delta)
+
+
+SEQUENCES = {
+    "LLG": llg(*LIFE, 1e-8),
+    "GGG": ggg(*LIFE, 1e-8),
+    "Laplace only": Sequence(20, 0, math.nan),
+    "one Laplace step": Sequence(1, 0, math.nan),
+    "one Gaussian step": Sequence(0, 1, 1e-8),
+    "one of each": Sequence(1, 1, 1e-8),
+    "many": Sequence(100_000, 5_000, 1e-20),
+}
+
+
+# -- the printed formulas of section 5 ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("scheme", "printed"), [(llg, lambda j, k: j * k), (ggg, lambda j, k: j * (2 * k + 1))])
+@pytest.mark.parametrize(("j", "k"), [LIFE, (3, 1)])
+def test_linear_is_the_sum_that_is_printed(scheme, printed, j, k):
+    sequence, epsilon_i = scheme(j, k, 1e-8), 0.01
+    epsilon, delta = j * (2 * k + 1) * epsilon_i, printed(j, k) * 1e-8
+    assert CURVES["linear"].delta(epsilon_i, sequence, epsilon) == pytest.approx(delta, rel=1e-14)
+    assert CURVES["linear"].delta(epsilon_i, sequence, 0.999 * epsilon) == 1.0
+    assert CURVES["linear"].calibrated(sequence, epsilon, delta * 1.001) == pytest.approx(epsilon_i, rel=1e-12)
+
+
+@pytest.mark.parametrize(("scheme", "printed"), [(llg, lambda j, k: j * k), (ggg, lambda j, k: j * (2 * k + 1))])
+@pytest.mark.parametrize("slack", [1e-12, 1e-5, 0.3])
+def test_advanced_is_the_formula_that_is_printed(scheme, printed, slack):
+    (j, k), epsilon_i = LIFE, 0.02
+    sequence, steps = scheme(j, k, 1e-8), j * (2 * k + 1)
+    epsilon = steps * epsilon_i * (math.exp(epsilon_i) - 1) + math.sqrt(2 * steps * math.log(1 / slack)) * epsilon_i
+    delta = slack + printed(j, k) * 1e-8
+    assert CURVES["advanced"].delta(epsilon_i, sequence, epsilon) == pytest.approx(delta, rel=1e-9)
+    assert CURVES["advanced"].calibrated(sequence, epsilon, delta) == pytest.approx(epsilon_i, rel=1e-8)
+
+
+@pytest.mark.parametrize("delta", [1e-12, 1e-4, 0.3])
+@pytest.mark.parametrize("scheme", [llg, ggg])
+def test_zcdp_is_the_formula_that_is_printed(scheme, delta):
+    (j, k), epsilon_i, step_delta = LIFE, 0.05, 1e-8
+    gaussian = epsilon_i**2 / (2 * 2 * math.log(1.25 / step_delta))  # Delta^2 / (2 sigma^2)
+    if scheme is llg:
+        rho = j * (k + 1) * epsilon_i**2 / 2 + j * k * gaussian
+    else:
+        rho = j * gaussian + j * k * gaussian + j * k * gaussian
+    epsilon = rho + 2 * math.sqrt(rho * math.log(1 / delta))
+    sequence = scheme(j, k, step_delta)
+    assert CURVES["zcdp"].delta(epsilon_i, sequence, epsilon) == pytest.approx(delta, rel=1e-10)
+    assert CURVES["zcdp"].calibrated(sequence, epsilon, delta) == pytest.approx(epsilon_i, rel=1e-8)
+
+
+@pytest.mark.parametrize("scheme", [llg, ggg])
+@pytest.mark.parametrize("epsilon", [0.2, 1.0, 4.0])
+def test_moments_are_the_tail_bound_that_is_printed(scheme, epsilon):
+    (j, k), epsilon_i, step_delta = LIFE, 0.05, 1e-8
+    sigma2 = 2 * math.log(1.25 / step_delta) / epsilon_i**2
+    exponents = []
+    for lam in range(1, moments.LARGEST_ORDER + 1):
+        laplace = math.log(
+            (lam + 1) / (2 * lam + 1) * math.exp(lam * epsilon_i)
+            + lam / (2 * lam + 1) * math.exp(-epsilon_i * (lam + 1))
+        )
+        gaussian = (lam**2 + lam) / (2 * sigma2)
+        spent = j * (k + 1) * laplace + j * k * gaussian if scheme is llg else j * (2 * k + 1) * gaussian
+        exponents.append(spent - lam * epsilon)
+    printed = min(1.0, math.exp(min(exponents)))
+    assert CURVES["moments"].delta(epsilon_i, scheme(j, k, step_delta), epsilon) == pytest.approx(printed, rel=1e-9)
+
+
+# -- never below the truth -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_gaussian_steps_cost_at_least_their_exact_delta(name):
+    """Oracle: Gaussian DP, which is exact for them; budgets on both sides of one, where the paper's noise ends."""
+    random.seed(3)
+    meaningful = 0
+    for _ in range(2000):
+        sequence = Sequence(0, random.choice([1, 2, 20, 420]), 10 ** random.uniform(-12, -0.3))
+        step_epsilon, epsilon = 10 ** random.uniform(-3, 2), 10 ** random.uniform(-3, 2)
+        mu = math.sqrt(sequence.gaussian) / sequence.noise_multiplier(step_epsilon)
+        claimed, true = CURVES[name].delta(step_epsilon, sequence, epsilon), gdp.delta(mu, epsilon)
+        assert claimed >= true, (sequence, step_epsilon, epsilon)
+        meaningful += true > 1e-12 and claimed < 1
+    assert meaningful >= 10
+
+
+@cache
+def exact_from_below(laplace, gaussian, step_epsilon):
+    """Loss of a whole sequence by dp-accounting, its delta rounded down; 1e-6 is delta_i."""
+    interval = 2e-4
+    parts = []
+    if laplace:
+        one = privacy_loss_distribution.from_laplace_mechanism(
+            1 / step_epsilon, pessimistic_estimate=False, value_discretization_interval=interval
+        )
+        parts.append(one.self_compose(laplace))
+    if gaussian:
+        sigma = Sequence(0, 1, 1e-6).noise_multiplier(step_epsilon) / math.sqrt(gaussian)
+        parts.append(
+            privacy_loss_distribution.from_gaussian_mechanism(
+                sigma, pessimistic_estimate=False, value_discretization_interval=interval
+            )
+        )
+    return parts[0] if len(parts) == 1 else parts[0].compose(parts[1])
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("laplace", "gaussian"), [(1, 0), (30, 0), (0, 1), (0, 70), (40, 30), (1, 1)])
+def test_sequences_cost_at_least_what_dp_accounting_proves_they_do(name, laplace, gaussian):
+    sequence, spent = Sequence(laplace, gaussian, 1e-6), 0
+    for step_epsilon in (0.03, 0.3):
+        for share in (0.2, 0.5, 0.9, 0.99, 1.0):
+            epsilon = share * sequence.steps * step_epsilon
+            true = exact_from_below(laplace, gaussian, step_epsilon).get_delta_for_epsilon(epsilon)
+            claimed = CURVES[name].delta(step_epsilon, sequence, epsilon)
+            assert claimed >= true - 1e-12, (step_epsilon, share)
+            spent += claimed < 1
+    assert spent > 0 or (laplace, gaussian) == (1, 0)
+
+
+# -- inversion -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("kind", SEQUENCES)
+@pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 4.0, 50.0, 1e6])
+@pytest.mark.parametrize("delta", [1e-12, 1e-4, 0.5])
+def test_the_budget_of_a_step_is_the_largest_that_fits(name, kind, epsilon, delta):
+    curve, sequence = CURVES[name], SEQUENCES[kind]
+    try:
+        found = curve.calibrated(sequence, epsilon, delta)
+    except Infeasible:
+        assert infeasible(name, sequence, epsilon, delta)
+        return
+    assert not infeasible(name, sequence, epsilon, delta)
+    assert curve.delta(found, sequence, epsilon) <= delta < curve.delta(found * (1 + 1e-6), sequence, epsilon)
+
+
+def infeasible(name, sequence, epsilon, delta):
+    """Whether no step fits, however small its budget: what is left as it goes to zero exceeds delta."""
+    if name in ("linear", "advanced"):
+        return sequence.gaussian > 0 and sequence.gaussian * sequence.step_delta > delta
+    return name == "moments" and math.exp(-moments.LARGEST_ORDER * epsilon) > delta
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_random_budgets_of_a_step_are_found_again(name):
+    """Round trip: the (epsilon, delta) of random steps allows these again, and none that spend more."""
+    random.seed(4)
+    tried = 0
+    for _ in range(400):
+        sequence = Sequence(random.choice([0, 1, 30]), random.choice([1, 30]), 10 ** random.uniform(-14, -8))
+        step_epsilon = 10 ** random.uniform(-4, 0)
+        epsilon = sequence.steps * step_epsilon * (1 if name == "linear" else random.uniform(0.01, 0.9))
+        delta = CURVES[name].delta(step_epsilon, sequence, epsilon)
+        if 1e-280 < delta < 0.9:
+            tried += 1
+            found = CURVES[name].calibrated(sequence, epsilon, delta * (1 + 1e-6))
+            assert found >= step_epsilon * (1 - 1e-12), (sequence, step_epsilon, epsilon)
+            assert CURVES[name].delta(found, sequence, epsilon) <= delta * (1 + 1e-6)
+    assert tried >= 50
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("kind", SEQUENCES)
+def test_more_budget_never_allows_less(name, kind):
+    sequence = SEQUENCES[kind]
+    for delta in (1e-6, 1e-3):
+        found = []
+        for epsilon in (0.3, 0.5, 1.0, 2.0, 8.0):
+            try:
+                found.append(CURVES[name].calibrated(sequence, epsilon, delta))
+            except Infeasible:
+                found.append(0.0)
+        assert np.all(np.diff(found) > 0)
+        steps = np.geomspace(1e-5, 3.0, 60)
+        assert np.all(np.diff([CURVES[name].delta(step, sequence, 1.0) for step in steps]) >= 0)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("kind", SEQUENCES)
+def test_ends(name, kind):
+    curve, sequence = CURVES[name], SEQUENCES[kind]
+    assert curve.delta(math.inf, sequence, 1.0) == 1.0, "no noise, no privacy"
+    assert curve.calibrated(sequence, math.inf, 1e-4) == math.inf
+    assert curve.calibrated(sequence, 1.0, 1.0) == math.inf
+    with pytest.raises(ValueError, match="epsilon is not a positive number"):
+        curve.calibrated(sequence, -1.0, 1e-4)
+    for bad in (-0.1, 1.5, math.nan):
+        with pytest.raises(ValueError, match="delta"):
+            curve.calibrated(sequence, 1.0, bad)
+
+
+# -- where the printed statements have holes -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["linear", "advanced"])
+@pytest.mark.parametrize("scheme", [llg, ggg])
+def test_the_deltas_of_the_stroke_figure_do_not_fit(name, scheme):
+    """Fig. 2 states delta = 1e-4 and delta_i = 1e-6: the steps' deltas add up to twice and four times delta."""
+    with pytest.raises(Infeasible, match=r"deltas of the Gaussian steps .* lower step_delta"):
+        CURVES[name].calibrated(scheme(*STROKE, 1e-6), 1.0, 1e-4)
+    assert CURVES[name].calibrated(scheme(*STROKE, 1e-8), 1.0, 1e-4) > 0
+
+
+def test_steps_may_use_up_delta_linearly_but_leave_slack_to_advanced_composition():
+    sequence = Sequence(0, 4, 0.25e-4)
+    assert CURVES["linear"].calibrated(sequence, 1.0, 1e-4) == pytest.approx(0.25, rel=1e-12)
+    with pytest.raises(Infeasible, match="leave no slack"):
+        CURVES["advanced"].calibrated(sequence, 1.0, 1e-4)
+
+
+def test_few_steps_are_cheaper_added_up_than_by_advanced_composition_as_printed():
+    few, many = ggg(1, 1, 1e-8), ggg(*STROKE, 1e-8)
+    budget = {
+        name: [CURVES[name].calibrated(sequence, 1.0, 1e-4) for sequence in (few, many)]
+        for name in ("linear", "advanced")
+    }
+    assert budget["advanced"][0] < budget["linear"][0]
+    assert budget["advanced"][1] > budget["linear"][1]
+
+
+def test_a_budget_of_a_step_above_one_is_paid_for_in_full():
+    """The paper's noise is proven for epsilon_i < 1; one step at epsilon = 20 is not (20, delta_i)-DP with it."""
+    sequence = Sequence(0, 1, 1e-6)
+    found = CURVES["linear"].calibrated(sequence, 20.0, 1e-6)
+    assert 1 < found < 20
+    assert gdp.delta(1 / sequence.noise_multiplier(found), found) <= 1e-6
+    assert gdp.delta(1 / sequence.noise_multiplier(20.0), 20.0) > 1e-6
+
+
+@pytest.mark.parametrize("name", ["advanced", "zcdp", "moments", "moments_real"])
+def test_a_tail_bound_gives_no_pure_privacy(name):
+    if name != "advanced":
+        with pytest.raises(Infeasible, match="a tail bound is never zero"):
+            CURVES[name].calibrated(SEQUENCES["Laplace only"], 1.0, 0.0)
+    with pytest.raises(Infeasible):
+        CURVES[name].calibrated(SEQUENCES["LLG"], 1.0, 0.0)
+
+
+def test_laplace_steps_alone_are_pure_by_linear_composition():
+    assert CURVES["linear"].calibrated(SEQUENCES["Laplace only"], 1.0, 0.0) == pytest.approx(1 / 20, rel=1e-12)
+    with pytest.raises(Infeasible):
+        CURVES["linear"].calibrated(SEQUENCES["LLG"], 1.0, 0.0)
+
+
+@pytest.mark.parametrize("name", ["zcdp", "moments_real"])
+def test_refined_compositions_give_the_same_noise_whatever_delta_i_is(name):
+    """Under GGG delta_i only relates step_epsilon to the noise, and only the noise counts."""
+    sequences = [ggg(*LIFE, step_delta) for step_delta in (1e-3, 1e-6, 1e-12)]
+    noise = [s.noise_multiplier(CURVES[name].calibrated(s, 0.5, 1e-4)) for s in sequences]
+    np.testing.assert_allclose(noise, noise[0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 2.0, 4.0])
+@pytest.mark.parametrize("scheme", [llg, ggg])
+@pytest.mark.parametrize(("j", "k"), [STROKE, LIFE])
+def test_refined_compositions_allow_more_per_step_in_the_settings_of_the_figures(scheme, j, k, epsilon):
+    """Claim park-3 in noise; delta_i of Fig. 3 in both, since that of Fig. 2 does not fit."""
+    sequence = scheme(j, k, 1e-8)
+    budget = {name: CURVES[name].calibrated(sequence, epsilon, 1e-4) for name in NAMES}
+    assert min(budget["zcdp"], budget["moments_real"]) > max(budget["linear"], budget["advanced"])
+    assert budget["moments_real"] >= budget["zcdp"] * (1 - 1e-9)

@@ -1,0 +1,68 @@
+"""Data sets of Park et al. and what stands for them: sizes, names, the unit ball."""
+
+import numpy as np
+import pytest
+
+from meterdp.papers.common.datasets import registry
+from meterdp.papers.park import data, substitutes
+
+
+@pytest.fixture(scope="module")
+def entries(repository):
+    return registry(repository / "resources/datasets.yaml")
+
+
+LOADERS = {
+    "lifesci": (data.life_sciences, (26_733, 10)),
+    "gowalla": (data.check_ins, (1_256_384, 2)),
+    "olivetti": (data.faces, (400, 4_096)),
+}
+
+
+@pytest.mark.parametrize("name", LOADERS)
+def test_a_missing_file_is_replaced_by_as_many_simulated_records_and_says_so(entries, name, tmp_path):
+    load, shape = LOADERS[name]
+    found, again = load(entries[name], None), load(entries[name], tmp_path)
+    assert found.x.shape == shape and np.array_equal(found.x, again.x) and np.isfinite(found.x).all()
+    assert "simulated" in found.source["data"] and found.source["substitute"].startswith("stands for")
+
+
+@pytest.mark.parametrize("name", LOADERS)
+def test_the_file_is_read_where_it_is(entries, name, shared_data):
+    load, shape = LOADERS[name]
+    found = load(entries[name], shared_data)
+    assert found.x.shape[1] == shape[1] and "simulated" not in found.source["data"]
+    assert (found.source["substitute"] is None) == (len(found.x) == shape[0])
+
+
+def test_the_private_stroke_data_always_have_a_substitute(entries):
+    found = data.stroke(entries["stroke"])
+    assert found.x.shape == (50_345, 100) and "stands for Stroke" in found.source["substitute"]
+    assert found.x.mean(axis=0) == pytest.approx(np.zeros(100), abs=1e-9)
+    assert np.all(np.diff(found.x.std(axis=0)) <= 0)
+
+
+def test_principal_components_are_those_of_a_full_decomposition():
+    """Oracle: numpy's singular values of the dense, centred matrix."""
+    x = substitutes.patients()[:3000]
+    found = substitutes.principal_scores(x, 10)
+    dense = x.toarray()
+    oracle = np.linalg.svd(dense - dense.mean(axis=0), compute_uv=False)[:10]
+    assert np.linalg.norm(found, axis=0) == pytest.approx(oracle, rel=1e-3)
+    assert np.abs(np.corrcoef(found.T) - np.eye(10)).max() < 1e-6
+
+
+@pytest.mark.parametrize("scaling", data.SCALINGS)
+def test_every_record_ends_in_the_unit_ball(scaling):
+    records = data.Records(np.array([[3.0, 4.0], [0.3, 0.4], [0.0, 0.0]]), 2.0, {})
+    norms = np.linalg.norm(records.in_unit_ball(scaling), axis=1)
+    assert norms == pytest.approx([1.0, 0.1 if scaling == data.LARGEST_NORM else 0.25, 0.0])
+
+
+def test_one_record_moves_all_others_only_where_the_largest_norm_decides():
+    x = np.random.default_rng(4).normal(size=(50, 3))
+    other = x.copy()
+    other[0] = 100.0
+    before, after = (data.Records(a, 3.0, {}) for a in (x, other))
+    assert np.array_equal(before.in_unit_ball(data.PUBLIC_RADIUS)[1:], after.in_unit_ball(data.PUBLIC_RADIUS)[1:])
+    assert np.abs(before.in_unit_ball()[1:] - after.in_unit_ball()[1:]).max() > 0.5
