@@ -28,12 +28,15 @@ class Domain(Protocol):
         Of a round of EM.
     covariance_of : callable
         What is made of the pooled covariance.
+    diagonal_apart : bool
+        Whether variances along the axes of a class are told from noise apart from the rest of its shape.
     units : dict
         What is protected under each adjacency, in words.
     """
 
     round_weights: ClassVar[StackWeights]
     covariance_of: ClassVar[CovarianceRule]
+    diagonal_apart: ClassVar[bool]
     units: ClassVar[dict[str, str]]
 
     def clip(self, x: np.ndarray) -> np.ndarray:
@@ -73,6 +76,7 @@ class Loads:
     hour_correlation: float
     round_weights: ClassVar[StackWeights] = StackWeights(count=0.3, mean=0.5, moment=1.0)
     covariance_of: ClassVar[CovarianceRule] = staticmethod(household_covariance)
+    diagonal_apart: ClassVar[bool] = False
     units: ClassVar[dict[str, str]] = {
         "replace_one": "the whole profile of one household",
         "add_remove": "one household, present or not",
@@ -112,6 +116,7 @@ class Ball:
     centre: tuple[float, ...] | None = None
     round_weights: ClassVar[StackWeights] = StackWeights(count=0.3, mean=0.8, moment=1.0)
     covariance_of: ClassVar[CovarianceRule] = staticmethod(diagonal_covariance)
+    diagonal_apart: ClassVar[bool] = True
     units: ClassVar[dict[str, str]] = {"replace_one": "one whole record", "add_remove": "one record, present or not"}
 
     def __post_init__(self):

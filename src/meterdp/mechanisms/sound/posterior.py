@@ -83,7 +83,9 @@ def shrink_shift(shift: np.ndarray, variance: np.ndarray) -> np.ndarray:
     return share[..., None] * shift
 
 
-def shrink_covariances(raw: np.ndarray, target: np.ndarray, variance: np.ndarray) -> np.ndarray:
+def shrink_covariances(
+    raw: np.ndarray, target: np.ndarray, variance: np.ndarray, diagonal_apart: bool = False
+) -> np.ndarray:
     """Shrink noisy symmetric matrices towards positive definite targets by their known noise level.
 
     In coordinates where the target is I: raw = I + structure + noise, noise = A E A' with svec(E) white. The
@@ -95,6 +97,8 @@ def shrink_covariances(raw: np.ndarray, target: np.ndarray, variance: np.ndarray
     raw, target : (..., d, d) float64
     variance : (...) float64
         Variance of each entry of svec(raw).
+    diagonal_apart : bool
+        Give the diagonal a share of its own: its d entries can be told from noise when d (d - 1)/2 others cannot.
 
     Returns
     -------
@@ -107,11 +111,24 @@ def shrink_covariances(raw: np.ndarray, target: np.ndarray, variance: np.ndarray
     gram = np.swapaxes(inverse, -1, -2) @ inverse
     # E |A E A'|_F^2 for svec(E) white of variance v: v/2 ((tr G)^2 + |G|_F^2), G = A'A.
     energy = 0.5 * variance * (np.trace(gram, axis1=-2, axis2=-1) ** 2 + (gram**2).sum(axis=(-2, -1)))
-    square = (difference**2).sum(axis=(-2, -1))
-    share = structure_share(square, NOISE_MARGIN * energy, LARGEST_SHAPE_PER_DIMENSION * d)
-    values, vectors = np.linalg.eigh(share[..., None, None] * difference)
-    # Largest eigenvalue of the noise that was kept, if it were isotropic.
-    edge = share * np.sqrt(4 * energy / (d + 1))
+    if diagonal_apart:
+        # Where G is near a multiple of I, as it is here, the diagonal has this part of the noise.
+        parts = [
+            (np.eye(d, dtype=bool), 2 / (d + 1), 2 / d),
+            (~np.eye(d, dtype=bool), (d - 1) / (d + 1), 4 / (d + 1)),
+        ]
+    else:
+        parts = [(np.ones((d, d), bool), 1.0, 4 / (d + 1))]
+    structure, edge = np.zeros_like(difference), 0.0
+    for where, part, factor in parts:
+        own = difference * where
+        share = structure_share(
+            (own**2).sum(axis=(-2, -1)), NOISE_MARGIN * part * energy, LARGEST_SHAPE_PER_DIMENSION * d
+        )
+        structure += share[..., None, None] * own
+        # Largest eigenvalue of the noise that was kept, if it were isotropic.
+        edge = np.hypot(edge, share * np.sqrt(factor * part * energy))
+    values, vectors = np.linalg.eigh(structure)
     lowest = np.clip(edge, *EIGENVALUE_RATIOS)
     kept = (vectors * np.maximum(1 + values, lowest[..., None])[..., None, :]) @ np.swapaxes(vectors, -1, -2)
     return lower @ kept @ np.swapaxes(lower, -1, -2)
@@ -251,7 +268,13 @@ def _least_mean_square(raw: np.ndarray, radius: np.ndarray) -> np.ndarray:
 
 
 def round_parameters(
-    noisy: np.ndarray, std: float, weights: StackWeights, records: np.ndarray, radius: float, d: int
+    noisy: np.ndarray,
+    std: float,
+    weights: StackWeights,
+    records: np.ndarray,
+    radius: float,
+    d: int,
+    diagonal_apart: bool = False,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return weights (R, K), shifts (R, K, d) and covariances (R, K, d, d) from the noisy stack of one round.
 
@@ -266,6 +289,8 @@ def round_parameters(
         As in :func:`pooled_parameters`.
     radius : float
         Clip radius, in standard deviations.
+    diagonal_apart : bool
+        As in :func:`shrink_covariances`.
     """
     k, of = noisy.shape[1], response(d, radius)
     counts = positive_counts(noisy[..., 0] / weights.count, std / weights.count)
@@ -281,13 +306,15 @@ def round_parameters(
     relative_noise = k * variance / d / (records * of.mean_square) ** 2
     typical = invertible(of.mean_square + trust(relative_noise) * (typical - of.mean_square), of)
     common = _shape(pooled, typical, of)
-    common = _of_unit_scale(shrink_covariances(common, np.eye(d), k * variance / (records * typical * of.shape) ** 2))
+    noise = k * variance / (records * typical * of.shape) ** 2
+    common = _of_unit_scale(shrink_covariances(common, np.eye(d), noise, diagonal_apart))
 
     own = np.trace(scatter, axis1=-2, axis2=-1) / d / counts
     relative_noise = variance / d / (counts * typical[:, None]) ** 2
     mean_square = invertible(typical[:, None] + trust(relative_noise) * (own - typical[:, None]), of)
     shape = _shape(scatter / counts[..., None, None], mean_square, of)
-    shape = shrink_covariances(shape, common[:, None], variance / (counts * mean_square * of.shape) ** 2)
+    noise = variance / (counts * mean_square * of.shape) ** 2
+    shape = shrink_covariances(shape, common[:, None], noise, diagonal_apart)
     scale = np.clip(of.scale(mean_square), *SCALE_RANGE)
     return counts / records[:, None], clipped / of.mean, scale[..., None, None] * _of_unit_scale(shape)
 

@@ -74,7 +74,9 @@ def run_rounds(
         noisy = measure(
             step, _class_stacks(x, labeller, np.linalg.inv(root), radius, domain.round_weights, given, grid)
         )
-        weights, shift, shape = round_parameters(noisy, step.noise_std, domain.round_weights, records, radius, d)
+        weights, shift, shape = round_parameters(
+            noisy, step.noise_std, domain.round_weights, records, radius, d, domain.diagonal_apart
+        )
         means = domain.clip(means + np.einsum("rkij,rkj->rki", root, shift))
         covariances, projected = project_covariances(root @ shape @ np.swapaxes(root, -1, -2), eigenvalue_floor)
     return Released(MixtureDraws(weights, means, covariances), projected, labeller)
