@@ -18,6 +18,7 @@ from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
 from meterdp.mechanisms.sound.domain import Ball
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mechanisms.sound.plan import SoundSettings
+from meterdp.mechanisms.sound.stack import RECORDS_AT_ONCE
 from meterdp.mixture.draws import Mixture
 
 # Smallest eigenvalue of a released covariance, relative to the squared radius, if none is given.
@@ -126,7 +127,7 @@ def fit_ball(
         its range.
     """
     x = np.asarray(x, dtype=float)
-    if x.ndim != 2 or not np.isfinite(x).all():
+    if x.ndim != 2 or not x.size or not np.isfinite([x.min(), x.max()]).all():
         raise InputError(
             "are not rows of finite numbers",
             field="records",
@@ -135,4 +136,8 @@ def fit_ball(
     ball = Ball(radius, centre)
     mechanism = calibrate_ball(classes, x.shape[1], len(x), epsilon, delta, ball, grid=noise.grid, **choices)
     released = mechanism.release(PrivateRecords(x), noise, 1)
-    return BallRelease(released.mixtures.draw(0), mechanism.guarantee, int(ball.outside(x).sum()))
+    return BallRelease(
+        released.mixtures.draw(0),
+        mechanism.guarantee,
+        sum(int(ball.outside(x[i : i + RECORDS_AT_ONCE]).sum()) for i in range(0, len(x), RECORDS_AT_ONCE)),
+    )

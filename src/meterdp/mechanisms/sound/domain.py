@@ -129,10 +129,10 @@ class Ball:
 
     def clip(self, x: np.ndarray) -> np.ndarray:
         """Move what lies outside to the surface, towards the centre."""
-        from_centre = x - self._centre(x.shape[-1])
-        factor = self.radius / np.maximum(np.linalg.norm(from_centre, axis=-1, keepdims=True), self.radius)
+        centre = self._centre(x.shape[-1])
+        factor = self.radius / np.maximum(np.linalg.norm(x - centre, axis=-1, keepdims=True), self.radius)
         # What lies inside stays as it is, to the bit.
-        return np.where(factor < 1, self._centre(x.shape[-1]) + factor * from_centre, x)
+        return np.where(factor < 1, centre + factor * (x - centre), x) if (factor < 1).any() else x
 
     def outside(self, x: np.ndarray) -> np.ndarray:
         """Return which records (N,) lie outside: private, as the records are."""

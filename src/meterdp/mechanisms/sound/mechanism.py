@@ -9,6 +9,7 @@ proof then covers the algorithm, not the files.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -33,7 +34,14 @@ from meterdp.mechanisms.sound.plan import (
 )
 from meterdp.mechanisms.sound.posterior import pooled_parameters, radius_from
 from meterdp.mechanisms.sound.rounds import release_in_chunks, run_rounds
-from meterdp.mechanisms.sound.stack import Measure, Step, pooled_stacks, radius_stack
+from meterdp.mechanisms.sound.stack import (
+    RECORDS_AT_ONCE,
+    Measure,
+    Step,
+    clip_to_unit_ball,
+    moment_stack,
+    radius_stack,
+)
 from meterdp.mechanisms.sound.tilt import Marginals
 from meterdp.mixture.draws import MixtureDraws
 
@@ -144,7 +152,6 @@ class Sound:
         public = self.public
         self._check(x)
         domain = self.domain
-        x = domain.clip(x)
         records = np.full(draws, float(public.records))
         if counted := self.plan.step("records"):
             records = np.maximum(measure(counted, np.full((draws, 1), float(len(x))))[:, 0], public.classes)
@@ -196,13 +203,20 @@ class Sound:
         """Measure a clip radius, then the mean (R, d) and covariance (R, d, d) of all records."""
         d, settings, draws = self.public.dimension, self.public.sound, len(records)
         centre, whiten, colour = self.domain.whitening(d)
-        z = (x - centre) @ whiten.T
-        histogram = radius_stack(z)
+
+        def whitened() -> Iterator[np.ndarray]:
+            for first in range(0, len(x), RECORDS_AT_ONCE):
+                yield (self.domain.clip(x[first : first + RECORDS_AT_ONCE]) - centre) @ whiten.T
+
+        histogram = sum(radius_stack(z) for z in whitened())
         noisy = measure(self.plan.step("radius"), np.broadcast_to(histogram, (draws, len(histogram))))
         radius = radius_from(noisy, records, d)
         # Few radii are possible, so the stack is made once for each.
         possible, which = np.unique(radius, return_inverse=True)
-        stacks = pooled_stacks(z, possible, POOLED_WEIGHTS, settings.grid)
+        stacks = sum(
+            moment_stack(clip_to_unit_ball(z / possible[:, None, None]), POOLED_WEIGHTS, grid=settings.grid)
+            for z in whitened()
+        )
         step = self.plan.step("pooled")
         noisy = measure(step, stacks[which])
         mean, covariance = pooled_parameters(

@@ -17,7 +17,6 @@ from meterdp.mechanisms.sound.plan import ROUND_RADIUS
 from meterdp.mechanisms.sound.posterior import round_parameters
 from meterdp.mechanisms.sound.stack import (
     Measure,
-    StackWeights,
     Step,
     clip_to_unit_ball,
     moment_stack,
@@ -49,7 +48,7 @@ def run_rounds(
     steps : tuple of Step
         One measurement a round, one or more.
     x : (N, d) float64
-        Clipped records.
+        Records; clipped here, some at a time.
     measure : callable
         (step, stack (R, K, q)) -> noisy stack of the same shape.
     start : MixtureDraws
@@ -71,9 +70,7 @@ def run_rounds(
         labeller = MixtureDraws(weights, means, covariances)
         values, vectors = np.linalg.eigh(covariances)
         root = vectors * np.sqrt(values)[..., None, :]
-        noisy = measure(
-            step, _class_stacks(x, labeller, np.linalg.inv(root), radius, domain.round_weights, given, grid)
-        )
+        noisy = measure(step, _class_stacks(x, domain, labeller, np.linalg.inv(root), radius, given, grid))
         weights, shift, shape = round_parameters(
             noisy, step.noise_std, domain.round_weights, records, radius, d, domain.diagonal_apart
         )
@@ -84,15 +81,16 @@ def run_rounds(
 
 def _class_stacks(
     x: np.ndarray,
+    domain: Domain,
     labeller: MixtureDraws,
     whiten: np.ndarray,
     radius: float,
-    weights: StackWeights,
     given: np.ndarray | None,
     grid: float,
 ) -> np.ndarray:
     """Return the exact class stacks (R, K, q) in the coordinates of what was released last."""
     n, d = x.shape
+    weights = domain.round_weights
     k = labeller.weights.shape[1]
     stacks = np.zeros((*labeller.weights.shape, 1 + d + d * (d + 1) // 2))
     rows = max(1, RECORDS_BYTES // (8 * k * d))
@@ -102,7 +100,7 @@ def _class_stacks(
         log_scale = log_scales(labeller.weights[r], whiten[r])
         for first in range(0, n, rows):
             part = slice(first, min(first + rows, n))
-            z = standardised(x[part], labeller.means[r], whiten[r], out=memory[:, : part.stop - first])
+            z = standardised(domain.clip(x[part]), labeller.means[r], whiten[r], out=memory[:, : part.stop - first])
             square = np.einsum("knd,knd->kn", z, z)
             share = given[part].T if given is not None else class_shares(log_scale[:, None] - 0.5 * square)
             if grid > 0:

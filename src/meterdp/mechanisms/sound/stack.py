@@ -16,7 +16,7 @@ from meterdp.solvers.svec import svec
 
 # Public bins of log2(|z|^2 / d), z the residual from the public level after public whitening.
 RADIUS_EDGES = np.arange(-6.0, 4.01, 0.5)
-_RECORDS_AT_ONCE = 20_000
+RECORDS_AT_ONCE = 20_000
 
 
 @dataclass(frozen=True)
@@ -159,30 +159,12 @@ def residual_stack(
     return out
 
 
-def pooled_stacks(z: np.ndarray, radii: np.ndarray, weights: StackWeights, grid: float = 0.0) -> np.ndarray:
-    """Return the stack of all records for each clip radius (R,), (R, 1 + d + d (d + 1)/2) float64.
-
-    Parameters
-    ----------
-    z : (N, d) float64
-    radii : (R,) float64
-    weights : StackWeights
-    grid : float
-        As in :func:`moment_stack`.
-    """
-    total = 0.0
-    for first in range(0, len(z), _RECORDS_AT_ONCE):
-        part = z[first : first + _RECORDS_AT_ONCE]
-        total = total + moment_stack(clip_to_unit_ball(part / radii[:, None, None]), weights, grid=grid)
-    return total
-
-
 def _grid_sum(u: np.ndarray, weights: StackWeights, g: np.ndarray, grid: float) -> np.ndarray:
     """Return the stack (q,) of one class as an exact sum of rounded vectors."""
     d = u.shape[1]
     total = np.zeros(1 + d + d * (d + 1) // 2)
-    for first in range(0, len(u), _RECORDS_AT_ONCE):
-        v, share = u[first : first + _RECORDS_AT_ONCE], g[first : first + _RECORDS_AT_ONCE, None]
+    for first in range(0, len(u), RECORDS_AT_ONCE):
+        v, share = u[first : first + RECORDS_AT_ONCE], g[first : first + RECORDS_AT_ONCE, None]
         parts = [
             weights.count * share,
             weights.mean * share * v,
