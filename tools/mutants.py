@@ -319,8 +319,8 @@ MUTANTS = (
     Mutant(
         "clip after the mean: sound",
         f"{SOUND}/rounds.py",
-        "moment_stack(clip_to_unit_ball(z), weights, share, grid)",
-        "np.clip(moment_stack(z, weights, share, grid), -n, n)",
+        "residual_stack(z, square, weights, share, radius)",
+        "np.clip(residual_stack(z, 0 * square, weights, share, radius), -n, n)",
         REPLACING_SOUND,
     ),
     Mutant(
