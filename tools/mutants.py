@@ -319,9 +319,23 @@ MUTANTS = (
     Mutant(
         "clip after the mean: sound",
         f"{SOUND}/rounds.py",
-        "moment_stack(clip_to_unit_ball(z), ROUND_WEIGHTS, share, grid)",
-        "np.clip(moment_stack(z, ROUND_WEIGHTS, share, grid), -n, n)",
+        "residual_stack(z, square, weights, share, radius)",
+        "np.clip(residual_stack(z, 0 * square, weights, share, radius), -n, n)",
         REPLACING_SOUND,
+    ),
+    Mutant(
+        "no clipping: records in a ball",
+        f"{SOUND}/stack.py",
+        "z *= (root / np.maximum(np.sqrt(square), radius))[..., None]",
+        "z *= (root / radius)[..., None]",
+        f"{SOUND_PRIVACY}::test_a_release_of_records_in_a_ball_stays_below_the_claimed_curve",
+    ),
+    Mutant(
+        "noise of loads for records in a ball",
+        f"{SOUND}/plan.py",
+        "weights = (settings.ball or Loads).round_weights",
+        "weights = Loads.round_weights",
+        f"{SOUND_PRIVACY}::test_noise_of_records_in_a_ball_has_the_calibrated_scale",
     ),
     Mutant(
         "clip after the mean: group forecast",

@@ -50,9 +50,13 @@ def log_densities(z: np.ndarray, weights: np.ndarray, whiten: np.ndarray) -> np.
     (K, n) float64
         -inf for a class of weight zero.
     """
+    return log_scales(weights, whiten)[:, None] - 0.5 * np.einsum("knd,knd->kn", z, z)
+
+
+def log_scales(weights: np.ndarray, whiten: np.ndarray) -> np.ndarray:
+    """Return ln(pi_k |Sigma_k|^(-1/2)), (K,) float64; parameters as in :func:`log_densities`."""
     with np.errstate(divide="ignore"):
-        log_scale = np.log(weights) + np.linalg.slogdet(whiten)[1]
-    return log_scale[:, None] - 0.5 * np.einsum("knd,knd->kn", z, z)
+        return np.log(weights) + np.linalg.slogdet(whiten)[1]
 
 
 def class_log_densities(x: np.ndarray, mixture: Mixture) -> np.ndarray:

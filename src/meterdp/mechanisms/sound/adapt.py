@@ -12,12 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from meterdp.mechanisms.interface import PublicSettings, Released
+from meterdp.mechanisms.interface import Released
 from meterdp.mechanisms.published.projection import project_covariances
 from meterdp.mechanisms.sound.clipping import response
+from meterdp.mechanisms.sound.domain import Domain
 from meterdp.mechanisms.sound.library import Library
 from meterdp.mechanisms.sound.posterior import invertible, shrink_shift, trust
-from meterdp.mechanisms.sound.stack import Measure, Step, clip_to_unit_ball
+from meterdp.mechanisms.sound.stack import RECORDS_AT_ONCE, Measure, Step, clip_to_unit_ball
 from meterdp.mixture.density import class_shares, log_densities, standardised
 from meterdp.mixture.draws import MixtureDraws
 
@@ -35,7 +36,6 @@ SCALE_RANGE = (0.08, 12.0)
 # this share of mu^2.
 ENOUGH_FOR_ROUNDS = 25.0
 SHARE_BESIDE_ROUNDS = 0.15
-_RECORDS_AT_ONCE = 20_000
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,9 @@ def adapt_entries(classes: int, dimension: int) -> int:
     return classes + dimension + 1
 
 
-def adapt_stack(x: np.ndarray, mixture: MixtureDraws, roots: np.ndarray, radius: float, grid: float) -> np.ndarray:
+def adapt_stack(
+    x: np.ndarray, domain: Domain, mixture: MixtureDraws, roots: np.ndarray, radius: float, grid: float
+) -> np.ndarray:
     """Return sum_n (a gamma_n, b u_n, c q_n) of every draw, (R, K + d + 1) float64.
 
     u is the mean, over the classes a record belongs to, of its residuals clipped to the unit ball, q that of their
@@ -111,6 +113,7 @@ def adapt_stack(x: np.ndarray, mixture: MixtureDraws, roots: np.ndarray, radius:
     Parameters
     ----------
     x : (N, d) float64
+    domain : Domain
     mixture : MixtureDraws
         Released or public.
     roots : (R, K, d, d) float64
@@ -124,8 +127,8 @@ def adapt_stack(x: np.ndarray, mixture: MixtureDraws, roots: np.ndarray, radius:
     out = np.zeros((r, adapt_entries(k, d)))
     for i in range(r):
         whiten = np.linalg.inv(roots[i])
-        for first in range(0, len(x), _RECORDS_AT_ONCE):
-            z = standardised(x[first : first + _RECORDS_AT_ONCE], mixture.means[i], whiten)
+        for first in range(0, len(x), RECORDS_AT_ONCE):
+            z = standardised(domain.clip(x[first : first + RECORDS_AT_ONCE]), mixture.means[i], whiten)
             share = class_shares(log_densities(z, mixture.weights[i], whiten))
             z = clip_to_unit_ball(z / radius)
             parts = np.concatenate(
@@ -145,7 +148,8 @@ def adapt(
     x: np.ndarray,
     measure: Measure,
     records: np.ndarray,
-    public: PublicSettings,
+    domain: Domain,
+    eigenvalue_floor: float,
     grid: float,
 ) -> Released:
     """Fit weights, shift and scale of a library; records are touched in the arguments of ``measure`` only.
@@ -156,12 +160,15 @@ def adapt(
         One or more.
     library : Library
     x : (N, d) float64
-        Clipped records.
+        Records; clipped here, some at a time.
     measure : callable
         (step, stack (R, K + d + 1)) -> noisy stack of the same shape.
     records : (R,) float64
         N, public or released.
-    public : PublicSettings
+    domain : Domain
+        Where means live.
+    eigenvalue_floor : float
+        Public floor of released covariances.
     grid : float
         What every record adds is rounded to multiples of it; 0 for a study.
     """
@@ -176,13 +183,13 @@ def adapt(
         labeller = mixture
         values, vectors = np.linalg.eigh(mixture.covariances)
         roots = (vectors * np.sqrt(values)[..., None, :]) @ np.swapaxes(vectors, -1, -2)
-        noisy = measure(step, adapt_stack(x, labeller, roots, radius, grid))
+        noisy = measure(step, adapt_stack(x, domain, labeller, roots, radius, grid))
         weights, shift, scale = adapted(noisy, step.noise_std, prior, records, radius, d)
         means = mixture.means + np.einsum("rkij,rj->rki", roots, shift)
         covariances, projected = project_covariances(
-            scale[:, None, None, None] * mixture.covariances, public.eigenvalue_floor
+            scale[:, None, None, None] * mixture.covariances, eigenvalue_floor
         )
-        mixture = MixtureDraws(weights, np.clip(means, public.low_log_kwh, public.high_log_kwh), covariances)
+        mixture = MixtureDraws(weights, domain.clip(means), covariances)
     return Released(mixture, projected, labeller)
 
 

@@ -18,7 +18,8 @@ from meterdp.core.guarantee import Family, Guarantee
 from meterdp.core.noise import NoiseSource
 from meterdp.mechanisms.interface import PublicSettings, Released, Sees
 from meterdp.mechanisms.published.labelled import LabelledRecords
-from meterdp.mechanisms.sound.plan import LAST_ROUND, ROUND_GROWTH, ROUND_WEIGHTS
+from meterdp.mechanisms.sound.domain import Loads
+from meterdp.mechanisms.sound.plan import LAST_ROUND, ROUND_GROWTH
 from meterdp.mechanisms.sound.rounds import release_in_chunks, run_rounds
 from meterdp.mechanisms.sound.stack import Measure, Step
 from meterdp.mixture.draws import MixtureDraws
@@ -54,7 +55,7 @@ class SoundLabelFlip:
         mu = gdp.mu_for(public.epsilon, public.delta)
         shares = ROUND_GROWTH ** np.arange(ROUNDS)
         shares[-1] *= LAST_ROUND
-        reach = ROUND_WEIGHTS.sensitivity("label_flip")
+        reach = Loads.round_weights.sensitivity("label_flip")
         steps = (
             Step(f"round {t + 1}", reach, reach / (mu * math.sqrt(share)))
             for t, share in enumerate(shares / shares.sum())
@@ -96,8 +97,9 @@ class SoundLabelFlip:
             Number R of independent runs.
         """
         k, d = self.public.classes, self.public.dimension
-        x = np.clip(x, self.public.low_log_kwh, self.public.high_log_kwh)
-        covariance, _ = raise_eigenvalues(np.cov(x.T, bias=True).reshape(d, d), self.public.eigenvalue_floor)
+        domain, floor = Loads.of(self.public), self.public.eigenvalue_floor
+        x = domain.clip(x)
+        covariance, _ = raise_eigenvalues(np.cov(x.T, bias=True).reshape(d, d), floor)
         start = MixtureDraws(
             np.full((draws, k), 1 / k),
             np.broadcast_to(x.mean(axis=0), (draws, k, d)),
@@ -105,6 +107,6 @@ class SoundLabelFlip:
         )
         indicators = (labels[:, None] == np.arange(1, k + 1)).astype(float)
         records = np.full(draws, float(len(x)))
-        released = run_rounds(self.steps, x, measure, start, records, self.public, indicators)
+        released = run_rounds(self.steps, x, measure, start, records, domain, floor, indicators)
         # Classes keep the numbers of the given labels.
         return Released(released.mixtures, released.projected)

@@ -9,6 +9,7 @@ proof then covers the algorithm, not the files.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -21,6 +22,7 @@ from meterdp.core.guarantee import Family, Guarantee
 from meterdp.core.noise import GaussianSource
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings, Released, Sees
 from meterdp.mechanisms.sound.adapt import adapt
+from meterdp.mechanisms.sound.domain import Domain, Loads
 from meterdp.mechanisms.sound.marginals import Reference, feature_sum
 from meterdp.mechanisms.sound.plan import (
     POOLED_WEIGHTS,
@@ -28,23 +30,20 @@ from meterdp.mechanisms.sound.plan import (
     SoundSettings,
     make_plan,
     noise_entries,
-    start_classes,
     step_entries,
 )
 from meterdp.mechanisms.sound.posterior import pooled_parameters, radius_from
 from meterdp.mechanisms.sound.rounds import release_in_chunks, run_rounds
-from meterdp.mechanisms.sound.stack import Measure, Step, clip_to_unit_ball, moment_stack, radius_stack
+from meterdp.mechanisms.sound.stack import (
+    RECORDS_AT_ONCE,
+    Measure,
+    Step,
+    clip_to_unit_ball,
+    moment_stack,
+    radius_stack,
+)
 from meterdp.mechanisms.sound.tilt import Marginals
 from meterdp.mixture.draws import MixtureDraws
-
-UNITS = {"replace_one": "the whole profile of one household", "add_remove": "one household, present or not"}
-
-
-def whitening(dimension: int, correlation: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the public matrix (d, d) that whitens an AR(1) shape of unit variance, and its inverse."""
-    hours = np.arange(dimension)
-    colour = np.linalg.cholesky(correlation ** np.abs(hours[:, None] - hours))
-    return np.linalg.inv(colour), colour
 
 
 @dataclass(frozen=True)
@@ -84,11 +83,17 @@ class Sound:
         return cls(public, mu, plan)
 
     @property
+    def domain(self) -> Domain:
+        """What is publicly known about the records."""
+        settings = self.public.sound
+        return settings.ball or Loads.of(self.public, settings.level_log_kwh, settings.hour_correlation)
+
+    @property
     def guarantee(self) -> Guarantee:
         """What docs/proofs/sound.md proves, for noise that is truly Gaussian."""
         adjacency = self.public.sound.adjacency
         return Guarantee(
-            unit=UNITS[adjacency],
+            unit=self.domain.units[adjacency],
             adjacency=adjacency,
             epsilon=self.public.epsilon,
             delta=self.public.delta,
@@ -146,17 +151,19 @@ class Sound:
         """
         public = self.public
         self._check(x)
-        x = np.clip(x, public.low_log_kwh, public.high_log_kwh)
+        domain = self.domain
         records = np.full(draws, float(public.records))
         if counted := self.plan.step("records"):
             records = np.maximum(measure(counted, np.full((draws, 1), float(len(x))))[:, 0], public.classes)
         grid = public.sound.grid
         if library := public.sound.library:
-            released = adapt(self.plan.adapting, library, x, measure, records, public, grid)
+            released = adapt(self.plan.adapting, library, x, measure, records, domain, public.eigenvalue_floor, grid)
         else:
             released = Released(self._start(x, measure, records), np.zeros(draws, dtype=bool))
         if self.plan.rounds:
-            released = run_rounds(self.plan.rounds, x, measure, released.mixtures, records, public, grid=grid)
+            released = run_rounds(
+                self.plan.rounds, x, measure, released.mixtures, records, domain, public.eigenvalue_floor, grid=grid
+            )
         order = np.argsort(-released.mixtures.weights, axis=1, kind="stable")
         return Released(released.mixtures.take(order), released.projected, released.labeller.take(order), records)
 
@@ -179,7 +186,7 @@ class Sound:
         """
         self._check(x)
         low, high, scale = self.public.low_log_kwh, self.public.high_log_kwh, self.public.log_scale
-        x, step = np.clip(x, low, high), self.plan.step("marginals")
+        x, step = self.domain.clip(x), self.plan.step("marginals")
         references = [Reference(released.mixtures.draw(r), low, high, scale) for r in range(len(released.mixtures))]
         noisy = measure(step, np.stack([feature_sum(x, of, self.public.sound.grid) for of in references]))
         return [
@@ -189,24 +196,33 @@ class Sound:
 
     def _start(self, x: np.ndarray, measure: Measure, records: np.ndarray) -> MixtureDraws:
         """Return start classes that follow from private pooled moments."""
-        means, covariances = start_classes(*self._pooled(x, measure, records), self.plan.classes)
+        means, covariances = self.domain.starts(*self._pooled(x, measure, records), self.plan.classes)
         return MixtureDraws(np.full(means.shape[:2], 1 / self.plan.classes), means, covariances)
 
     def _pooled(self, x: np.ndarray, measure: Measure, records: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Measure a clip radius, then the mean (R, d) and covariance (R, d, d) of all records."""
         d, settings, draws = self.public.dimension, self.public.sound, len(records)
-        whiten, colour = whitening(d, settings.hour_correlation)
-        z = (x - settings.level_log_kwh) @ whiten.T
-        histogram = radius_stack(z)
+        centre, whiten, colour = self.domain.whitening(d)
+
+        def whitened() -> Iterator[np.ndarray]:
+            for first in range(0, len(x), RECORDS_AT_ONCE):
+                yield (self.domain.clip(x[first : first + RECORDS_AT_ONCE]) - centre) @ whiten.T
+
+        histogram = sum(radius_stack(z) for z in whitened())
         noisy = measure(self.plan.step("radius"), np.broadcast_to(histogram, (draws, len(histogram))))
         radius = radius_from(noisy, records, d)
         # Few radii are possible, so the stack is made once for each.
         possible, which = np.unique(radius, return_inverse=True)
-        stacks = moment_stack(clip_to_unit_ball(z / possible[:, None, None]), POOLED_WEIGHTS, grid=settings.grid)
+        stacks = sum(
+            moment_stack(clip_to_unit_ball(z / possible[:, None, None]), POOLED_WEIGHTS, grid=settings.grid)
+            for z in whitened()
+        )
         step = self.plan.step("pooled")
         noisy = measure(step, stacks[which])
-        mean, covariance = pooled_parameters(noisy, step.noise_std, POOLED_WEIGHTS, records, radius, colour)
-        return settings.level_log_kwh + mean, covariance
+        mean, covariance = pooled_parameters(
+            noisy, step.noise_std, POOLED_WEIGHTS, records, radius, colour, self.domain.covariance_of
+        )
+        return centre + mean, covariance
 
     def _check(self, x: np.ndarray) -> None:
         public = self.public

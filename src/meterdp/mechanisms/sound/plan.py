@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.special import ndtri
 
 from meterdp.accounting.discreteness import rounded
 from meterdp.core.errors import InputError
 from meterdp.mechanisms.sound import marginals
 from meterdp.mechanisms.sound.adapt import STEPS, WEIGHTS, adapt_entries, adapt_shares
+from meterdp.mechanisms.sound.domain import Ball, Loads
 from meterdp.mechanisms.sound.library import Library
 from meterdp.mechanisms.sound.stack import RADIUS_EDGES, StackWeights, Step
 
@@ -29,15 +29,11 @@ POOLED_SHARES = (0.05, 0.25)
 ROUND_GROWTH = 1.1
 LAST_ROUND = 2.0
 POOLED_WEIGHTS = StackWeights(count=0.0, mean=0.4, moment=1.0)
-ROUND_WEIGHTS = StackWeights(count=0.3, mean=0.5, moment=1.0)
 # Clip radius of a round, in standard deviations per dimension.
 ROUND_RADIUS = 1.1
-# Share of the variance of household levels that start classes differ by.
-LEVEL_SHARE = 0.85
-# Start classes of one level differ in scale between these factors of the pooled covariance.
-START_SCALES = (0.15, 2.0)
-CLASSES_PER_LEVEL = 3
 MOST_ROUNDS = 12
+# Records of which nothing is known start farther from their classes: so many times the rounds.
+BALL_ROUNDS = 2.5
 # Fewer classes cannot tell levels, shapes and restlessness apart, however few the households.
 FEWEST_CLASSES = 3
 
@@ -67,6 +63,9 @@ class SoundSettings:
         is floating point.
     library : Library, optional
         Public classes to start from; it brings their number, so that ``classes`` stays None.
+    ball : Ball, optional
+        Where records live that are no loads; the level and the correlation of hours are then not used, and there are
+        neither marginals nor a library.
     """
 
     adjacency: Literal["replace_one", "add_remove"] = "replace_one"
@@ -78,6 +77,7 @@ class SoundSettings:
     marginal_share: float = 0.0
     grid: float = 0.0
     library: Library | None = None
+    ball: Ball | None = None
 
     def __post_init__(self):
         checks = {
@@ -95,6 +95,10 @@ class SoundSettings:
             "grid": (self.grid >= 0 and math.frexp(self.grid)[0] in (0, 0.5), "use a power of two, or 0"),
             "hour_correlation": (0 <= self.hour_correlation < 1, "use a number from 0 up to, not including, 1"),
             "marginal_share": (0 <= self.marginal_share < 1, "use a number from 0 up to, not including, 1"),
+            "ball": (
+                self.ball is None or (self.library is None and self.marginal_share == 0),
+                "use neither a library nor marginals beside it: both are of loads",
+            ),
         }
         for field, (holds, remedy) in checks.items():
             if not holds:
@@ -141,9 +145,9 @@ def default_classes(signal: float, most: int) -> int:
     return int(min(max(round(1.3 * signal**0.2), FEWEST_CLASSES), most))
 
 
-def default_rounds(signal: float, classes: int) -> int:
+def default_rounds(signal: float, classes: int, factor: float = 1.0) -> int:
     """Return the number of rounds: 3 at 1,409 households and 9 at 10,000 with the default K and no marginals."""
-    return int(np.clip(round(0.45 * (signal / classes) ** 0.65), 1, MOST_ROUNDS))
+    return int(np.clip(round(factor * 0.45 * (signal / classes) ** 0.65), 1, MOST_ROUNDS))
 
 
 def make_plan(mu: float, records: int, dimension: int, most_classes: int, settings: SoundSettings) -> Plan:
@@ -172,16 +176,17 @@ def make_plan(mu: float, records: int, dimension: int, most_classes: int, settin
         )
         plan += [(f"adapt {t + 1}", sensitivity, (1 - first) * share) for t, share in enumerate(shares)]
     else:
-        classes = settings.classes or default_classes(signal, most_classes)
-        rounds = settings.rounds or default_rounds(signal, classes)
+        classes = settings.classes or (most_classes if settings.ball else default_classes(signal, most_classes))
+        rounds = settings.rounds or default_rounds(signal, classes, BALL_ROUNDS if settings.ball else 1.0)
         pooled = float(np.clip(12 / signal, *POOLED_SHARES))
         reach = 1.0 if counted else math.sqrt(2)
         sensitivity = rounded(POOLED_WEIGHTS.sensitivity(settings.adjacency, 1), entries, settings.grid)
         plan += [("radius", reach, RADIUS_SHARE), ("pooled", sensitivity, pooled)]
     growth = ROUND_GROWTH ** np.arange(rounds)
     growth[-1:] *= LAST_ROUND
+    weights = (settings.ball or Loads).round_weights
     round_shares = (1 - sum(share for _, _, share in plan)) * growth / growth.sum()
-    sensitivity = rounded(ROUND_WEIGHTS.sensitivity(settings.adjacency), classes * entries, settings.grid)
+    sensitivity = rounded(weights.sensitivity(settings.adjacency), classes * entries, settings.grid)
     plan += [(f"round {t + 1}", sensitivity, share) for t, share in enumerate(round_shares)]
     steps = [Step(name, reach, reach / (mu * math.sqrt(share))) for name, reach, share in plan]
     if settings.marginal_share > 0:
@@ -217,32 +222,3 @@ def noise_entries(most_classes: int, dimension: int, settings: SoundSettings) ->
         return 1 + STEPS * adapt_entries(classes, dimension) + rounds * classes * entries + beside
     classes = settings.classes or max(most_classes, FEWEST_CLASSES)
     return len(RADIUS_EDGES) + entries * (1 + rounds * classes) + beside
-
-
-def start_classes(mean: np.ndarray, covariance: np.ndarray, classes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return start means (R, K, d) and covariances (R, K, d, d) from a released pooled mean and covariance.
-
-    Classes differ in level, along the response of every hour to the household's mean, and in scale: a wide class
-    for restless households beside narrow ones. About three scales to a level.
-
-    Parameters
-    ----------
-    mean : (R, d) float64
-    covariance : (R, d, d) float64
-    classes : int
-        K.
-    """
-    levels = max(1, classes // CLASSES_PER_LEVEL)
-    per_level = np.full(levels, classes // levels)
-    per_level[: classes % levels] += 1
-    quantiles = ndtri((np.arange(levels) + 0.5) / levels)
-    total = covariance.sum(axis=(-1, -2))
-    direction = covariance.sum(axis=-1) / np.sqrt(total)[:, None]
-    within = covariance - LEVEL_SHARE * quantiles.var() * direction[:, :, None] * direction[:, None, :]
-    means, covariances = [], []
-    for quantile, count in zip(quantiles, per_level, strict=True):
-        scales = [1.0] if classes == 1 else np.geomspace(*START_SCALES, count) if count > 1 else [0.5]
-        for scale in scales:
-            means.append(mean + math.sqrt(LEVEL_SHARE) * quantile * direction)
-            covariances.append(scale * within)
-    return np.stack(means, axis=1), np.stack(covariances, axis=1)

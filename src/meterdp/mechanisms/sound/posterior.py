@@ -7,6 +7,8 @@ sees a record (docs/proofs/sound.md, 5).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.special import erfcx
 
@@ -29,10 +31,13 @@ SCALE_PRIOR_VARIANCE = 1.0
 LARGEST_LEVEL_SHARE, LARGEST_CORRELATION = 0.7, 0.7
 # Smallest eigenvalue of the pooled target, relative to the mean square, and smallest mean square, relative to r^2.
 LOWEST_TARGET_RATIO, LOWEST_MEAN_SQUARE = 0.4, 0.1
+# Of records in a ball: smallest variance relative to the mean one, and smallest eigenvalue of the correlations.
+LOWEST_VARIANCE_RATIO, LOWEST_CORRELATION_RATIO = 0.02, 0.1
 # One round changes the scale of a class by no more than these factors.
 SCALE_RANGE = (0.08, 12.0)
 # Mean squares are kept where the clipping curve can be inverted: shares of its value at scale one and of its limit.
 MEAN_SQUARE_RANGE = (0.02, 0.995)
+_TINY = np.finfo(float).tiny
 
 
 def radius_from(histogram: np.ndarray, records: np.ndarray, d: int) -> np.ndarray:
@@ -67,7 +72,7 @@ def structure_share(square: np.ndarray, noise: np.ndarray, largest: float) -> np
         Squared length the structure hardly exceeds: caps the share at largest / (largest + noise), so that a lucky
         draw of overwhelming noise is not taken for structure.
     """
-    found = 1 - noise / np.maximum(square, np.maximum(noise, np.finfo(float).tiny))
+    found = 1 - noise / np.maximum(square, np.maximum(noise, _TINY))
     return np.minimum(found, largest / (largest + noise))
 
 
@@ -78,7 +83,9 @@ def shrink_shift(shift: np.ndarray, variance: np.ndarray) -> np.ndarray:
     return share[..., None] * shift
 
 
-def shrink_covariances(raw: np.ndarray, target: np.ndarray, variance: np.ndarray) -> np.ndarray:
+def shrink_covariances(
+    raw: np.ndarray, target: np.ndarray, variance: np.ndarray, diagonal_apart: bool = False
+) -> np.ndarray:
     """Shrink noisy symmetric matrices towards positive definite targets by their known noise level.
 
     In coordinates where the target is I: raw = I + structure + noise, noise = A E A' with svec(E) white. The
@@ -90,6 +97,8 @@ def shrink_covariances(raw: np.ndarray, target: np.ndarray, variance: np.ndarray
     raw, target : (..., d, d) float64
     variance : (...) float64
         Variance of each entry of svec(raw).
+    diagonal_apart : bool
+        Give the diagonal a share of its own: its d entries can be told from noise when d (d - 1)/2 others cannot.
 
     Returns
     -------
@@ -102,11 +111,24 @@ def shrink_covariances(raw: np.ndarray, target: np.ndarray, variance: np.ndarray
     gram = np.swapaxes(inverse, -1, -2) @ inverse
     # E |A E A'|_F^2 for svec(E) white of variance v: v/2 ((tr G)^2 + |G|_F^2), G = A'A.
     energy = 0.5 * variance * (np.trace(gram, axis1=-2, axis2=-1) ** 2 + (gram**2).sum(axis=(-2, -1)))
-    square = (difference**2).sum(axis=(-2, -1))
-    share = structure_share(square, NOISE_MARGIN * energy, LARGEST_SHAPE_PER_DIMENSION * d)
-    values, vectors = np.linalg.eigh(share[..., None, None] * difference)
-    # Largest eigenvalue of the noise that was kept, if it were isotropic.
-    edge = share * np.sqrt(4 * energy / (d + 1))
+    if diagonal_apart:
+        # Where G is near a multiple of I, as it is here, the diagonal has this part of the noise.
+        parts = [
+            (np.eye(d, dtype=bool), 2 / (d + 1), 2 / d),
+            (~np.eye(d, dtype=bool), (d - 1) / (d + 1), 4 / (d + 1)),
+        ]
+    else:
+        parts = [(np.ones((d, d), bool), 1.0, 4 / (d + 1))]
+    structure, edge = np.zeros_like(difference), 0.0
+    for where, part, factor in parts:
+        own = difference * where
+        share = structure_share(
+            (own**2).sum(axis=(-2, -1)), NOISE_MARGIN * part * energy, LARGEST_SHAPE_PER_DIMENSION * d
+        )
+        structure += share[..., None, None] * own
+        # Largest eigenvalue of the noise that was kept, if it were isotropic.
+        edge = np.hypot(edge, share * np.sqrt(factor * part * energy))
+    values, vectors = np.linalg.eigh(structure)
     lowest = np.clip(edge, *EIGENVALUE_RATIOS)
     kept = (vectors * np.maximum(1 + values, lowest[..., None])[..., None, :]) @ np.swapaxes(vectors, -1, -2)
     return lower @ kept @ np.swapaxes(lower, -1, -2)
@@ -125,7 +147,7 @@ def household_shape(covariance: np.ndarray) -> np.ndarray:
     """
     d = covariance.shape[-1]
     # Noise can make a trace negative; what is left must still be a variance beside the other entries.
-    smallest = 1e-6 * np.abs(covariance).max(axis=(-2, -1)) + np.finfo(float).tiny
+    smallest = 1e-6 * np.abs(covariance).max(axis=(-2, -1)) + _TINY
     variance = np.maximum(np.trace(covariance, axis1=-2, axis2=-1) / d, smallest)
     by_lag = np.array([np.diagonal(covariance, lag, -2, -1).mean(axis=-1) for lag in range(d)])
     far = by_lag[d // 3 : max(2 * d // 3, d // 3) + 1].mean(axis=0) if d > 1 else 0 * variance
@@ -138,11 +160,17 @@ def household_shape(covariance: np.ndarray) -> np.ndarray:
 
 
 def pooled_parameters(
-    noisy: np.ndarray, std: float, weights: StackWeights, records: np.ndarray, radius: np.ndarray, colour: np.ndarray
+    noisy: np.ndarray,
+    std: float,
+    weights: StackWeights,
+    records: np.ndarray,
+    radius: np.ndarray,
+    colour: np.ndarray,
+    covariance_of: CovarianceRule | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean (R, d) and covariance (R, d, d) of all records, from the pooled stack.
 
-    The mean is shrunk towards the centre of clipping, the covariance towards :func:`household_shape`.
+    The mean is shrunk towards the centre of clipping.
 
     Parameters
     ----------
@@ -156,25 +184,97 @@ def pooled_parameters(
     radius : (R,) float64
     colour : (d, d) float64
         Public matrix that undoes the whitening.
+    covariance_of : callable, optional
+        What is made of the noisy covariance: :func:`household_covariance` by default, or
+        :func:`diagonal_covariance`.
     """
     d = len(colour)
     factor = radius / weights.mean / records
     mean = shrink_shift(factor[:, None] * noisy[:, 1 : 1 + d], (std * factor) ** 2)
     factor = radius**2 / weights.moment / records
     raw = factor[:, None, None] * smat(noisy[:, 1 + d :], d) - mean[:, :, None] * mean[:, None, :]
-    target = household_shape(colour @ raw @ colour.T)
-    whiten = np.linalg.inv(colour)
-    # Noise alone must not make a point of the population, neither as a whole nor in some direction.
-    scale = np.maximum(np.trace(raw, axis1=-2, axis2=-1) / d, LOWEST_MEAN_SQUARE * radius**2 / d)
-    values, vectors = np.linalg.eigh(whiten @ target @ whiten.T)
-    values = np.maximum(values, LOWEST_TARGET_RATIO * scale[:, None])
-    target = (vectors * values[:, None, :]) @ np.swapaxes(vectors, -1, -2)
-    covariance = shrink_covariances(raw, target, (std * factor) ** 2)
+    covariance = (covariance_of or household_covariance)(raw, (std * factor) ** 2, radius, colour)
     return mean @ colour.T, colour @ covariance @ colour.T
 
 
+# (raw, variance, radius, colour) -> covariance, all before ``colour`` undoes the whitening.
+CovarianceRule = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+
+
+def household_covariance(raw: np.ndarray, variance: np.ndarray, radius: np.ndarray, colour: np.ndarray) -> np.ndarray:
+    """Return the covariance (R, d, d) of whitened loads, shrunk towards :func:`household_shape`.
+
+    Parameters
+    ----------
+    raw : (R, d, d) float64
+        Noisy, of whitened records.
+    variance : (R,) float64
+        Of the noise on each entry of svec(raw).
+    radius : (R,) float64
+        Clip radius.
+    colour : (d, d) float64
+        Public matrix that undoes the whitening.
+    """
+    target = household_shape(colour @ raw @ colour.T)
+    whiten = np.linalg.inv(colour)
+    scale = _least_mean_square(raw, radius)
+    values, vectors = np.linalg.eigh(whiten @ target @ whiten.T)
+    # Noise alone must not make a point of the population, neither as a whole nor in some direction.
+    values = np.maximum(values, LOWEST_TARGET_RATIO * scale[:, None])
+    target = (vectors * values[:, None, :]) @ np.swapaxes(vectors, -1, -2)
+    return shrink_covariances(raw, target, variance)
+
+
+def diagonal_covariance(raw: np.ndarray, variance: np.ndarray, radius: np.ndarray, colour: np.ndarray) -> np.ndarray:
+    """Return the covariance (R, d, d) of records of which nothing is known, each entry shrunk by its own noise.
+
+    Variances are drawn towards their mean; each correlation towards zero, by the noise it has at these variances
+    against the mean square correlation that is more than noise.
+
+    Parameters
+    ----------
+    raw, variance, radius, colour
+        As in :func:`household_covariance`.
+    """
+    d = raw.shape[-1]
+    noise = variance[:, None]
+    own = np.diagonal(raw, axis1=-2, axis2=-1)
+    typical = _least_mean_square(raw, radius)[:, None]
+    apart = own - own.mean(axis=1, keepdims=True)
+    share = structure_share(
+        (apart**2).sum(axis=1), d * variance, LARGEST_SHIFT_PER_DIMENSION * (typical**2).sum(axis=1) * d
+    )
+    # Any variance is positive: what noise has made of a small one says little.
+    own = positive_counts(typical + share[:, None] * apart, np.sqrt(np.maximum(share[:, None], _TINY) * noise))
+    own = np.maximum(own, LOWEST_VARIANCE_RATIO * typical)
+    rows, columns = np.triu_indices(d, 1)
+    scale = own[:, rows] * own[:, columns]
+    off = raw[:, rows, columns]
+    # Entries off the diagonal of smat have half the variance of svec's.
+    spread = np.maximum((off**2 - noise / 2).sum(axis=1) / np.maximum(scale.sum(axis=1), _TINY), 0)
+    kept = spread[:, None] * scale / (spread[:, None] * scale + noise / 2)
+    correlation = np.zeros(raw.shape)
+    correlation[:, rows, columns] = correlation[:, columns, rows] = off * kept / np.sqrt(scale)
+    values, vectors = np.linalg.eigh(correlation)
+    values = np.maximum(1 + values, LOWEST_CORRELATION_RATIO)
+    root = np.sqrt(own)
+    return root[:, :, None] * ((vectors * values[:, None, :]) @ np.swapaxes(vectors, -1, -2)) * root[:, None, :]
+
+
+def _least_mean_square(raw: np.ndarray, radius: np.ndarray) -> np.ndarray:
+    """Return the mean variance (R,), kept above a share of the squared clip radius."""
+    d = raw.shape[-1]
+    return np.maximum(np.trace(raw, axis1=-2, axis2=-1) / d, LOWEST_MEAN_SQUARE * radius**2 / d)
+
+
 def round_parameters(
-    noisy: np.ndarray, std: float, weights: StackWeights, records: np.ndarray, radius: float, d: int
+    noisy: np.ndarray,
+    std: float,
+    weights: StackWeights,
+    records: np.ndarray,
+    radius: float,
+    d: int,
+    diagonal_apart: bool = False,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return weights (R, K), shifts (R, K, d) and covariances (R, K, d, d) from the noisy stack of one round.
 
@@ -189,6 +289,8 @@ def round_parameters(
         As in :func:`pooled_parameters`.
     radius : float
         Clip radius, in standard deviations.
+    diagonal_apart : bool
+        As in :func:`shrink_covariances`.
     """
     k, of = noisy.shape[1], response(d, radius)
     counts = positive_counts(noisy[..., 0] / weights.count, std / weights.count)
@@ -204,13 +306,15 @@ def round_parameters(
     relative_noise = k * variance / d / (records * of.mean_square) ** 2
     typical = invertible(of.mean_square + trust(relative_noise) * (typical - of.mean_square), of)
     common = _shape(pooled, typical, of)
-    common = _of_unit_scale(shrink_covariances(common, np.eye(d), k * variance / (records * typical * of.shape) ** 2))
+    noise = k * variance / (records * typical * of.shape) ** 2
+    common = _of_unit_scale(shrink_covariances(common, np.eye(d), noise, diagonal_apart))
 
     own = np.trace(scatter, axis1=-2, axis2=-1) / d / counts
     relative_noise = variance / d / (counts * typical[:, None]) ** 2
     mean_square = invertible(typical[:, None] + trust(relative_noise) * (own - typical[:, None]), of)
     shape = _shape(scatter / counts[..., None, None], mean_square, of)
-    shape = shrink_covariances(shape, common[:, None], variance / (counts * mean_square * of.shape) ** 2)
+    noise = variance / (counts * mean_square * of.shape) ** 2
+    shape = shrink_covariances(shape, common[:, None], noise, diagonal_apart)
     scale = np.clip(of.scale(mean_square), *SCALE_RANGE)
     return counts / records[:, None], clipped / of.mean, scale[..., None, None] * _of_unit_scale(shape)
 

@@ -10,15 +10,24 @@ from collections.abc import Callable
 import numpy as np
 
 from meterdp.core.noise import GaussianSource
-from meterdp.mechanisms.interface import PublicSettings, Released
+from meterdp.mechanisms.interface import Released
 from meterdp.mechanisms.published.projection import project_covariances
-from meterdp.mechanisms.sound.plan import ROUND_RADIUS, ROUND_WEIGHTS
+from meterdp.mechanisms.sound.domain import Domain
+from meterdp.mechanisms.sound.plan import ROUND_RADIUS
 from meterdp.mechanisms.sound.posterior import round_parameters
-from meterdp.mechanisms.sound.stack import Measure, Step, clip_to_unit_ball, moment_stack
-from meterdp.mixture.density import class_shares, log_densities, standardised
+from meterdp.mechanisms.sound.stack import (
+    Measure,
+    Step,
+    clip_to_unit_ball,
+    moment_stack,
+    residual_stack,
+)
+from meterdp.mixture.density import class_shares, log_scales, standardised
 from meterdp.mixture.draws import MixtureDraws
 
 CHUNK_BYTES = 128e6
+# Of the standardised records of all classes.
+RECORDS_BYTES = 2**21
 
 
 def run_rounds(
@@ -27,7 +36,8 @@ def run_rounds(
     measure: Measure,
     start: MixtureDraws,
     records: np.ndarray,
-    public: PublicSettings,
+    domain: Domain,
+    eigenvalue_floor: float,
     given: np.ndarray | None = None,
     grid: float = 0.0,
 ) -> Released:
@@ -38,13 +48,16 @@ def run_rounds(
     steps : tuple of Step
         One measurement a round, one or more.
     x : (N, d) float64
-        Clipped records.
+        Records; clipped here, some at a time.
     measure : callable
         (step, stack (R, K, q)) -> noisy stack of the same shape.
     start : MixtureDraws
     records : (R,) float64
         N, public or released.
-    public : PublicSettings
+    domain : Domain
+        Where records, and so means, live.
+    eigenvalue_floor : float
+        Public floor of released covariances.
     given : (N, K) float64, optional
         Indicators of given labels, in place of responsibilities.
     grid : float
@@ -57,28 +70,44 @@ def run_rounds(
         labeller = MixtureDraws(weights, means, covariances)
         values, vectors = np.linalg.eigh(covariances)
         root = vectors * np.sqrt(values)[..., None, :]
-        noisy = measure(step, _class_stacks(x, labeller, np.linalg.inv(root), radius, given, grid))
-        weights, shift, shape = round_parameters(noisy, step.noise_std, ROUND_WEIGHTS, records, radius, d)
-        means = np.clip(means + np.einsum("rkij,rkj->rki", root, shift), public.low_log_kwh, public.high_log_kwh)
-        covariances, projected = project_covariances(
-            root @ shape @ np.swapaxes(root, -1, -2), public.eigenvalue_floor
+        noisy = measure(step, _class_stacks(x, domain, labeller, np.linalg.inv(root), radius, given, grid))
+        weights, shift, shape = round_parameters(
+            noisy, step.noise_std, domain.round_weights, records, radius, d, domain.diagonal_apart
         )
+        means = domain.clip(means + np.einsum("rkij,rkj->rki", root, shift))
+        covariances, projected = project_covariances(root @ shape @ np.swapaxes(root, -1, -2), eigenvalue_floor)
     return Released(MixtureDraws(weights, means, covariances), projected, labeller)
 
 
 def _class_stacks(
-    x: np.ndarray, labeller: MixtureDraws, whiten: np.ndarray, radius: float, given: np.ndarray | None, grid: float
+    x: np.ndarray,
+    domain: Domain,
+    labeller: MixtureDraws,
+    whiten: np.ndarray,
+    radius: float,
+    given: np.ndarray | None,
+    grid: float,
 ) -> np.ndarray:
     """Return the exact class stacks (R, K, q) in the coordinates of what was released last."""
     n, d = x.shape
-    stacks = np.empty((*labeller.weights.shape, 1 + d + d * (d + 1) // 2))
-    # One draw at a time stays in the processor's cache.
-    memory = np.empty((labeller.weights.shape[1], n, d))
+    weights = domain.round_weights
+    k = labeller.weights.shape[1]
+    stacks = np.zeros((*labeller.weights.shape, 1 + d + d * (d + 1) // 2))
+    rows = max(1, RECORDS_BYTES // (8 * k * d))
+    # One draw at a time, and of it so many records, stay in the processor's cache.
+    memory = np.empty((k, min(rows, n), d))
     for r in range(len(labeller)):
-        z = standardised(x, labeller.means[r], whiten[r], out=memory)
-        share = class_shares(log_densities(z, labeller.weights[r], whiten[r])) if given is None else given.T
-        z /= radius
-        stacks[r] = moment_stack(clip_to_unit_ball(z), ROUND_WEIGHTS, share, grid)
+        log_scale = log_scales(labeller.weights[r], whiten[r])
+        for first in range(0, n, rows):
+            part = slice(first, min(first + rows, n))
+            z = standardised(domain.clip(x[part]), labeller.means[r], whiten[r], out=memory[:, : part.stop - first])
+            square = np.einsum("knd,knd->kn", z, z)
+            share = given[part].T if given is not None else class_shares(log_scale[:, None] - 0.5 * square)
+            if grid > 0:
+                z /= radius
+                stacks[r] += moment_stack(clip_to_unit_ball(z), weights, share, grid)
+            else:
+                stacks[r] += residual_stack(z, square, weights, share, radius)
     return stacks
 
 

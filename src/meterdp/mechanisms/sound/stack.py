@@ -16,7 +16,7 @@ from meterdp.solvers.svec import svec
 
 # Public bins of log2(|z|^2 / d), z the residual from the public level after public whitening.
 RADIUS_EDGES = np.arange(-6.0, 4.01, 0.5)
-_RECORDS_AT_ONCE = 20_000
+RECORDS_AT_ONCE = 20_000
 
 
 @dataclass(frozen=True)
@@ -133,12 +133,38 @@ def moment_stack(
     return out
 
 
+def residual_stack(
+    z: np.ndarray, square: np.ndarray, weights: StackWeights, responsibility: np.ndarray, radius: float
+) -> np.ndarray:
+    """Return :func:`moment_stack` of z / max(radius, |z|) in fewer passes; overwrites ``z``.
+
+    Parameters
+    ----------
+    z : (K, N, d) float64
+        Standardised records of K classes.
+    square : (K, N) float64
+        |z|^2.
+    weights : StackWeights
+    responsibility : (K, N) float64
+    radius : float
+    """
+    classes, _, d = z.shape
+    root = np.sqrt(responsibility)
+    z *= (root / np.maximum(np.sqrt(square), radius))[..., None]
+    out = np.empty((classes, 1 + d + d * (d + 1) // 2))
+    out[:, 0] = weights.count * responsibility.sum(axis=1)
+    out[:, 1 : 1 + d] = weights.mean * np.matmul(root[:, None], z)[:, 0]
+    # One product at a time: NumPy sees that it is symmetric and takes half of it.
+    out[:, 1 + d :] = weights.moment * svec(np.stack([one.T @ one for one in z]))
+    return out
+
+
 def _grid_sum(u: np.ndarray, weights: StackWeights, g: np.ndarray, grid: float) -> np.ndarray:
     """Return the stack (q,) of one class as an exact sum of rounded vectors."""
     d = u.shape[1]
     total = np.zeros(1 + d + d * (d + 1) // 2)
-    for first in range(0, len(u), _RECORDS_AT_ONCE):
-        v, share = u[first : first + _RECORDS_AT_ONCE], g[first : first + _RECORDS_AT_ONCE, None]
+    for first in range(0, len(u), RECORDS_AT_ONCE):
+        v, share = u[first : first + RECORDS_AT_ONCE], g[first : first + RECORDS_AT_ONCE, None]
         parts = [
             weights.count * share,
             weights.mean * share * v,

@@ -18,6 +18,8 @@ from meterdp.accounting.discreteness import rounded
 from meterdp.core.errors import InputError
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
 from meterdp.mechanisms.published.labelled import LabelledRecords
+from meterdp.mechanisms.sound.ball import calibrate_ball
+from meterdp.mechanisms.sound.domain import Ball
 from meterdp.mechanisms.sound.label_flip import SoundLabelFlip
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mechanisms.sound.plan import SoundSettings, noise_entries
@@ -220,6 +222,48 @@ def test_noise_of_a_library_has_the_calibrated_scale(x, factor, accepted, monkey
             assert (kstest(noise.ravel(), "norm").pvalue > 1e-9) == accepted
 
 
+def in_a_ball(x, value):
+    """Records around the origin, one of them ``value``."""
+    return replaced(0.3 * (x - x.mean()), 4, value)
+
+
+BALL_ENDS = {
+    "opposite points": (np.eye(D)[0], -np.eye(D)[0]),
+    "opposite, far outside": (1e6 * np.ones(D), -1e6 * np.ones(D)),
+    "neighbours on the surface": (np.eye(D)[0], np.eye(D)[1]),
+    "centre and surface": (np.zeros(D), np.ones(D)),
+}
+
+
+@pytest.mark.parametrize("adjacency", ["replace_one", "add_remove"])
+@pytest.mark.parametrize("pair", list(BALL_ENDS))
+def test_a_release_of_records_in_a_ball_stays_below_the_claimed_curve(x, pair, adjacency, monkeypatch):
+    """The other front door, two rounds after the pooled moments: all that an adversary sees of them."""
+    ball = calibrate_ball(K, D, N, 2.0, 1e-5, Ball(1.0), adjacency=adjacency, rounds=2)
+    one, two = (in_a_ball(x, end) for end in BALL_ENDS[pair])
+    if adjacency == "add_remove":
+        two = np.delete(one, 4, axis=0)
+    for own, neighbour in ((one, two), (two, one)):
+        log = record(of(ball, PrivateRecords(own)), 7, monkeypatch)
+        mu = assert_below_the_curve(ball, log, (neighbour,))
+    assert mu.max() > 0.25 * ball.mu or pair != "opposite points"
+
+
+def test_noise_of_records_in_a_ball_has_the_calibrated_scale(x, monkeypatch):
+    """As for loads, with (a, b, c) = (0.3, 0.8, 1): max(2 (a^2 + b^2 + c^2), 2 b^2 + 2 c^2 + b^4 / (2 c^2))."""
+    ball = calibrate_ball(K, D, N, 2.0, 1e-5, Ball(1.0), rounds=2)
+    log, _ = record(of(ball, PrivateRecords(in_a_ball(x, 0.1)), MANY), 8, monkeypatch)
+    mu, whole = gdp.mu_for(2.0, 1e-5), math.sqrt(max(2 * 1.73, 2 * 0.64 + 2 + 0.64**2 / 2))
+    pooled = min(0.25, max(0.05, 12 / (N * mu / D)))
+    shares = (1 - 0.05 - pooled) * np.array([1.0, 2.2]) / 3.2
+    expected = [math.sqrt(2 / 0.05), math.sqrt((2 * 0.16 + 2 + 0.16**2 / 2) / pooled), *(whole / np.sqrt(shares))]
+    for (step, own, noisy), unit in zip(log, expected, strict=True):
+        assert step.noise_std == pytest.approx(unit / mu, rel=1e-12)
+        squares = (((noisy - own).reshape(MANY, -1) / (unit / mu)) ** 2).sum(axis=0)
+        rare = 1e-9 / (2 * squares.size)
+        assert ((chi2.sf(squares, MANY) > rare) & (chi2.cdf(squares, MANY) > rare)).all()
+
+
 @pytest.mark.parametrize("epsilon", [1.0, 6.0])
 @pytest.mark.parametrize("index", [0, 17, "outlier"])
 def test_flipping_a_label_stays_below_the_claimed_curve(x, index, epsilon, monkeypatch):
@@ -316,12 +360,16 @@ def test_a_release_of_nobody_runs_like_one_of_somebody(classes, monkeypatch):
     assert_below_the_curve(sound, log, (households(9, 1, D),))
 
 
-def test_a_mutant_with_too_little_noise_is_caught(x, monkeypatch):
+@pytest.mark.parametrize("domain", ["loads", "ball"])
+def test_a_mutant_with_too_little_noise_is_caught(x, domain, monkeypatch):
     """Noise of half the scale spends more than the claim allows on the same pair."""
-    sound = calibrate(6.0)
+    if domain == "loads":
+        sound, (one, two) = calibrate(6.0), neighbours(x)["lowest to highest"]
+    else:
+        sound = calibrate_ball(K, D, N, 6.0, 1e-5, Ball(1.0), rounds=2)
+        one, two = (in_a_ball(x, end) for end in BALL_ENDS["opposite points"])
     steps = tuple(dataclasses.replace(s, noise_std=0.5 * s.noise_std) for s in sound.plan.steps)
     thin = dataclasses.replace(sound, plan=dataclasses.replace(sound.plan, steps=steps))
-    one, two = neighbours(x)["lowest to highest"]
     log = record(of(thin, PrivateRecords(one), MOST), 4, monkeypatch)
     loss, mu = total(*losses(log, replay(thin, (two,), log)))
     assert mu.max() > sound.mu

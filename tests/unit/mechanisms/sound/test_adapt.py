@@ -21,6 +21,7 @@ from meterdp.mechanisms.sound.adapt import (
     adapted,
 )
 from meterdp.mechanisms.sound.clipping import clipped_mean_square
+from meterdp.mechanisms.sound.domain import Loads
 from meterdp.mechanisms.sound.library import Library
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mechanisms.sound.plan import MOST_ROUNDS, SoundSettings, make_plan
@@ -30,6 +31,8 @@ from meterdp.mixture.gmm import fit_labels
 from meterdp.mixture.kmeans import kmeans_labels
 from meterdp.release.noise import StudyNoise
 from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households, library
+
+EVERYWHERE = Loads(-np.inf, np.inf, 0.0, 0.0)
 
 STACKS = [WEIGHTS, AdaptWeights(1, 1, 1), AdaptWeights(0.3, 0.2, 1), AdaptWeights(0.1, 1, 3), AdaptWeights(0.5, 1, 0)]
 IDS = [f"{w.count}-{w.mean}-{w.square}" for w in STACKS]
@@ -90,9 +93,11 @@ def test_stack_is_the_sum_of_its_records_parts():
         ]
         logits = np.log(np.maximum(density, 1e-300))
         expected = expected + contribution(np.concatenate([logits, *(v / radius for v in z)]), WEIGHTS, 6, len(z))
-    exact = adapt_stack(x, mixture, roots, radius, 0.0)
+    exact = adapt_stack(x, EVERYWHERE, mixture, roots, radius, 0.0)
     assert exact[0] == pytest.approx(expected)
-    assert adapt_stack(x, mixture, roots, radius, 2.0**-20)[0] == pytest.approx(expected, abs=50 * 2.0**-20)
+    assert adapt_stack(x, EVERYWHERE, mixture, roots, radius, 2.0**-20)[0] == pytest.approx(
+        expected, abs=50 * 2.0**-20
+    )
 
 
 def test_without_noise_the_shift_and_the_scale_of_a_gaussian_are_found():
@@ -102,7 +107,7 @@ def test_without_noise_the_shift_and_the_scale_of_a_gaussian_are_found():
     shift, scale = 0.1 * rng.normal(size=d), 1.3
     radius = 1.1 * math.sqrt(d)
     x = shift + math.sqrt(scale) * rng.normal(size=(n, d))
-    stack = adapt_stack(x, MixtureDraws(np.ones((1, 1)), np.zeros((1, 1, d)), np.eye(d)[None, None]),
+    stack = adapt_stack(x, EVERYWHERE, MixtureDraws(np.ones((1, 1)), np.zeros((1, 1, d)), np.eye(d)[None, None]),
                         np.eye(d)[None, None], radius, 0.0)  # fmt: skip
     weights, found, size = adapted(stack, 1e-9, np.ones((1, 1)), np.array([float(n)]), radius, d)
     assert weights[0] == pytest.approx([1.0])

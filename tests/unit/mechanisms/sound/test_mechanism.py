@@ -12,8 +12,9 @@ from meterdp.accounting import gdp
 from meterdp.core.errors import InputError
 from meterdp.evaluation.cost import reference_fits
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
+from meterdp.mechanisms.sound.domain import Loads
 from meterdp.mechanisms.sound.mechanism import Sound
-from meterdp.mechanisms.sound.plan import ROUND_WEIGHTS, SoundSettings
+from meterdp.mechanisms.sound.plan import SoundSettings
 from meterdp.mixture.divergence import kl_joint, mean_log_likelihood
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import fit_labels
@@ -82,7 +83,7 @@ def test_every_household_is_counted_once():
     Sound.calibrate(settings(private)).run(private.x, measure, 1)
     assert stacks["radius"].sum() == 300
     last = max(name for name in stacks if name.startswith("round"))
-    assert stacks[last][0, :, 0].sum() / ROUND_WEIGHTS.count == pytest.approx(300)
+    assert stacks[last][0, :, 0].sum() / Loads.round_weights.count == pytest.approx(300)
     assert "records" not in stacks
 
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from meterdp.mechanisms.sound.plan import POOLED_WEIGHTS, ROUND_WEIGHTS
+from meterdp.mechanisms.sound.domain import Ball, Loads
+from meterdp.mechanisms.sound.plan import POOLED_WEIGHTS
 from meterdp.mechanisms.sound.stack import (
     RADIUS_EDGES,
     StackWeights,
@@ -18,7 +19,14 @@ from meterdp.mechanisms.sound.stack import (
 )
 from meterdp.solvers.svec import smat, svec
 
-STACKS = [ROUND_WEIGHTS, POOLED_WEIGHTS, StackWeights(1, 1, 1), StackWeights(0, 2, 1), StackWeights(0.1, 1, 0.72)]
+STACKS = [
+    Loads.round_weights,
+    Ball.round_weights,
+    POOLED_WEIGHTS,
+    StackWeights(1, 1, 1),
+    StackWeights(0, 2, 1),
+    StackWeights(0.1, 1, 0.72),
+]
 IDS = [f"{w.count}-{w.mean}-{w.moment}" for w in STACKS]
 
 
@@ -98,9 +106,11 @@ def test_stack_is_the_sum_of_its_records_parts():
     rng = np.random.default_rng(0)
     u = rng.uniform(-0.5, 0.5, size=(3, 40, 4))
     share = rng.uniform(size=(3, 40))
-    expected = [sum(share[r, n] * part(u[r, n], ROUND_WEIGHTS) for n in range(40)) for r in range(3)]
-    assert moment_stack(u, ROUND_WEIGHTS, share) == pytest.approx(np.array(expected))
-    assert moment_stack(u, ROUND_WEIGHTS) == pytest.approx(moment_stack(u, ROUND_WEIGHTS, np.ones((3, 40))))
+    expected = [sum(share[r, n] * part(u[r, n], Loads.round_weights) for n in range(40)) for r in range(3)]
+    assert moment_stack(u, Loads.round_weights, share) == pytest.approx(np.array(expected))
+    assert moment_stack(u, Loads.round_weights) == pytest.approx(
+        moment_stack(u, Loads.round_weights, np.ones((3, 40)))
+    )
 
 
 def test_svec_keeps_lengths_and_can_be_undone():

@@ -1,0 +1,151 @@
+"""What is known about records beforehand: the two front doors of the sound release.
+
+``Loads`` are log profiles of households: a box, neighbouring hours alike, classes that differ in level. A ``Ball``
+holds records within a public radius, of which nothing else is known. Each clips a record by itself, and all else here
+works on public or released numbers (docs/proofs/sound.md, 1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from meterdp.core.errors import InputError
+from meterdp.mechanisms.interface import PublicSettings
+from meterdp.mechanisms.sound.posterior import CovarianceRule, diagonal_covariance, household_covariance
+from meterdp.mechanisms.sound.stack import RADIUS_EDGES, StackWeights
+from meterdp.mechanisms.sound.starts import spread_classes, start_classes
+
+
+class Domain(Protocol):
+    """What the mechanism asks of either.
+
+    Attributes
+    ----------
+    round_weights : StackWeights
+        Of a round of EM.
+    covariance_of : callable
+        What is made of the pooled covariance.
+    diagonal_apart : bool
+        Whether variances along the axes of a class are told from noise apart from the rest of its shape.
+    units : dict
+        What is protected under each adjacency, in words.
+    """
+
+    round_weights: ClassVar[StackWeights]
+    covariance_of: ClassVar[CovarianceRule]
+    diagonal_apart: ClassVar[bool]
+    units: ClassVar[dict[str, str]]
+
+    def clip(self, x: np.ndarray) -> np.ndarray:
+        """Return records or means (..., d), each within the public bounds."""
+
+    def whitening(self, dimension: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the centre (d,) of the first clipping, the matrix (d, d) that whitens for it, and its inverse."""
+
+    def starts(self, mean: np.ndarray, covariance: np.ndarray, classes: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return start means (R, K, d) and covariances (R, K, d, d) from the pooled mean and covariance."""
+
+
+def ar1_whitening(dimension: int, correlation: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the public matrix (d, d) that whitens an AR(1) shape of unit variance, and its inverse."""
+    hours = np.arange(dimension)
+    colour = np.linalg.cholesky(correlation ** np.abs(hours[:, None] - hours))
+    return np.linalg.inv(colour), colour
+
+
+@dataclass(frozen=True)
+class Loads:
+    """Log profiles of households.
+
+    Parameters
+    ----------
+    low_log_kwh, high_log_kwh : float
+        Bounds of a log reading.
+    level_log_kwh : float
+        Typical household level.
+    hour_correlation : float
+        Of neighbouring hours.
+    """
+
+    low_log_kwh: float
+    high_log_kwh: float
+    level_log_kwh: float
+    hour_correlation: float
+    round_weights: ClassVar[StackWeights] = StackWeights(count=0.3, mean=0.5, moment=1.0)
+    covariance_of: ClassVar[CovarianceRule] = staticmethod(household_covariance)
+    diagonal_apart: ClassVar[bool] = False
+    units: ClassVar[dict[str, str]] = {
+        "replace_one": "the whole profile of one household",
+        "add_remove": "one household, present or not",
+    }
+
+    @classmethod
+    def of(cls, public: PublicSettings, level_log_kwh: float = 0.0, hour_correlation: float = 0.0) -> Loads:
+        """Return loads within the public bounds."""
+        return cls(public.low_log_kwh, public.high_log_kwh, level_log_kwh, hour_correlation)
+
+    def clip(self, x: np.ndarray) -> np.ndarray:
+        """Clip every reading to the bounds."""
+        return np.clip(x, self.low_log_kwh, self.high_log_kwh)
+
+    def whitening(self, dimension: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the level and the AR(1) shape."""
+        return np.full(dimension, self.level_log_kwh), *ar1_whitening(dimension, self.hour_correlation)
+
+    def starts(self, mean: np.ndarray, covariance: np.ndarray, classes: int) -> tuple[np.ndarray, np.ndarray]:
+        """Start from levels and scales."""
+        return start_classes(mean, covariance, classes)
+
+
+@dataclass(frozen=True)
+class Ball:
+    """Records within a ball.
+
+    Parameters
+    ----------
+    radius : float
+        Public, in the unit of the records.
+    centre : tuple of float, optional
+        Public, d numbers; the origin by default.
+    """
+
+    radius: float
+    centre: tuple[float, ...] | None = None
+    round_weights: ClassVar[StackWeights] = StackWeights(count=0.3, mean=0.8, moment=1.0)
+    covariance_of: ClassVar[CovarianceRule] = staticmethod(diagonal_covariance)
+    diagonal_apart: ClassVar[bool] = True
+    units: ClassVar[dict[str, str]] = {"replace_one": "one whole record", "add_remove": "one record, present or not"}
+
+    def __post_init__(self):
+        if not 0 < self.radius < np.inf:
+            raise InputError("is outside its allowed range", field="radius", remedy="use a positive number")
+        if self.centre is not None and not np.isfinite(self.centre).all():
+            raise InputError(
+                "is not a point", field="centre", remedy="use a finite number for each entry of a record"
+            )
+
+    def clip(self, x: np.ndarray) -> np.ndarray:
+        """Move what lies outside to the surface, towards the centre."""
+        centre = self._centre(x.shape[-1])
+        factor = self.radius / np.maximum(np.linalg.norm(x - centre, axis=-1, keepdims=True), self.radius)
+        # What lies inside stays as it is, to the bit.
+        return np.where(factor < 1, centre + factor * (x - centre), x) if (factor < 1).any() else x
+
+    def outside(self, x: np.ndarray) -> np.ndarray:
+        """Return which records (N,) lie outside: private, as the records are."""
+        return np.linalg.norm(x - self._centre(x.shape[-1]), axis=-1) > self.radius
+
+    def whitening(self, dimension: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the centre, and the scale at which the surface lies on the upper edge of the public bins."""
+        scale = np.sqrt(dimension * 2.0 ** RADIUS_EDGES[-1]) / self.radius
+        return self._centre(dimension), scale * np.eye(dimension), np.eye(dimension) / scale
+
+    def starts(self, mean: np.ndarray, covariance: np.ndarray, classes: int) -> tuple[np.ndarray, np.ndarray]:
+        """Start along the largest axes."""
+        return spread_classes(mean, covariance, classes)
+
+    def _centre(self, dimension: int) -> np.ndarray:
+        return np.zeros(dimension) if self.centre is None else np.array(self.centre)
