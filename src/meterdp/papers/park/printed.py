@@ -1,4 +1,4 @@
-"""Tables the page of Park et al. prints: clusterings under every reading, and the noise on faces."""
+"""Tables the page of Park et al. prints: log-likelihoods, clusterings under every reading, and the noise on faces."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from meterdp.figures import numbers
 from meterdp.figures.report.grid import Grid
 from meterdp.figures.style import load
 from meterdp.papers.common.printed import Printed
-from meterdp.papers.park.tables import PARK_FACE_NUMBERS, PARK_NICV
+from meterdp.papers.park.readings import SHOWN
+from meterdp.papers.park.tables import PARK_CURVE, PARK_FACE_NUMBERS, PARK_NICV
 
 
 def clusterings(path) -> Grid:
@@ -30,7 +31,7 @@ _METHODS = {
 
 
 def _error(value: float) -> str:
-    return numbers.MISSING if value != value else f"{value:.4f}"
+    return numbers.significant(value, 2)
 
 
 def faces(path) -> Grid:
@@ -61,4 +62,42 @@ def faces(path) -> Grid:
     return Grid("Fig. 5: noise beside the second moment of the faces", header, rows)
 
 
-PRINTED = (Printed("nicv", PARK_NICV, clusterings), Printed("face_numbers", PARK_FACE_NUMBERS, faces))
+def likelihoods(path) -> Grid:
+    """Return the test log-likelihood of every line at every epsilon, under the reading that is drawn."""
+    table = load(path, PARK_CURVE)
+    table = table[table["reading"] == SHOWN.name]
+    epsilons = sorted(table["epsilon"].unique())
+    rows = []
+    for line, at in table.groupby("line", sort=False):
+        value = at.set_index("epsilon")
+        cells = [
+            f"{numbers.significant(value.loc[e, 'log_likelihood_mean'], 4)} ± "
+            f"{_error(value.loc[e, 'log_likelihood_se'])}"
+            for e in epsilons
+        ]
+        rows.append([_LINES.get(line, line), *cells])
+    first = table.iloc[0]
+    figure = first["figure"].replace("fig", "Fig. ")
+    caption = f"{figure}: test log-likelihood, nats per record, mean over splits and its standard error; {SHOWN.name}"
+    return Grid(caption, ("ε", *(numbers.plain(e) for e in epsilons)), rows)
+
+
+_LINES = {
+    "em": "EM without noise",
+    "ggg_linear": "GGG, linear",
+    "ggg_advanced": "GGG, advanced",
+    "ggg_zcdp": "GGG, zCDP",
+    "ggg_moments": "GGG, moments, integer orders",
+    "ggg_moments_real": "GGG, moments, real orders",
+    "llg_zcdp": "LLG, zCDP",
+    "llg_moments": "LLG, moments, integer orders",
+    "ggg_zcdp_public_radius": "GGG, zCDP, clipped to a public radius",
+    "sound": "sound release (ours)",
+}
+
+PRINTED = (
+    Printed("fig2", PARK_CURVE, likelihoods),
+    Printed("fig3", PARK_CURVE, likelihoods),
+    Printed("nicv", PARK_NICV, clusterings),
+    Printed("face_numbers", PARK_FACE_NUMBERS, faces),
+)
