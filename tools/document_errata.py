@@ -19,8 +19,9 @@ reading; a test compares this page with a fresh computation. Written by `python 
 independent formula or quadrature, *text* what the paper implies for it. The mechanisms of the family `published`
 have these defects on purpose, since they reproduce the papers; nothing of that family is ever released.
 
-Where a text can be read in more than one way ([readings.md](readings.md)), the numbers below are under the reading of
-(10) over all label flips, with rho in total and the seasonal mean in the query, unless the row names another.
+Where a text can be read in more than one way ([readings.md](readings.md)), the numbers of L and R are under the
+reading of (10) over all label flips, with rho in total and the seasonal mean in the query, unless the row names
+another.
 """
 TESTS = "tests/unit/papers"
 

@@ -14,6 +14,8 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 PROPOSED = "kl_published"
+PARK_EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0)
+CLUSTERINGS = ("kmeans", "dplloyd_linear", "dplloyd_zcdp", "dp_kmeans")
 
 
 def grid(header: list[str], rows: list[list[str]]) -> str:
@@ -110,12 +112,38 @@ def errors(folder: Path) -> str:
     return grid(["scale", "against", "ours", "printed"], rows)
 
 
+def likelihoods(folder: Path) -> str:
+    """Figs 2 and 3 of Park et al.: test log-likelihood, nats per record, of every line under every reading."""
+    rows = []
+    for figure in ("fig2", "fig3"):
+        curve = table(folder / f"park/{figure}.parquet")
+        for (reading, line), at in curve.groupby(["reading", "line"], sort=False):
+            value = at.set_index("epsilon")
+            cells = [
+                pm(value.loc[e, "log_likelihood_mean"], value.loc[e, "log_likelihood_se"])
+                if e in value.index
+                else "–"
+                for e in PARK_EPSILONS
+            ]
+            rows.append([figure, reading, line, str(at["trials"].max()), *cells])
+    return grid(["figure", "reading", "line", "splits", *(f"ε = {e:g}" for e in PARK_EPSILONS)], rows)
+
+
+def clusterings(folder: Path) -> str:
+    """Fig. 4 of Park et al.: NICV of every method under every reading."""
+    nicv, rows = table(folder / "park/nicv.parquet"), []
+    for reading, at in nicv.groupby("reading", sort=False):
+        value = at.set_index("method")
+        rows.append([reading, *(pm(value.loc[m, "nicv_mean"], value.loc[m, "nicv_se"]) for m in CLUSTERINGS)])
+    return grid(["reading", *CLUSTERINGS], rows)
+
+
 def table(path: Path) -> pd.DataFrame:
     """Read one table of the reproduction."""
     return pq.read_table(path, partitioning=None).to_pandas()
 
 
-PARTS = (verdicts, divergences, growths, printed_deltas, gains, errors)
+PARTS = (verdicts, divergences, growths, printed_deltas, gains, errors, likelihoods, clusterings)
 
 
 def main(folder: Path) -> None:

@@ -21,6 +21,7 @@ rule reproduce_park_split:
     wildcard_constraints:
         figure="fig2|fig3",
         number=r"\d+",
+    priority: 10
     conda:
         "../envs/meterdp.yaml"
     params:
@@ -130,6 +131,7 @@ rule reproduce_park_faces:
     conda:
         "../envs/meterdp.yaml"
     params:
+        trials=lookup("trials", within=config),
         data_dir=lookup("data_dir", within=config),
         seed=lookup("seed", within=config),
         code=code_of("reproduce_park_faces"),

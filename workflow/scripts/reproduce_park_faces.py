@@ -2,12 +2,13 @@
 
 from meterdp.core.job import job
 from meterdp.papers.common.datasets import registry
-from meterdp.papers.park.data import faces
+from meterdp.papers.park.data import records_of
 from meterdp.papers.park.factor_faces import tabulate
 from meterdp.papers.park.tables import PARK_FACE_NUMBERS, PARK_FACES
 
 with job(snakemake.input, snakemake.log) as write:
-    entries = registry(snakemake.input.registry)
-    columns, numbers = tabulate(faces(entries["olivetti"], snakemake.params.data_dir), snakemake.params.seed)
+    params = snakemake.params
+    records = records_of("fig5", registry(snakemake.input.registry), params.data_dir, params.trials)
+    columns, numbers = tabulate(records, params.seed)
     write(snakemake.output.faces, PARK_FACES, columns)
     write(snakemake.output.numbers, PARK_FACE_NUMBERS, numbers)

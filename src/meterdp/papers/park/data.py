@@ -16,7 +16,7 @@ from meterdp.core.noise import keyed_generator
 from meterdp.mechanisms.dpem.records import to_unit_ball
 from meterdp.papers.common.datasets import Dataset, locate
 from meterdp.papers.park import substitutes
-from meterdp.papers.park.setting import SPLITS, TRIAL_RECORDS
+from meterdp.papers.park.setting import SPLITS, TRIAL_PIXEL_STEP, TRIAL_RECORDS
 
 LARGEST_NORM, PUBLIC_RADIUS = "scaled by the largest norm", "clipped to a public radius"
 SCALINGS = (LARGEST_NORM, PUBLIC_RADIUS)
@@ -54,11 +54,11 @@ class Records:
 
 
 def records_of(figure: str, entries: Mapping[str, Dataset], data_dir, trials: int) -> Records:
-    """Return the records of Fig. 2, 3 or 4; in a trial of the workflow, with fewer trials than splits, a few of them.
+    """Return the records of a figure; in a trial of the workflow, with fewer trials than splits, a part of them.
 
     Parameters
     ----------
-    figure : {"fig2", "fig3", "fig4"}
+    figure : {"fig2", "fig3", "fig4", "fig5"}
     entries : mapping of name to Dataset
     data_dir : path-like or None
     trials : int
@@ -68,13 +68,19 @@ def records_of(figure: str, entries: Mapping[str, Dataset], data_dir, trials: in
         "fig2": lambda: stroke(entries["stroke"]),
         "fig3": lambda: life_sciences(entries["lifesci"], data_dir),
         "fig4": lambda: check_ins(entries["gowalla"], data_dir),
+        "fig5": lambda: faces(entries["olivetti"], data_dir),
     }[figure]()
-    most = TRIAL_RECORDS * trials
-    if trials >= SPLITS or most >= len(records.x):
+    if trials >= SPLITS:
         return records
-    chosen = np.sort(keyed_generator(0, "reproduce park", "trial").permutation(len(records.x))[:most])
-    words = f"{records.source['data']}; {most:,} of them in this trial"
-    return replace(records, x=records.x[chosen], source=records.source | {"data": words})
+    if figure == "fig5":
+        side = substitutes.FACE_SIDE
+        x = records.x.reshape(-1, side, side)[:, ::TRIAL_PIXEL_STEP, ::TRIAL_PIXEL_STEP].reshape(len(records.x), -1)
+        words = f"{x.shape[1]} pixels"
+    else:
+        order = keyed_generator(0, "reproduce park", "trial").permutation(len(records.x))
+        x = records.x[np.sort(order[: TRIAL_RECORDS * trials])]
+        words = f"{len(x):,} records"
+    return replace(records, x=x, source=records.source | {"data": f"{records.source['data']}; {words} in this trial"})
 
 
 def stroke(entry: Dataset) -> Records:

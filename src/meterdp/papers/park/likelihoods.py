@@ -21,10 +21,12 @@ from meterdp.mixture.class_sums import class_sums
 from meterdp.mixture.draws import Mixture
 from meterdp.papers.park.data import LARGEST_NORM, PUBLIC_RADIUS, Records
 from meterdp.papers.park.ours import fit_ours
+from meterdp.papers.park.readings import SHOWN
 from meterdp.papers.park.setting import (
     DELTA,
     EM,
     EXPERIMENTS,
+    FEW_EPSILONS,
     LINES,
     OURS,
     PUBLIC_ZCDP,
@@ -88,7 +90,7 @@ def run_split(figure: str, records: Records, number: int, trials: int, seed: int
     number : int
         Of the split, from 0.
     trials : int
-        Configuration key; with fewer than ten the drawn reading alone is run.
+        Configuration key; with fewer than ten the drawn reading alone is run, at few epsilons.
     seed : int
         Seed of the study.
 
@@ -99,8 +101,10 @@ def run_split(figure: str, records: Records, number: int, trials: int, seed: int
     """
     experiment = EXPERIMENTS[figure]
     runs = [run for run in experiment.runs if number < run.splits]
+    if trials < SPLITS:
+        runs = [replace(experiment.runs[0], epsilons=FEW_EPSILONS)]
     rows = []
-    for run in progress(runs if trials >= SPLITS else runs[:1], f"{figure}, readings"):
+    for run in progress(runs, f"{figure}, readings"):
         for found in _run(figure, experiment, run, records, number, seed):
             rows.append({"figure": figure, "reading": run.reading.name, "split": number, **found})
     return pd.DataFrame(rows).astype({"step_epsilon": float, "log_likelihood": float})
@@ -109,7 +113,7 @@ def run_split(figure: str, records: Records, number: int, trials: int, seed: int
 def _run(
     figure: str, experiment: Experiment, run: Run, records: Records, number: int, seed: int
 ) -> Iterator[dict[str, object]]:
-    reading = run.reading
+    reading, shown = run.reading, run.reading == SHOWN
     data = split(records, figure, number)
     start = start_mixture(
         experiment.classes, data.train.shape[1], keyed_generator(0, "reproduce park", figure, "start", number)
@@ -144,10 +148,10 @@ def _run(
             if line.scheme == "GGG":
                 before[line.name] = step_epsilon, found
             yield _row(line.name, line.scheme, line.composition, epsilon, step_epsilon, left_out, found)
-            if line.name == ZCDP and run is experiment.runs[0] and experiment.public_radius:
+            if line.name == ZCDP and shown and experiment.public_radius:
                 found = fitted(line, step_epsilon, public)
                 yield _row(PUBLIC_ZCDP, line.scheme, line.composition, epsilon, step_epsilon, left_out, found)
-        if run is experiment.runs[0]:
+        if shown:
             ours = fit_ours(data.train, experiment.classes, epsilon, DELTA, noise(OURS))
             yield _row(OURS, None, None, epsilon, None, False, _mean_log_density(data, ours))
 

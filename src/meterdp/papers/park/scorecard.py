@@ -33,7 +33,7 @@ from meterdp.papers.park.claims import (
     SAME_BUDGET,
 )
 from meterdp.papers.park.clusters import LLOYD_LINEAR, LLOYD_ZCDP, PLAIN, PROPOSED
-from meterdp.papers.park.factor_faces import LATENT, MISREAD, STATED
+from meterdp.papers.park.factor_faces import MISREAD, STATED
 from meterdp.papers.park.marital import MARRIED, STATUSES
 from meterdp.papers.park.readings import BY_PIXEL, PRINTED_SENSITIVITY
 from meterdp.papers.park.setting import (
@@ -46,7 +46,6 @@ from meterdp.papers.park.setting import (
     MOMENTS_REAL,
     ZCDP,
 )
-from meterdp.papers.park.substitutes import FACE_SIDE
 
 _WORDS = {
     LINEAR: "linear",
@@ -264,7 +263,7 @@ def faces_recognisable(numbers: pd.DataFrame) -> dict[str, Verdict]:
         found[f"{pictures}; sensitivity {sensitivity}"] = Verdict(
             HOLDS if high >= RECOGNISABLE and low < high else FAILS,
             f"The mean squared cosine of EM's loadings with the span of the private ones is {high:.3f} at ε = 0.3 "
-            f"and {low:.3f} at 0.2; blind ones would have {LATENT / FACE_SIDE**2:.3f}. The noise's spectral norm is "
+            f"and {low:.3f} at 0.2. The noise's spectral norm is "
             f"{span(*map(number, ratio))} times the largest eigenvalue of the second moment. Passing its variance "
             f"for the standard deviation, as the public code does (defect P3), gives {words}.",
         )

@@ -10,7 +10,7 @@ from meterdp.core.parquet import as_arrow
 from meterdp.papers.park import likelihoods
 from meterdp.papers.park.data import LARGEST_NORM, PUBLIC_RADIUS, Records
 from meterdp.papers.park.readings import SHOWN
-from meterdp.papers.park.setting import EM, EPSILONS, EXPERIMENTS, LINES, OURS, PUBLIC_ZCDP, ZCDP
+from meterdp.papers.park.setting import EM, EXPERIMENTS, FEW_EPSILONS, LINES, OURS, PUBLIC_ZCDP, ZCDP
 from meterdp.papers.park.tables import PARK_CURVE, PARK_LIKELIHOODS
 
 SOURCE = {"data": "made-up data", "substitute": None}
@@ -66,7 +66,7 @@ def test_budgets_of_steps_and_where_the_printed_delta_allows_none(figure, left_o
 def test_a_split_runs_every_line_and_repeats(records, runs):
     as_arrow(PARK_LIKELIHOODS, runs)
     assert set(runs["line"]) == {line.name for line in LINES} | {EM, OURS, PUBLIC_ZCDP}
-    assert set(runs["epsilon"]) == set(EPSILONS) and set(runs["reading"]) == {SHOWN.name}
+    assert set(runs["epsilon"]) == set(FEW_EPSILONS) and set(runs["reading"]) == {SHOWN.name}
     assert not runs.duplicated(["line", "epsilon"]).any()
     assert runs.equals(likelihoods.run_split("fig3", records, 0, 2, seed=3))
     wide = runs.pivot_table("log_likelihood", "epsilon", "line")
