@@ -205,7 +205,7 @@ class Sound:
         centre, whiten, colour = self.domain.whitening(d)
 
         def whitened() -> Iterator[np.ndarray]:
-            for first in range(0, len(x), RECORDS_AT_ONCE):
+            for first in range(0, max(len(x), 1), RECORDS_AT_ONCE):
                 yield (self.domain.clip(x[first : first + RECORDS_AT_ONCE]) - centre) @ whiten.T
 
         histogram = sum(radius_stack(z) for z in whitened())
