@@ -2,6 +2,7 @@
 
 from meterdp.core.job import job
 from meterdp.core.parquet import read_parts, read_table
+from meterdp.mechanisms.registry import find_own_classes
 from meterdp.mechanisms.tables import VARIANT
 from meterdp.mixture.study import Records, fit_from, marginal_columns
 from meterdp.mixture.tables import LABELS, MARGINALS
@@ -13,5 +14,6 @@ with job(snakemake.input, snakemake.log) as write:
     fit = fit_from(records, read_table(snakemake.input.labels, LABELS)["start_component"].to_numpy(), settings)
     variants = read_parts(snakemake.input.variants, VARIANT)
     x = records.log_kwh[records.valid]
-    columns = marginal_columns(x, fit, variants, snakemake.params.epsilon, settings["eigenvalue_floor"])
+    own = find_own_classes(variants["mechanism"].to_pylist())
+    columns = marginal_columns(x, fit, variants, snakemake.params.epsilon, settings["eigenvalue_floor"], own)
     write(snakemake.output.marginals, MARGINALS, columns)

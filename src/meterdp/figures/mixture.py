@@ -194,9 +194,9 @@ MARGINAL_DENSITIES_FIGURE = Figure(
     look_for=(
         "Histogram (grey), fit without privacy (red) and one released mixture for every hour and class (Fig. "
         "8 of Liu et al.); what is taller than twice the fit is cut off. Look for classes in which the "
-        "release departs from the fit: small classes do so first. A sound release finds its own classes, perhaps "
-        "fewer: its histograms and fits show all households, each divided among the released classes by how likely "
-        "it belongs to them."
+        "release departs from the fit: small classes do so first. The sound release, which may have fewer classes, "
+        "and DP-EM find their own: their histograms and fits show all households, each divided among the released "
+        "classes by how likely it belongs to them."
     ),
     alternative=(
         "A grid of small panels, hours down and classes across: histogram, fitted density and released density."

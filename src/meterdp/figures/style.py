@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 BLUE, VERMILION, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#767676"
+WINE = "#882255"  # of Tol's scheme "muted": the others are taken, but for a yellow nobody sees on white
 LIGHT_GREY = "#C8C8C8"
 WIDTH_IN = 8.6
 
@@ -82,6 +83,7 @@ _LOOKS = {
     "coloured_gaussian_l1": Look("coloured Gaussian, l1 bound", GREY, "8"),
     "kl_published": Look("KL-minimising, published", BLUE, "o"),
     "kl_exact": Look("KL-minimising, exact", SKY, "P"),
+    "dpem_zcdp": Look("DP-EM under zCDP", WINE, "X"),
     "sound": Look("sound release", GREEN, "^"),
     "sound_label_flip": Look("sound release, labels only", GREEN, "*"),
     "none": Look("no noise", GREY, "x"),
@@ -95,8 +97,8 @@ _LOOKS = {
     "last_value": Look("naive: last reading", GREY, "s"),
 }
 # For names that are not listed: colours of Tol's "muted" scheme (2021), which no listed name has.
-_SPARE_COLOURS = ("#332288", "#117733", "#882255", "#999933", "#44AA99", "#AA4499")
-_SPARE_MARKERS = ("h", "X", "p", "<", ">")
+_SPARE_COLOURS = ("#332288", "#117733", "#999933", "#44AA99", "#AA4499")
+_SPARE_MARKERS = ("h", "H", "p", "<", ">")
 
 
 def look(name: str) -> Look:

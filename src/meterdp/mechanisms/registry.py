@@ -5,7 +5,10 @@ The configuration offers what stands here: the names are written out, because a 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from meterdp.core.errors import InputError
+from meterdp.mechanisms.dpem.mechanism import DpEmZcdp
 from meterdp.mechanisms.exact.kl import KlExact
 from meterdp.mechanisms.interface import Mechanism
 from meterdp.mechanisms.published.coloured_gaussian import ColouredGaussian, ColouredGaussianL1
@@ -23,6 +26,7 @@ MECHANISMS: dict[str, type[Mechanism]] = {
     "coloured_gaussian_l1": ColouredGaussianL1,
     "kl_published": KlPublished,
     "kl_exact": KlExact,
+    "dpem_zcdp": DpEmZcdp,
     "sound": Sound,
     "sound_label_flip": SoundLabelFlip,
 }
@@ -41,3 +45,8 @@ def mechanism(name: str) -> type[Mechanism]:
             f"there is no mechanism '{name}'", field="mechanisms", remedy=f"choose from {', '.join(MECHANISMS)}"
         )
     return MECHANISMS[name]
+
+
+def find_own_classes(names: Iterable[str]) -> set[str]:
+    """Return those of ``names`` that are handed records alone, so that their classes are not those of the fit."""
+    return {name for name in names if mechanism(name).sees == "records"}

@@ -6,10 +6,10 @@ roots, and its second moments are symmetric products of the records that belong 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from meterdp.mixture.density import class_shares_and_total
 from meterdp.mixture.draws import Mixture
@@ -61,19 +61,19 @@ def class_sums(x: np.ndarray, mixture: Mixture, dtype: type = np.float64) -> Cla
     counts, sums = np.zeros(classes), np.zeros((classes, d))
     second_moments = np.zeros((classes, d, d))
     log_likelihood = 0.0
-    rows = max(64, _CHUNK_BYTES // (np.dtype(dtype).itemsize * classes * min(d, _BLOCK)))
-    one_and_x = np.ones((min(rows, n), 1 + d), dtype=dtype)
+    most = max(64, _CHUNK_BYTES // (np.dtype(dtype).itemsize * classes * min(d, _BLOCK)))
+    rows = math.ceil(n / math.ceil(n / most))
+    one_and_x = np.ones((rows, 1 + d), dtype=dtype)
     for start in range(0, n, rows):
         part = one_and_x[: len(x[start : start + rows])]
         part[:, 1:] = x[start : start + rows]
-        log_density = log_scale[:, None] - 0.5 * _squared_lengths(part, blocks, classes).T
+        log_density = log_scale[:, None] - 0.5 * _squared_lengths(part, blocks, classes)
         shares, log_total = class_shares_and_total(log_density)
         log_likelihood += float(log_total.sum())
         counts += shares.sum(axis=1)
         for k, share in enumerate(shares):
-            own = np.flatnonzero(share > _NEGLIGIBLE_SHARE)
-            root = part[own]
-            root *= np.sqrt(share[own])[:, None].astype(dtype)
+            own = slice(None) if share.min() > _NEGLIGIBLE_SHARE else np.flatnonzero(share > _NEGLIGIBLE_SHARE)
+            root = part[own] * np.sqrt(share[own])[:, None].astype(dtype)
             # The first row and column hold the count and the sum; NumPy takes half the product, it being symmetric.
             product = root.T @ root
             sums[k] += product[0, 1:]
@@ -88,7 +88,7 @@ def _affine_blocks(mixture: Mixture, dtype: type) -> tuple[list[np.ndarray], np.
     """
     d = mixture.dimension
     lower = np.linalg.cholesky(mixture.covariances)
-    whiten = np.stack([solve_triangular(one, np.eye(d), lower=True) for one in lower])
+    whiten = np.linalg.inv(lower)
     affine = np.concatenate([-np.einsum("kij,kj->ki", whiten, mixture.means)[..., None], whiten], axis=2)
     blocks = []
     for first in range(0, d, _BLOCK):
@@ -102,9 +102,9 @@ def _affine_blocks(mixture: Mixture, dtype: type) -> tuple[list[np.ndarray], np.
 
 
 def _squared_lengths(one_and_x: np.ndarray, blocks: list[np.ndarray], classes: int) -> np.ndarray:
-    """Return |L_k^-1 (x_n - mu_k)|^2, (n, K) float64."""
-    out = np.zeros((len(one_and_x), classes))
+    """Return |L_k^-1 (x_n - mu_k)|^2, (K, n) float64."""
+    out = np.zeros((classes, len(one_and_x)))
     for block in blocks:
         z = (one_and_x[:, : len(block)] @ block).reshape(len(one_and_x), classes, -1)
-        out += np.einsum("nkb,nkb->nk", z, z)
+        out += np.einsum("nkb,nkb->kn", z, z)
     return out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -135,7 +135,12 @@ def fit_of_own_classes(x: np.ndarray, released: Mixture, eigenvalue_floor: float
 
 
 def marginal_columns(
-    x: np.ndarray, fit: Fit, variants: pa.Table, epsilon: float, eigenvalue_floor: float
+    x: np.ndarray,
+    fit: Fit,
+    variants: pa.Table,
+    epsilon: float,
+    eigenvalue_floor: float,
+    own_classes: Collection[str],
 ) -> dict[str, np.ndarray]:
     """Return the columns of the table ``marginals`` for every mechanism of the table ``variant`` at one epsilon.
 
@@ -146,17 +151,18 @@ def marginal_columns(
     fit : Fit
         Mixture fitted without privacy.
     variants : pyarrow.Table
-        Parts of the table ``variant``. A sound release may have any number of classes, the others have those of the
-        fit.
+        Parts of the table ``variant``.
     epsilon, eigenvalue_floor : float
+    own_classes : collection of str
+        Mechanisms that find their own classes, of any number; the others have those of the fit.
     """
     frame = variants.to_pandas()
     frame = frame[frame["epsilon"] == epsilon].sort_values("mechanism")
     of_fit: dict[str, Mixture] = {}
     blocks = []
-    for (name, family), rows in frame.groupby(["mechanism", "family"], sort=False):
+    for name, rows in frame.groupby("mechanism", sort=False):
         mixture = mixture_of(rows)
-        if family == "sound":
+        if name in own_classes:
             shares, own = fit_of_own_classes(x, mixture, eigenvalue_floor)
             blocks.append((str(name), marginals(x, shares, own, {str(name): mixture})))
         else:

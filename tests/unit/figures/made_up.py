@@ -17,8 +17,10 @@ MECHANISMS = {
     "coloured_gaussian": ("published", "label_flip", 40.0),
     "kl_published": ("published", "label_flip", 8.0),
     "kl_exact": ("exact", "label_flip", 3.0),
+    "dpem_zcdp": ("published", "replace_one", 150.0),
     "sound": ("sound", "replace_one", 1.2),
 }
+OWN_CLASSES = ("dpem_zcdp", "sound")
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
 SIZES = (687, 428, 147, 102, 31, 14, 9, 8, 6, 5, 3, 2)
 
@@ -144,7 +146,7 @@ def cost(mechanisms=tuple(MECHANISMS), epsilons=EPSILONS) -> pd.DataFrame:
                     "unit": "one household's class label" if adjacency == "label_flip" else "one household's record",
                     "adjacency": adjacency,
                     "draw_count": 1000,
-                    "kl_reference": "own_classes" if family == "sound" else "fit",
+                    "kl_reference": "own_classes" if name in OWN_CLASSES else "fit",
                     "kl_mean": kl,
                     "kl_se": 0.031 * kl,
                     "kl_q05": 0.3 * kl,

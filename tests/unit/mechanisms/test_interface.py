@@ -12,7 +12,7 @@ from meterdp.core.errors import InputError
 from meterdp.figures import style
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
 from meterdp.mechanisms.published.labelled import LabelledRecords
-from meterdp.mechanisms.registry import MECHANISMS, mechanism
+from meterdp.mechanisms.registry import MECHANISMS, find_own_classes, mechanism
 from meterdp.mechanisms.tables import VARIANT
 from meterdp.mixture.gmm import fit_labels
 from tests.unit.mechanisms.made_up import public, records
@@ -93,6 +93,10 @@ def test_configuration_offers_the_mechanisms_and_each_looks_different(repository
     assert len({style.look(name).colour for name in offered}) == len(offered)
     looks = [style.look(name) for name in MECHANISMS]
     assert len({look.label for look in looks}) == len({look.marker for look in looks}) == len(looks)
+
+
+def test_mechanisms_that_see_records_alone_find_their_own_classes():
+    assert find_own_classes([*MECHANISMS, "sound"]) == {"sound", "dpem_zcdp"}
 
 
 def test_unknown_mechanisms_are_refused_with_the_list_of_known_ones():

@@ -15,7 +15,7 @@ import numpy as np
 
 from meterdp.core.noise import NoiseSource
 from meterdp.mechanisms.dpem.mixture import CHANGE
-from meterdp.mechanisms.dpem.moments import Perturbation, symmetric_normal
+from meterdp.mechanisms.dpem.moments import Perturbation, mirrored
 from meterdp.mechanisms.dpem.records import check_records
 
 # Noise makes negative variances; without a floor the next iteration divides by one.
@@ -94,7 +94,8 @@ def noisy_second_moment(
     if math.isinf(epsilon):
         return exact
     if misread:
-        return exact + analyze_gauss_std(len(x), epsilon, delta, change) ** 2 * symmetric_normal(noise, exact.shape)
+        too_little = analyze_gauss_std(len(x), epsilon, delta, change) ** 2
+        return mirrored(exact + too_little * noise.normal(exact.shape))
     return Perturbation(noise, epsilon, delta).symmetric(exact, change / len(x))
 
 

@@ -55,13 +55,12 @@ class Perturbation:
         ``sensitivity`` is that of the Frobenius norm, one number or (...).
         """
         std = np.asarray(self.gaussian_std(sensitivity))[..., None, None]
-        return exact + std * symmetric_normal(self.noise, exact.shape)
+        return mirrored(exact + std * self.noise.normal(exact.shape))
 
 
-def symmetric_normal(noise: NoiseSource, shape: tuple[int, ...]) -> np.ndarray:
-    """Return symmetric matrices (..., d, d) whose upper triangles, diagonals included, are standard normal."""
-    z = noise.normal(shape)
-    return np.triu(z) + np.swapaxes(np.triu(z, 1), -1, -2)
+def mirrored(matrices: np.ndarray) -> np.ndarray:
+    """Return matrices (..., d, d) with the upper triangles copied to the lower ones, so that nothing else is told."""
+    return np.triu(matrices) + np.swapaxes(np.triu(matrices, 1), -1, -2)
 
 
 class MomentModel(Protocol[Parameters, Moments]):

@@ -14,7 +14,7 @@ from meterdp.release.noise import StudyNoise
 from tests.unit.mechanisms.flips import labelled
 from tests.unit.mechanisms.made_up import FLOOR, public
 
-NAMES = [name for name, kind in MECHANISMS.items() if kind.family != "sound"]
+NAMES = [name for name, kind in MECHANISMS.items() if kind.sees == "labels" and kind.family != "sound"]
 RNG = np.random.default_rng(0)
 NASTY = {
     "class of one record": labelled(RNG.normal(size=(40, 3)), [1] * 25 + [2] * 14 + [3]),
