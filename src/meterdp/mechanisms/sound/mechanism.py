@@ -162,7 +162,15 @@ class Sound:
             released = Released(self._start(x, measure, records), np.zeros(draws, dtype=bool))
         if self.plan.rounds:
             released = run_rounds(
-                self.plan.rounds, x, measure, released.mixtures, records, domain, public.eigenvalue_floor, grid=grid
+                self.plan.rounds,
+                x,
+                measure,
+                released.mixtures,
+                records,
+                domain,
+                public.eigenvalue_floor,
+                grid=grid,
+                prior=public.sound.prior,
             )
         order = np.argsort(-released.mixtures.weights, axis=1, kind="stable")
         return Released(released.mixtures.take(order), released.projected, released.labeller.take(order), records)
