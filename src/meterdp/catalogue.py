@@ -15,6 +15,7 @@ from meterdp.mechanisms import tables as mechanisms
 from meterdp.mixture import tables as mixture
 from meterdp.papers.common import tables as papers
 from meterdp.papers.liu import tables as liu
+from meterdp.papers.park import tables as park
 from meterdp.papers.ramakrishna import tables as ramakrishna
 from meterdp.profiles import tables as profiles
 from meterdp.release import tables as release
@@ -31,7 +32,7 @@ STUDY = (
     evaluation,
 )
 # Of targets beside the study.
-BESIDE = (audit, papers, liu, ramakrishna)
+BESIDE = (audit, papers, liu, ramakrishna, park)
 
 
 def study_tables() -> dict[str, Table]:

@@ -9,12 +9,14 @@ from meterdp.core.noise import NoiseSource
 from meterdp.papers.common.finding import Defect, Finding
 from meterdp.papers.common.tables import ERRATA
 from meterdp.papers.liu.errata import defects as liu
+from meterdp.papers.park.errata import defects as park
 from meterdp.papers.ramakrishna.errata import defects as ramakrishna
 
 # Title of the paper -> its defects, in the order of the documentation. A new paper is one line.
 PAPERS: dict[str, tuple[Defect, ...]] = {
     liu.PAPER: liu.DEFECTS,
     ramakrishna.PAPER: ramakrishna.DEFECTS,
+    park.PAPER: park.DEFECTS,
 }
 
 

@@ -13,6 +13,8 @@ from meterdp.papers.common.printed import Printed
 from meterdp.papers.common.tables import SCORECARD
 from meterdp.papers.liu import figures as liu_figures
 from meterdp.papers.liu import printed as liu_printed
+from meterdp.papers.park import figures as park_figures
+from meterdp.papers.park import printed as park_printed
 from meterdp.papers.ramakrishna import figures as ramakrishna_figures
 from meterdp.papers.ramakrishna import printed as ramakrishna_printed
 
@@ -34,4 +36,5 @@ class Paper:
 PAPERS: dict[str, Paper] = {
     "liu": Paper(liu_figures.FIGURES, liu_printed.PRINTED),
     "ramakrishna": Paper(ramakrishna_figures.FIGURES, ramakrishna_printed.PRINTED),
+    "park": Paper(park_figures.FIGURES, park_printed.PRINTED),
 }

@@ -6,14 +6,17 @@ P1). The alternative divides by a public radius and shortens what is longer.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow.parquet as pq
 
+from meterdp.core.noise import keyed_generator
+from meterdp.mechanisms.dpem.records import to_unit_ball
 from meterdp.papers.common.datasets import Dataset, locate
 from meterdp.papers.park import substitutes
+from meterdp.papers.park.setting import SPLITS, TRIAL_RECORDS
 
 LARGEST_NORM, PUBLIC_RADIUS = "scaled by the largest norm", "clipped to a public radius"
 SCALINGS = (LARGEST_NORM, PUBLIC_RADIUS)
@@ -41,8 +44,37 @@ class Records:
 
     def in_unit_ball(self, scaling: str = LARGEST_NORM) -> np.ndarray:
         """Return the records (N, d) in the unit ball, by one of :data:`SCALINGS`."""
-        norms = np.linalg.norm(self.x, axis=1, keepdims=True)
-        return self.x / {LARGEST_NORM: norms.max(), PUBLIC_RADIUS: np.maximum(norms, self.public_radius)}[scaling]
+        radius = self.largest_norm if scaling == LARGEST_NORM else self.public_radius
+        return to_unit_ball(self.x, radius)[0]
+
+    @property
+    def largest_norm(self) -> float:
+        """The private number that the paper divides by."""
+        return float(np.linalg.norm(self.x, axis=1).max())
+
+
+def records_of(figure: str, entries: Mapping[str, Dataset], data_dir, trials: int) -> Records:
+    """Return the records of Fig. 2, 3 or 4; in a trial of the workflow, with fewer trials than splits, a few of them.
+
+    Parameters
+    ----------
+    figure : {"fig2", "fig3", "fig4"}
+    entries : mapping of name to Dataset
+    data_dir : path-like or None
+    trials : int
+        Configuration key.
+    """
+    records = {
+        "fig2": lambda: stroke(entries["stroke"]),
+        "fig3": lambda: life_sciences(entries["lifesci"], data_dir),
+        "fig4": lambda: check_ins(entries["gowalla"], data_dir),
+    }[figure]()
+    most = TRIAL_RECORDS * trials
+    if trials >= SPLITS or most >= len(records.x):
+        return records
+    chosen = np.sort(keyed_generator(0, "reproduce park", "trial").permutation(len(records.x))[:most])
+    words = f"{records.source['data']}; {most:,} of them in this trial"
+    return replace(records, x=records.x[chosen], source=records.source | {"data": words})
 
 
 def stroke(entry: Dataset) -> Records:
@@ -110,5 +142,5 @@ def _read(
 
 def _records(x: np.ndarray, public_radius: float, name: str, stands_for: Dataset | None = None) -> Records:
     data = f"{name}, {len(x):,} records, d = {x.shape[1]:,}"
-    words = stands_for and f"stands for {stands_for.title}: {stands_for.substitute}"
+    words = stands_for and f"stands for {stands_for.title.split(',')[0]}: {stands_for.substitute}"
     return Records(x, public_radius, {"data": data, "substitute": words})

@@ -1,0 +1,1 @@
+"""Defects P1 to P7."""

@@ -1,0 +1,103 @@
+"""Tables the page of Park et al. prints: log-likelihoods, clusterings under every reading, and the noise on faces."""
+
+from __future__ import annotations
+
+from meterdp.figures import numbers
+from meterdp.figures.report.grid import Grid
+from meterdp.figures.style import load
+from meterdp.papers.common.printed import Printed
+from meterdp.papers.park.readings import SHOWN
+from meterdp.papers.park.tables import PARK_CURVE, PARK_FACE_NUMBERS, PARK_NICV
+
+
+def clusterings(path) -> Grid:
+    """Return NICV of every method under every reading."""
+    table, rows = load(path, PARK_NICV), []
+    methods = list(dict.fromkeys(table["method"]))
+    for reading, at in table.groupby("reading", sort=False):
+        value = at.set_index("method")
+        cells = [f"{value.loc[m, 'nicv_mean']:.4f} ± {_error(value.loc[m, 'nicv_se'])}" for m in methods]
+        rows.append([reading, numbers.plain(float(f"{at['epsilon'].iloc[0]:.3g}")), *cells])
+    header = ("reading", "ε", *(_METHODS[m] for m in methods))
+    return Grid("Fig. 4: NICV of test records, mean over folds and its standard error", header, rows)
+
+
+_METHODS = {
+    "kmeans": "without noise",
+    "dplloyd_linear": "DPLloyd, linear",
+    "dplloyd_zcdp": "DPLloyd, zCDP",
+    "dp_kmeans": "the paper's",
+}
+
+
+def _error(value: float) -> str:
+    return numbers.significant(value, 2)
+
+
+def faces(path) -> Grid:
+    """Return the noise of Fig. 5 beside what it is added to."""
+    rows = [
+        [
+            row.pictures,
+            row.sensitivity,
+            row.noise,
+            numbers.plain(row.epsilon),
+            f"{row.noise_std:.4f}",
+            f"{row.noise_spectral_norm:.2f}",
+            f"{row.top_eigenvalue:.3f}",
+            f"{row.captured_share:.3f}",
+        ]
+        for row in load(path, PARK_FACE_NUMBERS).itertuples()
+    ]
+    header = (
+        "pictures",
+        "sensitivity",
+        "noise",
+        "ε",
+        "standard deviation",
+        "spectral norm",
+        "top eigenvalue without noise",
+        "mean squared cosine with EM's loadings",
+    )
+    return Grid("Fig. 5: noise beside the second moment of the faces", header, rows)
+
+
+def likelihoods(path) -> Grid:
+    """Return the test log-likelihood of every line at every epsilon, under the reading that is drawn."""
+    table = load(path, PARK_CURVE)
+    table = table[table["reading"] == SHOWN.name]
+    epsilons = sorted(table["epsilon"].unique())
+    rows = []
+    for line, at in table.groupby("line", sort=False):
+        value = at.set_index("epsilon")
+        cells = [
+            f"{numbers.significant(value.loc[e, 'log_likelihood_mean'], 4)} ± "
+            f"{_error(value.loc[e, 'log_likelihood_se'])}"
+            for e in epsilons
+        ]
+        rows.append([_LINES.get(line, line), *cells])
+    first = table.iloc[0]
+    figure = first["figure"].replace("fig", "Fig. ")
+    caption = f"{figure}: test log-likelihood, nats per record, mean over splits and its standard error; {SHOWN.name}"
+    return Grid(caption, ("ε", *(numbers.plain(e) for e in epsilons)), rows)
+
+
+_LINES = {
+    "em": "EM without noise",
+    "ggg_linear": "GGG, linear",
+    "ggg_advanced": "GGG, advanced",
+    "ggg_zcdp": "GGG, zCDP",
+    "ggg_moments": "GGG, moments, integer orders",
+    "ggg_moments_real": "GGG, moments, real orders",
+    "llg_zcdp": "LLG, zCDP",
+    "llg_moments": "LLG, moments, integer orders",
+    "ggg_zcdp_public_radius": "GGG, zCDP, clipped to a public radius",
+    "sound": "sound release (ours)",
+}
+
+PRINTED = (
+    Printed("fig2", PARK_CURVE, likelihoods),
+    Printed("fig3", PARK_CURVE, likelihoods),
+    Printed("nicv", PARK_NICV, clusterings),
+    Printed("face_numbers", PARK_FACE_NUMBERS, faces),
+)

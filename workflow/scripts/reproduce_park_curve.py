@@ -1,0 +1,17 @@
+"""Gather all splits of Fig. 2 or 3 of Park et al. and average over them."""
+
+from meterdp.core.job import job
+from meterdp.core.parquet import read_parts
+from meterdp.papers.common.datasets import registry
+from meterdp.papers.park.data import records_of
+from meterdp.papers.park.likelihoods import summarise
+from meterdp.papers.park.tables import PARK_CURVE, PARK_LIKELIHOODS
+
+with job(snakemake.input, snakemake.log) as write:
+    params = snakemake.params
+    records = records_of(
+        snakemake.wildcards.figure, registry(snakemake.input.registry), params.data_dir, params.trials
+    )
+    runs = read_parts(snakemake.input.parts, PARK_LIKELIHOODS).to_pandas()
+    write(snakemake.output.whole, PARK_LIKELIHOODS, runs)
+    write(snakemake.output.curve, PARK_CURVE, summarise(runs, records.source))
