@@ -1,9 +1,9 @@
 """Time and memory of private mixtures of many records with many entries, beside scikit-learn's GaussianMixture.
 
 ``python benchmarks/ball.py`` (``make benchmark``) writes results/benchmarks/ball.parquet: 20 iterations on 50,000
-records of 100 entries in 10 classes, by ``sound`` for records in a ball and by the published GGG scheme of Park et al.,
-each against 20 iterations of scikit-learn from the same number of classes, in turn, in one process, on one thread and
-on all; and 2 rounds on 1,000,000 records in a process of its own, with the memory they take beyond the records.
+records of 100 entries in 10 classes, by ``sound`` for records in a ball and by the published GGG scheme of Park et
+al., each against 20 iterations of scikit-learn from the same number of classes, in turn, in one process, on one thread
+and on all; and 2 rounds on 1,000,000 records in a process of its own, with the memory they take beyond the records.
 Quality is the log-likelihood per record after the last iteration.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -90,10 +91,11 @@ def speed(threads: int) -> list[dict]:
     best = {run: min(taken) for run, taken in seconds.items()}
     level = {run: record_log_densities(x[:5000], found[run]).mean() for run in runs}
     rows = []
+    size = f"{ITERATIONS} iterations, {RECORDS:,} x {DIMENSION}, K = {CLASSES}, {threads} threads"
     for run, name in ((ours, "sound"), (published, "DP-EM, GGG")):
         rows.append(
             {
-                "case": f"{name}, {ITERATIONS} iterations, {RECORDS:,} x {DIMENSION}, K = {CLASSES}, {threads} threads",
+                "case": f"{name}, {size}",
                 "ours_s": best[run],
                 "other": "scikit-learn's GaussianMixture, not private",
                 "other_s": best[scikit_learn],
@@ -108,18 +110,12 @@ def speed(threads: int) -> list[dict]:
 
 def memory(which: str, n: int) -> dict:
     """Return seconds and the memory beyond the records, in a process of its own."""
-    x, peak = records(n), psutil.Process().memory_info().rss
-    begin = time.perf_counter()
-    run = {"sound": ours, "published": published}[which]
-    run(x, FEW_ITERATIONS)
-    import resource
-
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return {
-        "seconds": time.perf_counter() - begin,
-        "extra_gib": (most - peak) / 2**30,
-        "records_gib": x.nbytes / 2**30,
-    }
+    x = records(n)
+    before, begin = psutil.Process().memory_info().rss, time.perf_counter()
+    {"sound": ours, "published": published}[which](x, FEW_ITERATIONS)
+    seconds = time.perf_counter() - begin
+    extra = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before
+    return {"seconds": seconds, "extra_gib": extra / 2**30, "records_gib": x.nbytes / 2**30}
 
 
 def main() -> None:
