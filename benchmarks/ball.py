@@ -2,8 +2,8 @@
 
 ``python benchmarks/ball.py`` (``make benchmark``) writes results/benchmarks/ball.parquet: 20 iterations on 50,000
 records of 100 entries in 10 classes, by ``sound`` for records in a ball and by the published GGG scheme of Park et
-al., each against 20 iterations of scikit-learn from the same number of classes, in turn, in one process, on one thread
-and on all; and 2 rounds on 1,000,000 records in a process of its own, with the memory they take beyond the records.
+al., each against 20 iterations of scikit-learn from the same number of classes, in turn, in one process, on one
+thread and on all; and 2 rounds on 1,000,000 records in a process of its own, with the memory they take beyond them.
 Quality is the log-likelihood per record after the last iteration.
 """
 
