@@ -152,13 +152,20 @@ def clipped_weights(noisy: np.ndarray) -> tuple[np.ndarray, bool]:
     return weights, bool((noisy < 0).any() or (noisy > 1).any())
 
 
-def start_mixture(classes: int, dimension: int, generator: np.random.Generator, spread: float = 0.5) -> Mixture:
+def start_mixture(normals: np.ndarray, spread: float = 0.5) -> Mixture:
     """Return public start classes in the unit ball; the paper does not print its own.
 
-    Equal weights, every covariance I/d, which fills the ball, and means drawn from N(0, spread^2 I/d), shortened to
-    the ball: about ``spread`` from its centre in any dimension.
+    Equal weights, every covariance I/d, which fills the ball, and means from N(0, spread^2 I/d), shortened to the
+    ball: about ``spread`` from its centre in any dimension.
+
+    Parameters
+    ----------
+    normals : (K, d) float64
+        Public standard normal numbers, as from :func:`meterdp.core.noise.fixed_normals`.
+    spread : float
     """
-    means = generator.standard_normal((classes, dimension)) * spread / math.sqrt(dimension)
+    classes, dimension = normals.shape
+    means = normals * (spread / math.sqrt(dimension))
     means /= np.maximum(np.linalg.norm(means, axis=1), 1.0)[:, None]
     covariances = np.tile(np.eye(dimension) / dimension, (classes, 1, 1))
     return Mixture(np.full(classes, 1 / classes), means, covariances)

@@ -17,7 +17,7 @@ from meterdp.accounting.sequence import Infeasible, Sequence
 from meterdp.core.noise import keyed_generator
 from meterdp.core.progress import progress
 from meterdp.mechanisms.dpem.mixture import EmSettings, fit, start_mixture
-from meterdp.mixture.density import record_log_densities
+from meterdp.mixture.class_sums import class_sums
 from meterdp.mixture.draws import Mixture
 from meterdp.papers.park.data import LARGEST_NORM, PUBLIC_RADIUS, Records
 from meterdp.papers.park.ours import fit_ours
@@ -144,7 +144,7 @@ def _run(
             if line.scheme == "GGG":
                 before[line.name] = step_epsilon, found
             yield _row(line.name, line.scheme, line.composition, epsilon, step_epsilon, left_out, found)
-            if line.name == ZCDP and run is experiment.runs[0]:
+            if line.name == ZCDP and run is experiment.runs[0] and experiment.public_radius:
                 found = fitted(line, step_epsilon, public)
                 yield _row(PUBLIC_ZCDP, line.scheme, line.composition, epsilon, step_epsilon, left_out, found)
         if run is experiment.runs[0]:
@@ -165,7 +165,7 @@ def _row(line, scheme, composition, epsilon, step_epsilon, left_out, log_likelih
 
 
 def _mean_log_density(data: Split, mixture: Mixture) -> float:
-    return float(record_log_densities(data.test, mixture).mean()) - data.log_unit
+    return class_sums(data.test, mixture).log_likelihood / len(data.test) - data.log_unit
 
 
 def summarise(parts: pd.DataFrame, source: dict[str, str | None]) -> pd.DataFrame:

@@ -74,6 +74,8 @@ class Experiment:
         delta_i.
     dtype : str
         Arithmetic of the class sums.
+    public_radius : bool
+        Whether zCDP is run once more on records clipped to a public radius, the remedy for defect P1.
     runs : tuple of Run
         The first is of the reading that is drawn.
     """
@@ -82,6 +84,7 @@ class Experiment:
     iterations: int
     step_delta: float
     dtype: str
+    public_radius: bool
     runs: tuple[Run, ...]
 
 
@@ -92,6 +95,7 @@ EXPERIMENTS = {
         20,
         1e-6,
         "float32",
+        False,  # a run takes seconds
         (
             Run(SHOWN),
             *(Run(r, FEW_SPLITS, FEW_EPSILONS) for r in _SIDE if r.estimate == "map" or r.eigenvalue_floor == 1e-3),
@@ -102,6 +106,7 @@ EXPERIMENTS = {
         10,
         1e-8,
         "float64",
+        True,
         (
             Run(SHOWN),
             *map(Run, _SIDE),

@@ -1,0 +1,74 @@
+"""Figures and printed tables of Park et al. from small tables."""
+
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from meterdp.core.parquet import write_table
+from meterdp.papers.park import clusters, factor_faces, marital, tables
+from meterdp.papers.park.data import Records
+from meterdp.papers.park.readings import ALSO_SHOWN, PICTURES
+from meterdp.papers.registry import PAPERS
+from tests.unit.papers.park import made_up
+
+PARK = PAPERS["park"]
+
+
+def faces() -> pd.DataFrame:
+    records = Records(np.random.default_rng(1).uniform(size=(40, 64)), 8.0, made_up.SOURCE)
+    return factor_faces.tabulate(records, seed=1)[0]
+
+
+@pytest.fixture(scope="module")
+def paths(tmp_path_factory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("tables")
+    two = pd.concat([made_up.runs(left_out=True), made_up.runs(reading=ALSO_SHOWN.name)])
+    three = made_up.runs(figure="fig3")
+    folds = made_up.folds()
+    nicv = clusters.summarise(folds, made_up.SOURCE)
+    places = Records(np.random.default_rng(1).uniform(-80, 80, (50, 2)), 200.0, made_up.SOURCE)
+    content = {
+        "fig1": (tables.PARK_MAP, marital.tabulate(1, seed=1)[0]),
+        "fig2": (tables.PARK_CURVE, made_up.curve(two)),
+        "fig3": (tables.PARK_CURVE, made_up.curve(three[three["split"] == 0])),  # without standard errors
+        "fig4": (tables.PARK_CLUSTERS, clusters.on_the_map(folds, nicv, places)),
+        "fig5": (tables.PARK_FACES, faces()),
+        "nicv": (tables.PARK_NICV, nicv),
+        "face_numbers": (tables.PARK_FACE_NUMBERS, made_up.face_numbers()),
+    }
+    for name, (table, data) in content.items():
+        write_table(folder / f"{name}.parquet", table, data)
+    return {name: folder / f"{name}.parquet" for name in content}
+
+
+@pytest.mark.parametrize("name", [figure.name for figure in PARK.figures])
+def test_every_figure_is_svg_with_a_caption_and_draws_the_same_bytes_twice(paths, name, tmp_path):
+    figure = PARK.figure(name)
+    for copy in ("one", "two"):
+        figure.draw(paths[name], output=tmp_path / f"{copy}.svg")
+    assert ElementTree.parse(tmp_path / "one.svg").getroot().tag.endswith("svg")
+    assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
+    assert figure.look_for.endswith(".") and figure.alternative.endswith(".")
+
+
+def test_printed_tables_have_a_cell_for_every_column(paths):
+    for printed in PARK.printed:
+        grid = printed.write(paths[printed.name])
+        assert grid.rows and all(len(row) == len(grid.header) for row in grid.rows)
+    lines = {row[0]: row[1:] for row in PARK.printed[0].write(paths["fig2"]).rows}
+    assert lines["EM without noise"][0].startswith("10.0") and "–" not in lines["GGG, zCDP"][0]
+
+
+def test_the_picture_of_a_figure_names_data_and_defect(paths, tmp_path, monkeypatch):
+    from matplotlib.figure import Figure
+
+    seen = []
+    save = Figure.savefig
+    monkeypatch.setattr(Figure, "savefig", lambda self, *a, **k: (seen.append(self), save(self, *a, **k))[1])
+    PARK.figure("fig2").draw(paths["fig2"], output=tmp_path / "a.svg")
+    words = " ".join(artist.get_text() for artist in seen[0].findobj(lambda a: hasattr(a, "get_text")))
+    assert "Made-up data; stands for nothing" in words.replace("\n", " ") and "defect P4" in words.replace("\n", " ")
+    assert len(PICTURES) == 3
