@@ -1,9 +1,9 @@
 """Time and memory of private mixtures of many records with many entries, beside scikit-learn's GaussianMixture.
 
 ``python benchmarks/ball.py`` (``make benchmark``) writes results/benchmarks/ball.parquet: 20 iterations on 50,000
-records of 100 entries in 10 classes, by ``sound`` for records in a ball and by the published GGG scheme of Park et
-al., each against 20 iterations of scikit-learn from the same number of classes, in turn, in one process, on one
-thread and on all; and 2 rounds on 1,000,000 records in a process of its own, with the memory they take beyond them.
+records of 100 entries in 10 classes, by ``sound`` for records in a ball, against 20 iterations of scikit-learn with
+as many classes, in turn, in one process, on one thread and on all; and 2 rounds on 1,000,000 records in a process of
+its own, with the memory they take beyond them. benchmarks/dpem.py does the same for the published DP-EM.
 Quality is the log-likelihood per record after the last iteration.
 """
 
@@ -26,7 +26,6 @@ from sklearn.mixture import GaussianMixture
 from threadpoolctl import threadpool_limits
 
 from meterdp.core.parquet import atomic_path
-from meterdp.mechanisms.dpem.mixture import EmSettings, fit, start_mixture
 from meterdp.mechanisms.sound.ball import fit_ball
 from meterdp.mixture.density import record_log_densities
 from meterdp.mixture.draws import Mixture
@@ -58,12 +57,6 @@ def ours(x: np.ndarray, iterations: int) -> Mixture:
     return fit_ball(x, CLASSES, EPSILON, DELTA, StudyNoise(1, "benchmark"), rounds=iterations).mixture
 
 
-def published(x: np.ndarray, iterations: int) -> Mixture:
-    """Run GGG with the noise of a step epsilon of 0.1."""
-    start = start_mixture(CLASSES, DIMENSION, np.random.default_rng(0))
-    return fit(x, start, EmSettings(iterations, "GGG", step_epsilon=0.1), StudyNoise(1, "benchmark"))
-
-
 def scikit_learn(x: np.ndarray, iterations: int) -> Mixture:
     """Run EM without privacy, from random responsibilities."""
     with warnings.catch_warnings():
@@ -79,9 +72,9 @@ def timed(run, x: np.ndarray) -> tuple[float, Mixture]:
     return time.perf_counter() - begin, found
 
 
-def speed(threads: int) -> list[dict]:
-    """Measure both mechanisms beside scikit-learn; return a row for each."""
-    x, runs = records(RECORDS), (ours, published, scikit_learn)
+def speed(threads: int) -> dict:
+    """Measure both in turn; return a row."""
+    x, runs = records(RECORDS), (ours, scikit_learn)
     seconds, found = {run: [] for run in runs}, {}
     with threadpool_limits(threads):
         for _ in range(ROUNDS):
@@ -90,29 +83,24 @@ def speed(threads: int) -> list[dict]:
                 seconds[run].append(took)
     best = {run: min(taken) for run, taken in seconds.items()}
     level = {run: record_log_densities(x[:5000], found[run]).mean() for run in runs}
-    rows = []
-    size = f"{ITERATIONS} iterations, {RECORDS:,} x {DIMENSION}, K = {CLASSES}, {threads} threads"
-    for run, name in ((ours, "sound"), (published, "DP-EM, GGG")):
-        rows.append(
-            {
-                "case": f"{name}, {size}",
-                "ours_s": best[run],
-                "other": "scikit-learn's GaussianMixture, not private",
-                "other_s": best[scikit_learn],
-                "ratio": best[scikit_learn] / best[run],
-                "quality": f"{level[run]:.1f} against {level[scikit_learn]:.1f} nats a record",
-                "load": f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores",
-            }
-        )
-        print(rows[-1], flush=True)
-    return rows
+    row = {
+        "case": f"{ITERATIONS} iterations, {RECORDS:,} x {DIMENSION}, K = {CLASSES}, {threads} threads",
+        "ours_s": best[ours],
+        "other": "scikit-learn's GaussianMixture, not private",
+        "other_s": best[scikit_learn],
+        "ratio": best[scikit_learn] / best[ours],
+        "quality": f"{level[ours]:.1f} against {level[scikit_learn]:.1f} nats a record",
+        "load": f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores",
+    }
+    print(row, flush=True)
+    return row
 
 
-def memory(which: str, n: int) -> dict:
+def memory(n: int) -> dict:
     """Return seconds and the memory beyond the records, in a process of its own."""
     x = records(n)
     before, begin = psutil.Process().memory_info().rss, time.perf_counter()
-    {"sound": ours, "published": published}[which](x, FEW_ITERATIONS)
+    ours(x, FEW_ITERATIONS)
     seconds = time.perf_counter() - begin
     extra = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before
     return {"seconds": seconds, "extra_gib": extra / 2**30, "records_gib": x.nbytes / 2**30}
@@ -120,29 +108,28 @@ def memory(which: str, n: int) -> dict:
 
 def main() -> None:
     """Measure and write the table."""
-    rows = [row for threads in sorted({1, os.cpu_count()}) for row in speed(threads)]
-    for which in ("sound", "published"):
-        for n in (RECORDS, MANY):
-            words = [sys.executable, __file__, which, str(n)]
-            said = json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
-            rows.append(
-                {
-                    "case": f"{which}, {FEW_ITERATIONS} iterations, {n:,} x {DIMENSION}, K = {CLASSES}",
-                    "ours_s": said["seconds"],
-                    "other": "none: memory",
-                    "other_s": np.nan,
-                    "ratio": np.nan,
-                    "quality": f"{said['extra_gib']:.2f} GiB beyond the {said['records_gib']:.2f} GiB of records",
-                    "load": f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores",
-                }
-            )
-            print(rows[-1], flush=True)
+    rows = [speed(threads) for threads in sorted({1, os.cpu_count()})]
+    for n in (RECORDS, MANY):
+        words = [sys.executable, __file__, str(n)]
+        said = json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
+        rows.append(
+            {
+                "case": f"{FEW_ITERATIONS} iterations, {n:,} x {DIMENSION}, K = {CLASSES}",
+                "ours_s": said["seconds"],
+                "other": "none: memory",
+                "other_s": np.nan,
+                "ratio": np.nan,
+                "quality": f"{said['extra_gib']:.2f} GiB beyond the {said['records_gib']:.2f} GiB of records",
+                "load": f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores",
+            }
+        )
+        print(rows[-1], flush=True)
     with atomic_path(ROOT / "results/benchmarks/ball.parquet") as temporary:
         pd.DataFrame(rows).to_parquet(temporary)
 
 
 if __name__ == "__main__":
     if sys.argv[1:]:
-        print(json.dumps(memory(sys.argv[1], int(sys.argv[2]))))
+        print(json.dumps(memory(int(sys.argv[1]))))
     else:
         main()

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow.parquet as pq
 
-from meterdp.core.noise import keyed_generator
+from meterdp.core.noise import fixed_uniforms
 from meterdp.mechanisms.dpem.records import to_unit_ball
 from meterdp.papers.common.datasets import Dataset, locate
-from meterdp.papers.park import substitutes
 from meterdp.papers.park.setting import SPLITS, TRIAL_RECORDS
+from meterdp.simulate import substitutes
 
 LARGEST_NORM, PUBLIC_RADIUS = "scaled by the largest norm", "clipped to a public radius"
 SCALINGS = (LARGEST_NORM, PUBLIC_RADIUS)
@@ -72,7 +72,7 @@ def records_of(figure: str, entries: Mapping[str, Dataset], data_dir, trials: in
     most = TRIAL_RECORDS * trials
     if trials >= SPLITS or most >= len(records.x):
         return records
-    chosen = np.sort(keyed_generator(0, "reproduce park", "trial").permutation(len(records.x))[:most])
+    chosen = np.sort(np.argsort(fixed_uniforms("reproduce park, trial", (len(records.x),)))[:most])
     words = f"{records.source['data']}; {most:,} of them in this trial"
     return replace(records, x=records.x[chosen], source=records.source | {"data": words})
 

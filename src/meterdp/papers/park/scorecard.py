@@ -46,7 +46,7 @@ from meterdp.papers.park.setting import (
     MOMENTS_REAL,
     ZCDP,
 )
-from meterdp.papers.park.substitutes import FACE_SIDE
+from meterdp.simulate.substitutes import FACE_SIDE
 
 _WORDS = {
     LINEAR: "linear",
