@@ -40,6 +40,7 @@ rule reproduce_park_curve:
     output:
         whole=PARK / "{figure}_splits.parquet",
         curve=PARK / "{figure}.parquet",
+        ours=PARK / "{figure}_ours.parquet",
     log:
         PARK_LOGS / "curve/{figure}.log",
     benchmark:

@@ -5,7 +5,8 @@ from meterdp.core.parquet import read_parts
 from meterdp.papers.common.datasets import registry
 from meterdp.papers.park.data import records_of
 from meterdp.papers.park.likelihoods import summarise
-from meterdp.papers.park.tables import PARK_CURVE, PARK_LIKELIHOODS
+from meterdp.papers.park.ours import compare
+from meterdp.papers.park.tables import PARK_CURVE, PARK_LIKELIHOODS, PARK_OURS
 
 with job(snakemake.input, snakemake.log) as write:
     params = snakemake.params
@@ -15,3 +16,4 @@ with job(snakemake.input, snakemake.log) as write:
     runs = read_parts(snakemake.input.parts, PARK_LIKELIHOODS).to_pandas()
     write(snakemake.output.whole, PARK_LIKELIHOODS, runs)
     write(snakemake.output.curve, PARK_CURVE, summarise(runs, records.source))
+    write(snakemake.output.ours, PARK_OURS, compare(runs, records.source))

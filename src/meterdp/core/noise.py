@@ -93,3 +93,8 @@ def fixed_normals(purpose: str, shape: tuple[int, ...]) -> np.ndarray:
     They are public constants and hide nothing: never noise.
     """
     return keyed_generator(0, "fixed numbers", purpose).standard_normal(shape)
+
+
+def fixed_uniforms(purpose: str, shape: tuple[int, ...]) -> np.ndarray:
+    """Return numbers uniform on [0, 1) that are the same for everybody, such as the order of folds; never noise."""
+    return keyed_generator(0, "fixed numbers", purpose).random(shape)

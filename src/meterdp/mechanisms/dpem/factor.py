@@ -99,14 +99,20 @@ def noisy_second_moment(
     return Perturbation(noise, epsilon, delta).symmetric(exact, change / len(x))
 
 
-def start_factors(
-    dimension: int, latent: int, generator: np.random.Generator, variance: float | None = None
-) -> Factors:
+def start_factors(normals: np.ndarray, variance: float | None = None) -> Factors:
     """Return a public start: normal loadings whose columns have norm one half on average, equal noise variances.
 
-    The paper prints none. ``variance`` is 1/d by default, what records that fill the ball have.
+    The paper prints none.
+
+    Parameters
+    ----------
+    normals : (d, q) float64
+        Public standard normal numbers, as from :func:`meterdp.core.noise.fixed_normals`.
+    variance : float, optional
+        1/d by default, what records that fill the ball have.
     """
-    loadings = 0.5 * generator.standard_normal((dimension, latent)) / math.sqrt(dimension)
+    dimension = len(normals)
+    loadings = 0.5 * normals / math.sqrt(dimension)
     return Factors(loadings, np.full(dimension, 1 / dimension if variance is None else variance))
 
 

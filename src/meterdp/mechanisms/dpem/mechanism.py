@@ -14,7 +14,7 @@ import numpy as np
 
 from meterdp.accounting.registry import CURVES
 from meterdp.core.guarantee import Family, Guarantee
-from meterdp.core.noise import NoiseSource, keyed_generator
+from meterdp.core.noise import NoiseSource, fixed_normals
 from meterdp.mechanisms.dpem.mixture import EmSettings, fit_iterates, start_mixture
 from meterdp.mechanisms.dpem.records import to_unit_ball
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings, Released, Sees
@@ -70,8 +70,7 @@ class DpEmZcdp:
     @property
     def start(self) -> Mixture:
         """Public start classes in the ball."""
-        k, d = self.public.classes, self.public.dimension
-        return start_mixture(k, d, keyed_generator(0, "dpem_zcdp, start", k, d))
+        return start_mixture(fixed_normals("dpem_zcdp, start", (self.public.classes, self.public.dimension)))
 
     def release(self, private: PrivateRecords, noise: NoiseSource, draws: int) -> Released:
         """Run the mechanism ``draws`` times; see :class:`~meterdp.mechanisms.interface.Mechanism`."""

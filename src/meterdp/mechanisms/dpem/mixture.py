@@ -21,6 +21,7 @@ from meterdp.mechanisms.dpem.records import check_records
 from meterdp.mixture.class_sums import ClassSums, class_sums
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.gmm import raise_eigenvalues
+from meterdp.mixture.prior import NO_PRIOR, Prior
 
 # What the l1 norm of the responsibilities, or a norm of a record's part of a class sum, can change by.
 CHANGE = 2.0
@@ -75,31 +76,9 @@ class EmSettings:
         return Sequence(laplace, self.iterations * (2 * classes + 1) - laplace, self.step_delta)
 
 
-@dataclass(frozen=True)
-class Prior:
-    """Hyperparameters of Dirichlet and normal-inverse-Wishart priors with mean zero, by what they add.
-
-    Parameters
-    ----------
-    concentration : float
-        alpha_k.
-    mean_records : float
-        kappa_0.
-    covariance_records : float
-        nu_0 + d + 2.
-    scatter : float
-        S_0 is this times the identity.
-    """
-
-    concentration: float
-    mean_records: float
-    covariance_records: float
-    scatter: float
-
-
 def prior(estimate: Literal["mle", "map"], dimension: int) -> Prior:
     """Return the paper's prior, alpha = 2, kappa_0 = 1, nu_0 = d + 2, S_0 = 0.1 I, or one that adds nothing."""
-    return Prior(1, 0, 0, 0) if estimate == "mle" else Prior(2, 1, 2 * dimension + 4, 0.1)
+    return NO_PRIOR if estimate == "mle" else Prior.conventional(dimension)
 
 
 @dataclass(frozen=True)
@@ -158,8 +137,7 @@ class MixtureModel:
         floor = max(settings.eigenvalue_floor, _LEAST_EIGENVALUE_SHARE * np.abs(covariances).max() * d)
         covariances, raised = raise_eigenvalues(covariances, floor)
 
-        alpha = believed.concentration
-        weights = (n * weights + alpha - 1) / (n + len(weights) * (alpha - 1))
+        weights = believed.weights(weights, n)
         return Iterate(Mixture(weights, means, covariances), bool(cut or raised.any()))
 
 
@@ -174,13 +152,20 @@ def clipped_weights(noisy: np.ndarray) -> tuple[np.ndarray, bool]:
     return weights, bool((noisy < 0).any() or (noisy > 1).any())
 
 
-def start_mixture(classes: int, dimension: int, generator: np.random.Generator, spread: float = 0.5) -> Mixture:
+def start_mixture(normals: np.ndarray, spread: float = 0.5) -> Mixture:
     """Return public start classes in the unit ball; the paper does not print its own.
 
-    Equal weights, every covariance I/d, which fills the ball, and means drawn from N(0, spread^2 I/d), shortened to
-    the ball: about ``spread`` from its centre in any dimension.
+    Equal weights, every covariance I/d, which fills the ball, and means from N(0, spread^2 I/d), shortened to the
+    ball: about ``spread`` from its centre in any dimension.
+
+    Parameters
+    ----------
+    normals : (K, d) float64
+        Public standard normal numbers, as from :func:`meterdp.core.noise.fixed_normals`.
+    spread : float
     """
-    means = generator.standard_normal((classes, dimension)) * spread / math.sqrt(dimension)
+    classes, dimension = normals.shape
+    means = normals * (spread / math.sqrt(dimension))
     means /= np.maximum(np.linalg.norm(means, axis=1), 1.0)[:, None]
     covariances = np.tile(np.eye(dimension) / dimension, (classes, 1, 1))
     return Mixture(np.full(classes, 1 / classes), means, covariances)

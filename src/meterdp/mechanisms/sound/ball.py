@@ -20,6 +20,7 @@ from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mechanisms.sound.plan import SoundSettings
 from meterdp.mechanisms.sound.stack import RECORDS_AT_ONCE
 from meterdp.mixture.draws import Mixture
+from meterdp.mixture.prior import Prior
 
 # Smallest eigenvalue of a released covariance, relative to the squared radius, if none is given.
 EIGENVALUE_FLOOR_RATIO = 1e-6
@@ -56,6 +57,7 @@ def calibrate_ball(
     adjacency: Literal["replace_one", "add_remove"] = "replace_one",
     rounds: int | None = None,
     eigenvalue_floor: float | None = None,
+    prior: Prior | None = None,
 ) -> Sound:
     """Return the calibrated mechanism, from public numbers alone.
 
@@ -75,6 +77,8 @@ def calibrate_ball(
         Of private EM; by default a rule.
     eigenvalue_floor : float, optional
         Public, in the squared unit of the records; a millionth of the squared radius by default.
+    prior : Prior, optional
+        For maximum a posteriori estimates, of records in the unit ball around the origin; none by default.
 
     Raises
     ------
@@ -82,7 +86,7 @@ def calibrate_ball(
         If a number is outside its range, as N < K.
     """
     settings = SoundSettings(
-        adjacency, records if adjacency == "add_remove" else None, classes, rounds, grid=grid, ball=ball
+        adjacency, records if adjacency == "add_remove" else None, classes, rounds, grid=grid, ball=ball, prior=prior
     )
     floor = EIGENVALUE_FLOOR_RATIO * ball.radius**2 if eigenvalue_floor is None else eigenvalue_floor
     # The bounds are those of an entry; the ball is what records are clipped to.

@@ -17,6 +17,7 @@ from meterdp.mechanisms.interface import PublicSettings
 from meterdp.mechanisms.sound.posterior import CovarianceRule, diagonal_covariance, household_covariance
 from meterdp.mechanisms.sound.stack import RADIUS_EDGES, StackWeights
 from meterdp.mechanisms.sound.starts import spread_classes, start_classes
+from meterdp.mixture.prior import Prior
 
 
 class Domain(Protocol):
@@ -146,6 +147,16 @@ class Ball:
     def starts(self, mean: np.ndarray, covariance: np.ndarray, classes: int) -> tuple[np.ndarray, np.ndarray]:
         """Start along the largest axes."""
         return spread_classes(mean, covariance, classes)
+
+    def with_prior(
+        self, prior: Prior, weights: np.ndarray, means: np.ndarray, covariances: np.ndarray, records: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return maximum a posteriori estimates, for a prior on the unit ball; see :meth:`Prior.parameters`."""
+        centre = self._centre(means.shape[-1])
+        weights, means, covariances = prior.parameters(
+            weights, (means - centre) / self.radius, covariances / self.radius**2, records
+        )
+        return weights, centre + self.radius * means, self.radius**2 * covariances
 
     def _centre(self, dimension: int) -> np.ndarray:
         return np.zeros(dimension) if self.centre is None else np.array(self.centre)

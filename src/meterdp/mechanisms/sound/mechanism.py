@@ -162,7 +162,15 @@ class Sound:
             released = Released(self._start(x, measure, records), np.zeros(draws, dtype=bool))
         if self.plan.rounds:
             released = run_rounds(
-                self.plan.rounds, x, measure, released.mixtures, records, domain, public.eigenvalue_floor, grid=grid
+                self.plan.rounds,
+                x,
+                measure,
+                released.mixtures,
+                records,
+                domain,
+                public.eigenvalue_floor,
+                grid=grid,
+                prior=public.sound.prior,
             )
         order = np.argsort(-released.mixtures.weights, axis=1, kind="stable")
         return Released(released.mixtures.take(order), released.projected, released.labeller.take(order), records)
@@ -205,7 +213,7 @@ class Sound:
         centre, whiten, colour = self.domain.whitening(d)
 
         def whitened() -> Iterator[np.ndarray]:
-            for first in range(0, len(x), RECORDS_AT_ONCE):
+            for first in range(0, max(len(x), 1), RECORDS_AT_ONCE):
                 yield (self.domain.clip(x[first : first + RECORDS_AT_ONCE]) - centre) @ whiten.T
 
         histogram = sum(radius_stack(z) for z in whitened())

@@ -20,6 +20,7 @@ from meterdp.mechanisms.sound.adapt import STEPS, WEIGHTS, adapt_entries, adapt_
 from meterdp.mechanisms.sound.domain import Ball, Loads
 from meterdp.mechanisms.sound.library import Library
 from meterdp.mechanisms.sound.stack import RADIUS_EDGES, StackWeights, Step
+from meterdp.mixture.prior import Prior
 
 # Budget shares in units of mu^2.
 RECORDS_SHARE = 0.005
@@ -66,6 +67,8 @@ class SoundSettings:
     ball : Ball, optional
         Where records live that are no loads; the level and the correlation of hours are then not used, and there are
         neither marginals nor a library.
+    prior : Prior, optional
+        For maximum a posteriori estimates in the rounds, in the unit of the ball, around its centre; only for a ball.
     """
 
     adjacency: Literal["replace_one", "add_remove"] = "replace_one"
@@ -78,6 +81,7 @@ class SoundSettings:
     grid: float = 0.0
     library: Library | None = None
     ball: Ball | None = None
+    prior: Prior | None = None
 
     def __post_init__(self):
         checks = {
@@ -99,6 +103,7 @@ class SoundSettings:
                 self.ball is None or (self.library is None and self.marginal_share == 0),
                 "use neither a library nor marginals beside it: both are of loads",
             ),
+            "prior": (self.prior is None or self.ball is not None, "use null for loads"),
         }
         for field, (holds, remedy) in checks.items():
             if not holds:

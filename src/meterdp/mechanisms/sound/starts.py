@@ -7,6 +7,8 @@ import math
 import numpy as np
 from scipy.special import ndtri
 
+from meterdp.core.noise import fixed_normals
+
 # Share of the variance of household levels that start classes differ by.
 LEVEL_SHARE = 0.85
 # Start classes of one level differ in scale between these factors of the pooled covariance.
@@ -15,8 +17,6 @@ CLASSES_PER_LEVEL = 3
 # Of records in a ball: share of the variance along each of the K - 1 largest axes, and the range of scales.
 SPREAD = 0.3
 SPREAD_SCALES = (0.5, 1.2)
-# Of the public directions; any other number would do.
-_DIRECTIONS_SEED = 0
 
 
 def start_classes(mean: np.ndarray, covariance: np.ndarray, classes: int) -> tuple[np.ndarray, np.ndarray]:
@@ -66,7 +66,7 @@ def spread_classes(mean: np.ndarray, covariance: np.ndarray, classes: int) -> tu
     axes = min(covariance.shape[-1], classes - 1)
     values, vectors = np.linalg.eigh(covariance)
     top = (vectors * np.sqrt(values)[:, None, :])[..., ::-1][..., :axes]
-    at = np.random.default_rng(_DIRECTIONS_SEED).normal(size=(classes, axes))
+    at = fixed_normals(f"start classes in a ball, {classes} along {axes}", (classes, axes))
     means = mean[:, None] + math.sqrt(SPREAD) * np.einsum("rda,ka->rkd", top, at - at.mean(axis=0))
     within = covariance - SPREAD * top @ np.swapaxes(top, -1, -2)
     return means, np.geomspace(*SPREAD_SCALES, classes)[:, None, None] * within[:, None]

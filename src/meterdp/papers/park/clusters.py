@@ -13,14 +13,14 @@ import numpy as np
 import pandas as pd
 
 from meterdp.accounting.registry import CURVES
-from meterdp.core.noise import keyed_generator
+from meterdp.core.noise import fixed_uniforms
 from meterdp.mechanisms.dpem.kmeans import dp_kmeans, dp_lloyd, kmeans_sequence, lloyd_sequence, nicv
 from meterdp.papers.park.data import Records
 from meterdp.papers.park.likelihoods import fold
 from meterdp.papers.park.readings import CLUSTER_READINGS, EPSILON_AS_PRINTED, SHOWN_CLUSTERS, ClusterReading
 from meterdp.papers.park.setting import DELTA
-from meterdp.papers.park.substitutes import CHECK_INS
 from meterdp.release.noise import StudyNoise
+from meterdp.simulate.substitutes import CHECK_INS
 
 EPSILON = 0.01
 PLAIN, LLOYD_LINEAR, LLOYD_ZCDP, PROPOSED = "kmeans", "dplloyd_linear", "dplloyd_zcdp", "dp_kmeans"
@@ -41,8 +41,8 @@ def step_budgets(reading: ClusterReading, epsilon: float) -> dict[str, tuple[Cal
 
 def public_start(clusters: int, number: int) -> np.ndarray:
     """Return public centres (k, 2), places drawn from the globe, the same for every method of a fold."""
-    generator = keyed_generator(0, "reproduce park", "fig4", "start", clusters, number)
-    return generator.uniform(-1, 1, (clusters, 2)) * [0.9, 0.45]
+    uniform = fixed_uniforms(f"reproduce park, fig4, start of {clusters} clusters, {number}", (clusters, 2))
+    return (2 * uniform - 1) * [0.9, 0.45]
 
 
 def readings_of(records: Records) -> list[ClusterReading]:
@@ -130,6 +130,6 @@ def on_the_map(folds: pd.DataFrame, nicvs: pd.DataFrame, records: Records) -> pd
         for row in shown.itertuples()
         for longitude, latitude in zip(row.longitude, row.latitude, strict=True)
     ]
-    order = keyed_generator(0, "reproduce park", "fig4", "shown").permutation(len(records.x))[:SHOWN_RECORDS]
+    order = np.argsort(fixed_uniforms("reproduce park, fig4, shown", (len(records.x),)))[:SHOWN_RECORDS]
     dots = pd.DataFrame({"kind": "record", "longitude": records.x[order, 0], "latitude": records.x[order, 1]})
     return pd.concat([dots, pd.DataFrame(centres)]).assign(reading=SHOWN_CLUSTERS.name, **records.source)

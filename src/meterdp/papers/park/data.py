@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow.parquet as pq
 
-from meterdp.core.noise import keyed_generator
+from meterdp.core.noise import fixed_uniforms
 from meterdp.mechanisms.dpem.records import to_unit_ball
 from meterdp.papers.common.datasets import Dataset, locate
-from meterdp.papers.park import substitutes
 from meterdp.papers.park.setting import SPLITS, TRIAL_PIXEL_STEP, TRIAL_RECORDS
+from meterdp.simulate import substitutes
 
 LARGEST_NORM, PUBLIC_RADIUS = "scaled by the largest norm", "clipped to a public radius"
 SCALINGS = (LARGEST_NORM, PUBLIC_RADIUS)
@@ -77,7 +77,7 @@ def records_of(figure: str, entries: Mapping[str, Dataset], data_dir, trials: in
         x = records.x.reshape(-1, side, side)[:, ::TRIAL_PIXEL_STEP, ::TRIAL_PIXEL_STEP].reshape(len(records.x), -1)
         words = f"{x.shape[1]} pixels"
     else:
-        order = keyed_generator(0, "reproduce park", "trial").permutation(len(records.x))
+        order = np.argsort(fixed_uniforms("reproduce park, trial", (len(records.x),)))
         x = records.x[np.sort(order[: TRIAL_RECORDS * trials])]
         words = f"{len(x):,} records"
     return replace(records, x=x, source=records.source | {"data": f"{records.source['data']}; {words} in this trial"})

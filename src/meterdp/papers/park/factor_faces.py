@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.sparse.linalg import eigsh
 
-from meterdp.core.noise import keyed_generator
+from meterdp.core.noise import fixed_normals
 from meterdp.core.progress import progress
 from meterdp.mechanisms.dpem.factor import (
     Factors,
@@ -66,7 +66,7 @@ def tabulate(records: Records, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     seed : int
         Seed of the study.
     """
-    start = start_factors(records.x.shape[1], LATENT, keyed_generator(0, "reproduce park", "fig5", "start"))
+    start = start_factors(fixed_normals("reproduce park, fig5, start", (records.x.shape[1], LATENT)))
     columns, numbers, norm_of_one = [], [], None
     for pictures in progress(PICTURES, "fig5, pictures"):
         x, scale = prepared(records, pictures)

@@ -14,7 +14,7 @@ import pandas as pd
 
 from meterdp.accounting.registry import CURVES
 from meterdp.accounting.sequence import Infeasible, Sequence
-from meterdp.core.noise import keyed_generator
+from meterdp.core.noise import fixed_normals, fixed_uniforms
 from meterdp.core.progress import progress
 from meterdp.mechanisms.dpem.mixture import EmSettings, fit, start_mixture
 from meterdp.mixture.class_sums import class_sums
@@ -52,7 +52,7 @@ class Split:
 
 def fold(n: int, figure: str, number: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows (N_train,) and (N_test,) of one of ten folds; the folds partition the records."""
-    order = keyed_generator(0, "reproduce park", figure, "folds").permutation(n)
+    order = np.argsort(fixed_uniforms(f"reproduce park, {figure}, folds", (n,)))
     test = order[number * n // SPLITS : (number + 1) * n // SPLITS]
     return np.setdiff1d(order, test), np.sort(test)
 
@@ -115,9 +115,8 @@ def _run(
 ) -> Iterator[dict[str, object]]:
     reading, shown = run.reading, run.reading == SHOWN
     data = split(records, figure, number)
-    start = start_mixture(
-        experiment.classes, data.train.shape[1], keyed_generator(0, "reproduce park", figure, "start", number)
-    )
+    shape = experiment.classes, data.train.shape[1]
+    start = start_mixture(fixed_normals(f"reproduce park, {figure}, start {number}", shape))
     free = EmSettings(
         experiment.iterations,
         "GGG",

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from meterdp.accounting.registry import CURVES
-from meterdp.core.noise import NoiseSource, keyed_generator
+from meterdp.core.noise import NoiseSource, fixed_normals, fixed_uniforms
 from meterdp.mechanisms.dpem.mixture import EmSettings, MixtureModel
 from meterdp.mechanisms.dpem.moments import Perturbation
 from meterdp.mixture.class_sums import ClassSums
@@ -71,15 +71,16 @@ class People:
 
 def people(caption: str, times: int) -> People:
     """Invent ``times`` as many people as the paper simulates, under one reading of the caption of Fig. 1."""
-    generator = keyed_generator(0, "reproduce park", "fig1", caption, times)
+    purpose = f"reproduce park, fig1, {caption}, {times} times"
     counts = np.array(_COUNTS[caption]) * times
     status = np.repeat(np.arange(len(STATUSES)), counts)
     places = np.array(list(_STATES.values()))
-    state = generator.choice(len(places), len(status), p=places[:, 2])
+    shares = np.cumsum(places[:, 2] / places[:, 2].sum())
+    state = np.searchsorted(shares[:-1], fixed_uniforms(f"{purpose}, state", (len(status),)), side="right")
     centre = places[state, :2]
     first = int(counts[:MARRIED].sum())
     centre[first : first + times] = LONE_STATE_AT
-    return People(centre + _SPREAD_DEGREES * generator.standard_normal((len(status), 2)), status, first)
+    return People(centre + _SPREAD_DEGREES * fixed_normals(f"{purpose}, place", (len(status), 2)), status, first)
 
 
 def class_sums_of(x: np.ndarray, status: np.ndarray) -> ClassSums:

@@ -72,6 +72,28 @@ PARK_CURVE = Table(
     ),
 )
 
+PARK_OURS = Table(
+    "park_ours",
+    "study",
+    "Our sound release against zCDP GGG in the splits of Figs 2 and 3 of Park et al., in each reading of theirs.",
+    (
+        _FIGURE,
+        _READING,
+        _EPSILON,
+        Column("ours_mean", REAL, "nats", "log-likelihood per test record of 'sound', mean over splits"),
+        Column("ggg_mean", REAL, "nats", "that of 'ggg_zcdp' at the same epsilon"),
+        Column("ggg_shortfall_mean", REAL, "nats", "what 'ggg_zcdp' is below EM without noise"),
+        Column("difference_mean", REAL, "nats", "ours less theirs in the same split, mean"),
+        _se("difference", "nats"),
+        Column("larger_epsilon", REAL, "1", "twice the epsilon, or the next larger one that was run", nullable=True),
+        Column("larger_difference_mean", REAL, "nats", "ours less theirs at the larger epsilon, mean", nullable=True),
+        _se("larger_difference", "nats"),
+        TRIALS,
+        DATA,
+        SUBSTITUTE,
+    ),
+)
+
 PARK_MAP = Table(
     "park_map",
     "study",

@@ -9,6 +9,7 @@ from scipy.stats import chi2, multivariate_normal
 from sklearn.decomposition import FactorAnalysis
 
 from meterdp.core.errors import InputError
+from meterdp.core.noise import fixed_normals
 from meterdp.mechanisms.dpem.factor import (
     Factors,
     analyze_gauss_std,
@@ -33,7 +34,7 @@ def records(n=600, d=8, q=3, seed=0):
 
 
 def start(d=8, q=3):
-    return start_factors(d, q, np.random.default_rng(0))
+    return start_factors(fixed_normals("start", (d, q)))
 
 
 def test_without_noise_it_reaches_the_maximum_scikit_learn_finds():

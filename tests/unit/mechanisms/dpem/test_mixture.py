@@ -10,6 +10,7 @@ from scipy.stats import chi2
 from sklearn.mixture import GaussianMixture
 
 from meterdp.core.errors import InputError
+from meterdp.core.noise import fixed_normals
 from meterdp.mechanisms.dpem.mixture import (
     EmSettings,
     Iterate,
@@ -32,7 +33,7 @@ READINGS = [(divisor, centre) for divisor in ("own", "noisy") for centre in ("no
 
 
 def start(k, d, seed=0):
-    return start_mixture(k, d, np.random.default_rng(seed))
+    return start_mixture(fixed_normals(f"start {seed}", (k, d)))
 
 
 def scikit_learn(x, given, iterations):

@@ -18,6 +18,7 @@ from meterdp.mechanisms.sound.stack import StackWeights, clip_to_unit_ball, mome
 from meterdp.mechanisms.sound.starts import spread_classes
 from meterdp.mixture.density import record_log_densities
 from meterdp.mixture.draws import Mixture
+from meterdp.mixture.prior import Prior
 from meterdp.release.noise import StudyNoise
 from meterdp.release.safe_noise import GRID, SafeNoise
 from tests.unit.mechanisms.made_up import library
@@ -121,6 +122,40 @@ def test_what_cannot_be_released_is_refused_in_one_sentence():
         SoundSettings(ball=Ball(1.0), marginal_share=0.2)
     with pytest.raises(InputError, match="field 'ball'"):
         SoundSettings(ball=Ball(1.0), library=library(3))
+
+
+def test_a_prior_draws_classes_towards_itself_in_the_unit_of_the_ball():
+    """Oracle: of many records a prior changes nothing; an overwhelming one is what comes out."""
+    x = 3.0 * made_up(10, 4000, 3, 2, 2.0) + 5.0
+    at, few = (5.0, 5.0, 5.0), {"rounds": 3}
+    plain = fit_ball(x, 2, 4.0, 1e-5, noise(), 3.0, at, **few).mixture
+    weak = fit_ball(x, 2, 4.0, 1e-5, noise(), 3.0, at, **few, prior=Prior(1.0001, 1e-3, 1e-3, 1e-4)).mixture
+    strong = fit_ball(x, 2, 4.0, 1e-5, noise(), 3.0, at, **few, prior=Prior(1e9, 1e9, 1e9, 0.1 * 1e9)).mixture
+    assert weak.means == pytest.approx(plain.means, abs=1e-3)
+    assert weak.covariances == pytest.approx(plain.covariances, abs=1e-3)
+    assert strong.weights == pytest.approx([0.5, 0.5], abs=1e-4)
+    assert strong.means == pytest.approx(np.full((2, 3), 5.0), abs=1e-3)
+    assert strong.covariances == pytest.approx(np.stack([0.9 * np.eye(3)] * 2), abs=1e-3)
+    with pytest.raises(InputError, match="field 'prior'"):
+        SoundSettings(prior=Prior.conventional(3))
+    for broken in ((0.5, 1, 1, 1), (2, -1, 1, 1), (2, 1, np.nan, 1), (2, 1, 1, np.inf)):
+        with pytest.raises(InputError, match="field 'prior'"):
+            Prior(*broken)
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_maximum_a_posteriori_estimates_are_those_of_the_paper_written_out(k):
+    rng = np.random.default_rng(k)
+    n, d, (alpha, kappa, nu, s) = 50.0, 4, (2.0, 1.0, 6.0, 0.1)
+    weights, means = rng.dirichlet(np.ones(k)), rng.normal(size=(k, d))
+    covariances = np.stack([np.cov(rng.normal(size=(d, 9))) for _ in range(k)])
+    found = Prior.conventional(d).parameters(weights, means, covariances, n)
+    for j in range(k):
+        own = n * weights[j]
+        assert found[0][j] == pytest.approx((own + alpha - 1) / (n + k * alpha - k))
+        assert found[1][j] == pytest.approx(own * means[j] / (own + kappa))
+        outer = kappa * own / (kappa + own) * np.outer(means[j], means[j])
+        assert found[2][j] == pytest.approx((s * np.eye(d) + own * covariances[j] + outer) / (nu + own + d + 2))
 
 
 def test_the_guarantee_speaks_of_records_and_all_of_the_budget_is_spent():

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from meterdp.papers.common.datasets import registry
-from meterdp.papers.park import data, substitutes
+from meterdp.papers.park import data
+from meterdp.simulate import substitutes
 
 
 @pytest.fixture(scope="module")

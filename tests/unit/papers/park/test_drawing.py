@@ -10,7 +10,9 @@ import pytest
 from meterdp.core.parquet import write_table
 from meterdp.papers.park import clusters, factor_faces, marital, tables
 from meterdp.papers.park.data import Records
+from meterdp.papers.park.ours import compare
 from meterdp.papers.park.readings import ALSO_SHOWN, PICTURES
+from meterdp.papers.park.setting import EM, OURS
 from meterdp.papers.registry import PAPERS
 from tests.unit.papers.park import made_up
 
@@ -27,6 +29,7 @@ def paths(tmp_path_factory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("tables")
     two = pd.concat([made_up.runs(left_out=True), made_up.runs(reading=ALSO_SHOWN.name)])
     three = made_up.runs(figure="fig3")
+    with_ours = made_up.AS_CLAIMED | {OURS: made_up.AS_CLAIMED[EM]}
     folds = made_up.folds()
     nicv = clusters.summarise(folds, made_up.SOURCE)
     places = Records(np.random.default_rng(1).uniform(-80, 80, (50, 2)), 200.0, made_up.SOURCE)
@@ -36,6 +39,8 @@ def paths(tmp_path_factory) -> dict[str, Path]:
         "fig3": (tables.PARK_CURVE, made_up.curve(three[three["split"] == 0])),  # without standard errors
         "fig4": (tables.PARK_CLUSTERS, clusters.on_the_map(folds, nicv, places)),
         "fig5": (tables.PARK_FACES, faces()),
+        "fig2_ours": (tables.PARK_OURS, compare(made_up.runs(with_ours), made_up.SOURCE)),
+        "fig3_ours": (tables.PARK_OURS, compare(made_up.runs(with_ours, figure="fig3"), made_up.SOURCE)),
         "nicv": (tables.PARK_NICV, nicv),
         "face_numbers": (tables.PARK_FACE_NUMBERS, made_up.face_numbers()),
     }

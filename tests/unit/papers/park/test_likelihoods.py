@@ -9,9 +9,10 @@ import pytest
 from meterdp.core.parquet import as_arrow
 from meterdp.papers.park import likelihoods
 from meterdp.papers.park.data import LARGEST_NORM, PUBLIC_RADIUS, Records
+from meterdp.papers.park.ours import compare
 from meterdp.papers.park.readings import SHOWN
 from meterdp.papers.park.setting import EM, EXPERIMENTS, FEW_EPSILONS, LINES, OURS, PUBLIC_ZCDP, ZCDP
-from meterdp.papers.park.tables import PARK_CURVE, PARK_LIKELIHOODS
+from meterdp.papers.park.tables import PARK_CURVE, PARK_LIKELIHOODS, PARK_OURS
 
 SOURCE = {"data": "made-up data", "substitute": None}
 
@@ -76,7 +77,7 @@ def test_a_split_runs_every_line_and_repeats(records, runs):
 
 def test_with_ten_trials_every_reading_is_run_once(records, monkeypatch):
     experiment = EXPERIMENTS["fig2"]
-    start = likelihoods.start_mixture(2, 4, np.random.default_rng(1))
+    start = likelihoods.start_mixture(np.random.default_rng(1).normal(size=(2, 4)))
     monkeypatch.setattr(likelihoods, "fit_ours", lambda *_: start)
     for number, expected in ((0, len(experiment.runs)), (5, 1)):
         found = likelihoods.run_split("fig2", records, number, 10, seed=3)
@@ -99,3 +100,21 @@ def test_averages_are_those_of_the_splits(runs, records):
     assert row["excess_se"] == pytest.approx((at - against).std(ddof=1) / np.sqrt(2))
     assert row["shortfall_mean"] == pytest.approx((free - at).mean()) and row["trials"] == 2
     as_arrow(PARK_CURVE, likelihoods.summarise(runs, SOURCE))  # a single split has no standard error
+
+
+def test_ours_is_compared_in_the_same_splits_at_the_same_epsilon_and_at_a_larger_one(runs, records):
+    """Oracle: numpy on two splits; with one split there is no standard error."""
+    both = pd.concat([runs, likelihoods.run_split("fig3", records, 1, 2, seed=3)])
+    table = compare(both, SOURCE)
+    as_arrow(PARK_OURS, table)
+    wide = both[both["epsilon"] == 1].pivot_table("log_likelihood", "split", "line")
+    at = table[table["epsilon"] == 1].iloc[0]
+    difference = wide[OURS] - wide[ZCDP]
+    assert at["difference_mean"] == pytest.approx(difference.mean())
+    assert at["difference_se"] == pytest.approx(difference.std(ddof=1) / np.sqrt(2))
+    assert at["ggg_shortfall_mean"] == pytest.approx((wide[EM] - wide[ZCDP]).mean())
+    larger = both[both["epsilon"] == 4].pivot_table("log_likelihood", "split", "line")[ZCDP]
+    assert at["larger_epsilon"] == 4.0
+    assert at["larger_difference_mean"] == pytest.approx((wide[OURS] - larger).mean())
+    assert table["larger_epsilon"].tolist()[0] == 1.0 and np.isnan(table["larger_epsilon"].iloc[-1])
+    as_arrow(PARK_OURS, compare(runs, SOURCE))
