@@ -291,10 +291,8 @@ def scorecard(tables: Tables) -> pd.DataFrame:
         "park-5": clusters_in_order(tables["nicv"], tables["folds"]),
         "park-6": faces_recognisable(tables["face_numbers"]),
     }
-    both = tuple(
-        "; ".join(dict.fromkeys(tables[f].iloc[0][column] for f in _FIGURES if tables[f].iloc[0][column])) or None
-        for column in ("data", "substitute")
-    )
+    named = pd.concat([tables[f].iloc[:1][["data", "substitute"]] for f in _FIGURES])
+    both = tuple("; ".join(named[column].dropna()) or None for column in named)
     of = {"park-1": "distances", "park-2": "fig2", "park-5": "nicv", "park-6": "face_numbers"}
     sources = {i: tuple(tables[of[i]].iloc[0][["data", "substitute"]]) if i in of else both for i in verdicts}
     return rows(PAPER, CLAIMS, verdicts, sources)

@@ -111,9 +111,13 @@ def test_every_claim_has_its_rows_and_sources():
         "folds": folds,
         "face_numbers": made_up.face_numbers(),
         **{f"{figure}_splits": table for figure, table in runs.items()},
-        **{figure: made_up.curve(table) for figure, table in runs.items()},
+        "fig2": made_up.curve(runs["fig2"]),
+        "fig3": made_up.curve(runs["fig3"]).assign(substitute=None),  # the data set itself
     }
     card = park.scorecard(tables)
     as_arrow(SCORECARD, card)
     assert card["item"].unique().tolist() == [claim.item for claim in CLAIMS] == [f"park-{n}" for n in range(1, 7)]
-    assert not card.duplicated(["item", "reading"]).any() and set(card["data"]) == {"made-up data"}
+    assert not card.duplicated(["item", "reading"]).any()
+    sources = card.groupby("item")[["data", "substitute"]].first()
+    assert sources.loc["park-2"].tolist() == ["made-up data", "stands for nothing"]
+    assert sources.loc["park-3"].tolist() == ["made-up data; made-up data", "stands for nothing"]
