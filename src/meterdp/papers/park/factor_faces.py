@@ -21,13 +21,23 @@ from meterdp.mechanisms.dpem.factor import (
     start_factors,
 )
 from meterdp.papers.park.data import Records
-from meterdp.papers.park.readings import AS_THEY_ARE, BY_PIXEL, PICTURES, PRINTED_SENSITIVITY, SENSITIVITIES
+from meterdp.papers.park.readings import (
+    AS_THEY_ARE,
+    BY_PIXEL,
+    MISREAD,
+    PICTURES,
+    PRINTED_SENSITIVITY,
+    SENSITIVITIES,
+    SMALLEST_SENSITIVITY,
+    STATED,
+    WITHOUT,
+)
 from meterdp.papers.park.setting import DELTA
 from meterdp.release.noise import StudyNoise
 
 EPSILONS = (0.3, 0.2)
+CODE_EPSILONS = (1.0, *EPSILONS)  # the first is what the public code is set to
 LATENT, ITERATIONS = 10, 50
-WITHOUT, STATED, MISREAD = "none", "stated", "variance for deviation"
 
 
 def prepared(records: Records, pictures: str) -> tuple[np.ndarray, float]:
@@ -73,52 +83,49 @@ def tabulate(records: Records, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
         exact = second_moment(x)
         top = scale * spectral_norm(exact)
         free = fit_factors(scale * exact, LATENT, ITERATIONS, start)
-        columns.append(_columns(pictures, WITHOUT, None, free))
-        for words, noise in _noises(pictures):
-            for epsilon in EPSILONS:
-                # The same matrix of normal numbers everywhere.
-                stream = StudyNoise(seed, "reproduce park", "fig5", "noise")
-                change = SENSITIVITIES[words]
-                noisy = noisy_second_moment(x, epsilon, DELTA, stream, change, noise == MISREAD)
-                std = analyze_gauss_std(len(x), epsilon, DELTA, change)
-                std = std if noise == STATED else std**2
-                if norm_of_one is None:
-                    norm_of_one = spectral_norm(noisy - exact) / std
-                noisy += (scale - 1) * exact
-                found = fit_factors(noisy, LATENT, ITERATIONS, start)
-                numbers.append(
-                    {
-                        "pictures": pictures,
-                        "sensitivity": words,
-                        "noise": noise,
-                        "epsilon": epsilon,
-                        "noise_std": std,
-                        "noise_spectral_norm": std * norm_of_one,
-                        "top_eigenvalue": top,
-                        "captured_share": captured(free, found),
-                    }
-                )
-                if words == PRINTED_SENSITIVITY:
-                    columns.append(_columns(pictures, noise, epsilon, found))
+        without = {"pictures": pictures, "sensitivity": None, "noise": WITHOUT, "epsilon": None}
+        columns.append(_columns(without, free))
+        for sensitivity, noise, epsilon in noises(pictures):
+            # The same matrix of normal numbers everywhere.
+            stream = StudyNoise(seed, "reproduce park", "fig5", "noise")
+            change = SENSITIVITIES[sensitivity]
+            noisy = noisy_second_moment(x, epsilon, DELTA, stream, change, noise == MISREAD)
+            std = analyze_gauss_std(len(x), epsilon, DELTA, change)
+            std = std if noise == STATED else std**2
+            if norm_of_one is None:
+                norm_of_one = spectral_norm(noisy - exact) / std
+            noisy += (scale - 1) * exact
+            found = fit_factors(noisy, LATENT, ITERATIONS, start)
+            key = {"pictures": pictures, "sensitivity": sensitivity, "noise": noise, "epsilon": epsilon}
+            numbers.append(
+                key
+                | {
+                    "noise_std": std,
+                    "noise_spectral_norm": std * norm_of_one,
+                    "top_eigenvalue": top,
+                    "captured_share": captured(free, found),
+                }
+            )
+            columns.append(_columns(key, found))
     return pd.concat(columns).assign(**records.source), pd.DataFrame(numbers).assign(**records.source)
 
 
-def _noises(pictures: str) -> list[tuple[str, str]]:
-    """Return the sensitivities and laws of noise that are drawn on pictures prepared in this way."""
-    misread = [(PRINTED_SENSITIVITY, MISREAD)]
-    return misread if pictures == BY_PIXEL else [(words, STATED) for words in SENSITIVITIES] + misread
+def noises(pictures: str) -> list[tuple[str, str, float]]:
+    """Return sensitivity, law and epsilon of every noise that is drawn on pictures prepared in this way."""
+    if pictures == BY_PIXEL:
+        return [(words, MISREAD, e) for words in (PRINTED_SENSITIVITY, SMALLEST_SENSITIVITY) for e in CODE_EPSILONS]
+    stated = [(words, STATED, e) for words in SENSITIVITIES for e in EPSILONS]
+    return [*stated, *((PRINTED_SENSITIVITY, MISREAD, e) for e in EPSILONS)]
 
 
-def _columns(pictures: str, noise: str, epsilon: float | None, found: Factors) -> pd.DataFrame:
+def _columns(key: dict[str, str | float | None], found: Factors) -> pd.DataFrame:
     # Loadings mean the same after any rotation: columns made orthogonal, the longest first, bright on the whole.
     left, lengths, _ = np.linalg.svd(found.loadings, full_matrices=False)
     loadings = (left * lengths).T
     loadings = loadings * np.where(loadings.sum(axis=1) < 0, -1.0, 1.0)[:, None]
     return pd.DataFrame(
         {
-            "pictures": pictures,
-            "noise": noise,
-            "epsilon": epsilon,
+            **key,
             "column": np.arange(1, len(loadings) + 1),
             "loading": list(loadings),
         }

@@ -99,4 +99,6 @@ AS_THEY_ARE, CENTRED = "pictures as they are", "centred by pixel and picture"
 BY_PIXEL = "centred, over the largest norm of a pixel"  # of the public code; no reading, as it leaves the unit ball
 PICTURES = (AS_THEY_ARE, CENTRED, BY_PIXEL)
 PRINTED_SENSITIVITY = "2/N"
-SENSITIVITIES = {PRINTED_SENSITIVITY: 2.0, "sqrt 2/N": 2.0**0.5, "1/N": 1.0}
+SMALLEST_SENSITIVITY = "1/N"
+SENSITIVITIES = {PRINTED_SENSITIVITY: 2.0, "sqrt 2/N": 2.0**0.5, SMALLEST_SENSITIVITY: 1.0}
+WITHOUT, STATED, MISREAD = "none", "stated", "variance for deviation"  # the last as in the public code (defect P3)

@@ -35,7 +35,7 @@ from meterdp.papers.park.claims import (
 from meterdp.papers.park.clusters import LLOYD_LINEAR, LLOYD_ZCDP, PLAIN, PROPOSED
 from meterdp.papers.park.factor_faces import MISREAD, STATED
 from meterdp.papers.park.marital import MARRIED, STATUSES
-from meterdp.papers.park.readings import BY_PIXEL, PRINTED_SENSITIVITY
+from meterdp.papers.park.readings import BY_PIXEL
 from meterdp.papers.park.setting import (
     ADVANCED,
     EM,
@@ -249,23 +249,23 @@ _METHODS = {
 
 def faces_recognisable(numbers: pd.DataFrame) -> dict[str, Verdict]:
     """Judge park-6 (table ``park_face_numbers``) for every sensitivity and preparation of the pictures."""
-    misread = numbers[(numbers["noise"] == MISREAD) & (numbers["sensitivity"] == PRINTED_SENSITIVITY)]
+    code = numbers[(numbers["pictures"] == BY_PIXEL) & (numbers["noise"] == MISREAD)]
+    words = "; ".join(
+        f"{listed(f'{r.captured_share:.3f} at ε = {r.epsilon:g}' for r in of.itertuples())} (sensitivity "
+        f"{sensitivity})"
+        for sensitivity, of in code.groupby("sensitivity", sort=False)
+    )
     stated, found = numbers[numbers["noise"] == STATED], {}
     for (pictures, sensitivity), at in stated.groupby(["pictures", "sensitivity"], sort=False):
         at = at.sort_values("epsilon", ascending=False)
         high, low = at["captured_share"]
         ratio = at["noise_spectral_norm"] / at["top_eigenvalue"]
-        other = misread[misread["pictures"].isin([pictures, BY_PIXEL])].sort_values("epsilon", ascending=False)
-        words = "; ".join(
-            f"{' and '.join(f'{share:.3f}' for share in of['captured_share'])} ({name})"
-            for name, of in other.groupby("pictures", sort=False)
-        )
         found[f"{pictures}; sensitivity {sensitivity}"] = Verdict(
             HOLDS if high >= RECOGNISABLE and low < high else FAILS,
             f"The mean squared cosine of EM's loadings with the span of the private ones is {high:.3f} at ε = 0.3 "
-            f"and {low:.3f} at 0.2. The noise's spectral norm is "
-            f"{span(*map(number, ratio))} times the largest eigenvalue of the second moment. Passing its variance "
-            f"for the standard deviation, as the public code does (defect P3), gives {words}.",
+            f"and {low:.3f} at 0.2. The noise's spectral norm is {span(*map(number, ratio))} times the largest "
+            "eigenvalue of the second moment. With the noise's variance for its standard deviation and pictures over "
+            f"the largest norm of a pixel, as in the public code (defect P3), it is {words}.",
         )
     return found
 

@@ -193,6 +193,7 @@ PARK_FACES = Table(
     "Columns of factor loadings as pictures: Fig. 5 of Park et al., by the noise it states and by that of its code.",
     (
         _PICTURES,
+        Column("sensitivity", TEXT, "", "as in park_face_numbers; null without noise", nullable=True),
         _NOISE,
         Column("epsilon", REAL, "1", "privacy parameter; null without noise", nullable=True),
         Column("column", INT, "1", "after rotation to orthogonal columns, from the longest to the shortest"),

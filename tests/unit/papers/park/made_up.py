@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from meterdp.papers.park import clusters, likelihoods, marital
-from meterdp.papers.park.readings import CLUSTER_READINGS, SENSITIVITIES, SHOWN
+from meterdp.papers.park.readings import BY_PIXEL, CLUSTER_READINGS, MISREAD, SENSITIVITIES, SHOWN
 from meterdp.papers.park.setting import EM, LINES, ZCDP
 
 SOURCE = {"data": "made-up data", "substitute": "stands for nothing"}
@@ -117,7 +117,8 @@ def face_numbers(high=0.9, low=0.3) -> pd.DataFrame:
             **SOURCE,
         }
         for sensitivity in SENSITIVITIES
-        for noise in ("stated", "variance for deviation")
+        for noise in ("stated", MISREAD)
         for epsilon, share in ((0.3, high), (0.2, low))
     ]
-    return pd.DataFrame(rows)
+    code = [row | {"pictures": BY_PIXEL} for row in rows if row["noise"] == MISREAD and row["sensitivity"] == "2/N"]
+    return pd.DataFrame([*rows, *code])

@@ -73,7 +73,7 @@ def test_the_misread_noise_is_the_square_of_the_stated_one(tables):
 def test_columns_are_orthogonal_and_in_order(tables):
     columns = tables[0]
     as_arrow(PARK_FACES, columns)
-    for _, rows in columns.groupby(["pictures", "noise", "epsilon"], dropna=False):
+    for _, rows in columns.groupby(["pictures", "sensitivity", "noise", "epsilon"], dropna=False):
         w = np.stack(rows["loading"]).T
         gram = w.T @ w
         assert w.shape == (SIDE**2, 10) and np.all(np.diff(np.diag(gram)) <= 1e-12 * gram.trace())

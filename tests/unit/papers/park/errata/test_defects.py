@@ -79,7 +79,8 @@ def test_P2_multipliers_are_those_of_zcdp():
 
 def test_P3_stated_noise_drowns_every_second_moment(findings):
     """Oracles: all eigenvalues of a smaller matrix; the trace of a second moment in the unit ball."""
-    stated_noise, smaller, misread, epsilon = findings["P3"]
+    stated_noise, smaller, misread, epsilon, code = findings["P3"]
+    assert agrees(code) and code.value > 40
     for finding in (stated_noise, smaller, misread):
         assert closed(finding, 0.01)
     assert stated_noise.value > smaller.value > 4 > 1 > misread.value
