@@ -48,7 +48,7 @@ LONE_CLASS = "the married class has one person"
 LONE_STATE = "one person of the married class comes from that state"
 CAPTIONS = (LONE_CLASS, LONE_STATE)
 
-EPSILON_AS_PRINTED, EPSILON_BY_SIZE = "epsilon as printed", "epsilon times what is missing in records"
+EPSILON_AS_PRINTED, EPSILON_BY_SIZE = "epsilon as printed", "epsilon raised by the missing records"
 
 
 @dataclass(frozen=True)

@@ -231,7 +231,7 @@ def clusters_in_order(nicvs: pd.DataFrame, folds: pd.DataFrame) -> dict[str, Ver
         words = listed(
             f"{_METHODS[m]} {number(value.loc[m, 'nicv_mean'])}" for m in (LLOYD_LINEAR, LLOYD_ZCDP, PROPOSED, PLAIN)
         )
-        steps = ", ".join(f"{number(c.high)} for {c.where}" for c in compared)
+        steps = ", ".join(f"{number(c.high)} ± {number(c.high_se)} for {c.where}" for c in compared)
         found[reading] = Verdict(
             judge(compared),
             f"NICV, mean over {at['trials'].max()} folds: {words}. Differences in the same fold: {steps}.",
