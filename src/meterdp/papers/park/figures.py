@@ -169,8 +169,8 @@ def fig3(table, output) -> None:
 _LIKELIHOOD = (
     "Test log-likelihood per record less that of EM without noise in the same split (dotted: none), mean over splits "
     "with its standard error; left under the reading of the paper’s public code, right with a higher floor of "
-    "eigenvalues. The sound release is ours; it may exceed EM, which stops after the paper’s number of iterations "
-    "from a public start. "
+    "eigenvalues, which EM has as well. The sound release, left, is ours. It can exceed EM, because its own floor is "
+    "a millionth and EM stops after the paper’s number of iterations from a public start. "
 )
 _LIKELIHOOD_ALTERNATIVE = "Two panels of curves against epsilon, one curve per scheme and composition."
 

@@ -5,7 +5,6 @@ Every function takes declared tables as data frames and returns verdicts by read
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from itertools import product
 
 import pandas as pd
@@ -292,17 +291,8 @@ def scorecard(tables: Tables) -> pd.DataFrame:
         "park-5": clusters_in_order(tables["nicv"], tables["folds"]),
         "park-6": faces_recognisable(tables["face_numbers"]),
     }
-    of = {"park-1": ("distances",), "park-2": ("fig2",), "park-5": ("nicv",), "park-6": ("face_numbers",)}
-    sources = {
-        item: tuple(
-            _joined(tables[name].iloc[0][column] for name in of.get(item, _FIGURES))
-            for column in ("data", "substitute")
-        )
-        for item in verdicts
-    }
+    named = pd.concat([tables[f].iloc[:1][["data", "substitute"]] for f in _FIGURES])
+    both = tuple("; ".join(named[column].dropna()) or None for column in named)
+    of = {"park-1": "distances", "park-2": "fig2", "park-5": "nicv", "park-6": "face_numbers"}
+    sources = {i: tuple(tables[of[i]].iloc[0][["data", "substitute"]]) if i in of else both for i in verdicts}
     return rows(PAPER, CLAIMS, verdicts, sources)
-
-
-def _joined(words: Iterable[str | None]) -> str | None:
-    """Return different words with semicolons between; null where none says anything."""
-    return "; ".join(dict.fromkeys(word for word in words if not pd.isna(word))) or None

@@ -111,31 +111,13 @@ def test_every_claim_has_its_rows_and_sources():
         "folds": folds,
         "face_numbers": made_up.face_numbers(),
         **{f"{figure}_splits": table for figure, table in runs.items()},
-        **{figure: made_up.curve(table) for figure, table in runs.items()},
+        "fig2": made_up.curve(runs["fig2"]),
+        "fig3": made_up.curve(runs["fig3"]).assign(substitute=None),  # the data set itself
     }
     card = park.scorecard(tables)
     as_arrow(SCORECARD, card)
     assert card["item"].unique().tolist() == [claim.item for claim in CLAIMS] == [f"park-{n}" for n in range(1, 7)]
-    assert not card.duplicated(["item", "reading"]).any() and set(card["data"]) == {"made-up data"}
-
-
-def test_what_stands_for_a_data_set_is_named_and_its_lack_is_a_null():
-    """As read from Parquet, where a null of text is not None."""
-    folds = made_up.folds()
-    curves = {figure: made_up.curve(made_up.runs(figure=figure)) for figure in ("fig2", "fig3")}
-    curves["fig2"] = curves["fig2"].assign(substitute="stands for patients")
-    curves["fig3"] = as_arrow(declared.PARK_CURVE, curves["fig3"].assign(substitute=None)).to_pandas()
-    tables = {
-        "distances": made_up.distances(),
-        "nicv": as_arrow(
-            declared.PARK_NICV, clusters.summarise(folds, made_up.SOURCE | {"substitute": None})
-        ).to_pandas(),
-        "folds": folds,
-        "face_numbers": made_up.face_numbers(),
-        **{f"{figure}_splits": made_up.runs(figure=figure) for figure in curves},
-        **curves,
-    }
-    card = as_arrow(SCORECARD, park.scorecard(tables)).to_pylist()
-    found = {row["item"]: row["substitute"] for row in card}
-    assert found["park-2"] == found["park-3"] == found["park-4"] == "stands for patients"
-    assert found["park-5"] is None
+    assert not card.duplicated(["item", "reading"]).any()
+    sources = card.groupby("item")[["data", "substitute"]].first()
+    assert sources.loc["park-2"].tolist() == ["made-up data", "stands for nothing"]
+    assert sources.loc["park-3"].tolist() == ["made-up data; made-up data", "stands for nothing"]
