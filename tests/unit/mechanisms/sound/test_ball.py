@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tracemalloc
 
 import numpy as np
@@ -239,3 +240,9 @@ def test_start_classes_of_a_ball_are_feasible_and_differ(k, d):
         len({(m.round(9).tobytes(), c.round(9).tobytes()) for m, c in zip(means[0], covariances[0], strict=True)})
         == k
     )
+
+
+def test_the_example_of_the_documentation_runs(repository, capsys):
+    code = re.search(r"```python\n(.*?)```", (repository / "docs/mixtures.md").read_text(), re.DOTALL).group(1)
+    exec(compile(code, "docs/mixtures.md", "exec"), {})
+    assert capsys.readouterr().out == "(2, 3) one whole record 1.0\n"
