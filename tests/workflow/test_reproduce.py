@@ -48,7 +48,7 @@ def test_the_scorecard_has_a_verdict_on_every_claim_and_names_substitutes(folder
     assert set(card["holds"]) <= {"holds", "does not hold", "cannot be judged"}
     assert card.loc["liu-9", "substitute"].str.startswith("stands for MNIST").all()
     assert set(card.loc["liu-7", "substitute"]) == {"stands for the paper's 1409 private houses"}
-    assert card.loc["park-2", "substitute"].str.startswith("stands for Stroke").all()
+    assert card.loc["park-3", "substitute"].str.startswith("stands for Stroke").all()
     assert card["substitute"].isna()["liu-1"].all() and len(card.loc["liu-1"]) == 6
     assert card.loc["liu-12", "holds"] == "cannot be judged"
 
