@@ -73,8 +73,9 @@ def test_24_00_is_the_next_midnight_and_nothing_else_is_read_anew(stamp, known):
     """Against the date and a day more by the calendar."""
     day = stamp.replace(hour=0, minute=0, second=0, microsecond=0)
     texts = [day.strftime(known), *(stamp.replace(minute=m).strftime(known) for m in (0, 24, 59))]
-    late = texts[0].replace("00:00", "24:00", 1)
-    read, present, _ = StampParser(known, ("",)).read_words([late, *texts, late.replace("24:00", "24:01"), "24:00"])
+    # Not by replacing 00:00 in the text: 01Jan2000:00:00:00 has it in the year.
+    late, too_late = (day.strftime(known.replace("%H:%M", f"24:{minute}")) for minute in ("00", "01"))
+    read, present, _ = StampParser(known, ("",)).read_words([late, *texts, too_late, "24:00"])
     want = [datetime.strptime(t, known) for t in texts]
     if re.search("%y:%H", known, re.IGNORECASE):  # a colon before the time
         assert read[0] == NO_STAMP
