@@ -7,6 +7,7 @@ rule vary_mixture:
     input:
         profiles=PRIVATE / "profiles.parquet",
         labels=PRIVATE / "labels.parquet",
+        elsewhere=FITTED_ELSEWHERE,
         library=LIBRARY,
     output:
         variants=[
@@ -40,6 +41,7 @@ rule marginal_densities:
     input:
         profiles=PRIVATE / "profiles.parquet",
         labels=PRIVATE / "labels.parquet",
+        elsewhere=FITTED_ELSEWHERE,
         variants=expand(
             STUDY / "variants/{mechanism}.parquet",
             mechanism=config["mechanisms"]["variants"],

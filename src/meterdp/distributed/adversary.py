@@ -91,9 +91,12 @@ def smallest_group(scheme: str, graph: Graph, colluding: int, cycle: Sequence[in
     if scheme == "secure_sum":
         # t cuts leave n - t nodes in t stretches; two around one node are the worst.
         return n - colluding if colluding < 2 else 1
+    fewest_neighbours = int(graph.degrees.min())
+    if fewest_neighbours <= colluding:
+        return 1
+    if fewest_neighbours == n - 1:
+        return n - colluding
     if sum(math.comb(n, t) for t in range(colluding + 1)) > MOST_SETS:
-        if int(graph.degrees.min()) <= colluding:
-            return 1
         raise InputError(
             f"are too many of {n} nodes for every set of them to be looked at",
             field="colluding",

@@ -18,14 +18,16 @@ from meterdp.core.tables import Table
 from meterdp.figures import numbers
 from meterdp.figures.pages import picture, write_page
 from meterdp.figures.registry import figure_of
-from meterdp.figures.report import classes, cost, forecasts, headline, hiding, intake, noise
+from meterdp.figures.report import classes, cost, federation, forecasts, headline, hiding, intake, noise
 from meterdp.figures.report.grid import Grid, Tables
 
 if TYPE_CHECKING:
     import pandas as pd
 
-PARTS = (intake, classes, cost, forecasts, noise, hiding)
+PARTS = (intake, classes, federation, cost, forecasts, noise, hiding)
 TABLES: dict[str, Table] = {table.name: table for part in PARTS for table in part.READS}
+# Tables of a study whose mixture is fitted over circuits.
+OF_FEDERATIONS = frozenset(table.name for table in federation.READS)
 TEMPLATE = Path(__file__).with_name("page.html")
 # Figures of the mechanisms a reader needs most; those of the others are folded away.
 OPEN_MARGINALS = ("marginal_densities_kl_published", "marginal_densities_sound")
