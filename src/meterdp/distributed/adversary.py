@@ -35,7 +35,7 @@ def known_sums(
     cycle : sequence of int, optional
         Of secure summation.
     eavesdropper : bool
-        Whether, besides, somebody hears all messages but the encrypted first exchange of ``subspace`` and ``edge_masks``.
+        Whether, besides, somebody hears all messages but the encrypted first exchange (of subspace and edge masks).
 
     Notes
     -----

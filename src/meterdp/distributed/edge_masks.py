@@ -2,7 +2,7 @@
 
 The two ends of every edge agree on a random whole number modulo 2^64; one adds it to its value, the other takes it
 away. Masked values may then be seen by all, and their sum is that of the values. It is subspace perturbation in whole
-numbers: the same sums are told, those of honest nodes that are joined, the rest is hidden perfectly, and one round does.
+numbers: the same sums are told, those of honest nodes that are joined, and the rest is hidden perfectly.
 """
 
 from __future__ import annotations
