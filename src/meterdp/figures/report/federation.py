@@ -8,7 +8,7 @@ from meterdp.distributed.tables import FEDERATION, FEDERATION_PROTECTS
 from meterdp.figures.numbers import count, counted, plain, significant
 from meterdp.figures.report.grid import Grid, Tables
 
-SCHEMES = {"federated": "a server adds up", "secure_sum": "secure summation", "subspace": "subspace noise"}
+SCHEMES = {"federated": "a server adds up", "secure_sum": "secure summation", "subspace": "subspace noise", "edge_masks": "masks on edges"}
 LAYERS = {
     "readings": "readings",
     "transcript": "what circuits send",
