@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 
+from meterdp.accounting import gdp
+from meterdp.accounting.gdp_with_response import epsilon_after
 from meterdp.core.errors import InputError
 from meterdp.distributed.adversary import known_sums, smallest_group
 from meterdp.distributed.circuits import Circuits
+from meterdp.distributed.configured import mask_ratio
 from meterdp.distributed.cycle import hamiltonian_cycle
+from meterdp.distributed.graph import Graph
 from meterdp.distributed.schemes import SCHEMES
+from meterdp.distributed.shared_noise import shares_for
 from meterdp.distributed.study import solvable_households
 from meterdp.distributed.tables import FEDERATION_PROTECTS
 
@@ -52,11 +58,42 @@ def protection_rows(
             rows.append(_row("transcript", scheme, own, "circuits", t, group, solvable))
     once = solvable_households(dimension, classes, 1)
     rows.append(_row("mixture", "", True, "everybody", group=n, solvable=once))
-    rows.append(_row("sound", "", True, "everybody", epsilon=epsilon, delta=delta))
-    return rows
+    return rows + [
+        _row("sound", chosen, t in (None, federation["colluding"]), _whom(t), t, epsilon=seen, delta=delta)
+        for t, seen in sound_epsilons(graph, federation, (None, *collude), epsilon, delta)
+    ]
 
 
-def _cycle(scheme: str, graph) -> tuple[int, ...] | None:
+def sound_epsilons(
+    graph: Graph, federation: Mapping, colluding: Sequence[int | None], epsilon: float, delta: float
+) -> Iterator[tuple[int | None, float]]:
+    """Yield what colluding circuits see of a sound release, as epsilon at ``delta`` (docs/proofs/shared_noise.md).
+
+    Parameters
+    ----------
+    graph : Graph
+    federation : mapping
+        Section of the configuration; the release is calibrated for its number of colluding circuits.
+    colluding : sequence of int or None
+        Numbers of circuits; None for whoever has the released files alone.
+    epsilon, delta : float
+        Of the release.
+    """
+
+    def hiding(t: int) -> float:
+        return shares_for(federation["scheme"], graph, t, mask_ratio=mask_ratio(federation)).honest
+
+    mu, calibrated = gdp.mu_for(epsilon, delta), hiding(federation["colluding"])
+    for t in colluding:
+        seen = mu * math.sqrt(calibrated / (graph.nodes if t is None else hiding(t)))
+        yield t, epsilon_after(seen, 0.0, 1, delta, 1)
+
+
+def _whom(colluding: int | None) -> str:
+    return "everybody" if colluding is None else "circuits"
+
+
+def _cycle(scheme: str, graph: Graph) -> tuple[int, ...] | None:
     """Return the cycle of secure summation, None for other schemes and for graphs that have none."""
     try:
         return hamiltonian_cycle(graph) if scheme == "secure_sum" else None

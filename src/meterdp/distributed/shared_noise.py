@@ -54,8 +54,10 @@ def shares_for(
     group = smallest_group(scheme, graph, colluding, cycle)
     if scheme != "subspace" or np.isinf(mask_ratio) or group == 1:
         return Shares(graph.nodes, group, colluding)
-    require_few_sets(graph.nodes, colluding)
-    sets = combinations(range(graph.nodes), colluding)
+    sets = [tuple(range(colluding))]
+    if int(graph.degrees.min()) < graph.nodes - 1:  # otherwise all sets are alike
+        require_few_sets(graph.nodes, colluding)
+        sets = combinations(range(graph.nodes), colluding)
     return Shares(graph.nodes, min(hiding_shares(graph, corrupt, mask_ratio) for corrupt in sets), colluding)
 
 

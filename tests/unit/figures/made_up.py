@@ -423,7 +423,8 @@ def federation(steps: int = 20) -> pd.DataFrame:
 
 
 def federation_protects(circuits: int = 12, **settings) -> pd.DataFrame:
-    federation = {"scheme": "subspace", "graph": "complete", "colluding": 2, "iterations": 20} | settings
+    federation = {"scheme": "subspace", "graph": "complete", "colluding": 2, "iterations": 20, "mask_std": 1e5}
+    federation |= settings
     names = [f"C{i:02d}" for i in range(circuits)]
     meters = pa.table({"household": pa.array(range(circuits), pa.int32()), "circuit": names})
     rows = protection_rows(Circuits.of(meters, federation), federation, 12, 6, 2.0, 1e-5)

@@ -8,7 +8,12 @@ from meterdp.distributed.tables import FEDERATION, FEDERATION_PROTECTS
 from meterdp.figures.numbers import count, counted, plain, significant
 from meterdp.figures.report.grid import Grid, Tables
 
-SCHEMES = {"federated": "a server adds up", "secure_sum": "secure summation", "subspace": "subspace noise", "edge_masks": "masks on edges"}
+SCHEMES = {
+    "federated": "a server adds up",
+    "secure_sum": "secure summation",
+    "subspace": "subspace noise",
+    "edge_masks": "masks on edges",
+}
 LAYERS = {
     "readings": "readings",
     "transcript": "what circuits send",
@@ -68,7 +73,7 @@ def _hidden(row) -> str:
 def _guarantee(row) -> str:
     if pd.isna(row.epsilon):
         return "none"
-    return f"ε = {plain(row.epsilon)}, δ = {plain(row.delta)} for one household"
+    return f"ε = {plain(round(row.epsilon, 3))}, δ = {plain(row.delta)} for one household"
 
 
 def federation_grid(tables: Tables) -> Grid | None:
