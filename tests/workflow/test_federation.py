@@ -71,7 +71,7 @@ def test_its_tables_are_as_declared_and_say_whose_sums_are_known(federated):
         read_table(path, table)
         assert metadata_of(path)["release"] == "not for release" and metadata_of(path)["synthetic"] == "yes"
     rows = read_table(federated.folder / "results" / FEDERATION_PROTECTS.file, FEDERATION_PROTECTS).to_pandas()
-    own = rows[rows["used"] & (rows["against"] == "circuits")]
+    own = rows[rows["used"] & (rows["against"] == "circuits") & (rows["layer"] == "transcript")]
     assert own["smallest_group"].tolist() == [2] and own["scheme"].tolist() == ["subspace"]
 
 
