@@ -61,7 +61,7 @@ def faces(path) -> Grid:
         "top eigenvalue without noise",
         "mean squared cosine with EM's loadings",
     )
-    return Grid("Fig. 5: noise beside the second moment of the faces", header, rows)
+    return Grid("Fig. 5: noise beside the second moment of the faces", header, rows, words=3)
 
 
 def likelihoods(path) -> Grid:
