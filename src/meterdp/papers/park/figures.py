@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from meterdp.accounting.orders import FAR_ORDER, LARGEST_ORDER
 from meterdp.figures import numbers
 from meterdp.figures.entry import Figure
 from meterdp.figures.style import (
@@ -200,8 +201,9 @@ FIG3 = Figure(
     tables=(PARK_CURVE,),
     category=_PAPER,
     look_for=(
-        f"{_LIKELIHOOD}Look for where integer orders part from zCDP: below ε = 0.5 only; with real orders the "
-        "accountant gives the same budget as zCDP everywhere."
+        f"{_LIKELIHOOD}Look for where integer orders part from zCDP: below ε = 0.5 only, because they end at "
+        f"{LARGEST_ORDER}; with real orders the accountant gives the same budget as zCDP everywhere, with integer "
+        f"orders to {FAR_ORDER:,} nearly the same."
     ),
     alternative=_LIKELIHOOD_ALTERNATIVE,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from meterdp.accounting.orders import FAR_ORDER
 from meterdp.figures import numbers
 from meterdp.figures.report.grid import Grid
 from meterdp.figures.style import load
@@ -121,6 +122,7 @@ _LINES = {
     "ggg_advanced": "GGG, advanced",
     "ggg_zcdp": "GGG, zCDP",
     "ggg_moments": "GGG, moments, integer orders",
+    "ggg_moments_far": f"GGG, moments, integer orders to {FAR_ORDER:,}",
     "ggg_moments_real": "GGG, moments, real orders",
     "llg_zcdp": "LLG, zCDP",
     "llg_moments": "LLG, moments, integer orders",

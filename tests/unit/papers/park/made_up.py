@@ -16,6 +16,7 @@ AS_CLAIMED = {
     EM: (10.0, 10.0, 10.0),
     "ggg_zcdp": (2.0, 6.0, 9.0),
     "ggg_moments": (1.0, 5.99, 8.99),
+    "ggg_moments_far": (2.0, 5.99, 8.99),
     "ggg_moments_real": (2.0, 6.0, 9.0),
     "ggg_advanced": (0.0, 3.0, 5.0),
     "ggg_linear": (-9.0, 1.0, 3.0),
