@@ -64,6 +64,7 @@ class Sound:
     plan: Plan
     name: ClassVar[str] = "sound"
     sees: ClassVar[Sees] = "records"
+    most_draws: ClassVar[int | None] = None
     family: ClassVar[Family] = "sound"
 
     @classmethod
