@@ -15,7 +15,7 @@ from scipy.optimize import minimize_scalar
 
 from meterdp.accounting.interface import Curve
 from meterdp.accounting.orders import FAR_ORDER, LARGEST_ORDER
-from meterdp.accounting.sequence import Infeasible, Sequence, check_budget, largest_step_epsilon, log_target
+from meterdp.accounting.sequence import Infeasible, Sequence, calibrated_to_tail, check_budget, log_target
 
 # Real orders are searched between the inverse of this and this; whatever is found is a valid bound.
 _FARTHEST = 1e150
@@ -108,9 +108,7 @@ def calibrated(sequence: Sequence, epsilon: float, delta: float) -> float:
     Infeasible
         For delta = 0.
     """
-    check_budget(epsilon, delta)
-    target = log_target(delta)
-    return largest_step_epsilon(lambda x: log_delta(x, sequence, epsilon) <= target, epsilon, delta)
+    return calibrated_to_tail(log_delta, sequence, epsilon, delta)
 
 
 def calibrated_integer(sequence: Sequence, epsilon: float, delta: float, largest: int = LARGEST_ORDER) -> float:
@@ -123,14 +121,13 @@ def calibrated_integer(sequence: Sequence, epsilon: float, delta: float, largest
         largest order; for delta = 0, too.
     """
     check_budget(epsilon, delta)
-    target = log_target(delta)
-    if epsilon * largest <= -target:
+    if epsilon * largest <= -log_target(delta):
         raise Infeasible(
             "the largest integer order is too small for an epsilon this small",
             field="epsilon",
             remedy="raise epsilon or delta, or compose by zcdp or moments_real",
         )
-    return largest_step_epsilon(lambda x: log_delta_integer(x, sequence, epsilon, largest) <= target, epsilon, delta)
+    return calibrated_to_tail(partial(log_delta_integer, largest=largest), sequence, epsilon, delta)
 
 
 _STEPS = "any adaptive sequence of Laplace and Gaussian steps"

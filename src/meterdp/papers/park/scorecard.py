@@ -35,8 +35,8 @@ from meterdp.papers.park.claims import (
     RECOGNISABLE,
     SAME_BUDGET,
 )
-from meterdp.papers.park.clusters import LLOYD_LINEAR, LLOYD_ZCDP, PLAIN, PROPOSED
 from meterdp.papers.park.factor_faces import MISREAD, STATED
+from meterdp.papers.park.labels import METHODS
 from meterdp.papers.park.marital import MARRIED, STATUSES
 from meterdp.papers.park.readings import BY_PIXEL
 from meterdp.papers.park.setting import (
@@ -45,9 +45,13 @@ from meterdp.papers.park.setting import (
     LINEAR,
     LLG_MOMENTS,
     LLG_ZCDP,
+    LLOYD_LINEAR,
+    LLOYD_ZCDP,
     MOMENTS,
     MOMENTS_FAR,
     MOMENTS_REAL,
+    PLAIN,
+    PROPOSED,
     ZCDP,
 )
 
@@ -238,12 +242,10 @@ def clusters_in_order(nicvs: pd.DataFrame, folds: pd.DataFrame) -> dict[str, Ver
         compared = []
         for high, low in ((LLOYD_LINEAR, LLOYD_ZCDP), (LLOYD_ZCDP, PROPOSED)):
             excess = wide[high] - wide[low]
-            compared.append(
-                Comparison(f"{_METHODS[high]} over {_METHODS[low]}", 0.0, 0.0, excess.mean(), excess.sem())
-            )
+            compared.append(Comparison(f"{METHODS[high]} over {METHODS[low]}", 0.0, 0.0, excess.mean(), excess.sem()))
         value = at.set_index("method")
         words = listed(
-            f"{_METHODS[m]} {number(value.loc[m, 'nicv_mean'])}" for m in (LLOYD_LINEAR, LLOYD_ZCDP, PROPOSED, PLAIN)
+            f"{METHODS[m]} {number(value.loc[m, 'nicv_mean'])}" for m in (LLOYD_LINEAR, LLOYD_ZCDP, PROPOSED, PLAIN)
         )
         steps = ", ".join(f"{number(c.high)} ± {number(c.high_se)} for {c.where}" for c in compared)
         found[reading] = Verdict(
@@ -251,14 +253,6 @@ def clusters_in_order(nicvs: pd.DataFrame, folds: pd.DataFrame) -> dict[str, Ver
             f"NICV, mean over {at['trials'].max()} folds: {words}. Differences in the same fold: {steps}.",
         )
     return found
-
-
-_METHODS = {
-    LLOYD_LINEAR: "DPLloyd, linear",
-    LLOYD_ZCDP: "DPLloyd, zCDP",
-    PROPOSED: "proposed",
-    PLAIN: "without noise",
-}
 
 
 def faces_recognisable(numbers: pd.DataFrame) -> dict[str, Verdict]:

@@ -1,4 +1,4 @@
-"""The settings of Section 7 of Park et al., and the lines that Figs 2 and 3 compare."""
+"""The settings of Section 7 of Park et al., the lines that Figs 2 and 3 compare and the methods of Fig. 4."""
 
 from __future__ import annotations
 
@@ -54,6 +54,9 @@ LINES = (
     Line(LLG_ZCDP, "LLG", "zcdp"),
     Line(LLG_MOMENTS, "LLG", "moments"),
 )
+
+# Methods of Fig. 4.
+PLAIN, LLOYD_LINEAR, LLOYD_ZCDP, PROPOSED = "kmeans", "dplloyd_linear", "dplloyd_zcdp", "dp_kmeans"
 
 
 @dataclass(frozen=True)
