@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -66,6 +67,7 @@ class Sound:
     plan: Plan
     name: ClassVar[str] = "sound"
     sees: ClassVar[Sees] = "records"
+    most_draws: ClassVar[int | None] = None
     family: ClassVar[Family] = "sound"
 
     @classmethod
@@ -173,7 +175,8 @@ class Sound:
                 domain,
                 public.eigenvalue_floor,
                 grid=grid,
-                prior=public.sound.prior,
+                # A prior is for records in a ball; settings refuse it otherwise.
+                with_prior=public.sound.prior and partial(public.sound.ball.with_prior, public.sound.prior),
             )
         order = np.argsort(-released.mixtures.weights, axis=1, kind="stable")
         return Released(released.mixtures.take(order), released.projected, released.labeller.take(order), records)
