@@ -3,6 +3,7 @@
 import pandas as pd
 
 from meterdp.core.job import job
+from meterdp.core.noise import keyed_generator
 from meterdp.core.parquet import read_table
 from meterdp.distributed.circuits import Circuits
 from meterdp.distributed.protects import protection_rows
@@ -19,7 +20,8 @@ with job(snakemake.input, snakemake.log) as write:
     shape = (records.log_kwh.shape[1], params.mixture["classes"])
     announce(circuits, params.federation, *shape)
     rows = protection_rows(circuits, params.federation, *shape, params.epsilon, params.delta)
-    fit = fit_over_circuits(records, circuits, params.federation, params.mixture, params.seed)
+    masks = keyed_generator(params.seed, "federation")
+    fit = fit_over_circuits(records, circuits, params.federation, params.mixture, masks)
     write(output.mixture, FEDERATED_MIXTURE, mixture_columns(fit))
     write(output.federation, FEDERATION, iteration_columns(fit, params.federation["scheme"]))
     write(output.protects, FEDERATION_PROTECTS, pd.DataFrame(rows))

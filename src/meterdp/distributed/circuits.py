@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 
 from meterdp.core.errors import InputError
-from meterdp.core.noise import keyed_generator
 from meterdp.distributed.graph import Graph, complete, read_graph, ring
 from meterdp.distributed.pdmm import Subspace
 from meterdp.distributed.schemes import scheme
@@ -86,15 +85,14 @@ def graph_file(federation: Mapping) -> str | None:
     return federation["graph"] if federation["by"] is not None and federation["graph"] not in GRAPHS else None
 
 
-def summation_of(federation: Mapping, graph: Graph, seed: int) -> Summation:
-    """Return the scheme of the section ``federation``, all nodes in one process and random numbers from a seed.
+def summation_of(federation: Mapping, graph: Graph, generator: np.random.Generator) -> Summation:
+    """Return the scheme of the section ``federation``, all nodes in one process and masks from one generator.
 
     Raises
     ------
     InputError
         If the graph does not allow it, as secure summation needs a cycle through all nodes.
     """
-    generator = keyed_generator(seed, "federation", federation["scheme"])
     if federation["scheme"] == Subspace.name:
         return Subspace(graph, generator, mask_std=federation["mask_std"])
     return scheme(federation["scheme"], graph, generator)

@@ -42,7 +42,7 @@ class FederatedFit:
 
 
 def fit_over_circuits(
-    records: Records, circuits: Circuits, federation: Mapping, mixture: Mapping, seed: int
+    records: Records, circuits: Circuits, federation: Mapping, mixture: Mapping, generator: np.random.Generator
 ) -> FederatedFit:
     """Fit one mixture to the valid records of all circuits.
 
@@ -53,7 +53,7 @@ def fit_over_circuits(
     circuits : Circuits
     federation, mixture : mapping
         Sections of the configuration.
-    seed : int
+    generator : numpy.random.Generator
         Of the random numbers that mask what is sent: for a study, in which they hide nothing from who runs it.
 
     Raises
@@ -64,7 +64,7 @@ def fit_over_circuits(
     require_records(records, mixture["classes"])
     node = circuits.node[records.household]
     parts = [records.log_kwh[records.valid & (node == i)] for i in range(circuits.graph.nodes)]
-    summation, floor = summation_of(federation, circuits.graph, seed), mixture["eigenvalue_floor"]
+    summation, floor = summation_of(federation, circuits.graph, generator), mixture["eigenvalue_floor"]
     pooled = distributed_em(parts, one_class(records.log_kwh.shape[1]), 1, summation, eigenvalue_floor=floor)
     means, covariances = start_classes(pooled.mixture.means, pooled.mixture.covariances, mixture["classes"])
     start = Mixture(

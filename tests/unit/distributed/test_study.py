@@ -57,7 +57,7 @@ def test_the_fit_is_that_of_all_records_in_one_place(records, scheme, graph):
     """Oracle: EM on the pooled valid records from start classes by their mean and covariance."""
     everything, node = records
     settings = SETTINGS | {"scheme": scheme, "graph": graph, "iterations": 25}
-    fit = fit_over_circuits(everything, circuits(node, graph=graph), settings, MIXTURE, seed=1)
+    fit = fit_over_circuits(everything, circuits(node, graph=graph), settings, MIXTURE, np.random.default_rng(1))
     x = everything.log_kwh[everything.valid]
     means, covariances = start_classes(x.mean(axis=0)[None], np.cov(x.T, ddof=0)[None], 4)
     start = Mixture(np.full(4, 0.25), means[0], covariances[0])
@@ -71,7 +71,7 @@ def test_the_fit_is_that_of_all_records_in_one_place(records, scheme, graph):
 
 def test_the_rules_after_it_make_the_same_fit_of_the_stored_mixture(records, tmp_path):
     everything, node = records
-    fit = fit_over_circuits(everything, circuits(node), SETTINGS, MIXTURE, seed=1)
+    fit = fit_over_circuits(everything, circuits(node), SETTINGS, MIXTURE, np.random.default_rng(1))
     write_table(tmp_path / "federated_mixture.parquet", FEDERATED_MIXTURE, mixture_columns(fit))
     start, fitted = read_fitted([str(tmp_path / "federated_mixture.parquet")])
     assert np.array_equal(start.means, fit.start.means) and np.array_equal(fitted.means, fit.run.mixture.means)
@@ -90,7 +90,9 @@ def test_the_table_counts_what_was_sent(records):
     everything, node = records
     q = 4 * (1 + 5 + 15)
     for scheme, messages in (("federated", 14), ("secure_sum", 13)):
-        fit = fit_over_circuits(everything, circuits(node), SETTINGS | {"scheme": scheme}, MIXTURE, seed=1)
+        fit = fit_over_circuits(
+            everything, circuits(node), SETTINGS | {"scheme": scheme}, MIXTURE, np.random.default_rng(1)
+        )
         table = as_arrow(FEDERATION, iteration_columns(fit, scheme)).to_pandas()
         assert table["iteration"].tolist() == list(range(11))
         assert (table["message_count"] == messages).all()
@@ -103,10 +105,12 @@ def test_secure_summation_needs_a_cycle(records, tmp_path):
     path.write_text("node,neighbour\n" + "".join(f"C0,C{i}\n" for i in range(1, 7)))
     settings = {"graph": str(path), "scheme": "secure_sum"}
     with pytest.raises(InputError, match="has no Hamiltonian cycle"):
-        fit_over_circuits(everything, circuits(node, **settings), SETTINGS | settings, MIXTURE, seed=1)
+        fit_over_circuits(
+            everything, circuits(node, **settings), SETTINGS | settings, MIXTURE, np.random.default_rng(1)
+        )
 
 
 def test_too_few_valid_households_are_refused_as_in_one_place():
     few = Records(np.arange(4, dtype=np.int32), np.zeros((4, 5)), np.array([True, False, False, True]))
     with pytest.raises(InputError, match="asks for 4 classes, but too few households have a valid profile"):
-        fit_over_circuits(few, circuits(np.arange(4)), SETTINGS, MIXTURE, seed=1)
+        fit_over_circuits(few, circuits(np.arange(4)), SETTINGS, MIXTURE, np.random.default_rng(1))

@@ -37,7 +37,14 @@ def protects_grid(tables: Tables) -> Grid | None:
         (_layer(r), "yes" if r.used else "no", _against(r), _learnt(r), _hidden(r), _guarantee(r))
         for r in data.itertuples()
     ]
-    header = ("layer", "in this study", "against whom", "what they learn exactly", "what stays hidden", "guarantee")
+    header = (
+        "layer",
+        "in this study",
+        "against whom",
+        "what they learn exactly",
+        "what may stay hidden",
+        "guarantee",
+    )
     return Grid("What each layer protects", header, rows, words=len(header))
 
 
