@@ -6,14 +6,11 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
 import pyarrow as pa
 
 from meterdp.distributed.circuits import GRAPHS, Circuits
-from meterdp.distributed.cycle import hamiltonian_cycle
 from meterdp.distributed.graph import Graph
-from meterdp.distributed.pdmm import Subspace
-from meterdp.distributed.shared_noise import shares_for
+from meterdp.distributed.shared_noise import SharedSums
 from meterdp.mechanisms.sound.shares import ALONE, Shares
 
 # Masks that are real numbers leave low bits uncovered (docs/proofs/shared_noise.md, 4).
@@ -65,19 +62,17 @@ def shared_noise(federation: Mapping | None, meters: pa.Table) -> SharedNoise | 
     """
     if federation is None or federation["by"] is None:
         return None
-    scheme, graph = federation["scheme"], Circuits.of(meters, federation).graph
-    if scheme == "secure_sum":
-        hamiltonian_cycle(graph)
-    words = {"by": federation["by"], "scheme": scheme, "graph": _in_words(federation["graph"], graph)}
-    ratio = mask_ratio(federation)
-    if np.isfinite(ratio):
-        words["mask_std"] = ratio
-    return SharedNoise(shares_for(scheme, graph, federation["colluding"], mask_ratio=ratio), words)
+    graph = Circuits.of(meters, federation).graph
+    sums = sums_of(federation, graph, federation["colluding"])
+    words = {"by": federation["by"], "scheme": sums.scheme, "graph": _in_words(federation["graph"], graph)}
+    if sums.finite_masks:
+        words["mask_std"] = sums.mask_ratio
+    return SharedNoise(sums.shares, words)
 
 
-def mask_ratio(federation: Mapping) -> float:
-    """Return how large the masks of a sound release are beside a circuit's share of the noise, infinite mod 2^64."""
-    return federation["mask_std"] if federation["scheme"] == Subspace.name else np.inf
+def sums_of(federation: Mapping, graph: Graph, colluding: int) -> SharedSums:
+    """Return how circuits add up what they have put noise on, if so many of them collude."""
+    return SharedSums(federation["scheme"], graph, colluding, federation["mask_std"])
 
 
 def shares_of(federation: Mapping | None, meters: pa.Table) -> Shares:

@@ -10,11 +10,10 @@ from meterdp.accounting.gdp_with_response import epsilon_after
 from meterdp.core.errors import InputError
 from meterdp.distributed.adversary import known_sums, smallest_group
 from meterdp.distributed.circuits import Circuits
-from meterdp.distributed.configured import mask_ratio
+from meterdp.distributed.configured import sums_of
 from meterdp.distributed.cycle import hamiltonian_cycle
 from meterdp.distributed.graph import Graph
 from meterdp.distributed.schemes import SCHEMES
-from meterdp.distributed.shared_noise import shares_for
 from meterdp.distributed.study import solvable_households
 from meterdp.distributed.tables import FEDERATION_PROTECTS
 
@@ -80,12 +79,10 @@ def sound_epsilons(
         Of the release.
     """
 
-    def hiding(t: int) -> float:
-        return shares_for(federation["scheme"], graph, t, mask_ratio=mask_ratio(federation)).honest
-
-    mu, calibrated = gdp.mu_for(epsilon, delta), hiding(federation["colluding"])
+    mu, calibrated = gdp.mu_for(epsilon, delta), sums_of(federation, graph, federation["colluding"]).shares
     for t in colluding:
-        seen = mu * math.sqrt(calibrated / (graph.nodes if t is None else hiding(t)))
+        hiding = graph.nodes if t is None else sums_of(federation, graph, t).shares.honest
+        seen = mu * math.sqrt(calibrated.honest / hiding)
         yield t, epsilon_after(seen, 0.0, 1, delta, 1)
 
 
