@@ -72,12 +72,14 @@ def test_its_tables_are_as_declared_and_say_whose_sums_are_known(federated):
         assert metadata_of(path)["release"] == "not for release" and metadata_of(path)["synthetic"] == "yes"
     rows = read_table(federated.folder / "results" / FEDERATION_PROTECTS.file, FEDERATION_PROTECTS).to_pandas()
     own = rows[rows["used"] & (rows["against"] == "circuits") & (rows["layer"] == "transcript")]
-    assert own["smallest_group"].tolist() == [2] and own["scheme"].tolist() == ["subspace"]
+    assert own["smallest_group"].tolist() == [2] and own["scheme"].tolist() == ["edge_masks"]
 
 
 def test_what_it_gives_away_is_said_before_the_fit_and_without_a_count_of_households(federated):
     said = (federated.folder / "results/private/logs/federate_mixture.log").read_text()
-    assert said.startswith("3 circuits fit one mixture, scheme subspace. Who controls 1 of them learns exactly only")
+    assert said.startswith(
+        "3 circuits fit one mixture, scheme edge_masks. Who controls 1 of them learns exactly only"
+    )
     labels = read_table(federated.folder / "results/private/labels.parquet", LABELS)
     assert f" {len(labels)} " not in said
 
@@ -90,10 +92,8 @@ def test_a_release_has_the_noise_of_circuits_that_make_it_together_and_says_so(f
 
     shared, ledger = release(CONFIG), Ledger(federated.folder / "books/ledger.sqlite")
     privacy, public = shared["privacy"], shared["public_parameters"]
-    # The masks are finite, so that two honest circuits hide each other a little less than wholly.
-    shares = public["public"]["sound"]["shares"]
-    assert (shares["nodes"], shares["colluding"]) == (3, 1) and 2 - 1e-6 < shares["honest"] < 2
-    assert public["federation"] == {"by": "circuit", "scheme": "subspace", "graph": "complete", "mask_std": 1e5}
+    assert public["public"]["sound"]["shares"] == {"nodes": 3, "honest": 2, "colluding": 1}
+    assert public["federation"] == {"by": "circuit", "scheme": "edge_masks", "graph": "complete"}
     assert "noise is that of 3 circuits" in privacy["circuits"] and "what any 1 of them" in privacy["circuits"]
     assert "docs/proofs/shared_noise.md" in privacy["proof"] and privacy["epsilon"] == 1
     alone = release(CONFIG | {"federation": None})

@@ -13,9 +13,6 @@ from meterdp.distributed.graph import Graph
 from meterdp.distributed.shared_noise import SharedSums
 from meterdp.mechanisms.sound.shares import ALONE, Shares
 
-# Masks that are real numbers leave low bits uncovered (docs/proofs/shared_noise.md, 4).
-_EXACT = ", in exact arithmetic"
-
 
 @dataclass(frozen=True)
 class SharedNoise:
@@ -36,12 +33,11 @@ class SharedNoise:
     def in_words(self) -> str:
         """What a manifest says of it."""
         n, t = self.shares.nodes, self.shares.colluding
-        scheme = self.words["scheme"] + (_EXACT if "mask_std" in self.words else "")
         return (
             f"the noise is that of {n} circuits that hold the readings, each adding its share before anything is "
-            f"summed (scheme {scheme}): what any {t} of them that collude would see while they make this release, "
-            "with the release, has the epsilon and delta above for a meter of another circuit; the release alone has "
-            f"{1 / self.shares.seen_by_colluding:.3g} times the noise that they ask for"
+            f"summed (scheme {self.words['scheme']}): what any {t} of them that collude would see while they make "
+            "this release, with the release, has the epsilon and delta above for a meter of another circuit; the "
+            f"release alone has {1 / self.shares.seen_by_colluding:.3g} times the noise that they ask for"
         )
 
 
@@ -65,8 +61,6 @@ def shared_noise(federation: Mapping | None, meters: pa.Table) -> SharedNoise | 
     graph = Circuits.of(meters, federation).graph
     sums = sums_of(federation, graph, federation["colluding"])
     words = {"by": federation["by"], "scheme": sums.scheme, "graph": _in_words(federation["graph"], graph)}
-    if sums.finite_masks:
-        words["mask_std"] = sums.mask_ratio
     return SharedNoise(sums.shares, words)
 
 

@@ -134,7 +134,7 @@ def test_the_word_of_a_later_file_takes_the_place_of_the_section(schema, tmp_pat
     (tmp_path / "a.yaml").write_text("federation: {scheme: secure_sum}\n")
     (tmp_path / "b.yaml").write_text("federation: circuit\n")
     filled = complete(read_files([str(tmp_path / "a.yaml"), str(tmp_path / "b.yaml")]), schema)["federation"]
-    assert (filled["by"], filled["scheme"]) == ("circuit", "subspace")
+    assert (filled["by"], filled["scheme"]) == ("circuit", "edge_masks")
 
 
 def test_later_files_lie_on_top_key_by_key(tmp_path):

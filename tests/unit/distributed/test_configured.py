@@ -54,8 +54,6 @@ def test_words_tell_how_circuits_add_up_and_name_none_of_them(tmp_path):
     assert "any 1 of them" in shared.in_words and "of 12 circuits" in shared.in_words
     other = shared_noise(settings | {"graph": "ring"}, meters(TWELVE))
     assert other.words == {"by": "circuit", "scheme": "edge_masks", "graph": "ring"}
-    masked = shared_noise(FEDERATION, meters(TWELVE))
-    assert masked.words["mask_std"] == 1e6 and "in exact arithmetic" in masked.in_words
 
 
 def test_secure_summation_without_a_cycle_is_refused(tmp_path):
