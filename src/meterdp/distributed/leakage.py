@@ -2,8 +2,8 @@
 
 The estimator is the first one of Kraskov, Stögbauer and Grassberger (2004), which Li et al. use through npeet: k = 3
 neighbours in the maximum norm. It is written here because the maintained package (infomeasure) gives the same numbers
-but breaks ties by noise without a seed and brings a compiler along, and scikit-learn's takes one column at a time. Its
-bias is downwards where two quantities hang closely together: of an infinite information it shows about ln n.
+but breaks ties by noise without a seed and brings a compiler along, and scikit-learn's takes one column at a time.
+Its bias is downwards where two quantities hang closely together: an infinite information it puts at about ln N.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from scipy.stats import t as student
 from meterdp.core.errors import InputError
 
 NEIGHBOURS = 3
-# Ties would count as neighbours at distance zero; noise of this size, in standard deviations of a column, breaks them.
+# Standard deviations of a column; noise of this size breaks ties, which would be neighbours at distance zero.
 JITTER = 1e-10
 BATCHES = 20
 _ROUNDING = 1e-12

@@ -34,7 +34,7 @@ class View:
     of_secrets: np.ndarray
 
     def exact(self) -> np.ndarray:
-        """Return an orthonormal basis (r', n) of the combinations of values that are seen without any random number."""
+        """Return an orthonormal basis (r', n) of the combinations of values seen without a random number."""
         seen = self._cleared() @ self.of_values
         _, singular, basis = np.linalg.svd(seen, full_matrices=False)
         return basis[singular > _NOTHING * max(singular[0], 1.0)]
@@ -60,7 +60,7 @@ class View:
         """
         # Least squares of the node's value on what is seen, in the space of all independent numbers.
         seen = np.hstack([value_std * self.of_values, secret_std * self.of_secrets])
-        left, singular, right = np.linalg.svd(seen, full_matrices=False)
+        _, singular, right = np.linalg.svd(seen, full_matrices=False)
         explained = (right[singular > _NOTHING * singular[0], node] ** 2).sum()
         return float("inf") if explained > 1 - 1e-12 else float(-0.5 * np.log1p(-explained))
 
