@@ -34,6 +34,7 @@ from meterdp.papers.li.setting import (
 )
 
 QUANTITIES = ("rounds", "messages", "bytes", "seconds")
+SOURCE = {"data": f"standard normal records, one a node, {COST_CLASSES} classes", "substitute": None}
 BY_NODES, BY_DIMENSION = "nodes", "dimension"
 
 
@@ -73,8 +74,7 @@ def tabulate(trials: int, seed: int) -> pd.DataFrame:
                     "messages": run.messages,
                     "bytes": 8 * run.numbers,
                     "seconds": time.process_time() - clock,
-                    "data": f"standard normal records, one a node, {COST_CLASSES} classes",
-                    "substitute": None,
+                    **SOURCE,
                 }
             )
     return pd.DataFrame(rows)
@@ -114,6 +114,7 @@ def exponents(cost: pd.DataFrame) -> pd.DataFrame:
                     "points": len(at),
                     "largest_x": largest["x"],
                     "at_largest": largest[quantity],
+                    **SOURCE,
                 }
             )
     return pd.DataFrame(rows)

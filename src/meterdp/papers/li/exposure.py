@@ -45,6 +45,11 @@ def example(graph: str) -> Graph:
     return five_node_example(graph == WITH_CHORD)
 
 
+def named(group: Group) -> str:
+    """Return the nodes of a group by the paper's numbers."""
+    return ", ".join(str(i + 1) for i in group)
+
+
 def statistics(x: np.ndarray, generator: np.random.Generator) -> np.ndarray:
     """Return A, B and C of one iteration (n, N, 3 c) for scalar records (n, N), a trial a column."""
     shares = generator.random((*x.shape, LEAK_CLASSES))
@@ -126,7 +131,7 @@ def tabulate(trials: int, seed: int) -> pd.DataFrame:
                             "graph": graph,
                             "scheme": scheme,
                             "node": node + 1,
-                            "group": [i + 1 for i in group],
+                            "group": named(group),
                             "view": view,
                             "iteration": iteration,
                             "information": found.value,
@@ -167,7 +172,7 @@ def masks_of_finite_size() -> pd.DataFrame:
             rows.append(_mask_row(graph, "subspace", std, seen, closed, len(part)))
     for std in LEAK_MASKS:
         rows.append(_mask_row(CYCLE_ALONE, "secure_sum", std, ring_view(CYCLE, CORRUPT), None, 2))
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows).assign(data="one standard normal number a node", substitute=None)
 
 
 def _mask_row(graph: str, scheme: str, std: float, view, closed: float | None, group: int) -> dict:
