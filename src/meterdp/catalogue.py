@@ -14,6 +14,7 @@ from meterdp.forecasting import tables as forecasting
 from meterdp.mechanisms import tables as mechanisms
 from meterdp.mixture import tables as mixture
 from meterdp.papers.common import tables as papers
+from meterdp.papers.li import tables as li
 from meterdp.papers.liu import tables as liu
 from meterdp.papers.park import tables as park
 from meterdp.papers.ramakrishna import tables as ramakrishna
@@ -32,7 +33,7 @@ STUDY = (
     evaluation,
 )
 # Of targets beside the study.
-BESIDE = (audit, papers, liu, ramakrishna, park)
+BESIDE = (audit, papers, liu, ramakrishna, park, li)
 
 
 def study_tables() -> dict[str, Table]:

@@ -7,7 +7,7 @@ runs the protocols, and the adversary's sums are taken from what it sees of them
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pandas as pd
@@ -22,6 +22,7 @@ from meterdp.distributed.ring_sum import RingSum, decoded
 from meterdp.distributed.transcript import consensus_view, ring_view, seen_in_consensus, sums_on_ring
 from meterdp.papers.li.readings import ALL_SO_FAR, CYCLE_ALONE, GRAPHS, ONE_ITERATION, RECORDS, WITH_CHORD
 from meterdp.papers.li.setting import (
+    CONFIDENCE,
     EXPOSED,
     LEAK_CLASSES,
     LEAK_CONSTANT,
@@ -57,7 +58,9 @@ def statistics(x: np.ndarray, generator: np.random.Generator) -> np.ndarray:
     return np.concatenate([shares, shares * x[..., None], shares * x[..., None] ** 2], axis=2)
 
 
-def sums_seen(scheme: str, graph: Graph, values: np.ndarray, generator: np.random.Generator) -> dict[Group, np.ndarray]:
+def sums_seen(
+    scheme: str, graph: Graph, values: np.ndarray, generator: np.random.Generator
+) -> dict[Group, np.ndarray]:
     """Run one summation and return the sums (q,) over groups of honest nodes that the adversary takes from it.
 
     Parameters
@@ -138,6 +141,8 @@ def tabulate(trials: int, seed: int) -> pd.DataFrame:
                             "information_se": found.standard_error,
                             "batches": found.batches,
                             "self_information": whole,
+                            **_normalised("over_self", found, lambda i: i / whole),
+                            **_normalised("linfoot", found, leakage.linfoot),
                             "linfoot_exact": _exact(view, len(group)),
                             "transcript_error": error,
                             "trials": many,
@@ -145,6 +150,12 @@ def tabulate(trials: int, seed: int) -> pd.DataFrame:
                         }
                     )
     return pd.DataFrame(rows)
+
+
+def _normalised(name: str, found: leakage.Information, by: Callable[[float], float]) -> dict[str, float]:
+    """Return a normalised information and its interval; either way it grows with the information."""
+    low, high = found.interval(CONFIDENCE)
+    return {name: by(found.value), f"{name}_low": by(low), f"{name}_high": by(high)}
 
 
 def _exact(view: str, group: int) -> float:

@@ -27,7 +27,8 @@ ONE_ITERATION = "A, B, C of one iteration"
 ALL_SO_FAR = "A, B, C of all iterations so far"
 VIEWS = (RECORDS, ONE_ITERATION, ALL_SO_FAR)
 OVER_SELF, LINFOOT = "over the estimate of I(X; X)", "sqrt(1 - exp(-2 I))"
-NORMALISATIONS = (OVER_SELF, LINFOOT)
+# Of each, the column of table li_leakage.
+NORMALISATIONS = {OVER_SELF: "over_self", LINFOOT: "linfoot"}
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ SAME_LOG_LIKELIHOOD = 1e-8
 # --- Fig. 3: 10^4 trials, standard normal records and the law of A are printed ---------------------------------------
 TRIALS = 10_000
 FEW_TRIALS = 400  # of a study with few trials, for each
+CONFIDENCE = 0.95
 LEAK_CLASSES = 2
 LEAK_ITERATIONS = 5
 LEAK_ROUNDS = 12

@@ -10,6 +10,20 @@ _GRAPH = Column("graph", TEXT, "", "reading of Fig. 1")
 _GROUP = Column("group", TEXT, "", "honest nodes whose sum is known, by the paper's numbers")
 _MASK_STD = Column("mask_std", REAL, "1", "standard deviation of a dual variable at the start, or of a mask")
 
+
+def _normalised(name: str, words: str) -> tuple[Column, Column, Column]:
+    ends = (("low", "lower"), ("high", "upper"))
+    return (
+        Column(name, REAL, "1", words),
+        *(
+            Column(
+                f"{name}_{end}", REAL, "1", f"{side} end of its 95 % interval; null with few trials", nullable=True
+            )
+            for end, side in ends
+        ),
+    )
+
+
 LI_NETWORK = Table(
     "li_network",
     "study",
@@ -61,9 +75,9 @@ LI_LEAKAGE = Table(
         Column("information_se", REAL, "nats", "from independent batches; null with few trials", nullable=True),
         Column("batches", INT, "1", "of the standard error"),
         Column("self_information", REAL, "nats", "the estimate of I(X; X), which is infinite, from as many trials"),
-        Column(
-            "linfoot_exact", REAL, "1", "exact sqrt(1 - exp(-2 I)); null where it is not known", nullable=True
-        ),
+        *_normalised("over_self", "information over self_information"),
+        *_normalised("linfoot", "sqrt(1 - exp(-2 I))"),
+        Column("linfoot_exact", REAL, "1", "exact sqrt(1 - exp(-2 I)); null where it is not known", nullable=True),
         Column("transcript_error", REAL, "1", "largest error of a sum taken from the transcript, in any trial"),
         TRIALS,
         DATA,
