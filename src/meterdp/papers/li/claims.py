@@ -19,14 +19,14 @@ CLAIMS = (
     Claim(
         "li-2",
         "With corrupt nodes 2 and 4 secure summation exposes node 3 fully (11) and of nodes 1 and 5 their sum (12).",
-        f"in every trial the record of node 3 follows from the transcript to within {READ_OFF:g} standard deviations, "
-        "the transcript fixes the sum of nodes 1 and 5 and no other combination of honest values, and the estimated "
+        f"in every trial node 3's record follows from the transcript to within {READ_OFF:g} standard deviations, the "
+        "transcript fixes the sum of nodes 1 and 5 and no other combination of honest values, and the estimated "
         f"information about node 1 in sums of records is 1/2 ln 2 within {AGREES:g} standard errors",
     ),
     Claim(
         "li-3",
-        "Subspace perturbation reveals only the sums over all honest nodes (10), and has the lowest normalised mutual "
-        "information about node 1 of the three (Fig. 3).",
+        "Subspace perturbation reveals only the sums over all honest nodes (10), and has the lowest normalised "
+        "mutual information about node 1 of the three (Fig. 3).",
         "the transcript fixes the sum over all honest nodes and no other combination of their values, and the "
         f"normalised information falls from federated over secure summation to subspace, with {CONFIDENCE:.0%} "
         "intervals that do not meet, after every iteration",

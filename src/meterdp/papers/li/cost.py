@@ -1,7 +1,7 @@
 """What one iteration of distributed EM costs, against the number of nodes and the dimension; a figure of our own.
 
-Messages, numbers and rounds are counted in a run, to the last one. Seconds are of all nodes one after the other in one
-process, on the machine of the study, with what it does beside.
+Messages, numbers and rounds are counted in a run, to the last one. Seconds are of a processor, for all nodes one
+after the other in one process, with what the machine of the study does beside.
 """
 
 from __future__ import annotations

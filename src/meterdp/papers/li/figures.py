@@ -25,6 +25,7 @@ from meterdp.figures.style import (
     legend_below,
     line_key,
     load,
+    plain_log_ticks,
 )
 from meterdp.papers.li.readings import LINFOOT, NORMALISATIONS, ONE_ITERATION, RECORDS, SHOWN, WITH_CHORD
 from meterdp.papers.li.tables import LI_CONSENSUS, LI_COST, LI_LEAKAGE, LI_LIKELIHOODS, LI_NETWORK
@@ -77,8 +78,8 @@ FIG1 = Figure(
     tables=(LI_NETWORK,),
     category=_PAPER,
     look_for=(
-        "The Hamiltonian cycle and the corrupt nodes as printed; what other edges the paper’s picture has is lost, and "
-        "the dashed chord is ours. Look at node 3: without the chord all its neighbours are corrupt."
+        "The Hamiltonian cycle and the corrupt nodes as printed; what other edges the paper’s picture has is lost, "
+        "and the dashed chord is ours. Look at node 3: without the chord all its neighbours are corrupt."
     ),
     alternative="Five nodes in a ring, two of them red, with a dashed chord between nodes 1 and 3.",
 )
@@ -131,7 +132,7 @@ FIG2 = Figure(
         "nodes, the classes and the constants are our choice. Look at the lower panels: every scheme gives the "
         "log-likelihood of all records in one place after every iteration, but for rounding."
     ),
-    alternative="Log-likelihoods that rise and level off, all lines on one another, and their tiny differences below.",
+    alternative="Log-likelihoods that rise and level off, all lines on one another, tiny differences below.",
 )
 
 
@@ -191,9 +192,9 @@ FIG3 = Figure(
     tables=(LI_LEAKAGE,),
     category=_PAPER,
     look_for=(
-        "Look for the order, federated, secure summation, subspace, in every panel. In the lower ones the view is all "
-        "of A, B and C: what it tells of a record is then infinite under federated and under secure summation, and how "
-        "far their estimates are apart is the estimator’s doing."
+        "Look for the order, federated, secure summation, subspace, in every panel. In the lower ones the view is "
+        "all of A, B and C: what it tells of a record is then infinite under federated and under secure summation, "
+        "and how far their estimates are apart is the estimator’s doing."
     ),
     alternative="Four panels with three nearly level lines each, federated on top, subspace at the bottom.",
 )
@@ -210,9 +211,11 @@ _WRONG = {
 
 
 def fig4(table, output) -> None:
-    """Draw the distance from the average against the round, for dual noise of many sizes and for the wrong updates."""
+    """Draw the distance from the average against the round, by size of dual noise and for the wrong updates."""
     data = load(table, LI_CONSENSUS)
-    with canvas(output, "Error of the consensus, for dual noise of any size (ours)", 5.2, WIDTH_IN + 2.0) as figure:
+    with canvas(
+        output, "Fig. 4, ours: error of the consensus, for dual noise of any size", 5.2, WIDTH_IN + 2.0
+    ) as figure:
         body = figure.subfigures()
         panels = body.subplots(1, 3)
         right = data[data["dual_update"] == "corrected"]
@@ -248,11 +251,11 @@ FIG4 = Figure(
     tables=(LI_CONSENSUS,),
     category=_PAPER,
     look_for=(
-        "Ours. With the corrected dual update the error falls at one rate whatever the dual noise, down to rounding of "
-        "about 10⁻¹⁶ times the noise. As printed it grows; read literally, nodes agree ever better on a number that is "
-        "not the average (defect D1)."
+        "Ours. With the corrected dual update the error falls at one rate whatever the dual noise, down to rounding "
+        "of about 10⁻¹⁶ times the noise. As printed it grows; read literally, nodes agree ever better on a number "
+        "that is not the average (defect D1)."
     ),
-    alternative="Straight lines falling on a log scale to levels by size of noise; beside them lines that rise or stall.",
+    alternative="Lines falling on a log scale to levels by size of noise; beside them lines that rise or stall.",
 )
 
 _QUANTITIES = {"messages": "messages an iteration", "bytes": "bytes an iteration", "seconds": "seconds, one process"}
@@ -261,7 +264,7 @@ _QUANTITIES = {"messages": "messages an iteration", "bytes": "bytes an iteration
 def fig5(table, output) -> None:
     """Draw messages, bytes and seconds of an iteration against nodes and dimension."""
     data = load(table, LI_COST)
-    with canvas(output, "Cost of one iteration (ours)", 6.2, WIDTH_IN + 2.0) as figure:
+    with canvas(output, "Fig. 5, ours: cost of one iteration", 6.2, WIDTH_IN + 2.0) as figure:
         body = figure.subfigures()
         grid = body.subplots(2, len(_QUANTITIES), sharey="col")
         schemes = list(dict.fromkeys(data["scheme"]))
@@ -272,6 +275,7 @@ def fig5(table, output) -> None:
                     style = _LOOKS[name]
                     axes.plot(at["x"], at[quantity], color=style.colour, marker=style.marker, linewidth=1.3)
                 axes.set(xscale="log", yscale="log", xlabel={"nodes": "nodes", "dimension": "dimension"}[axis])
+                plain_log_ticks(axes.xaxis, sorted(data.loc[data["axis"] == axis, "x"].unique()))
                 axes.set_title(label, fontsize=9.5)
         _below(body, f"{_source(data)}; seconds of a processor for all nodes, with whatever else the machine did")
         handles = [line_key(color=_LOOKS[n].colour, marker=_LOOKS[n].marker) for n in schemes]
@@ -284,7 +288,7 @@ FIG5 = Figure(
     category=_PAPER,
     look_for=(
         "Ours, counted in runs on random geometric graphs; exponents are in the table. Look at messages: subspace "
-        "perturbation sends one over every edge in every round, a hundred to ten thousand times as many as the others."
+        "perturbation sends one over every edge in every round, hundreds to thousands of times as many as the others."
     ),
     alternative="Six panels of straight lines on log scales; subspace perturbation far above the two others.",
 )

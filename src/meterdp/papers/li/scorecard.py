@@ -29,8 +29,8 @@ def federated_reveals(read_off: pd.DataFrame) -> dict[str, Verdict]:
         if not np.isnan(row["found_share"]):
             revealed &= row["found_share"] == 1
             parts.append(
-                f"Of {row['alone_count']} nodes with up to {row['most_records']} records b/a is a weighted mean; solving "
-                f"the sums of the first iteration gives all records, up to their order, of {row['found_share']:.0%}."
+                f"Of {row['alone_count']} nodes with up to {row['most_records']} records b/a is a weighted mean; "
+                f"solving the sums of one iteration gives all records, up to order, of {row['found_share']:.0%}."
             )
         name = "records of Fig. 3" if reading == WITH_CHORD else reading
         found[name] = Verdict(HOLDS if revealed else FAILS, " ".join(parts))
