@@ -32,7 +32,7 @@ from meterdp.papers.li.setting import (
     trials_of,
 )
 
-STARTS = 60
+STARTS = 30
 FOUND = 1e-4  # largest error of a record that counts as found, in standard deviations
 WATCHED = {"data": "standard normal records, two classes, EM from means at -1 and 1", "substitute": None}
 
