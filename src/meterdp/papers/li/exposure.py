@@ -141,8 +141,8 @@ def tabulate(trials: int, seed: int) -> pd.DataFrame:
                             "information_se": found.standard_error,
                             "batches": found.batches,
                             "self_information": whole,
-                            **_normalised("over_self", found, lambda i: i / whole),
-                            **_normalised("linfoot", found, leakage.linfoot),
+                            **normalised("over_self", found, lambda i: i / whole),
+                            **normalised("linfoot", found, leakage.linfoot),
                             "linfoot_exact": _exact(view, len(group)),
                             "transcript_error": error,
                             "trials": many,
@@ -152,7 +152,7 @@ def tabulate(trials: int, seed: int) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _normalised(name: str, found: leakage.Information, by: Callable[[float], float]) -> dict[str, float]:
+def normalised(name: str, found: leakage.Information, by: Callable[[float], float]) -> dict[str, float]:
     """Return a normalised information and its interval; either way it grows with the information."""
     low, high = found.interval(CONFIDENCE)
     return {name: by(found.value), f"{name}_low": by(low), f"{name}_high": by(high)}
