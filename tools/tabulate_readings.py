@@ -165,7 +165,7 @@ def solved(folder: Path) -> str:
     """Li et al.: records of honest nodes solved for from sums, once equations are as many as unknowns."""
     rows = [
         [r.scheme, r.group, *map(str, (r.records, r.dimension, r.unknowns, r.from_iteration, r.iterations)),
-         f"{r.found_share:.0%}", rounded(r.error_median, 2), str(r.trials)]
+         f"{r.met_share:.0%}", f"{r.found_share:.0%}", rounded(r.error_median, 2), str(r.trials)]
         for r in table(folder / "li/recovery.parquet").itertuples()
     ]  # fmt: skip
     header = [
@@ -176,6 +176,7 @@ def solved(folder: Path) -> str:
         "unknowns",
         "enough from",
         "watched",
+        "sums met",
         "found",
         "error",
         "runs",

@@ -176,6 +176,7 @@ def recovery(path) -> Grid:
             str(row.first_equations),
             str(row.from_iteration),
             str(row.iterations),
+            numbers.percent(row.met_share),
             numbers.percent(row.found_share),
             numbers.significant(row.error_median, 2),
         ]
@@ -190,7 +191,8 @@ def recovery(path) -> Grid:
         "equations of the first iteration",
         "enough from iteration",
         "iterations watched",
-        "runs with all records found",
+        "runs in which the sums are met",
+        "by the true records",
         "error of the worst record, median",
     )
     return Grid("Records solved for from sums, up to their order (defect D5)", header, rows)

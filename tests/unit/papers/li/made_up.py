@@ -103,6 +103,7 @@ def recovery() -> pd.DataFrame:
         "first_equations": 5,
         "from_iteration": 1,
         "iterations": 1,
+        "met_share": 1.0,
         "found_share": 1.0,
         "error_median": 1e-12,
         "error_largest": 1e-11,
