@@ -30,9 +30,10 @@ from meterdp.papers.li.setting import (
     LEAK_ROUNDS,
     SCHEMES,
     trials_of,
+    whole,
 )
 
-STARTS = 40
+RUNS, STARTS = 10, 40
 FOUND = 1e-4  # largest error of a record that counts as found, in standard deviations
 MET = 1e-10  # largest misfit of sums that count as met; they are summed at a resolution of 1e-12
 WATCHED = {"data": "standard normal records, two classes, EM from means at -1 and 1", "substitute": None}
@@ -135,7 +136,7 @@ def tabulate(trials: int, seed: int) -> pd.DataFrame:
     Parameters
     ----------
     trials : int
-        Runs of EM per case, ten at the most.
+        Configuration key; ten runs of EM per case, or one with few.
     seed : int
         Seed of the study.
     """
@@ -144,7 +145,7 @@ def tabulate(trials: int, seed: int) -> pd.DataFrame:
         group = next(g for g in groups_of(case) if 0 in g)
         count = solvable([group], [case.records] * NODES, case.dimension, 2)[0]
         generator = keyed_generator(seed, "reproduce li", "recovery", case.scheme, case.records, case.dimension)
-        runs = [watched(case, generator) for _ in range(min(trials, 10))]
+        runs = [watched(case, generator) for _ in range(RUNS if whole(trials) else 1)]
         for iterations in case.iterations:
             errors, misfits = [], []
             for parts, mixtures, seen in runs:
