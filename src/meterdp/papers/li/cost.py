@@ -102,7 +102,7 @@ def exponents(cost: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for (axis, scheme), at in cost.groupby(["axis", "scheme"], sort=False):
         for quantity in QUANTITIES:
-            slope, error = _slope(np.log(at["x"].to_numpy(float)), np.log(at[quantity].to_numpy(float)))
+            slope, error = power(at["x"].to_numpy(float), at[quantity].to_numpy(float))
             largest = at.loc[at["x"].idxmax()]
             rows.append(
                 {
@@ -120,8 +120,9 @@ def exponents(cost: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _slope(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
-    """Return slope and standard error; the error is NaN for two points."""
+def power(x: np.ndarray, cost: np.ndarray) -> tuple[float, float]:
+    """Return the power of ``x`` that a cost grows with, and its standard error, which is NaN for two points."""
+    x, y = np.log(x), np.log(cost)
     centred = x - x.mean()
     slope = centred @ y / (centred @ centred)
     left = y - y.mean() - slope * centred
