@@ -15,6 +15,7 @@ from meterdp.forecasting import tables as forecasting
 from meterdp.mechanisms import tables as mechanisms
 from meterdp.mixture import tables as mixture
 from meterdp.papers.common import tables as papers
+from meterdp.papers.li import tables as li
 from meterdp.papers.liu import tables as liu
 from meterdp.papers.park import tables as park
 from meterdp.papers.ramakrishna import tables as ramakrishna
@@ -35,7 +36,7 @@ STUDY = (
 # Of a study whose mixture is fitted over circuits, too.
 FEDERATED = (distributed,)
 # Of targets beside the study.
-BESIDE = (audit, papers, liu, ramakrishna, park)
+BESIDE = (audit, papers, liu, ramakrishna, park, li)
 
 
 def study_tables(federated: bool = False) -> dict[str, Table]:
