@@ -1,8 +1,8 @@
 """How much an adversary's view says about the record of one node: mutual information, estimated and exact.
 
 The estimator is the first one of Kraskov, Stögbauer and Grassberger (2004), which Li et al. use through npeet: k = 3
-neighbours in the maximum norm. It is written here because the maintained package (infomeasure) gives the same numbers
-but breaks ties by noise without a seed and brings a compiler along, and scikit-learn's takes one column at a time.
+neighbours in the maximum norm. It is written here because the maintained package (infomeasure 0.6) breaks ties by
+noise without a seed and brings two more compiled packages along, and scikit-learn's takes one column at a time.
 Its bias is downwards where two quantities hang closely together: an infinite information it puts at about ln N.
 """
 

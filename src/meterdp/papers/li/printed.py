@@ -59,7 +59,7 @@ def likelihoods(path) -> Grid:
         "messages",
         "bytes",
     )
-    return Grid("Fig. 2: log-likelihood against that of all records in one place", header, rows)
+    return Grid("Fig. 2: log-likelihood against that of all records in one place", header, rows, words=2)
 
 
 def leakage(path) -> Grid:
@@ -97,7 +97,7 @@ def leakage(path) -> Grid:
         *NORMALISATIONS,
         "the same, exact",
     )
-    return Grid("Fig. 3: information about a node’s record, with 95 % intervals", header, rows)
+    return Grid("Fig. 3: information about a node’s record, with 95 % intervals", header, rows, words=3)
 
 
 def _interval(row, name: str) -> str:
@@ -132,7 +132,10 @@ def masks(path) -> Grid:
         "of the sum alone",
     )
     return Grid(
-        "What masks of finite size leave of a standard normal number of node 1, all messages heard", header, rows
+        "What masks of finite size leave of a standard normal number of node 1, all messages heard",
+        header,
+        rows,
+        words=2,
     )
 
 
@@ -161,7 +164,7 @@ def read_off(path) -> Grid:
         "largest error of b/a",
         "nodes of several records solved",
     )
-    return Grid("What one iteration gives away, nodes 2 and 4 corrupt, or to the server", header, rows)
+    return Grid("What one iteration gives away, nodes 2 and 4 corrupt, or to the server", header, rows, words=3)
 
 
 def recovery(path) -> Grid:
@@ -195,7 +198,7 @@ def recovery(path) -> Grid:
         "by the true records",
         "error of the worst record, median",
     )
-    return Grid("Records solved for from sums, up to their order (defect D5)", header, rows)
+    return Grid("Records solved for from sums, up to their order (defect D5)", header, rows, words=2)
 
 
 def exponents(path) -> Grid:
@@ -217,7 +220,7 @@ def exponents(path) -> Grid:
             ]
         )
     header = ("grows with", "scheme", "an iteration’s", "exponent", "at the largest", "which is")
-    return Grid("Cost against nodes and dimension: exponents by least squares on log axes", header, rows)
+    return Grid("Cost against nodes and dimension: exponents by least squares on log axes", header, rows, words=3)
 
 
 PRINTED = (
