@@ -30,36 +30,33 @@ _ROUNDING = 1e-9
 
 
 def likelihoods(path) -> Grid:
-    """Return how far every scheme is from all records in one place, and what an iteration sends."""
+    """Return how far every scheme is from all records in one place, and what consensus costs an iteration."""
     table = load(path, LI_LIKELIHOODS)
+    schemes = [name for name in _SCHEMES if name != "central" and name in set(table["scheme"])]
     rows = []
-    for (reading, scheme), at in table.groupby(["reading", "scheme"], sort=False):
-        if scheme == "central":
-            continue
-        last = at.sort_values("iteration").iloc[-1]
+    for reading, at in table.groupby("reading", sort=False):
+        of = {name: at[at["scheme"] == name] for name in schemes}
+        consensus = of["subspace"].sort_values("iteration").iloc[-1]
+        worst = (
+            numbers.significant(one["difference"].max(), 2) if len(one) else numbers.MISSING for one in of.values()
+        )
         rows.append(
             [
                 reading,
-                _SCHEMES[scheme],
-                numbers.significant(last["log_likelihood"], 6),
-                numbers.significant(at["difference"].max(), 2),
-                numbers.significant(last["spread"], 2),
-                numbers.count(round(last["rounds"])),
-                numbers.count(round(last["messages"])),
-                numbers.count(round(last["bytes"])),
+                numbers.significant(consensus["log_likelihood"], 6),
+                *worst,
+                numbers.significant(consensus["spread"], 2),
+                numbers.count(round(consensus["messages"])),
             ]
         )
     header = (
         "reading",
-        "scheme",
         "log-likelihood at the end (nats)",
-        "largest difference (nats)",
-        "spread between nodes",
-        "rounds an iteration",
-        "messages",
-        "bytes",
+        *(f"{_SCHEMES[name]}: largest difference (nats)" for name in schemes),
+        "subspace: spread between nodes",
+        "messages an iteration",
     )
-    return Grid("Fig. 2: log-likelihood against that of all records in one place", header, rows, words=2)
+    return Grid("Fig. 2: log-likelihood against that of all records in one place", header, rows)
 
 
 def leakage(path) -> Grid:
@@ -75,35 +72,29 @@ def leakage(path) -> Grid:
                 exact = row["linfoot_exact"]
                 rows.append(
                     [
-                        graph,
-                        view,
-                        _SCHEMES[row["scheme"]],
-                        str(row["node"]),
-                        row["group"],
+                        f"{graph}; {view}",
+                        f"{_SCHEMES[row['scheme']]}: {row['node']} in {row['group']}",
                         "every one" if view == RECORDS else str(row["iteration"]),
                         _pm(row["information"], row["information_se"]),
                         *(_interval(row, name) for name in NORMALISATIONS.values()),
-                        numbers.MISSING if np.isnan(exact) else f"{exact:.4f}",
+                        numbers.MISSING if np.isnan(exact) else f"{exact:.3f}",
                     ]
                 )
     header = (
-        "graph",
-        "view",
-        "scheme",
-        "node",
-        "sum over",
+        "graph and view",
+        "scheme: node in the sum over",
         "iteration",
         "information (nats)",
         *NORMALISATIONS,
         "the same, exact",
     )
-    return Grid("Fig. 3: information about a node’s record, with 95 % intervals", header, rows, words=3)
+    return Grid("Fig. 3: information about a node’s record, with 95 % intervals", header, rows, words=2)
 
 
 def _interval(row, name: str) -> str:
     ends = [row[f"{name}_{end}"] for end in ("low", "high")]
-    words = "" if np.isnan(ends).any() else " ({:.4f} to {:.4f})".format(*ends)
-    return f"{row[name]:.4f}{words}"
+    words = "" if np.isnan(ends).any() else " ({:.3f}–{:.3f})".format(*ends)
+    return f"{row[name]:.3f}{words}"
 
 
 def _pm(value: float, error: float) -> str:
