@@ -93,7 +93,7 @@ def leakage(path) -> Grid:
 
 def _interval(row, name: str) -> str:
     ends = [row[f"{name}_{end}"] for end in ("low", "high")]
-    words = "" if np.isnan(ends).any() else " ({:.3f}–{:.3f})".format(*ends)
+    words = "" if np.isnan(ends).any() else f" ± {(ends[1] - ends[0]) / 2:.3f}"
     return f"{row[name]:.3f}{words}"
 
 
