@@ -74,10 +74,10 @@ def leakage(path) -> Grid:
                     [
                         f"{graph}; {view}",
                         f"{_SCHEMES[row['scheme']]}: {row['node']} in {row['group']}",
-                        "every one" if view == RECORDS else str(row["iteration"]),
+                        "any" if view == RECORDS else str(row["iteration"]),
                         _pm(row["information"], row["information_se"]),
                         *(_interval(row, name) for name in NORMALISATIONS.values()),
-                        numbers.MISSING if np.isnan(exact) else f"{exact:.3f}",
+                        "" if np.isnan(exact) else f"{exact:.3f}",
                     ]
                 )
     header = (
@@ -86,7 +86,7 @@ def leakage(path) -> Grid:
         "iteration",
         "information (nats)",
         *NORMALISATIONS,
-        "the same, exact",
+        "exact",
     )
     return Grid("Fig. 3: information about a node’s record, with 95 % intervals", header, rows, words=2)
 
@@ -162,10 +162,8 @@ def recovery(path) -> Grid:
     """Return how many iterations it takes to solve for the records of honest nodes."""
     rows = [
         [
-            _SCHEMES[row.scheme],
-            row.group,
-            str(row.records),
-            str(row.dimension),
+            f"{_SCHEMES[row.scheme]}: {row.group}",
+            f"{row.records} × {row.dimension}",
             str(row.unknowns),
             str(row.first_equations),
             str(row.from_iteration),
@@ -177,10 +175,8 @@ def recovery(path) -> Grid:
         for row in load(path, LI_RECOVERY).itertuples()
     ]
     header = (
-        "scheme",
-        "sum over",
-        "records at a node",
-        "dimension",
+        "scheme: sum over",
+        "a node’s records × dimension",
         "unknowns",
         "equations of the first iteration",
         "enough from iteration",
@@ -189,7 +185,7 @@ def recovery(path) -> Grid:
         "by the true records",
         "error of the worst record, median",
     )
-    return Grid("Records solved for from sums, up to their order (defect D5)", header, rows, words=2)
+    return Grid("Records solved for from sums, up to their order (defect D5)", header, rows)
 
 
 def exponents(path) -> Grid:
