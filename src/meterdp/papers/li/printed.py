@@ -83,7 +83,7 @@ def leakage(path) -> Grid:
     header = (
         "graph and view",
         "scheme: node in the sum over",
-        "iteration",
+        "after",
         "information (nats)",
         *NORMALISATIONS,
         "exact",
