@@ -8,6 +8,7 @@ from types import ModuleType
 from meterdp.audit import tables as audit
 from meterdp.classnoise import tables as classnoise
 from meterdp.core.tables import Table
+from meterdp.distributed.node import tables as node
 from meterdp.evaluation import tables as evaluation
 from meterdp.exports import tables as exports
 from meterdp.forecasting import tables as forecasting
@@ -32,7 +33,7 @@ STUDY = (
     evaluation,
 )
 # Of targets beside the study.
-BESIDE = (audit, papers, liu, ramakrishna, park)
+BESIDE = (node, audit, papers, liu, ramakrishna, park)
 
 
 def study_tables() -> dict[str, Table]:

@@ -79,6 +79,8 @@ def test_under_add_remove_nothing_that_is_calibrated_knows_how_many_households_t
 def test_random_sources_are_made_in_release_and_simulate_only(repository):
     """Noise is drawn in one place: no other room makes a generator or asks numpy or the system for numbers."""
     allowed = {"core/noise.py", "release/noise.py", "release/safe_noise.py"}
+    # Masks of sums between nodes, which cancel and protect no release.
+    allowed |= {"distributed/node/masks.py"}
     makers = {
         "default_rng",
         "RandomState",

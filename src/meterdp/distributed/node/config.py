@@ -15,8 +15,10 @@ import zmq
 from meterdp.core.config import complete, filled, load_schema, read_files
 from meterdp.core.errors import InputError
 from meterdp.core.parquet import read_table
-from meterdp.distributed.graph import Graph, complete as every_two, require_connected, ring
+from meterdp.distributed.graph import Graph, require_connected, ring
+from meterdp.distributed.graph import complete as every_two
 from meterdp.distributed.node.keys import NAME, read_secret
+from meterdp.distributed.node.protocol import PROTOCOLS, NodeScheme
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.study import mixture_of
 from meterdp.mixture.tables import MIXTURE
@@ -51,6 +53,9 @@ class Agreement:
     peers : tuple of Peer
         All nodes in order; their places are the numbers of nodes.
     graph : Graph
+        Who may talk with whom.
+    scheme : NodeScheme
+        How sums are formed.
     start : Mixture, optional
         Public start.
     """
@@ -59,12 +64,13 @@ class Agreement:
     profiles: Mapping
     peers: tuple[Peer, ...]
     graph: Graph
+    scheme: NodeScheme
     start: Mixture | None
 
     @cached_property
     def parts(self) -> dict[str, bytes]:
         """Digests of eight bytes by key: they tell apart where two agreements differ."""
-        said = {**self.settings, "profiles": self.profiles}
+        said = {**self.settings, "profiles": self.profiles, "constants": self.scheme.constants}
         if self.start is not None:  # not the name of the file
             said["start"] = [a.tolist() for a in (self.start.weights, self.start.means, self.start.covariances)]
         return {key: hashlib.sha256(_canonical(value)).digest()[:8] for key, value in said.items()}
@@ -165,7 +171,9 @@ def read_agreement(file, profiles: Mapping) -> Agreement:
     rules = VectorRules.from_config(profiles)
     said = {key: getattr(rules, key) for key in VectorRules.__dataclass_fields__}
     start = _start(settings, rules.hours)
-    return Agreement(settings, said, peers, _graph(settings, peers, str(file)), start)
+    graph = _graph(settings, peers, str(file))
+    scheme = PROTOCOLS[settings["scheme"]].of(settings, graph)
+    return Agreement(settings, said, peers, graph, scheme, start)
 
 
 def _peers(nodes: list[Mapping], file: str) -> tuple[Peer, ...]:

@@ -143,9 +143,11 @@ class Links:
         node = event.node
         match event.what:
             case Happening.CONNECTED:
+                self._closed.discard(node)
                 self._begin_link(node)
                 self._send_hello(node)
             case Happening.CLOSED:  # it may come back
+                self._closed.add(node)
                 self._begin_link(node)
             case Happening.KEY_REFUSED:
                 raise self.fault(node, Reason.KEY_REFUSED)
@@ -278,8 +280,10 @@ class Links:
             message = Message.decoded(event.data)
         except Garbled:
             raise self.fault(node, Reason.GARBLED) from None
-        if message.kind == Kind.HELLO and self._greeting:
-            self._begin_link(node)  # also of a node that was started again
+        again = message.words[:_NONCE_WORDS].tolist() == self._hello.get(node, np.empty(0)).tolist()
+        if self._greeting and message.kind == Kind.HELLO and node > self.me and not again:
+            self._closed.discard(node)
+            self._begin_link(node)  # it connected, for the first time or once more
         if message.sender != node:
             raise self.fault(node, Reason.GARBLED)
         if message.sequence != self._next_in[node]:

@@ -175,21 +175,20 @@ class Sockets:
         """Wait until something happens, at most so long, and return it in order, of each node separately."""
         ready = dict(self._poller.poll(max(0, int(1000 * seconds))))
         events = []
-        # Monitors first: a message that came before its sender left is there already when its leaving is known.
+        # Monitors first: a message that came before its sender left is there already when its leaving is known. It is
+        # handed over before, though.
         for monitor, node in self._monitors.items():
             while monitor in ready and monitor.poll(0):
                 events += self._told(node, parse_monitor_message(monitor.recv_multipart()))
-        closed = [event for event in events if event.what is Happening.CLOSED]
-        events = [event for event in events if event.what is not Happening.CLOSED]
+        left = [event for event in events if event.what is Happening.CLOSED]
+        messages = []
         for node, dealer in self._dealers.items():
-            while dealer.poll(0):
+            while dealer in ready and dealer.poll(0):
                 frames = dealer.recv_multipart()
-                events.append(Event(node, Happening.MESSAGE, frames[0] if len(frames) == 1 else b""))
-        while self._door is not None and self._door.poll(0):
-            came, left = self._received(self._door.recv_multipart(copy=False))
-            events.append(came)
-            closed += left
-        return events + closed
+                messages.append(Event(node, Happening.MESSAGE, frames[0] if len(frames) == 1 else b""))
+        while self._door in ready and self._door.poll(0):
+            messages += self._received(self._door.recv_multipart(copy=False))
+        return events + messages + left if messages else events
 
     def _told(self, node: int | None, told: dict) -> list[Event]:
         event, value = told["event"], told["value"]
@@ -197,11 +196,11 @@ class Sockets:
             if event == zmq.EVENT_ACCEPTED:
                 self._gone_fds.discard(value)
             elif event == zmq.EVENT_DISCONNECTED:
+                self._gone_fds.add(value)
                 known = self._node_of_fd.pop(value, None)
                 if known is not None:
                     self._route.pop(known, None)
                     return [Event(known, Happening.CLOSED)]
-                self._gone_fds.add(value)
             return []
         match event:
             case zmq.EVENT_HANDSHAKE_SUCCEEDED:
@@ -214,16 +213,15 @@ class Sockets:
                 return [Event(node, Happening.CLOSED)]
         return []
 
-    def _received(self, frames: list[zmq.Frame]) -> tuple[Event, list[Event]]:
+    def _received(self, frames: list[zmq.Frame]) -> list[Event]:
         """Return a message that came through the door, and that its sender left if it did so meanwhile."""
         node = self._number[frames[1].get("User-Id").encode()]
-        fd = frames[1].get(zmq.SRCFD)
-        self._route[node] = frames[0].bytes
         event = Event(node, Happening.MESSAGE, frames[1].bytes if len(frames) == 2 else b"")
-        if fd in self._gone_fds:
-            return event, [Event(node, Happening.CLOSED)]
-        self._node_of_fd[fd] = node
-        return event, []
+        connection = frames[1].get(zmq.SRCFD)
+        if connection in self._gone_fds:
+            return [event, Event(node, Happening.CLOSED)]
+        self._route[node], self._node_of_fd[connection] = frames[0].bytes, node
+        return [event]
 
     def close(self, at_once: bool = False) -> None:
         """Close everything, after what is under way has been sent."""

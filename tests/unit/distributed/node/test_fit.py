@@ -1,0 +1,45 @@
+"""Nodes that talk over sockets come to what one process comes to that holds all records."""
+
+import numpy as np
+import pytest
+
+from meterdp.core.noise import keyed_generator
+from meterdp.core.parquet import read_table
+from meterdp.distributed.em import distributed_em
+from meterdp.distributed.federated import Federated
+from meterdp.distributed.node.tables import NODE_MIXTURE, NODE_TRAFFIC
+from meterdp.distributed.start import moment_statistics, start_from_moments
+from meterdp.mixture.study import mixture_of
+from tests.unit.distributed.node.made_up import SMALL, D, Nodes, made_up_records, settings_of, write_agreement
+
+
+def in_one_process(records, update="textbook"):
+    start = start_from_moments(sum(map(moment_statistics, records)), SMALL["classes"], D, 0.001)
+    graph = type("All", (), {"nodes": len(records)})
+    return distributed_em(records, start, SMALL["iterations"], Federated(graph), update, 0.001).mixture
+
+
+@pytest.mark.parametrize("update", ["textbook", "printed"])
+@pytest.mark.parametrize(
+    ("scheme", "graph"),
+    [
+        ("federated", {"graph": "ring"}),
+        ("secure_sum", {"graph": "ring"}),
+        ("secure_sum", {"graph": "complete"}),
+        ("subspace", {"graph": "ring"}),
+        ("subspace", {"graph": "edges", "edges": [["n0", "n1"], ["n1", "n2"], ["n1", "n3"], ["n3", "n2"]]}),
+    ],
+)
+def test_every_scheme_gives_the_mixture_of_all_records(tmp_path, scheme, graph, update):
+    """Oracle: the same EM in one process that is shown everything."""
+    file, records = tmp_path / "agreement.yaml", made_up_records(4)
+    keys = write_agreement(file, 4, scheme=scheme, update=update, mask_std=1e3, **graph)
+    nodes = Nodes([settings_of(file, keys, i) for i in range(4)], records, tmp_path)
+    outcome = nodes.start().join()
+    expected = in_one_process(records, update)
+    for i in range(4):
+        for name in ("weights", "means", "covariances"):
+            assert getattr(outcome[i], name) == pytest.approx(getattr(expected, name), abs=1e-9)
+        written = mixture_of(read_table(tmp_path / f"n{i}" / NODE_MIXTURE.file, NODE_MIXTURE).to_pandas())
+        order = np.argsort(-outcome[i].weights)
+        assert np.array_equal(written.means, outcome[i].means[order])
