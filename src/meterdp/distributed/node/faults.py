@@ -24,6 +24,7 @@ class Reason(IntEnum):
     OTHER_RUN = 12
     DISAGREES = 13
     OWN_ERROR = 14
+    STARTED_AGAIN = 15
 
 
 _AGAIN = "start all nodes again"
@@ -54,6 +55,7 @@ _WORDS = {
         "came to another mixture than its neighbour, by more than largest_difference",
         "use fewer classes, a smaller mask_std or more rounds at every node, and trust neither result",
     ),
+    Reason.STARTED_AGAIN: ("was started again while the others were at work", _AGAIN),
     Reason.OWN_ERROR: ("ended with an error of its own", f"see what it says itself, and {_AGAIN}"),
 }
 

@@ -280,10 +280,12 @@ class Links:
             message = Message.decoded(event.data)
         except Garbled:
             raise self.fault(node, Reason.GARBLED) from None
-        again = message.words[:_NONCE_WORDS].tolist() == self._hello.get(node, np.empty(0)).tolist()
-        if self._greeting and message.kind == Kind.HELLO and node > self.me and not again:
-            self._closed.discard(node)
-            self._begin_link(node)  # it connected, for the first time or once more
+        if message.kind == Kind.HELLO and self._is_new(node, message):
+            if not self._greeting:
+                raise self.fault(node, Reason.STARTED_AGAIN)
+            if node > self.me:  # it connected, for the first time or once more
+                self._closed.discard(node)
+                self._begin_link(node)
         if message.sender != node:
             raise self.fault(node, Reason.GARBLED)
         if message.sequence != self._next_in[node]:
@@ -295,6 +297,10 @@ class Links:
             self._take_hello(node, message)
         else:
             self._queue[node].append(message)
+
+    def _is_new(self, node: int, message: Message) -> bool:
+        """Whether a greeting is of another start of a node than the one before, if any."""
+        return node not in self._hello or message.words[:_NONCE_WORDS].tolist() != self._hello[node].tolist()
 
     # The end of a run that failed
 

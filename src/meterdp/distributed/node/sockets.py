@@ -101,6 +101,7 @@ class Sockets:
         self._route: dict[int, bytes] = {}
         self._node_of_fd: dict[int, int] = {}
         self._gone_fds: set[int] = set()
+        self._connected: set[int] = set()
         self._door: zmq.Socket | None = None
         self._dealers: dict[int, zmq.Socket] = {}
         self._monitors: dict[zmq.Socket, int | None] = {}
@@ -159,7 +160,7 @@ class Sockets:
     def send(self, node: int, data: bytes) -> bool:
         """Hand a message over to be sent; False if there is no connection."""
         try:
-            if node in self._dealers:
+            if node in self._connected:
                 self._dealers[node].send(data, zmq.NOBLOCK)
             elif node in self._route:
                 self._door.send_multipart([self._route[node], data], zmq.NOBLOCK)
@@ -175,12 +176,10 @@ class Sockets:
         """Wait until something happens, at most so long, and return it in order, of each node separately."""
         ready = dict(self._poller.poll(max(0, int(1000 * seconds))))
         events = []
-        # Monitors first: a message that came before its sender left is there already when its leaving is known. It is
-        # handed over before, though.
+        # Monitors first: a message that came before its sender left is there already when its leaving is known.
         for monitor, node in self._monitors.items():
             while monitor in ready and monitor.poll(0):
                 events += self._told(node, parse_monitor_message(monitor.recv_multipart()))
-        left = [event for event in events if event.what is Happening.CLOSED]
         messages = []
         for node, dealer in self._dealers.items():
             while dealer in ready and dealer.poll(0):
@@ -188,7 +187,8 @@ class Sockets:
                 messages.append(Event(node, Happening.MESSAGE, frames[0] if len(frames) == 1 else b""))
         while self._door in ready and self._door.poll(0):
             messages += self._received(self._door.recv_multipart(copy=False))
-        return events + messages + left if messages else events
+        left = {event.node for event in events if event.what is Happening.CLOSED}
+        return [m for m in messages if m.node in left] + events + [m for m in messages if m.node not in left]
 
     def _told(self, node: int | None, told: dict) -> list[Event]:
         event, value = told["event"], told["value"]
@@ -204,12 +204,14 @@ class Sockets:
             return []
         match event:
             case zmq.EVENT_HANDSHAKE_SUCCEEDED:
+                self._connected.add(node)
                 return [Event(node, Happening.CONNECTED)]
             case zmq.EVENT_HANDSHAKE_FAILED_AUTH:
                 return [Event(node, Happening.KEY_REFUSED)]
             case zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL:
                 return [Event(node, Happening.HANDSHAKE_FAILED)]
             case zmq.EVENT_DISCONNECTED:
+                self._connected.discard(node)
                 return [Event(node, Happening.CLOSED)]
         return []
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -42,9 +43,15 @@ def write_agreement(file: Path, count: int, **settings) -> list[tuple[bytes, byt
     return keys
 
 
+@cache
+def study_of(hours: int) -> dict:
+    """Return the settings of a study with so many hours in a profile."""
+    return complete({"profiles": {"hours": hours}}, load_schema(SCHEMAS / "config.schema.yaml"))
+
+
 def settings_of(file: Path, keys, number: int, hours: int = D, **changes) -> NodeSettings:
     """Return the settings of one node, with some of the agreement changed."""
-    study = complete({"profiles": {"hours": hours}}, load_schema(SCHEMAS / "config.schema.yaml"))
+    study = study_of(hours)
     if changes:
         words = yaml.safe_load(file.read_text()) | changes
         file = file.with_name(f"changed-{number}.yaml")
