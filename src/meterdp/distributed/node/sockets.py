@@ -29,8 +29,8 @@ _EVENTS = (
 # A peer whose machine is gone is noticed after this, long before a slow one is given up.
 _HEARTBEAT_MS, _HEARTBEAT_TIMEOUT_MS = 5_000, 15_000
 _RECONNECT_MS, _SLOWEST_RECONNECT_MS = 100, 2_000
-# For messages that are under way when a node ends.
-_LINGER_MS = 2_000
+# For handing the last messages over to the operating system, which sends them when the node has ended.
+_LINGER_MS = 500
 
 
 class Happening(Enum):
