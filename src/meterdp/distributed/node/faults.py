@@ -32,8 +32,8 @@ _AGAIN = "start all nodes again"
 _WORDS = {
     Reason.ABSENT: ("did not come up in time", f"have it started within start_within_seconds, and {_AGAIN}"),
     Reason.WRONG_KEY: (
-        "does not prove that it holds the key of the agreement",
-        "ask its owner which key it uses, and trust nobody at that address before",
+        "did not come up in time, and whoever answers at its address does not hold its key",
+        "ask its owner whether it was up, and with which key",
     ),
     Reason.KEY_REFUSED: (
         "does not accept the key of this node",

@@ -21,8 +21,6 @@ from meterdp.distributed.node.masks import uniform_words
 from meterdp.distributed.node.messages import HEADER_BYTES, NO_RUN, Garbled, Kind, Message, bytes_on_link
 from meterdp.distributed.node.sockets import Event, Happening, Sockets
 
-# Failed handshakes in a row that are no accident.
-_MOST_HANDSHAKES = 3
 _NONCE_WORDS = 2
 _SAY_EVERY_S = 10.0
 # For what CURVE and ZMTP add to a message, generously.
@@ -82,7 +80,7 @@ class Links:
         self._next_out = dict.fromkeys(self.neighbours, 0)
         self._next_in = dict.fromkeys(self.neighbours, 0)
         self._closed: set[int] = set()
-        self._failed_handshakes = dict.fromkeys(self.neighbours, 0)
+        self._failed_handshake: set[int] = set()
         self._waiting_for: int | None = None
         self._greeting = False
         self._sockets: Sockets | None = None
@@ -127,8 +125,8 @@ class Links:
         while missing := [i for i in self.neighbours if i not in self._hello]:
             now = time.monotonic()
             if now >= end:
-                if self._failed_handshakes[missing[0]]:
-                    raise self.fault(missing[0], Reason.WRONG_KEY)
+                for node in self._failed_handshake.intersection(missing):
+                    raise self.fault(node, Reason.WRONG_KEY)
                 stranger = ", though somebody whose key is not in the agreement knocked here"
                 raise self.fault(missing[0], Reason.ABSENT, stranger if self._sockets.turned_away else "")
             if now - said >= _SAY_EVERY_S:
@@ -143,6 +141,7 @@ class Links:
         node = event.node
         match event.what:
             case Happening.CONNECTED:
+                self._failed_handshake.discard(node)
                 self._closed.discard(node)
                 self._begin_link(node)
                 self._send_hello(node)
@@ -152,9 +151,10 @@ class Links:
             case Happening.KEY_REFUSED:
                 raise self.fault(node, Reason.KEY_REFUSED)
             case Happening.HANDSHAKE_FAILED:
-                self._failed_handshakes[node] += 1
-                if self._failed_handshakes[node] == _MOST_HANDSHAKES:
-                    raise self.fault(node, Reason.WRONG_KEY)
+                # Not the end: so looks, too, a forwarded port behind which the node is not up yet.
+                if node not in self._failed_handshake:
+                    self._say(f"the address of {self.name(node)} is answered, but not by who holds its key; trying on")
+                self._failed_handshake.add(node)
             case Happening.MESSAGE:
                 self._take(event)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from meterdp.core.parquet import as_arrow
 from meterdp.exports.ingest import ingest
@@ -68,10 +69,10 @@ def own_records(study: Mapping, private: Path) -> np.ndarray:
                     study["forecast"]["horizon_steps"],
                 )
                 judged.append(tables.quality)
-                records = Records.from_table(as_arrow(PROFILES, tables.profiles))
-                parts.append(records.log_kwh[records.valid])
+                parts.append(as_arrow(PROFILES, tables.profiles))
     quality = pd.concat(judged)
     refuse_by_policy(quality, study["quality"]["policies"])
     if export["meters"] is None:
         refuse_nobody(quality)
-    return np.concatenate(parts)
+    records = Records.from_table(pa.concat_tables(parts))
+    return records.log_kwh[records.valid]
