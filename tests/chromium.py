@@ -180,6 +180,19 @@ def _note(facts: PageFacts, method: str, params: dict) -> None:
         facts.errors.append(str([argument.get("value") for argument in params["args"]]))
 
 
+def tables_wider_than_their_panel(path, width: int = 1200, timeout_s: float = 60.0) -> dict[str, bool]:
+    """Return of every table in a scrolling panel, by its caption, whether a window of this width cuts it off."""
+    with _browser(timeout_s, f"--window-size={width},900") as pipe:
+        session = _open(pipe, path)
+        pipe.call(
+            "Emulation.setDeviceMetricsOverride", session, width=width, height=900, deviceScaleFactor=1, mobile=False
+        )
+        panels = "Array.from(document.querySelectorAll('.scroll'), "
+        panels += "p => [p.querySelector('caption').innerText, p.scrollWidth > p.clientWidth])"
+        answer = pipe.call("Runtime.evaluate", session, expression=panels, returnByValue=True)
+        return dict(answer["result"]["value"])
+
+
 def screenshot(path, png, width: int = 1100, height: int = 900, timeout_s: float = 60.0) -> None:
     """Write a picture of the first ``width`` x ``height`` pixels of a local page."""
     with _browser(timeout_s, f"--window-size={width},{height}") as pipe:

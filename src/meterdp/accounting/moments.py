@@ -8,15 +8,15 @@ exponent is convex in it, being a sum of cumulant generating functions and a lin
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 
 from meterdp.accounting.interface import Curve
-from meterdp.accounting.sequence import Infeasible, Sequence, check_budget, largest_step_epsilon, log_target
+from meterdp.accounting.orders import FAR_ORDER, LARGEST_ORDER
+from meterdp.accounting.sequence import Infeasible, Sequence, calibrated_to_tail, check_budget, log_target
 
-# The paper does not say how far it searches; its public code tries 1 to 100.
-LARGEST_ORDER = 100
 # Real orders are searched between the inverse of this and this; whatever is found is a valid bound.
 _FARTHEST = 1e150
 _CLOSE = 1e-9
@@ -80,13 +80,13 @@ def log_delta(step_epsilon: float, sequence: Sequence, epsilon: float) -> float:
     return min(0.0, exponent(order), float(found.fun))
 
 
-def log_delta_integer(step_epsilon: float, sequence: Sequence, epsilon: float) -> float:
-    """Return the smallest exponent of (3) over the orders 1 to ``LARGEST_ORDER``, at most 0."""
+def log_delta_integer(step_epsilon: float, sequence: Sequence, epsilon: float, largest: int = LARGEST_ORDER) -> float:
+    """Return the smallest exponent of (3) over the orders 1 to ``largest``, at most 0."""
     if epsilon == math.inf:
         return -math.inf
     if step_epsilon == math.inf:
         return 0.0
-    orders = np.arange(1.0, LARGEST_ORDER + 1)
+    orders = np.arange(1.0, largest + 1)
     return min(0.0, float(log_tail(orders, step_epsilon, sequence, epsilon).min()))
 
 
@@ -95,9 +95,9 @@ def delta(step_epsilon: float, sequence: Sequence, epsilon: float) -> float:
     return math.exp(log_delta(step_epsilon, sequence, epsilon))
 
 
-def delta_integer(step_epsilon: float, sequence: Sequence, epsilon: float) -> float:
+def delta_integer(step_epsilon: float, sequence: Sequence, epsilon: float, largest: int = LARGEST_ORDER) -> float:
     """Return delta at ``epsilon`` by integer orders; see :func:`log_delta_integer`."""
-    return math.exp(log_delta_integer(step_epsilon, sequence, epsilon))
+    return math.exp(log_delta_integer(step_epsilon, sequence, epsilon, largest))
 
 
 def calibrated(sequence: Sequence, epsilon: float, delta: float) -> float:
@@ -108,13 +108,11 @@ def calibrated(sequence: Sequence, epsilon: float, delta: float) -> float:
     Infeasible
         For delta = 0.
     """
-    check_budget(epsilon, delta)
-    target = log_target(delta)
-    return largest_step_epsilon(lambda x: log_delta(x, sequence, epsilon) <= target, epsilon, delta)
+    return calibrated_to_tail(log_delta, sequence, epsilon, delta)
 
 
-def calibrated_integer(sequence: Sequence, epsilon: float, delta: float) -> float:
-    """Return the largest step_epsilon that is (epsilon, delta)-DP by integer orders, on the safe side.
+def calibrated_integer(sequence: Sequence, epsilon: float, delta: float, largest: int = LARGEST_ORDER) -> float:
+    """Return the largest step_epsilon that is (epsilon, delta)-DP by orders 1 to ``largest``, on the safe side.
 
     Raises
     ------
@@ -123,16 +121,21 @@ def calibrated_integer(sequence: Sequence, epsilon: float, delta: float) -> floa
         largest order; for delta = 0, too.
     """
     check_budget(epsilon, delta)
-    target = log_target(delta)
-    if epsilon * LARGEST_ORDER <= -target:
+    if epsilon * largest <= -log_target(delta):
         raise Infeasible(
             "the largest integer order is too small for an epsilon this small",
             field="epsilon",
             remedy="raise epsilon or delta, or compose by zcdp or moments_real",
         )
-    return largest_step_epsilon(lambda x: log_delta_integer(x, sequence, epsilon) <= target, epsilon, delta)
+    return calibrated_to_tail(partial(log_delta_integer, largest=largest), sequence, epsilon, delta)
 
 
 _STEPS = "any adaptive sequence of Laplace and Gaussian steps"
 CURVE = Curve("moments accountant, integer orders", _STEPS, delta_integer, calibrated_integer)
+CURVE_FAR = Curve(
+    f"moments accountant, integer orders to {FAR_ORDER:,}",
+    _STEPS,
+    partial(delta_integer, largest=FAR_ORDER),
+    partial(calibrated_integer, largest=FAR_ORDER),
+)
 CURVE_REAL = Curve("moments accountant, real orders", _STEPS, delta, calibrated)

@@ -13,5 +13,6 @@ CURVES: dict[str, Curve] = {
     "advanced": advanced.CURVE,
     "zcdp": zcdp.CURVE,
     "moments": moments.CURVE,
+    "moments_far": moments.CURVE_FAR,
     "moments_real": moments.CURVE_REAL,
 }

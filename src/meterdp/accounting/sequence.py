@@ -115,6 +115,29 @@ def largest_step_epsilon(holds: Callable[[float], bool], epsilon: float, delta: 
     return low
 
 
+def calibrated_to_tail(
+    log_delta: Callable[[float, Sequence, float], float], sequence: Sequence, epsilon: float, delta: float
+) -> float:
+    """Return the largest step_epsilon whose tail bound is (epsilon, delta)-DP, on the safe side.
+
+    Parameters
+    ----------
+    log_delta : callable (step_epsilon, sequence, epsilon) -> float
+        ln delta of the sequence, which never falls in step_epsilon.
+    sequence : Sequence
+    epsilon, delta : float
+        Of the whole sequence.
+
+    Raises
+    ------
+    Infeasible
+        For delta = 0.
+    """
+    check_budget(epsilon, delta)
+    target = log_target(delta)
+    return largest_step_epsilon(lambda x: log_delta(x, sequence, epsilon) <= target, epsilon, delta)
+
+
 def log_target(delta: float) -> float:
     """Return the ln delta that a tail bound has to reach, with room for the error of evaluation.
 

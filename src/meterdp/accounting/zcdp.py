@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from meterdp.accounting.interface import Curve
-from meterdp.accounting.sequence import Sequence, check_budget, largest_step_epsilon, log_target
+from meterdp.accounting.sequence import Sequence, calibrated_to_tail
 
 
 def rho(step_epsilon: float, sequence: Sequence) -> float:
@@ -39,9 +39,7 @@ def calibrated(sequence: Sequence, epsilon: float, delta: float) -> float:
     Infeasible
         For delta = 0.
     """
-    check_budget(epsilon, delta)
-    target = log_target(delta)
-    return largest_step_epsilon(lambda x: log_delta(x, sequence, epsilon) <= target, epsilon, delta)
+    return calibrated_to_tail(log_delta, sequence, epsilon, delta)
 
 
 CURVE = Curve("zero-concentrated DP", "any adaptive sequence of Laplace and Gaussian steps", delta, calibrated)

@@ -6,6 +6,7 @@ NAMES = (
     "sound",
     "sound_mutants",
     "sound_label_flip",
+    "sound_shared",
     "group_forecast",
     "label_forecast",
     "published",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from meterdp.audit import canaries, one_run
 from meterdp.audit.bounds import epsilon_of_mu
-from meterdp.audit.cases import group_forecast, label_forecast, primitives, published, sound
+from meterdp.audit.cases import group_forecast, label_forecast, primitives, published, shared_noise, sound
 from meterdp.audit.cases.interface import DELTA, OUTPUT, TRANSCRIPT, Case
 from meterdp.audit.judge import LIKELIHOOD_RATIO, Claim, Verdict, judge
 from meterdp.audit.parts import CANARIES
@@ -25,6 +25,7 @@ PARTS: dict[str, Callable[[list[float]], Iterator[Case]]] = {
     "sound": sound.cases,
     "sound_mutants": sound.mutants,
     "sound_label_flip": sound.label_cases,
+    "sound_shared": shared_noise.cases,
     "group_forecast": group_forecast.cases,
     "label_forecast": label_forecast.cases,
     "published": published.cases,

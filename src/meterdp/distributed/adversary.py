@@ -28,26 +28,26 @@ def known_sums(
 
     Parameters
     ----------
-    scheme : {"federated", "secure_sum", "subspace"}
+    scheme : {"federated", "secure_sum", "subspace", "edge_masks"}
     graph : Graph
     corrupt : collection of int
         Nodes that collude, none or more. In a federated sum the server, which is none of them, is corrupt.
     cycle : sequence of int, optional
         Of secure summation.
     eavesdropper : bool
-        Whether, besides, somebody hears all messages but the encrypted first exchange of ``subspace``.
+        Whether, besides, somebody hears all messages but the encrypted first exchange (of subspace and edge masks).
 
     Notes
     -----
     Federated, (6): every node's own. Secure summation, (11) and (12): a stretch of the cycle between two corrupt
     nodes, as its partial sums are known at both ends, the first node's random number cancelling once the sum is told.
     Subspace, (10): the honest nodes that are joined without passing a corrupt one; other combinations are hidden by
-    the dual variables between honest neighbours.
+    the dual variables between honest neighbours. Masks on edges: the same groups.
     """
     honest = [i for i in range(graph.nodes) if i not in set(corrupt)]
     if scheme == "federated" or (scheme == "secure_sum" and eavesdropper):
         return [(i,) for i in honest]
-    if scheme == "subspace":
+    if scheme in ("subspace", "edge_masks"):
         return graph.components(corrupt)
     if scheme != "secure_sum":
         raise InputError(f"there is no scheme '{scheme}'", field="scheme", remedy="use another")
@@ -91,20 +91,25 @@ def smallest_group(scheme: str, graph: Graph, colluding: int, cycle: Sequence[in
     if scheme == "secure_sum":
         # t cuts leave n - t nodes in t stretches; two around one node are the worst.
         return n - colluding if colluding < 2 else 1
-    if sum(math.comb(n, t) for t in range(colluding + 1)) > MOST_SETS:
-        if int(graph.degrees.min()) <= colluding:
-            return 1
+    if int(graph.degrees.min()) <= colluding:
+        return 1  # all neighbours of one node
+    require_few_sets(n, colluding)
+    # Whoever colludes with fewer sees less.
+    return min(
+        len(group)
+        for corrupt in combinations(range(n), colluding)
+        for group in known_sums(scheme, graph, corrupt, cycle)
+    )
+
+
+def require_few_sets(nodes: int, colluding: int) -> None:
+    """Refuse to look through too many sets of colluding nodes."""
+    if math.comb(nodes, colluding) > MOST_SETS:
         raise InputError(
-            f"are too many of {n} nodes for every set of them to be looked at",
+            f"are too many of {nodes} nodes for every set of them to be looked at",
             field="colluding",
             remedy="use fewer, or a smaller graph",
         )
-    return min(
-        len(group)
-        for t in range(colluding + 1)
-        for corrupt in combinations(range(n), t)
-        for group in known_sums(scheme, graph, corrupt, cycle)
-    )
 
 
 @dataclass(frozen=True)

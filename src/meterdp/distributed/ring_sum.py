@@ -75,6 +75,7 @@ class RingSum:
     step: float = STEP
     mask_std: float = 1e3
     name: ClassVar[str] = "secure_sum"
+    finite_masks: ClassVar[bool] = False
 
     def partials(self, values: np.ndarray) -> np.ndarray:
         """Return what every node of the cycle sends to the next, in the order of the cycle.

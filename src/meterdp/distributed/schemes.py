@@ -8,6 +8,7 @@ import numpy as np
 
 from meterdp.core.errors import InputError
 from meterdp.distributed.cycle import hamiltonian_cycle
+from meterdp.distributed.edge_masks import EdgeMasks
 from meterdp.distributed.federated import Federated
 from meterdp.distributed.graph import Graph
 from meterdp.distributed.pdmm import Subspace
@@ -18,6 +19,7 @@ SCHEMES: dict[str, Callable[[Graph, np.random.Generator], Summation]] = {
     "federated": lambda graph, generator: Federated(graph),
     "secure_sum": lambda graph, generator: RingSum(graph, hamiltonian_cycle(graph), generator),
     "subspace": lambda graph, generator: Subspace(graph, generator),
+    "edge_masks": lambda graph, generator: EdgeMasks(graph, generator),
 }
 
 

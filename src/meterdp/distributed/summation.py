@@ -33,9 +33,16 @@ class Totals:
 
 
 class Summation(Protocol):
-    """A scheme over a graph."""
+    """A scheme over a graph.
+
+    Attributes
+    ----------
+    finite_masks : bool
+        Whether what hides values has a size of its own, so that values must be brought to a scale for it.
+    """
 
     name: ClassVar[str]
+    finite_masks: ClassVar[bool]
     graph: Graph
 
     def total(self, values: np.ndarray) -> Totals:

@@ -22,8 +22,6 @@ from meterdp.release.noise import StudyNoise
 
 # Releases per fold and epsilon that the held-out log-likelihood is averaged over.
 HELD_OUT_DRAWS = 20
-# A run of DP-EM reads all records ten times, and is so far off that a hundred runs tell by how much.
-MOST_DRAWS = {"dpem_zcdp": 100}
 
 
 def study_folds(records: Records, mixture: Mapping, seed: int) -> list[Fold]:
@@ -81,7 +79,7 @@ def vary(
             float(epsilon), mechanisms["delta"], records.log_kwh.shape, mechanisms, mixture, profiles
         )
         noise = StudyNoise(seed, "mixture", name, repr(float(epsilon)))
-        draws = min(mechanisms["draws"], MOST_DRAWS.get(name, mechanisms["draws"]))
+        draws = min(mechanisms["draws"], mechanism(name).most_draws or mechanisms["draws"])
         result = cost(mechanism(name).calibrate(public), private, labelled, noise, draws)
         row = result.row | held_out_gap(
             folds,

@@ -124,11 +124,23 @@ class Released:
 
 
 class Mechanism(Protocol):
-    """A calibrated release mechanism: frozen, public, and without randomness of its own."""
+    """A calibrated release mechanism: frozen, public, and without randomness of its own.
+
+    Attributes
+    ----------
+    name : str
+        As in the registry.
+    sees : {"records", "labels"}
+    family : Family
+    most_draws : int or None
+        Releases that a study averages over at most, where one takes long; None for no limit.
+    public : PublicSettings
+    """
 
     name: ClassVar[str]
     sees: ClassVar[Sees]
     family: ClassVar[Family]
+    most_draws: ClassVar[int | None]
     public: PublicSettings
 
     @classmethod

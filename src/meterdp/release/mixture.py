@@ -24,6 +24,7 @@ from meterdp.mechanisms.sound.marginals import (
     TOTAL_WEIGHT,
 )
 from meterdp.mechanisms.sound.mechanism import Sound
+from meterdp.mechanisms.sound.shares import ALONE
 from meterdp.mechanisms.sound.tilt import Marginals, sample_tilted
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.sampling import sample
@@ -99,6 +100,8 @@ def release_mixture(log_kwh: np.ndarray, desk: Desk) -> tuple[dict[str, bytes], 
 def _words(public: PublicSettings) -> dict:
     """Return the public settings as words of a request; a library is known by its digest."""
     words = asdict(public)
+    if public.sound.shares == ALONE:
+        del words["sound"]["shares"]
     # The scale is among the words for the records.
     del words["log_scale"]
     library = words["sound"].pop("library")

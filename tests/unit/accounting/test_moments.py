@@ -13,6 +13,7 @@ from dp_accounting.rdp import RdpAccountant
 from scipy.integrate import quad
 
 from meterdp.accounting import gdp, moments, zcdp
+from meterdp.accounting.orders import FAR_ORDER, LARGEST_ORDER
 from meterdp.accounting.sequence import Infeasible, Sequence
 
 ORDERS = [0.01, 0.5, 1.0, 2.0, 7.3, 40.0, 100.0]
@@ -108,7 +109,7 @@ def test_dp_accountings_conversion_is_tighter_by_a_known_factor(sequence, step_e
             assert theirs == pytest.approx(expected, rel=1e-6)
             compared += 1
     assert compared >= 3
-    integer = range(1, moments.LARGEST_ORDER + 1)
+    integer = range(1, LARGEST_ORDER + 1)
     assert renyi(sequence, step_epsilon, integer).get_delta(epsilon) <= moments.delta_integer(
         step_epsilon, sequence, epsilon
     )
@@ -199,11 +200,22 @@ def test_integer_orders_cost_most_at_small_epsilon_because_they_end():
     for epsilon in (0.1, 0.2, 1.0, 4.0):
         rho = sequence.gaussian_rho(moments.calibrated(sequence, epsilon, 1e-4))
         best = (epsilon - rho) / (2 * rho)
-        assert (best > moments.LARGEST_ORDER) == (epsilon == 0.1)
+        assert (best > LARGEST_ORDER) == (epsilon == 0.1)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.2, 0.5, 1.0, 2.0, 4.0])
+def test_whole_orders_without_end_have_the_budget_of_zcdp(epsilon):
+    """Claim park-4: below the best order a whole one is near; what it costs falls with the order."""
+    sequence = Sequence(0, 420, 1e-6)
+    ends, far = (moments.calibrated_integer(sequence, epsilon, 1e-4, n) for n in (100, FAR_ORDER))
+    best = zcdp.calibrated(sequence, epsilon, 1e-4)
+    assert best * (1 - 1e-3) < far <= best and (far > 1.8 * ends) == (epsilon == 0.1)
+    assert ends == moments.calibrated_integer(sequence, epsilon, 1e-4) and ends <= far
+    assert moments.calibrated_integer(sequence, epsilon, 1e-4, 20_000) == far, "more orders change nothing"
 
 
 def test_an_epsilon_too_small_for_the_largest_order_is_infeasible():
-    epsilon = math.log(1e4) / moments.LARGEST_ORDER
+    epsilon = math.log(1e4) / LARGEST_ORDER
     with pytest.raises(Infeasible, match=r"largest integer order is too small .* moments_real"):
         moments.calibrated_integer(GAUSSIAN, 0.99 * epsilon, 1e-4)
     assert moments.calibrated_integer(GAUSSIAN, 1.01 * epsilon, 1e-4) > 0

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import wishart
 
-from meterdp.audit.cases import group_forecast, label_forecast, primitives, published, sound
+from meterdp.audit.cases import group_forecast, label_forecast, primitives, published, shared_noise, sound
 from meterdp.audit.cases.interface import OUTPUT, TRANSCRIPT, Spy, gaussian_log_ratio, replayed
 from meterdp.audit.study import case_rows
 from meterdp.release.noise import StudyNoise
@@ -58,6 +58,15 @@ def test_the_pairs_for_a_library_spend_nearly_all_of_mu_and_no_more(which, epsil
         moved = [(a - b).reshape(200, -1) / s for a, b, s in zip(spy.exact, there, spy.std, strict=True)]
         mu = np.linalg.norm(np.concatenate(moved, axis=1), axis=1)
         assert mu.max() <= mechanism.mu * (1 + 1e-9) and mu.mean() > 0.85 * mechanism.mu
+
+
+def test_what_colluding_nodes_see_stays_within_the_claim_and_mutants_are_caught():
+    unbroken, for_nobody, silent = shared_noise.cases([4.0])
+    for row in rows(unbroken, 20_000):
+        assert row["as_expected"] and row["mu_power"] <= 1
+    assert row["seen"] == TRANSCRIPT and row["mu_power"] > 0.8
+    assert rows(for_nobody, 20_000)[0]["mu_power"] > 1.3  # sqrt(5/2) in truth
+    assert rows(silent, 20_000)[0]["mu_power"] > 1.2  # sqrt(2)
 
 
 @pytest.mark.parametrize("which", ["replace_one", "add_remove", "label_flip"])

@@ -112,6 +112,29 @@ def test_corrupt_nodes_learn_the_sums_of_joined_honest_nodes_and_nothing_else_ex
     assert np.linalg.matrix_rank(np.vstack([exact, sums]), tol=1e-9) == len(groups)
 
 
+def test_a_node_with_corrupt_neighbours_only_is_read_off_one_message():
+    """The example without our chord: the paper's node 3, between corrupt 2 and 4, is exposed by (8) itself."""
+    graph, generator, c = five_node_example(chord=False), np.random.default_rng(8), 0.5
+    values = generator.normal(size=(5, 2))
+    arcs = graph.arcs
+    dual_noise = 1e3 * generator.standard_normal((len(arcs.tail), 2))
+    out = consensus(graph, values, dual_noise, Stop(rounds=4), c=c, traced=True)
+    around = slice(arcs.starts[2], arcs.starts[3])  # the dual variables its neighbours drew themselves
+    dual_in, signs = dual_noise[arcs.reverse[around]], arcs.signs[around, None]
+    # y starts at 0, so the first message of node 2 is (its value - what they know) / (1 + 2c).
+    np.testing.assert_allclose((1 + 2 * c) * out.trace[0, 2] + (signs * dual_in).sum(axis=0), values[2], atol=1e-9)
+    # With the chord one dual variable is missing, and what is left is off by as much as the noise is large.
+    joined = five_node_example()
+    arcs = joined.arcs
+    dual_noise = 1e3 * generator.standard_normal((len(arcs.tail), 2))
+    out = consensus(joined, values, dual_noise, Stop(rounds=4), c=c, traced=True)
+    around = slice(arcs.starts[2], arcs.starts[3])
+    known = np.isin(arcs.head[around], CORRUPT)
+    dual_in, signs = dual_noise[arcs.reverse[around]], arcs.signs[around, None]
+    guess = (1 + 3 * c) * out.trace[0, 2] + (signs * dual_in)[known].sum(axis=0)
+    assert np.abs(guess - values[2]).min() > 10
+
+
 def test_what_is_not_exact_is_hidden_by_the_dual_noise_between_honest_nodes():
     """z_i = s_i + sum of +-m_e with variance of m_e half that of the dual noise: what the proof note counts with."""
     graph, generator, draws = complete(4), np.random.default_rng(6), 40_000

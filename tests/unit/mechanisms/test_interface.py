@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import numpy as np
 import pytest
@@ -93,6 +94,13 @@ def test_configuration_offers_the_mechanisms_and_each_looks_different(repository
     assert len({style.look(name).colour for name in offered}) == len(offered)
     looks = [style.look(name) for name in MECHANISMS]
     assert len({look.label for look in looks}) == len({look.marker for look in looks}) == len(looks)
+
+
+def test_the_configuration_says_which_mechanisms_make_fewer_draws(repository):
+    schema = load_schema(repository / "workflow/schemas/config.schema.yaml")
+    said = schema["properties"]["mechanisms"]["properties"]["draws"]["description"]
+    limits = {name: kind.most_draws for name, kind in MECHANISMS.items() if kind.most_draws is not None}
+    assert re.findall(r"`(\w+)` makes (\d+) at most", said) == [(name, str(most)) for name, most in limits.items()]
 
 
 def test_mechanisms_that_see_records_alone_find_their_own_classes():

@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 from meterdp.core.parquet import as_arrow
+from meterdp.evaluation import study
+from meterdp.evaluation.cost import cost
 from meterdp.evaluation.study import vary
 from meterdp.evaluation.tables import COST
 from meterdp.mechanisms.configured import public_settings
+from meterdp.mechanisms.registry import mechanism
 from meterdp.mechanisms.tables import VARIANT
 from meterdp.mixture.study import Records, fit_from, start_labels
 
@@ -43,10 +46,10 @@ def test_a_mechanism_over_all_epsilons_fits_its_tables_and_repeats(records, name
     fit = fit_from(records, start_labels(records, 2, seed=1), MIXTURE)
     first, again, other = (vary(name, records, fit, MECHANISMS, MIXTURE, PROFILES, seed) for seed in (5, 5, 6))
     variant = as_arrow(VARIANT, first[0])
-    cost = as_arrow(COST, first[1]).to_pandas()
+    costs = as_arrow(COST, first[1]).to_pandas()
     assert variant.equals(as_arrow(VARIANT, again[0])) and not variant.equals(as_arrow(VARIANT, other[0]))
-    assert cost["epsilon"].tolist() == [1, 4] and variant.num_rows == 4
-    assert cost["kl_mean"][0] > cost["kl_mean"][1] > 0
+    assert costs["epsilon"].tolist() == [1, 4] and variant.num_rows == 4
+    assert costs["kl_mean"][0] > costs["kl_mean"][1] > 0
 
 
 def test_the_draws_of_one_epsilon_do_not_depend_on_the_others(records):
@@ -54,6 +57,16 @@ def test_the_draws_of_one_epsilon_do_not_depend_on_the_others(records):
     both = vary("sound", records, fit, MECHANISMS, MIXTURE, PROFILES, 5)[0]
     one = vary("sound", records, fit, {**MECHANISMS, "epsilons": [4]}, MIXTURE, PROFILES, 5)[0]
     assert both["mean_log_kwh"][2:] == one["mean_log_kwh"]
+
+
+@pytest.mark.parametrize(("most", "draws"), [(None, 8), (3, 3), (20, 8)])
+def test_a_study_averages_over_no_more_draws_than_a_mechanism_allows(records, monkeypatch, most, draws):
+    monkeypatch.setattr(mechanism("sound"), "most_draws", most)
+    asked = []
+    monkeypatch.setattr(study, "cost", lambda *given: asked.append(given[-1]) or cost(*given))
+    fit = fit_from(records, start_labels(records, 2, seed=1), MIXTURE)
+    vary("sound", records, fit, {**MECHANISMS, "epsilons": [4]}, MIXTURE, PROFILES, 5)
+    assert asked == [draws]
 
 
 @pytest.mark.parametrize("name", ["kl_published", "coloured_gaussian"])
@@ -72,8 +85,8 @@ def test_under_add_remove_nothing_that_is_calibrated_knows_how_many_households_t
     guess = {**MECHANISMS, "sound": {**MECHANISMS["sound"], "adjacency": "add_remove", "records_guess": 77}}
     assert public_settings(1.0, 1e-5, records.log_kwh.shape, guess, MIXTURE, PROFILES).records == 77
     fit = fit_from(records, start_labels(records, 2, seed=1), MIXTURE)
-    cost = vary("sound", records, fit, guess, MIXTURE, PROFILES, 5)[1]
-    assert cost["adjacency"] == ["add_remove"] * 2 and np.isfinite(cost["heldout_gap_mean"]).all()
+    costs = vary("sound", records, fit, guess, MIXTURE, PROFILES, 5)[1]
+    assert costs["adjacency"] == ["add_remove"] * 2 and np.isfinite(costs["heldout_gap_mean"]).all()
 
 
 def test_random_sources_are_made_in_release_and_simulate_only(repository):

@@ -35,6 +35,7 @@ class LabelFlip:
     public: PublicSettings
     name: ClassVar[str]
     sees: ClassVar[Sees] = "labels"
+    most_draws: ClassVar[int | None] = None
     family: ClassVar[Family] = "published"
     pure: ClassVar[bool] = False
     accountant: ClassVar[str]

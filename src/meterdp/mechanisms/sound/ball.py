@@ -89,7 +89,7 @@ def calibrate_ball(
         adjacency, records if adjacency == "add_remove" else None, classes, rounds, grid=grid, ball=ball, prior=prior
     )
     floor = EIGENVALUE_FLOOR_RATIO * ball.radius**2 if eigenvalue_floor is None else eigenvalue_floor
-    # The bounds are those of an entry; the ball is what records are clipped to.
+    # Bounds of an entry are for loads: the ball is what records are clipped to, and any two in order will do here.
     public = PublicSettings(
         epsilon, delta, classes, dimension, records, -ball.radius, ball.radius, floor, sound=settings
     )

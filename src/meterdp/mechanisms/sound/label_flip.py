@@ -47,6 +47,7 @@ class SoundLabelFlip:
     steps: tuple[Step, ...]
     name: ClassVar[str] = "sound_label_flip"
     sees: ClassVar[Sees] = "labels"
+    most_draws: ClassVar[int | None] = None
     family: ClassVar[Family] = "sound"
 
     @classmethod

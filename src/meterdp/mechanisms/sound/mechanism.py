@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -54,9 +55,11 @@ class Sound:
     ----------
     public : PublicSettings
     mu : float
-        GDP parameter of the whole release, the largest that is (epsilon, delta)-DP.
+        GDP parameter of the whole release, the largest that is (epsilon, delta)-DP. Where nodes share the noise: of
+        what the colluding ones see.
     plan : Plan
-        The Gaussian measurements in order; their mu^2 add up to mu^2.
+        The Gaussian measurements in order, with the noise of all nodes together; their mu^2 add up to mu^2, or, where
+        nodes share the noise, to h/n of it.
     """
 
     public: PublicSettings
@@ -64,6 +67,7 @@ class Sound:
     plan: Plan
     name: ClassVar[str] = "sound"
     sees: ClassVar[Sees] = "records"
+    most_draws: ClassVar[int | None] = None
     family: ClassVar[Family] = "sound"
 
     @classmethod
@@ -76,9 +80,9 @@ class Sound:
             delta -= delta_margin(public.epsilon, entries, FEWEST_NOISE_STEPS)
             if delta <= 0:
                 raise _too_little_noise()
-        mu = gdp.mu_for(public.epsilon, delta)
-        plan = make_plan(mu, public.records, public.dimension, public.classes, settings)
-        if min(step.noise_std for step in plan.steps) < FEWEST_NOISE_STEPS * settings.grid:
+        mu, shares = gdp.mu_for(public.epsilon, delta), settings.shares
+        plan = make_plan(shares.seen_by_colluding * mu, public.records, public.dimension, public.classes, settings)
+        if min(step.noise_std for step in plan.steps) * shares.of_node < FEWEST_NOISE_STEPS * settings.grid:
             raise _too_little_noise()
         return cls(public, mu, plan)
 
@@ -108,7 +112,8 @@ class Sound:
         grid, classes, d = self.public.sound.grid, self.plan.classes, self.public.dimension
         if grid == 0:
             return 0.0
-        return sum(step_entries(s, classes, d) * total_variation(s.noise_std / grid) for s in self.plan.steps)
+        seen = self.public.sound.shares.seen_by_colluding / grid
+        return sum(step_entries(s, classes, d) * total_variation(seen * s.noise_std) for s in self.plan.steps)
 
     def release(self, private: PrivateRecords, noise: GaussianSource, draws: int) -> Released:
         """Run the mechanism ``draws`` times; see :class:`~meterdp.mechanisms.interface.Mechanism`.
@@ -170,7 +175,8 @@ class Sound:
                 domain,
                 public.eigenvalue_floor,
                 grid=grid,
-                prior=public.sound.prior,
+                # A prior is for records in a ball; settings refuse it otherwise.
+                with_prior=public.sound.prior and partial(public.sound.ball.with_prior, public.sound.prior),
             )
         order = np.argsort(-released.mixtures.weights, axis=1, kind="stable")
         return Released(released.mixtures.take(order), released.projected, released.labeller.take(order), records)
@@ -235,7 +241,9 @@ class Sound:
     def _check(self, x: np.ndarray) -> None:
         public = self.public
         known = public.sound.adjacency == "replace_one"
-        if x.shape[1] != public.dimension or (known and len(x) != public.records):
+        # A node among others holds a part of the records.
+        wrong = len(x) > public.records if public.sound.shares.nodes > 1 else len(x) != public.records
+        if x.shape[1] != public.dimension or (known and wrong):
             raise InputError(
                 "the records do not have the public number of households and hours",
                 field="records",

@@ -19,6 +19,7 @@ from meterdp.mechanisms.sound import marginals
 from meterdp.mechanisms.sound.adapt import STEPS, WEIGHTS, adapt_entries, adapt_shares
 from meterdp.mechanisms.sound.domain import Ball, Loads
 from meterdp.mechanisms.sound.library import Library
+from meterdp.mechanisms.sound.shares import ALONE, Shares
 from meterdp.mechanisms.sound.stack import RADIUS_EDGES, StackWeights, Step
 from meterdp.mixture.prior import Prior
 
@@ -69,6 +70,8 @@ class SoundSettings:
         neither marginals nor a library.
     prior : Prior, optional
         For maximum a posteriori estimates in the rounds, in the unit of the ball, around its centre; only for a ball.
+    shares : Shares
+        Of the noise, where several nodes hold the records; by default one holds all.
     """
 
     adjacency: Literal["replace_one", "add_remove"] = "replace_one"
@@ -82,6 +85,7 @@ class SoundSettings:
     library: Library | None = None
     ball: Ball | None = None
     prior: Prior | None = None
+    shares: Shares = ALONE
 
     def __post_init__(self):
         checks = {

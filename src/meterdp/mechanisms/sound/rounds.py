@@ -24,7 +24,6 @@ from meterdp.mechanisms.sound.stack import (
 )
 from meterdp.mixture.density import class_shares, log_scales, standardised
 from meterdp.mixture.draws import MixtureDraws
-from meterdp.mixture.prior import Prior
 
 CHUNK_BYTES = 128e6
 # Of the standardised records of all classes.
@@ -41,7 +40,7 @@ def run_rounds(
     eigenvalue_floor: float,
     given: np.ndarray | None = None,
     grid: float = 0.0,
-    prior: Prior | None = None,
+    with_prior: Callable[..., tuple[np.ndarray, np.ndarray, np.ndarray]] | None = None,
 ) -> Released:
     """Run private EM from released or public start classes.
 
@@ -64,8 +63,9 @@ def run_rounds(
         Indicators of given labels, in place of responsibilities.
     grid : float
         What every record adds is rounded to multiples of it; 0 for a study.
-    prior : Prior, optional
-        For maximum a posteriori estimates, in the unit of the domain.
+    with_prior : callable, optional
+        (weights, means, covariances, records) -> maximum a posteriori estimates of the first three, as
+        :meth:`~meterdp.mechanisms.sound.domain.Ball.with_prior`; none by default.
     """
     weights, means, covariances = start.weights, start.means, start.covariances
     d = x.shape[1]
@@ -80,8 +80,8 @@ def run_rounds(
         )
         means = domain.clip(means + np.einsum("rkij,rkj->rki", root, shift))
         covariances = root @ shape @ np.swapaxes(root, -1, -2)
-        if prior is not None:
-            weights, means, covariances = domain.with_prior(prior, weights, means, covariances, records)
+        if with_prior is not None:
+            weights, means, covariances = with_prior(weights, means, covariances, records)
         covariances, projected = project_covariances(covariances, eigenvalue_floor)
     return Released(MixtureDraws(weights, means, covariances), projected, labeller)
 

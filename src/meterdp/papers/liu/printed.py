@@ -19,7 +19,7 @@ def table1(path) -> Grid:
     first = table.iloc[0]
     caption = f"Table I: households per class, from the largest class ({first['data']}) beside the paper's"
     header = ("rank", "class", "households", "share", "paper's class", "paper's households", "share")
-    return Grid(caption, header, rows)
+    return Grid(caption, header, rows, words=0)
 
 
 def _whole(value) -> str:

@@ -42,9 +42,9 @@ CLAIMS = (
         "park-4",
         "zCDP is better than the moments accountant at small epsilon and alike at large epsilon, because of the "
         "accountant's integer orders (Figs 2 and 3).",
-        "at the smallest epsilon zCDP is higher by two standard errors, at epsilon 2 and 4 the two differ by at most "
-        f"{ALIKE_NATS:g} nats per record, and with real orders the accountant's eps_i equals that of zCDP at every "
-        "epsilon",
+        f"at the smallest epsilon zCDP is higher by {ALIKE_NATS:g} nats per record and two standard errors, at "
+        "epsilon 2 and 4 the two differ by at most as many nats, and with real orders the accountant's eps_i equals "
+        "that of zCDP at every epsilon",
     ),
     Claim(
         "park-5",

@@ -18,12 +18,11 @@ from meterdp.mechanisms.dpem.kmeans import dp_kmeans, dp_lloyd, kmeans_sequence,
 from meterdp.papers.park.data import Records
 from meterdp.papers.park.likelihoods import fold
 from meterdp.papers.park.readings import CLUSTER_READINGS, EPSILON_AS_PRINTED, SHOWN_CLUSTERS, ClusterReading
-from meterdp.papers.park.setting import DELTA
+from meterdp.papers.park.setting import DELTA, LLOYD_LINEAR, LLOYD_ZCDP, PLAIN, PROPOSED
 from meterdp.release.noise import StudyNoise
 from meterdp.simulate.substitutes import CHECK_INS
 
 EPSILON = 0.01
-PLAIN, LLOYD_LINEAR, LLOYD_ZCDP, PROPOSED = "kmeans", "dplloyd_linear", "dplloyd_zcdp", "dp_kmeans"
 SHOWN_RECORDS = 1_500
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from scipy.sparse.linalg import eigsh
 
 from meterdp.core.noise import fixed_normals
 from meterdp.core.progress import progress
@@ -33,6 +32,7 @@ from meterdp.papers.park.readings import (
     WITHOUT,
 )
 from meterdp.papers.park.setting import DELTA
+from meterdp.papers.park.spectral import spectral_norm
 from meterdp.release.noise import StudyNoise
 
 EPSILONS = (0.3, 0.2)
@@ -59,12 +59,6 @@ def captured(free: Factors, private: Factors) -> float:
     """Return how much of EM's loadings lies in the span of the private ones: mean squared cosine, from 0 to 1."""
     basis, other = (np.linalg.qr(found.loadings)[0] for found in (private, free))
     return float(np.linalg.norm(basis.T @ other) ** 2 / other.shape[1])
-
-
-def spectral_norm(matrix: np.ndarray) -> float:
-    """Return the largest absolute eigenvalue of a symmetric matrix (d, d) by Lanczos iteration."""
-    start = np.ones(len(matrix)) / np.sqrt(len(matrix))
-    return float(abs(eigsh(matrix, k=1, v0=start, tol=1e-6, return_eigenvectors=False)[0]))
 
 
 def tabulate(records: Records, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:

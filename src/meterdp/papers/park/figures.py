@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from meterdp.accounting.orders import FAR_ORDER, LARGEST_ORDER
 from meterdp.figures import numbers
 from meterdp.figures.entry import Figure
 from meterdp.figures.style import (
@@ -27,6 +28,7 @@ from meterdp.figures.style import (
     look,
     plain_log_ticks,
 )
+from meterdp.papers.park.labels import LINES, METHODS
 from meterdp.papers.park.readings import (
     ALSO_SHOWN,
     AS_THEY_ARE,
@@ -39,6 +41,16 @@ from meterdp.papers.park.readings import (
     STATED,
     WITHOUT,
 )
+from meterdp.papers.park.setting import (
+    ADVANCED,
+    LINEAR,
+    LLG_MOMENTS,
+    LLG_ZCDP,
+    MOMENTS,
+    OURS,
+    PUBLIC_ZCDP,
+    ZCDP,
+)
 from meterdp.papers.park.tables import PARK_CLUSTERS, PARK_CURVE, PARK_FACES, PARK_MAP
 
 if TYPE_CHECKING:
@@ -48,16 +60,16 @@ if TYPE_CHECKING:
 _PAPER = "Park et al."
 
 _LOOKS = {
-    "ggg_zcdp": Look("GGG, zCDP (and moments, real orders)", BLUE, "o"),
-    "ggg_moments": Look("GGG, moments, integer orders", SKY, "P"),
-    "ggg_advanced": Look("GGG, advanced", PURPLE, "D"),
-    "ggg_linear": Look("GGG, linear", ORANGE, "s"),
-    "llg_zcdp": Look("LLG, zCDP", VERMILION, "v"),
-    "llg_moments": Look("LLG, moments, integer orders", GREY, "x"),
-    "ggg_zcdp_public_radius": Look("GGG, zCDP, clipped to a public radius", BLUE, "o"),
-    "sound": look("sound"),
+    ZCDP: Look(f"{LINES[ZCDP]} (and moments, real orders)", BLUE, "o"),
+    MOMENTS: Look(LINES[MOMENTS], SKY, "P"),
+    ADVANCED: Look(LINES[ADVANCED], PURPLE, "D"),
+    LINEAR: Look(LINES[LINEAR], ORANGE, "s"),
+    LLG_ZCDP: Look(LINES[LLG_ZCDP], VERMILION, "v"),
+    LLG_MOMENTS: Look(LINES[LLG_MOMENTS], GREY, "x"),
+    PUBLIC_ZCDP: Look(LINES[PUBLIC_ZCDP], BLUE, "o"),
+    OURS: look("sound"),
 }
-_DASHED = ("ggg_moments", "llg_moments", "ggg_zcdp_public_radius")
+_DASHED = (MOMENTS, LLG_MOMENTS, PUBLIC_ZCDP)
 
 
 # --- Fig. 1 ---------------------------------------------------------------------------------------------------------
@@ -200,8 +212,9 @@ FIG3 = Figure(
     tables=(PARK_CURVE,),
     category=_PAPER,
     look_for=(
-        f"{_LIKELIHOOD}Look for where integer orders part from zCDP: below ε = 0.5 only; with real orders the "
-        "accountant gives the same budget as zCDP everywhere."
+        f"{_LIKELIHOOD}Look for where integer orders part from zCDP: below ε = 0.5 only, because they end at "
+        f"{LARGEST_ORDER}; with real orders the accountant gives the same budget as zCDP everywhere, with integer "
+        f"orders to {FAR_ORDER:,} nearly the same."
     ),
     alternative=_LIKELIHOOD_ALTERNATIVE,
 )
@@ -256,13 +269,6 @@ def _left_out(data: pd.DataFrame) -> str:
 
 # --- Fig. 4 ---------------------------------------------------------------------------------------------------------
 
-_METHODS = {
-    "kmeans": "without noise",
-    "dplloyd_linear": "DPLloyd, linear",
-    "dplloyd_zcdp": "DPLloyd, zCDP",
-    "dp_kmeans": "the paper’s",
-}
-
 
 def fig4(table, output) -> None:
     """Draw records and the centres of one fold, a panel per method."""
@@ -271,7 +277,7 @@ def fig4(table, output) -> None:
     with canvas(output, "Fig. 4: centres of check-ins, ε = 0.01, one fold", 6.6, WIDTH_IN + 1.4) as figure:
         body = figure.subfigures()
         for axes, (method, label) in zip(
-            body.subplots(2, 2, sharex=True, sharey=True).flat, _METHODS.items(), strict=True
+            body.subplots(2, 2, sharex=True, sharey=True).flat, METHODS.items(), strict=True
         ):
             at = centres[centres["method"] == method]
             axes.scatter(records["longitude"], records["latitude"], s=4, color=LIGHT_GREY, linewidth=0)

@@ -8,6 +8,7 @@ from meterdp.figures import numbers
 from meterdp.figures.report.grid import Grid
 from meterdp.figures.style import load
 from meterdp.papers.common.printed import Printed
+from meterdp.papers.park.labels import LINES, METHODS
 from meterdp.papers.park.readings import SHOWN
 from meterdp.papers.park.tables import PARK_CURVE, PARK_FACE_NUMBERS, PARK_NICV, PARK_OURS
 
@@ -20,16 +21,8 @@ def clusterings(path) -> Grid:
         value = at.set_index("method")
         cells = [f"{value.loc[m, 'nicv_mean']:.4f} ± {_error(value.loc[m, 'nicv_se'])}" for m in methods]
         rows.append([reading, numbers.plain(float(f"{at['epsilon'].iloc[0]:.3g}")), *cells])
-    header = ("reading", "ε", *(_METHODS[m] for m in methods))
+    header = ("reading", "ε", *(METHODS[m] for m in methods))
     return Grid("Fig. 4: NICV of test records, mean over folds and its standard error", header, rows)
-
-
-_METHODS = {
-    "kmeans": "without noise",
-    "dplloyd_linear": "DPLloyd, linear",
-    "dplloyd_zcdp": "DPLloyd, zCDP",
-    "dp_kmeans": "the paper's",
-}
 
 
 def _error(value: float) -> str:
@@ -61,7 +54,7 @@ def faces(path) -> Grid:
         "top eigenvalue without noise",
         "mean squared cosine with EM's loadings",
     )
-    return Grid("Fig. 5: noise beside the second moment of the faces", header, rows)
+    return Grid("Fig. 5: noise beside the second moment of the faces", header, rows, words=3)
 
 
 def likelihoods(path) -> Grid:
@@ -77,7 +70,7 @@ def likelihoods(path) -> Grid:
             f"{_error(value.loc[e, 'log_likelihood_se'])}"
             for e in epsilons
         ]
-        rows.append([_LINES.get(line, line), *cells])
+        rows.append([LINES[line], *cells])
     first = table.iloc[0]
     figure = first["figure"].replace("fig", "Fig. ")
     caption = f"{figure}: test log-likelihood, nats per record, mean over splits and its standard error; {SHOWN.name}"
@@ -114,19 +107,6 @@ def ours(path) -> Grid:
     )
     return Grid(f"{figure}: our release against theirs, nats per test record; paired over splits", header, rows)
 
-
-_LINES = {
-    "em": "EM without noise",
-    "ggg_linear": "GGG, linear",
-    "ggg_advanced": "GGG, advanced",
-    "ggg_zcdp": "GGG, zCDP",
-    "ggg_moments": "GGG, moments, integer orders",
-    "ggg_moments_real": "GGG, moments, real orders",
-    "llg_zcdp": "LLG, zCDP",
-    "llg_moments": "LLG, moments, integer orders",
-    "ggg_zcdp_public_radius": "GGG, zCDP, clipped to a public radius",
-    "sound": "sound release (ours)",
-}
 
 PRINTED = (
     Printed("fig2", PARK_CURVE, likelihoods),

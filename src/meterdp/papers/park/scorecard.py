@@ -5,10 +5,13 @@ Every function takes declared tables as data frames and returns verdicts by read
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from itertools import product
 
 import pandas as pd
 
+from meterdp.accounting.orders import FAR_ORDER, LARGEST_ORDER
 from meterdp.papers.common.scorecard import (
     FAILS,
     HOLDS,
@@ -32,8 +35,8 @@ from meterdp.papers.park.claims import (
     RECOGNISABLE,
     SAME_BUDGET,
 )
-from meterdp.papers.park.clusters import LLOYD_LINEAR, LLOYD_ZCDP, PLAIN, PROPOSED
 from meterdp.papers.park.factor_faces import MISREAD, STATED
+from meterdp.papers.park.labels import METHODS
 from meterdp.papers.park.marital import MARRIED, STATUSES
 from meterdp.papers.park.readings import BY_PIXEL
 from meterdp.papers.park.setting import (
@@ -42,8 +45,13 @@ from meterdp.papers.park.setting import (
     LINEAR,
     LLG_MOMENTS,
     LLG_ZCDP,
+    LLOYD_LINEAR,
+    LLOYD_ZCDP,
     MOMENTS,
+    MOMENTS_FAR,
     MOMENTS_REAL,
+    PLAIN,
+    PROPOSED,
     ZCDP,
 )
 
@@ -52,6 +60,7 @@ _WORDS = {
     ADVANCED: "advanced",
     ZCDP: "zCDP",
     MOMENTS: "moments",
+    MOMENTS_FAR: "moments with many orders",
     LLG_ZCDP: "LLG under zCDP",
     LLG_MOMENTS: "LLG under moments",
 }
@@ -191,25 +200,34 @@ def _name(line: str) -> str:
     return _WORDS.get(line, line.replace("_", " "))
 
 
-def integer_orders(runs: pd.DataFrame) -> Verdict:
-    """Judge park-4 of one figure and reading (table ``park_likelihoods``)."""
+def integer_orders(likelihoods: dict[str, pd.DataFrame]) -> dict[str, Verdict]:
+    """Judge park-4 with orders that end where the paper's do, and with so many that whole numbers alone are left."""
+    return {
+        f"{name}; orders 1 to {largest:,}": verdict
+        for largest, line in ((LARGEST_ORDER, MOMENTS), (FAR_ORDER, MOMENTS_FAR))
+        for name, verdict in _by_reading(likelihoods, partial(orders_to, largest=largest, line=line)).items()
+    }
+
+
+def orders_to(runs: pd.DataFrame, largest: int = LARGEST_ORDER, line: str = MOMENTS) -> Verdict:
+    """Judge park-4 of one figure, reading (table ``park_likelihoods``) and largest order."""
     splits = _Splits(runs)
-    small = splits.difference(ZCDP, MOMENTS, splits.epsilons[0])
+    small = replace(splits.difference(ZCDP, line, splits.epsilons[0]), low=ALIKE_NATS)
     large = [e for e in splits.epsilons if e in LARGE_EPSILONS]
-    gaps = {e: splits.mean(ZCDP, e) - splits.mean(MOMENTS, e) for e in splits.epsilons}
+    gaps = {e: splits.mean(ZCDP, e) - splits.mean(line, e) for e in splits.epsilons}
     steps = runs.pivot_table("step_epsilon", "epsilon", "line", aggfunc="first")
     real = (steps[MOMENTS_REAL] / steps[ZCDP] - 1).abs().max()
     alike = all(abs(gaps[e]) <= ALIKE_NATS for e in large)
     first = judge([small])
     verdict = first if alike and real <= SAME_BUDGET else FAILS
     words = "; ".join(
-        f"{number(gaps[e])} nats, eps_i {steps.loc[e, ZCDP] / steps.loc[e, MOMENTS]:.4f} times, at ε = {number(e)}"
+        f"{number(gaps[e])} nats, eps_i {steps.loc[e, ZCDP] / steps.loc[e, line]:.4f} times, at ε = {number(e)}"
         for e in splits.epsilons
     )
     return Verdict(
         verdict,
-        f"zCDP over the moments accountant with orders 1 to 100, over {_splits(runs)}: {words}. With real orders its "
-        f"eps_i differs from that of zCDP by at most {number(real)} of it.",
+        f"zCDP over the moments accountant with orders 1 to {largest:,}, over {_splits(runs)}: {words}. With real "
+        f"orders its eps_i differs from that of zCDP by at most {number(real)} of it.",
     )
 
 
@@ -224,12 +242,10 @@ def clusters_in_order(nicvs: pd.DataFrame, folds: pd.DataFrame) -> dict[str, Ver
         compared = []
         for high, low in ((LLOYD_LINEAR, LLOYD_ZCDP), (LLOYD_ZCDP, PROPOSED)):
             excess = wide[high] - wide[low]
-            compared.append(
-                Comparison(f"{_METHODS[high]} over {_METHODS[low]}", 0.0, 0.0, excess.mean(), excess.sem())
-            )
+            compared.append(Comparison(f"{METHODS[high]} over {METHODS[low]}", 0.0, 0.0, excess.mean(), excess.sem()))
         value = at.set_index("method")
         words = listed(
-            f"{_METHODS[m]} {number(value.loc[m, 'nicv_mean'])}" for m in (LLOYD_LINEAR, LLOYD_ZCDP, PROPOSED, PLAIN)
+            f"{METHODS[m]} {number(value.loc[m, 'nicv_mean'])}" for m in (LLOYD_LINEAR, LLOYD_ZCDP, PROPOSED, PLAIN)
         )
         steps = ", ".join(f"{number(c.high)} ± {number(c.high_se)} for {c.where}" for c in compared)
         found[reading] = Verdict(
@@ -237,14 +253,6 @@ def clusters_in_order(nicvs: pd.DataFrame, folds: pd.DataFrame) -> dict[str, Ver
             f"NICV, mean over {at['trials'].max()} folds: {words}. Differences in the same fold: {steps}.",
         )
     return found
-
-
-_METHODS = {
-    LLOYD_LINEAR: "DPLloyd, linear",
-    LLOYD_ZCDP: "DPLloyd, zCDP",
-    PROPOSED: "proposed",
-    PLAIN: "without noise",
-}
 
 
 def faces_recognisable(numbers: pd.DataFrame) -> dict[str, Verdict]:
@@ -287,7 +295,7 @@ def scorecard(tables: Tables) -> pd.DataFrame:
         "park-1": lone_person(tables["distances"]),
         "park-2": _by_reading({"fig2": likelihoods["fig2"]}, gaussian_better),
         "park-3": refined_everywhere(likelihoods),
-        "park-4": _by_reading(likelihoods, integer_orders),
+        "park-4": integer_orders(likelihoods),
         "park-5": clusters_in_order(tables["nicv"], tables["folds"]),
         "park-6": faces_recognisable(tables["face_numbers"]),
     }

@@ -1,4 +1,4 @@
-"""The settings of Section 7 of Park et al., and the lines that Figs 2 and 3 compare."""
+"""The settings of Section 7 of Park et al., the lines that Figs 2 and 3 compare and the methods of Fig. 4."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Line:
 
 
 EM, OURS, PUBLIC_ZCDP = "em", "sound", "ggg_zcdp_public_radius"
-ZCDP, MOMENTS, MOMENTS_REAL = "ggg_zcdp", "ggg_moments", "ggg_moments_real"
+ZCDP, MOMENTS, MOMENTS_FAR, MOMENTS_REAL = "ggg_zcdp", "ggg_moments", "ggg_moments_far", "ggg_moments_real"
 LINEAR, ADVANCED = "ggg_linear", "ggg_advanced"
 LLG_ZCDP, LLG_MOMENTS = "llg_zcdp", "llg_moments"
 LINES = (
@@ -49,10 +49,14 @@ LINES = (
     Line(ADVANCED, "GGG", "advanced"),
     Line(ZCDP, "GGG", "zcdp"),
     Line(MOMENTS, "GGG", "moments"),
+    Line(MOMENTS_FAR, "GGG", "moments_far"),
     Line(MOMENTS_REAL, "GGG", "moments_real"),
     Line(LLG_ZCDP, "LLG", "zcdp"),
     Line(LLG_MOMENTS, "LLG", "moments"),
 )
+
+# Methods of Fig. 4.
+PLAIN, LLOYD_LINEAR, LLOYD_ZCDP, PROPOSED = "kmeans", "dplloyd_linear", "dplloyd_zcdp", "dp_kmeans"
 
 
 @dataclass(frozen=True)

@@ -15,23 +15,19 @@ def printed_numbers(path) -> Grid:
     """Return every printed delta beside ours, one-sided, under every reading of query and rho."""
     table = load(path, RAMAKRISHNA_NUMBERS)
     table = table[table["sides"].isna() | (table["sides"] == "one")]
-    readings = (
-        table[["query_model", "query_mean", "accuracy_convention"]].dropna().drop_duplicates().itertuples(index=False)
-    )
-    readings = list(readings)
-    rows = []
-    for key, at in table.groupby(["design", "rho", "epsilon", "delta_printed"], sort=False):
-        design, rho, epsilon, printed = key
-        ours = at.set_index(["query_model", "query_mean", "accuracy_convention"])["delta"]
-        found = [numbers.probability(ours[tuple(reading)]) for reading in readings]
-        design = look(design).label
-        rows.append([design, numbers.plain(rho), numbers.plain(epsilon), numbers.plain(printed), *found])
-    header = ["design", "ρ", "ε", "printed δ"]
-    header += [
-        f"{model}{', zero mean' * (mean == 'zero')}, {convention.replace('_', ' ')}"
-        for model, mean, convention in readings
-    ]
-    caption = "Printed δ beside ours: exact, one-sided, worst pair, under every reading of query and ρ"
+    reading_columns = ["query_model", "query_mean", "accuracy_convention"]
+    designs, asked, ours = [], [], []
+    for (design, *asked_of), at in table.groupby(["design", "rho", "epsilon", "delta_printed"], sort=False):
+        designs.append(look(design).label)
+        asked.append([numbers.plain(value) for value in asked_of])
+        ours.append(at.dropna(subset=reading_columns).set_index(reading_columns)["delta"])
+    rows = [list(row) for row in zip(("ρ", "ε", "printed δ"), *asked, strict=True)]
+    for reading in dict.fromkeys(reading for deltas in ours for reading in deltas.index):
+        model, mean, convention = reading
+        words = f"{model}{', zero mean' * (mean == 'zero')}, {convention.replace('_', ' ')}"
+        rows.append([words, *(numbers.probability(deltas[reading]) for deltas in ours)])
+    header = ("reading of query and ρ", *designs)
+    caption = "Printed δ, and ours under every reading of query and ρ: exact, one-sided, worst pair"
     return Grid(caption, header, rows)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,8 +12,10 @@ from sklearn.mixture import GaussianMixture
 
 from meterdp.accounting import gdp
 from meterdp.core.errors import InputError
+from meterdp.mechanisms.interface import PrivateRecords
 from meterdp.mechanisms.sound.ball import calibrate_ball, fit_ball
 from meterdp.mechanisms.sound.domain import Ball
+from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mechanisms.sound.plan import SoundSettings
 from meterdp.mechanisms.sound.posterior import diagonal_covariance
 from meterdp.mechanisms.sound.stack import StackWeights, clip_to_unit_ball, moment_stack, residual_stack
@@ -63,6 +66,15 @@ def test_a_release_does_not_depend_on_the_unit_or_on_where_the_ball_lies():
     assert moved.weights == pytest.approx(plain.weights, rel=1e-6)
     assert moved.means == pytest.approx(7.0 * plain.means + at, rel=1e-6)
     assert moved.covariances == pytest.approx(49.0 * plain.covariances, rel=1e-6, abs=1e-9)
+
+
+def test_bounds_of_an_entry_mean_nothing_in_a_ball_away_from_the_origin():
+    x = made_up(1, 3000, 4, 3) + 50
+    mechanism = calibrate_ball(3, 4, 3000, 1.0, 1e-5, Ball(1.0, (50.0,) * 4))
+    other = Sound.calibrate(replace(mechanism.public, low_log_kwh=2.0, high_log_kwh=3.0))
+    one, same = (m.release(PrivateRecords(x), noise(), 1).mixtures for m in (mechanism, other))
+    assert np.array_equal(one.means, same.means) and np.array_equal(one.covariances, same.covariances)
+    assert np.linalg.norm(one.means - 50, axis=-1).max() <= 1 + 1e-12
 
 
 def test_records_outside_are_clipped_to_the_surface_and_counted():

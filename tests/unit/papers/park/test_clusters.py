@@ -10,6 +10,7 @@ from meterdp.papers.park import clusters
 from meterdp.papers.park.data import Records
 from meterdp.papers.park.likelihoods import fold
 from meterdp.papers.park.readings import CLUSTER_READINGS, EPSILON_AS_PRINTED, SHOWN_CLUSTERS
+from meterdp.papers.park.setting import LLOYD_LINEAR, LLOYD_ZCDP, PLAIN, PROPOSED
 from meterdp.papers.park.tables import PARK_CLUSTERS, PARK_FOLDS, PARK_NICV
 
 SOURCE = {"data": "made-up places", "substitute": None}
@@ -32,9 +33,9 @@ def test_step_budgets_add_up_to_epsilon():
     log = np.log(1e4)
     for reading in CLUSTER_READINGS:
         steps = {method: step for method, (_, step) in clusters.step_budgets(reading, 0.01).items()}
-        assert steps[clusters.LLOYD_LINEAR] * reading.iterations == pytest.approx(0.01)
+        assert steps[LLOYD_LINEAR] * reading.iterations == pytest.approx(0.01)
         answers = reading.iterations * (reading.clusters + 1 if reading.charged == "each" else 1)
-        for method, count in ((clusters.LLOYD_ZCDP, reading.iterations), (clusters.PROPOSED, answers)):
+        for method, count in ((LLOYD_ZCDP, reading.iterations), (PROPOSED, answers)):
             rho = count * steps[method] ** 2 / 2
             assert rho + 2 * np.sqrt(rho * log) == pytest.approx(0.01, rel=1e-6)
 
@@ -44,7 +45,7 @@ def test_zcdp_beats_linear_composition_only_beyond_two_ln_one_over_delta_iterati
     limit = 2 * np.log(1e4)
     for reading in CLUSTER_READINGS:
         steps = {method: step for method, (_, step) in clusters.step_budgets(reading, 0.01).items()}
-        assert (steps[clusters.LLOYD_ZCDP] > steps[clusters.LLOYD_LINEAR]) == (reading.iterations > limit)
+        assert (steps[LLOYD_ZCDP] > steps[LLOYD_LINEAR]) == (reading.iterations > limit)
 
 
 def test_without_noise_it_is_k_means(records, folds):
@@ -53,7 +54,7 @@ def test_without_noise_it_is_k_means(records, folds):
     x = records.in_unit_ball()
     model = KMeans(3, init=clusters.public_start(3, 0), n_init=1, max_iter=10, tol=0).fit(x[train])
     distance = ((x[test][:, None] - model.cluster_centers_) ** 2).sum(axis=2).min(axis=1).mean()
-    rows = folds[(folds["fold"] == 0) & (folds["method"] == clusters.PLAIN)]
+    rows = folds[(folds["fold"] == 0) & (folds["method"] == PLAIN)]
     found = rows[rows["reading"].str.startswith("k = 3, 10")].iloc[0]
     assert found["nicv"] == pytest.approx(distance)
     assert np.sort(found["longitude"]) == pytest.approx(np.sort(model.cluster_centers_[:, 0] * records.largest_norm))
@@ -81,9 +82,9 @@ def test_averages_and_map_are_declared(records, folds):
     nicv = clusters.summarise(folds, SOURCE)
     as_arrow(PARK_NICV, nicv)
     of = folds[folds["reading"] == SHOWN_CLUSTERS.name].pivot_table("nicv", "fold", "method")
-    row = nicv[(nicv["reading"] == SHOWN_CLUSTERS.name) & (nicv["method"] == clusters.LLOYD_ZCDP)].iloc[0]
-    excess = of[clusters.LLOYD_ZCDP] - of[clusters.PROPOSED]
-    assert row["nicv_mean"] == pytest.approx(of[clusters.LLOYD_ZCDP].mean())
+    row = nicv[(nicv["reading"] == SHOWN_CLUSTERS.name) & (nicv["method"] == LLOYD_ZCDP)].iloc[0]
+    excess = of[LLOYD_ZCDP] - of[PROPOSED]
+    assert row["nicv_mean"] == pytest.approx(of[LLOYD_ZCDP].mean())
     assert row["excess_mean"] == pytest.approx(excess.mean()) and row["excess_se"] == pytest.approx(excess.sem())
     shown = clusters.on_the_map(folds, nicv, records)
     as_arrow(PARK_CLUSTERS, shown)

@@ -1,5 +1,6 @@
 """Figures and printed tables of Park et al. from small tables."""
 
+import re
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -8,12 +9,17 @@ import pandas as pd
 import pytest
 
 from meterdp.core.parquet import write_table
+from meterdp.papers.common.scorecard import OPEN, Verdict, rows
+from meterdp.papers.common.tables import SCORECARD
 from meterdp.papers.park import clusters, factor_faces, marital, tables
+from meterdp.papers.park.claims import CLAIMS, PAPER
 from meterdp.papers.park.data import Records
 from meterdp.papers.park.ours import compare
 from meterdp.papers.park.readings import ALSO_SHOWN, PICTURES
 from meterdp.papers.park.setting import EM, OURS
 from meterdp.papers.registry import PAPERS
+from meterdp.papers.report import build_reproduction_report
+from tests.chromium import chromium_or_skip, tables_wider_than_their_panel
 from tests.unit.papers.park import made_up
 
 PARK = PAPERS["park"]
@@ -65,6 +71,26 @@ def test_printed_tables_have_a_cell_for_every_column(paths):
         assert grid.rows and all(len(row) == len(grid.header) for row in grid.rows)
     lines = {row[0]: row[1:] for row in PARK.printed[0].write(paths["fig2"]).rows}
     assert lines["EM without noise"][0].startswith("10.0") and "–" not in lines["GGG, zCDP"][0]
+
+
+def test_no_printed_table_runs_out_of_its_panel(paths, tmp_path):
+    chromium_or_skip()
+    verdicts = {claim.item: Verdict(OPEN, "Made up.") for claim in CLAIMS}
+    sources = {claim.item: ("made-up data", None) for claim in CLAIMS}
+    write_table(tmp_path / "card.parquet", SCORECARD, rows(PAPER, CLAIMS, verdicts, sources))
+    printed = {p.name: paths[p.name] for p in PARK.printed}
+    card, page = {"park": tmp_path / "card.parquet"}, tmp_path / "report.html"
+    build_reproduction_report(card, {"park": printed}, {"park": {}}, page, simulated=False, trials=2)
+    wide = tables_wider_than_their_panel(page)
+    assert len(wide) == 1 + len(printed) and not any(wide.values()), wide
+
+
+def test_cells_right_of_the_words_are_numbers(paths):
+    for printed in PARK.printed:
+        grid = printed.write(paths[printed.name])
+        for row in grid.rows:
+            assert not any(re.search("[A-Za-z]", cell) for cell in row[grid.words :]), row
+            assert not any(re.fullmatch(r"[−\d.]+", cell) for cell in row[: grid.words]), row
 
 
 def test_the_picture_of_a_figure_names_data_and_defect(paths, tmp_path, monkeypatch):

@@ -62,6 +62,7 @@ def test_budgets_of_steps_and_where_the_printed_delta_allows_none(figure, left_o
     assert zcdp == pytest.approx(np.sqrt(2 * rho / gaussian * 2 * np.log(1.25 / experiment.step_delta)), rel=1e-6)
     assert out is False
     assert likelihoods.budget(lines["ggg_moments_real"], sequence, 2.0)[0] == pytest.approx(zcdp, rel=1e-6)
+    assert likelihoods.budget(lines["ggg_moments_far"], sequence, 2.0)[0] == pytest.approx(zcdp, rel=1e-3)
 
 
 def test_a_split_runs_every_line_and_repeats(records, runs):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from meterdp.accounting.orders import FAR_ORDER, LARGEST_ORDER
 from meterdp.core.parquet import as_arrow
 from meterdp.papers.common.scorecard import FAILS, HOLDS, OPEN
 from meterdp.papers.common.tables import SCORECARD
@@ -71,11 +72,23 @@ def test_park_3_has_a_row_for_the_printed_delta_that_allows_no_budget():
         ({"ggg_moments": (3.0, 5.99, 8.99)}, 1.0, FAILS),  # better at small epsilon
         ({"ggg_moments": (1.0, 5.99, 8.0)}, 1.0, FAILS),  # worse at large epsilon, too
         ({}, 0.9, FAILS),  # real orders do not close the gap
-        ({"ggg_moments": (2.0, 6.0, 9.0)}, 1.0, OPEN),
+        ({"ggg_moments": (2.0, 6.0, 9.0)}, 1.0, FAILS),  # alike everywhere
+        ({"ggg_moments": (1.9, 6.0, 9.0)}, 1.0, OPEN),  # as far apart as what counts as alike
     ],
 )
 def test_park_4_wants_a_gap_at_small_epsilon_that_real_orders_close(changed, real, verdict):
-    assert park.integer_orders(made_up.runs(AS_CLAIMED | changed, real=real)).holds == verdict
+    assert park.orders_to(made_up.runs(AS_CLAIMED | changed, real=real)).holds == verdict
+
+
+def test_park_4_is_judged_with_orders_that_end_and_with_many():
+    both = {"fig2": made_up.runs(), "fig3": made_up.runs(figure="fig3")}
+    found = {reading.split("; ")[-1]: verdict for reading, verdict in park.integer_orders(both).items()}
+    assert {words: verdict.holds for words, verdict in found.items()} == {
+        f"orders 1 to {LARGEST_ORDER:,}": HOLDS,
+        f"orders 1 to {FAR_ORDER:,}": FAILS,
+    }
+    assert len(park.integer_orders(both)) == 4
+    assert all(f"with {words}, over 5 splits" in verdict.measured for words, verdict in found.items())
 
 
 @pytest.mark.parametrize(

@@ -6,34 +6,23 @@ import math
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.sparse.linalg import eigsh
-from scipy.stats import norm
 
 from meterdp.accounting import gdp
 from meterdp.core.noise import NoiseSource
 from meterdp.mechanisms.dpem.factor import noisy_second_moment
+from meterdp.mechanisms.dpem.moments import mirrored
 from meterdp.papers.common.finding import Finding
+from meterdp.papers.park.errata.gaussian_pair import delta_from_tails
 from meterdp.papers.park.errata.stated import DELTA, analyze_gauss_std
+from meterdp.papers.park.spectral import spectral_norm
 
 _FACES, _PIXELS, _FEW_PIXELS, _EPSILON = 400, 4096, 200, 0.3
 _WHERE = "section 7, Fig. 5"
 
 
-def spectral_norm(matrix: np.ndarray) -> float:
-    """Return the largest absolute eigenvalue of a symmetric matrix (d, d) by Lanczos iteration."""
-    start = np.ones(len(matrix)) / math.sqrt(len(matrix))
-    return float(abs(eigsh(matrix, k=1, v0=start, tol=1e-6, return_eigenvectors=False)[0]))
-
-
-def symmetric_noise(noise: NoiseSource, dimension: int) -> np.ndarray:
-    """Draw a symmetric matrix (d, d) of standard normal entries, those below the diagonal copies, as (17)."""
-    upper = np.triu(noise.normal((dimension, dimension)))
-    return upper + np.triu(upper, 1).T
-
-
 def variance_for_deviation(noise: NoiseSource) -> tuple[Finding, ...]:
     """P3: the spectral norm of the stated noise against any second moment's, and how private smaller noise is."""
-    norm_of_one = spectral_norm(symmetric_noise(noise, _PIXELS))
+    norm_of_one = spectral_norm(mirrored(noise.normal((_PIXELS, _PIXELS))))
     empty = np.zeros((_FACES, _FEW_PIXELS))
     drawn = [np.triu(noisy_second_moment(empty, 1.0, DELTA, noise, misread=misread)) for misread in (False, True)]
     ratio = float(np.linalg.norm(drawn[0]) / np.linalg.norm(drawn[1]))
@@ -85,7 +74,7 @@ def variance_for_deviation(noise: NoiseSource) -> tuple[Finding, ...]:
             "1",
             brentq(lambda e: gdp.log_delta(mu, e) - math.log(DELTA), 0.0, 10.0, xtol=1e-12),
             settings.removesuffix(", one draw"),
-            closed_form=brentq(lambda e: _tails(mu, e) - DELTA, 0.0, 10.0, xtol=1e-12),
+            closed_form=brentq(lambda e: delta_from_tails(mu, e) - DELTA, 0.0, 10.0, xtol=1e-12),
             claimed=_EPSILON,
         ),
         Finding(
@@ -102,7 +91,3 @@ def variance_for_deviation(noise: NoiseSource) -> tuple[Finding, ...]:
             standard_error=ratio / math.sqrt(_FEW_PIXELS * (_FEW_PIXELS + 1) / 2),
         ),
     )
-
-
-def _tails(mu: float, epsilon: float) -> float:
-    return float(norm.sf(epsilon / mu - mu / 2) - math.exp(epsilon) * norm.sf(epsilon / mu + mu / 2))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
-from scipy.stats import norm
 
 from meterdp.accounting import gdp
 from meterdp.core.noise import NoiseSource
 from meterdp.papers.common.finding import Finding
+from meterdp.papers.park.errata.gaussian_pair import delta_from_tails
 from meterdp.papers.park.errata.stated import LIFE_SCIENCES
 
 _RECORDS, _DIMENSION, _FACTOR, _EPSILON = 1000, 10, 10.0, 1.0
@@ -65,12 +63,7 @@ def largest_norm(noise: NoiseSource) -> tuple[Finding, ...]:
             "1",
             gdp.delta(mu, step),
             noisy,
-            closed_form=_hockey_stick(mu, step),
+            closed_form=delta_from_tails(mu, step),
             claimed=LIFE_SCIENCES.step_delta,
         ),
     )
-
-
-def _hockey_stick(mu: float, epsilon: float) -> float:
-    """Return delta of a Gaussian pair from the two tails."""
-    return float(norm.sf(epsilon / mu - mu / 2) - math.exp(epsilon) * norm.sf(epsilon / mu + mu / 2))

@@ -15,10 +15,10 @@ from dp_accounting.rdp import RdpAccountant
 from scipy.stats import norm
 
 from meterdp.mechanisms.dpem.mixture import EmSettings, MixtureModel
-from meterdp.mechanisms.dpem.moments import Perturbation
+from meterdp.mechanisms.dpem.moments import Perturbation, mirrored
 from meterdp.mixture.class_sums import ClassSums
 from meterdp.papers.park.errata import stated
-from meterdp.papers.park.errata.faces import spectral_norm, symmetric_noise
+from meterdp.papers.park.spectral import spectral_norm
 from meterdp.release.noise import StudyNoise
 
 SIGMAS = 6.5
@@ -85,7 +85,7 @@ def test_P3_stated_noise_drowns_every_second_moment(findings):
         assert closed(finding, 0.01)
     assert stated_noise.value > smaller.value > 4 > 1 > misread.value
     assert closed(epsilon) and epsilon.value > 10 * epsilon.claimed
-    noise = symmetric_noise(StudyNoise(3, "P3 test"), 200)
+    noise = mirrored(StudyNoise(3, "P3 test").normal((200, 200)))
     assert np.array_equal(noise, noise.T)
     assert spectral_norm(noise) == pytest.approx(np.abs(np.linalg.eigvalsh(noise)).max(), rel=1e-6)
     x = np.random.default_rng(1).normal(size=(50, 20))

@@ -1,0 +1,103 @@
+"""The sound release fitted by nodes that share its noise: what the colluding ones see of a household of another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from meterdp.audit.cases.interface import DELTA, OUTPUT, TRANSCRIPT, Case, Spy, gaussian_log_ratio, replayed
+from meterdp.audit.cases.sound import REPLACED, REPLACED_WORDS, calibrated, released_numbers
+from meterdp.audit.judge import Claim, Seen
+from meterdp.core.noise import NoiseSource, keyed_generator
+from meterdp.distributed.edge_masks import EdgeMasks
+from meterdp.distributed.graph import complete
+from meterdp.distributed.shared_noise import release_together, shares_for
+from meterdp.mechanisms.sound.mechanism import Sound
+from meterdp.mechanisms.sound.shares import Shares
+from meterdp.release.noise import StudyNoise
+
+NODES, COLLUDING = 5, 3
+HONEST = NODES - COLLUDING
+WORDS = f"{REPLACED_WORDS}, at one of {NODES} nodes, to {COLLUDING} others"
+_AT_ONCE = 1000
+
+
+def shared(epsilon: float, shares: Shares) -> Sound:
+    """Return the sound release, its noise in shares."""
+    public = calibrated(epsilon, "replace_one").public
+    return Sound.calibrate(replace(public, sound=replace(public.sound, shares=shares)))
+
+
+def colluders_see(
+    mechanism: Sound, noise: NoiseSource, on_d: bool, runs: int, silent: bool = False
+) -> Mapping[str, Seen]:
+    """Run all nodes and return the loss of the sums the colluding ones, the last, learn, and what is released.
+
+    Parameters
+    ----------
+    mechanism : Sound
+    noise : NoiseSource
+    on_d : bool
+    runs : int
+    silent : bool
+        Whether the household's own node adds no noise: a mutant.
+    """
+    own, other = (np.array_split(one.x, NODES) for one in (REPLACED if on_d else REPLACED[::-1]))
+    graph, ratios, numbers = complete(NODES), [], []
+    for first in range(0, runs, _AT_ONCE):
+        n = min(_AT_ONCE, runs - first)
+        # A stream for each node, as they draw at the same time; all follow from the case's.
+        seed = int(noise.uniform((1,))[0] * 2**52)
+        spies = [Spy(StudyNoise(seed, i), lambda _, i=i: 1e-12 if silent and i == 0 else 1.0) for i in range(NODES)]
+        masks = EdgeMasks(graph, keyed_generator(seed, "masks"))
+        released = release_together(mechanism, own, spies, masks, n)
+        numbers.append(released_numbers(released[0]))
+        honest = spies[:HONEST]
+        totals = [sum(answers) for answers in zip(*(spy.answers for spy in spies), strict=True)]
+
+        def run(take, totals=totals, n=n):
+            mechanism.run(other[0], lambda step, stack: take(stack), n)
+
+        # Of the honest only the first node holds another record on the other data set.
+        there = replayed(run, totals)
+        ratio = np.zeros(n)
+        for step, elsewhere in enumerate(there):
+            answer = sum(spy.answers[step] for spy in honest)
+            exact = sum(spy.exact[step] for spy in honest)
+            std = np.sqrt(sum(np.square(spy.std[step]) for spy in honest))
+            ratio += gaussian_log_ratio(answer, exact, exact - spies[0].exact[step] + elsewhere, std)
+        ratios.append(ratio if on_d else -ratio)
+    return {OUTPUT: Seen(numbers=np.concatenate(numbers)), TRANSCRIPT: Seen(np.concatenate(ratios))}
+
+
+def case(epsilon: float) -> Case:
+    """Return the audit of the unbroken release."""
+    mechanism = shared(epsilon, shares_for("edge_masks", complete(NODES), COLLUDING))
+
+    def observe(noise: NoiseSource, on_d: bool, runs: int) -> Mapping[str, Seen]:
+        return colluders_see(mechanism, noise, on_d, runs)
+
+    claim, views = Claim(epsilon, DELTA, mechanism.mu), (OUTPUT, TRANSCRIPT)
+    return Case("sound, shared noise", "sound", "replace_one", WORDS, claim, views, observe, share=0.3)
+
+
+def cases(epsilons: list[float]) -> Iterator[Case]:
+    """Yield the audits at every epsilon, and of mutants at the largest."""
+    for epsilon in epsilons:
+        yield case(epsilon)
+    epsilon = max(epsilons)
+    unbroken = replace(case(epsilon), views=(TRANSCRIPT,), expected="caught")
+    for_nobody = shared(epsilon, shares_for("edge_masks", complete(NODES), 0))
+    right = shared(epsilon, shares_for("edge_masks", complete(NODES), COLLUDING))
+    yield replace(
+        unbroken,
+        mutant="noise in shares as if nobody colluded",
+        observe=lambda noise, on_d, runs: colluders_see(for_nobody, noise, on_d, runs),
+    )
+    yield replace(
+        unbroken,
+        mutant="a node that leaves its noise to the others",
+        observe=lambda noise, on_d, runs: colluders_see(right, noise, on_d, runs, silent=True),
+    )

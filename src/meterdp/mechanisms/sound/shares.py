@@ -1,0 +1,53 @@
+"""Noise in shares: n nodes hold the records, and no t of them that collude see more than outsiders are meant to.
+
+Each node adds its share to its own statistics before they are summed (docs/proofs/shared_noise.md).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from meterdp.core.errors import InputError
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Who holds the noise; all of it public.
+
+    Parameters
+    ----------
+    nodes : int
+        n. Each adds 1/n of the variance of a measurement's noise.
+    honest : float
+        h: what colluding nodes see carries the shares of h nodes or more. The smallest group of honest nodes whose
+        sum they can learn, or a little less where masks are finite.
+    colluding : int
+        t, for which h was worked out.
+    """
+
+    nodes: int
+    honest: float
+    colluding: int
+
+    def __post_init__(self):
+        if not (self.nodes >= 1 and 0 < self.honest <= self.nodes and 0 <= self.colluding < self.nodes):
+            raise InputError(
+                "is outside its allowed range",
+                field="shares",
+                remedy="use one honest node or more, and fewer colluding nodes than nodes",
+            )
+
+    @property
+    def seen_by_colluding(self) -> float:
+        """Part of the standard deviation of the noise that is in what colluding nodes see, sqrt(h / n)."""
+        return math.sqrt(self.honest / self.nodes)
+
+    @property
+    def of_node(self) -> float:
+        """Part of the standard deviation that one node adds, sqrt(1 / n)."""
+        return math.sqrt(1 / self.nodes)
+
+
+# One node that holds all records and all noise.
+ALONE = Shares(1, 1, 0)
