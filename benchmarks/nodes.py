@@ -1,10 +1,10 @@
 """How long a process per circuit takes to fit the default export's mixture over encrypted links, by scheme.
 
-``make benchmark`` writes results/benchmarks/nodes.parquet: a row per scheme. ``ours_s`` is from the start of the first
-process to the end of the last, everything included: starting Python, reading the export, meeting, fitting, comparing
-and writing. Beside it the same iterations in one process that is shown all records, without reading them. Messages and
-bytes are what all nodes together sent in an iteration; how far apart the mixtures are is the largest difference of a
-parameter between any node and that one process.
+``make benchmark`` writes results/benchmarks/nodes.parquet: a row per scheme. ``ours_s`` is from the start of the
+first process to the end of the last, everything included: starting Python, reading the export, meeting, fitting,
+comparing and writing. Beside it the same iterations in one process that is shown all records, without reading them.
+Messages and bytes are what all nodes together sent in an iteration; how far apart the mixtures are is the largest
+difference of a parameter between any node and that one process.
 """
 
 from __future__ import annotations

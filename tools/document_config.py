@@ -10,7 +10,7 @@ CONFIG = Path(__file__).resolve().parents[1] / "config"
 SCHEMAS = CONFIG.parent / "workflow/schemas"
 # Of settings beside those of a study.
 BESIDE = {
-    "node": "## One node of a joint fit (`meterdp node`)\n\nBeside the settings above, of which the node reads its own export:",
+    "node": "## One node of a joint fit (`meterdp node`)\n\nBeside the settings above, for its own export:",
     "agreement": "## What nodes agree on\n\nA file of its own, the same at every node:",
 }
 
@@ -21,7 +21,9 @@ def main() -> None:
     (CONFIG / "config.yaml").write_text(as_yaml(schema))
     readme = (CONFIG / "README.md").read_text()
     tables = [as_markdown(schema)]
-    tables += [f"{words}\n\n{as_markdown(load_schema(SCHEMAS / f'{name}.schema.yaml'))}" for name, words in BESIDE.items()]
+    tables += [
+        f"{words}\n\n{as_markdown(load_schema(SCHEMAS / f'{name}.schema.yaml'))}" for name, words in BESIDE.items()
+    ]
     (CONFIG / "README.md").write_text(readme[: readme.index("| key | default |")] + "\n".join(tables))
 
 

@@ -1,7 +1,7 @@
 """Make the nodes of a trial on this machine: the simulated export split by circuit, a node for each.
 
-``python tools/make_nodes.py FOLDER [SCHEME]`` writes exports, lists of meters, keys, the agreement and the configuration
-of every node, and prints the commands that start them.
+``python tools/make_nodes.py FOLDER [SCHEME]`` writes exports, lists of meters, keys, the agreement and the
+configuration of every node, and prints the commands that start them.
 """
 
 from __future__ import annotations

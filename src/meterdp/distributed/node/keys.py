@@ -72,5 +72,7 @@ def read_secret(file) -> tuple[bytes, bytes]:
     except (OSError, ValueError):
         public = secret = None
     if secret is None:
-        raise InputError("holds no secret key", file=file, remedy="make one with `meterdp node --new-keys FOLDER NAME`")
+        raise InputError(
+            "holds no secret key", file=file, remedy="make one with `meterdp node --new-keys FOLDER NAME`"
+        )
     return public, secret

@@ -1,8 +1,8 @@
 """What a node sends to its neighbours and takes from them: every message is the one that was due, or the run ends.
 
 A run begins with a greeting. Neighbours compare the digests of their agreements, and numbers drawn afresh travel
-through the whole graph: so all nodes are known to be there before anything private is sent, and their digest names the
-run in all later messages. A node that finds something wrong, or is told so, tells its neighbours and ends.
+through the whole graph: so all nodes are known to be there before anything private is sent, and their digest names
+the run in all later messages. A node that finds something wrong, or is told so, tells its neighbours and ends.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ class Links:
             case Happening.HANDSHAKE_FAILED:
                 # Not the end: so looks, too, a forwarded port behind which the node is not up yet.
                 if node not in self._failed_handshake:
-                    self._say(f"the address of {self.name(node)} is answered, but not by who holds its key; trying on")
+                    self._say(f"the address of {self.name(node)} is answered, but not with its key; trying on")
                 self._failed_handshake.add(node)
             case Happening.MESSAGE:
                 self._take(event)
@@ -180,7 +180,8 @@ class Links:
         if len(theirs) != len(self.agreement.parts):
             return ", of another version of meterdp"
         ours = np.frombuffer(b"".join(self.agreement.parts.values()), "<u8")
-        return f": {', '.join(key for key, differs in zip(self.agreement.parts, ours != theirs, strict=True) if differs)}"
+        keys = np.array(list(self.agreement.parts))[ours != theirs]
+        return f": {', '.join(keys)}"
 
     def _gather(self) -> None:
         """Let everybody's fresh numbers reach everybody; their digest names the run."""
@@ -275,7 +276,7 @@ class Links:
         """Look at a message that came, and keep it until it is due."""
         node = event.node
         if node not in self._queue:
-            return  # a node of the agreement that has no link with this one: its graph differs, which its neighbours tell
+            return  # a node of the agreement, but not by its graph a neighbour: who is one finds that it differs
         try:
             message = Message.decoded(event.data)
         except Garbled:

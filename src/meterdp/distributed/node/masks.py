@@ -1,7 +1,7 @@
 """Random numbers that hide what a node sends, straight from the operating system.
 
 No generator stands between: from what a neighbour is told of a generator like PCG64 the rest of its numbers could be
-worked out. They protect sums while they are formed; the noise of a release is drawn in meterdp.release and nowhere else.
+worked out. They protect sums while they are formed; the noise of a release is drawn in meterdp.release only.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ _MAGIC = b"MDP1"
 _HEAD = struct.Struct("<4s16s16sHBxIIQI")
 _DIGEST_BYTES = 16
 HEADER_BYTES = _HEAD.size + _DIGEST_BYTES
-# What CURVE adds (name of the command 8, nonce 8, authenticator 16, flags 1), and ZMTP before it: flags 1, length 1 or 8.
+# What CURVE adds: name of the command 8, nonce 8, authenticator 16, flags 1. ZMTP adds flags and a length of 1 or 8.
 _CURVE_BYTES, _SHORT_FRAME = 33, 255
 
 

@@ -1,7 +1,7 @@
 """One node's side of the three schemes: give it a vector, it returns the sum over all nodes.
 
-Every scheme is made of the public agreement alone, and says which links it needs and which constants it works with, so
-that nodes can compare them. Whatever vector is summed, :meth:`total` is all there is to call.
+Every scheme is made of the public agreement alone, and says which links it needs and which constants it works with,
+so that nodes can compare them. Whatever vector is summed, :meth:`total` is all there is to call.
 """
 
 from __future__ import annotations

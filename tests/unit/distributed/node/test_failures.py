@@ -1,7 +1,7 @@
 """Whatever goes wrong with one node, every node ends, says which node and what, and nothing is written.
 
-The faulty node is the last of a ring of four, or the first, which the others connect to; so one node is no neighbour of
-it and has to be told.
+The faulty node is the last of a ring of four, or the first, which the others connect to; so one node is no
+neighbour of it and has to be told.
 """
 
 import threading
@@ -154,7 +154,7 @@ def test_a_node_that_ends_by_an_error_of_its_own_tells_so(tmp_path, faulty):
 
 
 def test_what_is_told_names_the_node_and_who_found_it(tmp_path):
-    honest, outcome = run_with(tmp_path, COUNT - 1, telling(twice))
+    _, outcome = run_with(tmp_path, COUNT - 1, telling(twice))
     assert "node 'n3' sent a message a second time (as node 'n" in str(outcome[1])
     assert "so nothing came of the run; have it repaired" in str(outcome[1])
 

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from meterdp.core.noise import keyed_generator
 from meterdp.core.parquet import read_table
 from meterdp.distributed.em import distributed_em
 from meterdp.distributed.federated import Federated
-from meterdp.distributed.node.tables import NODE_MIXTURE, NODE_TRAFFIC
+from meterdp.distributed.node.tables import NODE_MIXTURE
 from meterdp.distributed.start import moment_statistics, start_from_moments
 from meterdp.mixture.study import mixture_of
 from tests.unit.distributed.node.made_up import SMALL, D, Nodes, made_up_records, settings_of, write_agreement
