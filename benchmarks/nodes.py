@@ -31,7 +31,13 @@ from meterdp.distributed.node.tables import NODE_MIXTURE, NODE_TRAFFIC
 from meterdp.distributed.start import moment_statistics, start_from_moments
 
 ROOT = Path(__file__).resolve().parents[1]
-CASES = {"federated": {}, "secure_sum": {}, "subspace": {}, "subspace, complete graph": {"graph": "complete"}}
+CASES = {
+    "federated": {},
+    "secure_sum": {},
+    "edge_masks": {},
+    "subspace": {},
+    "subspace, complete graph": {"graph": "complete"},
+}
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 

@@ -27,10 +27,11 @@ class Kind(IntEnum):
     MODEL = 9
     DONE = 10
     ABORT = 11
+    MASK = 12
 
 
 # Numbers of these kinds are whole, those of all others are real.
-WHOLE = {Kind.HELLO, Kind.GATHER, Kind.PARTIAL, Kind.DONE, Kind.ABORT}
+WHOLE = {Kind.HELLO, Kind.GATHER, Kind.PARTIAL, Kind.DONE, Kind.ABORT, Kind.MASK}
 _KINDS = {int(kind) for kind in Kind}
 NO_RUN = bytes(16)
 _MAGIC = b"MDP1"

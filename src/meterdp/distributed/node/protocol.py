@@ -1,4 +1,4 @@
-"""One node's side of the three schemes: give it a vector, it returns the sum over all nodes.
+"""One node's side of every scheme: give it a vector, it returns the sum over all nodes.
 
 Every scheme is made of the public agreement alone, and says which links it needs and which constants it works with,
 so that nodes can compare them. Whatever vector is summed, :meth:`total` is all there is to call.
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from meterdp.distributed.cycle import hamiltonian_cycle
+from meterdp.distributed.edge_masks import tree_of
 from meterdp.distributed.graph import Graph
 from meterdp.distributed.node.masks import normal_numbers, uniform_words
 from meterdp.distributed.node.messages import Kind
@@ -68,6 +69,7 @@ class NodeScheme(Protocol):
         Returns
         -------
         (q,) float64
+            The same to the bit at every node, but for ``subspace``, where nodes agree up to rounding.
 
         Raises
         ------
@@ -189,8 +191,52 @@ class SubspaceNode:
         return self.links.nodes * new
 
 
+@dataclass(frozen=True)
+class EdgeMasksNode:
+    """Neighbours mask their values for each other modulo 2^64; masked values are summed up a tree of the graph."""
+
+    links: Graph
+    step: float
+
+    @classmethod
+    def of(cls, settings: Mapping, graph: Graph) -> EdgeMasksNode:
+        """Take the graph as it is; see :class:`NodeScheme`."""
+        return cls(graph, 2.0 ** -settings["sum_bits"])
+
+    @property
+    def constants(self) -> dict:
+        """None."""
+        return {}
+
+    def total(self, links: Links, iteration: int, values: np.ndarray) -> np.ndarray:
+        """Mask, gather from below, pass up, and pass the sum down; see :class:`NodeScheme`."""
+        parents, q = tree_of(self.links), len(values)
+        parent = int(parents[links.me])
+        below = [j for j in links.neighbours if parents[j] == links.me]
+        masked = encoded(values, self.step, self.links.nodes)
+        for j in links.neighbours:
+            if j > links.me:  # the first of two draws the mask and takes it away
+                mask = uniform_words(q)
+                links.send(j, Kind.MASK, iteration, 0, mask)
+                masked -= mask
+        for j in links.neighbours:
+            if j < links.me:
+                masked += links.receive(j, Kind.MASK, iteration, 0, q)
+        for j in below:
+            masked += links.receive(j, Kind.PARTIAL, iteration, 0, q)
+        if parent < 0:
+            total = decoded(masked, self.step)
+        else:
+            links.send(parent, Kind.PARTIAL, iteration, 0, masked)
+            total = links.receive(parent, Kind.TOTAL, iteration, 0, q)
+        for j in below:
+            links.send(j, Kind.TOTAL, iteration, 0, total)
+        return total
+
+
 PROTOCOLS: dict[str, type[NodeScheme]] = {
     "federated": FederatedNode,
     "secure_sum": RingNode,
     "subspace": SubspaceNode,
+    "edge_masks": EdgeMasksNode,
 }

@@ -18,7 +18,7 @@ from meterdp.distributed.node.run import fit
 
 D = 3
 PROFILES = {"hours": D}
-SMALL = {"classes": 2, "iterations": 4, "timeout_seconds": 5, "start_within_seconds": 10}
+SMALL = {"scheme": "subspace", "classes": 2, "iterations": 4, "timeout_seconds": 5, "start_within_seconds": 10}
 
 
 def free_ports(count: int) -> list[int]:

@@ -147,6 +147,7 @@ def test_the_command_makes_keys_and_refuses_nonsense(tmp_path, capsys):
             0,
             ["learns the sums of this node alone", "nodes n1 together"],
         ),
+        ({"scheme": "edge_masks"}, 1, ["this node and 2 more", "nodes n0 and n2 together"]),
         ({"scheme": "secure_sum"}, 1, ["this node and 2 more", "nodes n0 and n2 together"]),
         (
             {"scheme": "federated"},

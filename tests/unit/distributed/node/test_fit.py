@@ -25,6 +25,8 @@ def in_one_process(records, update="textbook"):
         ("federated", {"graph": "ring"}),
         ("secure_sum", {"graph": "ring"}),
         ("secure_sum", {"graph": "complete"}),
+        ("edge_masks", {"graph": "ring"}),
+        ("edge_masks", {"graph": "edges", "edges": [["n0", "n1"], ["n1", "n2"], ["n1", "n3"], ["n3", "n2"]]}),
         ("subspace", {"graph": "ring"}),
         ("subspace", {"graph": "edges", "edges": [["n0", "n1"], ["n1", "n2"], ["n1", "n3"], ["n3", "n2"]]}),
     ],
@@ -35,6 +37,7 @@ def test_every_scheme_gives_the_mixture_of_all_records(tmp_path, scheme, graph, 
     keys = write_agreement(file, 4, scheme=scheme, update=update, mask_std=1e3, **graph)
     nodes = Nodes([settings_of(file, keys, i) for i in range(4)], records, tmp_path)
     outcome = nodes.start().join()
+    assert not [came for came in outcome.values() if isinstance(came, BaseException)]
     expected = in_one_process(records, update)
     for i in range(4):
         for name in ("weights", "means", "covariances"):
