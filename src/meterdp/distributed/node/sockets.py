@@ -180,14 +180,14 @@ class Sockets:
         for monitor, node in self._monitors.items():
             while monitor in ready and monitor.poll(0):
                 events += self._told(node, parse_monitor_message(monitor.recv_multipart()))
+        left = {event.node for event in events if event.what is Happening.CLOSED}
         messages = []
         for node, dealer in self._dealers.items():
-            while dealer in ready and dealer.poll(0):
+            while (dealer in ready or left) and dealer.poll(0):
                 frames = dealer.recv_multipart()
                 messages.append(Event(node, Happening.MESSAGE, frames[0] if len(frames) == 1 else b""))
-        while self._door in ready and self._door.poll(0):
+        while self._door is not None and (self._door in ready or left) and self._door.poll(0):
             messages += self._received(self._door.recv_multipart(copy=False))
-        left = {event.node for event in events if event.what is Happening.CLOSED}
         return [m for m in messages if m.node in left] + events + [m for m in messages if m.node not in left]
 
     def _told(self, node: int | None, told: dict) -> list[Event]:
