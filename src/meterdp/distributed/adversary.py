@@ -91,8 +91,11 @@ def smallest_group(scheme: str, graph: Graph, colluding: int, cycle: Sequence[in
     if scheme == "secure_sum":
         # t cuts leave n - t nodes in t stretches; two around one node are the worst.
         return n - colluding if colluding < 2 else 1
-    if int(graph.degrees.min()) <= colluding:
+    fewest_neighbours = int(graph.degrees.min())
+    if fewest_neighbours <= colluding:
         return 1  # all neighbours of one node
+    if fewest_neighbours == n - 1:
+        return n - colluding  # whoever they are
     require_few_sets(n, colluding)
     # Whoever colludes with fewer sees less.
     return min(

@@ -29,13 +29,15 @@ class EdgeMasks:
         Of the masks, for simulation.
     step : float
         Public resolution.
+    wraps : bool
+        As in :func:`~meterdp.distributed.ring_sum.encoded`.
     """
 
     graph: Graph
     generator: np.random.Generator
     step: float = STEP
+    wraps: bool = False
     name: ClassVar[str] = "edge_masks"
-    finite_masks: ClassVar[bool] = False
 
     def __post_init__(self):
         require_connected(self.graph)
@@ -47,7 +49,7 @@ class EdgeMasks:
         ----------
         values : (n, q) float64
         """
-        own = encoded(values, self.step, len(values))
+        own = encoded(values, self.step, len(values), self.wraps)
         masks = self.generator.integers(2**64, size=(len(self.graph.edges), values.shape[1]), dtype=np.uint64)
         np.subtract.at(own, self.graph.edges[:, 0], masks)
         np.add.at(own, self.graph.edges[:, 1], masks)

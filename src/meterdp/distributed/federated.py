@@ -22,7 +22,6 @@ class Federated:
 
     graph: Graph
     name: ClassVar[str] = "federated"
-    finite_masks: ClassVar[bool] = False
 
     def total(self, values: np.ndarray) -> Totals:
         """Sum at the server, which answers every node; see :class:`~meterdp.distributed.summation.Summation`."""

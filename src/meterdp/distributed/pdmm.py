@@ -314,7 +314,6 @@ class Subspace:
     stop: Stop | None = None
     schedule: Schedule = "synchronous"
     name: ClassVar[str] = "subspace"
-    finite_masks: ClassVar[bool] = True
 
     @cached_property
     def constant(self) -> float:

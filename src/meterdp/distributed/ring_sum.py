@@ -20,7 +20,7 @@ from meterdp.distributed.summation import Totals
 STEP = 2.0**-40
 
 
-def encoded(values: np.ndarray, step: float, nodes: int) -> np.ndarray:
+def encoded(values: np.ndarray, step: float, nodes: int, wraps: bool = False) -> np.ndarray:
     """Return numbers as multiples of ``step``, whole numbers modulo 2^64.
 
     Parameters
@@ -30,19 +30,28 @@ def encoded(values: np.ndarray, step: float, nodes: int) -> np.ndarray:
         A power of two.
     nodes : int
         So many such numbers must fit.
+    wraps : bool
+        Whether a number that does not fit is taken modulo 2^64: where a refusal would tell something of a node's
+        value, and public numbers say that the sum fits.
 
     Raises
     ------
     InputError
-        If a number is not finite or too large. The message holds no value.
+        If a number is not finite, or too large and must not wrap. The message holds no value.
     """
-    if not (np.abs(values) < 2.0**62 / nodes * step).all():
+    most = np.inf if wraps else 2.0**62 / nodes * step
+    if not (np.abs(values) < most).all():
         raise InputError(
             "holds a number that is too large to be summed at the public resolution, or none",
             field="values",
             remedy="use a coarser resolution",
         )
-    return np.rint(values / step).astype(np.int64).astype(np.uint64)
+    words = np.rint(values / step)
+    if wraps:
+        # fmod is exact, and so is taking 2^64 away from what is above 2^63.
+        words = np.fmod(words, 2.0**64)
+        words = np.where(words >= 2.0**63, words - 2.0**64, np.where(words < -(2.0**63), words + 2.0**64, words))
+    return words.astype(np.int64).astype(np.uint64)
 
 
 def decoded(words: np.ndarray, step: float) -> np.ndarray:
@@ -66,6 +75,8 @@ class RingSum:
         Public resolution of modular sums.
     mask_std : float
         Of the Gaussian random numbers of real sums.
+    wraps : bool
+        As in :func:`encoded`.
     """
 
     graph: Graph
@@ -74,8 +85,8 @@ class RingSum:
     arithmetic: Literal["modular", "real"] = "modular"
     step: float = STEP
     mask_std: float = 1e3
+    wraps: bool = False
     name: ClassVar[str] = "secure_sum"
-    finite_masks: ClassVar[bool] = False
 
     def partials(self, values: np.ndarray) -> np.ndarray:
         """Return what every node of the cycle sends to the next, in the order of the cycle.
@@ -95,7 +106,7 @@ class RingSum:
             own = values
         else:
             mask = self.generator.integers(2**64, size=q, dtype=np.uint64)
-            own = encoded(values, self.step, len(values))
+            own = encoded(values, self.step, len(values), self.wraps)
         return np.cumsum(np.vstack([mask, own[list(self.cycle)]]), axis=0, dtype=own.dtype)
 
     def total(self, values: np.ndarray) -> Totals:

@@ -8,14 +8,21 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
 
 import numpy as np
 
+from meterdp.core.errors import InputError
 from meterdp.core.noise import GaussianSource
 from meterdp.distributed.adversary import require_few_sets, smallest_group
+from meterdp.distributed.cycle import hamiltonian_cycle
+from meterdp.distributed.edge_masks import EdgeMasks
+from meterdp.distributed.federated import Federated
 from meterdp.distributed.graph import Graph
+from meterdp.distributed.pdmm import Subspace
+from meterdp.distributed.ring_sum import STEP, RingSum
 from meterdp.distributed.summation import Summation
 from meterdp.mechanisms.interface import Released
 from meterdp.mechanisms.sound.mechanism import Sound
@@ -24,6 +31,76 @@ from meterdp.mechanisms.sound.stack import Step
 
 # Gives a node the sum over all nodes of a vector of theirs.
 Total = Callable[[np.ndarray], np.ndarray]
+
+
+# Of masks with a size to a node's share of the noise (standard deviations).
+MASK_RATIO = 1e4
+
+
+@dataclass(frozen=True)
+class SharedSums:
+    """How nodes add up what they have put noise on: the one thing that shares of noise and sums are both made of.
+
+    Parameters
+    ----------
+    scheme : {"federated", "secure_sum", "subspace", "edge_masks"}
+    graph : Graph
+    colluding : int
+        t.
+    mask_ratio : float
+        Of the dual noise of subspace perturbation to a node's share of the noise.
+    """
+
+    scheme: str
+    graph: Graph
+    colluding: int
+    mask_ratio: float = MASK_RATIO
+
+    @cached_property
+    def cycle(self) -> tuple[int, ...] | None:
+        """The cycle of secure summation."""
+        return hamiltonian_cycle(self.graph) if self.scheme == RingSum.name else None
+
+    @cached_property
+    def shares(self) -> Shares:
+        """By which the mechanism is calibrated."""
+        return shares_for(self.scheme, self.graph, self.colluding, self.cycle, self.mask_ratio)
+
+    @property
+    def finite_masks(self) -> bool:
+        """Whether masks have a size."""
+        return self.scheme == Subspace.name
+
+    def summation(self, generator: np.random.Generator, grid: float) -> Summation:
+        """Return the scheme, all nodes in one process, for simulation.
+
+        Parameters
+        ----------
+        generator : numpy.random.Generator
+            Of masks.
+        grid : float
+            Of the noise; 0 in a study.
+
+        Raises
+        ------
+        InputError
+            For a grid and masks that are real numbers: their rounding can be more than its steps.
+        """
+        if grid > 0 and self.finite_masks:
+            raise InputError(
+                "has masks that are no whole numbers, so that sums are not exact",
+                field="scheme",
+                remedy="use 'edge_masks' for a release",
+            )
+        if self.finite_masks:
+            return Subspace(self.graph, generator, mask_std=self.mask_ratio)
+        if self.scheme == Federated.name:
+            return Federated(self.graph)
+        # A node's noisy statistics must not be refused for their size: that would tell something of them alone.
+        step = grid or STEP
+        if self.scheme == RingSum.name:
+            return RingSum(self.graph, self.cycle, generator, step=step, wraps=True)
+        return EdgeMasks(self.graph, generator, step, wraps=True)
 
 
 def shares_for(
@@ -44,7 +121,8 @@ def shares_for(
     cycle : sequence of int, optional
         Of secure summation.
     mask_ratio : float
-        Of the dual noise of subspace perturbation to a node's share of the noise (standard deviations).
+        Of the dual noise of subspace perturbation to a node's share of the noise (standard deviations); infinite for
+        ideal masks.
 
     Raises
     ------
@@ -52,18 +130,20 @@ def shares_for(
         If no honest node is left, or there are too many sets of nodes to look through.
     """
     group = smallest_group(scheme, graph, colluding, cycle)
-    if scheme != "subspace" or np.isinf(mask_ratio) or group == 1:
+    if scheme != Subspace.name or np.isinf(mask_ratio) or group == 1:
         return Shares(graph.nodes, group, colluding)
-    require_few_sets(graph.nodes, colluding)
-    sets = combinations(range(graph.nodes), colluding)
+    sets = [tuple(range(colluding))]
+    if int(graph.degrees.min()) < graph.nodes - 1:  # otherwise all sets are alike
+        require_few_sets(graph.nodes, colluding)
+        sets = combinations(range(graph.nodes), colluding)
     return Shares(graph.nodes, min(hiding_shares(graph, corrupt, mask_ratio) for corrupt in sets), colluding)
 
 
 def hiding_shares(graph: Graph, corrupt: Sequence[int], mask_ratio: float) -> float:
     """Return how many nodes' noise hides each honest node from the corrupt ones, at least (Lemma 2 of the note).
 
-    For a part of h honest nodes that are joined, 1 / (1/h + (1 - 1/h)/(1 + mask_ratio^2 l/2)) with l the second
-    eigenvalue of its Laplacian; h for large masks.
+    One over the largest entry on the diagonal of (I + mask_ratio^2/2 L)^-1, L the Laplacian of the honest part of the
+    graph; for large masks the nodes of its smallest connected part.
 
     Parameters
     ----------
@@ -74,11 +154,10 @@ def hiding_shares(graph: Graph, corrupt: Sequence[int], mask_ratio: float) -> fl
     """
     fewest = np.inf
     for nodes in graph.components(corrupt):
-        h, second = len(nodes), 0.0
-        if h > 1:
-            # A little below, for the rounding of eigenvalues.
-            second = (1 - 1e-9) * np.linalg.eigvalsh(graph.part(nodes).laplacian())[1]
-        fewest = min(fewest, 1 / (1 / h + (1 - 1 / h) / (1 + mask_ratio**2 / 2 * second)))
+        values, vectors = np.linalg.eigh(graph.part(nodes).laplacian())
+        # A sum of positive terms, the first of them known: a matrix that is nearly singular is not inverted.
+        rest = (vectors[:, 1:] ** 2 / (1 + mask_ratio**2 / 2 * values[1:])).sum(axis=1).max()
+        fewest = min(fewest, 1 / (1 / len(nodes) + rest * (1 + 1e-6)))
     return float(fewest)
 
 
@@ -96,7 +175,8 @@ def release_at_node(
     noise : GaussianSource
         The node's own.
     total : callable
-        Takes (q,) float64 and returns the sum over nodes, the same to the bit at every node.
+        Takes (q,) float64 and returns the sum over nodes, the same to the bit at every node. It must not refuse a
+        vector for what is in it: that would tell something of this node's alone.
     finite_masks : bool
         Of the scheme; vectors are then in units of the node's share of the noise, so that masks have a scale.
     draws : int
@@ -109,12 +189,13 @@ def release_at_node(
     """
     part, grid = sound.public.sound.shares.of_node, sound.public.sound.grid
 
+    if noise.grid != grid:
+        raise ValueError("the mechanism was calibrated for another grid than that of the noise")
+
     def measure(step: Step, stack: np.ndarray) -> np.ndarray:
         own = noise.add_gaussian(stack, part * step.noise_std)
         scale = part * step.noise_std if finite_masks else 1.0
-        noisy = total(own.ravel() / scale).reshape(own.shape) * scale
-        # On a grid the sum is one of its multiples; this takes away the rounding of masks.
-        return np.rint(noisy / grid) * grid if grid > 0 else noisy
+        return total(own.ravel() / scale).reshape(own.shape) * scale
 
     released = sound.run(x, measure, draws)
     if sound.plan.step("marginals") is None:
@@ -125,9 +206,10 @@ def release_at_node(
 
 def release_together(
     sound: Sound,
+    shared: SharedSums,
     parts: Sequence[np.ndarray],
     noises: Sequence[GaussianSource],
-    summation: Summation,
+    generator: np.random.Generator,
     draws: int = 1,
 ) -> list[Released]:
     """Run all nodes in one process, a thread each, and return what every one of them holds at the end.
@@ -135,14 +217,33 @@ def release_together(
     Parameters
     ----------
     sound : Sound
+        Calibrated for ``shared.shares``.
+    shared : SharedSums
     parts : sequence of (n_i, d) float64
         Records of every node.
     noises : sequence of GaussianSource
         One for every node, independent of each other.
-    summation : Summation
+    generator : numpy.random.Generator
+        Of masks: for simulation.
     draws : int
+
+    Raises
+    ------
+    InputError
+        If the records are not as many as public, or the scheme cannot be used on a grid.
+    ValueError
+        If mechanism, nodes and noises do not belong together.
     """
-    n = len(parts)
+    n, public = len(parts), sound.public
+    if public.sound.shares != shared.shares:
+        raise ValueError("the mechanism was calibrated for other shares of the noise")
+    if not n == shared.graph.nodes == len(noises) == len(set(map(id, noises))):
+        raise ValueError("every node needs a part of the records and a source of noise of its own")
+    if public.sound.adjacency == "replace_one" and sum(map(len, parts)) != public.records:
+        raise InputError(
+            "are not as many as public", field="parts", remedy="give every record of the export to one node"
+        )
+    summation = shared.summation(generator, public.sound.grid)
     vectors, sums = [np.empty(0)] * n, [np.empty(0)] * n
     failed: list[BaseException] = []
 
@@ -160,7 +261,7 @@ def release_together(
             return sums[i]
 
         try:
-            out[i] = release_at_node(sound, parts[i], noises[i], total, summation.finite_masks, draws)
+            out[i] = release_at_node(sound, parts[i], noises[i], total, shared.finite_masks, draws)
         except threading.BrokenBarrierError:
             pass
         except BaseException as error:

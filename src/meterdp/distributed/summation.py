@@ -33,16 +33,9 @@ class Totals:
 
 
 class Summation(Protocol):
-    """A scheme over a graph.
-
-    Attributes
-    ----------
-    finite_masks : bool
-        Whether what hides values has a size of its own, so that values must be brought to a scale for it.
-    """
+    """A scheme over a graph."""
 
     name: ClassVar[str]
-    finite_masks: ClassVar[bool]
     graph: Graph
 
     def total(self, values: np.ndarray) -> Totals:

@@ -11,11 +11,9 @@ from meterdp.audit.cases.interface import DELTA, OUTPUT, TRANSCRIPT, Case, Spy, 
 from meterdp.audit.cases.sound import REPLACED, REPLACED_WORDS, calibrated, released_numbers
 from meterdp.audit.judge import Claim, Seen
 from meterdp.core.noise import NoiseSource, keyed_generator
-from meterdp.distributed.edge_masks import EdgeMasks
 from meterdp.distributed.graph import complete
-from meterdp.distributed.shared_noise import release_together, shares_for
+from meterdp.distributed.shared_noise import SharedSums, release_together
 from meterdp.mechanisms.sound.mechanism import Sound
-from meterdp.mechanisms.sound.shares import Shares
 from meterdp.release.noise import StudyNoise
 
 NODES, COLLUDING = 5, 3
@@ -24,20 +22,21 @@ WORDS = f"{REPLACED_WORDS}, at one of {NODES} nodes, to {COLLUDING} others"
 _AT_ONCE = 1000
 
 
-def shared(epsilon: float, shares: Shares) -> Sound:
-    """Return the sound release, its noise in shares."""
-    public = calibrated(epsilon, "replace_one").public
-    return Sound.calibrate(replace(public, sound=replace(public.sound, shares=shares)))
+def shared(epsilon: float, colluding: int) -> tuple[Sound, SharedSums]:
+    """Return the sound release, its noise in shares for so many colluding nodes, and how nodes add up."""
+    public, sums = calibrated(epsilon, "replace_one").public, SharedSums("edge_masks", complete(NODES), colluding)
+    return Sound.calibrate(replace(public, sound=replace(public.sound, shares=sums.shares))), sums
 
 
 def colluders_see(
-    mechanism: Sound, noise: NoiseSource, on_d: bool, runs: int, silent: bool = False
+    mechanism: Sound, sums: SharedSums, noise: NoiseSource, on_d: bool, runs: int, silent: bool = False
 ) -> Mapping[str, Seen]:
     """Run all nodes and return the loss of the sums the colluding ones, the last, learn, and what is released.
 
     Parameters
     ----------
     mechanism : Sound
+    sums : SharedSums
     noise : NoiseSource
     on_d : bool
     runs : int
@@ -45,14 +44,13 @@ def colluders_see(
         Whether the household's own node adds no noise: a mutant.
     """
     own, other = (np.array_split(one.x, NODES) for one in (REPLACED if on_d else REPLACED[::-1]))
-    graph, ratios, numbers = complete(NODES), [], []
+    ratios, numbers = [], []
     for first in range(0, runs, _AT_ONCE):
         n = min(_AT_ONCE, runs - first)
         # A stream for each node, as they draw at the same time; all follow from the case's.
         seed = int(noise.uniform((1,))[0] * 2**52)
         spies = [Spy(StudyNoise(seed, i), lambda _, i=i: 1e-12 if silent and i == 0 else 1.0) for i in range(NODES)]
-        masks = EdgeMasks(graph, keyed_generator(seed, "masks"))
-        released = release_together(mechanism, own, spies, masks, n)
+        released = release_together(mechanism, sums, own, spies, keyed_generator(seed, "masks"), n)
         numbers.append(released_numbers(released[0]))
         honest = spies[:HONEST]
         totals = [sum(answers) for answers in zip(*(spy.answers for spy in spies), strict=True)]
@@ -74,10 +72,10 @@ def colluders_see(
 
 def case(epsilon: float) -> Case:
     """Return the audit of the unbroken release."""
-    mechanism = shared(epsilon, shares_for("edge_masks", complete(NODES), COLLUDING))
+    mechanism, sums = shared(epsilon, COLLUDING)
 
     def observe(noise: NoiseSource, on_d: bool, runs: int) -> Mapping[str, Seen]:
-        return colluders_see(mechanism, noise, on_d, runs)
+        return colluders_see(mechanism, sums, noise, on_d, runs)
 
     claim, views = Claim(epsilon, DELTA, mechanism.mu), (OUTPUT, TRANSCRIPT)
     return Case("sound, shared noise", "sound", "replace_one", WORDS, claim, views, observe, share=0.3)
@@ -89,15 +87,14 @@ def cases(epsilons: list[float]) -> Iterator[Case]:
         yield case(epsilon)
     epsilon = max(epsilons)
     unbroken = replace(case(epsilon), views=(TRANSCRIPT,), expected="caught")
-    for_nobody = shared(epsilon, shares_for("edge_masks", complete(NODES), 0))
-    right = shared(epsilon, shares_for("edge_masks", complete(NODES), COLLUDING))
+    for_nobody, right = shared(epsilon, 0), shared(epsilon, COLLUDING)
     yield replace(
         unbroken,
         mutant="noise in shares as if nobody colluded",
-        observe=lambda noise, on_d, runs: colluders_see(for_nobody, noise, on_d, runs),
+        observe=lambda noise, on_d, runs: colluders_see(*for_nobody, noise, on_d, runs),
     )
     yield replace(
         unbroken,
         mutant="a node that leaves its noise to the others",
-        observe=lambda noise, on_d, runs: colluders_see(right, noise, on_d, runs, silent=True),
+        observe=lambda noise, on_d, runs: colluders_see(*right, noise, on_d, runs, silent=True),
     )

@@ -31,11 +31,11 @@ class Shares:
     colluding: int
 
     def __post_init__(self):
-        if not (self.nodes >= 1 and 0 < self.honest <= self.nodes and 0 <= self.colluding < self.nodes):
+        if not (0 <= self.colluding < self.nodes and 0 < self.honest <= self.nodes - self.colluding):
             raise InputError(
                 "is outside its allowed range",
                 field="shares",
-                remedy="use one honest node or more, and fewer colluding nodes than nodes",
+                remedy="use fewer colluding nodes than nodes, and no more honest ones than are left",
             )
 
     @property
