@@ -108,11 +108,15 @@ class FederatedNode:
 
 @dataclass(frozen=True)
 class RingNode:
-    """Partial sums modulo 2^64 go around a cycle under a uniform mask, and then the sum does."""
+    """Partial sums modulo 2^64 go around a cycle under a uniform mask, and then the sum does.
+
+    ``wraps`` says that no vector is refused for its size (:func:`meterdp.distributed.ring_sum.encoded`).
+    """
 
     links: Graph
     cycle: tuple[int, ...]
     step: float
+    wraps: bool = False
 
     @classmethod
     def of(cls, settings: Mapping, graph: Graph) -> RingNode:
@@ -131,7 +135,7 @@ class RingNode:
         n, q = len(self.cycle), len(values)
         place = self.cycle.index(links.me)
         before, after = self.cycle[place - 1], self.cycle[(place + 1) % n]
-        own = encoded(values, self.step, n)
+        own = encoded(values, self.step, n, self.wraps)
         if place == 0:
             mask = uniform_words(q)
             links.send(after, Kind.PARTIAL, iteration, 0, own + mask)
@@ -193,10 +197,14 @@ class SubspaceNode:
 
 @dataclass(frozen=True)
 class EdgeMasksNode:
-    """Neighbours mask their values for each other modulo 2^64; masked values are summed up a tree of the graph."""
+    """Neighbours mask their values for each other modulo 2^64; masked values are summed up a tree of the graph.
+
+    ``wraps`` as for :class:`RingNode`.
+    """
 
     links: Graph
     step: float
+    wraps: bool = False
 
     @classmethod
     def of(cls, settings: Mapping, graph: Graph) -> EdgeMasksNode:
@@ -213,7 +221,7 @@ class EdgeMasksNode:
         parents, q = tree_of(self.links), len(values)
         parent = int(parents[links.me])
         below = [j for j in links.neighbours if parents[j] == links.me]
-        masked = encoded(values, self.step, self.links.nodes)
+        masked = encoded(values, self.step, self.links.nodes, self.wraps)
         for j in links.neighbours:
             if j > links.me:  # the first of two draws the mask and takes it away
                 mask = uniform_words(q)

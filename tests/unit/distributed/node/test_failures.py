@@ -107,6 +107,8 @@ def one_left_out(links, node):
     [
         (damaged, Reason.GARBLED),
         (lambda links, node: [b"something else"], Reason.GARBLED),
+        # What no message is as long as is not even taken.
+        (lambda links, node: [bytes(1_000_000)], Reason.CLOSED),
         (lambda links, node: [message(links, node)[:-8]], Reason.GARBLED),
         (lambda links, node: [message(links, node, words=np.zeros(9))], Reason.GARBLED),
         (lambda links, node: [message(links, node, sender=1)], Reason.GARBLED),
