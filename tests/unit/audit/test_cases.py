@@ -64,7 +64,7 @@ def test_what_colluding_nodes_see_stays_within_the_claim_and_mutants_are_caught(
     unbroken, for_nobody, silent = shared_noise.cases([4.0])
     for row in rows(unbroken, 12_000):
         assert row["as_expected"] and row["mu_power"] <= 1
-    assert row["seen"] == TRANSCRIPT and row["mu_power"] > 0.7
+    assert row["seen"] == TRANSCRIPT and row["mu_power"] > 0.55
     assert rows(for_nobody, 12_000)[0]["mu_power"] > 1.3  # sqrt(5/2) in truth
     assert rows(silent, 12_000)[0]["mu_power"] > 1.1  # sqrt(2)
 
