@@ -6,8 +6,10 @@ configuration of every node, and prints the commands that start them.
 
 from __future__ import annotations
 
+import random
 import socket
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -26,13 +28,13 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def free_ports(count: int) -> list[int]:
-    """Return ports of the loopback interface that nobody listens on."""
-    taken = [socket.socket() for _ in range(count)]
-    for one in taken:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in taken]
-    for one in taken:
-        one.close()
+    """Return ports of the loopback interface that nobody listens on, none of those that connections are given."""
+    ports: list[int] = []
+    while len(ports) < count:
+        port = random.randrange(10_000, 30_000)
+        with socket.socket() as one, suppress(OSError):
+            one.bind(("127.0.0.1", port))
+            ports += [port] * (port not in ports)
     return ports
 
 

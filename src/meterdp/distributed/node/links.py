@@ -139,6 +139,8 @@ class Links:
 
     def _greet(self, event: Event) -> None:
         node = event.node
+        if node not in self._queue:
+            return  # a node of the agreement, but not by its graph a neighbour: who is one finds that it differs
         match event.what:
             case Happening.CONNECTED:
                 self._failed_handshake.discard(node)
@@ -276,7 +278,7 @@ class Links:
         """Look at a message that came, and keep it until it is due."""
         node = event.node
         if node not in self._queue:
-            return  # a node of the agreement, but not by its graph a neighbour: who is one finds that it differs
+            return
         try:
             message = Message.decoded(event.data)
         except Garbled:
@@ -289,11 +291,11 @@ class Links:
                 self._begin_link(node)
         if message.sender != node:
             raise self.fault(node, Reason.GARBLED)
+        if message.kind == Kind.ABORT:  # also to a node that was started again, and for which it is not the next
+            raise self._told(node, message)
         if message.sequence != self._next_in[node]:
             raise self.fault(node, Reason.REPEATED if message.sequence < self._next_in[node] else Reason.MISSED)
         self._next_in[node] += 1
-        if message.kind == Kind.ABORT:
-            raise self._told(node, message)
         if message.kind == Kind.HELLO and self._greeting:
             self._take_hello(node, message)
         else:

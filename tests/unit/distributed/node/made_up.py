@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import threading
 from dataclasses import replace
 from functools import cache
@@ -15,21 +14,11 @@ import zmq
 from meterdp.core.config import complete, load_schema
 from meterdp.distributed.node.config import SCHEMAS, NodeSettings, read_agreement
 from meterdp.distributed.node.run import fit
+from tools.make_nodes import free_ports
 
 D = 3
 PROFILES = {"hours": D}
 SMALL = {"scheme": "subspace", "classes": 2, "iterations": 4, "timeout_seconds": 5, "start_within_seconds": 10}
-
-
-def free_ports(count: int) -> list[int]:
-    """Return ports of the loopback interface that nobody listens on."""
-    taken = [socket.socket() for _ in range(count)]
-    for one in taken:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in taken]
-    for one in taken:
-        one.close()
-    return ports
 
 
 def write_agreement(file: Path, count: int, **settings) -> list[tuple[bytes, bytes]]:

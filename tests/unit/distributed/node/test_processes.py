@@ -25,25 +25,15 @@ from meterdp.distributed.node.records import own_records
 from meterdp.distributed.node.run import mixture_columns
 from meterdp.distributed.node.tables import NODE_MIXTURE, NODE_TRAFFIC
 from meterdp.distributed.start import moment_statistics, start_from_moments
+from tools.make_nodes import make_exports, make_nodes
 
 AGREED = {"classes": 2, "iterations": 3, "scheme": "secure_sum", "timeout_seconds": 20, "start_within_seconds": 40}
 HOMES, DAYS = 24, 4
 
 
 @pytest.fixture(scope="module")
-def tools(repository):
-    sys.path.insert(0, str(repository / "tools"))
-    try:
-        import make_nodes
-
-        yield make_nodes
-    finally:
-        sys.path.pop(0)
-
-
-@pytest.fixture(scope="module")
-def exports(tools, tmp_path_factory):
-    return tools.make_exports(tmp_path_factory.mktemp("exports"), households=HOMES, circuits=3, days=DAYS)
+def exports(tmp_path_factory):
+    return make_exports(tmp_path_factory.mktemp("exports"), households=HOMES, circuits=3, days=DAYS)
 
 
 def start(config, repository):
@@ -98,10 +88,10 @@ def through_relays(folder, configs):
     return relays
 
 
-def test_processes_fit_what_one_process_does_that_reads_all_exports(tools, exports, tmp_path, repository):
+def test_processes_fit_what_one_process_does_that_reads_all_exports(exports, tmp_path, repository):
     """Oracles: EM in one process; for the bytes on the links what goes through TCP, handshakes being few."""
     iterations = 60
-    configs = tools.make_nodes(tmp_path, exports, **(AGREED | {"iterations": iterations}))
+    configs = make_nodes(tmp_path, exports, **(AGREED | {"iterations": iterations}))
     relays = through_relays(tmp_path, configs.values())
     running = [start(config, repository) for config in configs.values()]
     said = [one.communicate(timeout=100)[1] for one in running]
@@ -124,9 +114,9 @@ def test_processes_fit_what_one_process_does_that_reads_all_exports(tools, expor
     assert steps["payload_bytes"].sum() == iterations * 5 * 8 * 2 * (1 + 12 + 78)
 
 
-def test_a_killed_process_ends_the_others_and_nobody_writes(tools, exports, tmp_path, repository):
+def test_a_killed_process_ends_the_others_and_nobody_writes(exports, tmp_path, repository):
     # So many iterations that none is through before the kill.
-    configs = tools.make_nodes(tmp_path, exports, **(AGREED | {"iterations": 100_000}))
+    configs = make_nodes(tmp_path, exports, **(AGREED | {"iterations": 100_000}))
     running = dict(zip(configs, [start(config, repository) for config in configs.values()], strict=True))
     killed, *others = running.values()
     for line in killed.stderr:
@@ -143,8 +133,8 @@ def test_a_killed_process_ends_the_others_and_nobody_writes(tools, exports, tmp_
     killed.communicate()
 
 
-def test_a_process_that_is_asked_to_end_tells_the_others(tools, exports, tmp_path, repository):
-    configs = tools.make_nodes(tmp_path, exports, **(AGREED | {"iterations": 100_000}))
+def test_a_process_that_is_asked_to_end_tells_the_others(exports, tmp_path, repository):
+    configs = make_nodes(tmp_path, exports, **(AGREED | {"iterations": 100_000}))
     running = [start(config, repository) for config in configs.values()]
     ended = running[0]
     for line in ended.stderr:
