@@ -28,7 +28,7 @@ from meterdp.distributed.node.config import read_node
 from meterdp.distributed.node.records import own_records
 from meterdp.distributed.node.run import mixture_columns
 from meterdp.distributed.node.tables import NODE_MIXTURE, NODE_TRAFFIC
-from meterdp.distributed.start import moment_statistics, start_from_moments
+from meterdp.distributed.study import one_class, start_from
 
 ROOT = Path(__file__).resolve().parents[1]
 CASES = {
@@ -64,10 +64,10 @@ def in_one_process(configs: list[Path]) -> tuple[dict, float]:
         parts = [own_records(node.study, Path(private)) for node in nodes]
     agreed, d = nodes[0].agreement.settings, nodes[0].agreement.dimension
     begin = time.perf_counter()
-    moments = sum(moment_statistics(x) for x in parts)
-    start = start_from_moments(moments, agreed["classes"], d, agreed["eigenvalue_floor"])
-    scheme = Federated(ring(len(parts)))
-    run = distributed_em(parts, start, agreed["iterations"], scheme, agreed["update"], agreed["eigenvalue_floor"])
+    scheme, floor = Federated(ring(len(parts))), agreed["eigenvalue_floor"]
+    pooled = distributed_em(parts, one_class(d), 1, scheme, eigenvalue_floor=floor).mixture
+    start = start_from(pooled, agreed["classes"], floor)
+    run = distributed_em(parts, start, agreed["iterations"], scheme, agreed["update"], floor)
     return mixture_columns(run.mixture), time.perf_counter() - begin
 
 

@@ -138,12 +138,79 @@ def clusterings(folder: Path) -> str:
     return grid(["reading", *CLUSTERINGS], rows)
 
 
+def leaks(folder: Path) -> str:
+    """Fig. 3 of Li et al.: information about nodes 1 and 3, first and last iteration, in nats and normalised."""
+    whole, rows = table(folder / "li/fig3.parquet"), []
+    for row in whole[whole["iteration"].isin((1, whole["iteration"].max()))].itertuples():
+        exact = "–" if np.isnan(row.linfoot_exact) else f"{row.linfoot_exact:.4f}"
+        nats = pm(row.information, row.information_se)
+        cells = [f"{row.over_self:.4f}", f"{row.linfoot:.4f}", exact]
+        rows.append([row.graph, row.scheme, str(row.node), row.group, row.view, str(row.iteration), nats, *cells])
+    header = [
+        "graph",
+        "scheme",
+        "node",
+        "sum over",
+        "view",
+        "iteration",
+        "nats",
+        "over that of I(X; X)",
+        "Linfoot",
+        "exact",
+    ]
+    return grid(header, rows)
+
+
+def solved(folder: Path) -> str:
+    """Li et al.: records of honest nodes solved for from sums, once equations are as many as unknowns."""
+    rows = [
+        [r.scheme, r.group, *map(str, (r.records, r.dimension, r.unknowns, r.from_iteration, r.iterations)),
+         f"{r.met_share:.0%}", f"{r.found_share:.0%}", rounded(r.error_median, 2), str(r.trials)]
+        for r in table(folder / "li/recovery.parquet").itertuples()
+    ]  # fmt: skip
+    header = [
+        "scheme",
+        "sum over",
+        "records at a node",
+        "d",
+        "unknowns",
+        "enough from",
+        "watched",
+        "sums met",
+        "found",
+        "error",
+        "runs",
+    ]
+    return grid(header, rows)
+
+
+def likelihood_differences(folder: Path) -> str:
+    """Fig. 2 of Li et al.: largest difference from the log-likelihood of all records in one place, nats."""
+    curve = table(folder / "li/fig2.parquet").query("scheme != 'central'")
+    names = list(dict.fromkeys(curve["scheme"]))
+    largest = curve.pivot_table("difference", "reading", "scheme", aggfunc="max", sort=False)
+    rows = [[r, *("–" if np.isnan(at[n]) else f"{at[n]:.1e}" for n in names)] for r, at in largest.iterrows()]
+    return grid(["reading", *names], rows)
+
+
 def table(path: Path) -> pd.DataFrame:
     """Read one table of the reproduction."""
     return pq.read_table(path, partitioning=None).to_pandas()
 
 
-PARTS = (verdicts, divergences, growths, printed_deltas, gains, errors, likelihoods, clusterings)
+PARTS = (
+    verdicts,
+    divergences,
+    growths,
+    printed_deltas,
+    gains,
+    errors,
+    likelihoods,
+    clusterings,
+    likelihood_differences,
+    leaks,
+    solved,
+)
 
 
 def main(folder: Path) -> None:

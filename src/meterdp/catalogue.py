@@ -8,6 +8,7 @@ from types import ModuleType
 from meterdp.audit import tables as audit
 from meterdp.classnoise import tables as classnoise
 from meterdp.core.tables import Table
+from meterdp.distributed import tables as distributed
 from meterdp.distributed.node import tables as node
 from meterdp.evaluation import tables as evaluation
 from meterdp.exports import tables as exports
@@ -15,6 +16,7 @@ from meterdp.forecasting import tables as forecasting
 from meterdp.mechanisms import tables as mechanisms
 from meterdp.mixture import tables as mixture
 from meterdp.papers.common import tables as papers
+from meterdp.papers.li import tables as li
 from meterdp.papers.liu import tables as liu
 from meterdp.papers.park import tables as park
 from meterdp.papers.ramakrishna import tables as ramakrishna
@@ -32,18 +34,26 @@ STUDY = (
     release,
     evaluation,
 )
+# Of a study whose mixture is fitted over circuits, too.
+FEDERATED = (distributed,)
 # Of targets beside the study.
-BESIDE = (node, audit, papers, liu, ramakrishna, park)
+BESIDE = (node, audit, papers, liu, ramakrishna, park, li)
 
 
-def study_tables() -> dict[str, Table]:
-    """Return every table of a study by name, those of the audit and of reproduced papers left out."""
-    return _tables(STUDY)
+def study_tables(federated: bool = False) -> dict[str, Table]:
+    """Return every table of a study by name, those of the audit and of reproduced papers left out.
+
+    Parameters
+    ----------
+    federated : bool
+        Whether its mixture is fitted over circuits.
+    """
+    return _tables((*STUDY, *FEDERATED) if federated else STUDY)
 
 
 def catalogue() -> dict[str, Table]:
     """Return every declared table by name."""
-    return _tables((*STUDY, *BESIDE))
+    return _tables((*STUDY, *FEDERATED, *BESIDE))
 
 
 def _tables(rooms: Iterable[ModuleType]) -> dict[str, Table]:

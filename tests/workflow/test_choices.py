@@ -39,7 +39,7 @@ def test_every_value_of_every_enumerated_key_can_be_planned(tmp_path):
         config = {
             "shards": 1,
             "trials": 1,
-            "export": {"path": "export.csv", "time_zone": "UTC"},
+            "export": {"path": "export.csv", "time_zone": "UTC", "circuit_column": "feeder"},
             "neighbourhoods": {"file": "pairs.csv"},
             "mechanisms": {"sound": {"records_guess": 100}},
         }

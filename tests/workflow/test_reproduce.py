@@ -30,12 +30,13 @@ def test_every_figure_and_table_is_there_and_declared(folder):
         facts = metadata_of(path)
         read_table(path, tables[facts["table"]])
         assert facts["audience"] == "study" and facts["release"] == "not for release" and "seed" not in facts
-    for paper, figures in (("liu", 10), ("ramakrishna", 4), ("park", 5)):
+    for paper, figures in (("liu", 10), ("ramakrishna", 4), ("park", 5), ("li", 5)):
         for number in range(1, figures + 1):
             assert (folder / f"{paper}/fig{number}.parquet").is_file()
             assert (folder / f"{paper}/fig{number}.svg").is_file()
     errata = read_table(folder / "errata.parquet", tables["errata"])["id"].to_pylist()
     assert {f"{paper}{n}" for paper in "LR" for n in range(1, 14)} | {f"P{n}" for n in range(1, 8)} <= set(errata)
+    assert {f"D{n}" for n in range(1, 9)} <= set(errata)
     assert (folder / "liu/table1.parquet").is_file() and (folder / "ramakrishna/numbers.parquet").is_file()
     assert (folder / "report.html").is_file()
 
@@ -43,12 +44,20 @@ def test_every_figure_and_table_is_there_and_declared(folder):
 def test_the_scorecard_has_a_verdict_on_every_claim_and_names_substitutes(folder):
     card = read_table(folder / "scorecard.parquet", SCORECARD).to_pandas().set_index("item")
     assert not card.reset_index().duplicated(["item", "reading"]).any()
-    claims = [f"{paper}-{n}" for paper, last in (("liu", 12), ("ram", 6), ("park", 6)) for n in range(1, last + 1)]
+    claims = [
+        f"{paper}-{n}"
+        for paper, last in (("liu", 12), ("ram", 6), ("park", 6), ("li", 4))
+        for n in range(1, last + 1)
+    ]
     assert card.index.unique().tolist() == claims
     assert set(card["holds"]) <= {"holds", "does not hold", "cannot be judged"}
     assert card.loc["liu-9", "substitute"].str.startswith("stands for MNIST").all()
     assert set(card.loc["liu-7", "substitute"]) == {"stands for the paper's 1409 private houses"}
     assert card.loc["park-3", "substitute"].str.startswith("stands for Stroke").all()
+    assert (
+        card.loc["li-4", "substitute"].str.startswith("stands for Parkinsons").all() and len(card.loc["li-4"]) == 12
+    )
+    assert set(card.loc["li-1", "holds"]) == {"holds"} == set(card.loc["li-4", "holds"])
     assert card["substitute"].isna()["liu-1"].all() and len(card.loc["liu-1"]) == 6
     assert card.loc["liu-12", "holds"] == "cannot be judged"
 

@@ -181,6 +181,24 @@ def test_the_order_of_keys_and_spelt_out_defaults_are_no_reason_to_run(finished)
     assert "fit_mixture" in something and "ingest" not in something
 
 
+def test_a_federation_reruns_the_fit_and_its_rest_counts_only_with_circuits(finished, graph):
+    page = {"write_config", "report", "study"}
+    assert set(finished.plan(CONFIG | {"federation": {"colluding": 3, "scheme": "secure_sum"}})) <= page
+    plan = set(finished.plan(CONFIG | {"federation": "circuit"}))
+    assert plan == downstream(graph, {"fit_mixture"}) | {"federate_mixture"} | page
+
+
+def test_another_way_to_federate_reruns_the_fit_over_circuits(checkout, tmp_path):
+    planner = Planner(tmp_path, checkout)
+    planner.pretend_finished(CONFIG | {"federation": "circuit"})
+    assert planner.plan(CONFIG | {"federation": {"by": "circuit"}}) == []
+    plan = planner.plan(CONFIG | {"federation": {"by": "circuit", "iterations": 7}})
+    assert "federate_mixture" in plan and "vary_mixture" in plan and "ingest" not in plan
+    assert "is neither 'complete' nor 'ring' nor a file; give the path" in planner.snakemake(
+        CONFIG | {"federation": {"by": "circuit", "graph": "lines.csv"}}, "--dry-run"
+    )
+
+
 def test_the_same_export_named_in_another_way_is_no_reason_to_run(tmp_path):
     """From ``make study EXPORT=x RESULTS=y`` to the same in a file, and to absolute paths."""
     planner = Planner(tmp_path)

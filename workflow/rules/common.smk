@@ -10,6 +10,7 @@ ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parents[
 sys.path.insert(0, str(ROOT / "src"))
 
 from meterdp.audit.parts import NAMES as AUDIT_PARTS
+from meterdp.distributed.circuits import graph_file
 from meterdp.core.config import complete, load_schema
 from meterdp.core.log_scale import SCALE_KEYS
 from meterdp.core.errors import REFUSAL, InputError, refusals
@@ -19,7 +20,7 @@ from meterdp.core.stop import stop_on_sigterm
 from meterdp.exports.members import state_of
 from meterdp.simulate.layout import simulated_export
 from meterdp.figures.registry import drawings, figure_of
-from meterdp.figures.report.page import TABLES
+from meterdp.figures.report.page import OF_FEDERATIONS, TABLES
 from meterdp.mechanisms.sound.library import library_files
 from meterdp.papers.park.setting import splits_of
 from meterdp.papers.registry import PAPERS
@@ -57,6 +58,15 @@ try:
             field="neighbourhoods.file",
             remedy="give the path of the pairs of neighbours",
         )
+    # Which circuits speak with which, if not all or those next to each other by name.
+    GRAPH_FILE = graph_file(config["federation"])
+    if GRAPH_FILE and not Path(GRAPH_FILE).is_file():
+        raise InputError(
+            "is neither 'complete' nor 'ring' nor a file",
+            file=GRAPH_FILE,
+            field="federation.graph",
+            remedy="give the path of the pairs of circuits",
+        )
     # Public classes the sound release starts from, if any.
     LIBRARY = library_files(config["mechanisms"]["sound"]["library"])
     if not all(Path(file).is_file() for file in LIBRARY):
@@ -83,6 +93,10 @@ PRIVATE = RESULTS / "private"
 STUDY = RESULTS / "study"
 SHARDS = [f"{s:03d}" for s in range(config["shards"])]
 SIMULATED = config["export"]["path"] is None
+# The section as far as it says anything: without circuits the rest of it is no reason to run anything.
+FEDERATION = config["federation"] if config["federation"]["by"] is not None else None
+# Of a mixture that circuits fitted, in place of one fitted here.
+FITTED_ELSEWHERE = STUDY / "federated_mixture.parquet" if FEDERATION else []
 # What is in a folder, as a hash: its files may be called after meters, and Snakemake prints and keeps names of inputs.
 FOLDER_STATE = None if SIMULATED else state_of(config["export"]["path"])
 REPRODUCE = RESULTS / "reproduce"
@@ -98,6 +112,12 @@ AUDITED_SETTINGS = (
     "release",
     "audit",
 )
+# Tables the report reads, by name.
+REPORTED = {
+    name: table
+    for name, table in TABLES.items()
+    if FEDERATION or name not in OF_FEDERATIONS
+}
 # Figures of the study by name, with the options each is drawn with.
 DRAWINGS = drawings(config)
 PRIVATE.mkdir(parents=True, exist_ok=True)

@@ -56,7 +56,7 @@ rule write_config:
 
 rule report:
     input:
-        **{name: RESULTS / table.file for name, table in TABLES.items()},
+        **{name: RESULTS / table.file for name, table in REPORTED.items()},
         figures=rules.draw.output.figures,
     output:
         report=STUDY / "report.html",

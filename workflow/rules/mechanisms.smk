@@ -1,5 +1,5 @@
 # From the mixture to privacy mechanisms and what each costs. Study mode: seeded, not for release.
-# Needs:  private/{profiles,labels}.parquet.    Gives:  study/{variants,synthetic}/*.parquet, study/{cost,marginals}.parquet.
+# Needs:  private/{profiles,labels,meters}.parquet.    Gives:  study/{variants,synthetic}/*.parquet, study/{cost,marginals}.parquet.
 
 
 # One job for all mechanisms: starting six, and fitting the folds in each, takes longer than most of them.
@@ -7,6 +7,9 @@ rule vary_mixture:
     input:
         profiles=PRIVATE / "profiles.parquet",
         labels=PRIVATE / "labels.parquet",
+        elsewhere=FITTED_ELSEWHERE,
+        meters=PRIVATE / "meters.parquet",
+        graph=GRAPH_FILE or [],
         library=LIBRARY,
     output:
         variants=[
@@ -30,6 +33,7 @@ rule vary_mixture:
         mechanisms=lookup("mechanisms", within=config),
         mixture=lookup("mixture", within=config),
         profiles=lookup("profiles", within=config),
+        federation=FEDERATION,
         seed=lookup("seed", within=config),
         code=code_of("vary_mixture"),
     script:
@@ -40,6 +44,7 @@ rule marginal_densities:
     input:
         profiles=PRIVATE / "profiles.parquet",
         labels=PRIVATE / "labels.parquet",
+        elsewhere=FITTED_ELSEWHERE,
         variants=expand(
             STUDY / "variants/{mechanism}.parquet",
             mechanism=config["mechanisms"]["variants"],

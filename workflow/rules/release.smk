@@ -10,6 +10,7 @@ rule release_mixture:
         known=rules.ingest.output.meters,
         meters=rules.ingest.input.meters,
         library=LIBRARY,
+        graph=GRAPH_FILE or [],
     output:
         # Not removed before the job: a refused release leaves what was handed over before.
         files=update(expand(RESULTS / "release/mixture/{name}", name=MIXTURE_FILES)),

@@ -77,6 +77,7 @@ rule reproduce_liu_profiles:
     input:
         profiles=PRIVATE / "profiles.parquet",
         labels=PRIVATE / "labels.parquet",
+        elsewhere=FITTED_ELSEWHERE,
     output:
         table1=LIU / "table1.parquet",
         curve=LIU / "fig7.parquet",

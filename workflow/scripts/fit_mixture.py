@@ -2,6 +2,7 @@
 
 from meterdp.core.job import job
 from meterdp.core.parquet import read_table
+from meterdp.distributed.fitted import read_fitted
 from meterdp.mixture.describe import class_table, normality
 from meterdp.mixture.study import Records, fit_from, label_rows, mixture_rows, start_labels
 from meterdp.mixture.tables import CLASS_TABLE, LABELS, MIXTURE, NORMALITY
@@ -11,8 +12,9 @@ from meterdp.profiles.vector import scale_of
 with job(snakemake.input, snakemake.log) as write:
     records = Records.from_table(read_table(snakemake.input.profiles, PROFILES))
     hours = read_table(snakemake.input.hours, PROFILE_HOURS).to_pandas()
-    start = start_labels(records, snakemake.params.mixture["classes"], snakemake.params.seed)
-    fit = fit_from(records, start, snakemake.params.mixture)
+    settings, (began, fitted) = snakemake.params.mixture, read_fitted(snakemake.input.elsewhere)
+    start = start_labels(records, settings["classes"], snakemake.params.seed, began)
+    fit = fit_from(records, start, settings, fitted)
     x = records.log_kwh[records.valid]
     write(snakemake.output.labels, LABELS, label_rows(records, start, fit))
     write(snakemake.output.mixture, MIXTURE, mixture_rows(fit))

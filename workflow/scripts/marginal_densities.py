@@ -2,6 +2,7 @@
 
 from meterdp.core.job import job
 from meterdp.core.parquet import read_parts, read_table
+from meterdp.distributed.fitted import read_fitted
 from meterdp.mechanisms.registry import find_own_classes
 from meterdp.mechanisms.tables import VARIANT
 from meterdp.mixture.study import Records, fit_from, marginal_columns
@@ -11,7 +12,8 @@ from meterdp.profiles.tables import PROFILES
 with job(snakemake.input, snakemake.log) as write:
     settings = snakemake.params.mixture
     records = Records.from_table(read_table(snakemake.input.profiles, PROFILES))
-    fit = fit_from(records, read_table(snakemake.input.labels, LABELS)["start_component"].to_numpy(), settings)
+    start = read_table(snakemake.input.labels, LABELS)["start_component"].to_numpy()
+    fit = fit_from(records, start, settings, read_fitted(snakemake.input.elsewhere)[1])
     variants = read_parts(snakemake.input.variants, VARIANT)
     x = records.log_kwh[records.valid]
     own = find_own_classes(variants["mechanism"].to_pylist())

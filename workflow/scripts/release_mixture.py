@@ -4,6 +4,7 @@ from pathlib import Path
 
 from meterdp.core.job import job
 from meterdp.core.parquet import read_table
+from meterdp.distributed.configured import shared_noise
 from meterdp.exports.roster import read_roster
 from meterdp.exports.tables import METERS
 from meterdp.mixture.study import Records
@@ -14,10 +15,11 @@ from meterdp.release.mixture import release_mixture
 
 with job(snakemake.input, snakemake.log):
     records = Records.from_table(read_table(snakemake.input.profiles, PROFILES))
-    known = read_table(snakemake.input.known, METERS)["meter_id"].to_pylist()
-    check_meters(known, read_roster(snakemake.input.meters).meter_ids, len(records.log_kwh))
+    known = read_table(snakemake.input.known, METERS)
+    check_meters(known["meter_id"].to_pylist(), read_roster(snakemake.input.meters).meter_ids, len(records.log_kwh))
     roster = Path(snakemake.input.meters).read_bytes()
     desk = Desk(snakemake.params.config, roster, snakemake.params.simulated)
-    files, handed_over = release_mixture(records.log_kwh, desk)
+    shared = shared_noise(snakemake.params.config["federation"], known)
+    files, handed_over = release_mixture(records.log_kwh, desk, shared)
     desk.hand_over(files, Path(snakemake.output.files[0]).parent)
     handed_over()

@@ -9,11 +9,11 @@ from meterdp.figures.report.page import TABLES, build_report
 with job(snakemake.input, snakemake.log):
     params = snakemake.params
     build_report(
-        {name: snakemake.input[name] for name in TABLES},
+        {name: snakemake.input[name] for name in TABLES if name in snakemake.input.keys()},
         {name: Path(snakemake.input.figures) / f"{name}.svg" for name in params.drawings},
         snakemake.output.report,
         title=params.config["title"],
         synthetic=params.simulated,
         settings=params.config,
-        files=study_tables().values(),
+        files=study_tables(params.config["federation"]["by"] is not None).values(),
     )

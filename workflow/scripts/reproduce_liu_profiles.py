@@ -2,6 +2,7 @@
 
 from meterdp.core.job import job
 from meterdp.core.parquet import read_table
+from meterdp.distributed.fitted import read_fitted
 from meterdp.mixture.study import Records, fit_from
 from meterdp.mixture.tables import LABELS
 from meterdp.papers.liu.data import fixed_data_figures, load_profiles, table_1
@@ -12,7 +13,7 @@ with job(snakemake.input, snakemake.log) as write:
     params, output = snakemake.params, snakemake.output
     records = Records.from_table(read_table(snakemake.input.profiles, PROFILES))
     start = read_table(snakemake.input.labels, LABELS)["start_component"].to_numpy()
-    fit = fit_from(records, start, params.mixture)
+    fit = fit_from(records, start, params.mixture, read_fitted(snakemake.input.elsewhere)[1])
     private, source = load_profiles(records.log_kwh[records.valid], fit, params.simulated)
     settings = (params.mixture["eigenvalue_floor"], params.trials, params.seed)
     hours = range(private.x.shape[1])

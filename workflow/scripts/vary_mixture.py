@@ -3,8 +3,11 @@
 from meterdp.core.job import carried_metadata, job
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow, read_table, write_table
+from meterdp.distributed.configured import shares_of
+from meterdp.distributed.fitted import read_fitted
 from meterdp.evaluation.study import study_folds, vary
 from meterdp.evaluation.tables import COST
+from meterdp.exports.tables import METERS
 from meterdp.mechanisms.tables import VARIANT
 from meterdp.mixture.study import Records, fit_from
 from meterdp.mixture.tables import LABELS
@@ -17,12 +20,14 @@ with job(snakemake.input, snakemake.log) as write:
     mechanisms, seed = params.mechanisms, params.seed
     records = Records.from_table(read_table(snakemake.input.profiles, PROFILES))
     start = read_table(snakemake.input.labels, LABELS)["start_component"].to_numpy()
-    settings = (fit_from(records, start, params.mixture), mechanisms, params.mixture, params.profiles, seed)
+    fit = fit_from(records, start, params.mixture, read_fitted(snakemake.input.elsewhere)[1])
+    shares = shares_of(params.federation, read_table(snakemake.input.meters, METERS))
+    settings = (fit, mechanisms, params.mixture, params.profiles, seed)
     folds, costs = study_folds(records, params.mixture, seed), {}
     for name, variant_file, synthetic_file in zip(
         mechanisms["variants"], output.variants, output.synthetic, strict=True
     ):
-        variant, cost = vary(name, records, *settings, folds)
+        variant, cost = vary(name, records, *settings, folds, shares)
         write(variant_file, VARIANT, variant)
         # As many as there are valid real profiles.
         source = released_source(as_arrow(VARIANT, variant), mechanisms["figure_epsilon"])

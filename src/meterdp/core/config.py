@@ -25,6 +25,7 @@ from meterdp.core.log_scale import LOG, SIGNED, LogScale
 def load_schema(path) -> dict:
     """Read a JSON schema written in YAML.
 
+    ``shorthand`` of a section names the key that the section may be given as: ``federation: circuit``.
     ``enum_of`` names the registry a setting chooses from and becomes its ``enum``, without the entries that carry the
     flag ``enum_without`` and those listed in ``enum_except``.
     """
@@ -75,7 +76,7 @@ def filled(config: Mapping, schema: Mapping, source: str = "config") -> dict:
     """Do as :func:`complete` for any schema: what is not said by the schema of a study is not checked."""
     import jsonschema  # a tenth of a second, and nothing else here needs it
 
-    config = copy.deepcopy(dict(config))
+    config = _spelt_out(config, schema)
     _refuse_unknown(config, schema, source, ())
     settings = _fill(config, schema)
     validator = jsonschema.Draft202012Validator(schema)
@@ -85,6 +86,18 @@ def filled(config: Mapping, schema: Mapping, source: str = "config") -> dict:
             _problem(error), file=source, field=_field(error.absolute_path), remedy=_remedy(error, schema)
         )
     return settings
+
+
+def _spelt_out(config, schema) -> dict:
+    """Return a copy in which a section that was given as one value holds it under the key ``shorthand`` names."""
+    out = copy.deepcopy(dict(config))
+    for key, sub in schema["properties"].items():
+        value = out.get(key)
+        if "properties" in sub and isinstance(value, Mapping):
+            out[key] = _spelt_out(value, sub)
+        elif "shorthand" in sub and value is not None:
+            out[key] = {sub["shorthand"]: value}
+    return out
 
 
 def _field(path) -> str:
@@ -255,6 +268,7 @@ def _check_across_keys(config, source) -> None:
                     "is 'refuse', but with a public list of meters no reading may decide whether a run ends",
                     "choose another policy, or leave out export.meters",
                 )
+    _check_federation(config, refuse)
     for key in ("time_zone", "stamp_time_zone"):
         zone = config["export"][key]
         try:
@@ -265,6 +279,33 @@ def _check_across_keys(config, source) -> None:
                 f"is {zone!r}, which is not a known time zone",
                 "give an IANA name such as Europe/Zurich",
             )
+
+
+def _check_federation(config, refuse) -> None:
+    """Refuse what can be told before the circuits are counted; ``distributed.study`` counts those of an export."""
+    federation, export = config["federation"], config["export"]
+    if federation["by"] is None:
+        return
+    if export["path"] is None:
+        circuits, colluding = config["simulate"]["circuits"], federation["colluding"]
+        if circuits < 3:
+            refuse(
+                "simulate.circuits",
+                f"is {circuits}, but of fewer than three circuits each learns what the other has",
+                "raise it, or set federation.by to null",
+            )
+        if colluding >= circuits - 1:
+            refuse(
+                "federation.colluding",
+                f"is {colluding} of {circuits} circuits, so that no sum of two circuits is left to hide behind",
+                f"lower it to {circuits - 2} or less",
+            )
+    elif export["circuit_column"] is None and export["meters"] is None:
+        refuse(
+            "federation.by",
+            "is 'circuit', but nothing names the circuit of a meter",
+            "set export.circuit_column, or name circuits in export.meters",
+        )
 
 
 def _walk(schema, path=()) -> Iterator[tuple[tuple[str, ...], Mapping]]:
@@ -292,7 +333,8 @@ def as_markdown(schema: Mapping) -> str:
     for path, sub in _walk(schema):
         name = f"`{'.'.join(path)}`"
         if "properties" in sub:
-            lines.append(f"| **{'.'.join(path)}** | | | {sub['description']} |")
+            short = f"a section, or its {sub['shorthand']} alone" if "shorthand" in sub else ""
+            lines.append(f"| **{'.'.join(path)}** | | {short} | {sub['description']} |".replace("|  |", "| |"))
             continue
         lines.append(f"| {name} | `{_flow(sub['default'])}` | {_allowed(sub)} | {sub['description']} |")
     return "\n".join(lines) + "\n"

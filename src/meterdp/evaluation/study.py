@@ -15,6 +15,7 @@ from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import PrivateRecords
 from meterdp.mechanisms.published.labelled import LabelledRecords
 from meterdp.mechanisms.registry import mechanism
+from meterdp.mechanisms.sound.shares import ALONE, Shares
 from meterdp.mixture.gmm import FITS, Fit
 from meterdp.mixture.kmeans import kmeans_labels
 from meterdp.mixture.study import Records
@@ -44,6 +45,7 @@ def vary(
     profiles: Mapping,
     seed: int,
     folds: list[Fold] | None = None,
+    shares: Shares = ALONE,
 ) -> tuple[dict[str, list], dict[str, list]]:
     """Run one mechanism at every epsilon of the configuration.
 
@@ -61,6 +63,8 @@ def vary(
         Seed of the study.
     folds : list of Fold, optional
         From :func:`study_folds`, which keep what was fitted to them for the next mechanism.
+    shares : Shares
+        Of the noise of ``sound``, where circuits make it together.
 
     Returns
     -------
@@ -76,7 +80,7 @@ def vary(
     costs: dict[str, list] = {}
     for epsilon in progress(mechanisms["epsilons"], f"{name}, values of epsilon"):
         public = public_settings(
-            float(epsilon), mechanisms["delta"], records.log_kwh.shape, mechanisms, mixture, profiles
+            float(epsilon), mechanisms["delta"], records.log_kwh.shape, mechanisms, mixture, profiles, shares=shares
         )
         noise = StudyNoise(seed, "mixture", name, repr(float(epsilon)))
         draws = min(mechanisms["draws"], mechanism(name).most_draws or mechanisms["draws"])

@@ -9,6 +9,7 @@ from meterdp.core.log_scale import LogScale
 from meterdp.mechanisms.interface import PublicSettings
 from meterdp.mechanisms.sound.library import read_library
 from meterdp.mechanisms.sound.plan import SoundSettings
+from meterdp.mechanisms.sound.shares import ALONE, Shares
 
 
 def public_settings(
@@ -19,6 +20,7 @@ def public_settings(
     mixture: Mapping,
     profiles: Mapping,
     grid: float = 0.0,
+    shares: Shares = ALONE,
 ) -> PublicSettings:
     """Return what a mechanism may know before it sees a record.
 
@@ -31,6 +33,8 @@ def public_settings(
         Sections of the configuration.
     grid : float
         Of the noise source, 0 in a study.
+    shares : Shares
+        Of the noise of ``sound``, where circuits make it together; by default one holds all.
     """
     n, d = shape
     scale = LogScale.from_config(profiles)
@@ -52,5 +56,5 @@ def public_settings(
         log_scale=scale,
         eigenvalue_floor=mixture["eigenvalue_floor"],
         sdp_solver=mechanisms["sdp_solver"],
-        sound=replace(sound, grid=grid),
+        sound=replace(sound, grid=grid, shares=shares),
     )

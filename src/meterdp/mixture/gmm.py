@@ -195,15 +195,50 @@ def fit_em(x: np.ndarray, labels: np.ndarray, eigenvalue_floor: float) -> Fit:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # reported in Fit.converged
         model.fit(x)
-    counts = discretise(model.weights_, len(x))
-    order = np.lexsort((model.means_[:, 0], -counts))
-    rank = np.empty(start.classes, dtype=np.int32)
-    rank[order] = np.arange(1, start.classes + 1, dtype=np.int32)
+    counts, order, rank = _numbered(model.weights_, model.means_, len(x))
     covariances, raised = raise_eigenvalues(model.covariances_[order], eigenvalue_floor)
     own = np.linalg.eigvalsh(model.covariances_[order])[:, 0] - eigenvalue_floor
     mixture = Mixture(counts[order] / len(x), model.means_[order], covariances)
     floored = raised | (own < eigenvalue_floor)
     return Fit(mixture, rank[model.predict(x)], counts[order], model.covariances_[order], floored, model.converged_)
+
+
+def fit_given(x: np.ndarray, mixture: Mixture, eigenvalue_floor: float) -> Fit:
+    """Return what a mixture that was fitted elsewhere makes of records, numbered as in :func:`fit_em`.
+
+    Parameters
+    ----------
+    x : (N, d) float64
+        The records it was fitted to, log kWh.
+    mixture : Mixture
+        Classes in any order, eigenvalues at the floor or above.
+    eigenvalue_floor : float
+
+    Returns
+    -------
+    Fit
+        ``sample_covariances`` are those of the mixture.
+    """
+    _check_floor(eigenvalue_floor)
+    counts, order, rank = _numbered(mixture.weights, mixture.means, len(x))
+    covariances = mixture.covariances[order]
+    floored = np.linalg.eigvalsh(covariances)[:, 0] < (1 + 1e-6) * eigenvalue_floor
+    own = Mixture(counts[order] / len(x), mixture.means[order], covariances)
+    return Fit(own, rank[most_probable(x, mixture) - 1], counts[order], covariances, floored)
+
+
+def most_probable(x: np.ndarray, mixture: Mixture) -> np.ndarray:
+    """Return the most probable class of every record, (n,) int32 in 1..K."""
+    return (class_log_densities(x, mixture).argmax(axis=0) + 1).astype(np.int32)
+
+
+def _numbered(weights: np.ndarray, means: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return discretised counts (K,), the order of classes by them, and the number 1..K each class gets."""
+    counts = discretise(weights, n)
+    order = np.lexsort((means[:, 0], -counts))
+    rank = np.empty(len(counts), dtype=np.int32)
+    rank[order] = np.arange(1, len(counts) + 1, dtype=np.int32)
+    return counts, order, rank
 
 
 FITS: dict[str, Callable[[np.ndarray, np.ndarray, float], Fit]] = {"labels": fit_labels, "em": fit_em}

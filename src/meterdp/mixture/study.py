@@ -12,7 +12,7 @@ import pyarrow as pa
 from meterdp.core.errors import InputError
 from meterdp.mixture.describe import marginals
 from meterdp.mixture.draws import Mixture
-from meterdp.mixture.gmm import FITS, Fit, raise_eigenvalues, share_statistics
+from meterdp.mixture.gmm import FITS, Fit, fit_given, most_probable, raise_eigenvalues, share_statistics
 from meterdp.mixture.kmeans import kmeans_labels
 
 
@@ -40,26 +40,31 @@ class Records:
         return cls(household, log_kwh, profiles["valid"].to_numpy(zero_copy_only=False))
 
 
-def start_labels(records: Records, classes: int, seed: int) -> np.ndarray:
-    """Return the K-means class of every valid record, (n,) int32 in 1..K.
+def start_labels(records: Records, classes: int, seed: int, elsewhere: Mixture | None = None) -> np.ndarray:
+    """Return the K-means class of every valid record, or the most probable one of a start from elsewhere, (n,) int32.
 
     Raises
     ------
     InputError
         If there are fewer valid records than classes.
     """
+    require_records(records, classes)
     x = records.log_kwh[records.valid]
-    if len(x) < max(classes, 2):
+    return kmeans_labels(x, classes, seed) if elsewhere is None else most_probable(x, elsewhere)
+
+
+def require_records(records: Records, classes: int) -> None:
+    """Refuse fewer valid records than classes."""
+    if records.valid.sum() < max(classes, 2):
         raise InputError(
             f"asks for {classes} classes, but too few households have a valid profile",
             file="config",
             field="mixture.classes",
             remedy="lower it or give more households, and check export.interval_minutes and export.unit",
         )
-    return kmeans_labels(x, classes, seed)
 
 
-def fit_from(records: Records, labels: np.ndarray, mixture: Mapping) -> Fit:
+def fit_from(records: Records, labels: np.ndarray, mixture: Mapping, elsewhere: Mixture | None = None) -> Fit:
     """Fit the valid records, (2a)-(2c) or EM started at ``labels``; the same labels give the same fit.
 
     Parameters
@@ -69,7 +74,12 @@ def fit_from(records: Records, labels: np.ndarray, mixture: Mapping) -> Fit:
         :func:`start_labels`, or the column ``start_component`` of the stored table ``labels``.
     mixture : mapping
         Section ``mixture`` of the configuration.
+    elsewhere : Mixture, optional
+        What was fitted to the same records elsewhere (:mod:`meterdp.distributed`), in place of a fit; only the floor
+        of the settings is then used.
     """
+    if elsewhere is not None:
+        return fit_given(records.log_kwh[records.valid], elsewhere, mixture["eigenvalue_floor"])
     return FITS[mixture["fit"]](records.log_kwh[records.valid], labels, mixture["eigenvalue_floor"])
 
 

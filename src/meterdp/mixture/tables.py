@@ -12,7 +12,12 @@ LABELS = Table(
     "Class of every household with a valid profile.",
     (
         Column("household", INT, "1", "dense index of the household"),
-        Column("start_component", INT, "1", "K-means class the fit started from"),
+        Column(
+            "start_component",
+            INT,
+            "1",
+            "class the fit started from: of K-means, or of a start that circuits made",
+        ),
         Column("component", INT, "1", "class in the fitted mixture, 1 is the largest"),
     ),
 )

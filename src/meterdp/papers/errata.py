@@ -8,6 +8,7 @@ from dataclasses import asdict
 from meterdp.core.noise import NoiseSource
 from meterdp.papers.common.finding import Defect, Finding
 from meterdp.papers.common.tables import ERRATA
+from meterdp.papers.li.errata import defects as li
 from meterdp.papers.liu.errata import defects as liu
 from meterdp.papers.park.errata import defects as park
 from meterdp.papers.ramakrishna.errata import defects as ramakrishna
@@ -17,6 +18,7 @@ PAPERS: dict[str, tuple[Defect, ...]] = {
     liu.PAPER: liu.DEFECTS,
     ramakrishna.PAPER: ramakrishna.DEFECTS,
     park.PAPER: park.DEFECTS,
+    li.PAPER: li.DEFECTS,
 }
 
 

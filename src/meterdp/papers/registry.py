@@ -11,6 +11,8 @@ from meterdp.core.tables import Table
 from meterdp.figures.entry import Figure
 from meterdp.papers.common.printed import Printed
 from meterdp.papers.common.tables import SCORECARD
+from meterdp.papers.li import figures as li_figures
+from meterdp.papers.li import printed as li_printed
 from meterdp.papers.liu import figures as liu_figures
 from meterdp.papers.liu import printed as liu_printed
 from meterdp.papers.park import figures as park_figures
@@ -37,4 +39,5 @@ PAPERS: dict[str, Paper] = {
     "liu": Paper(liu_figures.FIGURES, liu_printed.PRINTED),
     "ramakrishna": Paper(ramakrishna_figures.FIGURES, ramakrishna_printed.PRINTED),
     "park": Paper(park_figures.FIGURES, park_printed.PRINTED),
+    "li": Paper(li_figures.FIGURES, li_printed.PRINTED),
 }

@@ -67,6 +67,12 @@ def check_settings(config: Mapping, simulated: bool) -> None:
             "is add_remove: with a public list of meters who is in it is no secret",
             "set it to replace_one",
         )
+    if config["federation"]["by"] is not None and config["federation"]["scheme"] == "subspace":
+        raise _refused(
+            "federation.scheme",
+            "is 'subspace', whose masks are no whole numbers, so that sums between circuits are not exact",
+            "set it to edge_masks",
+        )
     if release["forecast_protects"] == "label" and "mixture" in release["what"]:
         raise _refused(
             "release.forecast_protects",

@@ -13,6 +13,7 @@ import numpy as np
 
 from meterdp.core.log_scale import LOG, LogScale
 from meterdp.core.parquet import table_bytes
+from meterdp.distributed.configured import SharedNoise
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings, Released
 from meterdp.mechanisms.sound.marginals import (
@@ -38,6 +39,7 @@ from meterdp.release.tables import RELEASED_MIXTURE, RELEASED_PROFILES
 
 # Counts up when the same public words would give another release.
 VERSION = 1
+SHARED_NOISE = "docs/proofs/shared_noise.md"
 HIDES = ("what any one listed meter read in the period, up to the factor and the chance given",)
 DOES_NOT_HIDE = (
     "who is on the public list of meters",
@@ -46,7 +48,9 @@ DOES_NOT_HIDE = (
 )
 
 
-def release_mixture(log_kwh: np.ndarray, desk: Desk) -> tuple[dict[str, bytes], Callable[[], None]]:
+def release_mixture(
+    log_kwh: np.ndarray, desk: Desk, shared: SharedNoise | None = None
+) -> tuple[dict[str, bytes], Callable[[], None]]:
     """Return the files of the released mixture: drawn and charged once, afterwards the stored ones.
 
     Parameters
@@ -54,6 +58,8 @@ def release_mixture(log_kwh: np.ndarray, desk: Desk) -> tuple[dict[str, bytes], 
     log_kwh : (N, d) float64
         Profile vectors of all listed households, the public default record where not valid.
     desk : Desk
+    shared : SharedNoise, optional
+        How circuits share the noise, if they do.
 
     Returns
     -------
@@ -76,6 +82,7 @@ def release_mixture(log_kwh: np.ndarray, desk: Desk) -> tuple[dict[str, bytes], 
         config["mixture"],
         config["profiles"],
         SafeNoise.grid,
+        ALONE if shared is None else shared.shares,
     )
     mechanism = Sound.calibrate(public)
     words = words_of(
@@ -85,13 +92,14 @@ def release_mixture(log_kwh: np.ndarray, desk: Desk) -> tuple[dict[str, bytes], 
         _words(public),
         **desk.records(profile_keys=[field.name for field in fields(VectorRules)]),
         synthetic_profiles=release["synthetic_profiles"],
+        **({} if shared is None else {"federation": shared.words}),
     )
     charge = Charge(mechanism.mu, mechanism.total_variation)
     request = desk.request(mechanism.guarantee, len(log_kwh), charge, words)
 
     def draw(_) -> dict[str, bytes]:
         released = mechanism.release(PrivateRecords(log_kwh), SafeNoise(), 1)
-        return _files(released, mechanism, request, desk)
+        return _files(released, mechanism, request, desk, shared)
 
     (files,), handed_over = desk.release((request, draw))
     return files, handed_over
@@ -108,7 +116,9 @@ def _words(public: PublicSettings) -> dict:
     return words if library is None else {**words, "library_sha256": library["sha256"]}
 
 
-def _files(released: Released, mechanism: Sound, request: Request, desk: Desk) -> dict[str, bytes]:
+def _files(
+    released: Released, mechanism: Sound, request: Request, desk: Desk, shared: SharedNoise | None
+) -> dict[str, bytes]:
     mixture, beside = released.mixtures.draw(0), released.marginals
     rules = VectorRules.from_config(desk.config["profiles"])
     hours, guarantee, scale = hour_rows(rules)["label"], mechanism.guarantee, rules.scale
@@ -149,6 +159,9 @@ def _files(released: Released, mechanism: Sound, request: Request, desk: Desk) -
     }
     what = "a Gaussian mixture of load profiles, and synthetic profiles sampled from it"
     manifest = desk.manifest(what, guarantee, HIDES, DOES_NOT_HIDE, request) | {"log_scale": scale.stated}
+    if shared is not None:
+        manifest["privacy"]["circuits"] = shared.in_words
+        manifest["privacy"]["proof"].append(SHARED_NOISE)
     if beside is not None:
         manifest["marginals"] = _marginals(beside, mechanism, hours)
     files["manifest.json"] = as_json({**manifest, "sha256": checksums(files)})

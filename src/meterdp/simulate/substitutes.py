@@ -1,7 +1,7 @@
-"""Simulated data that stand for the data sets of Park et al. where these are private or their files are missing.
+"""Simulated data that stand for the data sets of Park et al. and Li et al. where these are private or not there.
 
 Each has the number of records and dimensions of the original and is the same for every seed of a study. They are made
-up; what a figure shows on them says nothing about patients, compounds, places or faces.
+up; what a figure shows on them says nothing about patients, compounds, places, faces or voices.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ STROKE_RECORDS, STROKE_FEATURES, STROKE_COMPONENTS, STROKE_GROUPS = 50_345, 4_09
 LIFE_SCIENCES_RECORDS, LIFE_SCIENCES_COMPONENTS, LIFE_SCIENCES_GROUPS = 26_733, 10, 3
 CHECK_INS = 1_256_384
 FACES, FACE_SIDE = 400, 64
+RECORDINGS, VOICE_FEATURES = 195, 22
 _POWER_STEPS, _SPARE_COMPONENTS = 6, 20
 
 
@@ -134,3 +135,14 @@ def faces() -> np.ndarray:
     base = 0.15 + 0.6 * head - 0.25 * eyes - 0.15 * parts[4] - 0.2 * parts[0]
     pictures = base + np.tensordot(weights, np.stack(parts), axes=1)
     return np.clip(pictures, 0, 1).reshape(FACES, -1)
+
+
+def voices() -> np.ndarray:
+    """Return voice recordings (195, 22): two groups, four directions that features share, scales from 1e-4 to 1e2."""
+    generator = _generator("voices")
+    group = generator.random(RECORDINGS) < 0.75
+    shared = generator.standard_normal((RECORDINGS, 4)) * np.array([2.0, 1.2, 0.8, 0.5])
+    shared[:, 0] += np.where(group, 1.5, -2.0)
+    mixed = shared @ generator.standard_normal((4, VOICE_FEATURES))
+    mixed += 0.6 * generator.standard_normal((RECORDINGS, VOICE_FEATURES))
+    return 10.0 ** np.linspace(-4, 2, VOICE_FEATURES) * (mixed + 5.0)

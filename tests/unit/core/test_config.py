@@ -82,6 +82,19 @@ def test_partial_sections_are_filled(schema):
         ({"shards": 0}, r"'shards': is 0 and must be at least 1"),
         ({"shards": "many"}, r"'shards': must be of type integer, not 'many'"),
         ({"class_noise": {"file_rho": 9}}, r"'class_noise.file_rho': is not one of class_noise.rhos"),
+        ({"federation": "feeder"}, r"'federation.by': is 'feeder', which is not one of None, circuit"),
+        (
+            {"federation": "circuit", "simulate": {"circuits": 2}},
+            r"'simulate.circuits': is 2, but of fewer than three circuits each learns what the other has; raise it",
+        ),
+        (
+            {"federation": {"by": "circuit", "colluding": 11}},
+            r"'federation.colluding': is 11 of 12 circuits, so that no sum of two .*; lower it to 10 or less\.$",
+        ),
+        (
+            {"federation": "circuit", "export": {"path": "export.csv", "time_zone": "UTC"}},
+            r"'federation.by': is 'circuit', but nothing names the circuit of a meter; set export.circuit_column",
+        ),
     ],
 )
 def test_bad_configurations_are_refused_in_one_sentence(schema, config, sentence):
@@ -107,6 +120,21 @@ def test_the_check_before_a_run_ends_in_one_sentence(repository, tmp_path, text,
     with pytest.raises(SystemExit, match=sentence) as caught:
         main([str(repository / "workflow/schemas/config.schema.yaml"), "results_dir", *files])
     assert str(caught.value).startswith("meterdp cannot go on. ") and "\n" not in str(caught.value)
+
+
+def test_a_section_with_a_shorthand_may_be_one_word(schema):
+    short, none = (complete({"federation": word}, schema) for word in ("circuit", None))
+    assert short == complete({"federation": {"by": "circuit"}}, schema)
+    assert none == complete({}, schema) != short
+    with pytest.raises(InputError, match="'mixture': must be a section with keys"):
+        complete({"mixture": "em"}, schema)
+
+
+def test_the_word_of_a_later_file_takes_the_place_of_the_section(schema, tmp_path):
+    (tmp_path / "a.yaml").write_text("federation: {scheme: secure_sum}\n")
+    (tmp_path / "b.yaml").write_text("federation: circuit\n")
+    filled = complete(read_files([str(tmp_path / "a.yaml"), str(tmp_path / "b.yaml")]), schema)["federation"]
+    assert (filled["by"], filled["scheme"]) == ("circuit", "edge_masks")
 
 
 def test_later_files_lie_on_top_key_by_key(tmp_path):

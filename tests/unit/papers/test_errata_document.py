@@ -27,7 +27,7 @@ def test_every_defect_has_a_test_of_its_name(repository):
 
 def test_findings_belong_to_their_defect_and_fit_the_table(findings, tmp_path):
     assert list(findings) == [
-        f"{paper}{n}" for paper, last in (("L", 13), ("R", 13), ("P", 7)) for n in range(1, last + 1)
+        f"{paper}{n}" for paper, last in (("L", 13), ("R", 13), ("P", 7), ("D", 8)) for n in range(1, last + 1)
     ]
     assert all(f.id == defect for defect, found in findings.items() for f in found)
     columns = as_columns(f for found in findings.values() for f in found)

@@ -5,6 +5,7 @@ import ast
 import numpy as np
 import pytest
 
+from meterdp.accounting import gdp
 from meterdp.core.parquet import as_arrow
 from meterdp.evaluation import study
 from meterdp.evaluation.cost import cost
@@ -12,6 +13,8 @@ from meterdp.evaluation.study import vary
 from meterdp.evaluation.tables import COST
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.registry import mechanism
+from meterdp.mechanisms.sound.mechanism import Sound
+from meterdp.mechanisms.sound.shares import ALONE, Shares
 from meterdp.mechanisms.tables import VARIANT
 from meterdp.mixture.study import Records, fit_from, start_labels
 
@@ -90,10 +93,13 @@ def test_under_add_remove_nothing_that_is_calibrated_knows_how_many_households_t
 
 
 def test_random_sources_are_made_in_release_and_simulate_only(repository):
-    """Noise is drawn in one place: no other room makes a generator or asks numpy or the system for numbers."""
+    """Noise is drawn in one place: no other room makes a generator or asks numpy or the system for numbers.
+
+    Masks of sums over nodes come from a generator that a simulation is handed, or between real nodes from the
+    system, in one place. Beside it a public order of activations and the masks of an attack are made from fixed keys.
+    """
     allowed = {"core/noise.py", "release/noise.py", "release/safe_noise.py"}
-    # Masks of sums between nodes, which cancel and protect no release, also of an audit; a public order of nodes.
-    allowed |= {"distributed/node/masks.py", "audit/cases/shared_noise.py", "distributed/pdmm.py"}
+    allowed |= {"distributed/pdmm.py", "audit/cases/shared_noise.py", "distributed/node/masks.py"}
     makers = {
         "default_rng",
         "RandomState",
@@ -111,8 +117,8 @@ def test_random_sources_are_made_in_release_and_simulate_only(repository):
     for path in (repository / "src/meterdp").rglob("*.py"):
         relative = path.relative_to(repository / "src/meterdp").as_posix()
         tree = ast.parse(path.read_text())
-        typed = [getattr(node, field, None) for node in ast.walk(tree) for field in ("annotation", "returns")]
-        types = {id(node) for annotation in filter(None, typed) for node in ast.walk(annotation)}
+        told = [getattr(node, "annotation", None) for node in ast.walk(tree)]
+        types = {id(part) for annotation in told if annotation for part in ast.walk(annotation)}
         for node in ast.walk(tree):
             if id(node) in types:
                 continue
@@ -120,3 +126,20 @@ def test_random_sources_are_made_in_release_and_simulate_only(repository):
             if name in makers and not relative.startswith("simulate/"):
                 found.add(relative)
     assert found <= allowed, found - allowed
+
+
+def test_a_study_over_circuits_releases_with_the_noise_they_would_make_together(records):
+    """What is released has h of n parts of mu^2, and only the sound mechanism is another one."""
+    shares = Shares(12, 3, 9)
+    public = public_settings(1.0, 1e-5, records.log_kwh.shape, MECHANISMS, MIXTURE, PROFILES, shares=shares)
+    plan = Sound.calibrate(public).plan
+    spent = sum((step.sensitivity / step.noise_std) ** 2 for step in plan.steps)
+    assert spent == pytest.approx(gdp.mu_for(1.0, 1e-5) ** 2 * 3 / 12)
+    fit = fit_from(records, start_labels(records, 2, seed=1), MIXTURE)
+    for name, same in (("kl_published", True), ("sound", False)):
+        alone, shared = (
+            vary(name, records, fit, {**MECHANISMS, "epsilons": [4]}, MIXTURE, PROFILES, 5, shares=of)
+            for of in (ALONE, shares)
+        )
+        assert (alone[0]["mean_log_kwh"] == shared[0]["mean_log_kwh"]) == same
+        assert (alone[1]["loglik_gap_mean"][0] < shared[1]["loglik_gap_mean"][0]) != same

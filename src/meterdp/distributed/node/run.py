@@ -12,9 +12,10 @@ import numpy as np
 import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
+from meterdp.core.errors import InputError
 from meterdp.core.parquet import atomic_path, write_table
 from meterdp.core.progress import progress
-from meterdp.distributed.adversary import known_sums, solvable
+from meterdp.distributed.adversary import known_sums
 from meterdp.distributed.em import entries_of, local_statistics, m_step
 from meterdp.distributed.node.config import Agreement, NodeSettings, read_node
 from meterdp.distributed.node.faults import Reason
@@ -23,11 +24,8 @@ from meterdp.distributed.node.messages import Kind
 from meterdp.distributed.node.protocol import SERVER
 from meterdp.distributed.node.records import own_records
 from meterdp.distributed.node.tables import NODE_MIXTURE, NODE_TRAFFIC
-from meterdp.distributed.start import moment_statistics, start_from_moments
+from meterdp.distributed.study import one_class, solvable_households, start_from
 from meterdp.mixture.draws import Mixture
-
-# Records beyond which nobody needs to be told how many can be solved for.
-_MOST_RECORDS = 1 << 30
 
 
 def run_node(files: list[str]) -> None:
@@ -63,10 +61,10 @@ def run_node(files: list[str]) -> None:
 def exposed(agreement: Agreement, me: int) -> list[str]:
     """Return what others may learn of a node in a run, from public numbers, one sentence each."""
     settings, names = agreement.settings, [peer.name for peer in agreement.peers]
-    solved = _solvable_records(agreement)
+    solved = solvable_households(agreement.dimension, settings["classes"], settings["iterations"])
     within = (
-        f"within {settings['iterations']} iterations the sums of a group are as many as the numbers in"
-        f" {'any number of' if solved >= _MOST_RECORDS else f'{solved:,}'} records of it"
+        f"within {settings['iterations']} iterations the sums of a group are as many as the numbers in {solved:,}"
+        " records of it"
     )
     if settings["scheme"] == "federated":
         who = "" if me == SERVER else f"; node '{names[SERVER]}' learns those of this node"
@@ -86,23 +84,6 @@ def exposed(agreement: Agreement, me: int) -> list[str]:
         f"nodes {' and '.join(near)} together learn the sums of this node alone",
         within,
     ]
-
-
-def _solvable_records(agreement: Agreement) -> int:
-    """Return how many records of a group its sums of all iterations are enough equations for."""
-    settings = agreement.settings
-
-    def enough(records: int) -> bool:
-        row = solvable([(0,)], [records], agreement.dimension, settings["classes"])[0]
-        return 0 < row.from_iteration <= settings["iterations"]
-
-    low, high = 0, 1
-    while high < _MOST_RECORDS and enough(high):
-        low, high = high, 2 * high
-    while low + 1 < high:
-        middle = (low + high) // 2
-        low, high = (middle, high) if enough(middle) else (low, middle)
-    return low if high < _MOST_RECORDS else _MOST_RECORDS
 
 
 def fit(settings: NodeSettings, records: np.ndarray, results: Path, say: Callable[[str], object]) -> Mixture:
@@ -133,8 +114,12 @@ def fit(settings: NodeSettings, records: np.ndarray, results: Path, say: Callabl
         traffic.note("greeting", 0)
         mixture = agreement.start
         if mixture is None:
-            moments = scheme.total(links, 0, moment_statistics(records))
-            mixture = start_from_moments(moments, classes, d, agreed["eigenvalue_floor"])
+            first = one_class(d)
+            total = scheme.total(links, 0, local_statistics(records, first)[0])
+            if total[0] < classes:
+                raise InputError("are more than all records", field="classes", remedy="agree on fewer")
+            pooled = m_step(total, first, "textbook", agreed["eigenvalue_floor"])
+            mixture = start_from(pooled, classes, agreed["eigenvalue_floor"])
         traffic.note("start", 0)
         for iteration in progress(range(1, agreed["iterations"] + 1), f"node {settings.name}: iterations"):
             statistics, _ = local_statistics(records, mixture)

@@ -18,19 +18,23 @@ from meterdp.core.tables import Table
 from meterdp.figures import numbers
 from meterdp.figures.pages import picture, write_page
 from meterdp.figures.registry import figure_of
-from meterdp.figures.report import classes, cost, forecasts, headline, hiding, intake, noise
+from meterdp.figures.report import classes, cost, federation, forecasts, headline, hiding, intake, noise
 from meterdp.figures.report.grid import Grid, Tables
 
 if TYPE_CHECKING:
     import pandas as pd
 
-PARTS = (intake, classes, cost, forecasts, noise, hiding)
+PARTS = (intake, classes, federation, cost, forecasts, noise, hiding)
 TABLES: dict[str, Table] = {table.name: table for part in PARTS for table in part.READS}
+# Tables of a study whose mixture is fitted over circuits.
+OF_FEDERATIONS = frozenset(table.name for table in federation.READS)
 TEMPLATE = Path(__file__).with_name("page.html")
 # Figures of the mechanisms a reader needs most; those of the others are folded away.
 OPEN_MARGINALS = ("marginal_densities_kl_published", "marginal_densities_sound")
 # A seed lets the holder subtract the noise of a study; the others say where on whose machine it ran.
 HIDDEN_SETTINGS = frozenset({"seed", "results_dir", "title"})
+# Settings of which only the last part is shown: folders may name people.
+PATHS = frozenset({"path", "graph"})
 
 
 def build_report(
@@ -133,7 +137,7 @@ def _flat(settings: Mapping, prefix: str = ""):
         if isinstance(value, Mapping):
             yield from _flat(value, f"{prefix}{key}.")
         else:
-            yield f"{prefix}{key}", _in_words(value, is_path=key == "path")
+            yield f"{prefix}{key}", _in_words(value, is_path=key in PATHS)
 
 
 def _in_words(value, is_path: bool = False) -> str:
@@ -145,4 +149,4 @@ def _in_words(value, is_path: bool = False) -> str:
         return numbers.plain(value)
     if isinstance(value, Sequence) and not isinstance(value, str):
         return ", ".join(f"({_in_words(i)})" if isinstance(i, list) else _in_words(i) or "(empty)" for i in value)
-    return PurePath(str(value)).name if is_path else str(value)  # folders may name people
+    return PurePath(str(value)).name if is_path else str(value)

@@ -6,16 +6,18 @@ import pytest
 from meterdp.core.parquet import read_table
 from meterdp.distributed.em import distributed_em
 from meterdp.distributed.federated import Federated
+from meterdp.distributed.graph import ring
 from meterdp.distributed.node.tables import NODE_MIXTURE
-from meterdp.distributed.start import moment_statistics, start_from_moments
+from meterdp.distributed.study import one_class, start_from
 from meterdp.mixture.study import mixture_of
 from tests.unit.distributed.node.made_up import SMALL, D, Nodes, made_up_records, settings_of, write_agreement
 
 
 def in_one_process(records, update="textbook"):
-    start = start_from_moments(sum(map(moment_statistics, records)), SMALL["classes"], D, 0.001)
-    graph = type("All", (), {"nodes": len(records)})
-    return distributed_em(records, start, SMALL["iterations"], Federated(graph), update, 0.001).mixture
+    scheme = Federated(ring(len(records)))
+    pooled = distributed_em(records, one_class(D), 1, scheme, eigenvalue_floor=0.001).mixture
+    start = start_from(pooled, SMALL["classes"], 0.001)
+    return distributed_em(records, start, SMALL["iterations"], scheme, update, 0.001).mixture
 
 
 @pytest.mark.parametrize("update", ["textbook", "printed"])

@@ -24,7 +24,7 @@ from meterdp.distributed.node.config import read_node
 from meterdp.distributed.node.records import own_records
 from meterdp.distributed.node.run import mixture_columns
 from meterdp.distributed.node.tables import NODE_MIXTURE, NODE_TRAFFIC
-from meterdp.distributed.start import moment_statistics, start_from_moments
+from meterdp.distributed.study import one_class, start_from
 from tools.make_nodes import make_exports, make_nodes
 
 AGREED = {"classes": 2, "iterations": 3, "scheme": "secure_sum", "timeout_seconds": 20, "start_within_seconds": 40}
@@ -98,7 +98,8 @@ def test_processes_fit_what_one_process_does_that_reads_all_exports(exports, tmp
     assert [one.returncode for one in running] == [0, 0, 0], said
     nodes = [read_node([str(config)]) for config in configs.values()]
     parts = [own_records(node.study, tmp_path / "all") for node in nodes]
-    first = start_from_moments(sum(map(moment_statistics, parts)), 2, 12, 0.001)
+    pooled = distributed_em(parts, one_class(12), 1, Federated(ring(3)), eigenvalue_floor=0.001).mixture
+    first = start_from(pooled, 2, 0.001)
     run = distributed_em(parts, first, iterations, Federated(ring(3)), "textbook", 0.001)
     expected = mixture_columns(run.mixture)
     for name in configs:

@@ -29,7 +29,7 @@ def mnist(repository) -> Dataset:
 
 def test_every_data_set_names_source_licence_use_and_what_stands_for_it(repository):
     entries = registry(repository / "resources/datasets.yaml")
-    assert set(entries) == {"iris", "ami", "mnist", "stroke", "lifesci", "gowalla", "olivetti"}
+    assert set(entries) == {"iris", "ami", "mnist", "stroke", "lifesci", "gowalla", "olivetti", "parkinsons"}
     for entry in entries.values():
         assert entry.title and entry.source and entry.licence and entry.use
         assert (entry.file is None) == (entry.sha256 is None)

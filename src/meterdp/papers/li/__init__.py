@@ -1,0 +1,1 @@
+"""Li, Gundersen, Tjell, Wisniewski and Christensen: distributed EM with subspace perturbation, reproduced."""

@@ -1,0 +1,1 @@
+"""Defects D1 to D8."""

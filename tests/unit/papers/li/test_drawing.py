@@ -1,0 +1,68 @@
+"""Figures and printed tables of Li et al. from small tables."""
+
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from meterdp.core.parquet import write_table
+from meterdp.papers.li import consensus, cost, exposure, network, tables
+from meterdp.papers.registry import PAPERS
+from tests.unit.papers.li import made_up
+
+LI = PAPERS["li"]
+
+
+@pytest.fixture(scope="module")
+def paths(tmp_path_factory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("tables")
+    costs = cost.tabulate(1, seed=1)
+    content = {
+        "fig1": (tables.LI_NETWORK, network.tabulate()),
+        "fig2": (tables.LI_LIKELIHOODS, made_up.likelihoods()),
+        "fig3": (tables.LI_LEAKAGE, made_up.leaks()),
+        "fig4": (tables.LI_CONSENSUS, consensus.tabulate(seed=1)),
+        "fig5": (tables.LI_COST, costs),
+        "read_off": (tables.LI_READ_OFF, made_up.read_off()),
+        "masks": (tables.LI_MASKS, exposure.masks_of_finite_size()),
+        "recovery": (tables.LI_RECOVERY, made_up.recovery()),
+        "exponents": (tables.LI_EXPONENTS, cost.exponents(costs)),
+    }
+    for name, (table, data) in content.items():
+        write_table(folder / f"{name}.parquet", table, data)
+    return {name: folder / f"{name}.parquet" for name in content}
+
+
+@pytest.mark.parametrize("name", [figure.name for figure in LI.figures])
+def test_every_figure_is_svg_with_a_caption_and_draws_the_same_bytes_twice(paths, name, tmp_path):
+    figure = LI.figure(name)
+    for copy in ("one", "two"):
+        figure.draw(paths[name], output=tmp_path / f"{copy}.svg")
+    assert ElementTree.parse(tmp_path / "one.svg").getroot().tag.endswith("svg")
+    assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
+    assert figure.look_for.endswith(".") and figure.alternative.endswith(".")
+
+
+def test_printed_tables_have_a_cell_for_every_column(paths):
+    for printed in LI.printed:
+        grid = printed.write(paths[printed.name])
+        assert grid.rows and all(len(row) == len(grid.header) for row in grid.rows)
+        assert all(isinstance(cell, str) for row in grid.rows for cell in row)
+
+
+def test_the_picture_of_fig_3_names_data_and_trials(paths, tmp_path, monkeypatch):
+    from matplotlib.figure import Figure
+
+    seen = []
+    save = Figure.savefig
+    monkeypatch.setattr(Figure, "savefig", lambda self, *a, **k: (seen.append(self), save(self, *a, **k))[1])
+    LI.figure("fig3").draw(paths["fig3"], output=tmp_path / "a.svg")
+    words = " ".join(artist.get_text() for artist in seen[0].findobj(lambda a: hasattr(a, "get_text")))
+    assert "Made-up data; 100 trials" in words and "sums of records" in words
+
+
+def test_few_trials_have_no_interval_and_are_drawn(tmp_path):
+    write_table(tmp_path / "a.parquet", tables.LI_LEAKAGE, made_up.leaks(se=np.nan))
+    LI.figure("fig3").draw(tmp_path / "a.parquet", output=tmp_path / "a.svg")
+    assert (tmp_path / "a.svg").stat().st_size > 0

@@ -1,0 +1,89 @@
+"""Verdicts on the claims of Li et al. on made-up tables in which they hold, do not hold, cannot be told."""
+
+import numpy as np
+import pytest
+
+from meterdp.core.parquet import as_arrow
+from meterdp.papers.common.scorecard import FAILS, HOLDS, OPEN
+from meterdp.papers.common.tables import SCORECARD
+from meterdp.papers.li import scorecard as li
+from meterdp.papers.li import tables as declared
+from meterdp.papers.li.claims import CLAIMS
+from meterdp.papers.li.readings import CYCLE_ALONE, NODES, WITH_CHORD
+from tests.unit.papers.li import made_up
+from tests.unit.papers.li.made_up import NATS
+
+
+@pytest.mark.parametrize(
+    ("changed", "dealt", "others"),
+    [({}, HOLDS, HOLDS), ({"error": 1e-3}, HOLDS, FAILS), ({"share": 0.9}, FAILS, HOLDS)],
+)
+def test_li_1_wants_every_record_from_what_the_server_is_sent(changed, dealt, others):
+    table = made_up.read_off(**changed)
+    as_arrow(declared.LI_READ_OFF, table)
+    found = {reading: verdict.holds for reading, verdict in li.federated_reveals(table).items()}
+    first, *rest = NODES
+    assert list(found) == ["records of Fig. 3", *NODES]
+    assert found[first] == dealt and {found[r] for r in ("records of Fig. 3", *rest)} == {others}
+
+
+@pytest.mark.parametrize(
+    ("changed", "nats", "se", "verdict"),
+    [
+        ({}, 0.35, 0.005, HOLDS),
+        ({"error": 1e-3}, 0.35, 0.005, FAILS),  # node 3 is hidden
+        ({"ring": "1, 3, 5"}, 0.35, 0.005, FAILS),
+        ({"nothing_more": False}, 0.35, 0.005, FAILS),
+        ({}, 0.5, 0.005, FAILS),  # more is known of node 1 than the sum
+        ({}, 0.5, np.nan, OPEN),
+    ],
+)
+def test_li_2_wants_node_3_exposed_and_of_the_others_the_sum(changed, nats, se, verdict):
+    leaks = made_up.leaks(NATS | {"secure_sum": nats}, se)
+    as_arrow(declared.LI_LEAKAGE, leaks)
+    assert li.ring_exposes(made_up.read_off(**changed), leaks).holds == verdict
+
+
+@pytest.mark.parametrize(
+    ("nats", "se", "changed", "verdict"),
+    [
+        (NATS, 0.005, {}, HOLDS),
+        (NATS, 0.1, {}, OPEN),  # intervals meet
+        (NATS, np.nan, {}, OPEN),
+        (NATS | {"subspace": 1.0}, 0.005, {}, FAILS),
+        (NATS, 0.005, {"subspace": "1, 5; 3"}, FAILS),
+        (NATS, 0.005, {"nothing_more": False}, FAILS),
+    ],
+)
+def test_li_3_wants_the_order_and_nothing_but_the_sum(nats, se, changed, verdict):
+    found = li.subspace_reveals_least(made_up.read_off(**changed), made_up.leaks(nats, se), made_up.recovery())
+    by_graph = {
+        graph: {v.holds for r, v in found.items() if r.startswith(graph)} for graph in (WITH_CHORD, CYCLE_ALONE)
+    }
+    # On the cycle alone node 3 is known, whatever the estimates say.
+    assert len(found) == 12 and by_graph == {WITH_CHORD: {verdict}, CYCLE_ALONE: {FAILS}}
+
+
+@pytest.mark.parametrize(("difference", "verdict"), [(1e-11, HOLDS), (1e-7, FAILS)])
+def test_li_4_wants_the_log_likelihood_of_all_in_one_place(difference, verdict):
+    table = made_up.likelihoods(difference)
+    as_arrow(declared.LI_LIKELIHOODS, table)
+    found = li.same_likelihood(table)
+    assert len(found) == 12 and {v.holds for v in found.values()} == {verdict}
+    assert "subspace" in next(iter(found.values())).measured
+
+
+def test_every_claim_has_its_rows_and_sources():
+    tables = {
+        "read_off": made_up.read_off(),
+        "recovery": made_up.recovery(),
+        "fig2": made_up.likelihoods().assign(substitute="stands for nothing"),
+        "fig3": made_up.leaks(),
+    }
+    card = li.scorecard(tables)
+    as_arrow(SCORECARD, card)
+    assert card["item"].unique().tolist() == [claim.item for claim in CLAIMS] == [f"li-{n}" for n in range(1, 5)]
+    assert not card.duplicated(["item", "reading"]).any()
+    sources = card.groupby("item")[["data", "substitute"]].first()
+    assert sources.loc["li-1"].tolist() == ["made-up data; made-up data", "stands for nothing"]
+    assert card[card["item"] == "li-3"]["substitute"].isna().all()
