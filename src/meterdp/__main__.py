@@ -10,9 +10,10 @@ import sys
 gc.set_threshold(100_000)
 
 from meterdp.core.errors import REFUSAL, InputError  # noqa: E402
+from meterdp.distributed.node import command as node  # noqa: E402
 from meterdp.exports import check  # noqa: E402
 
-COMMANDS = {"check": check}
+COMMANDS = {"check": check, "node": node}
 
 
 def main(words: list[str] | None = None) -> int:

@@ -9,6 +9,7 @@ from meterdp.audit import tables as audit
 from meterdp.classnoise import tables as classnoise
 from meterdp.core.tables import Table
 from meterdp.distributed import tables as distributed
+from meterdp.distributed.node import tables as node
 from meterdp.evaluation import tables as evaluation
 from meterdp.exports import tables as exports
 from meterdp.forecasting import tables as forecasting
@@ -36,7 +37,7 @@ STUDY = (
 # Of a study whose mixture is fitted over circuits, too.
 FEDERATED = (distributed,)
 # Of targets beside the study.
-BESIDE = (audit, papers, liu, ramakrishna, park, li)
+BESIDE = (node, audit, papers, liu, ramakrishna, park, li)
 
 
 def study_tables(federated: bool = False) -> dict[str, Table]:

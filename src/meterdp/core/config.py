@@ -67,19 +67,25 @@ def complete(config: Mapping, schema: Mapping, source: str = "config") -> dict:
     InputError
         For the first key that is unknown or has a bad value.
     """
+    settings = filled(config, schema, source)
+    _check_across_keys(settings, source)
+    return settings
+
+
+def filled(config: Mapping, schema: Mapping, source: str = "config") -> dict:
+    """Do as :func:`complete` for any schema: what is not said by the schema of a study is not checked."""
     import jsonschema  # a tenth of a second, and nothing else here needs it
 
     config = _spelt_out(config, schema)
     _refuse_unknown(config, schema, source, ())
-    filled = _fill(config, schema)
+    settings = _fill(config, schema)
     validator = jsonschema.Draft202012Validator(schema)
-    error = jsonschema.exceptions.best_match(validator.iter_errors(filled))
+    error = jsonschema.exceptions.best_match(validator.iter_errors(settings))
     if error is not None:
         raise InputError(
             _problem(error), file=source, field=_field(error.absolute_path), remedy=_remedy(error, schema)
         )
-    _check_across_keys(filled, source)
-    return filled
+    return settings
 
 
 def _spelt_out(config, schema) -> dict:

@@ -66,7 +66,7 @@ def _leave(signum, frame) -> None:
     sys.exit(128 + signum)
 
 
-def _without_message(error: BaseException) -> str:
+def without_message(error: BaseException) -> str:
     """Return the traceback of an error and of those that led to it, less what they say: it may quote a record."""
     lines, seen = [], set()
     while error is not None and id(error) not in seen:
@@ -145,7 +145,7 @@ def job(inputs: Iterable, log: Iterable, threads: int = 1) -> Iterator[Writer]:
         _refuse(error)
         sys.exit(1)
     except Exception as error:
-        print(_without_message(error), file=sys.stderr, flush=True)
+        print(without_message(error), file=sys.stderr, flush=True)
         if isinstance(error, OSError) and error.errno in _CANNOT_WRITE:
             _refuse(_cannot_write(error))
         sys.exit(1)

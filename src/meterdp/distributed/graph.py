@@ -98,6 +98,16 @@ class Graph:
         """Whether messages get from any node to any other."""
         return len(self.components()) == 1
 
+    @cached_property
+    def diameter(self) -> int:
+        """Most edges on the shortest way between two nodes of a connected graph."""
+        reached, steps = np.eye(self.nodes, dtype=bool), 0
+        joined = reached.copy()
+        joined[self.arcs.tail, self.arcs.head] = True
+        while not reached.all():
+            reached, steps = reached @ joined, steps + 1
+        return steps
+
     def laplacian(self) -> np.ndarray:
         """Return degrees on the diagonal and -1 for every edge, (n, n) float64."""
         out = np.diag(self.degrees.astype(float))

@@ -66,10 +66,7 @@ def fit_over_circuits(
     parts = [records.log_kwh[records.valid & (node == i)] for i in range(circuits.graph.nodes)]
     summation, floor = summation_of(federation, circuits.graph, generator), mixture["eigenvalue_floor"]
     pooled = distributed_em(parts, one_class(records.log_kwh.shape[1]), 1, summation, eigenvalue_floor=floor)
-    means, covariances = start_classes(pooled.mixture.means, pooled.mixture.covariances, mixture["classes"])
-    start = Mixture(
-        np.full(mixture["classes"], 1 / mixture["classes"]), means[0], raise_eigenvalues(covariances[0], floor)[0]
-    )
+    start = start_from(pooled.mixture, mixture["classes"], floor)
     steps, update = federation["iterations"], federation["update"]
     return FederatedFit(start, pooled, distributed_em(parts, start, steps, summation, update, floor))
 
@@ -77,6 +74,12 @@ def fit_over_circuits(
 def one_class(dimension: int) -> Mixture:
     """Return the public mixture whose first step of EM is the pooled mean and covariance of the records."""
     return Mixture(np.ones(1), np.zeros((1, dimension)), np.eye(dimension)[None])
+
+
+def start_from(pooled: Mixture, classes: int, eigenvalue_floor: float) -> Mixture:
+    """Return the start that follows from the pooled mean and covariance, classes of equal weight."""
+    means, covariances = start_classes(pooled.means, pooled.covariances, classes)
+    return Mixture(np.full(classes, 1 / classes), means[0], raise_eigenvalues(covariances[0], eigenvalue_floor)[0])
 
 
 def solvable_households(dimension: int, classes: int, iterations: int) -> int:

@@ -1,0 +1,82 @@
+"""What can be wrong with a peer, each as one sentence that holds no value."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from meterdp.core.errors import InputError
+
+
+class Reason(IntEnum):
+    """What a node found about a peer; the number goes to the other nodes."""
+
+    ABSENT = 1
+    WRONG_KEY = 2
+    KEY_REFUSED = 3
+    OTHER_AGREEMENT = 4
+    SILENT = 5
+    CLOSED = 6
+    GARBLED = 7
+    NOT_FINITE = 8
+    REPEATED = 9
+    MISSED = 10
+    OUT_OF_STEP = 11
+    OTHER_RUN = 12
+    DISAGREES = 13
+    OWN_ERROR = 14
+    STARTED_AGAIN = 15
+
+
+_AGAIN = "start all nodes again"
+# What happened, and what to do.
+_WORDS = {
+    Reason.ABSENT: ("did not come up in time", f"have it started within start_within_seconds, and {_AGAIN}"),
+    Reason.WRONG_KEY: (
+        "did not come up in time, and whoever answers at its address does not hold its key",
+        "ask its owner whether it was up, and with which key",
+    ),
+    Reason.KEY_REFUSED: (
+        "does not accept the key of this node",
+        "have the agreements of both compared: they name different public keys",
+    ),
+    Reason.OTHER_AGREEMENT: ("has another agreement", "give every node the same file and the same section profiles"),
+    Reason.SILENT: (
+        "sent nothing within timeout_seconds: it failed, or waits for a node that did",
+        f"see what it says itself, and {_AGAIN}",
+    ),
+    Reason.CLOSED: ("closed its link before the end", f"see what it says itself, and {_AGAIN}"),
+    Reason.GARBLED: ("sent a message that is damaged or of another form", f"have it repaired, and {_AGAIN}"),
+    Reason.NOT_FINITE: ("sent a number that is not finite", f"have its records checked, and {_AGAIN}"),
+    Reason.REPEATED: ("sent a message a second time", f"have it repaired, and {_AGAIN}"),
+    Reason.MISSED: ("left out a message, or sent one too early", f"have it repaired, and {_AGAIN}"),
+    Reason.OUT_OF_STEP: ("sent a message of another step of the algorithm", f"have it repaired, and {_AGAIN}"),
+    Reason.OTHER_RUN: ("sent a message of another run", _AGAIN),
+    Reason.DISAGREES: (
+        "came to another mixture than its neighbour, by more than largest_difference",
+        "use fewer classes, a smaller mask_std or more rounds at every node, and trust neither result",
+    ),
+    Reason.STARTED_AGAIN: ("was started again while the others were at work", _AGAIN),
+    Reason.OWN_ERROR: ("ended with an error of its own", f"see what it says itself, and {_AGAIN}"),
+}
+
+
+class Fault(InputError):
+    """Something is wrong with a peer, and the run ends at every node without a result.
+
+    Parameters
+    ----------
+    node : int
+        Number of the peer that it is about.
+    name : str
+    reason : Reason
+    told_by : str, optional
+        Name of the neighbour that found it, if not this node.
+    detail : str, optional
+        Public words.
+    """
+
+    def __init__(self, node: int, name: str, reason: Reason, told_by: str | None = None, detail: str = ""):
+        self.node, self.reason, self.told_by = node, reason, told_by
+        what, remedy = _WORDS[reason]
+        by = f" (as node '{told_by}' says)" if told_by else ""
+        super().__init__(f"node '{name}' {what}{detail}{by}, so nothing came of the run", remedy=remedy)

@@ -1,0 +1,78 @@
+"""From a node's own export to its records, in a folder that nobody else can look into and that is gone afterwards."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from meterdp.core.parquet import as_arrow
+from meterdp.exports.ingest import ingest
+from meterdp.exports.roster import read_roster
+from meterdp.exports.settings import ExportSettings
+from meterdp.mixture.study import Records
+from meterdp.profiles.grid import read_shard_in_pieces
+from meterdp.profiles.kept import refuse_nobody
+from meterdp.profiles.process import process_shard
+from meterdp.profiles.quality import refuse_by_policy
+from meterdp.profiles.tables import PROFILES
+
+
+def own_records(study: Mapping, private: Path) -> np.ndarray:
+    """Return the valid profile vectors of an export, as a study of it has them.
+
+    Parameters
+    ----------
+    study : mapping
+        Complete configuration.
+    private : Path
+        Folder for what is private; made if need be, and open to its owner only.
+
+    Returns
+    -------
+    (n, d) float64, log kWh
+
+    Raises
+    ------
+    InputError
+        If a study of the export would be refused.
+    """
+    export = study["export"]
+    private.mkdir(parents=True, exist_ok=True)
+    os.chmod(private, 0o700)
+    judged, parts = [], []
+    with tempfile.TemporaryDirectory(dir=private, prefix="node-") as name:
+        folder = Path(name)
+        shards = [folder / f"part-{number}.parquet" for number in range(study["shards"])]
+        ingest(
+            export["path"],
+            ExportSettings.from_config(export),
+            roster=None if export["meters"] is None else read_roster(export["meters"]),
+            readings_paths=shards,
+            meters_path=folder / "meters.parquet",
+            report_path=folder / "report.parquet",
+            threads=1,
+            memory_bytes=int(study["memory_gib"] * 2**30),
+        )
+        for path in shards:
+            for shard in read_shard_in_pieces(path, export["interval_minutes"], export["time_zone"]):
+                tables = process_shard(
+                    shard,
+                    study["quality"],
+                    study["profiles"],
+                    study["forecast"]["train_days"],
+                    study["forecast"]["horizon_steps"],
+                )
+                judged.append(tables.quality)
+                parts.append(as_arrow(PROFILES, tables.profiles))
+    quality = pd.concat(judged)
+    refuse_by_policy(quality, study["quality"]["policies"])
+    if export["meters"] is None:
+        refuse_nobody(quality)
+    records = Records.from_table(pa.concat_tables(parts))
+    return records.log_kwh[records.valid]

@@ -1,0 +1,181 @@
+"""A run of one node: read the own export, meet the others, fit together, compare, and only then write."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from threadpoolctl import threadpool_limits
+
+from meterdp.core.errors import InputError
+from meterdp.core.parquet import atomic_path, write_table
+from meterdp.core.progress import progress
+from meterdp.distributed.adversary import known_sums
+from meterdp.distributed.em import entries_of, local_statistics, m_step
+from meterdp.distributed.node.config import Agreement, NodeSettings, read_node
+from meterdp.distributed.node.faults import Reason
+from meterdp.distributed.node.links import Links
+from meterdp.distributed.node.messages import Kind
+from meterdp.distributed.node.protocol import SERVER
+from meterdp.distributed.node.records import own_records
+from meterdp.distributed.node.tables import NODE_MIXTURE, NODE_TRAFFIC
+from meterdp.distributed.study import one_class, solvable_households, start_from
+from meterdp.mixture.draws import Mixture
+
+
+def run_node(files: list[str]) -> None:
+    """Run the node of a configuration to its end.
+
+    Parameters
+    ----------
+    files : list of str
+        YAML files, later ones on top.
+
+    Raises
+    ------
+    InputError
+        If a setting or the export is bad, or something is wrong with another node. Nothing is written then.
+    """
+    settings = read_node(files)
+
+    def say(text: str) -> None:
+        print(f"node {settings.name}: {text}", file=sys.stderr, flush=True)
+
+    pa.set_cpu_count(1)
+    pa.set_io_thread_count(1)
+    with threadpool_limits(1):
+        for sentence in exposed(settings.agreement, settings.number):
+            say(sentence)
+        results = Path(settings.study["results_dir"])
+        records = own_records(settings.study, results / "private")
+        say("its own records are ready")
+        mixture = fit(settings, records, results, say)
+    say(f"all nodes agree on a mixture of {mixture.classes} classes; it is in {results / NODE_MIXTURE.file}")
+
+
+def exposed(agreement: Agreement, me: int) -> list[str]:
+    """Return what others may learn of a node in a run, from public numbers, one sentence each."""
+    settings, names = agreement.settings, [peer.name for peer in agreement.peers]
+    solved = solvable_households(agreement.dimension, settings["classes"], settings["iterations"])
+    within = (
+        f"within {settings['iterations']} iterations the sums of a group are as many as the numbers in {solved:,}"
+        " records of it"
+    )
+    if settings["scheme"] == "federated":
+        who = "" if me == SERVER else f"; node '{names[SERVER]}' learns those of this node"
+        return [f"federated sums hide nothing from the server{who}", within]
+    cycle = agreement.scheme.constants.get("cycle")
+    near = [names[int(j)] for j in agreement.scheme.links.neighbours(me)]
+    alone = min(
+        len(group)
+        for other in range(len(names))
+        if other != me
+        for group in known_sums(settings["scheme"], agreement.graph, [other], cycle)
+        if me in group
+    )
+    of = "this node alone" if alone == 1 else f"this node and {alone - 1} more"
+    return [
+        f"a single curious node learns the sums of {of} after every iteration, if it is in the best place",
+        f"nodes {' and '.join(near)} together learn the sums of this node alone",
+        within,
+    ]
+
+
+def fit(settings: NodeSettings, records: np.ndarray, results: Path, say: Callable[[str], object]) -> Mixture:
+    """Fit the mixture with the other nodes and write this node's results, all nodes' or none's.
+
+    Parameters
+    ----------
+    settings : NodeSettings
+    records : (n_i, d) float64
+        This node's.
+    results : Path
+        Folder of results.
+    say : callable of a text
+
+    Raises
+    ------
+    Fault
+        If something is wrong with another node.
+    """
+    agreement, agreed = settings.agreement, settings.agreement.settings
+    scheme, d, classes = agreement.scheme, agreement.dimension, agreed["classes"]
+    most_words = max(entries_of(classes, d), classes * (1 + d + d * d))
+    links = Links(settings, scheme.links.neighbours(settings.number), scheme.links.diameter, most_words, say)
+    traffic = _Traffic(links)
+    with links, ExitStack() as files:
+        links.greet()
+        say("all nodes are there")
+        traffic.note("greeting", 0)
+        mixture = agreement.start
+        if mixture is None:
+            first = one_class(d)
+            total = scheme.total(links, 0, local_statistics(records, first)[0])
+            if total[0] < classes:
+                raise InputError("are more than all records", field="classes", remedy="agree on fewer")
+            pooled = m_step(total, first, "textbook", agreed["eigenvalue_floor"])
+            mixture = start_from(pooled, classes, agreed["eigenvalue_floor"])
+        traffic.note("start", 0)
+        for iteration in progress(range(1, agreed["iterations"] + 1), f"node {settings.name}: iterations"):
+            statistics, _ = local_statistics(records, mixture)
+            total = scheme.total(links, iteration, statistics)
+            mixture = m_step(total, mixture, agreed["update"], agreed["eigenvalue_floor"])
+            traffic.note("iteration", iteration)
+        last = agreed["iterations"] + 1
+        compare(links, mixture, last, agreed["largest_difference"])
+        links.all_done(last)
+        traffic.note("end", last)
+        paths = [files.enter_context(atomic_path(results / t.file)) for t in (NODE_MIXTURE, NODE_TRAFFIC)]
+        write_table(paths[0], NODE_MIXTURE, mixture_columns(mixture))
+        write_table(paths[1], NODE_TRAFFIC, traffic.columns())
+        links.all_done(last + 1)  # everybody has written; what is left is to give the files their names
+    return mixture
+
+
+def compare(links: Links, mixture: Mixture, iteration: int, largest_difference: float) -> None:
+    """Compare mixtures with the neighbours, parameter by parameter.
+
+    Raises
+    ------
+    Fault
+        If one differs by more than is allowed.
+    """
+    own = np.concatenate([mixture.weights, mixture.means.ravel(), mixture.covariances.ravel()])
+    for node, theirs in links.swap(Kind.MODEL, iteration, 0, own).items():
+        if np.abs(theirs - own).max() > largest_difference:
+            raise links.fault(node, Reason.DISAGREES)
+
+
+def mixture_columns(mixture: Mixture) -> dict[str, object]:
+    """Columns of the table ``node_mixture``, the largest class first."""
+    order = np.argsort(-mixture.weights, kind="stable")
+    return {
+        "component": np.arange(1, mixture.classes + 1),
+        "weight": mixture.weights[order],
+        "mean_log_kwh": list(mixture.means[order]),
+        "covariance": [c.ravel() for c in mixture.covariances[order]],
+    }
+
+
+class _Traffic:
+    """Takes down what has been sent in each step."""
+
+    def __init__(self, links: Links):
+        self._links, self._rows = links, []
+        self._before, self._began = (0, 0, 0), time.monotonic()
+
+    def note(self, step: str, iteration: int) -> None:
+        sent, now = self._links.sent, time.monotonic()
+        counts = (sent.messages, sent.payload_bytes, sent.link_bytes)
+        more = [after - before for after, before in zip(counts, self._before, strict=True)]
+        self._rows.append((step, iteration, *more, now - self._began))
+        self._before, self._began = counts, now
+
+    def columns(self) -> dict[str, list]:
+        names = [column.name for column in NODE_TRAFFIC.columns]
+        return dict(zip(names, map(list, zip(*self._rows, strict=True)), strict=True))

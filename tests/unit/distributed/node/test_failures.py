@@ -1,0 +1,335 @@
+"""Whatever goes wrong with one node, every node ends, says which node and what, and nothing is written.
+
+The faulty node is the last of a ring of four, or the first, which the others connect to; so one node is no
+neighbour of it and has to be told.
+"""
+
+import threading
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import zmq
+
+from meterdp.core.errors import InputError
+from meterdp.distributed.node.faults import Fault, Reason
+from meterdp.distributed.node.keys import new_keys, read_secret
+from meterdp.distributed.node.links import Links
+from meterdp.distributed.node.messages import NO_RUN, Kind, Message
+from meterdp.distributed.node.sockets import Happening
+from tests.unit.distributed.node.made_up import Nodes, changed, made_up_records, settings_of, write_agreement
+
+COUNT = 4
+
+
+@pytest.fixture(params=[COUNT - 1, 0], ids=["it connects", "others connect to it"])
+def faulty(request):
+    return request.param
+
+
+def ended(outcome, honest, about, reason):
+    """Whether every honest node was ended by the same finding."""
+    for i in honest:
+        assert isinstance(outcome[i], Fault), outcome
+    return {(outcome[i].node, outcome[i].reason) for i in honest} == {(about, reason)}
+
+
+def run_with(tmp_path, faulty, act, **agreed):
+    """Let three nodes meet a hand-made one that greets as it should and then does something; return all outcomes."""
+    file = tmp_path / "agreement.yaml"
+    keys = write_agreement(file, COUNT, **agreed)
+    honest = [i for i in range(COUNT) if i != faulty]
+    nodes = Nodes([settings_of(file, keys, i) for i in honest], made_up_records(COUNT), tmp_path / "results")
+
+    def misbehave():
+        own = settings_of(file, keys, faulty)
+        graph = own.agreement.scheme.links
+        links = Links(own, graph.neighbours(faulty), graph.diameter, 1000, lambda text: None)
+        links.__enter__()
+        try:
+            links.greet()
+            act(links)
+        finally:
+            links._sockets.close()
+
+    thread = threading.Thread(target=misbehave)
+    thread.start()
+    outcome = nodes.start().join()
+    thread.join()
+    assert nodes.written() == []
+    return honest, outcome
+
+
+def message(links, node, **fields):
+    """Return the message that is due: the dual variables of the first sum, of the right size."""
+    due = Message(
+        *(links._run, links.agreement.digest, links.me, Kind.DUAL, 0, 0, links._next_out[node]), np.zeros(1 + 3 + 6)
+    )
+    return replace(due, **fields).encoded()
+
+
+def hold(links):
+    """Keep the links open until the others are gone."""
+    there, end = set(links.neighbours), time.monotonic() + 5
+    while there and time.monotonic() < end:
+        there -= {event.node for event in links._sockets.poll(0.1) if event.what is Happening.CLOSED}
+    assert not there
+
+
+def telling(change):
+    def act(links):
+        for node in links.neighbours:
+            for data in change(links, node):
+                links._sockets.send(node, data)
+        hold(links)
+
+    return act
+
+
+def damaged(links, node):
+    data = bytearray(message(links, node))
+    data[-3] ^= 4
+    return [bytes(data)]
+
+
+def twice(links, node):
+    data = message(links, node)
+    return [data, data]
+
+
+def one_left_out(links, node):
+    return [message(links, node, sequence=links._next_out[node] + 1)]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (damaged, Reason.GARBLED),
+        (lambda links, node: [b"something else"], Reason.GARBLED),
+        # What no message is as long as is not even taken.
+        (lambda links, node: [bytes(1_000_000)], Reason.CLOSED),
+        (lambda links, node: [message(links, node)[:-8]], Reason.GARBLED),
+        (lambda links, node: [message(links, node, words=np.zeros(9))], Reason.GARBLED),
+        (lambda links, node: [message(links, node, sender=1)], Reason.GARBLED),
+        (lambda links, node: [message(links, node, words=np.full(10, np.nan))], Reason.NOT_FINITE),
+        (lambda links, node: [message(links, node, words=np.full(10, np.inf))], Reason.NOT_FINITE),
+        (twice, Reason.REPEATED),
+        (one_left_out, Reason.MISSED),
+        (lambda links, node: [message(links, node, kind=Kind.PRIMAL)], Reason.OUT_OF_STEP),
+        (lambda links, node: [message(links, node, iteration=1)], Reason.OUT_OF_STEP),
+        (lambda links, node: [message(links, node, round=1)], Reason.OUT_OF_STEP),
+        (lambda links, node: [message(links, node, run=NO_RUN)], Reason.OTHER_RUN),
+        (lambda links, node: [message(links, node, agreement=bytes(16))], Reason.OTHER_AGREEMENT),
+    ],
+)
+def test_a_message_that_is_not_the_one_due_ends_the_run(tmp_path, change, reason):
+    honest, outcome = run_with(tmp_path, COUNT - 1, telling(change))
+    assert ended(outcome, honest, COUNT - 1, reason)
+
+
+def test_so_does_a_node_that_others_connect_to(tmp_path):
+    honest, outcome = run_with(tmp_path, 0, telling(damaged))
+    assert ended(outcome, honest, 0, Reason.GARBLED)
+
+
+def test_a_node_that_goes_away_is_noticed_at_once(tmp_path, faulty):
+    begin = time.monotonic()
+    honest, outcome = run_with(tmp_path, faulty, lambda links: None, timeout_seconds=50)
+    assert ended(outcome, honest, faulty, Reason.CLOSED)
+    assert time.monotonic() - begin < 20
+
+
+def test_a_node_that_stays_silent_is_given_up(tmp_path, faulty):
+    honest, outcome = run_with(tmp_path, faulty, lambda links: time.sleep(2), timeout_seconds=0.5)
+    assert all(isinstance(outcome[i], Fault) and outcome[i].reason == Reason.SILENT for i in honest)
+    assert faulty in {outcome[i].node for i in honest}
+
+
+def test_a_node_that_ends_by_an_error_of_its_own_tells_so(tmp_path, faulty):
+    def act(links):
+        links._tell(ValueError())
+        hold(links)
+
+    honest, outcome = run_with(tmp_path, faulty, act)
+    assert ended(outcome, honest, faulty, Reason.OWN_ERROR)
+
+
+def test_what_is_told_names_the_node_and_who_found_it(tmp_path):
+    _, outcome = run_with(tmp_path, COUNT - 1, telling(twice))
+    assert "node 'n3' sent a message a second time (as node 'n" in str(outcome[1])
+    assert "so nothing came of the run; have it repaired" in str(outcome[1])
+
+
+def start_all(tmp_path, settings):
+    return Nodes(settings, made_up_records(COUNT), tmp_path / "results")
+
+
+def test_a_late_node_is_waited_for(tmp_path, faulty):
+    file = tmp_path / "agreement.yaml"
+    keys = write_agreement(file, COUNT)
+    nodes = start_all(tmp_path, [settings_of(file, keys, i) for i in range(COUNT)])
+    nodes.start(*(i for i in range(COUNT) if i != faulty))
+    time.sleep(1)
+    assert nodes.outcome == {}
+    nodes.start(faulty)
+    assert not any(isinstance(came, BaseException) for came in nodes.join().values())
+    assert len(nodes.written()) == 2 * COUNT
+
+
+def test_a_node_that_is_too_late_ends_the_run(tmp_path, faulty):
+    file = tmp_path / "agreement.yaml"
+    keys = write_agreement(file, COUNT, start_within_seconds=0.5)
+    honest = [i for i in range(COUNT) if i != faulty]
+    nodes = start_all(tmp_path, [settings_of(file, keys, i) for i in range(COUNT)])
+    outcome = nodes.start(*honest).join()
+    near = [i for i in honest if faulty in nodes.settings[i].agreement.graph.neighbours(i)]
+    assert ended(outcome, near, faulty, Reason.ABSENT) and nodes.written() == []
+    assert all(isinstance(outcome[i], Fault) for i in honest)
+    assert isinstance(nodes.start(faulty).join()[faulty], Fault) and nodes.written() == []
+
+
+def greets_and_goes(own, times=5):
+    """Let a node greet its neighbours and go away."""
+    graph = own.agreement.scheme.links
+    links = Links(own, graph.neighbours(own.number), graph.diameter, 1000, lambda text: None)
+    links.__enter__()
+    links._greeting = True
+    for _ in range(times):
+        for event in links._sockets.poll(0.1):
+            links._greet(event)
+    links._sockets.close(at_once=True)
+    return len(links._hello)
+
+
+def test_a_node_that_is_started_again_while_its_neighbours_wait_is_taken_back(tmp_path, faulty):
+    file = tmp_path / "agreement.yaml"
+    keys = write_agreement(file, COUNT)
+    nodes = start_all(tmp_path, [settings_of(file, keys, i) for i in range(COUNT)])
+    near = int(nodes.settings[faulty].agreement.graph.neighbours(faulty)[0])
+    nodes.start(near)  # whose other neighbour is not there yet
+    assert greets_and_goes(nodes.settings[faulty]) == 1
+    outcome = nodes.start(*(i for i in range(COUNT) if i != near)).join()
+    assert not any(isinstance(came, BaseException) for came in outcome.values()), outcome
+
+
+def test_a_node_that_is_started_again_later_ends_the_run(tmp_path):
+    def act(links):
+        second = Links(links._settings, links.neighbours, links._depth, 1000, lambda text: None)
+        with pytest.raises(Fault):
+            with second:
+                second.greet()
+        hold(links)
+
+    honest, outcome = run_with(tmp_path, COUNT - 1, act)
+    assert ended(outcome, honest, COUNT - 1, Reason.STARTED_AGAIN)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"classes": 3}, "has another agreement: classes, so"),
+        ({"eigenvalue_floor": 0.01, "update": "printed"}, "has another agreement: update, eigenvalue_floor, so"),
+        ({"graph": "complete"}, "has another agreement: graph, constants, so"),
+        ({"scheme": "secure_sum"}, "has another agreement: scheme, constants, so"),
+        ({"hours": 4}, "has another agreement: profiles, so"),
+    ],
+)
+def test_another_agreement_is_refused_by_key(tmp_path, changes, words):
+    file = tmp_path / "agreement.yaml"
+    keys = write_agreement(file, COUNT, timeout_seconds=1, start_within_seconds=2)
+    settings = [settings_of(file, keys, i, **(changes if i == 3 else {})) for i in range(COUNT)]
+    outcome = start_all(tmp_path, settings).start().join()
+    assert all(isinstance(came, Fault) for came in outcome.values()), outcome
+    assert any(words in str(outcome[i]) for i in (0, 2)), outcome
+    assert not list(tmp_path.rglob("*.parquet"))
+
+
+def with_another_key(file, keys, number):
+    """Return settings of a node whose secret key is not the one that the others know."""
+    own = settings_of(file, keys, number)
+    public, secret = zmq.curve_keypair()
+    peers = tuple(replace(p, public_key=public) if i == number else p for i, p in enumerate(own.agreement.peers))
+    return changed(own, agreement=replace(own.agreement, peers=peers), secret_key=secret)
+
+
+def test_a_stranger_is_turned_away_and_learns_why(tmp_path):
+    file = tmp_path / "agreement.yaml"
+    keys = write_agreement(file, COUNT, start_within_seconds=1)
+    settings = [settings_of(file, keys, i) for i in range(3)] + [with_another_key(file, keys, 3)]
+    nodes = start_all(tmp_path, settings)
+    outcome = nodes.start().join()
+    assert outcome[3].reason == Reason.KEY_REFUSED and outcome[3].node in (0, 2)
+    assert {outcome[i].reason for i in (0, 2)} == {Reason.ABSENT} and {outcome[i].node for i in (0, 2)} == {3}
+    assert "somebody whose key is not in the agreement knocked here" in str(outcome[0])
+    assert nodes.written() == []
+
+
+def test_a_stranger_does_not_disturb_a_run(tmp_path):
+    file = tmp_path / "agreement.yaml"
+    keys = write_agreement(file, COUNT)
+    settings = [settings_of(file, keys, i) for i in range(COUNT)]
+    nodes = start_all(tmp_path, settings).start(0, 1, 2)
+    context, stranger = zmq.Context(), None
+    try:
+        stranger = context.socket(zmq.DEALER)
+        stranger.curve_serverkey = keys[0][0]
+        stranger.curve_publickey, stranger.curve_secretkey = zmq.curve_keypair()
+        stranger.connect(settings[0].listen)
+        stranger.send(b"let me in")
+        time.sleep(0.3)
+        outcome = nodes.start(3).join()
+    finally:
+        stranger.close(0)
+        context.term()
+    assert not any(isinstance(came, BaseException) for came in outcome.values()), outcome
+
+
+def test_an_impostor_at_an_address_gets_nothing(tmp_path):
+    file = tmp_path / "agreement.yaml"
+    keys = write_agreement(file, COUNT, start_within_seconds=3)
+    settings = [with_another_key(file, keys, 0)] + [settings_of(file, keys, i) for i in range(1, COUNT)]
+    nodes = start_all(tmp_path, settings)
+    outcome = nodes.start().join()
+    assert {(outcome[i].node, outcome[i].reason) for i in (1, 3)} == {(0, Reason.WRONG_KEY)}
+    assert nodes.written() == []
+
+
+class Tampered:
+    """A scheme that returns another sum at this node alone."""
+
+    def __init__(self, scheme):
+        self._scheme = scheme
+
+    def __getattr__(self, name):
+        return getattr(self._scheme, name)
+
+    def total(self, links, iteration, values):
+        total = self._scheme.total(links, iteration, values)
+        return total + 1e-3 if iteration == 4 else total
+
+
+def test_nodes_that_came_to_other_mixtures_write_nothing(tmp_path):
+    file = tmp_path / "agreement.yaml"
+    keys = write_agreement(file, COUNT, mask_std=1e3)
+    settings = [settings_of(file, keys, i) for i in range(COUNT)]
+    wrong = settings[3].agreement
+    settings[3] = changed(settings[3], agreement=replace(wrong, scheme=Tampered(wrong.scheme)))
+    nodes = start_all(tmp_path, settings)
+    outcome = nodes.start().join()
+    assert all(isinstance(came, Fault) and came.reason == Reason.DISAGREES for came in outcome.values()), outcome
+    assert nodes.written() == []
+
+
+def test_a_secret_key_is_its_owners(tmp_path):
+    file, public = new_keys(tmp_path / "keys", "north")
+    assert file.stat().st_mode & 0o077 == 0 and read_secret(file)[0].decode() == public
+    file.chmod(0o640)
+    with pytest.raises(InputError, match="can be read by others; take their permission away"):
+        read_secret(file)
+    with pytest.raises(InputError, match="is there already"):
+        new_keys(tmp_path / "keys", "north")
+    with pytest.raises(InputError, match="is no name for a node"):
+        new_keys(tmp_path / "keys", "../north")
+    with pytest.raises(InputError, match="holds no secret key"):
+        read_secret(tmp_path / "keys/north.key")
