@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from meterdp.core.noise import keyed_generator
 from meterdp.distributed.pdmm import Stop, consensus, constant_for
 from meterdp.papers.li.likelihoods import network
 from meterdp.papers.li.setting import (
@@ -14,6 +13,7 @@ from meterdp.papers.li.setting import (
     CONSENSUS_ROUNDS,
     PRINTED_ROUNDS,
 )
+from meterdp.simulate.streams import simulated_stream
 
 # Dual update, schedule, and rounds.
 LINES = (
@@ -36,13 +36,13 @@ def tabulate(seed: int) -> pd.DataFrame:
     """
     graph = network(CONSENSUS_NODES, seed)
     c = constant_for(graph)
-    draws = keyed_generator(seed, "reproduce li", "consensus")
+    draws = simulated_stream(seed, "reproduce li", "consensus")
     values = draws.standard_normal((graph.nodes, 1))
     directions = draws.standard_normal((len(graph.arcs.tail), 1))
     tables = []
     for update, schedule, rounds in LINES:
         for mask_std in CONSENSUS_MASKS if update == "corrected" else (WRONG_MASK,):
-            order = keyed_generator(seed, "reproduce li", "consensus", "order")
+            order = simulated_stream(seed, "reproduce li", "consensus", "order")
             trace = consensus(
                 graph,
                 values,

@@ -11,7 +11,6 @@ import time
 import numpy as np
 import pandas as pd
 
-from meterdp.core.noise import keyed_generator
 from meterdp.distributed.cycle import hamiltonian_cycle
 from meterdp.distributed.em import distributed_em, entries_of
 from meterdp.distributed.federated import Federated
@@ -32,6 +31,7 @@ from meterdp.papers.li.setting import (
     TRIAL_COST_NODES,
     whole,
 )
+from meterdp.simulate.streams import simulated_stream
 
 QUANTITIES = ("rounds", "messages", "bytes", "seconds")
 SOURCE = {"data": f"standard normal records, one a node, {COST_CLASSES} classes", "substitute": None}
@@ -55,8 +55,8 @@ def tabulate(trials: int, seed: int) -> pd.DataFrame:
     rows = []
     for axis, n, d in axes:
         if n not in made:
-            made[n] = _schemes(network(n, seed), keyed_generator(seed, "reproduce li", "cost", n))
-        draws = keyed_generator(seed, "reproduce li", "cost", "records", n, d)
+            made[n] = _schemes(network(n, seed), simulated_stream(seed, "reproduce li", "cost", n))
+        draws = simulated_stream(seed, "reproduce li", "cost", "records", n, d)
         parts = [draws.standard_normal((1, d)) for _ in range(n)]
         means = np.linspace(-1, 1, COST_CLASSES)[:, None] * np.ones(d)
         first = Mixture(np.full(COST_CLASSES, 1 / COST_CLASSES), means, np.stack([np.eye(d)] * COST_CLASSES))

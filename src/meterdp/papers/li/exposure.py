@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pandas as pd
 
-from meterdp.core.noise import keyed_generator
 from meterdp.distributed import leakage
 from meterdp.distributed.adversary import known_sums
 from meterdp.distributed.federated import Federated
@@ -34,6 +33,7 @@ from meterdp.papers.li.setting import (
     SCHEMES,
     trials_of,
 )
+from meterdp.simulate.streams import simulated_stream
 
 NODES = 5
 CYCLE = tuple(range(NODES))
@@ -106,7 +106,7 @@ def tabulate(trials: int, seed: int) -> pd.DataFrame:
         Seed of the study.
     """
     many = trials_of(trials)
-    draws = keyed_generator(seed, "reproduce li", "fig3")
+    draws = simulated_stream(seed, "reproduce li", "fig3")
     x = draws.standard_normal((NODES, many))
     values = [statistics(x, draws) for _ in range(LEAK_ITERATIONS)]
     whole = leakage.estimate(x[:1].T, x[:1].T, draws).value
@@ -115,7 +115,7 @@ def tabulate(trials: int, seed: int) -> pd.DataFrame:
         for scheme in SCHEMES:
             if graph != WITH_CHORD and scheme != "subspace":
                 continue  # neither a server nor the cycle minds the chord
-            masks = keyed_generator(seed, "reproduce li", "fig3", graph, scheme)
+            masks = simulated_stream(seed, "reproduce li", "fig3", graph, scheme)
             seen = [sums_seen(scheme, example(graph), v.reshape(NODES, -1), masks) for v in values]
             for node in (OTHER_END, EXPOSED):
                 group = next(g for g in seen[0] if node in g)

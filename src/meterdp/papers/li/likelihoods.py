@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from meterdp.core.noise import keyed_generator
 from meterdp.distributed.cycle import hamiltonian_cycle
 from meterdp.distributed.em import EmRun, Update, distributed_em, local_statistics, m_step
 from meterdp.distributed.federated import Federated
@@ -24,13 +23,14 @@ from meterdp.papers.li.setting import (
     TRIAL_ITERATIONS,
     whole,
 )
+from meterdp.simulate.streams import simulated_stream
 
 CENTRAL = "central"
 
 
 def network(nodes: int, seed: int) -> Graph:
     """Draw the random geometric graph of Fig. 2 with so many nodes."""
-    return random_geometric(nodes, keyed_generator(seed, "reproduce li", "graph", nodes))
+    return random_geometric(nodes, simulated_stream(seed, "reproduce li", "graph", nodes))
 
 
 def central_em(x: np.ndarray, first: Mixture, iterations: int, update: Update) -> np.ndarray:
@@ -65,7 +65,7 @@ def tabulate(records: Voices, trials: int, seed: int) -> pd.DataFrame:
         x = np.concatenate(parts)
         first = start(x)
         reference = central_em(x, first, iterations, setting.update)
-        draws = keyed_generator(seed, "reproduce li", "fig2", setting.name)
+        draws = simulated_stream(seed, "reproduce li", "fig2", setting.name)
         schemes: dict[str, Summation] = {
             Federated.name: Federated(graphs[n]),
             RingSum.name: RingSum(graphs[n], cycles[n], draws),

@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import least_squares, linear_sum_assignment
 
-from meterdp.core.noise import keyed_generator
 from meterdp.distributed.adversary import known_sums, solvable
 from meterdp.distributed.em import local_statistics, m_step
 from meterdp.distributed.federated import Federated
@@ -32,6 +31,7 @@ from meterdp.papers.li.setting import (
     trials_of,
     whole,
 )
+from meterdp.simulate.streams import simulated_stream
 
 RUNS, STARTS = 10, 40
 FOUND = 1e-4  # largest error of a record that counts as found, in standard deviations
@@ -144,7 +144,7 @@ def tabulate(trials: int, seed: int) -> pd.DataFrame:
     for case in CASES:
         group = next(g for g in groups_of(case) if 0 in g)
         count = solvable([group], [case.records] * NODES, case.dimension, 2)[0]
-        generator = keyed_generator(seed, "reproduce li", "recovery", case.scheme, case.records, case.dimension)
+        generator = simulated_stream(seed, "reproduce li", "recovery", case.scheme, case.records, case.dimension)
         runs = [watched(case, generator) for _ in range(RUNS if whole(trials) else 1)]
         for iterations in case.iterations:
             errors, misfits = [], []
@@ -190,7 +190,7 @@ def read_off(records: Voices, trials: int, seed: int) -> pd.DataFrame:
     seed : int
         Seed of the study.
     """
-    generator = keyed_generator(seed, "reproduce li", "read off")
+    generator = simulated_stream(seed, "reproduce li", "read off")
     rows = []
     x = generator.standard_normal((NODES, trials_of(trials)))
     values = statistics(x, generator)

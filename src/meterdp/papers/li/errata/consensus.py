@@ -10,6 +10,7 @@ from meterdp.core.noise import NoiseSource
 from meterdp.distributed.graph import Graph, five_node_example
 from meterdp.distributed.pdmm import DualUpdate, Schedule, Stop, consensus
 from meterdp.papers.common.finding import Finding
+from meterdp.simulate.streams import simulated_stream
 
 _CONSTANT, _ROUNDS, _SETTLED = 1.0, 60, 400
 _SMALL = 0.4  # at which no factor of growth exceeds 1
@@ -146,7 +147,7 @@ def _printed_limit(graph: Graph, values: np.ndarray, duals: np.ndarray) -> float
 
 def _settle_literally(graph: Graph, values: np.ndarray, duals: np.ndarray) -> np.ndarray:
     # The order of activations is no noise; any other gives another wrong number.
-    order = np.random.default_rng(1)
+    order = simulated_stream(1)
     stop = Stop(rounds=_SETTLED)
     update: DualUpdate = "neighbours_only"
     run = consensus(

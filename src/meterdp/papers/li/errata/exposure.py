@@ -16,6 +16,7 @@ from meterdp.distributed.transcript import View, consensus_view, ring_view
 from meterdp.mixture.draws import Mixture
 from meterdp.papers.common.finding import Finding
 from meterdp.papers.li.recovery import error_up_to_order, solve
+from meterdp.simulate.streams import simulated_stream
 
 _ORDER, _ROUNDS, _CONSTANT = tuple(range(5)), 12, 0.4
 _NODE = 0  # their node 1
@@ -74,7 +75,7 @@ def sums_of_few(noise: NoiseSource) -> tuple[Finding, ...]:
     pairs = float(np.abs(found - np.sort(x, axis=1)).max())
     start = Mixture(np.full(2, 0.5), np.array([[-1.0], [1.0]]), np.ones((2, 1, 1)))
     errors = []
-    generator = np.random.default_rng(1)  # starts of a solver, no noise
+    generator = simulated_stream(1)  # starts of a solver, no noise
     for _ in range(_TRIPLES):
         three = noise.normal((3, 1))
         solved, _misfit = solve([start], [local_statistics(three, start)[0]], 3, generator)
@@ -173,7 +174,7 @@ def _heard_on_ring() -> View:
 
 def self_information(noise: NoiseSource) -> tuple[Finding, ...]:
     """D7: I(X; X) of a continuous record is infinite, so what the estimates are divided by hangs on the trials."""
-    generator = np.random.default_rng(1)  # breaks ties, no noise
+    generator = simulated_stream(1)  # breaks ties, no noise
     found = []
     for trials in (1_000, 10_000):
         x = noise.normal((trials, 1))
