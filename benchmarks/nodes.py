@@ -61,7 +61,8 @@ def in_one_process(configs: list[Path]) -> tuple[dict, float]:
     """Return the mixture of all records under the same agreement, as a node writes it, and the seconds it took."""
     with tempfile.TemporaryDirectory() as private:
         nodes = [read_node([str(config)]) for config in configs]
-        parts = [own_records(node.study, Path(private)) for node in nodes]
+        found = [own_records(node.study, Path(private))[0] for node in nodes]
+        parts = [records.log_kwh[records.valid] for records in found]
     agreed, d = nodes[0].agreement.settings, nodes[0].agreement.dimension
     begin = time.perf_counter()
     scheme, floor = Federated(ring(len(parts))), agreed["eigenvalue_floor"]

@@ -10,8 +10,8 @@ import sys
 gc.set_threshold(100_000)
 
 from meterdp.core.errors import REFUSAL, InputError  # noqa: E402
-from meterdp.distributed.node import command as node  # noqa: E402
 from meterdp.exports import check  # noqa: E402
+from meterdp.release import node_command as node  # noqa: E402
 
 COMMANDS = {"check": check, "node": node}
 
@@ -26,8 +26,8 @@ def main(words: list[str] | None = None) -> int:
         module.add_arguments(one)
     arguments = parser.parse_args(words)
     if words is None:  # a process of its own
-        # numba looks for BLAS in SciPy, a third of a second, and no command needs it.
-        sys.modules.setdefault("scipy.linalg", None)
+        for package in COMMANDS[arguments.command].NEEDLESS:
+            sys.modules.setdefault(package, None)
     try:
         return COMMANDS[arguments.command].run(arguments)
     except (InputError, FileExistsError) as error:

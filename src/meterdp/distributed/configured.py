@@ -23,21 +23,24 @@ class SharedNoise:
     shares : Shares
         By which the mechanism is calibrated.
     words : mapping
-        How circuits add up: scheme and graph, as words of a request. No name of a circuit is among them.
+        How they add up: scheme and graph, as words of a request. No name of a circuit is among them.
+    holders : {"circuits", "nodes"}
+        Who they are.
     """
 
     shares: Shares
     words: Mapping
+    holders: str = "circuits"
 
     @property
     def in_words(self) -> str:
         """What a manifest says of it."""
-        n, t = self.shares.nodes, self.shares.colluding
+        n, t, who = self.shares.nodes, self.shares.colluding, self.holders
         return (
-            f"the noise is that of {n} circuits that hold the readings, each adding its share before anything is "
+            f"the noise is that of {n} {who} that hold the readings, each adding its share before anything is "
             f"summed (scheme {self.words['scheme']}): what any {t} of them that collude would see while they make "
-            "this release, with the release, has the epsilon and delta above for a meter of another circuit; the "
-            f"release alone has {1 / self.shares.seen_by_colluding:.3g} times the noise that they ask for"
+            f"this release, with the release, has the epsilon and delta above for a meter of another of the {who}; "
+            f"the release alone has {1 / self.shares.seen_by_colluding:.3g} times the noise that they ask for"
         )
 
 

@@ -13,6 +13,8 @@ from meterdp.exports.guess.words import config_text, finding_words
 from meterdp.exports.roster import read_roster
 from meterdp.exports.settings import ExportSettings
 
+# numba looks for BLAS in SciPy, a third of a second.
+NEEDLESS = ("scipy.linalg",)
 EXAMPLE = "meterdp check readings.csv.gz > found.txt; meterdp check readings.csv.gz --config my.yaml"
 
 

@@ -89,7 +89,7 @@ def release_mixture(
         "mixture",
         mechanism.name,
         VERSION,
-        _words(public),
+        words_of_settings(public),
         **desk.records(profile_keys=[field.name for field in fields(VectorRules)]),
         synthetic_profiles=release["synthetic_profiles"],
         **({} if shared is None else {"federation": shared.words}),
@@ -99,13 +99,13 @@ def release_mixture(
 
     def draw(_) -> dict[str, bytes]:
         released = mechanism.release(PrivateRecords(log_kwh), SafeNoise(), 1)
-        return _files(released, mechanism, request, desk, shared)
+        return released_files(released, mechanism, request, desk, shared)
 
     (files,), handed_over = desk.release((request, draw))
     return files, handed_over
 
 
-def _words(public: PublicSettings) -> dict:
+def words_of_settings(public: PublicSettings) -> dict:
     """Return the public settings as words of a request; a library is known by its digest."""
     words = asdict(public)
     if public.sound.shares == ALONE:
@@ -116,9 +116,10 @@ def _words(public: PublicSettings) -> dict:
     return words if library is None else {**words, "library_sha256": library["sha256"]}
 
 
-def _files(
+def released_files(
     released: Released, mechanism: Sound, request: Request, desk: Desk, shared: SharedNoise | None
 ) -> dict[str, bytes]:
+    """Return the files of a mixture that was drawn with release noise; arguments are what made it."""
     mixture, beside = released.mixtures.draw(0), released.marginals
     rules = VectorRules.from_config(desk.config["profiles"])
     hours, guarantee, scale = hour_rows(rules)["label"], mechanism.guarantee, rules.scale
@@ -160,12 +161,12 @@ def _files(
     what = "a Gaussian mixture of load profiles, and synthetic profiles sampled from it"
     manifest = desk.manifest(what, guarantee, HIDES, DOES_NOT_HIDE, request) | {"log_scale": scale.stated}
     if shared is not None:
-        manifest["privacy"]["circuits"] = shared.in_words
+        manifest["privacy"][shared.holders] = shared.in_words
         manifest["privacy"]["proof"].append(SHARED_NOISE)
     if beside is not None:
         manifest["marginals"] = _marginals(beside, mechanism, hours)
     files["manifest.json"] = as_json({**manifest, "sha256": checksums(files)})
-    files["README.md"] = _page(mixture, rules, mechanism, request, desk)
+    files["README.md"] = _page(mixture, rules, mechanism, request, desk, shared)
     return {name: files[name] for name in MIXTURE_FILES}
 
 
@@ -198,7 +199,15 @@ def _typical(scale: LogScale) -> str:
     )
 
 
-def _page(mixture: Mixture, rules: VectorRules, mechanism: Sound, request: Request, desk: Desk) -> bytes:
+def _title(shared: SharedNoise | None) -> str:
+    if shared is None or shared.holders != "nodes":
+        return "Typical load profiles of"
+    return f"Typical load profiles of the households of {shared.shares.nodes} parties, among them"
+
+
+def _page(
+    mixture: Mixture, rules: VectorRules, mechanism: Sound, request: Request, desk: Desk, shared: SharedNoise | None
+) -> bytes:
     hours, period, scale = hour_rows(rules)["label"], desk.period, rules.scale
     if rules.vector == "mean":
         days = f"on the days from {period[0]} to {period[1]}, averaged"
@@ -209,7 +218,7 @@ def _page(mixture: Mixture, rules: VectorRules, mechanism: Sound, request: Reque
     until = hours[-1][-5:].replace("00:00", "24:00")
     shares = ", ".join(f"{share:.0%}" for share in mixture.weights)
     return desk.page(
-        "Typical load profiles of",
+        _title(shared),
         f"This folder describes how households used electricity between {hours[0][:5]} and {until} {days}. It holds "
         "no household's readings.",
         (

@@ -85,6 +85,11 @@ class Agreement:
         """Entries d of a record."""
         return self.profiles["hours"]
 
+    @property
+    def releases(self) -> bool:
+        """Whether the nodes release by sound, in place of a fit without noise."""
+        return self.settings["release"]["epsilon"] is not None
+
 
 @dataclass(frozen=True)
 class NodeSettings:
@@ -172,6 +177,7 @@ def read_agreement(file, profiles: Mapping) -> Agreement:
     said = {key: getattr(rules, key) for key in VectorRules.__dataclass_fields__}
     start = _start(settings, rules.hours)
     graph = _graph(settings, peers, str(file))
+    _check_release(settings, str(file))
     scheme = PROTOCOLS[settings["scheme"]].of(settings, graph)
     return Agreement(settings, said, peers, graph, scheme, start)
 
@@ -195,6 +201,37 @@ def _peers(nodes: list[Mapping], file: str) -> tuple[Peer, ...]:
         if len({node[key] for node in nodes}) < len(nodes):
             raise InputError(f"has one {key} twice", file=file, field="nodes", remedy="give each node its own")
     return tuple(Peer(n["name"], n["address"], n["public_key"].encode()) for n in nodes)
+
+
+def _check_release(settings: Mapping, file: str) -> None:
+    release, nodes = settings["release"], len(settings["nodes"])
+    if release["epsilon"] is None:
+        return
+    for field, wrong, problem, remedy in (
+        (
+            "meters",
+            len(release["meters"]) != nodes,
+            "does not say how many meters each node lists",
+            "name a number each",
+        ),
+        ("colluding", release["colluding"] >= nodes, "is all nodes or more", "leave one honest node at least"),
+    ):
+        if wrong:
+            raise InputError(problem, file=file, field=f"release.{field}", remedy=remedy)
+    if settings["scheme"] == "subspace":
+        raise InputError(
+            "is 'subspace', whose masks are no whole numbers, so that sums between nodes are not exact",
+            file=file,
+            field="scheme",
+            remedy="set it to edge_masks at every node",
+        )
+    if settings["start"] is not None:
+        raise InputError(
+            "is set, and sound has a public start of its own",
+            file=file,
+            field="start",
+            remedy="set it to null, or name a library in mechanisms.sound.library",
+        )
 
 
 def _is_key(text: str) -> bool:

@@ -25,6 +25,7 @@ class Reason(IntEnum):
     DISAGREES = 13
     OWN_ERROR = 14
     STARTED_AGAIN = 15
+    OTHER_PLAN = 16
 
 
 _AGAIN = "start all nodes again"
@@ -56,6 +57,10 @@ _WORDS = {
         "use fewer classes, a smaller mask_std or more rounds at every node, and trust neither result",
     ),
     Reason.STARTED_AGAIN: ("was started again while the others were at work", _AGAIN),
+    Reason.OTHER_PLAN: (
+        "would release with other public settings",
+        "give every node the same sections profiles and mechanisms.sound, and the same version of meterdp",
+    ),
     Reason.OWN_ERROR: ("ended with an error of its own", f"see what it says itself, and {_AGAIN}"),
 }
 

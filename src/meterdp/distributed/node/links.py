@@ -101,6 +101,11 @@ class Links:
             self._tell(error)
         self._sockets.close()
 
+    @property
+    def run(self) -> bytes:
+        """Name of this run, sixteen bytes made of fresh numbers of all nodes; known once they have met."""
+        return self._run
+
     def name(self, node: int) -> str:
         """Return the name of a node."""
         return self.agreement.peers[node].name

@@ -28,10 +28,11 @@ class Kind(IntEnum):
     DONE = 10
     ABORT = 11
     MASK = 12
+    PLAN = 13
 
 
 # Numbers of these kinds are whole, those of all others are real.
-WHOLE = {Kind.HELLO, Kind.GATHER, Kind.PARTIAL, Kind.DONE, Kind.ABORT, Kind.MASK}
+WHOLE = {Kind.HELLO, Kind.GATHER, Kind.PARTIAL, Kind.DONE, Kind.ABORT, Kind.MASK, Kind.PLAN}
 _KINDS = {int(kind) for kind in Kind}
 NO_RUN = bytes(16)
 _MAGIC = b"MDP1"

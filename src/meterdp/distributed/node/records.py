@@ -7,14 +7,14 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from meterdp.core.parquet import as_arrow
+from meterdp.core.parquet import as_arrow, read_table
 from meterdp.exports.ingest import ingest
 from meterdp.exports.roster import read_roster
 from meterdp.exports.settings import ExportSettings
+from meterdp.exports.tables import METERS
 from meterdp.mixture.study import Records
 from meterdp.profiles.grid import read_shard_in_pieces
 from meterdp.profiles.kept import refuse_nobody
@@ -23,8 +23,8 @@ from meterdp.profiles.quality import refuse_by_policy
 from meterdp.profiles.tables import PROFILES
 
 
-def own_records(study: Mapping, private: Path) -> np.ndarray:
-    """Return the valid profile vectors of an export, as a study of it has them.
+def own_records(study: Mapping, private: Path) -> tuple[Records, list[str]]:
+    """Return the profile vectors of an export, as a study of it has them, and the ids of its meters.
 
     Parameters
     ----------
@@ -35,7 +35,10 @@ def own_records(study: Mapping, private: Path) -> np.ndarray:
 
     Returns
     -------
-    (n, d) float64, log kWh
+    records : Records
+        Of all meters.
+    meter_ids : list of str
+        Of as many, in the order of the export's table.
 
     Raises
     ------
@@ -70,9 +73,9 @@ def own_records(study: Mapping, private: Path) -> np.ndarray:
                 )
                 judged.append(tables.quality)
                 parts.append(as_arrow(PROFILES, tables.profiles))
+        meter_ids = read_table(folder / "meters.parquet", METERS)["meter_id"].to_pylist()
     quality = pd.concat(judged)
     refuse_by_policy(quality, study["quality"]["policies"])
     if export["meters"] is None:
         refuse_nobody(quality)
-    records = Records.from_table(pa.concat_tables(parts))
-    return records.log_kwh[records.valid]
+    return Records.from_table(pa.concat_tables(parts)), meter_ids

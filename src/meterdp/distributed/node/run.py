@@ -17,7 +17,7 @@ from meterdp.core.parquet import atomic_path, write_table
 from meterdp.core.progress import progress
 from meterdp.distributed.adversary import known_sums
 from meterdp.distributed.em import entries_of, local_statistics, m_step
-from meterdp.distributed.node.config import Agreement, NodeSettings, read_node
+from meterdp.distributed.node.config import Agreement, NodeSettings
 from meterdp.distributed.node.faults import Reason
 from meterdp.distributed.node.links import Links
 from meterdp.distributed.node.messages import Kind
@@ -27,21 +27,24 @@ from meterdp.distributed.node.tables import NODE_MIXTURE, NODE_TRAFFIC
 from meterdp.distributed.study import one_class, solvable_households, start_from
 from meterdp.mixture.draws import Mixture
 
+# What a node does with the others; returns the sentence that it ends with.
+Work = Callable[[NodeSettings, Callable[[str], object]], str]
 
-def run_node(files: list[str]) -> None:
-    """Run the node of a configuration to its end.
+
+def run_node(settings: NodeSettings, work: Work | None = None) -> None:
+    """Run a node to its end.
 
     Parameters
     ----------
-    files : list of str
-        YAML files, later ones on top.
+    settings : NodeSettings
+    work : callable, optional
+        What it does with the others, and the sentence that it ends with; by default a fit without noise.
 
     Raises
     ------
     InputError
         If a setting or the export is bad, or something is wrong with another node. Nothing is written then.
     """
-    settings = read_node(files)
 
     def say(text: str) -> None:
         print(f"node {settings.name}: {text}", file=sys.stderr, flush=True)
@@ -51,16 +54,27 @@ def run_node(files: list[str]) -> None:
     with threadpool_limits(1):
         for sentence in exposed(settings.agreement, settings.number):
             say(sentence)
-        results = Path(settings.study["results_dir"])
-        records = own_records(settings.study, results / "private")
-        say("its own records are ready")
-        mixture = fit(settings, records, results, say)
-    say(f"all nodes agree on a mixture of {mixture.classes} classes; it is in {results / NODE_MIXTURE.file}")
+        say((work or fit_own)(settings, say))
+
+
+def fit_own(settings: NodeSettings, say: Callable[[str], object]) -> str:
+    """Fit the mixture to the node's own export and those of the others; see :func:`fit`."""
+    results = Path(settings.study["results_dir"])
+    records, _ = own_records(settings.study, results / "private")
+    say("its own records are ready")
+    mixture = fit(settings, records.log_kwh[records.valid], results, say)
+    return f"all nodes agree on a mixture of {mixture.classes} classes; it is in {results / NODE_MIXTURE.file}"
 
 
 def exposed(agreement: Agreement, me: int) -> list[str]:
     """Return what others may learn of a node in a run, from public numbers, one sentence each."""
     settings, names = agreement.settings, [peer.name for peer in agreement.peers]
+    if agreement.releases:
+        release = settings["release"]
+        return [
+            f"what any {release['colluding']} of the other nodes see together is differentially private with epsilon "
+            f"{release['epsilon']:g} and delta {release['delta']:g} for a meter of this node"
+        ]
     solved = solvable_households(agreement.dimension, settings["classes"], settings["iterations"])
     within = (
         f"within {settings['iterations']} iterations the sums of a group are as many as the numbers in {solved:,}"

@@ -97,7 +97,8 @@ def test_processes_fit_what_one_process_does_that_reads_all_exports(exports, tmp
     said = [one.communicate(timeout=100)[1] for one in running]
     assert [one.returncode for one in running] == [0, 0, 0], said
     nodes = [read_node([str(config)]) for config in configs.values()]
-    parts = [own_records(node.study, tmp_path / "all") for node in nodes]
+    found = [own_records(node.study, tmp_path / "all")[0] for node in nodes]
+    parts = [records.log_kwh[records.valid] for records in found]
     pooled = distributed_em(parts, one_class(12), 1, Federated(ring(3)), eigenvalue_floor=0.001).mixture
     first = start_from(pooled, 2, 0.001)
     run = distributed_em(parts, first, iterations, Federated(ring(3)), "textbook", 0.001)

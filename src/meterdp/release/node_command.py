@@ -8,6 +8,7 @@ import sys
 
 from meterdp.core.errors import REFUSAL, InputError
 
+NEEDLESS = ()
 EXAMPLE = "meterdp node --new-keys keys north; meterdp node my.yaml node.yaml"
 
 
@@ -42,12 +43,19 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _run_node(files: list[str]) -> int:
     from meterdp.core.job import without_message  # what only this command needs
+    from meterdp.distributed.node.config import read_node
     from meterdp.distributed.node.run import run_node
 
     # Ends as an error does, so that the others are told.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     try:
-        run_node(files)
+        settings = read_node(files)
+        if not settings.agreement.releases:
+            run_node(settings)
+        else:
+            from meterdp.release.between_nodes import release_mixture_at  # seconds, for whoever releases
+
+            run_node(settings, release_mixture_at)
     except InputError:
         raise
     except KeyboardInterrupt:

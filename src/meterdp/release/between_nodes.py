@@ -1,0 +1,176 @@
+"""The mixture released by nodes: each charges its own ledger, then adds its share of the noise before any sum.
+
+A run is a release of its own, whether or not it comes to an end: who was there has seen what was sent
+(docs/proofs/shared_noise.md).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from collections.abc import Callable
+from dataclasses import fields, replace
+from pathlib import Path
+
+import numpy as np
+
+from meterdp.core.errors import InputError
+from meterdp.distributed.configured import SharedNoise
+from meterdp.distributed.node.config import NodeSettings
+from meterdp.distributed.node.faults import Reason
+from meterdp.distributed.node.links import Links
+from meterdp.distributed.node.messages import Kind
+from meterdp.distributed.node.records import own_records
+from meterdp.distributed.node.run import compare
+from meterdp.distributed.shared_noise import SharedSums, release_at_node
+from meterdp.exports.roster import read_roster
+from meterdp.mechanisms.configured import public_settings
+from meterdp.mechanisms.interface import PublicSettings, Released
+from meterdp.mechanisms.sound.mechanism import Sound
+from meterdp.mechanisms.sound.plan import step_entries
+from meterdp.profiles.vector import VectorRules
+from meterdp.release.desk import Desk, words_of
+from meterdp.release.gate import check_meters
+from meterdp.release.ledger import Charge, Request
+from meterdp.release.mixture import VERSION, released_files, words_of_settings
+from meterdp.release.safe_noise import SafeNoise
+
+FOLDER = Path("release/mixture")
+
+
+def release_mixture_at(settings: NodeSettings, say: Callable[[str], object]) -> str:
+    """Release the mixture of all nodes' households with the other nodes, and hand over this node's files of it.
+
+    Parameters
+    ----------
+    settings : NodeSettings
+        Whose agreement is one of a release.
+    say : callable of a text
+
+    Returns
+    -------
+    str
+        What to say at the end.
+
+    Raises
+    ------
+    InputError
+        If gate or ledger refuses, or something is wrong with another node. What was charged stays charged.
+    """
+    desk = _desk(settings)
+    shared = shared_sums(settings)
+    sound = Sound.calibrate(_public(settings, shared))
+    records, meter_ids = own_records(settings.study, Path(settings.study["results_dir"]) / "private")
+    listed = read_roster(settings.study["export"]["meters"]).meter_ids
+    check_meters(sorted(meter_ids), listed, len(records.log_kwh))
+    said = settings.agreement.settings["release"]["meters"][settings.number]
+    if len(listed) != said:
+        raise InputError(
+            "has not as many meters as the agreement says of this node",
+            file=settings.study["export"]["meters"],
+            remedy="correct release.meters at every node, or the list",
+        )
+    say("its own records are ready")
+    scheme = settings.agreement.scheme
+    most_words = max(step_entries(step, sound.plan.classes, sound.public.dimension) for step in sound.plan.steps)
+    links = Links(
+        settings,
+        scheme.links.neighbours(settings.number),
+        scheme.links.diameter,
+        max(most_words, sound.plan.classes * (1 + sound.public.dimension * (1 + sound.public.dimension))),
+        say,
+    )
+    with links:
+        links.greet()
+        say("all nodes are there")
+        _agree(links, sound.public)
+        request = _request(desk, sound, shared, settings, links)
+
+        def draw(_) -> dict[str, bytes]:
+            return released_files(
+                _released(sound, records.log_kwh, settings, links), sound, request, desk, _told(shared, settings)
+            )
+
+        (files,), handed_over = desk.release((request, draw))
+        desk.hand_over(files, Path(settings.study["results_dir"]) / FOLDER)
+        handed_over()
+    return f"all nodes released a mixture of {sound.plan.classes} classes; it is in {FOLDER} of its results"
+
+
+def shared_sums(settings: NodeSettings) -> SharedSums:
+    """Return how the nodes of an agreement add up what they have put noise on."""
+    agreed, graph = settings.agreement.settings, settings.agreement.graph
+    return SharedSums(agreed["scheme"], graph, agreed["release"]["colluding"])
+
+
+def _desk(settings: NodeSettings) -> Desk:
+    release, study = settings.agreement.settings["release"], settings.study
+    own = {"epsilon": release["epsilon"], "delta": release["delta"], "what": ["mixture"]}
+    roster = study["export"]["meters"]
+    config = {**study, "release": study["release"] | own}
+    # The desk tells what is missing, the list included.
+    return Desk(config, Path(roster).read_bytes() if roster else b"", simulated=False)
+
+
+def _public(settings: NodeSettings, shared: SharedSums) -> PublicSettings:
+    agreed, study = settings.agreement.settings, settings.study
+    release = agreed["release"]
+    return public_settings(
+        release["epsilon"],
+        release["delta"],
+        (sum(release["meters"]), settings.agreement.dimension),
+        study["mechanisms"],
+        {"classes": agreed["classes"], "eigenvalue_floor": agreed["eigenvalue_floor"]},
+        study["profiles"],
+        SafeNoise.grid,
+        shared.shares,
+    )
+
+
+def _agree(links: Links, public: PublicSettings) -> None:
+    """End the run if a neighbour has other public settings of the mechanism, before anything is charged."""
+    words = json.dumps(words_of_settings(public), sort_keys=True, default=str)
+    own = np.frombuffer(hashlib.sha256(words.encode()).digest(), dtype="<u8").astype(np.uint64)
+    for node, theirs in links.swap(Kind.PLAN, 0, 0, own).items():
+        if (theirs != own).any():
+            raise links.fault(node, Reason.OTHER_PLAN)
+
+
+def _told(shared: SharedSums, settings: NodeSettings) -> SharedNoise:
+    agreed = settings.agreement.settings
+    return SharedNoise(shared.shares, {"scheme": agreed["scheme"], "graph": agreed["graph"]}, "nodes")
+
+
+def _request(desk: Desk, sound: Sound, shared: SharedSums, settings: NodeSettings, links: Links) -> Request:
+    words = words_of(
+        "mixture between nodes",
+        sound.name,
+        VERSION,
+        words_of_settings(sound.public),
+        **desk.records(profile_keys=[field.name for field in fields(VectorRules)]),
+        synthetic_profiles=desk.config["release"]["synthetic_profiles"],
+        federation={"by": "node", **_told(shared, settings).words},
+        # Made of fresh numbers of all nodes: no run repeats another, so none is free.
+        run=links.run.hex(),
+    )
+    charge = Charge(sound.mu, sound.total_variation)
+    return desk.request(sound.guarantee, sound.public.records, charge, words)
+
+
+def _released(sound: Sound, log_kwh: np.ndarray, settings: NodeSettings, links: Links) -> Released:
+    """Draw this node's noise and sum; every node has charged before the first sum."""
+    scheme, step = settings.agreement.scheme, itertools.count(1)
+    if hasattr(scheme, "wraps"):
+        # On the grid of the noise, and whatever its size: to refuse a value would tell something of it.
+        scheme = replace(scheme, step=SafeNoise.grid, wraps=True)
+    links.all_done(0)
+
+    def total(vector: np.ndarray) -> np.ndarray:
+        return scheme.total(links, next(step), vector)
+
+    released = release_at_node(sound, log_kwh, SafeNoise(), total, finite_masks=False)
+    last = next(step)
+    compare(links, released.mixtures.draw(0), last, settings.agreement.settings["largest_difference"])
+    links.all_done(last)
+    return released
