@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -166,6 +166,8 @@ def consensus(
     require_connected(graph)
     if not c > 0:
         raise InputError("is not positive", field="c", remedy="use a positive number")
+    if dual_update not in get_args(DualUpdate):
+        raise ValueError(f"there is no update '{dual_update}'")
     if schedule == "synchronous":
         advance = _synchronous(graph, values, dual_noise, c, dual_update)
     else:

@@ -112,7 +112,7 @@ def test_corrupt_nodes_learn_the_sums_of_joined_honest_nodes_and_nothing_else_ex
     assert np.linalg.matrix_rank(np.vstack([exact, sums]), tol=1e-9) == len(groups)
 
 
-def test_a_node_with_corrupt_neighbours_only_is_read_off_one_message():
+def test_a_node_with_corrupt_printed_neighbours_is_read_off_one_message():
     """The example without our chord: the paper's node 3, between corrupt 2 and 4, is exposed by (8) itself."""
     graph, generator, c = five_node_example(chord=False), np.random.default_rng(8), 0.5
     values = generator.normal(size=(5, 2))

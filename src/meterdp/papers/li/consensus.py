@@ -21,7 +21,7 @@ LINES = (
     ("corrected", "asynchronous", CONSENSUS_ROUNDS),
     ("printed", "synchronous", PRINTED_ROUNDS),
     ("printed", "asynchronous", PRINTED_ROUNDS),
-    ("neighbours_only", "asynchronous", CONSENSUS_ROUNDS),
+    ("printed_neighbours", "asynchronous", CONSENSUS_ROUNDS),
 )
 WRONG_MASK = 1.0  # of the updates that do not reach the average
 

@@ -206,7 +206,7 @@ _MASK_COLOURS = (BLACK, BLUE, SKY, GREEN, ORANGE, VERMILION)
 _WRONG = {
     ("printed", "synchronous"): ("(9) as printed, all at once", VERMILION, "-"),
     ("printed", "asynchronous"): ("(9) as printed, one at a time", ORANGE, "-"),
-    ("neighbours_only", "asynchronous"): ("line 6 read literally: distance from the average", BLUE, "-"),
+    ("printed_neighbours", "asynchronous"): ("line 6 read literally: distance from the average", BLUE, "-"),
 }
 
 
@@ -233,7 +233,7 @@ def fig4(table, output) -> None:
             panels[2].plot(at["round"], at["error"], color=colour, linestyle=line, linewidth=1.4)
             handles.append(line_key(color=colour, linestyle=line, linewidth=2.6))
             labels.append(label)
-        literal = data[data["dual_update"] == "neighbours_only"]
+        literal = data[data["dual_update"] == "printed_neighbours"]
         panels[2].plot(literal["round"], literal["disagreement"], color=LIGHT_GREY, linewidth=1.6)
         handles.append(line_key(color=LIGHT_GREY, linewidth=2.6))
         labels.append("the same: nodes’ largest disagreement")

@@ -153,7 +153,7 @@ LI_CONSENSUS = Table(
     "study",
     "Distance from the average after every round of a consensus, for dual noise of any size.",
     (
-        Column("dual_update", TEXT, "", "'corrected', 'printed', or 'neighbours_only'"),
+        Column("dual_update", TEXT, "", "'corrected', 'printed', or 'printed_neighbours'"),
         Column("schedule", TEXT, "", "'synchronous' or 'asynchronous'"),
         _MASK_STD,
         Column("constant", REAL, "1", "c of (8) and (9)"),

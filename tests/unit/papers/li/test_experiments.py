@@ -151,7 +151,7 @@ def test_a_consensus_falls_to_rounding_and_the_updates_as_printed_do_not():
             assert row["error"] < 1e-14 * max(size, 10)
         else:
             assert row["error"] > 1e-6
-    literal = last.loc["neighbours_only"].iloc[0]
+    literal = last.loc["printed_neighbours"].iloc[0]
     assert literal["disagreement"] < 1e-3 * literal["error"]
 
 

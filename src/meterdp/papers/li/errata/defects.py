@@ -16,8 +16,9 @@ DEFECTS = (
         "(9); Algorithm 1, line 6",
         "(9) adds to a node's own dual variable where PDMM adds to its neighbour's; line 6 lets the neighbours of an "
         "active node update and not the node.",
-        "As printed y diverges, or at a small c ends far from the average. Read literally, line 6 makes all nodes "
-        "agree on a number that is not the average, and none of them can tell.",
+        "As printed y diverges, or at a small c ends far from the average. With line 6 read literally all nodes "
+        "agree on a number that is not the average, and none of them can tell. It is (9) that is wrong: with it "
+        "corrected, line 6 gives the average, too.",
         "lambda_{i|j} <- lambda_{j|i} + c B_{i|j} (y_i - y_j); tests compare with the average, not the nodes with "
         "each other.",
         "test_D1_the_printed_update_diverges_and_the_literal_one_is_wrong",

@@ -38,10 +38,11 @@ def test_the_matrix_of_a_round_is_the_round(update):
 
 def test_D1_the_printed_update_diverges_and_the_literal_one_is_wrong(findings):
     """Oracle: eigenvalues of one round; on another graph, the average itself."""
-    growth, wrong_end, corrected, literal, agreed = findings["D1"]
+    growth, wrong_end, corrected, literal, agreed, mended = findings["D1"]
     assert closed(growth, rel=0.02) and growth.value > 1.3 > 1 > growth.claimed
     assert closed(wrong_end) and wrong_end.value > 0.1
     assert corrected.value < 1e-12 and literal.value > 1e-4 and agreed.value < 1e-12
+    assert closed(mended) and mended.value < 1e-12
     graph = random_geometric(12, np.random.default_rng(3))
     values, duals = np.arange(12.0)[:, None], np.zeros((len(graph.arcs.tail), 1))
     settled = {
@@ -55,10 +56,10 @@ def test_D1_the_printed_update_diverges_and_the_literal_one_is_wrong(findings):
             dual_update=update,
             generator=np.random.default_rng(4),
         ).at_node
-        for update in ("corrected", "neighbours_only")
+        for update in ("corrected", "printed_neighbours")
     }
     assert settled["corrected"] == pytest.approx(np.full((12, 1), 5.5), abs=1e-9)
-    wrong = settled["neighbours_only"]
+    wrong = settled["printed_neighbours"]
     assert np.ptp(wrong) < 1e-9 and abs(wrong[0, 0] - 5.5) > 1e-3
 
 
