@@ -10,6 +10,7 @@ import random
 import socket
 import sys
 from contextlib import suppress
+from datetime import date
 from pathlib import Path
 
 import pyarrow as pa
@@ -76,6 +77,12 @@ def make_exports(folder: Path, **simulate) -> dict[str, dict]:
     return out
 
 
+def day_of(export: dict) -> str:
+    """Return the middle day of a simulated export, which all its parts have."""
+    first, last = (date.fromisoformat(export[key]) for key in ("first_day", "last_day"))
+    return str(first + (last - first) / 2)
+
+
 def make_nodes(folder: Path, exports: dict[str, dict], **agreed) -> dict[str, Path]:
     """Write keys, agreement and configurations.
 
@@ -99,7 +106,12 @@ def make_nodes(folder: Path, exports: dict[str, dict], **agreed) -> dict[str, Pa
         nodes.append({"name": name, "address": f"tcp://127.0.0.1:{port}", "public_key": public_key})
         out[name] = folder / f"{name}.yaml"
         node = {"name": name, "agreement": str(folder / "agreement.yaml"), "secret_key": str(secret_file)}
-        config = {"node": node, "results_dir": str(folder / name), "export": export}
+        config = {
+            "node": node,
+            "results_dir": str(folder / name),
+            "export": export,
+            "profiles": {"date": day_of(export)},
+        }
         out[name].write_text(yaml.safe_dump(config, sort_keys=False))
     (folder / "agreement.yaml").write_text(yaml.safe_dump({"nodes": nodes, **agreed}, sort_keys=False))
     return out

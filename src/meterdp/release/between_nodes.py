@@ -61,7 +61,7 @@ def release_mixture_at(settings: NodeSettings, say: Callable[[str], object]) -> 
     desk = _desk(settings)
     shared = shared_sums(settings)
     sound = Sound.calibrate(_public(settings, shared))
-    records, meter_ids = own_records(settings.study, Path(settings.study["results_dir"]) / "private")
+    records, meter_ids = own_records(settings.study, Path(settings.study["results_dir"]) / "private", listed=True)
     listed = read_roster(settings.study["export"]["meters"]).meter_ids
     check_meters(sorted(meter_ids), listed, len(records.log_kwh))
     said = settings.agreement.settings["release"]["meters"][settings.number]
@@ -71,6 +71,8 @@ def release_mixture_at(settings: NodeSettings, say: Callable[[str], object]) -> 
             file=settings.study["export"]["meters"],
             remedy="correct release.meters at every node, or the list",
         )
+    if not records.valid.any():
+        say("none of its listed meters has a valid profile: see whether the ids of the list are those of the export")
     say("its own records are ready")
     scheme = settings.agreement.scheme
     most_words = max(step_entries(step, sound.plan.classes, sound.public.dimension) for step in sound.plan.steps)

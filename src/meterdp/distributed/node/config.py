@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,7 +26,7 @@ from meterdp.mixture.tables import MIXTURE
 from meterdp.profiles.vector import VectorRules
 
 SCHEMAS = Path(__file__).resolve().parents[4] / "workflow/schemas"
-_ADDRESS = re.compile(r"tcp://[^\s/:]+:\d{1,5}|tcp://\[[0-9A-Fa-f:]+\]:\d{1,5}")
+_ADDRESS = re.compile(r"tcp://[^\s/:*]+:\d{1,5}|tcp://\[[0-9A-Fa-f:]+\]:\d{1,5}")
 _PEER_KEYS = ("name", "address", "public_key")
 # Of a node, where it says nothing else; one public key is 40 characters in Z85.
 _KEY_LENGTH = 40
@@ -49,7 +50,8 @@ class Agreement:
     settings : mapping
         Every key of workflow/schemas/agreement.schema.yaml.
     profiles : mapping
-        What makes a record: of each node's section ``profiles`` what shapes the profile vector.
+        What makes a record: of each node's section ``profiles`` what shapes the profile vector, and its period where
+        the vector is a mean over all days.
     peers : tuple of Peer
         All nodes in order; their places are the numbers of nodes.
     graph : Graph
@@ -68,17 +70,21 @@ class Agreement:
     start: Mixture | None
 
     @cached_property
-    def parts(self) -> dict[str, bytes]:
-        """Digests of eight bytes by key: they tell apart where two agreements differ."""
+    def _said(self) -> dict[str, bytes]:
         said = {**self.settings, "profiles": self.profiles, "constants": self.scheme.constants}
         if self.start is not None:  # not the name of the file
             said["start"] = [a.tolist() for a in (self.start.weights, self.start.means, self.start.covariances)]
-        return {key: hashlib.sha256(_canonical(value)).digest()[:8] for key, value in said.items()}
+        return {key: hashlib.sha256(_canonical(value)).digest() for key, value in said.items()}
+
+    @property
+    def parts(self) -> dict[str, bytes]:
+        """Eight bytes by key, to tell where two agreements differ."""
+        return {key: digest[:8] for key, digest in self._said.items()}
 
     @cached_property
     def digest(self) -> bytes:
-        """Sixteen bytes that are the same where all parts are."""
-        return hashlib.sha256(b"".join(self.parts.values())).digest()[:16]
+        """Sixteen bytes that are the same where all of it is."""
+        return hashlib.sha256(b"".join(self._said.values())).digest()[:16]
 
     @property
     def dimension(self) -> int:
@@ -140,7 +146,25 @@ def read_node(files: list[str]) -> NodeSettings:
         raise InputError(
             "is missing, and a node has no simulated one", file=source, field="export.path", remedy="name the export"
         )
-    agreement = read_agreement(node["agreement"], study["profiles"])
+    profiles, export = study["profiles"], study["export"]
+    period = None
+    if profiles["vector"] == "mean":
+        period = [export["first_day"], export["last_day"]]
+        if None in period:
+            raise InputError(
+                "is 'mean', and what the mean is over must be the same at all nodes",
+                file=source,
+                field="profiles.vector",
+                remedy="set export.first_day and export.last_day at every node",
+            )
+    elif profiles["date"] == "auto":
+        raise InputError(
+            "is 'auto', by which every node would take a day of its own export",
+            file=source,
+            field="profiles.date",
+            remedy="agree on a day and set it at every node",
+        )
+    agreement = read_agreement(node["agreement"], profiles, period)
     names = [peer.name for peer in agreement.peers]
     if node["name"] not in names:
         raise InputError(
@@ -157,7 +181,7 @@ def read_node(files: list[str]) -> NodeSettings:
     return NodeSettings(number, agreement, secret, node["listen"] or agreement.peers[number].address, study)
 
 
-def read_agreement(file, profiles: Mapping) -> Agreement:
+def read_agreement(file, profiles: Mapping, period: list[str] | None = None) -> Agreement:
     """Read what the nodes agree on.
 
     Parameters
@@ -165,6 +189,8 @@ def read_agreement(file, profiles: Mapping) -> Agreement:
     file : path-like
     profiles : mapping
         Section ``profiles`` of the node's configuration.
+    period : list of str, optional
+        First and last day, where a record depends on them.
 
     Raises
     ------
@@ -174,7 +200,7 @@ def read_agreement(file, profiles: Mapping) -> Agreement:
     settings = filled(read_files([str(file)]), load_schema(SCHEMAS / "agreement.schema.yaml"), str(file))
     peers = _peers(settings["nodes"], str(file))
     rules = VectorRules.from_config(profiles)
-    said = {key: getattr(rules, key) for key in VectorRules.__dataclass_fields__}
+    said = {key: getattr(rules, key) for key in VectorRules.__dataclass_fields__} | {"period": period}
     start = _start(settings, rules.hours)
     graph = _graph(settings, peers, str(file))
     _check_release(settings, str(file))
@@ -193,7 +219,7 @@ def _peers(nodes: list[Mapping], file: str) -> tuple[Peer, ...]:
             refuse(place, "does not have the keys name, address and public_key", "give all three, as texts in quotes")
         if not NAME.fullmatch(node["name"]):
             refuse(place, "has no usable name", "use up to 40 letters, digits, dashes and underscores")
-        if not _ADDRESS.fullmatch(node["address"]):
+        if not (_ADDRESS.fullmatch(node["address"]) and 0 < int(node["address"].rpartition(":")[2]) < 2**16):
             refuse(place, "has no usable address", "write e.g. tcp://meters.example.org:5700")
         if not _is_key(node["public_key"]):
             refuse(place, "has no usable public key", "copy the 40 characters that `meterdp node --new-keys` prints")
@@ -237,7 +263,7 @@ def _check_release(settings: Mapping, file: str) -> None:
 def _is_key(text: str) -> bool:
     try:
         return len(text) == _KEY_LENGTH and len(zmq.utils.z85.decode(text)) == 32
-    except (ValueError, KeyError, UnicodeError, OverflowError):
+    except (ValueError, KeyError, UnicodeError, OverflowError, struct.error):
         return False
 
 

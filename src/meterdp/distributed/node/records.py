@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
-import tempfile
-from collections.abc import Mapping
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
 
+from meterdp.core.errors import InputError
 from meterdp.core.parquet import as_arrow, read_table
 from meterdp.exports.ingest import ingest
 from meterdp.exports.roster import read_roster
@@ -23,7 +26,7 @@ from meterdp.profiles.quality import refuse_by_policy
 from meterdp.profiles.tables import PROFILES
 
 
-def own_records(study: Mapping, private: Path) -> tuple[Records, list[str]]:
+def own_records(study: Mapping, private: Path, listed: bool = False) -> tuple[Records, list[str]]:
     """Return the profile vectors of an export, as a study of it has them, and the ids of its meters.
 
     Parameters
@@ -32,6 +35,8 @@ def own_records(study: Mapping, private: Path) -> tuple[Records, list[str]]:
         Complete configuration.
     private : Path
         Folder for what is private; made if need be, and open to its owner only.
+    listed : bool
+        Whether a public list says who is in it, so that no reading may decide whether a run ends.
 
     Returns
     -------
@@ -49,8 +54,7 @@ def own_records(study: Mapping, private: Path) -> tuple[Records, list[str]]:
     private.mkdir(parents=True, exist_ok=True)
     os.chmod(private, 0o700)
     judged, parts = [], []
-    with tempfile.TemporaryDirectory(dir=private, prefix="node-") as name:
-        folder = Path(name)
+    with _alone_in(private / "node") as folder:
         shards = [folder / f"part-{number}.parquet" for number in range(study["shards"])]
         ingest(
             export["path"],
@@ -76,6 +80,26 @@ def own_records(study: Mapping, private: Path) -> tuple[Records, list[str]]:
         meter_ids = read_table(folder / "meters.parquet", METERS)["meter_id"].to_pylist()
     quality = pd.concat(judged)
     refuse_by_policy(quality, study["quality"]["policies"])
-    if export["meters"] is None:
+    if not listed:
         refuse_nobody(quality)
     return Records.from_table(pa.concat_tables(parts)), meter_ids
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[Path]:
+    """Give an empty folder to one process at a time; what a killed one left is removed first."""
+    with open(folder.with_name(f"{folder.name}.lock"), "a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError(
+                "is in use by another run of this node",
+                file=folder,
+                remedy="wait for its end, or give this one another results_dir",
+            ) from None
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(mode=0o700)
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)

@@ -77,8 +77,8 @@ def exposed(agreement: Agreement, me: int) -> list[str]:
         ]
     solved = solvable_households(agreement.dimension, settings["classes"], settings["iterations"])
     within = (
-        f"within {settings['iterations']} iterations the sums of a group are as many as the numbers in {solved:,}"
-        " records of it"
+        f"where a group has {solved:,} records or fewer, its sums of {settings['iterations']} iterations are enough "
+        "equations to solve for all of them"
     )
     if settings["scheme"] == "federated":
         who = "" if me == SERVER else f"; node '{names[SERVER]}' learns those of this node"
@@ -95,7 +95,7 @@ def exposed(agreement: Agreement, me: int) -> list[str]:
     of = "this node alone" if alone == 1 else f"this node and {alone - 1} more"
     return [
         f"a single curious node learns the sums of {of} after every iteration, if it is in the best place",
-        f"nodes {' and '.join(near)} together learn the sums of this node alone",
+        f"{' and '.join(near)} {'together learn' if len(near) > 1 else 'learns'} the sums of this node alone",
         within,
     ]
 
@@ -125,6 +125,8 @@ def fit(settings: NodeSettings, records: np.ndarray, results: Path, say: Callabl
     with links, ExitStack() as files:
         links.greet()
         say("all nodes are there")
+        for table in (NODE_MIXTURE, NODE_TRAFFIC):  # of an earlier run
+            (results / table.file).unlink(missing_ok=True)
         traffic.note("greeting", 0)
         mixture = agreement.start
         if mixture is None:
@@ -145,8 +147,9 @@ def fit(settings: NodeSettings, records: np.ndarray, results: Path, say: Callabl
         links.all_done(last)
         traffic.note("end", last)
         paths = [files.enter_context(atomic_path(results / t.file)) for t in (NODE_MIXTURE, NODE_TRAFFIC)]
-        write_table(paths[0], NODE_MIXTURE, mixture_columns(mixture))
-        write_table(paths[1], NODE_TRAFFIC, traffic.columns())
+        told = {"title": agreed["title"], "agreement": agreement.digest.hex(), "run": links.run.hex()}
+        write_table(paths[0], NODE_MIXTURE, mixture_columns(mixture), told)
+        write_table(paths[1], NODE_TRAFFIC, traffic.columns(), told)
         links.all_done(last + 1)  # everybody has written; what is left is to give the files their names
     return mixture
 

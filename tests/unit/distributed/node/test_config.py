@@ -58,6 +58,11 @@ def node(**changes):
         (node(name="a/b"), r"'nodes\[1\]': has no usable name"),
         (node(name="n0"), "'nodes': has one name twice"),
         (node(address="127.0.0.1:5"), r"'nodes\[1\]': has no usable address; write e.g. tcp://"),
+        (node(address="tcp://meters.example:0"), r"'nodes\[1\]': has no usable address"),
+        (node(address="tcp://meters.example:99999"), r"'nodes\[1\]': has no usable address"),
+        (node(address="tcp://*:5700"), r"'nodes\[1\]': has no usable address"),
+        (node(public_key="#" * 40), r"'nodes\[1\]': has no usable public key"),
+        (lambda w: w.update(timeout_seconds=float("inf")), "'timeout_seconds'"),
         (node(public_key="x" * 39), r"'nodes\[1\]': has no usable public key"),
         (lambda w: w.update(graph="edges", edges=[["n0", "n9"]]), r"'edges\[0\]': does not name two different nodes"),
         (lambda w: w.update(graph="edges", edges=[["n0", "n1"]]), "'graph': falls into 2 parts"),
@@ -93,7 +98,8 @@ def node_file(tmp_path, words, **changes):
     (tmp_path / "agreement.yaml").write_text(yaml.safe_dump(words))
     section = {"name": "n1", "agreement": str(tmp_path / "agreement.yaml"), "secret_key": str(secret), **changes}
     file = tmp_path / "node.yaml"
-    file.write_text(yaml.safe_dump({"node": section, "export": {"path": "e.csv", "time_zone": "UTC"}}))
+    export, profiles = {"path": "e.csv", "time_zone": "UTC"}, {"date": "2026-01-14"}
+    file.write_text(yaml.safe_dump({"node": section, "export": export, "profiles": profiles}))
     return str(file)
 
 
@@ -120,6 +126,23 @@ def test_a_node_that_is_not_itself_does_not_start(tmp_path, words, changes, sent
         read_node([node_file(tmp_path, words, **changes)])
 
 
+def test_all_nodes_take_the_same_days(tmp_path, words):
+    """By 'auto' each would take the middle day of its own export, and a mean is over all days."""
+    file, more = node_file(tmp_path, words), tmp_path / "more.yaml"
+    for said, sentence in (
+        ("profiles: {date: auto}", "'profiles.date': is 'auto', by which every node would take a day of its own"),
+        ("profiles: {vector: mean}", "'profiles.vector': is 'mean'"),
+    ):
+        more.write_text(said)
+        with pytest.raises(InputError, match=sentence):
+            read_node([file, str(more)])
+    parts = []
+    for last in ("2026-01-14", "2026-01-15"):
+        more.write_text(f"{{profiles: {{vector: mean}}, export: {{first_day: '2026-01-01', last_day: '{last}'}}}}")
+        parts.append(read_node([file, str(more)]).agreement.parts["profiles"])
+    assert parts[0] != parts[1]
+
+
 def test_a_node_needs_an_export_of_its_own(tmp_path, words):
     file = node_file(tmp_path, words)
     (tmp_path / "none.yaml").write_text("export: {path: null}")
@@ -139,16 +162,16 @@ def test_the_command_makes_keys_and_refuses_nonsense(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("settings", "number", "sentences"),
     [
-        ({"scheme": "subspace"}, 0, ["the sums of this node and 2 more", "nodes n1 and n3 together"]),
-        ({"scheme": "subspace", "graph": "complete"}, 0, ["this node and 2 more", "nodes n1 and n2 and n3 together"]),
+        ({"scheme": "subspace"}, 0, ["the sums of this node and 2 more", "n1 and n3 together learn the"]),
+        ({"scheme": "subspace", "graph": "complete"}, 0, ["this node and 2 more", "n1 and n2 and n3 together"]),
         # Behind n1 there is nobody else.
         (
             {"scheme": "subspace", "graph": "edges", "edges": [["n0", "n1"], ["n1", "n2"], ["n2", "n3"]]},
             0,
-            ["learns the sums of this node alone", "nodes n1 together"],
+            ["learns the sums of this node alone", "n1 learns the sums"],
         ),
-        ({"scheme": "edge_masks"}, 1, ["this node and 2 more", "nodes n0 and n2 together"]),
-        ({"scheme": "secure_sum"}, 1, ["this node and 2 more", "nodes n0 and n2 together"]),
+        ({"scheme": "edge_masks"}, 1, ["this node and 2 more", "n0 and n2 together"]),
+        ({"scheme": "secure_sum"}, 1, ["this node and 2 more", "n0 and n2 together"]),
         (
             {"scheme": "federated"},
             1,
@@ -163,4 +186,4 @@ def test_what_others_may_learn_is_said_before_a_run(tmp_path, settings, number, 
     for sentence in sentences:
         assert any(sentence in one for one in said), said
     # d = 3, K = 2: 2 (1 + 9) - 1 = 19 sums of the first iteration, 10 more of each of three, for 3 numbers a record.
-    assert any("in 16 records of it" in one for one in said), said
+    assert any("where a group has 16 records or fewer" in one for one in said), said

@@ -1,5 +1,6 @@
 """``meterdp node`` as people start it: processes that read exports, on this machine."""
 
+import fcntl
 import os
 import signal
 import socket
@@ -15,6 +16,7 @@ import pandas as pd
 import pytest
 import yaml
 
+from meterdp.core.errors import InputError
 from meterdp.core.guarantee import NOT_FOR_RELEASE
 from meterdp.core.parquet import metadata_of, read_table
 from meterdp.distributed.em import distributed_em
@@ -109,7 +111,10 @@ def test_processes_fit_what_one_process_does_that_reads_all_exports(exports, tmp
         assert np.stack(written["covariance"]) == pytest.approx(np.stack(expected["covariance"]), abs=1e-9)
         assert written["weight"].to_numpy() == pytest.approx(expected["weight"], abs=1e-9)
         assert metadata_of(path)["release"] == NOT_FOR_RELEASE
-        assert stat.S_IMODE(private.stat().st_mode) == 0o700 and list(private.iterdir()) == []
+        assert stat.S_IMODE(private.stat().st_mode) == 0o700
+        assert [file.name for file in private.iterdir()] == ["node.lock"]
+        told = {key: metadata_of(path)[key] for key in ("title", "agreement", "run")}
+        assert told["title"] == "A joint mixture" and len(told["agreement"]) == len(told["run"]) == 32
     traffic = pd.concat([read_table(tmp_path / n / NODE_TRAFFIC.file, NODE_TRAFFIC).to_pandas() for n in configs])
     assert traffic["link_bytes"].sum() == pytest.approx(sum(relay.counted for relay in relays), rel=0.01)
     steps = traffic[traffic["step"] == "iteration"]
@@ -147,3 +152,28 @@ def test_a_process_that_is_asked_to_end_tells_the_others(exports, tmp_path, repo
     assert [one.returncode for one in running] == [128 + signal.SIGTERM, 1, 1]
     assert all("ended with an error of its own" in text for text in said[1:]), said
     assert not list(tmp_path.rglob("*.parquet"))
+
+
+def test_what_a_killed_run_left_is_removed_and_two_runs_do_not_share_a_folder(tmp_path, exports):
+    """Readings must not stay because a process was killed while it read them."""
+    node = read_node([str(make_nodes(tmp_path, exports, **AGREED)["C01"])])
+    left = tmp_path / "private/node/part-0.parquet"
+    left.parent.mkdir(parents=True)
+    left.write_text("readings")
+    records, meter_ids = own_records(node.study, tmp_path / "private")
+    assert not left.exists() and not left.parent.exists() and len(meter_ids) == len(records.household)
+    with open(tmp_path / "private/node.lock", "a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(InputError, match="in use by another run of this node"):
+            own_records(node.study, tmp_path / "private")
+
+
+def test_a_list_of_other_meters_is_refused_before_anybody_is_met(tmp_path, exports):
+    """Such a node would join with zeros and spoil nothing visible, but the sums of the others would hide less."""
+    other = tmp_path / "other.csv"
+    other.write_text("meter_id\nnobody\n")
+    node = read_node([str(make_nodes(tmp_path, exports, **AGREED)["C01"])])
+    study = node.study | {"export": node.study["export"] | {"meters": str(other)}}
+    with pytest.raises(InputError, match="leaves no household to study"):
+        own_records(study, tmp_path / "private")
+    assert not own_records(study, tmp_path / "private", listed=True)[0].valid.any()
