@@ -80,6 +80,8 @@ class Links:
         self._next_out = dict.fromkeys(self.neighbours, 0)
         self._next_in = dict.fromkeys(self.neighbours, 0)
         self._closed: set[int] = set()
+        self._said_all = False
+        self._ended: dict[int, Fault] = {}
         self._failed_handshake: set[int] = set()
         self._waiting_for: int | None = None
         self._greeting = False
@@ -256,16 +258,29 @@ class Links:
             self.send(node, kind, iteration, round_, words)
         return {node: self.receive(node, kind, iteration, round_, len(words)) for node in self.neighbours}
 
-    def all_done(self, iteration: int) -> None:
-        """Return once every node has come so far."""
+    def all_done(self, iteration: int, last: bool = False) -> None:
+        """Return once every node has come so far.
+
+        Parameters
+        ----------
+        iteration : int
+        last : bool
+            Whether nothing is sent after it. Then a neighbour that has said all it had to say may end as it likes.
+        """
         nothing = np.empty(0, dtype=np.uint64)
         for round_ in range(self._depth):
-            self.swap(Kind.DONE, iteration, round_, nothing)
+            for node in self.neighbours:
+                self.send(node, Kind.DONE, iteration, round_, nothing)
+            self._said_all = last and round_ == self._depth - 1
+            for node in self.neighbours:
+                self.receive(node, Kind.DONE, iteration, round_, 0)
 
     def _next(self, node: int) -> Message:
         end = time.monotonic() + self._timeout_s
         self._waiting_for = node
         while not self._queue[node]:
+            if node in self._ended:
+                raise self._ended[node]
             if node in self._closed:
                 raise self.fault(node, Reason.CLOSED)
             left = end - time.monotonic()
@@ -297,7 +312,12 @@ class Links:
         if message.sender != node:
             raise self.fault(node, Reason.GARBLED)
         if message.kind == Kind.ABORT:  # also to a node that was started again, and for which it is not the next
-            raise self._told(node, message)
+            told = self._told(node, message)
+            if not self._said_all:
+                raise told
+            # The others count on this node by now, and it on what its neighbours said before.
+            self._ended.setdefault(node, told)
+            return
         if message.sequence != self._next_in[node]:
             raise self.fault(node, Reason.REPEATED if message.sequence < self._next_in[node] else Reason.MISSED)
         self._next_in[node] += 1

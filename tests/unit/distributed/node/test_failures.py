@@ -161,6 +161,14 @@ def test_what_is_told_names_the_node_and_who_found_it(tmp_path):
     assert "so nothing came of the run; have it repaired" in str(outcome[1])
 
 
+def pair(tmp_path, **agreed):
+    """Return the links of two neighbours."""
+    file = tmp_path / "agreement.yaml"
+    keys = write_agreement(file, 2, graph="complete", **agreed)
+    own = [settings_of(file, keys, i) for i in range(2)]
+    return [Links(own[i], [1 - i], 1, 100, lambda text: None) for i in range(2)]
+
+
 def start_all(tmp_path, settings):
     return Nodes(settings, made_up_records(COUNT), tmp_path / "results")
 
@@ -293,6 +301,66 @@ def test_an_impostor_at_an_address_gets_nothing(tmp_path):
     outcome = nodes.start().join()
     assert {(outcome[i].node, outcome[i].reason) for i in (1, 3)} == {(0, Reason.WRONG_KEY)}
     assert nodes.written() == []
+
+
+class InTheWay(list):
+    """Puts a folder where a file is to go, once the nodes have met."""
+
+    def __init__(self, path):
+        super().__init__()
+        self._path = path
+
+    def append(self, text):
+        if text == "all nodes are there":
+            self._path.mkdir(parents=True)
+
+
+def test_a_node_that_cannot_name_its_files_does_not_cost_the_others_theirs(tmp_path):
+    file = tmp_path / "agreement.yaml"
+    keys = write_agreement(file, COUNT)
+    nodes = start_all(tmp_path, [settings_of(file, keys, i) for i in range(COUNT)])
+    nodes.said[3] = InTheWay(tmp_path / "results/n3/study/node/mixture.parquet")
+    outcome = nodes.start().join()
+    assert isinstance(outcome[3], IsADirectoryError)
+    assert not any(isinstance(outcome[i], BaseException) for i in range(3)), outcome
+    assert {path.parents[2].name for path in nodes.written() if path.name == "mixture.parquet"} == {"n0", "n1", "n2"}
+
+
+def test_a_node_that_could_not_write_says_so_before_it_meets_the_others(tmp_path):
+    file = tmp_path / "agreement.yaml"
+    keys = write_agreement(file, COUNT)
+    nodes = start_all(tmp_path, [settings_of(file, keys, 3)])
+    (tmp_path / "results/n3/study/node/mixture.parquet").mkdir(parents=True)
+    with pytest.raises(InputError, match=r"cannot be written \(Is a directory\); correct the"):
+        raise nodes.start(3).join()[3]
+    assert nodes.said[3] == []
+
+
+@pytest.mark.parametrize("last", [True, False])
+def test_what_a_node_said_before_it_ended_holds_at_the_very_end(tmp_path, last):
+    """A neighbour that had come to its end and then ends otherwise leaves nobody without a result."""
+    first, second = pair(tmp_path)
+    told = threading.Event()
+
+    def end():
+        with first:
+            first.greet()
+            first.send(1, Kind.DONE, 1, 0, np.empty(0, dtype=np.uint64))
+            first._tell(ValueError())
+            told.wait(10)
+
+    thread = threading.Thread(target=end)
+    thread.start()
+    with second:
+        second.greet()
+        time.sleep(0.3)
+        if last:
+            second.all_done(1, last=True)
+        else:
+            with pytest.raises(Fault, match="ended with an error of its own"):
+                second.all_done(1)
+    told.set()
+    thread.join()
 
 
 class Tampered:
