@@ -79,6 +79,7 @@ class Links:
         self._queue: dict[int, deque[Message]] = {i: deque() for i in self.neighbours}
         self._next_out = dict.fromkeys(self.neighbours, 0)
         self._next_in = dict.fromkeys(self.neighbours, 0)
+        self._link: dict[int, bytes] = {}
         self._closed: set[int] = set()
         self._said_all = False
         self._ended: dict[int, Fault] = {}
@@ -154,7 +155,7 @@ class Links:
                 self._closed.discard(node)
                 self._begin_link(node)
                 self._send_hello(node)
-            case Happening.CLOSED:  # it may come back
+            case Happening.CLOSED if self._is_current(event):  # it may come back
                 self._closed.add(node)
                 self._begin_link(node)
             case Happening.KEY_REFUSED:
@@ -289,7 +290,7 @@ class Links:
             for event in self._sockets.poll(left):
                 if event.what is Happening.MESSAGE:
                     self._take(event)
-                elif event.what is Happening.CLOSED:
+                elif event.what is Happening.CLOSED and self._is_current(event):
                     self._closed.add(event.node)
         self._waiting_for = None
         return self._queue[node].popleft()
@@ -303,12 +304,21 @@ class Links:
             message = Message.decoded(event.data)
         except Garbled:
             raise self.fault(node, Reason.GARBLED) from None
-        if message.kind == Kind.HELLO and self._is_new(node, message):
-            if not self._greeting:
+        if message.kind == Kind.HELLO:
+            new = self._is_new(node, message)
+            if new and not self._greeting:
                 raise self.fault(node, Reason.STARTED_AGAIN)
-            if node > self.me:  # it connected, for the first time or once more
+            if not new and node < self.me and message.sequence == 0:
+                return  # its answer to a greeting that came twice, because the link broke in between
+            if self._greeting and node > self.me and (new or message.sequence == 0):
+                # It connected, for the first time or once more.
                 self._closed.discard(node)
                 self._begin_link(node)
+                self._link[node] = event.link
+        if message.kind != Kind.ABORT and not self._is_current(event):
+            if self._greeting:
+                return  # was under way when the link broke; a greeting follows
+            raise self.fault(node, Reason.CLOSED)
         if message.sender != node:
             raise self.fault(node, Reason.GARBLED)
         if message.kind == Kind.ABORT:  # also to a node that was started again, and for which it is not the next
@@ -325,6 +335,10 @@ class Links:
             self._take_hello(node, message)
         else:
             self._queue[node].append(message)
+
+    def _is_current(self, event: Event) -> bool:
+        """Whether something happened on the connection over which a node greeted last."""
+        return event.link == self._link.get(event.node, b"")
 
     def _is_new(self, node: int, message: Message) -> bool:
         """Whether a greeting is of another start of a node than the one before, if any."""

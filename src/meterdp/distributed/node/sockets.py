@@ -45,11 +45,12 @@ class Happening(Enum):
 
 @dataclass(frozen=True)
 class Event:
-    """What happened to which node; ``data`` is that of a message."""
+    """What happened to which node; ``data`` is that of a message, ``link`` the connection, if several can be."""
 
     node: int
     what: Happening
     data: bytes = b""
+    link: bytes = b""
 
 
 class _Allowed:
@@ -100,6 +101,7 @@ class Sockets:
         self._most_bytes = most_bytes
         self._route: dict[int, bytes] = {}
         self._node_of_fd: dict[int, int] = {}
+        self._left_behind: set[bytes] = set()
         self._gone_fds: set[int] = set()
         self._connected: set[int] = set()
         self._door: zmq.Socket | None = None
@@ -198,9 +200,9 @@ class Sockets:
             elif event == zmq.EVENT_DISCONNECTED:
                 self._gone_fds.add(value)
                 known = self._node_of_fd.pop(value, None)
+                # Not of one that the node has replaced: a relay that forgot its other side may close it late.
                 if known is not None:
-                    self._route.pop(known, None)
-                    return [Event(known, Happening.CLOSED)]
+                    return [Event(known, Happening.CLOSED, link=self._route.pop(known))]
             return []
         match event:
             case zmq.EVENT_HANDSHAKE_SUCCEEDED:
@@ -218,11 +220,19 @@ class Sockets:
     def _received(self, frames: list[zmq.Frame]) -> list[Event]:
         """Return a message that came through the door, and that its sender left if it did so meanwhile."""
         node = self._number[frames[1].get("User-Id").encode()]
-        event = Event(node, Happening.MESSAGE, frames[1].bytes if len(frames) == 2 else b"")
-        connection = frames[1].get(zmq.SRCFD)
+        link, connection = frames[0].bytes, frames[1].get(zmq.SRCFD)
+        if link in self._left_behind:
+            return []
+        event = Event(node, Happening.MESSAGE, frames[1].bytes if len(frames) == 2 else b"", link)
+        if self._route.get(node, link) != link:
+            if connection in self._gone_fds:
+                return []
+            self._left_behind.add(self._route[node])
+            self._node_of_fd = {fd: other for fd, other in self._node_of_fd.items() if other != node}
         if connection in self._gone_fds:
-            return [event, Event(node, Happening.CLOSED)]
-        self._route[node], self._node_of_fd[connection] = frames[0].bytes, node
+            self._route.pop(node, None)
+            return [event, Event(node, Happening.CLOSED, link=link)]
+        self._route[node], self._node_of_fd[connection] = link, node
         return [event]
 
     def close(self, at_once: bool = False) -> None:

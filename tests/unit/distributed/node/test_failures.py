@@ -4,12 +4,15 @@ The faulty node is the last of a ring of four, or the first, which the others co
 neighbour of it and has to be told.
 """
 
+import socket
 import threading
 import time
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
 import pytest
+import yaml
 import zmq
 
 from meterdp.core.errors import InputError
@@ -231,6 +234,71 @@ def test_a_node_that_is_started_again_later_ends_the_run(tmp_path):
 
     honest, outcome = run_with(tmp_path, COUNT - 1, act)
     assert ended(outcome, honest, COUNT - 1, Reason.STARTED_AGAIN)
+
+
+class Forgetful:
+    """Stands before a node as a relay that may forget connections on the side of those who connect."""
+
+    def __init__(self, port):
+        self.door, self.port = socket.create_server(("127.0.0.1", 0)), port
+        self.address = f"tcp://127.0.0.1:{self.door.getsockname()[1]}"
+        self.pairs = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            near, _ = self.door.accept()
+            try:
+                far = socket.create_connection(("127.0.0.1", self.port))
+            except ConnectionRefusedError:
+                near.close()
+                continue
+            self.pairs.append((near, far, forgotten := threading.Event()))
+            for one, other in ((near, far), (far, near)):
+                threading.Thread(target=self._carry, args=(one, other, forgotten), daemon=True).start()
+
+    def _carry(self, one, other, forgotten):
+        with suppress(OSError):
+            while data := one.recv(1 << 16):
+                other.sendall(data)
+            if not forgotten.is_set():
+                other.shutdown(socket.SHUT_WR)
+
+    def forget(self):
+        """Close what there is on one side; return what is left on the other."""
+        left, self.pairs = self.pairs, []
+        for near, _, forgotten in left:
+            forgotten.set()
+            near.shutdown(socket.SHUT_RDWR)
+        return [far for _, far, _ in left]
+
+
+@pytest.mark.parametrize("closes", ["later", "while they wait", "never"])
+def test_a_link_that_is_lost_on_one_side_while_nodes_wait_begins_anew(tmp_path, closes):
+    file = tmp_path / "agreement.yaml"
+    keys = write_agreement(file, COUNT)
+    words = yaml.safe_load(file.read_text())
+    listen = words["nodes"][0]["address"]
+    relay = Forgetful(int(listen.rpartition(":")[2]))
+    words["nodes"][0]["address"] = relay.address
+    file.write_text(yaml.safe_dump(words))
+    settings = [settings_of(file, keys, i) for i in range(COUNT)]
+    settings[0] = changed(settings[0], listen=listen)
+    nodes = start_all(tmp_path, settings).start(0, 3)
+    time.sleep(1)
+    half_open = relay.forget()
+    assert len(half_open) == 1
+    time.sleep(0.5)
+    if closes == "while they wait":
+        half_open[0].shutdown(socket.SHUT_RDWR)
+        time.sleep(0.2)
+    outcome = nodes.start(1, 2).outcome
+    if closes == "later":
+        time.sleep(0.1)
+        half_open[0].shutdown(socket.SHUT_RDWR)
+    nodes.join()
+    assert not any(isinstance(came, BaseException) for came in outcome.values()), outcome
+    assert len(nodes.written()) == 2 * COUNT
 
 
 @pytest.mark.parametrize(
