@@ -25,6 +25,8 @@ _NONCE_WORDS = 2
 _SAY_EVERY_S = 10.0
 # For what CURVE and ZMTP add to a message, generously.
 _FRAME_BYTES = 1024
+# A sum needs every node, so a neighbour is one sum ahead at most, of which no scheme sends more than three messages.
+_MOST_WAITING = 8
 
 
 @dataclass
@@ -333,6 +335,8 @@ class Links:
         self._next_in[node] += 1
         if message.kind == Kind.HELLO and self._greeting:
             self._take_hello(node, message)
+        elif len(self._queue[node]) == _MOST_WAITING:
+            raise self.fault(node, Reason.GARBLED)
         else:
             self._queue[node].append(message)
 

@@ -6,7 +6,7 @@ listens at one address for all of them and takes nobody whose key is not in the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from enum import Enum
 
@@ -31,6 +31,9 @@ _HEARTBEAT_MS, _HEARTBEAT_TIMEOUT_MS = 5_000, 15_000
 _RECONNECT_MS, _SLOWEST_RECONNECT_MS = 100, 2_000
 # For handing the last messages over to the operating system, which sends them when the node has ended.
 _LINGER_MS = 500
+# So many messages of a peer are held; who sends on meanwhile is not read. A message in many pieces counts as one,
+# whatever they come to: ZeroMQ limits each piece and hands over only what is complete.
+_MOST_HELD = 16
 
 
 class Happening(Enum):
@@ -77,7 +80,7 @@ class Sockets:
     secret_key : bytes
     listen : str
     most_bytes : int
-        Of a message; who sends more is cut off.
+        Of a message in one piece; who sends more is cut off.
 
     Raises
     ------
@@ -131,7 +134,7 @@ class Sockets:
     def _socket(self, kind: int) -> zmq.Socket:
         socket = self._context.socket(kind)
         socket.curve_publickey, socket.curve_secretkey = self._pair
-        socket.maxmsgsize = self._most_bytes
+        socket.maxmsgsize, socket.rcvhwm = self._most_bytes, _MOST_HELD
         socket.linger = _LINGER_MS
         socket.heartbeat_ivl, socket.heartbeat_timeout = _HEARTBEAT_MS, _HEARTBEAT_TIMEOUT_MS
         socket.ipv6 = True
@@ -185,12 +188,20 @@ class Sockets:
         left = {event.node for event in events if event.what is Happening.CLOSED}
         messages = []
         for node, dealer in self._dealers.items():
-            while (dealer in ready or left) and dealer.poll(0):
-                frames = dealer.recv_multipart()
-                messages.append(Event(node, Happening.MESSAGE, frames[0] if len(frames) == 1 else b""))
-        while self._door is not None and (self._door in ready or left) and self._door.poll(0):
-            messages += self._received(self._door.recv_multipart(copy=False))
+            for frames in self._complete(dealer, ready, left, 1):
+                messages.append(Event(node, Happening.MESSAGE, frames[0].bytes if len(frames) == 1 else b""))
+        if self._door is not None:
+            for frames in self._complete(self._door, ready, left, len(self._number)):
+                messages += self._received(frames)
         return [m for m in messages if m.node in left] + events + [m for m in messages if m.node not in left]
+
+    @staticmethod
+    def _complete(socket: zmq.Socket, ready: Mapping, left: Set, senders: int) -> Iterator[list[zmq.Frame]]:
+        """Read what has come, but not for ever from one that sends for ever."""
+        for _ in range(senders * _MOST_HELD if socket in ready or left else 0):
+            if not socket.poll(0):
+                return
+            yield socket.recv_multipart(copy=False)
 
     def _told(self, node: int | None, told: dict) -> list[Event]:
         event, value = told["event"], told["value"]

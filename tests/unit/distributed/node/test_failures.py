@@ -16,6 +16,7 @@ import yaml
 import zmq
 
 from meterdp.core.errors import InputError
+from meterdp.distributed.node import links, sockets
 from meterdp.distributed.node.faults import Fault, Reason
 from meterdp.distributed.node.keys import new_keys, read_secret
 from meterdp.distributed.node.links import Links
@@ -427,6 +428,30 @@ def test_what_a_node_said_before_it_ended_holds_at_the_very_end(tmp_path, last):
         else:
             with pytest.raises(Fault, match="ended with an error of its own"):
                 second.all_done(1)
+    told.set()
+    thread.join()
+
+
+def test_more_than_can_be_under_way_is_not_kept(tmp_path):
+    first, second = pair(tmp_path)
+    told = threading.Event()
+
+    def flood():
+        with first:
+            first.greet()
+            for _ in range(500):
+                first.send(1, Kind.DONE, 1, 0, np.empty(0, dtype=np.uint64))
+            told.wait(10)
+
+    thread = threading.Thread(target=flood)
+    thread.start()
+    with pytest.raises(Fault, match="damaged or of another form"), second:
+        second.greet()
+        time.sleep(0.5)
+        poll, at_once = second._sockets.poll, []
+        second._sockets.poll = lambda seconds: at_once.append(poll(seconds)) or at_once[-1]
+        second.all_done(1)
+    assert len(second._queue[0]) == links._MOST_WAITING < max(map(len, at_once)) <= sockets._MOST_HELD
     told.set()
     thread.join()
 
