@@ -117,7 +117,7 @@ class Links:
 
     def fault(self, node: int, reason: Reason, detail: str = "") -> Fault:
         """Return what is to be raised if something is wrong with a neighbour."""
-        return Fault(node, self.name(node), reason, detail=detail)
+        return Fault(node, self.name(node), reason, self.me, self.name(self.me), False, detail)
 
     # Greeting
 
@@ -352,15 +352,17 @@ class Links:
 
     def _told(self, node: int, message: Message) -> Fault:
         """Return the fault that a neighbour tells."""
-        about, reason = message.words.tolist() if len(message.words) == 2 else (node, Reason.OWN_ERROR)
-        if about >= len(self.agreement.peers) or reason not in {int(r) for r in Reason}:
+        words = message.words.tolist()
+        about, reason, finder = words if len(words) == 3 else (node, Reason.OWN_ERROR, node)
+        if max(about, finder) >= len(self.agreement.peers) or reason not in {int(r) for r in Reason}:
             return self.fault(node, Reason.GARBLED)
         if about == self.me and reason == Reason.SILENT and self._waiting_for is not None:
             return self.fault(self._waiting_for, Reason.SILENT)  # which is why this node was silent
-        return Fault(about, self.name(about), Reason(reason), None if about == node else self.name(node))
+        return Fault(about, self.name(about), Reason(reason), finder, self.name(finder), finder != about)
 
     def _tell(self, error: BaseException) -> None:
         """Tell the neighbours why nothing comes of the run."""
-        about, reason = (error.node, error.reason) if isinstance(error, Fault) else (self.me, Reason.OWN_ERROR)
+        own = (self.me, Reason.OWN_ERROR, self.me)
+        words = (error.node, error.reason, error.finder) if isinstance(error, Fault) else own
         for node in self.neighbours:
-            self.send(node, Kind.ABORT, 0, 0, np.array([about, reason], dtype=np.uint64))
+            self.send(node, Kind.ABORT, 0, 0, np.array(words, dtype=np.uint64))

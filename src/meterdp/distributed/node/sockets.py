@@ -160,7 +160,14 @@ class Sockets:
         dealer.curve_serverkey = peer.public_key
         dealer.reconnect_ivl, dealer.reconnect_ivl_max = _RECONNECT_MS, _SLOWEST_RECONNECT_MS
         self._monitors[dealer.get_monitor_socket(_EVENTS)] = node
-        dealer.connect(peer.address)
+        try:
+            dealer.connect(peer.address)
+        except zmq.ZMQError as error:
+            raise InputError(
+                f"cannot be used to connect to node '{peer.name}' ({zmq.strerror(error.errno)})",
+                field="nodes.address",
+                remedy="write the address at which the other nodes reach it, a name or number and a port",
+            ) from None
 
     def send(self, node: int, data: bytes) -> bool:
         """Hand a message over to be sent; False if there is no connection."""
