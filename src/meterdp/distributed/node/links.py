@@ -23,6 +23,8 @@ from meterdp.distributed.node.sockets import Event, Happening, Sockets
 
 _NONCE_WORDS = 2
 _SAY_EVERY_S = 10.0
+# After a greeting that failed, for nodes that come a little later.
+_STAY_S = 5.0
 # For what CURVE and ZMTP add to a message, generously.
 _FRAME_BYTES = 1024
 # A sum needs every node, so a neighbour is one sum ahead at most, of which no scheme sends more than three messages.
@@ -102,9 +104,13 @@ class Links:
         return self
 
     def __exit__(self, kind, error, traceback) -> None:
-        if error is not None:
-            self._tell(error)
-        self._sockets.close()
+        try:
+            if error is not None:
+                self._tell(error)
+                if self._greeting and isinstance(error, Fault):
+                    self._tell_late(error)
+        finally:
+            self._sockets.close()
 
     @property
     def run(self) -> bytes:
@@ -362,7 +368,19 @@ class Links:
 
     def _tell(self, error: BaseException) -> None:
         """Tell the neighbours why nothing comes of the run."""
+        for node in self.neighbours:
+            self._tell_one(node, error)
+
+    def _tell_late(self, error: Fault) -> None:
+        """Tell also neighbours that come within a few seconds, rather than let them wait for this node."""
+        late, end = set(self.neighbours) - set(self._hello) - {error.node}, time.monotonic() + _STAY_S
+        while late and (left := end - time.monotonic()) > 0:
+            for event in self._sockets.poll(left):
+                if event.node in late and event.what in (Happening.CONNECTED, Happening.MESSAGE):
+                    self._tell_one(event.node, error)
+                    late.discard(event.node)
+
+    def _tell_one(self, node: int, error: BaseException) -> None:
         own = (self.me, Reason.OWN_ERROR, self.me)
         words = (error.node, error.reason, error.finder) if isinstance(error, Fault) else own
-        for node in self.neighbours:
-            self.send(node, Kind.ABORT, 0, 0, np.array(words, dtype=np.uint64))
+        self.send(node, Kind.ABORT, 0, 0, np.array(words, dtype=np.uint64))

@@ -32,6 +32,12 @@ def faulty(request):
     return request.param
 
 
+@pytest.fixture(autouse=True)
+def short_stay(monkeypatch):
+    """Keep nodes from waiting long for late ones."""
+    monkeypatch.setattr(links, "_STAY_S", 0.2)
+
+
 def ended(outcome, honest, about, reason):
     """Whether every honest node was ended by the same finding."""
     for i in honest:
@@ -351,6 +357,21 @@ def test_another_agreement_is_refused_by_key(tmp_path, changes, words):
     assert all(isinstance(came, Fault) for came in outcome.values()), outcome
     assert any(words in str(outcome[i]) for i in (0, 2)), outcome
     assert not list(tmp_path.rglob("*.parquet"))
+
+
+def test_a_node_that_comes_after_the_greeting_failed_is_told_why(tmp_path, monkeypatch):
+    monkeypatch.setattr(links, "_STAY_S", 4.0)
+    file = tmp_path / "agreement.yaml"
+    keys = write_agreement(file, COUNT, start_within_seconds=30, graph="complete")
+    settings = [settings_of(file, keys, i, **({"classes": 3} if i == 2 else {})) for i in range(COUNT)]
+    nodes = start_all(tmp_path, settings)
+    nodes.start(1, 2)  # which differ
+    time.sleep(1)
+    begin = time.monotonic()
+    outcome = nodes.start(0, 3).join()
+    assert time.monotonic() - begin < 10
+    for i in (0, 3):
+        assert "nodes 'n1' and 'n2'" in str(outcome[i]) or "nodes 'n2' and 'n1'" in str(outcome[i]), outcome
 
 
 def with_another_key(file, keys, number):
