@@ -390,7 +390,8 @@ def test_a_stranger_is_turned_away_and_learns_why(tmp_path):
     outcome = nodes.start().join()
     assert outcome[3].reason == Reason.KEY_REFUSED and outcome[3].node in (0, 2)
     assert {outcome[i].reason for i in (0, 2)} == {Reason.ABSENT} and {outcome[i].node for i in (0, 2)} == {3}
-    assert "somebody whose key is not in the agreement knocked here" in str(outcome[0])
+    # The other may have been told so before it noticed.
+    assert any("somebody whose key is not in the agreement knocked here" in str(outcome[i]) for i in (0, 2))
     assert nodes.written() == []
 
 
