@@ -22,7 +22,7 @@ from meterdp.distributed.node.faults import Reason
 from meterdp.distributed.node.links import Links
 from meterdp.distributed.node.messages import Kind
 from meterdp.distributed.node.records import own_records
-from meterdp.distributed.node.run import compare
+from meterdp.distributed.node.run import check_writable, compare
 from meterdp.distributed.shared_noise import SharedSums, release_at_node
 from meterdp.exports.roster import read_roster
 from meterdp.mechanisms.configured import public_settings
@@ -59,6 +59,8 @@ def release_mixture_at(settings: NodeSettings, say: Callable[[str], object]) -> 
         If gate or ledger refuses, or something is wrong with another node. What was charged stays charged.
     """
     desk = _desk(settings)
+    folder = Path(settings.study["results_dir"]) / FOLDER
+    check_writable(folder.with_suffix(".part"))  # the folder itself may be there
     shared = shared_sums(settings)
     sound = Sound.calibrate(_public(settings, shared))
     records, meter_ids = own_records(settings.study, Path(settings.study["results_dir"]) / "private", listed=True)
@@ -95,8 +97,9 @@ def release_mixture_at(settings: NodeSettings, say: Callable[[str], object]) -> 
             )
 
         (files,), handed_over = desk.release((request, draw))
-        desk.hand_over(files, Path(settings.study["results_dir"]) / FOLDER)
-        handed_over()
+    # With closed links: what goes wrong now is no other node's concern.
+    desk.hand_over(files, folder)
+    handed_over()
     return f"all nodes released a mixture of {sound.plan.classes} classes; it is in {FOLDER} of its results"
 
 
@@ -174,5 +177,5 @@ def _released(sound: Sound, log_kwh: np.ndarray, settings: NodeSettings, links: 
     released = release_at_node(sound, log_kwh, SafeNoise(), total, finite_masks=False)
     last = next(step)
     compare(links, released.mixtures.draw(0), last, settings.agreement.settings["largest_difference"])
-    links.all_done(last)
+    links.all_done(last, last=True)
     return released

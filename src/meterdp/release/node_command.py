@@ -59,6 +59,7 @@ def _run_node(files: list[str]) -> int:
     except InputError:
         raise
     except KeyboardInterrupt:
+        print("Interrupted: the node ends without a result, and told the others if it had met them.", file=sys.stderr)
         return 128 + signal.SIGINT
     except Exception as error:
         print(f"{REFUSAL}\n{without_message(error)}", file=sys.stderr)

@@ -40,7 +40,10 @@ _WORDS = {
         "does not accept the key of this node",
         "have the agreements of both compared: they name different public keys",
     ),
-    Reason.OTHER_AGREEMENT: ("has another agreement", "give every node the same file and the same section profiles"),
+    Reason.OTHER_AGREEMENT: (
+        "have different agreements",
+        "give every node the same file and the same section profiles",
+    ),
     Reason.SILENT: (
         "sent nothing within timeout_seconds: it failed, or waits for a node that did",
         f"see what it says itself, and {_AGAIN}",
@@ -51,7 +54,10 @@ _WORDS = {
     Reason.REPEATED: ("sent a message a second time", f"have it repaired, and {_AGAIN}"),
     Reason.MISSED: ("left out a message, or sent one too early", f"have it repaired, and {_AGAIN}"),
     Reason.OUT_OF_STEP: ("sent a message of another step of the algorithm", f"have it repaired, and {_AGAIN}"),
-    Reason.OTHER_RUN: ("sent a message of another run", _AGAIN),
+    Reason.OTHER_RUN: (
+        "take part in different runs",
+        f"see that each node runs once, as one may be running twice with one key, and {_AGAIN}",
+    ),
     Reason.DISAGREES: (
         "came to another mixture than its neighbour, by more than largest_difference",
         "use fewer classes, a smaller mask_std or more rounds at every node, and trust neither result",
@@ -63,6 +69,8 @@ _WORDS = {
     ),
     Reason.OWN_ERROR: ("ended with an error of its own", f"see what it says itself, and {_AGAIN}"),
 }
+# Between two nodes, either of which may be the odd one: both are named.
+_OF_TWO = {Reason.OTHER_AGREEMENT, Reason.OTHER_RUN}
 
 
 class Fault(InputError):
@@ -74,14 +82,20 @@ class Fault(InputError):
         Number of the peer that it is about.
     name : str
     reason : Reason
-    told_by : str, optional
-        Name of the neighbour that found it, if not this node.
+    finder : int
+        Number of the node that found it.
+    finder_name : str
+    told : bool
+        Whether another node found it and this one was told.
     detail : str, optional
         Public words.
     """
 
-    def __init__(self, node: int, name: str, reason: Reason, told_by: str | None = None, detail: str = ""):
-        self.node, self.reason, self.told_by = node, reason, told_by
+    def __init__(
+        self, node: int, name: str, reason: Reason, finder: int, finder_name: str, told: bool, detail: str = ""
+    ):
+        self.node, self.reason, self.finder = node, reason, finder
         what, remedy = _WORDS[reason]
-        by = f" (as node '{told_by}' says)" if told_by else ""
-        super().__init__(f"node '{name}' {what}{detail}{by}, so nothing came of the run", remedy=remedy)
+        who = f"nodes '{finder_name}' and '{name}'" if reason in _OF_TWO else f"node '{name}'"
+        by = f" (as node '{finder_name}' says)" if told and reason not in _OF_TWO else ""
+        super().__init__(f"{who} {what}{detail}{by}, so nothing came of the run", remedy=remedy)

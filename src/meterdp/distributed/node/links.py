@@ -23,8 +23,12 @@ from meterdp.distributed.node.sockets import Event, Happening, Sockets
 
 _NONCE_WORDS = 2
 _SAY_EVERY_S = 10.0
+# After a greeting that failed, for nodes that come a little later.
+_STAY_S = 5.0
 # For what CURVE and ZMTP add to a message, generously.
 _FRAME_BYTES = 1024
+# A sum needs every node, so a neighbour is one sum ahead at most, of which no scheme sends more than three messages.
+_MOST_WAITING = 8
 
 
 @dataclass
@@ -79,7 +83,10 @@ class Links:
         self._queue: dict[int, deque[Message]] = {i: deque() for i in self.neighbours}
         self._next_out = dict.fromkeys(self.neighbours, 0)
         self._next_in = dict.fromkeys(self.neighbours, 0)
+        self._link: dict[int, bytes] = {}
         self._closed: set[int] = set()
+        self._said_all = False
+        self._ended: dict[int, Fault] = {}
         self._failed_handshake: set[int] = set()
         self._waiting_for: int | None = None
         self._greeting = False
@@ -97,9 +104,13 @@ class Links:
         return self
 
     def __exit__(self, kind, error, traceback) -> None:
-        if error is not None:
-            self._tell(error)
-        self._sockets.close()
+        try:
+            if error is not None:
+                self._tell(error)
+                if self._greeting and isinstance(error, Fault):
+                    self._tell_late(error)
+        finally:
+            self._sockets.close()
 
     @property
     def run(self) -> bytes:
@@ -112,7 +123,7 @@ class Links:
 
     def fault(self, node: int, reason: Reason, detail: str = "") -> Fault:
         """Return what is to be raised if something is wrong with a neighbour."""
-        return Fault(node, self.name(node), reason, detail=detail)
+        return Fault(node, self.name(node), reason, self.me, self.name(self.me), False, detail)
 
     # Greeting
 
@@ -152,7 +163,7 @@ class Links:
                 self._closed.discard(node)
                 self._begin_link(node)
                 self._send_hello(node)
-            case Happening.CLOSED:  # it may come back
+            case Happening.CLOSED if self._is_current(event):  # it may come back
                 self._closed.add(node)
                 self._begin_link(node)
             case Happening.KEY_REFUSED:
@@ -256,16 +267,29 @@ class Links:
             self.send(node, kind, iteration, round_, words)
         return {node: self.receive(node, kind, iteration, round_, len(words)) for node in self.neighbours}
 
-    def all_done(self, iteration: int) -> None:
-        """Return once every node has come so far."""
+    def all_done(self, iteration: int, last: bool = False) -> None:
+        """Return once every node has come so far.
+
+        Parameters
+        ----------
+        iteration : int
+        last : bool
+            Whether nothing is sent after it. Then a neighbour that has said all it had to say may end as it likes.
+        """
         nothing = np.empty(0, dtype=np.uint64)
         for round_ in range(self._depth):
-            self.swap(Kind.DONE, iteration, round_, nothing)
+            for node in self.neighbours:
+                self.send(node, Kind.DONE, iteration, round_, nothing)
+            self._said_all = last and round_ == self._depth - 1
+            for node in self.neighbours:
+                self.receive(node, Kind.DONE, iteration, round_, 0)
 
     def _next(self, node: int) -> Message:
         end = time.monotonic() + self._timeout_s
         self._waiting_for = node
         while not self._queue[node]:
+            if node in self._ended:
+                raise self._ended[node]
             if node in self._closed:
                 raise self.fault(node, Reason.CLOSED)
             left = end - time.monotonic()
@@ -274,7 +298,7 @@ class Links:
             for event in self._sockets.poll(left):
                 if event.what is Happening.MESSAGE:
                     self._take(event)
-                elif event.what is Happening.CLOSED:
+                elif event.what is Happening.CLOSED and self._is_current(event):
                     self._closed.add(event.node)
         self._waiting_for = None
         return self._queue[node].popleft()
@@ -288,23 +312,43 @@ class Links:
             message = Message.decoded(event.data)
         except Garbled:
             raise self.fault(node, Reason.GARBLED) from None
-        if message.kind == Kind.HELLO and self._is_new(node, message):
-            if not self._greeting:
+        if message.kind == Kind.HELLO:
+            new = self._is_new(node, message)
+            if new and not self._greeting:
                 raise self.fault(node, Reason.STARTED_AGAIN)
-            if node > self.me:  # it connected, for the first time or once more
+            if not new and node < self.me and message.sequence == 0:
+                return  # its answer to a greeting that came twice, because the link broke in between
+            if self._greeting and node > self.me and (new or message.sequence == 0):
+                # It connected, for the first time or once more.
                 self._closed.discard(node)
                 self._begin_link(node)
+                self._link[node] = event.link
+        if message.kind != Kind.ABORT and not self._is_current(event):
+            if self._greeting:
+                return  # was under way when the link broke; a greeting follows
+            raise self.fault(node, Reason.CLOSED)
         if message.sender != node:
             raise self.fault(node, Reason.GARBLED)
         if message.kind == Kind.ABORT:  # also to a node that was started again, and for which it is not the next
-            raise self._told(node, message)
+            told = self._told(node, message)
+            if not self._said_all:
+                raise told
+            # The others count on this node by now, and it on what its neighbours said before.
+            self._ended.setdefault(node, told)
+            return
         if message.sequence != self._next_in[node]:
             raise self.fault(node, Reason.REPEATED if message.sequence < self._next_in[node] else Reason.MISSED)
         self._next_in[node] += 1
         if message.kind == Kind.HELLO and self._greeting:
             self._take_hello(node, message)
+        elif len(self._queue[node]) == _MOST_WAITING:
+            raise self.fault(node, Reason.GARBLED)
         else:
             self._queue[node].append(message)
+
+    def _is_current(self, event: Event) -> bool:
+        """Whether something happened on the connection over which a node greeted last."""
+        return event.link == self._link.get(event.node, b"")
 
     def _is_new(self, node: int, message: Message) -> bool:
         """Whether a greeting is of another start of a node than the one before, if any."""
@@ -314,15 +358,29 @@ class Links:
 
     def _told(self, node: int, message: Message) -> Fault:
         """Return the fault that a neighbour tells."""
-        about, reason = message.words.tolist() if len(message.words) == 2 else (node, Reason.OWN_ERROR)
-        if about >= len(self.agreement.peers) or reason not in {int(r) for r in Reason}:
+        words = message.words.tolist()
+        about, reason, finder = words if len(words) == 3 else (node, Reason.OWN_ERROR, node)
+        if max(about, finder) >= len(self.agreement.peers) or reason not in {int(r) for r in Reason}:
             return self.fault(node, Reason.GARBLED)
         if about == self.me and reason == Reason.SILENT and self._waiting_for is not None:
             return self.fault(self._waiting_for, Reason.SILENT)  # which is why this node was silent
-        return Fault(about, self.name(about), Reason(reason), None if about == node else self.name(node))
+        return Fault(about, self.name(about), Reason(reason), finder, self.name(finder), finder != about)
 
     def _tell(self, error: BaseException) -> None:
         """Tell the neighbours why nothing comes of the run."""
-        about, reason = (error.node, error.reason) if isinstance(error, Fault) else (self.me, Reason.OWN_ERROR)
         for node in self.neighbours:
-            self.send(node, Kind.ABORT, 0, 0, np.array([about, reason], dtype=np.uint64))
+            self._tell_one(node, error)
+
+    def _tell_late(self, error: Fault) -> None:
+        """Tell also neighbours that come within a few seconds, rather than let them wait for this node."""
+        late, end = set(self.neighbours) - set(self._hello) - {error.node}, time.monotonic() + _STAY_S
+        while late and (left := end - time.monotonic()) > 0:
+            for event in self._sockets.poll(left):
+                if event.node in late and event.what in (Happening.CONNECTED, Happening.MESSAGE):
+                    self._tell_one(event.node, error)
+                    late.discard(event.node)
+
+    def _tell_one(self, node: int, error: BaseException) -> None:
+        own = (self.me, Reason.OWN_ERROR, self.me)
+        words = (error.node, error.reason, error.finder) if isinstance(error, Fault) else own
+        self.send(node, Kind.ABORT, 0, 0, np.array(words, dtype=np.uint64))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -122,11 +125,14 @@ def fit(settings: NodeSettings, records: np.ndarray, results: Path, say: Callabl
     most_words = max(entries_of(classes, d), classes * (1 + d + d * d))
     links = Links(settings, scheme.links.neighbours(settings.number), scheme.links.diameter, most_words, say)
     traffic = _Traffic(links)
-    with links, ExitStack() as files:
+    for table in (NODE_MIXTURE, NODE_TRAFFIC):
+        check_writable(results / table.file)
+    # Links are closed before files get their names: what goes wrong then is no other node's concern.
+    with ExitStack() as files, links:
         links.greet()
-        say("all nodes are there")
         for table in (NODE_MIXTURE, NODE_TRAFFIC):  # of an earlier run
             (results / table.file).unlink(missing_ok=True)
+        say("all nodes are there")
         traffic.note("greeting", 0)
         mixture = agreement.start
         if mixture is None:
@@ -150,8 +156,30 @@ def fit(settings: NodeSettings, records: np.ndarray, results: Path, say: Callabl
         told = {"title": agreed["title"], "agreement": agreement.digest.hex(), "run": links.run.hex()}
         write_table(paths[0], NODE_MIXTURE, mixture_columns(mixture), told)
         write_table(paths[1], NODE_TRAFFIC, traffic.columns(), told)
-        links.all_done(last + 1)  # everybody has written; what is left is to give the files their names
+        links.all_done(last + 1, last=True)  # everybody has written; what is left is to give the files their names
     return mixture
+
+
+def check_writable(path: Path) -> None:
+    """Refuse a file that could not be written in the end, while that is no loss yet.
+
+    Raises
+    ------
+    InputError
+        If its folder cannot be made or written to, or a folder has its name.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+        if path.is_dir():
+            raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))
+    except OSError as error:
+        raise InputError(
+            f"cannot be written ({error.strerror or type(error).__name__})",
+            file=path,
+            remedy="correct the permissions, free disk space or remove what is in the way",
+        ) from None
 
 
 def compare(links: Links, mixture: Mixture, iteration: int, largest_difference: float) -> None:

@@ -6,7 +6,7 @@ listens at one address for all of them and takes nobody whose key is not in the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from enum import Enum
 
@@ -31,6 +31,9 @@ _HEARTBEAT_MS, _HEARTBEAT_TIMEOUT_MS = 5_000, 15_000
 _RECONNECT_MS, _SLOWEST_RECONNECT_MS = 100, 2_000
 # For handing the last messages over to the operating system, which sends them when the node has ended.
 _LINGER_MS = 500
+# So many messages of a peer are held; who sends on meanwhile is not read. A message in many pieces counts as one,
+# whatever they come to: ZeroMQ limits each piece and hands over only what is complete.
+_MOST_HELD = 16
 
 
 class Happening(Enum):
@@ -45,11 +48,12 @@ class Happening(Enum):
 
 @dataclass(frozen=True)
 class Event:
-    """What happened to which node; ``data`` is that of a message."""
+    """What happened to which node; ``data`` is that of a message, ``link`` the connection, if several can be."""
 
     node: int
     what: Happening
     data: bytes = b""
+    link: bytes = b""
 
 
 class _Allowed:
@@ -76,7 +80,7 @@ class Sockets:
     secret_key : bytes
     listen : str
     most_bytes : int
-        Of a message; who sends more is cut off.
+        Of a message in one piece; who sends more is cut off.
 
     Raises
     ------
@@ -100,6 +104,7 @@ class Sockets:
         self._most_bytes = most_bytes
         self._route: dict[int, bytes] = {}
         self._node_of_fd: dict[int, int] = {}
+        self._left_behind: set[bytes] = set()
         self._gone_fds: set[int] = set()
         self._connected: set[int] = set()
         self._door: zmq.Socket | None = None
@@ -129,7 +134,7 @@ class Sockets:
     def _socket(self, kind: int) -> zmq.Socket:
         socket = self._context.socket(kind)
         socket.curve_publickey, socket.curve_secretkey = self._pair
-        socket.maxmsgsize = self._most_bytes
+        socket.maxmsgsize, socket.rcvhwm = self._most_bytes, _MOST_HELD
         socket.linger = _LINGER_MS
         socket.heartbeat_ivl, socket.heartbeat_timeout = _HEARTBEAT_MS, _HEARTBEAT_TIMEOUT_MS
         socket.ipv6 = True
@@ -155,7 +160,14 @@ class Sockets:
         dealer.curve_serverkey = peer.public_key
         dealer.reconnect_ivl, dealer.reconnect_ivl_max = _RECONNECT_MS, _SLOWEST_RECONNECT_MS
         self._monitors[dealer.get_monitor_socket(_EVENTS)] = node
-        dealer.connect(peer.address)
+        try:
+            dealer.connect(peer.address)
+        except zmq.ZMQError as error:
+            raise InputError(
+                f"cannot be used to connect to node '{peer.name}' ({zmq.strerror(error.errno)})",
+                field="nodes.address",
+                remedy="write the address at which the other nodes reach it, a name or number and a port",
+            ) from None
 
     def send(self, node: int, data: bytes) -> bool:
         """Hand a message over to be sent; False if there is no connection."""
@@ -183,12 +195,20 @@ class Sockets:
         left = {event.node for event in events if event.what is Happening.CLOSED}
         messages = []
         for node, dealer in self._dealers.items():
-            while (dealer in ready or left) and dealer.poll(0):
-                frames = dealer.recv_multipart()
-                messages.append(Event(node, Happening.MESSAGE, frames[0] if len(frames) == 1 else b""))
-        while self._door is not None and (self._door in ready or left) and self._door.poll(0):
-            messages += self._received(self._door.recv_multipart(copy=False))
+            for frames in self._complete(dealer, ready, left, 1):
+                messages.append(Event(node, Happening.MESSAGE, frames[0].bytes if len(frames) == 1 else b""))
+        if self._door is not None:
+            for frames in self._complete(self._door, ready, left, len(self._number)):
+                messages += self._received(frames)
         return [m for m in messages if m.node in left] + events + [m for m in messages if m.node not in left]
+
+    @staticmethod
+    def _complete(socket: zmq.Socket, ready: Mapping, left: Set, senders: int) -> Iterator[list[zmq.Frame]]:
+        """Read what has come, but not for ever from one that sends for ever."""
+        for _ in range(senders * _MOST_HELD if socket in ready or left else 0):
+            if not socket.poll(0):
+                return
+            yield socket.recv_multipart(copy=False)
 
     def _told(self, node: int | None, told: dict) -> list[Event]:
         event, value = told["event"], told["value"]
@@ -198,9 +218,9 @@ class Sockets:
             elif event == zmq.EVENT_DISCONNECTED:
                 self._gone_fds.add(value)
                 known = self._node_of_fd.pop(value, None)
+                # Not of one that the node has replaced: a relay that forgot its other side may close it late.
                 if known is not None:
-                    self._route.pop(known, None)
-                    return [Event(known, Happening.CLOSED)]
+                    return [Event(known, Happening.CLOSED, link=self._route.pop(known))]
             return []
         match event:
             case zmq.EVENT_HANDSHAKE_SUCCEEDED:
@@ -218,11 +238,19 @@ class Sockets:
     def _received(self, frames: list[zmq.Frame]) -> list[Event]:
         """Return a message that came through the door, and that its sender left if it did so meanwhile."""
         node = self._number[frames[1].get("User-Id").encode()]
-        event = Event(node, Happening.MESSAGE, frames[1].bytes if len(frames) == 2 else b"")
-        connection = frames[1].get(zmq.SRCFD)
+        link, connection = frames[0].bytes, frames[1].get(zmq.SRCFD)
+        if link in self._left_behind:
+            return []
+        event = Event(node, Happening.MESSAGE, frames[1].bytes if len(frames) == 2 else b"", link)
+        if self._route.get(node, link) != link:
+            if connection in self._gone_fds:
+                return []
+            self._left_behind.add(self._route[node])
+            self._node_of_fd = {fd: other for fd, other in self._node_of_fd.items() if other != node}
         if connection in self._gone_fds:
-            return [event, Event(node, Happening.CLOSED)]
-        self._route[node], self._node_of_fd[connection] = frames[0].bytes, node
+            self._route.pop(node, None)
+            return [event, Event(node, Happening.CLOSED, link=link)]
+        self._route[node], self._node_of_fd[connection] = link, node
         return [event]
 
     def close(self, at_once: bool = False) -> None:

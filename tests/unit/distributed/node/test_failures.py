@@ -4,15 +4,19 @@ The faulty node is the last of a ring of four, or the first, which the others co
 neighbour of it and has to be told.
 """
 
+import socket
 import threading
 import time
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
 import pytest
+import yaml
 import zmq
 
 from meterdp.core.errors import InputError
+from meterdp.distributed.node import links, sockets
 from meterdp.distributed.node.faults import Fault, Reason
 from meterdp.distributed.node.keys import new_keys, read_secret
 from meterdp.distributed.node.links import Links
@@ -26,6 +30,12 @@ COUNT = 4
 @pytest.fixture(params=[COUNT - 1, 0], ids=["it connects", "others connect to it"])
 def faulty(request):
     return request.param
+
+
+@pytest.fixture(autouse=True)
+def short_stay(monkeypatch):
+    """Keep nodes from waiting long for late ones."""
+    monkeypatch.setattr(links, "_STAY_S", 0.2)
 
 
 def ended(outcome, honest, about, reason):
@@ -161,6 +171,45 @@ def test_what_is_told_names_the_node_and_who_found_it(tmp_path):
     assert "so nothing came of the run; have it repaired" in str(outcome[1])
 
 
+def pair(tmp_path, **agreed):
+    """Return the links of two neighbours."""
+    file = tmp_path / "agreement.yaml"
+    keys = write_agreement(file, 2, graph="complete", **agreed)
+    own = [settings_of(file, keys, i) for i in range(2)]
+    return [Links(own[i], [1 - i], 1, 100, lambda text: None) for i in range(2)]
+
+
+def test_who_found_it_is_named_also_by_those_further_away(tmp_path):
+    """A neighbour passes on what one behind it found."""
+    file = tmp_path / "agreement.yaml"
+    keys = write_agreement(file, COUNT, timeout_seconds=3, start_within_seconds=3)
+    one = Links(settings_of(file, keys, 1), [0, 2], 2, 100, lambda text: None)
+    first = Fault(0, "n0", Reason.REPEATED, 3, "n3", False)
+    words = np.array([first.node, first.reason, first.finder], dtype=np.uint64)
+    told = one._told(2, Message(NO_RUN, one.agreement.digest, 2, Kind.ABORT, 0, 0, 0, words))
+    assert "node 'n0' sent a message a second time (as node 'n3' says)" in str(told) and told.finder == 3
+
+
+def test_two_that_differ_are_both_named(tmp_path):
+    _, outcome = run_with(
+        tmp_path, COUNT - 1, telling(lambda links, node: [message(links, node, run=NO_RUN)]), graph="complete"
+    )
+    for i, came in outcome.items():
+        assert f"nodes 'n{came.finder}' and 'n3' take part in different runs, so nothing" in str(came), i
+        assert "one may be running twice with one key" in str(came)
+
+
+def test_an_address_that_nobody_can_connect_to_is_refused(tmp_path):
+    file = tmp_path / "agreement.yaml"
+    keys = write_agreement(file, 2, graph="complete")
+    own = settings_of(file, keys, 1)
+    peers = (replace(own.agreement.peers[0], address="tcp://*:5700"), own.agreement.peers[1])
+    bad = changed(own, agreement=replace(own.agreement, peers=peers))
+    with pytest.raises(InputError, match="cannot be used to connect to node 'n0'"):
+        with Links(bad, [0], 1, 100, lambda text: None):
+            pass
+
+
 def start_all(tmp_path, settings):
     return Nodes(settings, made_up_records(COUNT), tmp_path / "results")
 
@@ -225,14 +274,79 @@ def test_a_node_that_is_started_again_later_ends_the_run(tmp_path):
     assert ended(outcome, honest, COUNT - 1, Reason.STARTED_AGAIN)
 
 
+class Forgetful:
+    """Stands before a node as a relay that may forget connections on the side of those who connect."""
+
+    def __init__(self, port):
+        self.door, self.port = socket.create_server(("127.0.0.1", 0)), port
+        self.address = f"tcp://127.0.0.1:{self.door.getsockname()[1]}"
+        self.pairs = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            near, _ = self.door.accept()
+            try:
+                far = socket.create_connection(("127.0.0.1", self.port))
+            except ConnectionRefusedError:
+                near.close()
+                continue
+            self.pairs.append((near, far, forgotten := threading.Event()))
+            for one, other in ((near, far), (far, near)):
+                threading.Thread(target=self._carry, args=(one, other, forgotten), daemon=True).start()
+
+    def _carry(self, one, other, forgotten):
+        with suppress(OSError):
+            while data := one.recv(1 << 16):
+                other.sendall(data)
+            if not forgotten.is_set():
+                other.shutdown(socket.SHUT_WR)
+
+    def forget(self):
+        """Close what there is on one side; return what is left on the other."""
+        left, self.pairs = self.pairs, []
+        for near, _, forgotten in left:
+            forgotten.set()
+            near.shutdown(socket.SHUT_RDWR)
+        return [far for _, far, _ in left]
+
+
+@pytest.mark.parametrize("closes", ["later", "while they wait", "never"])
+def test_a_link_that_is_lost_on_one_side_while_nodes_wait_begins_anew(tmp_path, closes):
+    file = tmp_path / "agreement.yaml"
+    keys = write_agreement(file, COUNT)
+    words = yaml.safe_load(file.read_text())
+    listen = words["nodes"][0]["address"]
+    relay = Forgetful(int(listen.rpartition(":")[2]))
+    words["nodes"][0]["address"] = relay.address
+    file.write_text(yaml.safe_dump(words))
+    settings = [settings_of(file, keys, i) for i in range(COUNT)]
+    settings[0] = changed(settings[0], listen=listen)
+    nodes = start_all(tmp_path, settings).start(0, 3)
+    time.sleep(1)
+    half_open = relay.forget()
+    assert len(half_open) == 1
+    time.sleep(0.5)
+    if closes == "while they wait":
+        half_open[0].shutdown(socket.SHUT_RDWR)
+        time.sleep(0.2)
+    outcome = nodes.start(1, 2).outcome
+    if closes == "later":
+        time.sleep(0.1)
+        half_open[0].shutdown(socket.SHUT_RDWR)
+    nodes.join()
+    assert not any(isinstance(came, BaseException) for came in outcome.values()), outcome
+    assert len(nodes.written()) == 2 * COUNT
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"classes": 3}, "has another agreement: classes, so"),
-        ({"eigenvalue_floor": 0.01, "update": "printed"}, "has another agreement: update, eigenvalue_floor, so"),
-        ({"graph": "complete"}, "has another agreement: graph, constants, so"),
-        ({"scheme": "secure_sum"}, "has another agreement: scheme, constants, so"),
-        ({"hours": 4}, "has another agreement: profiles, so"),
+        ({"classes": 3}, "have different agreements: classes, so"),
+        ({"eigenvalue_floor": 0.01, "update": "printed"}, "have different agreements: update, eigenvalue_floor, so"),
+        ({"graph": "complete"}, "have different agreements: graph, constants, so"),
+        ({"scheme": "secure_sum"}, "have different agreements: scheme, constants, so"),
+        ({"hours": 4}, "have different agreements: profiles, so"),
     ],
 )
 def test_another_agreement_is_refused_by_key(tmp_path, changes, words):
@@ -243,6 +357,21 @@ def test_another_agreement_is_refused_by_key(tmp_path, changes, words):
     assert all(isinstance(came, Fault) for came in outcome.values()), outcome
     assert any(words in str(outcome[i]) for i in (0, 2)), outcome
     assert not list(tmp_path.rglob("*.parquet"))
+
+
+def test_a_node_that_comes_after_the_greeting_failed_is_told_why(tmp_path, monkeypatch):
+    monkeypatch.setattr(links, "_STAY_S", 4.0)
+    file = tmp_path / "agreement.yaml"
+    keys = write_agreement(file, COUNT, start_within_seconds=30, graph="complete")
+    settings = [settings_of(file, keys, i, **({"classes": 3} if i == 2 else {})) for i in range(COUNT)]
+    nodes = start_all(tmp_path, settings)
+    nodes.start(1, 2)  # which differ
+    time.sleep(1)
+    begin = time.monotonic()
+    outcome = nodes.start(0, 3).join()
+    assert time.monotonic() - begin < 10
+    for i in (0, 3):
+        assert "nodes 'n1' and 'n2'" in str(outcome[i]) or "nodes 'n2' and 'n1'" in str(outcome[i]), outcome
 
 
 def with_another_key(file, keys, number):
@@ -261,7 +390,8 @@ def test_a_stranger_is_turned_away_and_learns_why(tmp_path):
     outcome = nodes.start().join()
     assert outcome[3].reason == Reason.KEY_REFUSED and outcome[3].node in (0, 2)
     assert {outcome[i].reason for i in (0, 2)} == {Reason.ABSENT} and {outcome[i].node for i in (0, 2)} == {3}
-    assert "somebody whose key is not in the agreement knocked here" in str(outcome[0])
+    # The other may have been told so before it noticed.
+    assert any("somebody whose key is not in the agreement knocked here" in str(outcome[i]) for i in (0, 2))
     assert nodes.written() == []
 
 
@@ -293,6 +423,92 @@ def test_an_impostor_at_an_address_gets_nothing(tmp_path):
     outcome = nodes.start().join()
     assert {(outcome[i].node, outcome[i].reason) for i in (1, 3)} == {(0, Reason.WRONG_KEY)}
     assert nodes.written() == []
+
+
+class InTheWay(list):
+    """Puts a folder where a file is to go, once the nodes have met."""
+
+    def __init__(self, path):
+        super().__init__()
+        self._path = path
+
+    def append(self, text):
+        if text == "all nodes are there":
+            self._path.mkdir(parents=True)
+
+
+def test_a_node_that_cannot_name_its_files_does_not_cost_the_others_theirs(tmp_path):
+    file = tmp_path / "agreement.yaml"
+    keys = write_agreement(file, COUNT)
+    nodes = start_all(tmp_path, [settings_of(file, keys, i) for i in range(COUNT)])
+    nodes.said[3] = InTheWay(tmp_path / "results/n3/study/node/mixture.parquet")
+    outcome = nodes.start().join()
+    assert isinstance(outcome[3], IsADirectoryError)
+    assert not any(isinstance(outcome[i], BaseException) for i in range(3)), outcome
+    assert {path.parents[2].name for path in nodes.written() if path.name == "mixture.parquet"} == {"n0", "n1", "n2"}
+
+
+def test_a_node_that_could_not_write_says_so_before_it_meets_the_others(tmp_path):
+    file = tmp_path / "agreement.yaml"
+    keys = write_agreement(file, COUNT)
+    nodes = start_all(tmp_path, [settings_of(file, keys, 3)])
+    (tmp_path / "results/n3/study/node/mixture.parquet").mkdir(parents=True)
+    with pytest.raises(InputError, match=r"cannot be written \(Is a directory\); correct the"):
+        raise nodes.start(3).join()[3]
+    assert nodes.said[3] == []
+
+
+@pytest.mark.parametrize("last", [True, False])
+def test_what_a_node_said_before_it_ended_holds_at_the_very_end(tmp_path, last):
+    """A neighbour that had come to its end and then ends otherwise leaves nobody without a result."""
+    first, second = pair(tmp_path)
+    told = threading.Event()
+
+    def end():
+        with first:
+            first.greet()
+            first.send(1, Kind.DONE, 1, 0, np.empty(0, dtype=np.uint64))
+            first._tell(ValueError())
+            told.wait(10)
+
+    thread = threading.Thread(target=end)
+    thread.start()
+    with second:
+        second.greet()
+        time.sleep(0.3)
+        if last:
+            second.all_done(1, last=True)
+        else:
+            with pytest.raises(Fault, match="ended with an error of its own"):
+                second.all_done(1)
+    told.set()
+    thread.join()
+
+
+def test_more_than_can_be_under_way_is_not_kept(tmp_path):
+    first, second = pair(tmp_path)
+    told = threading.Event()
+
+    def flood():
+        with first:
+            first.greet()
+            for _ in range(500):
+                first.send(1, Kind.DONE, 1, 0, np.empty(0, dtype=np.uint64))
+            told.wait(10)
+
+    thread = threading.Thread(target=flood)
+    thread.start()
+    with pytest.raises(Fault, match="damaged or of another form"), second:
+        poll, at_once = second._sockets.poll, []
+        second._sockets.poll = lambda seconds: at_once.append(poll(seconds)) or at_once[-1]
+        second.greet()
+        for _ in range(100):  # what came with the greeting may be few
+            time.sleep(0.05)
+            second.all_done(1)
+    assert len(second._queue[0]) == links._MOST_WAITING
+    assert max(sum(event.what is Happening.MESSAGE for event in events) for events in at_once) <= sockets._MOST_HELD
+    told.set()
+    thread.join()
 
 
 class Tampered:

@@ -140,17 +140,21 @@ def test_a_killed_process_ends_the_others_and_nobody_writes(exports, tmp_path, r
     killed.communicate()
 
 
-def test_a_process_that_is_asked_to_end_tells_the_others(exports, tmp_path, repository):
+@pytest.mark.parametrize(
+    ("asked", "words"), [(signal.SIGTERM, ""), (signal.SIGINT, "Interrupted: the node ends without a result")]
+)
+def test_a_process_that_is_asked_to_end_tells_the_others(exports, tmp_path, repository, asked, words):
     configs = make_nodes(tmp_path, exports, **(AGREED | {"iterations": 100_000}))
     running = [start(config, repository) for config in configs.values()]
     ended = running[0]
     for line in ended.stderr:
         if "all nodes are there" in line:
             break
-    ended.terminate()
+    ended.send_signal(asked)
     said = [one.communicate(timeout=60)[1] for one in running]
-    assert [one.returncode for one in running] == [128 + signal.SIGTERM, 1, 1]
+    assert [one.returncode for one in running] == [128 + asked, 1, 1]
     assert all("ended with an error of its own" in text for text in said[1:]), said
+    assert words in said[0] and "Traceback" not in said[0]
     assert not list(tmp_path.rglob("*.parquet"))
 
 
