@@ -41,7 +41,11 @@ def exports(tmp_path_factory):
 def start(config, repository):
     command = [sys.executable, "-m", "meterdp", "node", str(config)]
     path = os.environ | {"PYTHONPATH": str(repository / "src")}
-    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=path)
+
+    def heed_interrupts():  # which whoever runs these tests in the background has switched off for all their children
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=path, preexec_fn=heed_interrupts)
 
 
 class Relay:
