@@ -10,6 +10,7 @@ ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parents[
 sys.path.insert(0, str(ROOT / "src"))
 
 from meterdp.audit.parts import NAMES as AUDIT_PARTS
+from meterdp.audit.parts import SETTINGS as AUDITED_SETTINGS
 from meterdp.distributed.circuits import graph_file
 from meterdp.core.config import complete, load_schema
 from meterdp.core.log_scale import SCALE_KEYS
@@ -101,17 +102,6 @@ FITTED_ELSEWHERE = STUDY / "federated_mixture.parquet" if FEDERATION else []
 FOLDER_STATE = None if SIMULATED else state_of(config["export"]["path"])
 REPRODUCE = RESULTS / "reproduce"
 AUDIT = RESULTS / "audit"
-# The audit plants canaries in a simulated export of its own and sends them through these.
-AUDITED_SETTINGS = (
-    "seed",
-    "export",
-    "quality",
-    "profiles",
-    "mixture",
-    "mechanisms",
-    "release",
-    "audit",
-)
 # Tables the report reads, by name.
 REPORTED = {
     name: table

@@ -83,6 +83,7 @@ class Fleet:
             "export": {**config["export"], **simulated_export(START_DATE, DAYS), "path": None, "meters": None},
             "profiles": {**config["profiles"], "date": "auto"},
             "release": {**config["release"], "delta": DELTA, "cap_delta": DELTA, "forecast_protects": "readings"},
+            "federation": {"by": None},  # one holder
             "mechanisms": {
                 **config["mechanisms"],
                 "sound": {**config["mechanisms"]["sound"], "adjacency": "replace_one"},

@@ -12,3 +12,5 @@ NAMES = (
     "published",
     CANARIES,
 )
+# Sections of the configuration that canaries, in a simulated export of their own, are sent through.
+SETTINGS = ("seed", "export", "quality", "profiles", "mixture", "mechanisms", "release", "audit")

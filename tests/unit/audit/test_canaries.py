@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from meterdp.audit import canaries, one_run
+from meterdp.audit.parts import SETTINGS
 from meterdp.core.config import complete, load_schema
 from meterdp.core.errors import InputError
 from meterdp.simulate.parameters import SimulationParameters
@@ -18,7 +19,9 @@ COUNT = 40
 def fleet(tmp_path_factory):
     config = complete({}, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
     parameters = SimulationParameters.from_yaml(ROOT / "resources/simulator.yaml")
-    return canaries.Fleet.simulated(tmp_path_factory.mktemp("audit"), config, parameters, COUNT)
+    # What the workflow hands over, and nothing else.
+    audited = {key: config[key] for key in SETTINGS}
+    return canaries.Fleet.simulated(tmp_path_factory.mktemp("audit"), audited, parameters, COUNT)
 
 
 @pytest.fixture(scope="module")
