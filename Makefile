@@ -19,7 +19,7 @@ BIN := $(abspath $(VENV))/bin
 INSTALLED := $(VENV)/.installed
 # Packages only benchmarks compare with, in environments of their own: they need other versions, and than each other.
 PEERS := $(addprefix $(VENV)-,benchmark opendp smartnoise)
-# The tools that meterdp.release.convert writes files for: tests load the files with them where they are installed.
+# The tools that `meterdp release convert` writes files for: tests load the files with them where they are installed.
 TOOLS := $(VENV)-tools
 SCHEMA := workflow/schemas/config.schema.yaml
 # One --config for both, because a second one would replace the first.
@@ -27,10 +27,10 @@ OVERRIDES := $(if $(EXPORT),'export={"path": "$(EXPORT)"}') $(if $(RESULTS),'res
 SNAKEMAKE := PATH="$(BIN):$$PATH" snakemake --cores $(CORES) --rerun-incomplete \
 	$(if $(CONFIG),--configfile $(CONFIG)) $(if $(strip $(OVERRIDES)),--config $(OVERRIDES))
 # Checks the configuration, too: one sentence instead of a stack trace when a file is missing or is not YAML.
-FIND_RESULTS := results="$$($(BIN)/python -m meterdp.core.config $(SCHEMA) results_dir config/config.yaml $(CONFIG))" || exit 1; \
+FIND_RESULTS := results="$$($(BIN)/python tools/setting.py $(SCHEMA) results_dir config/config.yaml $(CONFIG))" || exit 1; \
 	results="$(or $(RESULTS),$$results)"
 # Settings that do not describe the export are refused here, in seconds and with settings that do.
-CHECK = $(BIN)/python -m meterdp check $(if $(EXPORT),"$(EXPORT)") --config config/config.yaml \
+CHECK = $(BIN)/meterdp check $(if $(EXPORT),"$(EXPORT)") --config config/config.yaml \
 	$(if $(CONFIG),--config $(CONFIG)) --unless-read "$$results/private/ingest_report.parquet" || exit 1
 # A killed run leaves Snakemake's lock behind. The outer lock is held by a run and everything it started, so whoever
 # gets it knows that nobody is running here and may clear the stale one.
@@ -53,7 +53,7 @@ study: install
 
 # What the export is and a configuration to paste; with CONFIG, whether that describes it.
 check: install
-	@$(BIN)/python -m meterdp check $(if $(EXPORT),"$(EXPORT)") $(if $(CONFIG),--config config/config.yaml --config $(CONFIG))
+	@$(BIN)/meterdp check $(if $(EXPORT),"$(EXPORT)") $(if $(CONFIG),--config config/config.yaml --config $(CONFIG))
 
 # What may leave the building, through gate and ledger.
 release: install
