@@ -4,6 +4,7 @@
 #   make release                                         what may leave the building (needs a list of meters and a period)
 #   make audit                                           lower bounds on epsilon from attacks, beside the claims
 #   make report                                          Snakemake's own report of the same study
+#   make dist                                            wheel and sdist in dist/
 SHELL := /bin/bash
 VENV ?= .venv
 CORES ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
@@ -46,7 +47,7 @@ RUN = $(SNAKEMAKE) -- $(1) & run=$$!; trap 'kill -TERM $$run 2>/dev/null' TERM I
 	wait $$run; status=$$?; while kill -0 $$run 2>/dev/null; do wait $$run; status=$$?; done; \
 	trap - TERM INT HUP; [ $$status = 0 ] || exit $$status
 
-.PHONY: study check release audit report test slurm test-slurm lint benchmark tools lock install clean
+.PHONY: study check release audit report test slurm test-slurm lint benchmark tools lock dist install clean
 
 study: install
 	@$(FIND_RESULTS); $(CHECK); $(GUARD); $(call RUN,study); echo; echo "The report is at $$results/study/report.html"
@@ -91,9 +92,13 @@ lint: install
 lock: install
 	$(BIN)/python tools/lock.py
 
+# The wheel is built from the sdist, so that nothing of an earlier build is in it. Needs no network.
+dist: install
+	@rm -rf dist && $(BIN)/uv build --quiet --offline --no-build-isolation --python $(BIN)/python --out-dir dist . && ls dist
+
 install: $(INSTALLED)
 
-$(INSTALLED): requirements.txt requirements-uv.txt pyproject.toml
+$(INSTALLED): requirements.txt requirements-uv.txt pyproject.toml setup.py
 	@python=""; for candidate in $(PYTHON) python3 python3.11 python3.12 python3.13 python3.14; do \
 		if $$candidate -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
 			python=$$candidate; break; fi; done; \
@@ -116,4 +121,4 @@ $(VENV)-%/.installed: requirements-%.txt | install
 		touch $@ || { rm -rf $(@D); echo "The packages of $< could not be installed; what needs them will say so."; }
 
 clean:
-	rm -rf $(VENV) $(PEERS) $(TOOLS) .snakemake
+	rm -rf $(VENV) $(PEERS) $(TOOLS) .snakemake build dist
