@@ -291,8 +291,8 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
                 field="random_state",
                 remedy="leave it out, or set noise='study' for what is never released",
             )
-        if self.random_state is not None and not _whole(self.random_state):
-            raise Refused("is not a whole number", field="random_state", remedy="use for example 1")
+        if self.random_state is not None and not (_whole(self.random_state) and self.random_state >= 0):
+            raise Refused("is not a whole number of zero or more", field="random_state", remedy="use for example 1")
         counted = self.adjacency == "add_remove"
         if counted and not (_whole(self.n_samples_guess) and self.n_samples_guess >= self.n_components):
             raise Refused(

@@ -66,10 +66,10 @@ def test_a_neighbour_is_told_apart_by_no_more_than_mu(adjacency, end):
     again = Tape(tape.answers)
     records._drawn(two, BOX, sound, again)
     apart = [np.linalg.norm(a - b) / s for a, b, s in zip(tape.exact, again.exact, tape.std, strict=True)]
-    assert len(apart) == len(sound.plan.steps) and max(apart) > 0
+    assert len(apart) == len(sound.plan.steps)
     for found, step in zip(apart, sound.plan.steps, strict=True):
         assert found <= step.mu, step.name
-    assert np.linalg.norm(apart) <= sound.mu <= gdp.mu_for(2.0, 1e-5)
+    assert 0.25 * sound.mu < np.linalg.norm(apart) <= sound.mu <= gdp.mu_for(2.0, 1e-5)
 
 
 def test_a_release_is_charged_before_noise_is_drawn_and_drawn_once(books, monkeypatch):
