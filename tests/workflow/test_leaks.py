@@ -15,9 +15,9 @@ from meterdp.audit.leaks import HOMES, LEDGER_HOMES, SNAKEMAKE_HOMES, scan, scan
 from meterdp.core.parquet import read_table
 from meterdp.exports.tables import METERS
 from meterdp.release.gate import FORECAST_FILES, MIXTURE_FILES
+from tests.warm import warm_snakemake
 from tests.workflow.conftest import HANGS, PLANTED, PLANTED_SECRETS, planted_readings
 from tests.workflow.test_bad_input import sentence_of
-from tests.workflow.warm import warm_snakemake
 
 SECRETS = (*PLANTED_SECRETS, Secret("a bad value", TEXT, "twelvish"))
 # What the user brought, and the checkout: not written by a run.
