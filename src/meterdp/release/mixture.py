@@ -167,7 +167,7 @@ def released_files(
         manifest["marginals"] = _marginals(beside, mechanism, hours)
     files["manifest.json"] = as_json({**manifest, "sha256": checksums(files)})
     files["README.md"] = _page(mixture, rules, mechanism, request, desk, shared)
-    return {name: files[name] for name in MIXTURE_FILES}
+    return desk.described({name: files[name] for name in MIXTURE_FILES})
 
 
 def _marginals(beside: Marginals, mechanism: Sound, hours: Sequence[str]) -> dict:

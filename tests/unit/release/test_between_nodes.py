@@ -12,7 +12,7 @@ import yaml
 from meterdp.accounting import gdp
 from meterdp.core.parquet import metadata_of, read_table
 from meterdp.release.account import CHARGED
-from meterdp.release.gate import MIXTURE_FILES
+from meterdp.release.gate import CRATE, ENTRY, MIXTURE_FILES
 from meterdp.release.ledger import Ledger
 from meterdp.release.tables import RELEASED_MIXTURE
 from tools.make_nodes import make_exports, make_nodes
@@ -80,7 +80,7 @@ def test_every_node_has_the_same_release_and_every_run_is_paid_for(tmp_path, exp
     mu = gdp.mu_for(2.0, 1e-5)
     for name in NAMES:
         folder = tmp_path / name / "release/mixture"
-        assert {file.name for file in folder.iterdir()} == set(MIXTURE_FILES)
+        assert {file.name for file in folder.iterdir()} == {*MIXTURE_FILES, CRATE, ENTRY}
         assert "not for release" not in str(metadata_of(folder / "mixture.parquet"))
         (charge,) = charges(tmp_path, name)
         assert charge["mu"] == pytest.approx(mu, rel=1e-3), "what the colluding node sees"
