@@ -20,7 +20,7 @@ from meterdp.release.gate import CRATE, ENTRY, FORECAST_FILES, MIXTURE_FILES
 from meterdp.release.household_forecasts import release_household_forecasts
 from meterdp.release.label_forecasts import PLACES
 from meterdp.release.mixture import release_mixture
-from meterdp.release.registry_entry import check_entry
+from meterdp.release.registry_entry import check_entry, entry_of
 from tests.conftest import ROOT
 
 N = 60
@@ -124,6 +124,17 @@ def test_an_entry_has_the_fields_of_the_registry_and_the_guarantee_of_the_manife
     assert all(proof in told["implementation"]["composition"] for proof in privacy["proof"])
 
 
+def test_a_kind_of_release_without_words_of_its_own_gets_those_of_its_manifest(files):
+    manifest = json.loads(files["manifest.json"])
+    manifest["public_parameters"] |= {"artefact": "totals", "public": {}}
+    entry = entry_of(manifest, ABOUT, DAY)
+    check_entry(entry)
+    told = yaml.safe_load(entry)["deployment"]
+    assert (
+        manifest["what"][1:] in told["basic"]["description"] and "number_of_privacy_units" not in told["privacy_loss"]
+    )
+
+
 def test_neither_names_a_path_a_list_or_the_ledger(files):
     for name in (CRATE, ENTRY):
         for word in (b"secret-folder", b"list.csv", b"ledger.sqlite", b"/tmp", b"sha256 of the list"):
@@ -150,6 +161,12 @@ def test_what_the_registry_would_not_take_is_not_handed_over(files, tmp_path):
     with pytest.raises(InputError, match="does not fit the fields of the registry"):
         desk(tmp_path).hand_over(broken, tmp_path / "results/release/mixture")
     assert not (tmp_path / "results").exists()
+
+
+def test_what_an_earlier_version_stored_is_handed_over_as_it_is(files, tmp_path):
+    stored = {name: data for name, data in files.items() if name not in (CRATE, ENTRY)}
+    desk(tmp_path).hand_over(stored, tmp_path / "results/release/mixture")
+    assert {p.name: p.read_bytes() for p in (tmp_path / "results/release/mixture").iterdir()} == stored
 
 
 def test_a_folder_of_an_earlier_version_can_be_described_later_and_one_of_a_study_cannot(files, tmp_path):
