@@ -59,18 +59,13 @@ def crate_of(files: Mapping[str, bytes], manifest: Mapping, about: About, day: d
         parts.append(_household_files(manifest))
     licence = [_licence(about.licence)] if about.licence else []
     publisher = [{"@id": "#publisher", "@type": "Organization", "name": about.publisher}] if about.publisher else []
-    software = {
-        "@id": "#meterdp",
-        "@type": "SoftwareApplication",
-        "name": "meterdp",
-        "softwareVersion": manifest["meterdp_version"],
-    }
+    # No entity for the software: it would have to name an address, which may change while these files do not.
     made = {
         "@id": "#release",
         "@type": "CreateAction",
-        "name": "Drawn with fresh noise and charged to the ledger of these households",
+        "name": f"Drawn with fresh noise by meterdp {manifest['meterdp_version']} and charged to the ledger of these "
+        "households",
         "endTime": day.isoformat(),
-        "instrument": _to(software),
         "result": {"@id": "./"},
     }
     root = {
@@ -81,7 +76,7 @@ def crate_of(files: Mapping[str, bytes], manifest: Mapping, about: About, day: d
         "datePublished": day.isoformat(),
         "license": _to(licence[0]) if licence else NO_LICENCE,
         "hasPart": [_to(part) for part in parts],
-        "mentions": [_to(made)],
+        "mentions": _to(made),
         **({"temporalCoverage": "/".join(manifest["period"])} if all(manifest["period"]) else {}),
         **({"publisher": _to(publisher[0])} if publisher else {}),
     }
@@ -95,7 +90,7 @@ def crate_of(files: Mapping[str, bytes], manifest: Mapping, about: About, day: d
     columns = list(_columns(files))
     if columns:
         root["variableMeasured"] = [_to(column) for column in columns]
-    graph = [descriptor, root, *parts, *columns, *licence, *publisher, software, made]
+    graph = [descriptor, root, *parts, *columns, *licence, *publisher, made]
     return (json.dumps({"@context": f"{VERSION}/context", "@graph": graph}, indent=1) + "\n").encode()
 
 
