@@ -15,10 +15,8 @@ from meterdp.core.errors import InputError
 from meterdp.core.guarantee import NOT_FOR_RELEASE
 from meterdp.release.crate import crate_of
 from meterdp.release.gate import CRATE, ENTRY
+from meterdp.release.received import MANIFEST, RELEASED, verify
 from meterdp.release.registry_entry import check_entry, entry_of
-
-MANIFEST = "manifest.json"
-_REMEDY = "name a folder that `make release` wrote, such as results/release/mixture"
 
 
 @dataclass(frozen=True)
@@ -98,19 +96,16 @@ def describe_folder(folder, about: About, day: date) -> dict[str, bytes]:
     Raises
     ------
     InputError
-        If it is no folder of a release.
+        If it is no folder of a release, or differs from what its manifest declares.
     """
-    paths = [path for path in Path(folder).glob("*") if path.is_file()]
-    try:
-        files = described({path.name: path.read_bytes() for path in sorted(paths)}, about, day)
-    except InputError as error:
-        raise InputError(error.problem, file=folder, remedy=_REMEDY) from None
+    verify(folder)
+    files = described({path.name: path.read_bytes() for path in Path(folder).iterdir()}, about, day)
     check_described(files)
     return {name: files[name] for name in (CRATE, ENTRY)}
 
 
 def _refuse_studies(files: Mapping[str, bytes]) -> None:
     if any(NOT_FOR_RELEASE.encode() in data for data in files.values()):
-        raise InputError(f"holds a file that is {NOT_FOR_RELEASE}", file="release", remedy=_REMEDY)
+        raise InputError(f"holds a file that is {NOT_FOR_RELEASE}", file="release", remedy=RELEASED)
     if MANIFEST not in files:
-        raise InputError("has no manifest of a release", file="release", remedy=_REMEDY)
+        raise InputError("has no manifest of a release", file="release", remedy=RELEASED)

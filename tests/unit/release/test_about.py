@@ -176,12 +176,13 @@ def test_a_folder_of_an_earlier_version_can_be_described_later_and_one_of_a_stud
     later = describe_folder(tmp_path, ABOUT, DAY)
     assert set(later) == {CRATE, ENTRY} and described(files, ABOUT, DAY) == files | later
     assert not (tmp_path / CRATE).exists()
-    (tmp_path / "0.json").write_text(json.dumps({"status": STUDY_MODE}))
+    study = json.dumps({"status": STUDY_MODE}).encode()
     with pytest.raises(InputError, match="holds a file that is not for release"):
-        describe_folder(tmp_path, ABOUT, DAY)
-    (tmp_path / "0.json").unlink()
-    (tmp_path / "manifest.json").unlink()
+        described(files | {"0.json": study}, ABOUT, DAY)
     with pytest.raises(InputError, match="has no manifest of a release"):
+        described({"0.json": b"{}"}, ABOUT, DAY)
+    (tmp_path / "0.json").write_bytes(study)
+    with pytest.raises(InputError, match="is not declared in the manifest"):
         describe_folder(tmp_path, ABOUT, DAY)
 
 
