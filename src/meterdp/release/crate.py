@@ -36,6 +36,7 @@ _SAYS = {
     "manifest.json": "The guarantee, all public parameters and a checksum of every file with data.",
     "README.md": "What is in this folder and what it hides, on one page in plain words.",
     "mixture.json": "The mixture of mixture.parquet, for scikit-learn and other tools.",
+    "feeders.csv": "The totals of feeders.parquet as text.",
     ENTRY: "An entry for the public registry of differential privacy deployments.",
 }
 

@@ -91,11 +91,22 @@ _LABELLED = Product(
     "Energies are clipped to public bounds.",
     repeated=True,
 )
+_FEEDERS = Product(
+    "Energy per feeder and interval of",
+    "Summary statistics",
+    "Load of feeders and areas for planning and research, without access to readings.",
+    "The coefficients of each meter's energy in a public basis are clipped; their sum over the meters of each public "
+    "feeder gets Gaussian noise. Feeders share no meter, so each has the whole budget.",
+    "What a feeder differs by from the mean of all is drawn towards zero by public and noisy numbers; totals are cut at "
+    "zero and rounded.",
+    repeated=True,
+)
 # By adjacency and artefact; what is not here is told in the words of its manifest.
 PRODUCTS = {
     ("replace_one", "mixture"): _MIXTURE,
     ("replace_one", "mixture between nodes"): _MIXTURE,
     ("replace_one", "forecasts"): _FORECASTS,
+    ("replace_one", "feeders"): _FEEDERS,
     ("class_label", "forecasts"): _LABELLED,
 }
 _NEIGHBOURS = {
