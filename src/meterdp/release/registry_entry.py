@@ -97,8 +97,8 @@ _FEEDERS = Product(
     "Load of feeders and areas for planning and research, without access to readings.",
     "The coefficients of each meter's energy in a public basis are clipped; their sum over the meters of each public "
     "feeder gets Gaussian noise. Feeders share no meter, so each has the whole budget.",
-    "What a feeder differs by from the mean of all is drawn towards zero by public and noisy numbers; totals are cut at "
-    "zero and rounded.",
+    "What a feeder differs by from the mean of all is drawn towards zero by public and noisy numbers; totals are cut "
+    "at zero and rounded.",
     repeated=True,
 )
 # By adjacency and artefact; what is not here is told in the words of its manifest.
