@@ -53,7 +53,8 @@ def in_plain_words(epsilon: float, delta: float, covers: str = "") -> str:
         What the numbers are of, after them.
     """
     return (
-        f"This is a mathematical guarantee, differential privacy with epsilon {epsilon:g} and delta {delta:g}{covers}: "
+        "This is a mathematical guarantee, differential privacy with epsilon "
+        f"{epsilon:g} and delta {delta:g}{covers}: "
         "had any one meter's readings been others, the probability of any outcome would be at most "
         f"{math.exp(epsilon):.3g} times as large, plus {delta:g}, whatever else somebody knows."
     )

@@ -164,7 +164,7 @@ def _divergence(
 
 
 def average_profile_kwh(mixtures: MixtureDraws, scale: LogScale) -> np.ndarray:
-    """Return the mean energy of each hour over the households a mixture describes, clipped to the public bounds; exact.
+    """Return the mean energy of each hour over the households a mixture describes; exact, public bounds included.
 
     Parameters
     ----------

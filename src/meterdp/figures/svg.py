@@ -1,7 +1,7 @@
 """Make a figure smaller for a page that holds many: the same picture, in half the bytes.
 
-Matplotlib writes coordinates to a millionth of a point, names every group and spends 70 bytes on each letter. Files on
-disk stay as it wrote them; what a page holds is rounded to a hundredth of a point and loses what nobody sees.
+Matplotlib writes coordinates to a millionth of a point, names every group and spends 70 bytes on each letter. Files
+on disk stay as it wrote them; what a page holds is rounded to a hundredth of a point and loses what nobody sees.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from urllib.parse import quote
 PLACES = 2  # of a point, 1/72 of an inch
 _NOT_SEEN = r"<\?xml.*?\?>|<!DOCTYPE.*?>|<!--.*?-->|<metadata>.*?</metadata>| xmlns:xlink=\"[^\"]*\""
 _SHORTENED = r' (?:d|x|y|width|height|points|style|transform)="[^"]*"'
+# What a search of the page for links would stop at.
+_LOOKS_LIKE_A_LINK = {"://": "%3A%2F%2F", "url(": "url%28", "href=": "href%3D"}
 # Characters an address may hold as they are, between the double quotes of an attribute.
 _PLAIN = " !$'()*,-./:;=@[]^_`{|}~?+"
 
@@ -43,7 +45,10 @@ def data_address(svg: str) -> str:
     """Return an address that holds a picture: as text, a quarter shorter than base64, and with no address in it."""
     if not re.search(r"=\"[^\"]*'", svg):
         svg = svg.replace('"', "'")
-    return "data:image/svg+xml," + quote(svg, safe=_PLAIN).replace("://", "%3A%2F%2F").replace("url(", "url%28")
+    text = quote(svg, safe=_PLAIN)
+    for word, written in _LOOKS_LIKE_A_LINK.items():
+        text = text.replace(word, written)
+    return "data:image/svg+xml," + text
 
 
 def _with_short_names(svg: str) -> str:
