@@ -10,6 +10,7 @@ import math
 import re
 
 MISSING = "–"
+_POWERS_FROM = 7  # digits before the point beyond which powers of ten are easier to read
 LEAST_PROBABILITY = 1e-50
 UNCERTAIN = 2.0  # standard errors within which a difference is no finding
 _NEGATIVE_ZERO = re.compile(r"-(?=0(?:\.0*)?(?![\d.]))")
@@ -54,7 +55,7 @@ def significant(number: float | None, digits: int = 3) -> str:
         return "0"
     # Round first: 9.996 has the exponent of 10.0.
     exponent = math.floor(math.log10(abs(float(f"{number:.{digits - 1}e}"))))
-    if exponent < -4 or exponent > 8:
+    if exponent < -4 or exponent >= _POWERS_FROM:
         mantissa, power = f"{number:.{digits - 1}e}".split("e")
         return _signed(f"{mantissa} × 10{str(int(power)).translate(_SUPERSCRIPT)}")
     return _signed(f"{number:,.{max(digits - 1 - exponent, 0)}f}")
@@ -128,11 +129,15 @@ def plus_minus(mean: float | None, error: float | None) -> str:
         return significant(mean)
     if error == 0:
         return f"{significant(mean)} ± 0"
+    if abs(mean) >= 10**_POWERS_FROM:
+        power = math.floor(math.log10(abs(mean)))
+        return f"({plus_minus(mean / 10**power, error / 10**power)}) × 10{str(power).translate(_SUPERSCRIPT)}"
     decimals = 1 - math.floor(math.log10(abs(float(f"{error:.1e}"))))
     if decimals > 6:
         return f"{significant(mean)} ± {significant(error, 2)}"
     # Two digits of the error and no more of the mean, however large both are.
-    return _signed(" ± ".join(f"{round(number, decimals):,.{max(decimals, 0)}f}" for number in (mean, error)))
+    shown = (round(float(number), decimals) if decimals < 0 else number for number in (mean, error))
+    return _signed(" ± ".join(f"{number:,.{max(decimals, 0)}f}" for number in shown))
 
 
 def differs(mean: float, error: float) -> bool:

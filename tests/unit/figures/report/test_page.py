@@ -203,7 +203,7 @@ def test_no_seed_no_folder_and_no_script(report):
 
 def test_nothing_is_loaded_from_elsewhere(report):
     page = report.read_text(encoding="utf-8")
-    assert not re.search(r"https?:|//[a-z]|@import|url\(", re.sub(r"base64,[A-Za-z0-9+/=]+", "", page))
+    assert not re.search(r"https?:|//[a-z]|@import|url\(", page)
     sources = re.findall(r'(?:src|href)="([^"]*)"', page)
     assert sources and all(source.startswith(("data:", "#")) for source in sources)
 
@@ -213,7 +213,7 @@ def test_links_go_to_sections_and_images_have_words(report, drawn):
     ids = re.findall(r' id="([^"]+)"', page)
     assert len(ids) == len(set(ids))
     assert set(re.findall(r'href="#([^"]+)"', page)) <= set(ids)
-    assert len(re.findall(r'<img src="data:image/svg\+xml;base64,[^"]+" alt="[^"]{40,}">', page)) == len(drawn)
+    assert len(re.findall(r'<img src="data:image/svg\+xml,[^"<>]+" alt="[^"]{40,}">', page)) == len(drawn)
 
 
 def test_the_files_are_listed_by_path_with_what_they_hold(report):
@@ -300,7 +300,8 @@ def test_marginals_of_lesser_mechanisms_are_folded_away(study, drawn, tmp_path):
     figures = {f"marginal_densities_{m}": drawn["marginal_densities_sound"] for m in made_up.MECHANISMS}
     build_report({}, figures, tmp_path / "r.html", title="t", synthetic=False, settings={})
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
-    folded = page[page.index("<details>") : page.index("</details>")]
+    start = page.index("<details><summary>Show the same")
+    folded = page[start : page.index("</details>", start)]
     shown = re.findall(r'id="figure-marginal_densities_(\w+)"', page.replace(folded, ""))
     assert shown == ["kl_published", "sound"]
     assert re.findall(r'id="figure-marginal_densities_(\w+)"', folded) == [
