@@ -84,7 +84,7 @@ def class_profiles(mixture, class_table, profile_hours, output) -> None:
             note = ", floored" if sizes.loc[component, "floored"] else ""
             axes.set_title(
                 f"Class {component}: {numbers.count(size)} ({numbers.percent(share)}){note}\n"
-                + textwrap.fill(names[component], 36)
+                + textwrap.fill(names[component], 34)
             )
             axes.title.set_fontsize(8.5)
             if plain:

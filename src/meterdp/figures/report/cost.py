@@ -104,7 +104,7 @@ def _compared(release: str, who: str, study: str, gap: float, error: float) -> s
 
 def _by(gap: float, error: float) -> str:
     if not differs(gap, error):
-        return f"no differently ({plus_minus(gap, error)} nats each)"
+        return f"no differently, by {plus_minus(gap, error)} nats each"
     return f"{_verdict(gap)} by {plus_minus(abs(gap), error)} nats each"
 
 
