@@ -191,12 +191,16 @@ def tables_wider_than_their_panel(path, width: int = 1200) -> dict[str, bool]:
     return dict(evaluate(path, panels, width))
 
 
-def evaluate(path, expression: str, width: int = 1200, fragment: str = "", timeout_s: float = 60.0):
-    """Open a local page at ``#fragment`` in a window of this width; return the value of a JavaScript expression."""
+def evaluate(path, expression: str, width: int = 1200, fragment: str = "", media: str = "", timeout_s: float = 60.0):
+    """Open a local page at ``#fragment`` in a window of this width; return the value of a JavaScript expression.
+
+    ``media`` is "print" for the page as it is printed.
+    """
     with _browser(timeout_s, f"--window-size={width},900") as pipe:
         session = _open(pipe, path, fragment=fragment)
         size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
         pipe.call("Emulation.setDeviceMetricsOverride", session, **size)
+        pipe.call("Emulation.setEmulatedMedia", session, media=media)
         answer = pipe.call("Runtime.evaluate", session, expression=expression, returnByValue=True)
         return answer["result"]["value"]
 
