@@ -73,5 +73,6 @@ def test_an_address_holds_the_picture_and_nothing_that_looks_like_a_link(tmp_pat
     small = compact((tmp_path / "a.svg").read_text(encoding="utf-8"))
     address = data_address(small)
     assert not re.search(r'["<>&\n]|//|url\(|href=', address)
+    assert "“energy”" in address, "what it says can be read, by a leak scan too"
     inside = unquote(address.removeprefix("data:image/svg+xml,"))
     assert [e.attrib for e in ET.fromstring(inside).iter()] == [e.attrib for e in ET.fromstring(small).iter()]
