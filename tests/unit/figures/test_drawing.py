@@ -385,6 +385,15 @@ def test_delta_curves_that_hide_each_other_are_named(write, tmp_path, last_figur
     assert texts_of(last_figure[0]).count("all curves lie on top of\neach other") == 9
 
 
+def test_budgets_at_which_nothing_protects_are_named_instead_of_drawn(write, tmp_path, last_figure):
+    data = made_up.delta_curves()
+    data.loc[data["rho"] == 0.45, "delta"] = 0.9999
+    forecasts.delta_curves(write("delta_curves", data), tmp_path / "a.svg")
+    titles = [axes.get_title(loc="left") for axes in axes_of(last_figure[0]) if axes.get_visible()]
+    assert len(titles) == 3 * 2 and not any("0.45" in title for title in titles)
+    assert "Not drawn: ρ = 0.45, where every δ is above 0.99" in texts_of(last_figure[0])
+
+
 @pytest.mark.parametrize(("factor", "scale"), [(1.0, "linear"), (1e-9, "log"), (0.0, "linear")])
 def test_small_deltas_get_a_logarithmic_axis(write, tmp_path, last_figure, factor, scale):
     data = made_up.delta_curves(designs=("white",))

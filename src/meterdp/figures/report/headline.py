@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from meterdp.figures.forecasts import NO_PROTECTION
 from meterdp.figures.numbers import count, differs, percent, plain, probability, significant
 from meterdp.figures.report.cost import cost_sentences
 from meterdp.figures.report.grid import Tables, households
-from meterdp.figures.report.noise import NO_PROTECTION
 from meterdp.figures.style import in_order, look
 from meterdp.forecasting.forecasters.interface import OWN
 

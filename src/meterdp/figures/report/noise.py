@@ -13,13 +13,10 @@ from meterdp.classnoise.tables import (
     NEIGHBOURHOOD_SUMMARY,
     NOISE_ANSWERS,
 )
-from meterdp.figures.forecasts import SIDES
+from meterdp.figures.forecasts import NO_PROTECTION, SIDES
 from meterdp.figures.numbers import LEAST_PROBABILITY, count, plain, probability, significant
 from meterdp.figures.report.grid import Grid, Tables, count_range
 from meterdp.figures.style import in_order, look
-
-# A probability beyond which two households are told apart as good as always.
-NO_PROTECTION = 0.99
 
 
 def delta_grid(tables: Tables, sides: str) -> Grid | None:
