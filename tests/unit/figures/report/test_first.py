@@ -106,6 +106,13 @@ def test_what_privacy_costs_is_said_in_kwh(page):
     assert (hidden.without, hidden.beside) == ("misses by 0.10 kWh", "the customer uses 0.17 kWh in that time")
 
 
+@pytest.mark.parametrize(("error", "said"), [(0.6, True), (0.4, False)])
+def test_a_release_that_is_far_off_is_said_to_be_of_no_use(error, said):
+    cost = made_up.cost(["sound"]).assign(energy_error_kwh_mean=error * 1.85)
+    words = first_page(tables(cost=cost), settings(), False).prices[0].words
+    assert ("too little to be of use" in words) is said
+
+
 def test_a_difference_beyond_its_error_is_said_with_its_size():
     fidelity = made_up.fidelity()
     rows = (fidelity["measure"] == "energy_mean_relative") & (fidelity["source"] == "sound")
