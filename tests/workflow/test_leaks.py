@@ -9,11 +9,13 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from meterdp.__main__ import main
 from meterdp.audit.forms import METER, SALT, TEXT, Secret
-from meterdp.audit.leaks import HOMES, LEDGER_HOMES, SNAKEMAKE_HOMES, main, scan, scan_text
+from meterdp.audit.leaks import HOMES, LEDGER_HOMES, SNAKEMAKE_HOMES, scan, scan_text
 from meterdp.core.parquet import read_table
 from meterdp.exports.tables import METERS
 from meterdp.release.gate import FORECAST_FILES, MIXTURE_FILES
+from tests.warm import warm_snakemake
 from tests.workflow.conftest import HANGS, PLANTED, PLANTED_SECRETS, planted_readings
 from tests.workflow.test_bad_input import sentence_of
 
@@ -50,8 +52,11 @@ def test_nothing_at_all_is_in_a_release(planted_release, tmp_path, capsys):
     rows = "".join(f'"{s.name}",{s.kind},"{s.value}"\n' for s in secrets)
     (tmp_path / "secrets.csv").write_text(f"name,kind,value\n{rows}")
     arguments = [str(release), "--secrets", str(tmp_path / "secrets.csv")]
-    assert main([*arguments, "--meters", str(planted_release.folder / "list.csv")]) == 0
+    assert main(["audit", "leaks", *arguments, "--meters", str(planted_release.folder / "list.csv")]) == 0
     assert "0 findings" in capsys.readouterr().out
+    assert main(["release", "verify", str(release)]) == 0
+    told = capsys.readouterr().out
+    assert f"{2 * listed} declared files" in told and told.count("-differential privacy") == 2
 
 
 @pytest.mark.parametrize(
@@ -96,9 +101,9 @@ def test_the_tiny_study_leaks_nothing(tiny_study):
     assert leaked(tiny_study.folder, secrets) == []
 
 
-def failing(runner, settings, *arguments, **options):
+def failing(runner, settings, *arguments, program=("snakemake",), **options):
     """Run what must fail; everything it said and left, secrets included in none of it."""
-    command, environment = runner.command(settings, *arguments)
+    command, environment = runner.command(settings, *arguments, program=program)
     done = subprocess.run(
         command,
         stdout=subprocess.PIPE,
@@ -115,7 +120,7 @@ def test_a_bad_row_leaks_nothing(runner):
     frame = planted_readings()
     frame.loc[500, "kwh"] = "twelvish"
     frame.to_csv(runner.folder / "export.csv", index=False)
-    done = failing(runner, PLANTED, "--until", "ingest")
+    done = failing(runner, PLANTED, "--until", "ingest", program=warm_snakemake())
     sentence_of(done, r"export.csv, row 502, field 'kwh': .*; .+\.$")
     assert leaked(runner.folder, SECRETS, done.stdout) == []
 

@@ -62,11 +62,11 @@ def test_the_pairs_for_a_library_spend_nearly_all_of_mu_and_no_more(which, epsil
 
 def test_what_colluding_nodes_see_stays_within_the_claim_and_mutants_are_caught():
     unbroken, for_nobody, silent = shared_noise.cases([4.0])
-    for row in rows(unbroken, 12_000):
+    for row in rows(unbroken, 4_000):
         assert row["as_expected"] and row["mu_power"] <= 1
     assert row["seen"] == TRANSCRIPT and row["mu_power"] > 0.55
-    assert rows(for_nobody, 12_000)[0]["mu_power"] > 1.3  # sqrt(5/2) in truth
-    assert rows(silent, 12_000)[0]["mu_power"] > 1.1  # sqrt(2)
+    assert rows(for_nobody, 6_000)[0]["mu_power"] > 1.1  # sqrt(5/2) in truth
+    assert rows(silent, 6_000)[0]["mu_power"] > 1.05  # sqrt(2)
 
 
 @pytest.mark.parametrize("which", ["replace_one", "add_remove", "label_flip"])

@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -15,6 +14,7 @@ from meterdp.release.account import CHARGED
 from meterdp.release.gate import MIXTURE_FILES
 from meterdp.release.ledger import Ledger
 from meterdp.release.tables import RELEASED_MIXTURE
+from tests.warm import warm_python
 from tools.make_nodes import make_exports, make_nodes
 
 HOMES, DAYS, NAMES = 90, 16, ("C01", "C02", "C03")
@@ -52,7 +52,7 @@ def make(folder, exports, changes=(), **agreed):
 
 def run(configs, repository):
     path = os.environ | {"PYTHONPATH": str(repository / "src")}
-    command = [sys.executable, "-m", "meterdp", "node"]
+    command = [warm_python(), "-m", "meterdp", "node"]
     started = [
         subprocess.Popen([*command, str(file)], stderr=subprocess.PIPE, text=True, env=path)
         for file in configs.values()
