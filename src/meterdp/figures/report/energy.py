@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 READS = (COST, FIDELITY, FORECASTER_COMPARISON, GROUP_FORECAST_ERRORS, HIDE_AMONG, HIDE_AMONG_YARDSTICKS)
 NO_DIFFERENCE = "no difference found"
-OF_NO_USE = 0.5  # of the energy: an error beyond leaves little of what was asked
+SAYS_LITTLE = 0.5  # of the energy: an error beyond leaves little of what was asked
 HARDLY_BETTER = 0.9  # of the error of a number that looks at nothing: above, a forecast says little of anybody
 SIMILAR = 10  # customers to be hidden among, if the study tried so many
 
@@ -83,7 +83,11 @@ def _average_use(tables: Tables, settings: Mapping) -> Price | None:
         _halves(tables, energy),
         f"A release of the patterns at ε = {plain(row['epsilon'])} gives the use of the average customer"
         f"{_within(error, energy)}; without privacy the patterns give it{_within(fit, energy)}."
-        + (" So few customers at this ε leave too little to be of use." if error > OF_NO_USE * abs(energy) else ""),
+        + (
+            " At this ε the released mixture says little about how much so few customers use."
+            if error > SAYS_LITTLE * abs(energy)
+            else ""
+        ),
     )
 
 
