@@ -6,7 +6,7 @@ It looks at public settings and at what a mechanism says of itself, never at a r
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -50,6 +50,12 @@ def check_settings(config: Mapping, simulated: bool) -> None:
     InputError
         Naming the first setting that does not do.
     """
+    for refusal in refusals_of(config, simulated):
+        raise refusal
+
+
+def refusals_of(config: Mapping, simulated: bool) -> Iterator[InputError]:
+    """Yield what :func:`check_settings` refuses, every setting that does not do; parameters are the same."""
     export, release = config["export"], config["release"]
     if not simulated:
         for key, what in (
@@ -58,32 +64,32 @@ def check_settings(config: Mapping, simulated: bool) -> None:
             ("last_day", "a public period, without which one stray stamp moves every record"),
         ):
             if export[key] is None:
-                raise _refused(f"export.{key}", f"is not set: a release needs {what}", "set it, see config/README.md")
+                yield _refused(f"export.{key}", f"is not set: a release needs {what}", "set it, see config/README.md")
         for key in ("population", "budget_period"):
             if release[key] is None:
-                raise _refused(
+                yield _refused(
                     f"release.{key}", "is not set: the ledger needs a public name", "set it, see config/README.md"
                 )
     if config["mechanisms"]["sound"]["adjacency"] != "replace_one":
-        raise _refused(
+        yield _refused(
             "mechanisms.sound.adjacency",
             "is add_remove: with a public list of meters who is in it is no secret",
             "set it to replace_one",
         )
     if config["federation"]["by"] is not None and config["federation"]["scheme"] == "subspace":
-        raise _refused(
+        yield _refused(
             "federation.scheme",
             "is 'subspace', whose masks are no whole numbers, so that sums between circuits are not exact",
             "set it to edge_masks",
         )
     if release["forecast_protects"] == "label" and "mixture" in release["what"]:
-        raise _refused(
+        yield _refused(
             "release.forecast_protects",
             "is 'label' beside a mixture: such files say more about readings than the mixture's guarantee allows",
             "release one or the other, by release.what",
         )
     if release["delta"] > release["cap_delta"]:
-        raise _refused("release.delta", "is larger than release.cap_delta", "use a smaller delta")
+        yield _refused("release.delta", "is larger than release.cap_delta", "use a smaller delta")
 
 
 def check_release(guarantee: Guarantee, households: int, cap: Cap) -> None:
