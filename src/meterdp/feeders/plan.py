@@ -334,12 +334,19 @@ def make_plan(public: FeederPublic) -> FeederPlan:
         common=_measurement("common", common, public, law, mu * math.sqrt(share)),
         own=_measurement("feeders", own, public, law, mu * math.sqrt(1 - share)),
         level_limit=common.level_limit,
-        basis=np.kron(cosines(public.days), cosines(public.intervals_per_day))[order[:k]],
+        basis=_rows(public, order[:k]),
         household_std=law.household[:k],
         mean_std=law.mean[:k],
         block=law.block[:k],
         unmeasured_std=math.sqrt((law.household[k:] ** 2).sum() / public.intervals),
     )
+
+
+def _rows(public: FeederPublic, order: np.ndarray) -> np.ndarray:
+    """Return cosines across the days times cosines within the day, (K, T), by their numbers."""
+    j, h = np.divmod(order, public.intervals_per_day)
+    product_of = cosines(public.days)[j][:, :, None] * cosines(public.intervals_per_day)[h][:, None]
+    return product_of.reshape(len(order), public.intervals)
 
 
 def _measurement(name: str, choice: Choice, public: FeederPublic, law: Law, mu: float) -> Measurement:
