@@ -81,17 +81,17 @@ FEEDER_TOTALS_FIGURE = Figure(
     tables=(FEEDER_ERRORS, FEEDER_RULES),
     category=COSTS,
     look_for=(
-        "Above: how far published totals of a feeder are off (root mean square), for feeders of different sizes. Green "
-        "lines hide everything one household uses, the darker the larger ε; broken lines do so in the plain way, with "
-        "noise for as many readings as a household has. Where a line is above 100 % the total says less than zero "
-        "would. The grey dotted line publishes the same mean profile for everybody: a sound total is of use where it "
-        "comes below. Below: what regulators’ rules do to exact totals. Left, the share of totals that may not be "
-        "published. Right, the share of single readings that anybody can take from two totals that may, before and "
-        "after the household joins or leaves: what is not withheld is mostly given away."
+        "Above: how far published totals of a feeder are off (root mean square), for feeders of different sizes. "
+        "Green lines hide everything one household uses, the darker the larger ε; broken lines do so in the plain "
+        "way, with noise for as many readings as a household has. Above 100 % a total says less than zero would. The "
+        "grey dotted line gives every household the same mean profile: a total is of use where it comes below. "
+        "Below: what regulators’ rules do to exact totals. Left, the share of totals that may not be published. "
+        "Right, the share of single readings that anybody can take from two totals that may, before and after a "
+        "household joins or leaves: what is not withheld is mostly given away."
     ),
     alternative=(
-        "Two panels of curves on logarithmic axes, error in per cent over households on a feeder, a curve per epsilon "
-        "and per simpler way; below them two tables of percentages, a row per rule and a column per feeder size."
+        "Two panels of curves on logarithmic axes, error in per cent over households on a feeder, a curve per "
+        "epsilon and per simpler way; below them two tables of percentages, a row per rule and a column per size."
     ),
 )
 
@@ -145,7 +145,7 @@ def _strips(figure: SubFigure, rules: pd.DataFrame, words: dict[str, str]) -> No
 def _strip(axes: Axes, rules: pd.DataFrame, value: str) -> None:
     """Draw shares as a table, the darker the larger."""
     columns, names = list(dict.fromkeys(rules["column"])), list(dict.fromkeys(rules["row"]))
-    shares = rules.set_index(["row", "column"])[value].unstack().loc[names, columns].to_numpy()
+    shares = rules.pivot_table(value, "row", "column").loc[names, columns].to_numpy()
     axes.imshow(shares, cmap="Greys", vmin=0, vmax=2.2, aspect="auto")
     for (i, j), share in np.ndenumerate(shares):
         axes.text(j, i, _percent(share), ha="center", va="center", fontsize=9)
