@@ -1,8 +1,8 @@
-"""The sound feeder totals: noisy sums of clipped records per public feeder, then post-processing (``replace_one``).
+"""The sound feeder totals: noisy sums of clipped records, then post-processing (``replace_one``).
 
-One Gaussian measurement. Which feeder a listed meter is on is public, so a replaced record moves one feeder's sum and
-feeders do not share the noise. In study mode the noise is seeded floating point: the proof then covers the algorithm,
-not the numbers (docs/proofs/feeder_totals.md).
+Two Gaussian measurements: the sum over all meters, and that of every feeder's. Which feeder a listed meter is on is
+public, so a replaced record moves one feeder's sum, and feeders do not share the budget. In study mode the noise is
+seeded floating point: the proof then covers the algorithm, not the numbers (docs/proofs/feeder_totals.md).
 """
 
 from __future__ import annotations
@@ -17,8 +17,17 @@ from meterdp.accounting import gdp
 from meterdp.core.errors import InputError
 from meterdp.core.guarantee import Guarantee
 from meterdp.core.noise import GaussianSource
-from meterdp.feeders.plan import ENTRY_LIMIT, LEAST_READ, LEVEL_LIMIT, FeederPlan, FeederPublic, make_plan
-from meterdp.feeders.posterior import Posterior, posterior
+from meterdp.feeders.plan import (
+    ENTRY_LIMIT,
+    LEAST_READ,
+    MISSING_SHARE,
+    FeederPlan,
+    FeederPublic,
+    Measurement,
+    make_plan,
+    spread,
+)
+from meterdp.feeders.posterior import Observed, posterior
 from meterdp.mechanisms.sound.stack import Step, clip_to_unit_ball
 
 Measure = Callable[[Step, np.ndarray], np.ndarray]
@@ -115,77 +124,88 @@ class FeederTotals:
         return self.run(private.energy_kwh, lambda step, sums: noise.add_gaussian(sums, step.noise_std))
 
     def run(self, energy_kwh: np.ndarray, measure: Measure) -> FeederRelease:
-        """Run the mechanism, letting ``measure`` turn the exact sums into noisy ones.
+        """Run the mechanism, letting ``measure`` turn exact sums into noisy ones.
 
-        Records are touched in the argument of ``measure`` only.
+        Records are touched in the arguments of ``measure`` only. The privacy test replays a run on neighbouring
+        records by handing back recorded answers.
         """
-        return self._totals(measure(self.plan.step, self.sums(energy_kwh)))
+        public, plan = self.public, self.plan
+        z, read = self._coefficients(energy_kwh)
+        everybody = np.zeros(len(z), int)
+        common = measure(plan.common.step, self._sums(z, read, plan.common, everybody, 1))
+        own = measure(plan.own.step, self._sums(z, read, plan.own, np.asarray(public.feeder), public.feeders))
+        return self._totals(common[0], own)
 
-    def sums(self, energy_kwh: np.ndarray) -> np.ndarray:
-        """Return per feeder the exact sum of the clipped vectors of its meters, (F, K) or (F, K + 1).
-
-        Replacing one record moves one row by at most the sensitivity of the step. With a grid what every record adds
-        is rounded to its multiples first, and sums are exact.
-        """
-        public = self.public
+    def _coefficients(self, energy_kwh: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the coefficients (N, K) around the public centre, levels limited, and which meters were read."""
+        public, plan = self.public, self.plan
         if energy_kwh.shape != (len(public.feeder), public.intervals):
             raise InputError(
                 "the records do not have the public number of meters and intervals",
                 field="records",
                 remedy="give every listed meter a record of the whole window, NaN where it has no reading",
             )
-        entries = self.vectors(energy_kwh)
-        if public.grid > 0:
-            entries = np.rint(entries / public.grid)
-        out = np.zeros((public.feeders, entries.shape[1]))
-        np.add.at(out, np.asarray(public.feeder), entries)
-        return out * public.grid if public.grid > 0 else out
-
-    def vectors(self, energy_kwh: np.ndarray) -> np.ndarray:
-        """Return what each record adds, a function of itself: (N, K), or (N, K + 1) with whether it was read.
-
-        Level and shape are clipped apart: the level to [0, LEVEL_LIMIT] typical ones, by scaling the whole record,
-        and then the shape to the unit ball of the weights.
-        """
-        public, plan = self.public, self.plan
         x, read = filled(energy_kwh, public)
-        limit = LEVEL_LIMIT * public.typical_daily_kwh * public.days
-        energy = x.sum(axis=1)
-        x = x * (limit / np.maximum(energy, limit))[:, None]
-        z = (x - public.centre_kwh) @ plan.basis.T * plan.weight
-        unit = plan.weight[0] * public.unit_kwh
-        z[:, 0] = np.clip(z[:, 0], -unit, (LEVEL_LIMIT - 1) * unit)
-        z[:, 1:] = clip_to_unit_ball(z[:, 1:])
+        limit, energy = plan.level_limit * public.typical_daily_kwh * public.days, x.sum(axis=1)
+        x *= (limit / np.maximum(energy, limit))[:, None]
+        z = (x - public.centre_kwh) @ plan.basis.T
+        z[:, 0] = np.clip(z[:, 0], -public.unit_kwh, (plan.level_limit - 1) * public.unit_kwh)
         z[~read] = 0.0
-        if plan.count_weight > 0:
-            z = np.column_stack([z, plan.count_weight * read])
-        return z
+        return z, read
 
-    def _totals(self, noisy: np.ndarray) -> FeederRelease:
-        """Turn noisy sums into totals: posterior means under the public law, nothing private."""
+    def _sums(
+        self, z: np.ndarray, read: np.ndarray, how: Measurement, feeder: np.ndarray, feeders: int
+    ) -> np.ndarray:
+        """Return the sums (F, K), or (F, K + 1) with how many meters were read, of weighted and clipped coefficients.
+
+        Replacing one record moves one row by at most the sensitivity of the step. With a grid what every record adds
+        is rounded to its multiples first, and sums are exact.
+        """
+        y = z[:, : len(how.weight)] * how.weight
+        if y.shape[1] > 1:
+            y[:, 1:] = how.radius * clip_to_unit_ball(y[:, 1:] / how.radius)
+        if how.count_weight > 0:
+            y = np.column_stack([y, how.count_weight * read])
+        grid = self.public.grid
+        if grid > 0:
+            y = np.rint(y / grid)
+        out = np.zeros((feeders, y.shape[1]))
+        np.add.at(out, feeder, y)
+        return out * grid if grid > 0 else out
+
+    def _totals(self, common: np.ndarray, own: np.ndarray) -> FeederRelease:
+        """Turn the noisy sums of all (K,) and of feeders (F, K) into totals: posterior means, nothing private."""
         public, plan = self.public, self.plan
-        listed = public.listed.astype(float)
-        devices = listed
-        if plan.count_weight > 0:
-            missing = _missing(listed, noisy[:, -1] / plan.count_weight, plan)
-            devices = np.clip(listed - missing, 0.0, listed)
-            noisy = noisy[:, :-1]
-        value = np.empty((public.feeders, len(plan.weight)))
-        variance = np.empty_like(value)
+        devices = public.listed.astype(float)
+        if plan.own.count_weight > 0:
+            devices = self._devices(common[-1], own[:, -1])
+        k = len(plan.own.weight)
+        noisy, precision = np.zeros((public.feeders, len(plan.basis))), np.zeros(len(plan.basis))
+        noisy[:, :k], precision[:k] = own[:, :k] / plan.own.weight, plan.own.noise_std**-2
+        of_all = common[: len(plan.basis)] / plan.common.weight
+        mean, variance = np.empty_like(noisy), np.empty_like(noisy)
         for block in np.unique(plan.block):
             at = plan.block == block
-            found: Posterior = posterior(
-                noisy[:, at] / plan.weight[at],
+            mean[:, at], variance[:, at] = posterior(
+                Observed(noisy[:, at], precision[at], of_all[at], plan.common.noise_std[at] ** 2),
                 devices,
-                plan.step.noise_std / plan.weight[at],
+                spread(devices),
                 plan.household_std[at],
                 plan.mean_std[at],
             )
-            value[:, at], variance[:, at] = found.mean, found.variance
-        total = devices[:, None] * public.centre_kwh + value @ plan.basis
-        beside = devices * plan.unmeasured_std**2
-        error = np.sqrt(variance.sum(axis=1) / public.intervals + beside)
+        total = devices[:, None] * public.centre_kwh + mean @ plan.basis
+        error = np.sqrt(variance.sum(axis=1) / public.intervals + devices * plan.unmeasured_std**2)
         return FeederRelease(np.maximum(total, 0.0), devices, error)
+
+    def _devices(self, common: float, own: np.ndarray) -> np.ndarray:
+        """Return the posterior mean of how many meters of each feeder were read, (F,), from noisy numbers."""
+        plan, listed = self.plan, self.public.listed
+        noise = [how.step.noise_std / how.count_weight for how in (plan.own, plan.common)]
+        missing = listed - own / plan.own.count_weight, listed.sum() - common / plan.common.count_weight
+        seen = Observed(missing[0][:, None], np.array([noise[0] ** -2]), missing[1:], np.array([noise[1] ** 2]))
+        share = np.array([MISSING_SHARE])
+        found, _ = posterior(seen, listed, spread(listed), np.sqrt(share * (1 - share)), share)
+        return np.clip(listed - found[:, 0], 0.0, listed)
 
 
 def filled(energy_kwh: np.ndarray, public: FeederPublic) -> tuple[np.ndarray, np.ndarray]:
@@ -217,10 +237,3 @@ def filled(energy_kwh: np.ndarray, public: FeederPublic) -> tuple[np.ndarray, np
     fill = np.tile(np.where(often > 0, at_time, elsewhere), public.days)
     x = np.where(given, x, fill)
     return np.where(read[:, None], x, public.centre_kwh), read
-
-
-def _missing(listed: np.ndarray, noisy_read: np.ndarray, plan: FeederPlan) -> np.ndarray:
-    """Return the posterior mean of how many meters of each feeder were not read, (F,)."""
-    std = np.array([plan.step.noise_std / plan.count_weight])
-    share = np.array([0.02])
-    return posterior((listed - noisy_read)[:, None], listed, std, np.sqrt(share), share).mean[:, 0]

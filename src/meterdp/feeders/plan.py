@@ -9,10 +9,13 @@ that law were chosen on simulated households (docs/proofs/feeder_totals.md, 5).
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import product
 
 import numpy as np
+from scipy.special import ndtr
 
 from meterdp.accounting import gdp
 from meterdp.accounting.discreteness import FEWEST_NOISE_STEPS, delta_margin, rounded, total_variation
@@ -22,31 +25,39 @@ from meterdp.mechanisms.sound.stack import Step
 
 COUNTS = ("listed", "measured")
 # Public shape of a day: cosines 1, 2, ... of the time of day, relative to the mean.
-CENTRE_SHAPE = (-0.1, 0.2, 0.1)
-# A meter above so many times the typical energy is scaled down to it.
-LEVEL_LIMIT = 6.0
+CENTRE_SHAPE = (-0.2, 0.0, 0.0, -0.1, 0.1)
 # Share of the intervals a meter needs readings in to count as read.
 LEAST_READ = 0.5
 # Entries of a record above so many typical ones are cut first; keeps sums of squares finite.
 ENTRY_LIMIT = 1e6
-# Share of mu^2 that measures how many meters were read.
+# Of the meters, what is typically not read.
+MISSING_SHARE = 0.02
+# Share of mu^2 that measures how many meters were read, where that is wanted.
 COUNT_SHARE = 0.05
 
 # The public law, in units of the typical energy: standard deviations between meters ...
 LEVEL_STD = 1.0
-SHAPE_STD, SHAPE_DECAY = 0.5, 1.0
-DAY_STD, DAY_DECAY = 0.35, 0.5
-# ... and of what the mean of all meters is off the public centre.
+SHAPE_STD, SHAPE_DECAY = 0.8, 1.0
+DAY_STD, DAY_DECAY = 0.7, 0.6
+# ... of what the mean of all meters is off the public centre ...
 LEVEL_MEAN_STD = 1.0
 SHAPE_MEAN_STD, SHAPE_MEAN_DECAY = 0.3, 1.0
-DAY_MEAN_STD, DAY_MEAN_DECAY = 0.1, 1.0
-# Radius of the ball the shape of a record is clipped to, in standard deviations of that law.
-SHAPE_RADIUS = 1.0
-# Of the sensitivity's square, what the level may get.
-LEVEL_SHARES = np.arange(0.1, 0.95, 0.1)
+DAY_MEAN_STD, DAY_MEAN_DECAY = 0.1, 0.7
+# ... between meters of one feeder, as a correlation ...
+FEEDER_CORRELATION = 0.02
+# ... and of the logarithm of a meter's energy, or size of its shape, which says what clipping takes away.
+TAIL_STD_LOG = 1.0
 
-# How many coefficients may be measured.
-COEFFICIENTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
+# What may be chosen. Shares of mu^2 of the sum over all meters, beside those of feeders:
+COMMON_SHARES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9)
+# the level in typical ones that a meter above it is scaled down to,
+LEVEL_LIMITS = (3.0, 6.0, 12.0, 24.0, 48.0)
+# how many coefficients are measured,
+COEFFICIENTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 96, 192, 336)
+# the radius of the ball the shape is clipped to, in root mean squares of the public law,
+SHAPE_RADII = (0.7, 1.0, 1.4, 2.0)
+# and of the square of the sensitivity, what the level gets.
+LEVEL_SHARES = (0.2, 0.4, 0.6, 0.8)
 
 LEVEL, SHAPE, DAY = 0, 1, 2
 
@@ -133,27 +144,57 @@ class FeederPublic:
         """What is left of delta for continuous noise (docs/proofs/safe_noise.md), all of it in a study."""
         if self.grid == 0:
             return self.delta
-        left = self.delta - delta_margin(self.epsilon, self.feeders * (self.intervals + 1), FEWEST_NOISE_STEPS)
+        left = self.delta - delta_margin(self.epsilon, (self.feeders + 1) * (self.intervals + 1), FEWEST_NOISE_STEPS)
         if left <= 0:
             raise _does_not_fit()
         return left
 
 
 @dataclass(frozen=True)
+class Measurement:
+    """Noisy sums of the weighted, clipped coefficients of records.
+
+    Parameters
+    ----------
+    step : Step
+    weight : (K,) float64
+        Of the first K coefficients, per kWh.
+    radius : float
+        Of the ball the weighted shape is clipped to, coefficients 1..K-1.
+    count_weight : float
+        Of whether a meter was read; 0 where that is not measured.
+    """
+
+    step: Step
+    weight: np.ndarray
+    radius: float
+    count_weight: float
+
+    @property
+    def entries(self) -> int:
+        """Entries of one sum."""
+        return len(self.weight) + (self.count_weight > 0)
+
+    @property
+    def noise_std(self) -> np.ndarray:
+        """Standard deviation of the noise of the coefficients, (K,), kWh."""
+        return self.step.noise_std / self.weight
+
+
+@dataclass(frozen=True)
 class FeederPlan:
-    """The one measurement of a release, fixed before any record is seen.
+    """The two measurements of a release, fixed before any record is seen.
 
     Parameters
     ----------
     mu : float
-    step : Step
-        Sums over feeders of the weighted, clipped coefficients.
+        Of both together.
+    common, own : Measurement
+        Of all meters together, and of every feeder's.
+    level_limit : float
+        Largest level, in typical ones.
     basis : (K, T) float64
-        Orthonormal rows, the level first.
-    weight : (K,) float64
-        Of the coefficients, per kWh. The shape, rows 1.., lies in the unit ball after clipping.
-    count_weight : float
-        Of whether a meter was read; 0 where that is not measured.
+        Orthonormal rows, the level first; K is that of ``common``, no smaller than that of ``own``.
     household_std, mean_std : (K,) float64
         Public law of the coefficients: between meters, and of the mean of all around the public centre, kWh.
     block : (K,) int64
@@ -163,10 +204,10 @@ class FeederPlan:
     """
 
     mu: float
-    step: Step
+    common: Measurement
+    own: Measurement
+    level_limit: float
     basis: np.ndarray
-    weight: np.ndarray
-    count_weight: float
     household_std: np.ndarray
     mean_std: np.ndarray
     block: np.ndarray
@@ -176,8 +217,8 @@ class FeederPlan:
         """Distance of one release on its grid from the same with continuous noise; 0 without a grid."""
         if public.grid == 0:
             return 0.0
-        entries = public.feeders * (len(self.weight) + (self.count_weight > 0))
-        return entries * total_variation(self.step.noise_std / public.grid)
+        sums = ((self.common, 1), (self.own, public.feeders))
+        return sum(n * m.entries * total_variation(m.step.noise_std / public.grid) for m, n in sums)
 
 
 def cosines(count: int) -> np.ndarray:
@@ -203,8 +244,54 @@ def public_law(public: FeederPublic) -> tuple[np.ndarray, np.ndarray, np.ndarray
     return household * public.unit_kwh, mean * public.unit_kwh, block
 
 
+@dataclass(frozen=True)
+class Law:
+    """The public law of the coefficients in the order they are measured in, (T,) each, kWh."""
+
+    household: np.ndarray
+    mean: np.ndarray
+    block: np.ndarray
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One way to weigh and clip records, for a sensitivity of one.
+
+    Parameters
+    ----------
+    coefficients : int
+        K.
+    level_limit, shape_radius : float
+    level_share : float
+        Of the square of the sensitivity.
+    """
+
+    coefficients: int
+    level_limit: float
+    shape_radius: float
+    level_share: float
+
+    @property
+    def radius(self) -> float:
+        """Radius of the ball of the weighted shape, which a replaced record crosses."""
+        return math.sqrt(1 - self.level_share) / 2
+
+    def weights(self, household: np.ndarray, unit_kwh: float) -> np.ndarray:
+        """Return the weights (K,) of the level, which a replaced record moves across its interval, and of the shape.
+
+        Among weights with sum w_k^2 s_k^2 = 1, so that a typical shape just fits a ball, w_k^2 proportional to
+        1 / s_k has the smallest sum of 1 / w_k^2, that is of noise: by Cauchy and Schwarz the product of the two sums
+        is at least (sum s_k)^2.
+        """
+        shape = household[1 : self.coefficients]
+        weight = np.empty(self.coefficients)
+        weight[0] = math.sqrt(self.level_share) / (self.level_limit * unit_kwh)
+        weight[1:] = self.radius / (self.shape_radius * np.sqrt(shape * shape.sum()))
+        return weight
+
+
 def make_plan(public: FeederPublic) -> FeederPlan:
-    """Return the plan with the smallest predicted error.
+    """Return the plan with the smallest error that the public law predicts, by a search one choice after the other.
 
     Raises
     ------
@@ -213,69 +300,110 @@ def make_plan(public: FeederPublic) -> FeederPlan:
     """
     mu = gdp.mu_for(public.epsilon, public.delta_of_curve)
     household, mean, block = (a.ravel() for a in public_law(public))
-    rows = np.kron(cosines(public.days), cosines(public.intervals_per_day))
-    # What is dropped last is what the mean of all meters is least known of.
-    order = np.argsort(-mean, kind="stable")
-    household, mean, block, rows = household[order], mean[order], block[order], rows[order]
+    # The level, and then what the mean of all meters is least known of.
+    order = np.argsort(np.where(block == LEVEL, -np.inf, -mean), kind="stable")
+    law = Law(household[order], mean[order], block[order])
     left = 1 - (COUNT_SHARE if public.count == "measured" else 0.0)
     best = None
-    for count in sorted(
-        {min(n, len(order)) for n in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 336)}
-    ):
-        for share in LEVEL_SHARES if count > 1 else (1.0,):
-            weight = _weights(public, household[:count], share)
-            std = math.sqrt(4 / (1 - share) if count > 1 else 4.0) / (mu * math.sqrt(left))
-            error = predicted_error(public, household, mean, weight, std)
-            if best is None or error < best[0]:
-                best = error, weight, std * mu
-    _, weight, sensitivity = best
-    count = len(weight)
-    entries = count + (public.count == "measured")
-    reach = rounded(sensitivity, entries, public.grid)
-    step = Step("feeders", reach, reach / mu)
-    if public.grid > 0:
-        std_steps = step.noise_std / public.grid
-        sum_steps = len(public.feeder) * (sensitivity / public.grid + 1)
-        if not (FEWEST_NOISE_STEPS <= std_steps <= MOST_STD_STEPS and sum_steps < MOST_STEPS):
-            raise _does_not_fit()
-    count_weight = math.sqrt(1 - left) * sensitivity
-    beside = math.sqrt((household[count:] ** 2).sum() / public.intervals)
+    for share, limit in product(COMMON_SHARES, LEVEL_LIMITS):
+        stds = [1 / (mu * math.sqrt(left * s)) for s in (share, 1 - share)]
+        common = min(
+            _choices(public.intervals, limit), key=lambda c: predicted_error(public, law, (c, stds[0]), None)
+        )
+        own = min(
+            _choices(common.coefficients, limit),
+            key=lambda c: predicted_error(public, law, (common, stds[0]), (c, stds[1])),
+        )
+        error = predicted_error(public, law, (common, stds[0]), (own, stds[1]))
+        if best is None or error < best[0]:
+            best = error, share, common, own
+    _, share, common, own = best
+    k = common.coefficients
     return FeederPlan(
-        mu, step, rows[:count], weight, count_weight, household[:count], mean[:count], block[:count], beside
+        mu=mu,
+        common=_measurement("common", common, public, law, mu * math.sqrt(share), left),
+        own=_measurement("feeders", own, public, law, mu * math.sqrt(1 - share), left),
+        level_limit=common.level_limit,
+        basis=np.kron(cosines(public.days), cosines(public.intervals_per_day))[order[:k]],
+        household_std=law.household[:k],
+        mean_std=law.mean[:k],
+        block=law.block[:k],
+        unmeasured_std=math.sqrt((law.household[k:] ** 2).sum() / public.intervals),
     )
 
 
-def _weights(public: FeederPublic, household: np.ndarray, share: float) -> np.ndarray:
-    """Return the weights (K,) of the level and of the shape.
-
-    Among weights with sum w_k^2 s_k^2 = 1, so that a typical shape just fits the unit ball, w_k^2 proportional to
-    1 / s_k has the smallest sum of 1 / w_k^2, that is of noise: by Cauchy and Schwarz the product of the two sums is
-    at least (sum s_k)^2.
-    """
-    shape = household[1:] * SHAPE_RADIUS
-    weight = np.empty(len(household))
-    weight[1:] = 1 / np.sqrt(shape * shape.sum())
-    # Replacing a record moves the level by LEVEL_LIMIT units and the shape across its ball.
-    whole = 4 / (1 - share) if len(household) > 1 else 4.0
-    weight[0] = math.sqrt(share * whole) / (LEVEL_LIMIT * public.unit_kwh)
-    return weight
+def _measurement(name: str, choice: Choice, public: FeederPublic, law: Law, mu: float, left: float) -> Measurement:
+    """Return a measurement of which the count of meters takes 1 - ``left`` of mu^2."""
+    scale = math.sqrt(left)
+    reach = rounded(1.0, choice.coefficients + (left < 1), public.grid)
+    step = Step(name, reach, reach / mu)
+    if public.grid > 0:
+        std_steps, sum_steps = step.noise_std / public.grid, len(public.feeder) * (1 / public.grid + 1)
+        if not (FEWEST_NOISE_STEPS <= std_steps <= MOST_STD_STEPS and sum_steps < MOST_STEPS):
+            raise _does_not_fit()
+    weight = scale * choice.weights(law.household, public.unit_kwh)
+    return Measurement(step, weight, scale * choice.radius, math.sqrt(1 - left))
 
 
-def predicted_error(
-    public: FeederPublic, household: np.ndarray, mean: np.ndarray, weight: np.ndarray, std: float
-) -> float:
+def _choices(most: int, limit: float) -> Iterator[Choice]:
+    for count in sorted({min(n, most) for n in COEFFICIENTS}):
+        for radius, share in product(SHAPE_RADII, LEVEL_SHARES) if count > 1 else ((1.0, 1.0),):
+            yield Choice(count, limit, radius, share)
+
+
+Measured = tuple[Choice, float]
+
+
+def predicted_error(public: FeederPublic, law: Law, common: Measured, own: Measured | None) -> float:
     """Return the squared error of a feeder's totals that the public law predicts, summed over intervals, kWh^2.
 
-    Of a feeder of mean size: noise of the mean of all meters, noise of its own sum, each after shrinkage, and what is
-    not measured.
+    Of a feeder of mean size: noise after shrinkage, what clipping takes away, and what is not measured.
+
+    Parameters
+    ----------
+    public : FeederPublic
+    law : Law
+    common, own : (Choice, noise standard deviation)
+        What is measured of all meters together and of each feeder's.
     """
-    total = len(public.feeder)
-    n, k = total / public.feeders, len(weight)
-    sampling, noise = n * household[:k] ** 2, (std / weight) ** 2
-    own = sampling * noise / (sampling + noise)
-    of_mean = public.feeders * (sampling + noise) / total**2
-    common = (n * noise / (sampling + noise)) ** 2 * of_mean * mean[:k] ** 2 / (of_mean + mean[:k] ** 2)
-    return float((own + common).sum() + (n * household[k:] ** 2 + n**2 * mean[k:] ** 2).sum())
+    choice, std = common
+    k, feeders = choice.coefficients, public.feeders
+    n = len(public.feeder) / feeders
+    household, mean = law.household[:k], law.mean[:k]
+    precision = np.zeros(k)
+    if own is not None:
+        precision[: own[0].coefficients] = (own[0].weights(law.household, public.unit_kwh) / own[1]) ** 2
+    sum_variance = (std / choice.weights(law.household, public.unit_kwh)) ** 2
+    # As in posterior.conditional, for feeders of one size.
+    sampling = spread(n) * household**2
+    left = 1 / (1 + sampling * precision)
+    alone = sampling * left
+    shared = (n * left) ** 2 / (feeders * n**2 * precision * left + 1 / mean**2)
+    with_all = alone + feeders * shared
+    variance = alone + shared - with_all**2 / (feeders * with_all + sum_variance)
+    typical = public.unit_kwh * math.exp(TAIL_STD_LOG**2 / 2)
+    level_loss = lost_share(choice.level_limit, 0.0) * typical
+    # The square of a shape's size has mean one.
+    shape_loss = lost_share(choice.shape_radius, -(TAIL_STD_LOG**2)) ** 2 * (mean[1:] ** 2).sum()
+    unmeasured = n * (law.household[k:] ** 2).sum() + n**2 * (law.mean[k:] ** 2).sum()
+    if own is not None:
+        at = slice(1, own[0].coefficients)
+        loss = lost_share(own[0].shape_radius, -(TAIL_STD_LOG**2))
+        shape_loss += loss**2 * (mean[at] ** 2 * (1 - left[at]) ** 2).sum()
+    return float(variance.sum() + n**2 * (level_loss**2 + shape_loss) + unmeasured)
+
+
+def spread(meters: np.ndarray) -> np.ndarray:
+    """Return the variance of the sum over so many meters of one feeder, where that of one meter is one."""
+    return meters * (1 + FEEDER_CORRELATION * np.maximum(meters - 1, 0))
+
+
+@lru_cache
+def lost_share(limit: float, log_median: float) -> float:
+    """Return E[max(X - limit, 0)] / E[X] of the public log-normal law with a median."""
+    z = (math.log(limit) - log_median) / TAIL_STD_LOG
+    mean = math.exp(log_median + TAIL_STD_LOG**2 / 2)
+    return float(ndtr(TAIL_STD_LOG - z) - limit / mean * ndtr(-z))
 
 
 def _does_not_fit() -> InputError:

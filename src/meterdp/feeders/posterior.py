@@ -1,13 +1,15 @@
 """Posterior means of feeder sums from noisy ones: what all feeders share is measured well, what is its own is shrunk.
 
-Model of one coefficient: the sum of feeder f is n_f theta + sqrt(n_f) s a_f with theta ~ N(0, b^2) and a_f standard
-normal, observed with noise of known standard deviation. Scales of s and b are common to a block of coefficients and
-integrated over a public grid, so that the result neither trusts the public law too much nor follows noise.
+Model of one coefficient: the sum of feeder f is S_f = n_f theta + r_f s a_f with theta ~ N(0, b^2), a_f standard
+normal and a public r_f, sqrt(n_f) if meters are alike wherever they are. Observed are S_f and the sum of all S_f,
+each with noise of known variance. Factors on s and on b are common to a block of coefficients and integrated over a
+public grid, so that the result neither trusts the public law too much nor follows the noise.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -17,62 +19,80 @@ MEAN_FACTORS = 2.0 ** np.arange(-3.0, 2.01, 0.5)
 
 
 @dataclass(frozen=True)
-class Posterior:
-    """Mean and variance of every feeder's sums.
+class Observed:
+    """Noisy sums of a block of K coefficients.
 
     Parameters
     ----------
-    mean, variance : (F, K) float64
+    feeders : (F, K) float64
+        Sums of every feeder.
+    precision : (K,) float64
+        Of their noise: one over its variance, 0 where feeders were not measured.
+    all_meters : (K,) float64
+        Sums over all feeders.
+    all_variance : (K,) float64
+        Of their noise.
     """
 
-    mean: np.ndarray
-    variance: np.ndarray
+    feeders: np.ndarray
+    precision: np.ndarray
+    all_meters: np.ndarray
+    all_variance: np.ndarray
 
 
 def posterior(
-    noisy: np.ndarray, count: np.ndarray, noise_std: np.ndarray, household_std: np.ndarray, mean_std: np.ndarray
-) -> Posterior:
-    """Return the posterior of the sums of a block of coefficients.
+    seen: Observed, count: np.ndarray, variance_factor: np.ndarray, household_std: np.ndarray, mean_std: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return mean and variance (F, K) of the exact sums of feeders.
 
     Parameters
     ----------
-    noisy : (F, K) float64
-        Noisy sums.
-    count : (F,) float64
+    seen : Observed
+    count : (F,) array
         n, meters of every feeder.
-    noise_std, household_std, mean_std : (K,) float64
-        Of the noise, of s and of b.
+    variance_factor : (F,) float64
+        r^2.
+    household_std, mean_std : (K,) float64
+        s and b of the public law.
     """
-    weights, means, variances = [], [], []
-    for factor in HOUSEHOLD_FACTORS:
-        for of_mean in MEAN_FACTORS:
-            log_weight, mean, variance = conditional(
-                noisy, count, noise_std, factor * household_std, of_mean * mean_std
-            )
-            weights.append(log_weight), means.append(mean), variances.append(variance)
-    weight = np.exp(np.array(weights) - max(weights))
+    factors = product(HOUSEHOLD_FACTORS, MEAN_FACTORS)
+    found = [conditional(seen, count, variance_factor, s * household_std, b * mean_std) for s, b in factors]
+    log_weight = np.array([log_likelihood for log_likelihood, _, _ in found])
+    weight = np.exp(log_weight - log_weight.max())
     weight /= weight.sum()
-    mean = np.tensordot(weight, np.array(means), 1)
-    second = np.tensordot(weight, np.array(means) ** 2 + np.array(variances), 1)
-    return Posterior(mean, np.maximum(second - mean**2, 0.0))
+    mean = sum(w * m for w, (_, m, _) in zip(weight, found, strict=True))
+    # Of the law of total variance; differences of squares would cancel.
+    variance = sum(w * (v + (m - mean) ** 2) for w, (_, m, v) in zip(weight, found, strict=True))
+    return mean, variance
 
 
 def conditional(
-    noisy: np.ndarray, count: np.ndarray, noise_std: np.ndarray, household_std: np.ndarray, mean_std: np.ndarray
+    seen: Observed, count: np.ndarray, variance_factor: np.ndarray, household_std: np.ndarray, mean_std: np.ndarray
 ) -> tuple[float, np.ndarray, np.ndarray]:
-    """Return the log-likelihood of the noisy sums, and mean and variance (F, K) of the exact ones, scales given."""
-    n = count[:, None]
-    sampling, noise = n * household_std**2, noise_std**2
-    own = sampling + noise
-    # Precision of theta, from the feeders and from the prior.
-    precision = (n**2 / own).sum(axis=0)
-    of_theta = 1 / (precision + 1 / mean_std**2)
-    pulled = (n * noisy / own).sum(axis=0)
-    theta = of_theta * pulled
-    log_likelihood = -0.5 * (
-        np.log(own).sum() + np.log1p(mean_std**2 * precision).sum() + (noisy**2 / own).sum() - (theta * pulled).sum()
+    """Return the log-likelihood of the noisy sums, up to a constant, and mean and variance (F, K) of the exact ones.
+
+    The factors are given. First the feeders: theta by generalised least squares, which leaves a covariance of a
+    diagonal and one outer product. Then the sum of all of them, as one Kalman update.
+    """
+    n, y = np.asarray(count, float)[:, None], seen.feeders
+    sampling = np.asarray(variance_factor)[:, None] * household_std**2
+    left = 1 / (1 + sampling * seen.precision)
+    own_precision = seen.precision * left
+    from_feeders = (n**2 * own_precision).sum(axis=0)
+    theta_variance = 1 / (from_feeders + 1 / mean_std**2)
+    pulled = (n * y * own_precision).sum(axis=0)
+    theta = theta_variance * pulled
+    mean = left * n * theta + (1 - left) * y
+    alone, along = sampling * left, n * left
+    with_all = alone + along * theta_variance * along.sum(axis=0)
+    variance = alone + along**2 * theta_variance
+    all_variance = with_all.sum(axis=0) + seen.all_variance
+    surprise = seen.all_meters - mean.sum(axis=0)
+    log_likelihood = 0.5 * (
+        np.log(left).sum()
+        - np.log1p(mean_std**2 * from_feeders).sum()
+        - (y**2 * own_precision).sum()
+        + (theta * pulled).sum()
+        - (np.log(all_variance) + surprise**2 / all_variance).sum()
     )
-    share = sampling / own
-    mean = n * theta + share * (noisy - n * theta)
-    variance = share * noise + (n * (1 - share)) ** 2 * of_theta
-    return float(log_likelihood), mean, variance
+    return float(log_likelihood), mean + with_all / all_variance * surprise, variance - with_all**2 / all_variance
