@@ -22,6 +22,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from meterdp.core.noise import fixed_uniforms
+from meterdp.feeders.mechanism import FeederTotals
 from meterdp.feeders.rules import PERIOD, PublicationRule, group_totals
 
 # Meters count in watt-hours.
@@ -211,22 +212,30 @@ def by_knowing_the_others(energy_kwh: np.ndarray, feeder: np.ndarray, released_k
     return Recovery(*(float(np.sqrt((error**2).mean())) for error in (off, guess_off, best)))
 
 
-def best_advantage(first: np.ndarray, second: np.ndarray, noise_std: float) -> np.ndarray:
+def contributions(mechanism: FeederTotals, energy_kwh: np.ndarray) -> np.ndarray:
+    """Return what every record adds to all sums that are measured, in standard deviations of their noise, (N, K)."""
+    coefficients, read = mechanism._coefficients(energy_kwh)
+    households = np.arange(len(coefficients))
+    measured = (mechanism.plan.common, mechanism.plan.own)
+    return np.hstack(
+        [mechanism._sums(coefficients, read, m, households, len(households)) / m.step.noise_std for m in measured]
+    )
+
+
+def best_advantage(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return how much better than a coin two records of one household are told apart, everything else known, (n,).
 
     The probability of saying "the first" when it is, less that of saying so when it is the second, of the best test
     there is (Neyman and Pearson) on the noisy sums themselves, which tell at least what totals made of them tell:
-    2 Phi(d / (2 s)) - 1 for sums that are d apart. Under mu-GDP it is :func:`most_advantage` at most.
+    2 Phi(d / 2) - 1 for sums that are d standard deviations apart. Under mu-GDP it is :func:`most_advantage` at most.
 
     Parameters
     ----------
     first, second : (n, K) float64
-        What the two records add to the sums that are measured.
-    noise_std : float
-        s, of each entry of these sums.
+        :func:`contributions` of the two records.
     """
     apart = np.sqrt(((first - second) ** 2).sum(axis=1))
-    return 2 * ndtr(apart / (2 * noise_std)) - 1
+    return 2 * ndtr(apart / 2) - 1
 
 
 def most_advantage(mu: float) -> float:

@@ -10,6 +10,7 @@ from meterdp.feeders.attack import (
     by_differencing,
     by_knowing_the_others,
     by_overlapping_groups,
+    contributions,
     fewest_groups,
     most_advantage,
     passing,
@@ -131,9 +132,9 @@ def _sound_row(study: FeederStudy, grouping: Grouping, window: Window, epsilon: 
     released = mechanism.release(FeederRecords(window.energy_kwh), noise).total_kwh
     judged = grouping.feeder < grouping.judged
     found = by_knowing_the_others(window.energy_kwh[judged], grouping.feeder[judged], released[: grouping.judged])
-    adds = mechanism.vectors(window.energy_kwh)
+    adds = contributions(mechanism, window.energy_kwh)
     # Every household against another one's record in its place.
-    told = best_advantage(adds, np.roll(adds, 1, axis=0), mechanism.plan.step.noise_std)
+    told = best_advantage(adds, np.roll(adds, 1, axis=0))
     return BLANK | {
         "attack": OTHERS_KNOWN,
         "window": window.name,

@@ -8,6 +8,7 @@ from meterdp.feeders.attack import (
     by_differencing,
     by_knowing_the_others,
     by_overlapping_groups,
+    contributions,
     fewest_groups,
     most_advantage,
     passing,
@@ -112,21 +113,26 @@ def test_sound_totals_of_which_all_others_are_taken_tell_less_than_a_guess(energ
     assert exact.rms_error_kwh < 1e-12 and exact.best_rms_error_kwh < 1e-12
 
 
+def transcript(mechanism, energy):
+    """All exact sums of a run, in standard deviations of their noise."""
+    seen = []
+    mechanism.run(energy, lambda step, sums: (seen.append(sums.ravel() / step.noise_std), sums)[1])
+    return np.concatenate(seen)
+
+
 def test_two_records_are_told_apart_as_often_as_said_and_never_more_than_mu_allows(energy, mechanism):
     other = energy.copy()
     other[3] = 0.0
     other[3, ::2] = 9.0
-    std, draws = mechanism.plan.step.noise_std, 20_000
-    first, second = mechanism.vectors(energy), mechanism.vectors(other)
-    claimed = best_advantage(first[3:4], second[3:4], std)[0]
+    first, second = contributions(mechanism, energy), contributions(mechanism, other)
+    claimed = best_advantage(first[3:4], second[3:4])[0]
     assert 0.01 < claimed <= most_advantage(mechanism.mu)
-    # Released sums, everything but the one record known: the test that compares distances.
-    noise = StudyNoise(3, "tell apart")
-    exact = np.stack([mechanism.sums(energy), mechanism.sums(other)])
+    # Noisy sums as a run of the mechanism asks for them, everything but the one record known: the nearer of the two.
+    draws, noise, exact = 20_000, StudyNoise(3, "tell apart"), [transcript(mechanism, e) for e in (energy, other)]
     right = []
     for sums in exact:
-        noisy = sums + std * noise.normal((draws, *sums.shape))
-        distance = [((noisy - e) ** 2).sum(axis=(1, 2)) for e in exact]
+        noisy = sums + noise.normal((draws, len(sums)))
+        distance = [((noisy - e) ** 2).sum(axis=1) for e in exact]
         right.append((distance[0] < distance[1]).mean())
     # Wrong once in a billion: 6 standard errors of a difference of two frequencies.
     assert right[0] - right[1] == pytest.approx(claimed, abs=6 * np.sqrt(0.5 / draws))
@@ -136,8 +142,8 @@ def test_no_two_records_exceed_the_bound(mechanism):
     nasty = np.array([0.0, 1e9, 1.0, 5.0, 1e-9])[:, None] * np.ones(8)
     nasty = np.vstack([nasty, np.eye(8) * 1e6, np.full(8, np.nan)])
     records = np.resize(nasty, (150, 8))
-    adds = mechanism.vectors(records)[: len(nasty)]
-    told = [best_advantage(adds, np.roll(adds, k, axis=0), mechanism.plan.step.noise_std) for k in range(len(nasty))]
+    adds = contributions(mechanism, records)[: len(nasty)]
+    told = [best_advantage(adds, np.roll(adds, k, axis=0)) for k in range(len(nasty))]
     assert np.max(told) <= most_advantage(mechanism.mu) * (1 + 1e-9) and np.max(told) > 0.5 * most_advantage(
         mechanism.mu
     )
