@@ -78,7 +78,9 @@ class Home:
     why: str
 
 
-# The results folder. Nothing has a home in release/, in a log, a benchmark, a file name or a Parquet footer.
+# What is handed over names the public feeders of the list, where their energy is released, and has no other home.
+RELEASE_HOMES = (Home("feeders/*", (BYTES, COLUMN), (CIRCUIT,), "feeders, as the public list names them"),)
+# The results folder. Nothing else has a home in release/, in a log, a benchmark, a file name or a Parquet footer.
 HOMES = (
     Home("private/*.parquet", (COLUMN,), (METER, CIRCUIT, READING, COUNT), "canonical readings and their counts"),
     Home("private/export/*", (BYTES,), (METER, CIRCUIT, READING), "the simulated export"),
@@ -91,6 +93,7 @@ HOMES = (
     Home("study/quality_summary.parquet", (COLUMN,), (COUNT,), "what was left out and why"),
     Home("study/report.html", (BYTES,), (COUNT,), "what was left out and why"),
     Home("study/config.yaml", (BYTES,), (SEED,), "the recipe of a study, never of a release"),
+    *(replace(home, files=f"release/{home.files}") for home in RELEASE_HOMES),
 )
 
 # The folder .snakemake of a run, which somebody may mail for support.
@@ -101,7 +104,7 @@ SNAKEMAKE_HOMES = (
 LEDGER_HOMES = (
     Home("*.sqlite*", (BYTES,), (DIGEST,), "whose budget is spent: the ledger knows a list by its digest"),
 )
-_HOMES_OF = {"release": (), "results": HOMES, "snakemake": SNAKEMAKE_HOMES, "ledger": LEDGER_HOMES}
+_HOMES_OF = {"release": RELEASE_HOMES, "results": HOMES, "snakemake": SNAKEMAKE_HOMES, "ledger": LEDGER_HOMES}
 
 
 @dataclass(frozen=True)
