@@ -15,9 +15,9 @@ import numpy as np
 from meterdp.accounting import gdp
 from meterdp.core.noise import NoiseSource
 from meterdp.core.progress import progress
-from meterdp.feeders.mechanism import FeederRecords, FeederTotals
+from meterdp.feeders.mechanism import FeederRecords
 from meterdp.feeders.rules import group_totals
-from meterdp.feeders.study import FeederStudy, Grouping, Window
+from meterdp.feeders.study import Energies, FeederStudy, Grouping
 
 SOUND, LAPLACE, GAUSSIAN = "sound", "laplace", "gaussian"
 LAPLACE_ONE_READING, MEAN_PROFILE = "laplace_one_reading", "mean_profile"
@@ -46,7 +46,7 @@ def error_rows(study: FeederStudy, noise_of: NoiseOf) -> list[dict]:
     ]
 
 
-def _errors(study: FeederStudy, grouping: Grouping, window: Window, noise_of: NoiseOf) -> list[dict]:
+def _errors(study: FeederStudy, grouping: Grouping, window: Energies, noise_of: NoiseOf) -> list[dict]:
     exact = group_totals(window.energy_kwh, grouping.feeder, grouping.feeders)
     facts = {
         "window": window.name,
@@ -86,9 +86,9 @@ def _row(method: str, guarantee: dict, errors: np.ndarray, mean_total_kwh: float
     }
 
 
-def _draws(study: FeederStudy, grouping: Grouping, window: Window, epsilon: float) -> dict[str, Draw]:
+def _draws(study: FeederStudy, grouping: Grouping, window: Energies, epsilon: float) -> dict[str, Draw]:
     """Return by method what draws totals (F, T) of a noise source."""
-    mechanism = FeederTotals.calibrate(study.public(grouping, window, epsilon))
+    mechanism = study.mechanism(grouping, window, epsilon)
     records = FeederRecords(window.energy_kwh)
     bound = study.settings["clip_kwh_per_hour"] * study.interval_minutes / 60
     clipped = group_totals(np.minimum(window.energy_kwh, bound), grouping.feeder, grouping.feeders)
@@ -100,7 +100,7 @@ def _draws(study: FeederStudy, grouping: Grouping, window: Window, epsilon: floa
     }
 
 
-def layman_noise(bound_kwh: float, window: Window, epsilon: float, delta: float) -> dict[str, Callable]:
+def layman_noise(bound_kwh: float, window: Energies, epsilon: float, delta: float) -> dict[str, Callable]:
     """Return by method what draws noise (source, shape) for totals of readings clipped to [0, ``bound_kwh``].
 
     Replacing a household moves the totals of its feeder by the bound in each of T intervals, so by T bounds in l1 and

@@ -17,9 +17,9 @@ from meterdp.feeders.attack import (
     random_groups,
 )
 from meterdp.feeders.errors import NoiseOf
-from meterdp.feeders.mechanism import FeederRecords, FeederTotals
+from meterdp.feeders.mechanism import FeederRecords
 from meterdp.feeders.rules import RULES, PublicationRule, group_totals, suppressed
-from meterdp.feeders.study import RANDOM, FeederStudy, Grouping, Window
+from meterdp.feeders.study import RANDOM, Energies, FeederStudy, Grouping
 
 OVERLAPPING, OTHERS_KNOWN = "overlapping_groups", "others_known"
 # Overlapping groups are of so many of the first so many households; so many are drawn for each of these.
@@ -49,7 +49,7 @@ def rule_rows(study: FeederStudy) -> list[dict]:
     ]
 
 
-def _rule_row(study: FeederStudy, window: Window, energy, grouping: Grouping, rule: PublicationRule, share_of: str):
+def _rule_row(study: FeederStudy, window: Energies, energy, grouping: Grouping, rule: PublicationRule, share_of: str):
     judged = grouping.feeder < grouping.judged
     of = energy[judged], grouping.feeder[judged], grouping.judged
     withheld = suppressed(rule.may_publish(*of, share_of), group_totals(*of))
@@ -126,8 +126,8 @@ def _sound_rows(study: FeederStudy, noise_of: NoiseOf) -> list[dict]:
     ]
 
 
-def _sound_row(study: FeederStudy, grouping: Grouping, window: Window, epsilon: float, noise_of: NoiseOf) -> dict:
-    mechanism = FeederTotals.calibrate(study.public(grouping, window, epsilon))
+def _sound_row(study: FeederStudy, grouping: Grouping, window: Energies, epsilon: float, noise_of: NoiseOf) -> dict:
+    mechanism = study.mechanism(grouping, window, epsilon)
     noise = noise_of("known others", window.name, repr(grouping.size), repr(epsilon))
     released = mechanism.release(FeederRecords(window.energy_kwh), noise).total_kwh
     judged = grouping.feeder < grouping.judged

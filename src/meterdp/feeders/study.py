@@ -10,26 +10,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
 
 from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import fixed_uniforms
-from meterdp.feeders.mechanism import filled
+from meterdp.feeders.mechanism import FeederTotals, filled
 from meterdp.feeders.plan import FeederPublic
+from meterdp.feeders.window import AVERAGE_DAY, DAYS, Window, total_minutes
 from meterdp.profiles.dense import LogLoad
 
 # Fewer households make no feeders to speak of.
 FEWEST_HOUSEHOLDS = 50
-DAYS, AVERAGE_DAY = WINDOWS = "days", "average_day"
 RANDOM, CIRCUITS = "random", "circuits"
-# Shorter intervals are put together to these.
-HALF_HOUR = 30
 
 
 @dataclass(frozen=True)
-class Window:
+class Energies:
     """Energies that totals are of.
 
     Parameters
@@ -89,7 +89,7 @@ class FeederStudy:
 
     Parameters
     ----------
-    windows : tuple of Window
+    windows : tuple of Energies
         Of the same N households; empty where there are too few of them or less than a day.
     circuit : (N,) int64 array or None
         0..G-1; None if not everybody's is known.
@@ -100,7 +100,7 @@ class FeederStudy:
     delta : float
     """
 
-    windows: tuple[Window, ...]
+    windows: tuple[Energies, ...]
     circuit: np.ndarray | None
     interval_minutes: int
     settings: Mapping
@@ -118,27 +118,24 @@ class FeederStudy:
         delta: float,
     ) -> FeederStudy:
         """Take the log load of the households of a study, its scale and the table ``meters``."""
-        energy, days, minutes = last_days(load, scale, settings["days"])
-        window = Window(DAYS, energy, days, 1)
-        x, read = energy, np.zeros(len(energy), bool)
-        if days:
-            level = settings["typical_daily_kwh"]
-            x, read = filled(energy, FeederPublic(1, 0.5, (0,), 1, typical_daily_kwh=level, **window.shape))
-        names = dict(zip(meters["household"].to_pylist(), meters["circuit"].to_pylist(), strict=True))
-        named = [names[h] for h in load.household[read].tolist()]
-        circuit = None if None in named else np.unique(named, return_inverse=True)[1]
-        windows = ()
-        if read.sum() >= FEWEST_HOUSEHOLDS:
-            x = x[read]
-            average = x.reshape(len(x), days, -1).mean(axis=1)
-            windows = (Window(DAYS, x, days, 1), Window(AVERAGE_DAY, average, 1, days))
+        window = last_days(load, settings["days"])
+        windows, circuit, minutes = (), None, window.interval_minutes if window else 0
+        if window is not None:
+            x, read = _records(load, window, scale, settings["typical_daily_kwh"])
+            if read.sum() >= FEWEST_HOUSEHOLDS:
+                days = window.day_count
+                average = x.reshape(len(x), days, -1).mean(axis=1)
+                windows = (Energies(DAYS, x, days, 1), Energies(AVERAGE_DAY, average, 1, days))
+                circuit = circuits(meters, load.household[read])
         return cls(windows, circuit, minutes, settings, [float(e) for e in epsilons], delta)
 
-    def public(self, grouping: Grouping, window: Window, epsilon: float) -> FeederPublic:
-        """Return what calibrates a mechanism."""
+    def mechanism(self, grouping: Grouping, window: Energies, epsilon: float) -> FeederTotals:
+        """Return the sound mechanism for some feeders and energies."""
         feeder = tuple(grouping.feeder.tolist())
         level = self.settings["typical_daily_kwh"]
-        return FeederPublic(epsilon, self.delta, feeder, grouping.feeders, typical_daily_kwh=level, **window.shape)
+        return _calibrated(
+            FeederPublic(epsilon, self.delta, feeder, grouping.feeders, typical_daily_kwh=level, **window.shape)
+        )
 
     def groupings(self) -> Iterator[Grouping]:
         """Yield random feeders of every size there are households for, then the circuits."""
@@ -150,22 +147,38 @@ class FeederStudy:
             yield Grouping(CIRCUITS, self.circuit, int(self.circuit.max()) + 1)
 
 
-def last_days(load: LogLoad, scale: LogScale, days: int) -> tuple[np.ndarray, int, int]:
-    """Return the energies (H, T) of the last whole local days, how many, and the minutes of an interval.
+@cache
+def _calibrated(public: FeederPublic) -> FeederTotals:
+    """Calibrate once what several tables need: it takes longer than a release."""
+    return FeederTotals.calibrate(public)
 
-    Days are of 24 hours, back from a local midnight; energies fed in count as zero, and missing ones are NaN.
-    """
+
+def last_days(load: LogLoad, days: int) -> Window | None:
+    """Return the last whole local days of the grid, so many or as many as there are; None if there is none."""
     calendar = load.calendar
     if calendar is None:
-        return np.empty((0, 0)), 0, HALF_HOUR
-    after_last = calendar.longer(1).minute_of_day
-    midnights = np.flatnonzero(after_last == 0)
-    end = int(midnights[-1]) if midnights.size else 0
-    days = min(days, end // calendar.slots_per_day)
-    energy = np.maximum(scale.kwh(load.log_kwh[:, end - days * calendar.slots_per_day : end]), 0.0)
-    together = HALF_HOUR // calendar.interval_minutes if HALF_HOUR % calendar.interval_minutes == 0 else 1
-    energy = energy.reshape(len(energy), energy.shape[1] // together, together).sum(axis=2)
-    return energy, days, calendar.interval_minutes * together
+        return None
+    midnights = np.flatnonzero(calendar.longer(1).minute_of_day == 0)
+    if len(midnights) < 2:
+        return None
+    last = date(1970, 1, 1) + timedelta(days=int(calendar.local_day[midnights[-1] - 1]))
+    minutes = total_minutes(calendar.interval_minutes)
+    return Window(DAYS, last, min(days, len(midnights) - 1), minutes, calendar.time_zone)
+
+
+def _records(load: LogLoad, window: Window, scale: LogScale, level: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the energies (n, T) of households that were read, gaps filled, and which of all (H,) these are."""
+    # Only the window and the public level in kWh a day say how gaps are filled.
+    public = FeederPublic(1.0, 0.5, (0,), 1, window.intervals_per_day, window.record_days, level)
+    x, read = filled(window.records(load, load.calendar.interval_minutes, scale), public)
+    return x[read], read
+
+
+def circuits(meters: pa.Table, household: np.ndarray) -> np.ndarray | None:
+    """Return the circuit 0..G-1 of some households, (n,) int64; None if the table does not name them all."""
+    names = dict(zip(meters["household"].to_pylist(), meters["circuit"].to_pylist(), strict=True))
+    named = [names[h] for h in household.tolist()]
+    return None if None in named else np.unique(named, return_inverse=True)[1]
 
 
 def random_feeders(households: int, size: int) -> Grouping:
