@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
+from operator import itemgetter
 
 import numpy as np
 from scipy.special import ndtr
@@ -51,7 +52,7 @@ TAIL_STD_LOG = 1.0
 # What may be chosen. Shares of mu^2 of the sum over all meters, beside those of feeders:
 COMMON_SHARES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9)
 # the level in typical ones that a meter above it is scaled down to,
-LEVEL_LIMITS = (3.0, 6.0, 12.0, 24.0, 48.0)
+LEVEL_LIMITS = (3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 48.0)
 # how many coefficients are measured,
 COEFFICIENTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 96, 192, 336)
 # the radius of the ball the shape is clipped to, in root mean squares of the public law,
@@ -255,39 +256,40 @@ class Law:
 
 @dataclass(frozen=True)
 class Choice:
-    """One way to weigh and clip records, for a sensitivity of one.
+    """One way to weigh and clip records for a sensitivity of one, or C of them at once.
 
     Parameters
     ----------
     coefficients : int
         K.
-    level_limit, shape_radius : float
-    level_share : float
-        Of the square of the sensitivity.
+    level_limit : float
+    shape_radius, level_share : float or (C,) float64
+        The share is that of the square of the sensitivity.
     """
 
     coefficients: int
     level_limit: float
-    shape_radius: float
-    level_share: float
+    shape_radius: float | np.ndarray
+    level_share: float | np.ndarray
 
     @property
-    def radius(self) -> float:
+    def radius(self) -> float | np.ndarray:
         """Radius of the ball of the weighted shape, which a replaced record crosses."""
-        return math.sqrt(1 - self.level_share) / 2
+        return np.sqrt(1 - self.level_share) / 2
 
     def weights(self, household: np.ndarray, unit_kwh: float) -> np.ndarray:
-        """Return the weights (K,) of the level, which a replaced record moves across its interval, and of the shape.
+        """Return the weights (K,) or (C, K) of the level, which a record moves across its interval, and of the shape.
 
         Among weights with sum w_k^2 s_k^2 = 1, so that a typical shape just fits a ball, w_k^2 proportional to
         1 / s_k has the smallest sum of 1 / w_k^2, that is of noise: by Cauchy and Schwarz the product of the two sums
         is at least (sum s_k)^2.
         """
         shape = household[1 : self.coefficients]
-        weight = np.empty(self.coefficients)
-        weight[0] = math.sqrt(self.level_share) / (self.level_limit * unit_kwh)
-        weight[1:] = self.radius / (self.shape_radius * np.sqrt(shape * shape.sum()))
-        return weight
+        level = np.sqrt(self.level_share) / (self.level_limit * unit_kwh)
+        scale = self.radius / self.shape_radius
+        return np.concatenate(
+            [np.asarray(level)[..., None], np.asarray(scale)[..., None] / np.sqrt(shape * shape.sum())], axis=-1
+        )
 
 
 def make_plan(public: FeederPublic) -> FeederPlan:
@@ -307,14 +309,15 @@ def make_plan(public: FeederPublic) -> FeederPlan:
     best = None
     for share, limit in product(COMMON_SHARES, LEVEL_LIMITS):
         stds = [1 / (mu * math.sqrt(left * s)) for s in (share, 1 - share)]
-        common = min(
-            _choices(public.intervals, limit), key=lambda c: predicted_error(public, law, (c, stds[0]), None)
-        )
-        own = min(
-            _choices(common.coefficients, limit),
-            key=lambda c: predicted_error(public, law, (common, stds[0]), (c, stds[1])),
-        )
-        error = predicted_error(public, law, (common, stds[0]), (own, stds[1]))
+        alone = [
+            _best(c, predicted_error(public, law, (c, stds[0]), None)) for c in _choices(public.intervals, limit)
+        ]
+        _, common = min(alone, key=itemgetter(0))
+        both = [
+            _best(c, predicted_error(public, law, (common, stds[0]), (c, stds[1])))
+            for c in _choices(common.coefficients, limit)
+        ]
+        error, own = min(both, key=itemgetter(0))
         if best is None or error < best[0]:
             best = error, share, common, own
     _, share, common, own = best
@@ -346,15 +349,22 @@ def _measurement(name: str, choice: Choice, public: FeederPublic, law: Law, mu: 
 
 
 def _choices(most: int, limit: float) -> Iterator[Choice]:
+    radius, share = np.array(list(product(SHAPE_RADII, LEVEL_SHARES))).T
     for count in sorted({min(n, most) for n in COEFFICIENTS}):
-        for radius, share in product(SHAPE_RADII, LEVEL_SHARES) if count > 1 else ((1.0, 1.0),):
-            yield Choice(count, limit, radius, share)
+        yield Choice(count, limit, radius, share) if count > 1 else Choice(1, limit, np.ones(1), np.ones(1))
+
+
+def _best(choices: Choice, error: np.ndarray) -> tuple[float, Choice]:
+    """Return the smallest of C errors and the choice it is of."""
+    at = int(error.argmin())
+    radius, share = float(choices.shape_radius[at]), float(choices.level_share[at])
+    return float(error[at]), replace(choices, shape_radius=radius, level_share=share)
 
 
 Measured = tuple[Choice, float]
 
 
-def predicted_error(public: FeederPublic, law: Law, common: Measured, own: Measured | None) -> float:
+def predicted_error(public: FeederPublic, law: Law, common: Measured, own: Measured | None) -> float | np.ndarray:
     """Return the squared error of a feeder's totals that the public law predicts, summed over intervals, kWh^2.
 
     Of a feeder of mean size: noise after shrinkage, what clipping takes away, and what is not measured.
@@ -364,7 +374,7 @@ def predicted_error(public: FeederPublic, law: Law, common: Measured, own: Measu
     public : FeederPublic
     law : Law
     common, own : (Choice, noise standard deviation)
-        What is measured of all meters together and of each feeder's.
+        What is measured of all meters together and of each feeder's. One of them may be C choices at once.
     """
     choice, std = common
     k, feeders = choice.coefficients, public.feeders
@@ -372,7 +382,8 @@ def predicted_error(public: FeederPublic, law: Law, common: Measured, own: Measu
     household, mean = law.household[:k], law.mean[:k]
     precision = np.zeros(k)
     if own is not None:
-        precision[: own[0].coefficients] = (own[0].weights(law.household, public.unit_kwh) / own[1]) ** 2
+        measured = (own[0].weights(law.household, public.unit_kwh) / own[1]) ** 2
+        precision = np.concatenate([measured, np.zeros((*measured.shape[:-1], k - measured.shape[-1]))], axis=-1)
     sum_variance = (std / choice.weights(law.household, public.unit_kwh)) ** 2
     # As in posterior.conditional, for feeders of one size.
     sampling = spread(n) * household**2
@@ -389,8 +400,8 @@ def predicted_error(public: FeederPublic, law: Law, common: Measured, own: Measu
     if own is not None:
         at = slice(1, own[0].coefficients)
         loss = lost_share(own[0].shape_radius, -(TAIL_STD_LOG**2))
-        shape_loss += loss**2 * (mean[at] ** 2 * (1 - left[at]) ** 2).sum()
-    return float(variance.sum() + n**2 * (level_loss**2 + shape_loss) + unmeasured)
+        shape_loss = shape_loss + loss**2 * (mean[at] ** 2 * (1 - left[..., at]) ** 2).sum(axis=-1)
+    return variance.sum(axis=-1) + n**2 * (level_loss**2 + shape_loss) + unmeasured
 
 
 def spread(meters: np.ndarray) -> np.ndarray:
@@ -398,12 +409,11 @@ def spread(meters: np.ndarray) -> np.ndarray:
     return meters * (1 + FEEDER_CORRELATION * np.maximum(meters - 1, 0))
 
 
-@lru_cache
-def lost_share(limit: float, log_median: float) -> float:
+def lost_share(limit: float | np.ndarray, log_median: float) -> float | np.ndarray:
     """Return E[max(X - limit, 0)] / E[X] of the public log-normal law with a median."""
-    z = (math.log(limit) - log_median) / TAIL_STD_LOG
+    z = (np.log(limit) - log_median) / TAIL_STD_LOG
     mean = math.exp(log_median + TAIL_STD_LOG**2 / 2)
-    return float(ndtr(TAIL_STD_LOG - z) - limit / mean * ndtr(-z))
+    return ndtr(TAIL_STD_LOG - z) - limit / mean * ndtr(-z)
 
 
 def _does_not_fit() -> InputError:
