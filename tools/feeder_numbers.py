@@ -54,7 +54,8 @@ def _errors(data: pd.DataFrame) -> None:
         for (grouping, size), at in of_window.groupby(["grouping", "feeder_size"], sort=False):
             errors = at.assign(epsilon=at["epsilon"].fillna(0)).set_index(["method", "epsilon"])
             cells = [
-                f"{significant(errors['rmse_kwh'][way], 2)} ({percent(errors['relative_rmse'][way])})" for way in ways
+                f"{significant(errors['rmse_kwh'][way], 2)} ({significant(100 * errors['relative_rmse'][way], 2)} %)"
+                for way in ways
             ]
             name = plain(size) if grouping == "random" else f"circuits ({significant(size)})"
             rows.append([name, significant(at["mean_total_kwh"].iloc[0], 3), *cells])
