@@ -37,7 +37,7 @@ TINY = {
     "neighbourhoods": {"by": "size", "size": 3},
     "class_noise": {"rhos": [0.45], "epsilons": [0.5, 1.0]},
     "group_forecast": {"draws": 2},
-    "feeder_study": {"sizes": [15], "draws": 1},
+    "feeder_study": {"sizes": [15], "epsilons": [4], "draws": 1},
 }
 
 

@@ -18,7 +18,6 @@ rule feeder_study:
         "../envs/meterdp.yaml"
     params:
         feeder_study=lookup("feeder_study", within=config),
-        epsilons=lookup("mechanisms/epsilons", within=config),
         delta=lookup("mechanisms/delta", within=config),
         log_scale=some_of(config["profiles"], SCALE_KEYS),
         interval_minutes=lookup("export/interval_minutes", within=config),

@@ -19,7 +19,7 @@ with job(snakemake.input, snakemake.log) as write:
     every = meters["household"].to_numpy()
     load = read_log_load(snakemake.input.log_load, every, params.interval_minutes, params.time_zone)
     scale = LogScale.of_interval(params.log_scale, params.interval_minutes)
-    study = FeederStudy.from_tables(load, meters, scale, params.feeder_study, params.epsilons, params.delta)
+    study = FeederStudy.from_tables(load, meters, scale, params.feeder_study, params.delta)
     noise_of = partial(StudyNoise, params.seed)
     tables = {
         "errors": (FEEDER_ERRORS, error_rows(study, noise_of)),

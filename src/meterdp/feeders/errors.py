@@ -59,7 +59,7 @@ def _errors(study: FeederStudy, grouping: Grouping, window: Energies, noise_of: 
         "mean_total_kwh": float(exact[: grouping.judged].mean()),
     }
     rows = []
-    for epsilon in study.epsilons:
+    for epsilon in study.settings["epsilons"]:
         draws = _draws(study, grouping, window, epsilon)
         for method, draw in draws.items():
             noise = noise_of("feeder totals", window.name, grouping.kind, repr(grouping.size), method, repr(epsilon))

@@ -6,6 +6,7 @@ import numpy as np
 
 from meterdp.feeders.attack import (
     KNOWN_TO_KWH,
+    Solved,
     best_advantage,
     by_differencing,
     by_knowing_the_others,
@@ -93,14 +94,14 @@ def _group_rows(study: FeederStudy) -> list[dict]:
         "guess_rms_error_kwh": float(np.sqrt(((energy - energy.mean(axis=0)) ** 2).mean())),
     }
     drawn = random_groups(households, GROUP_SIZE, GROUPS_EACH * households)
-    rows = []
+    rows, known = [], {}
     for rule in RULES:
         for share_of in rule.shares_of:
-            member = drawn[passing(drawn, energy, rule, share_of)]
-            if not len(member):
+            published = passing(drawn, energy, rule, share_of)
+            if not published.any():
                 continue
-            solved = {KNOWN_TO_KWH: fewest_groups(energy, member)}
-            solved[COARSE_KWH] = by_overlapping_groups(energy, member, COARSE_KWH)
+            if (key := published.tobytes()) not in known:  # rules that let the same groups pass
+                known[key] = _solved(energy, drawn[published])
             rows += [
                 facts
                 | {
@@ -111,9 +112,15 @@ def _group_rows(study: FeederStudy) -> list[dict]:
                     "known_reading_share": found.known.reading_share,
                     "rms_error_kwh": found.rms_error_kwh,
                 }
-                for unit, found in solved.items()
+                for unit, found in known[key].items()
             ]
     return rows
+
+
+def _solved(energy: np.ndarray, member: np.ndarray) -> dict[float, Solved]:
+    """Return by what totals are rounded to how many groups were solved, and how well."""
+    fine, coarse = fewest_groups(energy, member), by_overlapping_groups(energy, member, COARSE_KWH)
+    return {KNOWN_TO_KWH: fine, COARSE_KWH: coarse}
 
 
 def _sound_rows(study: FeederStudy, noise_of: NoiseOf) -> list[dict]:
@@ -122,7 +129,7 @@ def _sound_rows(study: FeederStudy, noise_of: NoiseOf) -> list[dict]:
         _sound_row(study, grouping, study.windows[0], epsilon, noise_of)
         for grouping in study.groupings()
         if grouping.kind == RANDOM and grouping.size > 1
-        for epsilon in study.epsilons
+        for epsilon in study.settings["epsilons"]
     ]
 
 

@@ -8,7 +8,7 @@ their own circuits where the export names them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache
@@ -96,7 +96,6 @@ class FeederStudy:
     interval_minutes : int
     settings : mapping
         Section ``feeder_study`` of the configuration.
-    epsilons : sequence of float
     delta : float
     """
 
@@ -104,7 +103,6 @@ class FeederStudy:
     circuit: np.ndarray | None
     interval_minutes: int
     settings: Mapping
-    epsilons: Sequence[float]
     delta: float
 
     @classmethod
@@ -114,7 +112,6 @@ class FeederStudy:
         meters: pa.Table,
         scale: LogScale,
         settings: Mapping,
-        epsilons: Sequence[float],
         delta: float,
     ) -> FeederStudy:
         """Take the log load of the households of a study, its scale and the table ``meters``."""
@@ -127,7 +124,7 @@ class FeederStudy:
                 average = x.reshape(len(x), days, -1).mean(axis=1)
                 windows = (Energies(DAYS, x, days, 1), Energies(AVERAGE_DAY, average, 1, days))
                 circuit = circuits(meters, load.household[read])
-        return cls(windows, circuit, minutes, settings, [float(e) for e in epsilons], delta)
+        return cls(windows, circuit, minutes, settings, delta)
 
     def mechanism(self, grouping: Grouping, window: Energies, epsilon: float) -> FeederTotals:
         """Return the sound mechanism for some feeders and energies."""

@@ -37,6 +37,8 @@ _OTHERS = {
 }
 _WINDOWS = {"days": "Every {interval} of {days}", "average_day": "The average day of {days}"}
 _SHARE_OF = {"interval": "{rule}, every {interval}", "period": "{rule}, over {days}", "none": "{rule} customers"}
+# Where the circuits of the export are drawn, in sizes of the largest random feeders.
+_CIRCUITS_AT = 2.0
 # Darkest and lightest green of the lines of the sound totals, from the smallest epsilon to the largest.
 _LIGHT, _DARK = np.array([0.62, 0.86, 0.76]), np.array([0.0, 0.32, 0.24])
 
@@ -44,7 +46,7 @@ _LIGHT, _DARK = np.array([0.62, 0.86, 0.76]), np.array([0.0, 0.32, 0.24])
 def feeder_totals(feeder_errors, feeder_rules, output) -> None:
     """Draw the relative error of feeder totals over the feeder size, and what rules withhold and give away below.
 
-    Random feeders only; those of the export's circuits are in the tables, and the last column of the panels below.
+    Lines are of random feeders; the circuits of the export are right of them.
 
     Parameters
     ----------
@@ -58,7 +60,9 @@ def feeder_totals(feeder_errors, feeder_rules, output) -> None:
     drawn = errors[errors["grouping"] == "random"]
     with canvas(output, "What feeder totals cost", 1.4 if drawn.empty else 8.6) as figure:
         if drawn.empty:
-            figure.text(0.5, 0.4, "there are too few households with readings to make feeders of them", ha="center")
+            figure.text(
+                0.5, 0.4, "there are too few households with readings for feeders of these sizes", ha="center"
+            )
             return
         above, below = figure.subfigures(2, 1, height_ratios=(1.75, 1))
         words = {
@@ -69,8 +73,10 @@ def feeder_totals(feeder_errors, feeder_rules, output) -> None:
         windows = [name for name in _WINDOWS if (drawn["window"] == name).any()]
         for axes, window in zip(panels, windows, strict=True):
             axes.set_title(_WINDOWS[window].format(**words))
-            axes.set_xlabel(f"households on the feeder,\nkWh it uses in a {words['interval']}")
-            _lines(axes, drawn[drawn["window"] == window])
+            axes.set_xlabel(
+                f"households on the feeder, or own circuits,\nand kWh a feeder uses in a {words['interval']}"
+            )
+            _lines(axes, errors[errors["window"] == window])
         panels[0].set_ylabel(f"error of a {words['interval']}’s total,\n% of what the feeder uses on average")
         legend_below(above, *panels[0].get_legend_handles_labels(), columns=3)
         _strips(below, rules, words)
@@ -84,7 +90,8 @@ FEEDER_TOTALS_FIGURE = Figure(
         "Above: how far published totals of a feeder are off (root mean square), for feeders of different sizes. "
         "Green lines hide everything one household uses, the darker the larger ε; broken lines do so in the plain "
         "way, with noise for as many readings as a household has. Above 100 % a total says less than zero would. The "
-        "grey dotted line gives every household the same mean profile: a total is of use where it comes below. "
+        "grey dotted line gives every household the same mean profile: a total is of use where it comes below. Right "
+        "of the lines are the export’s own circuits, which differ more than feeders put together at random. "
         "Below: what regulators’ rules do to exact totals. Left, the share of totals that may not be published. "
         "Right, the share of single readings that anybody can take from two totals that may, before and after a "
         "household joins or leaves: what is not withheld is mostly given away."
@@ -97,6 +104,9 @@ FEEDER_TOTALS_FIGURE = Figure(
 
 
 def _lines(axes: Axes, rows: pd.DataFrame) -> None:
+    """Draw a line over random feeders for every epsilon and way, and its marker for circuits right of them."""
+    largest = rows.loc[rows["grouping"] == "random", "feeder_size"].max()
+    rows = rows.assign(at=rows["feeder_size"].where(rows["grouping"] == "random", _CIRCUITS_AT * largest))
     epsilons = np.sort(rows["epsilon"].dropna().unique())
     for i, epsilon in enumerate(epsilons):
         colour = _LIGHT + (_DARK - _LIGHT) * i / max(len(epsilons) - 1, 1)
@@ -104,28 +114,25 @@ def _lines(axes: Axes, rows: pd.DataFrame) -> None:
         _line(axes, rows[(rows["method"] == "sound") & (rows["epsilon"] == epsilon)], label, colour, "^", "-")
     middle = epsilons[len(epsilons) // 2]
     for method, (words, colour, marker, line) in _OTHERS.items():
-        at = rows[(rows["method"] == method) & ((rows["epsilon"] == middle) | rows["epsilon"].isna())]
-        _line(axes, at, words.format(numbers.plain(middle)), colour, marker, line)
+        drawn = rows[(rows["method"] == method) & ((rows["epsilon"] == middle) | rows["epsilon"].isna())]
+        _line(axes, drawn, words.format(numbers.plain(middle)), colour, marker, line)
     axes.axhline(100, color=BLACK, linewidth=0.9)
     axes.set_xscale("log")
     axes.set_yscale("log")
     plain_log_ticks(axes.yaxis, one_three_ticks(*axes.get_ylim()))
-    energy = rows.drop_duplicates("feeder_size").set_index("feeder_size")["mean_total_kwh"].sort_index()
-    plain_log_ticks(axes.xaxis, energy.index)
-    axes.set_xticklabels([f"{numbers.plain(n)}\n{numbers.significant(kwh, 2)}" for n, kwh in energy.items()])
+    ticks = rows.drop_duplicates("at").sort_values("at")
+    plain_log_ticks(axes.xaxis, ticks["at"])
+    names = [numbers.plain(row.feeder_size) if row.grouping == "random" else "own" for row in ticks.itertuples()]
+    kwh = [numbers.significant(value, 2) for value in ticks["mean_total_kwh"]]
+    axes.set_xticklabels([f"{name}\n{energy}" for name, energy in zip(names, kwh, strict=True)])
 
 
 def _line(axes: Axes, rows: pd.DataFrame, label: str, colour, marker: str, line: str) -> None:
-    rows = rows.sort_values("feeder_size")
-    axes.plot(
-        rows["feeder_size"],
-        100 * rows["relative_rmse"],
-        label=label,
-        color=colour,
-        marker=marker,
-        linestyle=line,
-        markersize=4.5,
-    )
+    style = {"color": colour, "marker": marker, "markersize": 4.5}
+    of_size = rows["grouping"] == "random"
+    for part, how in ((rows[of_size], {"linestyle": line, "label": label}), (rows[~of_size], {"linestyle": ""})):
+        part = part.sort_values("at")
+        axes.plot(part["at"], 100 * part["relative_rmse"], **style, **how)
 
 
 def _strips(figure: SubFigure, rules: pd.DataFrame, words: dict[str, str]) -> None:

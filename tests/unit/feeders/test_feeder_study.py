@@ -20,7 +20,14 @@ from meterdp.profiles.dense import LogLoad
 from meterdp.profiles.grid import Calendar
 from meterdp.release.noise import StudyNoise
 
-SETTINGS = {"sizes": [10, 60, 1000], "days": 2, "typical_daily_kwh": 10.0, "clip_kwh_per_hour": 2.0, "draws": 2}
+SETTINGS = {
+    "sizes": [10, 60, 1000],
+    "epsilons": [2.0],
+    "days": 2,
+    "typical_daily_kwh": 10.0,
+    "clip_kwh_per_hour": 2.0,
+    "draws": 2,
+}
 PLAIN = LogScale(1e-6, 1e3)
 
 
@@ -39,8 +46,8 @@ def meters(households=120, circuits=3):
     return pa.table({"household": pa.array(range(households), pa.int32()), "circuit": pa.array(names, pa.string())})
 
 
-def study_of(load, listed=None, settings=SETTINGS, epsilons=(2.0,)):
-    return FeederStudy.from_tables(load, listed or meters(len(load.household)), PLAIN, settings, epsilons, 1e-5)
+def study_of(load, listed=None):
+    return FeederStudy.from_tables(load, listed or meters(len(load.household)), PLAIN, SETTINGS, 1e-5)
 
 
 @pytest.fixture(scope="module")

@@ -33,6 +33,9 @@ def test_a_line_per_epsilon_shows_the_relative_error_by_size_and_cells_show_shar
             drawn = lines[f"sound totals, ε = {epsilon:g}"]
             assert drawn[:, 0].tolist() == expected["feeder_size"].tolist()
             assert drawn[:, 1] == pytest.approx(100 * expected["relative_rmse"])
+    # Circuits right of the largest feeders, for the five epsilons and four other ways.
+    alone = [xy for label, xy in panels[0].items() if label.startswith("_child") and len(xy) == 1]
+    assert len(alone) == 9 and all(xy[0, 0] == 1000 for xy in alone)
     assert "Laplace, hides one reading only, ε = 2" in panels[0] and "mean profile of all, no privacy" in panels[0]
     assert "Every half hour of 7 days" in words and "15/15, over 7 days" in words and "100 customers" in words
     assert {"own\ncircuits", "<1", ">99", "100", "5\n3.8"} <= set(words)
@@ -40,7 +43,7 @@ def test_a_line_per_epsilon_shows_the_relative_error_by_size_and_cells_show_shar
 
 def test_an_export_of_few_households_is_said_instead_of_drawn(shown):
     words, panels = shown(made_up.feeder_errors().iloc[:0], made_up.feeder_rules().iloc[:0])
-    assert "there are too few households with readings to make feeders of them" in words and panels == []
+    assert "there are too few households with readings for feeders of these sizes" in words and panels == []
 
 
 def test_one_size_alone_is_drawn(shown):
