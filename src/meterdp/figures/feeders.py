@@ -60,9 +60,10 @@ def feeder_totals(feeder_errors, feeder_rules, output) -> None:
     drawn = errors[errors["grouping"] == "random"]
     with canvas(output, "What feeder totals cost", 1.4 if drawn.empty else 8.6) as figure:
         if drawn.empty:
-            figure.text(
-                0.5, 0.4, "there are too few households with readings for feeders of these sizes", ha="center"
-            )
+            axes = figure.subplots()
+            axes.set_axis_off()
+            words = "there are too few households with readings for feeders of these sizes"
+            axes.text(0.5, 0.5, words, ha="center", va="center")
             return
         above, below = figure.subfigures(2, 1, height_ratios=(1.75, 1))
         words = {
