@@ -9,6 +9,7 @@ NAMES = (
     "sound_shared",
     "group_forecast",
     "label_forecast",
+    "feeder_totals",
     "published",
     CANARIES,
 )

@@ -11,7 +11,15 @@ from pathlib import Path
 
 from meterdp.audit import canaries, one_run
 from meterdp.audit.bounds import epsilon_of_mu
-from meterdp.audit.cases import group_forecast, label_forecast, primitives, published, shared_noise, sound
+from meterdp.audit.cases import (
+    feeder_totals,
+    group_forecast,
+    label_forecast,
+    primitives,
+    published,
+    shared_noise,
+    sound,
+)
 from meterdp.audit.cases.interface import DELTA, OUTPUT, TRANSCRIPT, Case
 from meterdp.audit.judge import LIKELIHOOD_RATIO, Claim, Verdict, judge
 from meterdp.audit.parts import CANARIES
@@ -28,6 +36,7 @@ PARTS: dict[str, Callable[[list[float]], Iterator[Case]]] = {
     "sound_shared": shared_noise.cases,
     "group_forecast": group_forecast.cases,
     "label_forecast": label_forecast.cases,
+    "feeder_totals": feeder_totals.cases,
     "published": published.cases,
 }
 # Of the coins of one run so many are guessed, those with the clearest scores.

@@ -14,8 +14,8 @@ from itertools import product
 import numpy as np
 
 # Factors on the public standard deviations, equally likely beforehand.
-HOUSEHOLD_FACTORS = 2.0 ** np.arange(-2.0, 2.01, 0.5)
-MEAN_FACTORS = 2.0 ** np.arange(-3.0, 2.01, 0.5)
+HOUSEHOLD_FACTORS = 2.0 ** np.arange(-2.0, 2.01)
+MEAN_FACTORS = 2.0 ** np.arange(-3.0, 2.01)
 
 
 @dataclass(frozen=True)
