@@ -28,7 +28,7 @@ from meterdp.feeders.plan import (
     spread,
 )
 from meterdp.feeders.posterior import Observed, posterior
-from meterdp.mechanisms.sound.stack import Step, clip_to_unit_ball
+from meterdp.mechanisms.sound.stack import RECORDS_AT_ONCE, Step, clip_to_unit_ball
 
 Measure = Callable[[Step, np.ndarray], np.ndarray]
 
@@ -129,15 +129,17 @@ class FeederTotals:
         Records are touched in the arguments of ``measure`` only. The privacy test replays a run on neighbouring
         records by handing back recorded answers.
         """
-        public, plan = self.public, self.plan
-        z, read = self._coefficients(energy_kwh)
-        everybody = np.zeros(len(z), int)
-        common = measure(plan.common.step, self._sums(z, read, plan.common, everybody, 1))
-        own = measure(plan.own.step, self._sums(z, read, plan.own, np.asarray(public.feeder), public.feeders))
-        return self._totals(common[0], own)
+        plan = self.plan
+        everybody, feeders = self._sums(energy_kwh)
+        common = measure(plan.common.step, everybody)
+        return self._totals(common[0], measure(plan.own.step, feeders))
 
-    def _coefficients(self, energy_kwh: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the coefficients (N, K) around the public centre, levels limited, and which meters were read."""
+    def _sums(self, energy_kwh: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the exact sums of all meters (1, K) and of feeders (F, K') of what records add.
+
+        Replacing one record moves either, one row of it, by at most the sensitivity of its step. With a grid what
+        every record adds is rounded to its multiples first, and sums are exact.
+        """
         public, plan = self.public, self.plan
         if energy_kwh.shape != (len(public.feeder), public.intervals):
             raise InputError(
@@ -145,6 +147,20 @@ class FeederTotals:
                 field="records",
                 remedy="give every listed meter a record of the whole window, NaN where it has no reading",
             )
+        own = np.asarray(public.feeder)
+        sums = np.zeros((1, plan.common.entries)), np.zeros((public.feeders, plan.own.entries))
+        for first in range(0, len(own), RECORDS_AT_ONCE):
+            part = slice(first, first + RECORDS_AT_ONCE)
+            z, read = self._coefficients(energy_kwh[part])
+            for out, how, row in zip(
+                sums, (plan.common, plan.own), (np.zeros_like(own[part]), own[part]), strict=True
+            ):
+                np.add.at(out, row, self._added(z, read, how))
+        return tuple(out * public.grid for out in sums) if public.grid > 0 else sums
+
+    def _coefficients(self, energy_kwh: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the coefficients (N, K) around the public centre, levels limited, and which meters were read."""
+        public, plan = self.public, self.plan
         x, read = filled(energy_kwh, public)
         limit, energy = plan.level_limit * public.typical_daily_kwh * public.days, x.sum(axis=1)
         x *= (limit / np.maximum(energy, limit))[:, None]
@@ -153,25 +169,14 @@ class FeederTotals:
         z[~read] = 0.0
         return z, read
 
-    def _sums(
-        self, z: np.ndarray, read: np.ndarray, how: Measurement, feeder: np.ndarray, feeders: int
-    ) -> np.ndarray:
-        """Return the sums (F, K), or (F, K + 1) with how many meters were read, of weighted and clipped coefficients.
-
-        Replacing one record moves one row by at most the sensitivity of the step. With a grid what every record adds
-        is rounded to its multiples first, and sums are exact.
-        """
+    def _added(self, z: np.ndarray, read: np.ndarray, how: Measurement) -> np.ndarray:
+        """Return what each record adds, (N, K) or (N, K + 1) with whether it was read; on a grid in steps of it."""
         y = z[:, : len(how.weight)] * how.weight
         if y.shape[1] > 1:
             y[:, 1:] = how.radius * clip_to_unit_ball(y[:, 1:] / how.radius)
         if how.count_weight > 0:
             y = np.column_stack([y, how.count_weight * read])
-        grid = self.public.grid
-        if grid > 0:
-            y = np.rint(y / grid)
-        out = np.zeros((feeders, y.shape[1]))
-        np.add.at(out, feeder, y)
-        return out * grid if grid > 0 else out
+        return np.rint(y / self.public.grid) if self.public.grid > 0 else y
 
     def _totals(self, common: np.ndarray, own: np.ndarray) -> FeederRelease:
         """Turn the noisy sums of all (K,) and of feeders (F, K) into totals: posterior means, nothing private."""
