@@ -213,13 +213,13 @@ def by_knowing_the_others(energy_kwh: np.ndarray, feeder: np.ndarray, released_k
 
 
 def contributions(mechanism: FeederTotals, energy_kwh: np.ndarray) -> np.ndarray:
-    """Return what every record adds to all sums that are measured, in standard deviations of their noise, (N, K)."""
+    """Return what every record adds to all sums that are measured, in standard deviations of their noise, (N, K).
+
+    Of a mechanism without a grid, as in a study.
+    """
     coefficients, read = mechanism._coefficients(energy_kwh)
-    households = np.arange(len(coefficients))
     measured = (mechanism.plan.common, mechanism.plan.own)
-    return np.hstack(
-        [mechanism._sums(coefficients, read, m, households, len(households)) / m.step.noise_std for m in measured]
-    )
+    return np.hstack([mechanism._added(coefficients, read, m) / m.step.noise_std for m in measured])
 
 
 def best_advantage(first: np.ndarray, second: np.ndarray) -> np.ndarray:
