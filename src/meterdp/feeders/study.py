@@ -8,7 +8,7 @@ their own circuits where the export names them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache
@@ -21,6 +21,7 @@ from meterdp.core.noise import fixed_uniforms
 from meterdp.feeders.mechanism import FeederTotals, filled
 from meterdp.feeders.plan import FeederPublic
 from meterdp.feeders.window import AVERAGE_DAY, DAYS, Window, total_minutes
+from meterdp.forecasting.select import choose_households, fixed_order
 from meterdp.profiles.dense import LogLoad
 
 # Fewer households make no feeders to speak of.
@@ -106,25 +107,23 @@ class FeederStudy:
     delta: float
 
     @classmethod
-    def from_tables(
-        cls,
-        load: LogLoad,
-        meters: pa.Table,
-        scale: LogScale,
-        settings: Mapping,
-        delta: float,
+    def from_parts(
+        cls, parts: Iterable[LogLoad], meters: pa.Table, scale: LogScale, settings: Mapping, delta: float
     ) -> FeederStudy:
-        """Take the log load of the households of a study, its scale and the table ``meters``."""
-        window = last_days(load, settings["days"])
-        windows, circuit, minutes = (), None, window.interval_minutes if window else 0
-        if window is not None:
-            x, read = _records(load, window, scale, settings["typical_daily_kwh"])
-            if read.sum() >= FEWEST_HOUSEHOLDS:
-                days = window.day_count
-                average = x.reshape(len(x), days, -1).mean(axis=1)
-                windows = (Energies(DAYS, x, days, 1), Energies(AVERAGE_DAY, average, 1, days))
-                circuit = circuits(meters, load.household[read])
-        return cls(windows, circuit, minutes, settings, delta)
+        """Take the log load of the households of a study, part by part, its scale and the table ``meters``."""
+        window, taken, records = None, [], []
+        for load in parts:
+            window = window or last_days(load, settings["days"])
+            if window is not None and len(load.household):
+                x, read = _records(load, window, scale, settings["typical_daily_kwh"])
+                taken.append(load.household[read])
+                records.append(x)
+        if window is None or sum(map(len, taken)) < FEWEST_HOUSEHOLDS:
+            return cls((), None, 0, settings, delta)
+        x, days = np.concatenate(records), window.day_count
+        average = x.reshape(len(x), days, -1).mean(axis=1)
+        windows = Energies(DAYS, x, days, 1), Energies(AVERAGE_DAY, average, 1, days)
+        return cls(windows, circuits(meters, np.concatenate(taken)), window.interval_minutes, settings, delta)
 
     def mechanism(self, grouping: Grouping, window: Energies, epsilon: float) -> FeederTotals:
         """Return the sound mechanism for some feeders and energies."""
@@ -169,6 +168,31 @@ def _records(load: LogLoad, window: Window, scale: LogScale, level: float) -> tu
     public = FeederPublic(1.0, 0.5, (0,), 1, window.intervals_per_day, window.record_days, level)
     x, read = filled(window.records(load, load.calendar.interval_minutes, scale), public)
     return x[read], read
+
+
+def study_households(meters: pa.Table, most: int) -> np.ndarray:
+    """Return the households of a study, ascending: all, or so many at most, whatever the readings.
+
+    Where every circuit is known these are whole circuits in a fixed pseudo-random order, so that feeders keep their
+    size; else, or if the first circuit is larger than that, the first households of such an order.
+
+    Parameters
+    ----------
+    meters : pyarrow.Table
+        Table ``meters``.
+    most : int
+    """
+    every = meters["household"].to_numpy()
+    if every.size <= most:
+        return np.sort(every)
+    circuit = circuits(meters, every)
+    if circuit is not None:
+        sizes = np.bincount(circuit)
+        order = fixed_order(np.arange(len(sizes)), "feeder study")
+        whole = order[np.cumsum(sizes[order]) <= most]
+        if whole.size:
+            return np.sort(every[np.isin(circuit, whole)])
+    return choose_households(every, most)
 
 
 def circuits(meters: pa.Table, household: np.ndarray) -> np.ndarray | None:

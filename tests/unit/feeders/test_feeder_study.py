@@ -14,7 +14,7 @@ from meterdp.feeders.errors import METHODS, error_rows, layman_noise
 from meterdp.feeders.exposure import attack_rows, rule_rows
 from meterdp.feeders.mechanism import FeederRecords
 from meterdp.feeders.rules import RULES, group_totals
-from meterdp.feeders.study import CIRCUITS, Energies, FeederStudy, random_feeders
+from meterdp.feeders.study import CIRCUITS, Energies, FeederStudy, random_feeders, study_households
 from meterdp.feeders.tables import FEEDER_ATTACKS, FEEDER_ERRORS, FEEDER_RULES
 from meterdp.profiles.dense import LogLoad
 from meterdp.profiles.grid import Calendar
@@ -47,7 +47,13 @@ def meters(households=120, circuits=3):
 
 
 def study_of(load, listed=None):
-    return FeederStudy.from_tables(load, listed or meters(len(load.household)), PLAIN, SETTINGS, 1e-5)
+    half = len(load.household) // 2
+    parts = [
+        LogLoad(load.household[at], load.log_kwh[at], load.seasonal_log_kwh[at], load.calendar)
+        for at in (slice(None, half), slice(half, None))
+    ]
+    empty = LogLoad(np.empty(0, np.int32), np.empty((0, 0)), np.empty((0, 0)), None)
+    return FeederStudy.from_parts([empty, *parts], listed or meters(len(load.household)), PLAIN, SETTINGS, 1e-5)
 
 
 @pytest.fixture(scope="module")
@@ -102,6 +108,17 @@ def test_feeders_are_of_every_size_there_are_households_for_and_circuits_if_all_
     assert [(g.kind, g.size) for g in study.groupings()] == [("random", 10.0), ("random", 60.0), (CIRCUITS, 40.0)]
     unknown = study_of(log_load(), meters(circuits=None))
     assert [g.kind for g in unknown.groupings()] == ["random", "random"]
+
+
+def test_of_many_meters_whole_circuits_are_used_or_the_first_of_an_order():
+    listed = meters(300, circuits=7)
+    sizes = np.bincount(np.arange(300) % 7)
+    chosen = study_households(listed, 100)
+    assert set(np.bincount(chosen % 7, minlength=7)) <= {0, *sizes.tolist()} and 50 < len(chosen) <= 100
+    assert study_households(listed, 300).tolist() == list(range(300))
+    assert set(study_households(listed, 150)) > set(chosen)
+    for others in (meters(300, circuits=None), meters(300, circuits=1)):
+        assert len(np.unique(study_households(others, 100))) == 100
 
 
 @pytest.fixture(scope="module")
