@@ -845,11 +845,11 @@ MUTANTS = (
         REPLACING_FEEDER,
     ),
     Mutant(
-        "a count that is not charged: feeder totals",
+        "a count that moves too far: feeder totals",
         f"{FEEDERS}/plan.py",
-        "weight = scale * choice.weights(law.household, public.unit_kwh)",
-        "weight = choice.weights(law.household, public.unit_kwh)",
-        f"{REPLACING_FEEDER} {UNIT_FEEDERS}::test_replacing_a_record_spends_at_most_mu",
+        "return math.sqrt(1 - self.level_share * above**2 - self.radius**2)",
+        "return 1.0 + 0.0 * above",
+        REPLACING_FEEDER,
     ),
     Mutant(
         "an extra statistic released without noise: feeder totals",
@@ -873,11 +873,11 @@ MUTANTS = (
         f"{UNIT_FEEDERS}::test_sums_on_a_grid_are_exact_in_any_order",
     ),
     Mutant(
-        "a period that is not among the words: feeder totals",
+        "settings that are not among the words: feeder totals",
         f"{RELEASE}/feeders.py",
-        '        **desk.records(profile_keys=("clip_kwh_per_hour",)),\n',
-        "",
-        f"{RELEASE_TESTS}/test_feeders.py::test_drawn_and_charged_once_whatever_the_readings",
+        "        settings,\n",
+        "        {},\n",
+        f"{RELEASE_TESTS}/test_feeders.py::test_every_public_setting_is_among_the_words",
     ),
 )
 

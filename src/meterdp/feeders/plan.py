@@ -33,8 +33,6 @@ LEAST_READ = 0.5
 ENTRY_LIMIT = 1e6
 # Of the meters, what is typically not read.
 MISSING_SHARE = 0.02
-# Share of mu^2 that measures how many meters were read, where that is wanted.
-COUNT_SHARE = 0.05
 
 # The public law, in units of the typical energy: standard deviations between meters ...
 LEVEL_STD = 1.0
@@ -277,6 +275,16 @@ class Choice:
         """Radius of the ball of the weighted shape, which a replaced record crosses."""
         return np.sqrt(1 - self.level_share) / 2
 
+    @property
+    def count_weight(self) -> float:
+        """Weight of whether a meter was read, which costs nothing.
+
+        A meter that was not read adds the centre, from which no record is as far as two can be from each other. So
+        replacing it may move this entry by what is left (docs/proofs/feeder_totals.md, 3).
+        """
+        above = (self.level_limit - 1) / self.level_limit
+        return math.sqrt(1 - self.level_share * above**2 - self.radius**2)
+
     def weights(self, household: np.ndarray, unit_kwh: float) -> np.ndarray:
         """Return the weights (K,) or (C, K) of the level, which a record moves across its interval, and of the shape.
 
@@ -305,10 +313,9 @@ def make_plan(public: FeederPublic) -> FeederPlan:
     # The level, and then what the mean of all meters is least known of.
     order = np.argsort(np.where(block == LEVEL, -np.inf, -mean), kind="stable")
     law = Law(household[order], mean[order], block[order])
-    left = 1 - (COUNT_SHARE if public.count == "measured" else 0.0)
     best = None
     for share, limit in product(COMMON_SHARES, LEVEL_LIMITS):
-        stds = [1 / (mu * math.sqrt(left * s)) for s in (share, 1 - share)]
+        stds = [1 / (mu * math.sqrt(s)) for s in (share, 1 - share)]
         alone = [
             _best(c, predicted_error(public, law, (c, stds[0]), None)) for c in _choices(public.intervals, limit)
         ]
@@ -324,10 +331,10 @@ def make_plan(public: FeederPublic) -> FeederPlan:
     k = common.coefficients
     return FeederPlan(
         mu=mu,
-        common=_measurement("common", common, public, law, mu * math.sqrt(share), left),
-        own=_measurement("feeders", own, public, law, mu * math.sqrt(1 - share), left),
+        common=_measurement("common", common, public, law, mu * math.sqrt(share)),
+        own=_measurement("feeders", own, public, law, mu * math.sqrt(1 - share)),
         level_limit=common.level_limit,
-        basis=np.kron(cosines(public.days), cosines(public.intervals_per_day))[order[:k]],
+        basis=_rows(public, order[:k]),
         household_std=law.household[:k],
         mean_std=law.mean[:k],
         block=law.block[:k],
@@ -335,17 +342,23 @@ def make_plan(public: FeederPublic) -> FeederPlan:
     )
 
 
-def _measurement(name: str, choice: Choice, public: FeederPublic, law: Law, mu: float, left: float) -> Measurement:
-    """Return a measurement of which the count of meters takes 1 - ``left`` of mu^2."""
-    scale = math.sqrt(left)
-    reach = rounded(1.0, choice.coefficients + (left < 1), public.grid)
+def _rows(public: FeederPublic, order: np.ndarray) -> np.ndarray:
+    """Return cosines across the days times cosines within the day, (K, T), by their numbers."""
+    j, h = np.divmod(order, public.intervals_per_day)
+    product_of = cosines(public.days)[j][:, :, None] * cosines(public.intervals_per_day)[h][:, None]
+    return product_of.reshape(len(order), public.intervals)
+
+
+def _measurement(name: str, choice: Choice, public: FeederPublic, law: Law, mu: float) -> Measurement:
+    measured = public.count == "measured"
+    reach = rounded(1.0, choice.coefficients + measured, public.grid)
     step = Step(name, reach, reach / mu)
     if public.grid > 0:
         std_steps, sum_steps = step.noise_std / public.grid, len(public.feeder) * (1 / public.grid + 1)
         if not (FEWEST_NOISE_STEPS <= std_steps <= MOST_STD_STEPS and sum_steps < MOST_STEPS):
             raise _does_not_fit()
-    weight = scale * choice.weights(law.household, public.unit_kwh)
-    return Measurement(step, weight, scale * choice.radius, math.sqrt(1 - left))
+    weight = choice.weights(law.household, public.unit_kwh)
+    return Measurement(step, weight, choice.radius, choice.count_weight if measured else 0.0)
 
 
 def _choices(most: int, limit: float) -> Iterator[Choice]:

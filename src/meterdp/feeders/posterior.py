@@ -16,6 +16,8 @@ import numpy as np
 # Factors on the public standard deviations, equally likely beforehand.
 HOUSEHOLD_FACTORS = 2.0 ** np.arange(-2.0, 2.01)
 MEAN_FACTORS = 2.0 ** np.arange(-3.0, 2.01)
+# Factors with a likelihood this much smaller than that of the best, as a logarithm, count for nothing.
+NEGLIGIBLE_LOG = 35.0
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,12 @@ def posterior(
     household_std, mean_std : (K,) float64
         s and b of the public law.
     """
-    factors = product(HOUSEHOLD_FACTORS, MEAN_FACTORS)
-    found = [conditional(seen, count, variance_factor, s * household_std, b * mean_std) for s, b in factors]
+    found = []
+    for s, b in product(HOUSEHOLD_FACTORS, MEAN_FACTORS):
+        found.append(conditional(seen, count, variance_factor, s * household_std, b * mean_std))
+        best = max(log_likelihood for log_likelihood, _, _ in found)
+        # Of thousands of feeders hardly any two factors are left, and no memory is needed for the others.
+        found = [one for one in found if one[0] > best - NEGLIGIBLE_LOG]
     log_weight = np.array([log_likelihood for log_likelihood, _, _ in found])
     weight = np.exp(log_weight - log_weight.max())
     weight /= weight.sum()

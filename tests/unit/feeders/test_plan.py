@@ -10,7 +10,7 @@ from meterdp.core.errors import InputError
 from meterdp.feeders import plan as rules
 from meterdp.feeders.plan import Choice, Law, cosines, lost_share, predicted_error, public_law, spread
 from meterdp.feeders.posterior import Observed, conditional
-from tests.unit.feeders.made_up import METERS, calibrate, public
+from tests.unit.feeders.made_up import DAYS, METERS, PER_DAY, calibrate, public
 
 
 def law_of(given):
@@ -24,6 +24,10 @@ def test_the_basis_is_orthonormal_and_its_first_row_the_level():
     plan = calibrate(50.0).plan
     assert np.allclose(plan.basis @ plan.basis.T, np.eye(len(plan.basis)), atol=1e-13)
     assert np.ptp(plan.basis[0]) < 1e-15 and plan.block[0] == rules.LEVEL
+    # Rows of means over the days are the same every day, the others add up to nothing over the days.
+    by_day = plan.basis.reshape(len(plan.basis), DAYS, PER_DAY)
+    assert np.abs(np.ptp(by_day, axis=1)[plan.block != rules.DAY]).max() < 1e-15
+    assert np.abs(by_day.sum(axis=1)[plan.block == rules.DAY]).max() < 1e-14
     assert (plan.basis.shape[0] >= len(plan.own.weight)) and len(plan.basis) == len(plan.common.weight)
 
 
