@@ -174,7 +174,7 @@ def study_households(meters: pa.Table, most: int) -> np.ndarray:
     """Return the households of a study, ascending: all, or so many at most, whatever the readings.
 
     Where every circuit is known these are whole circuits in a fixed pseudo-random order, so that feeders keep their
-    size; else, or if the first circuit is larger than that, the first households of such an order.
+    size; else, or if these are too few to make feeders of, the first households of such an order.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def study_households(meters: pa.Table, most: int) -> np.ndarray:
         sizes = np.bincount(circuit)
         order = fixed_order(np.arange(len(sizes)), "feeder study")
         whole = order[np.cumsum(sizes[order]) <= most]
-        if whole.size:
+        if sizes[whole].sum() >= FEWEST_HOUSEHOLDS:
             return np.sort(every[np.isin(circuit, whole)])
     return choose_households(every, most)
 
