@@ -27,12 +27,8 @@ from meterdp.papers.park.setting import splits_of
 from meterdp.papers.registry import PAPERS
 from meterdp.forecasting.settings import AHEAD, POINTS, PROCESS, WINDOWS, some_of
 from meterdp.profiles.seasonal import SEASON_KEYS
-from meterdp.release.gate import (
-    FEEDER_FILES,
-    FORECAST_FILES,
-    MIXTURE_FILES,
-    check_settings,
-)
+from meterdp.release.gate import FEEDER_FILES, FORECAST_FILES, MIXTURE_FILES
+from meterdp.release.gate import check_settings
 
 share_source()
 # glibc hands big arrays back to the system and faults them in again a moment later; jobs keep up to 256 MB instead.
