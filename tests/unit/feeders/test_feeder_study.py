@@ -21,7 +21,7 @@ from meterdp.profiles.grid import Calendar
 from meterdp.release.noise import StudyNoise
 
 SETTINGS = {
-    "sizes": [10, 60, 1000],
+    "sizes": [11, 60, 1000],
     "epsilons": [2.0],
     "days": 2,
     "typical_daily_kwh": 10.0,
@@ -68,6 +68,8 @@ def test_windows_are_the_last_whole_local_days_and_their_mean(study):
     assert days.energy_kwh == pytest.approx(kwh[:, end - 48 : end])
     assert average.energy_kwh == pytest.approx((kwh[:, end - 48 : end - 24] + kwh[:, end - 24 : end]) / 2)
     assert days.shape == {"intervals_per_day": 24, "days": 2, "averaged_days": 1}
+    at_midnight = study_of(log_load(slots=65)).windows[0].energy_kwh
+    assert at_midnight == pytest.approx(np.exp(log_load(slots=65).log_kwh)[:, 17:])
     assert average.shape == {"intervals_per_day": 24, "days": 1, "averaged_days": 2} and study.interval_minutes == 60
 
 
@@ -105,7 +107,7 @@ def test_random_feeders_have_the_size_and_the_last_takes_the_rest():
 
 
 def test_feeders_are_of_every_size_there_are_households_for_and_circuits_if_all_are_known(study):
-    assert [(g.kind, g.size) for g in study.groupings()] == [("random", 10.0), ("random", 60.0), (CIRCUITS, 40.0)]
+    assert [(g.kind, g.size) for g in study.groupings()] == [("random", 11.0), ("random", 60.0), (CIRCUITS, 40.0)]
     unknown = study_of(log_load(), meters(circuits=None))
     assert [g.kind for g in unknown.groupings()] == ["random", "random"]
 
@@ -131,21 +133,21 @@ def test_errors_are_those_of_totals_a_mechanism_releases(study, errors, tmp_path
     write_table(tmp_path / "errors.parquet", FEEDER_ERRORS, columns, {})
     assert len(errors) == 2 * 3 * len(METHODS)
     window, grouping = study.windows[0], next(study.groupings())
-    exact = group_totals(window.energy_kwh, grouping.feeder, grouping.feeders)[:12]
-    noise = StudyNoise(9, "feeder totals", "days", "random", "10.0", "sound", "2.0")
+    exact = group_totals(window.energy_kwh, grouping.feeder, grouping.feeders)[:10]
+    noise = StudyNoise(9, "feeder totals", "days", "random", "11.0", "sound", "2.0")
     mechanism = study.mechanism(grouping, window, 2.0)
-    totals = [mechanism.release(FeederRecords(window.energy_kwh), noise).total_kwh[:12] for _ in range(2)]
-    row = next(r for r in errors if (r["window"], r["feeder_size"], r["method"]) == ("days", 10.0, "sound"))
+    totals = [mechanism.release(FeederRecords(window.energy_kwh), noise).total_kwh[:10] for _ in range(2)]
+    row = next(r for r in errors if (r["window"], r["feeder_size"], r["method"]) == ("days", 11.0, "sound"))
     assert row["rmse_kwh"] == pytest.approx(np.sqrt(np.mean([(t - exact) ** 2 for t in totals])))
     assert row["mae_kwh"] == pytest.approx(np.mean([np.abs(t - exact) for t in totals]))
     assert row["relative_rmse"] == pytest.approx(row["rmse_kwh"] / exact.mean())
-    assert (row["feeder_count"], row["day_count"], row["draw_count"]) == (12, 2, 2)
+    assert (row["feeder_count"], row["day_count"], row["draw_count"]) == (10, 2, 2)
 
 
 def test_the_mean_profile_is_off_by_what_households_differ(study, errors):
     energy, grouping = study.windows[0].energy_kwh, next(study.groupings())
-    off = [energy[grouping.feeder == f].sum(axis=0) - 10 * energy.mean(axis=0) for f in range(12)]
-    row = next(r for r in errors if (r["window"], r["feeder_size"], r["method"]) == ("days", 10.0, "mean_profile"))
+    off = [energy[grouping.feeder == f].sum(axis=0) - 11 * energy.mean(axis=0) for f in range(10)]
+    row = next(r for r in errors if (r["window"], r["feeder_size"], r["method"]) == ("days", 11.0, "mean_profile"))
     assert row["rmse_kwh"] == pytest.approx(np.sqrt(np.mean(np.square(off)))) and row["epsilon"] is None
 
 
@@ -177,13 +179,13 @@ def test_rules_and_attacks_fill_their_tables(study, tmp_path):
         )
     assert len(rules) == 3 * sum(len(rule.shares_of) for rule in RULES)
     by = {(r["grouping"], r["feeder_size"], r["rule"], r["share_of"]): r for r in rules}
-    ten = by["random", 10.0, "100", "none"]
-    assert (ten["withheld_total_share"], ten["exposed_reading_share"], ten["exposed_greatest_error_kwh"]) == (
+    small = by["random", 11.0, "100", "none"]
+    assert (small["withheld_total_share"], small["exposed_reading_share"], small["exposed_greatest_error_kwh"]) == (
         1,
         0,
         None,
     )
-    four = by["random", 10.0, "4/50", "period"]
+    four = by["random", 11.0, "4/50", "period"]
     assert four["withheld_total_share"] == 0 and four["exposed_reading_share"] == 1
     assert four["exposed_greatest_error_kwh"] < 1e-9
 
@@ -192,7 +194,7 @@ def test_rules_and_attacks_fill_their_tables(study, tmp_path):
     assert (fine["group_count"], fine["known_reading_share"]) == (120, 1.0)
     assert coarse["rms_error_kwh"] < 0.1 * coarse["guess_rms_error_kwh"]
     sound = [r for r in attacks if r["attack"] == "others_known"]
-    assert [r["feeder_size"] for r in sound] == [10.0, 60.0]
+    assert [r["feeder_size"] for r in sound] == [11.0, 60.0]
     for row in sound:
         assert 0 < row["advantage_median"] <= row["advantage_greatest"] <= row["advantage_bound"] < 0.21
         assert row["best_rms_error_kwh"] > 0.8 * row["guess_rms_error_kwh"]
