@@ -20,10 +20,12 @@ from meterdp.core.noise import GaussianSource
 from meterdp.feeders.plan import (
     ENTRY_LIMIT,
     LEAST_READ,
+    LEVEL_BOUNDS,
     MISSING_SHARE,
     FeederPlan,
     FeederPublic,
     Measurement,
+    expected_excess,
     make_plan,
     spread,
 )
@@ -57,8 +59,8 @@ class FeederRelease:
     devices : (F,) float64
         Meters the totals are of: listed ones, or the measured number of those that were read.
     error_kwh : (F,) float64
-        Standard error of a total, root mean square over the intervals, as the public law and the noise have it.
-        What clipping takes away is not in it.
+        Standard error of a total, root mean square over the intervals: noise, and what is not measured and what
+        clipping takes away as a public law of the measured level has it.
     """
 
     total_kwh: np.ndarray
@@ -188,6 +190,8 @@ class FeederTotals:
         noisy, precision = np.zeros((public.feeders, len(plan.basis))), np.zeros(len(plan.basis))
         noisy[:, :k], precision[:k] = own[:, :k] / plan.own.weight, plan.own.noise_std**-2
         of_all = common[: len(plan.basis)] / plan.common.weight
+        # Meters of twice the typical energy differ twice as much.
+        level = np.clip(1 + of_all[0] / (max(devices.sum(), 1.0) * public.unit_kwh), *LEVEL_BOUNDS)
         mean, variance = np.empty_like(noisy), np.empty_like(noisy)
         for block in np.unique(plan.block):
             at = plan.block == block
@@ -195,11 +199,13 @@ class FeederTotals:
                 Observed(noisy[:, at], precision[at], of_all[at], plan.common.noise_std[at] ** 2),
                 devices,
                 spread(devices),
-                plan.household_std[at],
+                level * plan.household_std[at],
                 plan.mean_std[at],
             )
         total = devices[:, None] * public.centre_kwh + mean @ plan.basis
-        error = np.sqrt(variance.sum(axis=1) / public.intervals + devices * plan.unmeasured_std**2)
+        beside = devices * (level * plan.unmeasured_std) ** 2
+        clipped = devices * expected_excess(level, plan.level_limit) * public.centre_kwh.mean()
+        error = np.sqrt(variance.sum(axis=1) / public.intervals + beside + clipped**2)
         return FeederRelease(np.maximum(total, 0.0), devices, error)
 
     def _devices(self, common: float, own: np.ndarray) -> np.ndarray:

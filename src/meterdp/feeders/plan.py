@@ -16,6 +16,7 @@ from itertools import product
 from operator import itemgetter
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import ndtr
 
 from meterdp.accounting import gdp
@@ -38,6 +39,8 @@ MISSING_SHARE = 0.02
 LEVEL_STD = 1.0
 SHAPE_STD, SHAPE_DECAY = 0.8, 1.0
 DAY_STD, DAY_DECAY = 0.7, 0.6
+# ... times the measured mean level, within these bounds ...
+LEVEL_BOUNDS = (0.25, 8.0)
 # ... of what the mean of all meters is off the public centre ...
 LEVEL_MEAN_STD = 1.0
 SHAPE_MEAN_STD, SHAPE_MEAN_DECAY = 0.3, 1.0
@@ -427,6 +430,23 @@ def lost_share(limit: float | np.ndarray, log_median: float) -> float | np.ndarr
     z = (np.log(limit) - log_median) / TAIL_STD_LOG
     mean = math.exp(log_median + TAIL_STD_LOG**2 / 2)
     return ndtr(TAIL_STD_LOG - z) - limit / mean * ndtr(-z)
+
+
+def expected_excess(level: float, limit: float) -> float:
+    """Return E[max(X - limit, 0)] of the log-normal law whose clipped mean E[min(X, limit)] is ``level``.
+
+    Parameters
+    ----------
+    level, limit : float
+        In typical ones; a level beyond nine tenths of the limit counts as that.
+    """
+
+    def clipped(log_median: float) -> float:
+        return math.exp(log_median + TAIL_STD_LOG**2 / 2) * (1 - lost_share(limit, log_median))
+
+    level = min(max(level, limit / 1000), 0.9 * limit)
+    log_median = brentq(lambda m: clipped(m) - level, math.log(limit) - 20, math.log(limit) + 20)
+    return math.exp(log_median + TAIL_STD_LOG**2 / 2) - clipped(log_median)
 
 
 def _does_not_fit() -> InputError:

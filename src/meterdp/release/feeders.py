@@ -204,8 +204,8 @@ def _facts(mechanism: FeederTotals, window: Window) -> dict:
             "all meters together": _daily_noise(plan.common, public),
             "every feeder": _daily_noise(plan.own, public),
         },
-        "standard_errors": "of the totals of a feeder, root mean square over its intervals: noise, shrinkage and "
-        "what was not measured, as a public law of households has it; not what the largest daily energy takes away",
+        "standard_errors": "of the totals of a feeder, root mean square over its intervals: noise, and what was not "
+        "measured or is beyond the largest daily energy, as a public law of households has it",
     }
 
 

@@ -5,10 +5,20 @@ import math
 import numpy as np
 import pytest
 from scipy.integrate import quad
+from scipy.special import ndtri
 
 from meterdp.core.errors import InputError
 from meterdp.feeders import plan as rules
-from meterdp.feeders.plan import Choice, Law, cosines, lost_share, predicted_error, public_law, spread
+from meterdp.feeders.plan import (
+    Choice,
+    Law,
+    cosines,
+    expected_excess,
+    lost_share,
+    predicted_error,
+    public_law,
+    spread,
+)
 from meterdp.feeders.posterior import Observed, conditional
 from tests.unit.feeders.made_up import DAYS, METERS, PER_DAY, calibrate, public
 
@@ -58,6 +68,18 @@ def test_what_clipping_takes_is_that_of_the_log_normal_law(limit, log_median):
     assert lost_share(limit, log_median) == pytest.approx(
         mean(lambda x: max(x - limit, 0)) / mean(lambda x: x), abs=1e-7
     )
+
+
+@pytest.mark.parametrize(("log_median", "limit"), [(0.0, 6.0), (0.8, 8.0), (-1.5, 12.0)])
+def test_what_is_beyond_the_limit_follows_from_the_clipped_mean(log_median, limit):
+    """Oracle: a million levels of the log-normal law, evenly spread over its quantiles."""
+    level = np.exp(log_median + rules.TAIL_STD_LOG * ndtri((np.arange(1_000_000) + 0.5) / 1_000_000))
+    excess = np.maximum(level - limit, 0).mean()
+    assert expected_excess(np.minimum(level, limit).mean(), limit) == pytest.approx(excess, rel=2e-3, abs=1e-4)
+
+
+def test_a_level_outside_its_limits_has_a_finite_excess():
+    assert all(0 <= expected_excess(level, 6.0) < 1000 for level in (-3.0, 0.0, 5.9, 6.0, 50.0))
 
 
 def test_the_predicted_error_is_that_of_the_posterior_and_of_what_is_lost():
