@@ -132,8 +132,13 @@ def random_groups(households: int, size: int, count: int) -> np.ndarray:
 
 def passing(member: np.ndarray, energy_kwh: np.ndarray, rule: PublicationRule, share_of: str) -> np.ndarray:
     """Return which groups pass a rule in all intervals, (k,) bool, of households with energies (N, T)."""
-    own = (energy_kwh[m] for m in member)
-    return np.array([rule.may_publish(e, np.zeros(len(e), int), 1, share_of).all() for e in own], bool)
+    judged = energy_kwh.sum(axis=1, keepdims=True) if share_of == PERIOD else energy_kwh
+    largest = np.empty((len(member), judged.shape[1]))
+    for t, energy in enumerate(judged.T):
+        order = energy.argsort()[::-1]
+        largest[:, t] = energy[order[member[:, order].argmax(axis=1)]]
+    customers = member.sum(axis=1, keepdims=True)
+    return rule.passes(customers, largest, member.astype(float) @ judged).all(axis=1)
 
 
 def by_overlapping_groups(energy_kwh: np.ndarray, member: np.ndarray, rounded_to_kwh: float = KNOWN_TO_KWH) -> Solved:

@@ -67,6 +67,14 @@ def test_as_many_groups_of_100_as_there_are_households_give_every_reading(energy
     assert fewer.rank == 149 and fewer.known.reading_share < 0.5
 
 
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_groups_pass_as_feeders_do(energy, rule):
+    member = np.vstack([random_groups(150, 100, 30), random_groups(150, 20, 30), random_groups(150, 4, 30)])
+    for share_of in (INTERVAL, PERIOD):
+        one_by_one = [rule.may_publish(energy[m], np.zeros(m.sum(), int), 1, share_of).all() for m in member]
+        assert passing(member, energy, rule, share_of).tolist() == one_by_one and 0 < sum(one_by_one) < 90
+
+
 def test_rounding_to_whole_kwh_is_averaged_out_by_more_groups(energy):
     member = random_groups(150, 100, 3000)
     few, many = (by_overlapping_groups(energy, member[:k], 1.0) for k in (300, 3000))
