@@ -386,6 +386,43 @@ def group_forecast_errors() -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def feeder_errors(sizes=(5, 50, 500)) -> pd.DataFrame:
+    facts = {"day_count": 7, "interval_minutes": 30, "household_count": 1403, "draw_count": 3}
+    rows = []
+    for window, share in (("days", 1.0), ("average_day", 0.4)):
+        for grouping, size in (*(("random", float(n)) for n in sizes), ("circuits", 116.9)):
+            at = facts | {"window": window, "grouping": grouping, "feeder_size": size, "feeder_count": 12}
+            at |= {"mean_total_kwh": 0.75 * size}
+            for method, kwh, epsilons in (
+                ("sound", 8.0, EPSILONS),
+                ("laplace", 400.0, EPSILONS),
+                ("gaussian", 60.0, EPSILONS),
+                ("laplace_one_reading", 1.2, EPSILONS),
+                ("mean_profile", 0.7 * np.sqrt(size), (None,)),
+            ):
+                for epsilon in epsilons:
+                    error = share * kwh / (epsilon or 1.0)
+                    row = {"method": method, "protects": "nothing" if epsilon is None else "all readings"}
+                    row |= {"epsilon": epsilon, "delta": None if epsilon is None else 1e-5}
+                    row |= {"rmse_kwh": error, "mae_kwh": 0.7 * error, "relative_rmse": error / (0.75 * size)}
+                    rows.append(at | row)
+    return pd.DataFrame(rows)
+
+
+def feeder_rules(sizes=(5, 50, 500)) -> pd.DataFrame:
+    facts = {"interval_minutes": 30, "day_count": 7, "household_count": 1400, "feeder_count": 12}
+    rules = [("4/50", "interval"), ("4/50", "period"), ("15/15", "interval"), ("15/15", "period"), ("100", "none")]
+    rows = []
+    for grouping, size in (*(("random", float(n)) for n in sizes), ("circuits", 116.9)):
+        for rule, share_of in rules:
+            withheld = float(size < 100) if rule == "100" else 0.996 if size < 50 else 0.004
+            row = {"grouping": grouping, "feeder_size": size, "rule": rule, "share_of": share_of}
+            row |= {"withheld_total_share": withheld, "withheld_energy_share": withheld}
+            row |= {"exposed_reading_share": 1 - withheld, "exposed_household_share": 1 - withheld}
+            rows.append(facts | row | {"exposed_greatest_error_kwh": 1e-15 if withheld < 1 else None})
+    return pd.DataFrame(rows)
+
+
 def neighbourhood_summary() -> pd.DataFrame:
     sizes = np.array([41, 29, 14, 9, 5, 1])
     alone = (sizes == 1).astype(int)
@@ -462,6 +499,8 @@ def all_tables(**changed) -> dict[str, pd.DataFrame]:
         hide_among,
         hide_among_yardsticks,
         group_forecast_errors,
+        feeder_errors,
+        feeder_rules,
         neighbourhood_summary,
         forecast_examples,
         federation,
