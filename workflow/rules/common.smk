@@ -23,7 +23,7 @@ from meterdp.core.shipped import shipped
 from meterdp.core.steps import StepReport, seconds_per_job
 from meterdp.core.stop import stop_on_sigterm
 from meterdp.exports.members import state_of
-from meterdp.simulate.layout import simulated_export
+from meterdp.simulate.layout import TYPICAL_DAILY_KWH, simulated_export
 from meterdp.figures.registry import drawings, figure_of
 from meterdp.figures.report.page import OF_FEDERATIONS, TABLES
 from meterdp.mechanisms.sound.library import library_files
@@ -49,6 +49,8 @@ try:
         config["export"] |= simulated_export(
             config["simulate"]["start_date"], config["simulate"]["days"]
         )
+        if config["release"]["feeder_typical_daily_kwh"] is None:
+            config["release"]["feeder_typical_daily_kwh"] = TYPICAL_DAILY_KWH
     elif not Path(export).exists():
         raise InputError(
             "is not a file or folder",

@@ -18,6 +18,7 @@ rule feeder_study:
         "../envs/meterdp.yaml"
     params:
         feeder_study=lookup("feeder_study", within=config),
+        typical_daily_kwh=lookup("release/feeder_typical_daily_kwh", within=config),
         delta=lookup("mechanisms/delta", within=config),
         log_scale=some_of(config["profiles"], SCALE_KEYS),
         interval_minutes=lookup("export/interval_minutes", within=config),

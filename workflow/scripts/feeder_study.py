@@ -8,6 +8,7 @@ from meterdp.core.parquet import read_table
 from meterdp.exports.tables import METERS
 from meterdp.feeders.errors import error_rows
 from meterdp.feeders.exposure import attack_rows, rule_rows
+from meterdp.feeders.plan import TYPICAL_DAILY_KWH
 from meterdp.feeders.study import FeederStudy, study_households
 from meterdp.feeders.tables import FEEDER_ATTACKS, FEEDER_ERRORS, FEEDER_RULES
 from meterdp.profiles.dense import read_log_load
@@ -19,7 +20,8 @@ with job(snakemake.input, snakemake.log) as write:
     minutes, listed = params.interval_minutes, study_households(meters, params.feeder_study["households"])
     parts = (read_log_load([path], listed, minutes, params.time_zone) for path in snakemake.input.log_load)
     scale = LogScale.of_interval(params.log_scale, minutes)
-    study = FeederStudy.from_parts(parts, meters, scale, params.feeder_study, params.delta)
+    settings = {**params.feeder_study, "typical_daily_kwh": params.typical_daily_kwh or TYPICAL_DAILY_KWH}
+    study = FeederStudy.from_parts(parts, meters, scale, settings, params.delta)
     noise_of = partial(StudyNoise, params.seed)
     tables = {
         "errors": (FEEDER_ERRORS, error_rows(study, noise_of)),

@@ -26,6 +26,8 @@ from meterdp.core.noise import MOST_STD_STEPS, MOST_STEPS
 from meterdp.mechanisms.sound.stack import Step
 
 COUNTS = ("listed", "measured")
+# What a meter uses a day, of a study that is not told.
+TYPICAL_DAILY_KWH = 12.0
 # Public shape of a day: cosines 1, 2, ... of the time of day, relative to the mean.
 CENTRE_SHAPE = (-0.2, 0.0, 0.0, -0.1, 0.1)
 # Share of the intervals a meter needs readings in to count as read.
@@ -95,7 +97,7 @@ class FeederPublic:
     feeders: int
     intervals_per_day: int = 48
     days: int = 7
-    typical_daily_kwh: float = 12.0
+    typical_daily_kwh: float = TYPICAL_DAILY_KWH
     count: str = "listed"
     grid: float = 0.0
     averaged_days: int = 1

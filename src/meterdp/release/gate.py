@@ -99,6 +99,12 @@ def refusals_of(config: Mapping, simulated: bool) -> Iterator[InputError]:
             f"is 'label' beside {beside[0]}: such files say more about readings than that guarantee allows",
             "release one or the other, by release.what",
         )
+    if "feeders" in release["what"] and release["feeder_typical_daily_kwh"] is None and not simulated:
+        yield _refused(
+            "release.feeder_typical_daily_kwh",
+            "is not set: the bounds of feeder totals need a public level",
+            "set it to what a meter uses a day by public statistics",
+        )
     if "feeders" in release["what"] and export["first_day"] and export["last_day"]:
         first, last = (date.fromisoformat(export[key]) for key in ("first_day", "last_day"))
         if (last - first).days + 1 < release["feeder_days"]:

@@ -26,6 +26,10 @@ _LAYOUT = {
 }
 
 
+# What a simulated household uses a day, about: a public number, as all that the simulation goes by.
+TYPICAL_DAILY_KWH = 30.0
+
+
 def simulated_export(start_date: str, days: int) -> dict:
     """Return the section ``export`` that describes a simulated export of ``days`` days from ``start_date`` on."""
     last_day = date.fromisoformat(start_date) + timedelta(days=days - 1)

@@ -16,7 +16,7 @@ from meterdp.exports.roster import read_roster
 from meterdp.release.account import Account
 from meterdp.release.desk import Desk
 from meterdp.release.feeders import Feeders, release_feeders
-from meterdp.release.gate import FEEDER_FILES, check_files, check_settings
+from meterdp.release.gate import CRATE, ENTRY, FEEDER_FILES, check_files, check_settings
 from meterdp.release.ledger import CHARGED, Ledger
 from meterdp.release.tables import RELEASED_FEEDER_ERRORS, RELEASED_FEEDERS
 from tests.conftest import ROOT
@@ -46,7 +46,9 @@ def released(tmp_path):
         config = copy.deepcopy(CONFIG)
         config["export"] |= {"first_day": "2025-03-01", "last_day": last_day}
         own = {"population": "town", "budget_period": "2025", "ledger": str(tmp_path / "ledger.sqlite")}
-        config["release"] |= own | {"what": ["feeders"], "feeder_days": DAYS} | release
+        config["release"] |= (
+            own | {"what": ["feeders"], "feeder_days": DAYS, "feeder_typical_daily_kwh": 12.0} | release
+        )
         check_settings(config, simulated=True)
         desk = Desk(config, path.read_bytes(), simulated=True)
         return release_feeders(x, Feeders.of_roster(read_roster(path)), desk)[0]
@@ -61,7 +63,7 @@ def table(files, name):
 def test_files_have_the_columns_of_the_publishers_and_the_manifest_vouches_for_them(released):
     call, _, _ = released
     files = call()
-    assert tuple(files) == FEEDER_FILES
+    assert set(files) == {*FEEDER_FILES, CRATE, ENTRY}
     check_files(files)
     totals, rows = table(files, "feeders.parquet"), list(csv.DictReader(io.StringIO(files["feeders.csv"].decode())))
     names = [c.name for c in RELEASED_FEEDERS.columns]

@@ -50,6 +50,7 @@ def test_the_defaults_pass_for_a_simulated_export_and_a_named_one():
         ({"release": {**NAMED, "budget_period": None}}, "release.budget_period"),
         ({"release": {**NAMED, "delta": 1e-3}}, "release.delta"),
         ({"release": {**NAMED, "forecast_protects": "label"}}, "release.forecast_protects"),
+        ({"release": {**NAMED, "what": ["feeders"]}}, "release.feeder_typical_daily_kwh"),
         ({"federation": {"by": "circuit", "scheme": "subspace"}}, "federation.scheme"),
         (
             {"mechanisms": {"sound": CONFIG["mechanisms"]["sound"] | {"adjacency": "add_remove"}}},
