@@ -826,8 +826,8 @@ MUTANTS = (
     Mutant(
         "the whole budget twice: feeder totals",
         f"{FEEDERS}/plan.py",
-        "mu * math.sqrt(1 - share), left)",
-        "mu, left)",
+        "mu * math.sqrt(1 - share))",
+        "mu)",
         f"{UNIT_FEEDERS}::test_the_charge_is_what_epsilon_and_delta_allow",
     ),
     Mutant(

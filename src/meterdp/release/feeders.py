@@ -236,7 +236,8 @@ def _page(mechanism: FeederTotals, released: FeederRelease, window: Window, requ
     public, plan = mechanism.public, mechanism.plan
     of_total = float(np.median(released.error_kwh / np.maximum(released.total_kwh.mean(axis=1), 1e-9)))
     largest = plan.level_limit * public.typical_daily_kwh
-    sizes = public.listed
+    least, most = public.listed.min(), public.listed.max()
+    sizes = f"are {least} to {most} meters on a" if least < most else f"are {most} meters on every"
     return desk.page(
         "Electricity used per feeder by",
         f"This folder says how much electricity the meters of each of {public.feeders:,} low-voltage feeders used "
@@ -247,9 +248,8 @@ def _page(mechanism: FeederTotals, released: FeederRelease, window: Window, requ
             "British network operators publish such data. Energy is in Wh; a time is the end of its interval, in "
             f"UTC. {_meters_in_words(public.count).capitalize()}",
             "`feeder_errors.parquet`: the standard error of the totals of every feeder. For half of the feeders it "
-            f"is more than {of_total:.0%} of what they use in a mean interval. There are {sizes.min()} to "
-            f"{sizes.max()} meters on a feeder: the fewer, the more a total follows what all meters of the list use, "
-            "and the less that feeder",
+            f"is more than {of_total:.0%} of what they use in a mean interval. There {sizes} feeder: the "
+            "fewer, the more a total follows what all meters of the list use, and the less that feeder",
             f"Of a meter that used more than {largest:g} kWh a day, only so much is in the totals. Electricity that "
             "households fed in is not taken off",
             "`manifest.json`: how the files were made, for experts and machines",

@@ -180,7 +180,7 @@ def test_the_pair_for_feeder_totals_spends_most_of_mu_and_no_more(count, least):
 
 def test_feeder_totals_hold_and_their_mutants_are_caught():
     for case in feeder_totals.cases([4.0]):
-        trials = 3000 if case.mutant else 4000
+        trials = 3000 if case.mutant else 1500
         assert all(row["as_expected"] for row in rows(case, trials)), case.key
 
 
