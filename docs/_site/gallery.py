@@ -1,0 +1,94 @@
+"""The gallery: figures of a finished study and of reproduced papers, each with its caption.
+
+Figures of a study are not for release. Those of simulated households show nobody's readings, so they are shown; those
+of a real export only if the settings of the site say so.
+"""
+
+from __future__ import annotations
+
+import html
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from meterdp.core.parquet import metadata_of
+from meterdp.figures.entry import Figure
+from meterdp.figures.registry import FIGURES, figure_of
+from meterdp.papers.registry import PAPERS
+
+ROOT = Path(__file__).resolve().parents[2]
+_TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
+_REAL = (
+    "The study in `{folder}` is of a real export, or does not say that its households are simulated. Its figures are not "
+    "for release, so they are left out here."
+)
+
+
+def gallery(results, real_too: bool = False) -> str:
+    """Return Markdown that shows the figures below ``results``.
+
+    Parameters
+    ----------
+    results : path-like
+        Folder of a finished study (``study``), of a reproduction (``reproduce``), of both or of neither.
+    real_too : bool
+        Whether figures of a real export may be shown.
+    """
+    results = Path(results)
+    return f"## A study\n\n{_study(results, real_too)}\n\n## The papers\n\n{_papers(results / 'reproduce', real_too)}\n"
+
+
+def _study(results: Path, real_too: bool) -> str:
+    pictures = sorted((results / "study/figures").glob("*.svg"))
+    if not pictures:
+        return "No finished study was there when this site was built. `make study`, then `make docs`, shows its figures here."
+    tables = (results / "study").glob("*.parquet")
+    if not real_too and any(mark != "yes" for mark in _marks(tables)):
+        return _REAL.format(folder="study")
+    order = {figure.name: place for place, figure in enumerate(FIGURES)}
+    shown = sorted(((figure_of(path.stem), path) for path in pictures), key=lambda pair: order[pair[0].name])
+    parts, category = [], None
+    for figure, path in shown:
+        if figure.category != category:
+            category = figure.category
+            parts.append(f"### {category.lstrip('0123456789 ')}")
+        parts.append(_shown(figure, path))
+    return "\n\n".join(parts)
+
+
+def _papers(folder: Path, real_too: bool) -> str:
+    parts = []
+    for name, paper in PAPERS.items():
+        there = [(figure, folder / name / f"{figure.name}.svg") for figure in paper.figures]
+        there = [(figure, path) for figure, path in there if path.is_file()]
+        if not there:
+            continue
+        parts.append(f"### {there[0][0].category}")
+        # What no reading entered has no mark.
+        if not real_too and any(mark == "no" for mark in _marks((folder / name).glob("*.parquet"))):
+            parts.append(_REAL.format(folder=f"reproduce/{name}"))
+        else:
+            parts += [_shown(figure, path) for figure, path in there]
+    return "\n\n".join(parts) or (
+        "No reproduction was there when this site was built. `snakemake --cores 2 reproduce`, then `make docs`, shows "
+        "its figures here."
+    )
+
+
+def _marks(tables: Iterable[Path]) -> list[str | None]:
+    """Return of each table whether its readings are synthetic: "yes", "no", or None where it does not say."""
+    return [metadata_of(path).get("synthetic") for path in tables]
+
+
+def _shown(figure: Figure, path: Path) -> str:
+    title = _TITLE.search(path.read_text(encoding="utf-8"))
+    name = html.unescape(title[1]).strip() if title else path.stem
+    uri = "/" + os.path.relpath(path, ROOT)  # Sphinx begins at the root of its sources
+    caption = f"**{_plain(name)}.** {_plain(figure.look_for)}"
+    return f"```{{figure}} {uri}\n:alt: {figure.alternative}\n:loading: lazy\n\n{caption}\n```"
+
+
+def _plain(text: str) -> str:
+    """Return text as Markdown that shows it as it is."""
+    return re.sub(r"([\\`*_\[\]<>{}|$#~])", r"\\\1", text)

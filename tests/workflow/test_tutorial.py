@@ -1,0 +1,60 @@
+"""The tutorial is run as it is printed: every block in its order, and what it says is printed is printed."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.workflow.conftest import HANGS, ROOT
+
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+RUN_BY = {"bash": ("bash", "-e", "-o", "pipefail", "-c"), "python": (sys.executable, "-c")}
+
+
+@pytest.fixture(scope="module")
+def tutorial(tmp_path_factory):
+    """A checkout in which all blocks ran, the output of each, and the lines that were promised but not printed."""
+    folder = tmp_path_factory.mktemp("tutorial")
+    for name in ("Snakefile", "workflow", "config", "resources", "src"):
+        (folder / name).symlink_to(ROOT / name)
+    environment = os.environ | {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "XDG_CACHE_HOME": str(folder / "cache"),
+    }
+    outputs, missing = [], []
+    for kind, text in BLOCK.findall((ROOT / "docs/tutorial.md").read_text()):
+        if kind == "text":
+            missing += [line for line in text.splitlines() if line not in outputs[-1].splitlines()]
+            continue
+        done = subprocess.run(
+            [*RUN_BY[kind], text],
+            cwd=folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=HANGS,
+        )
+        assert done.returncode == 0, f"{text}\n{done.stdout[-3000:]}"
+        outputs.append(done.stdout)
+    return folder, outputs, missing
+
+
+def test_every_block_runs_and_prints_what_the_page_says(tutorial):
+    folder, outputs, missing = tutorial
+    assert missing == [] and len(outputs) == 10
+    assert (folder / "results/study/report.html").stat().st_size > 100_000
+    assert (folder / "for-pypsa/release_manifest.json").is_file()
+
+
+def test_the_made_up_homes_use_about_what_the_real_ones_do(tutorial):
+    """Mean energy of every hour, within the noise of so few homes: the page calls them alike."""
+    _, outputs, _ = tutorial
+    pairs = [
+        tuple(map(float, pair)) for out in outputs for pair in re.findall(r"made up ([\d.]+) kWh  real ([\d.]+)", out)
+    ]
+    assert len(pairs) == 12
+    assert all(1 / 3 < made_up / real < 3 for made_up, real in pairs), pairs
