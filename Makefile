@@ -4,6 +4,7 @@
 #   make release                                         what may leave the building (needs a list of meters and a period)
 #   make audit                                           lower bounds on epsilon from attacks, beside the claims
 #   make report                                          Snakemake's own report of the same study
+#   make dist                                            wheel and sdist in dist/
 SHELL := /bin/bash
 VENV ?= .venv
 CORES ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
@@ -19,7 +20,7 @@ BIN := $(abspath $(VENV))/bin
 INSTALLED := $(VENV)/.installed
 # Packages only benchmarks compare with, in environments of their own: they need other versions, and than each other.
 PEERS := $(addprefix $(VENV)-,benchmark opendp smartnoise)
-# The tools that meterdp.release.convert writes files for: tests load the files with them where they are installed.
+# The tools that `meterdp release convert` writes files for: tests load the files with them where they are installed.
 TOOLS := $(VENV)-tools
 SCHEMA := workflow/schemas/config.schema.yaml
 # One --config for both, because a second one would replace the first.
@@ -27,10 +28,10 @@ OVERRIDES := $(if $(EXPORT),'export={"path": "$(EXPORT)"}') $(if $(RESULTS),'res
 SNAKEMAKE := PATH="$(BIN):$$PATH" snakemake --cores $(CORES) --rerun-incomplete \
 	$(if $(CONFIG),--configfile $(CONFIG)) $(if $(strip $(OVERRIDES)),--config $(OVERRIDES))
 # Checks the configuration, too: one sentence instead of a stack trace when a file is missing or is not YAML.
-FIND_RESULTS := results="$$($(BIN)/python -m meterdp.core.config $(SCHEMA) results_dir config/config.yaml $(CONFIG))" || exit 1; \
+FIND_RESULTS := results="$$($(BIN)/python tools/setting.py $(SCHEMA) results_dir config/config.yaml $(CONFIG))" || exit 1; \
 	results="$(or $(RESULTS),$$results)"
 # Settings that do not describe the export are refused here, in seconds and with settings that do.
-CHECK = $(BIN)/python -m meterdp check $(if $(EXPORT),"$(EXPORT)") --config config/config.yaml \
+CHECK = $(BIN)/meterdp check $(if $(EXPORT),"$(EXPORT)") --config config/config.yaml \
 	$(if $(CONFIG),--config $(CONFIG)) --unless-read "$$results/private/ingest_report.parquet" || exit 1
 # A killed run leaves Snakemake's lock behind. The outer lock is held by a run and everything it started, so whoever
 # gets it knows that nobody is running here and may clear the stale one.
@@ -46,14 +47,14 @@ RUN = $(SNAKEMAKE) -- $(1) & run=$$!; trap 'kill -TERM $$run 2>/dev/null' TERM I
 	wait $$run; status=$$?; while kill -0 $$run 2>/dev/null; do wait $$run; status=$$?; done; \
 	trap - TERM INT HUP; [ $$status = 0 ] || exit $$status
 
-.PHONY: study check release audit report test slurm test-slurm lint benchmark tools lock install clean
+.PHONY: study check release audit report test slurm test-slurm lint benchmark tools lock dist install clean
 
 study: install
 	@$(FIND_RESULTS); $(CHECK); $(GUARD); $(call RUN,study); echo; echo "The report is at $$results/study/report.html"
 
 # What the export is and a configuration to paste; with CONFIG, whether that describes it.
 check: install
-	@$(BIN)/python -m meterdp check $(if $(EXPORT),"$(EXPORT)") $(if $(CONFIG),--config config/config.yaml --config $(CONFIG))
+	@$(BIN)/meterdp check $(if $(EXPORT),"$(EXPORT)") $(if $(CONFIG),--config config/config.yaml --config $(CONFIG))
 
 # What may leave the building, through gate and ledger.
 release: install
@@ -91,9 +92,13 @@ lint: install
 lock: install
 	$(BIN)/python tools/lock.py
 
+# The wheel is built from the sdist, so that nothing of an earlier build is in it. Needs no network.
+dist: install
+	@rm -rf dist && $(BIN)/uv build --quiet --offline --no-build-isolation --python $(BIN)/python --out-dir dist . && ls dist
+
 install: $(INSTALLED)
 
-$(INSTALLED): requirements.txt requirements-uv.txt pyproject.toml
+$(INSTALLED): requirements.txt requirements-uv.txt pyproject.toml setup.py
 	@python=""; for candidate in $(PYTHON) python3 python3.11 python3.12 python3.13 python3.14; do \
 		if $$candidate -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
 			python=$$candidate; break; fi; done; \
@@ -116,4 +121,4 @@ $(VENV)-%/.installed: requirements-%.txt | install
 		touch $@ || { rm -rf $(@D); echo "The packages of $< could not be installed; what needs them will say so."; }
 
 clean:
-	rm -rf $(VENV) $(PEERS) $(TOOLS) .snakemake
+	rm -rf $(VENV) $(PEERS) $(TOOLS) .snakemake build dist

@@ -4,37 +4,86 @@ from __future__ import annotations
 
 import argparse
 import gc
+import os
+import signal
 import sys
+from collections.abc import Mapping, Sequence
+from importlib import import_module
 
 # What is imported stays: looking through it for garbage again and again takes an eighth of a check.
 gc.set_threshold(100_000)
 
+from meterdp import __version__  # noqa: E402
 from meterdp.core.errors import REFUSAL, InputError  # noqa: E402
-from meterdp.exports import check  # noqa: E402
-from meterdp.release import node_command as node  # noqa: E402
 
-COMMANDS = {"check": check, "node": node}
+# What each command does. It is meterdp.commands.<name>, and <group>_<name> in a group; "" is what a group is for.
+COMMANDS: Mapping[str, str | Mapping[str, str]] = {
+    "check": "what an export is, and whether a configuration describes it, in seconds",
+    "ask": "ask a finished study what noise costs: the error for a guarantee, or the guarantee for an error",
+    "release": {
+        "": "what is done with a folder that was released",
+        "verify": "whether a folder is what was released, and what guarantee it carries",
+        "convert": "write released profiles as files of OpenDSS, PyPSA, pandapower or GridLAB-D",
+    },
+    "ledger": {
+        "": "what has been released and what it cost",
+        "show": "every charge and what all of them cost together, in words",
+        "draw": "the same as a page with figures",
+    },
+    "audit": {
+        "": "look for leaks, and at what attacks have found",
+        "leaks": "look for meter ids and other secrets in every file of a folder",
+        "show": "the lower bounds of `make audit` beside the claims",
+    },
+    "node": "one node of a mixture that several parties fit without showing each other their readings",
+}
 
 
-def main(words: list[str] | None = None) -> int:
+def main(words: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; an error a user can mend is one sentence."""
+    given = sys.argv[1:] if words is None else list(words)
     parser = argparse.ArgumentParser(prog="meterdp", description="Private smart-meter studies.")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, module in COMMANDS.items():
-        summary = (module.__doc__ or "").partition(": ")[2].strip()
-        one = commands.add_parser(name, help=summary, description=summary, epilog=f"example: {module.EXAMPLE}")
-        module.add_arguments(one)
-    arguments = parser.parse_args(words)
+    parser.add_argument("--version", action="version", version=f"meterdp {__version__}")
+    _add(parser, COMMANDS, given, ())
+    arguments = parser.parse_args(given)
+    command = arguments.command
     if words is None:  # a process of its own
-        for package in COMMANDS[arguments.command].NEEDLESS:
+        for package in getattr(command, "NEEDLESS", ()):
             sys.modules.setdefault(package, None)
     try:
-        return COMMANDS[arguments.command].run(arguments)
+        return command.run(arguments)
     except (InputError, FileExistsError) as error:
         print(f"{REFUSAL} {error}", file=sys.stderr)
         return 1
     except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains when it ends
         return 1
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
+
+
+def _add(parser: argparse.ArgumentParser, table: Mapping, words: Sequence[str], group: tuple[str, ...]) -> None:
+    """Add the commands of a table to a parser, and to the one that ``words`` name what it takes."""
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for name, entry in table.items():
+        if not name:
+            continue
+        summary = entry if isinstance(entry, str) else entry[""]
+        one = commands.add_parser(
+            name,
+            help=summary,
+            description=f"{summary[0].upper()}{summary[1:]}.",
+            formatter_class=argparse.RawDescriptionHelpFormatter,  # examples are not wrapped
+        )
+        if list(words[:1]) != [name]:
+            continue
+        if not isinstance(entry, str):
+            _add(one, entry, words[1:], (*group, name))
+            continue
+        command = import_module(f"meterdp.commands.{'_'.join((*group, name))}")
+        one.epilog = "\n  ".join(("examples:", *command.EXAMPLES))
+        command.add_arguments(one)
+        one.set_defaults(command=command)
 
 
 if __name__ == "__main__":

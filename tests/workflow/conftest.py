@@ -24,20 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # Seconds after which something hangs; no busy machine is that slow.
 HANGS = 3600
 
-TINY = {
-    "trials": 2,
-    "shards": 2,
-    "export": {"incremental": True},
-    "simulate": {"households": 90, "circuits": 3, "days": 19},
-    "mixture": {"classes": 3},
-    # One of each kind; all of them run in the study that CI makes first and in the reproduction.
-    "mechanisms": {"variants": ["kl_published", "sound"], "epsilons": [1, 4], "figure_epsilon": 4, "draws": 20},
-    # The comparison of noise designs descends from many starts for each household and step.
-    "forecast": {"households": 6, "ar_order": 2, "ma_order": 1, "origins": 20, "horizon_steps": 2},
-    "neighbourhoods": {"by": "size", "size": 3},
-    "class_noise": {"rhos": [0.45], "epsilons": [0.5, 1.0]},
-    "group_forecast": {"draws": 2},
-}
+TINY = yaml.safe_load((ROOT / ".test/config/config.yaml").read_text())
 
 
 @dataclass

@@ -1,10 +1,16 @@
 """Every way in: from the root, as a module of another workflow, lint, unfinished targets."""
 
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+import yaml
+
 from tests.workflow.conftest import HANGS, ROOT, TINY
+from tests.workflow.planning import snakemake
 
 SNAKEMAKE = str(Path(sys.executable).parent / "snakemake")
 
@@ -27,23 +33,58 @@ def test_lint_has_nothing_to_say():
     assert done.returncode == 0 and "Congratulations" in done.stdout, done.stdout[-3000:]
 
 
-def test_the_workflow_is_a_module_of_another(runner):
-    (runner.folder / "Snakefile").write_text(
+def snakefile_of_another(folder, snakefile, target):
+    """A workflow that uses this one as a module, as docs/module.md says, and prints what never leaves the machine."""
+    path = folder / "Snakefile"
+    path.write_text(
         f"""
-module households:
-    snakefile: "{ROOT}/workflow/Snakefile"
-    config: config
+module meterdp:
+    snakefile: {snakefile}
+    config: config["meterdp"]
 
-use rule * from households as households_*
+use rule * from meterdp as meterdp_*
 
 rule everything:
     default_target: True
-    input: rules.households_gather_profiles.output
+    input: {target}
+
+print("local:", *sorted(rule.name for rule in workflow.rules if rule.name in workflow._localrules))
 """
     )
-    done = runner.run({**TINY, "shards": 1}, snakefile=runner.folder / "Snakefile")
+    return str(path)
+
+
+def test_the_workflow_is_a_module_of_another_under_names_with_a_prefix(tmp_path):
+    path = snakefile_of_another(tmp_path, f'"{ROOT}/workflow/Snakefile"', "rules.meterdp_release.input")
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump({"meterdp": {**TINY, "results_dir": "homes"}}))
+    words = ("--snakefile", path, "--workflow-profile", "none", "--cores", "2", "--configfile", "config.yaml")
+    said = snakemake(tmp_path, *words, "--dry-run")
+    assert "This was a dry-run" in said and "homes/release/mixture/manifest.json" in said, said[-3000:]
+    planned = set(re.findall(r"^rule (\w+):", said, re.MULTILINE))
+    assert planned and all(rule.startswith("meterdp_") for rule in planned - {"everything"})
+    # A prefix must not send what opens the ledger to the nodes of a cluster.
+    local = set(re.search(r"^local: (.*)$", said, re.MULTILINE)[1].split())
+    assert {"meterdp_release_mixture", "meterdp_release_forecasts", "meterdp_ledger_page"} <= planned & local
+
+
+def test_the_workflow_is_a_module_from_a_git_server_and_runs_the_installed_package(runner, monkeypatch):
+    """Git is told that the server is a folder, in which there is no package."""
+    if shutil.which("git") is None:
+        pytest.skip("git is not on this machine")
+    server = runner.folder / "server"
+    shutil.copytree(ROOT / "workflow", server / "workflow", ignore=shutil.ignore_patterns("__pycache__"))
+    who = ("-c", "user.name=nobody", "-c", "user.email=nobody@example.org")
+    for words in (("init", "-q", "-b", "main"), ("add", "."), (*who, "commit", "-q", "-m", "Copy"), ("tag", "v1")):
+        subprocess.run(["git", *words], cwd=server, check=True)
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
+    monkeypatch.setenv("GIT_CONFIG_KEY_0", f"url.file://{server}.insteadOf")
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", "https://github.com/meterdp/meterdp")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "src"))
+    there = 'github("meterdp/meterdp", path="workflow/Snakefile", tag="v1")'
+    path = snakefile_of_another(runner.folder, there, "rules.meterdp_simulate.output")
+    done = runner.run({"meterdp": TINY}, snakefile=path)
     assert done.returncode == 0, done.stdout[-3000:]
-    assert (runner.folder / "results/study/quality_summary.parquet").exists()
+    assert (runner.folder / "results/private/export/simulated.csv.gz").exists()
 
 
 def test_the_snakefile_of_the_workflow_lists_its_rules():

@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from meterdp.__main__ import main
 from meterdp.audit.forms import METER, SALT, TEXT, Secret
-from meterdp.audit.leaks import HOMES, LEDGER_HOMES, SNAKEMAKE_HOMES, main, scan, scan_text
+from meterdp.audit.leaks import HOMES, LEDGER_HOMES, SNAKEMAKE_HOMES, scan, scan_text
 from meterdp.core.parquet import read_table
 from meterdp.exports.tables import METERS
 from meterdp.release.gate import FORECAST_FILES, MIXTURE_FILES
@@ -50,8 +51,11 @@ def test_nothing_at_all_is_in_a_release(planted_release, tmp_path, capsys):
     rows = "".join(f'"{s.name}",{s.kind},"{s.value}"\n' for s in secrets)
     (tmp_path / "secrets.csv").write_text(f"name,kind,value\n{rows}")
     arguments = [str(release), "--secrets", str(tmp_path / "secrets.csv")]
-    assert main([*arguments, "--meters", str(planted_release.folder / "list.csv")]) == 0
+    assert main(["audit", "leaks", *arguments, "--meters", str(planted_release.folder / "list.csv")]) == 0
     assert "0 findings" in capsys.readouterr().out
+    assert main(["release", "verify", str(release)]) == 0
+    told = capsys.readouterr().out
+    assert f"{2 * listed} declared files" in told and told.count("-differential privacy") == 2
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@
 
 rule audit_part:
     input:
-        parameters=ROOT / "resources/simulator.yaml",
+        parameters=shipped("resources/simulator.yaml"),
     output:
         audit=AUDIT / "parts/{part}.parquet",
     log:

@@ -168,6 +168,7 @@ rule make_salt:
         PRIVATE / "logs/make_salt.log",
     benchmark:
         PRIVATE / "benchmarks/make_salt.tsv"
+    localrule: True
     conda:
         "../envs/meterdp.yaml"
     params:

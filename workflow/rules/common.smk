@@ -6,8 +6,11 @@ import time
 from pathlib import Path
 
 ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parents[1]
-# The package beside the workflow is the one that runs, also inside --sdm conda and when used as a module.
-sys.path.insert(0, str(ROOT / "src"))
+# The package beside the workflow is the one that runs, also inside --sdm conda and when used as a module. A workflow
+# that is read from a Git server has none beside it: then the installed one runs.
+CHECKOUT = (ROOT / "src/meterdp").is_dir()
+if CHECKOUT:
+    sys.path.insert(0, str(ROOT / "src"))
 
 from meterdp.audit.parts import NAMES as AUDIT_PARTS
 from meterdp.audit.parts import SETTINGS as AUDITED_SETTINGS
@@ -16,6 +19,7 @@ from meterdp.core.config import complete, load_schema
 from meterdp.core.log_scale import SCALE_KEYS
 from meterdp.core.errors import REFUSAL, InputError, refusals
 from meterdp.core.provenance import share_source, source_hash
+from meterdp.core.shipped import shipped
 from meterdp.core.steps import StepReport, seconds_per_job
 from meterdp.core.stop import stop_on_sigterm
 from meterdp.exports.members import state_of
@@ -36,7 +40,7 @@ os.environ.setdefault("MALLOC_MMAP_THRESHOLD_", str(2**25))
 try:
     config = complete(
         config,
-        load_schema(ROOT / "workflow/schemas/config.schema.yaml"),
+        load_schema(shipped("workflow/schemas/config.schema.yaml")),
         source=" + ".join(os.path.relpath(c) for c in workflow.configfiles) or "config",
     )
     export = config["export"]["path"]
@@ -121,7 +125,10 @@ wildcard_constraints:
 
 def code_of(script):
     """Hash of the source that workflow/scripts/<script>.py imports: a change in src/ reruns what depends on it."""
-    return source_hash(ROOT / "workflow/scripts" / f"{script}.py")
+    path = f"scripts/{script}.py"
+    return source_hash(
+        ROOT / "workflow" / path if CHECKOUT else workflow.source_path(f"../{path}")
+    )
 
 
 def drawn(paper):

@@ -5,7 +5,7 @@
 
 rule simulate:
     input:
-        parameters=ROOT / "resources/simulator.yaml",
+        parameters=shipped("resources/simulator.yaml"),
     output:
         export=PRIVATE / "export/simulated.csv.gz",
         meters=PRIVATE / "export/meters.csv",

@@ -45,6 +45,7 @@ rule write_config:
         PRIVATE / "logs/write_config.log",
     benchmark:
         PRIVATE / "benchmarks/write_config.tsv"
+    localrule: True
     conda:
         "../envs/meterdp.yaml"
     params:

@@ -2,6 +2,8 @@
 # Needs:  private/{profiles,meters}.parquet, private/log_load, the public list of meters, config[release].
 # Gives:  release/{mixture,forecasts}; private/release/crosswalk.parquet says which forecast file is whose, private/release/ledger.html
 #         what everything so far cost.
+# What opens the ledger runs where Snakemake runs (localrule): one place charges it, as SQLite and its locks cannot be trusted
+# on the file systems that the nodes of a cluster share.
 
 
 rule release_mixture:
@@ -18,6 +20,7 @@ rule release_mixture:
         PRIVATE / "logs/release_mixture.log",
     benchmark:
         PRIVATE / "benchmarks/release_mixture.tsv"
+    localrule: True
     conda:
         "../envs/meterdp.yaml"
     params:
@@ -67,6 +70,7 @@ rule release_forecasts:
         PRIVATE / "logs/release_forecasts.log",
     benchmark:
         PRIVATE / "benchmarks/release_forecasts.tsv"
+    localrule: True
     conda:
         "../envs/meterdp.yaml"
     params:
@@ -86,6 +90,7 @@ rule ledger_page:
         PRIVATE / "logs/ledger_page.log",
     benchmark:
         PRIVATE / "benchmarks/ledger_page.tsv"
+    localrule: True
     conda:
         "../envs/meterdp.yaml"
     params:

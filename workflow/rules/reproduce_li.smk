@@ -24,7 +24,7 @@ rule reproduce_li_network:
 
 rule reproduce_li_likelihoods:
     input:
-        registry=ROOT / "resources/datasets.yaml",
+        registry=shipped("resources/datasets.yaml"),
     output:
         likelihoods=LI / "fig2.parquet",
     log:
@@ -64,7 +64,7 @@ rule reproduce_li_exposure:
 
 rule reproduce_li_recovery:
     input:
-        registry=ROOT / "resources/datasets.yaml",
+        registry=shipped("resources/datasets.yaml"),
     output:
         read_off=LI / "read_off.parquet",
         recovery=LI / "recovery.parquet",

@@ -101,7 +101,7 @@ rule reproduce_liu_profiles:
 
 rule reproduce_liu_images:
     input:
-        registry=ROOT / "resources/datasets.yaml",
+        registry=shipped("resources/datasets.yaml"),
     output:
         curve=LIU / "fig9.parquet",
         accuracy=LIU / "fig10.parquet",

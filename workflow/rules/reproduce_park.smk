@@ -11,7 +11,7 @@ PARK_SPLITS = range(splits_of(config["trials"]))
 
 rule reproduce_park_split:
     input:
-        registry=ROOT / "resources/datasets.yaml",
+        registry=shipped("resources/datasets.yaml"),
     output:
         runs=PARK / "splits/{figure}/{number}.parquet",
     log:
@@ -36,7 +36,7 @@ rule reproduce_park_split:
 rule reproduce_park_curve:
     input:
         parts=[PARK / f"splits/{{figure}}/{n}.parquet" for n in PARK_SPLITS],
-        registry=ROOT / "resources/datasets.yaml",
+        registry=shipped("resources/datasets.yaml"),
     output:
         whole=PARK / "{figure}_splits.parquet",
         curve=PARK / "{figure}.parquet",
@@ -77,7 +77,7 @@ rule reproduce_park_marital:
 
 rule reproduce_park_fold:
     input:
-        registry=ROOT / "resources/datasets.yaml",
+        registry=shipped("resources/datasets.yaml"),
     output:
         fold=PARK / "folds/{number}.parquet",
     log:
@@ -100,7 +100,7 @@ rule reproduce_park_fold:
 rule reproduce_park_clusters:
     input:
         parts=[PARK / f"folds/{n}.parquet" for n in PARK_SPLITS],
-        registry=ROOT / "resources/datasets.yaml",
+        registry=shipped("resources/datasets.yaml"),
     output:
         folds=PARK / "folds.parquet",
         nicv=PARK / "nicv.parquet",
@@ -121,7 +121,7 @@ rule reproduce_park_clusters:
 
 rule reproduce_park_faces:
     input:
-        registry=ROOT / "resources/datasets.yaml",
+        registry=shipped("resources/datasets.yaml"),
     output:
         faces=PARK / "fig5.parquet",
         numbers=PARK / "face_numbers.parquet",

@@ -1,9 +1,7 @@
 """Leak scan: are secrets of an export in files that may leave, or where they have no business?
 
-``python -m meterdp.audit.leaks FOLDER --secrets FILE [--meters LIST] [--config FILE]`` looks into every file below a
-folder, such as results/release before it is handed over, and exits with 1 if it finds one. A finding names the
-secret, never its value. ``--as results`` says that the folder is that of all results, in which some secrets are at
-home (``HOMES``).
+``meterdp audit leaks`` looks into every file below a folder, such as results/release before it is handed over. A
+finding names the secret, never its value. In the folder of all results some secrets are at home (``HOMES``).
 
 It finds copies, whole or packed, not what can be worked out: that is what the proofs are for. It cannot read digits
 drawn as outlines or pixels, encrypted or otherwise packed data, and, outside Parquet, binary numbers of fewer than
@@ -12,12 +10,10 @@ eight bytes. Files are read whole, one after the other.
 
 from __future__ import annotations
 
-import argparse
 import csv
 import re
-import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -101,7 +97,8 @@ SNAKEMAKE_HOMES = (
 LEDGER_HOMES = (
     Home("*.sqlite*", (BYTES,), (DIGEST,), "whose budget is spent: the ledger knows a list by its digest"),
 )
-_HOMES_OF = {"release": (), "results": HOMES, "snakemake": SNAKEMAKE_HOMES, "ledger": LEDGER_HOMES}
+# What the homes are of a folder that is called so.
+HOMES_OF = {"release": (), "results": HOMES, "snakemake": SNAKEMAKE_HOMES, "ledger": LEDGER_HOMES}
 
 
 @dataclass(frozen=True)
@@ -326,50 +323,17 @@ def meters_of(path) -> list[Secret]:
     return secrets
 
 
-def _scale_of(recipe) -> LogScale:
-    """Return the scale that the recorded configuration of a study names."""
+def scale_of(recipe) -> LogScale:
+    """Return the scale that the recorded configuration of a study names.
+
+    Raises
+    ------
+    InputError
+        If it names none.
+    """
     try:
         return PLAIN.of_kind(read_files([recipe])["profiles"]["log_scale"])
     except (KeyError, TypeError):
         raise InputError(
             "does not say profiles.log_scale", file=recipe, remedy="give the study/config.yaml of the study"
         ) from None
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Scan a folder; 1 if something was found or could not be looked into."""
-    parser = argparse.ArgumentParser(description="Look for secrets in the files of a folder.")
-    parser.add_argument("folder", help="what is to be handed over, e.g. results/release")
-    parser.add_argument("--secrets", help="CSV with the columns name, kind, value")
-    parser.add_argument("--meters", help="list of meters, each of which is a secret")
-    parser.add_argument(
-        "--as",
-        dest="folder_is",
-        choices=_HOMES_OF,
-        default="release",
-        help="what the folder is: a release, where nothing may be found; all results; the ledger's; or .snakemake",
-    )
-    parser.add_argument(
-        "--config", help="study/config.yaml of the study, for its log scale; a plain log if not given"
-    )
-    given = parser.parse_args(arguments)
-    try:
-        secrets = [*(read_secrets(given.secrets) if given.secrets else ())]
-        if given.config:
-            scale = _scale_of(given.config)
-            secrets = [replace(secret, scale=scale) for secret in secrets]
-        secrets += meters_of(given.meters) if given.meters else []
-        if not secrets:
-            raise InputError("there is nothing to look for", remedy="give --secrets or --meters")
-        found = scan(given.folder, secrets, _HOMES_OF[given.folder_is])
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 1
-    for one in found:
-        print(f"{one.secret}: {one.file}, {one.where}")
-    print(f"{len(found)} findings of {len(secrets)} secrets in {given.folder}")
-    return min(len(found), 1)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,13 +1,12 @@
-"""Ask a finished study what noise costs: ``python -m meterdp.classnoise.ask --epsilon 1 --delta 1e-5``.
+"""Ask a finished study what noise costs (``meterdp ask``).
 
-Give ``--epsilon`` for the smallest error at which a design keeps (epsilon, delta), or ``--error-kwh`` for the
-guarantee it keeps at that error. Reads the study's private tables on this machine and prints one line per design and
-query model; class_label privacy, one file of one release, as far as the query model holds.
+The smallest error at which a design keeps (epsilon, delta), or the guarantee it keeps at an error. Reads the study's
+private tables on this machine and gives one line per design and query model; class_label privacy, one file of one
+release, as far as the query model holds.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections.abc import Iterator
@@ -19,7 +18,6 @@ import yaml
 
 from meterdp.classnoise.designs.interface import Budget, ClassQueries, Noise, NoiseDesign
 from meterdp.classnoise.inverse import Answer, askers
-from meterdp.classnoise.query_models import MODEL_WORDS
 from meterdp.classnoise.tables import NEIGHBOUR_GRAPH
 from meterdp.core.errors import InputError
 from meterdp.core.log_scale import LogScale
@@ -100,30 +98,3 @@ def _words(answer: Answer) -> str:
         return f"{answer.epsilon:>10.3g}  no budget that was tried will do"
     epsilon = f"{answer.epsilon:.3g}" if np.isfinite(answer.epsilon) else "none"
     return f"{epsilon:>10}{answer.delta:>11.2g}{answer.rho:>11.4g}{answer.error_kwh:>12.3g}"
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Parse the command line, print the answers, return the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m meterdp.classnoise.ask", description=__doc__.split("\n\n")[1])
-    question = parser.add_mutually_exclusive_group(required=True)
-    question.add_argument("--epsilon", type=float, help="ask for the smallest error at this epsilon")
-    question.add_argument("--error-kwh", type=float, help="ask for the guarantee at this error per interval, kWh")
-    parser.add_argument("--delta", type=float, default=1e-5, help="delta of the guarantee (1e-5)")
-    parser.add_argument("--design", help="one noise design instead of all of the study")
-    parser.add_argument(
-        "--results", metavar="FOLDER", default="results", help="results_dir of the study that is asked (results)"
-    )
-    given = parser.parse_args(arguments)
-    try:
-        for line in ask(given.results, given.epsilon, given.error_kwh, given.delta, given.design):
-            print(line, flush=True)
-    except InputError as error:
-        print(f"meterdp cannot go on. {error}", file=sys.stderr)
-        return 1
-    print("(epsilon, delta)-DP for class_label within the neighbourhoods of the study, for one file of one release.")
-    print("\n".join(f"{model}: {words}" for model, words in MODEL_WORDS.items()))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

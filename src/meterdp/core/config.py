@@ -9,7 +9,6 @@ from __future__ import annotations
 import copy
 import difflib
 import os
-import sys
 from collections.abc import Iterator, Mapping
 from datetime import date
 from pathlib import Path
@@ -18,7 +17,7 @@ from zoneinfo import ZoneInfo
 import yaml
 
 from meterdp.core.choices import names_in
-from meterdp.core.errors import REFUSAL, InputError
+from meterdp.core.errors import InputError
 from meterdp.core.log_scale import LOG, SIGNED, LogScale
 
 
@@ -388,16 +387,3 @@ def _merge(into: dict, other: Mapping) -> None:
             _merge(into[key], value)
         else:
             into[key] = copy.deepcopy(value)
-
-
-def main(arguments: list[str]) -> None:
-    """Check configuration files and print one setting of them: SCHEMA KEY FILE..."""
-    schema, key, *files = arguments
-    try:
-        print(complete(read_files(files), load_schema(schema), source=" + ".join(files))[key])
-    except InputError as error:
-        raise SystemExit(f"{REFUSAL} {error}") from None
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

@@ -1,14 +1,12 @@
 """The ledger as a page: budget over time, every charge, and the released mixtures of different months side by side.
 
-``python -m meterdp.figures.ledger meterdp-ledger.sqlite ledger.html``. Everything on it was released or is public but
-for lost attempts; the page is for the house all the same, because it is no release.
+``meterdp ledger draw`` writes it, and every release does. Everything on it was released or is public but for lost
+attempts; the page is for the house all the same, because it is no release.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -16,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 
-from meterdp.core.errors import InputError
 from meterdp.core.log_scale import LogScale
 from meterdp.figures.entry import Figure
 from meterdp.figures.pages import picture, write_page
@@ -179,21 +176,3 @@ def _released_mixtures(ledger: Ledger, events: Sequence[dict], statement: Statem
             }
         )
     return out
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the page of a ledger; 1 if it cannot be trusted."""
-    parser = argparse.ArgumentParser(description="Draw what has been released and what it cost.")
-    parser.add_argument("ledger", help="the ledger, release.ledger of the configuration")
-    parser.add_argument("page", help="the HTML file to write")
-    given = parser.parse_args(arguments)
-    try:
-        write_ledger_page(Ledger(given.ledger), given.page)
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

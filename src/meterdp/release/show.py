@@ -1,4 +1,4 @@
-"""What a ledger says, in words: ``python -m meterdp.release.show meterdp-ledger.sqlite``.
+"""What a ledger says, in words (``meterdp ledger show``).
 
 One block per account: every charge with its date, and what all of them cost together. :mod:`meterdp.figures.ledger`
 draws the same.
@@ -6,14 +6,11 @@ draws the same.
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from meterdp.core.errors import InputError
 from meterdp.release.account import UNIT_OF, Account
-from meterdp.release.ledger import CHARGED, NOTHING, PUBLISHED, STORED, Charge, Ledger, epsilon_of
+from meterdp.release.ledger import CHARGED, NOTHING, PUBLISHED, STORED, Charge, epsilon_of
 
 DELTAS = (1e-5, 1e-6)
 
@@ -88,20 +85,3 @@ def in_words(events: Sequence[dict]) -> str:
 
 
 _STATES = {STORED: "stored", PUBLISHED: "published"}
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Print a ledger; 1 if it cannot be trusted."""
-    parser = argparse.ArgumentParser(description="Show what has been released and what it cost.")
-    parser.add_argument("ledger", help="the ledger, release.ledger of the configuration")
-    path = parser.parse_args(arguments).ledger
-    try:
-        print(in_words(Ledger(path).events()), end="")
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

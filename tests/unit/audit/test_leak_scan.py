@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from meterdp.__main__ import main
 from meterdp.audit import leaks
 from meterdp.audit.contents import CLOSED, COLUMN, FOOTER, NAME
 from meterdp.audit.forms import (
@@ -335,13 +336,13 @@ def test_a_finding_names_the_secret_and_never_says_it(tmp_path, capsys):
     rows = [["name", "kind", "value"], *([s.name, s.kind, s.value] for s in SECRETS)]
     listed = tmp_path.parent / "secrets.csv"
     listed.write_text("\n".join(",".join(f'"{field}"' for field in row) for row in rows))
-    assert leaks.main([str(tmp_path), "--secrets", str(listed)]) == 1
+    assert main(["audit", "leaks", str(tmp_path), "--secrets", str(listed)]) == 1
     said = capsys.readouterr()
     assert leaks.scan_text(said.out + said.err + repr(found(tmp_path)), SECRETS) == []
     assert all(f"{secret.name}: {number}.log" in said.out for number, secret in enumerate(SECRETS))
     for path in tmp_path.iterdir():
         path.unlink()
-    assert leaks.main([str(tmp_path), "--secrets", str(listed)]) == 0
+    assert main(["audit", "leaks", str(tmp_path), "--secrets", str(listed)]) == 0
     assert "0 findings of 12 secrets" in capsys.readouterr().out
 
 
@@ -349,7 +350,7 @@ def test_the_meters_of_a_list_are_secrets(tmp_path, capsys):
     (tmp_path / "list.csv").write_text("meter_id\nNMI-1\nNMI-2\n")
     (tmp_path / "out").mkdir()
     (tmp_path / "out/a.json").write_text('{"meters": ["NMI-2"]}')
-    assert leaks.main([str(tmp_path / "out"), "--meters", str(tmp_path / "list.csv")]) == 1
+    assert main(["audit", "leaks", str(tmp_path / "out"), "--meters", str(tmp_path / "list.csv")]) == 1
     assert "meter 2 of the list: a.json" in capsys.readouterr().out
 
 
@@ -369,10 +370,11 @@ def test_a_reading_on_the_scale_of_the_study_is_found_once_the_scan_is_told(tmp_
     (tmp_path / "secrets.csv").write_text(f"name,kind,value\na reading,reading,{reading}\n")
     scale = {"kind": kind, "offset_kwh_per_hour": 9.0, "scale_kwh_per_hour": 0.2}
     (tmp_path / "config.yaml").write_text(json.dumps({"profiles": {"log_scale": scale}}))
-    asked = [str(out), "--secrets", str(tmp_path / "secrets.csv")]
-    assert leaks.main(asked) == 0 and leaks.main([*asked, "--config", str(tmp_path / "config.yaml")]) == 1
+    asked = ["audit", "leaks", str(out), "--secrets", str(tmp_path / "secrets.csv")]
+    told = [*asked, "--config", str(tmp_path / "config.yaml")]
+    assert main(asked) == 0 and main(told) == 1
     (tmp_path / "config.yaml").write_text("title: none\n")
-    assert leaks.main([*asked, "--config", str(tmp_path / "config.yaml")]) == 1
+    assert main(told) == 1
     assert "does not say profiles.log_scale" in capsys.readouterr().err
 
 
@@ -391,7 +393,7 @@ def test_what_cannot_be_scanned_is_one_sentence(tmp_path, monkeypatch, capsys, a
     (tmp_path / "list.csv").write_text("meter_id\nNMI-1\n")
     (tmp_path / "short.csv").write_text("name,kind,value\nx,reading,7.319\n")
     (tmp_path / "other.csv").write_text("name,value\nx,7.319\n")
-    assert leaks.main(arguments) == 1
+    assert main(["audit", "leaks", *arguments]) == 1
     error = capsys.readouterr().err
     assert said in error and "7.319" not in error
 

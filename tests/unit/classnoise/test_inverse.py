@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import yaml
 
+from meterdp.__main__ import main
 from meterdp.accounting.gdp import delta as gaussian_delta
 from meterdp.classnoise import ask
 from meterdp.classnoise.designs.interface import Budget, ClassQueries, Noise
@@ -160,14 +161,14 @@ def study(tmp_path):
 
 
 def test_the_command_line_answers_both_questions(study, capsys):
-    assert ask.main(["--results", str(study), "--epsilon", "1", "--delta", "0.01"]) == 0
+    assert main(["ask", "--results", str(study), "--epsilon", "1", "--delta", "0.01"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines[1:3]] == ["white", "published"]
     assert "one file" in lines[3], "all files of a neighbourhood together have a larger delta"
     said = dict(line.split(": ", 1) for line in lines[4:])
     assert said.keys() == set(QUERY_MODELS) and "no guarantee" in said["published"]
     assert float(lines[1].split()[3]) <= 0.01 and float(lines[1].split()[5]) > 0
-    assert ask.main(["--results", str(study), "--error-kwh", "0.05", "--design", "white"]) == 0
+    assert main(["ask", "--results", str(study), "--error-kwh", "0.05", "--design", "white"]) == 0
     assert float(capsys.readouterr().out.splitlines()[1].split()[5]) <= 0.05
 
 
@@ -205,9 +206,9 @@ def test_the_refined_budget_is_the_one_halving_finds(share, bent):
 
 
 def test_the_command_line_refuses_in_one_sentence(study, tmp_path, capsys):
-    assert ask.main(["--results", str(tmp_path / "nowhere"), "--epsilon", "1"]) == 1
+    assert main(["ask", "--results", str(tmp_path / "nowhere"), "--epsilon", "1"]) == 1
     assert "run the study first" in capsys.readouterr().err
-    assert ask.main(["--results", str(study), "--epsilon", "1", "--design", "pink"]) == 1
+    assert main(["ask", "--results", str(study), "--epsilon", "1", "--design", "pink"]) == 1
     assert "is not a noise design" in capsys.readouterr().err
-    assert ask.main(["--results", str(study), "--epsilon", "1", "--design", "none"]) == 1
+    assert main(["ask", "--results", str(study), "--epsilon", "1", "--design", "none"]) == 1
     assert "no noise design with a pair of neighbours to protect; choose" in capsys.readouterr().err

@@ -1,9 +1,11 @@
 """The configuration schema: the one source of keys, defaults and refusals."""
 
+import runpy
+
 import pytest
 import yaml
 
-from meterdp.core.config import as_markdown, as_yaml, complete, load_schema, main, read_files
+from meterdp.core.config import as_markdown, as_yaml, complete, load_schema, read_files
 from meterdp.core.errors import InputError
 
 
@@ -116,9 +118,10 @@ def test_bad_configurations_are_refused_in_one_sentence(schema, config, sentence
 def test_the_check_before_a_run_ends_in_one_sentence(repository, tmp_path, text, sentence):
     if text is not None:
         (tmp_path / "mine.yaml").write_text(text)
+    main = runpy.run_path(str(repository / "tools/setting.py"))["main"]
     files = [str(repository / "config/config.yaml"), str(tmp_path / "mine.yaml")]
     with pytest.raises(SystemExit, match=sentence) as caught:
-        main([str(repository / "workflow/schemas/config.schema.yaml"), "results_dir", *files])
+        main(["workflow/schemas/config.schema.yaml", "results_dir", *files])
     assert str(caught.value).startswith("meterdp cannot go on. ") and "\n" not in str(caught.value)
 
 

@@ -1,8 +1,5 @@
 """``meterdp check`` on exports nobody has described: what it finds reads the file; what it refuses it names."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -189,11 +186,6 @@ def test_what_has_been_read_is_not_looked_at_again(tmp_path, frame, capsys):
     (tmp_path / "done").write_text("")
     assert main(words) == 0
     capsys.readouterr()
-
-
-def test_the_command_explains_itself():
-    shown = subprocess.run([sys.executable, "-m", "meterdp", "check", "--help"], capture_output=True, text=True)
-    assert shown.returncode == 0 and "example: meterdp check" in shown.stdout
 
 
 def _with_total_rows(frame, path, name):

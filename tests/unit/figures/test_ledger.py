@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
+from meterdp.__main__ import main
 from meterdp.accounting import gdp
 from meterdp.core.log_scale import LogScale
 from meterdp.figures import ledger as page
@@ -62,7 +63,7 @@ def ledger(tmp_path, monkeypatch):
 
 
 def test_the_page_says_what_was_charged_and_compares_the_months(ledger, tmp_path):
-    assert page.main([str(ledger.path), str(tmp_path / "ledger.html")]) == 0
+    assert main(["ledger", "draw", str(ledger.path), "--to", str(tmp_path / "ledger.html")]) == 0
     text = (tmp_path / "ledger.html").read_text()
     cells = re.findall("<td>(.*?)</td>", text)
     (statement,) = statements(ledger.events())
@@ -107,10 +108,10 @@ def test_the_steps_are_those_of_the_statement(ledger, monkeypatch, tmp_path):
 
 
 def test_an_empty_and_a_broken_ledger(tmp_path, capsys):
-    assert page.main([str(tmp_path / "new.sqlite"), str(tmp_path / "new.html")]) == 0
+    page.write_ledger_page(Ledger(tmp_path / "new.sqlite"), tmp_path / "new.html")
     assert "Nothing has been released" in (tmp_path / "new.html").read_text()
     (tmp_path / "text").write_text("no ledger " * 100)
-    assert page.main([str(tmp_path / "text"), str(tmp_path / "no.html")]) == 1
+    assert main(["ledger", "draw", str(tmp_path / "text"), "--to", str(tmp_path / "no.html")]) == 1
     assert "is no ledger, or damaged" in capsys.readouterr().err and not (tmp_path / "no.html").exists()
 
 

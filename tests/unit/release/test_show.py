@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from meterdp.__main__ import main
 from meterdp.accounting import gdp
 from meterdp.release import show
 from meterdp.release.account import Account, Cap
@@ -41,7 +42,7 @@ def test_charges_lost_attempts_and_totals_are_listed(tmp_path, capsys):
     ledger.published(request(1.0))
     other = Account("one household", "replace_one", "another town", "2026")
     ledger.release(request(0.5, other), CAP, lambda: {"a": b"y"})
-    assert show.main([str(ledger.path)]) == 0
+    assert main(["ledger", "show", str(ledger.path)]) == 0
     text = capsys.readouterr().out
     assert (
         text.count("lost before it was stored") == 1 and text.count("published") == 1 and text.count(", stored") == 1
@@ -50,7 +51,9 @@ def test_charges_lost_attempts_and_totals_are_listed(tmp_path, capsys):
     assert f"spent in all: epsilon {both:.3g} at delta 1e-05" in text and text.count("spent in all") == 2
 
 
-def test_an_empty_ledger_and_a_broken_one(tmp_path, capsys):
-    assert show.main([str(tmp_path / "new.sqlite")]) == 0 and "Nothing has been released" in capsys.readouterr().out
+def test_no_ledger_an_empty_and_a_broken_one(tmp_path, capsys):
+    assert main(["ledger", "show", str(tmp_path / "new.sqlite")]) == 1
+    assert "is not there; give the path" in capsys.readouterr().err and not list(tmp_path.iterdir())
+    assert show.in_words(Ledger(tmp_path / "new.sqlite").events()) == "Nothing has been released.\n"
     (tmp_path / "text").write_text("no ledger " * 100)
-    assert show.main([str(tmp_path / "text")]) == 1 and "ledger" in capsys.readouterr().err
+    assert main(["ledger", "show", str(tmp_path / "text")]) == 1 and "ledger" in capsys.readouterr().err

@@ -9,13 +9,13 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 import zmq
 
 from meterdp.core.config import complete, filled, load_schema, read_files
 from meterdp.core.errors import InputError
 from meterdp.core.parquet import read_table
+from meterdp.core.shipped import shipped
 from meterdp.distributed.graph import Graph, require_connected, ring
 from meterdp.distributed.graph import complete as every_two
 from meterdp.distributed.node.keys import NAME, read_secret
@@ -25,7 +25,7 @@ from meterdp.mixture.study import mixture_of
 from meterdp.mixture.tables import MIXTURE
 from meterdp.profiles.vector import VectorRules
 
-SCHEMAS = Path(__file__).resolve().parents[4] / "workflow/schemas"
+SCHEMAS = shipped("workflow/schemas")
 _ADDRESS = re.compile(r"tcp://[^\s/:*]+:\d{1,5}|tcp://\[[0-9A-Fa-f:]+\]:\d{1,5}")
 _PEER_KEYS = ("name", "address", "public_key")
 # Of a node, where it says nothing else; one public key is 40 characters in Z85.

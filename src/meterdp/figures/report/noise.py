@@ -121,7 +121,7 @@ def answers_grid(tables: Tables) -> Grid | None:
     header = ("design", "query model", "asked for", "ε", "ρ", "error the noise adds (kWh, RMS)")
     caption = (
         "The smallest error for a given guarantee, and the guarantee for a given error: class_label, one file of one "
-        "release, hockey-stick δ. For others, run python -m meterdp.classnoise.ask"
+        "release, hockey-stick δ. For others, run `meterdp ask`"
     )
     return Grid(caption, header, rows, words=3)
 

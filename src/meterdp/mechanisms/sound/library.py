@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 
 from meterdp.core.errors import InputError
+from meterdp.core.shipped import shipped
 from meterdp.mixture.draws import Mixture
 
 # What the configuration calls the library that comes with the code (tools/make_library.py).
 SHIPPED = "simulated"
-_SHIPPED_FOLDER = Path(__file__).resolve().parents[4] / "resources/library"
 FILES = ("mixture.json", "manifest.json")
 
 
@@ -48,7 +48,7 @@ def library_files(name: str | None) -> list[str]:
     """Return the files of the library that the configuration names, none if it names none."""
     if name is None:
         return []
-    folder = _SHIPPED_FOLDER if name == SHIPPED else Path(name)
+    folder = shipped("resources/library") if name == SHIPPED else Path(name)
     return [str(folder / file) for file in FILES]
 
 

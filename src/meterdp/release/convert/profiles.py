@@ -6,10 +6,6 @@ the manifest are compared, so what is converted is what was released.
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
@@ -18,15 +14,12 @@ from zoneinfo import ZoneInfo
 import numpy as np
 
 from meterdp.core.errors import InputError
-from meterdp.core.guarantee import NOT_FOR_RELEASE
-from meterdp.core.parquet import metadata_of, read_table
+from meterdp.core.parquet import read_table
 from meterdp.core.progress import progress
 from meterdp.core.stamps import local_text
 from meterdp.core.tables import Table
+from meterdp.release.received import RELEASED, checked, read_manifest
 from meterdp.release.tables import RELEASED_FORECAST, RELEASED_PROFILES
-
-MANIFEST = "manifest.json"
-_RELEASED = "convert a folder that `make release` wrote, such as results/release/mixture or results/release/forecasts"
 
 
 @dataclass(frozen=True)
@@ -94,13 +87,8 @@ def read_release(folder, day: date | None = None) -> LoadProfiles:
         If the folder is no release, is marked not for release, or differs from its manifest; if ``day`` does not fit.
     """
     folder = Path(folder)
-    try:
-        raw = (folder / MANIFEST).read_bytes()
-        manifest = json.loads(raw)
-        digests, public = dict(manifest["sha256"]), manifest["public_parameters"]
-    except (OSError, ValueError, KeyError, TypeError):
-        _refuse_studies(folder)
-        raise InputError("has no manifest of a release", file=folder, remedy=_RELEASED) from None
+    raw, manifest = read_manifest(folder)
+    digests, public = manifest["sha256"], manifest["public_parameters"]
     if Path(RELEASED_PROFILES.file_name).name in digests:
         return _synthetic(folder, raw, digests, public, manifest["period"], day)
     if day is not None:
@@ -108,30 +96,14 @@ def read_release(folder, day: date | None = None) -> LoadProfiles:
     return _forecasts(folder, raw, digests, manifest["time"], manifest["clipped_to_kwh"][0])
 
 
-def _refuse_studies(folder: Path) -> None:
-    """Name the first file of a folder without a manifest that is not for release, if there is one."""
-    for path in sorted(folder.glob("*.parquet")):
-        with suppress(OSError, ValueError):  # no Parquet file at all
-            _refuse_a_study(path, metadata_of(path))
-
-
-def _refuse_a_study(path: Path, told: Mapping[str, str]) -> None:
-    if told.get("audience") != "release" or NOT_FOR_RELEASE in told.get("guarantee", NOT_FOR_RELEASE):
-        raise InputError(f"is {NOT_FOR_RELEASE}", file=path, remedy=_RELEASED)
-
-
-def _checked(folder: Path, name: str, digests: Mapping[str, str], table: Table):
-    """Read a file of the manifest and compare its checksum."""
-    path = folder / name
-    if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != digests[name]:
-        raise InputError("is missing or not what was released", file=path, remedy="copy the released folder again")
-    told = metadata_of(path)
-    _refuse_a_study(path, told)
-    return read_table(path, table), told["guarantee"]
+def _read(folder: Path, name: str, digests, table: Table):
+    """Read a file of the manifest and its guarantee."""
+    guarantee = checked(folder, name, digests)
+    return read_table(folder / name, table), guarantee
 
 
 def _synthetic(folder, raw, digests, public, period, day) -> LoadProfiles:
-    rows, guarantee = _checked(folder, Path(RELEASED_PROFILES.file_name).name, digests, RELEASED_PROFILES)
+    rows, guarantee = _read(folder, Path(RELEASED_PROFILES.file_name).name, digests, RELEASED_PROFILES)
     numbers = rows["profile"].to_pylist()
     width = len(str(max(numbers)))
     rules, zone = public["profiles"], public["export"]["time_zone"]
@@ -157,10 +129,10 @@ def _synthetic(folder, raw, digests, public, period, day) -> LoadProfiles:
 def _forecasts(folder, raw, digests, stated, least_kwh) -> LoadProfiles:
     names = sorted(name for name in digests if name.endswith(".parquet"))
     if not names:
-        raise InputError("holds neither synthetic profiles nor forecasts", file=folder, remedy=_RELEASED)
+        raise InputError("holds neither synthetic profiles nor forecasts", file=folder, remedy=RELEASED)
     energy_kwh = []
     for name in progress(names, "forecasts"):
-        rows, guarantee = _checked(folder, name, digests, RELEASED_FORECAST)
+        rows, guarantee = _read(folder, name, digests, RELEASED_FORECAST)
         energy_kwh.append(rows["released_kwh"].to_numpy())
     # The same in every file of a folder.
     start = rows["interval_start_utc"].cast("int64").to_numpy().astype("datetime64[us]").astype("datetime64[s]")

@@ -16,12 +16,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from meterdp.__main__ import main
 from meterdp.core.config import complete, load_schema
 from meterdp.core.errors import InputError
 from meterdp.core.guarantee import STUDY_MODE
 from meterdp.core.parquet import write_table
 from meterdp.release import mixture
-from meterdp.release.convert.__main__ import PROVENANCE, main
+from meterdp.release.convert.folder import PROVENANCE
 from meterdp.release.convert.profiles import hours_of_day, read_release
 from meterdp.release.convert.registry import TOOLS
 from meterdp.release.desk import Desk
@@ -139,7 +140,7 @@ def test_every_tool_is_tested():
 @pytest.mark.parametrize("tool", TOOLS)
 def test_files_hold_the_energy_of_the_release_and_nothing_negative(released, tmp_path, tool, artefact):
     source, out = released / artefact, tmp_path / "out"
-    assert main([str(source), "--as", tool, "--to", str(out)]) == 0
+    assert main(["release", "convert", str(source), "--as", tool, "--to", str(out)]) == 0
     hours = 1.0 if artefact == "mixture" else CONFIG["export"]["interval_minutes"] / 60
     found, expected = READ_BACK[tool](out, hours), source_kwh(source)
     assert set(found) == set(expected) and len(found) == (11 if artefact == "mixture" else N)
@@ -153,7 +154,7 @@ def test_files_hold_the_energy_of_the_release_and_nothing_negative(released, tmp
 @pytest.mark.parametrize("tool", TOOLS)
 def test_every_folder_carries_manifest_guarantee_and_what_is_not_hidden(released, tmp_path, tool, artefact):
     out = tmp_path / "out"
-    assert main([str(released / artefact), "--as", tool, "--to", str(out)]) == 0
+    assert main(["release", "convert", str(released / artefact), "--as", tool, "--to", str(out)]) == 0
     raw = (released / artefact / "manifest.json").read_bytes()
     assert (out / PROVENANCE).read_bytes() == raw
     page = " ".join((out / "README.md").read_text().split())
@@ -171,7 +172,8 @@ def test_the_tool_itself_loads_them_and_sees_the_same_energy(released, tmp_path,
         pytest.skip("the tools are not installed (make tools installs them beside the project's environment)")
     folders = []
     for artefact in ARTEFACTS:
-        assert main([str(released / artefact), "--as", tool, "--to", str(tmp_path / artefact)]) == 0
+        words = ["release", "convert", str(released / artefact), "--as", tool, "--to", str(tmp_path / artefact)]
+        assert main(words) == 0
         profiles = read_release(released / artefact)
         folders.append((str(tmp_path / artefact), profiles.energy_kwh.shape[1], profiles.interval_minutes))
     # One process for both, as some of the tools take ten seconds to import.
@@ -215,9 +217,9 @@ def test_what_is_not_for_release_is_refused_by_name(tmp_path, capsys):
     columns = synthetic_columns(np.zeros((4, 12)))
     write_table(folder / "sound.parquet", SYNTHETIC_PROFILES, columns, {"guarantee": STUDY_MODE})
     for given in (folder, tmp_path / "nowhere", tmp_path):
-        assert main([str(given), "--as", "pypsa", "--to", str(tmp_path / "out")]) == 1
+        assert main(["release", "convert", str(given), "--as", "pypsa", "--to", str(tmp_path / "out")]) == 1
     said = capsys.readouterr().err.splitlines()
-    assert "sound.parquet: is not for release; convert a folder that `make release` wrote" in said[0]
+    assert "sound.parquet: is not for release; take a folder that `make release` wrote" in said[0]
     assert all("has no manifest of a release" in line for line in said[1:]) and len(said) == 3
     assert not (tmp_path / "out").exists()
 
@@ -239,7 +241,7 @@ def test_a_study_file_in_a_folder_with_a_manifest_is_refused(released, tmp_path)
 
 def test_a_folder_that_is_there_is_never_overwritten_and_a_wrong_tool_not_taken(released, tmp_path, capsys):
     (tmp_path / "mine.txt").write_text("mine")
-    assert main([str(released / "mixture"), "--as", "opendss", "--to", str(tmp_path)]) == 1
+    assert main(["release", "convert", str(released / "mixture"), "--as", "opendss", "--to", str(tmp_path)]) == 1
     assert "is there already" in capsys.readouterr().err and [p.name for p in tmp_path.iterdir()] == ["mine.txt"]
     with pytest.raises(SystemExit):
-        main([str(released / "mixture"), "--as", "excel", "--to", str(tmp_path / "out")])
+        main(["release", "convert", str(released / "mixture"), "--as", "excel", "--to", str(tmp_path / "out")])

@@ -8,8 +8,7 @@ import sys
 
 from meterdp.core.errors import REFUSAL, InputError
 
-NEEDLESS = ()
-EXAMPLE = "meterdp node --new-keys keys north; meterdp node my.yaml node.yaml"
+EXAMPLES = ("meterdp node --new-keys keys north", "meterdp node my.yaml node.yaml")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
         If a setting or the export is bad, or something is wrong with another node.
     """
     if (arguments.new_keys is None) == (not arguments.config):
-        raise InputError("takes either configurations or --new-keys", remedy=f"write e.g. {EXAMPLE}")
+        raise InputError("takes either configurations or --new-keys", remedy=f"write e.g. {EXAMPLES[0]}")
     if arguments.new_keys is not None:
         from meterdp.distributed.node.keys import new_keys
 

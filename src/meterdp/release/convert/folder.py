@@ -1,19 +1,16 @@
-"""``python -m meterdp.release.convert FOLDER --as TOOL --to OUT [--date DAY]``."""
+"""A folder of released profiles for one tool: its files, the manifest of the release, and a page."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
-import sys
 import tempfile
-from collections.abc import Mapping, Sequence
-from datetime import date
+from collections.abc import Mapping
 from pathlib import Path
 
 from meterdp.core.errors import InputError
-from meterdp.release.convert.profiles import LoadProfiles, read_release
-from meterdp.release.convert.registry import TOOLS, Tool
+from meterdp.release.convert.profiles import LoadProfiles
+from meterdp.release.convert.registry import Tool
 
 PROVENANCE = "release_manifest.json"
 
@@ -71,37 +68,3 @@ def write_folder(files: Mapping[str, bytes], folder) -> None:
             file=folder,
             remedy="free disk space or correct the permissions and run again",
         ) from None
-
-
-def _day(text: str) -> date:
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError("write a day as 2025-11-17") from None
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Convert a folder; 1 if it is refused."""
-    parser = argparse.ArgumentParser(
-        prog="python -m meterdp.release.convert", description="Write released profiles as files of another tool."
-    )
-    parser.add_argument("folder", help="a released folder: results/release/mixture or results/release/forecasts")
-    parser.add_argument("--as", dest="tool", required=True, choices=sorted(TOOLS))
-    parser.add_argument("--to", required=True, help="folder to write, which must be empty or not there")
-    parser.add_argument(
-        "--date",
-        type=_day,
-        help="local day on which synthetic profiles begin; if left out, the day the release says they are of, or "
-        "else the first day of its period",
-    )
-    asked = parser.parse_args(arguments)
-    try:
-        write_folder(converted(read_release(asked.folder, asked.date), TOOLS[asked.tool]), asked.to)
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,110 @@
+"""Wheel and sdist: they hold what they should and nothing else, and the wheel works in an environment of its own."""
+
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import meterdp
+
+UV = shutil.which("uv", path=str(Path(sys.executable).parent))
+if UV is None:
+    pytest.skip("uv is not beside this Python (make install puts it there)", allow_module_level=True)
+
+
+def run(*words, **options):
+    return subprocess.run([*map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
+
+
+@pytest.fixture(scope="module")
+def built(repository, tmp_path_factory):
+    """Folder with both, made as `make dist` makes them."""
+    folder = tmp_path_factory.mktemp("dist")
+    words = ("--offline", "--no-build-isolation", "--python", sys.executable, "--out-dir", folder)
+    recipe = (repository / "Makefile").read_text()
+    assert all(word in recipe for word in words if isinstance(word, str) and word.startswith("--"))
+    done = run(UV, "build", "--quiet", *words, repository)
+    assert done.returncode == 0, done.stdout
+    return folder
+
+
+def files_below(folder):
+    return {p for p in folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts}
+
+
+def test_the_wheel_holds_the_package_and_the_files_it_reads(built, repository):
+    """Oracle: the checkout."""
+    package = {p.relative_to(repository / "src").as_posix() for p in files_below(repository / "src/meterdp")}
+    shipped = {
+        f"meterdp/shipped/{p.relative_to(repository).as_posix()}"
+        for folder in ("workflow/schemas", "resources")
+        for p in files_below(repository / folder)
+    }
+    (wheel,) = built.glob("*.whl")
+    names = set(zipfile.ZipFile(wheel).namelist())
+    assert {name for name in names if ".dist-info/" not in name} == package | shipped
+    assert wheel.name.startswith(f"meterdp-{meterdp.__version__}-")
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+
+
+def test_the_sdist_is_the_checkout_and_nothing_that_lies_beside_it(built, repository):
+    """Oracle: Git. An export, a list of meters or a ledger in the checkout would be a leak."""
+    if shutil.which("git") is None or not (repository / ".git").exists():
+        pytest.skip("this is no checkout of Git")
+    tracked = set(run("git", "ls-files", cwd=repository).stdout.splitlines())
+    (sdist,) = built.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        names = {m.name.partition("/")[2] for m in archive.getmembers() if m.isfile()}
+    # A link to a folder becomes a folder.
+    profiles = {name.removeprefix("workflow/") for name in tracked if name.startswith("workflow/profiles/")}
+    generated = {name for name in names if name in ("PKG-INFO", "setup.cfg") or ".egg-info/" in name}
+    wanted = tracked - {"profiles"} | profiles
+    assert wanted <= names
+    more = names - generated - wanted
+    assert {Path(name).suffix for name in more} <= {".py", ".md", ".html", ".css"}, (
+        "a new file of the project at most"
+    )
+
+
+def test_the_wheel_works_in_an_empty_environment(built, repository, tmp_path):
+    """At the locked versions, with the dependencies that it names itself; runs the lines of README."""
+    assert run(UV, "venv", "--quiet", "--python", sys.executable, tmp_path / "venv").returncode == 0
+    programs = tmp_path / "venv/bin"
+    (wheel,) = built.glob("*.whl")
+    install = (UV, "pip", "install", "--quiet", "--python", programs / "python")
+    what = ("--constraint", repository / "requirements.txt", wheel)
+    done = run(*install, "--offline", *what)
+    if done.returncode:
+        done = run(*install, *what)
+    if done.returncode and re.search(r"connect|dns|timed out|network|error sending request", done.stdout, re.I):
+        pytest.skip("the packages are not in uv's cache, and no package index can be reached")
+    assert done.returncode == 0, done.stdout
+
+    text = (repository / "README.md").read_text()
+    lines = re.search(r"^## In Python$.*?^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    (tmp_path / "lines.py").write_text(lines[1] if lines else "import meterdp\n")
+    alone = {"cwd": tmp_path, "env": {"PATH": str(programs), "HOME": str(tmp_path)}}
+    done = run(programs / "python", "-I", "lines.py", **alone)
+    assert done.returncode == 0, done.stdout
+
+    assert run("meterdp", "--version", **alone).stdout == f"meterdp {meterdp.__version__}\n"
+    assert "examples:" in run("meterdp", "release", "verify", "--help", **alone).stdout
+    # The schema, and what the schema takes from the source.
+    (tmp_path / "my.yaml").write_text("export: {path: e.csv, time_zone: UTC}\nmixture: {clases: 3}\n")
+    (tmp_path / "e.csv").write_text("meter_id,interval_start,kwh\nm,2025-01-06 00:00,1\n")
+    done = run("meterdp", "check", "--config", "my.yaml", **alone)
+    assert done.returncode == 1 and "write 'classes' if you meant that key" in done.stdout
+    program = (
+        "from pathlib import Path\n"
+        "from meterdp.core.shipped import shipped\n"
+        "from meterdp.mechanisms.sound.library import SHIPPED, read_library\n"
+        "assert shipped('resources/simulator.yaml').is_relative_to(Path(__import__('sys').prefix))\n"
+        "print(read_library(SHIPPED, 12, 12).classes)"
+    )
+    done = run(programs / "python", "-I", "-c", program, **alone)
+    assert done.returncode == 0 and int(done.stdout) > 1, done.stdout

@@ -1,0 +1,126 @@
+"""What stands beside the source: citation, changelog, hooks, the catalogue's page, the container recipe."""
+
+import ast
+import re
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+import meterdp
+
+# Of the Citation File Format 1.2.0: what a reference of these types must have, and may have here.
+PERSON = {"family-names", "given-names"}
+WHERE = {"journal", "collection-title", "volume", "start", "end", "doi", "url"}
+DOI = r"10\.\d{4,9}/[A-Za-z0-9:/_;\-.()\[\]\\]+"
+
+
+@pytest.fixture(scope="module")
+def project(repository):
+    return tomllib.loads((repository / "pyproject.toml").read_text())["project"]
+
+
+@pytest.fixture(scope="module")
+def citation(repository):
+    return yaml.safe_load((repository / "CITATION.cff").read_text())
+
+
+def test_one_version_and_one_licence_are_named_everywhere(repository, project, citation):
+    assert "version" in project["dynamic"] and citation["version"] == meterdp.__version__
+    assert re.search(rf"^## \[{re.escape(meterdp.__version__)}\]", (repository / "CHANGELOG.md").read_text(), re.M)
+    assert project["license"] == citation["license"] == "BSD-3-Clause"
+    assert (repository / "LICENSE").read_text().startswith("BSD 3-Clause License")
+    assert project["authors"] == citation["authors"] == [{"name": "meterdp contributors"}]
+
+
+def test_every_package_that_the_source_imports_is_a_dependency(repository, project):
+    """The lock has more, so what is missing here would be missed only by those who install the wheel."""
+    found = set()
+    for path in (repository / "src/meterdp").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.level == 0:
+                found.add(node.module.partition(".")[0])
+    installed_by = packages_distributions()
+    declared = {canonicalize_name(Requirement(line).name) for line in project["dependencies"]}
+    foreign = found - set(sys.stdlib_module_names) - {"meterdp"}
+    assert {"numpy", "opendp", "sklearn"} <= foreign
+    assert {name for name in foreign if not declared & {*map(canonicalize_name, installed_by[name])}} == set()
+
+
+def test_one_address_is_named_everywhere_and_called_a_placeholder(repository, project, citation):
+    home = project["urls"]["Homepage"]
+    assert citation["repository-code"] == home
+    assert all(url.startswith(home) for url in project["urls"].values())
+    words = " ".join((repository / "CONTRIBUTING.md").read_text().split())
+    assert f"`{home}`" in words and "**placeholder**" in words
+    assert f'github("{home.removeprefix("https://github.com/")}"' in (repository / "docs/module.md").read_text()
+
+
+def test_the_citation_is_in_the_format_and_names_the_four_papers(repository, citation):
+    assert citation["cff-version"] == "1.2.0" and citation["type"] == "software"
+    assert {"message", "title", "authors"} <= set(citation)
+    papers = {path.name for path in (repository / "src/meterdp/papers").iterdir() if path.is_dir()}
+    first = {reference["authors"][0]["family-names"].lower() for reference in citation["references"]}
+    assert first == papers - {"common", "__pycache__"} and len(citation["references"]) == len(first)
+    for reference in citation["references"]:
+        assert set(reference) - WHERE == {"type", "title", "authors", "year"}
+        assert reference["type"] in ("article", "conference-paper") and 2000 < reference["year"] < 2100
+        assert all(set(author) == PERSON for author in reference["authors"])
+        assert re.fullmatch(DOI, reference.get("doi", "10.1000/none"))
+        assert reference.get("url", "https://").startswith("https://")
+
+
+def test_sections_of_the_changelog_are_those_of_keep_a_changelog(repository):
+    text = (repository / "CHANGELOG.md").read_text()
+    assert re.findall(r"^## (.*)$", text, re.M)[0] == f"[{meterdp.__version__}] - unreleased"
+    sections = set(re.findall(r"^### (.*)$", text, re.M))
+    assert sections <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+
+
+def test_hooks_before_a_commit_are_what_make_lint_runs(repository):
+    recipe = re.search(r"^lint:.*\n((?:\t.*\n)+)", (repository / "Makefile").read_text(), re.M)[1]
+    hooks = yaml.safe_load((repository / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
+    linted = re.findall(r"\$\(BIN\)/((?:ruff|snakefmt)(?: [a-z-]+)*)", recipe)
+    assert len(hooks) == 3 and sorted(hook["entry"] for hook in hooks) == sorted(linted)
+
+
+def test_the_workflow_is_as_the_catalogue_wants_it(repository):
+    """https://snakemake.github.io/snakemake-workflow-catalog: what is asked of workflows in standardised usage."""
+    assert (repository / "workflow/Snakefile").is_file() and (repository / "config/README.md").is_file()
+    readme = (repository / "README.md").read_text().lower()
+    assert "snakemake" in readme and "workflow" in readme
+    usage = yaml.safe_load((repository / ".snakemake-workflow-catalog.yml").read_text())["usage"]
+    assert set(usage) == {"mandatory-flags", "software-stack-deployment", "report"}
+    assert set(usage["mandatory-flags"]) == {"desc", "flags"}
+    rules = [path.read_text() for path in (repository / "workflow/rules").glob("*.smk")]
+    scripts, environments = (sum(text.count(f"    {word}:\n") for text in rules) for word in ("script", "conda"))
+    assert usage["software-stack-deployment"]["conda"] is (scripts == environments > 0)
+    assert usage["report"] is True and "\nreport:" in (repository / "workflow/Snakefile").read_text()
+
+
+def test_the_container_is_made_of_files_that_are_there_and_of_the_lock(repository):
+    text = re.sub(r"\\\n\s*", "", (repository / "Containerfile").read_text())
+    steps = [line.split(maxsplit=1) for line in text.splitlines() if line and not line.startswith("#")]
+    assert steps[0][0] == "FROM"
+    copied = [words.split() for step, words in steps if step == "COPY"]
+    sources = {name for words in copied if not words[0].startswith("--") for name in words[:-1]}
+    assert sources and all((repository / name).exists() for name in sources)
+    # What is not copied stays out of the builder's sight, and what is gets there.
+    ignored = (repository / ".dockerignore").read_text().splitlines()
+    shown = {line[1:] for line in ignored if line.startswith("!")}
+    assert "*" in ignored and {name.partition("/")[0] for name in sources} == shown
+    installed = [words for _, words in steps if "pip install" in words]
+    commands = [command for words in installed for command in words.split("&&") if "pip install" in command]
+    for command in commands:
+        locked = re.search(r"--require-hashes -r (requirements[\w-]*\.txt)", command)
+        assert (locked and locked[1] in sources) or "--no-deps --no-build-isolation ." in command, command
+    users = [words for step, words in steps if step == "USER"]
+    assert users and users[-1] not in ("root", "0") and steps[-2][0] == "ENTRYPOINT"
+    # Without a mounted folder there is no /study, so no ledger is lost with a container.
+    assert '"--directory", "/study", "--cores"' in steps[-2][1] and "mkdir" not in text and "VOLUME" not in text
