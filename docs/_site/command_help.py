@@ -1,45 +1,37 @@
-"""What ``meterdp --help`` says, of every command and of theirs, as the site shows it."""
+"""What ``meterdp --help`` says, of every command and of those below it, as the site shows it."""
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import io
 import os
+from collections.abc import Iterator
 from unittest.mock import patch
 
-from meterdp.__main__ import main
+from meterdp.__main__ import COMMANDS, main
 
-_COLUMNS = "88"
+_WIDE = {"COLUMNS": "88", "NO_COLOR": "1"}
 
 
 def command_help() -> str:
     """Return Markdown with a heading and the help of every command."""
-    parts, waiting = [], [()]
-    while waiting:
-        words = waiting.pop(0)
-        text, names = _help(words)
-        parts.append(f"{'#' * min(2 + len(words[1:]), 4)} {' '.join(('meterdp', *words))}\n\n```text\n{text}```\n")
-        waiting = [*((*words, name) for name in names), *waiting]
-    return "\n".join(parts)
+    return "\n".join(
+        f"{'##' if len(words) < 2 else '###'} {' '.join(('meterdp', *words))}\n\n```text\n{_help(words)}```\n"
+        for words in commands()
+    )
 
 
-def _help(words: tuple[str, ...]) -> tuple[str, list[str]]:
-    """Return what ``meterdp WORDS --help`` prints, and the names of the commands below it."""
-    below = []
-    add_parser = argparse._SubParsersAction.add_parser
+def commands() -> Iterator[tuple[str, ...]]:
+    """Yield the words of every command: none for ``meterdp`` itself, a group before what is in it."""
+    yield ()
+    for name, entry in COMMANDS.items():
+        yield (name,)
+        if not isinstance(entry, str):
+            yield from ((name, below) for below in entry if below)
 
-    def noted(action, name, **options):
-        if action._prog_prefix.split()[1:] == list(words):
-            below.append(name)
-        return add_parser(action, name, **options)
 
+def _help(words: tuple[str, ...]) -> str:
     shown = io.StringIO()
-    with (
-        patch.object(argparse._SubParsersAction, "add_parser", noted),
-        patch.dict(os.environ, {"COLUMNS": _COLUMNS, "NO_COLOR": "1"}),
-        contextlib.redirect_stdout(shown),
-        contextlib.suppress(SystemExit),
-    ):
+    with patch.dict(os.environ, _WIDE), contextlib.redirect_stdout(shown), contextlib.suppress(SystemExit):
         main([*words, "--help"])
-    return shown.getvalue(), below
+    return shown.getvalue()
