@@ -1,7 +1,7 @@
 """Settings of the documentation site (``make docs``).
 
-The sources are the Markdown pages where they lie, so that relative links work on a git host and in the site alike. What
-follows from the code or from a finished study is written in while the site is built (``_site/written.py``).
+The sources are the Markdown pages where they lie, so that relative links work on a git host and in the site alike.
+What follows from the code or from a finished study is written in while the site is built (``_site/written.py``).
 """
 
 import os
@@ -21,6 +21,7 @@ nitpicky = True
 nitpick_ignore_regex = [(r"py:.*", r"(?!meterdp\b).*")]  # types of other packages: looking them up needs a network
 
 myst_heading_anchors = 4
+smartquotes = False  # what is shown can be typed
 napoleon_google_docstring = False
 autodoc_typehints = "none"  # docstrings say them, with shapes and units
 autodoc_member_order = "bysource"

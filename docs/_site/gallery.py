@@ -19,9 +19,10 @@ from meterdp.papers.registry import PAPERS
 
 ROOT = Path(__file__).resolve().parents[2]
 _TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
+_NONE = "No {what} was there when this site was built. After `{command}`, `make docs` shows its figures here."
 _REAL = (
-    "The study in `{folder}` is of a real export, or does not say that its households are simulated. Its figures are not "
-    "for release, so they are left out here."
+    "The study in `{folder}` is of a real export, or does not say that its households are simulated. Its figures are "
+    "not for release, so they are left out here."
 )
 
 
@@ -35,14 +36,14 @@ def gallery(results, real_too: bool = False) -> str:
     real_too : bool
         Whether figures of a real export may be shown.
     """
-    results = Path(results)
-    return f"## A study\n\n{_study(results, real_too)}\n\n## The papers\n\n{_papers(results / 'reproduce', real_too)}\n"
+    study, papers = _study(Path(results), real_too), _papers(Path(results) / "reproduce", real_too)
+    return f"## A study\n\n{study}\n\n## The papers\n\n{papers}\n"
 
 
 def _study(results: Path, real_too: bool) -> str:
     pictures = sorted((results / "study/figures").glob("*.svg"))
     if not pictures:
-        return "No finished study was there when this site was built. `make study`, then `make docs`, shows its figures here."
+        return _NONE.format(what="finished study", command="make study")
     tables = (results / "study").glob("*.parquet")
     if not real_too and any(mark != "yes" for mark in _marks(tables)):
         return _REAL.format(folder="study")
@@ -70,10 +71,7 @@ def _papers(folder: Path, real_too: bool) -> str:
             parts.append(_REAL.format(folder=f"reproduce/{name}"))
         else:
             parts += [_shown(figure, path) for figure, path in there]
-    return "\n\n".join(parts) or (
-        "No reproduction was there when this site was built. `snakemake --cores 2 reproduce`, then `make docs`, shows "
-        "its figures here."
-    )
+    return "\n\n".join(parts) or _NONE.format(what="reproduction", command="snakemake --cores 2 reproduce")
 
 
 def _marks(tables: Iterable[Path]) -> list[str | None]:

@@ -1,4 +1,4 @@
-"""The parts of pages that are written when the site is built, in the place of a comment that git hosts do not show."""
+"""The parts of pages that are written when the site is built, each in the place of a comment no git host shows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ def _fill(app, docname: str, source: list[str]) -> None:
 
 def _names_a_page(line: str, pages: set[str]) -> bool:
     """Return False for a pattern of the table of contents that no page fits, which Sphinx would warn about."""
-    return not _PATTERN.fullmatch(line) or bool(patfilter(pages, line.lstrip("/") if line[0] == "/" else f"docs/{line}"))
+    return not _PATTERN.fullmatch(line) or bool(
+        patfilter(pages, line.lstrip("/") if line[0] == "/" else f"docs/{line}")
+    )
 
 
 def setup(app) -> dict[str, bool]:
