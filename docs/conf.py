@@ -15,7 +15,7 @@ sys.path.insert(0, str(ROOT / "src"))
 project = "meterdp"
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "_site.written"]
 root_doc = "docs/index"
-include_patterns = ["README.md", "C*.md", "SECURITY.md", "config/README.md", "docs/**.md"]
+include_patterns = ["*.md", "config/README.md", "docs/**.md"]
 exclude_patterns = [".*", "build", "dist", "results*", "src", "tests", "tools", "workflow", "profiles", "resources"]
 nitpicky = True
 nitpick_ignore_regex = [(r"py:.*", r"(?!meterdp\b).*")]  # types of other packages: looking them up needs a network
