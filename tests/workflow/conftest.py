@@ -19,6 +19,7 @@ import pytest
 import yaml
 
 from meterdp.audit.forms import CIRCUIT, COUNT, DIGEST, METER, READING, RELEASE_ID, SALT, SEED, TEXT, Secret
+from tests.workflow.warm import warm_snakemake
 
 ROOT = Path(__file__).resolve().parents[2]
 # Seconds after which something hangs; no busy machine is that slow.
@@ -52,8 +53,8 @@ class Runner:
         return [*words, "--snakefile", str(snakefile), *limit, *arguments], environment
 
     def run(self, config: dict, *arguments: str, **options) -> subprocess.CompletedProcess:
-        """Run to the end; standard output and error together in ``stdout``."""
-        command, environment = self.command(config, *arguments, **options)
+        """Run to the end; standard output and error together in ``stdout``. Processes are forked (``warm.py``)."""
+        command, environment = self.command(config, *arguments, **{"program": warm_snakemake(), **options})
         return subprocess.run(
             command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=HANGS
         )

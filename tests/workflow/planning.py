@@ -1,56 +1,31 @@
 """Plans without runs, and a study that looks finished without having computed anything.
 
-Loading Snakemake costs more than a plan, so one process loads it and forks a child per command line. A study looks
-finished when its files are there, empty, and ``snakemake --touch`` has recorded them.
+A study looks finished when its files are there, empty, and ``snakemake --touch`` has recorded them.
 """
 
 from __future__ import annotations
 
-import atexit
-import json
+import os
 import re
 import subprocess
-import sys
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import yaml
 
+from tests.workflow.warm import warm_snakemake
+
 ROOT = Path(__file__).resolve().parents[2]
-
-_SERVER = """
-import json, os, sys
-from snakemake.cli import main
-for line in sys.stdin:
-    words, folder, path = json.loads(line)
-    child = os.fork()
-    if child == 0:
-        os.chdir(folder)
-        os.environ["XDG_CACHE_HOME"] = os.path.join(folder, "cache")
-        with open(path, "w") as file:
-            os.dup2(file.fileno(), 1), os.dup2(file.fileno(), 2)
-        main(words)
-    os.waitpid(child, 0)
-    print("done", flush=True)
-"""
-
-
-@cache
-def _server() -> subprocess.Popen:
-    server = subprocess.Popen(
-        [sys.executable, "-c", _SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
-    )
-    atexit.register(server.communicate)
-    return server
 
 
 def snakemake(folder: Path, *words: str) -> str:
     """Run a command line of Snakemake in ``folder`` and return what it printed."""
-    printed = folder / "printed.txt"
-    _server().stdin.write(json.dumps((words, str(folder), str(printed))) + "\n")
-    assert _server().stdout.readline() == "done\n", "the process that plans has ended"
-    return printed.read_text()
+    environment = os.environ | {"XDG_CACHE_HOME": str(folder / "cache")}
+    command = [*warm_snakemake(), *words]
+    done = subprocess.run(
+        command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    return done.stdout
 
 
 @dataclass

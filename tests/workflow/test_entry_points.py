@@ -11,13 +11,14 @@ import yaml
 
 from tests.workflow.conftest import HANGS, ROOT, TINY
 from tests.workflow.planning import snakemake
+from tests.workflow.warm import warm_snakemake
 
 SNAKEMAKE = str(Path(sys.executable).parent / "snakemake")
 
 
-def call(*words, cwd=ROOT):
+def call(*words, program=(SNAKEMAKE,)):
     return subprocess.run(
-        [SNAKEMAKE, *words], cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=HANGS
+        [*program, *words], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=HANGS
     )
 
 
@@ -29,7 +30,7 @@ def test_the_root_snakefile_plans_the_whole_study(tmp_path):
 
 
 def test_lint_has_nothing_to_say():
-    done = call("--lint")
+    done = call("--lint", program=warm_snakemake())
     assert done.returncode == 0 and "Congratulations" in done.stdout, done.stdout[-3000:]
 
 
@@ -89,5 +90,5 @@ def test_the_workflow_is_a_module_from_a_git_server_and_runs_the_installed_packa
 
 def test_the_snakefile_of_the_workflow_lists_its_rules():
     """That of the root is planned above."""
-    done = call("--snakefile", str(ROOT / "workflow/Snakefile"), "--list")
+    done = call("--snakefile", str(ROOT / "workflow/Snakefile"), "--list", program=warm_snakemake())
     assert done.returncode == 0 and "study" in done.stdout

@@ -8,6 +8,7 @@ import time
 from meterdp.release.gate import MIXTURE_FILES
 from meterdp.release.ledger import CHARGED, PUBLISHED, STORED, Ledger
 from tests.workflow.conftest import HANGS, PLANTED_RELEASE, Runner
+from tests.workflow.warm import warm_snakemake
 
 # One release of everything.
 ALL = sorted(
@@ -74,7 +75,8 @@ def test_two_folders_that_release_at_the_same_time_share_one_charge_and_one_arte
         shutil.rmtree(folder / "results/release")
         shutil.rmtree(folder / "books")
         runs.append(Runner(folder).command(PLANTED_RELEASE | {"release": release}, "release", cores=1,
-                                           snakefile=planted_release.checkout / "workflow/Snakefile"))  # fmt: skip
+                                           snakefile=planted_release.checkout / "workflow/Snakefile",
+                                           program=warm_snakemake()))  # fmt: skip
     processes = [
         subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         for command, environment in runs

@@ -10,6 +10,8 @@ import math
 
 # The sum of the normal density over whole steps exceeds one by less, from two steps on.
 _LATTICE_EXCESS = 1e-9
+# Beyond it e^epsilon overflows.
+_MOST_EPSILON = 700.0
 FEWEST_STEPS = 2.0
 # What a release calibrates its margin for, and draws no finer noise than.
 FEWEST_NOISE_STEPS = 2.0**25
@@ -45,7 +47,8 @@ def delta_margin(epsilon: float, entries: int, std_steps: float) -> float:
     std_steps : float
         Smallest standard deviation of any of them, in steps.
     """
-    return (1 + math.exp(epsilon)) * entries * total_variation(std_steps)
+    bound = math.exp(epsilon) if epsilon < _MOST_EPSILON else math.inf
+    return (1 + bound) * entries * total_variation(std_steps)
 
 
 def rounded(sensitivity: float, entries: int, grid: float) -> float:

@@ -147,6 +147,45 @@ def mu_for(epsilon: float, delta: float) -> float:
     return mu
 
 
+def epsilon_for(mu: float, delta: float) -> float:
+    """Return the smallest epsilon at which a mu-GDP mechanism keeps ``delta``, on the safe side.
+
+    Parameters
+    ----------
+    mu : float
+        Non-negative.
+    delta : float
+        In [0, 1].
+
+    Returns
+    -------
+    float
+        ``delta(mu, epsilon) <= delta`` holds with room for the error of evaluation. Infinity for delta = 0, unless mu
+        is 0.
+    """
+    _check(mu=mu, delta=delta)
+    if delta > 1:
+        raise ValueError("delta is above one")
+    if mu == 0 or delta == 1:
+        return 0.0
+    if delta == 0 or mu == math.inf:
+        return math.inf
+    target = math.log(delta) - RELATIVE_ERROR
+    if log_delta(mu, 0.0) <= target:
+        return 0.0
+    high = mu * (mu + 1)
+    while log_delta(mu, high) > target:
+        high *= 2
+        if high == math.inf:
+            return high
+    epsilon = brentq(lambda e: log_delta(mu, e) - target, 0.0, high, xtol=1e-320, rtol=1e-14)
+    step = 1e-14
+    while log_delta(mu, epsilon) > target:
+        epsilon *= 1 + step
+        step *= 2
+    return epsilon
+
+
 def compose(*mus: float) -> float:
     """Return the GDP parameter of an adaptive sequence of mu-GDP steps, sqrt(sum mu^2)."""
     return math.hypot(*mus)

@@ -5,12 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from meterdp.core.config import complete, load_schema, read_files
 from meterdp.core.errors import REFUSAL, InputError
 from meterdp.core.shipped import shipped
-from meterdp.exports.check import against
-from meterdp.exports.guess.examine import examine
-from meterdp.exports.guess.words import config_text, finding_words
 
 # numba looks for BLAS in SciPy, a third of a second.
 NEEDLESS = ("scipy.linalg",)
@@ -55,6 +51,9 @@ def run(arguments: argparse.Namespace) -> int:
         return _compare(arguments)
     if arguments.export is None:
         raise InputError("no export is named", remedy=f"write e.g. {EXAMPLES[0]}")
+    from meterdp.exports.guess.examine import examine
+    from meterdp.exports.guess.words import config_text, finding_words
+
     found = examine(arguments.export, time_zone=arguments.time_zone)
     proposed = config_text(arguments.export, found)
     print(finding_words(arguments.export, found))
@@ -68,6 +67,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _compare(arguments: argparse.Namespace) -> int:
     """Say nothing if the settings describe the export, and otherwise what does not fit and what would."""
+    from meterdp.core.config import complete, load_schema, read_files
+
     config = read_files([str(file) for file in arguments.config])
     section = config["export"] = dict(config.get("export") or {})
     if arguments.export is not None:
@@ -75,6 +76,8 @@ def _compare(arguments: argparse.Namespace) -> int:
     path = section.get("path")
     if path is None or _is_read(arguments, path):  # a simulated export is what it is
         return 0
+    from meterdp.exports.check import against
+
     try:
         export = complete(config, load_schema(arguments.schema), source=" + ".join(map(str, arguments.config)))[
             "export"
@@ -107,6 +110,9 @@ def _is_read(arguments: argparse.Namespace, path) -> bool:
 
 def _propose(path, time_zone: str | None, said: set[str]) -> None:
     """Print what the export looks like by itself."""
+    from meterdp.exports.guess.examine import examine
+    from meterdp.exports.guess.words import config_text, finding_words
+
     try:
         found = examine(path, time_zone=time_zone)
     except InputError as error:

@@ -28,7 +28,9 @@ def load_schema(path) -> dict:
     ``enum_of`` names the registry a setting chooses from and becomes its ``enum``, without the entries that carry the
     flag ``enum_without`` and those listed in ``enum_except``.
     """
-    return _with_choices(yaml.safe_load(Path(path).read_text(encoding="utf-8")))
+    # Ten times as fast as the loader written in Python, and every start of the workflow waits for it.
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return _with_choices(yaml.load(Path(path).read_text(encoding="utf-8"), Loader=loader))
 
 
 def _with_choices(schema):

@@ -167,7 +167,7 @@ def check_meters(known: Sequence[str], listed: Sequence[str], records: int) -> N
         raise _refused("export.meters", "is not the list the profiles were made with", "delete results/private")
 
 
-def check_books(events: Iterable[Mapping], account: Account, roster: str, period: Sequence[str]) -> None:
+def check_books(events: Iterable[Mapping], account: Account, roster: str | None, period: Sequence[str]) -> None:
     """Refuse a new name for people who are in the ledger under another one: their budget would start again.
 
     Parameters
@@ -175,8 +175,8 @@ def check_books(events: Iterable[Mapping], account: Account, roster: str, period
     events : iterable of mapping
         The ledger.
     account : Account
-    roster : str
-        Digest of the public list of meters.
+    roster : str or None
+        Digest of the public list of meters; None where there is none.
     period : (str, str)
         First and last day of the readings.
 
@@ -190,7 +190,7 @@ def check_books(events: Iterable[Mapping], account: Account, roster: str, period
             continue
         known, words = event["account"], event["words"]
         same = known["population"] == account.population
-        if words["list_of_meters_sha256"] == roster and not same:
+        if roster is not None and words.get("list_of_meters_sha256") == roster and not same:
             raise _refused(
                 "release.population",
                 "is another name for a list of meters that the ledger knows as " + repr(known["population"]),
@@ -217,8 +217,12 @@ def account_of(guarantee: Guarantee, config: Mapping, simulated: bool) -> Accoun
     """Return whose privacy a release spends."""
     release = config["release"]
     names = [release[key] or (SIMULATED if simulated else None) for key in ("population", "budget_period")]
-    # However it is spelt: capitals and blanks make no new population.
-    return Account(guarantee.unit, guarantee.adjacency, *(" ".join(name.split()).casefold() for name in names))
+    return Account(guarantee.unit, guarantee.adjacency, *map(public_name, names))
+
+
+def public_name(name: str) -> str:
+    """Return a name as the ledger knows it: capitals and blanks make no new population."""
+    return " ".join(name.split()).casefold()
 
 
 def _refused(field: str, problem: str, remedy: str) -> InputError:

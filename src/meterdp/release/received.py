@@ -17,8 +17,8 @@ from meterdp.core.guarantee import NOT_FOR_RELEASE
 from meterdp.core.parquet import metadata_of
 
 MANIFEST = "manifest.json"
-# What a folder may hold beside what its manifest declares. The page is written after the checksums.
-BESIDE = (MANIFEST, "README.md")
+# What a folder may hold beside what its manifest declares: what is written after its checksums.
+BESIDE = (MANIFEST, "README.md", "ro-crate-metadata.json", "registry_entry.yaml")
 RELEASED = "take a folder that `make release` wrote, such as results/release/mixture or results/release/forecasts"
 
 

@@ -67,6 +67,22 @@ def test_inverse_is_on_the_safe_side_and_tight(epsilon, delta):
     assert exact(mu * (1 + 1e-7), epsilon) > mpmath.mpf(delta)
 
 
+@pytest.mark.parametrize("mu", [1e-6, 0.03, 0.5, 2.0, 40.0])
+@pytest.mark.parametrize("delta", [1e-300, 1e-100, 1e-12, 1e-5, 0.1, 0.999])
+def test_epsilon_is_on_the_safe_side_and_tight(mu, delta):
+    epsilon = gdp.epsilon_for(mu, delta)
+    assert exact(mu, epsilon) <= mpmath.mpf(delta)
+    assert epsilon == 0 or exact(mu, epsilon * (1 - 1e-6)) > mpmath.mpf(delta)
+
+
+@pytest.mark.parametrize(
+    ("mu", "delta", "expected"),
+    [(0.0, 0.0, 0.0), (1.0, 0.0, math.inf), (math.inf, 0.5, math.inf), (math.inf, 1.0, 0.0), (1e-9, 1e-5, 0.0)],
+)
+def test_epsilon_at_its_ends(mu, delta, expected):
+    assert gdp.epsilon_for(mu, delta) == expected
+
+
 @pytest.mark.parametrize(
     ("mu", "epsilon", "expected"),
     [
@@ -91,11 +107,13 @@ def test_inverse_at_its_ends():
 
 @pytest.mark.parametrize("bad", [-1.0, math.nan])
 def test_numbers_that_mean_nothing_are_refused(bad):
-    for call in (lambda: gdp.delta(bad, 1.0), lambda: gdp.delta(1.0, bad), lambda: gdp.mu_for(bad, 0.1)):
-        with pytest.raises(ValueError, match="negative or not a number"):
-            call()
-    with pytest.raises(ValueError, match="above one"):
-        gdp.mu_for(1.0, 1.5)
+    for call in (gdp.delta, gdp.mu_for, gdp.epsilon_for):
+        for arguments in ((bad, 0.1), (0.1, bad)):
+            with pytest.raises(ValueError, match="negative or not a number"):
+                call(*arguments)
+    for call in (gdp.mu_for, gdp.epsilon_for):
+        with pytest.raises(ValueError, match="above one"):
+            call(1.0, 1.5)
 
 
 def test_composition_adds_squares():

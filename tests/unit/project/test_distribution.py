@@ -87,10 +87,10 @@ def test_the_wheel_works_in_an_empty_environment(built, repository, tmp_path):
 
     text = (repository / "README.md").read_text()
     lines = re.search(r"^## In Python$.*?^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    (tmp_path / "lines.py").write_text(lines[1] if lines else "import meterdp\n")
+    (tmp_path / "lines.py").write_text(lines[1])
     alone = {"cwd": tmp_path, "env": {"PATH": str(programs), "HOME": str(tmp_path)}}
     done = run(programs / "python", "-I", "lines.py", **alone)
-    assert done.returncode == 0, done.stdout
+    assert done.returncode == 0 and "-differential privacy" in done.stdout, done.stdout
 
     assert run("meterdp", "--version", **alone).stdout == f"meterdp {meterdp.__version__}\n"
     assert "examples:" in run("meterdp", "release", "verify", "--help", **alone).stdout

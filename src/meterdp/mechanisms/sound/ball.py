@@ -104,6 +104,8 @@ def fit_ball(
     noise: GaussianSource,
     radius: float = 1.0,
     centre: tuple[float, ...] | None = None,
+    *,
+    records_guess: int | None = None,
     **choices,
 ) -> BallRelease:
     """Release a Gaussian mixture of records under (epsilon, delta)-DP for one whole record.
@@ -121,15 +123,22 @@ def fit_ball(
         Public bound of the distance of a record from the centre, in the unit of the records.
     centre : tuple of float, optional
         Public; the origin by default.
+    records_guess : int, optional
+        Public guess of N; ``add_remove`` needs it, since N itself is then private.
     **choices
         Further ones of :func:`calibrate_ball`.
 
     Raises
     ------
     InputError
-        If a record has a missing or infinite entry, there are fewer records than classes, or a number is outside
-        its range.
+        If a record has a missing or infinite entry, there are fewer records than classes, ``add_remove`` comes
+        without a guess, or a number is outside its range.
     """
+    records = records_guess if choices.get("adjacency") == "add_remove" else len(x)
+    if records is None:
+        raise InputError(
+            "is not set", field="records_guess", remedy="give a public guess of the number of records, for add_remove"
+        )
     x = np.asarray(x, dtype=float)
     if x.ndim != 2 or not x.size or not np.isfinite([x.min(), x.max()]).all():
         raise InputError(
@@ -138,7 +147,7 @@ def fit_ball(
             remedy="leave out or fill in records with missing entries, by a rule that looks at one record alone",
         )
     ball = Ball(radius, centre)
-    mechanism = calibrate_ball(classes, x.shape[1], len(x), epsilon, delta, ball, grid=noise.grid, **choices)
+    mechanism = calibrate_ball(classes, x.shape[1], records, epsilon, delta, ball, grid=noise.grid, **choices)
     released = mechanism.release(PrivateRecords(x), noise, 1)
     return BallRelease(
         released.mixtures.draw(0),

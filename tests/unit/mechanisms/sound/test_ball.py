@@ -179,6 +179,24 @@ def test_the_guarantee_speaks_of_records_and_all_of_the_budget_is_spent():
         assert gdp.compose(*(s.mu for s in mechanism.plan.steps)) == pytest.approx(gdp.mu_for(1.0, 1e-5), rel=1e-12)
 
 
+def test_the_number_of_records_is_not_looked_at_where_it_is_private():
+    """Under add_remove noise is calibrated for the public guess; without one there is no release."""
+    x = made_up(5, 400, 3, 2)
+    stds = []
+
+    class Spy(StudyNoise):
+        def add_gaussian(self, exact, std):
+            stds[-1].append(std)
+            return super().add_gaussian(exact, std)
+
+    for some in (x, x[:-1], x[:50]):
+        stds.append([])
+        fit_ball(some, 2, 1.0, 1e-5, Spy(0), adjacency="add_remove", records_guess=300)
+    assert stds[0] and stds[0] == stds[1] == stds[2]
+    with pytest.raises(InputError, match="field 'records_guess'"):
+        fit_ball(x, 2, 1.0, 1e-5, noise(), adjacency="add_remove")
+
+
 def test_safe_noise_on_its_grid_gives_the_same_release_but_for_chance():
     """The exact sums of rounded records are within the rounding of the plain ones: means of many releases agree."""
     x = made_up(6, 2000, 3, 2, 2.0)

@@ -1,0 +1,216 @@
+"""Exact maximum-likelihood ARMA fits of many meters at once.
+
+The compiled search of :mod:`meterdp.forecasting`, as the workflow runs it (Ramakrishna et al., section V).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from meterdp.core.log_scale import LogScale
+from meterdp.forecasting.arma import ArmaFit, ArmaSettings
+from meterdp.forecasting.bulk import fit_households
+from meterdp.forecasting.law import forecast_means, forecast_std
+from meterdp.library.errors import Refused, refusals
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class ArmaFits:
+    """Fits of N series x[t] - mean = sum phi_i (x[t-i] - mean) + e[t] + sum theta_j e[t-j]; from :func:`fit_arma`.
+
+    Every number here is that of a single meter, without noise: private, as the readings are.
+
+    Parameters
+    ----------
+    meters : tuple
+        Names of the series: the columns of a DataFrame, otherwise 0..N-1.
+    status : (N,) str array
+        ``arma``, ``arma_limit`` (stopped at the iteration limit), ``arma_bound`` (a partial autocorrelation at its
+        bound), ``ar`` (Yule-Walker, where no ARMA fit was admissible) or ``white`` (the mean alone: too few readings,
+        or a constant series).
+    ar, ma : (N, p), (N, q) float64 arrays
+        phi and theta; zero where a fit has none.
+    mean : (N,) float64 array
+        On the log scale.
+    sigma2 : (N,) float64 array
+        Variance of e, squared log units.
+    log_likelihood : (N,) float64 array
+        Exact Gaussian log-likelihood of the log readings, nats; NaN for a constant series.
+    readings_used : (N,) int array
+    """
+
+    meters: tuple
+    status: np.ndarray
+    ar: np.ndarray
+    ma: np.ndarray
+    mean: np.ndarray
+    sigma2: np.ndarray
+    log_likelihood: np.ndarray
+    readings_used: np.ndarray
+    _fits: tuple[ArmaFit, ...]
+    _log: np.ndarray
+    _scale: LogScale | None
+
+    def forecast(self, steps: int) -> np.ndarray:
+        """Return forecasts of the ``steps`` readings after the last one.
+
+        Returns
+        -------
+        (N, steps) float64 array
+            In the unit of the readings: conditional means of logs, or in kWh their exponentials, which are medians.
+        """
+        log = self._rows(forecast_means, steps)
+        return log if self._scale is None else self._scale.clipped_kwh(log)
+
+    def forecast_std(self, steps: int) -> np.ndarray:
+        """Return the standard deviations of those readings given the past, on the log scale; (N, steps) float64."""
+        return self._rows(forecast_std, steps)
+
+    def _rows(self, of, steps: int) -> np.ndarray:
+        if not isinstance(steps, int | np.integer) or steps < 1:
+            raise Refused("is not a whole number of one or more", field="steps", remedy="use for example 24")
+        end = np.array([self._log.shape[1]])
+        return np.array([of(fit, row, end, steps)[0] for fit, row in zip(self._fits, self._log, strict=True)])
+
+    def __repr__(self) -> str:
+        # A fit of one meter must not end in a log because somebody printed its name.
+        return f"ArmaFits({len(self.meters)} series, ARMA({self.ar.shape[1]}, {self.ma.shape[1]}))"
+
+
+def fit_arma(
+    readings: ArrayLike | pd.DataFrame,
+    order: tuple[int, int] = (6, 5),
+    *,
+    unit: Literal["log_kwh", "kwh"] = "log_kwh",
+    bounds_kwh: tuple[float, float] | None = None,
+    mean: Literal["estimated", "zero"] = "estimated",
+    fit: Literal["likelihood", "forecast"] = "likelihood",
+    starts: int = 9,
+    max_iter: int = 1000,
+    threads: int = 1,
+) -> ArmaFits:
+    """Fit an ARMA(p, q) to every meter by exact maximum likelihood, gaps allowed.
+
+    A fit never fails: what has no admissible ARMA is an autoregression or a mean, and ``status`` says so. The AR part
+    is stationary and the MA part invertible by a margin. **Nothing here is private in the sense of differential
+    privacy**: coefficients and forecasts are as sensitive as the readings.
+
+    No daily or weekly pattern is taken out. Subtract one first, as the workflow does, where forecasts matter.
+
+    Parameters
+    ----------
+    readings : (N, T) array_like or DataFrame
+        One row a meter; of a DataFrame one *column* a meter and one row an interval. Intervals are of equal length
+        and in order. NaN where a reading is missing.
+    order : (int, int)
+        p and q, 0 to 24 each.
+    unit : {"log_kwh", "kwh"}
+        Whether readings are logs (any base and origin will do), or energies whose natural log is fitted.
+    bounds_kwh : (float, float), optional
+        Energies are clipped to them before the log is taken; the lower one is positive. Needed for ``kwh``.
+    mean : {"estimated", "zero"}
+        Zero where a pattern that was subtracted holds the level.
+    fit : {"likelihood", "forecast"}
+        The likelihood alone, or with a prior that keeps partial autocorrelations off the unit circle, as the
+        workflow: a higher likelihood is not a better forecast.
+    starts : int
+        Points from which the search starts; the likelihood has many maxima.
+    max_iter : int
+        Iterations from each of them.
+    threads : int
+        Cores; fits do not depend on it.
+
+    Returns
+    -------
+    ArmaFits
+
+    Raises
+    ------
+    ValueError
+        One sentence that names the argument and the remedy.
+
+    Examples
+    --------
+    >>> import meterdp, numpy as np, pandas as pd
+    >>> hours = pd.date_range("2025-01-06", periods=480, freq="h")
+    >>> noise = np.random.default_rng(1).normal(0, 0.3, (480, 2))
+    >>> kwh = pd.DataFrame(np.exp(noise + np.vstack([np.zeros(2), 0.5 * noise[:-1]])), hours, ["north", "south"])
+    >>> fits = meterdp.fit_arma(kwh, order=(0, 1), unit="kwh", bounds_kwh=(0.01, 100))
+    >>> fits
+    ArmaFits(2 series, ARMA(0, 1))
+    >>> fits.ma.round(1).tolist(), fits.forecast(steps=24).shape
+    ([[0.5], [0.5]], (2, 24))
+    """
+    rows, meters = _rows(readings)
+    scale = _scale(unit, bounds_kwh)
+    with refusals():
+        settings = ArmaSettings(order=_order(order), mean=mean, fit=fit, starts=starts, iteration_limit=max_iter)
+    if not isinstance(threads, int | np.integer) or threads < 1:
+        raise Refused("is not a whole number of one or more", field="threads", remedy="use for example 1")
+    log = rows if scale is None else scale.clipped_log(rows)
+    fits = tuple(fit_households(log, settings, threads))
+    p, q = settings.order
+    return ArmaFits(
+        meters,
+        np.array([one.status for one in fits]),
+        np.array([np.pad(one.ar, (0, p - one.ar.size)) for one in fits]),
+        np.array([np.pad(one.ma, (0, q - one.ma.size)) for one in fits]),
+        np.array([one.mean for one in fits]),
+        np.array([one.innovation_variance for one in fits]),
+        np.array([one.log_likelihood for one in fits]),
+        np.array([one.observation_count for one in fits]),
+        fits,
+        log,
+        scale,
+    )
+
+
+def _rows(readings) -> tuple[np.ndarray, tuple]:
+    table = hasattr(readings, "columns")
+    try:
+        rows = np.array(readings.to_numpy().T if table else readings, dtype=float, order="C")
+    except (TypeError, ValueError):
+        raise Refused("are not numbers", field="readings", remedy="use NaN where a reading is missing") from None
+    if rows.ndim != 2 or not rows.size:
+        raise Refused(
+            "are not a table of meters and intervals",
+            field="readings",
+            remedy="give one row a meter, also for one meter, or a DataFrame with one column a meter",
+        )
+    return rows, tuple(readings.columns) if table else tuple(range(len(rows)))
+
+
+def _order(order) -> tuple[int, int]:
+    whole = isinstance(order, tuple | list) and [isinstance(part, int | np.integer) for part in order] == [True, True]
+    if not whole:
+        raise Refused("is not a pair of whole numbers", field="order", remedy="use for example (6, 5)")
+    return tuple(order)
+
+
+def _scale(unit: str, bounds_kwh) -> LogScale | None:
+    if unit not in ("log_kwh", "kwh"):
+        raise Refused("is not known", field="unit", remedy="use log_kwh or kwh")
+    if (unit == "kwh") != (bounds_kwh is not None):
+        raise Refused(
+            "go with unit='kwh' and with it alone",
+            field="bounds_kwh",
+            remedy="give for example (0.01, 100), or leave them out for logs",
+        )
+    if bounds_kwh is None:
+        return None
+    try:
+        low, high = map(float, bounds_kwh)
+    except (TypeError, ValueError):
+        low = high = np.nan
+    if not 0 < low < high < np.inf:
+        raise Refused(
+            "are not two positive numbers with the lower one first", field="bounds_kwh", remedy="use (0.01, 100)"
+        )
+    return LogScale(low, high)

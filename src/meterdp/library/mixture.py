@@ -1,0 +1,380 @@
+"""A Gaussian mixture under differential privacy, in scikit-learn's conventions.
+
+The sound release of records in a public box: docs/mixtures.md for its rules, docs/proofs/sound.md, 10, for the proof.
+Noise is drawn in :mod:`meterdp.release`.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from meterdp.library.errors import Refused, refusals
+from meterdp.library.guarantee import FitGuarantee
+from meterdp.mechanisms.sound.ball import calibrate_ball
+from meterdp.mechanisms.sound.box import Box
+from meterdp.mixture.density import class_log_densities, class_shares, record_log_densities
+from meterdp.mixture.draws import Mixture
+from meterdp.mixture.sampling import sample
+from meterdp.release.account import Account, Cap
+from meterdp.release.gate import public_name
+from meterdp.release.noise import FreshNumbers, StudyNoise
+from meterdp.release.records import Books, release_records, study_records
+from meterdp.release.safe_noise import SafeNoise
+
+if TYPE_CHECKING:
+    import os
+
+    from numpy.typing import ArrayLike
+
+# Parameters that only mean something with a ledger, and those of them that it cannot do without.
+_NAMES = ("population", "budget_period", "days", "records")
+
+
+class PrivateGaussianMixture(DensityMixin, BaseEstimator):
+    """Gaussian mixture under (epsilon, delta)-differential privacy for one whole record.
+
+    Private EM from clipped records, with exact Gaussian-DP accounting. What `fit` leaves behind (weights, means,
+    covariances and all other attributes) is covered by the guarantee. What `score`, `score_samples` and `predict`
+    return of private records is not: it describes those records.
+
+    **Each fit is a release of its own**, and those of the same records add up: two fits at epsilon = 1, a grid search,
+    a cross-validation spend more than the epsilon of one. `guarantee_` speaks of one fit only. With a `ledger` the
+    sum is kept, and a fit that would pass the cap is refused before any noise is drawn.
+
+    Parameters
+    ----------
+    n_components : int, default=1
+        Number K of classes, public.
+    epsilon, delta : float, default=1.0, 1e-5
+        Of one fit. With safe noise delta is at most one in the number of records.
+    bounds : (low, high)
+        Two numbers, or two arrays of one number for each feature, from public knowledge and **never from the data**:
+        the least and greatest record tell about the people they belong to. Records outside are moved to the bounds.
+        Noise is in proportion to a radius that is found within the bounds under the same epsilon, so bounds ten times
+        too wide cost little; bounds too narrow cut records off, and nothing says so. Features are measured in units
+        of their bounds, so give all of them bounds as wide against their spread.
+    adjacency : {"replace_one", "add_remove"}, default="replace_one"
+        Whether neighbours differ in the values of one record, the number of records being public, or in its presence.
+    n_samples_guess : int, optional
+        Public guess of the number of records; needed by ``add_remove``, under which the number itself is private.
+    max_iter : int, optional
+        Rounds of private EM, all of which are run. By default a rule of K, epsilon, delta, and the numbers of records
+        and features, at most 12. All rounds start from the same public classes around private pooled moments, so many
+        classes that lie oddly can need more rounds, and epsilon that allows them.
+    noise : {"safe", "study"}, default="safe"
+        ``safe`` draws exact discrete noise from the entropy of the operating system, on a grid that shows nothing.
+        ``study`` draws ordinary seeded numbers, to be repeated; it protects nobody, and `guarantee_` says so.
+    random_state : int, optional
+        Seed of ``noise="study"``, 0 if none is given. Safe noise has none, also not for `sample`, and refuses one.
+    ledger : path-like, optional
+        SQLite file that is charged before noise is drawn; made if it does not exist. The same request, by all public
+        parameters here and the number of records, gets the mixture of the first time and costs nothing. A ledger of
+        the workflow will do: releases about the same population and budget period add up.
+    population, budget_period : str
+        Public names of the people behind the records and of the time that a budget lasts, such as "Springfield" and
+        "2025". Never rename them: under a new name a budget starts again. A row must be all there is of one meter.
+    days : (str, str)
+        First and last day of the readings behind the records, such as ("2025-01-06", "2025-02-02").
+    records : str
+        Public name of what the records are, such as "mean kWh of weekday hours". The ledger never looks at records:
+        others under the same name get the mixture of the first.
+    cap_epsilon, cap_delta : float, default=4.0, 1e-5
+        What population and budget period may spend in all.
+
+    Attributes
+    ----------
+    weights_ : (K,) float64 array
+        Largest first.
+    means_ : (K, d) float64 array
+        Within the bounds.
+    covariances_ : (K, d, d) float64 array
+    n_iter_ : int
+        Rounds of private EM.
+    guarantee_ : FitGuarantee
+        What is claimed: ``unit``, ``adjacency``, ``epsilon``, ``delta``, ``accountant``, ``proof``, ``family``,
+        ``noise``, ``for_release`` and ``covers``. As a string it is a sentence.
+    n_features_in_ : int
+    feature_names_in_ : (d,) str array
+        Of a DataFrame with string columns; taken to be public.
+
+    Notes
+    -----
+    Nothing before the fit may have looked at the records together: a scaler, an imputer or principal components fitted
+    on them, also in a Pipeline, void the guarantee. There are no sample weights, as one record of weight w would move
+    the sums as w records do. Records with missing entries are refused.
+
+    Raises
+    ------
+    ValueError
+        From `fit`; one sentence that names the parameter and the remedy.
+
+    Examples
+    --------
+    >>> import meterdp, numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> evening = rng.normal([[0.3, 0.9]], 0.2, (6000, 2))
+    >>> night = rng.normal([[0.8, 0.2]], 0.1, (4000, 2))
+    >>> kwh = np.vstack([evening, night])
+    >>> mixture = meterdp.PrivateGaussianMixture(2, epsilon=1, delta=1e-5, bounds=(0, 3)).fit(kwh)
+    >>> mixture.means_.shape, mixture.covariances_.shape
+    ((2, 2), (2, 2, 2))
+    >>> synthetic, component = mixture.sample(500)
+    >>> synthetic.shape
+    (500, 2)
+    >>> print(mixture.guarantee_)
+    (1, 1e-05)-differential privacy for one whole record (replace_one), of this fit alone; proof: docs/proofs/sound.md
+    >>> mixture.set_params(random_state=7).fit(kwh)
+    Traceback (most recent call last):
+    meterdp.library.errors.Refused: field 'random_state': is a seed, with which the noise could be subtracted; leave it out, or set noise='study' for what is never released.
+    """  # noqa: E501  an error is one line
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-5,
+        bounds: tuple[ArrayLike, ArrayLike] | None = None,
+        adjacency: Literal["replace_one", "add_remove"] = "replace_one",
+        n_samples_guess: int | None = None,
+        max_iter: int | None = None,
+        noise: Literal["safe", "study"] = "safe",
+        random_state: int | None = None,
+        ledger: str | os.PathLike | None = None,
+        population: str | None = None,
+        budget_period: str | None = None,
+        days: tuple[str, str] | None = None,
+        records: str | None = None,
+        cap_epsilon: float = 4.0,
+        cap_delta: float = 1e-5,
+    ):
+        self.n_components = n_components
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.adjacency = adjacency
+        self.n_samples_guess = n_samples_guess
+        self.max_iter = max_iter
+        self.noise = noise
+        self.random_state = random_state
+        self.ledger = ledger
+        self.population = population
+        self.budget_period = budget_period
+        self.days = days
+        self.records = records
+        self.cap_epsilon = cap_epsilon
+        self.cap_delta = cap_delta
+
+    def fit(self, X: ArrayLike, y: None = None) -> PrivateGaussianMixture:
+        """Release a mixture of the records.
+
+        Parameters
+        ----------
+        X : (N, d) array_like or DataFrame
+            One row a record.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        x = validate_data(self, X, dtype=np.float64, ensure_all_finite=False)
+        # Any NaN is the smallest, any infinity one of the two.
+        if not np.isfinite([x.min(), x.max()]).all():
+            raise Refused(
+                "has entries that are NaN or infinite",
+                field="X",
+                remedy="leave out or fill in such records, by a rule that looks at one record alone",
+            )
+        box = self._box(x.shape[1])
+        mechanism = self._calibrate(box, len(x))
+        with refusals():
+            if self.noise == "study":
+                mixture = study_records(x, box, mechanism, self.random_state or 0)
+            else:
+                names = tuple(getattr(self, "feature_names_in_", ()))
+                mixture = release_records(x, box, mechanism, self._books(), names)
+        self.weights_, self.means_, self.covariances_ = mixture.weights, mixture.means, mixture.covariances
+        self.n_iter_ = len(mechanism.plan.rounds)
+        covers = "this fit alone" if self.ledger is None else "this fit; the ledger has the sum with others"
+        self.guarantee_ = FitGuarantee(**vars(mechanism.guarantee), noise=self.noise, covers=covers)
+        return self
+
+    def fit_predict(self, X: ArrayLike, y: None = None) -> np.ndarray:
+        """Fit, and return the likeliest class of each record as `predict` does."""
+        return self.fit(X).predict(X)
+
+    def sample(self, n_samples: int = 1) -> tuple[np.ndarray, np.ndarray]:
+        """Draw synthetic records, which costs no privacy.
+
+        Parameters
+        ----------
+        n_samples : int
+
+        Returns
+        -------
+        X : (n_samples, d) float64 array
+            May lie outside the bounds, as normal tails do.
+        y : (n_samples,) int array
+            Classes 0..K-1.
+        """
+        mixture = self._mixture()
+        if not _whole(n_samples) or n_samples < 1:
+            raise Refused("is not a whole number of one or more", field="n_samples", remedy="use for example 1000")
+        study = self.guarantee_.noise == "study"
+        numbers = StudyNoise(self.random_state or 0, "sample") if study else FreshNumbers()
+        x, label = sample(mixture, n_samples, numbers)
+        return x, label - 1
+
+    def score_samples(self, X: ArrayLike) -> np.ndarray:
+        """Return the log-density of each record, (N,) float64: of private records, private."""
+        return record_log_densities(self._records(X), self._mixture())
+
+    def score(self, X: ArrayLike, y: None = None) -> float:
+        """Return the mean log-density of records: a number about them that nothing protects."""
+        return float(self.score_samples(X).mean())
+
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """Return the likeliest class of each record, (N,) int, 0..K-1."""
+        return class_log_densities(self._records(X), self._mixture()).argmax(axis=0)
+
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
+        """Return the posterior probability of each class for each record, (N, K) float64."""
+        return class_shares(class_log_densities(self._records(X), self._mixture())).T
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = self.noise != "study"
+        return tags
+
+    def _mixture(self) -> Mixture:
+        check_is_fitted(self)
+        return Mixture(self.weights_, self.means_, self.covariances_)
+
+    def _records(self, X) -> np.ndarray:
+        check_is_fitted(self)
+        return validate_data(self, X, dtype=np.float64, reset=False)
+
+    def _check_parameters(self) -> None:
+        """Refuse what can be told without a record."""
+        whole, real = "use a whole number, one or more", "use a positive number"
+        checks = {
+            "n_components": (_whole(self.n_components) and self.n_components >= 1, whole),
+            "epsilon": (isinstance(self.epsilon, Real) and 0 < self.epsilon < np.inf, real),
+            "delta": (isinstance(self.delta, Real) and 0 < self.delta < 1, "use a number between 0 and 1"),
+            "adjacency": (self.adjacency in ("replace_one", "add_remove"), "use replace_one or add_remove"),
+            "max_iter": (self.max_iter is None or (_whole(self.max_iter) and self.max_iter >= 1), whole),
+            "noise": (self.noise in ("safe", "study"), "use safe, or study for what is never released"),
+            "cap_epsilon": (
+                isinstance(self.cap_epsilon, Real) and 0 < self.cap_epsilon <= 100,
+                "use a positive number, at most 100",
+            ),
+            "cap_delta": (
+                isinstance(self.cap_delta, Real) and 0 < self.cap_delta < 1,
+                "use a number between 0 and 1",
+            ),
+        }
+        for field, (holds, remedy) in checks.items():
+            if not holds:
+                raise Refused("is outside its allowed range", field=field, remedy=remedy)
+        if self.noise == "safe" and self.random_state is not None:
+            raise Refused(
+                "is a seed, with which the noise could be subtracted",
+                field="random_state",
+                remedy="leave it out, or set noise='study' for what is never released",
+            )
+        if self.random_state is not None and not (_whole(self.random_state) and self.random_state >= 0):
+            raise Refused("is not a whole number of zero or more", field="random_state", remedy="use for example 1")
+        counted = self.adjacency == "add_remove"
+        if counted and not (_whole(self.n_samples_guess) and self.n_samples_guess >= self.n_components):
+            raise Refused(
+                "is not a whole number of n_components or more, and add_remove keeps the number itself private",
+                field="n_samples_guess",
+                remedy="give a public guess of the number of records, not one from X",
+            )
+        if not counted and self.n_samples_guess is not None:
+            raise Refused(
+                "has no meaning under replace_one, where the number of records is public",
+                field="n_samples_guess",
+                remedy="leave it out, or set adjacency='add_remove'",
+            )
+        self._check_ledger()
+
+    def _check_ledger(self) -> None:
+        given = [name for name in _NAMES if getattr(self, name) is not None]
+        if self.ledger is None:
+            if given:
+                raise Refused("has no meaning without a ledger", field=given[0], remedy="give one, or leave it out")
+            return
+        if self.noise != "safe":
+            raise Refused("is for what may leave", field="ledger", remedy="leave it out, or set noise='safe'")
+        if self.adjacency != "replace_one":
+            raise Refused("is not what a ledger adds up", field="adjacency", remedy="use replace_one, or no ledger")
+        for name in ("population", "budget_period", "records"):
+            value = getattr(self, name)
+            if not isinstance(value, str) or not value.strip():
+                raise Refused("is not a name", field=name, remedy="give a public one, which a ledger needs")
+        try:
+            first, last = (date.fromisoformat(day) for day in self.days)
+        except (TypeError, ValueError):
+            first, last = date.max, date.min
+        if first > last:
+            raise Refused(
+                "are not a first and a last day",
+                field="days",
+                remedy="give those of the readings behind the records, such as ('2025-01-06', '2025-02-02')",
+            )
+
+    def _box(self, d: int) -> Box:
+        remedy = "give (low, high) from public knowledge, numbers or one for each feature, never from X"
+        if self.bounds is None:
+            raise Refused("are not set", field="bounds", remedy=remedy)
+        try:
+            low, high = (np.broadcast_to(np.asarray(side, dtype=float), d) for side in self.bounds)
+        except (TypeError, ValueError):
+            raise Refused(f"are not two numbers, or two rows of {d}", field="bounds", remedy=remedy) from None
+        with refusals():
+            return Box(tuple(low.tolist()), tuple(high.tolist()))
+
+    def _calibrate(self, box: Box, n: int):
+        """Return the mechanism; the number of records enters where it is public."""
+        records = self.n_samples_guess if self.adjacency == "add_remove" else n
+        if records < self.n_components:
+            raise Refused(
+                f"is more than n_samples = {records}",
+                field="n_components",
+                remedy="lower it, or supply more records",
+            )
+        with refusals():
+            return calibrate_ball(
+                self.n_components,
+                box.dimension,
+                records,
+                float(self.epsilon),
+                float(self.delta),
+                box.ball,
+                grid=SafeNoise.grid if self.noise == "safe" else 0.0,
+                adjacency=self.adjacency,
+                rounds=self.max_iter,
+            )
+
+    def _books(self) -> Books | None:
+        if self.ledger is None:
+            return None
+        account = Account(
+            "one whole record", self.adjacency, *map(public_name, (self.population, self.budget_period))
+        )
+        cap = Cap(float(self.cap_epsilon), float(self.cap_delta))
+        return Books(self.ledger, account, cap, public_name(self.records), tuple(self.days))
+
+
+def _whole(value) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)

@@ -1,0 +1,135 @@
+"""Mixtures of any records in a public box: drawn with safe noise and, if there are books, charged before.
+
+The workflow's release goes through the :mod:`~meterdp.release.desk`, which knows load profiles and a configuration.
+What is asked for here knows records by a public name alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from meterdp.core.errors import InputError
+from meterdp.core.noise import MOST_STD_STEPS, GaussianSource
+from meterdp.mechanisms.interface import PrivateRecords
+from meterdp.mechanisms.sound.box import Box
+from meterdp.mechanisms.sound.mechanism import Sound
+from meterdp.mixture.draws import Mixture
+from meterdp.release.account import Account, Cap
+from meterdp.release.desk import as_json, words_of
+from meterdp.release.gate import FEWEST_HOUSEHOLDS, MOST_HOUSEHOLDS, check_books, check_release
+from meterdp.release.ledger import Charge, Ledger, Request
+from meterdp.release.mixture import words_of_settings
+from meterdp.release.noise import StudyNoise
+from meterdp.release.safe_noise import SafeNoise
+
+# Counts up when the same public words would give another release.
+VERSION = 1
+FILE = "mixture.json"
+
+
+@dataclass(frozen=True)
+class Books:
+    """Where a release of records is charged, and under which public names.
+
+    Parameters
+    ----------
+    ledger : path-like
+    account : Account
+    cap : Cap
+        Of all that the account spends.
+    records : str
+        What the records are. Records are known by this name alone: others under the same name and settings get the
+        release of the first.
+    days : (str, str)
+        First and last day of the readings behind them.
+    """
+
+    ledger: object
+    account: Account
+    cap: Cap
+    records: str
+    days: tuple[str, str]
+
+
+def release_records(
+    x: np.ndarray, box: Box, mechanism: Sound, books: Books | None, names: tuple[str, ...]
+) -> Mixture:
+    """Return a mixture that was drawn with safe noise; with books charged and drawn once, afterwards the stored one.
+
+    Parameters
+    ----------
+    x : (N, d) float64
+        Finite records.
+    box : Box
+    mechanism : Sound
+        Calibrated for the ball of the box and the grid of safe noise.
+    books : Books or None
+    names : tuple of str
+        Public names of the entries, empty if they have none.
+
+    Raises
+    ------
+    InputError
+        If gate or ledger refuses.
+    """
+    guarantee, public = mechanism.guarantee, mechanism.public
+    if max(len(x), public.records) > MOST_HOUSEHOLDS:
+        raise InputError(
+            f"has more than {MOST_HOUSEHOLDS} records", field="records", remedy="release parts of them apart"
+        )
+    if public.delta > 1 / public.records:
+        raise InputError(
+            "is larger than 1 in the number of records, so that it allows to tell all of one of them",
+            field="delta",
+            remedy="use a smaller delta",
+        )
+    if max(step.noise_std for step in mechanism.plan.steps) > MOST_STD_STEPS * SafeNoise.grid:
+        raise InputError("asks for more noise than its grid holds", field="epsilon", remedy="use a larger epsilon")
+    if books is None:
+        return _drawn(x, box, mechanism, SafeNoise())
+    if public.records < FEWEST_HOUSEHOLDS:
+        raise InputError(
+            f"has fewer than {FEWEST_HOUSEHOLDS} records", field="records", remedy="release more records together"
+        )
+    check_release(guarantee, public.records, books.cap)
+    words = words_of(
+        "mixture_of_records",
+        mechanism.name,
+        VERSION,
+        words_of_settings(public),
+        records=books.records,
+        entries=list(names),
+        bounds=[list(box.low), list(box.high)],
+    )
+    charge = Charge(mechanism.mu, mechanism.total_variation)
+    request = Request(books.account, words, charge, books.days)
+
+    def draw() -> dict[str, bytes]:
+        return {FILE: _as_json(_drawn(x, box, mechanism, SafeNoise()))}
+
+    check = partial(check_books, account=books.account, roster=None, period=books.days)
+    return _of_json(Ledger(books.ledger).release(request, books.cap, draw, check)[FILE])
+
+
+def study_records(x: np.ndarray, box: Box, mechanism: Sound, seed: int) -> Mixture:
+    """Return a mixture with seeded noise, which protects nobody; see :func:`release_records`."""
+    return _drawn(x, box, mechanism, StudyNoise(seed, "records"))
+
+
+def _drawn(x: np.ndarray, box: Box, mechanism: Sound, noise: GaussianSource) -> Mixture:
+    released = mechanism.release(PrivateRecords(box.scaled(x)), noise, 1)
+    return box.unscaled(released.mixtures.draw(0))
+
+
+def _as_json(mixture: Mixture) -> bytes:
+    return as_json({name: value.tolist() for name, value in vars(mixture).items()})
+
+
+def _of_json(data: bytes) -> Mixture:
+    values: Mapping[str, list] = json.loads(data)
+    return Mixture(**{name: np.array(value) for name, value in values.items()})

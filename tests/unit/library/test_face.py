@@ -1,0 +1,108 @@
+"""The public face: what is there, how it is called, that examples run, and that it costs nothing until it is used."""
+
+import ast
+import doctest
+import inspect
+import re
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+
+import meterdp
+
+SIGNATURES = {
+    "PrivateGaussianMixture": "(n_components=1, *, epsilon=1.0, delta=1e-05, bounds=None, adjacency='replace_one', "
+    "n_samples_guess=None, max_iter=None, noise='safe', random_state=None, ledger=None, population=None, "
+    "budget_period=None, days=None, records=None, cap_epsilon=4.0, cap_delta=1e-05)",
+    "epsilon_for": "(mu, delta)",
+    "fit_arma": "(readings, order=(6, 5), *, unit='log_kwh', bounds_kwh=None, mean='estimated', fit='likelihood', "
+    "starts=9, max_iter=1000, threads=1)",
+    "mu_for": "(epsilon, delta)",
+    "privacy_curve": "(mean, covariance, other_mean, other_covariance, epsilon, *, direction='both')",
+}
+MEMBERS = {
+    "PrivateGaussianMixture": {"fit", "fit_predict", "sample", "score_samples", "score", "predict", "predict_proba"},
+    "ArmaFits": {"forecast", "forecast_std"},
+    "FitGuarantee": {"for_release"},
+}
+MODULES = ("arma", "mixture", "privacy")
+
+
+def signature(of) -> str:
+    found = inspect.signature(of)
+    bare = [p.replace(annotation=p.empty) for p in found.parameters.values()]
+    return str(found.replace(parameters=bare, return_annotation=found.empty))
+
+
+def test_nothing_else_is_public_and_signatures_stay():
+    assert set(meterdp.__all__) == {*SIGNATURES, "__version__"} <= set(dir(meterdp))
+    assert {name: signature(getattr(meterdp, name)) for name in SIGNATURES} == SIGNATURES
+    assert re.fullmatch(r"\d+\.\d+\.\d+", meterdp.__version__)
+    with pytest.raises(AttributeError, match="no attribute 'fit_ball'"):
+        meterdp.fit_ball  # noqa: B018
+
+
+def test_objects_offer_what_is_documented_and_no_more():
+    from meterdp.library.arma import ArmaFits
+    from meterdp.library.guarantee import FitGuarantee
+
+    for kind in (meterdp.PrivateGaussianMixture, ArmaFits, FitGuarantee):
+        own = {name for name, value in vars(kind).items() if callable(value) or isinstance(value, property)}
+        assert {name for name in own if not name.startswith("_")} == MEMBERS[kind.__name__], kind
+
+
+def test_editors_see_the_same_names(repository):
+    stub = ast.parse((repository / "src/meterdp/__init__.pyi").read_text())
+    imported = {
+        alias.asname: (node.module, alias.name)
+        for node in stub.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert imported == {name: (getattr(meterdp, name).__module__, name) for name in SIGNATURES}
+    assigned = {node.targets[0].id: node.value for node in stub.body if isinstance(node, ast.Assign)}
+    assert ast.literal_eval(assigned["__all__"]) == meterdp.__all__
+    assert (repository / "src/meterdp/py.typed").exists()
+
+
+def test_importing_meterdp_loads_no_other_package():
+    program = "import sys; before = set(sys.modules); import meterdp; meterdp.__version__, dir(meterdp)\n"
+    program += "print(*{m.split('.')[0] for m in set(sys.modules) - before})"
+    done = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, check=True)
+    assert set(done.stdout.split()) - sys.stdlib_module_names == {"meterdp"}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_examples_of_docstrings_run(module):
+    result = doctest.testmod(import_module(f"meterdp.library.{module}"))
+    assert result.attempted > 0 and result.failed == 0
+
+
+def test_examples_of_the_guide_and_the_readme_run(repository, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    guide = (repository / "docs/library.md").read_text()
+    readme = (repository / "README.md").read_text().split("## In Python")[1].split("\n## ")[0]
+    short = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    assert len(short) == 1 and sum(map(bool, short[0].splitlines())) <= 5
+    for name, blocks in (
+        ("README.md", short),
+        ("docs/library.md", re.findall(r"```python\n(.*?)```", guide, re.DOTALL)),
+    ):
+        names, said = {}, ""
+        for block in blocks:
+            exec(compile(block, name, "exec"), names)
+            said += capsys.readouterr().out
+        assert "(1, 1e-05)-differential privacy for one whole record" in said, name
+
+
+def test_the_library_draws_no_noise_and_makes_no_generator(repository):
+    """Noise is drawn in meterdp.release; what is made here is post-processing of a release, or of a study's."""
+    made = set()
+    for path in (repository / "src/meterdp/library").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call):
+                made.add(ast.unparse(node.func).split(".")[-1])
+    assert not made & {"SafeNoise", "default_rng", "RandomState", "add_gaussian", "release", "check_random_state"}
+    assert {"FreshNumbers", "StudyNoise"} <= made, "the two of sample, so that the names are still those"

@@ -1,0 +1,227 @@
+"""The private mixture of the public face: scikit-learn's conventions, no seed, no bound from data."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.mixture import GaussianMixture
+from sklearn.utils import estimator_checks
+
+from meterdp import PrivateGaussianMixture
+from meterdp.core.guarantee import STUDY_MODE
+from meterdp.mechanisms.sound.ball import calibrate_ball
+from meterdp.mechanisms.sound.domain import Ball
+from meterdp.release.ledger import Ledger
+from meterdp.release.safe_noise import GRID
+
+RNG = np.random.default_rng(1)
+X = np.vstack([RNG.normal([1, 4], [0.3, 0.5], (1200, 2)), RNG.normal([3.5, 2], [0.6, 0.3], (800, 2))])
+BOUNDS = (0, 6)
+FITTED = {"weights_", "means_", "covariances_", "n_iter_", "guarantee_", "n_features_in_"}
+
+
+def study(**choices):
+    return PrivateGaussianMixture(**{"n_components": 2, "bounds": BOUNDS, "noise": "study"} | choices)
+
+
+@pytest.fixture(scope="module")
+def safe():
+    return PrivateGaussianMixture(2, bounds=BOUNDS).fit(X)
+
+
+@pytest.mark.parametrize("n_components", [1, 2])
+def test_scikit_learns_checks_pass_in_study_mode(n_components):
+    """All of them: none is expected to fail."""
+    found = estimator_checks.check_estimator(
+        PrivateGaussianMixture(n_components, bounds=(-10, 10), noise="study"), on_skip=None
+    )
+    assert sum(one["status"] == "passed" for one in found) >= 40
+
+
+def test_scikit_learns_checks_pass_with_safe_noise(monkeypatch):
+    """They seed what has a random_state, which safe noise refuses as it must; without that seed none fails."""
+    monkeypatch.setattr(estimator_checks, "set_random_state", lambda *_, **__: None)
+    found = estimator_checks.check_estimator(PrivateGaussianMixture(bounds=(-10, 10)), on_skip=None)
+    assert sum(one["status"] == "passed" for one in found) >= 37
+
+
+def test_with_little_noise_it_finds_what_scikit_learn_finds():
+    """Oracle: GaussianMixture without privacy."""
+    oracle = GaussianMixture(2, random_state=0).fit(X)
+    order = np.argsort(-oracle.weights_)
+    found = study(epsilon=50).fit(X)
+    assert found.means_ == pytest.approx(oracle.means_[order], abs=0.03)
+    assert found.covariances_ == pytest.approx(oracle.covariances_[order], abs=0.03)
+    assert found.weights_ == pytest.approx(oracle.weights_[order], abs=0.01)
+    # And what follows from a mixture: scikit-learn's own, told these parameters, says the same of records.
+    oracle.weights_, oracle.means_, oracle.covariances_ = found.weights_, found.means_, found.covariances_
+    oracle.precisions_cholesky_ = np.linalg.cholesky(np.linalg.inv(found.covariances_))
+    assert found.score_samples(X) == pytest.approx(oracle.score_samples(X))
+    assert found.score(X) == pytest.approx(oracle.score(X))
+    assert found.predict_proba(X) == pytest.approx(oracle.predict_proba(X))
+    assert np.array_equal(found.predict(X), oracle.predict(X))
+    assert np.array_equal(study(epsilon=50).fit_predict(X), found.predict(X))
+
+
+def test_safe_noise_at_the_usual_epsilon_finds_the_classes(safe):
+    """Means of 1,200 and 800 records at epsilon 1, within 0.25 where classes are 3.2 apart."""
+    truth = np.array([[1, 4], [3.5, 2]])
+    assert safe.means_ == pytest.approx(truth, abs=0.25)
+    x, y = safe.sample(4000)
+    assert x.shape == (4000, 2) and set(y) == {0, 1}
+    assert np.bincount(y) / 4000 == pytest.approx(safe.weights_, abs=0.06)  # 8 standard errors
+    for k in range(2):
+        spread = 8 * np.sqrt(np.diag(safe.covariances_[k]) / np.count_nonzero(y == k))
+        assert (np.abs(x[y == k].mean(axis=0) - safe.means_[k]) < spread).all()
+
+
+def test_the_guarantee_is_that_of_the_mechanism(safe):
+    assert not study().fit(X).guarantee_.for_release and safe.guarantee_.for_release
+    for noise, grid in (("safe", GRID), ("study", 0.0)):
+        for adjacency, guess in (("replace_one", None), ("add_remove", 1500)):
+            found = PrivateGaussianMixture(
+                3, epsilon=0.7, delta=1e-6, bounds=BOUNDS, adjacency=adjacency, n_samples_guess=guess, noise=noise
+            ).fit(X)
+            plan = calibrate_ball(3, 2, guess or len(X), 0.7, 1e-6, Ball(np.sqrt(2)), grid=grid, adjacency=adjacency)
+            claimed = vars(found.guarantee_)
+            assert {key: claimed[key] for key in vars(plan.guarantee)} == vars(plan.guarantee)
+            assert found.n_iter_ == len(plan.plan.rounds)
+    assert str(safe.guarantee_).startswith("(1, 1e-05)-differential privacy for one whole record (replace_one)")
+    assert "of this fit alone" in str(safe.guarantee_)
+    assert str(study().fit(X).guarantee_).startswith(STUDY_MODE)
+
+
+def test_a_study_repeats_and_safe_noise_never_does(safe):
+    one, same, other = (study(random_state=seed).fit(X) for seed in (3, 3, 4))
+    assert np.array_equal(one.means_, same.means_) and not np.array_equal(one.means_, other.means_)
+    assert np.array_equal(one.sample(5)[0], same.sample(5)[0])
+    assert not np.array_equal(safe.means_, clone(safe).fit(X).means_)
+    assert not np.array_equal(safe.sample(5)[0], safe.sample(5)[0])
+
+
+def test_records_count_for_what_they_are_within_the_bounds():
+    """No bound comes from a record: what lies outside is what lies on the edge."""
+    wild, edge = X.copy(), X.copy()
+    wild[:5], edge[:5] = (1e12, -1e12), (6, 0)
+    one, two = study().fit(wild), study().fit(edge)
+    for name in ("weights_", "means_", "covariances_"):
+        assert np.array_equal(getattr(one, name), getattr(two, name))
+    # Records in another unit with bounds in that unit are the same records.
+    scaled = study(bounds=([0, -1], [12, 5])).fit(X * [2, 1] - [0, 1])
+    assert scaled.means_ == pytest.approx(study().fit(X).means_ * [2, 1] - [0, 1])
+
+
+def test_bounds_ten_times_too_wide_cost_little():
+    """The same noise, drawn for a cube a tenth as full: a fiftieth of a nat a record at most."""
+    tight, wide = (
+        np.mean([study(bounds=bounds, random_state=seed).fit(X).score(X) for seed in range(3)])
+        for bounds in (BOUNDS, (-27, 33))
+    )
+    assert abs(tight - wide) < 0.02
+
+
+def test_a_number_of_records_that_is_private_shapes_no_noise_and_no_refusal():
+    few = PrivateGaussianMixture(3, bounds=BOUNDS, adjacency="add_remove", n_samples_guess=1000, noise="study").fit(
+        X[:2]
+    )
+    assert few.means_.shape == (3, 2) and few.guarantee_.unit == "one record, present or not"
+
+
+def test_nothing_private_stays_behind(safe):
+    assert {name for name in vars(safe) if name not in safe.get_params()} == FITTED
+    frame = pd.DataFrame(X, columns=["evening", "night"])
+    for fitted in (safe, clone(safe).fit(frame), study().fit(X)):
+        kept = pickle.dumps(fitted)
+        assert not any(value.tobytes() in kept for value in X.ravel())
+        assert len(kept) < 4000
+        back = pickle.loads(kept)
+        assert np.array_equal(back.means_, fitted.means_) and back.guarantee_ == fitted.guarantee_
+    again = clone(safe)
+    assert again.get_params() == safe.get_params() and not hasattr(again, "means_")
+    assert list(clone(safe).fit(frame).feature_names_in_) == ["evening", "night"]
+
+
+@pytest.mark.parametrize(
+    ("field", "choices"),
+    [
+        ("bounds", {"bounds": None}),
+        ("bounds", {"bounds": "auto"}),
+        ("bounds", {"bounds": 5}),
+        ("bounds", {"bounds": (5, 1)}),
+        ("bounds", {"bounds": (0, np.inf)}),
+        ("bounds", {"bounds": (0, np.nan)}),
+        ("bounds", {"bounds": ([0, 0, 0], [1, 1, 1])}),
+        ("n_components", {"n_components": 0}),
+        ("n_components", {"n_components": 1.5}),
+        ("n_components", {"n_components": 5000}),
+        ("epsilon", {"epsilon": 0}),
+        ("epsilon", {"epsilon": "1"}),
+        ("epsilon", {"epsilon": np.inf}),
+        ("epsilon", {"epsilon": 1e-7}),
+        ("epsilon", {"epsilon": 1e6}),
+        ("delta", {"delta": 0}),
+        ("delta", {"delta": 1e-3}),
+        ("adjacency", {"adjacency": "swap"}),
+        ("n_samples_guess", {"adjacency": "add_remove"}),
+        ("n_samples_guess", {"n_samples_guess": 2000}),
+        ("max_iter", {"max_iter": 0}),
+        ("noise", {"noise": "seeded"}),
+        ("random_state", {"random_state": 0}),
+        ("random_state", {"random_state": np.random.RandomState(0)}),
+        ("random_state", {"noise": "study", "random_state": 0.5}),
+        ("random_state", {"noise": "study", "random_state": -1}),
+        ("cap_epsilon", {"cap_epsilon": 0}),
+        ("cap_delta", {"cap_delta": 1}),
+        ("population", {"population": "made-up town"}),
+        ("population", {"ledger": "l"}),
+        ("records", {"ledger": "l", "population": "p", "budget_period": "b", "days": ("2026-01-01", "2026-01-02")}),
+        ("days", {"ledger": "l", "population": "p", "budget_period": "b", "records": "r"}),
+        ("days", {"ledger": "l", "population": "p", "budget_period": "b", "records": "r", "days": ("b", "a")}),
+        ("ledger", {"ledger": "l", "noise": "study"}),
+        ("adjacency", {"ledger": "l", "adjacency": "add_remove", "n_samples_guess": 2000}),
+    ],
+)
+def test_wrong_parameters_are_refused_by_name_with_a_remedy(field, choices, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=rf"^field '{field}': [^;]+; (use|give|leave|lower|supply) [^;]+\.$"):
+        PrivateGaussianMixture(**{"n_components": 2, "bounds": BOUNDS} | choices).fit(X)
+    assert not list(tmp_path.iterdir()), "a refusal leaves no ledger"
+
+
+def test_records_that_cannot_be_used_are_refused_and_not_shown(safe):
+    for entry in (np.nan, np.inf):
+        broken = X.copy()
+        broken[3, 1] = entry
+        with pytest.raises(ValueError, match=r"field 'X': .* NaN or infinite; leave out or fill in"):
+            clone(safe).fit(broken)
+    for n_samples in (0, 1.5):
+        with pytest.raises(ValueError, match="field 'n_samples'"):
+            safe.sample(n_samples)
+    with pytest.raises(TypeError, match="sample_weight"):
+        clone(safe).fit(X, sample_weight=np.ones(len(X)))
+
+
+def test_with_a_ledger_a_rerun_is_free_and_the_cap_holds(tmp_path):
+    public = {
+        "ledger": tmp_path / "ledger.sqlite",
+        "population": "Made-up  Town",
+        "budget_period": "2026",
+        "days": ("2026-01-01", "2026-01-31"),
+        "records": "made-up energy, kWh",
+        "cap_epsilon": 2,
+    }
+    mixture = PrivateGaussianMixture(2, bounds=BOUNDS, **public)
+    first, again = (clone(mixture).fit(X) for _ in range(2))
+    assert np.array_equal(first.means_, again.means_) and "ledger" in again.guarantee_.covers
+    same_people = clone(mixture).set_params(population="made-up town")
+    assert np.array_equal(same_people.fit(X).covariances_, first.covariances_)
+    assert not np.array_equal(clone(mixture).set_params(records="other").fit(X).means_, first.means_)
+    with pytest.raises(ValueError, match=r"^field 'epsilon': would exceed .* 'made-up town' .*; ask for less"):
+        clone(mixture).set_params(epsilon=1.5).fit(X)
+    with pytest.raises(ValueError, match=r"^field 'budget_period': would be a second budget"):
+        clone(mixture).set_params(budget_period="2027").fit(X)
+    with pytest.raises(ValueError, match=r"^field 'X': has fewer than 50"):
+        clone(mixture).fit(X[:40])
+    assert len(Ledger(public["ledger"]).events()) == 4, "two were charged, each is stored"

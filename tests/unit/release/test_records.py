@@ -1,0 +1,136 @@
+"""Mixtures of records in a box: every step within its sensitivity, charged before noise is drawn, drawn once."""
+
+import json
+import sqlite3
+
+import numpy as np
+import pytest
+
+import meterdp.release.records as records
+from meterdp.accounting import gdp
+from meterdp.core.errors import InputError
+from meterdp.mechanisms.sound.ball import calibrate_ball
+from meterdp.mechanisms.sound.box import Box
+from meterdp.release.account import Account, Cap
+from meterdp.release.gate import check_books
+from meterdp.release.ledger import CHARGED, STORED, Ledger
+from meterdp.release.records import Books, release_records
+from meterdp.release.safe_noise import SafeNoise
+from meterdp.release.show import in_words
+
+BOX = Box((0.0, -1.0), (4.0, 1.0))
+X = np.random.default_rng(0).normal([2.0, 0.0], [0.8, 0.3], (120, 2))
+ACCOUNT = Account("one whole record", "replace_one", "made-up town", "2026")
+DAYS = ("2026-01-01", "2026-01-31")
+
+
+def mechanism(epsilon=1.0, records=120, **choices):
+    return calibrate_ball(2, 2, records, epsilon, 1e-5, BOX.ball, grid=SafeNoise.grid, **choices)
+
+
+@pytest.fixture
+def books(tmp_path):
+    return Books(tmp_path / "ledger.sqlite", ACCOUNT, Cap(2.0, 1e-5), "made-up energy", DAYS)
+
+
+class Tape:
+    """Safe noise whose answers are kept, or a replay of kept ones: what a neighbour would have to draw."""
+
+    grid = SafeNoise.grid
+
+    def __init__(self, answers=None):
+        self.exact, self.std, self.answers, self.replayed = [], [], answers or [], answers is not None
+
+    def add_gaussian(self, exact, std):
+        self.exact.append(exact)
+        self.std.append(std)
+        if not self.replayed:
+            self.answers.append(SafeNoise().add_gaussian(exact, std))
+        return self.answers[len(self.exact) - 1]
+
+
+@pytest.mark.parametrize("adjacency", ["replace_one", "add_remove"])
+@pytest.mark.parametrize("end", [(4.0, 1.0), (1e300, -1e300), (2.0, 0.0)])
+def test_a_neighbour_is_told_apart_by_no_more_than_mu(adjacency, end):
+    """Oracle: the distance of the exact statistics of neighbours in noise deviations, all answers being the same."""
+    one = X.copy()
+    one[7] = (0.0, -1.0)
+    if adjacency == "replace_one":
+        sound, two = mechanism(2.0), one.copy()
+        two[7] = end
+    else:
+        sound = mechanism(2.0, adjacency=adjacency, rounds=3)
+        two = np.vstack([one, [end]])
+    tape = Tape()
+    records._drawn(one, BOX, sound, tape)
+    again = Tape(tape.answers)
+    records._drawn(two, BOX, sound, again)
+    apart = [np.linalg.norm(a - b) / s for a, b, s in zip(tape.exact, again.exact, tape.std, strict=True)]
+    assert len(apart) == len(sound.plan.steps)
+    for found, step in zip(apart, sound.plan.steps, strict=True):
+        assert found <= step.mu, step.name
+    assert 0.25 * sound.mu < np.linalg.norm(apart) <= sound.mu <= gdp.mu_for(2.0, 1e-5)
+
+
+def test_a_release_is_charged_before_noise_is_drawn_and_drawn_once(books, monkeypatch):
+    class Watched(SafeNoise):
+        def add_gaussian(self, exact, std):
+            with sqlite3.connect(f"file:{books.ledger}?mode=ro", uri=True) as other:
+                ((body,),) = other.execute("SELECT body FROM events").fetchall()
+            assert json.loads(body)["kind"] == CHARGED
+            return super().add_gaussian(exact, std)
+
+    def never(*_):
+        raise AssertionError("noise was drawn")
+
+    monkeypatch.setattr(records, "SafeNoise", Watched)
+    first = release_records(X, BOX, mechanism(), books, ())
+    monkeypatch.setattr(Watched, "add_gaussian", never)
+    again = release_records(X, BOX, mechanism(), books, ())
+    for name in ("weights", "means", "covariances"):
+        assert np.array_equal(getattr(first, name), getattr(again, name)), "to the bit"
+    ledger = Ledger(books.ledger)
+    assert [e["kind"] for e in ledger.events()] == [CHARGED, STORED]
+    spent = ledger.spent(ACCOUNT)
+    assert (spent.mu, spent.total_variation) == (mechanism().mu, mechanism().total_variation)
+    assert "mixture of records by sound" in in_words(ledger.events()).replace("_", " ")
+    for other in ({"epsilon": 1.9}, {"epsilon": 1.9, "rounds": 2}):
+        with pytest.raises(InputError, match="would exceed what may be spent"):
+            release_records(X, BOX, mechanism(**other), books, ())
+    with pytest.raises(AssertionError, match="noise was drawn"):
+        release_records(X, BOX, mechanism(0.5), books, ())
+    # That charge is on disk though its release was lost.
+    assert [e["kind"] for e in ledger.events()] == [CHARGED, STORED, CHARGED]
+
+
+def test_no_record_is_in_the_ledger(books):
+    release_records(X, BOX, mechanism(), books, ("evening", "night"))
+    data = b"".join(p.read_bytes() for p in books.ledger.parent.iterdir())
+    for value in X.ravel():
+        assert repr(float(value)).encode() not in data and value.tobytes() not in data
+
+
+def test_a_ledger_serves_the_workflow_too(books):
+    """Its checks read events of records: another budget period for the same days is refused from either side."""
+    release_records(X, BOX, mechanism(), books, ())
+    events = Ledger(books.ledger).events()
+    other = Account("household", "replace_one", "made-up town", "2027")
+    with pytest.raises(InputError, match="second budget for days"):
+        check_books(events, other, "a digest", DAYS)
+    check_books(events, other, "a digest", ("2026-02-01", "2026-02-28"))
+    check_books(events, Account("household", "replace_one", "another town", "2026"), "a digest", DAYS)
+    with pytest.raises(InputError, match="second budget for days"):
+        release_records(X, BOX, mechanism(), Books(books.ledger, other, books.cap, "more", DAYS), ())
+
+
+def test_what_may_not_leave_is_refused_before_it_is_charged(books):
+    for wrong, words in (
+        ((X[:49], mechanism(records=49), books), "fewer than 50"),
+        ((X, mechanism(), Books(books.ledger, ACCOUNT, Cap(2.0, 1e-2), "energy", DAYS)), "cap_delta"),
+        ((X, calibrate_ball(2, 2, 120, 1.0, 1e-2, BOX.ball, grid=SafeNoise.grid), None), "field 'delta'"),
+        ((X, mechanism(1e-7), books), "more noise than its grid holds"),
+    ):
+        x, sound, where = wrong
+        with pytest.raises(InputError, match=words):
+            release_records(x, BOX, sound, where, ())
+    assert not books.ledger.exists()

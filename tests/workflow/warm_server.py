@@ -1,0 +1,110 @@
+"""The server of ``warm.py``: loads libraries once, forks a process per client, ends with its standard input."""
+
+import array
+import atexit
+import gc
+import importlib
+import os
+import runpy
+import select
+import signal
+import socket
+import sys
+import threading
+
+# What jobs and Snakemake load, found by -X importtime on a study. Nothing of meterdp.
+LIBRARIES = """
+cvxpy jinja2 jsonschema matplotlib.backends.backend_svg matplotlib.figure numba numpy.random pandas psutil
+pyarrow.compute pyarrow.csv pyarrow.parquet scipy.optimize scipy.signal scipy.special scipy.stats
+sklearn.cluster sklearn.mixture snakemake.cli sqlite3 statsmodels.tsa.api threadpoolctl zmq
+""".split()
+
+
+def received(client):
+    """Return words, environment and streams of a client."""
+    size, ((_, _, rights), *_), _, _ = client.recvmsg(8, socket.CMSG_SPACE(12))
+    size, message = int.from_bytes(size, "little"), b""
+    while len(message) < size:
+        message += client.recv(size - len(message))
+    words, environment = ([os.fsdecode(word) for word in part.split(b"\0")] for part in message.split(b"\0\0", 1))
+    return words, environment, array.array("i", rights)
+
+
+def run(words, environment, streams, executable):
+    """Become the program that was asked for, and end as Python does, but without taking the libraries apart."""
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+        os.close(stream)
+    sys.stdin, sys.stdout, sys.stderr = (os.fdopen(n, mode, buffering=1) for n, mode in enumerate("rww"))
+    os.setsid()
+    os.chdir(words[0])
+    os.environ.clear()
+    os.environ.update(pair.split("=", 1) for pair in environment)
+    sys.executable, sys.argv = executable, words[1:]
+    sys.path[0:1] = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    status = 0
+    try:
+        if sys.argv[0] == "-m":
+            del sys.argv[0]
+            sys.path.insert(0, words[0])
+            runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+        else:
+            sys.path.insert(0, os.path.dirname(sys.argv[0]))
+            runpy.run_path(sys.argv[0], run_name="__main__")
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else int(end.code is not None)
+        if status and not isinstance(end.code, int):
+            print(end.code, file=sys.stderr)
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+        status = 1
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
+
+
+def serve(client, executable):
+    """Fork the program of one client, tell how it ended, and end it if the client has gone."""
+    order = received(client)
+    program = os.fork()
+    if program == 0:
+        client.close()
+        run(*order, executable)
+    for stream in order[2]:
+        os.close(stream)
+    client.sendall(program.to_bytes(8, "little"))
+    ended = os.pidfd_open(program)
+    if ended not in select.select([client, ended], [], [])[0]:
+        os.kill(program, signal.SIGKILL)
+    status = os.waitstatus_to_exitcode(os.waitpid(program, 0)[1])
+    try:
+        client.sendall((status if status >= 0 else 128 - status).to_bytes(8, "little"))
+    except OSError:
+        pass
+    os._exit(0)
+
+
+def main(address, executable):
+    """Serve until standard input ends."""
+    for name in LIBRARIES:
+        importlib.import_module(name)
+    assert not any(name.split(".")[0] == "meterdp" for name in sys.modules)
+    gc.freeze()  # what is here stays: nobody need look through it for garbage, which would copy it
+    listening = socket.socket(socket.AF_UNIX)
+    listening.bind(address)
+    listening.listen(64)
+    print("ready", flush=True)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those who serve
+    while sys.stdin not in (ready := select.select([sys.stdin, listening], [], [])[0]):
+        client, _ = ready[0].accept()
+        if os.fork() == 0:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            listening.close()
+            serve(client, executable)
+        client.close()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
