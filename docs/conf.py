@@ -21,7 +21,8 @@ nitpicky = True
 nitpick_ignore_regex = [(r"py:.*", r"(?!meterdp\b).*")]  # types of other packages: looking them up needs a network
 
 myst_heading_anchors = 4
-smartquotes = False  # what is shown can be typed
+smartquotes_action = "D"  # dashes only: quotes that are shown can be typed
+default_role = "code"
 napoleon_google_docstring = False
 autodoc_typehints = "none"  # docstrings say them, with shapes and units
 autodoc_member_order = "bysource"

@@ -11,7 +11,7 @@ from _site.gallery import gallery
 from _site.public_face import public_face, skipped
 
 MARK = re.compile(r"^<!-- written by the site: (\w+) -->$", re.MULTILINE)
-_PATTERN = re.compile(r"/?[\w/]+\*")
+_PATTERN = re.compile(r"\w+\*")
 WRITERS = {
     "command_help": lambda config: command_help(),
     "gallery": lambda config: gallery(config.gallery_results, config.gallery_shows_real_exports),
@@ -21,15 +21,13 @@ WRITERS = {
 
 def _fill(app, docname: str, source: list[str]) -> None:
     source[0] = MARK.sub(lambda found: WRITERS[found[1]](app.config), source[0])
-    if docname == app.config.root_doc:
-        source[0] = "\n".join(line for line in source[0].split("\n") if _names_a_page(line, app.env.found_docs))
+    folder = docname.rpartition("/")[0]
+    source[0] = "\n".join(line for line in source[0].split("\n") if _names_a_page(line, folder, app.env.found_docs))
 
 
-def _names_a_page(line: str, pages: set[str]) -> bool:
-    """Return False for a pattern of the table of contents that no page fits, which Sphinx would warn about."""
-    return not _PATTERN.fullmatch(line) or bool(
-        patfilter(pages, line.lstrip("/") if line[0] == "/" else f"docs/{line}")
-    )
+def _names_a_page(line: str, folder: str, pages: set[str]) -> bool:
+    """Return False for a pattern of a table of contents that no page fits, which Sphinx would warn about."""
+    return not _PATTERN.fullmatch(line) or bool(patfilter(pages, f"{folder}/{line}"))
 
 
 def setup(app) -> dict[str, bool]:
