@@ -17,6 +17,7 @@ from meterdp.exports.tables import METERS
 from meterdp.release.gate import FORECAST_FILES, MIXTURE_FILES
 from tests.workflow.conftest import HANGS, PLANTED, PLANTED_SECRETS, planted_readings
 from tests.workflow.test_bad_input import sentence_of
+from tests.workflow.warm import warm_snakemake
 
 SECRETS = (*PLANTED_SECRETS, Secret("a bad value", TEXT, "twelvish"))
 # What the user brought, and the checkout: not written by a run.
@@ -100,9 +101,9 @@ def test_the_tiny_study_leaks_nothing(tiny_study):
     assert leaked(tiny_study.folder, secrets) == []
 
 
-def failing(runner, settings, *arguments, **options):
+def failing(runner, settings, *arguments, program=("snakemake",), **options):
     """Run what must fail; everything it said and left, secrets included in none of it."""
-    command, environment = runner.command(settings, *arguments)
+    command, environment = runner.command(settings, *arguments, program=program)
     done = subprocess.run(
         command,
         stdout=subprocess.PIPE,
@@ -119,7 +120,7 @@ def test_a_bad_row_leaks_nothing(runner):
     frame = planted_readings()
     frame.loc[500, "kwh"] = "twelvish"
     frame.to_csv(runner.folder / "export.csv", index=False)
-    done = failing(runner, PLANTED, "--until", "ingest")
+    done = failing(runner, PLANTED, "--until", "ingest", program=warm_snakemake())
     sentence_of(done, r"export.csv, row 502, field 'kwh': .*; .+\.$")
     assert leaked(runner.folder, SECRETS, done.stdout) == []
 
