@@ -145,15 +145,12 @@ def _browser(timeout_s: float, *flags: str) -> Iterator[_Pipe]:
             os.close(from_read)
 
 
-def _open(pipe: _Pipe, path, *domains: str, width: int | None = None) -> str:
+def _open(pipe: _Pipe, path, *domains: str) -> str:
     """Open ``path`` in a new tab with the events of ``domains`` switched on; return the tab's session."""
     target = pipe.call("Target.createTarget", url="about:blank")["targetId"]
     session = pipe.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
     for domain in ("Page", *domains):
         pipe.call(f"{domain}.enable", session)
-    if width is not None:
-        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-        pipe.call("Emulation.setDeviceMetricsOverride", session, **size)
     pipe.events.clear()  # what about:blank did is not the page's doing
     pipe.call("Page.navigate", session, url=Path(path).resolve().as_uri())
     pipe.wait_for("Page.loadEventFired")
@@ -170,7 +167,9 @@ def inspect_pages(paths, width: int = 1200, timeout_s: float = 60.0) -> list[Pag
     found = []
     with _browser(timeout_s, f"--window-size={width},900") as pipe:
         for path in paths:
-            session = _open(pipe, path, "Network", "Runtime", "Log", width=width)
+            session = _open(pipe, path, "Network", "Runtime", "Log")
+            size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+            pipe.call("Emulation.setDeviceMetricsOverride", session, **size)
             # A lazy image far down would wait to be scrolled to.
             widths = "Array.from(document.images, i => { i.loading = 'eager' });"
             widths += "Promise.all(Array.from(document.images, i => i.decode().catch(() => 0)))"
