@@ -32,6 +32,7 @@ from meterdp.mechanisms.interface import PrivateRecords
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.release import mixture, safe_noise
 from meterdp.release.desk import Desk
+from meterdp.release.gate import CRATE, ENTRY
 from meterdp.release.household_forecasts import release_household_forecasts
 from meterdp.release.ledger import CHARGED, STORED, Ledger
 from meterdp.release.noise import StudyNoise
@@ -129,7 +130,7 @@ def killed(x: np.ndarray, config: dict) -> str:
                 process.join()
                 died += process.exitcode == -signal.SIGKILL
                 there = {p.name for p in (folder / "results/release/mixture").glob("*")}
-                halves += there not in (set(), set(mixture.MIXTURE_FILES))
+                halves += there not in (set(), {*mixture.MIXTURE_FILES, CRATE, ENTRY})
                 events = ledger.events()
                 drew = set((folder / "drawn").read_text().split()) if (folder / "drawn").exists() else set()
                 charged = sum(e["kind"] == CHARGED for e in events)

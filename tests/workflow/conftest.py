@@ -19,7 +19,7 @@ import pytest
 import yaml
 
 from meterdp.audit.forms import CIRCUIT, COUNT, DIGEST, METER, READING, RELEASE_ID, SALT, SEED, TEXT, Secret
-from tests.workflow.warm import warm_snakemake
+from tests.warm import warm_snakemake
 
 ROOT = Path(__file__).resolve().parents[2]
 # Seconds after which something hangs; no busy machine is that slow.

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import yaml
 
-from tests.workflow.warm import warm_snakemake
+from tests.warm import warm_snakemake
 
 ROOT = Path(__file__).resolve().parents[2]
 

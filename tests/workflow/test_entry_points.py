@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.warm import warm_snakemake
 from tests.workflow.conftest import HANGS, ROOT, TINY
 from tests.workflow.planning import snakemake
-from tests.workflow.warm import warm_snakemake
 
 SNAKEMAKE = str(Path(sys.executable).parent / "snakemake")
 

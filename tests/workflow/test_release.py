@@ -11,7 +11,7 @@ from meterdp.core.parquet import metadata_of, read_table
 from meterdp.exports.tables import METERS
 from meterdp.forecasting.tables import FORECASTS_AHEAD
 from meterdp.profiles.tables import LOG_LOAD, QUALITY
-from meterdp.release.gate import FORECAST_FILES, MIXTURE_FILES
+from meterdp.release.gate import CRATE, ENTRY, FORECAST_FILES, MIXTURE_FILES
 from meterdp.release.ledger import CHARGED, PUBLISHED, STORED, Ledger
 from meterdp.release.tables import RELEASE_CROSSWALK, RELEASED_FORECAST, RELEASED_MIXTURE, RELEASED_PROFILES
 from tests.workflow.conftest import TINY
@@ -43,7 +43,7 @@ def contents(folder):
 
 def test_the_folder_holds_the_declared_files_and_the_manifest_vouches_for_them(released, folder):
     assert {p.name for p in (released.folder / "results/release").iterdir()} == {"forecasts", "mixture"}
-    assert sorted(contents(folder)) == sorted(MIXTURE_FILES)
+    assert set(contents(folder)) == {*MIXTURE_FILES, CRATE, ENTRY}
     manifest = json.loads((folder / "manifest.json").read_text())
     for name, digest in manifest["sha256"].items():
         assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
@@ -84,7 +84,7 @@ def test_every_listed_meter_has_a_forecast_file_and_the_crosswalk_knows_whose(re
     crosswalk = read_table(private / "release/crosswalk.parquet", RELEASE_CROSSWALK)
     assert sorted(crosswalk["meter_id"].to_pylist()) == sorted(meters)
     names = {f"{i}.{kind}" for i in crosswalk["release_id"].to_pylist() for kind in ("parquet", "json")}
-    assert set(contents(forecasts)) == names | set(FORECAST_FILES)
+    assert set(contents(forecasts)) == names | {*FORECAST_FILES, CRATE, ENTRY}
     manifest = json.loads((forecasts / "manifest.json").read_text())
     assert {n: hashlib.sha256((forecasts / n).read_bytes()).hexdigest() for n in names} == manifest["sha256"]
     kept = sum(read_table(private / "quality.parquet", QUALITY)["kept"].to_pylist())

@@ -7,8 +7,8 @@ import time
 
 from meterdp.release.gate import MIXTURE_FILES
 from meterdp.release.ledger import CHARGED, PUBLISHED, STORED, Ledger
+from tests.warm import warm_snakemake
 from tests.workflow.conftest import HANGS, PLANTED_RELEASE, Runner
-from tests.workflow.warm import warm_snakemake
 
 # One release of everything.
 ALL = sorted(

@@ -5,11 +5,13 @@ NAMES = (
     "primitives",
     "sound",
     "sound_mutants",
+    "sound_ball",
     "sound_label_flip",
     "sound_shared",
     "group_forecast",
     "label_forecast",
     "published",
+    "published_dpem",
     CANARIES,
 )
 # Sections of the configuration that canaries, in a simulated export of their own, are sent through.

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from meterdp.audit import canaries, one_run
 from meterdp.audit.bounds import epsilon_of_mu
-from meterdp.audit.cases import group_forecast, label_forecast, primitives, published, shared_noise, sound
+from meterdp.audit.cases import ball, dpem, group_forecast, label_forecast, primitives, published, shared_noise, sound
 from meterdp.audit.cases.interface import DELTA, OUTPUT, TRANSCRIPT, Case
 from meterdp.audit.judge import LIKELIHOOD_RATIO, Claim, Verdict, judge
 from meterdp.audit.parts import CANARIES
@@ -24,11 +24,13 @@ PARTS: dict[str, Callable[[list[float]], Iterator[Case]]] = {
     "primitives": primitives.cases,
     "sound": sound.cases,
     "sound_mutants": sound.mutants,
+    "sound_ball": ball.cases,
     "sound_label_flip": sound.label_cases,
     "sound_shared": shared_noise.cases,
     "group_forecast": group_forecast.cases,
     "label_forecast": label_forecast.cases,
     "published": published.cases,
+    "published_dpem": dpem.cases,
 }
 # Of the coins of one run so many are guessed, those with the clearest scores.
 GUESSED = 0.5

@@ -20,6 +20,9 @@ from meterdp.core.choices import names_in
 from meterdp.core.errors import InputError
 from meterdp.core.log_scale import LOG, SIGNED, LogScale
 
+# Of two circuits that add up their sums, each could take its own away.
+FEWEST_CIRCUITS = 3
+
 
 def load_schema(path) -> dict:
     """Read a JSON schema written in YAML.
@@ -289,10 +292,10 @@ def _check_federation(config, refuse) -> None:
         return
     if export["path"] is None:
         circuits, colluding = config["simulate"]["circuits"], federation["colluding"]
-        if circuits < 3:
+        if circuits < FEWEST_CIRCUITS:
             refuse(
                 "simulate.circuits",
-                f"is {circuits}, but of fewer than three circuits each learns what the other has",
+                f"is {circuits}, but of fewer than {FEWEST_CIRCUITS} circuits each learns what the other has",
                 "raise it, or set federation.by to null",
             )
         if colluding >= circuits - 1:

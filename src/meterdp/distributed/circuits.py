@@ -11,13 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from meterdp.core.config import FEWEST_CIRCUITS
 from meterdp.core.errors import InputError
 from meterdp.distributed.graph import Graph, complete, read_graph, ring
 from meterdp.distributed.pdmm import Subspace
 from meterdp.distributed.schemes import scheme
 from meterdp.distributed.summation import Summation
 
-FEWEST_CIRCUITS = 3
 GRAPHS = {"complete": complete, "ring": ring}
 
 

@@ -1,5 +1,5 @@
-"""The one place where noise is drawn. Today it knows the study mode only.
+"""The one place where noise is drawn: seeded in a study, whose files say "not for release", and fresh in a release.
 
-Study mode is seeded, its files say "not for release", and nothing it writes may leave the building. The release mode
-(operating-system entropy, ledger, gate) is not built: the ``release`` target refuses to run.
+A release passes the gate and is charged to the ledger before its noise is drawn, from the operating system's entropy
+and by exact samplers; what was drawn is stored, so that a rerun hands over the same files.
 """

@@ -10,7 +10,6 @@ import hashlib
 import itertools
 import json
 from collections.abc import Callable
-from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -29,11 +28,9 @@ from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import PublicSettings, Released
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mechanisms.sound.plan import step_entries
-from meterdp.profiles.vector import VectorRules
-from meterdp.release.desk import Desk, words_of
-from meterdp.release.gate import check_meters
-from meterdp.release.ledger import Charge, Request
-from meterdp.release.mixture import VERSION, released_files, words_of_settings
+from meterdp.release.desk import Desk
+from meterdp.release.gate import check_meters, check_settings
+from meterdp.release.mixture import released_files, request_of, words_of_settings
 from meterdp.release.safe_noise import SafeNoise
 
 FOLDER = Path("release/mixture")
@@ -89,12 +86,12 @@ def release_mixture_at(settings: NodeSettings, say: Callable[[str], object]) -> 
         links.greet()
         say("all nodes are there")
         _agree(links, sound.public)
-        request = _request(desk, sound, shared, settings, links)
+        told = _told(shared, settings)
+        # Made of fresh numbers of all nodes: no run repeats another, so none is free.
+        request = request_of("mixture between nodes", sound, desk, told, run=links.run.hex())
 
         def draw(_) -> dict[str, bytes]:
-            return released_files(
-                _released(sound, records.log_kwh, settings, links), sound, request, desk, _told(shared, settings)
-            )
+            return released_files(_released(sound, records.log_kwh, settings, links), sound, request, desk, told)
 
         (files,), handed_over = desk.release((request, draw))
     # With closed links: what goes wrong now is no other node's concern.
@@ -114,8 +111,9 @@ def _desk(settings: NodeSettings) -> Desk:
     own = {"epsilon": release["epsilon"], "delta": release["delta"], "what": ["mixture"]}
     roster = study["export"]["meters"]
     config = {**study, "release": study["release"] | own}
-    # The desk tells what is missing, the list included.
-    return Desk(config, Path(roster).read_bytes() if roster else b"", simulated=False)
+    # Whoever the households are, a node has an export and must name what a release of it needs, the list included.
+    check_settings(config, simulated=False)
+    return Desk(config, Path(roster).read_bytes(), release["simulated"])
 
 
 def _public(settings: NodeSettings, shared: SharedSums) -> PublicSettings:
@@ -144,31 +142,12 @@ def _agree(links: Links, public: PublicSettings) -> None:
 
 def _told(shared: SharedSums, settings: NodeSettings) -> SharedNoise:
     agreed = settings.agreement.settings
-    return SharedNoise(shared.shares, {"scheme": agreed["scheme"], "graph": agreed["graph"]}, "nodes")
-
-
-def _request(desk: Desk, sound: Sound, shared: SharedSums, settings: NodeSettings, links: Links) -> Request:
-    words = words_of(
-        "mixture between nodes",
-        sound.name,
-        VERSION,
-        words_of_settings(sound.public),
-        **desk.records(profile_keys=[field.name for field in fields(VectorRules)]),
-        synthetic_profiles=desk.config["release"]["synthetic_profiles"],
-        federation={"by": "node", **_told(shared, settings).words},
-        # Made of fresh numbers of all nodes: no run repeats another, so none is free.
-        run=links.run.hex(),
-    )
-    charge = Charge(sound.mu, sound.total_variation)
-    return desk.request(sound.guarantee, sound.public.records, charge, words)
+    return SharedNoise(shared.shares, {"by": "node", "scheme": agreed["scheme"], "graph": agreed["graph"]}, "nodes")
 
 
 def _released(sound: Sound, log_kwh: np.ndarray, settings: NodeSettings, links: Links) -> Released:
     """Draw this node's noise and sum; every node has charged before the first sum."""
-    scheme, step = settings.agreement.scheme, itertools.count(1)
-    if hasattr(scheme, "wraps"):
-        # On the grid of the noise, and whatever its size: to refuse a value would tell something of it.
-        scheme = replace(scheme, step=SafeNoise.grid, wraps=True)
+    scheme, step = settings.agreement.scheme.on_grid(SafeNoise.grid), itertools.count(1)
     links.all_done(0)
 
     def total(vector: np.ndarray) -> np.ndarray:

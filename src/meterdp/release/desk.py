@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 
 import numpy as np
@@ -13,8 +14,9 @@ import numpy as np
 import meterdp
 from meterdp.core.guarantee import Guarantee
 from meterdp.core.log_scale import LogScale
+from meterdp.release.about import About, check_described, described
 from meterdp.release.account import UNIT_OF, Account, Cap
-from meterdp.release.gate import account_of, check_books, check_files, check_release, check_settings
+from meterdp.release.gate import CRATE, ENTRY, account_of, check_books, check_files, check_release, check_settings
 from meterdp.release.ledger import Charge, Ledger, Request
 from meterdp.release.publish import publish
 
@@ -22,6 +24,10 @@ from meterdp.release.publish import publish
 NOT_IN_WORDS = ("path", "meters", "incremental")
 # Words that are digests of the list of meters, or of words that hold one.
 DIGESTS = ("list_of_meters_sha256", "groups_request")
+ABOUT = (
+    f"`{CRATE}` and `{ENTRY}`: what archives (RO-Crate) and the public registry of differential privacy deployments "
+    "ask for"
+)
 SAFE_NOISE = "docs/proofs/safe_noise.md"
 
 
@@ -128,6 +134,7 @@ class Desk:
     def hand_over(self, files: Mapping[str, bytes], folder) -> None:
         """Write the files of a release as ``folder``, if every file and column is declared for release."""
         check_files(files)
+        check_described(files)
         publish(files, folder)
 
     def manifest(
@@ -157,6 +164,10 @@ class Desk:
             "meterdp_version": meterdp.__version__,
         }
 
+    def described(self, files: Mapping[str, bytes]) -> dict[str, bytes]:
+        """Return the files of a folder, with what they say of themselves to archives and to the public registry."""
+        return described(files, About.from_config(self.config["release"]), datetime.now(UTC).date())
+
     def population(self, request: Request) -> str:
         """Return the name of the households as the configuration writes it."""
         return self.config["release"]["population"] or request.account.population
@@ -182,7 +193,7 @@ class Desk:
             *(["**These households are simulated.** They stand in for real ones."] if self.simulated else []),
             opening,
             "## What is in it",
-            _points(inside),
+            _points((*inside, ABOUT)),
             "## What it hides",
             _points(told["hides"]),
             told.get("means")

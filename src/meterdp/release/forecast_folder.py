@@ -91,7 +91,7 @@ def forecast_folder(ids: np.ndarray, released_log_kwh: np.ndarray, told: Told, r
         does_not_hide=told.does_not_hide,
         means=told.means,
     )
-    return files
+    return desk.described(files)
 
 
 def intervals_ahead(last_day: str, steps: int, interval_minutes: int, time_zone: str) -> np.ndarray:

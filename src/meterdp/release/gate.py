@@ -29,6 +29,9 @@ SIMULATED = "simulated households"
 MIXTURE_FILES = ("mixture.parquet", "mixture.json", "synthetic_profiles.parquet", "manifest.json", "README.md")
 # Of the folder of forecasts: these two, and two files a household under a random name.
 FORECAST_FILES = ("manifest.json", "README.md")
+# Beside them in every folder: what it says of itself to archives (RO-Crate) and to the registry of deployments. No
+# outputs of a rule, because a ledger hands over what an earlier version stored without them.
+CRATE, ENTRY = "ro-crate-metadata.json", "registry_entry.yaml"
 _FILE_NAME = re.compile(r"[0-9a-f]{16}\.(parquet|json)")
 
 
@@ -142,7 +145,7 @@ def check_files(files: Mapping[str, bytes]) -> None:
     """
     allowed = {table.name: table for table in (RELEASED_MIXTURE, RELEASED_PROFILES, RELEASED_FORECAST)}
     for name, data in files.items():
-        known = name in (*MIXTURE_FILES, *FORECAST_FILES) or _FILE_NAME.fullmatch(name)
+        known = name in (*MIXTURE_FILES, *FORECAST_FILES, CRATE, ENTRY) or is_of_a_household(name)
         if known and name.endswith(".parquet"):
             schema = pq.read_schema(pa.BufferReader(data))
             table = allowed.get((schema.metadata or {}).get(b"meterdp.table", b"").decode())
@@ -153,6 +156,11 @@ def check_files(files: Mapping[str, bytes]) -> None:
                 file="release",
                 remedy="declare it in release/tables.py and in the gate, with its proof",
             )
+
+
+def is_of_a_household(name: str) -> bool:
+    """Whether a file has one of the random names that say nothing of the household it is for."""
+    return _FILE_NAME.fullmatch(name) is not None
 
 
 def check_meters(known: Sequence[str], listed: Sequence[str], records: int) -> None:

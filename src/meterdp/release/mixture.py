@@ -85,17 +85,7 @@ def release_mixture(
         ALONE if shared is None else shared.shares,
     )
     mechanism = Sound.calibrate(public)
-    words = words_of(
-        "mixture",
-        mechanism.name,
-        VERSION,
-        words_of_settings(public),
-        **desk.records(profile_keys=[field.name for field in fields(VectorRules)]),
-        synthetic_profiles=release["synthetic_profiles"],
-        **({} if shared is None else {"federation": shared.words}),
-    )
-    charge = Charge(mechanism.mu, mechanism.total_variation)
-    request = desk.request(mechanism.guarantee, len(log_kwh), charge, words)
+    request = request_of("mixture", mechanism, desk, shared)
 
     def draw(_) -> dict[str, bytes]:
         released = mechanism.release(PrivateRecords(log_kwh), SafeNoise(), 1)
@@ -103,6 +93,22 @@ def release_mixture(
 
     (files,), handed_over = desk.release((request, draw))
     return files, handed_over
+
+
+def request_of(artefact: str, mechanism: Sound, desk: Desk, shared: SharedNoise | None, **more) -> Request:
+    """Return the request for a mixture; ``more`` are words of its own."""
+    words = words_of(
+        artefact,
+        mechanism.name,
+        VERSION,
+        words_of_settings(mechanism.public),
+        **desk.records(profile_keys=[field.name for field in fields(VectorRules)]),
+        synthetic_profiles=desk.config["release"]["synthetic_profiles"],
+        **({} if shared is None else {"federation": shared.words}),
+        **more,
+    )
+    charge = Charge(mechanism.mu, mechanism.total_variation)
+    return desk.request(mechanism.guarantee, mechanism.public.records, charge, words)
 
 
 def words_of_settings(public: PublicSettings) -> dict:
@@ -163,11 +169,13 @@ def released_files(
     if shared is not None:
         manifest["privacy"][shared.holders] = shared.in_words
         manifest["privacy"]["proof"].append(SHARED_NOISE)
+        if shared.holders == "nodes":
+            manifest["population"] += f", and the households of {shared.shares.nodes - 1} other parties"
     if beside is not None:
         manifest["marginals"] = _marginals(beside, mechanism, hours)
     files["manifest.json"] = as_json({**manifest, "sha256": checksums(files)})
     files["README.md"] = _page(mixture, rules, mechanism, request, desk, shared)
-    return {name: files[name] for name in MIXTURE_FILES}
+    return desk.described({name: files[name] for name in MIXTURE_FILES})
 
 
 def _marginals(beside: Marginals, mechanism: Sound, hours: Sequence[str]) -> dict:

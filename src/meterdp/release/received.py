@@ -15,10 +15,11 @@ from pathlib import Path
 from meterdp.core.errors import InputError
 from meterdp.core.guarantee import NOT_FOR_RELEASE
 from meterdp.core.parquet import metadata_of
+from meterdp.release.gate import CRATE, ENTRY
 
 MANIFEST = "manifest.json"
 # What a folder may hold beside what its manifest declares: what is written after its checksums.
-BESIDE = (MANIFEST, "README.md", "ro-crate-metadata.json", "registry_entry.yaml")
+BESIDE = (MANIFEST, "README.md", CRATE, ENTRY)
 RELEASED = "take a folder that `make release` wrote, such as results/release/mixture or results/release/forecasts"
 
 

@@ -87,7 +87,7 @@ def test_partial_sections_are_filled(schema):
         ({"federation": "feeder"}, r"'federation.by': is 'feeder', which is not one of None, circuit"),
         (
             {"federation": "circuit", "simulate": {"circuits": 2}},
-            r"'simulate.circuits': is 2, but of fewer than three circuits each learns what the other has; raise it",
+            r"'simulate.circuits': is 2, but of fewer than 3 circuits each learns what the other has; raise it",
         ),
         (
             {"federation": {"by": "circuit", "colluding": 11}},

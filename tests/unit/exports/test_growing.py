@@ -39,7 +39,7 @@ def rows(order: str, seed: int) -> list[tuple]:
 @pytest.mark.parametrize("period", [None, ("2025-10-22", "2025-10-27")])
 def test_reading_once_is_reading_twice(tmp_path, monkeypatch, order, policy, period):
     used = []
-    for seed in range(4):
+    for seed in range(2):
         path = write_csv(tmp_path / "e.csv", rows(order, seed))
         settings = replace(SETTINGS, conflicting_rows=policy)
         if period:
@@ -55,7 +55,7 @@ def test_reading_once_is_reading_twice(tmp_path, monkeypatch, order, policy, per
         pd.testing.assert_frame_equal(once.meters, twice.meters)
         assert once.counts == twice.counts and {"used", "value_missing", "off_grid_stamp"} <= set(once.counts)
     # Meters whose rows run backwards around a clock change need the second look; mixed orders have some by chance.
-    assert {"by meter": len(used) == 4, "by time": len(used) == 4, "backwards": not used}.get(order, True)
+    assert {"by meter": len(used) == 2, "by time": len(used) == 2, "backwards": not used}.get(order, True)
 
 
 @pytest.mark.parametrize("room", [0, 8 * 10, 8 * 400, 8 * 3000])

@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -12,9 +11,10 @@ import yaml
 from meterdp.accounting import gdp
 from meterdp.core.parquet import metadata_of, read_table
 from meterdp.release.account import CHARGED
-from meterdp.release.gate import MIXTURE_FILES
+from meterdp.release.gate import CRATE, ENTRY, MIXTURE_FILES
 from meterdp.release.ledger import Ledger
 from meterdp.release.tables import RELEASED_MIXTURE
+from tests.warm import warm_python
 from tools.make_nodes import make_exports, make_nodes
 
 HOMES, DAYS, NAMES = 90, 16, ("C01", "C02", "C03")
@@ -32,7 +32,7 @@ def listed(export):
 
 def make(folder, exports, changes=(), **agreed):
     """Write nodes that release; ``changes`` are of the configuration of single nodes."""
-    release = {"epsilon": 2.0, "colluding": 1, "meters": [listed(e) for e in exports.values()]}
+    release = {"epsilon": 2.0, "colluding": 1, "simulated": True, "meters": [listed(e) for e in exports.values()]}
     agreed = {"release": release, "classes": 3, "timeout_seconds": 20, "start_within_seconds": 40} | agreed
     configs = make_nodes(folder, exports, **agreed)
     for name, file in configs.items():
@@ -52,7 +52,7 @@ def make(folder, exports, changes=(), **agreed):
 
 def run(configs, repository):
     path = os.environ | {"PYTHONPATH": str(repository / "src")}
-    command = [sys.executable, "-m", "meterdp", "node"]
+    command = [warm_python(), "-m", "meterdp", "node"]
     started = [
         subprocess.Popen([*command, str(file)], stderr=subprocess.PIPE, text=True, env=path)
         for file in configs.values()
@@ -80,7 +80,7 @@ def test_every_node_has_the_same_release_and_every_run_is_paid_for(tmp_path, exp
     mu = gdp.mu_for(2.0, 1e-5)
     for name in NAMES:
         folder = tmp_path / name / "release/mixture"
-        assert {file.name for file in folder.iterdir()} == set(MIXTURE_FILES)
+        assert {file.name for file in folder.iterdir()} == {*MIXTURE_FILES, CRATE, ENTRY}
         assert "not for release" not in str(metadata_of(folder / "mixture.parquet"))
         (charge,) = charges(tmp_path, name)
         assert charge["mu"] == pytest.approx(mu, rel=1e-3), "what the colluding node sees"
@@ -90,7 +90,12 @@ def test_every_node_has_the_same_release_and_every_run_is_paid_for(tmp_path, exp
         shares = manifest["public_parameters"]["public"]["sound"]["shares"]
         assert shares == {"nodes": 3, "honest": 2, "colluding": 1}
         assert manifest["public_parameters"]["public"]["records"] == HOMES
-        assert "households of 3 parties" in (folder / "README.md").read_text().splitlines()[0]
+        page = (folder / "README.md").read_text()
+        assert "households of 3 parties" in page.splitlines()[0] and "households are simulated" in page
+        assert manifest["simulated_data"] and metadata_of(folder / "mixture.parquet")["synthetic"] == "yes"
+        assert manifest["population"] == f"homes of {name}, and the households of 2 other parties"
+        entry = yaml.safe_load((folder / ENTRY).read_text())["deployment"]
+        assert entry["deployment_model"]["model_name"] == "Federated" and "2 other parties" in entry["basic"]["name"]
     assert all(code == 0 for _, code in run(configs, repository))
     second = mixtures(tmp_path)
     assert not np.allclose(np.stack(second[0]["mean_log_kwh"]), np.stack(first[0]["mean_log_kwh"]))

@@ -16,7 +16,7 @@ from meterdp.release import household_forecasts
 from meterdp.release.account import Account
 from meterdp.release.desk import Desk
 from meterdp.release.forecast_folder import intervals_ahead
-from meterdp.release.gate import check_files
+from meterdp.release.gate import CRATE, ENTRY, check_files
 from meterdp.release.household_forecasts import on_the_list, release_household_forecasts
 from meterdp.release.ledger import CHARGED, Charge, Ledger, epsilon_of
 from meterdp.release.tables import FORECAST_FILE, RELEASED_FORECAST
@@ -55,7 +55,7 @@ def test_every_household_gets_a_file_that_its_manifest_vouches_for(released):
     call, _, x = released
     delivery = call()
     check_files(delivery.files)
-    assert len(set(delivery.release_id)) == N and len(delivery.files) == 2 * N + 2
+    assert len(set(delivery.release_id)) == N and len(delivery.files) == 2 * N + 4
     different = set()
     for name in delivery.release_id:
         table = pq.read_table(io.BytesIO(delivery.files[f"{name}.parquet"]))
@@ -68,7 +68,7 @@ def test_every_household_gets_a_file_that_its_manifest_vouches_for(released):
     own = json.loads(delivery.files[f"{delivery.release_id[0]}.json"])
     folder = json.loads(delivery.files["manifest.json"])
     assert own["sha256"] == folder["sha256"][own["file"]] and own["privacy"] == folder["privacy"]
-    assert set(folder["sha256"]) == set(delivery.files) - {"manifest.json", "README.md"}
+    assert set(folder["sha256"]) == set(delivery.files) - {"manifest.json", "README.md", CRATE, ENTRY}
     assert 1 < len(different) <= folder["mechanism"]["group_count"]
     assert not {round(v, 9) for row in different for v in row} & {round(v, 9) for v in x.ravel()}
     page = delivery.files["README.md"].decode()

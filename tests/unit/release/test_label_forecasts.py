@@ -45,7 +45,7 @@ def test_files_say_what_they_hide_and_that_readings_are_not_hidden(made):
     desk, ledger, x = made
     delivery = release_household_forecasts(x, None, desk(**LABEL))
     check_files(delivery.files)
-    assert len(set(delivery.release_id)) == N and len(delivery.files) == 2 * N + 2
+    assert len(set(delivery.release_id)) == N and len(delivery.files) == 2 * N + 4
     manifest = json.loads(delivery.files["manifest.json"])
     assert manifest["privacy"]["adjacency"] == "class_label" and "differential" not in manifest["guarantee"]
     assert any("nothing is claimed when one household's readings" in s for s in manifest["privacy"]["does_not_hide"])
@@ -95,4 +95,4 @@ def test_small_neighbourhoods_and_unknown_circuits_are_refused(made):
         release_household_forecasts(x, tuple(i // 10 for i in range(N)), desk(**label))
     assert ledger.events() == []
     delivery = release_household_forecasts(x, tuple(i // 20 for i in range(N)), desk(**label))
-    assert len(delivery.files) == 2 * N + 2
+    assert len(delivery.files) == 2 * N + 4

@@ -15,7 +15,7 @@ from meterdp.mechanisms.sound.tilt import fit_exponents
 from meterdp.mixture.draws import Mixture
 from meterdp.release import mixture
 from meterdp.release.desk import Desk
-from meterdp.release.gate import MIXTURE_FILES
+from meterdp.release.gate import CRATE, ENTRY, MIXTURE_FILES
 from meterdp.release.ledger import Ledger
 from tests.conftest import ROOT
 
@@ -43,7 +43,7 @@ def release(tmp_path):
 @pytest.mark.parametrize("share", [0.0, 0.25])
 def test_the_manifest_tells_the_marginals_and_the_ledger_charges_once_for_all(release, share):
     files, ledger, config = release(share)
-    assert tuple(files) == MIXTURE_FILES
+    assert set(files) == {*MIXTURE_FILES, CRATE, ENTRY}
     manifest = json.loads(files["manifest.json"])
     (charged,) = [e for e in ledger.events() if e["kind"] == "charged"]
     epsilon, delta = config["release"]["epsilon"], config["release"]["delta"]

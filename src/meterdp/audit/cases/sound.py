@@ -207,7 +207,7 @@ def label_cases(epsilons: list[float]) -> Iterator[Case]:
     """Yield the audits of the release for labels, and its mutant."""
     for epsilon in epsilons:
         yield label_case(epsilon)
-    yield _broken(label_case(max(epsilons)), "noise of half the scale", labelled_pair(max(epsilons)), lambda i: 0.5)
+    yield broken(label_case(max(epsilons)), "noise of half the scale", labelled_pair(max(epsilons)), lambda i: 0.5)
 
 
 # --- mutants --------------------------------------------------------------------------------------------------------
@@ -218,19 +218,19 @@ def mutants(epsilons: list[float]) -> Iterator[Case]:
     epsilon = max(epsilons)
     unbroken = release_case(epsilon, "replace_one")
     pair = Pair(calibrated(epsilon, "replace_one"), *REPLACED)
-    yield _broken(unbroken, "noise of half the scale", pair, lambda i: 0.5)
+    yield broken(unbroken, "noise of half the scale", pair, lambda i: 0.5)
     last = len(pair.mechanism.plan.steps) - 1
-    yield _broken(unbroken, "the last round with a third of its noise", pair, lambda i: 1 / 3 if i == last else 1.0)
+    yield broken(unbroken, "the last round with a third of its noise", pair, lambda i: 1 / 3 if i == last else 1.0)
     beside = pair_with_marginals(epsilon, "replace_one")
     end = len(beside.mechanism.plan.steps) - 1
     unbroken_beside = marginals_case(epsilon, "replace_one")
     words = "marginals with half their noise"
-    yield _broken(unbroken_beside, words, beside, lambda i: 0.5 if i == end else 1.0, share=0.1)
+    yield broken(unbroken_beside, words, beside, lambda i: 0.5 if i == end else 1.0, share=0.1)
     # Entry 0 of each class is its count.
     counts_free = np.where(np.arange(1 + HOURS + HOURS * (HOURS + 1) // 2) == 0, 0.0, 1.0)
-    yield _broken(unbroken, "counts of the last round exact", pair, lambda i: counts_free if i == last else 1.0)
+    yield broken(unbroken, "counts of the last round exact", pair, lambda i: counts_free if i == last else 1.0)
     accounted = Pair(calibrated(epsilon, "add_remove"), *REPLACED)
-    yield _broken(unbroken, "replacing accounted for as adding", accounted, share=1.0)
+    yield broken(unbroken, "replacing accounted for as adding", accounted, share=1.0)
     yield replace(
         unbroken,
         neighbours="a household with a record or an invalid one",
@@ -242,7 +242,7 @@ def mutants(epsilons: list[float]) -> Iterator[Case]:
     )
     adapted = Pair(calibrated(epsilon, "replace_one", library=LIBRARY), *LIBRARY_REPLACED)
     unbroken_library = release_case(epsilon, "replace_one", LIBRARY)
-    yield _broken(unbroken_library, "noise of half the scale", adapted, lambda i: 0.5)
+    yield broken(unbroken_library, "noise of half the scale", adapted, lambda i: 0.5)
     mu = pair.mechanism.mu * 2**0.5
     yield replace(
         unbroken,
@@ -255,7 +255,9 @@ def mutants(epsilons: list[float]) -> Iterator[Case]:
     )
 
 
-def _broken(unbroken: Case, mutant: str, pair: Pair, std_factor=lambda i: 1.0, share: float = 0.3) -> Case:
+def broken(unbroken: Case, mutant: str, pair: Pair, std_factor=lambda i: 1.0, share: float = 0.3) -> Case:
+    """Return a case whose mechanism is broken and whose claim stays; the transcript is attacked."""
+
     def observe(noise: NoiseSource, on_d: bool, runs: int) -> Mapping[str, Seen]:
         return {TRANSCRIPT: pair.observe(noise, on_d, runs, std_factor)[TRANSCRIPT]}
 

@@ -7,7 +7,7 @@ so that nodes can compare them. Whatever vector is summed, :meth:`total` is all 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -54,6 +54,17 @@ class NodeScheme(Protocol):
     def constants(self) -> dict:
         """Public numbers that follow from the agreement and must be the same everywhere."""
 
+    def on_grid(self, grid: float) -> NodeScheme:
+        """Return the scheme for vectors with release noise: exact multiples of ``grid``, refused for no size.
+
+        To refuse a value for its size would tell something of it.
+
+        Raises
+        ------
+        ValueError
+            If its sums are not exact.
+        """
+
     def total(self, links: Links, iteration: int, values: np.ndarray) -> np.ndarray:
         """Return the sum over all nodes.
 
@@ -94,6 +105,10 @@ class FederatedNode:
         """None."""
         return {}
 
+    def on_grid(self, grid: float) -> FederatedNode:
+        """Return itself: what is sent is never encoded."""
+        return self
+
     def total(self, links: Links, iteration: int, values: np.ndarray) -> np.ndarray:
         """Sum at the first node; see :class:`NodeScheme`."""
         q = len(values)
@@ -129,6 +144,10 @@ class RingNode:
     def constants(self) -> dict:
         """The cycle."""
         return {"cycle": self.cycle}
+
+    def on_grid(self, grid: float) -> RingNode:
+        """Take the grid as the resolution; see :class:`NodeScheme`."""
+        return replace(self, step=grid, wraps=True)
 
     def total(self, links: Links, iteration: int, values: np.ndarray) -> np.ndarray:
         """Add to what comes from the node before, hand it to the next; see :class:`NodeScheme`."""
@@ -169,6 +188,10 @@ class SubspaceNode:
     def constants(self) -> dict:
         """Constant and number of rounds."""
         return {"c": self.c, "rounds": self.rounds}
+
+    def on_grid(self, grid: float) -> SubspaceNode:
+        """Refuse: its masks are no whole numbers; see :class:`NodeScheme`."""
+        raise ValueError("sums of subspace perturbation are not exact")
 
     def total(self, links: Links, iteration: int, values: np.ndarray) -> np.ndarray:
         """Average with the neighbours round by round; see :class:`NodeScheme`."""
@@ -215,6 +238,10 @@ class EdgeMasksNode:
     def constants(self) -> dict:
         """None."""
         return {}
+
+    def on_grid(self, grid: float) -> EdgeMasksNode:
+        """Take the grid as the resolution; see :class:`NodeScheme`."""
+        return replace(self, step=grid, wraps=True)
 
     def total(self, links: Links, iteration: int, values: np.ndarray) -> np.ndarray:
         """Mask, gather from below, pass up, and pass the sum down; see :class:`NodeScheme`."""

@@ -27,6 +27,7 @@ from meterdp.distributed.node.records import own_records
 from meterdp.distributed.node.run import mixture_columns
 from meterdp.distributed.node.tables import NODE_MIXTURE, NODE_TRAFFIC
 from meterdp.distributed.study import one_class, start_from
+from tests.warm import warm_python
 from tools.make_nodes import make_exports, make_nodes
 
 AGREED = {"classes": 2, "iterations": 3, "scheme": "secure_sum", "timeout_seconds": 20, "start_within_seconds": 40}
@@ -38,8 +39,9 @@ def exports(tmp_path_factory):
     return make_exports(tmp_path_factory.mktemp("exports"), households=HOMES, circuits=3, days=DAYS)
 
 
-def start(config, repository):
-    command = [sys.executable, "-m", "meterdp", "node", str(config)]
+def start(config, repository, python=None):
+    """Start a node; by default forked (``warm.py``)."""
+    command = [python or warm_python(), "-m", "meterdp", "node", str(config)]
     path = os.environ | {"PYTHONPATH": str(repository / "src")}
 
     def heed_interrupts():  # which whoever runs these tests in the background has switched off for all their children
@@ -99,7 +101,7 @@ def test_processes_fit_what_one_process_does_that_reads_all_exports(exports, tmp
     iterations = 60
     configs = make_nodes(tmp_path, exports, **(AGREED | {"iterations": iterations}))
     relays = through_relays(tmp_path, configs.values())
-    running = [start(config, repository) for config in configs.values()]
+    running = [start(config, repository, sys.executable) for config in configs.values()]
     said = [one.communicate(timeout=100)[1] for one in running]
     assert [one.returncode for one in running] == [0, 0, 0], said
     nodes = [read_node([str(config)]) for config in configs.values()]

@@ -9,6 +9,7 @@ import pytest
 
 from meterdp.distributed.graph import complete
 from meterdp.distributed.node.links import Links
+from meterdp.distributed.node.protocol import PROTOCOLS
 from meterdp.distributed.shared_noise import SharedSums, release_at_node, release_together
 from meterdp.mechanisms.interface import PublicSettings
 from meterdp.mechanisms.sound.mechanism import Sound
@@ -60,3 +61,18 @@ def test_nodes_release_what_threads_of_one_process_do(tmp_path, scheme):
         assert not isinstance(outcome[i], BaseException), outcome
         for name in ("weights", "means", "covariances"):
             assert np.array_equal(getattr(outcome[i].mixtures, name), getattr(expected[0].mixtures, name))
+
+
+def test_every_scheme_but_one_sums_what_lies_on_the_grid_of_the_noise_whatever_its_size(tmp_path):
+    """On a grid of its own and of any size, modulo 2^64; real masks leave no exact sum."""
+    for name in PROTOCOLS:
+        file = tmp_path / f"{name}.yaml"
+        keys = write_agreement(file, NODES, scheme=name, graph="complete")
+        scheme = settings_of(file, keys, 0).agreement.scheme
+        if name == "subspace":
+            with pytest.raises(ValueError, match="not exact"):
+                scheme.on_grid(2.0**-28)
+        else:
+            words = vars(scheme.on_grid(2.0**-28))
+            assert words["links"] is scheme.links
+            assert (words.get("step", 2.0**-28), words.get("wraps", True)) == (2.0**-28, True)

@@ -5,14 +5,15 @@ replayed on D' by handing back its answers. zCDP claims of n answers that they s
 with mu^2 = n/multiplier^2.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 from scipy.stats import kstest
 
+from meterdp.audit.cases.dpem import Recorded, Replayed
 from meterdp.mechanisms.dpem.mixture import EmSettings, Iterate, MixtureModel
-from meterdp.mechanisms.dpem.moments import Perturbation, mirrored, moment_em
+from meterdp.mechanisms.dpem.moments import moment_em
 from meterdp.mixture.draws import Mixture
 from meterdp.release.noise import StudyNoise
 
@@ -21,43 +22,13 @@ STEP_EPSILON, STEP_DELTA = 2.0, 1e-5
 
 
 @dataclass(frozen=True)
-class Recorded(Perturbation):
-    """Keeps every exact answer, its noisy one and the standard deviation of the noise."""
+class Weakened(Recorded):
+    """The record of a run, with noise of another scale than charged for."""
 
-    answers: list = field(default_factory=list)
     noise_factor: float = 1.0
 
     def gaussian_std(self, sensitivity):
         return self.noise_factor * super().gaussian_std(sensitivity)
-
-    def vector(self, exact, sensitivity, law):
-        noisy = super().vector(exact, sensitivity, law)
-        self.answers.append((exact, noisy, self.gaussian_std(sensitivity)))
-        return noisy
-
-    def symmetric(self, exact, sensitivity):
-        noisy = super().symmetric(exact, sensitivity)
-        upper = (..., *np.triu_indices(exact.shape[-1]))
-        self.answers.append((exact[upper], noisy[upper], np.asarray(self.gaussian_std(sensitivity))[:, None]))
-        return noisy
-
-
-@dataclass(frozen=True)
-class Replayed(Recorded):
-    """Hands back the answers of another run, and keeps the exact ones of this one."""
-
-    given: list = field(default_factory=list)
-
-    def vector(self, exact, sensitivity, law):
-        self.answers.append((exact, *self.given[len(self.answers)][1:]))
-        return self.answers[-1][1]
-
-    def symmetric(self, exact, sensitivity):
-        upper = np.triu_indices(exact.shape[-1])
-        self.answers.append((exact[(..., *upper)], *self.given[len(self.answers)][1:]))
-        out = np.zeros(exact.shape)
-        out[(..., *upper)] = self.answers[-1][1]
-        return mirrored(out)
 
 
 def neighbours():
@@ -74,14 +45,15 @@ def spent(settings, noise_factor=1.0):
     start = Mixture(np.array([0.5, 0.5]), np.array([[0.5, 0.0], [-0.5, 0.0]]), np.tile(np.eye(2) / 50, (2, 1, 1)))
     model, mu_squared, loss = MixtureModel(len(x), settings), np.zeros(RUNS), np.zeros(RUNS)
     for run in range(RUNS):
-        recorded = Recorded(StudyNoise(run, "privacy of dpem"), STEP_EPSILON, STEP_DELTA, noise_factor=noise_factor)
+        recorded = Weakened(StudyNoise(run, "privacy of dpem"), STEP_EPSILON, STEP_DELTA, noise_factor=noise_factor)
         replayed = Replayed(recorded.noise, STEP_EPSILON, STEP_DELTA, given=recorded.answers)
         end = [
             moment_em(model, records, Iterate(start), settings.iterations, law).mixture
             for records, law in ((x, recorded), (other, replayed))
         ]
         assert np.array_equal(end[0].covariances, end[1].covariances), "the answers alone decide the release"
-        for (own, noisy, std), (others, _, _) in zip(recorded.answers, replayed.answers, strict=True):
+        seen = zip(recorded.exact, recorded.answers, recorded.std, replayed.exact, strict=True)
+        for own, noisy, std, others in seen:
             mu_squared[run] += (((own - others) / std) ** 2).sum()
             loss[run] += (((noisy - others) ** 2 - (noisy - own) ** 2) / (2 * std**2)).sum()
     return mu_squared, loss

@@ -184,7 +184,7 @@ def test_stochastic_joint_is_below_published_on_forecast_laws():
 def test_labels_of_a_component_share_one_covariance_to_the_last_bit_and_no_thin_direction():
     """Whatever the budget does to single labels; the condition is at most that of all the budget over the floor."""
     generator, shrunk = np.random.default_rng(7), 0
-    for seed in range(15):
+    for seed in range(8):
         queries = certain(generator.standard_normal((6, 4)) * generator.uniform(0.1, 2.0))
         noise = noise_design("joint")(queries, Budget(generator.uniform(0.05, 1.0)))
         if "per label" in noise.report.stop_reason:
@@ -193,7 +193,7 @@ def test_labels_of_a_component_share_one_covariance_to_the_last_bit_and_no_thin_
         values = np.linalg.eigvalsh(noise.covariance[0])
         assert values[-1] <= values[0] * queries.entries / NOISE_FLOOR * (1 + 1e-9)
         shrunk += 1
-    assert shrunk >= 7
+    assert shrunk >= 4
 
 
 def test_a_label_without_neighbours_gets_the_floor_only():

@@ -37,6 +37,7 @@ def run(words, environment, streams, executable):
         os.close(stream)
     sys.stdin, sys.stdout, sys.stderr = (os.fdopen(n, mode, buffering=1) for n, mode in enumerate("rww"))
     os.setsid()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever started the tests may have switched it off
     os.chdir(words[0])
     os.environ.clear()
     os.environ.update(pair.split("=", 1) for pair in environment)

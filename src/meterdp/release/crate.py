@@ -1,0 +1,169 @@
+"""An RO-Crate of a released folder: who may read it without knowing meterdp can still tell what is in it.
+
+RO-Crate 1.2, an attached package. Everything in it is a word of the manifest, a public setting, or the name, size and
+digest of a file that leaves with it; no path, no time but the day of the release, no name of a machine or of a user.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from datetime import date
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from meterdp.release.gate import CRATE, ENTRY, is_of_a_household
+
+if TYPE_CHECKING:
+    from meterdp.release.about import About
+
+VERSION = "https://w3id.org/ro/crate/1.2"
+HOUSEHOLDS = "#household-files"
+NO_LICENCE = "No licence was named: ask whoever published these files what may be done with them."
+_MEDIA_TYPES = {
+    ".parquet": "application/vnd.apache.parquet",
+    ".json": "application/json",
+    ".yaml": "application/yaml",
+    ".md": "text/markdown",
+    ".csv": "text/csv",
+}
+# What a Parquet file is of it says itself.
+_SAYS = {
+    "manifest.json": "The guarantee, all public parameters and a checksum of every file with data.",
+    "README.md": "What is in this folder and what it hides, on one page in plain words.",
+    "mixture.json": "The mixture of mixture.parquet, for scikit-learn and other tools.",
+    "feeders.csv": "The totals of feeders.parquet as text.",
+    ENTRY: "An entry for the public registry of differential privacy deployments.",
+}
+
+
+def crate_of(files: Mapping[str, bytes], manifest: Mapping, about: About, day: date) -> bytes:
+    """Return ``ro-crate-metadata.json`` of a released folder.
+
+    Parameters
+    ----------
+    files : mapping of name to bytes
+        All others of the folder; those of single households are described together, not one by one.
+    manifest : mapping
+        The folder's.
+    about : About
+    day : date
+        Of the release.
+    """
+    named = {name: files[name] for name in sorted(files) if not is_of_a_household(name)}
+    parts = [_file(name, data) for name, data in named.items()]
+    if len(named) < len(files):
+        parts.append(_household_files(manifest))
+    licence = [_licence(about.licence)] if about.licence else []
+    publisher = [{"@id": "#publisher", "@type": "Organization", "name": about.publisher}] if about.publisher else []
+    # No entity for the software: it would have to name an address, which may change while these files do not.
+    made = {
+        "@id": "#release",
+        "@type": "CreateAction",
+        "name": f"Drawn with fresh noise by meterdp {manifest['meterdp_version']} and charged to the ledger of these "
+        "households",
+        "endTime": day.isoformat(),
+        "result": {"@id": "./"},
+    }
+    root = {
+        "@id": "./",
+        "@type": "Dataset",
+        "name": f"{_capital(manifest['what'])}: {manifest['population']}",
+        "description": _description(manifest),
+        "datePublished": day.isoformat(),
+        "license": _to(licence[0]) if licence else NO_LICENCE,
+        "hasPart": [_to(part) for part in parts],
+        "mentions": _to(made),
+        **({"temporalCoverage": "/".join(manifest["period"])} if all(manifest["period"]) else {}),
+        **({"publisher": _to(publisher[0])} if publisher else {}),
+    }
+    descriptor = {
+        "@id": CRATE,
+        "@type": "CreativeWork",
+        "name": "What is in this folder, as an RO-Crate",
+        "about": _to(root),
+        "conformsTo": {"@id": VERSION},
+    }
+    columns = list(_columns(files))
+    if columns:
+        root["variableMeasured"] = [_to(column) for column in columns]
+    graph = [descriptor, root, *parts, *columns, *licence, *publisher, made]
+    return (json.dumps({"@context": f"{VERSION}/context", "@graph": graph}, indent=1) + "\n").encode()
+
+
+def _description(manifest: Mapping) -> str:
+    privacy = manifest["privacy"]
+    sentences = [
+        "The households are simulated; they stand in for real ones." if manifest["simulated_data"] else "",
+        f"Released with epsilon {privacy['epsilon']:g} and delta {privacy['delta']:g} ({privacy['adjacency']}) for "
+        f"{privacy['unit']}.",
+        f"It hides {'; '.join(privacy['hides'])}.",
+        f"It does not hide {'; '.join(privacy['does_not_hide'])}.",
+    ]
+    return " ".join(filter(None, sentences))
+
+
+def _file(name: str, data: bytes) -> dict:
+    suffix = PurePath(name).suffix
+    said = _SAYS.get(name)
+    if suffix == ".parquet":
+        said = (pq.read_schema(pa.BufferReader(data)).metadata or {}).get(b"meterdp.description", b"").decode()
+    return {
+        "@id": name,
+        "@type": "File",
+        "name": name,
+        **({"description": said} if said else {}),
+        "encodingFormat": _MEDIA_TYPES.get(suffix, "application/octet-stream"),
+        "contentSize": str(len(data)),
+        "sha256": hashlib.sha256(data).hexdigest(),
+    }
+
+
+def _household_files(manifest: Mapping) -> dict:
+    return {
+        "@id": HOUSEHOLDS,
+        "@type": "Dataset",
+        "name": "Files of single households",
+        "description": f"{_capital(manifest['what'])}: for every household of the public list <random name>.parquet, "
+        "and how it was made in <random name>.json. The names are 16 hexadecimal digits and say nothing of a "
+        "household; manifest.json has a checksum of every file.",
+    }
+
+
+def _columns(files: Mapping[str, bytes]) -> Iterator[dict]:
+    """Yield the columns of every table as declared in its files; those of all households have the same."""
+    tables = [name for name in sorted(files) if name.endswith(".parquet")]
+    of_households = [name for name in tables if is_of_a_household(name)]
+    for name in [*(name for name in tables if not is_of_a_household(name)), *of_households[:1]]:
+        schema = pq.read_schema(pa.BufferReader(files[name]))
+        table = (schema.metadata or {})[b"meterdp.table"].decode()
+        for field in schema:
+            told = {key.decode(): value.decode() for key, value in (field.metadata or {}).items()}
+            yield {
+                "@id": f"#{table}.{field.name}",
+                "@type": "PropertyValue",
+                "name": field.name,
+                "description": told.get("description", ""),
+                "unitText": told.get("unit", ""),
+            }
+
+
+def _licence(address: str) -> dict:
+    return {
+        "@id": address,
+        "@type": "CreativeWork",
+        "name": address,
+        "description": "The licence under which these files are published.",
+    }
+
+
+def _capital(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}"
+
+
+def _to(entity: Mapping) -> dict[str, str]:
+    return {"@id": entity["@id"]}

@@ -1,0 +1,275 @@
+"""An entry for the public registry of differential privacy deployments, a draft of one for every release.
+
+The registry is that of OpenDP and others, proposed to be hosted by NIST (IR 8588); its entries are YAML files.
+``registry_entry.schema.json`` beside this module says which version of its fields this follows. Everything is a word
+of the manifest or a public setting. What only the publisher knows is said to be open.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import jsonschema
+import yaml
+
+from meterdp.core.errors import InputError
+from meterdp.release.account import UNIT_OF
+
+if TYPE_CHECKING:
+    from meterdp.release.about import About
+
+SCHEMA = Path(__file__).with_suffix(".schema.json")
+_OPEN = "Not stated; for the publisher to fill in."
+_SIMULATED = "These households are simulated, so this describes no deployment: do not submit it."
+_GAUSSIAN = (
+    "Noise is discrete Gaussian on a public grid (OpenDP's exact sampler, entropy of the operating system); "
+    "statistics are exact multiples of the grid, so that no low bit of floating point tells anything."
+)
+_PREPROCESSING = (
+    "Quality rules look at one meter at a time; a meter without usable readings counts as a public default record. "
+    "Bounds, radii and shares of the budget come from public settings and rules, all of them in the manifest. "
+    "Whether the publisher chose settings after looking at the readings is for the publisher to say."
+)
+_JUSTIFICATION = (
+    "Mechanism and noise are proven in the notes named under composition; lower bounds on epsilon are looked for by "
+    "attack (docs/audit.md of meterdp). Why this epsilon, this delta and this cap is for the publisher to say."
+)
+
+
+@dataclass(frozen=True)
+class Product:
+    """What the registry asks of one kind of release and no manifest says.
+
+    Parameters
+    ----------
+    name : str
+        Before the name of the households.
+    kind : str
+        Type of data product, in the registry's words.
+    use, mechanisms, post_processing : str
+    repeated : bool
+        Whether it is made to be released again for other days.
+    """
+
+    name: str
+    kind: str
+    use: str
+    mechanisms: str
+    post_processing: str
+    repeated: bool = False
+
+
+_MIXTURE = Product(
+    "Typical load profiles of",
+    "Machine learning model",
+    "Planning and research with load profiles, without access to readings.",
+    "Private expectation-maximisation for a mixture of Gaussians: stacked sums over clipped load profiles, and means "
+    "of functions of single hours, energy and peak where the manifest names marginals, each with Gaussian noise.",
+    "The mixture is made of noisy sums; synthetic profiles are sampled from it and tilted to the noisy marginals.",
+)
+_FORECASTS = Product(
+    "Load forecasts for",
+    "Dataset",
+    "A forecast for every household, for services that need one and no readings.",
+    "Households are assigned to groups by randomised response, where groups are assigned, or are in public ones; "
+    "sums over the clipped forecasts of a group get Gaussian noise.",
+    "Every household gets the noisy mean of its group, back in kWh.",
+    repeated=True,
+)
+_LABELLED = Product(
+    "Load forecasts for",
+    "Dataset",
+    _FORECASTS.use,
+    "A household's own forecast is moved towards the mean of its public neighbourhood and gets Gaussian noise of the "
+    "same covariance for all.",
+    "Energies are clipped to public bounds.",
+    repeated=True,
+)
+_FEEDERS = Product(
+    "Energy per feeder and interval of",
+    "Summary statistics",
+    "Load of feeders and areas for planning and research, without access to readings.",
+    "The coefficients of each meter's energy in a public basis are clipped; their sum over the meters of each public "
+    "feeder gets Gaussian noise. Feeders share no meter, so each has the whole budget.",
+    "What a feeder differs by from the mean of all is drawn towards zero by public and noisy numbers; totals are cut "
+    "at zero and rounded.",
+    repeated=True,
+)
+# By adjacency and artefact; what is not here is told in the words of its manifest.
+PRODUCTS = {
+    ("replace_one", "mixture"): _MIXTURE,
+    ("replace_one", "mixture between nodes"): _MIXTURE,
+    ("replace_one", "forecasts"): _FORECASTS,
+    ("replace_one", "feeders"): _FEEDERS,
+    ("class_label", "forecasts"): _LABELLED,
+}
+_NEIGHBOURS = {
+    "replace_one": "Two data sets are adjacent if they are of the same public list of meters and differ in what one "
+    "of them read, in any way.",
+    "class_label": "Two data sets are adjacent if two households of one public neighbourhood swap places: whose file "
+    "is whose, and nothing about readings.",
+}
+
+
+def entry_of(manifest: Mapping, about: About, day: date) -> bytes:
+    """Return the entry for a release, as YAML.
+
+    Parameters
+    ----------
+    manifest : mapping
+        The folder's.
+    about : About
+    day : date
+        Of the release.
+    """
+    words, privacy = manifest["public_parameters"], manifest["privacy"]
+    product = PRODUCTS.get((privacy["adjacency"], words["artefact"])) or _in_its_own_words(manifest)
+    name = f"{product.name} {manifest['population']}"
+    deployment = {
+        "basic": {
+            "name": name,
+            "data_curators": [
+                {"data_curator_name": about.publisher or _OPEN, "data_curator_type": about.publisher_kind}
+            ],
+            "description": _simulated(manifest) + _sentence(manifest["what"]),
+            "intended_use": product.use,
+            "data_product_type": product.kind,
+            "data_product_region": about.region or _zone(words["export"]["time_zone"]),
+            "data_product_sector": "Energy",
+            "publication_date": day.isoformat(),
+        },
+        "dp_variant": _variant(manifest),
+        "privacy_loss": _loss(manifest),
+        "deployment_model": _model(manifest, product, about),
+        "implementation": _implementation(manifest, product, about),
+        "administrative": {
+            "status": "Draft",
+            "registry_authors": [f"meterdp {manifest['meterdp_version']}, from the settings of the release"],
+            "tier": 3,
+        },
+    }
+    slug = re.sub(r"[^a-z0-9]+", "-", f"{name} {manifest['period'][1] or ''}".lower()).strip("-")
+    entry = {"url_slug": slug, "deployment": deployment}
+    return yaml.dump(entry, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10**6).encode()
+
+
+def check_entry(data: bytes) -> None:
+    """Refuse an entry that the registry would not take.
+
+    Raises
+    ------
+    InputError
+        Naming the first field that does not do.
+    """
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    checker = jsonschema.Draft202012Validator(schema, format_checker=jsonschema.FormatChecker(["date"]))
+    for error in checker.iter_errors(yaml.safe_load(data)):
+        raise InputError(
+            "does not fit the fields of the registry",
+            file="registry_entry.yaml",
+            field=".".join(map(str, error.absolute_path)) or None,
+            remedy="report it: this is a defect of meterdp",
+        )
+
+
+def _in_its_own_words(manifest: Mapping) -> Product:
+    words = manifest["public_parameters"]
+    return Product(
+        f"{_sentence(manifest['what'])[:-1]},",
+        "Summary statistics",
+        _OPEN,
+        f"Mechanism '{words['mechanism']}', version {words['mechanism_version']}: see the proofs.",
+        "Clipping to public bounds, if any: see the manifest.",
+    )
+
+
+def _variant(manifest: Mapping) -> dict:
+    words, privacy, (first, last) = manifest["public_parameters"], manifest["privacy"], manifest["period"]
+    return {
+        "variant_name": "Approximate DP" if privacy["adjacency"] == "replace_one" else "Custom",
+        "data_domain": f"Readings of {manifest['population']} every {words['export']['interval_minutes']} minutes on "
+        f"the local days from {first} to {last}; {privacy['readings']}.",
+        "unprotected_quantities": _points(privacy["does_not_hide"]),
+    }
+
+
+def _loss(manifest: Mapping) -> dict:
+    privacy, public = manifest["privacy"], manifest["public_parameters"]["public"]
+    known = {"number_of_privacy_units": public["records"]} if "records" in public else {}
+    return {
+        "privacy_unit": f"Meter (one household): {UNIT_OF[privacy['adjacency']]}",
+        "privacy_unit_details": _NEIGHBOURS[privacy["adjacency"]],
+        **known,
+        "privacy_parameters": {"epsilon": privacy["epsilon"], "delta": privacy["delta"]},
+        "privacy_parameters_details": _points([f"what is hidden: {said}" for said in privacy["hides"]]),
+    }
+
+
+def _model(manifest: Mapping, product: Product, about: About) -> dict:
+    privacy = manifest["privacy"]
+    holders = privacy.get("nodes")
+    trust = "Whoever holds the readings is trusted with them and with drawing the noise; nobody else is trusted."
+    return {
+        "model_name": "Federated" if holders else "Central",
+        "trust_assumptions": _sentence(holders) if holders else trust,
+        "release_type": "Many releases" if product.repeated else "One release",
+        "release_type_details": "Every release about these households is charged to a ledger before noise is drawn. "
+        f"In the budget period '{manifest['budget_period']}' all of them together cost at most epsilon "
+        f"{about.cap_epsilon:g} at delta {about.cap_delta:g}; a new budget is for other days only.",
+        "data_source_type": "Dynamic" if product.repeated else "Static",
+        "access_type": "Non-interactive",
+    }
+
+
+def _implementation(manifest: Mapping, product: Product, about: About) -> dict:
+    privacy = manifest["privacy"]
+    repeated = manifest.get("epsilon_of_repeated_forecasts", {})
+    together = [f"{n} releases with the same groups cost epsilon {repeated[n]:g}" for n in sorted(repeated, key=int)]
+    open_ends = "Timing and other side channels of the machine are not closed; its users are trusted."
+    return {
+        "preprocessing_and_hyperparameter_tuning": _PREPROCESSING,
+        "mechanisms": _points([product.mechanisms, _GAUSSIAN, open_ends, _software(manifest)]),
+        "composition": _points([f"{privacy['accountant']} ({', '.join(privacy['proof'])})", *together]),
+        "post_processing": product.post_processing,
+        "justification": _JUSTIFICATION,
+        "additional_information": _simulated(manifest)
+        + "The folder holds a manifest with every public parameter and a checksum of every file"
+        + (f"; licence {about.licence}." if about.licence else "."),
+    }
+
+
+def _zone(name: str | None) -> str:
+    return f"Time zone {name}" if name else _OPEN
+
+
+def _software(manifest: Mapping) -> str:
+    return f"Made with meterdp {manifest['meterdp_version']}"
+
+
+def _simulated(manifest: Mapping) -> str:
+    return f"{_SIMULATED} " if manifest["simulated_data"] else ""
+
+
+def _sentence(words: str) -> str:
+    return f"{words[0].upper()}{words[1:].rstrip('.')}."
+
+
+def _points(words: Sequence[str]) -> str:
+    return "\n".join(f"{'- ' if len(words) > 1 else ''}{_sentence(each)}" for each in words)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Texts of several lines as blocks, so that people can read and mend them."""
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+_Dumper.add_representer(str, _text)
