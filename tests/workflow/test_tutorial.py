@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
+from tests.warm import warm_python
 from tests.workflow.conftest import HANGS, ROOT
-from tests.workflow.warm import warm_python
 
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
