@@ -6,6 +6,7 @@ of a real export only if the settings of the site say so.
 
 from __future__ import annotations
 
+import contextlib
 import html
 import os
 import re
@@ -44,18 +45,24 @@ def _study(results: Path, real_too: bool) -> str:
     pictures = sorted((results / "study/figures").glob("*.svg"))
     if not pictures:
         return _NONE.format(what="finished study", command="make study")
-    tables = (results / "study").glob("*.parquet")
-    if not real_too and any(mark != "yes" for mark in _marks(tables)):
+    if not real_too and _marks(results / "study") != {"yes"}:
         return _REAL.format(folder="study")
-    order = {figure.name: place for place, figure in enumerate(FIGURES)}
-    shown = sorted(((figure_of(path.stem), path) for path in pictures), key=lambda pair: order[pair[0].name])
     parts, category = [], None
-    for figure, path in shown:
+    for figure, path in _in_order(pictures):
         if figure.category != category:
             category = figure.category
             parts.append(f"### {category.lstrip('0123456789 ')}")
         parts.append(_shown(figure, path))
     return "\n\n".join(parts)
+
+
+def _in_order(pictures: Iterable[Path]) -> list[tuple[Figure, Path]]:
+    """Return pictures with their figures, in the order of the report, without those of figures that are no more."""
+    found = []
+    for path in pictures:
+        with contextlib.suppress(KeyError):
+            found.append((figure_of(path.stem), path))
+    return sorted(found, key=lambda pair: FIGURES.index(pair[0]))
 
 
 def _papers(folder: Path, real_too: bool) -> str:
@@ -66,17 +73,17 @@ def _papers(folder: Path, real_too: bool) -> str:
         if not there:
             continue
         parts.append(f"### {there[0][0].category}")
-        # What no reading entered has no mark.
-        if not real_too and any(mark == "no" for mark in _marks((folder / name).glob("*.parquet"))):
+        marks = _marks(folder / name)
+        if not real_too and (not marks or "no" in marks):  # what no reading entered says nothing
             parts.append(_REAL.format(folder=f"reproduce/{name}"))
         else:
             parts += [_shown(figure, path) for figure, path in there]
     return "\n\n".join(parts) or _NONE.format(what="reproduction", command="snakemake --cores 2 reproduce")
 
 
-def _marks(tables: Iterable[Path]) -> list[str | None]:
-    """Return of each table whether its readings are synthetic: "yes", "no", or None where it does not say."""
-    return [metadata_of(path).get("synthetic") for path in tables]
+def _marks(folder: Path) -> set[str | None]:
+    """Return what the tables of a folder say of their readings being synthetic: "yes", "no", or None for nothing."""
+    return {metadata_of(path).get("synthetic") for path in folder.glob("*.parquet")}
 
 
 def _shown(figure: Figure, path: Path) -> str:

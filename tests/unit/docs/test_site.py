@@ -156,6 +156,16 @@ def test_a_study_of_which_one_table_does_not_say_what_its_homes_are_is_not_shown
     assert "```{figure}" not in study and "is of a real export" in study and "```{figure}" in papers
 
 
+def test_figures_whose_tables_are_gone_or_that_no_version_draws_are_not_shown(written, tmp_path):
+    gallery, results = written("gallery").gallery, results_with_every_figure(tmp_path)
+    count = gallery(results).count("```{figure}")
+    (results / "study/figures/drawn_long_ago.svg").write_text((results / "study/figures/intake.svg").read_text())
+    assert gallery(results).count("```{figure}") == count > 20
+    for table in results.rglob("*.parquet"):
+        table.unlink()
+    assert "```{figure}" not in gallery(results)
+
+
 def test_without_results_the_gallery_says_so(written, tmp_path):
     text = written("gallery").gallery(tmp_path)
     assert "No finished study was there" in text and "No reproduction was there" in text
