@@ -145,14 +145,14 @@ def _browser(timeout_s: float, *flags: str) -> Iterator[_Pipe]:
             os.close(from_read)
 
 
-def _open(pipe: _Pipe, path, *domains: str) -> str:
+def _open(pipe: _Pipe, path, *domains: str, fragment: str = "") -> str:
     """Open ``path`` in a new tab with the events of ``domains`` switched on; return the tab's session."""
     target = pipe.call("Target.createTarget", url="about:blank")["targetId"]
     session = pipe.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
     for domain in ("Page", *domains):
         pipe.call(f"{domain}.enable", session)
     pipe.events.clear()  # what about:blank did is not the page's doing
-    pipe.call("Page.navigate", session, url=Path(path).resolve().as_uri())
+    pipe.call("Page.navigate", session, url=Path(path).resolve().as_uri() + (f"#{fragment}" if fragment else ""))
     pipe.wait_for("Page.loadEventFired")
     return session
 
@@ -197,17 +197,29 @@ def _note(facts: PageFacts, method: str, params: dict) -> None:
         facts.errors.append(str([argument.get("value") for argument in params["args"]]))
 
 
-def tables_wider_than_their_panel(path, width: int = 1200, timeout_s: float = 60.0) -> dict[str, bool]:
-    """Return of every table in a scrolling panel, by its caption, whether a window of this width cuts it off."""
+def tables_wider_than_their_panel(path, width: int = 1200) -> dict[str, bool]:
+    """Return of every table in a scrolling panel, by its caption, whether a window of this width cuts it off.
+
+    Folded parts of the page are opened first.
+    """
+    panels = "document.querySelectorAll('details').forEach(d => d.open = true);"
+    panels += "Array.from(document.querySelectorAll('.scroll'), "
+    panels += "p => [p.querySelector('caption').innerText, p.scrollWidth > p.clientWidth])"
+    return dict(evaluate(path, panels, width))
+
+
+def evaluate(path, expression: str, width: int = 1200, fragment: str = "", media: str = "", timeout_s: float = 60.0):
+    """Open a local page at ``#fragment`` in a window of this width; return the value of a JavaScript expression.
+
+    ``media`` is "print" for the page as it is printed.
+    """
     with _browser(timeout_s, f"--window-size={width},900") as pipe:
-        session = _open(pipe, path)
-        pipe.call(
-            "Emulation.setDeviceMetricsOverride", session, width=width, height=900, deviceScaleFactor=1, mobile=False
-        )
-        panels = "Array.from(document.querySelectorAll('.scroll'), "
-        panels += "p => [p.querySelector('caption').innerText, p.scrollWidth > p.clientWidth])"
-        answer = pipe.call("Runtime.evaluate", session, expression=panels, returnByValue=True)
-        return dict(answer["result"]["value"])
+        session = _open(pipe, path, fragment=fragment)
+        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        pipe.call("Emulation.setDeviceMetricsOverride", session, **size)
+        pipe.call("Emulation.setEmulatedMedia", session, media=media)
+        answer = pipe.call("Runtime.evaluate", session, expression=expression, returnByValue=True)
+        return answer["result"]["value"]
 
 
 def screenshot(path, png, width: int = 1100, height: int = 900, timeout_s: float = 60.0) -> None:

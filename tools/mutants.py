@@ -26,6 +26,9 @@ SOUND_PRIVACY = "tests/statistical/mechanisms/sound/test_privacy.py"
 GROUP_PRIVACY = "tests/statistical/groupforecast/test_privacy.py"
 UNIT_SOUND = "tests/unit/mechanisms/sound"
 UNIT_GROUP = "tests/unit/groupforecast"
+FEEDERS = "src/meterdp/feeders"
+FEEDER_PRIVACY = "tests/statistical/feeders/test_privacy.py"
+UNIT_FEEDERS = "tests/unit/feeders/test_mechanism.py"
 EXPORTS = "src/meterdp/exports"
 RELEASE = "src/meterdp/release"
 RELEASE_TESTS = "tests/unit/release"
@@ -36,6 +39,7 @@ PLAIN = "tests/unit/exports/test_plain_lines.py"
 COMPOSITIONS = "tests/unit/accounting/test_compositions.py"
 REPLACING_SOUND = f"{SOUND_PRIVACY}::test_replacing_a_household_stays_below_the_claimed_curve"
 LIBRARY_CURVE = f"{SOUND_PRIVACY}::test_adapting_a_library_stays_below_the_claimed_curve"
+REPLACING_FEEDER = f"{FEEDER_PRIVACY}::test_replacing_a_meter_stays_below_the_claimed_curve"
 REPLACING_GROUP = f"{GROUP_PRIVACY}::test_replacing_a_household_stays_below_the_claimed_curve"
 
 
@@ -800,6 +804,80 @@ MUTANTS = (
         '    yield Piece(FOOTER, where + "footer", data[-size:])\n',
         "",
         "tests/unit/audit/test_leak_scan.py",
+    ),
+    Mutant(
+        "half noise in one round: feeder totals",
+        f"{FEEDERS}/mechanism.py",
+        "noise.add_gaussian(sums, step.noise_std)",
+        'noise.add_gaussian(sums, (0.5 if step.name == "feeders" else 1) * step.noise_std)',
+        f"{FEEDER_PRIVACY}::test_noise_has_the_variance_that_is_charged_for_and_every_entry_its_own",
+    ),
+    Mutant(
+        "one seed for two rounds: feeder totals",
+        f"{FEEDERS}/mechanism.py",
+        "        return self.run(private.energy_kwh, lambda step, sums: noise.add_gaussian(sums, step.noise_std))",
+        "        drawn = noise.add_gaussian(np.zeros((64, 400)), 1.0)\n"
+        "        return self.run(\n"
+        "            private.energy_kwh,\n"
+        "            lambda step, sums: sums + step.noise_std * drawn[: len(sums), : sums.shape[1]],\n"
+        "        )",
+        f"{FEEDER_PRIVACY}::test_noise_has_the_variance_that_is_charged_for_and_every_entry_its_own",
+    ),
+    Mutant(
+        "the whole budget twice: feeder totals",
+        f"{FEEDERS}/plan.py",
+        "mu * math.sqrt(1 - share), left)",
+        "mu, left)",
+        f"{UNIT_FEEDERS}::test_the_charge_is_what_epsilon_and_delta_allow",
+    ),
+    Mutant(
+        "a level without a limit: feeder totals",
+        f"{FEEDERS}/plan.py",
+        "level = np.sqrt(self.level_share) / (self.level_limit * unit_kwh)",
+        "level = np.sqrt(self.level_share) / unit_kwh",
+        REPLACING_FEEDER,
+    ),
+    Mutant(
+        "radius from the data: feeder totals",
+        f"{FEEDERS}/mechanism.py",
+        "y[:, 1:] = how.radius * clip_to_unit_ball(y[:, 1:] / how.radius)",
+        "y[:, 1:] = np.abs(y).max() * clip_to_unit_ball(y[:, 1:] / np.abs(y).max())",
+        REPLACING_FEEDER,
+    ),
+    Mutant(
+        "a count that moves too far: feeder totals",
+        f"{FEEDERS}/plan.py",
+        "return math.sqrt(1 - self.level_share * above**2 - self.radius**2)",
+        "return 1.0 + 0.0 * above",
+        REPLACING_FEEDER,
+    ),
+    Mutant(
+        "an extra statistic released without noise: feeder totals",
+        f"{FEEDERS}/mechanism.py",
+        "return self._totals(common[0], measure(plan.own.step, feeders))",
+        "return self._totals(common[0], measure(plan.own.step, feeders) + 1e-9 * feeders.mean())",
+        REPLACING_FEEDER,
+    ),
+    Mutant(
+        "a gap filled from other meters: feeder totals",
+        f"{FEEDERS}/mechanism.py",
+        "    x = np.where(given, x, fill)",
+        "    x = np.where(given, x, fill.mean(axis=0))",
+        f"{UNIT_FEEDERS}::test_gaps_are_filled_from_ones_own_readings",
+    ),
+    Mutant(
+        "records off the grid: feeder totals",
+        f"{FEEDERS}/mechanism.py",
+        "np.rint(y / self.public.grid) if",
+        "(y / self.public.grid) if",
+        f"{UNIT_FEEDERS}::test_sums_on_a_grid_are_exact_in_any_order",
+    ),
+    Mutant(
+        "settings that are not among the words: feeder totals",
+        f"{RELEASE}/feeders.py",
+        "        settings,\n",
+        "        {},\n",
+        f"{RELEASE_TESTS}/test_feeders.py::test_every_public_setting_is_among_the_words",
     ),
 )
 

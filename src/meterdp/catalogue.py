@@ -12,6 +12,7 @@ from meterdp.distributed import tables as distributed
 from meterdp.distributed.node import tables as node
 from meterdp.evaluation import tables as evaluation
 from meterdp.exports import tables as exports
+from meterdp.feeders import tables as feeders
 from meterdp.forecasting import tables as forecasting
 from meterdp.mechanisms import tables as mechanisms
 from meterdp.mixture import tables as mixture
@@ -31,6 +32,7 @@ STUDY = (
     mechanisms,
     forecasting,
     classnoise,
+    feeders,
     release,
     evaluation,
 )

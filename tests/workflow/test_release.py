@@ -2,21 +2,36 @@
 
 import hashlib
 import json
+from collections import Counter
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.mixture import GaussianMixture
 
 from meterdp.core.parquet import metadata_of, read_table
-from meterdp.exports.tables import METERS
+from meterdp.exports.roster import read_roster
+from meterdp.exports.tables import METERS, READINGS
 from meterdp.forecasting.tables import FORECASTS_AHEAD
 from meterdp.profiles.tables import LOG_LOAD, QUALITY
-from meterdp.release.gate import CRATE, ENTRY, FORECAST_FILES, MIXTURE_FILES
+from meterdp.release.gate import CRATE, ENTRY, FEEDER_FILES, FORECAST_FILES, MIXTURE_FILES
 from meterdp.release.ledger import CHARGED, PUBLISHED, STORED, Ledger
-from meterdp.release.tables import RELEASE_CROSSWALK, RELEASED_FORECAST, RELEASED_MIXTURE, RELEASED_PROFILES
+from meterdp.release.tables import (
+    RELEASE_CROSSWALK,
+    RELEASED_FEEDERS,
+    RELEASED_FORECAST,
+    RELEASED_MIXTURE,
+    RELEASED_PROFILES,
+)
 from tests.workflow.conftest import TINY
 
-RELEASED = TINY | {"release": {"synthetic_profiles": 200, "ledger": "books/ledger.sqlite"}}
+RELEASED = TINY | {
+    "release": {
+        "what": ["mixture", "forecasts", "feeders"],
+        "synthetic_profiles": 200,
+        "ledger": "books/ledger.sqlite",
+    }
+}
 
 
 @pytest.fixture(scope="module")
@@ -37,12 +52,17 @@ def forecasts(released):
     return released.folder / "results/release/forecasts"
 
 
+@pytest.fixture
+def feeders(released):
+    return released.folder / "results/release/feeders"
+
+
 def contents(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def test_the_folder_holds_the_declared_files_and_the_manifest_vouches_for_them(released, folder):
-    assert {p.name for p in (released.folder / "results/release").iterdir()} == {"forecasts", "mixture"}
+    assert {p.name for p in (released.folder / "results/release").iterdir()} == {"forecasts", "mixture", "feeders"}
     assert set(contents(folder)) == {*MIXTURE_FILES, CRATE, ENTRY}
     manifest = json.loads((folder / "manifest.json").read_text())
     for name, digest in manifest["sha256"].items():
@@ -96,27 +116,45 @@ def test_every_listed_meter_has_a_forecast_file_and_the_crosswalk_knows_whose(re
     assert own == kept < len(meters), "a household that the quality rules drop has a file, too"
 
 
-def test_no_id_no_seed_and_no_salt_leaves(released, folder, forecasts):
+def test_feeder_totals_are_of_the_listed_circuits_and_as_large_as_their_readings_up_to_noise(released, feeders):
+    """Oracle: the meters of the public list; the readings of the week, of the median feeder, within a factor of 4."""
+    assert sorted(contents(feeders)) == sorted(FEEDER_FILES)
+    totals = read_table(feeders / "feeders.parquet", RELEASED_FEEDERS).to_pandas()
+    listed = read_roster(released.folder / "results/private/export/meters.csv").circuit_of.values()
+    devices = totals.groupby("lv_feeder_id")["aggregated_device_count_active"].first()
+    assert devices.to_dict() == Counter(listed) and len(totals) == 3 * 7 * 48 + 2 * 3, "clocks go back in that week"
+    meters = read_table(released.folder / "results/private/meters.parquet", METERS)["circuit"].to_pylist()
+    parts = sorted((released.folder / "results/private/readings").glob("*.parquet"))
+    readings = pd.concat([read_table(part, READINGS).to_pandas() for part in parts])
+    ends = totals["data_collection_log_timestamp"]
+    week = readings[readings["interval_start_utc"].between(ends.min() - pd.Timedelta("30min"), ends.max(), "left")]
+    exact = 1000 * week.groupby(week["household"].map(dict(enumerate(meters))))["energy_kwh"].sum()
+    ratio = totals.groupby("lv_feeder_id")["total_consumption_active_import"].sum() / exact
+    assert 0.25 < ratio.median() < 4
+
+
+def test_no_id_no_seed_and_no_salt_leaves(released, folder, forecasts, feeders):
     private = released.folder / "results/private"
     ids = read_table(private / "meters.parquet", METERS)["meter_id"].to_pylist()
     salt = (private / "release_id_salt.txt").read_text().strip()
-    for name, data in (contents(folder) | contents(forecasts)).items():
+    for name, data in (contents(folder) | contents(forecasts) | contents(feeders)).items():
         for secret in (*ids, salt, "20251102", '"seed"'):
             assert secret.encode() not in data and secret not in name, name
 
 
 def test_rerunning_whatever_changed_in_the_code_hands_over_the_same_bytes_and_charges_nothing(
-    released, folder, forecasts
+    released, folder, forecasts, feeders
 ):
-    ledger, before = Ledger(released.folder / "books/ledger.sqlite"), (contents(folder), contents(forecasts))
+    ledger = Ledger(released.folder / "books/ledger.sqlite")
+    before = [contents(one) for one in (folder, forecasts, feeders)]
     events = ledger.events()
     kinds = [(e["words"]["artefact"], e["kind"]) for e in events]
-    wanted = [("mixture", kind) for kind in (CHARGED, STORED, PUBLISHED)]
-    wanted += [("forecasts", kind) for kind in (CHARGED, STORED, PUBLISHED)]
+    names = ("mixture", "forecasts", "feeders")
+    wanted = [(name, kind) for name in names for kind in (CHARGED, STORED, PUBLISHED)]
     assert sorted(kinds) == sorted([*wanted, ("forecast_groups", CHARGED), ("forecast_groups", STORED)])
-    done = released.run(RELEASED, "release", "--forcerun", "release_mixture", "release_forecasts")
+    done = released.run(RELEASED, "release", "--forcerun", *(f"release_{name}" for name in names))
     assert done.returncode == 0, done.stdout[-3000:]
-    assert (contents(folder), contents(forecasts)) == before and ledger.events() == events
+    assert [contents(one) for one in (folder, forecasts, feeders)] == before and ledger.events() == events
     done = released.run(RELEASED, "release", "--dry-run")
     assert "Nothing to be done" in done.stdout
 

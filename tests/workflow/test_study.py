@@ -90,6 +90,7 @@ def test_the_report_loads_alone_without_error(tiny_study):
     outside = [url for url in page.requests if not url.startswith(("file:", "data:"))]
     assert outside == [] and page.errors == []
     assert len(page.image_widths) >= 6 and all(width > 0 for width in page.image_widths)
+    assert (tiny_study.folder / "results/study/report.html").stat().st_size < 3e6
 
 
 def test_a_second_run_does_nothing(tiny_study):

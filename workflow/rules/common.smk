@@ -31,7 +31,8 @@ from meterdp.papers.park.setting import splits_of
 from meterdp.papers.registry import PAPERS
 from meterdp.forecasting.settings import AHEAD, POINTS, PROCESS, WINDOWS, some_of
 from meterdp.profiles.seasonal import SEASON_KEYS
-from meterdp.release.gate import FORECAST_FILES, MIXTURE_FILES, check_settings
+from meterdp.release.gate import FEEDER_FILES, FORECAST_FILES, MIXTURE_FILES
+from meterdp.release.gate import check_settings
 
 share_source()
 # glibc hands big arrays back to the system and faults them in again a moment later; jobs keep up to 256 MB instead.
@@ -148,7 +149,11 @@ def printed(paper):
 def what_to_release(wildcards):
     """A file of every folder the configuration wants; refuses what it can by itself, before any job runs."""
     check_settings(config, SIMULATED)
-    files = {"mixture": MIXTURE_FILES, "forecasts": FORECAST_FILES}
+    files = {
+        "mixture": MIXTURE_FILES,
+        "forecasts": FORECAST_FILES,
+        "feeders": FEEDER_FILES,
+    }
     return [
         RESULTS / "release" / what / files[what][0]
         for what in config["release"]["what"]

@@ -1,6 +1,6 @@
 # Through gate and ledger to what may leave the building. Noise is drawn once a request; a rerun hands over the same files.
 # Needs:  private/{profiles,meters}.parquet, private/log_load, the public list of meters, config[release].
-# Gives:  release/{mixture,forecasts}; private/release/crosswalk.parquet says which forecast file is whose, private/release/ledger.html
+# Gives:  release/{mixture,forecasts,feeders}; private/release/crosswalk.parquet says which forecast file is whose, private/release/ledger.html
 #         what everything so far cost.
 # What opens the ledger runs where Snakemake runs (localrule): one place charges it, as SQLite and its locks cannot be trusted
 # on the file systems that the nodes of a cluster share.
@@ -79,6 +79,28 @@ rule release_forecasts:
         code=code_of("release_forecasts"),
     script:
         "../scripts/release_forecasts.py"
+
+
+rule release_feeders:
+    input:
+        log_load=expand(PRIVATE / "log_load/part-{shard}.parquet", shard=SHARDS),
+        known=rules.ingest.output.meters,
+        meters=rules.ingest.input.meters,
+    output:
+        files=update(expand(RESULTS / "release/feeders/{name}", name=FEEDER_FILES)),
+    log:
+        PRIVATE / "logs/release_feeders.log",
+    benchmark:
+        PRIVATE / "benchmarks/release_feeders.tsv"
+    localrule: True
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        config=config,
+        simulated=SIMULATED,
+        code=code_of("release_feeders"),
+    script:
+        "../scripts/release_feeders.py"
 
 
 rule ledger_page:

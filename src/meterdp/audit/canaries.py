@@ -190,6 +190,7 @@ def released_scores(fleet: Fleet, planted: Planted, epsilon: float) -> np.ndarra
     """Release the mixture through gate and ledger; score each canary by its log-density under it, (m,) float64."""
     release = {
         **fleet.config["release"],
+        "what": ["mixture"],
         "population": "canaries",
         "budget_period": "audit",
         "epsilon": epsilon,

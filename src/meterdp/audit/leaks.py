@@ -13,7 +13,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -74,7 +74,9 @@ class Home:
     why: str
 
 
-# The results folder. Nothing has a home in release/, in a log, a benchmark, a file name or a Parquet footer.
+# What is handed over names the public feeders of the list, where their energy is released, and has no other home.
+RELEASE_HOMES = (Home("feeders/*", (BYTES, COLUMN), (CIRCUIT,), "feeders, as the public list names them"),)
+# The results folder. Nothing else has a home in release/, in a log, a benchmark, a file name or a Parquet footer.
 HOMES = (
     Home("private/*.parquet", (COLUMN,), (METER, CIRCUIT, READING, COUNT), "canonical readings and their counts"),
     Home("private/export/*", (BYTES,), (METER, CIRCUIT, READING), "the simulated export"),
@@ -87,6 +89,7 @@ HOMES = (
     Home("study/quality_summary.parquet", (COLUMN,), (COUNT,), "what was left out and why"),
     Home("study/report.html", (BYTES,), (COUNT,), "what was left out and why"),
     Home("study/config.yaml", (BYTES,), (SEED,), "the recipe of a study, never of a release"),
+    *(replace(home, files=f"release/{home.files}") for home in RELEASE_HOMES),
 )
 
 # The folder .snakemake of a run, which somebody may mail for support.
@@ -98,7 +101,7 @@ LEDGER_HOMES = (
     Home("*.sqlite*", (BYTES,), (DIGEST,), "whose budget is spent: the ledger knows a list by its digest"),
 )
 # What the homes are of a folder that is called so.
-HOMES_OF = {"release": (), "results": HOMES, "snakemake": SNAKEMAKE_HOMES, "ledger": LEDGER_HOMES}
+HOMES_OF = {"release": RELEASE_HOMES, "results": HOMES, "snakemake": SNAKEMAKE_HOMES, "ledger": LEDGER_HOMES}
 
 
 @dataclass(frozen=True)

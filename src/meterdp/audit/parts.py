@@ -10,6 +10,7 @@ NAMES = (
     "sound_shared",
     "group_forecast",
     "label_forecast",
+    "feeder_totals",
     "published",
     "published_dpem",
     CANARIES,

@@ -11,7 +11,17 @@ from pathlib import Path
 
 from meterdp.audit import canaries, one_run
 from meterdp.audit.bounds import epsilon_of_mu
-from meterdp.audit.cases import ball, dpem, group_forecast, label_forecast, primitives, published, shared_noise, sound
+from meterdp.audit.cases import (
+    ball,
+    dpem,
+    feeder_totals,
+    group_forecast,
+    label_forecast,
+    primitives,
+    published,
+    shared_noise,
+    sound,
+)
 from meterdp.audit.cases.interface import DELTA, OUTPUT, TRANSCRIPT, Case
 from meterdp.audit.judge import LIKELIHOOD_RATIO, Claim, Verdict, judge
 from meterdp.audit.parts import CANARIES
@@ -29,6 +39,7 @@ PARTS: dict[str, Callable[[list[float]], Iterator[Case]]] = {
     "sound_shared": shared_noise.cases,
     "group_forecast": group_forecast.cases,
     "label_forecast": label_forecast.cases,
+    "feeder_totals": feeder_totals.cases,
     "published": published.cases,
     "published_dpem": dpem.cases,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -40,3 +41,20 @@ class Guarantee:
     accountant: str
     proof: str
     family: Family
+
+
+def in_plain_words(epsilon: float, delta: float, covers: str = "") -> str:
+    """Return what differential privacy for the readings of one meter means, as a customer could read it.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+    covers : str
+        What the numbers are of, after them.
+    """
+    return (
+        "This is a mathematical guarantee, differential privacy with epsilon "
+        f"{epsilon:g} and delta {delta:g}{covers}: "
+        "had any one meter's readings been others, the probability of any outcome would be at most "
+        f"{math.exp(epsilon):.3g} times as large, plus {delta:g}, whatever else somebody knows."
+    )

@@ -6,7 +6,7 @@ twice, so local text carries its offset.
 
 from __future__ import annotations
 
-from datetime import UTC
+from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -30,3 +30,20 @@ def local_text(stamps_utc: np.ndarray, time_zone: str) -> list[str]:
     zone = ZoneInfo(time_zone)
     stamps = np.asarray(stamps_utc, "datetime64[s]").tolist()
     return [stamp.replace(tzinfo=UTC).astimezone(zone).isoformat() for stamp in stamps]
+
+
+def utc_offset_minutes(stamps_utc: np.ndarray, time_zone: str) -> np.ndarray:
+    """Return local minus UTC of (n,) datetime64 stamps in UTC, (n,) int64 minutes.
+
+    Parameters
+    ----------
+    stamps_utc : (n,) datetime64 array
+    time_zone : str
+        IANA name.
+    """
+    # Offsets change a few times a year: look one up per quarter of an hour only.
+    quarters = stamps_utc.astype("datetime64[m]").astype(np.int64) // 15
+    blocks, where = np.unique(quarters, return_inverse=True)
+    zone = ZoneInfo(time_zone)
+    offsets = [int(datetime.fromtimestamp(int(b) * 900, zone).utcoffset().total_seconds()) // 60 for b in blocks]
+    return np.array(offsets, dtype=np.int64)[where]

@@ -28,6 +28,7 @@ TYPICAL_S = {
     "ingest": 9,
     "fidelity": 7,
     "simulate": 7,
+    "feeder_study": 10,
     "group_forecast": 5,
 }
 OTHERWISE_S = 2.5

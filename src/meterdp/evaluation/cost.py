@@ -2,7 +2,8 @@
 
 The divergence is against the fit or, where a mechanism finds its own classes, against the fit under these, in which
 small classes are regularised: two references whose numbers must not be compared. The log-likelihood lost, on the
-records the fit was made from, is the one measure all mechanisms share.
+records the fit was made from, is the one measure all mechanisms share. For readers who think in energy there is what
+the released mixture says of the average household's use, hour by hour, against what the households do use.
 
 A study tool: it reads private records, and neither figure may enter anything that is released. Mechanisms that
 choose their own classes are compared with the fit under the classes of that draw; the likelihood needs no classes.
@@ -10,20 +11,19 @@ choose their own classes are compared with the fit under the classes of that dra
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import NoiseSource
-from meterdp.mechanisms.interface import Mechanism, PrivateRecords, Released
+from meterdp.forecasting.energy import censored_moment
+from meterdp.mechanisms.interface import Mechanism, PrivateRecords, PublicSettings, Released
 from meterdp.mechanisms.published.labelled import LabelledRecords
 from meterdp.mixture.divergence import kl_terms, mean_log_likelihood
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import raise_eigenvalues, share_statistics
-
-# A class with fewer than this many records per dimension has no covariance worth the name: its reference is
-# regularised, and its part of the divergence is reported apart.
-SMALL_CLASS_FACTOR = 5
+from meterdp.mixture.support import fewest_households
 
 
 @dataclass(frozen=True)
@@ -97,6 +97,7 @@ def cost(
         "loglik_gap_se": _standard_error(gap),
         "classes": released.mixtures.weights.shape[1],
         "projected_share": float(released.projected.mean()),
+        **_energy_columns(labelled, released.mixtures, mechanism.public),
     }
     return Cost(row, variant_columns(mechanism, released))
 
@@ -139,7 +140,7 @@ def reference_fits(x: np.ndarray, labeller: MixtureDraws, eigenvalue_floor: floa
     small : (R, K) bool
         Classes below 5 d records.
     """
-    borrowed = SMALL_CLASS_FACTOR * x.shape[1]
+    borrowed = fewest_households(x.shape[1])
     counts, means, covariances = np.empty_like(labeller.weights), np.empty_like(labeller.means), []
     for r in range(len(labeller)):
         _, counts[r], means[r], scatter = share_statistics(x, labeller.draw(r), 0.5)
@@ -156,10 +157,45 @@ def _divergence(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the terms (R, K) of (8) and which classes are small."""
     if released.labeller is None:
-        small = labelled.fit.counts < SMALL_CLASS_FACTOR * labelled.fit.mixture.dimension
+        small = labelled.fit.counts < fewest_households(labelled.fit.mixture.dimension)
         return kl_terms(released.mixtures, labelled.fit.mixture), small
     fits, small = reference_fits(labelled.x, released.labeller, eigenvalue_floor)
     return kl_terms(released.mixtures, fits), small
+
+
+def average_profile_kwh(mixtures: MixtureDraws, scale: LogScale) -> np.ndarray:
+    """Return the mean energy of each hour over the households a mixture describes; exact, public bounds included.
+
+    Parameters
+    ----------
+    mixtures : MixtureDraws
+        R mixtures.
+    scale : LogScale
+
+    Returns
+    -------
+    (R, d) float64
+        kWh.
+    """
+    deviation = np.sqrt(np.diagonal(mixtures.covariances, axis1=-2, axis2=-1))
+    return np.einsum("rk,rkj->rj", mixtures.weights, censored_moment(mixtures.means, deviation, scale, 1))
+
+
+def _energy_columns(labelled: LabelledRecords, released: MixtureDraws, public: PublicSettings) -> dict[str, float]:
+    """Return by how much mixtures miss the average household's energy, mean over the hours of the absolute value."""
+    low, high = public.log_scale.kwh(np.array([public.low_log_kwh, public.high_log_kwh]))
+    scale = replace(public.log_scale, low_kwh=float(low), high_kwh=float(high))
+    real = scale.clipped_kwh(labelled.x).mean(axis=0)
+    missed, missed_by_fit = (
+        np.abs(average_profile_kwh(mixtures, scale) - real).mean(axis=1)
+        for mixtures in (released, MixtureDraws.single(labelled.fit.mixture))
+    )
+    return {
+        "mean_energy_kwh": float(real.mean()),
+        "energy_error_kwh_mean": float(missed.mean()),
+        "energy_error_kwh_q95": float(np.quantile(missed, 0.95)),
+        "energy_error_kwh_fit": float(missed_by_fit[0]),
+    }
 
 
 def _standard_error(values: np.ndarray) -> float:

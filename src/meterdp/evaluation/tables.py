@@ -53,6 +53,15 @@ COST = Table(
             "heldout_gap_same_k_mean", REAL, "nats", "the same against a mixture of as many classes as the release"
         ),
         Column("projected_share", REAL, "1", "share of draws in which a covariance or weight had to be projected"),
+        Column("mean_energy_kwh", REAL, "kWh", "energy of the average household in an hour of the profile"),
+        Column(
+            "energy_error_kwh_mean",
+            REAL,
+            "kWh",
+            "by how much the released mixture misses the average household's energy, mean over hours and draws",
+        ),
+        Column("energy_error_kwh_q95", REAL, "kWh", "the same, 95 % quantile over draws of the mean over hours"),
+        Column("energy_error_kwh_fit", REAL, "kWh", "the same of the study's mixture, mean over hours"),
     ),
 )
 

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from meterdp.core.errors import InputError
 from meterdp.core.parquet import atomic_path
 from meterdp.exports.streams import check_file
 
 METER_COLUMN, CIRCUIT_COLUMN = "meter_id", "circuit"
+# As British networks name them in their open data.
+SUBSTATION_COLUMN, FEEDER_COLUMN = "secondary_substation_id", "lv_feeder_id"
+_OPTIONAL = (CIRCUIT_COLUMN, SUBSTATION_COLUMN, FEEDER_COLUMN)
 
 
 @dataclass(frozen=True)
@@ -25,9 +28,12 @@ class Roster:
     ----------
     circuit_of : mapping of str to str or None
         Circuit of every meter, if the list names one.
+    feeder_of : mapping of str to (str or None, str or None)
+        Secondary substation and low-voltage feeder of the meters for which the list has a column of either.
     """
 
     circuit_of: Mapping[str, str | None]
+    feeder_of: Mapping[str, tuple[str | None, str | None]] = field(default_factory=dict)
 
     @property
     def meter_ids(self) -> list[str]:
@@ -36,7 +42,7 @@ class Roster:
 
 
 def read_roster(path) -> Roster:
-    """Read a CSV with a column ``meter_id`` and, if circuits are public, a column ``circuit``.
+    """Read a CSV with a column ``meter_id`` and, if circuits or feeders are public, columns that name them.
 
     Raises
     ------
@@ -49,30 +55,29 @@ def read_roster(path) -> Roster:
     except (UnicodeDecodeError, csv.Error):
         raise InputError("is not a CSV in UTF-8", file=path, remedy="save the list as CSV UTF-8") from None
     header = [name.strip() for name in rows[0]] if rows else []
-    if (
-        METER_COLUMN not in header
-        or not set(header) <= {METER_COLUMN, CIRCUIT_COLUMN}
-        or len(set(header)) < len(header)
-    ):
+    if METER_COLUMN not in header or not set(header) <= {METER_COLUMN, *_OPTIONAL} or len(set(header)) < len(header):
         raise InputError(
-            f"is not a list of meters: its header must be {METER_COLUMN}, or {METER_COLUMN},{CIRCUIT_COLUMN}",
+            f"is not a list of meters: its header must be {METER_COLUMN}, or that and some of {','.join(_OPTIONAL)}",
             file=path,
             row=1,
             remedy="write one meter per line under that header",
         )
     circuit_of: dict[str, str | None] = {}
+    feeder_of: dict[str, tuple[str | None, str | None]] = {}
     for number, row in enumerate(rows[1:], start=2):
         if not row:
             continue
-        fields = dict(zip(header, (field.strip() for field in row), strict=False))
+        fields = dict(zip(header, (value.strip() for value in row), strict=False))
         meter = fields.get(METER_COLUMN)
         if not meter or len(row) != len(header) or meter in circuit_of:
             problem = "names a meter a second time" if meter in circuit_of else "does not name one meter"
             raise InputError(problem, file=path, row=number, remedy="write every meter once, each in its own row")
         circuit_of[meter] = fields.get(CIRCUIT_COLUMN) or None
+        if not {SUBSTATION_COLUMN, FEEDER_COLUMN}.isdisjoint(header):
+            feeder_of[meter] = fields.get(SUBSTATION_COLUMN) or None, fields.get(FEEDER_COLUMN) or None
     if not circuit_of:
         raise InputError("lists no meter", file=path, remedy="write one meter per line")
-    return Roster(circuit_of)
+    return Roster(circuit_of, feeder_of)
 
 
 def write_roster(roster: Roster, path) -> None:

@@ -37,7 +37,7 @@ class Panel:
     curves : list of (x, density, style of the line)
         Drawn in this order; arrays of one length, ascending x.
     note : (text, colour), optional
-        Small words in the upper right corner.
+        Small words in the upper corner that the peak of the first curve is further from.
     """
 
     top: float
@@ -73,12 +73,22 @@ def draw_grid(body: Figure | SubFigure, rows: Sequence[str], columns: Sequence[C
         for base, panel in zip(bases, column.panels, strict=True):
             if panel.note:
                 words, colour = panel.note
-                place = {"ha": "right", "va": "top", "transform": axes.get_yaxis_transform()}
-                axes.text(0.97, base + 0.95 * _PANEL, words, color=colour, fontsize=7, **place)
+                side = "left" if _peaks_right(panel, column) else "right"
+                place = {"ha": side, "va": "top", "transform": axes.get_yaxis_transform()}
+                x = 0.03 if side == "left" else 0.97
+                axes.text(x, base + 0.95 * _PANEL, words, color=colour, fontsize=7, **place)
         _histograms(axes, bases, column.panels)
         for style, curves in _by_style(bases, column.panels):
             axes.plot(*curves, **style)
     grid[0].set_yticks(np.arange(len(rows))[::-1] + _PANEL / 2, rows, fontsize=9)
+
+
+def _peaks_right(panel: Panel, column: Column) -> bool:
+    """Whether the first curve has its peak in the right half of the panel."""
+    if not panel.curves:
+        return False
+    x, density, _ = panel.curves[0]
+    return bool(2 * x[np.argmax(density)] > column.low + column.high)
 
 
 def _frame(axes: Axes, column: Column, rows: int) -> None:

@@ -55,6 +55,7 @@ _LARGER_IS_BETTER = ("prediction_r2", "class_agreement")
 _COMPANION = {"prediction_r2": "augmented_r2", "density_tv": "pinsker_bound"}
 _OURS = {"real": Look("real households", BLACK, "o"), "fit": Look("fit without privacy", VERMILION, "x")}
 _FLOOR = -0.5  # an R^2 below this is drawn at the edge with an arrow
+_ROOM = 0.1  # below zero, that the labels of quarters of a share leave
 _MOST_TICKS = 5
 _BAND = 2  # standard deviations of the yardstick that still count as real
 _OFFSET = 0.2  # rows the companion of a measure stands below it
@@ -141,7 +142,9 @@ def _distance_scale(axes: Axes, values: np.ndarray) -> None:
 
 def _share_scale(axes: Axes, values: np.ndarray) -> None:
     axes.set_xlim(max(values.min(initial=0.0) - 0.03, _FLOOR), 1.02)
-    axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "0.25", "0.5", "0.75", "1"])
+    # Where the axis goes on below zero there is room for fewer labels.
+    ticks = [0.0, 0.5, 1.0] if axes.get_xlim()[0] < -_ROOM else [0.0, 0.25, 0.5, 0.75, 1.0]
+    axes.set_xticks(ticks, [numbers.plain(tick) for tick in ticks])
 
 
 def _yardstick(axes: Axes, cells: pd.DataFrame, larger_is_better: bool) -> None:

@@ -42,6 +42,7 @@ SIDES = {
     "hockey_stick": "(ε, δ)-DP of one file",
     "swap": "(ε, δ)-DP of the files of a neighbourhood",
 }
+NO_PROTECTION = 0.99  # a delta beyond which two households are told apart as good as always
 _LOG_BELOW = 0.05  # a delta from which on the axis is logarithmic
 _LOWEST = 1e-12
 _PARTS = {"history": GREY, "truth": VERMILION, "forecast": ORANGE, "released": BLUE}
@@ -78,6 +79,7 @@ def delta_curves(delta_curves, output, sides: str = "one") -> None:
     models = [m for m in RANDOMNESS if m in set(data["query_model"])]
     budgets = np.sort(data.loc[data["design"] != "none", "rho"].unique())
     budgets = budgets if budgets.size else np.sort(data["rho"].unique())[:1]
+    budgets, hidden = _with_protection(data, budgets)
     columns = min(len(budgets), 4)
     lines = -(-len(budgets) // columns)
     title = f"Privacy curves of the released forecasts ({SIDES[sides]})"
@@ -92,6 +94,9 @@ def delta_curves(delta_curves, output, sides: str = "one") -> None:
                 _delta_scale(axes, data["delta"])
             body.supxlabel("ε", fontsize=10)
             body.supylabel("δ, worst pair", fontsize=10)
+        if hidden.size:
+            named = ", ".join(numbers.plain(rho) for rho in hidden)
+            bodies[-1].supxlabel(f"ε\nNot drawn: ρ = {named}, where every δ is above {NO_PROTECTION}", fontsize=10)
         designs = [look(design) for design in in_order(data["design"])]
         handles = [line_key(color=d.colour, marker=d.marker, markersize=4) for d in designs]
         labels = [d.label for d in designs]
@@ -117,6 +122,13 @@ DELTA_CURVES_FIGURE = Figure(
 )
 
 
+def _with_protection(data: pd.DataFrame, budgets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the budgets at which some design protects, and the others; all are drawn where none does."""
+    least = data[data["design"] != "none"].groupby("rho")["delta"].min().reindex(budgets)
+    hidden = (least > NO_PROTECTION).to_numpy()
+    return (budgets, budgets[:0]) if hidden.all() else (budgets[~hidden], budgets[hidden])
+
+
 def _delta_panel(axes: Axes, rows: pd.DataFrame, rho: float) -> None:
     for design in in_order(rows["design"]):
         style = look(design)
@@ -128,7 +140,7 @@ def _delta_panel(axes: Axes, rows: pd.DataFrame, rho: float) -> None:
         axes.plot(
             curve["epsilon"], curve["delta"], color=style.colour, marker=style.marker, markersize=4, linewidth=1.5
         )
-    if rows.loc[rows["rho"].isin([rho, 0]), "delta"].min() > 0.99:
+    if rows.loc[rows["rho"].isin([rho, 0]), "delta"].min() > NO_PROTECTION:
         text = "all curves lie on top of\neach other, above 0.99"
         axes.text(0.5, 0.5, text, ha="center", va="center", transform=axes.transAxes, fontsize=9)
     axes.set_title(f"ρ = {numbers.plain(rho)} (log kWh)²", fontsize=9.5)

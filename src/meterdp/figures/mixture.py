@@ -6,6 +6,7 @@ of log energy; profiles are taken back to kWh, on a plain log as geometric means
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ import numpy as np
 from meterdp.core.errors import InputError
 from meterdp.core.log_scale import LOG, LogScale
 from meterdp.figures import numbers
+from meterdp.figures.classes import class_names
 from meterdp.figures.densities import HEADROOM, Column, Panel, draw_grid, histogram_edges
 from meterdp.figures.entry import COSTS, HOUSEHOLDS, Figure
 from meterdp.figures.style import (
@@ -40,6 +42,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _VISIBLE = 0.005  # a density below this share of its peak is taken as zero when the axes are chosen
+_SEEN_BESIDE = 0.02  # and a release below this share of the fit's peak
+_CUT = 0.05  # a release above this share of its panel at the edge of it goes on beyond
+_ON_AXIS = 1e-3  # of its peak: nobody sees a curve above the axis there
 
 
 def class_profiles(mixture, class_table, profile_hours, output) -> None:
@@ -58,6 +63,7 @@ def class_profiles(mixture, class_table, profile_hours, output) -> None:
     hours, scale = entries["hour_of_day_local"].to_numpy(), scale_of(entries)
     mean = np.stack(classes["mean_log_kwh"].to_list())  # (K, d)
     d = mean.shape[1]
+    names = class_names(classes, sizes.reset_index(), entries)
     covariance = np.stack(classes["covariance"].to_list()).reshape(-1, d, d)
     deviation = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
     low, high = scale.kwh(mean - deviation), scale.kwh(mean + deviation)
@@ -65,8 +71,8 @@ def class_profiles(mixture, class_table, profile_hours, output) -> None:
     middle = np.arange(d) + 0.5
     columns = min(3, len(classes))
     rows = -(-len(classes) // columns)
-    title = "Mean load profile of each class of households"
-    with canvas(output, title, 1.2 + 2.25 * rows, WIDTH_IN if columns > 1 else 5.0) as figure:
+    title = "Mean load profile of each class, and how many households it has"
+    with canvas(output, title, 1.2 + 2.35 * rows, WIDTH_IN if columns > 1 else 5.0) as figure:
         body = figure.subfigures()
         grid = panels(body, len(classes), columns, sharex=True, sharey=True)
         for k, (axes, component) in enumerate(zip(grid, classes["component"], strict=True)):
@@ -75,10 +81,12 @@ def class_profiles(mixture, class_table, profile_hours, output) -> None:
             axes.fill_between(middle, low[k], high[k], color=BLUE, alpha=0.22, linewidth=0)
             axes.plot(middle, scale.kwh(mean[k]), color=BLUE, marker="o", markersize=3.5)
             size, share = sizes.loc[component, ["household_count", "share"]]
-            noun = "household" if size == 1 else "households"
-            note = "\n(variance raised to the floor)" if sizes.loc[component, "floored"] else ""
-            axes.set_title(f"Class {component}: {numbers.count(size)} {noun} ({numbers.percent(share)}){note}")
-            axes.title.set_fontsize(9.5)
+            note = ", floored" if sizes.loc[component, "floored"] else ""
+            axes.set_title(
+                f"Class {component}: {numbers.count(size)} ({numbers.percent(share)}){note}\n"
+                + textwrap.fill(names[component], 34)
+            )
+            axes.title.set_fontsize(8.5)
             if plain:
                 axes.set_yscale("log")
             else:
@@ -102,8 +110,9 @@ CLASS_PROFILES_FIGURE = Figure(
     category=HOUSEHOLDS,
     look_for=(
         "Mean profile of each class with a band of one standard deviation, both of log energy, in kWh; grey lines "
-        "are the other classes. Look for classes that differ in level only or in the hour of their peak, and "
-        "for small classes, which cost the most to protect."
+        "are the other classes. A class called floored had its variance raised to the public floor. Look for classes "
+        "that differ in level only or in the hour of their peak, and for small classes, which cost the most to "
+        "protect."
     ),
     alternative="One panel per class: mean energy over the hours of the profile, with a band, on a log scale in kWh.",
 )
@@ -169,7 +178,7 @@ def marginal_densities(marginals, profile_hours, output, mechanism: str, epsilon
         columns = []
         for component in components:
             cells = [{c: curves.get((component, e, c)) for c in ("histogram", "fit", mechanism)} for e in entries]
-            low, high = _abscissae(cells)
+            low, high = _abscissae(cells, mechanism)
             panels_of = [_panel(cell, mechanism, low, high) for cell in cells]
             columns.append(Column(f"{'Own class' if own else 'Class'} {component}", low, high, panels_of))
         labels = [hours.get(entry, f"entry {entry}").replace("-", "–\n") for entry in entries]
@@ -193,10 +202,10 @@ MARGINAL_DENSITIES_FIGURE = Figure(
     category=COSTS,
     look_for=(
         "Histogram (grey), fit without privacy (red) and one released mixture for every hour and class (Fig. "
-        "8 of Liu et al.); what is taller than twice the fit is cut off. Look for classes in which the "
-        "release departs from the fit: small classes do so first. The sound release, which may have fewer classes, "
-        "and DP-EM find their own: their histograms and fits show all households, each divided among the released "
-        "classes by how likely it belongs to them."
+        "8 of Liu et al.); what is taller than twice the fit is cut off, and a release that goes on beyond its panel "
+        "is marked. Look for classes in which the release departs from the fit: small classes do so first. The sound "
+        "release, which may have fewer classes, and DP-EM find their own: their histograms and fits show all "
+        "households, each divided among the released classes by how likely it belongs to them."
     ),
     alternative=(
         "A grid of small panels, hours down and classes across: histogram, fitted density and released density."
@@ -205,19 +214,26 @@ MARGINAL_DENSITIES_FIGURE = Figure(
 )
 
 
-def _abscissae(cells: list[dict]) -> tuple[float, float]:
-    """Range of log energy in which histogram and fit of a class have visible mass, and a little more."""
-    ends = []
+def _abscissae(cells: list[dict], mechanism: str) -> tuple[float, float]:
+    """Range of log energy in which histogram and fit of a class have visible mass, and the release not far off."""
+    ends, of_release = [], []
     for cell in cells:
-        for name in ("histogram", "fit"):
+        fitted = 0.0 if cell["fit"] is None else cell["fit"]["density"].max()
+        for name in ("histogram", "fit", mechanism):
             if cell[name] is not None:
                 density = cell[name]["density"].to_numpy()
                 x = _edges(cell[name]) if name == "histogram" else cell[name]["log_kwh"].to_numpy()
-                seen = np.flatnonzero(density > _VISIBLE * density.max())
+                least = max(_VISIBLE * density.max(), _SEEN_BESIDE * fitted if name == mechanism else 0.0)
+                seen = np.flatnonzero(density > least)
                 if seen.size:
-                    ends += [x[seen[0]], x[min(seen[-1] + (name == "histogram"), len(x) - 1)]]
-    low, high = (min(ends), max(ends)) if ends else (-1.0, 1.0)
-    margin = 0.15 * (high - low) or 0.5
+                    found = x[seen[0]], x[min(seen[-1] + (name == "histogram"), len(x) - 1)]
+                    (of_release if name == mechanism else ends).append(found)
+    low, high = (np.min(ends), np.max(ends)) if ends else (-1.0, 1.0)
+    width = (high - low) or 1.0
+    limits = low - width, high + width
+    near = np.clip([(a, b) for a, b in of_release if a < limits[1] and b > limits[0]], *limits)
+    low, high = near.min(initial=low), near.max(initial=high)
+    margin = 0.15 * width
     return low - margin, high + margin
 
 
@@ -244,9 +260,15 @@ def _panel(cell: dict, mechanism: str, low: float, high: float) -> Panel:
     if released is not None and seen < 0.02 * top:
         flat = seen > 0 and inside.min() > 0.5 * seen
         panel.note = ("release is\nalmost flat" if flat else "release lies\noutside", colour)
+    elif released is not None and max(inside.iloc[0], inside.iloc[-1]) > _CUT * top:
+        panel.note = ("release\ngoes on", colour)
     panel.top = 1.08 * top
     return panel
 
 
 def _curve(rows: pd.DataFrame, colour: str) -> tuple[np.ndarray, np.ndarray, dict]:
-    return rows["log_kwh"].to_numpy(), rows["density"].to_numpy(), {"color": colour, "linewidth": 1.3}
+    """Return a curve without the stretches in which it lies on the axis."""
+    density = rows["density"].to_numpy()
+    above = np.flatnonzero(density > _ON_AXIS * density.max())
+    part = slice(max(above[0] - 1, 0), above[-1] + 2) if above.size else slice(None)
+    return rows["log_kwh"].to_numpy()[part], density[part], {"color": colour, "linewidth": 1.3}

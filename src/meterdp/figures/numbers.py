@@ -7,8 +7,13 @@ not support: 99.97 % is not written 100.0 %, and what is not finite is written a
 from __future__ import annotations
 
 import math
+import re
 
 MISSING = "–"
+_POWERS_FROM = 7  # digits before the point beyond which powers of ten are easier to read
+LEAST_PROBABILITY = 1e-50
+UNCERTAIN = 2.0  # standard errors within which a difference is no finding
+_NEGATIVE_ZERO = re.compile(r"-(?=0(?:\.0*)?(?![\d.]))")
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -50,7 +55,7 @@ def significant(number: float | None, digits: int = 3) -> str:
         return "0"
     # Round first: 9.996 has the exponent of 10.0.
     exponent = math.floor(math.log10(abs(float(f"{number:.{digits - 1}e}"))))
-    if exponent < -4 or exponent > 8:
+    if exponent < -4 or exponent >= _POWERS_FROM:
         mantissa, power = f"{number:.{digits - 1}e}".split("e")
         return _signed(f"{mantissa} × 10{str(int(power)).translate(_SUPERSCRIPT)}")
     return _signed(f"{number:,.{max(digits - 1 - exponent, 0)}f}")
@@ -96,15 +101,19 @@ def percent(share: float | None) -> str:
 def probability(value: float | None) -> str:
     """Write a probability with three significant digits, never rounded to certainty.
 
+    Below ``LEAST_PROBABILITY`` it says no more than that: such a number tells where the computation stopped.
+
     Examples
     --------
-    >>> probability(0.51345), probability(1.0), probability(0.99983), probability(1.2e-6)
-    ('0.513', '1', '>0.999', '1.20 × 10⁻⁶')
+    >>> probability(0.51345), probability(1.0), probability(0.99983), probability(1.2e-6), probability(1e-300)
+    ('0.513', '1', '>0.999', '1.20 × 10⁻⁶', '<10⁻⁵⁰')
     """
     if value is None or not math.isfinite(value):
         return significant(value)
     if value == 1:
         return "1"
+    if 0 < value < LEAST_PROBABILITY:
+        return f"<{plain(LEAST_PROBABILITY)}"
     return ">0.999" if 0.999 < value < 1 else significant(value)
 
 
@@ -114,17 +123,31 @@ def plus_minus(mean: float | None, error: float | None) -> str:
     Examples
     --------
     >>> plus_minus(1.23456, 0.0421), plus_minus(28312.4, 1204.0), plus_minus(float("inf"), float("nan"))
-    ('1.235 ± 0.042', '28,312 ± 1,204', '∞')
+    ('1.235 ± 0.042', '28,300 ± 1,200', '∞')
     """
     if error is None or not math.isfinite(error) or mean is None or not math.isfinite(mean):
         return significant(mean)
     if error == 0:
         return f"{significant(mean)} ± 0"
+    if abs(mean) >= 10**_POWERS_FROM:
+        power = math.floor(math.log10(abs(mean)))
+        return f"({plus_minus(mean / 10**power, error / 10**power)}) × 10{str(power).translate(_SUPERSCRIPT)}"
     decimals = 1 - math.floor(math.log10(abs(float(f"{error:.1e}"))))
     if decimals > 6:
         return f"{significant(mean)} ± {significant(error, 2)}"
-    return _signed(f"{mean:,.{max(decimals, 0)}f} ± {error:,.{max(decimals, 0)}f}")
+    # Two digits of the error and no more of the mean, however large both are.
+    shown = (round(float(number), decimals) if decimals < 0 else number for number in (mean, error))
+    return _signed(" ± ".join(f"{number:,.{max(decimals, 0)}f}" for number in shown))
+
+
+def differs(mean: float, error: float) -> bool:
+    """Return whether a difference is a finding: further from zero than ``UNCERTAIN`` standard errors.
+
+    Without an error it is; a number that is not finite always is.
+    """
+    return not (math.isfinite(mean) and math.isfinite(error) and abs(mean) <= UNCERTAIN * error)
 
 
 def _signed(text: str) -> str:
-    return text.replace("-", "−")
+    """Write a minus sign, but none before a zero: what rounds to nothing has no sign."""
+    return _NEGATIVE_ZERO.sub("", text).replace("-", "−")

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import base64
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
 import jinja2
+from markupsafe import Markup
 
 import meterdp
 from meterdp.core.errors import InputError
 from meterdp.core.parquet import atomic_path
 from meterdp.figures.entry import Figure
+from meterdp.figures.svg import compact, data_address
 
 STYLE = Path(__file__).with_name("pages.css")
 
@@ -35,10 +36,10 @@ def picture(path: str | os.PathLike, figure: Figure, folded: bool = False) -> Pi
         If there is no such file.
     """
     try:
-        svg = Path(path).read_bytes()
+        svg = Path(path).read_text(encoding="utf-8")
     except FileNotFoundError as error:
         raise InputError("does not exist", file=path, remedy="draw the figure again") from error
-    return Picture("data:image/svg+xml;base64," + base64.b64encode(svg).decode(), figure, folded)
+    return Picture(Markup(data_address(compact(svg))), figure, folded)
 
 
 def write_page(template: Path, output: str | os.PathLike, **values) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from meterdp.figures.cost import KL_CURVE_FIGURE
 from meterdp.figures.entry import Figure
+from meterdp.figures.feeders import FEEDER_TOTALS_FIGURE
 from meterdp.figures.fidelity import FIDELITY_FIGURE
 from meterdp.figures.forecasts import (
     DELTA_CURVES_FIGURE,
@@ -24,6 +25,7 @@ FIGURES: tuple[Figure, ...] = (
     KL_CURVE_FIGURE,
     MARGINAL_DENSITIES_FIGURE,
     FIDELITY_FIGURE,
+    FEEDER_TOTALS_FIGURE,
     HIDE_AMONG_FIGURE,
     DELTA_CURVES_FIGURE,
     FORECAST_EXAMPLES_FIGURE,

@@ -5,7 +5,7 @@ Everything here is computed from private records for the analyst; nothing of it 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from scipy.special import gammaincinv
@@ -16,6 +16,7 @@ from meterdp.mixture.gmm import Fit, class_statistics
 
 CHUNK_ROWS = 4096
 ELLIPSOID_PROBABILITY = 0.9
+LEAST_HEIGHT = 0.05  # a release lower than this share of the fit is as good as flat
 LEAST_SHARE = 0.01  # a record that belongs less to a class is not drawn with it
 
 
@@ -100,6 +101,29 @@ def normality(x: np.ndarray, fit: Fit) -> dict[str, list]:
     return rows
 
 
+def _reach(fit: Mixture, released: Sequence[Mixture], k: int) -> tuple[float, float]:
+    """Return between which energies class ``k`` of the releases has its mass, log kWh; a flat one has no ends."""
+    low, high = np.inf, -np.inf
+    tallest = 1 / np.sqrt(np.diagonal(fit.covariances[k]))
+    for mixture in released:
+        deviation = np.sqrt(np.diagonal(mixture.covariances[k]))
+        seen = 1 / deviation > LEAST_HEIGHT * tallest
+        low = min(low, (mixture.means[k] - 3 * deviation)[seen].min(initial=np.inf))
+        high = max(high, (mixture.means[k] + 3 * deviation)[seen].max(initial=-np.inf))
+    return low, high
+
+
+def _extended(grid: np.ndarray, low: float, high: float) -> np.ndarray:
+    """Return between which energies class ``k`` of the releases has its mass, log kWh; flat ones have no ends."""
+    step, most = grid[1] - grid[0], len(grid) - 1
+    before, after = (
+        int(np.clip(np.ceil(max(beyond, 0.0) / step), 0, most)) for beyond in (grid[0] - low, high - grid[-1])
+    )
+    return np.concatenate(
+        [grid[0] - step * np.arange(before, 0, -1), grid, grid[-1] + step * np.arange(1, after + 1)]
+    )
+
+
 def marginals(
     x: np.ndarray,
     shares: np.ndarray,
@@ -124,7 +148,8 @@ def marginals(
         Most bins of a histogram, over the range of the class's records in that hour; a class of N_k records, the sum
         of its shares, gets 2 N_k^(1/3) (Rice's rule), so that a small class is not drawn as single spikes.
     points : int
-        Abscissae of each density, over the range of the class in all hours widened by a quarter on both sides.
+        Abscissae of each density, over the range of the class in all hours widened by a quarter on both sides. Where
+        a release lies further out or is wider, more at the same distance, at most three times as many.
     """
     blocks: list[tuple] = []
     curves = {"fit": fit, **released}
@@ -135,6 +160,7 @@ def marginals(
         ends = np.array([members.min(), members.max()]) if len(members) else fit.means[k, [0, 0]]
         margin = 0.25 * (ends[1] - ends[0]) or 1.0
         grid = np.linspace(ends[0] - margin, ends[1] + margin, points)
+        grid = _extended(grid, *_reach(fit, list(released.values()), k))
         for j in range(x.shape[1]):
             values = members[:, j] if len(members) else fit.means[k, [j]]
             density, edges = np.histogram(values, bins=bins, weights=weights if len(members) else None, density=True)

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from meterdp.core.errors import InputError
 from meterdp.core.parquet import read_row_groups, read_table
+from meterdp.core.stamps import utc_offset_minutes
 from meterdp.exports.tables import READINGS
 
 DAY_MINUTES = 24 * 60
@@ -53,14 +54,7 @@ class Calendar:
     def _local_minutes(self) -> np.ndarray:
         """Local wall-clock minutes since 1970-01-01 00:00 of every slot, (T,) int64."""
         utc_minutes = self.start_utc.astype("datetime64[m]").astype(np.int64)
-        # Offsets change a few times a year: look one up per UTC hour-quarter block only.
-        blocks, where = np.unique(utc_minutes // 15, return_inverse=True)
-        zone = ZoneInfo(self.time_zone)
-        offsets = np.array(
-            [int(datetime.fromtimestamp(int(b) * 900, zone).utcoffset().total_seconds()) // 60 for b in blocks],
-            dtype=np.int64,
-        )
-        return utc_minutes + offsets[where]
+        return utc_minutes + utc_offset_minutes(self.start_utc, self.time_zone)
 
     @cached_property
     def minute_of_day(self) -> np.ndarray:

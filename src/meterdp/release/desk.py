@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 
-import numpy as np
-
 import meterdp
-from meterdp.core.guarantee import Guarantee
+from meterdp.core.guarantee import Guarantee, in_plain_words
 from meterdp.core.log_scale import LogScale
 from meterdp.release.about import About, check_described, described
 from meterdp.release.account import UNIT_OF, Account, Cap
@@ -197,11 +195,8 @@ class Desk:
             "## What it hides",
             _points(told["hides"]),
             told.get("means")
-            or f"This is a mathematical guarantee, differential privacy with epsilon {guarantee.epsilon:g} and delta "
-            f"{guarantee.delta:g}{covers}: had any one meter's readings been others, the probability of any outcome "
-            f"would be at most {np.exp(guarantee.epsilon):.3g} times as large, plus {guarantee.delta:g}, whatever "
-            "else somebody knows. Releases about the same households add up; whoever publishes them keeps a ledger "
-            "of the sum.",
+            or f"{in_plain_words(guarantee.epsilon, guarantee.delta, covers)} Releases about the same households add "
+            "up; whoever publishes them keeps a ledger of the sum.",
             f"Whatever a meter read counts as energy between {low:g} and {high:g} kWh per hour, limits that are "
             "public and the same for everybody.",
             "## What can be learnt from it",

@@ -6,7 +6,8 @@ It looks at public settings and at what a mechanism says of itself, never at a r
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,7 +15,13 @@ import pyarrow.parquet as pq
 from meterdp.core.errors import InputError
 from meterdp.core.guarantee import Guarantee
 from meterdp.release.account import CHARGED, Account, Cap
-from meterdp.release.tables import RELEASED_FORECAST, RELEASED_MIXTURE, RELEASED_PROFILES
+from meterdp.release.tables import (
+    RELEASED_FEEDER_ERRORS,
+    RELEASED_FEEDERS,
+    RELEASED_FORECAST,
+    RELEASED_MIXTURE,
+    RELEASED_PROFILES,
+)
 
 # Below this a mixture of households describes hardly more than the households.
 FEWEST_HOUSEHOLDS = 50
@@ -27,6 +34,8 @@ MAY_LEAVE = ("sound", "model")
 SIMULATED = "simulated households"
 # What the folder of a released mixture holds, and nothing else.
 MIXTURE_FILES = ("mixture.parquet", "mixture.json", "synthetic_profiles.parquet", "manifest.json", "README.md")
+# Of the folder of feeder totals.
+FEEDER_FILES = ("feeders.parquet", "feeders.csv", "feeder_errors.parquet", "manifest.json", "README.md")
 # Of the folder of forecasts: these two, and two files a household under a random name.
 FORECAST_FILES = ("manifest.json", "README.md")
 # Beside them in every folder: what it says of itself to archives (RO-Crate) and to the registry of deployments. No
@@ -50,6 +59,12 @@ def check_settings(config: Mapping, simulated: bool) -> None:
     InputError
         Naming the first setting that does not do.
     """
+    for refusal in refusals_of(config, simulated):
+        raise refusal
+
+
+def refusals_of(config: Mapping, simulated: bool) -> Iterator[InputError]:
+    """Yield what :func:`check_settings` refuses, every setting that does not do; parameters are the same."""
     export, release = config["export"], config["release"]
     if not simulated:
         for key, what in (
@@ -58,32 +73,40 @@ def check_settings(config: Mapping, simulated: bool) -> None:
             ("last_day", "a public period, without which one stray stamp moves every record"),
         ):
             if export[key] is None:
-                raise _refused(f"export.{key}", f"is not set: a release needs {what}", "set it, see config/README.md")
+                yield _refused(f"export.{key}", f"is not set: a release needs {what}", "set it, see config/README.md")
         for key in ("population", "budget_period"):
             if release[key] is None:
-                raise _refused(
+                yield _refused(
                     f"release.{key}", "is not set: the ledger needs a public name", "set it, see config/README.md"
                 )
     if config["mechanisms"]["sound"]["adjacency"] != "replace_one":
-        raise _refused(
+        yield _refused(
             "mechanisms.sound.adjacency",
             "is add_remove: with a public list of meters who is in it is no secret",
             "set it to replace_one",
         )
     if config["federation"]["by"] is not None and config["federation"]["scheme"] == "subspace":
-        raise _refused(
+        yield _refused(
             "federation.scheme",
             "is 'subspace', whose masks are no whole numbers, so that sums between circuits are not exact",
             "set it to edge_masks",
         )
-    if release["forecast_protects"] == "label" and "mixture" in release["what"]:
-        raise _refused(
+    others = {"mixture": "a mixture", "feeders": "feeder totals"}
+    beside = [others[what] for what in release["what"] if what in others]
+    if release["forecast_protects"] == "label" and beside:
+        yield _refused(
             "release.forecast_protects",
-            "is 'label' beside a mixture: such files say more about readings than the mixture's guarantee allows",
+            f"is 'label' beside {beside[0]}: such files say more about readings than that guarantee allows",
             "release one or the other, by release.what",
         )
+    if "feeders" in release["what"] and export["first_day"] and export["last_day"]:
+        first, last = (date.fromisoformat(export[key]) for key in ("first_day", "last_day"))
+        if (last - first).days + 1 < release["feeder_days"]:
+            yield _refused(
+                "release.feeder_days", "are more days than the period has", "use fewer days, or a longer period"
+            )
     if release["delta"] > release["cap_delta"]:
-        raise _refused("release.delta", "is larger than release.cap_delta", "use a smaller delta")
+        yield _refused("release.delta", "is larger than release.cap_delta", "use a smaller delta")
 
 
 def check_release(guarantee: Guarantee, households: int, cap: Cap) -> None:
@@ -135,6 +158,24 @@ def check_groups(households: Sequence[int]) -> None:
         )
 
 
+def check_feeders(feeder: Sequence[str | None]) -> None:
+    """Refuse a list on which a meter has no feeder: where its readings count would then be private.
+
+    No feeder is too small: what is proven does not depend on its size, only what its total is worth does.
+
+    Raises
+    ------
+    InputError
+        If one is None.
+    """
+    if None in feeder:
+        raise _refused(
+            "export.meters",
+            "does not name a feeder of every meter",
+            "add a column lv_feeder_id (and secondary_substation_id), or circuit, and fill it in",
+        )
+
+
 def check_files(files: Mapping[str, bytes]) -> None:
     """Refuse to hand over anything but declared files with declared columns.
 
@@ -143,13 +184,16 @@ def check_files(files: Mapping[str, bytes]) -> None:
     InputError
         If a file is not on the list, or a Parquet file is not an instance of a table made for release.
     """
-    allowed = {table.name: table for table in (RELEASED_MIXTURE, RELEASED_PROFILES, RELEASED_FORECAST)}
+    tables = RELEASED_MIXTURE, RELEASED_PROFILES, RELEASED_FORECAST, RELEASED_FEEDERS, RELEASED_FEEDER_ERRORS
+    allowed = {table.name: table for table in tables}
     for name, data in files.items():
-        known = name in (*MIXTURE_FILES, *FORECAST_FILES, CRATE, ENTRY) or is_of_a_household(name)
+        known = name in (*MIXTURE_FILES, *FORECAST_FILES, *FEEDER_FILES, CRATE, ENTRY) or is_of_a_household(name)
         if known and name.endswith(".parquet"):
             schema = pq.read_schema(pa.BufferReader(data))
             table = allowed.get((schema.metadata or {}).get(b"meterdp.table", b"").decode())
             known = table is not None and schema.remove_metadata().equals(table.schema.remove_metadata())
+        if known and name.endswith(".csv"):
+            known = data.split(b"\n", 1)[0].decode() == ",".join(c.name for c in RELEASED_FEEDERS.columns)
         if not known:
             raise InputError(
                 "would hand over a file or a column that is not declared for release",

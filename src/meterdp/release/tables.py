@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from meterdp.classnoise.tables import DESIGN, RHO
-from meterdp.core.tables import INT, REAL, STAMP_UTC, TEXT, VECTOR, Column, Table
+from meterdp.core.tables import COUNT, INT, REAL, STAMP_UTC, TEXT, VECTOR, Column, Table
 from meterdp.profiles.tables import PROFILES
 
 _MEANING = {
@@ -37,6 +37,40 @@ RELEASED_PROFILES = Table(
         Column("energy_kwh", VECTOR, "kWh", "energy per hour, an entry an hour, within the public bounds"),
     ),
     file_name="mixture/synthetic_profiles.parquet",
+)
+
+_FEEDER = (
+    Column("dataset_id", TEXT, "", "substation and feeder"),
+    Column("secondary_substation_id", TEXT, "", "secondary substation, as the public list of meters names it"),
+    Column("lv_feeder_id", TEXT, "", "low-voltage feeder, as the public list of meters names it"),
+    Column("aggregated_device_count_active", COUNT, "meters", "meters of the total, listed or measured"),
+)
+
+# The columns of British low-voltage feeder open data, whose names carry no units.
+RELEASED_FEEDERS = Table(
+    "released_feeders",
+    "release",
+    "Energy of the meters of every low-voltage feeder and interval, released under differential privacy.",
+    (
+        *_FEEDER,
+        Column(
+            "total_consumption_active_import", COUNT, "Wh", "energy used in the interval, without what was fed in"
+        ),
+        Column("data_collection_log_timestamp", STAMP_UTC, "UTC", "end of the interval"),
+    ),
+    file_name="feeders/feeders.parquet",
+)
+
+RELEASED_FEEDER_ERRORS = Table(
+    "released_feeder_errors",
+    "release",
+    "How well the totals of every low-voltage feeder are known.",
+    (
+        *_FEEDER,
+        Column("standard_error_wh", COUNT, "Wh", "standard error of a total, root mean square over the intervals"),
+        Column("mean_consumption_wh", COUNT, "Wh", "mean of the totals over the intervals"),
+    ),
+    file_name="feeders/feeder_errors.parquet",
 )
 
 SYNTHETIC_PROFILES = Table(

@@ -6,9 +6,20 @@ import numpy as np
 import pytest
 from scipy.stats import wishart
 
-from meterdp.audit.cases import ball, dpem, group_forecast, label_forecast, primitives, published, shared_noise, sound
+from meterdp.audit.cases import (
+    ball,
+    dpem,
+    feeder_totals,
+    group_forecast,
+    label_forecast,
+    primitives,
+    published,
+    shared_noise,
+    sound,
+)
 from meterdp.audit.cases.interface import OUTPUT, TRANSCRIPT, Spy, gaussian_log_ratio, replayed
 from meterdp.audit.study import case_rows
+from meterdp.feeders.mechanism import FeederRecords
 from meterdp.release.noise import StudyNoise
 
 # Of each row; a dozen rows are judged here.
@@ -154,6 +165,23 @@ def test_group_forecasts_hold_and_their_mutants_are_caught():
             assert rows(case, 8000)[0]["exceeded"] == "epsilon"
         else:
             assert rows(case, 15_000 if "assigned" in case.mechanism else 2000)[0]["as_expected"], case.key
+
+
+@pytest.mark.parametrize(("count", "least"), [("listed", 0.9), ("measured", 0.6)])
+def test_the_pair_for_feeder_totals_spends_most_of_mu_and_no_more(count, least):
+    """Exact, as below."""
+    mechanism = feeder_totals.calibrated(4.0, count)
+    spy, sides = Spy(StudyNoise(1, "feeders")), [feeder_totals.records(side, count) for side in (True, False)]
+    mechanism.release(FeederRecords(sides[0]), spy)
+    there = replayed(lambda take: mechanism.run(sides[1], lambda _, exact: take(exact)), spy.answers)
+    moved = sum(((a - b) ** 2).sum() / s**2 for a, b, s in zip(spy.exact, there, spy.std, strict=True))
+    assert least * mechanism.mu < np.sqrt(moved) <= mechanism.mu
+
+
+def test_feeder_totals_hold_and_their_mutants_are_caught():
+    for case in feeder_totals.cases([4.0]):
+        trials = 3000 if case.mutant else 4000
+        assert all(row["as_expected"] for row in rows(case, trials)), case.key
 
 
 def test_an_order_of_files_holds_reaches_most_of_its_claim_and_mutants_are_caught():

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from sklearn.mixture import GaussianMixture
 
+from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow
-from meterdp.evaluation.cost import SMALL_CLASS_FACTOR, cost, reference_fits
+from meterdp.evaluation.cost import average_profile_kwh, cost, reference_fits
 from meterdp.evaluation.held_out import held_out_gap
 from meterdp.evaluation.tables import COST
 from meterdp.mechanisms.registry import MECHANISMS
@@ -17,6 +18,7 @@ from meterdp.mechanisms.tables import VARIANT
 from meterdp.mixture.divergence import kl_joint, mean_log_likelihood
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import fit_labels
+from meterdp.mixture.support import fewest_households
 from meterdp.release.noise import StudyNoise
 from tests.unit.mechanisms.made_up import FLOOR, public, records
 
@@ -75,7 +77,7 @@ def _log_density(x, mean, covariance):
 
 def test_small_classes_are_a_part_of_the_whole():
     private = records(0)
-    assert (private.fit.counts < SMALL_CLASS_FACTOR * 12).any()
+    assert (private.fit.counts < fewest_households(12)).any()
     row = cost(
         MECHANISMS["kl_published"].calibrate(public(private, 1.0)), private, private, StudyNoise(3, "kl"), 10, 2
     ).row
@@ -137,3 +139,33 @@ def test_reference_of_an_empty_class_is_finite_and_small(private):
     assert fits.weights[0, 1] == pytest.approx(0.5 / (len(x) + 0.5))
     assert fits.means[0, 1] == pytest.approx(far.means[0, 1])
     assert np.linalg.eigvalsh(fits.covariances[0, 1]).min() > 0
+
+
+@pytest.mark.parametrize("scale", [LogScale(0.01, 5.0), LogScale(-0.05, 5.0, offset_kwh=0.1)])
+def test_the_average_profile_is_that_of_sampled_households(scale):
+    """Oracle: numerical integration of the clipped energy over each class's Gaussian, hour by hour."""
+    mixtures = labeller([[0.3, -2.0], [1.2, 0.1]], np.array([[0.4, 0.1], [0.1, 2.0]]), [0.7, 0.3])
+    z = np.linspace(-9, 9, 40_001)
+    density = np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
+    deviation = np.sqrt([0.4, 2.0])
+    expected = [
+        sum(
+            weight * np.trapezoid(scale.clipped_kwh(mean[j] + deviation[j] * z) * density, z)
+            for weight, mean in zip(mixtures.weights[0], mixtures.means[0], strict=True)
+        )
+        for j in range(2)
+    ]
+    assert average_profile_kwh(mixtures, scale)[0] == pytest.approx(expected, rel=1e-6)
+
+
+def test_the_error_in_energy_falls_with_epsilon_and_is_that_of_the_households(private):
+    rows = [
+        cost(MECHANISMS["sound"].calibrate(public(private, e)), private, private, StudyNoise(1, "energy"), 40, 1).row
+        for e in (0.5, 8.0)
+    ]
+    settings = MECHANISMS["sound"].calibrate(public(private)).public
+    clipped = np.clip(private.x, settings.low_log_kwh, settings.high_log_kwh)
+    assert rows[0]["mean_energy_kwh"] == pytest.approx(np.exp(clipped).mean())
+    assert rows[0]["energy_error_kwh_fit"] == rows[1]["energy_error_kwh_fit"]
+    assert rows[1]["energy_error_kwh_mean"] < 0.5 * rows[0]["energy_error_kwh_mean"]
+    assert rows[0]["energy_error_kwh_mean"] < rows[0]["energy_error_kwh_q95"]

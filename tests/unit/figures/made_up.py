@@ -166,6 +166,10 @@ def cost(mechanisms=tuple(MECHANISMS), epsilons=EPSILONS) -> pd.DataFrame:
                     "heldout_gap_se": 0.04 * abs(gap) + 0.01,
                     "heldout_gap_same_k_mean": gap + 0.4 if family == "sound" else gap,
                     "projected_share": min(1.0, kl / 40),
+                    "mean_energy_kwh": 1.85,
+                    "energy_error_kwh_mean": 0.1234 * kl,
+                    "energy_error_kwh_q95": 0.3456 * kl,
+                    "energy_error_kwh_fit": 0.0815,
                 }
             )
     return pd.DataFrame(rows)
@@ -184,6 +188,7 @@ def fidelity(mechanisms=("kl_published", "sound")) -> pd.DataFrame:
     for source, (family, epsilon, level) in levels.items():
         for measure in ("ks_mean", "sliced_wasserstein", "peak_wasserstein", "load_factor_ks", "density_tv"):
             rows.append((source, family, epsilon, measure, None, level, "1", 0.01, "made up"))
+        rows.append((source, family, epsilon, "energy_mean_relative", None, level - 0.04, "1", 0.06, "made up"))
         rows.append((source, family, epsilon, "ks_hour", 0, level, "1", 0.01, "made up"))
         rows.append((source, family, epsilon, "prediction_r2", None, 0.6 - level, "1", 0.01, "made up"))
     columns = ["source", "family", "epsilon", "measure", "entry", "value", "unit", "se", "note"]
@@ -365,7 +370,8 @@ def hide_among_yardsticks() -> pd.DataFrame:
 
 def group_forecast_errors() -> pd.DataFrame:
     rows = []
-    for method, epsilon, nmse in (("arma", None, 0.076), ("group", 0.5, 0.871), ("group", 8.0, 0.1264)):
+    methods = (("arma", None, 0.076), ("last_week", None, 0.104), ("public_level", None, 0.911))
+    for method, epsilon, nmse in (*methods, ("group", 0.5, 0.871), ("group", 8.0, 0.1264)):
         for scale in ("log_kwh", "kwh"):
             row = {"method": method, "epsilon": epsilon, "delta": None if epsilon is None else 1e-5}
             row |= {
@@ -377,6 +383,43 @@ def group_forecast_errors() -> pd.DataFrame:
             rows.append(
                 row | {"relative_mse": 2 * nmse, "household_count": 100, "origin_count": 24, "draw_count": 20}
             )
+    return pd.DataFrame(rows)
+
+
+def feeder_errors(sizes=(5, 50, 500)) -> pd.DataFrame:
+    facts = {"day_count": 7, "interval_minutes": 30, "household_count": 1403, "draw_count": 3}
+    rows = []
+    for window, share in (("days", 1.0), ("average_day", 0.4)):
+        for grouping, size in (*(("random", float(n)) for n in sizes), ("circuits", 116.9)):
+            at = facts | {"window": window, "grouping": grouping, "feeder_size": size, "feeder_count": 12}
+            at |= {"mean_total_kwh": 0.75 * size}
+            for method, kwh, epsilons in (
+                ("sound", 8.0, EPSILONS),
+                ("laplace", 400.0, EPSILONS),
+                ("gaussian", 60.0, EPSILONS),
+                ("laplace_one_reading", 1.2, EPSILONS),
+                ("mean_profile", 0.7 * np.sqrt(size), (None,)),
+            ):
+                for epsilon in epsilons:
+                    error = share * kwh / (epsilon or 1.0)
+                    row = {"method": method, "protects": "nothing" if epsilon is None else "all readings"}
+                    row |= {"epsilon": epsilon, "delta": None if epsilon is None else 1e-5}
+                    row |= {"rmse_kwh": error, "mae_kwh": 0.7 * error, "relative_rmse": error / (0.75 * size)}
+                    rows.append(at | row)
+    return pd.DataFrame(rows)
+
+
+def feeder_rules(sizes=(5, 50, 500)) -> pd.DataFrame:
+    facts = {"interval_minutes": 30, "day_count": 7, "household_count": 1400, "feeder_count": 12}
+    rules = [("4/50", "interval"), ("4/50", "period"), ("15/15", "interval"), ("15/15", "period"), ("100", "none")]
+    rows = []
+    for grouping, size in (*(("random", float(n)) for n in sizes), ("circuits", 116.9)):
+        for rule, share_of in rules:
+            withheld = float(size < 100) if rule == "100" else 0.996 if size < 50 else 0.004
+            row = {"grouping": grouping, "feeder_size": size, "rule": rule, "share_of": share_of}
+            row |= {"withheld_total_share": withheld, "withheld_energy_share": withheld}
+            row |= {"exposed_reading_share": 1 - withheld, "exposed_household_share": 1 - withheld}
+            rows.append(facts | row | {"exposed_greatest_error_kwh": 1e-15 if withheld < 1 else None})
     return pd.DataFrame(rows)
 
 
@@ -456,6 +499,8 @@ def all_tables(**changed) -> dict[str, pd.DataFrame]:
         hide_among,
         hide_among_yardsticks,
         group_forecast_errors,
+        feeder_errors,
+        feeder_rules,
         neighbourhood_summary,
         forecast_examples,
         federation,

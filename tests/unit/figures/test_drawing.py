@@ -156,7 +156,8 @@ def test_class_profiles_for_few_and_many_classes(write, tmp_path, last_figure, c
     for axes, row in zip(panels, data.itertuples(), strict=True):
         drawn = axes.lines[-1].get_ydata()  # the class's own mean is drawn last
         np.testing.assert_allclose(drawn, np.exp(row.mean_log_kwh))
-        assert f"Class {row.component}: {made_up.SIZES[row.component - 1]:,} household" in axes.get_title(loc="left")
+        title = axes.get_title(loc="left")
+        assert title.startswith(f"Class {row.component}: {made_up.SIZES[row.component - 1]:,} (") and " use" in title
 
 
 def test_class_profile_bands_are_one_standard_deviation_of_the_log(study, tmp_path, last_figure):
@@ -215,6 +216,21 @@ def test_marginals_say_where_a_release_left_the_picture_or_is_flat(write, tmp_pa
     mixture.marginal_densities(write("marginals", data), hours, output, "sound")
     shown = texts_of(last_figure[0])
     assert shown.count("release lies\noutside") == shown.count("release is\nalmost flat") == 1 and is_svg(output)
+
+
+def test_a_released_density_ends_inside_its_panel_or_is_said_to_go_on(write, tmp_path, last_figure):
+    data = made_up.marginals(classes=1, hours=2, released=("sound",))
+    rows = (data["curve"] == "sound") & (data["entry"] == 0)
+    fit = data[(data["curve"] == "fit") & (data["entry"] == 0)]
+    middle, width = fit["log_kwh"].mean(), np.ptp(fit["log_kwh"])
+    data.loc[rows, "log_kwh"] = middle + width * np.linspace(0.0, 0.8, rows.sum())
+    hours = write("profile_hours", made_up.profile_hours(2))
+    mixture.marginal_densities(write("marginals", data), hours, tmp_path / "a.svg", "sound")
+    (axes,) = axes_of(last_figure[0])
+    assert axes.get_xlim()[1] > middle + 0.75 * width and "release\ngoes on" not in texts_of(last_figure[0])
+    data.loc[rows, "log_kwh"] += 0.8 * width  # in part further off than a panel goes
+    mixture.marginal_densities(write("marginals", data), hours, tmp_path / "b.svg", "sound")
+    assert texts_of(last_figure[-1]).count("release\ngoes on") == 1
 
 
 def test_marginals_of_a_class_of_equal_households(write, tmp_path):
@@ -367,6 +383,15 @@ def test_delta_curves_that_hide_each_other_are_named(write, tmp_path, last_figur
     data["delta_chernoff"], data["delta"] = 1.0, 0.9999
     forecasts.delta_curves(write("delta_curves", data), tmp_path / "a.svg")
     assert texts_of(last_figure[0]).count("all curves lie on top of\neach other") == 9
+
+
+def test_budgets_at_which_nothing_protects_are_named_instead_of_drawn(write, tmp_path, last_figure):
+    data = made_up.delta_curves()
+    data.loc[data["rho"] == 0.45, "delta"] = 0.9999
+    forecasts.delta_curves(write("delta_curves", data), tmp_path / "a.svg")
+    titles = [axes.get_title(loc="left") for axes in axes_of(last_figure[0]) if axes.get_visible()]
+    assert len(titles) == 3 * 2 and not any("0.45" in title for title in titles)
+    assert "Not drawn: ρ = 0.45, where every δ is above 0.99" in texts_of(last_figure[0])
 
 
 @pytest.mark.parametrize(("factor", "scale"), [(1.0, "linear"), (1e-9, "log"), (0.0, "linear")])

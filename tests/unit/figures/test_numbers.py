@@ -24,6 +24,8 @@ def test_the_examples_in_the_docstrings_hold():
         (9.996, "10.0"),
         (0.00099996, "0.00100"),
         (99999.6, "100,000"),
+        (9999999.6, "1.00 × 10⁷"),
+        (2345678.0, "2,345,678"),
         (-0.5, "−0.500"),
         (2.5e12, "2.50 × 10¹²"),
         (-3e-9, "−3.00 × 10⁻⁹"),
@@ -62,11 +64,29 @@ def test_a_percentage_never_rounds_to_none_or_all(share, text):
         (3.0, 0.0, "3.00 ± 0"),
         (3.0, math.nan, "3.00"),
         (math.inf, math.inf, "∞"),
+        (-0.3, 68.0, "0 ± 68"),
+        (-0.0004, 0.09, "0.000 ± 0.090"),
+        (-1234.5, 251.0, "−1,230 ± 250"),
+        (28312.4, 99.6, "28,310 ± 100"),
+        (1.1e8, 1.2e7, "(1.10 ± 0.12) × 10⁸"),
+        (-23456789.0, 1e9, "(0 ± 100) × 10⁷"),
         (5.0, 1e-12, "5.00 ± 1.0 × 10⁻¹²"),
     ],
 )
 def test_a_mean_is_written_to_the_place_of_its_error(mean, error, text):
     assert plus_minus(mean, error) == text
+
+
+@pytest.mark.parametrize(
+    ("difference", "error", "found"),
+    [(1.9, 1.0, False), (-2.1, 1.0, True), (0.1, math.nan, True), (math.inf, 1.0, True), (0.0, 0.0, False)],
+)
+def test_a_difference_within_two_standard_errors_is_no_finding(difference, error, found):
+    assert numbers.differs(difference, error) is found
+
+
+def test_a_probability_below_what_is_computed_is_not_written_with_digits():
+    assert numbers.probability(1e-300) == "<10⁻⁵⁰" and numbers.probability(0.0) == "0"
 
 
 @given(st.floats(min_value=-1e15, max_value=1e15))

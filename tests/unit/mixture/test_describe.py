@@ -87,6 +87,27 @@ def test_marginals_are_densities_on_one_grid(households):
     assert (released["density"].to_numpy() == fitted["density"].to_numpy()).all()
 
 
+def test_the_grid_goes_on_until_a_release_ends_but_not_for_a_flat_one(households):
+    x, fit = households
+    one_hot = (fit.labels[:, None] == [1, 2, 3]).astype(float)
+    own = fit.mixture
+    spread = Mixture(own.weights, own.means + np.array([[0, 0, 0], [3, 0, 0], [0, 0, 0]]), own.covariances * 4.0)
+    flat = Mixture(own.weights, own.means, own.covariances * 1e4)
+
+    def grid_of(released, component):
+        columns = marginals(x, one_hot, own, released, points=101)
+        at = (columns["component"] == component) & (columns["entry"] == 0) & (columns["curve"] == "fit")
+        return columns["log_kwh"][at]
+
+    alone, beside = grid_of({}, 2), grid_of({"a": spread}, 2)
+    end = spread.means[1, 0] + 3 * np.sqrt(spread.covariances[1, 0, 0])
+    assert beside[-1] >= end > alone[-1]
+    assert np.allclose(np.diff(beside), np.diff(alone)[0]) and np.isin(alone.round(9), beside.round(9)).all()
+    assert np.array_equal(grid_of({"a": flat}, 2), alone)
+    far = Mixture(own.weights, own.means + 1e3, own.covariances)
+    assert len(grid_of({"a": far}, 2)) == 2 * 101 - 1
+
+
 def test_a_record_may_belong_to_several_classes():
     """Oracle: a record with a share of one quarter counts a quarter of another, by repeating whole records."""
     x = np.random.default_rng(5).normal(size=(50, 1))

@@ -14,7 +14,7 @@ from meterdp.mechanisms.sound import marginals
 from meterdp.release import mixture
 from meterdp.release.account import Account, Cap
 from meterdp.release.desk import Desk
-from meterdp.release.gate import MOST_HOUSEHOLDS, account_of, check_meters, check_release, check_settings
+from meterdp.release.gate import MOST_HOUSEHOLDS, account_of, check_meters, check_release, check_settings, refusals_of
 from meterdp.release.ledger import Ledger
 from meterdp.release.publish import publish
 from meterdp.release.safe_noise import GRID
@@ -61,6 +61,16 @@ def test_what_misses_is_named(sections, field):
     given = {"export": REAL, "release": NAMED} | sections
     with pytest.raises(InputError, match=rf"^config, field '{field}': "):
         check_settings(config(**given), simulated=False)
+
+
+def test_all_that_misses_can_be_listed_and_the_first_is_what_is_refused():
+    given = config(export={"path": "a.csv"}, release={"delta": 1e-3})
+    refused = list(refusals_of(given, simulated=False))
+    fields = ["export.meters", "export.first_day", "export.last_day", "release.population", "release.budget_period"]
+    assert [error.field for error in refused] == [*fields, "release.delta"]
+    with pytest.raises(InputError) as first:
+        check_settings(given, simulated=False)
+    assert str(first.value) == str(refused[0])
 
 
 @pytest.mark.parametrize(

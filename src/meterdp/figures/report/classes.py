@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from meterdp.figures.classes import class_names
 from meterdp.figures.numbers import count, percent, significant
 from meterdp.figures.report.grid import Grid, Tables
 from meterdp.mixture.tables import CLASS_TABLE, NORMALITY
@@ -12,9 +13,11 @@ def class_grid(tables: Tables) -> Grid | None:
     data = tables.get("class_table")
     if data is None:
         return None
+    named = all(name in tables for name in ("mixture", "profile_hours"))
+    names = class_names(tables["mixture"], data, tables["profile_hours"]) if named else {}
     rows = [
         (
-            f"Class {r.component}",
+            f"Class {r.component}" + (f": {names[r.component]}" if named else ""),
             count(r.household_count),
             percent(r.share),
             significant(r.mean_energy_kwh),

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meterdp.evaluation.tables import COST
-from meterdp.figures.numbers import count, percent, plain, plus_minus, significant
+from meterdp.figures.numbers import count, differs, percent, plain, plus_minus, significant
 from meterdp.figures.report.grid import Grid, Tables, count_range
 from meterdp.figures.style import in_order, look
+from meterdp.mixture.support import too_many_classes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +25,7 @@ FAMILIES = {
     "exact": "same constraint, true optimum",
     "sound": "with a proof",
 }
-MOST_NATS_AS_FACTOR = 10.0  # beyond, "22,000 times less likely" says no more to a reader than the nats
+MOST_NATS_AS_FACTOR = 10.0  # beyond, "more than 22,000 times less likely" says as much to a reader
 GUARANTEES = {"published": "invalid", "exact": "invalid", "sound": "proven"}
 
 
@@ -59,20 +60,26 @@ def cost_sentences(tables: Tables, preferred: float | None) -> list[str]:
     if "sound" in best.index:
         row = best.loc["sound"]
         sentences.append(
-            f"At ε = {plain(epsilon)}, the release with a proof describes {who} {_verdict(row[mean])} than {study}, "
-            f"by {plus_minus(abs(row[mean]), row[error])} nats each{_likely(row[mean])}.{_same_classes(row, tables)} "
-            f"This is the {look(row['mechanism']).label}, with {classes_in_words(row['classes'])}; neighbouring data "
-            f"sets differ in {row['unit']}."
+            f"At ε = {plain(epsilon)}, {_compared('the release with a proof', who, study, row[mean], row[error])}"
+            f"{_same_classes(row, tables)} This is the {look(row['mechanism']).label}, with "
+            f"{classes_in_words(row['classes'])}; neighbouring data sets differ in {row['unit']}."
         )
     others = [
-        f"{_verdict(best.loc[family, mean])} by {plus_minus(abs(best.loc[family, mean]), best.loc[family, error])} "
-        f"nats each ({look(best.loc[family, 'mechanism']).label}, the best of the family ‘{family}’)"
+        f"{_by(best.loc[family, mean], best.loc[family, error])} "
+        f"({look(best.loc[family, 'mechanism']).label}, the best of the family ‘{family}’)"
         for family in ("exact", "published")
         if family in best.index
     ]
     if others:
         lead = "By the same measure" if sentences else f"At ε = {plain(epsilon)} and against {study}"
         sentences.append(f"{lead}, mechanisms whose guarantee does not hold describe {who} {' and '.join(others)}.")
+    if sentences and "class_table" in tables and "profile_hours" in tables:
+        sizes = tables["class_table"]["household_count"].to_numpy()
+        if too_many_classes(sizes, len(tables["profile_hours"])):
+            sentences.append(
+                "The study’s own mixture has too many classes for so few households: that something describes "
+                "households better than it does says little."
+            )
     return sentences
 
 
@@ -84,13 +91,31 @@ def _verdict(gap: float) -> str:
     return "worse" if gap >= 0 else "better"
 
 
+def _compared(release: str, who: str, study: str, gap: float, error: float) -> str:
+    """Say how well a release describes households against the mixture of the study."""
+    if not differs(gap, error):
+        return (
+            f"no difference is found between {release} and {study} in how well they describe {who} "
+            f"({plus_minus(gap, error)} nats each)."
+        )
+    by = f"{plus_minus(abs(gap), error)} nats each{_likely(gap)}"
+    return f"{release} describes {who} {_verdict(gap)} than {study}, by {by}."
+
+
+def _by(gap: float, error: float) -> str:
+    if not differs(gap, error):
+        return f"no differently, by {plus_minus(gap, error)} nats each"
+    return f"{_verdict(gap)} by {plus_minus(abs(gap), error)} nats each"
+
+
 def _likely(gap: float) -> str:
-    """Say what a gap in nats means for the likelihood of a household, as long as the factor is one to picture."""
-    if not abs(gap) < MOST_NATS_AS_FACTOR:
+    """Say what a gap in nats means for the likelihood of a household; beyond a point only that it is more."""
+    if not np.isfinite(gap):
         return ""
-    factor = significant(np.exp(abs(gap)), 2)
     less = "less" if gap >= 0 else "more"
-    return f" (e^{significant(abs(gap))} = {factor} times {less} likely)"
+    if abs(gap) > MOST_NATS_AS_FACTOR:
+        return f" (more than {significant(np.exp(MOST_NATS_AS_FACTOR), 2)} times {less} likely)"
+    return f" (e^{significant(abs(gap))} = {significant(np.exp(abs(gap)), 2)} times {less} likely)"
 
 
 def _study(tables: Tables) -> str:
@@ -144,7 +169,10 @@ def gap_grid(tables: Tables) -> Grid | None:
             classes = count_range(part["classes"].dropna().astype(int))
             rows.append((f"{label}, against {classes} classes", guarantee, *map(significant, same)))
     whose = "households held out, mean ± SE over five folds" if held_out else "households of the fit, mean ± SE"
-    caption = f"Log-likelihood lost per household against the study’s mixture ({_study(tables)}), in nats: {whose}"
+    caption = (
+        f"Log-likelihood lost per household against the study’s mixture ({_study(tables)}), in nats: {whose}; within "
+        "two SE of 0 there is no difference"
+    )
     return Grid(caption, ("mechanism", "guarantee", *(f"ε = {plain(e)}" for e in epsilons)), rows, words=2)
 
 

@@ -11,7 +11,7 @@ from meterdp.evaluation.tables import (
     GROUP_FORECAST_ERRORS,
 )
 from meterdp.figures.forecasts import method_label, methods_in_order
-from meterdp.figures.numbers import MISSING, count, percent, plain, plus_minus, probability, significant
+from meterdp.figures.numbers import MISSING, count, percent, plain, plus_minus, significant
 from meterdp.figures.report.grid import Grid, Tables, count_range, households
 from meterdp.figures.style import look
 from meterdp.forecasting.forecasters.interface import OWN
@@ -108,8 +108,9 @@ def forecasters_grid(tables: Tables) -> Grid | None:
     caption = (
         f"What else could have been released, without privacy: {count_range(data['household_count'])} households, "
         f"{count_range(data['origin_count'])} forecasts each. Ratios are to the study’s own, with paired standard "
-        "errors; above 1 the study’s is better. Across homes: trained on all together, its privacy is not accounted "
-        "for. MASE is the absolute error over that of yesterday’s reading"
+        "errors; above 1 the study’s is better, and within two errors of 1 there is no difference. Across homes: "
+        "trained on all together, its privacy is not accounted for. MASE is the absolute error over that of "
+        "yesterday’s reading"
     )
     return Grid(caption, header, rows)
 
@@ -222,7 +223,7 @@ def group_grid(tables: Tables) -> Grid | None:
     )
     caption = (
         f"The sound forecast: the private mean of a household’s group, replace_one, δ = "
-        f"{probability(data['delta'].max())}, for the groups and one origin; "
+        f"{plain(data['delta'].max())}, for the groups and one origin; "
         f"{count_range(data['household_count'])} households"
     )
     return Grid(caption, header, rows)

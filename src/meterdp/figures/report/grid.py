@@ -16,12 +16,16 @@ Tables = Mapping[str, "pd.DataFrame"]
 
 @dataclass(frozen=True)
 class Grid:
-    """A table of the report: cells are text, ``words`` counts the leading columns that are not right-aligned."""
+    """A table of the report: cells are text, ``words`` counts the leading columns that are not right-aligned.
+
+    ``note`` stands below it and says what has no row.
+    """
 
     caption: str
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
     words: int = 1
+    note: str = ""
 
 
 def count_range(values: pd.Series) -> str:
@@ -32,3 +36,8 @@ def count_range(values: pd.Series) -> str:
 def households(number: int) -> str:
     """Write a number of households."""
     return counted(number, "household")
+
+
+def customers(number: int) -> str:
+    """Write a number of households as the first page calls them."""
+    return counted(number, "customer")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from meterdp.figures.numbers import count, percent, plain, probability, significant
+from meterdp.figures.forecasts import NO_PROTECTION
+from meterdp.figures.numbers import count, differs, percent, plain, probability, significant
 from meterdp.figures.report.cost import cost_sentences
 from meterdp.figures.report.grid import Tables, households
 from meterdp.figures.style import in_order, look
@@ -13,8 +14,6 @@ from meterdp.forecasting.forecasters.interface import OWN
 
 if TYPE_CHECKING:
     import pandas as pd
-
-NO_PROTECTION = 0.99  # a probability beyond which two households are told apart as good as always
 
 
 def headline(tables: Tables, settings: Mapping) -> list[str]:
@@ -70,10 +69,13 @@ def _headline_forecasts(comparison: pd.DataFrame | None, errors: pd.DataFrame | 
     if (by["kwh"]["looks_at"].iloc[1:] == OWN).any():
         # Of those that look at the household's own readings alone, as the study's does.
         name = others["kwh"][by["kwh"]["looks_at"].iloc[1:] == OWN].idxmin()
-        kwh, log = (significant(others[scale][name]) for scale in ("kwh", "log_kwh"))
+        kwh, log = by["kwh"].loc[name], by["log_kwh"].loc[name]
+        found = differs(kwh["mae_ratio"] - 1, kwh["mae_ratio_se"])
         sentence += (
-            ". Of the other forecasters from a household’s own readings the best is the "
-            f"{by['kwh'].loc[name, 'label']}: {kwh} times the error in kWh, {log} times the squared error in log"
+            f". Of the other forecasters from a household’s own readings the best is the {kwh['label']}: "
+            + ("" if found else "no difference found, ")
+            + f"{significant(kwh['mae_ratio'])} times the error in kWh, {significant(log['mse_ratio'])} times the "
+            "squared error in log"
         )
     return f"{sentence}."
 

@@ -50,13 +50,21 @@ def period_sentence(settings: Mapping) -> str | None:
         return None
     first, last, minutes = (export.get(key) for key in ("first_day", "last_day", "interval_minutes"))
     period = f"from {first} to {last}" if first and last else "from the first to the last stamp of the export"
-    day = profiles["date"]
-    if day == "auto" and first and last:
-        begin, end = date.fromisoformat(first), date.fromisoformat(last)
-        day = (begin + ((end - begin + timedelta(days=1)) // 2).days * timedelta(days=1)).isoformat()
-    when = {"mean": "the mean over all days", "half_day": f"one stretch of hours on {day}"}[profiles["vector"]]
-    when = when.replace("auto", "the middle day")
+    when = {"mean": "the mean over all days", "half_day": f"one stretch of hours on {profile_day(settings)}"}
+    when = when[profiles["vector"]]
     return f"The study covers readings every {minutes} minutes {period}; a profile is {when}."
+
+
+def profile_day(settings: Mapping) -> str:
+    """Return the day the profiles of one half-day are from."""
+    export, day = settings.get("export", {}), settings["profiles"]["date"]
+    if day != "auto":
+        return day
+    first, last = (export.get(key) for key in ("first_day", "last_day"))
+    if not (first and last):
+        return "the middle day"
+    begin, end = date.fromisoformat(first), date.fromisoformat(last)
+    return (begin + ((end - begin + timedelta(days=1)) // 2).days * timedelta(days=1)).isoformat()
 
 
 def hours_sentence(tables: Tables) -> str | None:

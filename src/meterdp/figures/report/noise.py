@@ -13,51 +13,81 @@ from meterdp.classnoise.tables import (
     NEIGHBOURHOOD_SUMMARY,
     NOISE_ANSWERS,
 )
-from meterdp.figures.forecasts import SIDES
-from meterdp.figures.numbers import count, plain, probability, significant
+from meterdp.figures.forecasts import NO_PROTECTION, SIDES
+from meterdp.figures.numbers import LEAST_PROBABILITY, count, plain, probability, significant
 from meterdp.figures.report.grid import Grid, Tables, count_range
 from meterdp.figures.style import in_order, look
 
 
 def delta_grid(tables: Tables, sides: str) -> Grid | None:
-    """Exact delta per design, query model and budget, one column per epsilon."""
+    """Exact delta per design, query model and budget, one column per epsilon, where there is any protection."""
     data = tables.get("delta_curves")
     data = None if data is None else data[data["sides"] == sides]
     if data is None or data.empty:
         return None
     epsilons = np.sort(data["epsilon"].unique())
-    rows = []
+    rows, unprotected = [], []
     for design in in_order(data["design"]):
         part = data[data["design"] == design]
         if design == "none":  # without noise there is no budget: one row is enough
             part = part.drop_duplicates(["query_model", "epsilon"]).assign(rho=0.0)
         for (model, rho), curve in part.groupby(["query_model", "rho"]):
             at = curve.drop_duplicates("epsilon").set_index("epsilon")["delta"]
+            if at.min() > NO_PROTECTION:
+                unprotected.append((design, model, rho))
+                continue
             deltas = [probability(at.get(epsilon)) for epsilon in epsilons]
             rows.append((look(design).label, model, "–" if design == "none" else plain(rho), *deltas))
     header = ("design", "query model", "ρ", *(f"ε = {plain(epsilon)}" for epsilon in epsilons))
     pairs = f"{count_range(data['pair_count'])} {'pairs' if sides == 'swap' else 'ordered pairs'}"
-    return Grid(f"δ, {SIDES[sides]}: exact, for the worst of {pairs}", header, rows, words=2)
+    caption = f"δ, {SIDES[sides]}: exact, for the worst of {pairs}"
+    return Grid(caption, header, rows, words=2, note=_unprotected(unprotected, "δ is above 0.99 at every ε"))
 
 
 def prior_grid(tables: Tables) -> Grid | None:
-    """Delta of the posterior odds at the largest epsilon, one column per prior ratio."""
+    """Delta of the posterior odds at the largest epsilon, one column per prior ratio, where there is protection."""
     data = tables.get("delta_under_prior")
     if data is None or data.empty:
         return None
     epsilon, ratios = data["epsilon"].max(), np.sort(data["prior_ratio"].unique())
     data = data[(data["epsilon"] == epsilon) & (data["design"] != "none")]
-    rows = []
+    rows, unprotected = [], []
     for design in in_order(data["design"]):
         for (model, rho), part in data[data["design"] == design].groupby(["query_model", "rho"]):
             at = part.set_index("prior_ratio")["delta"]
-            rows.append((look(design).label, model, plain(rho), *(probability(at.get(ratio)) for ratio in ratios)))
+            if at.min() > NO_PROTECTION:
+                unprotected.append((design, model, rho))
+            else:
+                rows.append((look(design).label, model, plain(rho), *(probability(at.get(r)) for r in ratios)))
     header = ("design", "query model", "ρ", *(f"{plain(ratio)} : 1" for ratio in ratios))
     caption = (
         f"δ at ε = {plain(epsilon)} for an analyst who, before the release, thinks one household of a pair so many "
         "times as likely as the other: the probability that the odds end above e to the power ε"
     )
-    return Grid(caption, header, rows, words=2) if rows else None
+    note = _unprotected(unprotected, "δ is above 0.99 for every such analyst")
+    return Grid(caption, header, rows, words=2, note=note) if rows or note else None
+
+
+def _unprotected(found: list[tuple[str, str, float]], why: str) -> str:
+    """Name the (design, query model, budget) without a row: those of one budget and model together."""
+    if not found:
+        return ""
+    budgets: dict[tuple[str, str], list[float]] = {}
+    for design, model, rho in found:
+        budgets.setdefault((design, model), []).append(rho)
+    designs: dict[tuple[str, tuple], list[str]] = {}
+    for (design, model), rhos in budgets.items():
+        designs.setdefault((model, tuple(sorted(rhos))), []).append(design)
+    models: dict[tuple[tuple, tuple], list[str]] = {}
+    for (model, rhos), names in designs.items():
+        models.setdefault((tuple(names), rhos), []).append(model)
+    cases = [
+        " and ".join(look(name).label for name in names)
+        + ("" if rhos == (0.0,) else f" at ρ = {', '.join(plain(rho) for rho in rhos)}")
+        + f" ({', '.join(of)})"
+        for (names, rhos), of in models.items()
+    ]
+    return f"Not listed, because {why}, so that the worst pair is told apart: {'; '.join(cases)}."
 
 
 def neighbourhood_grid(tables: Tables) -> Grid | None:
@@ -83,27 +113,24 @@ def comparison_grid(tables: Tables) -> Grid | None:
     data = data[(data["epsilon"] == epsilon) & (data["design"] != "none")]
     if data.empty:
         return None
-    rows = []
+    rows, unprotected = [], []
     for (model, rho), at in data.groupby(["query_model", "rho"], sort=False):
         at = at.set_index("design")
         for design in in_order(at.index):
             row = at.loc[design]
-            rows.append(
-                (
-                    look(design).label,
-                    model,
-                    plain(rho),
-                    significant(row["share_of_limit"]),
-                    probability(row["delta"]),
-                    significant(row["ratio_to_published"]),
-                )
-            )
+            if row["delta"] > NO_PROTECTION:
+                unprotected.append((design, model, rho))
+                continue
+            delta, ratio = probability(row["delta"]), row["ratio_to_published"]
+            against = probability(ratio) if ratio < LEAST_PROBABILITY else significant(ratio)
+            rows.append((look(design).label, model, plain(rho), significant(row["share_of_limit"]), delta, against))
     header = ("design", "query model", "ρ", "ρ / limit", f"δ at ε = {plain(epsilon)}", "δ / published δ")
     caption = (
         "Designs at equal budgets, hockey-stick δ of the worst pair; from ρ = limit on, all households of a "
         "neighbourhood can get the same released forecast"
     )
-    return Grid(caption, header, rows, words=2)
+    note = _unprotected(unprotected, f"δ is above 0.99 at ε = {plain(epsilon)}")
+    return Grid(caption, header, rows, words=2, note=note)
 
 
 def answers_grid(tables: Tables) -> Grid | None:
@@ -113,9 +140,9 @@ def answers_grid(tables: Tables) -> Grid | None:
         return None
     rows = []
     for r in data.itertuples():
-        asked = f"ε = {plain(r.asked)}, δ = {probability(r.asked_delta)}"
+        asked = f"ε = {plain(r.asked)}, δ = {plain(r.asked_delta)}"
         if r.question == "guarantee":
-            asked = f"error {plain(r.asked)} kWh, δ = {probability(r.asked_delta)}"
+            asked = f"error {plain(r.asked)} kWh, δ = {plain(r.asked_delta)}"
         found = [significant(value) for value in (r.epsilon, r.rho, r.error_kwh)]
         rows.append((look(r.design).label, r.query_model, asked, *found))
     header = ("design", "query model", "asked for", "ε", "ρ", "error the noise adds (kWh, RMS)")

@@ -18,14 +18,14 @@ from meterdp.core.tables import Table
 from meterdp.figures import numbers
 from meterdp.figures.pages import picture, write_page
 from meterdp.figures.registry import figure_of
-from meterdp.figures.report import classes, cost, federation, forecasts, headline, hiding, intake, noise
+from meterdp.figures.report import classes, cost, federation, first, forecasts, headline, hiding, intake, noise
 from meterdp.figures.report.grid import Grid, Tables
 
 if TYPE_CHECKING:
     import pandas as pd
 
 PARTS = (intake, classes, federation, cost, forecasts, noise, hiding)
-TABLES: dict[str, Table] = {table.name: table for part in PARTS for table in part.READS}
+TABLES: dict[str, Table] = {table.name: table for part in (*PARTS, first) for table in part.READS}
 # Tables of a study whose mixture is fitted over circuits.
 OF_FEDERATIONS = frozenset(table.name for table in federation.READS)
 TEMPLATE = Path(__file__).with_name("page.html")
@@ -84,6 +84,7 @@ def build_report(
         output,
         title=title,
         synthetic=synthetic,
+        first=first.first_page(tables, settings, synthetic),
         headline=headline.headline(tables, settings),
         smallest_class=int(tables["class_table"]["household_count"].min()) if "class_table" in tables else None,
         forecast_sentence=forecasts.forecast_sentence(tables),

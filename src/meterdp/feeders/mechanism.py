@@ -1,0 +1,250 @@
+"""The sound feeder totals: noisy sums of clipped records, then post-processing (``replace_one``).
+
+Two Gaussian measurements: the sum over all meters, and that of every feeder's. Which feeder a listed meter is on is
+public, so a replaced record moves one feeder's sum, and feeders do not share the budget. In study mode the noise is
+seeded floating point: the proof then covers the algorithm, not the numbers (docs/proofs/feeder_totals.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from meterdp.accounting import gdp
+from meterdp.core.errors import InputError
+from meterdp.core.guarantee import Guarantee
+from meterdp.core.noise import GaussianSource
+from meterdp.feeders.plan import (
+    ENTRY_LIMIT,
+    LEAST_READ,
+    LEVEL_BOUNDS,
+    MISSING_SHARE,
+    FeederPlan,
+    FeederPublic,
+    Measurement,
+    expected_excess,
+    make_plan,
+    spread,
+)
+from meterdp.feeders.posterior import Observed, posterior
+from meterdp.mechanisms.sound.stack import RECORDS_AT_ONCE, Step, clip_to_unit_ball
+
+Measure = Callable[[Step, np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True)
+class FeederRecords:
+    """All the mechanism sees of the data: the energy of every meter of the public list.
+
+    Parameters
+    ----------
+    energy_kwh : (N, T) float64
+        In the intervals of the window, import only; what is not finite is missing.
+    """
+
+    energy_kwh: np.ndarray
+
+
+@dataclass(frozen=True)
+class FeederRelease:
+    """One release.
+
+    Parameters
+    ----------
+    total_kwh : (F, T) float64
+        Energy of every feeder and interval, not negative.
+    devices : (F,) float64
+        Meters the totals are of: listed ones, or the measured number of those that were read.
+    error_kwh : (F,) float64
+        Standard error of a total, root mean square over the intervals: noise, and what is not measured and what
+        clipping takes away as a public law of the measured level has it.
+    """
+
+    total_kwh: np.ndarray
+    devices: np.ndarray
+    error_kwh: np.ndarray
+
+
+@dataclass(frozen=True)
+class FeederTotals:
+    """The mechanism, calibrated.
+
+    Parameters
+    ----------
+    public : FeederPublic
+    plan : FeederPlan
+    """
+
+    public: FeederPublic
+    plan: FeederPlan
+    name: ClassVar[str] = "feeder_totals"
+    family: ClassVar[str] = "sound"
+
+    @classmethod
+    def calibrate(cls, public: FeederPublic) -> FeederTotals:
+        """Turn (epsilon, delta) into weights and noise by the public rules of ``plan``."""
+        return cls(public, make_plan(public))
+
+    @property
+    def mu(self) -> float:
+        """GDP parameter of a release."""
+        return self.plan.mu
+
+    @property
+    def total_variation(self) -> float:
+        """Distance of a release on its grid from the same with continuous noise."""
+        return self.plan.total_variation(self.public)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What docs/proofs/feeder_totals.md proves of one release, for noise that is truly Gaussian."""
+        return Guarantee(
+            unit="all readings of one household",
+            adjacency="replace_one",
+            epsilon=self.public.epsilon,
+            delta=self.public.delta,
+            accountant=gdp.CURVE.title,
+            proof="docs/proofs/feeder_totals.md",
+            family=self.family,
+        )
+
+    def release(self, private: FeederRecords, noise: GaussianSource) -> FeederRelease:
+        """Run the mechanism once.
+
+        Raises
+        ------
+        InputError
+            If the records do not have the public shape (N, T).
+        ValueError
+            If the noise lives on another grid than the one the mechanism was calibrated for.
+        """
+        if noise.grid != self.public.grid:
+            raise ValueError("the mechanism was calibrated for another grid than that of the noise")
+        return self.run(private.energy_kwh, lambda step, sums: noise.add_gaussian(sums, step.noise_std))
+
+    def run(self, energy_kwh: np.ndarray, measure: Measure) -> FeederRelease:
+        """Run the mechanism, letting ``measure`` turn exact sums into noisy ones.
+
+        Records are touched in the arguments of ``measure`` only. The privacy test replays a run on neighbouring
+        records by handing back recorded answers.
+        """
+        plan = self.plan
+        everybody, feeders = self._sums(energy_kwh)
+        common = measure(plan.common.step, everybody)
+        return self._totals(common[0], measure(plan.own.step, feeders))
+
+    def _sums(self, energy_kwh: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the exact sums of all meters (1, K) and of feeders (F, K') of what records add.
+
+        Replacing one record moves either, one row of it, by at most the sensitivity of its step. With a grid what
+        every record adds is rounded to its multiples first, and sums are exact.
+        """
+        public, plan = self.public, self.plan
+        if energy_kwh.shape != (len(public.feeder), public.intervals):
+            raise InputError(
+                "the records do not have the public number of meters and intervals",
+                field="records",
+                remedy="give every listed meter a record of the whole window, NaN where it has no reading",
+            )
+        own = np.asarray(public.feeder)
+        sums = np.zeros((1, plan.common.entries)), np.zeros((public.feeders, plan.own.entries))
+        for first in range(0, len(own), RECORDS_AT_ONCE):
+            part = slice(first, first + RECORDS_AT_ONCE)
+            z, read = self._coefficients(energy_kwh[part])
+            for out, how, row in zip(
+                sums, (plan.common, plan.own), (np.zeros_like(own[part]), own[part]), strict=True
+            ):
+                np.add.at(out, row, self._added(z, read, how))
+        return tuple(out * public.grid for out in sums) if public.grid > 0 else sums
+
+    def _coefficients(self, energy_kwh: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the coefficients (N, K) around the public centre, levels limited, and which meters were read."""
+        public, plan = self.public, self.plan
+        x, read = filled(energy_kwh, public)
+        limit, energy = plan.level_limit * public.typical_daily_kwh * public.days, x.sum(axis=1)
+        x *= (limit / np.maximum(energy, limit))[:, None]
+        z = (x - public.centre_kwh) @ plan.basis.T
+        z[:, 0] = np.clip(z[:, 0], -public.unit_kwh, (plan.level_limit - 1) * public.unit_kwh)
+        z[~read] = 0.0
+        return z, read
+
+    def _added(self, z: np.ndarray, read: np.ndarray, how: Measurement) -> np.ndarray:
+        """Return what each record adds, (N, K) or (N, K + 1) with whether it was read; on a grid in steps of it."""
+        y = z[:, : len(how.weight)] * how.weight
+        if y.shape[1] > 1:
+            y[:, 1:] = how.radius * clip_to_unit_ball(y[:, 1:] / how.radius)
+        if how.count_weight > 0:
+            y = np.column_stack([y, how.count_weight * read])
+        return np.rint(y / self.public.grid) if self.public.grid > 0 else y
+
+    def _totals(self, common: np.ndarray, own: np.ndarray) -> FeederRelease:
+        """Turn the noisy sums of all (K,) and of feeders (F, K) into totals: posterior means, nothing private."""
+        public, plan = self.public, self.plan
+        devices = public.listed.astype(float)
+        if plan.own.count_weight > 0:
+            devices = self._devices(common[-1], own[:, -1])
+        k = len(plan.own.weight)
+        noisy, precision = np.zeros((public.feeders, len(plan.basis))), np.zeros(len(plan.basis))
+        noisy[:, :k], precision[:k] = own[:, :k] / plan.own.weight, plan.own.noise_std**-2
+        of_all = common[: len(plan.basis)] / plan.common.weight
+        # Meters of twice the typical energy differ twice as much.
+        level = np.clip(1 + of_all[0] / (max(devices.sum(), 1.0) * public.unit_kwh), *LEVEL_BOUNDS)
+        mean, variance = np.empty_like(noisy), np.empty_like(noisy)
+        for block in np.unique(plan.block):
+            at = plan.block == block
+            mean[:, at], variance[:, at] = posterior(
+                Observed(noisy[:, at], precision[at], of_all[at], plan.common.noise_std[at] ** 2),
+                devices,
+                spread(devices),
+                level * plan.household_std[at],
+                plan.mean_std[at],
+            )
+        total = devices[:, None] * public.centre_kwh + mean @ plan.basis
+        beside = devices * (level * plan.unmeasured_std) ** 2
+        clipped = devices * expected_excess(level, plan.level_limit) * public.centre_kwh.mean()
+        error = np.sqrt(variance.sum(axis=1) / public.intervals + beside + clipped**2)
+        return FeederRelease(np.maximum(total, 0.0), devices, error)
+
+    def _devices(self, common: float, own: np.ndarray) -> np.ndarray:
+        """Return the posterior mean of how many meters of each feeder were read, (F,), from noisy numbers."""
+        plan, listed = self.plan, self.public.listed
+        noise = [how.step.noise_std / how.count_weight for how in (plan.own, plan.common)]
+        missing = listed - own / plan.own.count_weight, listed.sum() - common / plan.common.count_weight
+        seen = Observed(missing[0][:, None], np.array([noise[0] ** -2]), missing[1:], np.array([noise[1] ** 2]))
+        share = np.array([MISSING_SHARE])
+        found, _ = posterior(seen, listed, spread(listed), np.sqrt(share * (1 - share)), share)
+        return np.clip(listed - found[:, 0], 0.0, listed)
+
+
+def filled(energy_kwh: np.ndarray, public: FeederPublic) -> tuple[np.ndarray, np.ndarray]:
+    """Return the records without gaps or negative energies, and which meters were read.
+
+    Both are functions of one's own record. A gap gets the mean of the meter's other days at that time, else the
+    public shape of a day at the meter's own level.
+
+    Parameters
+    ----------
+    energy_kwh : (N, T) float64
+    public : FeederPublic
+
+    Returns
+    -------
+    x : (N, T) float64
+        The public centre where a meter was not read.
+    read : (N,) bool
+    """
+    given = np.isfinite(energy_kwh)
+    typical = public.typical_daily_kwh / public.intervals_per_day
+    x = np.clip(np.where(given, energy_kwh, 0.0), 0.0, ENTRY_LIMIT * typical)
+    read = given.mean(axis=1) >= LEAST_READ
+    by_day = (len(x), public.days, public.intervals_per_day)
+    often = given.reshape(by_day).sum(axis=1)
+    at_time = x.reshape(by_day).sum(axis=1) / np.maximum(often, 1)
+    level = x.sum(axis=1) / np.maximum((given * public.centre_kwh).sum(axis=1), typical * 1e-9)
+    elsewhere = level[:, None] * public.centre_kwh[: public.intervals_per_day]
+    fill = np.tile(np.where(often > 0, at_time, elsewhere), public.days)
+    x = np.where(given, x, fill)
+    return np.where(read[:, None], x, public.centre_kwh), read

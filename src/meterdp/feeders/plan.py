@@ -1,0 +1,457 @@
+"""Public rules of the feeder totals: what is measured of a record, how it is weighed and clipped, with what noise.
+
+A record is the energy of one meter in the intervals of a public window. Measured are a few of its coefficients on
+orthonormal cosines, the level first. Everything here is a function of configuration and of the public list: which
+coefficients are worth their noise is decided by the error that a public law of households predicts. The constants of
+that law were chosen on simulated households (docs/proofs/feeder_totals.md, 5).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
+from operator import itemgetter
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import ndtr
+
+from meterdp.accounting import gdp
+from meterdp.accounting.discreteness import FEWEST_NOISE_STEPS, delta_margin, rounded, total_variation
+from meterdp.core.errors import InputError
+from meterdp.core.noise import MOST_STD_STEPS, MOST_STEPS
+from meterdp.mechanisms.sound.stack import Step
+
+COUNTS = ("listed", "measured")
+# Public shape of a day: cosines 1, 2, ... of the time of day, relative to the mean.
+CENTRE_SHAPE = (-0.2, 0.0, 0.0, -0.1, 0.1)
+# Share of the intervals a meter needs readings in to count as read.
+LEAST_READ = 0.5
+# Entries of a record above so many typical ones are cut first; keeps sums of squares finite.
+ENTRY_LIMIT = 1e6
+# Of the meters, what is typically not read.
+MISSING_SHARE = 0.02
+
+# The public law, in units of the typical energy: standard deviations between meters ...
+LEVEL_STD = 1.0
+SHAPE_STD, SHAPE_DECAY = 0.8, 1.0
+DAY_STD, DAY_DECAY = 0.7, 0.6
+# ... times the measured mean level, within these bounds ...
+LEVEL_BOUNDS = (0.25, 8.0)
+# ... of what the mean of all meters is off the public centre ...
+LEVEL_MEAN_STD = 1.0
+SHAPE_MEAN_STD, SHAPE_MEAN_DECAY = 0.3, 1.0
+DAY_MEAN_STD, DAY_MEAN_DECAY = 0.1, 0.7
+# ... between meters of one feeder, as a correlation ...
+FEEDER_CORRELATION = 0.02
+# ... and of the logarithm of a meter's energy, or size of its shape, which says what clipping takes away.
+TAIL_STD_LOG = 1.0
+
+# What may be chosen. Shares of mu^2 of the sum over all meters, beside those of feeders:
+COMMON_SHARES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9)
+# the level in typical ones that a meter above it is scaled down to,
+LEVEL_LIMITS = (3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 48.0)
+# how many coefficients are measured,
+COEFFICIENTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 96, 192, 336)
+# the radius of the ball the shape is clipped to, in root mean squares of the public law,
+SHAPE_RADII = (0.7, 1.0, 1.4, 2.0)
+# and of the square of the sensitivity, what the level gets.
+LEVEL_SHARES = (0.2, 0.4, 0.6, 0.8)
+
+LEVEL, SHAPE, DAY = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class FeederPublic:
+    """Everything the feeder totals may know before they see a record.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        Privacy parameters of one release.
+    feeder : tuple of N int
+        Public feeder 0..F-1 of every meter of a public list.
+    feeders : int
+        F.
+    intervals_per_day : int
+    days : int
+        Days of the window; 1 for an average day.
+    typical_daily_kwh : float
+        Public level: what a meter typically uses a day. Bounds and the record of a meter that was not read follow it.
+    count : {"listed", "measured"}
+        Whether the totals are of all listed meters or of those that were read, whose number is then measured.
+    grid : float
+        What records are rounded to and noise is drawn on, a power of two; 0 in a study.
+    averaged_days : int
+        Days that were averaged into each day of the window.
+    """
+
+    epsilon: float
+    delta: float
+    feeder: tuple[int, ...]
+    feeders: int
+    intervals_per_day: int = 48
+    days: int = 7
+    typical_daily_kwh: float = 12.0
+    count: str = "listed"
+    grid: float = 0.0
+    averaged_days: int = 1
+
+    def __post_init__(self):
+        feeder = np.asarray(self.feeder)
+        checks = {
+            "epsilon": (0 < self.epsilon < math.inf, "use a positive number"),
+            "delta": (0 < self.delta < 1, "use a number between 0 and 1, such as 1e-5"),
+            "feeder": (
+                feeder.size > 0 and feeder.min() >= 0 and feeder.max() < self.feeders,
+                "give every meter one of the feeders 0..F-1",
+            ),
+            "intervals_per_day": (self.intervals_per_day >= 1, "use one interval or more"),
+            "days": (self.days >= 1, "use one day or more"),
+            "typical_daily_kwh": (0 < self.typical_daily_kwh < math.inf, "use a positive number"),
+            "count": (self.count in COUNTS, f"use one of {', '.join(COUNTS)}"),
+            "averaged_days": (self.averaged_days >= 1, "use one day or more"),
+        }
+        for name, (holds, remedy) in checks.items():
+            if not holds:
+                raise InputError("is outside its allowed range", field=name, remedy=remedy)
+
+    @property
+    def intervals(self) -> int:
+        """T, intervals of the window."""
+        return self.days * self.intervals_per_day
+
+    @cached_property
+    def listed(self) -> np.ndarray:
+        """Listed meters of every feeder, (F,) int64."""
+        return np.bincount(self.feeder, minlength=self.feeders)
+
+    @cached_property
+    def centre_kwh(self) -> np.ndarray:
+        """Public energy of a meter in the intervals of the window, (T,): the centre of clipping."""
+        time = (np.arange(self.intervals_per_day) + 0.5) * math.pi / self.intervals_per_day
+        day = 1 + sum(a * np.cos(k * time) for k, a in enumerate(CENTRE_SHAPE, start=1))
+        return np.tile(self.typical_daily_kwh / self.intervals_per_day * day, self.days)
+
+    @property
+    def unit_kwh(self) -> float:
+        """Coefficient of the level of a typical meter: u sqrt(T) for u kWh in every interval."""
+        return self.typical_daily_kwh / self.intervals_per_day * math.sqrt(self.intervals)
+
+    @property
+    def delta_of_curve(self) -> float:
+        """What is left of delta for continuous noise (docs/proofs/safe_noise.md), all of it in a study."""
+        if self.grid == 0:
+            return self.delta
+        left = self.delta - delta_margin(self.epsilon, (self.feeders + 1) * (self.intervals + 1), FEWEST_NOISE_STEPS)
+        if left <= 0:
+            raise _does_not_fit()
+        return left
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Noisy sums of the weighted, clipped coefficients of records.
+
+    Parameters
+    ----------
+    step : Step
+    weight : (K,) float64
+        Of the first K coefficients, per kWh.
+    radius : float
+        Of the ball the weighted shape is clipped to, coefficients 1..K-1.
+    count_weight : float
+        Of whether a meter was read; 0 where that is not measured.
+    """
+
+    step: Step
+    weight: np.ndarray
+    radius: float
+    count_weight: float
+
+    @property
+    def entries(self) -> int:
+        """Entries of one sum."""
+        return len(self.weight) + (self.count_weight > 0)
+
+    @property
+    def noise_std(self) -> np.ndarray:
+        """Standard deviation of the noise of the coefficients, (K,), kWh."""
+        return self.step.noise_std / self.weight
+
+
+@dataclass(frozen=True)
+class FeederPlan:
+    """The two measurements of a release, fixed before any record is seen.
+
+    Parameters
+    ----------
+    mu : float
+        Of both together.
+    common, own : Measurement
+        Of all meters together, and of every feeder's.
+    level_limit : float
+        Largest level, in typical ones.
+    basis : (K, T) float64
+        Orthonormal rows, the level first; K is that of ``common``, no smaller than that of ``own``.
+    household_std, mean_std : (K,) float64
+        Public law of the coefficients: between meters, and of the mean of all around the public centre, kWh.
+    block : (K,) int64
+        LEVEL, SHAPE (means over the days) or DAY (differences between them).
+    unmeasured_std : float
+        Root mean square over the intervals of what the law says of a meter beside the K coefficients, kWh.
+    """
+
+    mu: float
+    common: Measurement
+    own: Measurement
+    level_limit: float
+    basis: np.ndarray
+    household_std: np.ndarray
+    mean_std: np.ndarray
+    block: np.ndarray
+    unmeasured_std: float
+
+    def total_variation(self, public: FeederPublic) -> float:
+        """Distance of one release on its grid from the same with continuous noise; 0 without a grid."""
+        if public.grid == 0:
+            return 0.0
+        sums = ((self.common, 1), (self.own, public.feeders))
+        return sum(n * m.entries * total_variation(m.step.noise_std / public.grid) for m, n in sums)
+
+
+def cosines(count: int) -> np.ndarray:
+    """Return the orthonormal cosines of ``count`` points (DCT-II), (count, count), the constant first."""
+    angle = np.pi / count * np.outer(np.arange(count), np.arange(count) + 0.5)
+    return np.cos(angle) * np.where(np.arange(count) == 0, 1.0, math.sqrt(2.0))[:, None] / math.sqrt(count)
+
+
+def public_law(public: FeederPublic) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (household_std, mean_std, block) of all T coefficients, each (days, intervals_per_day)."""
+    h = np.arange(public.intervals_per_day)
+    j = np.arange(public.days)[:, None]
+    averaged = math.sqrt(public.averaged_days)
+    # One coefficient of a single day is 1/sqrt(days) of that of a mean over the days.
+    per_day = 1 / math.sqrt(public.days)
+    noise = DAY_STD * per_day / averaged / (1 + h) ** DAY_DECAY
+    shape = np.hypot(np.where(h == 0, LEVEL_STD, SHAPE_STD / np.maximum(h, 1) ** SHAPE_DECAY), noise)
+    shape_mean = np.where(h == 0, LEVEL_MEAN_STD, SHAPE_MEAN_STD / np.maximum(h, 1) ** SHAPE_MEAN_DECAY)
+    day_mean = DAY_MEAN_STD * per_day / averaged / (1 + h) ** DAY_MEAN_DECAY
+    household = np.where(j == 0, shape, noise)
+    mean = np.where(j == 0, shape_mean, day_mean)
+    block = np.where(j > 0, DAY, np.where(h == 0, LEVEL, SHAPE))
+    return household * public.unit_kwh, mean * public.unit_kwh, block
+
+
+@dataclass(frozen=True)
+class Law:
+    """The public law of the coefficients in the order they are measured in, (T,) each, kWh."""
+
+    household: np.ndarray
+    mean: np.ndarray
+    block: np.ndarray
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One way to weigh and clip records for a sensitivity of one, or C of them at once.
+
+    Parameters
+    ----------
+    coefficients : int
+        K.
+    level_limit : float
+    shape_radius, level_share : float or (C,) float64
+        The share is that of the square of the sensitivity.
+    """
+
+    coefficients: int
+    level_limit: float
+    shape_radius: float | np.ndarray
+    level_share: float | np.ndarray
+
+    @property
+    def radius(self) -> float | np.ndarray:
+        """Radius of the ball of the weighted shape, which a replaced record crosses."""
+        return np.sqrt(1 - self.level_share) / 2
+
+    @property
+    def count_weight(self) -> float:
+        """Weight of whether a meter was read, which costs nothing.
+
+        A meter that was not read adds the centre, from which no record is as far as two can be from each other. So
+        replacing it may move this entry by what is left (docs/proofs/feeder_totals.md, 3).
+        """
+        above = (self.level_limit - 1) / self.level_limit
+        return math.sqrt(1 - self.level_share * above**2 - self.radius**2)
+
+    def weights(self, household: np.ndarray, unit_kwh: float) -> np.ndarray:
+        """Return the weights (K,) or (C, K) of the level, which a record moves across its interval, and of the shape.
+
+        Among weights with sum w_k^2 s_k^2 = 1, so that a typical shape just fits a ball, w_k^2 proportional to
+        1 / s_k has the smallest sum of 1 / w_k^2, that is of noise: by Cauchy and Schwarz the product of the two sums
+        is at least (sum s_k)^2.
+        """
+        shape = household[1 : self.coefficients]
+        level = np.sqrt(self.level_share) / (self.level_limit * unit_kwh)
+        scale = self.radius / self.shape_radius
+        return np.concatenate(
+            [np.asarray(level)[..., None], np.asarray(scale)[..., None] / np.sqrt(shape * shape.sum())], axis=-1
+        )
+
+
+def make_plan(public: FeederPublic) -> FeederPlan:
+    """Return the plan with the smallest error that the public law predicts, by a search one choice after the other.
+
+    Raises
+    ------
+    InputError
+        If the noise does not fit the grid, by public numbers alone.
+    """
+    mu = gdp.mu_for(public.epsilon, public.delta_of_curve)
+    household, mean, block = (a.ravel() for a in public_law(public))
+    # The level, and then what the mean of all meters is least known of.
+    order = np.argsort(np.where(block == LEVEL, -np.inf, -mean), kind="stable")
+    law = Law(household[order], mean[order], block[order])
+    best = None
+    for share, limit in product(COMMON_SHARES, LEVEL_LIMITS):
+        stds = [1 / (mu * math.sqrt(s)) for s in (share, 1 - share)]
+        alone = [
+            _best(c, predicted_error(public, law, (c, stds[0]), None)) for c in _choices(public.intervals, limit)
+        ]
+        _, common = min(alone, key=itemgetter(0))
+        both = [
+            _best(c, predicted_error(public, law, (common, stds[0]), (c, stds[1])))
+            for c in _choices(common.coefficients, limit)
+        ]
+        error, own = min(both, key=itemgetter(0))
+        if best is None or error < best[0]:
+            best = error, share, common, own
+    _, share, common, own = best
+    k = common.coefficients
+    return FeederPlan(
+        mu=mu,
+        common=_measurement("common", common, public, law, mu * math.sqrt(share)),
+        own=_measurement("feeders", own, public, law, mu * math.sqrt(1 - share)),
+        level_limit=common.level_limit,
+        basis=_rows(public, order[:k]),
+        household_std=law.household[:k],
+        mean_std=law.mean[:k],
+        block=law.block[:k],
+        unmeasured_std=math.sqrt((law.household[k:] ** 2).sum() / public.intervals),
+    )
+
+
+def _rows(public: FeederPublic, order: np.ndarray) -> np.ndarray:
+    """Return cosines across the days times cosines within the day, (K, T), by their numbers."""
+    j, h = np.divmod(order, public.intervals_per_day)
+    product_of = cosines(public.days)[j][:, :, None] * cosines(public.intervals_per_day)[h][:, None]
+    return product_of.reshape(len(order), public.intervals)
+
+
+def _measurement(name: str, choice: Choice, public: FeederPublic, law: Law, mu: float) -> Measurement:
+    measured = public.count == "measured"
+    reach = rounded(1.0, choice.coefficients + measured, public.grid)
+    step = Step(name, reach, reach / mu)
+    if public.grid > 0:
+        std_steps, sum_steps = step.noise_std / public.grid, len(public.feeder) * (1 / public.grid + 1)
+        if not (FEWEST_NOISE_STEPS <= std_steps <= MOST_STD_STEPS and sum_steps < MOST_STEPS):
+            raise _does_not_fit()
+    weight = choice.weights(law.household, public.unit_kwh)
+    return Measurement(step, weight, choice.radius, choice.count_weight if measured else 0.0)
+
+
+def _choices(most: int, limit: float) -> Iterator[Choice]:
+    radius, share = np.array(list(product(SHAPE_RADII, LEVEL_SHARES))).T
+    for count in sorted({min(n, most) for n in COEFFICIENTS}):
+        yield Choice(count, limit, radius, share) if count > 1 else Choice(1, limit, np.ones(1), np.ones(1))
+
+
+def _best(choices: Choice, error: np.ndarray) -> tuple[float, Choice]:
+    """Return the smallest of C errors and the choice it is of."""
+    at = int(error.argmin())
+    radius, share = float(choices.shape_radius[at]), float(choices.level_share[at])
+    return float(error[at]), replace(choices, shape_radius=radius, level_share=share)
+
+
+Measured = tuple[Choice, float]
+
+
+def predicted_error(public: FeederPublic, law: Law, common: Measured, own: Measured | None) -> float | np.ndarray:
+    """Return the squared error of a feeder's totals that the public law predicts, summed over intervals, kWh^2.
+
+    Of a feeder of mean size: noise after shrinkage, what clipping takes away, and what is not measured.
+
+    Parameters
+    ----------
+    public : FeederPublic
+    law : Law
+    common, own : (Choice, noise standard deviation)
+        What is measured of all meters together and of each feeder's. One of them may be C choices at once.
+    """
+    choice, std = common
+    k, feeders = choice.coefficients, public.feeders
+    n = len(public.feeder) / feeders
+    household, mean = law.household[:k], law.mean[:k]
+    precision = np.zeros(k)
+    if own is not None:
+        measured = (own[0].weights(law.household, public.unit_kwh) / own[1]) ** 2
+        precision = np.concatenate([measured, np.zeros((*measured.shape[:-1], k - measured.shape[-1]))], axis=-1)
+    sum_variance = (std / choice.weights(law.household, public.unit_kwh)) ** 2
+    # As in posterior.conditional, for feeders of one size.
+    sampling = spread(n) * household**2
+    left = 1 / (1 + sampling * precision)
+    alone = sampling * left
+    shared = (n * left) ** 2 / (feeders * n**2 * precision * left + 1 / mean**2)
+    with_all = alone + feeders * shared
+    variance = alone + shared - with_all**2 / (feeders * with_all + sum_variance)
+    typical = public.unit_kwh * math.exp(TAIL_STD_LOG**2 / 2)
+    level_loss = lost_share(choice.level_limit, 0.0) * typical
+    # The square of a shape's size has mean one.
+    shape_loss = lost_share(choice.shape_radius, -(TAIL_STD_LOG**2)) ** 2 * (mean[1:] ** 2).sum()
+    unmeasured = n * (law.household[k:] ** 2).sum() + n**2 * (law.mean[k:] ** 2).sum()
+    if own is not None:
+        at = slice(1, own[0].coefficients)
+        loss = lost_share(own[0].shape_radius, -(TAIL_STD_LOG**2))
+        shape_loss = shape_loss + loss**2 * (mean[at] ** 2 * (1 - left[..., at]) ** 2).sum(axis=-1)
+    return variance.sum(axis=-1) + n**2 * (level_loss**2 + shape_loss) + unmeasured
+
+
+def spread(meters: np.ndarray) -> np.ndarray:
+    """Return the variance of the sum over so many meters of one feeder, where that of one meter is one."""
+    return meters * (1 + FEEDER_CORRELATION * np.maximum(meters - 1, 0))
+
+
+def lost_share(limit: float | np.ndarray, log_median: float) -> float | np.ndarray:
+    """Return E[max(X - limit, 0)] / E[X] of the public log-normal law with a median."""
+    z = (np.log(limit) - log_median) / TAIL_STD_LOG
+    mean = math.exp(log_median + TAIL_STD_LOG**2 / 2)
+    return ndtr(TAIL_STD_LOG - z) - limit / mean * ndtr(-z)
+
+
+def expected_excess(level: float, limit: float) -> float:
+    """Return E[max(X - limit, 0)] of the log-normal law whose clipped mean E[min(X, limit)] is ``level``.
+
+    Parameters
+    ----------
+    level, limit : float
+        In typical ones; a level beyond nine tenths of the limit counts as that.
+    """
+
+    def clipped(log_median: float) -> float:
+        return math.exp(log_median + TAIL_STD_LOG**2 / 2) * (1 - lost_share(limit, log_median))
+
+    level = min(max(level, limit / 1000), 0.9 * limit)
+    log_median = brentq(lambda m: clipped(m) - level, math.log(limit) - 20, math.log(limit) + 20)
+    return math.exp(log_median + TAIL_STD_LOG**2 / 2) - clipped(log_median)
+
+
+def _does_not_fit() -> InputError:
+    return InputError(
+        "asks for noise that does not fit its grid",
+        field="epsilon",
+        remedy="use an epsilon between 0.01 and 10, or fewer households",
+    )

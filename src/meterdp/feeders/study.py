@@ -1,0 +1,208 @@
+"""Which energies and which feeders a study of feeder totals takes.
+
+The last whole local days of the study's households, and their average day. Gaps are filled from a household's own
+readings first, for the truth as for the mechanism, so that errors are those of clipping, noise and post-processing
+alone. Households are put on feeders of given sizes at random, by numbers that are the same for everybody, and on
+their own circuits where the export names them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import cache
+
+import numpy as np
+import pyarrow as pa
+
+from meterdp.core.log_scale import LogScale
+from meterdp.core.noise import fixed_uniforms
+from meterdp.feeders.mechanism import FeederTotals, filled
+from meterdp.feeders.plan import FeederPublic
+from meterdp.feeders.window import AVERAGE_DAY, DAYS, Window, total_minutes
+from meterdp.forecasting.select import choose_households, fixed_order
+from meterdp.profiles.dense import LogLoad
+
+# Fewer households make no feeders to speak of.
+FEWEST_HOUSEHOLDS = 50
+RANDOM, CIRCUITS = "random", "circuits"
+
+
+@dataclass(frozen=True)
+class Energies:
+    """Energies that totals are of.
+
+    Parameters
+    ----------
+    name : {"days", "average_day"}
+    energy_kwh : (N, T) float64
+        None negative, none missing.
+    days : int
+        Days of the window, 1 for an average day.
+    averaged_days : int
+        Days averaged into each of them.
+    """
+
+    name: str
+    energy_kwh: np.ndarray
+    days: int
+    averaged_days: int
+
+    @property
+    def shape(self) -> dict[str, int]:
+        """What a mechanism is told of the window."""
+        per_day = self.energy_kwh.shape[1] // self.days
+        return {"intervals_per_day": per_day, "days": self.days, "averaged_days": self.averaged_days}
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """Which feeder everybody is on.
+
+    Parameters
+    ----------
+    kind : {"random", "circuits"}
+    feeder : (N,) int64
+        0..F-1.
+    judged : int
+        Feeders 0..judged-1 are of the size that is studied; one more may hold who is left over.
+    """
+
+    kind: str
+    feeder: np.ndarray
+    judged: int
+
+    @property
+    def feeders(self) -> int:
+        """F."""
+        return int(self.feeder.max()) + 1
+
+    @property
+    def size(self) -> float:
+        """Mean number of households on the feeders that are judged."""
+        return float((self.feeder < self.judged).sum() / self.judged)
+
+
+@dataclass(frozen=True)
+class FeederStudy:
+    """Energies, feeders and public settings of a study.
+
+    Parameters
+    ----------
+    windows : tuple of Energies
+        Of the same N households; empty where there are too few of them or less than a day.
+    circuit : (N,) int64 array or None
+        0..G-1; None if not everybody's is known.
+    interval_minutes : int
+    settings : mapping
+        Section ``feeder_study`` of the configuration.
+    delta : float
+    """
+
+    windows: tuple[Energies, ...]
+    circuit: np.ndarray | None
+    interval_minutes: int
+    settings: Mapping
+    delta: float
+
+    @classmethod
+    def from_parts(
+        cls, parts: Iterable[LogLoad], meters: pa.Table, scale: LogScale, settings: Mapping, delta: float
+    ) -> FeederStudy:
+        """Take the log load of the households of a study, part by part, its scale and the table ``meters``."""
+        window, taken, records = None, [], []
+        for load in parts:
+            window = window or last_days(load, settings["days"])
+            if window is not None and len(load.household):
+                x, read = _records(load, window, scale, settings["typical_daily_kwh"])
+                taken.append(load.household[read])
+                records.append(x)
+        if window is None or sum(map(len, taken)) < FEWEST_HOUSEHOLDS:
+            return cls((), None, 0, settings, delta)
+        x, days = np.concatenate(records), window.day_count
+        average = x.reshape(len(x), days, -1).mean(axis=1)
+        windows = Energies(DAYS, x, days, 1), Energies(AVERAGE_DAY, average, 1, days)
+        return cls(windows, circuits(meters, np.concatenate(taken)), window.interval_minutes, settings, delta)
+
+    def mechanism(self, grouping: Grouping, window: Energies, epsilon: float) -> FeederTotals:
+        """Return the sound mechanism for some feeders and energies."""
+        feeder = tuple(grouping.feeder.tolist())
+        level = self.settings["typical_daily_kwh"]
+        return _calibrated(
+            FeederPublic(epsilon, self.delta, feeder, grouping.feeders, typical_daily_kwh=level, **window.shape)
+        )
+
+    def groupings(self) -> Iterator[Grouping]:
+        """Yield random feeders of every size there are households for, then the circuits."""
+        households = len(self.windows[0].energy_kwh)
+        for size in self.settings["sizes"]:
+            if size <= households:
+                yield random_feeders(households, size)
+        if self.circuit is not None:
+            yield Grouping(CIRCUITS, self.circuit, int(self.circuit.max()) + 1)
+
+
+@cache
+def _calibrated(public: FeederPublic) -> FeederTotals:
+    """Calibrate once what several tables need: it takes longer than a release."""
+    return FeederTotals.calibrate(public)
+
+
+def last_days(load: LogLoad, days: int) -> Window | None:
+    """Return the last whole local days of the grid, so many or as many as there are; None if there is none."""
+    calendar = load.calendar
+    if calendar is None:
+        return None
+    midnights = np.flatnonzero(calendar.longer(1).minute_of_day == 0)
+    if len(midnights) < 2:
+        return None
+    last = date(1970, 1, 1) + timedelta(days=int(calendar.local_day[midnights[-1] - 1]))
+    minutes = total_minutes(calendar.interval_minutes)
+    return Window(DAYS, last, min(days, len(midnights) - 1), minutes, calendar.time_zone)
+
+
+def _records(load: LogLoad, window: Window, scale: LogScale, level: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the energies (n, T) of households that were read, gaps filled, and which of all (H,) these are."""
+    # Only the window and the public level in kWh a day say how gaps are filled.
+    public = FeederPublic(1.0, 0.5, (0,), 1, window.intervals_per_day, window.record_days, level)
+    x, read = filled(window.records(load, load.calendar.interval_minutes, scale), public)
+    return x[read], read
+
+
+def study_households(meters: pa.Table, most: int) -> np.ndarray:
+    """Return the households of a study, ascending: all, or so many at most, whatever the readings.
+
+    Where every circuit is known these are whole circuits in a fixed pseudo-random order, so that feeders keep their
+    size; else, or if these are too few to make feeders of, the first households of such an order.
+
+    Parameters
+    ----------
+    meters : pyarrow.Table
+        Table ``meters``.
+    most : int
+    """
+    every = meters["household"].to_numpy()
+    if every.size <= most:
+        return np.sort(every)
+    circuit = circuits(meters, every)
+    if circuit is not None:
+        sizes = np.bincount(circuit)
+        order = fixed_order(np.arange(len(sizes)), "feeder study")
+        whole = order[np.cumsum(sizes[order]) <= most]
+        if sizes[whole].sum() >= FEWEST_HOUSEHOLDS:
+            return np.sort(every[np.isin(circuit, whole)])
+    return choose_households(every, most)
+
+
+def circuits(meters: pa.Table, household: np.ndarray) -> np.ndarray | None:
+    """Return the circuit 0..G-1 of some households, (n,) int64; None if the table does not name them all."""
+    names = dict(zip(meters["household"].to_pylist(), meters["circuit"].to_pylist(), strict=True))
+    named = [names[h] for h in household.tolist()]
+    return None if None in named else np.unique(named, return_inverse=True)[1]
+
+
+def random_feeders(households: int, size: int) -> Grouping:
+    """Put N households on feeders of ``size`` at random; the last feeder holds those left over, if any."""
+    place = fixed_uniforms(f"feeders of {size}", (households,)).argsort().argsort()
+    return Grouping(RANDOM, place // size, households // size)

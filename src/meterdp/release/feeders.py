@@ -1,0 +1,274 @@
+"""The released feeder totals: through gate and ledger to files in the columns of British low-voltage open data."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import date
+
+import numpy as np
+
+from meterdp.core.parquet import table_bytes
+from meterdp.core.stamps import utc_column
+from meterdp.exports.roster import Roster
+from meterdp.feeders.mechanism import FeederRecords, FeederRelease, FeederTotals
+from meterdp.feeders.plan import FeederPublic
+from meterdp.feeders.window import DAYS, Window, total_minutes
+from meterdp.release.desk import Desk, as_json, checksums, in_words, words_of
+from meterdp.release.gate import FEEDER_FILES, check_feeders
+from meterdp.release.ledger import Charge, Request
+from meterdp.release.safe_noise import SafeNoise
+from meterdp.release.tables import RELEASED_FEEDER_ERRORS, RELEASED_FEEDERS
+
+# Counts up when the same public words would give another release.
+VERSION = 1
+# The substation of feeders of a list that names none.
+ONE_SUBSTATION = "all"
+WH_PER_KWH = 1000
+HIDES = ("what any one listed meter read in the period, up to the factor and the chance given",)
+DOES_NOT_HIDE = (
+    "who is on the public list of meters, and on which feeder",
+    "what is true of the meters of a feeder together: how much they typically use, and when",
+    "more about a household with several meters than about one with a single meter",
+)
+
+
+@dataclass(frozen=True)
+class Feeders:
+    """Which feeder every listed meter is on; public.
+
+    Parameters
+    ----------
+    substation, name : tuple of F str
+        Secondary substation and feeder, in ascending order.
+    feeder_of : tuple of N int
+        Row of the feeder of every meter, in the order of the list.
+    """
+
+    substation: tuple[str, ...]
+    name: tuple[str, ...]
+    feeder_of: tuple[int, ...]
+
+    @classmethod
+    def of_roster(cls, roster: Roster) -> Feeders:
+        """Take the feeders that a list names, or its circuits.
+
+        Raises
+        ------
+        InputError
+            If a meter has none.
+        """
+        places = []
+        for meter in roster.meter_ids:
+            substation, feeder = roster.feeder_of.get(meter, (None, None))
+            places.append((substation or ONE_SUBSTATION, feeder or roster.circuit_of[meter]))
+        check_feeders([feeder for _, feeder in places])
+        known = sorted(set(places))
+        at = {place: number for number, place in enumerate(known)}
+        return cls(*zip(*known, strict=True), tuple(at[place] for place in places))
+
+    @property
+    def ids(self) -> list[str]:
+        """Name of every feeder in the column dataset_id: its substation's and its own."""
+        return [f"{s}-{f}" for s, f in zip(self.substation, self.name, strict=True)]
+
+
+def feeder_window(config) -> Window:
+    """Return the public window that a configuration names: the last days of its period."""
+    export, release = config["export"], config["release"]
+    return Window(
+        release["feeder_window"],
+        date.fromisoformat(export["last_day"]),
+        release["feeder_days"],
+        total_minutes(export["interval_minutes"]),
+        export["time_zone"],
+    )
+
+
+def release_feeders(
+    energy_kwh: np.ndarray, feeders: Feeders, desk: Desk
+) -> tuple[dict[str, bytes], Callable[[], None]]:
+    """Return the files of the feeder totals: drawn and charged once, afterwards the stored ones.
+
+    Parameters
+    ----------
+    energy_kwh : (N, T) float64
+        Records of all listed meters, NaN where there is no usable reading.
+    feeders : Feeders
+    desk : Desk
+
+    Returns
+    -------
+    files : dict of name to bytes
+    handed_over : callable
+        To be called once they are, which the ledger then notes.
+
+    Raises
+    ------
+    InputError
+        If gate or ledger refuses.
+    """
+    release, window = desk.config["release"], feeder_window(desk.config)
+    public = FeederPublic(
+        epsilon=release["feeder_epsilon"],
+        delta=release["delta"],
+        feeder=feeders.feeder_of,
+        feeders=len(feeders.name),
+        intervals_per_day=window.intervals_per_day,
+        days=window.record_days,
+        typical_daily_kwh=release["feeder_typical_daily_kwh"],
+        count=release["feeder_count"],
+        grid=SafeNoise.grid,
+        averaged_days=window.day_count // window.record_days,
+    )
+    mechanism = FeederTotals.calibrate(public)
+    # Feeders are those of the list, which is among the words.
+    settings = {key: value for key, value in asdict(public).items() if key != "feeder"}
+    words = words_of(
+        "feeders",
+        mechanism.name,
+        VERSION,
+        settings,
+        **desk.records(profile_keys=("clip_kwh_per_hour",)),
+        window={"kind": window.kind, "first_day": window.first_day.isoformat(), "days": window.day_count},
+    )
+    charge = Charge(mechanism.mu, mechanism.total_variation)
+    request = desk.request(mechanism.guarantee, len(energy_kwh), charge, words)
+
+    def draw(_) -> dict[str, bytes]:
+        released = mechanism.release(FeederRecords(energy_kwh), SafeNoise())
+        return _files(released, mechanism, feeders, window, request, desk)
+
+    (files,), handed_over = desk.release((request, draw))
+    return files, handed_over
+
+
+def _files(
+    released: FeederRelease, mechanism: FeederTotals, feeders: Feeders, window: Window, request: Request, desk: Desk
+) -> dict[str, bytes]:
+    guarantee = mechanism.guarantee
+    metadata = {"guarantee": in_words(guarantee), **desk.metadata}
+    ends, cell = window.ends_utc()
+    total_wh = np.rint(WH_PER_KWH * released.total_kwh[:, cell]).astype(np.int64)
+    devices = np.rint(released.devices).astype(np.int64)
+
+    def of_feeders(repeats: int) -> dict:
+        return {
+            "dataset_id": np.repeat(feeders.ids, repeats).tolist(),
+            "secondary_substation_id": np.repeat(feeders.substation, repeats).tolist(),
+            "lv_feeder_id": np.repeat(feeders.name, repeats).tolist(),
+            "aggregated_device_count_active": np.repeat(devices, repeats),
+        }
+
+    stamps = np.tile(ends, len(feeders.name))
+    totals = of_feeders(len(ends)) | {"total_consumption_active_import": total_wh.ravel()}
+    errors = of_feeders(1) | {
+        "standard_error_wh": np.rint(WH_PER_KWH * released.error_kwh).astype(np.int64),
+        "mean_consumption_wh": np.rint(total_wh.mean(axis=1)).astype(np.int64),
+    }
+    files = {
+        "feeders.parquet": table_bytes(
+            RELEASED_FEEDERS, totals | {"data_collection_log_timestamp": utc_column(stamps)}, metadata
+        ),
+        "feeders.csv": _csv(totals | {"data_collection_log_timestamp": _spoken_utc(stamps)}),
+        "feeder_errors.parquet": table_bytes(RELEASED_FEEDER_ERRORS, errors, metadata),
+    }
+    manifest = desk.manifest(
+        "energy per low-voltage feeder and interval, and how many meters it is of",
+        guarantee,
+        HIDES,
+        DOES_NOT_HIDE,
+        request,
+    )
+    manifest |= {"feeder_totals": _facts(mechanism, window)}
+    files["manifest.json"] = as_json({**manifest, "sha256": checksums(files)})
+    files["README.md"] = _page(mechanism, released, window, request, desk)
+    return desk.described({name: files[name] for name in FEEDER_FILES})
+
+
+def _facts(mechanism: FeederTotals, window: Window) -> dict:
+    """Return what a recipient needs to read the totals; public words."""
+    public, plan = mechanism.public, mechanism.plan
+    return {
+        "unit": "Wh of active import in an interval",
+        "timestamps": "end of the interval, UTC",
+        "interval_minutes": window.interval_minutes,
+        "window": _window_in_words(window),
+        "meters": _meters_in_words(public.count),
+        "largest_daily_kwh_of_a_meter": plan.level_limit * public.typical_daily_kwh,
+        "coefficients_of_all_meters": len(plan.common.weight),
+        "coefficients_of_feeders": len(plan.own.weight),
+        "noise_std_daily_kwh": {
+            "all meters together": _daily_noise(plan.common, public),
+            "every feeder": _daily_noise(plan.own, public),
+        },
+        "standard_errors": "of the totals of a feeder, root mean square over its intervals: noise, and what was not "
+        "measured or is beyond the largest daily energy, as a public law of households has it",
+    }
+
+
+def _daily_noise(measured, public: FeederPublic) -> float:
+    """Return the standard deviation of the noise on the mean energy of a day, kWh."""
+    return float(measured.noise_std[0] * public.typical_daily_kwh / public.unit_kwh)
+
+
+def _window_in_words(window: Window) -> str:
+    days = f"{window.day_count} local days, {window.first_day} to {window.last_day} ({window.time_zone})"
+    if window.kind == DAYS:
+        _, cell = window.ends_utc()
+        twice = "; of the hour that comes twice, both passes have their mean" if len(set(cell)) < len(cell) else ""
+        return f"every interval of the {days}{twice}"
+    return f"the mean of the {days} at every time of day, stamped as the last of them"
+
+
+def _meters_in_words(count: str) -> str:
+    if count == "measured":
+        return "totals and counts are of the meters that were read in most of the window; the count is a noisy one"
+    return (
+        "totals and counts are of all listed meters; one that was not read in most of the window counts with a "
+        "public default"
+    )
+
+
+def _page(mechanism: FeederTotals, released: FeederRelease, window: Window, request: Request, desk: Desk) -> bytes:
+    public, plan = mechanism.public, mechanism.plan
+    of_total = float(np.median(released.error_kwh / np.maximum(released.total_kwh.mean(axis=1), 1e-9)))
+    largest = plan.level_limit * public.typical_daily_kwh
+    sizes = public.listed
+    return desk.page(
+        "Electricity used per feeder by",
+        f"This folder says how much electricity the meters of each of {public.feeders:,} low-voltage feeders used "
+        f"together, in every {window.interval_minutes} minutes. It holds no household's readings. It covers "
+        f"{_window_in_words(window)}.",
+        (
+            "`feeders.parquet` and `feeders.csv`: a row for every feeder and interval, in the columns in which "
+            "British network operators publish such data. Energy is in Wh; a time is the end of its interval, in "
+            f"UTC. {_meters_in_words(public.count).capitalize()}",
+            "`feeder_errors.parquet`: the standard error of the totals of every feeder. For half of the feeders it "
+            f"is more than {of_total:.0%} of what they use in a mean interval. There are {sizes.min()} to "
+            f"{sizes.max()} meters on a feeder: the fewer, the more a total follows what all meters of the list use, "
+            "and the less that feeder",
+            f"Of a meter that used more than {largest:g} kWh a day, only so much is in the totals. Electricity that "
+            "households fed in is not taken off",
+            "`manifest.json`: how the files were made, for experts and machines",
+        ),
+        request,
+        guarantee=mechanism.guarantee,
+        covers="",
+        hides=HIDES,
+        does_not_hide=DOES_NOT_HIDE,
+    )
+
+
+def _spoken_utc(stamps: np.ndarray) -> list[str]:
+    return [f"{text}Z" for text in np.datetime_as_string(stamps.astype("datetime64[s]"))]
+
+
+def _csv(columns: dict[str, Sequence]) -> bytes:
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    return out.getvalue().encode()

@@ -1,0 +1,202 @@
+"""The feeder totals: what a record can move, what becomes of bad ones, and totals without noise."""
+
+import math
+
+import numpy as np
+import pytest
+
+from meterdp.accounting import gdp
+from meterdp.core.errors import InputError
+from meterdp.feeders.mechanism import FeederRecords, filled
+from meterdp.release.noise import StudyNoise
+from meterdp.release.safe_noise import GRID, SafeNoise
+from tests.unit.feeders.made_up import DAYS, FEEDER, FEEDERS, METERS, PER_DAY, calibrate, energies, public
+
+T = DAYS * PER_DAY
+
+
+class Enough(Exception):
+    """Both sums are known; what follows is post-processing."""
+
+
+def both_sums(mechanism, x):
+    """The exact sums of all meters and of feeders."""
+    seen = []
+
+    def measure(step, exact):
+        seen.append((step.noise_std, exact))
+        if len(seen) == 2:
+            raise Enough
+        return exact
+
+    with pytest.raises(Enough):
+        mechanism.run(x, measure)
+    return seen
+
+
+def spent(mechanism, one, other):
+    """GDP parameter of the pair: how far both measurements move, in standard deviations of their noise."""
+    pairs = zip(both_sums(mechanism, one), both_sums(mechanism, other), strict=True)
+    return math.sqrt(sum((((a - b) / std) ** 2).sum() for (std, a), (_, b) in pairs))
+
+
+def records(generator):
+    """Records, nasty ones among them."""
+    x = generator.gamma(0.3, 3.0, T) * 10.0 ** generator.integers(-3, 4)
+    kind = generator.integers(9)
+    if kind == 0:
+        x[generator.random(T) < 0.5] = np.nan
+    elif kind == 1:
+        x[:] = 0.0
+    elif kind == 2:
+        x[generator.integers(T)] = np.inf
+    elif kind == 3:
+        x[:] = 1e9
+    elif kind == 4:
+        x = -x
+    elif kind == 5:
+        x = 1e9 * (np.arange(T) == generator.integers(T))
+    elif kind == 6:
+        x[:] = np.nan
+    elif kind == 7:
+        x[:] = 1e308
+    return x
+
+
+@pytest.mark.parametrize("others", [{}, {"count": "measured"}, {"grid": GRID}, {"days": 1, "averaged_days": 7}])
+def test_replacing_a_record_spends_at_most_mu(others):
+    """Oracle: brute force over 300 pairs, nasty ones among them, one after the other from the farthest so far."""
+    mechanism, generator = calibrate(2.0, **others), np.random.default_rng(1)
+    base = energies(days=others.get("days", DAYS))
+    width, worst, far = base.shape[1], 0.0, np.zeros(base.shape[1])
+    for _ in range(300):
+        one, two = base.copy(), base.copy()
+        one[7], two[7] = far, records(generator)[:width]
+        moved = spent(mechanism, one, two)
+        if moved > worst:
+            worst, far = moved, two[7]
+    assert 0.6 * mechanism.mu < worst <= mechanism.mu * (1 + 1e-12)
+
+
+def test_the_charge_is_what_epsilon_and_delta_allow():
+    """Oracle: the Gaussian curve; both measurements compose to mu, a grid leaves room for its margin."""
+    for others in ({}, {"count": "measured"}, {"grid": GRID}):
+        mechanism = calibrate(1.5, **others)
+        plan = mechanism.plan
+        assert math.hypot(plan.common.step.mu, plan.own.step.mu) == pytest.approx(mechanism.mu, rel=1e-12)
+        margin = (1 + math.exp(1.5)) * mechanism.total_variation
+        assert 0.999e-5 < gdp.delta(mechanism.mu, 1.5) + margin <= 1e-5
+        assert (margin > 0) == ("grid" in others)
+    stated = mechanism.guarantee
+    assert (stated.adjacency, stated.family, stated.epsilon, stated.delta) == ("replace_one", "sound", 1.5, 1e-5)
+
+
+def test_what_a_record_adds_does_not_depend_on_others():
+    """With every meter on a feeder of its own the sums of feeders are what records add."""
+    mechanism, x = calibrate(feeder=tuple(range(METERS)), feeders=METERS), energies()
+    order = np.random.default_rng(0).permutation(METERS)
+    (_, whole), (_, alone) = both_sums(mechanism, x)
+    (_, again), (_, moved) = both_sums(mechanism, x[order])
+    assert np.array_equal(alone[order], moved) and np.allclose(whole, again, rtol=1e-12)
+
+
+def test_sums_on_a_grid_are_exact_in_any_order():
+    mechanism, x = calibrate(grid=GRID), energies()
+    order = np.random.default_rng(2).permutation(METERS)
+    shuffled = calibrate(grid=GRID, feeder=tuple(np.array(FEEDER)[order].tolist()))
+    for (_, one), (_, two) in zip(both_sums(mechanism, x), both_sums(shuffled, x[order]), strict=True):
+        assert np.array_equal(one, two) and np.array_equal(one / GRID, np.rint(one / GRID))
+    released = mechanism.release(FeederRecords(x), SafeNoise())
+    assert released.total_kwh.shape == (FEEDERS, T) and np.isfinite(released.total_kwh).all()
+    with pytest.raises(ValueError, match="another grid"):
+        mechanism.release(FeederRecords(x), StudyNoise(1))
+
+
+@pytest.mark.parametrize("count", ["listed", "measured"])
+def test_with_a_large_budget_totals_are_the_sums(count):
+    """Oracle: plain sums of the meters that were read, with the public default of the others where all count."""
+    x = energies()
+    x[3] = np.nan
+    mechanism = calibrate(1e5, count=count)
+    assert len(mechanism.plan.own.weight) == T, "everything is measured"
+    full, read = filled(x, mechanism.public)
+    full[~read] = mechanism.public.centre_kwh if count == "listed" else 0.0
+    exact = np.zeros((FEEDERS, T))
+    np.add.at(exact, np.array(FEEDER), full)
+    released = mechanism.release(FeederRecords(x), StudyNoise(3))
+    assert np.abs(released.total_kwh - exact).mean() < 0.01 * exact.mean()
+    devices = np.bincount(np.array(FEEDER)[read] if count == "measured" else FEEDER, minlength=FEEDERS)
+    assert released.devices == pytest.approx(devices, abs=0.1)
+
+
+def test_more_budget_gives_a_smaller_error_and_the_standard_error_follows():
+    x = energies()
+    exact = np.zeros((FEEDERS, T))
+    np.add.at(exact, np.array(FEEDER), x)
+    errors, stated = [], []
+    for epsilon in (1.0, 10.0, 100.0):
+        mechanism, noise = calibrate(epsilon), StudyNoise(4, epsilon)
+        released = [mechanism.release(FeederRecords(x), noise) for _ in range(6)]
+        errors.append(np.sqrt(np.mean([(r.total_kwh - exact) ** 2 for r in released])))
+        stated.append(np.mean([r.error_kwh for r in released]))
+    assert errors == sorted(errors, reverse=True) and stated == sorted(stated, reverse=True)
+    assert all(0.3 < error / said < 3 for error, said in zip(errors, stated, strict=True))
+
+
+def test_a_feeder_far_from_the_others_follows_the_noise_less_than_its_total():
+    """At a tiny epsilon every feeder is its meters times the mean of all."""
+    released = calibrate(0.05).release(FeederRecords(energies()), StudyNoise(5))
+    per_meter = released.total_kwh / released.devices[:, None]
+    assert np.ptp(per_meter.mean(axis=1)) < 0.5 * per_meter.mean()
+
+
+def test_a_meter_that_was_not_read_counts_as_the_public_centre():
+    x, mechanism = energies(), calibrate()
+    x[0], x[4, : T // 2 + 1] = np.nan, np.inf
+    same = x.copy()
+    same[[0, 4]] = mechanism.public.centre_kwh
+    one, two = (mechanism.release(FeederRecords(v), StudyNoise(6)).total_kwh for v in (x, same))
+    assert np.allclose(one, two, atol=1e-9)
+
+
+def test_gaps_are_filled_from_ones_own_readings():
+    """Oracle: by hand. The other day at that time; the public shape at one's own level where no day has a reading."""
+    x, given = energies(), public()
+    x[1, 2] = np.nan
+    x[2, [5, PER_DAY + 5]] = np.nan
+    full, read = filled(x, given)
+    assert read.all() and np.array_equal(full[3:], x[3:])
+    assert full[1, 2] == x[1, PER_DAY + 2]
+    there = np.isfinite(x[2])
+    level = x[2, there].sum() / given.centre_kwh[there].sum()
+    assert full[2, 5] == pytest.approx(level * given.centre_kwh[5], rel=1e-12) == full[2, PER_DAY + 5]
+    alone, _ = filled(x[1:3], given)
+    assert np.array_equal(alone, full[1:3])
+
+
+def test_export_counts_as_no_import():
+    x = energies()
+    x[:, :4] *= -1
+    zero = np.maximum(x, 0.0)
+    one, two = (calibrate().release(FeederRecords(v), StudyNoise(7)).total_kwh for v in (x, zero))
+    assert np.array_equal(one, two) and (one >= 0).all()
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e308, -1e308, 0.0])
+def test_wild_records_keep_the_release_finite(value):
+    released = calibrate(count="measured").release(FeederRecords(np.full((METERS, T), value)), StudyNoise(8))
+    for part in (released.total_kwh, released.devices, released.error_kwh):
+        assert np.isfinite(part).all() and (part >= 0).all()
+
+
+def test_records_of_another_shape_are_refused():
+    for wrong in (energies()[1:], energies()[:, 1:]):
+        with pytest.raises(InputError, match="public number of meters and intervals"):
+            calibrate().release(FeederRecords(wrong), StudyNoise(9))
+
+
+def test_one_feeder_and_feeders_of_one_meter_are_served():
+    for feeders, feeder in ((1, (0,) * METERS), (METERS, tuple(range(METERS))), (6, (0,) * METERS)):
+        released = calibrate(feeder=feeder, feeders=feeders).release(FeederRecords(energies()), StudyNoise(10))
+        assert released.total_kwh.shape == (feeders, T) and np.isfinite(released.total_kwh).all()
+    assert (released.total_kwh[1:] == 0).all(), "feeders without meters use nothing"

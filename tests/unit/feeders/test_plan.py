@@ -1,0 +1,141 @@
+"""Public rules: the basis, weights that cost least noise, what clipping is expected to take, and the error."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.special import ndtri
+
+from meterdp.core.errors import InputError
+from meterdp.feeders import plan as rules
+from meterdp.feeders.plan import (
+    Choice,
+    Law,
+    cosines,
+    expected_excess,
+    lost_share,
+    predicted_error,
+    public_law,
+    spread,
+)
+from meterdp.feeders.posterior import Observed, conditional
+from tests.unit.feeders.made_up import DAYS, METERS, PER_DAY, calibrate, public
+
+
+def law_of(given):
+    household, mean, block = (part.ravel() for part in public_law(given))
+    order = np.argsort(np.where(block == rules.LEVEL, -np.inf, -mean), kind="stable")
+    return Law(household[order], mean[order], block[order])
+
+
+def test_the_basis_is_orthonormal_and_its_first_row_the_level():
+    assert np.allclose(cosines(7) @ cosines(7).T, np.eye(7), atol=1e-14)
+    plan = calibrate(50.0).plan
+    assert np.allclose(plan.basis @ plan.basis.T, np.eye(len(plan.basis)), atol=1e-13)
+    assert np.ptp(plan.basis[0]) < 1e-15 and plan.block[0] == rules.LEVEL
+    # Rows of means over the days are the same every day, the others add up to nothing over the days.
+    by_day = plan.basis.reshape(len(plan.basis), DAYS, PER_DAY)
+    assert np.abs(np.ptp(by_day, axis=1)[plan.block != rules.DAY]).max() < 1e-15
+    assert np.abs(by_day.sum(axis=1)[plan.block == rules.DAY]).max() < 1e-14
+    assert (plan.basis.shape[0] >= len(plan.own.weight)) and len(plan.basis) == len(plan.common.weight)
+
+
+def test_weights_fit_a_typical_shape_into_the_ball_with_the_least_noise():
+    """Oracle: random weights of the same mean square norm cost more."""
+    household = np.array([9.0, 3.0, 2.0, 0.5, 0.1])
+    choice = Choice(5, 6.0, 1.4, 0.6)
+    weight = choice.weights(household, 2.0)
+    fits = (weight[1:] ** 2 * household[1:] ** 2).sum()
+    assert fits == pytest.approx((choice.radius / 1.4) ** 2, rel=1e-12)
+    # Level and shape together: replacing a record moves them by one.
+    assert math.hypot(weight[0] * 6.0 * 2.0, 2 * choice.radius) == pytest.approx(1.0, rel=1e-12)
+    generator = np.random.default_rng(1)
+    for _ in range(200):
+        other = weight[1:] * np.exp(0.5 * generator.standard_normal(4))
+        other *= math.sqrt(fits / (other**2 * household[1:] ** 2).sum())
+        assert (1 / other**2).sum() > (1 / weight[1:] ** 2).sum()
+
+
+@pytest.mark.parametrize(("limit", "log_median"), [(2.0, 0.0), (12.0, 0.0), (1.4, -1.0)])
+def test_what_clipping_takes_is_that_of_the_log_normal_law(limit, log_median):
+    """Oracle: quadrature."""
+    s = rules.TAIL_STD_LOG
+
+    def mean(f):
+        return quad(lambda z: f(math.exp(log_median + s * z)) * math.exp(-z * z / 2), -9, 9, points=[2, 3, 4])[0]
+
+    assert lost_share(limit, log_median) == pytest.approx(
+        mean(lambda x: max(x - limit, 0)) / mean(lambda x: x), abs=1e-7
+    )
+
+
+@pytest.mark.parametrize(("log_median", "limit"), [(0.0, 6.0), (0.8, 8.0), (-1.5, 12.0)])
+def test_what_is_beyond_the_limit_follows_from_the_clipped_mean(log_median, limit):
+    """Oracle: a million levels of the log-normal law, evenly spread over its quantiles."""
+    level = np.exp(log_median + rules.TAIL_STD_LOG * ndtri((np.arange(1_000_000) + 0.5) / 1_000_000))
+    excess = np.maximum(level - limit, 0).mean()
+    assert expected_excess(np.minimum(level, limit).mean(), limit) == pytest.approx(excess, rel=2e-3, abs=1e-4)
+
+
+def test_a_level_outside_its_limits_has_a_finite_excess():
+    assert all(0 <= expected_excess(level, 6.0) < 1000 for level in (-3.0, 0.0, 5.9, 6.0, 50.0))
+
+
+def test_the_predicted_error_is_that_of_the_posterior_and_of_what_is_lost():
+    """Oracle: variances of the posterior for feeders of one size; the law of the rest, written out."""
+    given = public()
+    law = law_of(given)
+    common, own = Choice(6, 6.0, 1.0, 0.4), Choice(2, 6.0, 2.0, 0.6)
+    stds = 3.0, 4.0
+    precision = np.zeros(6)
+    precision[:2] = (own.weights(law.household, given.unit_kwh) / stds[1]) ** 2
+    all_variance = (stds[0] / common.weights(law.household, given.unit_kwh)) ** 2
+    count = np.full(given.feeders, METERS / given.feeders)
+    seen = Observed(np.zeros((given.feeders, 6)), precision, np.zeros(6), all_variance)
+    _, _, variance = conditional(seen, count, spread(count), law.household[:6], law.mean[:6])
+    n = count[0]
+    rest = n * (law.household[6:] ** 2).sum() + n**2 * (law.mean[6:] ** 2).sum()
+    level = lost_share(6.0, 0.0) * given.unit_kwh * math.exp(0.5)
+    own_share = 1 - 1 / (1 + spread(n) * law.household[1] ** 2 * precision[1])
+    shape = lost_share(1.0, -1.0) ** 2 * (law.mean[1:6] ** 2).sum()
+    shape += (lost_share(2.0, -1.0) * law.mean[1] * own_share) ** 2
+    expected = variance[0].sum() + n**2 * (level**2 + shape) + rest
+    assert predicted_error(given, law, (common, stds[0]), (own, stds[1])) == pytest.approx(expected, rel=1e-12)
+
+
+def test_many_choices_at_once_are_those_one_by_one():
+    given = public()
+    law = law_of(given)
+    many = Choice(6, 6.0, np.array([1.0, 2.0]), np.array([0.4, 0.8]))
+    single = [Choice(6, 6.0, 1.0, 0.4), Choice(6, 6.0, 2.0, 0.8)]
+    other = (Choice(6, 6.0, 1.4, 0.5), 2.0)
+    for pair in (lambda c: ((c, 3.0), None), lambda c: (other, (c, 3.0))):
+        expected = [predicted_error(given, law, *pair(c)) for c in single]
+        assert predicted_error(given, law, *pair(many)) == pytest.approx(expected, rel=1e-12)
+
+
+def test_more_budget_buys_more_coefficients_and_wider_limits():
+    small, large = calibrate(0.2).plan, calibrate(200.0).plan
+    assert len(small.common.weight) < len(large.common.weight) and small.level_limit <= large.level_limit
+
+
+@pytest.mark.parametrize(
+    ("changed", "field"),
+    [
+        ({"epsilon": 0.0}, "epsilon"),
+        ({"feeder": ()}, "feeder"),
+        ({"feeder": (0, 9)}, "feeder"),
+        ({"days": 0}, "days"),
+        ({"typical_daily_kwh": math.nan}, "typical_daily_kwh"),
+        ({"count": "guessed"}, "count"),
+    ],
+)
+def test_settings_that_mean_nothing_are_refused(changed, field):
+    with pytest.raises(InputError, match=f"field '{field}'"):
+        public(**changed)
+
+
+def test_noise_that_does_not_fit_its_grid_is_refused():
+    with pytest.raises(InputError, match="does not fit its grid"):
+        calibrate(60.0, grid=2.0**-28)

@@ -1,0 +1,176 @@
+"""Released feeder totals: files in the publishers' columns, drawn and charged once, and what is refused."""
+
+import copy
+import csv
+import hashlib
+import io
+import json
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from meterdp.core.config import complete, load_schema
+from meterdp.core.errors import InputError
+from meterdp.exports.roster import read_roster
+from meterdp.release.account import Account
+from meterdp.release.desk import Desk
+from meterdp.release.feeders import Feeders, release_feeders
+from meterdp.release.gate import FEEDER_FILES, check_files, check_settings
+from meterdp.release.ledger import CHARGED, Ledger
+from meterdp.release.tables import RELEASED_FEEDER_ERRORS, RELEASED_FEEDERS
+from tests.conftest import ROOT
+
+CONFIG = complete(
+    {"export": {"time_zone": "Europe/London", "interval_minutes": 30}},
+    load_schema(ROOT / "workflow/schemas/config.schema.yaml"),
+)
+ACCOUNT = Account("", "replace_one", "town", "2025")
+N, DAYS = 60, 2
+
+
+def roster_file(folder, header="meter_id,secondary_substation_id,lv_feeder_id", rows=None):
+    rows = rows or [f"m{i:02d},{i % 2 + 1:03d},{i % 4 // 2 + 10}" for i in range(N)]
+    path = folder / "list.csv"
+    path.write_text("\n".join([header, *rows]) + "\n")
+    return path
+
+
+@pytest.fixture
+def released(tmp_path):
+    """A call that releases totals of made-up meters; records, last day, list and settings can be changed."""
+    x = np.random.default_rng(2).gamma(2.0, 0.15, (N, 48 * DAYS))
+    path = roster_file(tmp_path)
+
+    def call(x=x, last_day="2025-03-30", path=path, **release):
+        config = copy.deepcopy(CONFIG)
+        config["export"] |= {"first_day": "2025-03-01", "last_day": last_day}
+        own = {"population": "town", "budget_period": "2025", "ledger": str(tmp_path / "ledger.sqlite")}
+        config["release"] |= own | {"what": ["feeders"], "feeder_days": DAYS} | release
+        check_settings(config, simulated=True)
+        desk = Desk(config, path.read_bytes(), simulated=True)
+        return release_feeders(x, Feeders.of_roster(read_roster(path)), desk)[0]
+
+    return call, Ledger(tmp_path / "ledger.sqlite"), x
+
+
+def table(files, name):
+    return pq.read_table(io.BytesIO(files[name])).to_pandas()
+
+
+def test_files_have_the_columns_of_the_publishers_and_the_manifest_vouches_for_them(released):
+    call, _, _ = released
+    files = call()
+    assert tuple(files) == FEEDER_FILES
+    check_files(files)
+    totals, rows = table(files, "feeders.parquet"), list(csv.DictReader(io.StringIO(files["feeders.csv"].decode())))
+    names = [c.name for c in RELEASED_FEEDERS.columns]
+    assert list(totals.columns) == names == list(rows[0])
+    # The clock skips an hour in the night of the second day: 94 half hours.
+    assert len(totals) == len(rows) == 4 * 94
+    assert totals["data_collection_log_timestamp"].iloc[0].isoformat() == "2025-03-29T00:30:00+00:00"
+    assert rows[93]["data_collection_log_timestamp"] == "2025-03-30T23:00:00Z"
+    assert set(totals["aggregated_device_count_active"]) == {N // 4}
+    assert set(totals["dataset_id"]) == {"001-10", "001-11", "002-10", "002-11"}
+    assert set(totals["secondary_substation_id"]) == {"001", "002"} and set(totals["lv_feeder_id"]) == {"10", "11"}
+    assert [int(r["total_consumption_active_import"]) for r in rows] == list(
+        totals["total_consumption_active_import"]
+    )
+    assert (totals["total_consumption_active_import"] >= 0).all()
+    errors = table(files, "feeder_errors.parquet")
+    assert list(errors.columns) == [c.name for c in RELEASED_FEEDER_ERRORS.columns] and len(errors) == 4
+    assert (errors["standard_error_wh"] > 0).all()
+    manifest = json.loads(files["manifest.json"])
+    assert manifest["sha256"] == {name: hashlib.sha256(files[name]).hexdigest() for name in FEEDER_FILES[:3]}
+    assert manifest["public_parameters"]["window"] == {"kind": "days", "first_day": "2025-03-29", "days": DAYS}
+    assert "feeder" not in manifest["public_parameters"]["public"], "who is where is the list's to say"
+    page = files["README.md"].decode()
+    assert "4 low-voltage feeders" in page and "epsilon 1 and delta 1e-05" in page and "end of its interval" in page
+
+
+def test_totals_are_those_of_the_meters_when_the_budget_is_large(released):
+    """Oracle: plain sums in Wh, feeder by feeder, interval by interval."""
+    call, _, x = released
+    totals = table(call(feeder_epsilon=19.0, cap_epsilon=20.0), "feeders.parquet")
+    by_feeder = totals.groupby("dataset_id")["total_consumption_active_import"].sum()
+    feeder = np.array([f"{i % 2 + 1:03d}-{i % 4 // 2 + 10}" for i in range(N)])
+    # Cells of the skipped hour are no intervals.
+    kept = np.delete(x, [50, 51], axis=1)
+    exact = {name: 1000 * kept[feeder == name].sum() for name in by_feeder.index}
+    assert all(abs(by_feeder[name] / exact[name] - 1) < 0.2 for name in exact)
+
+
+def test_drawn_and_charged_once_whatever_the_readings(released):
+    call, ledger, x = released
+    first, events = call(), ledger.events()
+    assert [e["words"]["artefact"] for e in events if e["kind"] == CHARGED] == ["feeders"]
+    assert call(np.full_like(x, np.nan)) == first and ledger.events() == events
+    assert 0.999e-5 < ledger.spent(ACCOUNT).delta(1.0) <= 1e-5
+    assert call(last_day="2025-03-29") != first and len(ledger.events()) == 2 * len(events)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"feeder_epsilon": 0.5},
+        {"feeder_days": 1},
+        {"feeder_count": "measured"},
+        {"feeder_typical_daily_kwh": 9},
+        {"feeder_window": "average_day"},
+    ],
+)
+def test_every_public_setting_is_among_the_words(released, changed):
+    call, ledger, x = released
+    call()
+    days = changed.get("feeder_days", DAYS) if changed.get("feeder_window") != "average_day" else 1
+    call(x[:, : 48 * days], **changed)
+    requests = {e["request"] for e in ledger.events() if e["kind"] == CHARGED}
+    assert len(requests) == 2
+
+
+def test_a_measured_count_is_a_noisy_one_and_an_average_day_has_one_days_rows(released):
+    call, _, x = released
+    x = x.copy()
+    x[::4] = np.nan
+    files = call(x[:, :48], feeder_count="measured", feeder_window="average_day", feeder_epsilon=3.0)
+    totals, page = table(files, "feeders.parquet"), files["README.md"].decode()
+    assert len(totals) == 4 * 46 and totals["aggregated_device_count_active"].between(0, N // 4).all()
+    assert "the count is a noisy one" in page and "the mean of the 2 local days" in page
+
+
+def test_circuits_stand_for_feeders_that_a_list_does_not_name(released, tmp_path):
+    call, _, _ = released
+    path = roster_file(tmp_path, "meter_id,circuit", [f"m{i:02d},C{i % 4}" for i in range(N)])
+    totals = table(call(path=path), "feeders.parquet")
+    assert set(totals["secondary_substation_id"]) == {"all"} and set(totals["lv_feeder_id"]) == {
+        "C0",
+        "C1",
+        "C2",
+        "C3",
+    }
+
+
+def test_what_cannot_be_released_is_refused_before_anything_is_charged(released, tmp_path):
+    call, ledger, _ = released
+    path = roster_file(tmp_path, "meter_id,lv_feeder_id", [f"m{i:02d},{'' if i == 7 else 1}" for i in range(N)])
+    with pytest.raises(InputError, match=r"export\.meters.*does not name a feeder of every meter"):
+        call(path=path)
+    with pytest.raises(InputError, match=r"release\.feeder_days.*more days than the period has"):
+        call(last_day="2025-03-01")
+    with pytest.raises(InputError, match=r"release\.forecast_protects.*beside feeder totals"):
+        call(forecast_protects="label")
+    assert ledger.events() == []
+
+
+def test_a_csv_with_another_column_is_not_handed_over(released):
+    call, _, _ = released
+    files = call()
+    with pytest.raises(InputError, match="not declared for release"):
+        check_files({"feeders.csv": b"meter_id," + files["feeders.csv"]})
+
+
+def test_a_list_with_another_column_is_refused(tmp_path):
+    with pytest.raises(InputError, match="its header must be meter_id, or that and some of circuit,secondary"):
+        read_roster(roster_file(tmp_path, "meter_id,customer", ["m1,Smith"]))
+    with pytest.raises(InputError, match="names a meter a second time"):
+        read_roster(roster_file(tmp_path, rows=["m1,1,1", "m1,1,2"]))

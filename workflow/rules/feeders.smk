@@ -1,0 +1,28 @@
+# From cleaned readings to what feeder totals cost by size and epsilon, and what regulators' rules withhold and give away.
+# Needs:  private/log_load, private/meters.parquet.    Gives:  study/{feeder_errors,feeder_rules,feeder_attacks}.parquet.
+
+
+rule feeder_study:
+    input:
+        log_load=expand(PRIVATE / "log_load/part-{shard}.parquet", shard=SHARDS),
+        meters=PRIVATE / "meters.parquet",
+    output:
+        errors=STUDY / "feeder_errors.parquet",
+        rules=STUDY / "feeder_rules.parquet",
+        attacks=STUDY / "feeder_attacks.parquet",
+    log:
+        PRIVATE / "logs/feeder_study.log",
+    benchmark:
+        PRIVATE / "benchmarks/feeder_study.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        feeder_study=lookup("feeder_study", within=config),
+        delta=lookup("mechanisms/delta", within=config),
+        log_scale=some_of(config["profiles"], SCALE_KEYS),
+        interval_minutes=lookup("export/interval_minutes", within=config),
+        time_zone=lookup("export/time_zone", within=config),
+        seed=lookup("seed", within=config),
+        code=code_of("feeder_study"),
+    script:
+        "../scripts/feeder_study.py"

@@ -1,0 +1,30 @@
+"""Measure what feeder totals cost, and what regulators' rules withhold of exact ones and give away."""
+
+from functools import partial
+
+from meterdp.core.job import job
+from meterdp.core.log_scale import LogScale
+from meterdp.core.parquet import read_table
+from meterdp.exports.tables import METERS
+from meterdp.feeders.errors import error_rows
+from meterdp.feeders.exposure import attack_rows, rule_rows
+from meterdp.feeders.study import FeederStudy, study_households
+from meterdp.feeders.tables import FEEDER_ATTACKS, FEEDER_ERRORS, FEEDER_RULES
+from meterdp.profiles.dense import read_log_load
+from meterdp.release.noise import StudyNoise
+
+with job(snakemake.input, snakemake.log) as write:
+    params = snakemake.params
+    meters = read_table(snakemake.input.meters, METERS)
+    minutes, listed = params.interval_minutes, study_households(meters, params.feeder_study["households"])
+    parts = (read_log_load([path], listed, minutes, params.time_zone) for path in snakemake.input.log_load)
+    scale = LogScale.of_interval(params.log_scale, minutes)
+    study = FeederStudy.from_parts(parts, meters, scale, params.feeder_study, params.delta)
+    noise_of = partial(StudyNoise, params.seed)
+    tables = {
+        "errors": (FEEDER_ERRORS, error_rows(study, noise_of)),
+        "rules": (FEEDER_RULES, rule_rows(study)),
+        "attacks": (FEEDER_ATTACKS, attack_rows(study, noise_of)),
+    }
+    for name, (table, rows) in tables.items():
+        write(snakemake.output[name], table, {column: [row[column] for row in rows] for column in table.schema.names})
