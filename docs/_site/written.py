@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import re
 
-from sphinx.util.matching import patfilter
-
 from _site.command_help import command_help
 from _site.gallery import gallery
 from _site.public_face import public_face, skipped
 
 MARK = re.compile(r"^<!-- written by the site: (\w+) -->$", re.MULTILINE)
-_PATTERN = re.compile(r"\w+\*")
 WRITERS = {
     "command_help": lambda config: command_help(),
     "gallery": lambda config: gallery(config.gallery_results, config.gallery_shows_real_exports),
@@ -21,13 +18,6 @@ WRITERS = {
 
 def _fill(app, docname: str, source: list[str]) -> None:
     source[0] = MARK.sub(lambda found: WRITERS[found[1]](app.config), source[0])
-    folder = docname.rpartition("/")[0]
-    source[0] = "\n".join(line for line in source[0].split("\n") if _names_a_page(line, folder, app.env.found_docs))
-
-
-def _names_a_page(line: str, folder: str, pages: set[str]) -> bool:
-    """Return False for a pattern of a table of contents that no page fits, which Sphinx would warn about."""
-    return not _PATTERN.fullmatch(line) or bool(patfilter(pages, f"{folder}/{line}"))
 
 
 def setup(app) -> dict[str, bool]:
