@@ -4,6 +4,7 @@
 #   make release                                         what may leave the building (needs a list of meters and a period)
 #   make audit                                           lower bounds on epsilon from attacks, beside the claims
 #   make report                                          Snakemake's own report of the same study
+#   make docs                                            the documentation as a site in build/site
 #   make dist                                            wheel and sdist in dist/
 SHELL := /bin/bash
 VENV ?= .venv
@@ -47,7 +48,7 @@ RUN = $(SNAKEMAKE) -- $(1) & run=$$!; trap 'kill -TERM $$run 2>/dev/null' TERM I
 	wait $$run; status=$$?; while kill -0 $$run 2>/dev/null; do wait $$run; status=$$?; done; \
 	trap - TERM INT HUP; [ $$status = 0 ] || exit $$status
 
-.PHONY: study check release audit report test slurm test-slurm lint benchmark tools lock dist install clean
+.PHONY: study check release audit report test slurm test-slurm lint docs benchmark tools lock dist install clean
 
 study: install
 	@$(FIND_RESULTS); $(CHECK); $(GUARD); $(call RUN,study); echo; echo "The report is at $$results/study/report.html"
@@ -77,6 +78,13 @@ slurm: $(VENV)/.installed-slurm
 # On a Slurm of this machine alone, for as long as the tests take; needs root and the Debian packages slurm-wlm and munge.
 test-slurm: slurm
 	PATH="$(BIN):$$PATH" pytest -rs tests/slurm $(PYTEST_ARGS)
+
+# With the figures of what is in the results folder, if their households are simulated. Made anew as a whole, so that
+# nothing of an earlier one stays.
+docs: install
+	@$(FIND_RESULTS); rm -rf build/site && METERDP_RESULTS="$$results" $(BIN)/sphinx-build --quiet --fail-on-warning \
+		--fresh-env --conf-dir docs --doctree-dir build/doctrees . build/site && \
+		echo "The documentation is at build/site/index.html"
 
 benchmark: install $(PEERS:=/.installed)
 	for benchmark in benchmarks/*.py; do PATH="$(BIN):$$PATH" python $$benchmark || exit 1; done

@@ -51,11 +51,14 @@ class PageFacts:
         Uncaught exceptions, console errors and log entries of level "error".
     image_widths : list of int
         Natural width of every image in the document, 0 for one that did not load.
+    scrolls_sideways : bool
+        Whether the page is wider than its window.
     """
 
     requests: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     image_widths: list[int] = field(default_factory=list)
+    scrolls_sideways: bool = False
 
 
 def chromium_or_skip() -> str:
@@ -156,16 +159,30 @@ def _open(pipe: _Pipe, path, *domains: str, fragment: str = "") -> str:
 
 def inspect_page(path, timeout_s: float = 60.0) -> PageFacts:
     """Open a local page and report its requests, its errors and the natural width of its images."""
-    facts = PageFacts()
-    with _browser(timeout_s) as pipe:
-        session = _open(pipe, path, "Network", "Runtime", "Log")
-        widths = "Promise.all(Array.from(document.images, i => i.decode().catch(() => 0)))"
-        widths += ".then(() => Array.from(document.images, i => i.naturalWidth))"
-        answer = pipe.call("Runtime.evaluate", session, expression=widths, awaitPromise=True, returnByValue=True)
-        facts.image_widths = answer["result"]["value"]
-        for event in pipe.events:
-            _note(facts, event.get("method", ""), event.get("params", {}))
-    return facts
+    return inspect_pages([path], timeout_s=timeout_s)[0]
+
+
+def inspect_pages(paths, width: int = 1200, timeout_s: float = 60.0) -> list[PageFacts]:
+    """Open local pages one after the other, in a window of this width, and report what each did and how it fits."""
+    found = []
+    with _browser(timeout_s, f"--window-size={width},900") as pipe:
+        for path in paths:
+            session = _open(pipe, path, "Network", "Runtime", "Log")
+            size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+            pipe.call("Emulation.setDeviceMetricsOverride", session, **size)
+            # A lazy image far down would wait to be scrolled to.
+            widths = "Array.from(document.images, i => { i.loading = 'eager' });"
+            widths += "Promise.all(Array.from(document.images, i => i.decode().catch(() => 0)))"
+            widths += ".then(() => Array.from(document.images, i => i.naturalWidth))"
+            answer = pipe.call("Runtime.evaluate", session, expression=widths, awaitPromise=True, returnByValue=True)
+            facts = PageFacts(image_widths=answer["result"]["value"])
+            wide = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+            answer = pipe.call("Runtime.evaluate", session, expression=wide, returnByValue=True)
+            facts.scrolls_sideways = answer["result"]["value"]
+            for event in pipe.events:
+                _note(facts, event.get("method", ""), event.get("params", {}))
+            found.append(facts)
+    return found
 
 
 def _note(facts: PageFacts, method: str, params: dict) -> None:

@@ -22,13 +22,6 @@ def call(*words, program=(SNAKEMAKE,)):
     )
 
 
-def test_the_root_snakefile_plans_the_whole_study(tmp_path):
-    done = call("--cores", "2", "--dry-run", "--config", f"results_dir={tmp_path}/r", "--workflow-profile", "none")
-    assert done.returncode == 0, done.stdout[-3000:]
-    for rule in ("simulate", "ingest", "profile_shard", "fit_mixture", "vary_mixture", "forecast", "report"):
-        assert f"\n{rule} " in done.stdout or f"\nmeterdp_{rule} " in done.stdout, rule
-
-
 def test_lint_has_nothing_to_say():
     done = call("--lint", program=warm_snakemake())
     assert done.returncode == 0 and "Congratulations" in done.stdout, done.stdout[-3000:]
@@ -89,6 +82,6 @@ def test_the_workflow_is_a_module_from_a_git_server_and_runs_the_installed_packa
 
 
 def test_the_snakefile_of_the_workflow_lists_its_rules():
-    """That of the root is planned above."""
+    """That of the root runs in test_tutorial.py."""
     done = call("--snakefile", str(ROOT / "workflow/Snakefile"), "--list", program=warm_snakemake())
     assert done.returncode == 0 and "study" in done.stdout

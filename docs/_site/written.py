@@ -1,0 +1,29 @@
+"""The parts of pages that are written when the site is built, each in the place of a comment no git host shows."""
+
+from __future__ import annotations
+
+import re
+
+from _site.command_help import command_help
+from _site.gallery import gallery
+from _site.public_face import public_face, skipped
+
+MARK = re.compile(r"^<!-- written by the site: (\w+) -->$", re.MULTILINE)
+WRITERS = {
+    "command_help": lambda config: command_help(),
+    "gallery": lambda config: gallery(config.gallery_results, config.gallery_shows_real_exports),
+    "public_face": lambda config: public_face(),
+}
+
+
+def _fill(app, docname: str, source: list[str]) -> None:
+    source[0] = MARK.sub(lambda found: WRITERS[found[1]](app.config), source[0])
+
+
+def setup(app) -> dict[str, bool]:
+    """Register what fills the marked places (called by Sphinx)."""
+    app.add_config_value("gallery_results", "results", "env", str)
+    app.add_config_value("gallery_shows_real_exports", False, "env", bool)
+    app.connect("source-read", _fill)
+    app.connect("autodoc-skip-member", skipped)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

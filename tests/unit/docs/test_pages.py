@@ -1,0 +1,86 @@
+"""The Markdown pages as they lie on disk: links resolve on a git host, commands exist, numbers are those computed."""
+
+import math
+import re
+
+import pytest
+from markdown_it import MarkdownIt
+
+from meterdp.accounting.gdp import mu_for
+
+MARKDOWN = MarkdownIt("commonmark").enable("table")
+ROW = re.compile(r"^\| ([\d.]+) \| ([\d.]+) \| (\d+) % \| (\d+) \|$", re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def pages(repository):
+    """The parsed blocks of every page of the documentation."""
+    paths = [*repository.glob("*.md"), repository / "config/README.md", *repository.glob("docs/**/*.md")]
+    return {path: MARKDOWN.parse(path.read_text()) for path in paths}
+
+
+def anchors(blocks):
+    """Names a git host gives to headings."""
+    after = [blocks[n + 1].content for n, block in enumerate(blocks) if block.type == "heading_open"]
+    return {re.sub(r"[^\w\- ]", "", text.lower()).strip().replace(" ", "-") for text in after}
+
+
+def links(blocks):
+    for block in blocks:
+        for token in block.children or ():
+            if token.type in ("link_open", "image"):
+                yield token.attrs.get("href") or token.attrs.get("src")
+
+
+def dead_links(pages):
+    """Relative links to files, folders or headings that are not there; those to the outside are only read."""
+    dead = []
+    for path, blocks in pages.items():
+        for link in links(blocks):
+            name, _, anchor = link.partition("#")
+            target = (path.parent / name).resolve() if name else path
+            outside = re.match(r"https?://[\w.-]+\.\w+(/|$)|mailto:", link)
+            if not outside and (not target.exists() or (anchor and anchor not in anchors(pages[target]))):
+                dead.append(link)
+    return dead
+
+
+def test_links_resolve_on_a_git_host(pages):
+    assert sum(len(list(links(blocks))) for blocks in pages.values()) > 200
+    assert dead_links(pages) == []
+
+
+def test_dead_links_are_seen(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(
+        "# A `b` c!\n\n[1](#a-b-c) [2](#b) [3](no.md) [4](page.md#a-b-c) [5](https://example.org/x) [6](https:/x)"
+    )
+    assert dead_links({page: MARKDOWN.parse(page.read_text())}) == ["#b", "no.md", "https:/x"]
+
+
+def test_commands_in_pages_exist(repository, pages, written):
+    known = {" ".join(words) for words in written("command_help").commands()}
+    groups = {words.split()[0] for words in known if " " in words}
+    targets = set(re.findall(r"^([a-z-]+):", (repository / "Makefile").read_text(), re.MULTILINE))
+    wrong, seen = [], set()
+    for path, blocks in pages.items():
+        code = [block.content for block in blocks if block.type == "fence"]
+        code += [token.content for block in blocks for token in block.children or () if token.type == "code_inline"]
+        for command in re.findall(r"^(meterdp [a-z]+(?: [a-z]+)?|make [a-z-]+)", "\n".join(code), re.MULTILINE):
+            program, first, *second = command.split()
+            seen.add(command)
+            name = f"{first} {second[0]}" if second and first in groups else first
+            if name not in (known if program == "meterdp" else targets):
+                wrong.append(f"{path.relative_to(repository)}: {command}")
+    assert {"meterdp check", "meterdp ledger show", "make study"} <= {" ".join(c.split()[:3]) for c in seen}
+    assert wrong == []
+
+
+def test_what_an_epsilon_means_is_computed(repository):
+    rows = ROW.findall((repository / "docs/howto/epsilon.md").read_text())
+    assert len(rows) == 6
+    for epsilon, factor, certainty, releases in rows:
+        value = float(epsilon)
+        assert factor == f"{math.exp(value):.2f}"
+        assert int(certainty) == round(100 / (1 + math.exp(-value)))
+        assert int(releases) == math.floor((mu_for(4, 1e-5) / mu_for(value, 1e-5)) ** 2 + 1e-9)
