@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 
@@ -24,6 +25,13 @@ def pytest_collection_modifyitems(items):
         return (WHOLE_RUNS.index(name) if name in WHOLE_RUNS else len(WHOLE_RUNS), "/workflow/" not in str(item.path))
 
     items.sort(key=place)
+
+
+def pytest_collection_finish(session):
+    """Look no more for garbage in what is collected and imported; it stays, and looking takes a tenth of the time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000)
 
 
 class ByFile(LoadFileScheduling):
