@@ -1,6 +1,7 @@
 """The private mixture of the public face: scikit-learn's conventions, no seed, no bound from data."""
 
 import pickle
+import re
 
 import numpy as np
 import pandas as pd
@@ -201,6 +202,19 @@ def test_records_that_cannot_be_used_are_refused_and_not_shown(safe):
             safe.sample(n_samples)
     with pytest.raises(TypeError, match="sample_weight"):
         clone(safe).fit(X, sample_weight=np.ones(len(X)))
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [X[:, 0], X[0, 0], X + 1j, [["1.25", "empty house"]], pd.DataFrame({"a": [1.25], "b": ["empty house"]})],
+    ids=["one number a record", "one number", "complex", "words", "words in a table"],
+)
+def test_no_refusal_shows_what_it_refuses(broken):
+    """What scikit-learn says of these holds the records; neither the sentence nor what it came from does here."""
+    for call in (study().fit, study().fit(X).score_samples):
+        with pytest.raises(ValueError, match=r"^field 'X': ") as refused:
+            call(broken)
+        assert not re.search(r"\d|empty", str(refused.value)) and refused.value.__context__ is None
 
 
 def test_with_a_ledger_a_rerun_is_free_and_the_cap_holds(tmp_path):
