@@ -333,6 +333,15 @@ class Ledger:
         return temporary
 
 
+def is_ledger(path: Path) -> bool:
+    """Whether a file has what every ledger has; it is not written to."""
+    try:
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as base:
+            return {("events",), ("files",)} <= set(base.execute("SELECT name FROM sqlite_master"))
+    except sqlite3.Error:
+        return False
+
+
 def _insert(base: sqlite3.Connection, made: Callable[[sqlite3.Connection], dict]) -> None:
     last = base.execute("SELECT hash FROM events ORDER BY number DESC LIMIT 1").fetchone()
     body = _json(made(base))
