@@ -371,16 +371,17 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
                 remedy="lower it, or supply more records",
             )
         with refusals():
+            # Plain numbers, as they become words of the ledger.
             return calibrate_ball(
-                self.n_components,
+                int(self.n_components),
                 box.dimension,
-                records,
+                int(records),
                 float(self.epsilon),
                 float(self.delta),
                 box.ball,
                 grid=SafeNoise.grid if self.noise == "safe" else 0.0,
                 adjacency=self.adjacency,
-                rounds=self.max_iter,
+                rounds=None if self.max_iter is None else int(self.max_iter),
             )
 
     def _books(self) -> Books | None:
