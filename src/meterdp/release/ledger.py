@@ -334,9 +334,11 @@ class Ledger:
 
 
 def is_ledger(path: Path) -> bool:
-    """Whether a file has what every ledger has; it is not written to."""
+    """Whether a file has what every ledger has; nothing is added to it."""
+    # Not read-only, as SQLite may have to take back what a crash left half written.
+    where = f"{path.resolve().as_uri()}?mode=rw"
     try:
-        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as base:
+        with closing(sqlite3.connect(where, timeout=_WAIT_SECONDS, uri=True)) as base:
             return {("events",), ("files",)} <= set(base.execute("SELECT name FROM sqlite_master"))
     except sqlite3.Error:
         return False
