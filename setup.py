@@ -1,22 +1,30 @@
 """Put what the library reads beside the package into wheels (meterdp.core.shipped). All else is in pyproject.toml."""
 
 from pathlib import Path
-from shutil import copytree
+from shutil import copyfile
 
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
-SHIPPED = ("workflow/schemas", "resources")
+# By name, as in MANIFEST.in: people put files of their own into these folders.
+SHIPPED = (
+    "workflow/schemas/*.schema.yaml",
+    "resources/datasets.yaml",
+    "resources/simulator.yaml",
+    "resources/library/*.json",
+)
 
 
 class BuildWithShipped(build_py):
-    """Copy the folders into the package, unless it is used from the checkout."""
+    """Copy the files into the package, unless it is used from the checkout."""
 
     def run(self):
         super().run()
         if not self.editable_mode:
-            for folder in SHIPPED:
-                copytree(folder, Path(self.build_lib, "meterdp/shipped", folder), dirs_exist_ok=True)
+            for path in (path for pattern in SHIPPED for path in Path().glob(pattern)):
+                to = Path(self.build_lib, "meterdp/shipped", path)
+                to.parent.mkdir(parents=True, exist_ok=True)
+                copyfile(path, to)
 
 
 setup(cmdclass={"build_py": BuildWithShipped})

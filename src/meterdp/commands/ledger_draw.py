@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from meterdp.commands import ledger_show
+from meterdp.core.errors import InputError
 
 EXAMPLES = ("meterdp ledger draw meterdp-ledger.sqlite --to ledger.html",)
 
@@ -21,9 +23,12 @@ def run(arguments: argparse.Namespace) -> int:
     Raises
     ------
     InputError
-        If there is no ledger, or it cannot be trusted.
+        If there is no ledger, it cannot be trusted, or the page would take its place.
     """
     from meterdp.figures.ledger import write_ledger_page
 
-    write_ledger_page(ledger_show.opened(arguments.ledger), arguments.to)
+    ledger = ledger_show.opened(arguments.ledger)
+    if Path(arguments.to).resolve() in (ledger.path, ledger.copy_path):
+        raise InputError("is the ledger or its copy", file=arguments.to, remedy="write the page to another file")
+    write_ledger_page(ledger, arguments.to)
     return 0

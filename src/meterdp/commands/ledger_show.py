@@ -41,10 +41,12 @@ def opened(path: Path):
     Raises
     ------
     InputError
-        If there is none.
+        If there is none, or the file is something else, which a ledger would make its own.
     """
-    from meterdp.release.ledger import Ledger
+    from meterdp.release.ledger import Ledger, is_ledger
 
     if not path.is_file():
         raise InputError("is not there", file=path, remedy="give the path of the ledger; the first release makes it")
+    if not is_ledger(path):
+        raise InputError("is no ledger, or damaged", file=path, remedy="give the path of the ledger")
     return Ledger(path)

@@ -20,7 +20,7 @@ def run(arguments: argparse.Namespace) -> int:
     InputError
         If the folder is no release, or not as its manifest says.
     """
-    from meterdp.release.received import released_folders, verify
+    from meterdp.release.received import BESIDE, MANIFEST, released_folders, verify
 
     for folder in released_folders(arguments.folder):
         received = verify(folder)
@@ -34,5 +34,6 @@ def run(arguments: argparse.Namespace) -> int:
         for words in ("hides", "does_not_hide"):
             for sentence in manifest["privacy"][words]:
                 print(f"  {words.replace('_', ' ')}: {sentence}")
-    print("Checksums tell whether files were changed after the manifest was written, not who wrote it or README.md.")
+    print("Checksums tell whether declared files were changed after the manifest was written, not who wrote it.")
+    print(f"{', '.join(name for name in BESIDE if name != MANIFEST)} have none.")
     return 0

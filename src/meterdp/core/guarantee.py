@@ -52,9 +52,11 @@ def in_plain_words(epsilon: float, delta: float, covers: str = "") -> str:
     covers : str
         What the numbers are of, after them.
     """
+    # e^epsilon overflows, and as a factor it says no more.
+    factor = math.exp(epsilon) if epsilon < 700 else math.inf
     return (
         "This is a mathematical guarantee, differential privacy with epsilon "
         f"{epsilon:g} and delta {delta:g}{covers}: "
         "had any one meter's readings been others, the probability of any outcome would be at most "
-        f"{math.exp(epsilon):.3g} times as large, plus {delta:g}, whatever else somebody knows."
+        f"{factor:.3g} times as large, plus {delta:g}, whatever else somebody knows."
     )

@@ -91,7 +91,7 @@ def _draws(study: FeederStudy, grouping: Grouping, window: Energies, epsilon: fl
     mechanism = study.mechanism(grouping, window, epsilon)
     records = FeederRecords(window.energy_kwh)
     bound = study.settings["clip_kwh_per_hour"] * study.interval_minutes / 60
-    clipped = group_totals(np.minimum(window.energy_kwh, bound), grouping.feeder, grouping.feeders)
+    clipped = group_totals(window.clipped_kwh(bound), grouping.feeder, grouping.feeders)
     noises = layman_noise(bound, window, epsilon, study.delta)
     return {SOUND: lambda noise: mechanism.release(records, noise).total_kwh} | {
         # Totals are not negative, and everybody knows.

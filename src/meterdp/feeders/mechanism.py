@@ -19,7 +19,6 @@ from meterdp.core.guarantee import Guarantee
 from meterdp.core.noise import GaussianSource
 from meterdp.feeders.plan import (
     ENTRY_LIMIT,
-    LEAST_READ,
     LEVEL_BOUNDS,
     MISSING_SHARE,
     FeederPlan,
@@ -30,6 +29,7 @@ from meterdp.feeders.plan import (
     spread,
 )
 from meterdp.feeders.posterior import Observed, posterior
+from meterdp.feeders.window import LEAST_READ
 from meterdp.mechanisms.sound.stack import RECORDS_AT_ONCE, Step, clip_to_unit_ball
 
 Measure = Callable[[Step, np.ndarray], np.ndarray]

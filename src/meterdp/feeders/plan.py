@@ -30,8 +30,6 @@ COUNTS = ("listed", "measured")
 TYPICAL_DAILY_KWH = 12.0
 # Public shape of a day: cosines 1, 2, ... of the time of day, relative to the mean.
 CENTRE_SHAPE = (-0.2, 0.0, 0.0, -0.1, 0.1)
-# Share of the intervals a meter needs readings in to count as read.
-LEAST_READ = 0.5
 # Entries of a record above so many typical ones are cut first; keeps sums of squares finite.
 ENTRY_LIMIT = 1e6
 # Of the meters, what is typically not read.

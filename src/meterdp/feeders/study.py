@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -36,18 +36,29 @@ class Energies:
     Parameters
     ----------
     name : {"days", "average_day"}
-    energy_kwh : (N, T) float64
-        None negative, none missing.
+    readings_kwh : (N, A, T) float64
+        None negative, none missing; A of them are averaged into each of the T intervals.
     days : int
         Days of the window, 1 for an average day.
-    averaged_days : int
-        Days averaged into each of them.
     """
 
     name: str
-    energy_kwh: np.ndarray
+    readings_kwh: np.ndarray
     days: int
-    averaged_days: int
+
+    @cached_property
+    def energy_kwh(self) -> np.ndarray:
+        """Energy in the intervals of the window, (N, T)."""
+        return self.readings_kwh.mean(axis=1)
+
+    @property
+    def averaged_days(self) -> int:
+        """A, days averaged into each of the window."""
+        return self.readings_kwh.shape[1]
+
+    def clipped_kwh(self, bound_kwh: float) -> np.ndarray:
+        """Return the energies (N, T) of readings that are clipped one by one, so that each counts for a share."""
+        return np.minimum(self.readings_kwh, bound_kwh).mean(axis=1)
 
     @property
     def shape(self) -> dict[str, int]:
@@ -121,8 +132,7 @@ class FeederStudy:
         if window is None or sum(map(len, taken)) < FEWEST_HOUSEHOLDS:
             return cls((), None, 0, settings, delta)
         x, days = np.concatenate(records), window.day_count
-        average = x.reshape(len(x), days, -1).mean(axis=1)
-        windows = Energies(DAYS, x, days, 1), Energies(AVERAGE_DAY, average, 1, days)
+        windows = Energies(DAYS, x[:, None], days), Energies(AVERAGE_DAY, x.reshape(len(x), days, -1), 1)
         return cls(windows, circuits(meters, np.concatenate(taken)), window.interval_minutes, settings, delta)
 
     def mechanism(self, grouping: Grouping, window: Energies, epsilon: float) -> FeederTotals:

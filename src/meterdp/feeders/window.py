@@ -17,6 +17,8 @@ from meterdp.core.stamps import utc_offset_minutes
 from meterdp.profiles.dense import LogLoad
 
 WINDOWS = DAYS, AVERAGE_DAY = ("days", "average_day")
+# Share of the intervals a meter needs readings in to count as read.
+LEAST_READ = 0.5
 _DAY_MINUTES = 24 * 60
 _EPOCH = date(1970, 1, 1)
 
@@ -73,7 +75,8 @@ class Window:
     def records(self, load: LogLoad, interval_minutes: int, scale: LogScale) -> np.ndarray:
         """Return the records of some households, (H, record_days * intervals_per_day) float64 kWh, NaN where missing.
 
-        Energy below zero, which is export, counts as none in every reading before any are added up.
+        Energy below zero, which is export, counts as none in every reading before any are added up. An average day is
+        missing where a meter was read in less than ``LEAST_READ`` of the intervals of all its days.
 
         Parameters
         ----------
@@ -100,7 +103,8 @@ class Window:
         by_day = whole.reshape(len(whole), self.day_count, self.intervals_per_day)
         given = np.isfinite(by_day)
         total, count = np.where(given, by_day, 0.0).sum(axis=1), given.sum(axis=1)
-        return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+        read = given.mean(axis=(1, 2)) >= LEAST_READ
+        return np.where((count > 0) & read[:, None], total / np.maximum(count, 1), np.nan)
 
     def _cell(self, start_utc: np.ndarray) -> np.ndarray:
         """Return the cell of intervals that start at ``start_utc``, counted from the first day on, (n,) int64."""

@@ -34,6 +34,12 @@ if TYPE_CHECKING:
 
 # Parameters that only mean something with a ledger, and those of them that it cannot do without.
 _NAMES = ("population", "budget_period", "days", "records")
+# Messages of scikit-learn and NumPy that show what they are about, which is private -> what is said instead.
+_SHOWN = {
+    "could not convert": ("has entries that are not numbers", "use numbers alone"),
+    "Complex data not supported": ("Complex data not supported", "use real numbers"),
+    "Reshape your data": ("is not a table", "Reshape your data: one row a record, also where there is only one"),
+}
 
 
 class PrivateGaussianMixture(DensityMixin, BaseEstimator):
@@ -83,7 +89,7 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
         First and last day of the readings behind the records, such as ("2025-01-06", "2025-02-02").
     records : str
         Public name of what the records are, such as "mean kWh of weekday hours". The ledger never looks at records:
-        others under the same name get the mixture of the first.
+        others of the same name and days get the mixture of the first.
     cap_epsilon, cap_delta : float, default=4.0, 1e-5
         What population and budget period may spend in all.
 
@@ -186,7 +192,7 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
         self
         """
         self._check_parameters()
-        x = validate_data(self, X, dtype=np.float64, ensure_all_finite=False)
+        x = self._validated(X, ensure_all_finite=False)
         # Any NaN is the smallest, any infinity one of the two.
         if not np.isfinite([x.min(), x.max()]).all():
             raise Refused(
@@ -261,7 +267,18 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
 
     def _records(self, X) -> np.ndarray:
         check_is_fitted(self)
-        return validate_data(self, X, dtype=np.float64, reset=False)
+        return self._validated(X, reset=False)
+
+    def _validated(self, X, **how) -> np.ndarray:
+        """Return records as scikit-learn wants them; no refusal shows one, nor has one in its context."""
+        try:
+            return validate_data(self, X, dtype=np.float64, **how)
+        except ValueError as error:
+            instead = next((words for begin, words in _SHOWN.items() if begin in str(error)), None)
+            if instead is None:
+                raise
+        problem, remedy = instead
+        raise Refused(problem, field="X", remedy=remedy)
 
     def _check_parameters(self) -> None:
         """Refuse what can be told without a record."""
@@ -354,16 +371,17 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
                 remedy="lower it, or supply more records",
             )
         with refusals():
+            # Plain numbers, as they become words of the ledger.
             return calibrate_ball(
-                self.n_components,
+                int(self.n_components),
                 box.dimension,
-                records,
+                int(records),
                 float(self.epsilon),
                 float(self.delta),
                 box.ball,
                 grid=SafeNoise.grid if self.noise == "safe" else 0.0,
                 adjacency=self.adjacency,
-                rounds=self.max_iter,
+                rounds=None if self.max_iter is None else int(self.max_iter),
             )
 
     def _books(self) -> Books | None:

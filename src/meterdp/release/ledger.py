@@ -333,6 +333,17 @@ class Ledger:
         return temporary
 
 
+def is_ledger(path: Path) -> bool:
+    """Whether a file has what every ledger has; nothing is added to it."""
+    # Not read-only, as SQLite may have to take back what a crash left half written.
+    where = f"{path.resolve().as_uri()}?mode=rw"
+    try:
+        with closing(sqlite3.connect(where, timeout=_WAIT_SECONDS, uri=True)) as base:
+            return {("events",), ("files",)} <= set(base.execute("SELECT name FROM sqlite_master"))
+    except sqlite3.Error:
+        return False
+
+
 def _insert(base: sqlite3.Connection, made: Callable[[sqlite3.Connection], dict]) -> None:
     last = base.execute("SELECT hash FROM events ORDER BY number DESC LIMIT 1").fetchone()
     body = _json(made(base))

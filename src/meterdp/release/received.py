@@ -57,6 +57,8 @@ def read_manifest(folder) -> tuple[bytes, dict]:
         manifest = json.loads(raw)
         manifest["sha256"] = dict(manifest["sha256"])
         manifest["public_parameters"], manifest["privacy"]
+        if any(Path(name).name != name for name in manifest["sha256"]):
+            raise ValueError("a release has no folders, and nothing outside its own")
     except (OSError, ValueError, KeyError, TypeError):
         _refuse_studies(folder)
         raise InputError("has no manifest of a release", file=folder, remedy=RELEASED) from None
@@ -90,7 +92,8 @@ def checked(folder: Path, name: str, digests: Mapping[str, str]) -> str | None:
         return None
     told = metadata_of(path)
     _refuse_a_study(path, told)
-    return told["guarantee"]
+    # On one line, because it becomes a comment in the scripts of other tools.
+    return " ".join(told["guarantee"].split())
 
 
 def verify(folder) -> Received:

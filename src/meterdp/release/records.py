@@ -43,8 +43,8 @@ class Books:
     cap : Cap
         Of all that the account spends.
     records : str
-        What the records are. Records are known by this name alone: others under the same name and settings get the
-        release of the first.
+        What the records are. Records are known by this name and their days alone: others under the same names and
+        settings get the release of the first.
     days : (str, str)
         First and last day of the readings behind them.
     """
@@ -103,6 +103,7 @@ def release_records(
         VERSION,
         words_of_settings(public),
         records=books.records,
+        days=list(books.days),
         entries=list(names),
         bounds=[list(box.low), list(box.high)],
     )

@@ -95,8 +95,9 @@ _FEEDERS = Product(
     "Energy per feeder and interval of",
     "Summary statistics",
     "Load of feeders and areas for planning and research, without access to readings.",
-    "The coefficients of each meter's energy in a public basis are clipped; their sum over the meters of each public "
-    "feeder gets Gaussian noise. Feeders share no meter, so each has the whole budget.",
+    "The coefficients of each meter's energy in a public basis are clipped; their sum over all meters and their sums "
+    "over the meters of each public feeder get Gaussian noise. Feeders share no meter, so all of them together cost "
+    "what one does.",
     "What a feeder differs by from the mean of all is drawn towards zero by public and noisy numbers; totals are cut "
     "at zero and rounded.",
     repeated=True,

@@ -152,18 +152,19 @@ def test_the_mean_profile_is_off_by_what_households_differ(study, errors):
 
 
 def test_simpler_ways_have_the_noise_that_their_promise_needs():
-    """Sensitivities by brute force: one household, or one reading, replaced by the bounds."""
+    """Sensitivities by brute force: one household, or one reading, replaced by far more than the bound."""
     days, averaged, bound = 3, 5, 0.7
-    readings = np.zeros((averaged, 1, 8 * days))
-    whole = readings + bound
-    one = readings.copy()
-    one[2, 0, 4] = bound
-    moved, moved_by_one = (np.abs(x.mean(axis=0) - readings.mean(axis=0)).ravel() for x in (whole, one))
+    window = Energies("days", np.zeros((1, averaged, 8 * days)), days)
+    whole = window.readings_kwh + 1e9
+    one = window.readings_kwh.copy()
+    one[0, 2, 4] = 1e9
+    moved, moved_by_one = (
+        np.abs(Energies("days", x, days).clipped_kwh(bound) - window.clipped_kwh(bound)).ravel() for x in (whole, one)
+    )
 
     class Unit:
         laplace = normal = staticmethod(np.ones)
 
-    window = Energies("days", np.zeros((2, 8 * days)), days, averaged)
     found = {name: float(draw(Unit, ())) for name, draw in layman_noise(bound, window, 0.5, 1e-5).items()}
     assert found["laplace"] == pytest.approx(moved.sum() / 0.5)
     assert gdp.delta(np.sqrt((moved**2).sum()) / found["gaussian"], 0.5) == pytest.approx(1e-5)

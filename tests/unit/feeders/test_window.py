@@ -82,6 +82,14 @@ def test_an_average_day_is_the_mean_of_the_days_a_meter_has_and_is_stamped_as_th
     assert cell.tolist() == list(range(24)) and ends[0] == np.datetime64("2025-01-04T01:00")
 
 
+def test_one_day_of_readings_is_no_average_day_of_three():
+    """Every time of day has a reading, and yet the meter was read in a third of the window only."""
+    window, energy = Window("average_day", date(2025, 1, 4), 3, 60, "UTC"), np.ones((2, 72))
+    energy[0, 24:] = energy[1, 36:] = np.nan
+    records = window.records(load_of(energy, datetime(2025, 1, 2, tzinfo=UTC), 60, "UTC"), 60, SCALE)
+    assert np.isnan(records[0]).all() and records[1] == pytest.approx(np.ones(24))
+
+
 def test_every_reading_of_export_counts_as_none_before_any_are_added_up():
     signed = LogScale(-5.0, 5.0, scale_kwh=0.1)
     calendar = Calendar(datetime(2025, 1, 1, tzinfo=UTC), 96, 15, "UTC")

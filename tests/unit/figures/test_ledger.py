@@ -115,6 +115,17 @@ def test_an_empty_and_a_broken_ledger(tmp_path, capsys):
     assert "is no ledger, or damaged" in capsys.readouterr().err and not (tmp_path / "no.html").exists()
 
 
+def test_the_page_never_takes_the_place_of_the_ledger(tmp_path, capsys):
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    ledger.events()
+    (tmp_path / "link").symlink_to(ledger.path)
+    before = ledger.path.read_bytes()
+    for to in (ledger.path, ledger.copy_path, tmp_path / "link"):
+        assert main(["ledger", "draw", str(ledger.path), "--to", str(to)]) == 1
+        assert "is the ledger or its copy" in capsys.readouterr().err
+    assert ledger.path.read_bytes() == before and not ledger.copy_path.exists()
+
+
 def test_typical_energy_is_that_of_the_scale_the_mixture_says():
     mixture = {"weights": [0.5, 0.5], "means": [[-1.0, 0.5], [-2.0, 0.1]]}
     mean = np.array([-1.5, 0.3])

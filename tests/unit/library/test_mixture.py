@@ -1,6 +1,7 @@
 """The private mixture of the public face: scikit-learn's conventions, no seed, no bound from data."""
 
 import pickle
+import re
 
 import numpy as np
 import pandas as pd
@@ -203,6 +204,19 @@ def test_records_that_cannot_be_used_are_refused_and_not_shown(safe):
         clone(safe).fit(X, sample_weight=np.ones(len(X)))
 
 
+@pytest.mark.parametrize(
+    "broken",
+    [X[:, 0], X[0, 0], X + 1j, [["1.25", "empty house"]], pd.DataFrame({"a": [1.25], "b": ["empty house"]})],
+    ids=["one number a record", "one number", "complex", "words", "words in a table"],
+)
+def test_no_refusal_shows_what_it_refuses(broken):
+    """What scikit-learn says of these holds the records; neither the sentence nor what it came from does here."""
+    for call in (study().fit, study().fit(X).score_samples):
+        with pytest.raises(ValueError, match=r"^field 'X': ") as refused:
+            call(broken)
+        assert not re.search(r"\d|empty", str(refused.value)) and refused.value.__context__ is None
+
+
 def test_with_a_ledger_a_rerun_is_free_and_the_cap_holds(tmp_path):
     public = {
         "ledger": tmp_path / "ledger.sqlite",
@@ -215,7 +229,10 @@ def test_with_a_ledger_a_rerun_is_free_and_the_cap_holds(tmp_path):
     mixture = PrivateGaussianMixture(2, bounds=BOUNDS, **public)
     first, again = (clone(mixture).fit(X) for _ in range(2))
     assert np.array_equal(first.means_, again.means_) and "ledger" in again.guarantee_.covers
-    same_people = clone(mixture).set_params(population="made-up town")
+    # Numbers of NumPy, as a grid of them holds, are the same request.
+    same_people = clone(mixture).set_params(
+        population="made-up town", n_components=np.int64(2), epsilon=np.float32(1)
+    )
     assert np.array_equal(same_people.fit(X).covariances_, first.covariances_)
     assert not np.array_equal(clone(mixture).set_params(records="other").fit(X).means_, first.means_)
     with pytest.raises(ValueError, match=r"^field 'epsilon': would exceed .* 'made-up town' .*; ask for less"):

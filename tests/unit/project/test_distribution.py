@@ -52,6 +52,22 @@ def test_the_wheel_holds_the_package_and_the_files_it_reads(built, repository):
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
 
+def test_no_file_that_lies_in_a_shipped_folder_gets_into_a_wheel(repository, tmp_path):
+    """Such as an export that somebody put there; a wheel is not always made of the sdist."""
+    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(repository / name, tmp_path)
+    for folder in ("resources", "workflow/schemas"):
+        shutil.copytree(repository / folder, tmp_path / folder)
+        (tmp_path / folder / "mine.csv").write_text("meter_id\n")
+    (tmp_path / "src/meterdp").mkdir(parents=True)
+    (tmp_path / "src/meterdp/__init__.py").write_text('__version__ = "0"\n')
+    done = run(sys.executable, "setup.py", "--quiet", "build_py", "--build-lib", tmp_path / "built", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
+    shipped = tmp_path / "built/meterdp/shipped"
+    wanted = {p for folder in ("resources", "workflow/schemas") for p in files_below(repository / folder)}
+    assert {p.relative_to(shipped) for p in files_below(shipped)} == {p.relative_to(repository) for p in wanted}
+
+
 def test_the_sdist_is_the_checkout_and_nothing_that_lies_beside_it(built, repository):
     """Oracle: Git. An export, a list of meters or a ledger in the checkout would be a leak."""
     if shutil.which("git") is None or not (repository / ".git").exists():

@@ -86,6 +86,7 @@ def test_files_have_the_columns_of_the_publishers_and_the_manifest_vouches_for_t
     assert manifest["sha256"] == {name: hashlib.sha256(files[name]).hexdigest() for name in FEEDER_FILES[:3]}
     assert manifest["public_parameters"]["window"] == {"kind": "days", "first_day": "2025-03-29", "days": DAYS}
     assert "feeder" not in manifest["public_parameters"]["public"], "who is where is the list's to say"
+    assert "their sum over all meters and their sums over the meters of each" in files[ENTRY].decode()
     page = files["README.md"].decode()
     assert "4 low-voltage feeders" in page and "epsilon 1 and delta 1e-05" in page and "end of its interval" in page
 

@@ -25,6 +25,14 @@ def sealed(folder):
     (folder / "manifest.json").write_text(json.dumps(words))
 
 
+def declared(folder, name):
+    """Declare another file, wherever it is."""
+    (folder / name).write_text("mine")
+    words = json.loads((folder / "manifest.json").read_text())
+    words["sha256"][name] = hashlib.sha256(b"mine").hexdigest()
+    (folder / "manifest.json").write_text(json.dumps(words))
+
+
 def profiles(folder, guarantee=GUARANTEE):
     columns = {"profile": np.arange(1, 4, dtype=np.int32), "energy_kwh": [np.ones(2)] * 3}
     write_table(folder / "synthetic_profiles.parquet", RELEASED_PROFILES, columns, {"guarantee": guarantee})
@@ -68,6 +76,7 @@ def test_what_was_released_is_told_with_its_guarantee(release, capsys):
         (lambda folder: (folder / "link").symlink_to(folder), "link: is not declared in the manifest"),
         (lambda folder: (folder / "manifest.json").write_text("{}"), "has no manifest of a release"),
         (lambda folder: (folder / "manifest.json").unlink(), "mixture: has no manifest of a release"),
+        (lambda folder: declared(folder, "../../notes.txt"), "has no manifest of a release"),
         # A study's file that somebody put there, manifest and all.
         (lambda folder: (profiles(folder, STUDY_MODE), sealed(folder)), "synthetic_profiles.parquet: is not for"),
     ],

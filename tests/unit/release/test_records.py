@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -101,6 +102,17 @@ def test_a_release_is_charged_before_noise_is_drawn_and_drawn_once(books, monkey
         release_records(X, BOX, mechanism(0.5), books, ())
     # That charge is on disk though its release was lost.
     assert [e["kind"] for e in ledger.events()] == [CHARGED, STORED, CHARGED]
+
+
+def test_records_of_other_days_are_other_records(books):
+    """They get a release of their own, which is charged, and not the stored one of the days before."""
+    later = replace(books, days=("2026-02-01", "2026-02-28"))
+    first, second, again = (release_records(X, BOX, mechanism(0.5), b, ()) for b in (books, later, books))
+    assert not np.array_equal(first.means, second.means) and np.array_equal(first.means, again.means)
+    assert [e["days"] for e in Ledger(books.ledger).events() if e["kind"] == CHARGED] == [
+        list(DAYS),
+        list(later.days),
+    ]
 
 
 def test_no_record_is_in_the_ledger(books):

@@ -1,5 +1,8 @@
 """The ledger in words: every charge, lost ones included, and what they cost together."""
 
+import sqlite3
+from contextlib import closing
+
 import numpy as np
 import pytest
 
@@ -57,3 +60,13 @@ def test_no_ledger_an_empty_and_a_broken_one(tmp_path, capsys):
     assert show.in_words(Ledger(tmp_path / "new.sqlite").events()) == "Nothing has been released.\n"
     (tmp_path / "text").write_text("no ledger " * 100)
     assert main(["ledger", "show", str(tmp_path / "text")]) == 1 and "ledger" in capsys.readouterr().err
+
+
+def test_a_database_of_another_program_is_left_alone(tmp_path, capsys):
+    path = tmp_path / "other 100%.sqlite"
+    with closing(sqlite3.connect(path)) as base, base:
+        base.execute("CREATE TABLE events (number INTEGER)")
+    path.chmod(0o644)
+    before = path.read_bytes(), path.stat().st_mode
+    assert main(["ledger", "show", str(path)]) == 1 and "is no ledger" in capsys.readouterr().err
+    assert (path.read_bytes(), path.stat().st_mode) == before and list(tmp_path.iterdir()) == [path]

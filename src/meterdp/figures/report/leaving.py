@@ -76,7 +76,8 @@ def _sentences(epsilons: Mapping[str, float], settings: Mapping, simulated: bool
             same.setdefault(epsilon, []).append(what)
     said = [
         f"{' and '.join(_FOLDERS[what][0] for what in folders).capitalize()} of {who}, made from readings {when}. "
-        f"{in_plain_words(epsilon, release['delta'], ', each' if len(folders) > 1 else '')}"
+        f"{in_plain_words(epsilon, release['delta'], ', each' if len(folders) > 1 else '')} "
+        "Releases about the same households add up."
         for epsilon, folders in same.items()
     ]
     if "forecasts" in epsilons and release["forecast_protects"] == "label":

@@ -18,6 +18,7 @@ from meterdp.core.parquet import read_table
 from meterdp.core.progress import progress
 from meterdp.core.stamps import local_text
 from meterdp.core.tables import Table
+from meterdp.release.gate import is_of_a_household
 from meterdp.release.received import RELEASED, checked, read_manifest
 from meterdp.release.tables import RELEASED_FORECAST, RELEASED_PROFILES
 
@@ -91,9 +92,13 @@ def read_release(folder, day: date | None = None) -> LoadProfiles:
     digests, public = manifest["sha256"], manifest["public_parameters"]
     if Path(RELEASED_PROFILES.file_name).name in digests:
         return _synthetic(folder, raw, digests, public, manifest["period"], day)
-    if day is not None:
+    if day is not None and "time" in manifest:
         raise InputError("holds forecasts, which have a day of their own", file=folder, remedy="leave --date out")
-    return _forecasts(folder, raw, digests, manifest["time"], manifest["clipped_to_kwh"][0])
+    names = sorted(name for name in digests if name.endswith(".parquet"))
+    # Names end up in scripts, so none but those a release gives are taken.
+    if not names or not all(map(is_of_a_household, names)):
+        raise InputError("holds neither synthetic profiles nor forecasts", file=folder, remedy=RELEASED)
+    return _forecasts(folder, raw, digests, names, manifest["time"], manifest["clipped_to_kwh"][0])
 
 
 def _read(folder: Path, name: str, digests, table: Table):
@@ -126,10 +131,7 @@ def _synthetic(folder, raw, digests, public, period, day) -> LoadProfiles:
     )
 
 
-def _forecasts(folder, raw, digests, stated, least_kwh) -> LoadProfiles:
-    names = sorted(name for name in digests if name.endswith(".parquet"))
-    if not names:
-        raise InputError("holds neither synthetic profiles nor forecasts", file=folder, remedy=RELEASED)
+def _forecasts(folder, raw, digests, names, stated, least_kwh) -> LoadProfiles:
     energy_kwh = []
     for name in progress(names, "forecasts"):
         rows, guarantee = _read(folder, name, digests, RELEASED_FORECAST)
@@ -137,7 +139,7 @@ def _forecasts(folder, raw, digests, stated, least_kwh) -> LoadProfiles:
     # The same in every file of a folder.
     start = rows["interval_start_utc"].cast("int64").to_numpy().astype("datetime64[us]").astype("datetime64[s]")
     return _profiles(
-        tuple(f"home_{name.removesuffix('.parquet').replace('-', '_')}" for name in names),
+        tuple(f"home_{name.removesuffix('.parquet')}" for name in names),
         np.array(energy_kwh),
         start,
         stated["interval_minutes"],

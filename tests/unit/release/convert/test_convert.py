@@ -239,6 +239,29 @@ def test_a_study_file_in_a_folder_with_a_manifest_is_refused(released, tmp_path)
         read_release(folder)
 
 
+def test_names_that_no_release_gives_are_not_written_into_scripts(released, tmp_path):
+    folder = tmp_path / "forecasts"
+    shutil.copytree(released / "forecasts", folder)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    name = next(name for name in manifest["sha256"] if name.endswith(".parquet"))
+    other = "x npts=1\nRedirect evil.dss\n.parquet"
+    (folder / name).rename(folder / other)
+    manifest["sha256"][other] = manifest["sha256"].pop(name)
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(InputError, match="holds neither synthetic profiles nor forecasts"):
+        read_release(folder)
+
+
+def test_feeder_totals_are_no_profiles_of_homes(released, tmp_path):
+    """Their manifest has other words, and nothing but the names of files is asked of it."""
+    words = json.loads((released / "mixture/manifest.json").read_text())
+    words["sha256"] = {"feeders.parquet": "0", "feeders.csv": "0"}
+    (tmp_path / "manifest.json").write_text(json.dumps(words))
+    for day in (None, date(2025, 1, 1)):
+        with pytest.raises(InputError, match="holds neither synthetic profiles nor forecasts"):
+            read_release(tmp_path, day)
+
+
 def test_a_folder_that_is_there_is_never_overwritten_and_a_wrong_tool_not_taken(released, tmp_path, capsys):
     (tmp_path / "mine.txt").write_text("mine")
     assert main(["release", "convert", str(released / "mixture"), "--as", "opendss", "--to", str(tmp_path)]) == 1
