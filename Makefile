@@ -69,8 +69,9 @@ report: study
 	@$(FIND_RESULTS); $(GUARD); $(SNAKEMAKE) --report $$results/study/snakemake-report.html -- study && \
 		echo && echo "Snakemake's report is at $$results/study/snakemake-report.html"
 
+# One process more than cores: some tests wait for processes of their own.
 test: install
-	PATH="$(BIN):$$PATH" pytest --numprocesses $(CORES) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+	PATH="$(BIN):$$PATH" pytest --numprocesses $$(($(CORES) + 1)) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 # Snakemake looks for its executors in its own environment. Not part of it for everybody, as it slows every start.
 slurm: $(VENV)/.installed-slurm
