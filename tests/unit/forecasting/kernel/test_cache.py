@@ -11,8 +11,8 @@ from numba.core.dispatcher import Dispatcher
 import meterdp
 from tests.conftest import ROOT
 
-# The starts of a fit, which are made of many functions. The likelihood would take a quarter of a minute to compile; the
-# test below holds its parts to what makes these alike.
+# The starts of a fit, which are made of many functions. The likelihood would take a quarter of a minute to compile;
+# the test below holds its parts to what makes these alike.
 _SCRIPT = """
 import numpy as np
 from tests.unit.forecasting.kernel.test_likelihood import BOUND, series

@@ -57,7 +57,7 @@ def largest(d, distance, size):
         starts.append(np.concatenate([one, [0.0, 40.0], -length * e, -length * e])[:size])
     best = max(starts, key=distance)
     return max(
-        -minimize(lambda p: -distance(p), s, method="Nelder-Mead", options={"maxiter": 3000}).fun
+        -minimize(lambda p: -distance(p), s, method="Nelder-Mead", options={"maxiter": 1200}).fun
         for s in (*starts[:3], best)
     )
 

@@ -56,7 +56,7 @@ def largest(weights, d, distance, rng):
         starts.append(np.concatenate([np.concatenate([a, b, b]) for a, b in (one, two)]))
     found = 0.0
     for start in starts:
-        refined = minimize(lambda p: -distance(p), start, method="Nelder-Mead", options={"maxiter": 3000})
+        refined = minimize(lambda p: -distance(p), start, method="Nelder-Mead", options={"maxiter": 1200})
         found = max(found, distance(start), -refined.fun)
     return found
 

@@ -44,7 +44,7 @@ def test_L1_outputs_are_impossible_under_the_neighbour(findings, private):
     assert agrees(rank_one) and rank_one.closed_form == pytest.approx(1 - math.exp(-1))
 
     change, gamma = np.diag([0.4, 0.1, 0.0]), 3.0
-    draws = wishart.rvs(4, np.eye(3) / gamma, size=40_000, random_state=np.random.default_rng(0))
+    draws = wishart.rvs(4, np.eye(3) / gamma, size=16_000, random_state=np.random.default_rng(0))
     share, error = liu_covariances.impossible_share(change, draws)
     assert abs(share - (1 - math.exp(-gamma * 0.5 / 2))) < SIGMAS * error, "two directions, scipy's draws"
 
@@ -55,8 +55,8 @@ def test_L1_outputs_are_impossible_under_the_neighbour(findings, private):
         labels[record] = k + 1
         change = fit_labels(private.x, labels, 1e-9).sample_covariances[k] - private.fit.sample_covariances[k]
         flips.append(liu_covariances.impossible_share(change, draws * gamma / design.gamma[k])[0])
-    entering, leaving = liu_covariances._flip_shares(private, k, design.gamma[k], StudyNoise(5, "L1"), 20_000)
-    spread = SIGMAS * math.sqrt(0.25 / 20_000 + 0.25 / 40_000)
+    entering, leaving = liu_covariances._flip_shares(private, k, design.gamma[k], StudyNoise(5, "L1"), 8_000)
+    spread = SIGMAS * math.sqrt(0.25 / 8_000 + 0.25 / 16_000)
     others = private.labels[private.labels != k + 1].size
     assert np.abs(entering[_rows(private, k)] - flips).max() < spread
     assert entering.shape == (others,) and leaving.shape == (1000 - others,)
