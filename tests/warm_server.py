@@ -15,9 +15,10 @@ import threading
 # What jobs and Snakemake load, found by -X importtime on a study. Nothing of meterdp.
 LIBRARIES = """
 cvxpy docutils.core dpath jinja2 jsonschema matplotlib.backends.backend_svg matplotlib.figure nbformat numba
-numpy.random pandas psutil pyarrow.compute pyarrow.csv pyarrow.parquet pygments requests scipy.optimize scipy.signal
-scipy.special scipy.stats sklearn.cluster sklearn.mixture smart_open snakemake.cli snakemake.profiles
-snakemake.report.html_reporter snakemake.storage sqlite3 statsmodels.tsa.api threadpoolctl yte zmq
+numpy.random pandas psutil pyarrow.compute pyarrow.csv pyarrow.dataset pyarrow.parquet pygments requests
+scipy.optimize scipy.signal scipy.special scipy.stats sklearn.cluster sklearn.linear_model sklearn.mixture
+smart_open snakemake.cli snakemake.profiles snakemake.report.html_reporter snakemake.storage sqlite3
+statsmodels.tsa.api threadpoolctl yte zmq
 """.split()
 
 
@@ -92,7 +93,9 @@ def main(address, executable):
     """Serve until standard input ends."""
     for name in LIBRARIES:
         importlib.import_module(name)
-    sys.modules["numba"].njit(lambda x: x + 1.0)(1.0)  # the first compilation sets the compiler up
+    # The first compilation sets the compiler up, and the first fit looks for plug-ins.
+    sys.modules["numba"].njit(lambda x: x + 1.0)(1.0)
+    sys.modules["sklearn.linear_model"].Ridge().fit([[0.0], [1.0]], [0.0, 1.0])
     assert not any(name.split(".")[0] == "meterdp" for name in sys.modules)
     gc.freeze()  # what is here stays: nobody need look through it for garbage, which would copy it
     listening = socket.socket(socket.AF_UNIX)
