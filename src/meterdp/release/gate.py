@@ -182,6 +182,22 @@ def check_feeders(feeder: Sequence[str | None]) -> None:
         )
 
 
+def check_feeder_names(names: Sequence[str]) -> None:
+    """Refuse a list on which two feeders are called alike in the released files: c of a-b, and b-c of a.
+
+    Raises
+    ------
+    InputError
+        If one comes twice.
+    """
+    if len(set(names)) < len(names):
+        raise _refused(
+            "export.meters",
+            "has two feeders that would both be called <substation>-<feeder> in the released files",
+            "leave hyphens out of secondary_substation_id or of lv_feeder_id",
+        )
+
+
 def check_files(files: Mapping[str, bytes]) -> None:
     """Refuse to hand over anything but declared files with declared columns.
 
