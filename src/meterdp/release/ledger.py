@@ -100,12 +100,15 @@ class Request:
     charge : Charge
     days : (str, str)
         First and last day of the readings it is drawn from; in the ledger, not in the name.
+    meters : str or None
+        Digest of who is on the public list, likewise.
     """
 
     account: Account
     words: Mapping
     charge: Charge
     days: tuple[str, str] = ("", "")
+    meters: str | None = None
 
     @property
     def key(self) -> str:
@@ -308,6 +311,7 @@ class Ledger:
                 "attempt": attempt,
                 "words": dict(request.words),
                 "days": list(request.days),
+                "meters": request.meters,
                 **asdict(request.charge),
                 **more,
             }

@@ -43,7 +43,7 @@ def desk(folder, simulated=False, **release):
     config = copy.deepcopy(CONFIG)
     config["export"] |= {"first_day": "2025-11-01", "last_day": "2025-11-28", "meters": "secret-folder/list.csv"}
     config["release"] |= SAID | {"ledger": str(folder / "ledger.sqlite"), "synthetic_profiles": 20} | release
-    return Desk(config, b"meter_id\n", simulated)
+    return Desk(config, b"meter_id\nm1\n", simulated)
 
 
 @pytest.fixture(scope="module", params=["mixture", "forecasts", "label"])
