@@ -259,5 +259,5 @@ def test_a_plan_imports_nothing_heavy():
         [sys.executable, "-c", program], env=os.environ | {"PYTHONPATH": str(ROOT / "src")}, stdout=subprocess.PIPE,
         text=True, check=True,
     )  # fmt: skip
-    heavy = {"scipy", "sklearn", "numba", "matplotlib", "cvxpy", "statsmodels"}
+    heavy = {"pandas", "scipy", "sklearn", "numba", "matplotlib", "cvxpy", "statsmodels"}
     assert not heavy & set(done.stdout.split())
