@@ -16,7 +16,7 @@ from scipy.special import erfcx, log_ndtr
 
 from meterdp.accounting.interface import Curve
 
-# Bound on the relative error of delta, checked against 400-digit arithmetic in the tests; inverses leave that room.
+# Bound on the relative error of delta, checked against 100-digit arithmetic in the tests; inverses leave that room.
 RELATIVE_ERROR = 1e-9
 _SQRT2 = math.sqrt(2.0)
 # Below this argument erfcx overflows; there the two terms differ by orders of magnitude and need no care.

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-NEWTON_STEPS = 40
+from meterdp.classnoise.designs.joint.saddle_kernel import solve
+
 LARGEST = 1e3
 # Share of the way to the end of K's domain, and the u below which r is replaced by its limit at zero.
 INSIDE, SMALL = 1 - 1e-9, 1e-4
@@ -50,8 +51,10 @@ def saddles(mean: np.ndarray, covariance: np.ndarray, pairs: np.ndarray, epsilon
     u, value = saddle_points(gamma, nu, epsilon)
     exponent = np.maximum(u * epsilon - value, 0.0)
     near = np.abs(u) < SMALL
-    slope_at_zero, width = _cumulant(gamma[:, None], nu[:, None], np.zeros_like(u))[1:]
-    width = np.sqrt(np.maximum(width, 1e-300))
+    # The mean and the standard deviation of the loss, K' and the root of K'' at zero.
+    slope_at_zero = 0.5 * (gamma - 1 - np.log(gamma) + nu**2).sum(axis=1, keepdims=True)
+    width = np.sqrt((0.5 * (gamma - 1) ** 2 + gamma * nu**2).sum(axis=1, keepdims=True))
+    width = np.maximum(width, 1e-150)
     r = np.where(near, (epsilon - slope_at_zero) / width, np.sign(u) * np.sqrt(2 * exponent))
     # dr = -dK / r at fixed u; near zero r is u times the standard deviation of the loss.
     u = np.where(near, SMALL, u)
@@ -84,33 +87,10 @@ def saddle_points(gamma: np.ndarray, nu: np.ndarray, epsilon: np.ndarray):
 
     Newton steps kept in a bracket that bisection shrinks; where there is no solution u ends at a bound.
     """
-    top, bottom = gamma.max(axis=1, keepdims=True) - 1, 1 - gamma.min(axis=1, keepdims=True)
-    ones = np.ones_like(np.asarray(epsilon, dtype=float))
-    high = np.where(top > INSIDE / LARGEST, INSIDE / np.maximum(top, 1e-300), LARGEST) * ones
-    low = -np.where(bottom > INSIDE / LARGEST, INSIDE / np.maximum(bottom, 1e-300), LARGEST) * ones
-    g, n = gamma[:, None], nu[:, None]
-    u = np.zeros_like(high)
-    for _ in range(NEWTON_STEPS):
-        value, slope, curvature = _cumulant(g, n, u)
-        below = slope < epsilon
-        low, high = np.where(below, u, low), np.where(below, high, u)
-        moved = u - (slope - epsilon) / np.maximum(curvature, 1e-300)
-        moved = np.where((moved > low) & (moved < high), moved, 0.5 * (low + high))
-        if np.all(np.abs(moved - u) <= 1e-9 * (1 + np.abs(u))):
-            break
-        u = moved
-    return u, value
-
-
-def _cumulant(gamma, nu, u):
-    """K, K' and K'' for gamma, nu (P, 1, k) at u (P, E)."""
-    u = u[..., None]
-    excess = gamma - 1
-    d = 1 - u * excess
-    value = 0.5 * np.sum(-u * np.log(gamma) - np.log(d) + u * (1 + u) * nu**2 / d, axis=-1)
-    bent = gamma * nu**2
-    slope = 0.5 * np.sum(-np.log(gamma) + excess / d + nu**2 + bent * u * (1 + d) / d**2, axis=-1)
-    return value, slope, np.sum(0.5 * (excess / d) ** 2 + bent / d**3, axis=-1)
+    top, bottom = gamma.max(axis=1) - 1, 1 - gamma.min(axis=1)
+    high = np.where(top > INSIDE / LARGEST, INSIDE / np.maximum(top, 1e-300), LARGEST)
+    low = -np.where(bottom > INSIDE / LARGEST, INSIDE / np.maximum(bottom, 1e-300), LARGEST)
+    return solve(gamma, nu, np.asarray(epsilon, dtype=float), low, high)
 
 
 def _diagonal(values: np.ndarray) -> np.ndarray:
