@@ -385,7 +385,7 @@ def test_delta_curves_with_few_and_many(write, tmp_path, designs, rhos):
 
 
 def test_delta_curves_that_hide_each_other_are_named(write, tmp_path, last_figure):
-    data = made_up.delta_curves(rhos=(0.45, 1.4), models=("deterministic", "gaussian"))
+    data = made_up.delta_curves(rhos=(0.45, 1.4), models=("deterministic", "stochastic"))
     data["delta_chernoff"], data["delta"] = 1.0, 0.9999
     forecasts.delta_curves(write("delta_curves", data), tmp_path / "a.svg")
     assert texts_of(last_figure[0]).count("all curves lie on top of\neach other") == 2 * 2
