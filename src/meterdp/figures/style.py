@@ -38,6 +38,8 @@ WIDTH_IN = 8.6
 
 _RC = {
     "backend": "agg",
+    "figure.autolayout": False,
+    "figure.constrained_layout.use": False,  # not as the user's matplotlibrc says
     "figure.dpi": 72,  # as SVG is saved, so that text is measured at the size at which it is drawn
     "svg.fonttype": "path",
     "svg.hashsalt": "meterdp",
@@ -146,9 +148,9 @@ def canvas(output, title: str, height_in: float, width_in: float = WIDTH_IN) -> 
         FigureCanvasSVG(figure)
         figure.suptitle(title, x=0.01, ha="left")
         yield figure
-        # Saving would draw everything once more only to lay it out.
+        # Saving would draw everything once more only to lay it out, and does so for any layout engine but None.
         figure.get_layout_engine().execute(figure)
-        figure.set_layout_engine("none")
+        figure.set_layout_engine(None)
         with atomic_path(output) as temporary:
             figure.savefig(temporary, format="svg", metadata={"Date": None, "Creator": "meterdp", "Title": title})
 
