@@ -148,7 +148,7 @@ def canvas(output, title: str, height_in: float, width_in: float = WIDTH_IN) -> 
         FigureCanvasSVG(figure)
         figure.suptitle(title, x=0.01, ha="left")
         yield figure
-        # Saving would draw everything once more only to lay it out, and does so for any layout engine but None.
+        # Saving would draw everything once more only to lay it out.
         figure.get_layout_engine().execute(figure)
         figure.set_layout_engine(None)
         with atomic_path(output) as temporary:

@@ -50,7 +50,7 @@ def saddles(mean: np.ndarray, covariance: np.ndarray, pairs: np.ndarray, epsilon
     u, value = saddle_points(gamma, nu, epsilon)
     exponent = np.maximum(u * epsilon - value, 0.0)
     near = np.abs(u) < SMALL
-    slope_at_zero, width = _cumulant(gamma[:, None], nu[:, None], np.zeros_like(u))[1:]
+    slope_at_zero, width = _slopes(gamma[:, None], nu[:, None])(np.zeros_like(u))
     width = np.sqrt(np.maximum(width, 1e-300))
     r = np.where(near, (epsilon - slope_at_zero) / width, np.sign(u) * np.sqrt(2 * exponent))
     # dr = -dK / r at fixed u; near zero r is u times the standard deviation of the loss.
@@ -82,35 +82,51 @@ def coordinates(mean, covariance, pairs) -> tuple[np.ndarray, np.ndarray, np.nda
 def saddle_points(gamma: np.ndarray, nu: np.ndarray, epsilon: np.ndarray):
     """Solve K'(u) = eps in K's domain; returns u and K(u), each (P, E).
 
-    Newton steps kept in a bracket that bisection shrinks; where there is no solution u ends at a bound.
+    Newton steps kept in a bracket that bisection shrinks; where there is no solution u is a bound.
     """
     top, bottom = gamma.max(axis=1, keepdims=True) - 1, 1 - gamma.min(axis=1, keepdims=True)
     ones = np.ones_like(np.asarray(epsilon, dtype=float))
     high = np.where(top > INSIDE / LARGEST, INSIDE / np.maximum(top, 1e-300), LARGEST) * ones
     low = -np.where(bottom > INSIDE / LARGEST, INSIDE / np.maximum(bottom, 1e-300), LARGEST) * ones
     g, n = gamma[:, None], nu[:, None]
-    u = np.zeros_like(high)
+    slopes = _slopes(g, n)
+    beyond, short = slopes(high)[0] <= epsilon, slopes(low)[0] >= epsilon
+    u, known = np.where(beyond, high, np.where(short, low, 0.0)), beyond | short
     for _ in range(NEWTON_STEPS):
-        value, slope, curvature = _cumulant(g, n, u)
+        slope, curvature = slopes(u)
+        step = (slope - epsilon) / np.maximum(curvature, 1e-300)
+        # What has settled stays: a step of zero would be out of the bracket, and bisection begin again.
+        known |= np.abs(step) <= 1e-9 * (1 + np.abs(u))
+        if known.all():
+            break
         below = slope < epsilon
         low, high = np.where(below, u, low), np.where(below, high, u)
-        moved = u - (slope - epsilon) / np.maximum(curvature, 1e-300)
+        moved = u - step
         moved = np.where((moved > low) & (moved < high), moved, 0.5 * (low + high))
-        if np.all(np.abs(moved - u) <= 1e-9 * (1 + np.abs(u))):
-            break
-        u = moved
-    return u, value
+        u = np.where(known, u, moved)
+    return u, _cumulant(g, n, u)
 
 
 def _cumulant(gamma, nu, u):
-    """K, K' and K'' for gamma, nu (P, 1, k) at u (P, E)."""
+    """K for gamma, nu (P, 1, k) at u (P, E)."""
     u = u[..., None]
-    excess = gamma - 1
-    d = 1 - u * excess
-    value = 0.5 * np.sum(-u * np.log(gamma) - np.log(d) + u * (1 + u) * nu**2 / d, axis=-1)
-    bent = gamma * nu**2
-    slope = 0.5 * np.sum(-np.log(gamma) + excess / d + nu**2 + bent * u * (1 + d) / d**2, axis=-1)
-    return value, slope, np.sum(0.5 * (excess / d) ** 2 + bent / d**3, axis=-1)
+    d = 1 - u * (gamma - 1)
+    return 0.5 * np.sum(-u * np.log(gamma) - np.log(d) + u * (1 + u) * nu**2 / d, axis=-1)
+
+
+def _slopes(gamma, nu):
+    """Return the function that takes u (P, E) to K' and K'' for gamma, nu (P, 1, k)."""
+    excess, bent = gamma - 1, gamma * nu**2
+    at_any = 0.5 * np.sum(nu**2 - np.log(gamma), axis=-1)
+
+    def at(u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        u = u[..., None]
+        inverse = 1 / (1 - u * excess)
+        part, bend = excess * inverse, bent * inverse
+        slope = at_any + 0.5 * np.add.reduce(part + u * bend * (1 + inverse), axis=-1)
+        return slope, np.add.reduce(0.5 * part * part + bend * inverse * inverse, axis=-1)
+
+    return at
 
 
 def _diagonal(values: np.ndarray) -> np.ndarray:
