@@ -93,6 +93,7 @@ def main(address, executable):
         importlib.import_module(name)
     assert not any(name.split(".")[0] == "meterdp" for name in sys.modules)
     gc.freeze()  # what is here stays: nobody need look through it for garbage, which would copy it
+    gc.set_threshold(50_000)  # as in the process of the tests: drawing makes little garbage and many objects
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(address)
     listening.listen(64)
