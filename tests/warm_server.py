@@ -98,6 +98,7 @@ def main(address, executable):
     sys.modules["sklearn.linear_model"].Ridge().fit([[0.0], [1.0]], [0.0, 1.0])
     assert not any(name.split(".")[0] == "meterdp" for name in sys.modules)
     gc.freeze()  # what is here stays: nobody need look through it for garbage, which would copy it
+    gc.set_threshold(50_000)  # as in the process of the tests: drawing makes little garbage and many objects
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(address)
     listening.listen(64)

@@ -7,6 +7,7 @@ update that converges takes the neighbour's dual variable, lambda_{i|j} <- lambd
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Literal, get_args
@@ -220,23 +221,27 @@ def _asynchronous(
     generator: np.random.Generator,
 ):
     arcs, dual = graph.arcs, dual_noise.astype(float)
+    signs = arcs.signs[:, None]
+    # An activation takes microseconds, which looking up what belongs to a node would treble. Per node: own arcs and
+    # their reverses, the neighbours, B_{i|j}, c B_{i|j} and 1 + c degree.
+    of_node = [
+        (own, arcs.reverse[own], arcs.head[own], signs[own], c * signs[own], 1 + c * (own.stop - own.start))
+        for own in itertools.starmap(slice, itertools.pairwise(arcs.starts.tolist()))
+    ]
+    neighbours_update = dual_update.endswith("_neighbours")
 
     def advance(y: np.ndarray) -> np.ndarray:
         y = y.copy()
-        for i in generator.integers(graph.nodes, size=graph.nodes):
-            own = slice(arcs.starts[i], arcs.starts[i + 1])
-            there, signs = arcs.reverse[own], arcs.signs[own]
-            near = y[arcs.head[own]]
-            ends = np.array([0, len(signs)])
-            y[i] = primal_step(values[i : i + 1], near, dual[there], signs, ends, c)[0]
-            if dual_update == "corrected":
-                dual[own] = dual_step(dual[there], y[i], near, signs, c)
-            elif dual_update == "printed":
-                dual[own] = dual_step(dual[own], y[i], near, signs, c)
-            elif dual_update == "corrected_neighbours":
-                dual[there] = dual_step(dual[own], near, y[i], -signs, c)
+        for i in generator.integers(graph.nodes, size=graph.nodes).tolist():
+            own, there, head, sign, step, share = of_node[i]
+            near, dual_in = y.take(head, axis=0), dual.take(there, axis=0)
+            new = (values[i] + np.add.reduce(c * near - sign * dual_in, axis=0)) / share  # (8)
+            y[i] = new
+            change = step * (new - near)  # of (9), for the node or, with both signs turned, for its neighbours
+            if neighbours_update:
+                dual[there] = (dual[own] if dual_update == "corrected_neighbours" else dual_in) + change
             else:
-                dual[there] = dual_step(dual[there], near, y[i], -signs, c)
+                dual[own] = (dual_in if dual_update == "corrected" else dual[own]) + change
         return y
 
     return advance

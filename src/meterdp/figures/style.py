@@ -38,6 +38,8 @@ WIDTH_IN = 8.6
 
 _RC = {
     "backend": "agg",
+    "figure.autolayout": False,
+    "figure.constrained_layout.use": False,  # not as the user's matplotlibrc says
     "figure.dpi": 72,  # as SVG is saved, so that text is measured at the size at which it is drawn
     "svg.fonttype": "path",
     "svg.hashsalt": "meterdp",

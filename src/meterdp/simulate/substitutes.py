@@ -72,9 +72,9 @@ def principal_scores(x: sparse.csr_array, components: int) -> np.ndarray:
     return scores @ np.linalg.eigh(scores.T @ scores)[1][:, ::-1][:, :components]
 
 
-def stroke(one_in: int = 1) -> np.ndarray:
-    """Return 100 principal components of :func:`patients`, (50,345, 100), or of one in so many of them."""
-    return principal_scores(patients()[::one_in], STROKE_COMPONENTS)
+def stroke(one_in: int = 1, components: int = STROKE_COMPONENTS) -> np.ndarray:
+    """Return principal components of :func:`patients`, (50,345, components), or of one in so many of them."""
+    return principal_scores(patients()[::one_in], components)
 
 
 def life_sciences() -> np.ndarray:

@@ -1,12 +1,25 @@
-"""The findings of all defects, computed once for the tests of this folder."""
+"""The findings of all defects, each computed when a test of this folder first asks for it."""
 
 from __future__ import annotations
 
+import itertools
 import runpy
 
 import pytest
 
-from meterdp.papers.errata import measure
+from meterdp.papers.common.finding import Finding
+from meterdp.papers.errata import PAPERS
+
+
+class Findings(dict[str, tuple[Finding, ...]]):
+    """Findings by defect; a process that tests one paper measures the defects of no other."""
+
+    def __init__(self, stream):
+        self._stream = stream
+
+    def __missing__(self, name: str) -> tuple[Finding, ...]:
+        defect = next(d for d in itertools.chain.from_iterable(PAPERS.values()) if d.id == name)
+        return self.setdefault(name, defect.measure(self._stream(name)))
 
 
 @pytest.fixture(scope="session")
@@ -18,4 +31,4 @@ def page(repository):
 @pytest.fixture(scope="session")
 def findings(page):
     """Findings by defect, from the streams of the documentation."""
-    return measure(page["stream"])
+    return Findings(page["stream"])

@@ -60,7 +60,8 @@ class Perturbation:
 
 def mirrored(matrices: np.ndarray) -> np.ndarray:
     """Return matrices (..., d, d) with the upper triangles copied to the lower ones, so that nothing else is told."""
-    return np.triu(matrices) + np.swapaxes(np.triu(matrices, 1), -1, -2)
+    below = np.tri(*matrices.shape[-2:], -1, dtype=bool)
+    return np.where(below, np.swapaxes(matrices, -1, -2), matrices)
 
 
 class MomentModel(Protocol[Parameters, Moments]):

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from meterdp.core.noise import fixed_uniforms
 from meterdp.mechanisms.dpem.records import to_unit_ball
 from meterdp.papers.common.datasets import Dataset, locate
-from meterdp.papers.park.setting import SPLITS, TRIAL_ONE_IN, TRIAL_PIXEL_STEP, TRIAL_RECORDS
+from meterdp.papers.park.setting import SPLITS, TRIAL_COMPONENTS, TRIAL_ONE_IN, TRIAL_PIXEL_STEP, TRIAL_RECORDS
 from meterdp.simulate import substitutes
 
 LARGEST_NORM, PUBLIC_RADIUS = "scaled by the largest norm", "clipped to a public radius"
@@ -65,7 +65,7 @@ def records_of(figure: str, entries: Mapping[str, Dataset], data_dir, trials: in
         Configuration key.
     """
     records = {
-        "fig2": lambda: stroke(entries["stroke"], 1 if trials >= SPLITS else TRIAL_ONE_IN),
+        "fig2": lambda: stroke(entries["stroke"], *(() if trials >= SPLITS else (TRIAL_ONE_IN, TRIAL_COMPONENTS))),
         "fig3": lambda: life_sciences(entries["lifesci"], data_dir),
         "fig4": lambda: check_ins(entries["gowalla"], data_dir),
         "fig5": lambda: faces(entries["olivetti"], data_dir),
@@ -83,10 +83,11 @@ def records_of(figure: str, entries: Mapping[str, Dataset], data_dir, trials: in
     return replace(records, x=x, source=records.source | {"data": f"{records.source['data']}; {words} in this trial"})
 
 
-def stroke(entry: Dataset, one_in: int = 1) -> Records:
-    """Return what stands for the private Stroke data (50,345, 100), or for one record in so many."""
+def stroke(entry: Dataset, one_in: int = 1, components: int = substitutes.STROKE_COMPONENTS) -> Records:
+    """Return what stands for the private Stroke data (50,345, 100), or for one record in so many and fewer axes."""
     # A round number of our own: what is known of a hospital's codes before looking at its patients would give one.
-    return _records(substitutes.stroke(one_in), 8.0, "simulated patients, 100 principal components", entry)
+    words = f"simulated patients, {components} principal components"
+    return _records(substitutes.stroke(one_in, components), 8.0, words, entry)
 
 
 def life_sciences(entry: Dataset, data_dir) -> Records:

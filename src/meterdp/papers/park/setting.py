@@ -12,9 +12,11 @@ FEW_EPSILONS = (0.1, 1.0, 4.0)
 SPLITS = 10
 FEW_SPLITS = 2  # of readings that are not drawn, where a run takes seconds
 # A trial of the workflow, with fewer trials than splits, takes so many records for each, of Stroke among one in so
-# many so that little is decomposed, every so many-th row and column of pixels, and few epsilons.
+# many and so many components so that little is decomposed, every so many-th row and column of pixels, and few
+# epsilons.
 TRIAL_RECORDS = 1_000
 TRIAL_ONE_IN = 5
+TRIAL_COMPONENTS = 25
 TRIAL_PIXEL_STEP = 4
 
 

@@ -226,10 +226,8 @@ def test_the_scorecard_has_a_row_per_claim_and_the_page_shows_it(tables, tmp_pat
     draw = {figure.name: figure.draw for figure in PAPERS["ramakrishna"].figures}
     assert list(draw) == [f"fig{n}" for n in range(1, 5)]
     for figure, function in draw.items():
+        # That the same numbers give the same bytes is tested of the figures of Liu et al.; saving is shared.
         function(tmp_path / f"{figure}.parquet", output=tmp_path / f"{figure}.svg")
-        first = (tmp_path / f"{figure}.svg").read_bytes()
-        function(tmp_path / f"{figure}.parquet", output=tmp_path / f"{figure}.svg")
-        assert (tmp_path / f"{figure}.svg").read_bytes() == first
     build_reproduction_report(
         {"ramakrishna": tmp_path / "card.parquet"},
         {"ramakrishna": {name: tmp_path / f"{name}.parquet" for name in ("numbers", "comparison")}},

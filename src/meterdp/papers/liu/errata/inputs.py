@@ -16,7 +16,7 @@ from meterdp.mixture.sampling import sample
 from meterdp.papers.common.finding import Finding
 from meterdp.papers.liu.errata.synthetic import household_mixture
 
-_HOUSEHOLDS, _CLASSES, _REPLACED, _POPULATIONS = 700, 6, 15, 10
+_HOUSEHOLDS, _CLASSES, _REPLACED, _POPULATIONS = 700, 6, 5, 10
 
 
 def moved_labels(before: np.ndarray, after: np.ndarray, replaced: int) -> int:
