@@ -148,7 +148,7 @@ def canvas(output, title: str, height_in: float, width_in: float = WIDTH_IN) -> 
         yield figure
         # Saving would draw everything once more only to lay it out.
         figure.get_layout_engine().execute(figure)
-        figure.set_layout_engine("none")
+        figure.set_layout_engine(None)
         with atomic_path(output) as temporary:
             figure.savefig(temporary, format="svg", metadata={"Date": None, "Creator": "meterdp", "Title": title})
 
