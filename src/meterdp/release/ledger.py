@@ -283,10 +283,11 @@ class Ledger:
 
     def _store(self, base: sqlite3.Connection, request: Request, attempt: int, files: Mapping[str, bytes]) -> None:
         """Keep what was drawn, with or without space for the copy, which the next event brings up to date."""
+        key = request.key
         with self._writing():
             with base:  # one transaction: all files and the event, or none
                 base.executemany(
-                    "INSERT INTO files VALUES (?, ?, ?)", [(request.key, name, data) for name, data in files.items()]
+                    "INSERT INTO files VALUES (?, ?, ?)", [(key, name, data) for name, data in files.items()]
                 )
                 _insert(base, self._event(STORED, request, attempt))
             os.replace(self._copied(base), self.copy_path)
