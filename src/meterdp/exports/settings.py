@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import date, datetime, time, timedelta
+from functools import cache
 from zoneinfo import ZoneInfo
 
 import pandas as pd
@@ -267,6 +268,7 @@ def _check_zone(name: str) -> None:
         ) from None
 
 
+@cache
 def _check_time_format(time_format: str) -> None:
     if time_format == SPREADSHEET or time_format in UNIX:
         return

@@ -170,7 +170,7 @@ def _pattern(time_format: str) -> re.Pattern:
 
 def _fits(texts: Sequence[str], time_format: str) -> bool:
     texts, _ = ends_of_days(texts, time_format)
-    return bool(pd.to_datetime(texts, format=time_format, errors="coerce", utc=True).notna().all())
+    return bool(pd.to_datetime(texts, format=time_format, errors="coerce", utc=True, cache=False).notna().all())
 
 
 def _is_count(text: str, digits: int) -> bool:
