@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 from numba import njit
@@ -12,18 +12,25 @@ from numba import njit
 
 def svec(matrices: np.ndarray) -> np.ndarray:
     """Return symmetric matrices (..., d, d) as vectors (..., d (d + 1)/2) of the same Euclidean norm."""
-    rows, columns = np.triu_indices(matrices.shape[-1])
-    return matrices[..., rows, columns] * np.where(rows == columns, 1.0, math.sqrt(2))
+    rows, columns, scale = _upper(matrices.shape[-1])
+    return matrices[..., rows, columns] * scale
 
 
 def smat(vectors: np.ndarray, d: int) -> np.ndarray:
     """Invert :func:`svec`."""
-    rows, columns = np.triu_indices(d)
-    upper = vectors / np.where(rows == columns, 1.0, math.sqrt(2))
+    rows, columns, scale = _upper(d)
+    upper = vectors / scale
     out = np.empty((*vectors.shape[:-1], d, d))
     out[..., rows, columns] = upper
     out[..., columns, rows] = upper
     return out
+
+
+@cache
+def _upper(d: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return row, column and weight of the entries of a vector; for small matrices finding them takes longest."""
+    rows, columns = np.triu_indices(d)
+    return rows, columns, np.where(rows == columns, 1.0, math.sqrt(2))
 
 
 @dataclass(frozen=True)
