@@ -14,9 +14,11 @@ import threading
 
 # What jobs and Snakemake load, found by -X importtime on a study. Nothing of meterdp.
 LIBRARIES = """
-cvxpy jinja2 jsonschema matplotlib.backends.backend_svg matplotlib.figure numba numpy.random pandas psutil
-pyarrow.compute pyarrow.csv pyarrow.parquet scipy.optimize scipy.signal scipy.special scipy.stats
-sklearn.cluster sklearn.mixture snakemake.cli sqlite3 statsmodels.tsa.api threadpoolctl zmq
+cvxpy docutils.core dpath jinja2 jsonschema matplotlib.backends.backend_svg matplotlib.figure nbformat numba
+numpy.random pandas psutil pyarrow.compute pyarrow.csv pyarrow.dataset pyarrow.parquet pygments requests
+scipy.optimize scipy.signal scipy.special scipy.stats sklearn.cluster sklearn.linear_model sklearn.mixture
+smart_open snakemake.cli snakemake.profiles snakemake.report.html_reporter snakemake.storage sqlite3
+statsmodels.tsa.api threadpoolctl yte zmq
 """.split()
 
 
@@ -91,6 +93,9 @@ def main(address, executable):
     """Serve until standard input ends."""
     for name in LIBRARIES:
         importlib.import_module(name)
+    # The first compilation sets the compiler up, and the first fit looks for plug-ins.
+    sys.modules["numba"].njit(lambda x: x + 1.0)(1.0)
+    sys.modules["sklearn.linear_model"].Ridge().fit([[0.0], [1.0]], [0.0, 1.0])
     assert not any(name.split(".")[0] == "meterdp" for name in sys.modules)
     gc.freeze()  # what is here stays: nobody need look through it for garbage, which would copy it
     gc.set_threshold(50_000)  # as in the process of the tests: drawing makes little garbage and many objects

@@ -316,8 +316,8 @@ MUTANTS = (
     Mutant(
         "a moment below the true one: Laplace steps",
         "src/meterdp/accounting/moments.py",
-        "np.log1p(order / (2 * order + 1) *",
-        "np.log1p((order + 1) / (2 * order + 1) *",
+        "of.log1p(order / (2 * order + 1) *",
+        "of.log1p((order + 1) / (2 * order + 1) *",
         "tests/unit/accounting/test_moments.py",
     ),
     Mutant(

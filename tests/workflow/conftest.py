@@ -19,6 +19,7 @@ import pytest
 import yaml
 
 from meterdp.audit.forms import CIRCUIT, COUNT, DIGEST, METER, READING, RELEASE_ID, SALT, SEED, TEXT, Secret
+from meterdp.exports.roster import digest_of_meters
 from tests.warm import warm_snakemake
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -221,6 +222,7 @@ def planted_release(planted_study) -> Planted:
         Secret("an unlisted meter", METER, "NMI-UNLISTED-13"),
         *(Secret(f"silent meter {number}", METER, meter) for number, meter in enumerate(meters[12:])),
         Secret("the digest of the list", DIGEST, hashlib.sha256(listed).hexdigest()),
+        Secret("the digest of who is on it", DIGEST, digest_of_meters(listed)),
         Secret("the number of readings", COUNT, count),
     ]
     return planted_study

@@ -8,6 +8,7 @@ them is mu-GDP with mu^2 the sum of the squares, and mu-GDP is (epsilon, delta)-
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from scipy.optimize import brentq
@@ -15,7 +16,7 @@ from scipy.special import erfcx, log_ndtr
 
 from meterdp.accounting.interface import Curve
 
-# Bound on the relative error of delta, checked against 400-digit arithmetic in the tests; inverses leave that room.
+# Bound on the relative error of delta, checked against 100-digit arithmetic in the tests; inverses leave that room.
 RELATIVE_ERROR = 1e-9
 _SQRT2 = math.sqrt(2.0)
 # Below this argument erfcx overflows; there the two terms differ by orders of magnitude and need no care.
@@ -23,6 +24,8 @@ _ERFCX_FROM = -20.0
 # Below this mu the two terms nearly cancel and their difference is integrated instead.
 _SMALL_MU = 0.5
 _NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(12)
+_FROM_LEFT = _NODES + 1
+_SQRT_HALF_PI = math.sqrt(math.pi / 2)
 # From here on the asymptotic series of the Mills ratio is exact to rounding.
 _SERIES_FROM = 50.0
 # ln delta is below -1e200 from here on.
@@ -53,7 +56,7 @@ def log_delta(mu: float, epsilon: float) -> float:
     if near > _NOTHING_FROM:
         return -math.inf
     if mu <= _SMALL_MU:
-        return _log_normal_density(near) + math.log(_mills_drop(np.array([near]), np.array([mu]))[0])
+        return _log_normal_density(near) + math.log(_one_mills_drop(near, mu))
     first = float(log_ndtr(-near))
     # e^epsilon Phi(-far) / Phi(-near) is a ratio of Mills ratios, since phi(near) = e^epsilon phi(far); taking the
     # ratio of scaled functions avoids subtracting two logarithms of the size of near^2.
@@ -105,6 +108,19 @@ def _mills_drop(near: np.ndarray, width: np.ndarray) -> np.ndarray:
     return width / 2 * (slope @ _NODE_WEIGHTS)
 
 
+def _one_mills_drop(near: float, width: float) -> float:
+    """Return :func:`_mills_drop` of one number in a third of the time."""
+    if near <= _SERIES_FROM <= near + width:
+        return float(_mills_drop(np.array([near]), np.array([width]))[0])
+    s = near + (width / 2) * _FROM_LEFT
+    if near > _SERIES_FROM:
+        q = s**-2
+        slope = q * (1 - 3 * q * (1 - 5 * q * (1 - 7 * q * (1 - 9 * q))))
+    else:
+        slope = 1 - s * _SQRT_HALF_PI * erfcx(s / _SQRT2)
+    return width / 2 * float(slope @ _NODE_WEIGHTS)
+
+
 def delta(mu: float, epsilon: float) -> float:
     """Return the exact delta of a mu-GDP mechanism at ``epsilon``; see :func:`log_delta`."""
     return math.exp(log_delta(mu, epsilon))
@@ -133,6 +149,11 @@ def mu_for(epsilon: float, delta: float) -> float:
         return 0.0
     if delta == 1 or epsilon == math.inf:
         return math.inf
+    return _largest_mu(float(epsilon), float(delta))
+
+
+@lru_cache(maxsize=4096)  # plans ask for the same budget again and again
+def _largest_mu(epsilon: float, delta: float) -> float:
     target = math.log(delta) - RELATIVE_ERROR
     low = high = max(epsilon, delta)
     while log_delta(low, epsilon) > target:

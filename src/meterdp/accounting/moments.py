@@ -8,10 +8,11 @@ exponent is convex in it, being a sum of cumulant generating functions and a lin
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
+from types import ModuleType
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from meterdp.accounting.interface import Curve
 from meterdp.accounting.orders import FAR_ORDER, LARGEST_ORDER
@@ -20,6 +21,7 @@ from meterdp.accounting.sequence import Infeasible, Sequence, calibrated_to_tail
 # Real orders are searched between the inverse of this and this; whatever is found is a valid bound.
 _FARTHEST = 1e150
 _CLOSE = 1e-9
+_GOLDEN = (math.sqrt(5) - 1) / 2
 
 
 def laplace_moment(order, step_epsilon: float):
@@ -33,12 +35,15 @@ def laplace_moment(order, step_epsilon: float):
         lambda, positive.
     step_epsilon : float
     """
-    return order * step_epsilon + _below_line(order, step_epsilon)
+    return order * step_epsilon + _below_line(order, step_epsilon, np)
 
 
-def _below_line(order, step_epsilon: float):
-    """alpha_L(lambda) - lambda epsilon_i, from 0 to -ln 2; loses no digit to either exponential of (20)."""
-    return np.log1p(order / (2 * order + 1) * np.expm1(-(2 * order + 1) * step_epsilon))
+def _below_line(order, step_epsilon: float, of: ModuleType):
+    """alpha_L(lambda) - lambda epsilon_i, from 0 to -ln 2; loses no digit to either exponential of (20).
+
+    ``of`` is :mod:`numpy`, or :mod:`math`, which is quicker with one order.
+    """
+    return of.log1p(order / (2 * order + 1) * of.expm1(-(2 * order + 1) * step_epsilon))
 
 
 def log_tail(order, step_epsilon: float, sequence: Sequence, epsilon: float):
@@ -52,8 +57,13 @@ def log_tail(order, step_epsilon: float, sequence: Sequence, epsilon: float):
     sequence : Sequence
     epsilon : float
     """
-    slope = sequence.laplace * step_epsilon - epsilon + (order + 1) * sequence.gaussian_rho(step_epsilon)
-    return order * slope + sequence.laplace * _below_line(order, step_epsilon)
+    return _log_tail(order, step_epsilon, sequence.laplace, sequence.gaussian_rho(step_epsilon), epsilon, np)
+
+
+def _log_tail(order, step_epsilon: float, laplace: int, gaussian_rho: float, epsilon: float, of: ModuleType):
+    """:func:`log_tail` of so many Laplace steps and of Gaussian ones that cost ``gaussian_rho`` together."""
+    slope = laplace * step_epsilon - epsilon + (order + 1) * gaussian_rho
+    return order * slope + laplace * _below_line(order, step_epsilon, of)
 
 
 def log_delta(step_epsilon: float, sequence: Sequence, epsilon: float) -> float:
@@ -65,19 +75,33 @@ def log_delta(step_epsilon: float, sequence: Sequence, epsilon: float) -> float:
     if sequence.gaussian == 0 and sequence.laplace * step_epsilon < epsilon:
         return -math.inf  # the exponent has no minimum: the loss cannot exceed epsilon
 
+    rho = sequence.gaussian_rho(step_epsilon)
+
     def exponent(order: float) -> float:
-        return float(log_tail(order, step_epsilon, sequence, epsilon))
+        return _log_tail(order, step_epsilon, sequence.laplace, rho, epsilon, math)
 
     # Convex: once a factor of two no longer helps, the minimum is less than another factor of two away.
-    order = 1.0
-    while order < _FARTHEST and exponent(2 * order) < exponent(order):
-        order *= 2
-    while order > 1 / _FARTHEST and exponent(order / 2) < exponent(order):
-        order /= 2
-    found = minimize_scalar(
-        lambda t: exponent(order * 2**t), bounds=(-1, 1), method="bounded", options={"xatol": _CLOSE, "maxiter": 500}
-    )
-    return min(0.0, exponent(order), float(found.fun))
+    order, least = 1.0, exponent(1.0)
+    for factor in (2.0, 0.5):
+        while 1 / _FARTHEST < order < _FARTHEST and (value := exponent(factor * order)) < least:
+            order, least = factor * order, value
+    return min(0.0, least, _least(lambda t: exponent(order * 2**t), -1.0, 1.0))
+
+
+def _least(convex: Callable[[float], float], low: float, high: float) -> float:
+    """Return the least value of a convex function on an interval, by golden sections."""
+    inner = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+    at_inner = convex(inner[0]), convex(inner[1])
+    while high - low > _CLOSE:
+        if at_inner[0] <= at_inner[1]:
+            high = inner[1]
+            inner = high - _GOLDEN * (high - low), inner[0]
+            at_inner = convex(inner[0]), at_inner[0]
+        else:
+            low = inner[0]
+            inner = inner[1], low + _GOLDEN * (high - low)
+            at_inner = at_inner[1], convex(inner[1])
+    return min(at_inner)
 
 
 def log_delta_integer(step_epsilon: float, sequence: Sequence, epsilon: float, largest: int = LARGEST_ORDER) -> float:

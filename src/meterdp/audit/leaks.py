@@ -136,13 +136,15 @@ class Scanner:
 
     def __init__(self, secrets: Iterable[Secret]):
         self._secrets = tuple(secrets)
-        self._needles: dict[bytes, list[tuple[Needle, Secret]]] = {}
+        # Start -> length -> the bytes in full: thousands of ids begin alike.
+        self._needles: dict[bytes, dict[int, dict[bytes, list[tuple[Needle, Secret]]]]] = {}
         self._digits: dict[str, list[Secret]] = {}
         values = []
         for secret in self._secrets:
             for needle in set(needles(secret)):
                 width = next(width for width in _WIDTHS if len(needle.data) >= width)
-                self._needles.setdefault(needle.data[:width], []).append((needle, secret))
+                alike = self._needles.setdefault(needle.data[:width], {}).setdefault(len(needle.data), {})
+                alike.setdefault(needle.data, []).append((needle, secret))
             for digits in digit_strings(secret):
                 self._digits.setdefault(digits, []).append(secret)
             for value in map(abs, floats(secret)):
@@ -150,7 +152,7 @@ class Scanner:
                 values.append((float(np.float32(value)), 0.0, secret))
             values += [(float(number), 0.0, secret) for number in integers(secret)]
         self._values = values
-        self._longest = max((len(n.data) for found in self._needles.values() for n, _ in found), default=0)
+        self._longest = max((length for lengths in self._needles.values() for length in lengths), default=0)
         self._starts = {width: _Starts(width, self._needles) for width in {len(start) for start in self._needles}}
 
     def found_in(self, piece: Piece) -> set[Secret]:
@@ -171,9 +173,10 @@ class Scanner:
                 for at in starts.places(block):
                     if begin and at < 2:
                         continue  # seen before, with what stands in front of it
-                    for needle, secret in self._needles[block[at : at + width]]:
-                        if block.startswith(needle.data, at) and not (needle.whole and _in_a_word(block, at, needle)):
-                            found.add(secret)
+                    for length, alike in self._needles[block[at : at + width]].items():
+                        for needle, secret in alike.get(block[at : at + length], ()):
+                            if not (needle.whole and _in_a_word(block, at, needle)):
+                                found.add(secret)
         return found
 
     def _in_digits(self, data: bytes) -> set[Secret]:
@@ -216,7 +219,8 @@ class _Starts:
         for begin in range(0, count, _STRIDE):
             codes = windows[begin : begin + _STRIDE] & np.uint64((1 << 8 * self._width) - 1)
             some = np.flatnonzero(self._maybe[self._mixed(codes)])
-            here.append(begin + some[np.isin(codes[some], self._codes)])
+            places = np.searchsorted(self._codes, codes[some]).clip(max=len(self._codes) - 1)
+            here.append(begin + some[self._codes[places] == codes[some]])
         return np.concatenate(here).tolist()
 
     @staticmethod

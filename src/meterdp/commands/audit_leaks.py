@@ -36,7 +36,8 @@ def run(arguments: argparse.Namespace) -> int:
     InputError
         If there is nothing to look for, or nowhere.
     """
-    from meterdp.audit.leaks import HOMES_OF, meters_of, read_secrets, scale_of, scan
+    from meterdp.audit.contents import NAME, Piece
+    from meterdp.audit.leaks import HOMES_OF, Scanner, meters_of, read_secrets, scale_of, scan
 
     secrets = read_secrets(arguments.secrets) if arguments.secrets else []
     if arguments.config:
@@ -46,10 +47,15 @@ def run(arguments: argparse.Namespace) -> int:
     if not secrets:
         raise InputError("there is nothing to look for", remedy="give --secrets or --meters")
     found = scan(arguments.folder, secrets, HOMES_OF[arguments.folder_is])
+    scanner = Scanner(secrets)
+
+    def tells(text) -> bool:
+        return bool(scanner.found_in(Piece(NAME, "", str(text).encode("utf-8", "surrogateescape"))))
+
     for one in found:
-        place = f"{one.file}, {one.where}"
-        for secret in secrets:  # one in the name of a file or column must not reach a terminal or the log of CI
-            place = place.replace(secret.value, "[secret]")
-        print(f"{one.secret}: {place}")
+        # A secret in the name of a file or column must not reach a terminal or the log of CI, however it is written.
+        known = next(path for path in (one.file, *one.file.parents) if not tells(path))
+        file = one.file if known == one.file else f"a file with a secret in its name, in {arguments.folder}/{known}"
+        print(f"{one.secret}: {file}, {'a part with a secret in its name' if tells(one.where) else one.where}")
     print(f"{len(found)} findings of {len(secrets)} secrets in {arguments.folder}")
     return min(len(found), 1)

@@ -11,8 +11,8 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -20,6 +20,9 @@ import meterdp
 from meterdp.core.errors import InputError
 from meterdp.core.guarantee import NOT_FOR_RELEASE
 from meterdp.core.tables import Table
+
+if TYPE_CHECKING:
+    import pandas as pd  # takes as long to load as all else that a plan does
 
 
 def _writing(table: Table) -> dict:
@@ -73,7 +76,7 @@ def as_arrow(table: Table, data: pa.Table | pd.DataFrame | Mapping) -> pa.Table:
     names = list(data.column_names if isinstance(data, pa.Table) else data.keys())
     if set(names) != set(schema.names):
         raise ValueError(f"table {table.name}: columns {sorted(set(names) ^ set(schema.names))} do not match")
-    if isinstance(data, pd.DataFrame):
+    if not isinstance(data, pa.Table | Mapping):
         data = pa.Table.from_pandas(data, preserve_index=False)
     if isinstance(data, pa.Table):
         arrays = [data[n].cast(schema.field(n).type) for n in schema.names]

@@ -7,6 +7,7 @@ left out and its rows are counted.
 from __future__ import annotations
 
 import csv
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -50,8 +51,24 @@ def read_roster(path) -> Roster:
         If it has no such column, a row without a meter, a meter twice or none at all.
     """
     path = check_file(path)
+    return _parsed(path.read_bytes(), path)
+
+
+def digest_of_meters(roster: bytes) -> str:
+    """Return SHA-256 of who is on a list: another order, column or line ending is no other list.
+
+    Raises
+    ------
+    InputError
+        As for :func:`read_roster`.
+    """
+    meters = _parsed(roster, "list of meters").meter_ids
+    return hashlib.sha256("\n".join(meters).encode()).hexdigest()
+
+
+def _parsed(data: bytes, path) -> Roster:
     try:
-        rows = list(csv.reader(path.read_text(encoding="utf-8-sig").splitlines(), strict=True))
+        rows = list(csv.reader(data.decode("utf-8-sig").splitlines(), strict=True))
     except (UnicodeDecodeError, csv.Error):
         raise InputError("is not a CSV in UTF-8", file=path, remedy="save the list as CSV UTF-8") from None
     header = [name.strip() for name in rows[0]] if rows else []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import jinja2
@@ -44,10 +45,14 @@ def picture(path: str | os.PathLike, figure: Figure, folded: bool = False) -> Pi
 
 def write_page(template: Path, output: str | os.PathLike, **values) -> None:
     """Fill a template, which may use ``style`` and ``version`` too, and write the page atomically."""
+    text = _compiled(template).render(style=STYLE.read_text(encoding="utf-8"), version=meterdp.__version__, **values)
+    with atomic_path(output) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+@cache
+def _compiled(template: Path) -> jinja2.Template:
     environment = jinja2.Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
-    page = environment.from_string(template.read_text(encoding="utf-8"))
-    text = page.render(style=STYLE.read_text(encoding="utf-8"), version=meterdp.__version__, **values)
-    with atomic_path(output) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    return environment.from_string(template.read_text(encoding="utf-8"))

@@ -11,6 +11,7 @@ import re
 PLACES = 2  # of a point, 1/72 of an inch
 _NOT_SEEN = r"<\?xml.*?\?>|<!DOCTYPE.*?>|<!--.*?-->|<metadata>.*?</metadata>| xmlns:xlink=\"[^\"]*\""
 _SHORTENED = r' (?:d|x|y|width|height|points|style|transform)="[^"]*"'
+_DECIMAL = re.compile(r"-?\d+\.\d+")
 # What may not stand in an address between the double quotes of an attribute; all else stays as it can be read.
 _WRITTEN = str.maketrans({sign: f"%{ord(sign):02X}" for sign in '%#"<>&'})
 # What a search of the page for links would stop at.
@@ -59,7 +60,7 @@ def _with_short_names(svg: str) -> str:
 
 
 def _shorter(attribute: str) -> str:
-    attribute = re.sub(r"-?\d+\.\d+", lambda match: _rounded(float(match[0])), attribute)
+    attribute = _DECIMAL.sub(lambda match: _rounded(float(match[0])), attribute)
     attribute = re.sub(r'^ [xy]="0"$', "", attribute)
     if attribute.startswith(' style="'):
         return attribute.replace(": ", ":").replace("; ", ";")
@@ -70,4 +71,6 @@ def _rounded(number: float) -> str:
     """Write a coordinate; what is below one may be a scale, which many points are multiplied by."""
     places = PLACES if abs(number) >= 1 else 4 if abs(number) >= 0.1 else 6
     text = f"{number:.{places}f}".rstrip("0").rstrip(".")
-    return "0" if text == "-0" else re.sub(r"^(-?)0\.", r"\1.", text)
+    if text == "-0":
+        return "0"
+    return text[1:] if text.startswith("0.") else f"-{text[2:]}" if text.startswith("-0.") else text

@@ -9,13 +9,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
-from pathlib import Path
 
 from meterdp.core.errors import InputError
 from meterdp.core.guarantee import NOT_FOR_RELEASE
 from meterdp.release.crate import crate_of
 from meterdp.release.gate import CRATE, ENTRY
-from meterdp.release.received import MANIFEST, RELEASED, verify
+from meterdp.release.received import MANIFEST, RELEASED
 from meterdp.release.registry_entry import check_entry, entry_of
 
 
@@ -82,26 +81,6 @@ def check_described(files: Mapping[str, bytes]) -> None:
     """
     if ENTRY in files:
         check_entry(files[ENTRY])
-
-
-def describe_folder(folder, about: About, day: date) -> dict[str, bytes]:
-    """Return both files for a folder that was handed over without them, by an earlier version; nothing is written.
-
-    Parameters
-    ----------
-    folder : path-like
-    about, day
-        As for :func:`described`.
-
-    Raises
-    ------
-    InputError
-        If it is no folder of a release, or differs from what its manifest declares.
-    """
-    verify(folder)
-    files = described({path.name: path.read_bytes() for path in Path(folder).iterdir()}, about, day)
-    check_described(files)
-    return {name: files[name] for name in (CRATE, ENTRY)}
 
 
 def _refuse_studies(files: Mapping[str, bytes]) -> None:

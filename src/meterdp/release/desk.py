@@ -12,6 +12,7 @@ from functools import partial
 import meterdp
 from meterdp.core.guarantee import Guarantee, in_plain_words
 from meterdp.core.log_scale import LogScale
+from meterdp.exports.roster import digest_of_meters
 from meterdp.release.about import About, check_described, described
 from meterdp.release.account import UNIT_OF, Account, Cap
 from meterdp.release.gate import CRATE, ENTRY, account_of, check_books, check_files, check_release, check_settings
@@ -112,7 +113,9 @@ class Desk:
         """
         check_release(guarantee, households, self.cap)
         who = {"list_of_meters_sha256": hashlib.sha256(self.roster).hexdigest(), "synthetic": self.simulated}
-        return Request(self.account(guarantee), {**words, **who}, charge, tuple(self.period))
+        return Request(
+            self.account(guarantee), {**words, **who}, charge, tuple(self.period), digest_of_meters(self.roster)
+        )
 
     def release(
         self, *links: tuple[Request, Callable[[list[dict[str, bytes]]], Mapping[str, bytes]]]
@@ -125,8 +128,8 @@ class Desk:
             See :meth:`Ledger.release_all`.
         """
         last = links[-1][0]
-        ledger, roster = Ledger(self.config["release"]["ledger"]), last.words["list_of_meters_sha256"]
-        books = partial(check_books, account=last.account, roster=roster, period=self.period)
+        ledger, lists = Ledger(self.config["release"]["ledger"]), {last.words["list_of_meters_sha256"], last.meters}
+        books = partial(check_books, account=last.account, lists=lists, period=self.period)
         return ledger.release_all(links, self.cap, books), partial(ledger.published, last)
 
     def hand_over(self, files: Mapping[str, bytes], folder) -> None:

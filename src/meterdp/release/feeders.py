@@ -17,7 +17,7 @@ from meterdp.feeders.mechanism import FeederRecords, FeederRelease, FeederTotals
 from meterdp.feeders.plan import FeederPublic
 from meterdp.feeders.window import DAYS, Window, total_minutes
 from meterdp.release.desk import Desk, as_json, checksums, in_words, words_of
-from meterdp.release.gate import FEEDER_FILES, check_feeders
+from meterdp.release.gate import FEEDER_FILES, check_feeder_names, check_feeders
 from meterdp.release.ledger import Charge, Request
 from meterdp.release.safe_noise import SafeNoise
 from meterdp.release.tables import RELEASED_FEEDER_ERRORS, RELEASED_FEEDERS
@@ -58,7 +58,7 @@ class Feeders:
         Raises
         ------
         InputError
-            If a meter has none.
+            If a meter has none, or two feeders would be called alike.
         """
         places = []
         for meter in roster.meter_ids:
@@ -67,7 +67,9 @@ class Feeders:
         check_feeders([feeder for _, feeder in places])
         known = sorted(set(places))
         at = {place: number for number, place in enumerate(known)}
-        return cls(*zip(*known, strict=True), tuple(at[place] for place in places))
+        feeders = cls(*zip(*known, strict=True), tuple(at[place] for place in places))
+        check_feeder_names(feeders.ids)
+        return feeders
 
     @property
     def ids(self) -> list[str]:

@@ -120,6 +120,8 @@ def forecast_files(
         "interval_start_local": local_text(interval_start_utc, manifest["time"]["zone"]),
     }
     metadata = dict(metadata or {})
+    # What all manifests share is much, and is written once.
+    shared = _indented({**manifest, **metadata}).removeprefix("{")
     for row in np.argsort(ids):
         name = f"{ids[row]}.parquet"
         columns = {
@@ -131,8 +133,12 @@ def forecast_files(
         data = table_bytes(table, columns, {"guarantee": manifest["guarantee"], **metadata})
         yield name, data
         own = {"release_id": str(ids[row]), "file": name, "sha256": hashlib.sha256(data).hexdigest()}
-        text = json.dumps({**own, **manifest, **metadata}, indent=2, ensure_ascii=False)
+        text = _indented(own).removesuffix("\n}") + "," + shared
         yield f"{ids[row]}.json", f"{text}\n".encode()
+
+
+def _indented(value: Mapping) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)
 
 
 def crosswalk_columns(release_ids: np.ndarray, household: np.ndarray) -> dict:

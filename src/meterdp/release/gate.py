@@ -6,7 +6,7 @@ It looks at public settings and at what a mechanism says of itself, never at a r
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 
 import pyarrow as pa
@@ -182,6 +182,22 @@ def check_feeders(feeder: Sequence[str | None]) -> None:
         )
 
 
+def check_feeder_names(names: Sequence[str]) -> None:
+    """Refuse a list on which two feeders are called alike in the released files: c of a-b, and b-c of a.
+
+    Raises
+    ------
+    InputError
+        If one comes twice.
+    """
+    if len(set(names)) < len(names):
+        raise _refused(
+            "export.meters",
+            "has two feeders that would both be called <substation>-<feeder> in the released files",
+            "leave hyphens out of secondary_substation_id or of lv_feeder_id",
+        )
+
+
 def check_files(files: Mapping[str, bytes]) -> None:
     """Refuse to hand over anything but declared files with declared columns.
 
@@ -225,7 +241,7 @@ def check_meters(known: Sequence[str], listed: Sequence[str], records: int) -> N
         raise _refused("export.meters", "is not the list the profiles were made with", "delete results/private")
 
 
-def check_books(events: Iterable[Mapping], account: Account, roster: str | None, period: Sequence[str]) -> None:
+def check_books(events: Iterable[Mapping], account: Account, lists: Collection[str], period: Sequence[str]) -> None:
     """Refuse a new name for people who are in the ledger under another one: their budget would start again.
 
     Parameters
@@ -233,8 +249,8 @@ def check_books(events: Iterable[Mapping], account: Account, roster: str | None,
     events : iterable of mapping
         The ledger.
     account : Account
-    roster : str or None
-        Digest of the public list of meters; None where there is none.
+    lists : collection of str
+        Digests of the public list of meters, of its bytes and of who is on it; empty where there is none.
     period : (str, str)
         First and last day of the readings.
 
@@ -248,7 +264,9 @@ def check_books(events: Iterable[Mapping], account: Account, roster: str | None,
             continue
         known, words = event["account"], event["words"]
         same = known["population"] == account.population
-        if roster is not None and words.get("list_of_meters_sha256") == roster and not same:
+        # A ledger of an earlier version knows a list by its bytes alone.
+        listed = {words.get("list_of_meters_sha256"), event.get("meters")} - {None}
+        if not same and not listed.isdisjoint(lists):
             raise _refused(
                 "release.population",
                 "is another name for a list of meters that the ledger knows as " + repr(known["population"]),

@@ -100,12 +100,15 @@ class Request:
     charge : Charge
     days : (str, str)
         First and last day of the readings it is drawn from; in the ledger, not in the name.
+    meters : str or None
+        Digest of who is on the public list, likewise.
     """
 
     account: Account
     words: Mapping
     charge: Charge
     days: tuple[str, str] = ("", "")
+    meters: str | None = None
 
     @property
     def key(self) -> str:
@@ -283,10 +286,11 @@ class Ledger:
 
     def _store(self, base: sqlite3.Connection, request: Request, attempt: int, files: Mapping[str, bytes]) -> None:
         """Keep what was drawn, with or without space for the copy, which the next event brings up to date."""
+        key = request.key
         with self._writing():
             with base:  # one transaction: all files and the event, or none
                 base.executemany(
-                    "INSERT INTO files VALUES (?, ?, ?)", [(request.key, name, data) for name, data in files.items()]
+                    "INSERT INTO files VALUES (?, ?, ?)", [(key, name, data) for name, data in files.items()]
                 )
                 _insert(base, self._event(STORED, request, attempt))
             os.replace(self._copied(base), self.copy_path)
@@ -308,6 +312,7 @@ class Ledger:
                 "attempt": attempt,
                 "words": dict(request.words),
                 "days": list(request.days),
+                "meters": request.meters,
                 **asdict(request.charge),
                 **more,
             }

@@ -56,7 +56,9 @@ def read_manifest(folder) -> tuple[bytes, dict]:
         raw = (folder / MANIFEST).read_bytes()
         manifest = json.loads(raw)
         manifest["sha256"] = dict(manifest["sha256"])
-        manifest["public_parameters"], manifest["privacy"]
+        manifest["public_parameters"], manifest["population"], manifest["simulated_data"]
+        _, _ = manifest["period"]
+        manifest["privacy"] |= {key: list(manifest["privacy"][key]) for key in ("hides", "does_not_hide")}
         if any(Path(name).name != name for name in manifest["sha256"]):
             raise ValueError("a release has no folders, and nothing outside its own")
     except (OSError, ValueError, KeyError, TypeError):

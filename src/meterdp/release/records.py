@@ -113,7 +113,7 @@ def release_records(
     def draw() -> dict[str, bytes]:
         return {FILE: _as_json(_drawn(x, box, mechanism, SafeNoise()))}
 
-    check = partial(check_books, account=books.account, roster=None, period=books.days)
+    check = partial(check_books, account=books.account, lists=(), period=books.days)
     return _of_json(Ledger(books.ledger).release(request, books.cap, draw, check)[FILE])
 
 

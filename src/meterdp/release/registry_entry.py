@@ -31,8 +31,12 @@ _GAUSSIAN = (
     "Noise is discrete Gaussian on a public grid (OpenDP's exact sampler, entropy of the operating system); "
     "statistics are exact multiples of the grid, so that no low bit of floating point tells anything."
 )
+_WITHOUT_READINGS = {
+    "listed": "counts as a public default record",
+    "measured": "adds nothing to totals and counts",
+}
 _PREPROCESSING = (
-    "Quality rules look at one meter at a time; a meter without usable readings counts as a public default record. "
+    "Quality rules look at one meter at a time; a meter without usable readings {}. "
     "Bounds, radii and shares of the budget come from public settings and rules, all of them in the manifest. "
     "Whether the publisher chose settings after looking at the readings is for the publisher to say."
 )
@@ -229,18 +233,18 @@ def _model(manifest: Mapping, product: Product, about: About) -> dict:
 
 
 def _implementation(manifest: Mapping, product: Product, about: About) -> dict:
-    privacy = manifest["privacy"]
+    privacy, count = manifest["privacy"], manifest["public_parameters"]["public"].get("count", "listed")
     repeated = manifest.get("epsilon_of_repeated_forecasts", {})
     together = [f"{n} releases with the same groups cost epsilon {repeated[n]:g}" for n in sorted(repeated, key=int)]
     open_ends = "Timing and other side channels of the machine are not closed; its users are trusted."
     return {
-        "preprocessing_and_hyperparameter_tuning": _PREPROCESSING,
+        "preprocessing_and_hyperparameter_tuning": _PREPROCESSING.format(_WITHOUT_READINGS[count]),
         "mechanisms": _points([product.mechanisms, _GAUSSIAN, open_ends, _software(manifest)]),
         "composition": _points([f"{privacy['accountant']} ({', '.join(privacy['proof'])})", *together]),
         "post_processing": product.post_processing,
         "justification": _JUSTIFICATION,
         "additional_information": _simulated(manifest)
-        + "The folder holds a manifest with every public parameter and a checksum of every file"
+        + "The folder holds a manifest with every public parameter and a checksum of every data file"
         + (f"; licence {about.licence}." if about.licence else "."),
     }
 

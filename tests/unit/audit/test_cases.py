@@ -167,15 +167,15 @@ def test_group_forecasts_hold_and_their_mutants_are_caught():
             assert rows(case, 15_000 if "assigned" in case.mechanism else 2000)[0]["as_expected"], case.key
 
 
-@pytest.mark.parametrize(("count", "least"), [("listed", 0.9), ("measured", 0.6)])
-def test_the_pair_for_feeder_totals_spends_most_of_mu_and_no_more(count, least):
+@pytest.mark.parametrize("count", ["listed", "measured"])
+def test_the_pair_for_feeder_totals_spends_most_of_mu_and_no_more(count):
     """Exact, as below."""
     mechanism = feeder_totals.calibrated(4.0, count)
     spy, sides = Spy(StudyNoise(1, "feeders")), [feeder_totals.records(side, count) for side in (True, False)]
     mechanism.release(FeederRecords(sides[0]), spy)
     there = replayed(lambda take: mechanism.run(sides[1], lambda _, exact: take(exact)), spy.answers)
     moved = sum(((a - b) ** 2).sum() / s**2 for a, b, s in zip(spy.exact, there, spy.std, strict=True))
-    assert least * mechanism.mu < np.sqrt(moved) <= mechanism.mu
+    assert 0.9 * mechanism.mu < np.sqrt(moved) <= mechanism.mu
 
 
 def test_feeder_totals_hold_and_their_mutants_are_caught():

@@ -13,7 +13,7 @@ from meterdp.audit.leaks import HOMES, scan, scan_text
 from meterdp.core.config import complete, load_schema
 from meterdp.core.job import job
 from meterdp.exports.ingest import ingest
-from meterdp.exports.roster import Roster, read_roster
+from meterdp.exports.roster import Roster, digest_of_meters, read_roster
 from meterdp.exports.settings import ExportSettings
 from meterdp.release.desk import Desk
 from meterdp.release.household_forecasts import release_household_forecasts
@@ -100,8 +100,9 @@ def test_a_list_that_is_refused_leaks_nothing(tmp_path, capsys):
 
 
 def test_no_digest_of_the_list_is_in_the_files_of_a_release(tmp_path):
-    listed = "".join(f"{meter}\n" for meter in PLANTED_METERS).encode()
-    secrets = [*PLANTED_SECRETS, Secret("the digest of the list", DIGEST, hashlib.sha256(listed).hexdigest())]
+    listed = "".join(f"{meter}\n" for meter in ("meter_id", *PLANTED_METERS)).encode()
+    digests = {"the list": hashlib.sha256(listed).hexdigest(), "who is on it": digest_of_meters(listed)}
+    secrets = [*PLANTED_SECRETS, *(Secret(name, DIGEST, digest) for name, digest in digests.items())]
     config = complete(
         {"export": {"time_zone": "America/Los_Angeles"}}, load_schema(ROOT / "workflow/schemas/config.schema.yaml")
     )
@@ -119,4 +120,4 @@ def test_no_digest_of_the_list_is_in_the_files_of_a_release(tmp_path):
     names = [f"request {n}" for n in range(len(requests))]
     secrets += [Secret(name, DIGEST, request) for name, request in zip(names, requests, strict=True)]
     assert len(names) == 3 and scan(tmp_path / "release", secrets) == []
-    assert {one.secret for one in scan(tmp_path / "books", secrets)} == {"the digest of the list", *names}
+    assert {one.secret for one in scan(tmp_path / "books", secrets)} == {*digests, *names}

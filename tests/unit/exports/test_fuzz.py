@@ -4,6 +4,10 @@ The readers of NEM12 and Green Button have tests of their own. METERDP_REWRITES=
 """
 
 import os
+from functools import cache
+from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pandas as pd
 import pytest
@@ -35,12 +39,22 @@ PIECES = st.one_of(
 EDITS = st.lists(st.tuples(st.floats(0, 1), st.integers(0, 40), PIECES), min_size=1, max_size=4)
 
 
-def small(name: str, folder) -> bytes:
+@cache
+def small(name: str) -> bytes:
     """Return an export of one of the layouts, two meters and two days."""
     file, write, _ = READ[name]
-    path = folder / f"small-{file}"
-    write(readings(days=2, meters=2, start="2025-03-29"), path)
-    return path.read_bytes()
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / f"small-{file}"
+        write(readings(days=2, meters=2, start="2025-03-29"), path)
+        return path.read_bytes()
+
+
+@cache
+def small_parquet() -> bytes:
+    """Return another as Parquet with default names."""
+    out = BytesIO()
+    plain(readings(days=2, meters=2)).to_parquet(out)
+    return out.getvalue()
 
 
 CSV = {
@@ -60,7 +74,7 @@ CSV = {
 def test_every_line_behind_the_header_is_read_or_counted(tmp_path, name, edits, batch_bytes):
     given_settings = ExportSettings.from_config({"time_zone": "Europe/London", "interval_minutes": 30, **CSV[name]})
     tolerant = ExportSettings(**{**vars(given_settings), "bad_rows": "missing"})
-    data = edited(small(name, tmp_path), edits)
+    data = edited(small(name), edits)
     path = tmp_path / "e.csv"
     path.write_bytes(data)
     try:
@@ -84,9 +98,8 @@ def test_every_line_behind_the_header_is_read_or_counted(tmp_path, name, edits, 
 @FUZZ
 @given(edits=EDITS)
 def test_a_damaged_parquet_file_is_read_or_refused(tmp_path, edits):
-    plain(readings(days=2, meters=2)).to_parquet(tmp_path / "ok.parquet")
     path = tmp_path / "e.parquet"
-    path.write_bytes(edited((tmp_path / "ok.parquet").read_bytes(), edits))
+    path.write_bytes(edited(small_parquet(), edits))
     try:
         found = sum(
             len(b.meter) for b in reader("parquet")(path, ExportSettings(format="parquet", bad_rows="missing"))
@@ -105,7 +118,7 @@ def test_a_damaged_parquet_file_is_read_or_refused(tmp_path, edits):
 @given(edits=EDITS)
 def test_check_describes_or_refuses_whatever_it_is_given(tmp_path, name, edits):
     path = tmp_path / ("e.zip" if "zip" in name else "e.csv")
-    path.write_bytes(edited(small(name, tmp_path), edits))
+    path.write_bytes(edited(small(name), edits))
     try:
         found = examine(path, time_zone="Europe/London")
     except InputError as error:
@@ -125,5 +138,5 @@ def test_check_refuses_noise(tmp_path, data):
 
 def test_the_lines_that_are_counted_are_those_of_pandas(tmp_path):
     """The count above is right for a file that everybody reads alike."""
-    (tmp_path / "e.csv").write_bytes(small("plain", tmp_path))
+    (tmp_path / "e.csv").write_bytes(small("plain"))
     assert len(pd.read_csv(tmp_path / "e.csv")) == (tmp_path / "e.csv").read_bytes().count(b"\n") - 1

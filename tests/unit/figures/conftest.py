@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 
 from tests.unit.figures import made_up
 from tests.unit.figures.drawing import draw_all
@@ -17,9 +18,26 @@ def study(tmp_path_factory) -> dict[str, Path]:
 
 
 @pytest.fixture(scope="session")
-def drawn(study, tmp_path_factory) -> dict[str, Path]:
+def drawings(study, tmp_path_factory) -> tuple[dict[str, Path], dict[str, Figure]]:
+    """Figures of the made-up study by name: the files, and what matplotlib made them of."""
+    seen: list[Figure] = []
+    save = Figure.savefig
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Figure, "savefig", lambda self, *a, **k: (seen.append(self), save(self, *a, **k))[1])
+        files = draw_all(study, tmp_path_factory.mktemp("figures"))
+    return files, dict(zip(files, seen, strict=True))
+
+
+@pytest.fixture(scope="session")
+def drawn(drawings) -> dict[str, Path]:
     """Figures of the made-up study by name."""
-    return draw_all(study, tmp_path_factory.mktemp("figures"))
+    return drawings[0]
+
+
+@pytest.fixture(scope="session")
+def shown(drawings) -> dict[str, Figure]:
+    """The same to look into, and not to change."""
+    return drawings[1]
 
 
 @pytest.fixture

@@ -124,11 +124,10 @@ def test_legends_and_tables_use_one_order_with_unknown_names_last():
 # --- intake ---------------------------------------------------------------------------------------------------------
 
 
-def test_intake_says_how_much_was_used(study, tmp_path, last_figure):
-    intake.intake(study["ingest_report"], study["quality_summary"], tmp_path / "a.svg")
-    shown = texts_of(last_figure[0])
+def test_intake_says_how_much_was_used(shown):
+    text = texts_of(shown["intake"])
     for words in ("3,787,392 of 3,790,428 (99.9 %) used", "1,421 of 1,442 (98.5 %) kept", "2,113 (0.1 %)"):
-        assert words in shown
+        assert words in text
 
 
 def test_intake_of_a_perfect_export_has_nothing_to_show_but_says_so(write, tmp_path, last_figure):
@@ -160,18 +159,16 @@ def test_class_profiles_for_few_and_many_classes(write, tmp_path, last_figure, c
         assert title.startswith(f"Class {row.component}: {made_up.SIZES[row.component - 1]:,} (") and " use" in title
 
 
-def test_class_profile_bands_are_one_standard_deviation_of_the_log(study, tmp_path, last_figure):
-    mixture.class_profiles(study["mixture"], study["class_table"], study["profile_hours"], tmp_path / "a.svg")
+def test_class_profile_bands_are_one_standard_deviation_of_the_log(shown):
     row = made_up.mixture().iloc[0]
     deviation = np.sqrt(np.diag(np.reshape(row["covariance"], (12, 12))))
-    band = axes_of(last_figure[0])[0].collections[0].get_paths()[0].vertices[:, 1]
+    band = axes_of(shown["class_profiles"])[0].collections[0].get_paths()[0].vertices[:, 1]
     assert np.isclose(band.min(), np.exp(row["mean_log_kwh"] - deviation).min())
     assert np.isclose(band.max(), np.exp(row["mean_log_kwh"] + deviation).max())
 
 
-def test_marginals_have_a_row_per_hour_and_a_column_per_class(study, tmp_path, last_figure):
-    mixture.marginal_densities(study["marginals"], study["profile_hours"], tmp_path / "a.svg", "sound", 2.0)
-    columns = axes_of(last_figure[0])
+def test_marginals_have_a_row_per_hour_and_a_column_per_class(shown):
+    columns = axes_of(shown["marginal_densities_sound"])
     assert len(columns) == 6 and len(columns[0].get_yticks()) == 12
     for axes in columns:
         assert len(axes.collections[0].get_paths()) == 12  # a histogram each
@@ -253,10 +250,10 @@ def curves_of(axes: Axes) -> dict[str, Line2D]:
     return {names[key]: line for line in axes.get_lines() if (key := (line.get_color(), line.get_marker())) in names}
 
 
-def test_cost_curves_are_means_over_folds_and_over_draws(study, tmp_path, last_figure):
-    cost.kl_curve(study["cost"], tmp_path / "a.svg")
+def test_cost_curves_are_means_over_folds_and_over_draws(shown):
     data = made_up.cost()
-    for axes, column in zip(axes_of(last_figure[0]), ("heldout_gap_mean", "kl_mean"), strict=True):
+    panels = axes_of(shown["kl_curve"])
+    for axes, column in zip(panels, ("heldout_gap_mean", "kl_mean"), strict=True):
         curves = curves_of(axes)
         assert list(curves) == list(made_up.MECHANISMS)
         for mechanism, line in curves.items():
@@ -264,25 +261,23 @@ def test_cost_curves_are_means_over_folds_and_over_draws(study, tmp_path, last_f
                 line.get_ydata().astype(float), data.loc[data["mechanism"] == mechanism, column]
             )
         assert axes.get_xscale() == "log"
-    assert [axes.get_yscale() for axes in axes_of(last_figure[0])] == ["symlog", "log"]
+    assert [axes.get_yscale() for axes in panels] == ["symlog", "log"]
 
 
-def test_only_a_proven_guarantee_has_a_solid_line(study, tmp_path, last_figure):
-    cost.kl_curve(study["cost"], tmp_path / "a.svg")
-    for axes in axes_of(last_figure[0]):
+def test_only_a_proven_guarantee_has_a_solid_line(shown):
+    for axes in axes_of(shown["kl_curve"]):
         for mechanism, line in curves_of(axes).items():
             proven = made_up.MECHANISMS[mechanism][0] == "sound"
             assert (line.get_linestyle() == "-") == proven
             assert (line.get_markerfacecolor() == "white") != proven
-    shown = texts_of(last_figure[0])
+    text = texts_of(shown["kl_curve"])
     headings = ("with a proof", "no valid guarantee: exact", "no valid guarantee: published")
-    assert all(heading in shown for heading in headings)
-    assert "sound release: to a fit to its own classes, not comparable" in shown
+    assert all(heading in text for heading in headings)
+    assert "sound release: to a fit to its own classes, not comparable" in text
 
 
-def test_a_release_better_than_the_mixture_of_the_study_is_drawn_below_zero(study, tmp_path, last_figure):
-    cost.kl_curve(study["cost"], tmp_path / "a.svg")
-    axes = axes_of(last_figure[0])[0]
+def test_a_release_better_than_the_mixture_of_the_study_is_drawn_below_zero(shown):
+    axes = axes_of(shown["kl_curve"])[0]
     below = curves_of(axes)["sound"].get_ydata().astype(float)
     assert below.min() < 0 and axes.get_ylim()[0] < below.min()
     data = made_up.cost(["sound"])
@@ -349,9 +344,21 @@ def test_kl_with_an_error_above_the_mean_and_an_unknown_mechanism(write, tmp_pat
 # --- forecasts ------------------------------------------------------------------------------------------------------
 
 
-def test_delta_curves_have_a_panel_per_query_model_and_budget(study, tmp_path, last_figure):
-    forecasts.delta_curves(study["delta_curves"], tmp_path / "a.svg", sides="two")
-    panels = [axes for axes in axes_of(last_figure[0]) if axes.get_visible()]
+@pytest.fixture(scope="module")
+def shown_by_sides(study, tmp_path_factory) -> dict[str, Figure]:
+    """The curves of the study for each kind of delta."""
+    seen: list[Figure] = []
+    save = Figure.savefig
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Figure, "savefig", lambda self, *a, **k: (seen.append(self), save(self, *a, **k))[1])
+        for sides in forecasts.SIDES:
+            output = tmp_path_factory.mktemp("sides") / "a.svg"
+            forecasts.delta_curves(study["delta_curves"], output, sides=sides)
+    return dict(zip(forecasts.SIDES, seen, strict=True))
+
+
+def test_delta_curves_have_a_panel_per_query_model_and_budget(shown_by_sides):
+    panels = [axes for axes in axes_of(shown_by_sides["two"]) if axes.get_visible()]
     assert len(panels) == 3 * 3
     data = made_up.delta_curves()
     rows = data[(data["sides"] == "two") & (data["query_model"] == "deterministic") & (data["rho"] == 0.45)]
@@ -363,9 +370,8 @@ def test_delta_curves_have_a_panel_per_query_model_and_budget(study, tmp_path, l
             )
 
 
-def test_no_noise_is_drawn_in_every_panel(study, tmp_path, last_figure):
-    forecasts.delta_curves(study["delta_curves"], tmp_path / "a.svg")
-    for axes in axes_of(last_figure[0]):
+def test_no_noise_is_drawn_in_every_panel(shown):
+    for axes in axes_of(shown["delta_curves"]):
         assert any(line.get_color() == style.look("none").colour and len(line.get_xdata()) for line in axes.lines)
 
 
@@ -379,10 +385,10 @@ def test_delta_curves_with_few_and_many(write, tmp_path, designs, rhos):
 
 
 def test_delta_curves_that_hide_each_other_are_named(write, tmp_path, last_figure):
-    data = made_up.delta_curves()
+    data = made_up.delta_curves(rhos=(0.45, 1.4), models=("deterministic", "stochastic"))
     data["delta_chernoff"], data["delta"] = 1.0, 0.9999
     forecasts.delta_curves(write("delta_curves", data), tmp_path / "a.svg")
-    assert texts_of(last_figure[0]).count("all curves lie on top of\neach other") == 9
+    assert texts_of(last_figure[0]).count("all curves lie on top of\neach other") == 2 * 2
 
 
 def test_budgets_at_which_nothing_protects_are_named_instead_of_drawn(write, tmp_path, last_figure):
@@ -396,16 +402,15 @@ def test_budgets_at_which_nothing_protects_are_named_instead_of_drawn(write, tmp
 
 @pytest.mark.parametrize(("factor", "scale"), [(1.0, "linear"), (1e-9, "log"), (0.0, "linear")])
 def test_small_deltas_get_a_logarithmic_axis(write, tmp_path, last_figure, factor, scale):
-    data = made_up.delta_curves(designs=("white",))
+    data = made_up.delta_curves(("white",), (0.45, 1.4), models=("deterministic",))
     data["delta"] *= factor
     forecasts.delta_curves(write("delta_curves", data), tmp_path / "a.svg")
     assert {axes.get_yscale() for axes in axes_of(last_figure[0]) if axes.get_visible()} == {scale}
 
 
 @pytest.mark.parametrize("sides", forecasts.SIDES)
-def test_a_bound_is_named_where_there_is_one(study, tmp_path, last_figure, sides):
-    forecasts.delta_curves(study["delta_curves"], tmp_path / "a.svg", sides=sides)
-    assert ("lighter: Chernoff bound" in texts_of(last_figure[0])) == (sides in ("one", "two"))
+def test_a_bound_is_named_where_there_is_one(shown_by_sides, sides):
+    assert ("lighter: Chernoff bound" in texts_of(shown_by_sides[sides])) == (sides in ("one", "two"))
 
 
 def test_no_pair_of_neighbours_is_said_instead_of_drawn(write, tmp_path, monkeypatch):

@@ -37,11 +37,12 @@ def test_a_new_error_is_covered_as_often_as_stated(law, level):
         "constant": lambda n: np.full(n, 2.0),
     }[law]
     inside, gauss, trials, n = 0, 0, 4000, 96
+    reach_of_law = norm.ppf(0.5 + level / 2)
     for _ in range(trials):
         sample = draw(n + 1)
         low, high = interval_offsets(sample[:n, None], np.array([sample[:n].std()]), [level])[0, :, 0]
         inside += low <= sample[n] <= high
-        gauss += abs(sample[n]) <= norm.ppf(0.5 + level / 2) * sample[:n].std()
+        gauss += abs(sample[n]) <= reach_of_law * sample[:n].std()
     reach = 5 * np.sqrt(level * (1 - level) / trials) + 2 / (n + 1)
     if law == "constant":
         assert inside == trials

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 from meterdp.mechanisms.interface import PublicSettings
@@ -45,6 +47,7 @@ def public(private: LabelledRecords, epsilon: float = 1.0, delta: float = 1e-5, 
     return PublicSettings(epsilon, delta, len(private.fit.counts), d, n, LOW, HIGH, FLOOR, **others)
 
 
+@cache
 def library(d: int = 12, k: int = 4) -> Library:
     """Return a public library: classes of other made-up households."""
     x = households(77, 2000, d, k)

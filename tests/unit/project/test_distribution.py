@@ -1,9 +1,12 @@
 """Wheel and sdist: they hold what they should and nothing else, and the wheel works in an environment of its own."""
 
+import contextlib
+import os
 import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tarfile
 import zipfile
 from pathlib import Path
@@ -87,6 +90,15 @@ def test_the_sdist_is_the_checkout_and_nothing_that_lies_beside_it(built, reposi
     )
 
 
+def hand_on_what_is_compiled(packages):
+    """Give an environment what this one compiled of the same files; Python compiles again what differs."""
+    here = sysconfig.get_path("purelib")
+    for folder, _, _ in os.walk(packages):
+        own = Path(here, os.path.relpath(folder, packages), "__pycache__")
+        if own.is_dir():
+            shutil.copytree(own, Path(folder, "__pycache__"), dirs_exist_ok=True, copy_function=os.link)
+
+
 def test_the_wheel_works_in_an_empty_environment(built, repository, tmp_path):
     """At the locked versions, with the dependencies that it names itself; runs the lines of README."""
     assert run(UV, "venv", "--quiet", "--python", sys.executable, tmp_path / "venv").returncode == 0
@@ -100,6 +112,9 @@ def test_the_wheel_works_in_an_empty_environment(built, repository, tmp_path):
     if done.returncode and re.search(r"connect|dns|timed out|network|error sending request", done.stdout, re.I):
         pytest.skip("the packages are not in uv's cache, and no package index can be reached")
     assert done.returncode == 0, done.stdout
+    with contextlib.suppress(OSError):  # not on one file system
+        (packages,) = (tmp_path / "venv/lib").glob("*/site-packages")
+        hand_on_what_is_compiled(packages)
 
     text = (repository / "README.md").read_text()
     lines = re.search(r"^## In Python$.*?^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)

@@ -60,6 +60,14 @@ def table(files, name):
     return pq.read_table(io.BytesIO(files[name])).to_pandas()
 
 
+def test_a_list_on_which_two_feeders_would_be_called_alike_is_refused(released, tmp_path):
+    call, _, _ = released
+    rows = [f"m{i:02d},{'a-b,c' if i % 2 else 'a,b-c'}" for i in range(N)]
+    with pytest.raises(InputError, match="two feeders that would both be called") as told:
+        call(path=roster_file(tmp_path, rows=rows))
+    assert "a-b" not in str(told.value)
+
+
 def test_files_have_the_columns_of_the_publishers_and_the_manifest_vouches_for_them(released):
     call, _, _ = released
     files = call()
@@ -139,6 +147,8 @@ def test_a_measured_count_is_a_noisy_one_and_an_average_day_has_one_days_rows(re
     files = call(x[:, :48], feeder_count="measured", feeder_window="average_day", feeder_epsilon=3.0)
     totals, page = table(files, "feeders.parquet"), files["README.md"].decode()
     assert len(totals) == 4 * 46 and totals["aggregated_device_count_active"].between(0, N // 4).all()
+    entry = files[ENTRY].decode()
+    assert "a meter without usable readings adds nothing" in entry and "counts as a public default" not in entry
     assert "the count is a noisy one" in page and "the mean of the 2 local days" in page
 
 

@@ -97,13 +97,13 @@ def released(tmp_path):
     """A call that releases a mixture of 80 made-up households; ``x`` can be spoilt."""
     x = np.random.default_rng(2).normal(-1.0, 0.7, (80, 12))
 
-    def call(x=x, month="01", **release):
+    def call(x=x, month="01", meters=b"meter_id\nm1\nm2\n", **release):
         days = {"first_day": f"2025-{month}-01", "last_day": f"2025-{month}-28"}
         given = config(
             export=days,
             release=NAMED | {"ledger": str(tmp_path / "ledger.sqlite"), "synthetic_profiles": 5} | release,
         )
-        files, handed_over = mixture.release_mixture(x, Desk(given, b"meter_id\n", simulated=True))
+        files, handed_over = mixture.release_mixture(x, Desk(given, meters, simulated=True))
         handed_over()
         return files
 
@@ -124,6 +124,8 @@ def test_no_new_name_gives_the_same_people_a_new_budget(released):
     call()
     with pytest.raises(InputError, match=r"release\.population.*another name for a list of meters.*'town'"):
         call(population="City", epsilon=0.5)
+    with pytest.raises(InputError, match="another name for a list of meters"):
+        call(population="City", meters=b"lv_feeder_id,meter_id\r\n7,m2\r\n7,m1\r\n")
     with pytest.raises(InputError, match=r"release\.budget_period.*second budget for days.*'2025'"):
         call(budget_period="2026", epsilon=0.5)
     call(population=" TOWN ", epsilon=0.5)  # capitals and blanks make no new name

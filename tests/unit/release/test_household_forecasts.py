@@ -25,7 +25,7 @@ from tests.conftest import ROOT
 CONFIG = complete(
     {"export": {"time_zone": "America/Los_Angeles"}}, load_schema(ROOT / "workflow/schemas/config.schema.yaml")
 )
-ROSTER = b"meter_id\n"
+ROSTER = b"meter_id\nm1\n"
 ACCOUNT = Account("", "replace_one", "town", "2025")
 N = 120
 

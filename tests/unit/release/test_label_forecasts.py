@@ -36,7 +36,7 @@ def made(tmp_path):
         config["export"] |= {"first_day": f"2025-{month}-01", "last_day": f"2025-{month}-28"}
         own = {"population": "town", "budget_period": "2025", "ledger": str(tmp_path / "ledger.sqlite")}
         config["release"] |= own | release
-        return Desk(config, b"meter_id\n", simulated=True)
+        return Desk(config, b"meter_id\nm1\n", simulated=True)
 
     return desk, Ledger(tmp_path / "ledger.sqlite"), x
 

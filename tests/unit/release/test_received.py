@@ -33,6 +33,13 @@ def declared(folder, name):
     (folder / "manifest.json").write_text(json.dumps(words))
 
 
+def without(folder, key):
+    """Take a key out of the manifest."""
+    words = json.loads((folder / "manifest.json").read_text())
+    del words[key]
+    (folder / "manifest.json").write_text(json.dumps(words))
+
+
 def profiles(folder, guarantee=GUARANTEE):
     columns = {"profile": np.arange(1, 4, dtype=np.int32), "energy_kwh": [np.ones(2)] * 3}
     write_table(folder / "synthetic_profiles.parquet", RELEASED_PROFILES, columns, {"guarantee": guarantee})
@@ -76,6 +83,8 @@ def test_what_was_released_is_told_with_its_guarantee(release, capsys):
         (lambda folder: (folder / "link").symlink_to(folder), "link: is not declared in the manifest"),
         (lambda folder: (folder / "manifest.json").write_text("{}"), "has no manifest of a release"),
         (lambda folder: (folder / "manifest.json").unlink(), "mixture: has no manifest of a release"),
+        (lambda folder: without(folder, "period"), "has no manifest of a release"),
+        (lambda folder: without(folder, "privacy"), "has no manifest of a release"),
         (lambda folder: declared(folder, "../../notes.txt"), "has no manifest of a release"),
         # A study's file that somebody put there, manifest and all.
         (lambda folder: (profiles(folder, STUDY_MODE), sealed(folder)), "synthetic_profiles.parquet: is not for"),
@@ -96,3 +105,13 @@ def test_neither_a_study_nor_nothing_is_a_release(tmp_path, capsys):
     profiles(tmp_path, STUDY_MODE)
     assert "synthetic_profiles.parquet: is not for release" in said(capsys, tmp_path)[1]
     assert "has no manifest of a release" in said(capsys, tmp_path / "nowhere")[1]
+
+
+def test_no_word_of_a_manifest_reaches_the_terminal_as_a_command(release, capsys):
+    words = json.loads((release / "mixture/manifest.json").read_text())
+    words["population"] = "town\n\x1b[2Jall is well"
+    words["privacy"]["hides"] = ["everything\r\x9b1A"]
+    (release / "mixture/manifest.json").write_text(json.dumps(words))
+    out, err = said(capsys, release / "mixture")
+    assert not err and all(c.isprintable() or c == "\n" for c in out)
+    assert "  of town\\n\\x1b[2Jall is well, 2025-01-01" in out and "  hides: everything\\r\\x9b1A\n" in out

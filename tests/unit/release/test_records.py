@@ -128,9 +128,9 @@ def test_a_ledger_serves_the_workflow_too(books):
     events = Ledger(books.ledger).events()
     other = Account("household", "replace_one", "made-up town", "2027")
     with pytest.raises(InputError, match="second budget for days"):
-        check_books(events, other, "a digest", DAYS)
-    check_books(events, other, "a digest", ("2026-02-01", "2026-02-28"))
-    check_books(events, Account("household", "replace_one", "another town", "2026"), "a digest", DAYS)
+        check_books(events, other, {"a digest"}, DAYS)
+    check_books(events, other, {"a digest"}, ("2026-02-01", "2026-02-28"))
+    check_books(events, Account("household", "replace_one", "another town", "2026"), {"a digest"}, DAYS)
     with pytest.raises(InputError, match="second budget for days"):
         release_records(X, BOX, mechanism(), Books(books.ledger, other, books.cap, "more", DAYS), ())
 

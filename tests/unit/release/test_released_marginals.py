@@ -34,7 +34,7 @@ def release(tmp_path):
             },
             load_schema(ROOT / "workflow/schemas/config.schema.yaml"),
         )
-        files, _ = mixture.release_mixture(x, Desk(config, b"meter_id\n", simulated=True))
+        files, _ = mixture.release_mixture(x, Desk(config, b"meter_id\nm1\n", simulated=True))
         return files, Ledger(tmp_path / f"{share}.sqlite"), config
 
     return call

@@ -111,6 +111,14 @@ def cases(epsilons: list[float]) -> Iterator[Case]:
     yield case(epsilon, "listed", Pair(high), "levels limited at three times what the noise is for")
     wide = replace(listed, plan=replace(plan, common=_wide(plan.common), own=_wide(plan.own)))
     yield case(epsilon, "listed", Pair(wide), "shapes clipped at five times the radius the noise is for")
+    measured = calibrated(epsilon, "measured", Unprocessed)
+    plan = measured.plan
+    heavy = replace(measured, plan=replace(plan, common=_counting(plan.common), own=_counting(plan.own)))
+    yield case(epsilon, "measured", Pair(heavy), "meters counted at twice the weight that costs nothing")
+
+
+def _counting(measurement: Measurement) -> Measurement:
+    return replace(measurement, count_weight=2 * measurement.count_weight)
 
 
 def _wide(measurement: Measurement) -> Measurement:

@@ -228,7 +228,7 @@ def _text(column: pa.Array) -> list[str]:
     if pa.types.is_timestamp(column.type):
         stamps = column.cast(pa.timestamp("us", column.type.tz)).to_pylist()
         return ["" if v is None else v.isoformat(" ", "seconds") for v in stamps]
-    return ["" if v is None else str(v) for v in column.to_pylist()]
+    return ["" if v is None else str(v).strip() for v in column.to_pylist()]
 
 
 def _zone(clock: ClockEvidence | None, to_check: list[str]) -> str:

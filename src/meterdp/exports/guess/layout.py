@@ -368,7 +368,7 @@ def _energy(numbers: list[Column], meter: Column | None) -> Column | None:
 
 def _refuse_registers(path, stamps: list[Column], others: list[Column], meter: Column | None, energy: Column) -> None:
     """Refuse several rows per meter and interval that a column tells apart: registers, directions, quantities."""
-    given = [i for i, entry in enumerate(energy.entries) if any(map(str.isdigit, entry))]
+    given = [i for i, entry in enumerate(energy.entries) if has_digit(entry)]
 
     def repeats(columns: list[Column]) -> float:
         return _repeats([Column(c.name, (), tuple(c.entries[i] for i in given)) for c in columns])

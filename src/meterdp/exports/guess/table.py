@@ -124,7 +124,7 @@ class Table:
     units_row : bool
         Whether a line with units instead of readings follows the header.
     rows : list of list of str
-        Rows as wide as the header, in order; repeated headers are left out.
+        Rows as wide as the header, in order, without surrounding blanks; repeated headers are left out.
     above : str
         The text of what stands before the first row of readings.
     """
@@ -141,10 +141,9 @@ class Table:
         """The columns in the order of the file."""
         names = self.header or [str(i + 1) for i in range(len(self.rows[0]))]
         found = []
-        for i, name in enumerate(names):
-            entries = [row[i].strip() for row in self.rows]
+        for name, entries in zip(names, zip(*self.rows, strict=False), strict=False):
             words = [word for word in dict.fromkeys(entries) if word.lower() not in MISSING]
-            found.append(Column(name, tuple(words), tuple(entries)))
+            found.append(Column(name, tuple(words), entries))
         return found
 
 

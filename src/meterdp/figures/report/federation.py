@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pandas as pd
+import math
 
 from meterdp.distributed.tables import FEDERATION, FEDERATION_PROTECTS
 from meterdp.figures.numbers import count, counted, plain, significant
@@ -78,7 +78,7 @@ def _hidden(row) -> str:
 
 
 def _guarantee(row) -> str:
-    if pd.isna(row.epsilon):
+    if math.isnan(row.epsilon):
         return "none"
     return f"ε = {plain(round(row.epsilon, 3))}, δ = {plain(row.delta)} for one household"
 

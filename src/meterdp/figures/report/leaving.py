@@ -15,7 +15,11 @@ from meterdp.release.gate import SIMULATED, check_release, refusals_of
 _FOLDERS = {
     "mixture": ("typical load profiles", " and made-up customers sampled from them", "epsilon"),
     "forecasts": ("forecasts", ", one for every listed customer in a file with a random name", "forecast_epsilon"),
-    "feeders": ("energy totals of feeders", ", a number for every feeder and interval", "feeder_epsilon"),
+    "feeders": (
+        "energy totals of feeders",
+        ", a number for every feeder and interval, if the list of meters names one for each",
+        "feeder_epsilon",
+    ),
 }
 
 

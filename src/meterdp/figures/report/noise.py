@@ -32,10 +32,10 @@ def delta_grid(tables: Tables, sides: str) -> Grid | None:
         if design == "none":  # without noise there is no budget: one row is enough
             part = part.drop_duplicates(["query_model", "epsilon"]).assign(rho=0.0)
         for (model, rho), curve in part.groupby(["query_model", "rho"]):
-            at = curve.drop_duplicates("epsilon").set_index("epsilon")["delta"]
-            if at.min() > NO_PROTECTION:
+            if curve["delta"].min() > NO_PROTECTION:
                 unprotected.append((design, model, rho))
                 continue
+            at = dict(zip(curve["epsilon"], curve["delta"], strict=True))
             deltas = [probability(at.get(epsilon)) for epsilon in epsilons]
             rows.append((look(design).label, model, "–" if design == "none" else plain(rho), *deltas))
     header = ("design", "query model", "ρ", *(f"ε = {plain(epsilon)}" for epsilon in epsilons))

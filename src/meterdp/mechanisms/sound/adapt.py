@@ -18,8 +18,8 @@ from meterdp.mechanisms.sound.clipping import response
 from meterdp.mechanisms.sound.domain import Domain
 from meterdp.mechanisms.sound.library import Library
 from meterdp.mechanisms.sound.posterior import invertible, shrink_shift, trust
-from meterdp.mechanisms.sound.stack import RECORDS_AT_ONCE, Measure, Step, clip_to_unit_ball
-from meterdp.mixture.density import class_shares, log_densities, standardised
+from meterdp.mechanisms.sound.stack import RECORDS_AT_ONCE, RECORDS_BYTES, Measure, Step, clip_to_unit_ball
+from meterdp.mixture.density import class_shares, log_scales, standardised
 from meterdp.mixture.draws import MixtureDraws
 
 # Public constants, chosen as docs/proofs/sound.md says.
@@ -125,20 +125,28 @@ def adapt_stack(
     """
     r, k, d = mixture.means.shape
     out = np.zeros((r, adapt_entries(k, d)))
-    for i in range(r):
-        whiten = np.linalg.inv(roots[i])
-        for first in range(0, len(x), RECORDS_AT_ONCE):
-            z = standardised(domain.clip(x[first : first + RECORDS_AT_ONCE]), mixture.means[i], whiten)
-            share = class_shares(log_densities(z, mixture.weights[i], whiten))
+    whiten = np.linalg.inv(roots)
+    log_scale = log_scales(mixture.weights, whiten)
+    # So many records of one draw, or all records of so many draws, stay in the processor's cache.
+    together = max(1, RECORDS_BYTES // (8 * k * d * max(len(x), 1)))
+    for first in range(0, len(x), RECORDS_AT_ONCE):
+        clipped = domain.clip(x[first : first + RECORDS_AT_ONCE])
+        for start in range(0, r, together):
+            some = slice(start, min(start + together, r))
+            z = standardised(clipped, mixture.means[some].reshape(-1, d), whiten[some].reshape(-1, d, d))
+            z = z.reshape(-1, k, *clipped.shape)
+            log_density = log_scale[some][..., None] - 0.5 * np.einsum("rknd,rknd->rkn", z, z)
+            share = np.swapaxes(class_shares(np.swapaxes(log_density, 0, 1)), 0, 1)
             z = clip_to_unit_ball(z / radius)
             parts = np.concatenate(
                 [
                     WEIGHTS.count * share,
-                    WEIGHTS.mean * np.einsum("kn,knd->dn", share, z),
-                    WEIGHTS.square * np.einsum("kn,knd,knd->n", share, z, z)[None],
-                ]
+                    WEIGHTS.mean * np.einsum("rkn,rknd->rdn", share, z),
+                    WEIGHTS.square * np.einsum("rkn,rknd,rknd->rn", share, z, z)[:, None],
+                ],
+                axis=1,
             )
-            out[i] += np.rint(parts / grid).sum(axis=1) * grid if grid > 0 else parts.sum(axis=1)
+            out[some] += np.rint(parts / grid).sum(axis=2) * grid if grid > 0 else parts.sum(axis=2)
     return out
 
 

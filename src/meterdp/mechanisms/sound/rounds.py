@@ -16,6 +16,7 @@ from meterdp.mechanisms.sound.domain import Domain
 from meterdp.mechanisms.sound.plan import ROUND_RADIUS
 from meterdp.mechanisms.sound.posterior import round_parameters
 from meterdp.mechanisms.sound.stack import (
+    RECORDS_BYTES,
     Measure,
     Step,
     clip_to_unit_ball,
@@ -26,8 +27,6 @@ from meterdp.mixture.density import class_shares, log_scales, standardised
 from meterdp.mixture.draws import MixtureDraws
 
 CHUNK_BYTES = 128e6
-# Of the standardised records of all classes.
-RECORDS_BYTES = 2**21
 
 
 def run_rounds(
@@ -98,23 +97,34 @@ def _class_stacks(
     """Return the exact class stacks (R, K, q) in the coordinates of what was released last."""
     n, d = x.shape
     weights = domain.round_weights
-    k = labeller.weights.shape[1]
-    stacks = np.zeros((*labeller.weights.shape, 1 + d + d * (d + 1) // 2))
+    draws, k = labeller.weights.shape
+    stacks = np.zeros((draws, k, 1 + d + d * (d + 1) // 2))
+    log_scale = log_scales(labeller.weights, whiten)
+    # So many records of one draw, or all records of so many draws, stay in the processor's cache.
     rows = max(1, RECORDS_BYTES // (8 * k * d))
-    # One draw at a time, and of it so many records, stay in the processor's cache.
-    memory = np.empty((k, min(rows, n), d))
-    for r in range(len(labeller)):
-        log_scale = log_scales(labeller.weights[r], whiten[r])
-        for first in range(0, n, rows):
-            part = slice(first, min(first + rows, n))
-            z = standardised(domain.clip(x[part]), labeller.means[r], whiten[r], out=memory[:, : part.stop - first])
+    together = max(1, rows // max(n, 1))
+    memory = np.empty((min(together, draws) * k, min(rows, n), d))
+    for first in range(0, n, rows):
+        clipped = domain.clip(x[first : first + rows])
+        size = len(clipped)
+        for r in range(0, draws, together):
+            some = slice(r, min(r + together, draws))
+            means, roots = labeller.means[some].reshape(-1, d), whiten[some].reshape(-1, d, d)
+            z = standardised(clipped, means, roots, out=memory[: len(means), :size])
             square = np.einsum("knd,knd->kn", z, z)
-            share = given[part].T if given is not None else class_shares(log_scale[:, None] - 0.5 * square)
+            by_class = (-1, k, size)
+            if given is None:
+                log_density = log_scale[some][..., None] - 0.5 * square.reshape(by_class)
+                share = np.swapaxes(class_shares(np.swapaxes(log_density, 0, 1)), 0, 1)
+            else:
+                share = np.broadcast_to(given[first : first + size].T, square.reshape(by_class).shape)
+            share = share.reshape(square.shape)
             if grid > 0:
                 z /= radius
-                stacks[r] += moment_stack(clip_to_unit_ball(z), weights, share, grid)
+                own = moment_stack(clip_to_unit_ball(z), weights, share, grid)
             else:
-                stacks[r] += residual_stack(z, square, weights, share, radius)
+                own = residual_stack(z, square, weights, share, radius)
+            stacks[some] += own.reshape(-1, k, own.shape[1])
     return stacks
 
 

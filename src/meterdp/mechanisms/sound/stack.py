@@ -17,6 +17,8 @@ from meterdp.solvers.svec import svec
 # Public bins of log2(|z|^2 / d), z the residual from the public level after public whitening.
 RADIUS_EDGES = np.arange(-6.0, 4.01, 0.5)
 RECORDS_AT_ONCE = 20_000
+# Of the standardised records of all classes.
+RECORDS_BYTES = 2**21
 
 
 @dataclass(frozen=True)
@@ -154,8 +156,8 @@ def residual_stack(
     out = np.empty((classes, 1 + d + d * (d + 1) // 2))
     out[:, 0] = weights.count * responsibility.sum(axis=1)
     out[:, 1 : 1 + d] = weights.mean * np.matmul(root[:, None], z)[:, 0]
-    # One product at a time: NumPy sees that it is symmetric and takes half of it.
-    out[:, 1 + d :] = weights.moment * svec(np.stack([one.T @ one for one in z]))
+    # NumPy sees that each product is symmetric and takes half of it.
+    out[:, 1 + d :] = weights.moment * svec(np.swapaxes(z, 1, 2) @ z)
     return out
 
 

@@ -39,18 +39,22 @@ IDS = [f"{w.count}-{w.mean}-{w.square}" for w in STACKS]
 
 
 def contribution(parameters, weights, d, k=2):
-    """One record's stack, written out: free soft shares and one free residual per class."""
-    share = np.exp(parameters[:k] - np.logaddexp.reduce(parameters[:k]))
-    residuals = [v / max(1.0, np.linalg.norm(v)) for v in parameters[k:].reshape(k, d)]
-    u = sum(g * v for g, v in zip(share, residuals, strict=True))
-    q = sum(g * v @ v for g, v in zip(share, residuals, strict=True))
-    return np.concatenate([weights.count * share, weights.mean * u, [weights.square * q]])
+    """Stacks of records (..., k + k d), written out: free soft shares and one free residual per class."""
+    share = np.exp(parameters[..., :k] - parameters[..., :k].max(axis=-1, keepdims=True))
+    share = share / share.sum(axis=-1, keepdims=True)
+    v = parameters[..., k:].reshape(*parameters.shape[:-1], k, d)
+    square = (v * v).sum(axis=-1, keepdims=True)
+    weight = share[..., None] / np.maximum(1.0, np.sqrt(square))
+    parts = [weights.count * share, weights.mean * (weight * v).sum(axis=-2)]
+    q = (share[..., None] * np.minimum(1.0, square)).sum(axis=-2)
+    return np.concatenate([*parts, weights.square * q], axis=-1)
 
 
 def largest(d, distance, size):
     """Brute force: random records and known extremes, the worst refined by Nelder and Mead."""
     rng = np.random.default_rng(d)
-    starts = sorted(rng.normal(size=(300, size)) * 3, key=distance)[-3:]
+    random = rng.normal(size=(300, size)) * 3
+    starts = list(random[np.argsort(distance(random))[-3:]])
     for length in np.linspace(0, 1, 21):  # wholly in one class each, opposite, the second one nearer to the centre
         e = np.eye(d)[0]
         one = np.concatenate([[40.0, 0.0], e, e])
@@ -67,11 +71,15 @@ def largest(d, distance, size):
 def test_no_pair_of_records_moves_a_stack_further_than_its_sensitivity_and_some_pair_does(weights, d):
     half = 2 + 2 * d
 
+    def length(stacks):
+        return np.sqrt((stacks * stacks).sum(axis=-1))
+
     def replaced(pair):
-        return np.linalg.norm(contribution(pair[:half], weights, d) - contribution(pair[half:], weights, d))
+        records = contribution(pair.reshape(*pair.shape[:-1], 2, half), weights, d)
+        return length(records[..., 0, :] - records[..., 1, :])
 
     def added(record):
-        return np.linalg.norm(contribution(record[:half], weights, d))
+        return length(contribution(record, weights, d))
 
     for adjacency, distance, size in (("replace_one", replaced, 2 * half), ("add_remove", added, half)):
         found = largest(d, distance, size)

@@ -131,7 +131,7 @@ def releasing(tmp_path):
             "release": CONFIG["release"] | {"ledger": str(tmp_path / "ledger.sqlite"), "synthetic_profiles": 5},
             "mechanisms": CONFIG["mechanisms"] | {"sound": CONFIG["mechanisms"]["sound"] | {"library": library}},
         }
-        files, handed_over = release_mixture(x, Desk(given, b"meter_id\n", simulated=True))
+        files, handed_over = release_mixture(x, Desk(given, b"meter_id\nm1\n", simulated=True))
         handed_over()
         return files, Ledger(given["release"]["ledger"])
 

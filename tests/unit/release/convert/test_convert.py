@@ -53,7 +53,7 @@ def released(tmp_path_factory):
         "cap_epsilon": 8.0,
         "synthetic_profiles": 11,
     }
-    desk = Desk(config, b"meter_id\n", simulated=True)
+    desk = Desk(config, b"meter_id\nm1\n", simulated=True)
     generator = np.random.default_rng(3)
     profiles = generator.normal(-1.0, 0.7, (N, config["profiles"]["hours"]))
     steps = config["forecast"]["horizon_steps"]

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-NEWTON_STEPS = 40
+from meterdp.classnoise.designs.joint.saddle_kernel import solve
+
 LARGEST = 1e3
 # Share of the way to the end of K's domain, and the u below which r is replaced by its limit at zero.
 INSIDE, SMALL = 1 - 1e-9, 1e-4
@@ -50,8 +51,10 @@ def saddles(mean: np.ndarray, covariance: np.ndarray, pairs: np.ndarray, epsilon
     u, value = saddle_points(gamma, nu, epsilon)
     exponent = np.maximum(u * epsilon - value, 0.0)
     near = np.abs(u) < SMALL
-    slope_at_zero, width = _slopes(gamma[:, None], nu[:, None])(np.zeros_like(u))
-    width = np.sqrt(np.maximum(width, 1e-300))
+    # The mean and the standard deviation of the loss, K' and the root of K'' at zero.
+    slope_at_zero = 0.5 * (gamma - 1 - np.log(gamma) + nu**2).sum(axis=1, keepdims=True)
+    width = np.sqrt((0.5 * (gamma - 1) ** 2 + gamma * nu**2).sum(axis=1, keepdims=True))
+    width = np.maximum(width, 1e-150)
     r = np.where(near, (epsilon - slope_at_zero) / width, np.sign(u) * np.sqrt(2 * exponent))
     # dr = -dK / r at fixed u; near zero r is u times the standard deviation of the loss.
     u = np.where(near, SMALL, u)
@@ -82,51 +85,12 @@ def coordinates(mean, covariance, pairs) -> tuple[np.ndarray, np.ndarray, np.nda
 def saddle_points(gamma: np.ndarray, nu: np.ndarray, epsilon: np.ndarray):
     """Solve K'(u) = eps in K's domain; returns u and K(u), each (P, E).
 
-    Newton steps kept in a bracket that bisection shrinks; where there is no solution u is a bound.
+    Newton steps kept in a bracket that bisection shrinks; where there is no solution u ends at a bound.
     """
-    top, bottom = gamma.max(axis=1, keepdims=True) - 1, 1 - gamma.min(axis=1, keepdims=True)
-    ones = np.ones_like(np.asarray(epsilon, dtype=float))
-    high = np.where(top > INSIDE / LARGEST, INSIDE / np.maximum(top, 1e-300), LARGEST) * ones
-    low = -np.where(bottom > INSIDE / LARGEST, INSIDE / np.maximum(bottom, 1e-300), LARGEST) * ones
-    g, n = gamma[:, None], nu[:, None]
-    slopes = _slopes(g, n)
-    beyond, short = slopes(high)[0] <= epsilon, slopes(low)[0] >= epsilon
-    u, known = np.where(beyond, high, np.where(short, low, 0.0)), beyond | short
-    for _ in range(NEWTON_STEPS):
-        slope, curvature = slopes(u)
-        step = (slope - epsilon) / np.maximum(curvature, 1e-300)
-        # What has settled stays: a step of zero would be out of the bracket, and bisection begin again.
-        known |= np.abs(step) <= 1e-9 * (1 + np.abs(u))
-        if known.all():
-            break
-        below = slope < epsilon
-        low, high = np.where(below, u, low), np.where(below, high, u)
-        moved = u - step
-        moved = np.where((moved > low) & (moved < high), moved, 0.5 * (low + high))
-        u = np.where(known, u, moved)
-    return u, _cumulant(g, n, u)
-
-
-def _cumulant(gamma, nu, u):
-    """K for gamma, nu (P, 1, k) at u (P, E)."""
-    u = u[..., None]
-    d = 1 - u * (gamma - 1)
-    return 0.5 * np.sum(-u * np.log(gamma) - np.log(d) + u * (1 + u) * nu**2 / d, axis=-1)
-
-
-def _slopes(gamma, nu):
-    """Return the function that takes u (P, E) to K' and K'' for gamma, nu (P, 1, k)."""
-    excess, bent = gamma - 1, gamma * nu**2
-    at_any = 0.5 * np.sum(nu**2 - np.log(gamma), axis=-1)
-
-    def at(u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        u = u[..., None]
-        inverse = 1 / (1 - u * excess)
-        part, bend = excess * inverse, bent * inverse
-        slope = at_any + 0.5 * np.add.reduce(part + u * bend * (1 + inverse), axis=-1)
-        return slope, np.add.reduce(0.5 * part * part + bend * inverse * inverse, axis=-1)
-
-    return at
+    top, bottom = gamma.max(axis=1) - 1, 1 - gamma.min(axis=1)
+    high = np.where(top > INSIDE / LARGEST, INSIDE / np.maximum(top, 1e-300), LARGEST)
+    low = -np.where(bottom > INSIDE / LARGEST, INSIDE / np.maximum(bottom, 1e-300), LARGEST)
+    return solve(gamma, nu, np.asarray(epsilon, dtype=float), low, high)
 
 
 def _diagonal(values: np.ndarray) -> np.ndarray:
