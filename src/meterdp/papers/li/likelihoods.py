@@ -9,7 +9,7 @@ from meterdp.distributed.cycle import hamiltonian_cycle
 from meterdp.distributed.em import EmRun, Update, distributed_em, local_statistics, m_step
 from meterdp.distributed.federated import Federated
 from meterdp.distributed.graph import Graph, random_geometric
-from meterdp.distributed.pdmm import Subspace, constant_for
+from meterdp.distributed.pdmm import ACCURACY, Stop, Subspace, constant_for, rounds_for
 from meterdp.distributed.ring_sum import RingSum
 from meterdp.distributed.summation import Summation
 from meterdp.mixture.draws import Mixture
@@ -58,6 +58,7 @@ def tabulate(records: Voices, trials: int, seed: int) -> pd.DataFrame:
     graphs = {n: network(n, seed) for n in set(NODES.values())}
     constants = {n: constant_for(graph) for n, graph in graphs.items()}
     cycles = {n: hamiltonian_cycle(graph) for n, graph in graphs.items()}
+    stops = {n: Stop(rounds=rounds_for(graphs[n], constants[n], ACCURACY)) for n in graphs}
     tables = []
     for setting in SETTINGS:
         n = NODES[setting.rows]
@@ -69,7 +70,7 @@ def tabulate(records: Voices, trials: int, seed: int) -> pd.DataFrame:
         schemes: dict[str, Summation] = {
             Federated.name: Federated(graphs[n]),
             RingSum.name: RingSum(graphs[n], cycles[n], draws),
-            Subspace.name: Subspace(graphs[n], draws, MASK_STD, constants[n]),
+            Subspace.name: Subspace(graphs[n], draws, MASK_STD, constants[n], stops[n]),
         }
         if setting == SHOWN[0]:  # as printed, which takes a processor a hundred times longer
             schemes[ASYNCHRONOUS] = Subspace(graphs[n], draws, MASK_STD, constants[n], schedule="asynchronous")

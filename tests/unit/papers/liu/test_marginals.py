@@ -1,5 +1,6 @@
 """Distances between marginals against numerical integration, and the tables of Figs 6 and 8."""
 
+import math
 from itertools import pairwise
 
 import numpy as np
@@ -36,8 +37,11 @@ def test_total_variation_and_divergence_of_normals_by_quadrature(case):
     def integral(f):
         return sum(quad(f, a, b, limit=200)[0] for a, b in pairwise(ends))
 
-    distance = 0.5 * integral(lambda x: abs(norm.pdf(x, m, s) - norm.pdf(x, m0, s0)))
-    kl = integral(lambda x: norm.pdf(x, m, s) * (norm.logpdf(x, m, s) - norm.logpdf(x, m0, s0)))
+    def log_density(x, mean, deviation):  # of one number; scipy's takes a hundred times as long
+        return -0.5 * ((x - mean) / deviation) ** 2 - math.log(deviation * math.sqrt(2 * math.pi))
+
+    distance = 0.5 * integral(lambda x: abs(math.exp(log_density(x, m, s)) - math.exp(log_density(x, m0, s0))))
+    kl = integral(lambda x: math.exp(log_density(x, m, s)) * (log_density(x, m, s) - log_density(x, m0, s0)))
     mean, deviation = np.array([m]), np.array([s])
     assert marginals.tv_of_normals(mean, deviation, m0, s0)[0] == pytest.approx(distance, abs=1e-8)
     assert marginals.kl_of_normals(mean, deviation, m0, s0)[0] == pytest.approx(kl, abs=1e-7)

@@ -13,6 +13,12 @@ def entries(repository):
     return registry(repository / "resources/datasets.yaml")
 
 
+@pytest.fixture(scope="module")
+def patients(entries):
+    """The Stroke data of a whole study, which take two seconds to decompose."""
+    return data.records_of("fig2", entries, None, 10)
+
+
 LOADERS = {
     "lifesci": (data.life_sciences, (26_733, 10)),
     "gowalla": (data.check_ins, (1_256_384, 2)),
@@ -36,11 +42,10 @@ def test_the_file_is_read_where_it_is(entries, name, shared_data):
     assert (found.source["substitute"] is None) == (len(found.x) == shape[0])
 
 
-def test_the_private_stroke_data_always_have_a_substitute(entries):
-    found = data.stroke(entries["stroke"])
-    assert found.x.shape == (50_345, 100) and "stands for Stroke" in found.source["substitute"]
-    assert found.x.mean(axis=0) == pytest.approx(np.zeros(100), abs=1e-9)
-    assert np.all(np.diff(found.x.std(axis=0)) <= 0)
+def test_the_private_stroke_data_always_have_a_substitute(patients):
+    assert patients.x.shape == (50_345, 100) and "stands for Stroke" in patients.source["substitute"]
+    assert patients.x.mean(axis=0) == pytest.approx(np.zeros(100), abs=1e-9)
+    assert np.all(np.diff(patients.x.std(axis=0)) <= 0)
 
 
 def test_principal_components_are_those_of_a_full_decomposition():
@@ -70,7 +75,8 @@ def test_one_record_moves_all_others_only_where_the_largest_norm_decides():
 
 
 @pytest.mark.parametrize(("figure", "shape"), [("fig2", (2000, 25)), ("fig3", (2000, 10)), ("fig5", (400, 256))])
-def test_a_trial_takes_a_part_and_says_so(entries, figure, shape):
+def test_a_trial_takes_a_part_and_says_so(entries, patients, figure, shape):
     found = data.records_of(figure, entries, None, 2)
     assert found.x.shape == shape and "in this trial" in found.source["data"]
-    assert "in this trial" not in data.records_of(figure, entries, None, 10).source["data"]
+    whole = patients if figure == "fig2" else data.records_of(figure, entries, None, 10)
+    assert "in this trial" not in whole.source["data"]
