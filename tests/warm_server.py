@@ -16,9 +16,9 @@ import threading
 LIBRARIES = """
 cvxpy docutils.core dpath jinja2 jsonschema matplotlib.backends.backend_svg matplotlib.figure nbformat numba
 numpy.random pandas psutil pyarrow.compute pyarrow.csv pyarrow.dataset pyarrow.parquet pygments requests
-scipy.optimize scipy.signal scipy.special scipy.stats sklearn.cluster sklearn.linear_model sklearn.mixture
-smart_open snakemake.cli snakemake.profiles snakemake.report.html_reporter snakemake.storage sqlite3
-statsmodels.tsa.api threadpoolctl yte zmq
+scipy.optimize scipy.signal scipy.special scipy.stats sklearn.cluster sklearn.datasets sklearn.linear_model
+sklearn.mixture smart_open snakemake.cli snakemake.profiles snakemake.report.html_reporter snakemake.storage
+sqlite3 statsmodels.tsa.api threadpoolctl yte zmq
 """.split()
 
 
