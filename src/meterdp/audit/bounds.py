@@ -9,8 +9,7 @@ far sharper on few runs, but it refutes a claim of Gaussian DP only.
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import ndtri
-from scipy.stats import beta
+from scipy.special import betainccinv, betaincinv, ndtri
 
 from meterdp.accounting import gdp_with_response
 
@@ -26,13 +25,13 @@ def probability_low(hits: np.ndarray, trials: int, error: float) -> np.ndarray:
         One-sided, in (0, 1).
     """
     hits = np.asarray(hits)
-    return np.where(hits > 0, beta.ppf(error, np.maximum(hits, 1e-9), trials - hits + 1), 0.0)
+    return np.where(hits > 0, betaincinv(np.maximum(hits, 1e-9), trials - hits + 1, error), 0.0)
 
 
 def probability_high(hits: np.ndarray, trials: int, error: float) -> np.ndarray:
     """Return the upper Clopper-Pearson limit; see :func:`probability_low`."""
     hits = np.asarray(hits)
-    return np.where(hits < trials, beta.isf(error, hits + 1, np.maximum(trials - hits, 1e-9)), 1.0)
+    return np.where(hits < trials, betainccinv(hits + 1, np.maximum(trials - hits, 1e-9), error), 1.0)
 
 
 def epsilon_lower(hits_p: np.ndarray, hits_q: np.ndarray, trials: int, delta: float, error: float) -> np.ndarray:

@@ -194,7 +194,7 @@ class GroupForecast:
         follows = response(GROUP_RADIUS, 1.0)
         counts = follows * np.bincount(group, minlength=plan.groups)
         variance = GROUP_OFFSET_STD**2
-        return np.stack([self._shrunk(n, plan.group, c, variance) for n, c in zip(noisy, counts, strict=True)])
+        return self._shrunk(noisy, plan.group, counts[:, None], variance)
 
     def _circuits(self, z: np.ndarray, group: np.ndarray, measure: Measure) -> np.ndarray:
         """Measure the means of public circuits (G, k), shrunk towards their common mean (empirical Bayes)."""
@@ -207,15 +207,17 @@ class GroupForecast:
         counts = np.maximum(counts, 1e-9)
         level = (noisy / counts[:, None] - common).mean(axis=1)
         between = between_variance(level, (plan.group.noise_std / counts) ** 2 / self.public.steps)
-        return common + np.stack(
-            [self._shrunk(m - c * common, plan.group, c, between) for m, c in zip(noisy, counts, strict=True)]
-        )
+        counts = counts[:, None]
+        return common + self._shrunk(noisy - counts * common, plan.group, counts, between)
 
-    def _shrunk(self, noisy_sum: np.ndarray, step: Step, count: float, variance: float) -> np.ndarray:
-        """Return the posterior mean of an offset with prior covariance ``variance`` times the public kernel."""
-        prior = variance * self.public.kernel
-        noise = step.noise_std**2 * np.eye(self.public.steps)
-        return noisy_sum @ np.linalg.solve(count**2 * prior + noise, count * prior)
+    def _shrunk(self, noisy_sum: np.ndarray, step: Step, count: np.ndarray | float, variance: float) -> np.ndarray:
+        """Return the posterior mean of offsets with prior covariance ``variance`` times the public kernel.
+
+        Sums (G, k) or (k,), counts (G, 1) or one. Along the axes of the kernel entries do not depend on each other.
+        """
+        values, axes = self.public.kernel_axes
+        prior = variance * values
+        return (noisy_sum @ axes * (count * prior / (count**2 * prior + step.noise_std**2))) @ axes.T
 
 
 def between_variance(level: np.ndarray, noise_variance: np.ndarray) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -117,11 +117,12 @@ class GroupPublic:
             raise _does_not_fit()
         return left
 
-    @property
-    def kernel(self) -> np.ndarray:
-        """Public correlation (k, k) of offsets over the steps."""
+    @cached_property
+    def kernel_axes(self) -> tuple[np.ndarray, np.ndarray]:
+        """Eigenvalues (k,) and eigenvectors (k, k) of the public correlation of offsets over the steps."""
         step = np.arange(self.steps) * self.interval_hours / CORRELATION_HOURS
-        return np.exp(-np.abs(step[:, None] - step))
+        values, axes = np.linalg.eigh(np.exp(-np.abs(step[:, None] - step)))
+        return np.maximum(values, 0.0), axes
 
 
 @dataclass(frozen=True)

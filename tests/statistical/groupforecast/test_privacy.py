@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -29,6 +30,7 @@ LEVELS = (0.0, 0.5, 1.0, 2.0, 4.0)
 CIRCUIT = tuple((np.arange(N) % 4).tolist())
 
 
+@cache
 def calibrate(epsilon, groups="assigned"):
     return GroupForecast.calibrate(GroupPublic(epsilon, 1e-5, N, STEPS, 1.0, groups=groups, circuit=CIRCUIT))
 

@@ -26,6 +26,12 @@ from meterdp.release.noise import StudyNoise
 ERROR = 1e-3
 
 
+@pytest.fixture(autouse=True)
+def small_pool(monkeypatch):
+    """Fewer profiles for the law of energies, a public constant, make many runs with marginals quick."""
+    monkeypatch.setattr("meterdp.mechanisms.sound.marginals.POOL", 2000)
+
+
 def rows(case, trials):
     return list(case_rows(case, trials, ERROR, seed=7))
 

@@ -58,7 +58,7 @@ def covariance_terms(private):
     for count, covariance in zip(private.fit.counts, private.fit.mixture.covariances, strict=True):
         half = np.linalg.inv(np.linalg.cholesky(covariance)) @ rng.normal(size=(400_000, 3, 4))
         values = np.linalg.eigvalsh(half @ np.swapaxes(half, 1, 2))
-        at = np.linspace(np.log(count * EPSILONS[0]) - 9, np.log(count * EPSILONS[-1]), 52)
+        at = np.linspace(np.log(count * EPSILONS[0]) - 9, np.log(count * EPSILONS[-1]), 26)  # splined to 1e-4
         term = [0.5 * (values / c - np.log1p(values / c)).sum(axis=1) for c in np.exp(at)]
         assert max(t.std() / t.mean() for t in term) < 0.002 * math.sqrt(len(values))
         splines.append(CubicSpline(at, np.log([t.mean() for t in term])))
