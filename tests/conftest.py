@@ -18,11 +18,11 @@ WHOLE_RUNS = ("test_study.py", "test_release.py", "test_leaks.py", "test_release
 
 
 def pytest_collection_modifyitems(items):
-    """Put whole runs first, in their order: the longest must not be what a worker starts last."""
+    """Put whole runs first, in their order, then other long files: none must be what a worker starts last."""
 
     def place(item):
         name = item.path.name
-        return (WHOLE_RUNS.index(name) if name in WHOLE_RUNS else len(WHOLE_RUNS), "/workflow/" not in str(item.path))
+        return (WHOLE_RUNS.index(name) if name in WHOLE_RUNS else len(WHOLE_RUNS), "/unit/" in str(item.path))
 
     items.sort(key=place)
 
@@ -35,11 +35,15 @@ def pytest_collection_finish(session):
 
 
 class ByFile(LoadFileScheduling):
-    """One process for the tests of a file, and one for all that look at the tiny study."""
+    """One process for the tests of a file, and one for those that share what takes long to make."""
 
     def _split_scope(self, nodeid):
         file = super()._split_scope(nodeid)
-        return "whole runs" if Path(file).name in WHOLE_RUNS else file
+        if Path(file).name in WHOLE_RUNS:
+            return "the tiny study"
+        if "errata" in file:
+            return "the findings of all defects"
+        return "the figures of a made-up study" if file.startswith("tests/unit/figures/") else file
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -14,7 +14,7 @@ import yaml
 
 from tests.workflow.conftest import ROOT, TINY
 
-SMALL = {**TINY, "simulate": {"households": 90, "circuits": 3, "days": 16}}
+SMALL = {**TINY, "shards": 1, "simulate": {"households": 90, "circuits": 3, "days": 16}}
 
 
 def test_a_killed_run_is_finished_by_the_next(runner, moment="private/profiles/part-000.parquet"):
