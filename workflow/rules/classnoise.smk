@@ -10,7 +10,7 @@ rule neighbourhoods:
         households=PRIVATE / "forecast_households.parquet",
         meters=PRIVATE / "meters.parquet",
         edges=branch(
-            lookup("neighbourhoods/by", within=config) == "file",
+            lookup("by", within=config["neighbourhoods"]) == "file",
             then=config["neighbourhoods"]["file"] or [],
         ),
     output:
@@ -25,11 +25,11 @@ rule neighbourhoods:
     conda:
         "../envs/meterdp.yaml"
     params:
-        interval_minutes=lookup("export/interval_minutes", within=config),
-        time_zone=lookup("export/time_zone", within=config),
-        train_days=lookup("forecast/train_days", within=config),
-        neighbourhoods=lookup("neighbourhoods", within=config),
-        seed=lookup("seed", within=config),
+        interval_minutes=lookup("interval_minutes", within=config["export"]),
+        time_zone=lookup("time_zone", within=config["export"]),
+        train_days=lookup("train_days", within=config["forecast"]),
+        neighbourhoods=config["neighbourhoods"],
+        seed=config["seed"],
         code=code_of("neighbourhoods"),
     script:
         "../scripts/neighbourhoods.py"
@@ -51,7 +51,7 @@ rule design_noise:
     conda:
         "../envs/meterdp.yaml"
     params:
-        class_noise=lookup("class_noise", within=config),
+        class_noise=config["class_noise"],
         code=code_of("design_noise"),
     script:
         "../scripts/design_noise.py"
@@ -75,7 +75,7 @@ rule delta_curves:
     conda:
         "../envs/meterdp.yaml"
     params:
-        class_noise=lookup("class_noise", within=config),
+        class_noise=config["class_noise"],
         code=code_of("delta_curves"),
     script:
         "../scripts/delta_curves.py"
@@ -96,9 +96,9 @@ rule noise_answers:
     conda:
         "../envs/meterdp.yaml"
     params:
-        class_noise=lookup("class_noise", within=config),
+        class_noise=config["class_noise"],
         log_scale=some_of(config["profiles"], SCALE_KEYS),
-        interval_minutes=lookup("export/interval_minutes", within=config),
+        interval_minutes=lookup("interval_minutes", within=config["export"]),
         code=code_of("noise_answers"),
     script:
         "../scripts/noise_answers.py"
@@ -120,13 +120,13 @@ rule hide_among:
     conda:
         "../envs/meterdp.yaml"
     params:
-        hide_among=lookup("hide_among", within=config),
-        designs=lookup("class_noise/designs", within=config),
-        accuracy_convention=lookup("class_noise/accuracy_convention", within=config),
+        hide_among=config["hide_among"],
+        designs=lookup("designs", within=config["class_noise"]),
+        accuracy_convention=lookup("accuracy_convention", within=config["class_noise"]),
         log_scale=some_of(config["profiles"], SCALE_KEYS),
-        interval_minutes=lookup("export/interval_minutes", within=config),
-        time_zone=lookup("export/time_zone", within=config),
-        train_days=lookup("forecast/train_days", within=config),
+        interval_minutes=lookup("interval_minutes", within=config["export"]),
+        time_zone=lookup("time_zone", within=config["export"]),
+        train_days=lookup("train_days", within=config["forecast"]),
         code=code_of("hide_among"),
     script:
         "../scripts/hide_among.py"
@@ -150,8 +150,8 @@ rule forecast_errors:
         "../envs/meterdp.yaml"
     params:
         log_scale=some_of(config["profiles"], SCALE_KEYS),
-        interval_minutes=lookup("export/interval_minutes", within=config),
-        accuracy_convention=lookup("class_noise/accuracy_convention", within=config),
+        interval_minutes=lookup("interval_minutes", within=config["export"]),
+        accuracy_convention=lookup("accuracy_convention", within=config["class_noise"]),
         code=code_of("forecast_errors"),
     script:
         "../scripts/forecast_errors.py"
@@ -195,12 +195,12 @@ rule forecast_files:
     conda:
         "../envs/meterdp.yaml"
     params:
-        class_noise=lookup("class_noise", within=config),
-        export=lookup("export", within=config),
-        forecast=lookup("forecast", within=config),
-        profiles=lookup("profiles", within=config),
-        neighbourhoods=lookup("neighbourhoods", within=config),
-        seed=lookup("seed", within=config),
+        class_noise=config["class_noise"],
+        export=config["export"],
+        forecast=config["forecast"],
+        profiles=config["profiles"],
+        neighbourhoods=config["neighbourhoods"],
+        seed=config["seed"],
         code=code_of("forecast_files"),
     script:
         "../scripts/forecast_files.py"

@@ -16,8 +16,8 @@ rule simulate:
     conda:
         "../envs/meterdp.yaml"
     params:
-        simulate=lookup("simulate", within=config),
-        seed=lookup("seed", within=config),
+        simulate=config["simulate"],
+        seed=config["seed"],
         code=code_of("simulate"),
     script:
         "../scripts/simulate.py"
@@ -52,7 +52,7 @@ rule ingest:
     resources:
         mem_mb=int(1024 * config["memory_gib"]),
     params:
-        export=lookup("export", within=config),
+        export=config["export"],
         simulated=SIMULATED,
         folder_state=FOLDER_STATE,
         # Not an output: Snakemake takes those away before a job runs.

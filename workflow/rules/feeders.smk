@@ -17,13 +17,13 @@ rule feeder_study:
     conda:
         "../envs/meterdp.yaml"
     params:
-        feeder_study=lookup("feeder_study", within=config),
-        typical_daily_kwh=lookup("release/feeder_typical_daily_kwh", within=config),
-        delta=lookup("mechanisms/delta", within=config),
+        feeder_study=config["feeder_study"],
+        typical_daily_kwh=lookup("feeder_typical_daily_kwh", within=config["release"]),
+        delta=lookup("delta", within=config["mechanisms"]),
         log_scale=some_of(config["profiles"], SCALE_KEYS),
-        interval_minutes=lookup("export/interval_minutes", within=config),
-        time_zone=lookup("export/time_zone", within=config),
-        seed=lookup("seed", within=config),
+        interval_minutes=lookup("interval_minutes", within=config["export"]),
+        time_zone=lookup("time_zone", within=config["export"]),
+        seed=config["seed"],
         code=code_of("feeder_study"),
     script:
         "../scripts/feeder_study.py"

@@ -19,12 +19,12 @@ rule choose_forecast_households:
     conda:
         "../envs/meterdp.yaml"
     params:
-        households=lookup("forecast/households", within=config),
-        interval_minutes=lookup("export/interval_minutes", within=config),
-        time_zone=lookup("export/time_zone", within=config),
-        train_days=lookup("forecast/train_days", within=config),
-        horizon_steps=lookup("forecast/horizon_steps", within=config),
-        origins=lookup("forecast/origins", within=config),
+        households=lookup("households", within=config["forecast"]),
+        interval_minutes=lookup("interval_minutes", within=config["export"]),
+        time_zone=lookup("time_zone", within=config["export"]),
+        train_days=lookup("train_days", within=config["forecast"]),
+        horizon_steps=lookup("horizon_steps", within=config["forecast"]),
+        origins=lookup("origins", within=config["forecast"]),
         code=code_of("choose_forecast_households"),
     script:
         "../scripts/choose_forecast_households.py"
@@ -51,10 +51,10 @@ rule forecast:
     conda:
         "../envs/meterdp.yaml"
     params:
-        interval_minutes=lookup("export/interval_minutes", within=config),
-        time_zone=lookup("export/time_zone", within=config),
+        interval_minutes=lookup("interval_minutes", within=config["export"]),
+        time_zone=lookup("time_zone", within=config["export"]),
         log_scale=some_of(config["profiles"], SCALE_KEYS),
-        forecast=lookup("forecast", within=config),
+        forecast=config["forecast"],
         code=code_of("forecast"),
     script:
         "../scripts/forecast.py"
@@ -116,8 +116,8 @@ rule compare_forecasters:
     conda:
         "../envs/meterdp.yaml"
     params:
-        interval_minutes=lookup("export/interval_minutes", within=config),
-        time_zone=lookup("export/time_zone", within=config),
+        interval_minutes=lookup("interval_minutes", within=config["export"]),
+        time_zone=lookup("time_zone", within=config["export"]),
         forecast=some_of(config["forecast"], PROCESS + POINTS + ("compare",)),
         log_scale=some_of(config["profiles"], SCALE_KEYS),
         code=code_of("compare_forecasters"),

@@ -21,10 +21,10 @@ rule group_records:
     conda:
         "../envs/meterdp.yaml"
     params:
-        interval_minutes=lookup("export/interval_minutes", within=config),
-        time_zone=lookup("export/time_zone", within=config),
+        interval_minutes=lookup("interval_minutes", within=config["export"]),
+        time_zone=lookup("time_zone", within=config["export"]),
         forecast=some_of(config["forecast"], PROCESS + POINTS),
-        households=lookup("group_forecast/households", within=config),
+        households=lookup("households", within=config["group_forecast"]),
         code=code_of("group_records"),
     script:
         "../scripts/group_records.py"
@@ -47,11 +47,11 @@ rule group_forecast:
     conda:
         "../envs/meterdp.yaml"
     params:
-        group_forecast=lookup("group_forecast", within=config),
-        default_kwh_per_hour=lookup("profiles/default_kwh_per_hour", within=config),
+        group_forecast=config["group_forecast"],
+        default_kwh_per_hour=lookup("default_kwh_per_hour", within=config["profiles"]),
         log_scale=some_of(config["profiles"], SCALE_KEYS),
-        export=lookup("export", within=config),
-        seed=lookup("seed", within=config),
+        export=config["export"],
+        seed=config["seed"],
         code=code_of("group_forecast"),
     script:
         "../scripts/group_forecast.py"

@@ -30,11 +30,11 @@ rule vary_mixture:
     conda:
         "../envs/meterdp.yaml"
     params:
-        mechanisms=lookup("mechanisms", within=config),
-        mixture=lookup("mixture", within=config),
-        profiles=lookup("profiles", within=config),
+        mechanisms=config["mechanisms"],
+        mixture=config["mixture"],
+        profiles=config["profiles"],
         federation=FEDERATION,
-        seed=lookup("seed", within=config),
+        seed=config["seed"],
         code=code_of("vary_mixture"),
     script:
         "../scripts/vary_mixture.py"
@@ -58,8 +58,8 @@ rule marginal_densities:
     conda:
         "../envs/meterdp.yaml"
     params:
-        epsilon=lookup("mechanisms/figure_epsilon", within=config),
-        mixture=lookup("mixture", within=config),
+        epsilon=lookup("figure_epsilon", within=config["mechanisms"]),
+        mixture=config["mixture"],
         code=code_of("marginal_densities"),
     script:
         "../scripts/marginal_densities.py"

@@ -22,10 +22,10 @@ rule federate_mixture:
         "../envs/meterdp.yaml"
     params:
         federation=FEDERATION,
-        mixture=lookup("mixture", within=config),
-        epsilon=lookup("mechanisms/figure_epsilon", within=config),
-        delta=lookup("mechanisms/delta", within=config),
-        seed=lookup("seed", within=config),
+        mixture=config["mixture"],
+        epsilon=lookup("figure_epsilon", within=config["mechanisms"]),
+        delta=lookup("delta", within=config["mechanisms"]),
+        seed=config["seed"],
         code=code_of("federate_mixture"),
     script:
         "../scripts/federate_mixture.py"
@@ -48,8 +48,8 @@ rule fit_mixture:
     conda:
         "../envs/meterdp.yaml"
     params:
-        mixture=lookup("mixture", within=config),
-        seed=lookup("seed", within=config),
+        mixture=config["mixture"],
+        seed=config["seed"],
         code=code_of("fit_mixture"),
     script:
         "../scripts/fit_mixture.py"

@@ -16,12 +16,12 @@ rule profile_shard:
     conda:
         "../envs/meterdp.yaml"
     params:
-        interval_minutes=lookup("export/interval_minutes", within=config),
-        time_zone=lookup("export/time_zone", within=config),
-        quality=lookup("quality", within=config),
-        profiles=lookup("profiles", within=config),
-        train_days=lookup("forecast/train_days", within=config),
-        horizon_steps=lookup("forecast/horizon_steps", within=config),
+        interval_minutes=lookup("interval_minutes", within=config["export"]),
+        time_zone=lookup("time_zone", within=config["export"]),
+        quality=config["quality"],
+        profiles=config["profiles"],
+        train_days=lookup("train_days", within=config["forecast"]),
+        horizon_steps=lookup("horizon_steps", within=config["forecast"]),
         code=code_of("profile_shard"),
     script:
         "../scripts/profile_shard.py"
@@ -45,9 +45,9 @@ rule gather_profiles:
     conda:
         "../envs/meterdp.yaml"
     params:
-        profiles=lookup("profiles", within=config),
-        listed=lookup("export/meters", within=config) is not None or SIMULATED,
-        policies=lookup("quality/policies", within=config),
+        profiles=config["profiles"],
+        listed=lookup("meters", within=config["export"]) is not None or SIMULATED,
+        policies=lookup("policies", within=config["quality"]),
         code=code_of("gather_profiles"),
     script:
         "../scripts/gather_profiles.py"

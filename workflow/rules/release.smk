@@ -45,11 +45,11 @@ rule forecast_ahead:
         "../envs/meterdp.yaml"
     threads: 8
     params:
-        interval_minutes=lookup("export/interval_minutes", within=config),
-        time_zone=lookup("export/time_zone", within=config),
+        interval_minutes=lookup("interval_minutes", within=config["export"]),
+        time_zone=lookup("time_zone", within=config["export"]),
         forecast=some_of(config["forecast"], AHEAD),
         season=some_of(config["profiles"], SEASON_KEYS),
-        households=lookup("release/forecast_households", within=config),
+        households=lookup("forecast_households", within=config["release"]),
         code=code_of("forecast_ahead"),
     script:
         "../scripts/forecast_ahead.py"
@@ -116,7 +116,7 @@ rule ledger_page:
     conda:
         "../envs/meterdp.yaml"
     params:
-        ledger=lookup("release/ledger", within=config),
+        ledger=lookup("ledger", within=config["release"]),
         code=code_of("ledger_page"),
     script:
         "../scripts/ledger_page.py"

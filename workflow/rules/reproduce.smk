@@ -52,7 +52,7 @@ rule reproduce_errata:
     conda:
         "../envs/meterdp.yaml"
     params:
-        seed=lookup("seed", within=config),
+        seed=config["seed"],
         code=code_of("reproduce_errata"),
     script:
         "../scripts/reproduce_errata.py"
@@ -75,7 +75,7 @@ rule reproduce_paper_report:
         "../envs/meterdp.yaml"
     params:
         simulated=SIMULATED,
-        trials=lookup("trials", within=config),
+        trials=config["trials"],
         code=code_of("reproduce_report"),
     script:
         "../scripts/reproduce_report.py"
@@ -96,7 +96,7 @@ rule reproduce_report:
         "../envs/meterdp.yaml"
     params:
         simulated=SIMULATED,
-        trials=lookup("trials", within=config),
+        trials=config["trials"],
         code=code_of("reproduce_report"),
     script:
         "../scripts/reproduce_report.py"

@@ -35,9 +35,9 @@ rule reproduce_li_likelihoods:
     conda:
         "../envs/meterdp.yaml"
     params:
-        trials=lookup("trials", within=config),
-        data_dir=lookup("data_dir", within=config),
-        seed=lookup("seed", within=config),
+        trials=config["trials"],
+        data_dir=config["data_dir"],
+        seed=config["seed"],
         code=code_of("reproduce_li_likelihoods"),
     script:
         "../scripts/reproduce_li_likelihoods.py"
@@ -55,8 +55,8 @@ rule reproduce_li_exposure:
     conda:
         "../envs/meterdp.yaml"
     params:
-        trials=lookup("trials", within=config),
-        seed=lookup("seed", within=config),
+        trials=config["trials"],
+        seed=config["seed"],
         code=code_of("reproduce_li_exposure"),
     script:
         "../scripts/reproduce_li_exposure.py"
@@ -75,9 +75,9 @@ rule reproduce_li_recovery:
     conda:
         "../envs/meterdp.yaml"
     params:
-        trials=lookup("trials", within=config),
-        data_dir=lookup("data_dir", within=config),
-        seed=lookup("seed", within=config),
+        trials=config["trials"],
+        data_dir=config["data_dir"],
+        seed=config["seed"],
         code=code_of("reproduce_li_recovery"),
     script:
         "../scripts/reproduce_li_recovery.py"
@@ -93,7 +93,7 @@ rule reproduce_li_consensus:
     conda:
         "../envs/meterdp.yaml"
     params:
-        seed=lookup("seed", within=config),
+        seed=config["seed"],
         code=code_of("reproduce_li_consensus"),
     script:
         "../scripts/reproduce_li_consensus.py"
@@ -110,8 +110,8 @@ rule reproduce_li_cost:
     conda:
         "../envs/meterdp.yaml"
     params:
-        trials=lookup("trials", within=config),
-        seed=lookup("seed", within=config),
+        trials=config["trials"],
+        seed=config["seed"],
         code=code_of("reproduce_li_cost"),
     script:
         "../scripts/reproduce_li_cost.py"

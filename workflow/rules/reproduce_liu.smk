@@ -22,10 +22,10 @@ rule reproduce_liu_trials:
     conda:
         "../envs/meterdp.yaml"
     params:
-        trials=lookup("trials", within=config),
+        trials=config["trials"],
         batches=LIU_BATCHES,
-        eigenvalue_floor=lookup("mixture/eigenvalue_floor", within=config),
-        seed=lookup("seed", within=config),
+        eigenvalue_floor=lookup("eigenvalue_floor", within=config["mixture"]),
+        seed=config["seed"],
         code=code_of("reproduce_liu_trials"),
     script:
         "../scripts/reproduce_liu_trials.py"
@@ -65,9 +65,9 @@ rule reproduce_liu_iris:
     conda:
         "../envs/meterdp.yaml"
     params:
-        trials=lookup("trials", within=config),
-        eigenvalue_floor=lookup("mixture/eigenvalue_floor", within=config),
-        seed=lookup("seed", within=config),
+        trials=config["trials"],
+        eigenvalue_floor=lookup("eigenvalue_floor", within=config["mixture"]),
+        seed=config["seed"],
         code=code_of("reproduce_liu_iris"),
     script:
         "../scripts/reproduce_liu_iris.py"
@@ -90,9 +90,9 @@ rule reproduce_liu_profiles:
     conda:
         "../envs/meterdp.yaml"
     params:
-        trials=lookup("trials", within=config),
-        mixture=lookup("mixture", within=config),
-        seed=lookup("seed", within=config),
+        trials=config["trials"],
+        mixture=config["mixture"],
+        seed=config["seed"],
         simulated=SIMULATED,
         code=code_of("reproduce_liu_profiles"),
     script:
@@ -112,10 +112,10 @@ rule reproduce_liu_images:
     conda:
         "../envs/meterdp.yaml"
     params:
-        trials=lookup("trials", within=config),
-        data_dir=lookup("data_dir", within=config),
-        eigenvalue_floor=lookup("mixture/eigenvalue_floor", within=config),
-        seed=lookup("seed", within=config),
+        trials=config["trials"],
+        data_dir=config["data_dir"],
+        eigenvalue_floor=lookup("eigenvalue_floor", within=config["mixture"]),
+        seed=config["seed"],
         code=code_of("reproduce_liu_images"),
     script:
         "../scripts/reproduce_liu_images.py"
@@ -132,9 +132,9 @@ rule reproduce_liu_algorithm:
     conda:
         "../envs/meterdp.yaml"
     params:
-        trials=lookup("trials", within=config),
-        eigenvalue_floor=lookup("mixture/eigenvalue_floor", within=config),
-        seed=lookup("seed", within=config),
+        trials=config["trials"],
+        eigenvalue_floor=lookup("eigenvalue_floor", within=config["mixture"]),
+        seed=config["seed"],
         code=code_of("reproduce_liu_algorithm"),
     script:
         "../scripts/reproduce_liu_algorithm.py"

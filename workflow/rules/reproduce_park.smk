@@ -25,9 +25,9 @@ rule reproduce_park_split:
     conda:
         "../envs/meterdp.yaml"
     params:
-        trials=lookup("trials", within=config),
-        data_dir=lookup("data_dir", within=config),
-        seed=lookup("seed", within=config),
+        trials=config["trials"],
+        data_dir=config["data_dir"],
+        seed=config["seed"],
         code=code_of("reproduce_park_split"),
     script:
         "../scripts/reproduce_park_split.py"
@@ -50,8 +50,8 @@ rule reproduce_park_curve:
     conda:
         "../envs/meterdp.yaml"
     params:
-        trials=lookup("trials", within=config),
-        data_dir=lookup("data_dir", within=config),
+        trials=config["trials"],
+        data_dir=config["data_dir"],
         code=code_of("reproduce_park_curve"),
     script:
         "../scripts/reproduce_park_curve.py"
@@ -68,8 +68,8 @@ rule reproduce_park_marital:
     conda:
         "../envs/meterdp.yaml"
     params:
-        trials=lookup("trials", within=config),
-        seed=lookup("seed", within=config),
+        trials=config["trials"],
+        seed=config["seed"],
         code=code_of("reproduce_park_marital"),
     script:
         "../scripts/reproduce_park_marital.py"
@@ -89,9 +89,9 @@ rule reproduce_park_fold:
     conda:
         "../envs/meterdp.yaml"
     params:
-        trials=lookup("trials", within=config),
-        data_dir=lookup("data_dir", within=config),
-        seed=lookup("seed", within=config),
+        trials=config["trials"],
+        data_dir=config["data_dir"],
+        seed=config["seed"],
         code=code_of("reproduce_park_fold"),
     script:
         "../scripts/reproduce_park_fold.py"
@@ -112,8 +112,8 @@ rule reproduce_park_clusters:
     conda:
         "../envs/meterdp.yaml"
     params:
-        trials=lookup("trials", within=config),
-        data_dir=lookup("data_dir", within=config),
+        trials=config["trials"],
+        data_dir=config["data_dir"],
         code=code_of("reproduce_park_clusters"),
     script:
         "../scripts/reproduce_park_clusters.py"
@@ -132,9 +132,9 @@ rule reproduce_park_faces:
     conda:
         "../envs/meterdp.yaml"
     params:
-        trials=lookup("trials", within=config),
-        data_dir=lookup("data_dir", within=config),
-        seed=lookup("seed", within=config),
+        trials=config["trials"],
+        data_dir=config["data_dir"],
+        seed=config["seed"],
         code=code_of("reproduce_park_faces"),
     script:
         "../scripts/reproduce_park_faces.py"

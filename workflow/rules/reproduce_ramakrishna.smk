@@ -22,9 +22,9 @@ rule reproduce_ramakrishna_trials:
     conda:
         "../envs/meterdp.yaml"
     params:
-        trials=lookup("trials", within=config),
+        trials=config["trials"],
         batches=RAMAKRISHNA_BATCHES,
-        seed=lookup("seed", within=config),
+        seed=config["seed"],
         code=code_of("reproduce_ramakrishna_trials"),
     script:
         "../scripts/reproduce_ramakrishna_trials.py"
@@ -46,7 +46,7 @@ rule reproduce_ramakrishna_synthetic:
     conda:
         "../envs/meterdp.yaml"
     params:
-        seed=lookup("seed", within=config),
+        seed=config["seed"],
         code=code_of("reproduce_ramakrishna_synthetic"),
     script:
         "../scripts/reproduce_ramakrishna_synthetic.py"
@@ -67,10 +67,10 @@ rule reproduce_ramakrishna_forecasts:
         "../envs/meterdp.yaml"
     threads: 8
     params:
-        interval_minutes=lookup("export/interval_minutes", within=config),
-        time_zone=lookup("export/time_zone", within=config),
+        interval_minutes=lookup("interval_minutes", within=config["export"]),
+        time_zone=lookup("time_zone", within=config["export"]),
         log_scale=some_of(config["profiles"], SCALE_KEYS),
-        forecast=lookup("forecast", within=config),
+        forecast=config["forecast"],
         code=code_of("reproduce_ramakrishna_forecasts"),
     script:
         "../scripts/reproduce_ramakrishna_forecasts.py"
@@ -95,9 +95,9 @@ rule reproduce_ramakrishna_households:
         "../envs/meterdp.yaml"
     params:
         log_scale=some_of(config["profiles"], SCALE_KEYS),
-        interval_minutes=lookup("export/interval_minutes", within=config),
-        time_zone=lookup("export/time_zone", within=config),
-        seed=lookup("seed", within=config),
+        interval_minutes=lookup("interval_minutes", within=config["export"]),
+        time_zone=lookup("time_zone", within=config["export"]),
+        seed=config["seed"],
         simulated=SIMULATED,
         code=code_of("reproduce_ramakrishna_households"),
     script:

@@ -24,10 +24,10 @@ rule fidelity:
     conda:
         "../envs/meterdp.yaml"
     params:
-        epsilon=lookup("mechanisms/figure_epsilon", within=config),
+        epsilon=lookup("figure_epsilon", within=config["mechanisms"]),
         log_scale=some_of(config["profiles"], SCALE_KEYS),
-        mixture=lookup("mixture", within=config),
-        seed=lookup("seed", within=config),
+        mixture=config["mixture"],
+        seed=config["seed"],
         code=code_of("fidelity"),
     script:
         "../scripts/fidelity.py"
