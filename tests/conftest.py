@@ -8,6 +8,8 @@ from pathlib import Path
 
 # Read when NumPy is imported, which no plugin does before. On small matrices more threads only wait for each other.
 os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
+# As jobs do (workflow/rules/common.smk), for the processes that pytest starts: keep big arrays, fault them in once.
+os.environ.update(MALLOC_TRIM_THRESHOLD_=str(2**28), MALLOC_MMAP_THRESHOLD_=str(2**25))
 
 import pytest
 from xdist.scheduler import LoadFileScheduling

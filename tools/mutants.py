@@ -632,6 +632,13 @@ MUTANTS = (
         f"{RELEASE_TESTS}/test_gate.py",
     ),
     Mutant(
+        "release: a list of meters with another column under another name",
+        f"{RELEASE}/gate.py",
+        '{words.get("list_of_meters_sha256"), event.get("meters")}',
+        '{words.get("list_of_meters_sha256")}',
+        f"{RELEASE_TESTS}/test_gate.py",
+    ),
+    Mutant(
         "release: on a full disk the charge is on the books before there is space for the copy",
         f"{RELEASE}/ledger.py",
         "                copied = self._copied(base)\n            os.replace(copied, self.copy_path)",
@@ -737,8 +744,8 @@ MUTANTS = (
     Mutant(
         "sound is handed valid records only",
         "workflow/scripts/release_mixture.py",
-        "release_mixture(records.log_kwh, desk)",
-        "release_mixture(records.log_kwh[records.valid], desk)",
+        "release_mixture(records.log_kwh, desk, shared)",
+        "release_mixture(records.log_kwh[records.valid], desk, shared)",
         "tests/workflow/test_release.py",
     ),
     Mutant(
@@ -780,7 +787,7 @@ MUTANTS = (
     Mutant(
         "a leak: a traceback says what the error says",
         "src/meterdp/core/job.py",
-        "        print(_without_message(error), file=sys.stderr, flush=True)\n",
+        "        print(without_message(error), file=sys.stderr, flush=True)\n",
         "        traceback.print_exc(file=sys.stderr)\n",
         "tests/unit/core/test_job.py",
     ),

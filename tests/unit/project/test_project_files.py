@@ -2,6 +2,7 @@
 
 import ast
 import re
+import runpy
 import sys
 import tomllib
 from importlib.metadata import packages_distributions
@@ -124,3 +125,15 @@ def test_the_container_is_made_of_files_that_are_there_and_of_the_lock(repositor
     assert users and users[-1] not in ("root", "0") and steps[-2][0] == "ENTRYPOINT"
     # Without a mounted folder there is no /study, so no ledger is lost with a container.
     assert '"--directory", "/study", "--cores"' in steps[-2][1] and "mkdir" not in text and "VOLUME" not in text
+
+
+def test_every_mutant_of_the_tests_still_fits_the_source(repository, monkeypatch):
+    """`tools/mutants.py` takes hours, so nobody would soon notice that a snippet has changed."""
+    monkeypatch.setitem(sys.modules, "mutants", type(sys)("mutants"))  # where its dataclass looks for annotations
+    mutants = runpy.run_path(str(repository / "tools/mutants.py"), run_name="mutants")["MUTANTS"]
+    assert len(mutants) > 100
+    for mutant in mutants:
+        assert (repository / mutant.file).read_text().count(mutant.snippet) == 1, mutant.name
+        for file, _, name in (test.partition("::") for test in mutant.tests.split()):
+            assert (repository / file).exists(), mutant.name
+            assert not name or f"def {name.partition('[')[0]}(" in (repository / file).read_text(), mutant.name
