@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-COPIED = ("src", "tests", "pyproject.toml", "docs", "config", "resources", "workflow")
+COPIED = ("src", "tests", ".test", "pyproject.toml", "docs", "config", "resources", "workflow")
 FAILED, PASSED = 1, 0  # exit codes of pytest; all others mean that the tests did not run
 
 SOUND = "src/meterdp/mechanisms/sound"

@@ -128,7 +128,7 @@ def test_the_container_is_made_of_files_that_are_there_and_of_the_lock(repositor
 
 
 def test_every_mutant_of_the_tests_still_fits_the_source(repository, monkeypatch):
-    """`tools/mutants.py` takes hours, so nobody would soon notice that a snippet has changed."""
+    """`tools/mutants.py` takes long, so nobody would soon notice that a snippet has changed."""
     monkeypatch.setitem(sys.modules, "mutants", type(sys)("mutants"))  # where its dataclass looks for annotations
     mutants = runpy.run_path(str(repository / "tools/mutants.py"), run_name="mutants")["MUTANTS"]
     assert len(mutants) > 100
