@@ -648,11 +648,11 @@ MUTANTS = (
     Mutant(
         "release: on a full disk noise is drawn after a charge that could not be written",
         f"{RELEASE}/ledger.py",
-        "            self._append(base, CHARGED, request, attempt, cap=asdict(cap))\n",
-        "            try:\n"
-        "                self._append(base, CHARGED, request, attempt, cap=asdict(cap))\n"
-        "            except InputError:\n"
-        "                pass\n",
+        "                    self._append(base, CHARGED, request, attempt, cap=asdict(cap))\n",
+        "                    try:\n"
+        "                        self._append(base, CHARGED, request, attempt, cap=asdict(cap))\n"
+        "                    except InputError:\n"
+        "                        pass\n",
         f"{RELEASE_TESTS}/test_full_disk.py",
     ),
     Mutant(
