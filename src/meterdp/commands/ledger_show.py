@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
     """
     from meterdp.release.show import in_words
 
-    print(in_words(opened(arguments.ledger).events()), end="")
+    print(in_words(opened(arguments.ledger)), end="")
     return 0
 
 
@@ -43,7 +43,8 @@ def opened(path: Path):
     InputError
         If there is none, or the file is something else, which a ledger would make its own.
     """
-    from meterdp.release.ledger import Ledger, is_ledger
+    from meterdp.release.ledger import Ledger
+    from meterdp.release.ledger_file import is_ledger
 
     if not path.is_file():
         raise InputError("is not there", file=path, remedy="give the path of the ledger; the first release makes it")

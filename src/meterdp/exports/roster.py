@@ -51,7 +51,7 @@ def read_roster(path) -> Roster:
         If it has no such column, a row without a meter, a meter twice or none at all.
     """
     path = check_file(path)
-    return _parsed(path.read_bytes(), path)
+    return parse_roster(path.read_bytes(), path)
 
 
 def digest_of_meters(roster: bytes) -> str:
@@ -62,11 +62,18 @@ def digest_of_meters(roster: bytes) -> str:
     InputError
         As for :func:`read_roster`.
     """
-    meters = _parsed(roster, "list of meters").meter_ids
+    meters = parse_roster(roster).meter_ids
     return hashlib.sha256("\n".join(meters).encode()).hexdigest()
 
 
-def _parsed(data: bytes, path) -> Roster:
+def parse_roster(data: bytes, path="list of meters") -> Roster:
+    """Return the list that a file holds.
+
+    Raises
+    ------
+    InputError
+        As for :func:`read_roster`.
+    """
     try:
         rows = list(csv.reader(data.decode("utf-8-sig").splitlines(), strict=True))
     except (UnicodeDecodeError, csv.Error):

@@ -18,8 +18,9 @@ from meterdp.core.log_scale import LogScale
 from meterdp.figures.entry import Figure
 from meterdp.figures.pages import picture, write_page
 from meterdp.figures.style import BLUE, GREY, VERMILION, canvas, look, panels
-from meterdp.release.ledger import STORED, Ledger
-from meterdp.release.show import DELTAS, Statement, epsilon_of, statements
+from meterdp.release.charge import epsilon_of
+from meterdp.release.ledger import Ledger
+from meterdp.release.show import DELTAS, Statement, most_by_period, statements
 
 TEMPLATE = Path(__file__).with_name("ledger.html")
 _MONTH_COLOURS = (BLUE, VERMILION, look("sound").colour, look("arma").colour, look("white").colour, GREY)
@@ -44,7 +45,11 @@ def budget_over_time(statements: Sequence[Statement], output) -> None:
             )
             cap = statement.entries[-1].event["cap"]
             axes.axhline(cap["epsilon"], color=VERMILION, linestyle="--", label=f"cap, at delta {cap['delta']:g}")
-            axes.set(title=statement.title, ylabel="epsilon", ylim=(0, 1.3 * cap["epsilon"]))
+            axes.set(
+                title=statement.title,
+                ylabel="epsilon",
+                ylim=(0, 1.3 * max(cap["epsilon"], statement.entries[-1].total_epsilon)),
+            )
             axes.legend(loc="upper left", ncols=2)
 
 
@@ -109,12 +114,11 @@ def write_ledger_page(ledger: Ledger, output) -> None:
     InputError
         If the ledger cannot be trusted.
     """
-    events = ledger.events()
-    told = statements(events)
+    told = statements(ledger.events())
     accounts = []
     with tempfile.TemporaryDirectory() as folder:
         for number, statement in enumerate(told):
-            months = _released_mixtures(ledger, events, statement)
+            months = _released_mixtures(ledger, statement)
             drawn = None
             if len(months) > 1:
                 path = Path(folder) / f"months-{number}.svg"
@@ -138,6 +142,7 @@ def write_ledger_page(ledger: Ledger, output) -> None:
             accounts=accounts,
             budget=picture(budget, _BUDGET) if told else None,
             delta=f"{DELTAS[0]:g}",
+            most=most_by_period(ledger),
         )
 
 
@@ -156,13 +161,13 @@ def _row(entry) -> dict:
     }
 
 
-def _released_mixtures(ledger: Ledger, events: Sequence[dict], statement: Statement) -> list[dict]:
-    mine = {entry.event["request"] for entry in statement.entries}
+def _released_mixtures(ledger: Ledger, statement: Statement) -> list[dict]:
     out = []
-    for event in events:
-        if event["kind"] != STORED or event["request"] not in mine or event["words"]["artefact"] != "mixture":
+    for event in {entry.event["request"]: entry.event for entry in statement.entries}.values():
+        files = ledger.stored(event["request"]) if event["words"]["artefact"] == "mixture" else {}
+        if not files:
             continue
-        mixture = json.loads(ledger.stored(event["request"])["mixture.json"])
+        mixture = json.loads(files["mixture.json"])
         export, epsilon = event["words"]["export"], event["words"]["public"]["epsilon"]
         energy = typical_energy(mixture)
         out.append(

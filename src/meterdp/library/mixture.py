@@ -6,6 +6,7 @@ Noise is drawn in :mod:`meterdp.release`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Literal
@@ -14,6 +15,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from meterdp.core.dates import PERIODS, Interval, covers, day_of, days_of, interval_of, overlap
 from meterdp.library.errors import Refused, refusals
 from meterdp.library.guarantee import FitGuarantee
 from meterdp.mechanisms.sound.ball import calibrate_ball
@@ -23,6 +25,7 @@ from meterdp.mixture.draws import Mixture
 from meterdp.mixture.sampling import sample
 from meterdp.release.account import Account, Cap
 from meterdp.release.gate import public_name
+from meterdp.release.meter_lists import plain_name
 from meterdp.release.noise import FreshNumbers, StudyNoise
 from meterdp.release.records import Books, release_records, study_records
 from meterdp.release.safe_noise import SafeNoise
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 # Parameters that only mean something with a ledger, and those of them that it cannot do without.
-_NAMES = ("population", "budget_period", "days", "records")
+_NAMES = ("population", "budget_period", "days", "time_zone", "meters", "records")
 # Messages of scikit-learn and NumPy that show what they are about, which is private -> what is said instead.
 _SHOWN = {
     "could not convert": ("has entries that are not numbers", "use numbers alone"),
@@ -81,12 +84,19 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
     ledger : path-like, optional
         SQLite file that is charged before noise is drawn; made if it does not exist. The same request, by all public
         parameters here and the number of records, gets the mixture of the first time and costs nothing. A ledger of
-        the workflow will do: releases about the same population and budget period add up.
-    population, budget_period : str
-        Public names of the people behind the records and of the time that a budget lasts, such as "Springfield" and
-        "2025". Never rename them: under a new name a budget starts again. A row must be all there is of one meter.
-    days : (str, str)
+        the workflow will do: releases about the same meters and budget period add up.
+    population : str
+        Public name of the people behind the records, a label.
+    budget_period : str
+        How long a budget lasts: a year ("2025"), a month ("2025-03"), a first and a last day ("2025-01-06 to
+        2025-06-30"), or several of them separated by commas. It must hold all `days`.
+    days : (str or date, str or date)
         First and last day of the readings behind the records, such as ("2025-01-06", "2025-02-02").
+    time_zone : str
+        IANA name of where these days are local, such as "Europe/London".
+    meters : sequence of str, optional
+        The public list of meters, one for each record, whose row must be all there is of it. Without it a charge
+        counts for every meter of the ledger.
     records : str
         Public name of what the records are, such as "mean kWh of weekday hours". The ledger never looks at records:
         others of the same name and days get the mixture of the first.
@@ -155,7 +165,9 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
         ledger: str | os.PathLike | None = None,
         population: str | None = None,
         budget_period: str | None = None,
-        days: tuple[str, str] | None = None,
+        days: tuple[str | date, str | date] | None = None,
+        time_zone: str | None = None,
+        meters: Sequence[str] | None = None,
         records: str | None = None,
         cap_epsilon: float = 4.0,
         cap_delta: float = 1e-5,
@@ -173,6 +185,8 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
         self.population = population
         self.budget_period = budget_period
         self.days = days
+        self.time_zone = time_zone
+        self.meters = meters
         self.records = records
         self.cap_epsilon = cap_epsilon
         self.cap_delta = cap_delta
@@ -207,7 +221,7 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
                 mixture = study_records(x, box, mechanism, self.random_state or 0)
             else:
                 names = tuple(getattr(self, "feature_names_in_", ()))
-                mixture = release_records(x, box, mechanism, self._books(), names)
+                mixture = release_records(x, box, mechanism, self._books(len(x)), names)
         self.weights_, self.means_, self.covariances_ = mixture.weights, mixture.means, mixture.covariances
         self.n_iter_ = len(mechanism.plan.rounds)
         covers = "this fit alone" if self.ledger is None else "this fit; the ledger has the sum with others"
@@ -339,8 +353,11 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
             value = getattr(self, name)
             if not isinstance(value, str) or not value.strip():
                 raise Refused("is not a name", field=name, remedy="give a public one, which a ledger needs")
+        self._periods()
+
+    def _days(self) -> tuple[date, date]:
         try:
-            first, last = (date.fromisoformat(day) for day in self.days)
+            first, last = map(day_of, self.days)
         except (TypeError, ValueError):
             first, last = date.max, date.min
         if first > last:
@@ -349,6 +366,40 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
                 field="days",
                 remedy="give those of the readings behind the records, such as ('2025-01-06', '2025-02-02')",
             )
+        return first, last
+
+    def _periods(self) -> tuple[Interval, ...]:
+        """Return the budget periods that the days are in, in UTC."""
+        try:
+            if not isinstance(self.time_zone, str):
+                raise ValueError
+            days = interval_of(*self._days(), self.time_zone)
+        except Refused:
+            raise
+        except (OverflowError, ValueError):
+            raise Refused(
+                "is not the name of a time zone", field="time_zone", remedy="give one such as 'Europe/London'"
+            ) from None
+        try:
+            periods = [interval_of(*span, self.time_zone) for span in days_of(self.budget_period)]
+        except (OverflowError, ValueError):
+            raise Refused("is no period of time", field="budget_period", remedy=f"give {PERIODS}") from None
+        if not covers(periods, days):
+            raise Refused("does not hold all days", field="budget_period", remedy="give the period the days are in")
+        return tuple(period for period in periods if overlap(period, days))
+
+    def _listed(self, n: int) -> tuple[str, ...] | None:
+        if self.meters is None:
+            return None
+        meters = () if isinstance(self.meters, str) else tuple(self.meters)
+        names = {plain_name(meter) for meter in meters if isinstance(meter, str)} - {""}
+        if not len(names) == len(meters) == n:
+            raise Refused(
+                "are not as many different names as there are records",
+                field="meters",
+                remedy="name the meter of every record, each once, or leave them out",
+            )
+        return meters
 
     def _box(self, d: int) -> Box:
         remedy = "give (low, high) from public knowledge, numbers or one for each feature, never from X"
@@ -384,14 +435,15 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
                 rounds=None if self.max_iter is None else int(self.max_iter),
             )
 
-    def _books(self) -> Books | None:
+    def _books(self, n: int) -> Books | None:
         if self.ledger is None:
             return None
         account = Account(
             "one whole record", self.adjacency, *map(public_name, (self.population, self.budget_period))
         )
         cap = Cap(float(self.cap_epsilon), float(self.cap_delta))
-        return Books(self.ledger, account, cap, public_name(self.records), tuple(self.days))
+        days = tuple(day.isoformat() for day in self._days())
+        return Books(self.ledger, account, cap, public_name(self.records), days, self._periods(), self._listed(n))
 
 
 def _whole(value) -> bool:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 # Kinds of events in a ledger.
-CHARGED, STORED, PUBLISHED = "charged", "stored", "published"
+CHARGED, CANCELLED, STORED, PUBLISHED = "charged", "cancelled", "stored", "published"
+# A list of meters is shown, a limit raised, files of an earlier version moved out of the ledger.
+LISTED, RAISED, MOVED = "listed", "raised", "moved"
 
 # What a release protects, of whatever its mechanism sees: a record follows from the rows of one meter.
 UNIT_OF = {
@@ -16,15 +18,15 @@ UNIT_OF = {
 
 @dataclass(frozen=True)
 class Account:
-    """Whose privacy is spent; budgets of different accounts are never added.
+    """What a charge is called; the meters of its list say whose privacy is spent.
 
     Parameters
     ----------
     unit, adjacency : str
-        What one neighbour changes. Accounts are told apart by the adjacency: whatever is computed from a household's
-        readings spends the same budget, in whichever words its mechanism names what it sees of them.
+        What one neighbour changes. Whatever is computed from a household's readings spends the same budget, in
+        whichever words its mechanism names what it sees of them; so the unit makes no difference.
     population : str
-        Public name of the households, from the configuration.
+        Public name of the households, from the configuration; a label.
     period : str
         Public name of the time a budget lasts, such as a year.
     """
@@ -37,7 +39,7 @@ class Account:
 
 @dataclass(frozen=True)
 class Cap:
-    """What one account may spend in all: (epsilon, delta) of everything released."""
+    """What a meter may spend in a budget period: (epsilon, delta) of everything released."""
 
     epsilon: float
     delta: float

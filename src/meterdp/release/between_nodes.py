@@ -93,7 +93,8 @@ def release_mixture_at(settings: NodeSettings, say: Callable[[str], object]) -> 
         def draw(_) -> dict[str, bytes]:
             return released_files(_released(sound, records.log_kwh, settings, links), sound, request, desk, told)
 
-        (files,), handed_over = desk.release((request, draw))
+        # No node sends a sum before all of them have charged; where one cannot, nobody has spent anything.
+        (files,), handed_over = desk.release((request, draw), ready=lambda: links.all_done(0))
     # With closed links: what goes wrong now is no other node's concern.
     desk.hand_over(files, folder)
     handed_over()
@@ -108,7 +109,9 @@ def shared_sums(settings: NodeSettings) -> SharedSums:
 
 def _desk(settings: NodeSettings) -> Desk:
     release, study = settings.agreement.settings["release"], settings.study
-    own = {"epsilon": release["epsilon"], "delta": release["delta"], "what": ["mixture"]}
+    # Forecasts are no part of it, but what they draw by lot is planned with the first release of a period.
+    what = ["mixture", *(one for one in study["release"]["what"] if one == "forecasts")]
+    own = {"epsilon": release["epsilon"], "delta": release["delta"], "what": what}
     roster = study["export"]["meters"]
     config = {**study, "release": study["release"] | own}
     # Whoever the households are, a node has an export and must name what a release of it needs, the list included.
@@ -148,7 +151,6 @@ def _told(shared: SharedSums, settings: NodeSettings) -> SharedNoise:
 def _released(sound: Sound, log_kwh: np.ndarray, settings: NodeSettings, links: Links) -> Released:
     """Draw this node's noise and sum; every node has charged before the first sum."""
     scheme, step = settings.agreement.scheme.on_grid(SafeNoise.grid), itertools.count(1)
-    links.all_done(0)
 
     def total(vector: np.ndarray) -> np.ndarray:
         return scheme.total(links, next(step), vector)

@@ -10,13 +10,16 @@ from datetime import UTC, datetime
 from functools import partial
 
 import meterdp
+from meterdp.core.dates import Interval
 from meterdp.core.guarantee import Guarantee, in_plain_words
 from meterdp.core.log_scale import LogScale
-from meterdp.exports.roster import digest_of_meters
+from meterdp.exports.roster import digest_of_meters, parse_roster
 from meterdp.release.about import About, check_described, described
 from meterdp.release.account import UNIT_OF, Account, Cap
-from meterdp.release.gate import CRATE, ENTRY, account_of, check_books, check_files, check_release, check_settings
-from meterdp.release.ledger import Charge, Ledger, Request
+from meterdp.release.charge import Charge
+from meterdp.release.gate import CRATE, ENTRY, account_of, check_files, check_release, check_settings, touched_periods
+from meterdp.release.ledger import Ledger, Request
+from meterdp.release.planned import planned_charge
 from meterdp.release.publish import publish
 
 # Of the export, what does not shape a release, and the list of meters, whose digest is a word.
@@ -93,7 +96,12 @@ class Desk:
         sections = {name: self.config[name] for name in ("quality", *more)}
         return {"export": export, **sections, "profiles": profiles}
 
-    def request(self, guarantee: Guarantee, households: int, charge: Charge, words: Mapping) -> Request:
+    @property
+    def periods(self) -> tuple[Interval, ...] | None:
+        """Budget periods that the readings are in; None if they are simulated, which counts in all."""
+        return None if self.simulated else touched_periods(self.config)
+
+    def request(self, guarantee: Guarantee, households: int, charge: Charge, words: Mapping, **more) -> Request:
         """Return a request that may be made.
 
         Parameters
@@ -105,6 +113,8 @@ class Desk:
         charge : Charge
         words : mapping
             Artefact, mechanism, version and public parameters.
+        **more
+            ``neighbourhoods`` and ``setting`` of the request.
 
         Raises
         ------
@@ -113,24 +123,35 @@ class Desk:
         """
         check_release(guarantee, households, self.cap)
         who = {"list_of_meters_sha256": hashlib.sha256(self.roster).hexdigest(), "synthetic": self.simulated}
+        meters = parse_roster(self.roster).meter_ids
         return Request(
-            self.account(guarantee), {**words, **who}, charge, tuple(self.period), digest_of_meters(self.roster)
+            self.account(guarantee),
+            {**words, **who},
+            charge,
+            tuple(self.period),
+            meters,
+            self.periods,
+            former_lists=(who["list_of_meters_sha256"], digest_of_meters(self.roster)),
+            label=self.config["release"]["population"],
+            planned=planned_charge(self.config, len(meters)),
+            **more,
         )
 
     def release(
-        self, *links: tuple[Request, Callable[[list[dict[str, bytes]]], Mapping[str, bytes]]]
+        self,
+        *links: tuple[Request, Callable[[list[dict[str, bytes]]], Mapping[str, bytes]]],
+        ready: Callable[[], None] | None = None,
     ) -> tuple[list[dict[str, bytes]], Callable[[], None]]:
         """Return the files of requests that belong together, and what to call once those of the last are handed over.
 
         Parameters
         ----------
         *links : (request, draw)
+        ready : callable, optional
             See :meth:`Ledger.release_all`.
         """
-        last = links[-1][0]
-        ledger, lists = Ledger(self.config["release"]["ledger"]), {last.words["list_of_meters_sha256"], last.meters}
-        books = partial(check_books, account=last.account, lists=lists, period=self.period)
-        return ledger.release_all(links, self.cap, books), partial(ledger.published, last)
+        ledger = Ledger(self.config["release"]["ledger"])
+        return ledger.release_all(links, self.cap, ready), partial(ledger.published, links[-1][0])
 
     def hand_over(self, files: Mapping[str, bytes], folder) -> None:
         """Write the files of a release as ``folder``, if every file and column is declared for release."""

@@ -16,9 +16,10 @@ from meterdp.exports.roster import Roster
 from meterdp.feeders.mechanism import FeederRecords, FeederRelease, FeederTotals
 from meterdp.feeders.plan import FeederPublic
 from meterdp.feeders.window import DAYS, Window, total_minutes
+from meterdp.release.charge import Charge
 from meterdp.release.desk import Desk, as_json, checksums, in_words, words_of
 from meterdp.release.gate import FEEDER_FILES, check_feeder_names, check_feeders
-from meterdp.release.ledger import Charge, Request
+from meterdp.release.ledger import Request
 from meterdp.release.safe_noise import SafeNoise
 from meterdp.release.tables import RELEASED_FEEDER_ERRORS, RELEASED_FEEDERS
 
@@ -137,7 +138,7 @@ def release_feeders(
         window={"kind": window.kind, "first_day": window.first_day.isoformat(), "days": window.day_count},
     )
     charge = Charge(mechanism.mu, mechanism.total_variation)
-    request = desk.request(mechanism.guarantee, len(energy_kwh), charge, words)
+    request = desk.request(mechanism.guarantee, len(energy_kwh), charge, words, setting="release.feeder_epsilon")
 
     def draw(_) -> dict[str, bytes]:
         released = mechanism.release(FeederRecords(energy_kwh), SafeNoise())

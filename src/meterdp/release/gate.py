@@ -6,15 +6,16 @@ It looks at public settings and at what a mechanism says of itself, never at a r
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from meterdp.core.dates import PERIODS, Interval, covers, day_of, days_of, interval_of, overlap
 from meterdp.core.errors import InputError
 from meterdp.core.guarantee import Guarantee
-from meterdp.release.account import CHARGED, Account, Cap
+from meterdp.release.account import Account, Cap
 from meterdp.release.tables import (
     RELEASED_FEEDER_ERRORS,
     RELEASED_FEEDERS,
@@ -111,6 +112,11 @@ def refusals_of(config: Mapping, simulated: bool) -> Iterator[InputError]:
             yield _refused(
                 "release.feeder_days", "are more days than the period has", "use fewer days, or a longer period"
             )
+    if not simulated and None not in (export["first_day"], export["last_day"], release["budget_period"]):
+        try:
+            touched_periods(config)
+        except InputError as error:
+            yield error
     if release["delta"] > release["cap_delta"]:
         yield _refused("release.delta", "is larger than release.cap_delta", "use a smaller delta")
 
@@ -241,52 +247,38 @@ def check_meters(known: Sequence[str], listed: Sequence[str], records: int) -> N
         raise _refused("export.meters", "is not the list the profiles were made with", "delete results/private")
 
 
-def check_books(events: Iterable[Mapping], account: Account, lists: Collection[str], period: Sequence[str]) -> None:
-    """Refuse a new name for people who are in the ledger under another one: their budget would start again.
+def touched_periods(config: Mapping) -> tuple[Interval, ...]:
+    """Return the budget periods that the readings of a release are in, in UTC.
 
     Parameters
     ----------
-    events : iterable of mapping
-        The ledger.
-    account : Account
-    lists : collection of str
-        Digests of the public list of meters, of its bytes and of who is on it; empty where there is none.
-    period : (str, str)
-        First and last day of the readings.
+    config : mapping
+        The whole configuration, of a release that names its days and budget period.
 
     Raises
     ------
     InputError
-        If the same list was booked under another population, or readings of these days in another budget period.
+        If a day is in none of them, or the time zone is not known.
     """
-    for event in events:
-        if event["kind"] != CHARGED:
-            continue
-        known, words = event["account"], event["words"]
-        same = known["population"] == account.population
-        # A ledger of an earlier version knows a list by its bytes alone.
-        listed = {words.get("list_of_meters_sha256"), event.get("meters")} - {None}
-        if not same and not listed.isdisjoint(lists):
-            raise _refused(
-                "release.population",
-                "is another name for a list of meters that the ledger knows as " + repr(known["population"]),
-                "use that name",
-            )
-        if same and known["period"] == account.period and known["adjacency"] != account.adjacency:
-            raise _refused(
-                "release.forecast_protects",
-                "cannot be given beside what was released: files that hide only whose they are say more about "
-                "readings than a guarantee for readings allows",
-                "release one or the other in a budget period",
-            )
-        # A ledger of an earlier version has the days among the words.
-        first, last = event.get("days") or [words["export"][key] for key in ("first_day", "last_day")]
-        if same and known["period"] != account.period and first <= period[1] and period[0] <= last:
-            raise _refused(
-                "release.budget_period",
-                "would be a second budget for days that were charged to " + repr(known["period"]),
-                "use that name, or release other days",
-            )
+    export, named = config["export"], config["release"]["budget_period"]
+    first, last, zone = export["first_day"], export["last_day"], export["time_zone"]
+    try:
+        days = interval_of(day_of(first), day_of(last), zone or "")
+    except ValueError:
+        raise _refused(
+            "export.time_zone", "is not set", "name the time zone of the homes, such as Europe/London"
+        ) from None
+    try:
+        periods = [interval_of(*span, zone) for span in days_of(named)]
+    except ValueError:
+        raise _refused("release.budget_period", "is no period of time", f"write {PERIODS}") from None
+    if not covers(periods, days):
+        raise _refused(
+            "release.budget_period",
+            f"does not hold all days from {first} to {last}",
+            f"name the period they are in: {PERIODS}, or several of them separated by commas",
+        )
+    return tuple(period for period in periods if overlap(period, days))
 
 
 def account_of(guarantee: Guarantee, config: Mapping, simulated: bool) -> Account:

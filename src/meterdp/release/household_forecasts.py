@@ -13,24 +13,25 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from meterdp.core.log_scale import LogScale
 from meterdp.forecasting.settings import AHEAD, some_of
 from meterdp.groupforecast.kept import KeptGroups
 from meterdp.groupforecast.mechanism import ForecastRecords
 from meterdp.groupforecast.plan import GroupPublic
 from meterdp.groupforecast.study import no_circuits
+from meterdp.release.charge import Charge, epsilon_of
 from meterdp.release.desk import Desk, as_json, words_of
 from meterdp.release.forecast_folder import Told, forecast_folder
-from meterdp.release.gate import FEWEST_IN_GROUP, check_groups
+from meterdp.release.gate import check_groups
 from meterdp.release.label_forecasts import PLACES, release_label_forecasts
-from meterdp.release.ledger import Charge, epsilon_of
 from meterdp.release.manifests.group import REPEATS
 from meterdp.release.noise import new_ids
+from meterdp.release.planned import assignment_charge, group_public
 from meterdp.release.safe_noise import SafeNoise
 
 # Counts up when the same public words would give another release.
 VERSION = 1
 MECHANISM = "group_forecast"
+SETTING = "release.forecast_epsilon"
 HIDES = (
     "what any one listed meter read in the period and in that of the first forecast with these groups, its own "
     "forecasts, and which group they are nearest to, up to the factor and the chance given",
@@ -87,8 +88,9 @@ def release_household_forecasts(
     places = desk.request(
         kept.guarantee,
         households,
-        _assignment_charge(kept),
+        assignment_charge(kept),
         words_of("forecast_groups", MECHANISM, VERSION, public, **_assigned(kept)),
+        setting=SETTING,
     )
     charge = Charge(kept.plan.mu, kept.plan.total_variation(kept.public))
     words = words_of(
@@ -100,7 +102,7 @@ def release_household_forecasts(
         forecast=some_of(desk.config["forecast"], AHEAD),
         groups_request=places.key,
     )
-    request = desk.request(kept.guarantee, households, charge, words)
+    request = desk.request(kept.guarantee, households, charge, words, setting=SETTING)
 
     def draw_places(_) -> dict[str, bytes]:
         group = kept.assign(records, SafeNoise())
@@ -145,29 +147,10 @@ def _neighbourhoods(circuit: tuple[int, ...] | None, desk: Desk) -> tuple[int, .
 
 
 def _public(forecast_log_kwh: np.ndarray, circuit: tuple[int, ...] | None, desk: Desk) -> GroupPublic:
-    config, (households, steps) = desk.config, forecast_log_kwh.shape
-    release, circuit = config["release"], _neighbourhoods(circuit, desk)
+    circuit = _neighbourhoods(circuit, desk)
     if circuit is not None:
         check_groups(np.bincount(circuit))
-    return GroupPublic(
-        epsilon=release["forecast_epsilon"],
-        delta=release["delta"],
-        records=households,
-        steps=steps,
-        interval_hours=config["export"]["interval_minutes"] / 60,
-        level_log_kwh=float(LogScale.from_config(config["profiles"]).log(config["profiles"]["default_kwh_per_hour"])),
-        groups=release["forecast_groups"],
-        most_groups=max(1, min(config["group_forecast"]["most_groups"], households // FEWEST_IN_GROUP)),
-        circuit=circuit,
-        grid=SafeNoise.grid,
-    )
-
-
-def _assignment_charge(kept: KeptGroups) -> Charge:
-    plan = kept.assignment_plan
-    if plan is None:
-        return Charge(0.0)
-    return Charge(plan.mu, plan.total_variation(kept.public), ((plan.assignment_epsilon, plan.groups, 1),))
+    return group_public(desk.config, len(forecast_log_kwh), circuit)
 
 
 def _assigned(kept: KeptGroups) -> dict:

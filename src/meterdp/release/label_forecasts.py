@@ -8,6 +8,7 @@ other guarantee survives.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 
@@ -15,11 +16,13 @@ import numpy as np
 
 from meterdp.classnoise.towards_centre import LabelPublic, TowardsCentre
 from meterdp.core.log_scale import LogScale
+from meterdp.exports.roster import parse_roster
 from meterdp.forecasting.settings import AHEAD, some_of
+from meterdp.release.charge import Charge
 from meterdp.release.desk import Desk, as_json, words_of
 from meterdp.release.forecast_folder import Told, forecast_folder
 from meterdp.release.gate import check_groups
-from meterdp.release.ledger import Charge
+from meterdp.release.meter_lists import plain_name
 from meterdp.release.noise import new_ids
 from meterdp.release.safe_noise import SafeNoise
 
@@ -79,7 +82,14 @@ def release_label_forecasts(forecast_log_kwh: np.ndarray, circuit: tuple[int, ..
         forecast=some_of(config["forecast"], AHEAD),
     )
     charge = Charge(mechanism.mu, mechanism.total_variation)
-    request = desk.request(mechanism.guarantee, households, charge, words)
+    request = desk.request(
+        mechanism.guarantee,
+        households,
+        charge,
+        words,
+        setting="release.forecast_epsilon",
+        neighbourhoods=_digest_of(neighbourhood, desk),
+    )
 
     def draw(_) -> dict[str, bytes]:
         ids = new_ids(households)
@@ -90,6 +100,12 @@ def release_label_forecasts(forecast_log_kwh: np.ndarray, circuit: tuple[int, ..
     (files,), handed_over = desk.release((request, draw))
     where = json.loads(files.pop(PLACES))
     return files, where["release_id"], handed_over
+
+
+def _digest_of(neighbourhood: tuple[int, ...], desk: Desk) -> str:
+    """Return a digest of who is in which neighbourhood; another one is another secret."""
+    meters = sorted(plain_name(meter) for meter in parse_roster(desk.roster).meter_ids)
+    return hashlib.sha256(as_json([meters, neighbourhood])).hexdigest()
 
 
 def _told(mechanism: TowardsCentre) -> Told:

@@ -30,9 +30,10 @@ from meterdp.mechanisms.sound.tilt import Marginals, sample_tilted
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.sampling import sample
 from meterdp.profiles.vector import VectorRules, hour_rows
+from meterdp.release.charge import Charge
 from meterdp.release.desk import Desk, as_json, checksums, in_words, words_of
 from meterdp.release.gate import MIXTURE_FILES
-from meterdp.release.ledger import Charge, Request
+from meterdp.release.ledger import Request
 from meterdp.release.noise import FreshNumbers
 from meterdp.release.safe_noise import SafeNoise
 from meterdp.release.tables import RELEASED_MIXTURE, RELEASED_PROFILES

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
+from meterdp.core.dates import Interval
 from meterdp.core.errors import InputError
 from meterdp.core.noise import MOST_STD_STEPS, GaussianSource
 from meterdp.mechanisms.interface import PrivateRecords
@@ -20,9 +20,10 @@ from meterdp.mechanisms.sound.box import Box
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mixture.draws import Mixture
 from meterdp.release.account import Account, Cap
+from meterdp.release.charge import Charge
 from meterdp.release.desk import as_json, words_of
-from meterdp.release.gate import FEWEST_HOUSEHOLDS, MOST_HOUSEHOLDS, check_books, check_release
-from meterdp.release.ledger import Charge, Ledger, Request
+from meterdp.release.gate import FEWEST_HOUSEHOLDS, MOST_HOUSEHOLDS, check_release
+from meterdp.release.ledger import Ledger, Request
 from meterdp.release.mixture import words_of_settings
 from meterdp.release.noise import StudyNoise
 from meterdp.release.safe_noise import SafeNoise
@@ -46,7 +47,11 @@ class Books:
         What the records are. Records are known by this name and their days alone: others under the same names and
         settings get the release of the first.
     days : (str, str)
-        First and last day of the readings behind them.
+        First and last day of the readings behind them, ISO dates.
+    periods : tuple of Interval, or None
+        Budget periods these days are in, in UTC; None for any.
+    meters : tuple of str, or None
+        The public list of meters that the records are of; without one they count for every meter of the ledger.
     """
 
     ledger: object
@@ -54,6 +59,8 @@ class Books:
     cap: Cap
     records: str
     days: tuple[str, str]
+    periods: tuple[Interval, ...] | None
+    meters: tuple[str, ...] | None
 
 
 def release_records(
@@ -108,13 +115,12 @@ def release_records(
         bounds=[list(box.low), list(box.high)],
     )
     charge = Charge(mechanism.mu, mechanism.total_variation)
-    request = Request(books.account, words, charge, books.days)
+    request = Request(books.account, words, charge, books.days, books.meters, books.periods, setting="epsilon")
 
     def draw() -> dict[str, bytes]:
         return {FILE: _as_json(_drawn(x, box, mechanism, SafeNoise()))}
 
-    check = partial(check_books, account=books.account, lists=(), period=books.days)
-    return _of_json(Ledger(books.ledger).release(request, books.cap, draw, check)[FILE])
+    return _of_json(Ledger(books.ledger).release(request, books.cap, draw)[FILE])
 
 
 def study_records(x: np.ndarray, box: Box, mechanism: Sound, seed: int) -> Mixture:

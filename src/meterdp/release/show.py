@@ -1,7 +1,7 @@
 """What a ledger says, in words (``meterdp ledger show``).
 
-One block per account: every charge with its date, and what all of them cost together. :mod:`meterdp.figures.ledger`
-draws the same.
+One block for everything released under one name: every charge with its date, and what all of them cost together. A
+meter may be in several blocks; what counts is what it has spent in all. :mod:`meterdp.figures.ledger` draws the same.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from meterdp.release.account import UNIT_OF, Account
-from meterdp.release.ledger import CHARGED, NOTHING, PUBLISHED, STORED, Charge, epsilon_of
+from meterdp.release.account import CANCELLED, CHARGED, PUBLISHED, STORED, UNIT_OF, Account
+from meterdp.release.charge import NOTHING, Charge, epsilon_of
+from meterdp.release.ledger import Ledger
 
 DELTAS = (1e-5, 1e-6)
 
@@ -38,7 +39,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Statement:
-    """Everything charged to one account, oldest first."""
+    """Everything charged under one name, oldest first."""
 
     account: Account
     entries: tuple[Entry, ...]
@@ -48,14 +49,18 @@ class Statement:
     def title(self) -> str:
         """Whose privacy, when, and what of it."""
         who = self.account
-        return f"{who.population}, {who.period}: {UNIT_OF.get(who.adjacency, who.unit)} ({who.adjacency})"
+        name = self.entries[-1].event.get("label") or who.population
+        return f"{name}, {who.period}: {UNIT_OF.get(who.adjacency, who.unit)} ({who.adjacency})"
 
 
 def statements(events: Sequence[dict]) -> list[Statement]:
-    """Return what was charged to every account, lost attempts included."""
-    out, last = [], {event["request"]: event["kind"] for event in events}
-    for who in dict.fromkeys(Account(**event["account"]) for event in events):
-        mine = [e for e in events if e["kind"] == CHARGED and Account(**e["account"]) == who]
+    """Return what was charged under every name, lost attempts included and charges that were taken back not."""
+    back = {(event["request"], event["attempt"]) for event in events if event["kind"] == CANCELLED}
+    charged = [e for e in events if e["kind"] == CHARGED and (e["request"], e["attempt"]) not in back]
+    last = {event["request"]: event["kind"] for event in events if event["kind"] in (CHARGED, *_STATES)}
+    out = []
+    for who in dict.fromkeys(Account(**event["account"]) for event in charged):
+        mine = [event for event in charged if Account(**event["account"]) == who]
         latest = {event["request"]: event["attempt"] for event in mine}
         total, entries = NOTHING, []
         for event in mine:
@@ -68,10 +73,19 @@ def statements(events: Sequence[dict]) -> list[Statement]:
     return out
 
 
-def in_words(events: Sequence[dict]) -> str:
+def most_by_period(ledger: Ledger) -> list[str]:
+    """Return a sentence for every budget period: what its meters have spent at most."""
+    lines = []
+    for period, charges in ledger.most_spent().items():
+        spent = ", ".join(f"epsilon {max(epsilon_of(c, d) for c in charges):.3g} at delta {d:g}" for d in DELTAS)
+        lines.append(f"No meter has spent more in '{period}' than {spent}.")
+    return lines
+
+
+def in_words(ledger: Ledger) -> str:
     """Return the ledger as text."""
     lines: list[str] = []
-    for statement in statements(events):
+    for statement in statements(ledger.events()):
         lines.append(statement.title)
         for entry in statement.entries:
             event = entry.event
@@ -81,6 +95,7 @@ def in_words(events: Sequence[dict]) -> str:
             )
         spent = ", ".join(f"epsilon {epsilon_of(statement.total, d):.3g} at delta {d:g}" for d in DELTAS)
         lines.append(f"  spent in all: {spent}")
+    lines += most_by_period(ledger)
     return "\n".join(lines) + "\n" if lines else "Nothing has been released.\n"
 
 

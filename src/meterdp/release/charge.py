@@ -1,0 +1,80 @@
+"""What a release costs: Gaussian differential privacy, randomised responses, and what discrete noise adds."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from scipy.optimize import brentq
+
+from meterdp.accounting.gdp_with_response import composed_delta
+
+_MOST_EPSILON = 100.0
+# Assignment epsilon, number of groups, how often labels are drawn.
+Responses = tuple[tuple[float, int, int], ...]
+
+
+@dataclass(frozen=True)
+class Charge:
+    """What one release costs.
+
+    Parameters
+    ----------
+    mu : float
+        The Gaussian measurements are within ``total_variation`` of mu-GDP ones (docs/proofs/safe_noise.md).
+    total_variation : float
+    responses : tuple of (assignment epsilon, groups, times)
+        Randomised responses (docs/proofs/group_forecast.md, 3).
+    """
+
+    mu: float
+    total_variation: float = 0.0
+    responses: Responses = ()
+
+    def delta(self, epsilon: float) -> float:
+        """Return the delta at ``epsilon``."""
+        responses = {(a, groups): times for a, groups, times in self.responses}
+        return composed_delta(self.mu, responses, epsilon) + (1 + math.exp(epsilon)) * self.total_variation
+
+    def __add__(self, other: Charge) -> Charge:
+        return Charge(
+            math.hypot(self.mu, other.mu),
+            self.total_variation + other.total_variation,
+            as_responses(counted(self.responses) + counted(other.responses)),
+        )
+
+    @classmethod
+    def of_event(cls, event: Mapping) -> Charge:
+        """Read a charge out of an event of the ledger."""
+        return cls(event["mu"], event["total_variation"], as_responses(counted(event.get("responses", ()))))
+
+
+def counted(responses) -> Counter:
+    """Return how often labels are drawn, by (assignment epsilon, groups)."""
+    times: Counter = Counter()
+    for a, groups, count in responses:
+        times[float(a), int(groups)] += int(count)
+    return times
+
+
+def as_responses(times: Mapping[tuple[float, int], int]) -> Responses:
+    """Return counted responses as a charge has them."""
+    return tuple((*key, count) for key, count in sorted(times.items()) if count)
+
+
+NOTHING = Charge(0.0)
+
+
+def epsilon_of(charge: Charge, delta: float) -> float:
+    """Return the smallest epsilon at which a charge keeps ``delta``, infinite beyond 100."""
+    if charge.delta(0.0) <= delta:
+        return 0.0
+    if charge.delta(_MOST_EPSILON) > delta:
+        # The margin of the grid grows with epsilon, so look for a place before it does.
+        tries = [e for e in range(1, int(_MOST_EPSILON)) if charge.delta(e) <= delta]
+        if not tries:
+            return float("inf")
+        return brentq(lambda e: charge.delta(e) - delta, 0.0, tries[0])
+    return brentq(lambda e: charge.delta(e) - delta, 0.0, _MOST_EPSILON)

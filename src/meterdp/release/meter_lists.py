@@ -1,0 +1,106 @@
+"""Who is on which public list of meters: every meter one number, every list one bit a meter.
+
+The ledger knows a meter by a keyed hash of its name alone, whichever way Unicode writes it. Two meters whose hashes
+collide count as one, which charges too much and never too little.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+# Letters without a picture that are no format characters.
+_UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+_UNSEEN_KINDS = {"Cf", "Cc", "Zs", "Zl", "Zp"}
+_COLUMNS_AT_ONCE = 64
+
+
+def plain_name(meter: str) -> str:
+    """Return the name of a meter without what nobody sees: case, blanks, zero-width letters, Unicode forms."""
+    if meter.isascii() and meter.isprintable():
+        return meter.replace(" ", "").lower()
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", meter).casefold())
+    return _UNSEEN.sub("", "".join(c for c in folded if unicodedata.category(c) not in _UNSEEN_KINDS))
+
+
+def hashed(meters: Iterable[str], key: bytes) -> np.ndarray:
+    """Return one keyed hash for every meter, ascending and each once, (M,) uint64."""
+    digests = (
+        hashlib.blake2b(plain_name(meter).encode(errors="surrogatepass"), key=key, digest_size=8).digest()
+        for meter in meters
+    )
+    return np.unique(np.frombuffer(b"".join(digests), dtype="<u8"))
+
+
+def digest_of(hashes: np.ndarray) -> str:
+    """Return the name of a list: a digest of the hashes of its meters."""
+    return hashlib.sha256(hashes.tobytes()).hexdigest()
+
+
+@dataclass
+class MeterLists:
+    """The lists that a ledger knows.
+
+    Parameters
+    ----------
+    hashes : (M,) uint64 array
+        Of every meter of any list, in the order of their numbers.
+    bitmaps : dict of str to bytes
+        Of every list by its digest: one bit for every meter number, the first in the highest bit.
+    """
+
+    hashes: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype="<u8"))
+    bitmaps: dict[str, bytes] = field(default_factory=dict)
+
+    def numbers_of(self, hashes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the number of every hash, (m,) int64, and the hashes that are new; they get the next numbers."""
+        order = np.argsort(self.hashes, kind="stable")
+        known = self.hashes[order]
+        place = np.searchsorted(known, hashes)
+        found = place < known.size
+        found[found] = known[place[found]] == hashes[found]
+        numbers = np.empty(hashes.size, dtype=np.int64)
+        numbers[found] = order[place[found]]
+        numbers[~found] = self.hashes.size + np.arange(np.count_nonzero(~found))
+        return numbers, hashes[~found]
+
+    def add(self, hashes: np.ndarray) -> tuple[str, bytes, bytes]:
+        """Add a list; return its digest, its bitmap and the hashes of the meters that are new, as bytes."""
+        numbers, new = self.numbers_of(hashes)
+        self.hashes = np.concatenate([self.hashes, new])
+        bits = np.zeros(self.hashes.size, dtype=bool)
+        bits[numbers] = True
+        digest, bitmap = digest_of(hashes), np.packbits(bits).tobytes()
+        self.bitmaps[digest] = bitmap
+        return digest, bitmap, new.tobytes()
+
+    def has(self, digest: str, numbers: np.ndarray) -> np.ndarray:
+        """Return which meters are on a list, (m,) bool."""
+        bits = np.unpackbits(np.frombuffer(self.bitmaps[digest], dtype=np.uint8))
+        if numbers.size and numbers.max() >= bits.size:
+            bits = np.concatenate([bits, np.zeros(numbers.max() + 1 - bits.size, dtype=np.uint8)])
+        return bits[numbers].astype(bool)
+
+    def patterns(self, numbers: np.ndarray, lists: Sequence[str]) -> np.ndarray:
+        """Return every combination of lists that some meter is on, each once, (P, len(lists)) bool."""
+        pattern = np.zeros(numbers.size, dtype=np.int64)
+        first = np.zeros(min(1, numbers.size), dtype=np.int64)
+        for start in range(0, len(lists), _COLUMNS_AT_ONCE):
+            word = np.zeros(numbers.size, dtype=np.uint64)
+            for bit, name in enumerate(lists[start : start + _COLUMNS_AT_ONCE]):
+                word |= self.has(name, numbers).astype(np.uint64) << np.uint64(bit)
+            words, which = np.unique(word, return_inverse=True)
+            _, first, pattern = np.unique(pattern * words.size + which, return_index=True, return_inverse=True)
+        return (
+            np.array([self.has(name, numbers[first]) for name in lists], dtype=bool).reshape(len(lists), first.size).T
+        )
+
+
+def stored_lists(batches: Iterable[bytes], bitmaps: Mapping[str, bytes]) -> MeterLists:
+    """Return lists as a ledger stores them: hashes of new meters in batches, and bitmaps."""
+    return MeterLists(np.frombuffer(b"".join(batches), dtype="<u8"), dict(bitmaps))
