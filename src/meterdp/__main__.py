@@ -29,6 +29,9 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
         "": "what has been released and what it cost",
         "show": "every charge and what all of them cost together, in words",
         "draw": "the same as a page with figures",
+        "verify": "whether every event, every list of meters and every stored file is what was written",
+        "raise": "state another limit for the meters of a list",
+        "migrate": "bring a ledger of an earlier version into the form of this one",
     },
     "audit": {
         "": "look for leaks, and at what attacks have found",

@@ -8,6 +8,7 @@ responses and room for discrete noise are fixed by the first release of a period
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -17,14 +18,14 @@ from meterdp.accounting import gdp
 from meterdp.core.dates import Interval, overlap
 from meterdp.core.errors import InputError
 from meterdp.release.account import Account, Cap
-from meterdp.release.charge import Charge, as_responses, counted
+from meterdp.release.charge import NOTHING, Charge, Responses, as_responses, counted, price_of_variation
 from meterdp.release.meter_lists import MeterLists
 
 # Guarantees for all readings of a meter, which add up; any other excludes everything beside it.
 READINGS = ("replace_one", "add_remove")
-# Of a limit's delta, kept free for the discrete noise of releases to come.
-_ROOM = 1e-3
-_ROWS_AT_ONCE = 50_000
+# How much of a limit's delta is kept free for the discrete noise of releases to come: enough for so many like the
+# first, within these shares.
+_RELEASES, _LEAST_ROOM, _MOST_ROOM = 100, 1e-3, 0.1
 _MOST_EPSILON = 50.0
 
 
@@ -97,19 +98,19 @@ def check_budget(entries: Sequence[Entry], new: Entry, lists: MeterLists, settin
     """
     for period in new.periods or (None,):
         earlier = [entry for entry in entries if entry.counts_in(period)]
-        spent = _Spent(earlier, new, lists)
-        spent.check_kinds(period)
-        rows = list(spent.worst())
-        if not all(row.responses_fit for row in rows):
+        _check_kinds(earlier, new, lists, period)
+        spent = list(_most_spent(earlier, new, lists))
+        if not all(one.responses_fit for one in spent):
             raise _refused(
-                "would assign households to groups by lot, which the first release of the budget period did not plan",
+                "would assign households to groups at random, which the first release of the budget period did not "
+                "plan",
                 "release.forecast_groups",
                 "set it to one or circuit, or ask for the same groups as then",
             )
-        if all(row.fits(new.mu, new.charge.total_variation) for row in rows):
+        if all(one.fits(new.mu, new.charge.total_variation) for one in spent):
             continue
-        left = _largest(lambda e: all(row.fits(gdp.mu_for(e, new.cap.delta), 0.0) for row in rows))  # noqa: B023
-        cap = min((row.cap for row in rows), key=lambda cap: cap.epsilon)
+        left = _largest(lambda e: all(one.fits(gdp.mu_for(e, new.cap.delta), 0.0) for one in spent))  # noqa: B023
+        cap = min((one.cap for one in spent), key=lambda cap: cap.epsilon)
         raise _refused(
             f"would spend more on its meters in '{new.account.period}' than the limit of epsilon {cap.epsilon:g} at "
             f"delta {cap.delta:g}; "
@@ -124,156 +125,165 @@ def most_spent(entries: Sequence[Entry], period: Interval | None, lists: MeterLi
     mine = [entry for entry in entries if entry.counts_in(period) and not entry.raises]
     if not mine:
         return []
-    everybody = Entry(mine[-1].account, None, None, Charge(0.0), Cap(math.inf, 1.0))
-    return [row.spent for row in _Spent(mine, everybody, lists).worst() if row.cap == everybody.cap]
+    everybody = Entry(mine[-1].account, None, None, NOTHING, Cap(math.inf, 1.0))
+    return [spent for one in _most_spent(mine, everybody, lists) if one.cap == everybody.cap for spent in one.charges]
+
+
+def _check_kinds(earlier: Sequence[Entry], new: Entry, lists: MeterLists, period: Interval | None) -> None:
+    """Refuse what may not stand beside earlier releases about the same meters."""
+    shared = {name for name in {entry.meters for entry in earlier} if lists.share_meters(name, new.meters)}
+    for entry in earlier:
+        if entry.meters not in shared or entry.raises:
+            continue
+        if entry.kind != new.kind:
+            raise _refused(
+                "cannot be given beside what was released about these meters: files that hide only whose they "
+                "are say more about readings than a guarantee for readings allows, and their neighbourhoods may "
+                "not change",
+                "release.forecast_protects",
+                "release one or the other in a budget period",
+            )
+        mixed = entry.planned is not None and entry.periods is not None and period is not None
+        if mixed and period not in entry.periods:
+            raise _refused(
+                f"shares days with '{entry.account.period}', in which readings of these meters were charged, "
+                "without being the same time",
+                "release.budget_period",
+                "use that period, or one that shares no day with it in UTC",
+            )
 
 
 @dataclass(frozen=True)
-class _Row:
-    """What some meters have spent, no others more, with the responses of the new release."""
+class _Spent:
+    """What some meters have spent, with the responses of the new release.
+
+    They are under the same limit and have the same responses; ``sums`` are mu^2 and total variation of those of them
+    that no other exceeds in both, (n, 2).
+    """
 
     cap: Cap
-    spent: Charge
+    sums: np.ndarray
+    responses: Responses
     room: float
     responses_fit: bool
 
+    @property
+    def charges(self) -> list[Charge]:
+        return [Charge(math.sqrt(mu2), float(variation), self.responses) for mu2, variation in self.sums]
+
     def fits(self, mu: float, total_variation: float) -> bool:
         """Whether so much more is within the limit."""
-        rooms = [max(self.room, _ROOM * self.cap.delta / (1 + math.exp(self.cap.epsilon)))]
-        if self.spent.mu == 0 and self.spent.total_variation == 0:  # a first release may take all there is
+        # If nobody who had spent the most of both would pass it, nobody does.
+        return self._fits(self.sums.max(axis=0), mu, total_variation) or all(
+            self._fits(sums, mu, total_variation) for sums in self.sums
+        )
+
+    def _fits(self, sums: np.ndarray, mu: float, total_variation: float) -> bool:
+        whole = self.cap.delta / price_of_variation(self.cap.epsilon)
+        rooms = [max(self.room, min(max(_LEAST_ROOM * whole, _RELEASES * self.room), _MOST_ROOM * whole))]
+        if not sums.any():  # a first release may take all there is
             rooms.append(self.room)
-        return any(self._fits(mu, total_variation, room) for room in rooms)
+        total = math.sqrt(sums[0] + mu**2)
+        return any(
+            sums[1] + total_variation <= room
+            and Charge(total, room, self.responses).delta(self.cap.epsilon) <= self.cap.delta
+            for room in rooms
+        )
 
-    def _fits(self, mu: float, total_variation: float, room: float) -> bool:
-        if self.spent.total_variation + total_variation > room:
-            return False
-        total = Charge(math.hypot(self.spent.mu, mu), room, self.spent.responses)
-        return total.delta(self.cap.epsilon) <= self.cap.delta
+
+def _most_spent(earlier: Sequence[Entry], new: Entry, lists: MeterLists) -> Iterator[_Spent]:
+    """Yield what the meters of a release have spent, under every limit that holds for some of them."""
+    meters = _Meters(earlier, new, lists)
+    for rows, sums in meters.alike():
+        first = meters.first_of(rows[0])
+        begins = new if first is None else earlier[first]
+        planned, extra = ({kind: int(n[rows[0]]) for kind, n in times.items()} for times in meters.times)
+        wanted = counted(new.charge.responses)
+        if new.planned is None:  # another attempt comes on top
+            extra = _add(extra, wanted)
+        else:
+            planned = _add(planned, wanted)
+        plan = planned if begins.planned is None else counted(begins.planned.responses)
+        fits = all(count <= plan.get(kind, 0) for kind, count in planned.items() if count)
+        most = {kind: max(plan.get(kind, 0), planned.get(kind, 0)) for kind in {*plan, *planned}}
+        room = (begins.planned or begins.charge).total_variation
+        for cap in meters.caps_of(rows[0]):
+            yield _Spent(cap, sums, as_responses(_add(most, extra)), room, fits)
 
 
-class _Spent:
-    """Sums by combination of lists."""
+class _Meters:
+    """What each of the meters of a release has spent, (m,) arrays.
+
+    Attributes
+    ----------
+    times : (dict, dict)
+        How often labels were drawn as planned, and beyond that, by kind of response.
+    """
 
     def __init__(self, earlier: Sequence[Entry], new: Entry, lists: MeterLists):
-        self._earlier, self._new = earlier, new
-        self._lists = list(dict.fromkeys(entry.meters for entry in earlier))
-        named = [name for name in self._lists if name is not None]
-        if new.meters is None:  # whoever it is of may be on any list, or on none
-            numbers = np.arange(lists.hashes.size)
-        else:
-            numbers = np.flatnonzero(lists.has(new.meters, np.arange(lists.hashes.size)))
-        on = lists.patterns(numbers, named)
-        if new.meters is None:
-            on = np.concatenate([on, np.zeros((1, len(named)), dtype=bool)])
-        columns = iter(on.T)
-        every = np.ones(len(on), dtype=bool)
-        self._on = np.array([every if name is None else next(columns) for name in self._lists]).reshape(
-            len(self._lists), len(on)
-        )
+        m = lists.count(new.meters)
+        self._new, self._entries = new, len(earlier) + 1
+        self._mu2, self._variation = np.zeros(m), np.zeros(m)
+        # Entries are counted from 1, those with a plan from the end: the largest number wins, and 0 is none.
+        self._plan, self._raised = np.zeros(m, dtype=np.int32), np.zeros(m, dtype=np.int32)
+        self.times: tuple[dict, dict] = ({}, {})
+        self._stated: dict[Cap, np.ndarray] = {}
+        by_list: dict[str | None, list[tuple[int, Entry]]] = {}
+        for number, entry in enumerate(earlier, start=1):
+            by_list.setdefault(entry.meters, []).append((number, entry))
+        for name, mine in by_list.items():
+            self._add(lists.on_both(name, new.meters), mine)
 
-    def check_kinds(self, period: Interval | None) -> None:
-        """Refuse what may not stand beside earlier releases about the same meters."""
-        shared = {name for name, on in zip(self._lists, self._on, strict=True) if on.any()}
-        for entry in self._earlier:
-            if entry.meters not in shared or entry.raises:
-                continue
-            if entry.kind != self._new.kind:
-                raise _refused(
-                    "cannot be given beside what was released about these meters: files that hide only whose they "
-                    "are say more about readings than a guarantee for readings allows, and their neighbourhoods may "
-                    "not change",
-                    "release.forecast_protects",
-                    "release one or the other in a budget period",
-                )
-            mixed = entry.planned is not None and entry.periods is not None and period is not None
-            if mixed and period not in entry.periods:
-                raise _refused(
-                    f"shares days with '{entry.account.period}', in which readings of these meters were charged, "
-                    "without being the same time",
-                    "release.budget_period",
-                    "use that period, or one that shares no day with it in UTC",
-                )
+    def _add(self, on: np.ndarray, mine: Sequence[tuple[int, Entry]]) -> None:
+        """Add what was charged to one list."""
+        charged = [entry for _, entry in mine if not entry.raises]
+        self._mu2 += on * sum(entry.mu**2 for entry in charged)
+        self._variation += on * sum(entry.charge.total_variation for entry in charged)
+        for beyond, times in enumerate(self.times):
+            all_of_them = (e.charge.responses for e in charged if (e.planned is None) == bool(beyond))
+            for kind, count in sum(map(counted, all_of_them), Counter()).items():
+                times[kind] = times.get(kind, 0) + on * np.int32(count)
+        plans = [self._entries - number for number, entry in mine if entry.planned is not None]
+        _raise(self._plan, on, max(plans, default=0))
+        _raise(self._raised, on, max((number for number, entry in mine if entry.raises), default=0))
+        for cap, number in {entry.cap: number for number, entry in mine}.items():
+            _raise(self._stated.setdefault(cap, np.zeros(on.size, dtype=np.int32)), on, number)
 
-    def worst(self) -> Iterator[_Row]:
-        """Yield for every limit what the meters under it have spent, leaving out what is less in every respect."""
-        charges = [(n, e) for n, e in enumerate(self._earlier) if not e.raises]
-        kinds = sorted({key for _, e in charges for key in counted(e.charge.responses)})
-        at = {name: column for column, name in enumerate(self._lists)}
-        size = len(self._lists)
-        mu2, variation = np.zeros(size), np.zeros(size)
-        times = np.zeros((2, size, len(kinds)), dtype=np.int64)  # planned, and what came on top
-        first, raised = np.full(size, len(self._earlier)), np.full(size, -1)
-        stated: dict[Cap, np.ndarray] = {self._new.cap: np.full(size, -1)}
-        for number, entry in enumerate(self._earlier):
-            column = at[entry.meters]
-            stated.setdefault(entry.cap, np.full(size, -1))[column] = number
-            if entry.raises:
-                raised[column] = number
-                continue
-            mu2[column] += entry.mu**2
-            variation[column] += entry.charge.total_variation
-            for key, count in counted(entry.charge.responses).items():
-                times[int(entry.planned is None), column, kinds.index(key)] += count
-            if entry.planned is not None:
-                first[column] = min(first[column], number)
-        caps = list(stated)
-        front: dict[tuple[int, ...], list[tuple[float, float]]] = {}
-        for start in range(0, self._on.shape[1], _ROWS_AT_ONCE):
-            on = self._on[:, start : start + _ROWS_AT_ONCE].T
-            sums = np.stack([on @ mu2, on @ variation], axis=1)
-            fixed = np.where(on, first, len(self._earlier)).min(axis=1, initial=len(self._earlier))
-            latest_raise = np.where(on, raised, -1).max(axis=1, initial=-1)
-            under = [
-                (np.where(on, number, -1).max(axis=1, initial=-1) >= np.maximum(latest_raise, 0))
-                | (cap == self._new.cap)
-                for cap, number in stated.items()
-            ]
-            counts = [on @ times[extra] for extra in (0, 1)]
-            discrete = np.column_stack([*under, fixed, *counts]).astype(np.int64)
-            for row, both in _fronts(discrete, sums):
-                front.setdefault(row, []).extend(both)
-        for row, both in front.items():
-            under, fixed, counts = row[: len(caps)], row[len(caps)], row[len(caps) + 1 :]
-            planned, extra = (dict(zip(kinds, c, strict=True)) for c in (counts[: len(kinds)], counts[len(kinds) :]))
-            for cap, holds in zip(caps, under, strict=True):
-                if holds:
-                    yield from self._rows(cap, fixed, planned, extra, _pareto(np.array(both)))
+    def first_of(self, row: int) -> int | None:
+        """Return the place of the entry whose plan holds for a meter, None if none does."""
+        return self._entries - 1 - int(self._plan[row]) if self._plan[row] else None
 
-    def _rows(self, cap: Cap, fixed: int, planned: dict, extra: dict, front: np.ndarray) -> Iterator[_Row]:
-        starts = self._new if fixed == len(self._earlier) else self._earlier[fixed]
-        wanted = counted(self._new.charge.responses)
-        if self._new.planned is None:  # another attempt comes on top
-            made, extra = planned, _add(extra, wanted)
-        else:
-            made = _add(planned, wanted)
-        plan = counted(starts.planned.responses) if starts.planned is not None else made
-        fits = all(count <= plan.get(key, 0) for key, count in made.items() if count)
-        responses = as_responses(
-            _add({key: max(plan.get(key, 0), made.get(key, 0)) for key in {*plan, *made}}, extra)
-        )
-        room = starts.planned.total_variation if starts.planned is not None else starts.charge.total_variation
-        for mu2, variation in front:
-            yield _Row(cap, Charge(math.sqrt(mu2), float(variation), responses), room, fits)
+    def caps_of(self, row: int) -> list[Cap]:
+        """Return the limits that hold for a meter: the last raised, those stated since, and that of the release."""
+        since = max(self._raised[row], 1)
+        return [self._new.cap, *(c for c, n in self._stated.items() if n[row] >= since and c != self._new.cap)]
+
+    def alike(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield meters of one plan, with the same limits and responses, and the largest of their sums."""
+        if not self._plan.size:
+            return
+        since = np.maximum(self._raised, 1)
+        columns = [self._plan, *(latest >= since for latest in self._stated.values())]
+        columns += [n for times in self.times for n in times.values()]
+        group = np.zeros(self._plan.size, dtype=np.int64)
+        for column in columns:
+            if column.max() > column.min():
+                _, group = np.unique(group * (int(column.max()) + 1) + column, return_inverse=True)
+        order = np.lexsort((-self._variation, -self._mu2, group))
+        for rows in np.split(order, np.flatnonzero(np.diff(group[order])) + 1):
+            sums = np.column_stack([self._mu2[rows], self._variation[rows]])
+            before = np.concatenate([[-np.inf], np.maximum.accumulate(sums[:-1, 1])])
+            yield rows, sums[sums[:, 1] > before]
+
+
+def _raise(largest: np.ndarray, on: np.ndarray, number: int) -> None:
+    """Let a number take the place of smaller ones where ``on`` is true."""
+    if number:
+        np.maximum(largest, on * np.int32(number), out=largest)
 
 
 def _add(one, other) -> dict:
     return {key: one.get(key, 0) + other.get(key, 0) for key in {*one, *other}}
-
-
-def _fronts(discrete: np.ndarray, sums: np.ndarray) -> Iterator[tuple[tuple[int, ...], list[tuple[float, float]]]]:
-    """Yield every distinct row of ``discrete`` with the sums there that no other exceeds in both respects."""
-    rows, which = np.unique(discrete, axis=0, return_inverse=True)
-    which = which.ravel()
-    order = np.argsort(which, kind="stable")
-    for row, members in zip(rows, np.split(order, np.cumsum(np.bincount(which))[:-1]), strict=True):
-        yield tuple(row.tolist()), [tuple(pair) for pair in _pareto(sums[members])]
-
-
-def _pareto(sums: np.ndarray) -> np.ndarray:
-    """Return the rows of (n, 2) sums that no other row exceeds in both columns."""
-    ordered = sums[np.lexsort((-sums[:, 1], -sums[:, 0]))]
-    before = np.concatenate([[-np.inf], np.maximum.accumulate(ordered[:-1, 1])])
-    return ordered[ordered[:, 1] > before]
 
 
 def _largest(fits, steps_of: float = 0.01) -> float:

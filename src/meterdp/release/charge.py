@@ -36,7 +36,7 @@ class Charge:
     def delta(self, epsilon: float) -> float:
         """Return the delta at ``epsilon``."""
         responses = {(a, groups): times for a, groups, times in self.responses}
-        return composed_delta(self.mu, responses, epsilon) + (1 + math.exp(epsilon)) * self.total_variation
+        return composed_delta(self.mu, responses, epsilon) + price_of_variation(epsilon) * self.total_variation
 
     def __add__(self, other: Charge) -> Charge:
         return Charge(
@@ -49,6 +49,11 @@ class Charge:
     def of_event(cls, event: Mapping) -> Charge:
         """Read a charge out of an event of the ledger."""
         return cls(event["mu"], event["total_variation"], as_responses(counted(event.get("responses", ()))))
+
+
+def price_of_variation(epsilon: float) -> float:
+    """Return by how much delta grows for each unit of total variation; nobody has room for it beyond e^700."""
+    return 1 + math.exp(min(epsilon, 700.0))
 
 
 def counted(responses) -> Counter:

@@ -259,6 +259,12 @@ class Ledger:
 
     def _store(self, key: str, attempt: int, files: Mapping[str, bytes]) -> None:
         """Keep what was drawn, with or without space for the copy."""
+        name = self.keep(files)
+        with self._opened() as file:
+            file.append([{"kind": STORED, "request": key, "attempt": attempt, "archive": name}], copied=False)
+
+    def keep(self, files: Mapping[str, bytes]) -> str:
+        """Write files into the folder beside the ledger; return the digest by which they are known there."""
         archive = _archived(files)
         name = hashlib.sha256(archive).hexdigest()
         with cannot_write(self.path):
@@ -274,8 +280,7 @@ class Ledger:
                 part.unlink(missing_ok=True)
                 raise
             _sync(self.files_path)
-        with self._opened() as file:
-            file.append([{"kind": STORED, "request": key, "attempt": attempt, "archive": name}], copied=False)
+        return name
 
     def _archive_path(self, name: str) -> Path:
         return self.files_path / f"{name}.zip"
@@ -291,15 +296,19 @@ class Ledger:
             return {one: files.read(one) for one in files.namelist()}
 
     @contextmanager
-    def _opened(self) -> Iterator[LedgerFile]:
+    def alone(self) -> Iterator[None]:
         """Wait for every other process; the lock goes with the process that holds it, however that ends."""
         with cannot_write(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             lock = open(self.path.with_name(f"{self.path.name}.lock"), "a")
         with lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            with closing(LedgerFile(self.path, self.copy_path, self.key_path)) as file:
-                yield file
+            yield
+
+    @contextmanager
+    def _opened(self) -> Iterator[LedgerFile]:
+        with self.alone(), closing(LedgerFile(self.path, self.copy_path, self.key_path)) as file:
+            yield file
 
     @contextmanager
     def _asked_once(self, key: str) -> Iterator[None]:

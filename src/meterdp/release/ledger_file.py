@@ -12,7 +12,7 @@ import os
 import secrets
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -71,7 +71,7 @@ class LedgerFile:
         try:
             # The key is on disk before the ledger is one.
             new = not self._value("SELECT count(*) FROM main.sqlite_master")
-            if not new and self._value("SELECT count(*) FROM main.sqlite_master WHERE name = 'files'"):
+            if not new and is_of_earlier_version(path):
                 raise InputError(
                     "is a ledger of an earlier version", file=path, remedy="run `meterdp ledger migrate` on it once"
                 )
@@ -108,7 +108,7 @@ class LedgerFile:
             rows = self.base.execute("SELECT body, hash FROM main.events WHERE number > ? ORDER BY number", (number,))
             rows = rows.fetchall()
         for body, digest in rows:
-            if digest != _chain(before, body):
+            if digest != chain(before, body):
                 raise tampered(self.path, "has an event that was changed")
             entries.apply(json.loads(body))
             number, before = number + 1, digest
@@ -134,14 +134,19 @@ class LedgerFile:
     def _check_copy(self) -> None:
         if not self.copy_path.exists():
             return
-        with cannot_write(self.copy_path):
-            copy = sqlite3.connect(f"file:{self.copy_path}?mode=ro", uri=True)
-            try:
-                last = copy.execute("SELECT number, hash FROM events ORDER BY number DESC LIMIT 1").fetchone()
-            finally:
-                copy.close()
-        if last is not None and self._value("SELECT hash FROM main.events WHERE number = ?", last[0]) != last[1]:
+        for number, digest in self._of_copy("SELECT number, hash FROM events ORDER BY number DESC LIMIT 1"):
+            if self._value("SELECT hash FROM main.events WHERE number = ?", number) == digest:
+                continue
             raise tampered(self.path, "lacks an event that its copy has")
+
+    def _of_copy(self, query: str) -> list[tuple]:
+        # Not read-only, as SQLite may have to take back what a crash left half written.
+        with (
+            cannot_write(self.copy_path),
+            closing(sqlite3.connect(f"{self.copy_path.as_uri()}?mode=rw", uri=True)) as copy,
+        ):
+            made = copy.execute("SELECT name FROM sqlite_master WHERE name = 'events'").fetchone()
+            return copy.execute(query).fetchall() if made else []  # a crash came before its first event
 
     def verified(self) -> list[dict]:
         """Return every event, after checking the chain from the first one, the copy and every list.
@@ -155,7 +160,7 @@ class LedgerFile:
             rows = self.base.execute("SELECT number, body, hash FROM main.events ORDER BY number").fetchall()
         before, events, sums = "", [], Entries()
         for number, (stated, body, digest) in enumerate(rows, start=1):
-            if digest != _chain(before, body) or stated != number:
+            if digest != chain(before, body) or stated != number:
                 raise tampered(self.path, "has an event that was changed")
             before = digest
             events.append(json.loads(body))
@@ -163,12 +168,7 @@ class LedgerFile:
         if sums.state != self.entries.state:
             raise tampered(self.path, "has an event that was changed")
         if self.copy_path.exists():
-            with cannot_write(self.copy_path):
-                copy = sqlite3.connect(f"file:{self.copy_path}?mode=ro", uri=True)
-                try:
-                    kept = copy.execute("SELECT number, body, hash FROM events ORDER BY number").fetchall()
-                finally:
-                    copy.close()
+            kept = self._of_copy("SELECT number, body, hash FROM events ORDER BY number")
             if rows[: len(kept)] != kept:
                 raise tampered(self.path, "lacks an event that its copy has")
         _ = self.lists
@@ -193,10 +193,6 @@ class LedgerFile:
             raise tampered(self.path, "has a list of meters that was changed")
         return stored_lists(batches, bitmaps)
 
-    def digest_of(self, meters: Sequence[str]) -> str:
-        """Return by which digest a list is known; it need not be known yet."""
-        return digest_of(hashed(meters, self._key))
-
     def add_list(self, meters: Sequence[str], former: Sequence[str] = ()) -> tuple[str, list, list]:
         """Make a list known to an open ledger; return its digest, and the events and rows that keep it.
 
@@ -204,11 +200,14 @@ class LedgerFile:
         ----------
         meters : sequence of str
         former : sequence of str
-            Digests by which an earlier version knew it.
+            Digests of its file, by which it may be known.
         """
+        known = self.entries.state["former"]
+        if (same := {known.get(one) for one in former}) != {None} and len(same) == 1:
+            return same.pop(), [], []  # a million hashes take seconds
         hashes = hashed(meters, self._key)
         digest, events, rows = digest_of(hashes), [], []
-        unknown = sorted(set(former) - self.entries.state["former"].keys())
+        unknown = sorted(set(former) - known.keys())
         if digest not in self.lists.bitmaps:
             _, bitmap, new = self.lists.add(hashes)
             rows = [("meters", (new,)), ("lists", (digest, bitmap))]
@@ -239,7 +238,7 @@ class LedgerFile:
         bodies = []
         for event in events:
             body = as_json_text({**event, "at_utc": at})
-            before = _chain(before, body)
+            before = chain(before, body)
             bodies.append((body, before))
         with cannot_write(self.path):
             try:
@@ -300,11 +299,12 @@ class LedgerFile:
 def _key(path: Path, new: bool) -> bytes:
     if new and not path.exists():
         with cannot_write(path):
-            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with open(handle, "wb") as file:
+            part = path.with_name(f".{path.name}.part")
+            with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
                 file.write(secrets.token_hex(_KEY_BYTES).encode())
                 file.flush()
                 os.fsync(file.fileno())
+            os.replace(part, path)
     try:
         key = bytes.fromhex(path.read_text())
     except (OSError, ValueError):
@@ -320,18 +320,23 @@ def _key(path: Path, new: bool) -> bytes:
 
 def is_ledger(path: Path) -> bool:
     """Whether a file has what every ledger has; nothing is added to it."""
+    tables = _tables(path)
+    return "events" in tables and not tables.isdisjoint({"lists", "files"})
+
+
+def is_of_earlier_version(path: Path) -> bool:
+    """Whether a ledger holds its files itself."""
+    return {"events", "files"} <= _tables(path)
+
+
+def _tables(path: Path) -> set[str]:
     # Not read-only, as SQLite may have to take back what a crash left half written.
     where = f"{path.resolve().as_uri()}?mode=rw"
     try:
-        base = sqlite3.connect(where, timeout=_WAIT_SECONDS, uri=True)
+        with closing(sqlite3.connect(where, timeout=_WAIT_SECONDS, uri=True)) as base:
+            return {name for (name,) in base.execute("SELECT name FROM sqlite_master")}
     except sqlite3.Error:
-        return False
-    try:
-        return ("events",) in set(base.execute("SELECT name FROM sqlite_master"))
-    except sqlite3.Error:
-        return False
-    finally:
-        base.close()
+        return set()
 
 
 def as_json_text(value) -> str:
@@ -339,7 +344,8 @@ def as_json_text(value) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
-def _chain(before: str, body: str) -> str:
+def chain(before: str, body: str) -> str:
+    """Return the hash of an event after one with the hash ``before``."""
     return _digest(f"{before}\n{body}".encode())
 
 

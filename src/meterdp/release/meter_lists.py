@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,7 +17,6 @@ import numpy as np
 # Letters without a picture that are no format characters.
 _UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
 _UNSEEN_KINDS = {"Cf", "Cc", "Zs", "Zl", "Zp"}
-_COLUMNS_AT_ONCE = 64
 
 
 def plain_name(meter: str) -> str:
@@ -79,26 +78,28 @@ class MeterLists:
         self.bitmaps[digest] = bitmap
         return digest, bitmap, new.tobytes()
 
-    def has(self, digest: str, numbers: np.ndarray) -> np.ndarray:
-        """Return which meters are on a list, (m,) bool."""
-        bits = np.unpackbits(np.frombuffer(self.bitmaps[digest], dtype=np.uint8))
-        if numbers.size and numbers.max() >= bits.size:
-            bits = np.concatenate([bits, np.zeros(numbers.max() + 1 - bits.size, dtype=np.uint8)])
-        return bits[numbers].astype(bool)
+    def _bits(self, digest: str) -> np.ndarray:
+        """Return which meters are on a list, (M,) bool."""
+        stored = np.frombuffer(self.bitmaps[digest], dtype=np.uint8)
+        bits = np.zeros(self.hashes.size, dtype=np.uint8)
+        known = np.unpackbits(stored)[: bits.size]  # meters that came later are on none of the earlier lists
+        bits[: known.size] = known
+        return bits.view(bool)
 
-    def patterns(self, numbers: np.ndarray, lists: Sequence[str]) -> np.ndarray:
-        """Return every combination of lists that some meter is on, each once, (P, len(lists)) bool."""
-        pattern = np.zeros(numbers.size, dtype=np.int64)
-        first = np.zeros(min(1, numbers.size), dtype=np.int64)
-        for start in range(0, len(lists), _COLUMNS_AT_ONCE):
-            word = np.zeros(numbers.size, dtype=np.uint64)
-            for bit, name in enumerate(lists[start : start + _COLUMNS_AT_ONCE]):
-                word |= self.has(name, numbers).astype(np.uint64) << np.uint64(bit)
-            words, which = np.unique(word, return_inverse=True)
-            _, first, pattern = np.unique(pattern * words.size + which, return_index=True, return_inverse=True)
-        return (
-            np.array([self.has(name, numbers[first]) for name in lists], dtype=bool).reshape(len(lists), first.size).T
-        )
+    def count(self, whose: str | None) -> int:
+        """Return how many meters are on a list; for None all that are known, and one that is on no list."""
+        return self.hashes.size + 1 if whose is None else int(np.count_nonzero(self._bits(whose)))
+
+    def on_both(self, name: str | None, whose: str | None) -> np.ndarray:
+        """Return which meters of the list ``whose`` are on another one, (m,) bool; None stands for every meter."""
+        if name is None:
+            return np.ones(self.count(whose), dtype=bool)
+        bits = self._bits(name)
+        return np.append(bits, False) if whose is None else bits[self._bits(whose)]
+
+    def share_meters(self, one: str | None, other: str | None) -> bool:
+        """Whether two lists have a meter in common; None stands for every meter, whoever that is."""
+        return one is None or other is None or bool((self._bits(one) & self._bits(other)).any())
 
 
 def stored_lists(batches: Iterable[bytes], bitmaps: Mapping[str, bytes]) -> MeterLists:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from meterdp.release.account import CANCELLED, CHARGED, PUBLISHED, STORED, UNIT_OF, Account
+from meterdp.release.account import CANCELLED, CHARGED, PUBLISHED, RAISED, STORED, UNIT_OF, Account
 from meterdp.release.charge import NOTHING, Charge, epsilon_of
 from meterdp.release.ledger import Ledger
 
@@ -85,7 +85,8 @@ def most_by_period(ledger: Ledger) -> list[str]:
 def in_words(ledger: Ledger) -> str:
     """Return the ledger as text."""
     lines: list[str] = []
-    for statement in statements(ledger.events()):
+    events = ledger.events()
+    for statement in statements(events):
         lines.append(statement.title)
         for entry in statement.entries:
             event = entry.event
@@ -95,6 +96,13 @@ def in_words(ledger: Ledger) -> str:
             )
         spent = ", ".join(f"epsilon {epsilon_of(statement.total, d):.3g} at delta {d:g}" for d in DELTAS)
         lines.append(f"  spent in all: {spent}")
+    for event in events:
+        if event["kind"] == RAISED:
+            name, cap = Account(**event["account"]), event["cap"]
+            lines.append(
+                f"{event['at_utc'][:10]}  limit of epsilon {cap['epsilon']:g} at delta {cap['delta']:g} stated for "
+                f"meters of {name.population} in '{name.period}'"
+            )
     lines += most_by_period(ledger)
     return "\n".join(lines) + "\n" if lines else "Nothing has been released.\n"
 

@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from meterdp.core.errors import InputError
-from meterdp.release.account import Account, Cap
-from meterdp.release.ledger import CHARGED, STORED, Charge, Ledger, Request
+from meterdp.release.account import CHARGED, STORED, Account, Cap
+from meterdp.release.charge import Charge
+from meterdp.release.ledger import Ledger, Request
 
 ACCOUNT = Account("one household", "replace_one", "made-up town", "2026")
 WIDE = Cap(12.0, 1e-5)

@@ -20,6 +20,7 @@ from meterdp.release.gate import CRATE, ENTRY, FEEDER_FILES, check_files, check_
 from meterdp.release.ledger import CHARGED, Ledger
 from meterdp.release.tables import RELEASED_FEEDER_ERRORS, RELEASED_FEEDERS
 from tests.conftest import ROOT
+from tests.unit.release.charged import spent
 
 CONFIG = complete(
     {"export": {"time_zone": "Europe/London", "interval_minutes": 30}},
@@ -117,7 +118,7 @@ def test_drawn_and_charged_once_whatever_the_readings(released):
     first, events = call(), ledger.events()
     assert [e["words"]["artefact"] for e in events if e["kind"] == CHARGED] == ["feeders"]
     assert call(np.full_like(x, np.nan)) == first and ledger.events() == events
-    assert 0.999e-5 < ledger.spent(ACCOUNT).delta(1.0) <= 1e-5
+    assert 0.999e-5 < spent(ledger, ACCOUNT).delta(1.0) <= 1e-5
     assert call(last_day="2025-03-29") != first and len(ledger.events()) == 2 * len(events)
 
 

@@ -6,13 +6,15 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from meterdp.core.errors import InputError
 from meterdp.release import ledger as ledgers
-from meterdp.release.ledger import CHARGED, STORED, Ledger
+from meterdp.release.ledger import Ledger
+from meterdp.release.ledger_file import LedgerFile
 from meterdp.release.publish import publish
 from tests.unit.release.full_disk import WIDE, attempt, checked, largest_file, request
 
@@ -39,47 +41,37 @@ def test_a_small_disk_that_is_filled_more_and_more(tmp_path):
     assert {"before the charge", "after the draw", "went well"} <= set(done.stdout.splitlines())
 
 
-@pytest.mark.parametrize("kind", [CHARGED, STORED])
-def test_a_database_that_may_not_grow(tmp_path, monkeypatch, kind):
+def test_a_database_that_may_not_grow(tmp_path, monkeypatch):
     """SQLite itself says "database or disk is full"."""
-    ledger, drawn = Ledger(tmp_path / "ledger.sqlite"), []
+    ledger = Ledger(tmp_path / "ledger.sqlite")
     ledger.release(request("first"), WIDE, lambda: {"a": b"x"})
-    opened = Ledger._open
+    opened = LedgerFile._connected
 
     def small(self):
         base = opened(self)
         (pages,) = base.execute("PRAGMA page_count").fetchone()
-        base.execute(f"PRAGMA max_page_count = {pages + (kind == STORED)}")
+        base.execute(f"PRAGMA max_page_count = {pages}")
         return base
 
-    monkeypatch.setattr(Ledger, "_open", small)
-
-    def draw():
-        drawn.append(1)
-        return {"a": os.urandom(50_000)}
-
-    words = {"words": "w" * (4096 if kind == CHARGED else 10)}
-    big = ledgers.Request(request("x").account, words, request("x").charge)
+    monkeypatch.setattr(LedgerFile, "_connected", small)
+    big = ledgers.Request(request("x").account, {"words": "w" * 4096}, request("x").charge)
     with pytest.raises(InputError, match=r"cannot be written \(SQLITE_FULL\); free disk space"):
-        ledger.release(big, WIDE, draw)
+        ledger.release(big, WIDE, lambda: pytest.fail("noise was drawn"))
     monkeypatch.undo()
-    charged = sum(e["request"] == big.key for e in ledger.events())
-    assert (len(drawn), charged) == ((0, 0) if kind == CHARGED else (1, 1))
-    ledger.release(big, WIDE, draw)
-    assert [e["kind"] for e in ledger.events() if e["request"] == big.key].count(STORED) == 1
+    assert not any(event["request"] == big.key for event in ledger.events())
 
 
 def no_space_for_the_copy(monkeypatch, event):
-    """From the event with this number on, the copy cannot be put in its place or written."""
-    copied, seen = Ledger._copied, []
+    """From the event with this number on, the copy cannot be written."""
+    attached, seen = LedgerFile._copy_attached, []
 
-    def fails(self, base):
+    def fails(self):
         seen.append(1)
         if len(seen) >= event:
             raise OSError(28, "No space left on device")
-        return copied(self, base)
+        return attached(self)
 
-    monkeypatch.setattr(Ledger, "_copied", fails)
+    monkeypatch.setattr(LedgerFile, "_copy_attached", fails)
 
 
 def test_without_space_for_the_copy_nothing_is_charged_or_drawn(tmp_path, monkeypatch):
@@ -90,15 +82,16 @@ def test_without_space_for_the_copy_nothing_is_charged_or_drawn(tmp_path, monkey
     assert ledger.events() == []
 
 
-def test_what_was_stored_without_space_for_the_copy_is_handed_over_by_the_next_run(tmp_path, monkeypatch):
+def test_what_is_stored_without_space_for_the_copy_is_handed_over_and_the_copy_catches_up(tmp_path, monkeypatch):
     ledger = Ledger(tmp_path / "ledger.sqlite")
     no_space_for_the_copy(monkeypatch, event=2)
-    with pytest.raises(InputError, match="No space left on device"):
-        ledger.release(request("a"), WIDE, lambda: {"a": b"noise"})
+    assert ledger.release(request("a"), WIDE, lambda: {"a": b"noise"}) == {"a": b"noise"}
+    with closing(sqlite3.connect(ledger.copy_path)) as copy:
+        assert copy.execute("SELECT count(*) FROM events").fetchone() == (1,)
     monkeypatch.undo()
     assert ledger.release(request("a"), WIDE, lambda: pytest.fail("noise was drawn twice")) == {"a": b"noise"}
     ledger.published(request("a"))
-    with sqlite3.connect(ledger.copy_path) as copy:
+    with closing(sqlite3.connect(ledger.copy_path)) as copy:
         assert copy.execute("SELECT count(*) FROM events").fetchone() == (3,), "the copy did not catch up"
 
 

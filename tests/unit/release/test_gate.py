@@ -19,6 +19,7 @@ from meterdp.release.ledger import Ledger
 from meterdp.release.publish import publish
 from meterdp.release.safe_noise import GRID
 from tests.conftest import ROOT
+from tests.unit.release.charged import spent
 
 CONFIG = complete({}, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
 REAL = {"path": "e.csv", "meters": "list.csv", "first_day": "2025-01-01", "last_day": "2025-01-28"}
@@ -139,7 +140,7 @@ def test_a_second_month_is_charged_beside_the_first_and_leaves_its_files_alone(r
     assert second["mixture.json"] != first["mixture.json"] and call() == first
     one, both = ([e["mu"] for e in ledger.events() if e["kind"] == "charged"][:n] for n in (1, 2))
     account = Account("the whole profile of one household", "replace_one", "town", "2025")
-    assert ledger.spent(account).mu == pytest.approx(np.sqrt(2) * one[0]) and len(both) == 2
+    assert spent(ledger, account).mu == pytest.approx(np.sqrt(2) * one[0]) and len(both) == 2
     with pytest.raises(InputError, match=r"would exceed.*one more release of epsilon 3\.\d+ would fit"):
         call(month="03", epsilon=3.9)
 
@@ -156,7 +157,7 @@ def test_what_is_charged_is_what_the_mechanism_spends(released):
     call, ledger, _ = released
     call(epsilon=0.7)
     account = Account("the whole profile of one household", "replace_one", "town", "2025")
-    assert 0.999e-5 < ledger.spent(account).delta(0.7) <= 1e-5
+    assert 0.999e-5 < spent(ledger, account).delta(0.7) <= 1e-5
 
 
 def test_a_folder_appears_whole_or_not_at_all(tmp_path, monkeypatch):

@@ -21,6 +21,7 @@ from meterdp.release.household_forecasts import on_the_list, release_household_f
 from meterdp.release.ledger import CHARGED, Charge, Ledger, epsilon_of
 from meterdp.release.tables import FORECAST_FILE, RELEASED_FORECAST
 from tests.conftest import ROOT
+from tests.unit.release.charged import spent
 
 CONFIG = complete(
     {"export": {"time_zone": "America/Los_Angeles"}}, load_schema(ROOT / "workflow/schemas/config.schema.yaml")
@@ -80,13 +81,13 @@ def test_groups_and_first_forecast_cost_what_is_stated_and_later_ones_little(rel
     call, ledger, x = released
     first = call()
     assert charged(ledger) == [("forecast_groups", 1), ("forecasts", 1)]
-    assert 0.999e-5 < ledger.spent(ACCOUNT).delta(3.0) <= 1e-5
+    assert 0.999e-5 < spent(ledger, ACCOUNT).delta(3.0) <= 1e-5
     repeated = json.loads(first.files["manifest.json"])["epsilon_of_repeated_forecasts"]
     for month in range(2, 8):
         later = call(x + 0.1, month=f"{month:02d}")
         assert later.release_id == first.release_id and later.files != first.files
     assert charged(ledger)[2:] == [("forecasts", 1)] * 6
-    assert repeated["7"] - 0.011 < epsilon_of(ledger.spent(ACCOUNT), 1e-5) <= repeated["7"] < 4
+    assert repeated["7"] - 0.011 < epsilon_of(spent(ledger, ACCOUNT), 1e-5) <= repeated["7"] < 4
     assert call().files == first.files and len(charged(ledger)) == 8
 
 
@@ -108,7 +109,7 @@ def test_groups_are_not_charged_if_their_forecast_would_not_fit(released):
     with pytest.raises(InputError, match="would exceed what may be spent"):
         call(cap_epsilon=2.9)
     assert ledger.events() == []
-    assert epsilon_of(call() and ledger.spent(ACCOUNT), 1e-5) == pytest.approx(3.0, abs=0.01)
+    assert epsilon_of(call() and spent(ledger, ACCOUNT), 1e-5) == pytest.approx(3.0, abs=0.01)
     groups = next(e for e in ledger.events() if e["words"]["artefact"] == "forecast_groups")
     assert groups["mu"] < 0.1 and groups["responses"][0][0] < 2.9
 
@@ -174,8 +175,8 @@ def test_mixture_and_forecasts_spend_one_budget(released):
     call, ledger, _ = released
     call()
     other = Account("the whole profile of one household", "replace_one", "town", "2025")
-    assert ledger.spent(other) == ledger.spent(ACCOUNT)
-    assert ledger.spent(Account("", "class_label", "town", "2025")).mu == 0
+    assert spent(ledger, other) == spent(ledger, ACCOUNT)
+    assert spent(ledger, Account("", "class_label", "town", "2025")).mu == 0
 
 
 def test_circuits_must_be_named_and_large_enough(released):

@@ -17,6 +17,7 @@ from meterdp.release.gate import check_files
 from meterdp.release.household_forecasts import release_household_forecasts
 from meterdp.release.ledger import CHARGED, Ledger
 from tests.conftest import ROOT
+from tests.unit.release.charged import spent
 
 CONFIG = complete(
     {"export": {"time_zone": "America/Los_Angeles"}}, load_schema(ROOT / "workflow/schemas/config.schema.yaml")
@@ -59,7 +60,7 @@ def test_files_say_what_they_hide_and_that_readings_are_not_hidden(made):
         ]
     )
     assert np.abs(rows - x.mean(axis=0)).max() < 0.6 and np.unique(rows, axis=0).shape[0] == N
-    assert 0.999e-5 < ledger.spent(ACCOUNT).delta(1.0) <= 1e-5
+    assert 0.999e-5 < spent(ledger, ACCOUNT).delta(1.0) <= 1e-5
     again = release_household_forecasts(x + 1, None, desk(**LABEL))
     assert again.files == delivery.files and again.release_id == delivery.release_id
 
@@ -70,7 +71,7 @@ def test_days_add_up_under_new_names(made):
     second = release_household_forecasts(x, None, desk("02", **LABEL))
     assert not set(first.release_id) & set(second.release_id)
     one = next(e["mu"] for e in ledger.events() if e["kind"] == CHARGED)
-    assert ledger.spent(ACCOUNT).mu == pytest.approx(np.sqrt(2) * one)
+    assert spent(ledger, ACCOUNT).mu == pytest.approx(np.sqrt(2) * one)
 
 
 def test_nothing_that_protects_readings_is_released_beside_them(made):

@@ -1,28 +1,43 @@
 """The ledger: charged before drawn, drawn once, within the caps, and nothing is forgotten."""
 
+import fcntl
+import hashlib
 import json
 import multiprocessing
 import os
 import signal
 import sqlite3
 import time
+from contextlib import closing
+from datetime import date
 
 import numpy as np
 import pytest
 
 from meterdp.accounting import gdp
+from meterdp.core.dates import interval_of
 from meterdp.core.errors import InputError
-from meterdp.release.account import Account, Cap
-from meterdp.release.ledger import CHARGED, PUBLISHED, STORED, Charge, Ledger, Request
+from meterdp.release import ledger_file
+from meterdp.release.account import CANCELLED, CHARGED, LISTED, PUBLISHED, RAISED, STORED, Account, Cap
+from meterdp.release.charge import Charge
+from meterdp.release.ledger import Ledger, Request
+from tests.unit.release.charged import spent
 
 ACCOUNT = Account("one household", "replace_one", "made-up town", "2026")
 CAP = Cap(2.0, 1e-5)
 TV = 1e-13
 WIDE = Cap(12.0, 1e-5)
+DAYS = ("2026-01-01", "2026-01-31")
+YEAR = interval_of(date(2026, 1, 1), date(2026, 12, 31), "Europe/London")
 
 
 def request(name="mixture", epsilon=1.0, account=ACCOUNT):
     return Request(account, {"mechanism": name}, Charge(gdp.mu_for(epsilon, 1e-5), TV))
+
+
+def listed(*meters, name="mixture", epsilon=0.5, period=YEAR, cap=CAP, **more):
+    words = {"mechanism": name, "who": hashlib.sha256(repr(sorted(meters)).encode()).hexdigest(), "epsilon": epsilon}
+    return Request(ACCOUNT, words, Charge(gdp.mu_for(epsilon, 1e-5), TV), DAYS, meters, (period,), **more)
 
 
 def kinds(ledger):
@@ -52,7 +67,7 @@ def test_a_charge_is_on_disk_before_noise_is_drawn(ledger):
 def test_the_same_request_gets_the_same_bytes_and_no_charge(ledger):
     first = ledger.release(request(), CAP, lambda: {"a": os.urandom(64), "b": b""})
     assert ledger.release(request(), CAP, never) == first
-    assert ledger.spent(ACCOUNT) == request().charge
+    assert spent(ledger, ACCOUNT) == request().charge
     ledger.published(request())
     ledger.published(request())
     assert kinds(ledger) == [CHARGED, STORED, PUBLISHED]
@@ -77,19 +92,6 @@ def test_charges_compose_as_gaussian_dp_does_up_to_the_cap(ledger):
         ledger.release(request("too much", 0.1), CAP, never)
 
 
-def test_accounts_are_never_added(ledger):
-    cap = Cap(1.0, 1e-5 + 1e-10)
-    others = [
-        Account("class label", "label_flip", "made-up town", "2026"),
-        Account("one household", "replace_one", "another town", "2026"),
-        Account("one household", "replace_one", "made-up town", "2027"),
-    ]
-    for account in (ACCOUNT, *others):
-        ledger.release(request(account=account), cap, lambda: {"a": b"x"})
-    with pytest.raises(InputError, match="nothing is left"):
-        ledger.release(request("again", 1.0), cap, never)
-
-
 def test_a_draw_that_failed_is_spent_and_the_next_attempt_is_charged_again(ledger):
     def fails():
         raise ArithmeticError("nothing was released")
@@ -100,7 +102,7 @@ def test_a_draw_that_failed_is_spent_and_the_next_attempt_is_charged_again(ledge
     ledger.release(request(), CAP, lambda: {"a": b"x"})
     assert kinds(ledger) == [CHARGED, CHARGED, STORED]
     assert [e["attempt"] for e in ledger.events()] == [1, 2, 2]
-    assert ledger.spent(ACCOUNT).mu == pytest.approx(np.sqrt(2) * request().charge.mu)
+    assert spent(ledger, ACCOUNT).mu == pytest.approx(np.sqrt(2) * request().charge.mu)
 
 
 def draw_and_note(path):
@@ -156,27 +158,107 @@ def test_a_run_killed_at_any_moment_has_paid_for_what_it_drew(tmp_path):
 
 
 def spoil(path, *statements):
-    with sqlite3.connect(path) as base:
-        for trigger in ("events_stay", "events_are_kept", "files_stay", "files_are_kept"):
+    with closing(sqlite3.connect(path)) as base, base:
+        for (trigger,) in base.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
             base.execute(f"DROP TRIGGER {trigger}")
         for statement in statements:
             base.execute(statement)
 
 
+@pytest.mark.parametrize("sealed", [False, True], ids=["read from the start", "read from a checkpoint"])
 @pytest.mark.parametrize(
     ("statement", "said"),
     [
-        ("UPDATE events SET body = replace(body, 'made-up', 'other') WHERE number = 1", "was changed"),
-        ("DELETE FROM events WHERE number = 1", "was changed"),
-        ("DELETE FROM events WHERE number = 2", "lacks an event that its copy has"),
-        ("UPDATE files SET bytes = x'00'", "stored file that was changed"),
+        ("UPDATE events SET body = replace(body, 'made-up', 'other') WHERE number = 2", "was changed"),
+        ("DELETE FROM events WHERE number = 2", "was changed"),
+        ("DELETE FROM events WHERE number = (SELECT max(number) FROM events)", "lacks an event that its copy has"),
+        ("UPDATE lists SET bitmap = x'00'", "list of meters that was changed"),
+        ("UPDATE meters SET hashes = x'0011223344556677'", "list of meters that was changed"),
+        ("INSERT INTO lists VALUES (NULL, 'a list of nobody', x'00')", "list of meters that was changed"),
     ],
 )
-def test_tampering_is_found_and_nothing_is_released(ledger, statement, said):
-    ledger.release(request(), CAP, lambda: {"a": b"x"})
+def test_tampering_is_found_and_nothing_is_released(ledger, monkeypatch, statement, said, sealed):
+    if sealed:
+        monkeypatch.setattr(ledger_file, "_EVENTS_A_CHECKPOINT", 4)
+    ledger.release(listed("a", "b"), CAP, lambda: {"a": b"x"})
+    ledger.published(listed("a", "b"))
+    ledger.release(listed("a", name="one more"), CAP, lambda: {"a": b"x"})
     spoil(ledger.path, statement)
     with pytest.raises(InputError, match=said):
+        ledger.verify()
+    if sealed and "number = 2" in statement:  # what a checkpoint seals is read again by `meterdp ledger verify` alone
+        return
+    with pytest.raises(InputError, match=said):
+        ledger.release(listed("a", name="another"), CAP, never)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        'UPDATE checkpoint SET state = replace(state, \'"mu":\', \'"mu":0.0,"nu":\')',
+        "UPDATE checkpoint SET number = number - 1",
+        "UPDATE checkpoint SET seal = replace(seal, 'a', 'b')",
+    ],
+)
+def test_a_checkpoint_holds_what_its_key_sealed(ledger, monkeypatch, statement):
+    monkeypatch.setattr(ledger_file, "_EVENTS_A_CHECKPOINT", 2)
+    ledger.release(request(), CAP, lambda: {"a": b"x"})
+    spoil(ledger.path, statement)
+    with pytest.raises(InputError, match="has an event that was changed"):
         ledger.release(request("another"), CAP, never)
+
+
+def test_a_checkpoint_changes_nothing(tmp_path, monkeypatch):
+    """Oracle: a ledger that reads every event every time."""
+    kept = {}
+    for number, every in enumerate((10_000, 1, 3)):
+        monkeypatch.setattr(ledger_file, "_EVENTS_A_CHECKPOINT", every)
+        one = Ledger(tmp_path / f"{number}.sqlite")
+        for epsilon, meters in ((0.5, "ab"), (0.7, "bc"), (0.4, "abc")):
+            one.release(listed(*meters, epsilon=epsilon), CAP, lambda: {"a": b"x"})
+        with pytest.raises(InputError) as refusal:
+            one.release(listed("b", epsilon=1.9), CAP, never)
+        kept[every] = str(refusal.value), one.most_spent(), one.verify()
+    assert kept[1] == kept[3] == kept[10_000]
+
+
+def test_a_stored_file_that_was_changed_or_is_missing_is_never_handed_over(ledger):
+    ledger.release(request(), CAP, lambda: {"a": b"x"})
+    (archive,) = ledger.files_path.iterdir()
+    assert archive.stat().st_mode & 0o077 == 0 == ledger.files_path.stat().st_mode & 0o077
+    archive.write_bytes(archive.read_bytes()[:-1])
+    for _ in range(2):
+        with pytest.raises(InputError, match="stored file that was changed or is missing"):
+            ledger.release(request(), CAP, never)
+        with pytest.raises(InputError, match="stored file that was changed or is missing"):
+            ledger.verify()
+        archive.unlink(missing_ok=True)
+
+
+def test_a_ledger_without_its_key_is_refused(ledger):
+    ledger.release(listed("a"), CAP, lambda: {"a": b"x"})
+    assert ledger.key_path.stat().st_mode & 0o077 == 0
+    key = ledger.key_path.read_text()
+    for spoilt in (None, "", "0" * 63, "no key"):
+        ledger.key_path.unlink(missing_ok=True)
+        if spoilt is not None:
+            ledger.key_path.write_text(spoilt)
+        with pytest.raises(InputError, match=r"is not the key of a ledger.*restore it from the backup"):
+            ledger.release(request("another"), CAP, never)
+    ledger.key_path.write_text(key)
+    assert ledger.verify() == {"events": 3, "lists of meters": 1, "stored releases": 1}
+
+
+def test_no_meter_is_named_in_the_ledger_and_other_ledgers_hash_otherwise(tmp_path):
+    names = [f"MPAN-{n:012d}" for n in range(30)]
+    found = []
+    for town in "xy":
+        one = Ledger(tmp_path / f"{town}.sqlite")
+        one.release(listed(*names), CAP, lambda: {"a": b"x"})
+        written = b"".join(path.read_bytes() for path in (one.path, one.copy_path))
+        assert not any(name.encode() in written or name.lower().encode() in written for name in names)
+        found.append(next(event["meters"] for event in one.events() if event["kind"] == LISTED))
+    assert found[0] != found[1]
 
 
 def test_the_ledger_itself_refuses_changes_and_is_for_its_owner_only(ledger):
@@ -205,15 +287,6 @@ def test_the_key_of_a_request_is_its_public_words():
         _ = Request(ACCOUNT, {"epsilon": float("nan")}, Charge(1.0)).key
 
 
-def test_files_that_no_release_stored_are_never_handed_over(ledger):
-    """Found by an attack: an INSERT is no change of what is there."""
-    ledger.release(request("first"), CAP, lambda: {"a": b"x"})
-    with sqlite3.connect(ledger.path) as base:
-        base.execute("INSERT INTO files VALUES (?, 'a', x'00')", (request().key,))
-    with pytest.raises(InputError, match="holds files that no release stored"):
-        ledger.release(request(), CAP, never)
-
-
 def test_a_link_to_the_ledger_is_the_ledger(ledger, tmp_path):
     first = ledger.release(request(), CAP, lambda: {"a": os.urandom(8)})
     (tmp_path / "link.sqlite").symlink_to(ledger.path)
@@ -224,3 +297,58 @@ def test_a_link_to_the_ledger_is_the_ledger(ledger, tmp_path):
 def test_one_and_one_point_zero_are_one_request():
     keys = {Request(ACCOUNT, {"epsilon": e, "clip": [c, 2]}, Charge(1.0)).key for e in (1, 1.0) for c in (3, 3.0)}
     assert len(keys) == 1 != len(keys | {Request(ACCOUNT, {"epsilon": True, "clip": [3, 2]}, Charge(1.0)).key})
+
+
+def test_a_charge_that_nothing_followed_is_taken_back(ledger):
+    def not_ready():
+        raise ConnectionError("a peer is gone")
+
+    links = [(listed("a"), lambda earlier: never())]
+    with pytest.raises(ConnectionError):
+        ledger.release_all(links, CAP, not_ready)
+    assert kinds(ledger) == [LISTED, CHARGED, CANCELLED] and spent(ledger, ACCOUNT) == Charge(0.0)
+    ledger.release(listed("a", epsilon=1.99), CAP, lambda: {"a": b"x"})
+    assert [e["attempt"] for e in ledger.events() if e["kind"] == CHARGED] == [1, 1]
+
+
+def test_others_use_the_ledger_while_noise_is_drawn_but_not_the_same_request(ledger):
+    """The lock of the ledger is held for an event, that of a request from its charge to its files."""
+    inside = []
+
+    def draw():
+        inside.append(kinds(ledger))
+        ledger.release(request("another", 0.1), CAP, lambda: {"b": b"y"})
+        with open(ledger.locks_path / request().key) as lock, pytest.raises(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return {"a": b"x"}
+
+    ledger.release(request(), CAP, draw)
+    assert inside == [[CHARGED]] and kinds(ledger) == [CHARGED, CHARGED, STORED, STORED]
+    assert not list(ledger.locks_path.iterdir())
+
+
+def test_linked_requests_are_charged_together_or_not_at_all(ledger):
+    fits, too_much = (listed("a", name=name, epsilon=epsilon) for name, epsilon in (("one", 1.0), ("two", 1.9)))
+    with pytest.raises(InputError, match="would spend more"):
+        ledger.release_all([(fits, lambda _: never()), (too_much, lambda _: never())], CAP)
+    with pytest.raises(InputError, match="would spend more"):
+        ledger.check([fits, too_much], CAP)
+    assert kinds(ledger) == []
+    ledger.check([fits], CAP)
+    assert kinds(ledger) == []
+
+
+def test_a_raised_limit_holds_for_the_meters_it_names_in_its_period_and_is_an_event(ledger):
+    ledger.release(listed("a", "b", epsilon=1.9), CAP, lambda: {"a": b"x"})
+    with pytest.raises(InputError, match="limit of epsilon 2 at"):
+        ledger.release(listed("a", "b", name="more", epsilon=1.0), WIDE, never)
+    ledger.raise_limit(ACCOUNT, ["a"], (YEAR,), WIDE)
+    assert kinds(ledger)[-1] == RAISED
+    with pytest.raises(InputError, match="limit of epsilon 2 at"):  # b may not
+        ledger.release(listed("a", "b", name="more", epsilon=1.0), WIDE, never)
+    with pytest.raises(InputError, match="limit of epsilon 2 at"):  # its own configuration does not allow it
+        ledger.release(listed("a", name="more", epsilon=1.0), CAP, never)
+    ledger.release(listed("a", name="more", epsilon=1.0), WIDE, lambda: {"a": b"x"})
+    ledger.release(listed("a", name="low", epsilon=0.1), Cap(3.0, 1e-5), lambda: {"a": b"x"})
+    with pytest.raises(InputError, match="limit of epsilon 3 at"):  # and what is stated later binds again
+        ledger.release(listed("a", name="yet more", epsilon=2.5), WIDE, never)

@@ -3,26 +3,30 @@
 import json
 import sqlite3
 from dataclasses import replace
+from datetime import date
 
 import numpy as np
 import pytest
 
 import meterdp.release.records as records
 from meterdp.accounting import gdp
+from meterdp.core.dates import interval_of
 from meterdp.core.errors import InputError
 from meterdp.mechanisms.sound.ball import calibrate_ball
 from meterdp.mechanisms.sound.box import Box
-from meterdp.release.account import Account, Cap
-from meterdp.release.gate import check_books
-from meterdp.release.ledger import CHARGED, STORED, Ledger
+from meterdp.release.account import CHARGED, STORED, Account, Cap
+from meterdp.release.charge import Charge
+from meterdp.release.ledger import Ledger, Request
 from meterdp.release.records import Books, release_records
 from meterdp.release.safe_noise import SafeNoise
 from meterdp.release.show import in_words
+from tests.unit.release.charged import spent
 
 BOX = Box((0.0, -1.0), (4.0, 1.0))
 X = np.random.default_rng(0).normal([2.0, 0.0], [0.8, 0.3], (120, 2))
 ACCOUNT = Account("one whole record", "replace_one", "made-up town", "2026")
 DAYS = ("2026-01-01", "2026-01-31")
+YEAR = (interval_of(date(2026, 1, 1), date(2026, 12, 31), "Europe/London"),)
 
 
 def mechanism(epsilon=1.0, records=120, **choices):
@@ -31,7 +35,7 @@ def mechanism(epsilon=1.0, records=120, **choices):
 
 @pytest.fixture
 def books(tmp_path):
-    return Books(tmp_path / "ledger.sqlite", ACCOUNT, Cap(2.0, 1e-5), "made-up energy", DAYS)
+    return Books(tmp_path / "ledger.sqlite", ACCOUNT, Cap(2.0, 1e-5), "made-up energy", DAYS, YEAR, None)
 
 
 class Tape:
@@ -92,11 +96,11 @@ def test_a_release_is_charged_before_noise_is_drawn_and_drawn_once(books, monkey
         assert np.array_equal(getattr(first, name), getattr(again, name)), "to the bit"
     ledger = Ledger(books.ledger)
     assert [e["kind"] for e in ledger.events()] == [CHARGED, STORED]
-    spent = ledger.spent(ACCOUNT)
-    assert (spent.mu, spent.total_variation) == (mechanism().mu, mechanism().total_variation)
-    assert "mixture of records by sound" in in_words(ledger.events()).replace("_", " ")
+    charged = spent(ledger, ACCOUNT)
+    assert (charged.mu, charged.total_variation) == (mechanism().mu, mechanism().total_variation)
+    assert "mixture of records by sound" in in_words(ledger).replace("_", " ")
     for other in ({"epsilon": 1.9}, {"epsilon": 1.9, "rounds": 2}):
-        with pytest.raises(InputError, match="would exceed what may be spent"):
+        with pytest.raises(InputError, match="would spend more on its meters"):
             release_records(X, BOX, mechanism(**other), books, ())
     with pytest.raises(AssertionError, match="noise was drawn"):
         release_records(X, BOX, mechanism(0.5), books, ())
@@ -117,28 +121,31 @@ def test_records_of_other_days_are_other_records(books):
 
 def test_no_record_is_in_the_ledger(books):
     release_records(X, BOX, mechanism(), books, ("evening", "night"))
-    data = b"".join(p.read_bytes() for p in books.ledger.parent.iterdir())
+    data = b"".join(p.read_bytes() for p in books.ledger.parent.rglob("*") if p.is_file())
     for value in X.ravel():
         assert repr(float(value)).encode() not in data and value.tobytes() not in data
 
 
-def test_a_ledger_serves_the_workflow_too(books):
-    """Its checks read events of records: another budget period for the same days is refused from either side."""
-    release_records(X, BOX, mechanism(), books, ())
-    events = Ledger(books.ledger).events()
-    other = Account("household", "replace_one", "made-up town", "2027")
-    with pytest.raises(InputError, match="second budget for days"):
-        check_books(events, other, {"a digest"}, DAYS)
-    check_books(events, other, {"a digest"}, ("2026-02-01", "2026-02-28"))
-    check_books(events, Account("household", "replace_one", "another town", "2026"), {"a digest"}, DAYS)
-    with pytest.raises(InputError, match="second budget for days"):
-        release_records(X, BOX, mechanism(), Books(books.ledger, other, books.cap, "more", DAYS), ())
+@pytest.mark.parametrize("meters", [None, tuple(f"m{n}" for n in range(120))])
+def test_a_ledger_serves_the_workflow_too(books, meters):
+    """What was charged for records counts for a release of the workflow about the same meters, or about any."""
+    release_records(X, BOX, mechanism(1.9), replace(books, meters=meters), ())
+    other = Account("household", "replace_one", "another town", "2026")
+    same = Request(other, {"mechanism": "m"}, Charge(mechanism(1.0).mu), DAYS, ["M7", "m200"], books.periods)
+    with pytest.raises(InputError, match="would spend more"):
+        Ledger(books.ledger).release(same, books.cap, lambda: pytest.fail("noise was drawn"))
+    others = replace(same, meters=["m200"])
+    if meters is None:
+        with pytest.raises(InputError, match="would spend more"):
+            Ledger(books.ledger).check([others], books.cap)
+    else:
+        Ledger(books.ledger).check([others], books.cap)
 
 
 def test_what_may_not_leave_is_refused_before_it_is_charged(books):
     for wrong, words in (
         ((X[:49], mechanism(records=49), books), "fewer than 50"),
-        ((X, mechanism(), Books(books.ledger, ACCOUNT, Cap(2.0, 1e-2), "energy", DAYS)), "cap_delta"),
+        ((X, mechanism(), replace(books, cap=Cap(2.0, 1e-2))), "cap_delta"),
         ((X, calibrate_ball(2, 2, 120, 1.0, 1e-2, BOX.ball, grid=SafeNoise.grid), None), "field 'delta'"),
         ((X, mechanism(1e-7), books), "more noise than its grid holds"),
     ):

@@ -10,7 +10,8 @@ from meterdp.__main__ import main
 from meterdp.accounting import gdp
 from meterdp.release import show
 from meterdp.release.account import Account, Cap
-from meterdp.release.ledger import Charge, Ledger, Request
+from meterdp.release.charge import Charge
+from meterdp.release.ledger import Ledger, Request
 
 ACCOUNT = Account("one household", "replace_one", "made-up town", "2026")
 CAP = Cap(5.0, 1e-5)
@@ -57,7 +58,7 @@ def test_charges_lost_attempts_and_totals_are_listed(tmp_path, capsys):
 def test_no_ledger_an_empty_and_a_broken_one(tmp_path, capsys):
     assert main(["ledger", "show", str(tmp_path / "new.sqlite")]) == 1
     assert "is not there; give the path" in capsys.readouterr().err and not list(tmp_path.iterdir())
-    assert show.in_words(Ledger(tmp_path / "new.sqlite").events()) == "Nothing has been released.\n"
+    assert show.in_words(Ledger(tmp_path / "new.sqlite")) == "Nothing has been released.\n"
     (tmp_path / "text").write_text("no ledger " * 100)
     assert main(["ledger", "show", str(tmp_path / "text")]) == 1 and "ledger" in capsys.readouterr().err
 

@@ -1,0 +1,258 @@
+"""What every meter has spent, and what it may: against a plain loop over meters, and under names that change."""
+
+import math
+from collections import Counter
+from datetime import date
+
+import numpy as np
+import pytest
+
+from meterdp.accounting import gdp
+from meterdp.accounting.gdp_with_response import composed_delta
+from meterdp.core.dates import interval_of
+from meterdp.core.errors import InputError
+from meterdp.release import budget
+from meterdp.release.account import Account, Cap
+from meterdp.release.budget import Entry, check_budget, most_spent
+from meterdp.release.charge import NOTHING, Charge
+from meterdp.release.meter_lists import MeterLists, hashed
+
+KEY = b"k" * 32
+YEAR, NEXT = ((interval_of(date(y, 1, 1), date(y, 12, 31), "Europe/London"),) for y in (2025, 2026))
+ACCOUNT = Account("", "replace_one", "town", "2025")
+CAP = Cap(2.0, 1e-5)
+A, B = (0.2, 3), (0.1, 5)
+
+
+@pytest.fixture
+def lists():
+    return MeterLists()
+
+
+def add(lists, *meters):
+    return lists.add(hashed(meters, KEY))[0]
+
+
+def entry(meters, epsilon=1.0, cap=CAP, periods=YEAR, planned=NOTHING, responses=(), **more):
+    mu = gdp.mu_for(epsilon, 1e-5) if epsilon else 0.0
+    charge = Charge(mu, 1e-15, tuple((*kind, times) for kind, times in responses))
+    return Entry(more.pop("account", ACCOUNT), meters, periods, charge, cap, planned, **more)
+
+
+def check(entries, new, lists):
+    check_budget(entries, new, lists, "release.epsilon")
+
+
+def naive(entries, new, on):
+    """Whether a release fits, meter by meter; ``on`` has the meters of each list."""
+    everybody = set().union(*on.values()) | {"somebody else"}
+    for period in new.periods:
+        for meter in on.get(new.meters, everybody):
+            mine = [
+                (number, e)
+                for number, e in enumerate(entries)
+                if (e.meters is None or meter in on[e.meters]) and (e.periods is None or period in e.periods)
+            ]
+            raises = [number for number, e in mine if e.raises]
+            caps = {e.cap for number, e in mine if number >= max(raises, default=0)} | {new.cap}
+            charged = [e for _, e in mine if not e.raises]
+            mu2 = sum(e.charge.mu**2 for e in charged)
+            variation = sum(e.charge.total_variation for e in charged)
+            made, extra = Counter(), Counter()
+            for e in [*charged, new]:
+                for a, groups, times in e.charge.responses:
+                    (extra if e.planned is None else made)[a, groups] += times
+            first = next((e for e in charged if e.planned is not None), new)
+            plan = Counter({(a, k): n for a, k, n in first.planned.responses})
+            if any(made[kind] > plan[kind] for kind in made):
+                return False
+            responses = {kind: plan[kind] + extra[kind] for kind in {*plan, *extra}}
+            for cap in caps:
+                whole = cap.delta / (1 + math.exp(cap.epsilon))
+                first_room = first.planned.total_variation
+                rooms = [max(first_room, min(max(1e-3 * whole, 100 * first_room), 0.1 * whole))]
+                rooms += [first_room] * (not charged)
+                fits = (
+                    variation + new.charge.total_variation <= room
+                    and composed_delta(math.sqrt(mu2 + new.charge.mu**2), responses, cap.epsilon)
+                    + (1 + math.exp(cap.epsilon)) * room
+                    <= cap.delta
+                    for room in rooms
+                )
+                if not any(fits):
+                    return False
+    return True
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_histories_are_judged_as_a_loop_over_meters_judges_them(seed):
+    generator = np.random.default_rng(seed)
+    lists, on, entries, judged = MeterLists(), {}, [], Counter()
+    for _ in range(generator.integers(1, 6)):
+        meters = [m for m in "abcdefgh" if generator.random() < generator.choice([0.2, 0.5, 1.0])] or ["a"]
+        on[add(lists, *meters)] = meters
+    names = [*on, None]
+    plan = Charge(0.0, 1e-14, tuple((*kind, int(generator.integers(0, 3))) for kind in (A, B)))
+    for _ in range(25):
+        kind = generator.random()
+        periods = [YEAR, NEXT, YEAR + NEXT][generator.integers(3)] if kind > 0.1 else None
+        new = entry(
+            names[generator.integers(len(names))],
+            epsilon=generator.choice([0.0, 0.3, 0.8, 1.7]),
+            cap=[CAP, Cap(3.0, 1e-5), Cap(1.2, 1e-6)][generator.choice(3, p=[0.6, 0.3, 0.1])],
+            periods=periods,
+            planned=plan if kind < 0.9 else None,
+            responses=[((A, B)[generator.integers(2)], 1)] if generator.random() < 0.3 else (),
+            raises=kind < 0.15,
+        )
+        if new.raises or new.periods is None:
+            entries.append(new)
+            continue
+        fits = naive(entries, new, on) if new.planned is not None else None
+        try:
+            check(entries, new, lists)
+        except InputError:
+            assert not fits
+            judged["refused"] += 1
+        else:
+            assert fits or new.planned is None
+            judged["fits"] += 1
+            entries.append(new)
+    assert judged["fits"], judged
+
+
+def test_as_many_releases_fit_as_the_closed_form_says():
+    """The yardstick of the test above: of one list in one period the closed form says how many fit."""
+    lists = MeterLists()
+    town = add(lists, "a", "b")
+    entries = []
+    with pytest.raises(InputError, match=r"limit of epsilon 2 at delta 1e-05; one more .* 0\.\d+ would fit"):
+        for _ in range(100):
+            check(entries, entry(town, 0.5), lists)
+            entries.append(entry(town, 0.5))
+    mu = gdp.mu_for(0.5, 1e-5)
+    room = max(1e-15, min(max(1e-8 / (1 + np.exp(2)), 1e-13), 1e-6 / (1 + np.exp(2))))
+    most = max(n for n in range(1, 100) if gdp.delta(mu * np.sqrt(n), 2.0) + (1 + np.exp(2)) * room <= 1e-5)
+    assert len(entries) == most > 2
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        {"account": Account("", "replace_one", "city", "2025")},
+        {"account": Account("another unit", "replace_one", "", "the year 2025")},
+    ],
+)
+def test_no_name_gives_the_same_meters_a_new_budget(lists, again):
+    town = add(lists, "a", "b")
+    spent = [entry(town, 1.9)]
+    with pytest.raises(InputError, match="would spend more"):
+        check(spent, entry(town, 1.0, **again), lists)
+    check(spent, entry(add(lists, "c"), 1.9, **again), lists)
+    check(spent, entry(town, 1.9, periods=NEXT, **again), lists)
+
+
+@pytest.mark.parametrize("more", [("a", "b", "c"), ("b",), ("b", "x", "y", "z")])
+def test_another_list_with_one_of_the_meters_has_no_new_budget(lists, more):
+    spent = [entry(add(lists, "a", "b"), 1.9)]
+    with pytest.raises(InputError, match="would spend more"):
+        check(spent, entry(add(lists, *more), 1.0), lists)
+
+
+def test_a_charge_without_a_list_counts_for_everybody_and_one_without_a_period_always(lists):
+    town, other = add(lists, "a"), add(lists, "b")
+    for spent in (entry(None, 1.9), entry(town, 1.9, periods=None)):
+        with pytest.raises(InputError, match="would spend more"):
+            check([spent], entry(town, 1.0), lists)
+    with pytest.raises(InputError, match="would spend more"):  # whoever it is of may be on any list
+        check([entry(town, 1.9)], entry(None, 1.0), lists)
+    check([entry(town, 1.9, periods=None)], entry(other, 1.9), lists)
+
+
+def test_a_release_is_charged_in_full_to_each_period_it_touches(lists):
+    town = add(lists, "a")
+    both = entry(town, 1.9, periods=YEAR + NEXT)
+    for period in (YEAR, NEXT):
+        with pytest.raises(InputError, match="would spend more"):
+            check([both], entry(town, 1.0, periods=period), lists)
+        with pytest.raises(InputError, match="would spend more"):
+            check([entry(town, 1.9, periods=period)], both, lists)
+
+
+def test_periods_of_a_meter_are_equal_or_share_no_day(lists):
+    town, other = add(lists, "a"), add(lists, "b")
+    month = (interval_of(date(2025, 3, 1), date(2025, 3, 31), "Europe/London"),)
+    shifted = (interval_of(date(2025, 1, 1), date(2025, 12, 31), "America/New_York"),)
+    for period in (month, shifted):
+        with pytest.raises(InputError, match=r"release\.budget_period.*shares days with '2025'"):
+            check([entry(town, 0.1)], entry(town, 0.1, periods=period), lists)
+        check([entry(town, 0.1)], entry(other, 0.1, periods=period), lists)
+
+
+def test_what_hides_names_alone_stands_beside_nothing_else(lists):
+    town, other = add(lists, "a", "b"), add(lists, "c")
+    label = Account("", "class_label", "town", "2025")
+    names = entry(town, 0.5, account=label, neighbourhoods="circuits")
+    for one, two in ((names, entry(town, 0.1)), (entry(town, 0.1), names)):
+        with pytest.raises(InputError, match=r"release\.forecast_protects.*cannot be given beside"):
+            check([one], two, lists)
+    with pytest.raises(InputError, match="their neighbourhoods may not change"):
+        check([names], entry(town, 0.5, account=label, neighbourhoods="others"), lists)
+    check([names], names, lists)
+    check([names], entry(other, 0.5), lists)
+    check([names], entry(town, 0.5, periods=NEXT), lists)
+
+
+def test_a_removal_and_an_addition_are_charged_for_a_replacement(lists):
+    added = entry(None, 0.5, account=Account("", "add_remove", "town", "2025"))
+    assert added.mu == 2 * added.charge.mu
+    with pytest.raises(InputError, match="would spend more"):
+        check([added, added], entry(add(lists, "a"), 1.5), lists)
+    check([entry(None, 0.5)] * 2, entry(add(lists, "b"), 1.5), lists)
+
+
+def test_responses_are_those_the_first_release_planned(lists):
+    town = add(lists, "a")
+    plan = Charge(0.0, 1e-15, ((*A, 1),))
+    made = entry(town, 0.1, planned=plan, responses=[(A, 1)])
+    check([entry(town, 0.5, planned=plan)], made, lists)
+    for earlier, new in (
+        ([entry(town, 0.5)], made),
+        ([made], made),
+        ([made], entry(town, 0.1, planned=plan, responses=[(B, 1)])),
+    ):
+        with pytest.raises(InputError, match=r"release\.forecast_groups.*did not plan"):
+            check(earlier, new, lists)
+    # What was planned is counted from the first release on, whether it was made or not.
+    tight = gdp.mu_for(2.0, 1e-5) * (1 - 1e-4)
+    one = Entry(ACCOUNT, town, YEAR, Charge(tight, 0.0), CAP, Charge(0.0))
+    check([], one, lists)
+    with pytest.raises(InputError, match="would spend more"):
+        check([], Entry(ACCOUNT, town, YEAR, Charge(tight, 0.0), CAP, plan), lists)
+
+
+def test_a_first_release_may_take_all_there_is(lists):
+    town = add(lists, "a")
+    all_of_it = Charge(gdp.mu_for(2.0, 1e-5 * (1 - 1e-9)), 1e-18)
+    new = Entry(ACCOUNT, town, YEAR, all_of_it, CAP, Charge(0.0, 1e-18))
+    check([], new, lists)
+    with pytest.raises(InputError, match="nothing is left"):
+        check([new], entry(town, 0.01), lists)
+
+
+def test_the_most_that_any_meter_has_spent(lists):
+    ab, bc = add(lists, "a", "b"), add(lists, "b", "c")
+    spent = [entry(ab, 1.0), entry(bc, 0.5), entry(bc, 0.5, periods=NEXT)]
+    most = max(charge.mu for charge in most_spent(spent, YEAR[0], lists))
+    assert most == pytest.approx(math.hypot(gdp.mu_for(1.0, 1e-5), gdp.mu_for(0.5, 1e-5)), rel=1e-12)
+    assert most_spent([], YEAR[0], lists) == []
+
+
+def test_limits_and_noise_of_any_size_are_numbers(lists):
+    town = add(lists, "a")
+    for epsilon in (1e-9, 20.0, 800.0, 1e6):
+        try:
+            check([entry(town, 0.3)], entry(town, 0.3, cap=Cap(epsilon, 1e-5)), lists)
+        except InputError as error:
+            assert "would spend more" in str(error)
+    assert budget.most_spent([entry(town, 0.3)], None, lists)
