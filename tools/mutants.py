@@ -33,6 +33,7 @@ EXPORTS = "src/meterdp/exports"
 RELEASE = "src/meterdp/release"
 RELEASE_TESTS = "tests/unit/release"
 FORECASTS = f"{RELEASE_TESTS}/test_household_forecasts.py"
+LEDGER = f"{RELEASE_TESTS}/test_budget.py"
 ROOMS_LEAK = "tests/unit/audit/test_rooms_leak_nothing.py"
 RECORDS = "tests/unit/exports/test_records_stand_alone.py"
 PLAIN = "tests/unit/exports/test_plain_lines.py"
@@ -583,25 +584,110 @@ MUTANTS = (
     Mutant(
         "release: noise is drawn before it is charged",
         f"{RELEASE}/ledger.py",
-        "                    self._append(base, CHARGED, request, attempt, cap=asdict(cap))\n"
-        "                    files = dict(draw(out))",
-        "                    files = dict(draw(out))\n"
-        "                    self._append(base, CHARGED, request, attempt, cap=asdict(cap))",
+        "            attempts = self._charge([request for request, _ in links], cap)\n",
+        "            _ = [draw([]) for _, draw in links]\n"
+        "            attempts = self._charge([request for request, _ in links], cap)\n",
         f"{RELEASE_TESTS}/test_ledger.py",
     ),
     Mutant(
         "release: a rerun draws again",
         f"{RELEASE}/ledger.py",
-        "                if not files:\n                    attempt",
-        "                if True:\n                    attempt",
+        "                if request.key in attempts:",
+        "                if True:",
         f"{RELEASE_TESTS}/test_ledger.py",
     ),
     Mutant(
         "release: lost attempts are not counted",
-        f"{RELEASE}/ledger.py",
-        'if e["kind"] == CHARGED and Account(**e["account"]) == account',
-        'if e["kind"] == STORED and Account(**e["account"]) == account',
+        f"{RELEASE}/entries.py",
+        'self.state["charges"].append(kept)',
+        'mine = [one for one in self.state["charges"] if one.get("request") != kept.get("request")]\n'
+        '        self.state["charges"] = [*mine, kept]',
         f"{RELEASE_TESTS}/test_ledger.py",
+    ),
+    Mutant(
+        "ledger: a charge that was not taken back is forgotten",
+        f"{RELEASE}/entries.py",
+        'if (one.get("request"), one.get("attempt")) != which',
+        'if one.get("request") != which[0] and False',
+        f"{RELEASE_TESTS}/test_ledger.py",
+    ),
+    Mutant(
+        "ledger: a meter on another list has a budget of its own",
+        f"{RELEASE}/budget.py",
+        "            self._add(lists.on_both(name, new.meters), mine)",
+        "            self._add(lists.on_both(name, new.meters) & (name in (None, new.meters)), mine)",
+        LEDGER,
+    ),
+    Mutant(
+        "ledger: a charge without a list counts for nobody",
+        f"{RELEASE}/meter_lists.py",
+        "return np.ones(self.count(whose), dtype=bool)",
+        "return np.zeros(self.count(whose), dtype=bool)",
+        LEDGER,
+    ),
+    Mutant(
+        "ledger: a name in another Unicode form is another meter",
+        f"{RELEASE}/meter_lists.py",
+        'unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", meter).casefold())',
+        "meter.casefold()",
+        f"{RELEASE_TESTS}/test_meter_lists.py",
+    ),
+    Mutant(
+        "ledger: of several periods the last one is charged",
+        f"{RELEASE}/budget.py",
+        "    for period in new.periods or (None,):",
+        "    for period in (new.periods or (None,))[-1:]:",
+        LEDGER,
+    ),
+    Mutant(
+        "ledger: the highest limit that was stated holds",
+        f"{RELEASE}/budget.py",
+        "return [self._new.cap, *(c for c, n in self._stated.items() if n[row] >= since and c != self._new.cap)]",
+        "return [max([self._new.cap, *(c for c, n in self._stated.items() if n[row] >= since)], "
+        "key=lambda c: c.epsilon)]",
+        LEDGER,
+    ),
+    Mutant(
+        "ledger: responses are added after answers were seen",
+        f"{RELEASE}/budget.py",
+        "fits = all(count <= plan.get(kind, 0) for kind, count in planned.items() if count)",
+        "fits = True",
+        LEDGER,
+    ),
+    Mutant(
+        "ledger: the meter that spent the most mu is looked at, not the one with the most variation",
+        f"{RELEASE}/budget.py",
+        "yield rows, sums[sums[:, 1] > before]",
+        "yield rows, sums[:1]",
+        LEDGER,
+    ),
+    Mutant(
+        "ledger: a removal and an addition cost as much as one of them",
+        f"{RELEASE}/budget.py",
+        'return (2 if self.account.adjacency == "add_remove" else 1) * self.charge.mu',
+        "return self.charge.mu",
+        LEDGER,
+    ),
+    Mutant(
+        "ledger: neighbourhoods may change",
+        f"{RELEASE}/budget.py",
+        'return ("readings", None) if adjacency in READINGS else (adjacency, self.neighbourhoods)',
+        'return ("readings", None) if adjacency in READINGS else (adjacency, None)',
+        LEDGER,
+    ),
+    Mutant(
+        "ledger: a checkpoint is believed without its seal",
+        f"{RELEASE}/ledger_file.py",
+        "if not hmac.compare_digest(seal, self._seal(number, digest, state)) or (",
+        "if (",
+        f"{RELEASE_TESTS}/test_ledger.py",
+    ),
+    Mutant(
+        "ledger: charges of an earlier version without days count in their period alone",
+        f"{RELEASE}/entries.py",
+        "        return tuple(interval_of(*span, zone) for span in [*days_of(name), (first, last)])\n    return None",
+        "        return tuple(interval_of(*span, zone) for span in [*days_of(name), (first, last)])\n    return ()",
+        f"{RELEASE_TESTS}/test_migrate.py",
     ),
     Mutant(
         "release: a tenth less noise",
@@ -632,32 +718,25 @@ MUTANTS = (
         f"{RELEASE_TESTS}/test_gate.py",
     ),
     Mutant(
-        "release: a list of meters with another column under another name",
-        f"{RELEASE}/gate.py",
-        '{words.get("list_of_meters_sha256"), event.get("meters")}',
-        '{words.get("list_of_meters_sha256")}',
-        f"{RELEASE_TESTS}/test_gate.py",
-    ),
-    Mutant(
         "release: on a full disk the charge is on the books before there is space for the copy",
-        f"{RELEASE}/ledger.py",
-        "                copied = self._copied(base)\n            os.replace(copied, self.copy_path)",
-        "            os.replace(self._copied(base), self.copy_path)",
+        f"{RELEASE}/ledger_file.py",
+        "                if copied:\n                    raise\n",
+        "",
         f"{RELEASE_TESTS}/test_full_disk.py",
     ),
     Mutant(
         "release: on a full disk noise is drawn after a charge that could not be written",
         f"{RELEASE}/ledger.py",
-        "                    self._append(base, CHARGED, request, attempt, cap=asdict(cap))\n",
-        "                    try:\n"
-        "                        self._append(base, CHARGED, request, attempt, cap=asdict(cap))\n"
-        "                    except InputError:\n"
-        "                        pass\n",
+        "            file.append([*events, *charges], rows)\n",
+        "            try:\n"
+        "                file.append([*events, *charges], rows)\n"
+        "            except Exception:\n"
+        "                pass\n",
         f"{RELEASE_TESTS}/test_full_disk.py",
     ),
     Mutant(
         "release: the groups of forecasts are not charged",
-        f"{RELEASE}/household_forecasts.py",
+        f"{RELEASE}/planned.py",
         "    plan = kept.assignment_plan\n    if plan is None:",
         "    plan = kept.assignment_plan\n    if True:",
         FORECASTS,
@@ -672,8 +751,8 @@ MUTANTS = (
     Mutant(
         "release: groups are charged although their forecast does not fit",
         f"{RELEASE}/ledger.py",
-        "(spent + charge).delta(cap.epsilon) > cap.delta",
-        "(spent + new[0].charge).delta(cap.epsilon) > cap.delta",
+        "charge = sum((request.charge for request in new), NOTHING)",
+        "charge = new[0].charge",
         FORECASTS,
     ),
     Mutant(
@@ -699,9 +778,9 @@ MUTANTS = (
     ),
     Mutant(
         "release: files that hide whose they are beside a guarantee for readings",
-        f"{RELEASE}/gate.py",
-        'and known["adjacency"] != account.adjacency:',
-        "and False:",
+        f"{RELEASE}/budget.py",
+        "if entry.kind != new.kind:",
+        "if False:",
         f"{RELEASE_TESTS}/test_label_forecasts.py",
     ),
     Mutant(

@@ -391,19 +391,13 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
     def _listed(self, n: int) -> tuple[str, ...] | None:
         if self.meters is None:
             return None
-        if self.adjacency == "add_remove":
-            raise Refused(
-                "are named beside adjacency='add_remove', which keeps private who is among them",
-                field="meters",
-                remedy="leave them out, or use 'replace_one'",
-            )
         meters = () if isinstance(self.meters, str) else tuple(self.meters)
         names = {plain_name(meter) for meter in meters if isinstance(meter, str)} - {""}
         if not len(names) == len(meters) == n:
             raise Refused(
                 "are not as many different names as there are records",
                 field="meters",
-                remedy="name the meter of every record, each once, or leave them out",
+                remedy="give the meter of every record, each once, or none",
             )
         return meters
 

@@ -98,8 +98,9 @@ class Desk:
 
     @property
     def periods(self) -> tuple[Interval, ...] | None:
-        """Budget periods that the readings are in; None if they are simulated, which counts in all."""
-        return None if self.simulated else touched_periods(self.config)
+        """Budget periods that the readings are in; None, which counts in all, if they are simulated without one."""
+        unnamed = self.simulated and self.config["release"]["budget_period"] is None
+        return None if unnamed else touched_periods(self.config)
 
     def request(self, guarantee: Guarantee, households: int, charge: Charge, words: Mapping, **more) -> Request:
         """Return a request that may be made.

@@ -112,7 +112,7 @@ def refusals_of(config: Mapping, simulated: bool) -> Iterator[InputError]:
             yield _refused(
                 "release.feeder_days", "are more days than the period has", "use fewer days, or a longer period"
             )
-    if not simulated and None not in (export["first_day"], export["last_day"], release["budget_period"]):
+    if None not in (export["first_day"], export["last_day"], release["budget_period"]):
         try:
             touched_periods(config)
         except InputError as error:

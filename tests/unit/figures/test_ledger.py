@@ -11,13 +11,15 @@ from meterdp.__main__ import main
 from meterdp.accounting import gdp
 from meterdp.core.log_scale import LogScale
 from meterdp.figures import ledger as page
-from meterdp.release import ledger as books
+from meterdp.release import ledger_file as books
 from meterdp.release.account import Account, Cap
-from meterdp.release.ledger import Charge, Ledger, Request
-from meterdp.release.show import epsilon_of, statements
+from meterdp.release.charge import Charge, epsilon_of
+from meterdp.release.ledger import Ledger, Request
+from meterdp.release.show import statements
 
 ACCOUNT = Account("one household", "replace_one", "made-up town", "2026")
 DAYS = ("2026-01-01", "2026-01-28")
+LABELS = Charge(0.0, 0.0, ((0.9, 2, 1),))
 ENTRIES = [f"{h}:00 to {h + 1}:00" for h in (12, 13, 14)]
 
 
@@ -33,7 +35,7 @@ def release(ledger, month, level, account=ACCOUNT, epsilon=0.5):
         "public": {"epsilon": epsilon},
         "export": {"first_day": f"2026-{month:02d}-01", "last_day": f"2026-{month:02d}-28"},
     }
-    request = Request(account, words, Charge(gdp.mu_for(epsilon, 1e-5)))
+    request = Request(account, words, Charge(gdp.mu_for(epsilon, 1e-5)), planned=LABELS)
     ledger.release(request, Cap(4.0, 1e-5), lambda: {"mixture.json": json.dumps(mixture(level)).encode()})
     return request
 

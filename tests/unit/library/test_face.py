@@ -15,7 +15,7 @@ import meterdp
 SIGNATURES = {
     "PrivateGaussianMixture": "(n_components=1, *, epsilon=1.0, delta=1e-05, bounds=None, adjacency='replace_one', "
     "n_samples_guess=None, max_iter=None, noise='safe', random_state=None, ledger=None, population=None, "
-    "budget_period=None, days=None, records=None, cap_epsilon=4.0, cap_delta=1e-05)",
+    "budget_period=None, days=None, time_zone=None, meters=None, records=None, cap_epsilon=4.0, cap_delta=1e-05)",
     "epsilon_for": "(mu, delta)",
     "fit_arma": "(readings, order=(6, 5), *, unit='log_kwh', bounds_kwh=None, mean='estimated', fit='likelihood', "
     "starts=9, max_iter=1000, threads=1)",

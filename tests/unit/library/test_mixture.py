@@ -2,6 +2,7 @@
 
 import pickle
 import re
+from datetime import date, datetime
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ from sklearn.base import clone
 from sklearn.mixture import GaussianMixture
 from sklearn.utils import estimator_checks
 
-from meterdp import PrivateGaussianMixture
+from meterdp import PrivateGaussianMixture, epsilon_for
 from meterdp.core.guarantee import STUDY_MODE
 from meterdp.mechanisms.sound.ball import calibrate_ball
 from meterdp.mechanisms.sound.domain import Ball
@@ -20,6 +21,8 @@ from meterdp.release.safe_noise import GRID
 RNG = np.random.default_rng(1)
 X = np.vstack([RNG.normal([1, 4], [0.3, 0.5], (1200, 2)), RNG.normal([3.5, 2], [0.6, 0.3], (800, 2))])
 BOUNDS = (0, 6)
+NAMED = {"ledger": "l", "population": "p", "budget_period": "2026", "days": ("2026-01-01", "2026-01-31")}
+NAMED |= {"time_zone": "Europe/London", "records": "r"}
 FITTED = {"weights_", "means_", "covariances_", "n_iter_", "guarantee_", "n_features_in_"}
 
 
@@ -177,9 +180,20 @@ def test_nothing_private_stays_behind(safe):
         ("cap_delta", {"cap_delta": 1}),
         ("population", {"population": "made-up town"}),
         ("population", {"ledger": "l"}),
-        ("records", {"ledger": "l", "population": "p", "budget_period": "b", "days": ("2026-01-01", "2026-01-02")}),
-        ("days", {"ledger": "l", "population": "p", "budget_period": "b", "records": "r"}),
-        ("days", {"ledger": "l", "population": "p", "budget_period": "b", "records": "r", "days": ("b", "a")}),
+        ("records", NAMED | {"records": None}),
+        ("days", NAMED | {"days": None}),
+        ("days", NAMED | {"days": ("b", "a")}),
+        ("days", NAMED | {"days": ("2026-01-02", "2026-01-01")}),
+        ("days", NAMED | {"days": ("2026-01-02", datetime(2026, 1, 3))}),
+        ("time_zone", NAMED | {"time_zone": None}),
+        ("time_zone", NAMED | {"time_zone": "Europe/Londn"}),
+        ("budget_period", NAMED | {"budget_period": "pilot"}),
+        ("budget_period", NAMED | {"budget_period": "2025"}),
+        ("budget_period", NAMED | {"budget_period": "2026-01-01 to 2026-01-01"}),
+        ("meters", NAMED | {"meters": "abc"}),
+        ("meters", NAMED | {"meters": ["a"] * len(X)}),
+        ("meters", NAMED | {"meters": [f"m{n}" for n in range(len(X) - 1)]}),
+        ("meters", NAMED | {"meters": [*(f"m{n}" for n in range(len(X) - 1)), "M 0"]}),
         ("ledger", {"ledger": "l", "noise": "study"}),
         ("adjacency", {"ledger": "l", "adjacency": "add_remove", "n_samples_guess": 2000}),
     ],
@@ -223,6 +237,7 @@ def test_with_a_ledger_a_rerun_is_free_and_the_cap_holds(tmp_path):
         "population": "Made-up  Town",
         "budget_period": "2026",
         "days": ("2026-01-01", "2026-01-31"),
+        "time_zone": "Europe/London",
         "records": "made-up energy, kWh",
         "cap_epsilon": 2,
     }
@@ -235,10 +250,27 @@ def test_with_a_ledger_a_rerun_is_free_and_the_cap_holds(tmp_path):
     )
     assert np.array_equal(same_people.fit(X).covariances_, first.covariances_)
     assert not np.array_equal(clone(mixture).set_params(records="other").fit(X).means_, first.means_)
-    with pytest.raises(ValueError, match=r"^field 'epsilon': would exceed .* 'made-up town' .*; ask for less"):
+    with pytest.raises(ValueError, match=r"^field 'epsilon': would spend more .* '2026' .*; ask for less"):
         clone(mixture).set_params(epsilon=1.5).fit(X)
-    with pytest.raises(ValueError, match=r"^field 'budget_period': would be a second budget"):
+    with pytest.raises(ValueError, match=r"^field 'budget_period': does not hold all days"):
         clone(mixture).set_params(budget_period="2027").fit(X)
     with pytest.raises(ValueError, match=r"^field 'X': has fewer than 50"):
         clone(mixture).fit(X[:40])
     assert len(Ledger(public["ledger"]).events()) == 4, "two were charged, each is stored"
+
+
+@pytest.mark.parametrize("meters", [None, [f"m{n}" for n in range(len(X))]])
+def test_the_same_days_in_five_spellings_are_charged_once_or_add_up(tmp_path, meters):
+    """Compared as text they were five budgets."""
+    mixture = PrivateGaussianMixture(2, bounds=BOUNDS, **NAMED | {"ledger": tmp_path / "l", "meters": meters})
+    first = clone(mixture).fit(X)
+    spellings = [("2026-01-01", "2026-01-31"), ("20260101", "20260131"), ("2026-W01-4", "2026-W05-6")]
+    spellings += [(date(2026, 1, 1), "2026W056"), [date(2026, 1, 1), date(2026, 1, 31)]]
+    for days in spellings:
+        assert np.array_equal(clone(mixture).set_params(days=days).fit(X).means_, first.means_)
+    for change in ({"population": "city"}, {"budget_period": "2026-01"}, {"time_zone": "Asia/Tokyo"}):
+        with pytest.raises(ValueError, match=r"would spend more|shares days with '2026'"):
+            for number in range(20):
+                clone(mixture).set_params(records=f"r{number}", **change).fit(X)
+    charged = [event["mu"] for event in Ledger(tmp_path / "l").events() if event["kind"] == "charged"]
+    assert epsilon_for(float(np.linalg.norm(charged)), 1e-5) < 4.0

@@ -23,6 +23,7 @@ from tests.unit.release.charged import spent
 
 CONFIG = complete({}, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
 REAL = {"path": "e.csv", "meters": "list.csv", "first_day": "2025-01-01", "last_day": "2025-01-28"}
+REAL |= {"time_zone": "Europe/London"}
 NAMED = {"population": "town", "budget_period": "2025"}
 SOUND = Guarantee("household", "replace_one", 1.0, 1e-5, "", "", "sound")
 
@@ -49,6 +50,10 @@ def test_the_defaults_pass_for_a_simulated_export_and_a_named_one():
         ({"export": {**REAL, "last_day": None}}, "export.last_day"),
         ({"release": {**NAMED, "population": None}}, "release.population"),
         ({"release": {**NAMED, "budget_period": None}}, "release.budget_period"),
+        ({"release": {**NAMED, "budget_period": "2025, 2025-03"}}, "release.budget_period"),
+        ({"release": {**NAMED, "budget_period": "2024"}}, "release.budget_period"),
+        ({"release": {**NAMED, "budget_period": "2025-01-02 to 2025-12-31"}}, "release.budget_period"),
+        ({"export": {**REAL, "time_zone": None}}, "export.time_zone"),
         ({"release": {**NAMED, "delta": 1e-3}}, "release.delta"),
         ({"release": {**NAMED, "forecast_protects": "label"}}, "release.forecast_protects"),
         ({"release": {**NAMED, "what": ["feeders"]}}, "release.feeder_typical_daily_kwh"),
@@ -99,7 +104,7 @@ def released(tmp_path):
     x = np.random.default_rng(2).normal(-1.0, 0.7, (80, 12))
 
     def call(x=x, month="01", meters=b"meter_id\nm1\nm2\n", **release):
-        days = {"first_day": f"2025-{month}-01", "last_day": f"2025-{month}-28"}
+        days = {"first_day": f"2025-{month}-01", "last_day": f"2025-{month}-28", "time_zone": "Europe/London"}
         given = config(
             export=days,
             release=NAMED | {"ledger": str(tmp_path / "ledger.sqlite"), "synthetic_profiles": 5} | release,
@@ -115,22 +120,30 @@ def test_other_data_under_the_same_request_get_the_same_files(released):
     """Whether a release happens, and what is handed over again, must not depend on a record."""
     call, ledger, x = released
     first = call()
-    assert call(x + 1.0) == first and len(ledger.events()) == 3
+    assert call(x + 1.0) == first and len(ledger.events()) == 4
     assert call(epsilon=0.5)["mixture.json"] != first["mixture.json"]
     assert [e["kind"] for e in ledger.events()].count("charged") == 2
 
 
-def test_no_new_name_gives_the_same_people_a_new_budget(released):
+@pytest.mark.parametrize(
+    "again",
+    [
+        {"population": "City"},
+        {"meters": b"meter_id\nm1\nm2\nm3\n"},
+        {"meters": b"meter_id\nm2\nx7\n"},
+        {"population": "City", "meters": "lv_feeder_id,meter_id\r\n7,M\u200b2\r\n7,\uff4d1\r\n".encode()},
+        {"budget_period": "2025-01"},
+        {"budget_period": "2025-01-01 to 2025-06-30"},
+    ],
+)
+def test_no_new_name_gives_the_same_people_a_new_budget(released, again):
     call, ledger, _ = released
-    call()
-    with pytest.raises(InputError, match=r"release\.population.*another name for a list of meters.*'town'"):
-        call(population="City", epsilon=0.5)
-    with pytest.raises(InputError, match="another name for a list of meters"):
-        call(population="City", meters=b"lv_feeder_id,meter_id\r\n7,m2\r\n7,m1\r\n")
-    with pytest.raises(InputError, match=r"release\.budget_period.*second budget for days.*'2025'"):
-        call(budget_period="2026", epsilon=0.5)
-    call(population=" TOWN ", epsilon=0.5)  # capitals and blanks make no new name
-    assert len({tuple(e["account"].values()) for e in ledger.events()}) == 1
+    call(epsilon=3)
+    before = [e for e in ledger.events() if e["kind"] == "charged"]
+    with pytest.raises(InputError, match=r"would spend more on its meters|shares days with '2025'"):
+        call(epsilon=3.1, **again)
+    assert [e for e in ledger.events() if e["kind"] == "charged"] == before
+    call(epsilon=3.1, meters=b"meter_id\ny1\ny2\n")
 
 
 def test_a_second_month_is_charged_beside_the_first_and_leaves_its_files_alone(released):
@@ -141,7 +154,7 @@ def test_a_second_month_is_charged_beside_the_first_and_leaves_its_files_alone(r
     one, both = ([e["mu"] for e in ledger.events() if e["kind"] == "charged"][:n] for n in (1, 2))
     account = Account("the whole profile of one household", "replace_one", "town", "2025")
     assert spent(ledger, account).mu == pytest.approx(np.sqrt(2) * one[0]) and len(both) == 2
-    with pytest.raises(InputError, match=r"would exceed.*one more release of epsilon 3\.\d+ would fit"):
+    with pytest.raises(InputError, match=r"would spend more.*one more release of epsilon 3\.\d+ would fit"):
         call(month="03", epsilon=3.9)
 
 

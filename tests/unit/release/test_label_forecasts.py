@@ -32,9 +32,9 @@ def made(tmp_path):
     """Desks of one town; records of made-up households."""
     x = -2.0 + np.random.default_rng(2).normal(0, 1.2, (N, CONFIG["forecast"]["horizon_steps"]))
 
-    def desk(month="01", **release):
+    def desk(month="01", year=2025, **release):
         config = copy.deepcopy(CONFIG)
-        config["export"] |= {"first_day": f"2025-{month}-01", "last_day": f"2025-{month}-28"}
+        config["export"] |= {"first_day": f"{year}-{month}-01", "last_day": f"{year}-{month}-28"}
         own = {"population": "town", "budget_period": "2025", "ledger": str(tmp_path / "ledger.sqlite")}
         config["release"] |= own | release
         return Desk(config, b"meter_id\nm1\n", simulated=True)
@@ -81,9 +81,9 @@ def test_nothing_that_protects_readings_is_released_beside_them(made):
     mixture.release_mixture(x, desk())
     with pytest.raises(InputError, match=r"release\.forecast_protects.*cannot be given beside"):
         release_household_forecasts(x, None, desk(**LABEL))
-    release_household_forecasts(x, None, desk("02", **LABEL, budget_period="2026"))
+    release_household_forecasts(x, None, desk("02", 2026, **LABEL, budget_period="2026"))
     with pytest.raises(InputError, match=r"release\.forecast_protects.*cannot be given beside"):
-        mixture.release_mixture(x, desk("03", budget_period="2026"))
+        mixture.release_mixture(x, desk("03", 2026, budget_period="2026"))
     assert sum(e["kind"] == CHARGED for e in ledger.events()) == 2
 
 

@@ -96,9 +96,10 @@ def test_random_sources_are_made_in_release_and_simulate_only(repository):
     """Noise is drawn in one place: no other room makes a generator or asks numpy or the system for numbers.
 
     Masks of sums over nodes come from a generator that a simulation is handed, or between real nodes from the
-    system, in one place. Beside it a public order of activations and the masks of an attack are made from fixed keys.
+    system, in one place. A ledger makes its key. Beside it a public order of activations and the masks of an attack
+    are made from fixed keys.
     """
-    allowed = {"core/noise.py", "release/noise.py", "release/safe_noise.py"}
+    allowed = {"core/noise.py", "release/noise.py", "release/safe_noise.py", "release/ledger_file.py"}
     allowed |= {"distributed/pdmm.py", "audit/cases/shared_noise.py", "distributed/node/masks.py"}
     makers = {
         "default_rng",
