@@ -22,7 +22,7 @@ from meterdp.distributed.node.keys import new_keys, read_secret
 from meterdp.distributed.node.links import Links
 from meterdp.distributed.node.messages import NO_RUN, Kind, Message
 from meterdp.distributed.node.sockets import Happening
-from tests.unit.distributed.node.made_up import Nodes, changed, made_up_records, settings_of, write_agreement
+from tests.unit.distributed.node.made_up import Lying, Nodes, changed, made_up_records, settings_of, write_agreement
 
 COUNT = 4
 
@@ -458,8 +458,31 @@ def test_a_node_that_could_not_write_says_so_before_it_meets_the_others(tmp_path
     assert nodes.said[3] == []
 
 
+def hold_until_it_ended(links, at_once):
+    """Hand over what a neighbour sends after its greeting once its ABORT has come, at once or one by one."""
+    poll, held, ended = links._sockets.poll, [], threading.Event()
+
+    def held_back(seconds):
+        while not ended.is_set():
+            come = poll(10)
+            assert come, "nothing came"
+            kinds = [Message.decoded(e.data).kind if e.what is Happening.MESSAGE else None for e in come]
+            greeting = [event for event, kind in zip(come, kinds, strict=True) if kind in (None, Kind.HELLO)]
+            held.extend(event for event in come if event not in greeting)
+            if Kind.ABORT in kinds:
+                ended.set()
+            if greeting:
+                return greeting
+        if not held:
+            return poll(seconds)
+        return [held.pop(0) for _ in range(len(held) if at_once else 1)]
+
+    links._sockets.poll = held_back
+
+
+@pytest.mark.parametrize("at_once", [True, False])
 @pytest.mark.parametrize("last", [True, False])
-def test_what_a_node_said_before_it_ended_holds_at_the_very_end(tmp_path, last):
+def test_what_a_node_said_before_it_ended_holds_at_the_very_end(tmp_path, last, at_once):
     """A neighbour that had come to its end and then ends otherwise leaves nobody without a result."""
     first, second = pair(tmp_path)
     told = threading.Event()
@@ -474,13 +497,12 @@ def test_what_a_node_said_before_it_ended_holds_at_the_very_end(tmp_path, last):
     thread = threading.Thread(target=end)
     thread.start()
     with second:
+        hold_until_it_ended(second, at_once)
         second.greet()
-        time.sleep(0.3)
-        if last:
-            second.all_done(1, last=True)
-        else:
+        second.all_done(1, last)
+        if not last:
             with pytest.raises(Fault, match="ended with an error of its own"):
-                second.all_done(1)
+                second.all_done(2, last=True)
     told.set()
     thread.join()
 
@@ -534,6 +556,44 @@ def test_nodes_that_came_to_other_mixtures_write_nothing(tmp_path):
     nodes = start_all(tmp_path, settings)
     outcome = nodes.start().join()
     assert all(isinstance(came, Fault) and came.reason == Reason.DISAGREES for came in outcome.values()), outcome
+    assert nodes.written() == []
+
+
+@pytest.mark.parametrize(
+    ("scheme", "iteration"), [("federated", 1), ("secure_sum", 1), ("edge_masks", 1), ("edge_masks", 0)]
+)
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda total: np.full_like(total, 1e300),
+        lambda total: -total,
+        lambda total: total * np.geomspace(1, 1e7, len(total)),
+    ],
+    ids=["huge", "negative", "far away"],
+)
+def test_a_sum_that_cannot_be_is_blamed_on_nobody(tmp_path, scheme, change, iteration):
+    """Whoever adds it up may lie, and so may any node whose part is in it: no other node can tell."""
+    file = tmp_path / "agreement.yaml"
+    keys = write_agreement(file, COUNT, scheme=scheme)
+    settings = [settings_of(file, keys, i) for i in range(COUNT)]
+    lying = Lying(settings[0].agreement.scheme, iteration, change)
+    settings[0] = changed(settings[0], agreement=replace(settings[0].agreement, scheme=lying))
+    nodes = start_all(tmp_path, settings)
+    outcome = nodes.start().join()
+    assert {came.reason for came in outcome.values()} == {Reason.IMPOSSIBLE_SUM}, outcome
+    assert all(came.node == came.finder != 0 for came in outcome.values())
+    assert "a sum over all nodes that no readings give, and which node sent wrong numbers cannot be told" in str(
+        outcome[2]
+    )
+    assert nodes.written() == []
+
+
+def test_more_classes_than_records_are_no_node_s_fault(tmp_path):
+    file = tmp_path / "agreement.yaml"
+    keys = write_agreement(file, COUNT, scheme="edge_masks", classes=200)
+    nodes = start_all(tmp_path, [settings_of(file, keys, i) for i in range(COUNT)])
+    outcome = nodes.start().join()
+    assert all("came to a sum of fewer records than classes" in str(came) for came in outcome.values()), outcome
     assert nodes.written() == []
 
 
