@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -55,12 +56,20 @@ def run_node(settings: NodeSettings, work: Work | None = None) -> None:
     def say(text: str) -> None:
         print(f"node {settings.name}: {text}", file=sys.stderr, flush=True)
 
+    _allow_many_descriptors()
     pa.set_cpu_count(1)
     pa.set_io_thread_count(1)
     with threadpool_limits(1):
         for sentence in exposed(settings.agreement, settings.number):
             say(sentence)
         say((work or fit_own)(settings, say))
+
+
+def _allow_many_descriptors() -> None:
+    """Take as many descriptors as the system grants: each connection of a stranger takes one until it is cut off."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    with suppress(ValueError, OSError):  # where the system grants fewer than it says
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def fit_own(settings: NodeSettings, say: Callable[[str], object]) -> str:

@@ -4,6 +4,7 @@ The faulty node is the last of a ring of four, or the first, which the others co
 neighbour of it and has to be told.
 """
 
+import resource
 import socket
 import threading
 import time
@@ -21,6 +22,7 @@ from meterdp.distributed.node.faults import Fault, Reason
 from meterdp.distributed.node.keys import new_keys, read_secret
 from meterdp.distributed.node.links import Links
 from meterdp.distributed.node.messages import NO_RUN, Kind, Message
+from meterdp.distributed.node.run import run_node
 from meterdp.distributed.node.sockets import Happening
 from tests.unit.distributed.node.made_up import Lying, Nodes, changed, made_up_records, settings_of, write_agreement
 
@@ -609,3 +611,55 @@ def test_a_secret_key_is_its_owners(tmp_path):
         new_keys(tmp_path / "keys", "../north")
     with pytest.raises(InputError, match="holds no secret key"):
         read_secret(tmp_path / "keys/north.key")
+
+
+@pytest.mark.parametrize("name", ["north.key", "north.key_secret"])
+def test_keys_are_not_written_through_a_link(tmp_path, monkeypatch, name):
+    """Neither through one that leads nowhere, nor through one that is put there meanwhile."""
+    elsewhere = tmp_path / "elsewhere"
+    (tmp_path / "keys").mkdir()
+    (tmp_path / "keys" / name).symlink_to(elsewhere)
+    with pytest.raises(InputError, match="is there already"):
+        new_keys(tmp_path / "keys", "north")
+    (tmp_path / "keys" / name).unlink()
+    create = zmq.auth.create_certificates
+
+    def meanwhile(*words):
+        (tmp_path / "keys" / name).symlink_to(elsewhere)
+        return create(*words)
+
+    monkeypatch.setattr(zmq.auth, "create_certificates", meanwhile)
+    file, public = new_keys(tmp_path / "keys", "north")
+    assert not elsewhere.exists() and read_secret(file)[0].decode() == public
+    assert sorted(path.name for path in file.parent.iterdir()) == ["north.key", "north.key_secret"]
+
+
+def test_a_node_takes_all_descriptors_that_it_may(tmp_path):
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(500, before[1]), before[1]))
+    file = tmp_path / "agreement.yaml"
+    keys = write_agreement(file, 2, graph="complete")
+    try:
+        run_node(settings_of(file, keys, 0), lambda settings, say: "done")
+        assert resource.getrlimit(resource.RLIMIT_NOFILE) == (before[1], before[1])
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def test_who_connects_and_shows_no_key_is_cut_off(tmp_path, monkeypatch):
+    monkeypatch.setattr(sockets, "_HANDSHAKE_MS", 200)
+    first, second = pair(tmp_path)
+    with first:
+        idle = [socket.create_connection(first.agreement.peers[0].address[6:].split(":")) for _ in range(20)]
+        for one in idle:
+            one.settimeout(10)
+            with suppress(ConnectionResetError):
+                while one.recv(100):
+                    pass
+            one.close()
+        greeting = threading.Thread(target=first.greet)
+        greeting.start()
+        with second:
+            second.greet()
+        greeting.join(10)
+        assert not greeting.is_alive()
