@@ -1,7 +1,7 @@
 """The mixture released by nodes: each charges its own ledger, then adds its share of the noise before any sum.
 
-A run is a release of its own, whether or not it comes to an end: who was there has seen what was sent
-(docs/proofs/shared_noise.md).
+A run in which all have charged is a release of its own, whether or not it comes to an end: who was there has seen
+what was sent (docs/proofs/shared_noise.md).
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ class Links:
         self.end(error)
 
     def end(self, error: BaseException | None = None) -> None:
-        """Close the links, unless they are closed; neighbours are told what ended the run, if anything did."""
+        """Close the links, unless they are closed; the neighbours hear first of an error that ends the run."""
         if self._sockets is None:
             return
         try:

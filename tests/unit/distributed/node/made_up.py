@@ -109,8 +109,8 @@ class Lying:
         return getattr(self._scheme, name)
 
     def total(self, links, iteration, values):
-        told = Bent(links, self._change) if iteration == self._iteration else links
-        return self._scheme.total(told, iteration, values)
+        links = Bent(links, self._change) if iteration == self._iteration else links
+        return self._scheme.total(links, iteration, values)
 
 
 class Bent:

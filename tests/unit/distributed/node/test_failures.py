@@ -512,14 +512,14 @@ def test_what_a_node_said_before_it_ended_holds_at_the_very_end(tmp_path, last, 
 def test_nobody_draws_who_can_know_that_a_neighbour_ended(tmp_path):
     """The neighbour had said that it charged, and both came at once."""
     first, second = pair(tmp_path)
-    told = threading.Event()
+    over = threading.Event()
 
     def end():
         with first:
             first.greet()
             first.send(1, Kind.DONE, 0, 0, np.empty(0, dtype=np.uint64))
             first._tell(ValueError())
-            told.wait(10)
+            over.wait(10)
 
     thread = threading.Thread(target=end)
     thread.start()
@@ -528,7 +528,7 @@ def test_nobody_draws_who_can_know_that_a_neighbour_ended(tmp_path):
         second.greet()
         with pytest.raises(Fault, match="ended with an error of its own"):
             second.all_charged()
-    told.set()
+    over.set()
     thread.join()
 
 

@@ -13,7 +13,7 @@ from meterdp.distributed.node.faults import Reason
 from meterdp.distributed.node.links import Links
 from meterdp.distributed.node.protocol import PROTOCOLS
 from meterdp.distributed.shared_noise import SharedSums, release_at_node, release_together
-from meterdp.mechanisms.interface import PublicSettings
+from meterdp.mechanisms.interface import PublicSettings, Released
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mechanisms.sound.plan import SoundSettings
 from meterdp.release.between_nodes import _released
@@ -90,6 +90,7 @@ def release_between(tmp_path, sound, bend):
             with Links(settings, graph.neighbours(i), graph.diameter, 10_000, lambda text: None) as links:
                 links.greet()
                 outcome[i] = _released(sound, parts[i], settings, links)
+                assert links._sockets is None, "connections take descriptors that the ledger needs"
         except BaseException as error:
             outcome[i] = error
 
@@ -99,6 +100,11 @@ def release_between(tmp_path, sound, bend):
     for thread in threads:
         thread.join(60)
     return outcome
+
+
+def test_links_are_closed_before_anything_is_stored(tmp_path):
+    outcome = release_between(tmp_path, calibrated(), lambda total: total)
+    assert all(isinstance(came, Released) for came in outcome.values()), outcome
 
 
 def test_a_sum_that_is_too_large_is_refused_by_every_node_and_blamed_on_none(tmp_path):
