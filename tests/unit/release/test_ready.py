@@ -69,7 +69,10 @@ def test_a_charge_stands_where_the_draw_fails(ledger):
 def test_a_charge_stands_where_the_process_is_killed_in_its_wait(ledger):
     child = os.fork()
     if child == 0:
-        ledger.release_all([(request("first"), never)], CAP, lambda: os.kill(os.getpid(), signal.SIGKILL))
+        try:
+            ledger.release_all([(request("first"), never)], CAP, lambda: os.kill(os.getpid(), signal.SIGKILL))
+        finally:
+            os._exit(1)
     assert os.waitpid(child, 0)[1] == signal.SIGKILL
     assert kinds(ledger) == [CHARGED]
     with pytest.raises(InputError):

@@ -116,8 +116,8 @@ class Links:
                 if self._greeting and isinstance(error, Fault):
                     self._tell_late(error)
         finally:
-            self._sockets.close()
-            self._sockets = None
+            sockets, self._sockets = self._sockets, None
+            sockets.close()
 
     @property
     def run(self) -> bytes:

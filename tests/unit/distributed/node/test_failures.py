@@ -10,8 +10,10 @@ import threading
 import time
 from contextlib import suppress
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import yaml
 import zmq
@@ -23,7 +25,7 @@ from meterdp.distributed.node.keys import new_keys, read_secret
 from meterdp.distributed.node.links import Links
 from meterdp.distributed.node.messages import NO_RUN, Kind, Message
 from meterdp.distributed.node.run import run_node
-from meterdp.distributed.node.sockets import Happening
+from meterdp.distributed.node.sockets import Event, Happening
 from tests.unit.distributed.node.made_up import Lying, Nodes, changed, made_up_records, settings_of, write_agreement
 
 COUNT = 4
@@ -532,6 +534,19 @@ def test_nobody_draws_who_can_know_that_a_neighbour_ended(tmp_path):
     thread.join()
 
 
+def test_who_waits_for_one_neighbour_ends_at_once_if_another_ended(tmp_path):
+    """Nothing more comes of it, and more is needed; the one waited for may take long."""
+    file = tmp_path / "agreement.yaml"
+    keys = write_agreement(file, 3, graph="complete")
+    one = Links(settings_of(file, keys, 0), [1, 2], 1, 100, lambda text: None)
+    words = np.array([1, Reason.OWN_ERROR, 1], dtype=np.uint64)
+    ended = Message(NO_RUN, one.agreement.digest, 1, Kind.ABORT, 0, 0, 0, words).encoded()
+    come = [[Event(1, Happening.MESSAGE, ended)]]
+    one._sockets = SimpleNamespace(poll=lambda seconds: come.pop())
+    with pytest.raises(Fault, match="node 'n1' ended with an error of its own"):
+        one.receive(2, Kind.DONE, 0, 0, 0)
+
+
 def test_more_than_can_be_under_way_is_not_kept(tmp_path):
     first, second = pair(tmp_path)
     told = threading.Event()
@@ -657,7 +672,9 @@ def test_keys_are_not_written_through_a_link(tmp_path, monkeypatch, name):
     assert sorted(path.name for path in file.parent.iterdir()) == ["north.key", "north.key_secret"]
 
 
-def test_a_node_takes_all_descriptors_that_it_may(tmp_path):
+def test_a_node_takes_all_descriptors_that_it_may(tmp_path, monkeypatch):
+    for name in ("set_cpu_count", "set_io_thread_count"):  # which would stay so
+        monkeypatch.setattr(pa, name, lambda count: None)
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(500, before[1]), before[1]))
     file = tmp_path / "agreement.yaml"
