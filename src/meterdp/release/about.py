@@ -1,26 +1,14 @@
-"""What a released folder says of itself to archives and to the public registry: words that are public in it already.
-
-Both files are made once, when noise is drawn, and stored with the rest. A folder of a study is refused.
-"""
+"""What only the publisher can say of a release, taken from the configuration."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date
-
-from meterdp.core.errors import InputError
-from meterdp.core.guarantee import NOT_FOR_RELEASE
-from meterdp.release.crate import crate_of
-from meterdp.release.gate import CRATE, ENTRY
-from meterdp.release.received import MANIFEST, RELEASED
-from meterdp.release.registry_entry import check_entry, entry_of
 
 
 @dataclass(frozen=True)
 class About:
-    """What only the publisher can say of a release; all of it public settings.
+    """Public settings that describe a release and do not shape it.
 
     Parameters
     ----------
@@ -46,45 +34,3 @@ class About:
     def from_config(cls, release: Mapping) -> About:
         """Take the section ``release`` of the configuration."""
         return cls(**{key: release[key] for key in cls.__dataclass_fields__})
-
-
-def described(files: Mapping[str, bytes], about: About, day: date) -> dict[str, bytes]:
-    """Return the files of a release with its RO-Crate and its entry for the registry of deployments.
-
-    Parameters
-    ----------
-    files : mapping of name to bytes
-        A whole folder with its manifest; files of these two names are written anew.
-    about : About
-    day : date
-        Of the release.
-
-    Raises
-    ------
-    InputError
-        If it is no release: without a manifest, or with a file that is not for release.
-    """
-    _refuse_studies(files)
-    manifest = json.loads(files[MANIFEST])
-    files = {name: data for name, data in files.items() if name not in (CRATE, ENTRY)}
-    files[ENTRY] = entry_of(manifest, about, day)
-    return files | {CRATE: crate_of(files, manifest, about, day)}
-
-
-def check_described(files: Mapping[str, bytes]) -> None:
-    """Refuse to hand over an entry that the registry would not take; earlier versions stored none.
-
-    Raises
-    ------
-    InputError
-        Naming the first field that does not do.
-    """
-    if ENTRY in files:
-        check_entry(files[ENTRY])
-
-
-def _refuse_studies(files: Mapping[str, bytes]) -> None:
-    if any(NOT_FOR_RELEASE.encode() in data for data in files.values()):
-        raise InputError(f"holds a file that is {NOT_FOR_RELEASE}", file="release", remedy=RELEASED)
-    if MANIFEST not in files:
-        raise InputError("has no manifest of a release", file="release", remedy=RELEASED)

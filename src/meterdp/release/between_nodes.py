@@ -1,7 +1,7 @@
 """The mixture released by nodes: each charges its own ledger, then adds its share of the noise before any sum.
 
-A run is a release of its own, whether or not it comes to an end: who was there has seen what was sent
-(docs/proofs/shared_noise.md).
+A run in which all have charged is a release of its own, whether or not it comes to an end: who was there has seen
+what was sent (docs/proofs/shared_noise.md).
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from pathlib import Path
 import numpy as np
 
 from meterdp.core.errors import InputError
+from meterdp.core.noise import MOST_STEPS
 from meterdp.distributed.configured import SharedNoise
 from meterdp.distributed.node.config import NodeSettings
 from meterdp.distributed.node.faults import Reason
 from meterdp.distributed.node.links import Links
 from meterdp.distributed.node.messages import Kind
 from meterdp.distributed.node.records import own_records
-from meterdp.distributed.node.run import check_writable, compare
+from meterdp.distributed.node.run import check_writable, compare, sum_of_all
 from meterdp.distributed.shared_noise import SharedSums, release_at_node
 from meterdp.exports.roster import read_roster
 from meterdp.mechanisms.configured import public_settings
@@ -53,7 +54,8 @@ def release_mixture_at(settings: NodeSettings, say: Callable[[str], object]) -> 
     Raises
     ------
     InputError
-        If gate or ledger refuses, or something is wrong with another node. What was charged stays charged.
+        If gate or ledger refuses, or something is wrong with another node. What was charged stays charged, unless
+        this node has sent nothing yet that depends on its readings.
     """
     desk = _desk(settings)
     folder = Path(settings.study["results_dir"]) / FOLDER
@@ -94,7 +96,7 @@ def release_mixture_at(settings: NodeSettings, say: Callable[[str], object]) -> 
             return released_files(_released(sound, records.log_kwh, settings, links), sound, request, desk, told)
 
         # No node sends a sum before all of them have charged; where one cannot, nobody has spent anything.
-        (files,), handed_over = desk.release((request, draw), ready=lambda: links.all_done(0))
+        (files,), handed_over = desk.release((request, draw), ready=links.all_charged)
     # With closed links: what goes wrong now is no other node's concern.
     desk.hand_over(files, folder)
     handed_over()
@@ -149,14 +151,16 @@ def _told(shared: SharedSums, settings: NodeSettings) -> SharedNoise:
 
 
 def _released(sound: Sound, log_kwh: np.ndarray, settings: NodeSettings, links: Links) -> Released:
-    """Draw this node's noise and sum; every node has charged before the first sum."""
+    """Draw this node's noise and sum, to the end of the links; every node has charged before the first sum."""
     scheme, step = settings.agreement.scheme.on_grid(SafeNoise.grid), itertools.count(1)
 
     def total(vector: np.ndarray) -> np.ndarray:
-        return scheme.total(links, next(step), vector)
+        return sum_of_all(links, scheme, next(step), vector, 2 * MOST_STEPS * SafeNoise.grid)
 
     released = release_at_node(sound, log_kwh, SafeNoise(), total, finite_masks=False)
     last = next(step)
     compare(links, released.mixtures.draw(0), last, settings.agreement.settings["largest_difference"])
     links.all_done(last, last=True)
+    # What is left is for the ledger, whose files need the descriptors that connections take.
+    links.end()
     return released

@@ -11,15 +11,12 @@ import json
 from collections.abc import Iterator, Mapping
 from datetime import date
 from pathlib import PurePath
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from meterdp.release.about import About
 from meterdp.release.gate import CRATE, ENTRY, is_of_a_household
-
-if TYPE_CHECKING:
-    from meterdp.release.about import About
 
 VERSION = "https://w3id.org/ro/crate/1.2"
 HOUSEHOLDS = "#household-files"

@@ -13,16 +13,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import jsonschema
 import yaml
 
 from meterdp.core.errors import InputError
+from meterdp.release.about import About
 from meterdp.release.account import UNIT_OF
-
-if TYPE_CHECKING:
-    from meterdp.release.about import About
 
 SCHEMA = Path(__file__).with_suffix(".schema.json")
 _OPEN = "Not stated; for the publisher to fill in."

@@ -13,8 +13,9 @@ import yaml
 from meterdp.core.config import complete, load_schema
 from meterdp.core.errors import InputError
 from meterdp.core.guarantee import STUDY_MODE
-from meterdp.release.about import About, described
+from meterdp.release.about import About
 from meterdp.release.crate import HOUSEHOLDS, NO_LICENCE
+from meterdp.release.described import described
 from meterdp.release.desk import Desk
 from meterdp.release.gate import CRATE, ENTRY, FORECAST_FILES, MIXTURE_FILES
 from meterdp.release.household_forecasts import release_household_forecasts

@@ -110,15 +110,18 @@ def test_other_public_settings_end_the_run_before_anybody_is_charged(tmp_path, e
     assert not any(charges(tmp_path, name) for name in NAMES)
 
 
-def test_a_node_whose_ledger_refuses_ends_the_run_and_what_was_charged_stays(tmp_path, exports, repository):
+def test_where_the_ledger_of_one_node_refuses_nobody_spends_anything(tmp_path, exports, repository):
     configs = make(tmp_path, exports)
     words = yaml.safe_load(configs["C03"].read_text())
     words["release"] |= {"cap_epsilon": 1}
     configs["C03"].write_text(yaml.safe_dump(words))
     ended = run(configs, repository)
     assert all(code != 0 for _, code in ended)
-    assert "would exceed what may be spent" in ended[2][0]
+    assert "have the limit raised" in ended[2][0]
+    assert all("node 'C03' ended with an error of its own" in said for said, _ in ended[:2])
+    ledgers = [Ledger(tmp_path / f"{name}.sqlite") for name in NAMES]
     assert [len(charges(tmp_path, name)) for name in NAMES] == [1, 1, 0]
+    assert not any(spent for ledger in ledgers for spent in ledger.most_spent().values())
     assert not list(tmp_path.rglob("release/mixture"))
 
 

@@ -26,6 +26,8 @@ class Reason(IntEnum):
     OWN_ERROR = 14
     STARTED_AGAIN = 15
     OTHER_PLAN = 16
+    IMPOSSIBLE_SUM = 17
+    FEW_RECORDS = 18
 
 
 _AGAIN = "start all nodes again"
@@ -67,6 +69,12 @@ _WORDS = {
         "would release with other public settings",
         "give every node the same sections profiles and mechanisms.sound, and the same version of meterdp",
     ),
+    # These two name who found it: any node's part may have made the sum what it is, and so may whoever passed it on.
+    Reason.IMPOSSIBLE_SUM: (
+        "came to a sum over all nodes that no readings give, and which node sent wrong numbers cannot be told",
+        f"have every node checked, and {_AGAIN}",
+    ),
+    Reason.FEW_RECORDS: ("came to a sum of fewer records than classes", "agree on fewer classes at every node"),
     Reason.OWN_ERROR: ("ended with an error of its own", f"see what it says itself, and {_AGAIN}"),
 }
 # Between two nodes, either of which may be the odd one: both are named.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+import tempfile
 from pathlib import Path
 
 import zmq.auth
@@ -42,12 +43,15 @@ def new_keys(folder, name: str) -> tuple[Path, str]:
     folder = Path(folder)
     files = [folder / f"{name}.key", folder / f"{name}.key_secret"]
     for file in files:
-        if file.exists():
+        if os.path.lexists(file):
             raise InputError("is there already", file=file, remedy="use another name, or keep the keys you have")
     before = os.umask(0o077)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        zmq.auth.create_certificates(folder, name)
+        with tempfile.TemporaryDirectory(dir=folder) as own:
+            zmq.auth.create_certificates(own, name)
+            for file in files:  # in the place of a link that somebody put there meanwhile, not through it
+                os.replace(Path(own, file.name), file)
     except OSError as error:
         raise InputError(
             f"keys cannot be written ({os.strerror(error.errno)})", file=folder, remedy="name another folder"

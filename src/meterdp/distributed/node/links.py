@@ -104,13 +104,20 @@ class Links:
         return self
 
     def __exit__(self, kind, error, traceback) -> None:
+        self.end(error)
+
+    def end(self, error: BaseException | None = None) -> None:
+        """Close the links, unless they are closed; the neighbours hear first of an error that ends the run."""
+        if self._sockets is None:
+            return
         try:
             if error is not None:
                 self._tell(error)
                 if self._greeting and isinstance(error, Fault):
                     self._tell_late(error)
         finally:
-            self._sockets.close()
+            sockets, self._sockets = self._sockets, None
+            sockets.close()
 
     @property
     def run(self) -> bytes:
@@ -284,24 +291,51 @@ class Links:
             for node in self.neighbours:
                 self.receive(node, Kind.DONE, iteration, round_, 0)
 
+    def all_charged(self) -> None:
+        """Return once every node has come so far, which it does when it has charged its ledger.
+
+        No node sends anything that depends on its readings before this has returned there. So a node that it raises
+        at may take its charge back, whatever the others do. It closes the links first: files of a ledger need
+        descriptors, and connections of strangers take them.
+        """
+        try:
+            self.all_done(0)
+            self._look(0)
+            for node in self.neighbours:
+                self._check_not_gone(node)
+        except BaseException as error:
+            self.end(error)
+            raise
+
     def _next(self, node: int) -> Message:
         end = time.monotonic() + self._timeout_s
         self._waiting_for = node
         while not self._queue[node]:
-            if node in self._ended:
-                raise self._ended[node]
-            if node in self._closed:
-                raise self.fault(node, Reason.CLOSED)
+            self._check_not_gone(node)
+            if not self._said_all:  # of a neighbour that ended what it said before is still taken, and more is needed
+                for other in self._ended:
+                    if not self._queue[other]:
+                        self._check_not_gone(other)
             left = end - time.monotonic()
             if left <= 0:
                 raise self.fault(node, Reason.SILENT)
-            for event in self._sockets.poll(left):
-                if event.what is Happening.MESSAGE:
-                    self._take(event)
-                elif event.what is Happening.CLOSED and self._is_current(event):
-                    self._closed.add(event.node)
+            self._look(left)
         self._waiting_for = None
         return self._queue[node].popleft()
+
+    def _look(self, seconds: float) -> None:
+        """Take what has come, or comes within so many seconds."""
+        for event in self._sockets.poll(seconds):
+            if event.what is Happening.MESSAGE:
+                self._take(event)
+            elif event.what is Happening.CLOSED and self._is_current(event):
+                self._closed.add(event.node)
+
+    def _check_not_gone(self, node: int) -> None:
+        if node in self._ended:
+            raise self._ended[node]
+        if node in self._closed:
+            raise self.fault(node, Reason.CLOSED)
 
     def _take(self, event: Event) -> None:
         """Look at a message that came, and keep it until it is due."""
@@ -331,9 +365,9 @@ class Links:
             raise self.fault(node, Reason.GARBLED)
         if message.kind == Kind.ABORT:  # also to a node that was started again, and for which it is not the next
             told = self._told(node, message)
-            if not self._said_all:
+            if self._greeting:
                 raise told
-            # The others count on this node by now, and it on what its neighbours said before.
+            # What it said before holds, however much of it comes at once.
             self._ended.setdefault(node, told)
             return
         if message.sequence != self._next_in[node]:

@@ -6,9 +6,9 @@ so that nodes can compare them. Whatever vector is summed, :meth:`total` is all 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -20,12 +20,25 @@ from meterdp.distributed.node.messages import Kind
 from meterdp.distributed.pdmm import ACCURACY, constant_for, dual_step, primal_step, rounds_for
 from meterdp.distributed.ring_sum import decoded, encoded
 
-if TYPE_CHECKING:
-    from meterdp.distributed.node.links import Links
-
 SERVER = 0
 # So that two machines whose arithmetic differs in the last bit work with the same constant.
 _DIGITS = 3
+
+
+class Neighbours(Protocol):
+    """What a scheme needs of a node's links; :class:`meterdp.distributed.node.links.Links` has it."""
+
+    me: int
+    neighbours: Sequence[int]
+
+    def send(self, node: int, kind: Kind, iteration: int, round_: int, words: np.ndarray) -> None:
+        """Send numbers to a neighbour."""
+
+    def receive(self, node: int, kind: Kind, iteration: int, round_: int, size: int) -> np.ndarray:
+        """Return the numbers that a neighbour sent in one step."""
+
+    def swap(self, kind: Kind, iteration: int, round_: int, words: np.ndarray) -> dict[int, np.ndarray]:
+        """Send the same numbers to all neighbours and return as many from each."""
 
 
 class NodeScheme(Protocol):
@@ -65,12 +78,12 @@ class NodeScheme(Protocol):
             If its sums are not exact.
         """
 
-    def total(self, links: Links, iteration: int, values: np.ndarray) -> np.ndarray:
+    def total(self, links: Neighbours, iteration: int, values: np.ndarray) -> np.ndarray:
         """Return the sum over all nodes.
 
         Parameters
         ----------
-        links : Links
+        links : Neighbours
             Of this node.
         iteration : int
             That nobody has used before in this run.
@@ -109,7 +122,7 @@ class FederatedNode:
         """Return itself: what is sent is never encoded."""
         return self
 
-    def total(self, links: Links, iteration: int, values: np.ndarray) -> np.ndarray:
+    def total(self, links: Neighbours, iteration: int, values: np.ndarray) -> np.ndarray:
         """Sum at the first node; see :class:`NodeScheme`."""
         q = len(values)
         if links.me != SERVER:
@@ -149,7 +162,7 @@ class RingNode:
         """Take the grid as the resolution; see :class:`NodeScheme`."""
         return replace(self, step=grid, wraps=True)
 
-    def total(self, links: Links, iteration: int, values: np.ndarray) -> np.ndarray:
+    def total(self, links: Neighbours, iteration: int, values: np.ndarray) -> np.ndarray:
         """Add to what comes from the node before, hand it to the next; see :class:`NodeScheme`."""
         n, q = len(self.cycle), len(values)
         place = self.cycle.index(links.me)
@@ -193,7 +206,7 @@ class SubspaceNode:
         """Refuse: its masks are no whole numbers; see :class:`NodeScheme`."""
         raise ValueError("sums of subspace perturbation are not exact")
 
-    def total(self, links: Links, iteration: int, values: np.ndarray) -> np.ndarray:
+    def total(self, links: Neighbours, iteration: int, values: np.ndarray) -> np.ndarray:
         """Average with the neighbours round by round; see :class:`NodeScheme`."""
         near_nodes, q = links.neighbours, len(values)
         signs = np.array([1.0 if links.me > j else -1.0 for j in near_nodes])
@@ -243,7 +256,7 @@ class EdgeMasksNode:
         """Take the grid as the resolution; see :class:`NodeScheme`."""
         return replace(self, step=grid, wraps=True)
 
-    def total(self, links: Links, iteration: int, values: np.ndarray) -> np.ndarray:
+    def total(self, links: Neighbours, iteration: int, values: np.ndarray) -> np.ndarray:
         """Mask, gather from below, pass up, and pass the sum down; see :class:`NodeScheme`."""
         parents, q = tree_of(self.links), len(values)
         parent = int(parents[links.me])

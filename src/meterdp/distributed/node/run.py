@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -16,20 +17,23 @@ import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
 from meterdp.core.errors import InputError
+from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import atomic_path, write_table
 from meterdp.core.progress import progress
 from meterdp.distributed.adversary import known_sums
-from meterdp.distributed.em import entries_of, local_statistics, m_step
+from meterdp.distributed.em import Update, entries_of, local_statistics, m_step
 from meterdp.distributed.node.config import Agreement, NodeSettings
 from meterdp.distributed.node.faults import Reason
 from meterdp.distributed.node.links import Links
 from meterdp.distributed.node.messages import Kind
-from meterdp.distributed.node.protocol import SERVER
+from meterdp.distributed.node.protocol import SERVER, NodeScheme
 from meterdp.distributed.node.records import own_records
 from meterdp.distributed.node.tables import NODE_MIXTURE, NODE_TRAFFIC
 from meterdp.distributed.study import one_class, solvable_households, start_from
 from meterdp.mixture.draws import Mixture
 
+# Where whole numbers end that a float64 tells apart; sums over readings are far below.
+_MOST = 2.0**53
 # What a node does with the others; returns the sentence that it ends with.
 Work = Callable[[NodeSettings, Callable[[str], object]], str]
 
@@ -52,12 +56,20 @@ def run_node(settings: NodeSettings, work: Work | None = None) -> None:
     def say(text: str) -> None:
         print(f"node {settings.name}: {text}", file=sys.stderr, flush=True)
 
+    _allow_many_descriptors()
     pa.set_cpu_count(1)
     pa.set_io_thread_count(1)
     with threadpool_limits(1):
         for sentence in exposed(settings.agreement, settings.number):
             say(sentence)
         say((work or fit_own)(settings, say))
+
+
+def _allow_many_descriptors() -> None:
+    """Take as many descriptors as the system grants: each connection of a stranger takes one until it is cut off."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    with suppress(ValueError, OSError):  # where the system grants fewer than it says
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def fit_own(settings: NodeSettings, say: Callable[[str], object]) -> str:
@@ -128,7 +140,7 @@ def fit(settings: NodeSettings, records: np.ndarray, results: Path, say: Callabl
     for table in (NODE_MIXTURE, NODE_TRAFFIC):
         check_writable(results / table.file)
     # Links are closed before files get their names: what goes wrong then is no other node's concern.
-    with ExitStack() as files, links:
+    with ExitStack() as files, links, _blaming_nobody(links):
         links.greet()
         for table in (NODE_MIXTURE, NODE_TRAFFIC):  # of an earlier run
             (results / table.file).unlink(missing_ok=True)
@@ -137,16 +149,16 @@ def fit(settings: NodeSettings, records: np.ndarray, results: Path, say: Callabl
         mixture = agreement.start
         if mixture is None:
             first = one_class(d)
-            total = scheme.total(links, 0, local_statistics(records, first)[0])
-            if total[0] < classes:
-                raise InputError("are more than all records", field="classes", remedy="agree on fewer")
-            pooled = m_step(total, first, "textbook", agreed["eigenvalue_floor"])
+            total = sum_of_all(links, scheme, 0, local_statistics(records, first)[0], _MOST)
+            if 0 <= total[0] < classes:
+                raise links.fault(links.me, Reason.FEW_RECORDS)
+            pooled = _step(total, first, "textbook", agreement)
             mixture = start_from(pooled, classes, agreed["eigenvalue_floor"])
         traffic.note("start", 0)
         for iteration in progress(range(1, agreed["iterations"] + 1), f"node {settings.name}: iterations"):
             statistics, _ = local_statistics(records, mixture)
-            total = scheme.total(links, iteration, statistics)
-            mixture = m_step(total, mixture, agreed["update"], agreed["eigenvalue_floor"])
+            total = sum_of_all(links, scheme, iteration, statistics, _MOST)
+            mixture = _step(total, mixture, agreed["update"], agreement)
             traffic.note("iteration", iteration)
         last = agreed["iterations"] + 1
         compare(links, mixture, last, agreed["largest_difference"])
@@ -158,6 +170,51 @@ def fit(settings: NodeSettings, records: np.ndarray, results: Path, say: Callabl
         write_table(paths[1], NODE_TRAFFIC, traffic.columns(), told)
         links.all_done(last + 1, last=True)  # everybody has written; what is left is to give the files their names
     return mixture
+
+
+def sum_of_all(links: Links, scheme: NodeScheme, iteration: int, values: np.ndarray, most: float) -> np.ndarray:
+    """Return the sum over all nodes.
+
+    Parameters
+    ----------
+    links : Links
+    scheme : NodeScheme
+    iteration : int
+    values : (q,) float64
+        This node's.
+    most : float
+        What no entry of the sum can reach, by public numbers.
+
+    Raises
+    ------
+    Fault
+        If one does, or a neighbour does not do its part.
+    """
+    total = scheme.total(links, iteration, values)
+    if not (np.abs(total) < most).all():
+        raise links.fault(links.me, Reason.IMPOSSIBLE_SUM)
+    return total
+
+
+def _step(total: np.ndarray, mixture: Mixture, update: Update, agreement: Agreement) -> Mixture:
+    """Return the mixture that follows from the sums over all nodes, if it can be one of clipped readings."""
+    if not total[: mixture.classes].max() > 0:
+        raise np.linalg.LinAlgError("there are no records")
+    mixture = m_step(total, mixture, update, agreement.settings["eigenvalue_floor"])
+    most = np.abs(LogScale.from_config(agreement.profiles).bounds_log_kwh).max()
+    # Twice as far as sums can be, as masks that are real numbers leave rounding.
+    if not ((np.abs(mixture.means) <= 2 * most).all() and (np.abs(mixture.covariances) <= 8 * most**2).all()):
+        raise np.linalg.LinAlgError("means or covariances lie where no reading does")
+    return mixture
+
+
+@contextmanager
+def _blaming_nobody(links: Links) -> Iterator[None]:
+    """Say that linear algebra failed by the sums over all nodes, as it does not on a node's own records."""
+    try:
+        yield
+    except np.linalg.LinAlgError:
+        raise links.fault(links.me, Reason.IMPOSSIBLE_SUM) from None
 
 
 def check_writable(path: Path) -> None:

@@ -29,6 +29,8 @@ _EVENTS = (
 # A peer whose machine is gone is noticed after this, long before a slow one is given up.
 _HEARTBEAT_MS, _HEARTBEAT_TIMEOUT_MS = 5_000, 15_000
 _RECONNECT_MS, _SLOWEST_RECONNECT_MS = 100, 2_000
+# Whoever connects and has not shown a key by then is cut off: each takes a descriptor.
+_HANDSHAKE_MS = 5_000
 # For handing the last messages over to the operating system, which sends them when the node has ended.
 _LINGER_MS = 500
 # So many messages of a peer are held; who sends on meanwhile is not read. A message in many pieces counts as one,
@@ -136,6 +138,7 @@ class Sockets:
         socket.curve_publickey, socket.curve_secretkey = self._pair
         socket.maxmsgsize, socket.rcvhwm = self._most_bytes, _MOST_HELD
         socket.linger = _LINGER_MS
+        socket.handshake_ivl = _HANDSHAKE_MS
         socket.heartbeat_ivl, socket.heartbeat_timeout = _HEARTBEAT_MS, _HEARTBEAT_TIMEOUT_MS
         socket.ipv6 = True
         return socket

@@ -13,6 +13,7 @@ import zmq
 
 from meterdp.core.config import complete, load_schema
 from meterdp.distributed.node.config import SCHEMAS, NodeSettings, read_agreement
+from meterdp.distributed.node.messages import Kind
 from meterdp.distributed.node.run import fit
 from tools.make_nodes import free_ports
 
@@ -96,3 +97,32 @@ class Nodes:
 def changed(settings: NodeSettings, **fields) -> NodeSettings:
     """Return settings of a node that differ in some fields."""
     return replace(settings, **fields)
+
+
+class Lying:
+    """A scheme whose first node tells all others another sum."""
+
+    def __init__(self, scheme, iteration, change):
+        self._scheme, self._iteration, self._change = scheme, iteration, change
+
+    def __getattr__(self, name):
+        return getattr(self._scheme, name)
+
+    def total(self, links, iteration, values):
+        links = Bent(links, self._change) if iteration == self._iteration else links
+        return self._scheme.total(links, iteration, values)
+
+
+class Bent:
+    """Links that send another sum than they are given."""
+
+    def __init__(self, links, change):
+        self._links, self._change = links, change
+
+    def __getattr__(self, name):
+        return getattr(self._links, name)
+
+    def send(self, node, kind, iteration, round_, words):
+        if kind in (Kind.SUMS, Kind.TOTAL):
+            words = self._change(words)
+        self._links.send(node, kind, iteration, round_, words)

@@ -4,13 +4,16 @@ The faulty node is the last of a ring of four, or the first, which the others co
 neighbour of it and has to be told.
 """
 
+import resource
 import socket
 import threading
 import time
 from contextlib import suppress
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import yaml
 import zmq
@@ -21,8 +24,9 @@ from meterdp.distributed.node.faults import Fault, Reason
 from meterdp.distributed.node.keys import new_keys, read_secret
 from meterdp.distributed.node.links import Links
 from meterdp.distributed.node.messages import NO_RUN, Kind, Message
-from meterdp.distributed.node.sockets import Happening
-from tests.unit.distributed.node.made_up import Nodes, changed, made_up_records, settings_of, write_agreement
+from meterdp.distributed.node.run import run_node
+from meterdp.distributed.node.sockets import Event, Happening
+from tests.unit.distributed.node.made_up import Lying, Nodes, changed, made_up_records, settings_of, write_agreement
 
 COUNT = 4
 
@@ -458,8 +462,31 @@ def test_a_node_that_could_not_write_says_so_before_it_meets_the_others(tmp_path
     assert nodes.said[3] == []
 
 
+def hold_until_it_ended(links, at_once):
+    """Hand over what a neighbour sends after its greeting once its ABORT has come, at once or one by one."""
+    poll, held, ended = links._sockets.poll, [], threading.Event()
+
+    def held_back(seconds):
+        while not ended.is_set():
+            come = poll(10)
+            assert come, "nothing came"
+            kinds = [Message.decoded(e.data).kind if e.what is Happening.MESSAGE else None for e in come]
+            greeting = [event for event, kind in zip(come, kinds, strict=True) if kind in (None, Kind.HELLO)]
+            held.extend(event for event in come if event not in greeting)
+            if Kind.ABORT in kinds:
+                ended.set()
+            if greeting:
+                return greeting
+        if not held:
+            return poll(seconds)
+        return [held.pop(0) for _ in range(len(held) if at_once else 1)]
+
+    links._sockets.poll = held_back
+
+
+@pytest.mark.parametrize("at_once", [True, False])
 @pytest.mark.parametrize("last", [True, False])
-def test_what_a_node_said_before_it_ended_holds_at_the_very_end(tmp_path, last):
+def test_what_a_node_said_before_it_ended_holds_at_the_very_end(tmp_path, last, at_once):
     """A neighbour that had come to its end and then ends otherwise leaves nobody without a result."""
     first, second = pair(tmp_path)
     told = threading.Event()
@@ -474,15 +501,50 @@ def test_what_a_node_said_before_it_ended_holds_at_the_very_end(tmp_path, last):
     thread = threading.Thread(target=end)
     thread.start()
     with second:
+        hold_until_it_ended(second, at_once)
         second.greet()
-        time.sleep(0.3)
-        if last:
-            second.all_done(1, last=True)
-        else:
+        second.all_done(1, last)
+        if not last:
             with pytest.raises(Fault, match="ended with an error of its own"):
-                second.all_done(1)
+                second.all_done(2, last=True)
     told.set()
     thread.join()
+
+
+def test_nobody_draws_who_can_know_that_a_neighbour_ended(tmp_path):
+    """The neighbour had said that it charged, and both came at once."""
+    first, second = pair(tmp_path)
+    over = threading.Event()
+
+    def end():
+        with first:
+            first.greet()
+            first.send(1, Kind.DONE, 0, 0, np.empty(0, dtype=np.uint64))
+            first._tell(ValueError())
+            over.wait(10)
+
+    thread = threading.Thread(target=end)
+    thread.start()
+    with second:
+        hold_until_it_ended(second, at_once=True)
+        second.greet()
+        with pytest.raises(Fault, match="ended with an error of its own"):
+            second.all_charged()
+    over.set()
+    thread.join()
+
+
+def test_who_waits_for_one_neighbour_ends_at_once_if_another_ended(tmp_path):
+    """Nothing more comes of it, and more is needed; the one waited for may take long."""
+    file = tmp_path / "agreement.yaml"
+    keys = write_agreement(file, 3, graph="complete")
+    one = Links(settings_of(file, keys, 0), [1, 2], 1, 100, lambda text: None)
+    words = np.array([1, Reason.OWN_ERROR, 1], dtype=np.uint64)
+    ended = Message(NO_RUN, one.agreement.digest, 1, Kind.ABORT, 0, 0, 0, words).encoded()
+    come = [[Event(1, Happening.MESSAGE, ended)]]
+    one._sockets = SimpleNamespace(poll=lambda seconds: come.pop())
+    with pytest.raises(Fault, match="node 'n1' ended with an error of its own"):
+        one.receive(2, Kind.DONE, 0, 0, 0)
 
 
 def test_more_than_can_be_under_way_is_not_kept(tmp_path):
@@ -537,6 +599,44 @@ def test_nodes_that_came_to_other_mixtures_write_nothing(tmp_path):
     assert nodes.written() == []
 
 
+@pytest.mark.parametrize(
+    ("scheme", "iteration"), [("federated", 1), ("secure_sum", 1), ("edge_masks", 1), ("edge_masks", 0)]
+)
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda total: np.full_like(total, 1e300),
+        lambda total: -total,
+        lambda total: total * np.geomspace(1, 1e7, len(total)),
+    ],
+    ids=["huge", "negative", "far away"],
+)
+def test_a_sum_that_cannot_be_is_blamed_on_nobody(tmp_path, scheme, change, iteration):
+    """Whoever adds it up may lie, and so may any node whose part is in it: no other node can tell."""
+    file = tmp_path / "agreement.yaml"
+    keys = write_agreement(file, COUNT, scheme=scheme)
+    settings = [settings_of(file, keys, i) for i in range(COUNT)]
+    lying = Lying(settings[0].agreement.scheme, iteration, change)
+    settings[0] = changed(settings[0], agreement=replace(settings[0].agreement, scheme=lying))
+    nodes = start_all(tmp_path, settings)
+    outcome = nodes.start().join()
+    assert {came.reason for came in outcome.values()} == {Reason.IMPOSSIBLE_SUM}, outcome
+    assert all(came.node == came.finder != 0 for came in outcome.values())
+    assert "a sum over all nodes that no readings give, and which node sent wrong numbers cannot be told" in str(
+        outcome[2]
+    )
+    assert nodes.written() == []
+
+
+def test_more_classes_than_records_are_no_node_s_fault(tmp_path):
+    file = tmp_path / "agreement.yaml"
+    keys = write_agreement(file, COUNT, scheme="edge_masks", classes=200)
+    nodes = start_all(tmp_path, [settings_of(file, keys, i) for i in range(COUNT)])
+    outcome = nodes.start().join()
+    assert all("came to a sum of fewer records than classes" in str(came) for came in outcome.values()), outcome
+    assert nodes.written() == []
+
+
 def test_a_secret_key_is_its_owners(tmp_path):
     file, public = new_keys(tmp_path / "keys", "north")
     assert file.stat().st_mode & 0o077 == 0 and read_secret(file)[0].decode() == public
@@ -549,3 +649,57 @@ def test_a_secret_key_is_its_owners(tmp_path):
         new_keys(tmp_path / "keys", "../north")
     with pytest.raises(InputError, match="holds no secret key"):
         read_secret(tmp_path / "keys/north.key")
+
+
+@pytest.mark.parametrize("name", ["north.key", "north.key_secret"])
+def test_keys_are_not_written_through_a_link(tmp_path, monkeypatch, name):
+    """Neither through one that leads nowhere, nor through one that is put there meanwhile."""
+    elsewhere = tmp_path / "elsewhere"
+    (tmp_path / "keys").mkdir()
+    (tmp_path / "keys" / name).symlink_to(elsewhere)
+    with pytest.raises(InputError, match="is there already"):
+        new_keys(tmp_path / "keys", "north")
+    (tmp_path / "keys" / name).unlink()
+    create = zmq.auth.create_certificates
+
+    def meanwhile(*words):
+        (tmp_path / "keys" / name).symlink_to(elsewhere)
+        return create(*words)
+
+    monkeypatch.setattr(zmq.auth, "create_certificates", meanwhile)
+    file, public = new_keys(tmp_path / "keys", "north")
+    assert not elsewhere.exists() and read_secret(file)[0].decode() == public
+    assert sorted(path.name for path in file.parent.iterdir()) == ["north.key", "north.key_secret"]
+
+
+def test_a_node_takes_all_descriptors_that_it_may(tmp_path, monkeypatch):
+    for name in ("set_cpu_count", "set_io_thread_count"):  # which would stay so
+        monkeypatch.setattr(pa, name, lambda count: None)
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(500, before[1]), before[1]))
+    file = tmp_path / "agreement.yaml"
+    keys = write_agreement(file, 2, graph="complete")
+    try:
+        run_node(settings_of(file, keys, 0), lambda settings, say: "done")
+        assert resource.getrlimit(resource.RLIMIT_NOFILE) == (before[1], before[1])
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def test_who_connects_and_shows_no_key_is_cut_off(tmp_path, monkeypatch):
+    monkeypatch.setattr(sockets, "_HANDSHAKE_MS", 200)
+    first, second = pair(tmp_path)
+    with first:
+        idle = [socket.create_connection(first.agreement.peers[0].address[6:].split(":")) for _ in range(20)]
+        for one in idle:
+            one.settimeout(10)
+            with suppress(ConnectionResetError):
+                while one.recv(100):
+                    pass
+            one.close()
+        greeting = threading.Thread(target=first.greet)
+        greeting.start()
+        with second:
+            second.greet()
+        greeting.join(10)
+        assert not greeting.is_alive()

@@ -1,0 +1,70 @@
+"""How modules of the package import each other: in one direction only, so that each can be read before its users."""
+
+import ast
+
+import pytest
+
+
+def modules_of(package):
+    """Return the file of every module below a folder, by its dotted name."""
+    found = {}
+    for file in package.rglob("*.py"):
+        parts = file.relative_to(package.parent).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file
+    return found
+
+
+def imported(file, modules):
+    """Yield what a module imports anywhere in it: lazily in a function, or for its annotations alone."""
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in modules)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file} has a relative import, which this test does not follow"
+            names = (f"{node.module}.{alias.name}" for alias in node.names)
+            yield from (name if name in modules else node.module for name in names if node.module in modules)
+
+
+def circles(arrows):
+    """Return the modules that reach themselves, each with the modules of its circle."""
+
+    def reached(start):
+        seen, ahead = set(), list(arrows[start])
+        while ahead:
+            if (one := ahead.pop()) not in seen:
+                seen.add(one)
+                ahead += arrows[one]
+        return seen
+
+    reach = {name: reached(name) for name in arrows}
+    return {
+        frozenset(other for other in reach[name] if name in reach[other]) for name in arrows if name in reach[name]
+    }
+
+
+def test_no_module_imports_itself_by_way_of_others(repository):
+    modules = modules_of(repository / "src/meterdp")
+    arrows = {name: set(imported(file, modules)) for name, file in modules.items()}
+    assert len(modules) > 200 and sum(map(len, arrows.values())) > len(modules)
+    assert [sorted(circle) for circle in circles(arrows)] == []
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("from town.second import Load", "import town.first"),
+        ("from town import second", "def peak():\n    from town.first import load"),
+        (
+            "import town.second",
+            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from town.first import Load",
+        ),
+    ],
+)
+def test_a_circle_is_found_wherever_the_import_stands(tmp_path, first, second):
+    package = tmp_path / "town"
+    package.mkdir()
+    for name, text in {"__init__": "", "first": first, "second": second, "third": "import town.first"}.items():
+        (package / f"{name}.py").write_text(text)
+    modules = modules_of(package)
+    arrows = {name: set(imported(file, modules)) for name, file in modules.items()}
+    assert circles(arrows) == {frozenset({"town.first", "town.second"})}
