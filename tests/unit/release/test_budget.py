@@ -248,6 +248,21 @@ def test_the_most_that_any_meter_has_spent(lists):
     assert most_spent([], YEAR[0], lists) == []
 
 
+@pytest.mark.parametrize("most", ["mu", "variation"])
+def test_whoever_spent_the_most_of_either_decides(lists, most):
+    a, b = add(lists, "a"), add(lists, "b")
+    whole = 1e-5 / (1 + math.exp(2))  # of the limit's delta, in units of total variation
+    plan = Charge(0.0, 0.09 * whole)
+    spent = [
+        Entry(ACCOUNT, a, YEAR, Charge(gdp.mu_for(1.9, 1e-5)), CAP, plan),
+        Entry(ACCOUNT, b, YEAR, Charge(0.01, 0.09 * whole), CAP, plan),
+    ]
+    more = Charge(gdp.mu_for(1.0, 1e-5)) if most == "mu" else Charge(0.0, 0.02 * whole)
+    with pytest.raises(InputError, match="would spend more"):
+        check(spent, Entry(ACCOUNT, add(lists, "a", "b"), YEAR, more, CAP, plan), lists)
+    check(spent, Entry(ACCOUNT, b if most == "mu" else a, YEAR, more, CAP, plan), lists)
+
+
 def test_limits_and_noise_of_any_size_are_numbers(lists):
     town = add(lists, "a")
     for epsilon in (1e-9, 20.0, 800.0, 1e6):

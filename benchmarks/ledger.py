@@ -1,0 +1,124 @@
+"""Time and memory of the ledger: many releases, many meters, many lists; beside reading every event there is.
+
+``python benchmarks/ledger.py`` (``make benchmark``) writes results/benchmarks/ledger.parquet. A case makes a ledger
+with so many releases, each of a list that has every meter with probability one half, and then measures, in a process
+of its own, how long it takes to open it, and to find out whether one more release fits. The other is
+``meterdp ledger verify``, which reads everything. Memory is what the process took beyond its libraries.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from meterdp.core.dates import interval_of
+from meterdp.core.parquet import atomic_path
+from meterdp.release.account import Account, Cap
+from meterdp.release.charge import Charge
+from meterdp.release.ledger import Ledger, Request
+
+ROOT = Path(__file__).resolve().parents[1]
+# Meters, releases, lists they are about, files of each, whether labels are drawn.
+CASES = [
+    (1_409, 10, 1, 1_409, False),
+    (1_409, 1_000, 1, 2, False),
+    (1_409, 1_000, 100, 2, True),
+    (100_000, 100, 100, 2, False),
+    (1_000_000, 100, 100, 2, True),
+]
+ACCOUNT, CAP = Account("", "replace_one", "town", "2026"), Cap(8.0, 1e-6)
+PERIOD = (interval_of(date(2026, 1, 1), date(2026, 12, 31), "Europe/London"),)
+LABELS = (0.02, 4)
+ROUNDS = 3  # of measurements, the best of which counts
+
+
+def request(number: int, which: int, meters: list[str], labels: bool) -> Request:
+    """Return one of many releases that all fit; a list of meters is known again by the digest of its file."""
+    planned = Charge(0.0, 1e-16, ((*LABELS, 50),) if labels else ())
+    charge = Charge(0.002 * (1 + number % 7), 1e-18, ((*LABELS, 1),) if labels and number % 25 == 0 else ())
+    words = {"artefact": "mixture", "mechanism": "sound", "number": number}
+    days = ("2026-01-01", "2026-01-31")
+    return Request(ACCOUNT, words, charge, days, meters, PERIOD, planned=planned, former_lists=(f"list {which}",))
+
+
+def make(folder: Path, case: tuple) -> None:
+    """Make the ledger of a case."""
+    count, releases, lists, files, labels = case
+    meters = np.array([f"E{n:013d}" for n in range(count)])
+    generator = np.random.default_rng(1)
+    chosen = [generator.random(count) < 0.5 if n else np.ones(count, dtype=bool) for n in range(lists)]
+    ledger, drawn = Ledger(folder / "ledger.sqlite"), {f"{n:04d}.parquet": os.urandom(9000) for n in range(files)}
+    for number in range(releases):
+        which = number % lists
+        on_it = meters[chosen[which]].tolist()
+        ledger.release(request(number, which, on_it, labels), CAP, lambda: drawn)
+
+
+def measured(folder: Path, case: tuple) -> dict:
+    """Return seconds and megabytes of opening, of one more release of all meters, and of reading everything."""
+    count, releases, _, _, labels = case
+    ledger, meters = Ledger(folder / "ledger.sqlite"), [f"E{n:013d}" for n in range(count)]
+    one_more = request(releases, 0, meters, labels)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    seconds = {"open": [], "check": [], "verify": []}
+    for _ in range(ROUNDS):
+        for name, run in (
+            ("open", lambda: ledger.stored("no such request")),
+            ("check", lambda: ledger.check([one_more], CAP)),
+        ):
+            begin = time.perf_counter()
+            run()
+            seconds[name].append(time.perf_counter() - begin)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    begin = time.perf_counter()
+    ledger.verify()
+    seconds["verify"].append(time.perf_counter() - begin)
+    return {name: min(taken) for name, taken in seconds.items()} | {
+        "mb": (peak - before) / 1024,
+        "ledger_mb": ledger.path.stat().st_size / 1e6,
+        "files_mb": sum(path.stat().st_size for path in ledger.files_path.iterdir()) / 1e6,
+    }
+
+
+def main() -> None:
+    """Measure and write the table."""
+    rows = []
+    for case in CASES:
+        meters, releases, lists, files, labels = case
+        with tempfile.TemporaryDirectory() as folder:
+            make(Path(folder), case)
+            words = [sys.executable, __file__, folder, json.dumps(case)]
+            said = json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
+        rows.append(
+            {
+                "case": f"{meters:,} meters, {releases:,} releases of {files:,} files, {lists} lists"
+                + (", labels drawn" if labels else ""),
+                "ours_s": said["open"],
+                "other": "reading every event, list and file",
+                "other_s": said["verify"],
+                "ratio": said["verify"] / said["open"],
+                "quality": f"one more release is checked in {said['check']:.2f} s and {said['mb']:.0f} MB; ledger "
+                f"{said['ledger_mb']:.1f} MB, files {said['files_mb']:.0f} MB",
+                "load": f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores",
+            }
+        )
+        print(rows[-1], flush=True)
+    with atomic_path(ROOT / "results/benchmarks/ledger.parquet") as temporary:
+        pd.DataFrame(rows).to_parquet(temporary)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:]:
+        print(json.dumps(measured(Path(sys.argv[1]), tuple(json.loads(sys.argv[2])))))
+    else:
+        main()
