@@ -17,11 +17,14 @@ from zoneinfo import ZoneInfo
 import yaml
 
 from meterdp.core.choices import names_in
+from meterdp.core.dates import zone_remedy
 from meterdp.core.errors import InputError
 from meterdp.core.log_scale import LOG, SIGNED, LogScale
 
 # Of two circuits that add up their sums, each could take its own away.
 FEWEST_CIRCUITS = 3
+# How the schema knows a date.
+_DATE = r"^\d{4}-\d{2}-\d{2}$"
 
 
 def load_schema(path) -> dict:
@@ -208,8 +211,9 @@ def _problem(error) -> str:
         case "minLength" | "maxLength":
             bound = "at least" if error.validator == "minLength" else "at most"
             return f"is {value!r} and must have {bound} {limit} character{'' if limit == 1 else 's'}"
-        case "pattern":  # only dates have one
-            return f"is {value!r}, which is not a date as in 2025-10-20"
+        case "pattern":
+            what = "a date as in 2025-10-20" if limit == _DATE else "written as it has to be"
+            return f"is {value!r}, which is not {what}"
         case _:
             return f"is {value!r}, which does not fit {error.validator} {limit!r}"
 
@@ -248,7 +252,9 @@ def _across_keys(config, source) -> Iterator[InputError]:
             yield refuse(f"{section}.{key}", "has its bounds in the wrong order", "give the lower bound first")
     low, high = config["profiles"]["clip_kwh_per_hour"]
     if not low <= config["profiles"]["default_kwh_per_hour"] <= high:
-        yield refuse("profiles.default_kwh_per_hour", "lies outside profiles.clip_kwh_per_hour", "choose a value between")
+        yield refuse(
+            "profiles.default_kwh_per_hour", "lies outside profiles.clip_kwh_per_hour", "choose a value between"
+        )
     scale = LogScale.from_config(config["profiles"])
     if scale.kind != SIGNED and not low + scale.offset_kwh > 0:
         above = "zero" if scale.kind == LOG else f"minus the offset of {scale.offset_kwh:g}"
@@ -288,7 +294,9 @@ def _across_keys(config, source) -> Iterator[InputError]:
         if config[figure[0]][figure[1]] not in config[grid[0]][grid[1]]:
             yield refuse(".".join(figure), f"is not one of {'.'.join(grid)}", "add it there or choose one of them")
     if config["neighbourhoods"]["by"] == "file" and config["neighbourhoods"]["file"] is None:
-        yield refuse("neighbourhoods.file", "is missing, but neighbourhoods.by is 'file'", "give the path of the pairs")
+        yield refuse(
+            "neighbourhoods.file", "is missing, but neighbourhoods.by is 'file'", "give the path of the pairs"
+        )
     if config["export"]["path"] is not None and config["export"]["time_zone"] is None:
         yield refuse(
             "export.time_zone",
@@ -314,7 +322,7 @@ def _across_keys(config, source) -> Iterator[InputError]:
             yield refuse(
                 f"export.{key}",
                 f"is {zone!r}, which is not a known time zone",
-                "give an IANA name such as Europe/Zurich",
+                zone_remedy(zone),
             )
 
 

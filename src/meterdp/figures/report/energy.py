@@ -77,6 +77,7 @@ def _average_use(tables: Tables, settings: Mapping) -> Price | None:
     row = _nearest(cost, settings.get("release", {}).get("epsilon")).sort_values("mechanism").iloc[0]
     when = hours_in_words(tables, settings)
     energy, error, fit = row["mean_energy_kwh"], row["energy_error_kwh_mean"], row["energy_error_kwh_fit"]
+    there = f"{' in these hours' if when else ''}{_within(error, energy)}"
     return Price(
         f"What the average customer uses in an hour{when and f' {when}'}: {significant(energy)} kWh",
         f"off by {_kwh(fit)}{_share(fit, energy)}",
@@ -84,7 +85,7 @@ def _average_use(tables: Tables, settings: Mapping) -> Price | None:
         f"{_kwh(row['energy_error_kwh_q95'])}",
         _halves(tables, energy),
         f"A release of the patterns at ε = {plain(row['epsilon'])} gives the use of the average customer"
-        f"{when and ' in these hours'}{_within(error, energy)}; without privacy the patterns give it{_within(fit, energy)}."
+        f"{there}; without privacy the patterns give it{_within(fit, energy)}."
         + (
             " At this ε the released mixture says little about how much so few customers use."
             if error > SAYS_LITTLE * abs(energy)
