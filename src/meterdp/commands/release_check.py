@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from meterdp.core.errors import REFUSAL, InputError
@@ -54,14 +54,14 @@ def run(arguments: argparse.Namespace) -> int:
     simulated = config["export"]["path"] is None
     if simulated:
         describe_simulated(config)
-    refused = _once([*problems, *refusals_of(config, simulated)])
-    said: list[str] = []
+    of_settings = _once([*problems, *refusals_of(config, simulated)])
+    refused, said = [*of_settings, *_not_there(config)], []
     if not refused:
         refused, said = before_release(config, simulated)
     if refused:
         print("\n".join(f"{REFUSAL} {error}" for error in refused))
         print("Nothing was read or charged.")
-        print("\n".join(_lines_to_paste(config, schema, [error.field for error in refused], source)), end="")
+        print("\n".join(_lines_to_paste(config, schema, [error.field for error in of_settings], source)), end="")
         return 1
     print("\n".join(said))
     return 0
@@ -92,6 +92,14 @@ def before_release(config: Mapping, simulated: bool) -> tuple[list[InputError], 
     except InputError as error:
         return [error], []
     return refused, [] if refused else _charges(folders, new, desk)
+
+
+def _not_there(config: Mapping) -> Iterator[InputError]:
+    """Yield the files that a release would read and that are not there."""
+    for key, what in (("path", "the meter export"), ("meters", "the list of meters")):
+        file = config["export"][key]
+        if file is not None and not Path(file).exists():
+            yield InputError("is not there", file=file, field=f"export.{key}", remedy=f"give the path of {what}")
 
 
 def _not_stored(folders: Sequence, desk) -> list:

@@ -66,6 +66,8 @@ class Finding:
         From :func:`meterdp.exports.guess.period.best_period`.
     doubts : list of InputError
         What still speaks against the settings.
+    odd : list of str
+        From :func:`meterdp.exports.guess.remarks.remarks`; not for a configuration, as it counts readings.
     """
 
     settings: dict
@@ -75,6 +77,7 @@ class Finding:
     clock: ClockEvidence | None
     period: tuple[int, int, int, int]
     doubts: list[InputError]
+    odd: list[str]
 
 
 def examine(
@@ -136,7 +139,6 @@ def examine(
         _set_stamp(given, batches, said, to_check)
     trial = try_out(path, _settings(given, zone), batches, first.whole)
     trial = _set_unit(given, trial, guessed_unit is not None, said, to_check)
-    to_check += remarks(trial, zone)
     if any(_TOTAL.fullmatch(name) for name in trial.survey.meter_ids) and len(trial.survey.meter_ids) > 1:
         to_check.append("one that counts as a meter is called a total: leave it out if it is the sum of the others")
     period = best_period(
@@ -144,7 +146,7 @@ def examine(
     )
     strict = replace(trial.settings, max_unusable_share=MAX_UNUSABLE_SHARE, typical_daily_kwh=TYPICAL_DAILY_KWH)
     doubts = replace(trial, settings=strict).doubts(path) or first_refusal(path, trial)
-    found = Finding(given, said, to_check, trial, clock, period, doubts)
+    found = Finding(given, said, to_check, trial, clock, period, doubts, remarks(trial, zone))
     given |= _days(found)
     return found
 
