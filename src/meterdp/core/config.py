@@ -24,7 +24,7 @@ from meterdp.core.log_scale import LOG, SIGNED, LogScale
 # Of two circuits that add up their sums, each could take its own away.
 FEWEST_CIRCUITS = 3
 # How the schema knows a date.
-_DATE = r"^\d{4}-\d{2}-\d{2}$"
+_DATE = r"\d{4}-\d{2}-\d{2}"
 
 
 def load_schema(path) -> dict:
@@ -212,7 +212,7 @@ def _problem(error) -> str:
             bound = "at least" if error.validator == "minLength" else "at most"
             return f"is {value!r} and must have {bound} {limit} character{'' if limit == 1 else 's'}"
         case "pattern":
-            what = "a date as in 2025-10-20" if limit == _DATE else "written as it has to be"
+            what = "a date as in 2025-10-20" if _DATE in limit else "written as it has to be"
             return f"is {value!r}, which is not {what}"
         case _:
             return f"is {value!r}, which does not fit {error.validator} {limit!r}"
