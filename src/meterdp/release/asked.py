@@ -22,7 +22,7 @@ from meterdp.release.household_forecasts import asked_forecasts, neighbourhoods
 from meterdp.release.label_forecasts import asked_label_forecasts
 from meterdp.release.ledger import Request
 from meterdp.release.mixture import asked_mixture
-from meterdp.simulate.export import simulated_roster
+from meterdp.simulate.fleet import Fleet
 from meterdp.simulate.parameters import SimulationParameters
 
 
@@ -59,7 +59,7 @@ def simulated_list(config: Mapping) -> bytes:
     """Return the list of meters of the export that a configuration simulates."""
     parameters = SimulationParameters.from_yaml(shipped("resources/simulator.yaml"))
     settings = {key: config["simulate"][key] for key in ("households", "circuits")}
-    return roster_bytes(simulated_roster(parameters, seed=config["seed"], **settings))
+    return roster_bytes(Fleet.of(parameters, seed=config["seed"], **settings).roster)
 
 
 def _mixture(roster: Roster, desk: Desk) -> Asked:

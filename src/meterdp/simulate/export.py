@@ -20,9 +20,9 @@ import pyarrow.csv as pa_csv
 
 from meterdp.core.parquet import atomic_path
 from meterdp.core.progress import progress
-from meterdp.exports.roster import Roster, write_roster
-from meterdp.simulate.fields import Place, read_day, read_whole
-from meterdp.simulate.fleet import Fleet
+from meterdp.exports.roster import write_roster
+from meterdp.simulate.fields import read_day, read_whole
+from meterdp.simulate.fleet import Fleet, override
 from meterdp.simulate.load import LoadModel
 from meterdp.simulate.mess import Messmaker, Rows
 from meterdp.simulate.parameters import SimulationParameters
@@ -67,10 +67,10 @@ def simulate_export(
     InputError
         If an override is not allowed.
     """
-    fleet = _fleet(parameters, seed, households, circuits)
+    fleet = Fleet.of(parameters, seed=seed, households=households, circuits=circuits)
     period = Period(
-        parameters.start_date if start_date is None else read_day(start_date, _override("start_date")),
-        parameters.days if days is None else read_whole(days, _override("days"), 1),
+        parameters.start_date if start_date is None else read_day(start_date, override("start_date")),
+        parameters.days if days is None else read_whole(days, override("days"), 1),
         parameters.time_zone,
         parameters.interval_minutes,
     )
@@ -82,7 +82,7 @@ def simulate_export(
         for first in range(0, fleet.count, _METERS_PER_BATCH)
     ]
     if roster_path is not None:
-        write_roster(_roster(fleet), roster_path)
+        write_roster(fleet.roster, roster_path)
     resent: list[tuple[int, Rows]] = []
     with atomic_path(path) as temporary, _sink(temporary, compressed=Path(path).suffix == ".gz") as sink:
         sink.write((",".join(COLUMNS) + "\n").encode())
@@ -98,30 +98,6 @@ def simulate_export(
             pa_csv.write_csv(to_text.table(written), sink, _WRITE_OPTIONS)
         for first in range(0, len(resent), _METERS_PER_BATCH):
             pa_csv.write_csv(to_text.table(resent[first : first + _METERS_PER_BATCH]), sink, _WRITE_OPTIONS)
-
-
-def simulated_roster(
-    parameters: SimulationParameters, *, seed: int, households: int | None = None, circuits: int | None = None
-) -> Roster:
-    """Return the list of meters that :func:`simulate_export` writes, without a reading; the parameters are its."""
-    return _roster(_fleet(parameters, seed, households, circuits))
-
-
-def _fleet(parameters: SimulationParameters, seed: int, households: int | None, circuits: int | None) -> Fleet:
-    return Fleet(
-        parameters.household_types,
-        parameters.households if households is None else read_whole(households, _override("households"), 1),
-        parameters.circuits if circuits is None else read_whole(circuits, _override("circuits"), 1),
-        read_whole(seed, Place(None, ("seed",))),
-    )
-
-
-def _roster(fleet: Fleet) -> Roster:
-    return Roster({fleet.meter_id(i): fleet.circuit_name(i) for i in range(fleet.count)})
-
-
-def _override(name: str) -> Place:
-    return Place(None, ("simulate", name))
 
 
 @contextmanager
