@@ -76,22 +76,30 @@ def before_release(config: Mapping, simulated: bool) -> tuple[list[InputError], 
         Complete, and nothing that the gate refuses by itself.
     simulated : bool
     """
-    from meterdp.exports.roster import read_roster
-    from meterdp.release.asked import asked, simulated_list
+    from meterdp.release.asked import asked
     from meterdp.release.desk import Desk
 
     try:
-        if simulated:
-            roster = simulated_list(config)
-        else:
-            read_roster(config["export"]["meters"])
-            roster = Path(config["export"]["meters"]).read_bytes()
-        desk = Desk(config, roster, simulated)
+        desk = Desk(config, list_of_meters(config, simulated), simulated)
         folders, refused = asked(desk)
         new = [] if refused else _not_stored(folders, desk)
     except InputError as error:
         return [error], []
     return refused, [] if refused else _charges(folders, new, desk)
+
+
+def list_of_meters(config: Mapping, simulated: bool) -> bytes:
+    """Return the public list of meters; that of a simulated export is known before there is one."""
+    from meterdp.exports.roster import read_roster, roster_bytes
+    from meterdp.simulate.fleet import Fleet
+    from meterdp.simulate.parameters import SimulationParameters
+
+    if not simulated:
+        read_roster(config["export"]["meters"])
+        return Path(config["export"]["meters"]).read_bytes()
+    parameters = SimulationParameters.from_yaml(shipped("resources/simulator.yaml"))
+    settings = {key: config["simulate"][key] for key in ("households", "circuits")}
+    return roster_bytes(Fleet.of(parameters, seed=config["seed"], **settings).roster)
 
 
 def _not_there(config: Mapping) -> Iterator[InputError]:

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from meterdp.core.errors import InputError
-from meterdp.core.shipped import shipped
 from meterdp.distributed.configured import shared_noise
-from meterdp.exports.roster import Roster, parse_roster, roster_bytes
+from meterdp.exports.roster import Roster, parse_roster
 from meterdp.groupforecast.study import public_list
 from meterdp.release.desk import Desk
 from meterdp.release.feeders import Feeders, asked_feeders
@@ -22,8 +21,6 @@ from meterdp.release.household_forecasts import asked_forecasts, neighbourhoods
 from meterdp.release.label_forecasts import asked_label_forecasts
 from meterdp.release.ledger import Request
 from meterdp.release.mixture import asked_mixture
-from meterdp.simulate.fleet import Fleet
-from meterdp.simulate.parameters import SimulationParameters
 
 
 @dataclass(frozen=True)
@@ -53,13 +50,6 @@ def asked(desk: Desk) -> tuple[list[Asked], list[InputError]]:
         except InputError as error:
             refused.setdefault(str(error), error)
     return found, list(refused.values())
-
-
-def simulated_list(config: Mapping) -> bytes:
-    """Return the list of meters of the export that a configuration simulates."""
-    parameters = SimulationParameters.from_yaml(shipped("resources/simulator.yaml"))
-    settings = {key: config["simulate"][key] for key in ("households", "circuits")}
-    return roster_bytes(Fleet.of(parameters, seed=config["seed"], **settings).roster)
 
 
 def _mixture(roster: Roster, desk: Desk) -> Asked:

@@ -6,10 +6,11 @@ import pytest
 import yaml
 
 from meterdp.__main__ import main
+from meterdp.commands.release_check import list_of_meters
 from meterdp.core.config import complete, load_schema
 from meterdp.core.errors import REFUSAL
 from meterdp.release import asked as asking
-from meterdp.release.asked import asked, simulated_list
+from meterdp.release.asked import asked
 from meterdp.release.charge import Charge, epsilon_of
 from meterdp.release.desk import Desk
 from meterdp.release.ledger import Ledger
@@ -54,9 +55,7 @@ def desk_of(config, simulated=False):
     settings = complete(config, load_schema(SCHEMA))
     if simulated:
         describe_simulated(settings)
-        return Desk(settings, simulated_list(settings), True)
-    with open(config["export"]["meters"], "rb") as file:
-        return Desk(settings, file.read(), False)
+    return Desk(settings, list_of_meters(settings, simulated), simulated)
 
 
 def refusals(said):
