@@ -1,6 +1,7 @@
 """``meterdp release check``: everything that stands in the way, at once, and what will be charged, before any job."""
 
 import copy
+import subprocess
 
 import pytest
 import yaml
@@ -82,6 +83,15 @@ def test_all_that_is_missing_comes_at_once_with_sections_to_paste(tmp_path, home
     sections["release"].pop("delta")
     assert check(sections)[0] == 0
     assert not (tmp_path / "ledger.sqlite").exists()
+
+
+def test_make_asks_it_before_the_export_is_read_and_snakemake_starts():
+    words = ["make", "--dry-run", "release", "EXPORT=homes.csv", "CONFIG=my.yaml"]
+    recipe = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    recipe = recipe[recipe.index("meterdp release check") :]
+    first = recipe.partition("|| exit 1")[0]
+    assert "homes.csv" in first and "config/config.yaml" in first and "my.yaml" in first
+    assert 0 < recipe.index("meterdp check") < recipe.index("snakemake --cores")
 
 
 def test_a_value_that_does_not_do_hides_no_other_refusal(homes, check):
