@@ -86,7 +86,7 @@ def _compare(arguments: argparse.Namespace) -> int:
     if not any((problem.field or "").startswith("export.") for problem in problems):
         try:
             found, odd = looked_at(path, export)
-            # Of a public list nothing may end because of what its rows hold: it is told, and the run goes on.
+            # Of a public list nothing may end because of what its rows hold: it is said, and the run goes on.
             listed = export["meters"] is not None
         except InputError as error:
             found = [error]
@@ -103,7 +103,7 @@ def _compare(arguments: argparse.Namespace) -> int:
         _propose(path, None if misspelt else export["time_zone"], {str(problem) for problem in problems})
     if problems:
         return 1
-    return _well(arguments, f"the settings describe {path}{', but for what is to be checked' if odd else ''}")
+    return _well(arguments, f"the settings describe {path}{', except for what is to be checked' if odd else ''}")
 
 
 def _is_of_layout(problem: InputError, section: Mapping) -> bool:

@@ -99,7 +99,7 @@ def list_of_meters(config: Mapping, simulated: bool) -> bytes:
         return Path(config["export"]["meters"]).read_bytes()
     parameters = SimulationParameters.from_yaml(shipped("resources/simulator.yaml"))
     settings = {key: config["simulate"][key] for key in ("households", "circuits")}
-    return roster_bytes(Fleet.of(parameters, seed=config["seed"], **settings).roster)
+    return roster_bytes(Fleet.of(parameters, seed=config["seed"], **settings).meter_list)
 
 
 def _not_there(config: Mapping) -> Iterator[InputError]:
@@ -134,7 +134,7 @@ def _charges(folders: Sequence, new: Sequence, desk) -> list[str]:
     for folder in folders:
         charge = sum((request.charge for request in folder.requests if request in new), NOTHING)
         cost = f"charged epsilon {epsilon_of(charge, delta):.3g} at delta {delta:g} ({folder.requests[-1].setting})"
-        stored = "drawn and charged before, handed over as it is"
+        stored = "drawn and charged before, published as it is"
         said.append(f"  {folder.what}: {cost if folder.requests[-1] in new else stored}")
     if new:
         total = epsilon_of(sum((request.charge for request in new), NOTHING), delta)

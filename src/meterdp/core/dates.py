@@ -22,11 +22,11 @@ _MOST_AHEAD, _MOST_BEHIND = timedelta(hours=14), timedelta(hours=12)
 def zone_remedy(name) -> str:
     """Return what to write instead of a time zone that nobody knows."""
     names = available_timezones()
-    in_words = str(name).strip().replace(" ", "_").casefold()
-    close = difflib.get_close_matches(in_words, [known.casefold() for known in names], n=1, cutoff=0.75)
+    written = str(name).strip().replace(" ", "_").casefold()
+    close = difflib.get_close_matches(written, [known.casefold() for known in names], n=1, cutoff=0.75)
     meant = next((known for known in sorted(names) if [known.casefold()] == close), None)
     if meant is None:  # a city alone
-        meant = next((known for known in sorted(names) if known.casefold().endswith(f"/{in_words}")), None)
+        meant = next((known for known in sorted(names) if known.casefold().endswith(f"/{written}")), None)
     return f"write '{meant}' if you meant that" if meant else "give an IANA name such as Europe/Zurich, or UTC"
 
 

@@ -25,12 +25,12 @@ from meterdp.release.mixture import asked_mixture
 
 @dataclass(frozen=True)
 class Asked:
-    """One folder that a release would hand over.
+    """One folder that a release would publish.
 
     Parameters
     ----------
     what : str
-        What is in it, in words.
+        What is in it, as a phrase.
     requests : tuple of Request
         What the ledger is asked for; charged together or not at all.
     """
@@ -41,36 +41,36 @@ class Asked:
 
 def asked(desk: Desk) -> tuple[list[Asked], list[InputError]]:
     """Return all that a configuration asks to release, and everything that gate and mechanisms refuse about it."""
-    roster, release = parse_roster(desk.roster), desk.config["release"]
-    refused = {str(error): error for error in refusals_of_list(release["delta"], len(roster.circuit_of), desk.cap)}
+    listed, release = parse_roster(desk.roster), desk.config["release"]
+    refused = {str(error): error for error in refusals_of_list(release["delta"], len(listed.circuit_of), desk.cap)}
     found = []
     for what in release["what"]:
         try:
-            found.append(_KINDS[what](roster, desk))
+            found.append(_KINDS[what](listed, desk))
         except InputError as error:
             refused.setdefault(str(error), error)
     return found, list(refused.values())
 
 
-def _mixture(roster: Roster, desk: Desk) -> Asked:
-    shared = shared_noise(desk.config["federation"], _meters(roster))
-    shape = (len(roster.circuit_of), desk.config["profiles"]["hours"])
+def _mixture(listed: Roster, desk: Desk) -> Asked:
+    shared = shared_noise(desk.config["federation"], _meters(listed))
+    shape = (len(listed.circuit_of), desk.config["profiles"]["hours"])
     return Asked("a mixture and synthetic profiles", (asked_mixture(shape, desk, shared)[1],))
 
 
-def _forecasts(roster: Roster, desk: Desk) -> Asked:
-    listed, circuit = public_list(_meters(roster), desk.config["release"]["forecast_households"])
+def _forecasts(listed: Roster, desk: Desk) -> Asked:
+    households, circuit = public_list(_meters(listed), desk.config["release"]["forecast_households"])
     if desk.config["release"]["forecast_protects"] == "label":
-        _, request = asked_label_forecasts(len(listed), neighbourhoods(circuit, desk), desk)
-        return Asked(f"{len(listed):,} forecast files that hide whose they are", (request,))
-    kept, places, request = asked_forecasts(len(listed), circuit, desk)
+        _, request = asked_label_forecasts(len(households), neighbourhoods(circuit, desk), desk)
+        return Asked(f"{len(households):,} forecast files that hide whom they belong to", (request,))
+    kept, places, request = asked_forecasts(len(households), circuit, desk)
     groups = kept.plan.groups
     same = f"{groups} forecasts, one for each group" if groups > 1 else "one and the same forecast in all of them"
-    return Asked(f"{len(listed):,} forecast files, {same}", (places, request))
+    return Asked(f"{len(households):,} forecast files, {same}", (places, request))
 
 
-def _feeders(roster: Roster, desk: Desk) -> Asked:
-    return Asked("the energy of every feeder", (asked_feeders(Feeders.of_roster(roster), desk)[2],))
+def _feeders(listed: Roster, desk: Desk) -> Asked:
+    return Asked("the energy of every feeder", (asked_feeders(Feeders.of_roster(listed), desk)[2],))
 
 
 _KINDS: Mapping[str, Callable[[Roster, Desk], Asked]] = {
@@ -80,9 +80,9 @@ _KINDS: Mapping[str, Callable[[Roster, Desk], Asked]] = {
 }
 
 
-def _meters(roster: Roster) -> pa.Table:
+def _meters(listed: Roster) -> pa.Table:
     """Return the columns of the table ``meters`` that follow from the list."""
-    circuits = [roster.circuit_of[meter] for meter in roster.meter_ids]
+    circuits = [listed.circuit_of[meter] for meter in listed.meter_ids]
     return pa.table(
         {
             "household": pa.array(range(len(circuits)), pa.int32()),

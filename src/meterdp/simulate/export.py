@@ -82,7 +82,7 @@ def simulate_export(
         for first in range(0, fleet.count, _METERS_PER_BATCH)
     ]
     if roster_path is not None:
-        write_roster(fleet.roster, roster_path)
+        write_roster(fleet.meter_list, roster_path)
     resent: list[tuple[int, Rows]] = []
     with atomic_path(path) as temporary, _sink(temporary, compressed=Path(path).suffix == ".gz") as sink:
         sink.write((",".join(COLUMNS) + "\n").encode())

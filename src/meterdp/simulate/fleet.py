@@ -86,7 +86,7 @@ class Fleet:
         )
 
     @property
-    def roster(self) -> Roster:
+    def meter_list(self) -> Roster:
         """The public list of meters and their circuits."""
         return Roster({self.meter_id(i): self.circuit_name(i) for i in range(self.count)})
 

@@ -145,7 +145,7 @@ def test_what_was_drawn_before_is_not_said_to_be_charged_again(homes, check):
     ledger.release(mixture.requests[0], desk.cap, lambda: {"mixture.json": b"{}"})
     before = ledger.events()
     code, said = check(homes)
-    assert code == 0 and "synthetic profiles: drawn and charged before, handed over as it is" in said
+    assert code == 0 and "synthetic profiles: drawn and charged before, published as it is" in said
     assert ledger.events() == before
     homes["release"]["cap_epsilon"] = 1.2
     assert "field 'release.forecast_epsilon': would spend more" in check(homes)[1]
@@ -171,4 +171,4 @@ def test_every_folder_of_a_release_can_be_asked_for(homes):
     assert folders[what.index("forecasts")].what == "120 forecast files, 4 forecasts, one for each group"
     homes["release"] |= {"what": ["forecasts"], "forecast_protects": "label", "forecast_noise_std_log_kwh": 2.0}
     (labels,), refused = asked(desk_of(homes))
-    assert labels.what == "120 forecast files that hide whose they are" and labels.requests[0].neighbourhoods
+    assert labels.what == "120 forecast files that hide whom they belong to" and labels.requests[0].neighbourhoods

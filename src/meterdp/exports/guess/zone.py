@@ -83,12 +83,12 @@ class ClockEvidence:
         doubled : bool
             Whether it is an hour that is there twice, which no clock but one that is set back can write.
         """
-        told = _verdicts(self.hours, time_zone)
-        if told and all(said for said, _ in told):
+        verdicts = _verdicts(self.hours, time_zone)
+        if verdicts and all(said for said, _ in verdicts):
             return None
         # An hour that is missing may be missing for another reason.
-        doubled = not told and any(twice for zone in self.zones for _, twice in _verdicts(self.hours, zone))
-        if not told and not doubled:
+        doubled = not verdicts and any(twice for zone in self.zones for _, twice in _verdicts(self.hours, zone))
+        if not verdicts and not doubled:
             return None
         remedy = (
             "if stamps are in standard time or UTC, set export.stamp_time_zone to that, such as Etc/GMT-1 for UTC+1"
@@ -158,8 +158,8 @@ def clock_evidence(batches: Iterable[Batch], earlier_us: int = 0) -> ClockEviden
 
 def _follows(hours: Hours | None, zone: str) -> bool | None:
     """Whether local stamps follow a zone's changes, which all are of whole hours; None if they cannot tell."""
-    told = [said for said, _ in _verdicts(hours, zone)]
-    return None if not told else all(told)
+    verdicts = [said for said, _ in _verdicts(hours, zone)]
+    return None if not verdicts else all(verdicts)
 
 
 def _verdicts(hours: Hours | None, zone: str) -> list[tuple[bool, bool]]:

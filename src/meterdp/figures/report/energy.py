@@ -17,7 +17,7 @@ from meterdp.evaluation.tables import (
 from meterdp.figures.hiding import ERROR, interval_words
 from meterdp.figures.numbers import count, counted, differs, plain, significant
 from meterdp.figures.report.grid import Tables
-from meterdp.figures.report.intake import hours_in_words
+from meterdp.figures.report.intake import hours_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,7 +75,7 @@ def _average_use(tables: Tables, settings: Mapping) -> Price | None:
     if cost is None or cost.empty:
         return None
     row = _nearest(cost, settings.get("release", {}).get("epsilon")).sort_values("mechanism").iloc[0]
-    when = hours_in_words(tables, settings)
+    when = hours_text(tables, settings)
     energy, error, fit = row["mean_energy_kwh"], row["energy_error_kwh_mean"], row["energy_error_kwh_fit"]
     there = f"{' in these hours' if when else ''}{_within(error, energy)}"
     return Price(

@@ -71,16 +71,16 @@ def profile_day(settings: Mapping) -> str:
     return (begin + ((end - begin + timedelta(days=1)) // 2).days * timedelta(days=1)).isoformat()
 
 
-def hours_in_words(tables: Tables, settings: Mapping) -> str:
+def hours_text(tables: Tables, settings: Mapping) -> str:
     """Say which hours of which days a profile is of, nothing where tables or settings do not tell."""
     hours, profiles = tables.get("profile_hours"), settings.get("profiles", {})
     if hours is None or not profiles:
         return ""
     days = ", mean of all days" if profiles["vector"] == "mean" else f" of one day, {profile_day(settings)}"
-    return f"from {span_in_words(hours)}{days}"
+    return f"from {span_text(hours)}{days}"
 
 
-def span_in_words(hours: pd.DataFrame) -> str:
+def span_text(hours: pd.DataFrame) -> str:
     """Say from when to when a profile lasts; the parameter is the table ``profile_hours``."""
     ends = hours.sort_values("entry")["label"]
     return f"{ends.iloc[0][:5]} to {ends.iloc[-1][-5:].replace('00:00', '24:00')}"
