@@ -34,6 +34,9 @@ FIND_RESULTS := results="$$($(BIN)/python tools/setting.py $(SCHEMA) results_dir
 # Settings that do not describe the export are refused here, in seconds and with settings that do.
 CHECK = $(BIN)/meterdp check $(if $(EXPORT),"$(EXPORT)") --config config/config.yaml \
 	$(if $(CONFIG),--config $(CONFIG)) --unless-read "$$results/private/ingest_report.parquet" || exit 1
+# Everything a release would be refused for by public settings and the ledger, at once and before anything is read.
+RELEASE_CHECK = $(BIN)/meterdp release check $(if $(EXPORT),"$(EXPORT)") --config config/config.yaml \
+	$(if $(CONFIG),--config $(CONFIG)) || exit 1
 # A killed run leaves Snakemake's lock behind. The outer lock is held by a run and everything it started, so whoever
 # gets it knows that nobody is running here and may clear the stale one.
 GUARD = mkdir -p .snakemake; exec 9>.snakemake/make.lock; \
@@ -59,7 +62,7 @@ check: install
 
 # What may leave the building, through gate and ledger.
 release: install
-	@$(FIND_RESULTS); $(CHECK); $(GUARD); $(call RUN,release); echo; echo "What may leave is in $$results/release"
+	@$(RELEASE_CHECK); $(FIND_RESULTS); $(CHECK); $(GUARD); $(call RUN,release); echo; echo "What may leave is in $$results/release"
 
 # What attacks find on every mechanism, on broken ones and on the published ones.
 audit: install

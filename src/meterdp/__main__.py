@@ -21,7 +21,8 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
     "check": "what an export is, and whether a configuration describes it, in seconds",
     "ask": "ask a finished study what noise costs: the error for a guarantee, or the guarantee for an error",
     "release": {
-        "": "what is done with a folder that was released",
+        "": "what is said before a release, and done with a folder that was released",
+        "check": "all that stands in the way of a release, or what it will charge; reads no readings",
         "verify": "whether a folder is what was released, and what guarantee it carries",
         "convert": "write released profiles as files of OpenDSS, PyPSA, pandapower or GridLAB-D",
     },

@@ -23,7 +23,7 @@ from meterdp.core.shipped import shipped
 from meterdp.core.steps import StepReport, seconds_per_job
 from meterdp.core.stop import stop_on_sigterm
 from meterdp.exports.members import state_of
-from meterdp.simulate.layout import TYPICAL_DAILY_KWH, simulated_export
+from meterdp.simulate.layout import describe_simulated
 from meterdp.figures.registry import drawings, figure_of
 from meterdp.figures.report.page import OF_FEDERATIONS, TABLES
 from meterdp.mechanisms.sound.library import library_files
@@ -32,7 +32,7 @@ from meterdp.papers.registry import PAPERS
 from meterdp.forecasting.settings import AHEAD, POINTS, PROCESS, WINDOWS, some_of
 from meterdp.profiles.seasonal import SEASON_KEYS
 from meterdp.release.gate import FEEDER_FILES, FORECAST_FILES, MIXTURE_FILES
-from meterdp.release.gate import check_settings
+from meterdp.release.gate import refusals_of
 
 share_source()
 # glibc hands big arrays back to the system and faults them in again a moment later; jobs keep up to 256 MB instead.
@@ -46,11 +46,7 @@ try:
     )
     export = config["export"]["path"]
     if export is None:
-        config["export"] |= simulated_export(
-            config["simulate"]["start_date"], config["simulate"]["days"]
-        )
-        if config["release"]["feeder_typical_daily_kwh"] is None:
-            config["release"]["feeder_typical_daily_kwh"] = TYPICAL_DAILY_KWH
+        describe_simulated(config)
     elif not Path(export).exists():
         raise InputError(
             "is not a file or folder",
@@ -150,7 +146,9 @@ def printed(paper):
 
 def what_to_release(wildcards):
     """A file of every folder the configuration wants; refuses what it can by itself, before any job runs."""
-    check_settings(config, SIMULATED)
+    refused = [f"{REFUSAL} {error}" for error in refusals_of(config, SIMULATED)]
+    if refused:
+        raise SystemExit("\n".join(refused))
     files = {
         "mixture": MIXTURE_FILES,
         "forecasts": FORECAST_FILES,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 
 from meterdp.core.errors import REFUSAL, InputError
@@ -66,37 +67,55 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _compare(arguments: argparse.Namespace) -> int:
-    """Say nothing if the settings describe the export, and otherwise what does not fit and what would."""
-    from meterdp.core.config import complete, load_schema, read_files
+    """Say whether the settings describe the export, and if not, what does not fit and what would."""
+    from meterdp.core.config import load_schema, looked_through, read_files
 
-    config = read_files([str(file) for file in arguments.config])
-    section = config["export"] = dict(config.get("export") or {})
+    given = read_files([str(file) for file in arguments.config])
+    section = given["export"] = dict(given.get("export") or {})
     if arguments.export is not None:
         section["path"] = arguments.export
     path = section.get("path")
     if path is None or _is_read(arguments, path):  # a simulated export is what it is
-        return 0
-    from meterdp.exports.check import against
+        return _well(arguments, "no export is named, so that one is simulated as the settings say")
+    from meterdp.exports.check import looked_at
 
-    try:
-        export = complete(config, load_schema(arguments.schema), source=" + ".join(map(str, arguments.config)))[
-            "export"
-        ]
-        problems = against(path, export)
-        if export["meters"] is not None:
-            # Of a public list nothing may end because of what its rows hold: it is told, and the run goes on.
-            return _told(problems)
-    except InputError as error:
-        problems = [error]
+    source = " + ".join(map(str, arguments.config))
+    config, problems = looked_through(given, load_schema(arguments.schema), source)
+    export, odd, listed = config["export"], [], False
+    proposed = any(_is_of_layout(problem, section) for problem in problems)
+    if not any((problem.field or "").startswith("export.") for problem in problems):
+        try:
+            found, odd = looked_at(path, export)
+            # Of a public list nothing may end because of what its rows hold: it is said, and the run goes on.
+            listed = export["meters"] is not None
+        except InputError as error:
+            found = [error]
+        if listed:
+            odd = [*map(str, found), *odd]
+        else:
+            problems, proposed = [*problems, *found], bool(found)
     if problems:
         print("\n".join(f"{REFUSAL} {problem}" for problem in problems))
-        _propose(path, section.get("time_zone"), {str(problem) for problem in problems})
-    return int(bool(problems))
+    for sentence in odd:
+        print(f"To be checked: {sentence}")
+    if proposed:
+        misspelt = any(problem.field == "export.time_zone" for problem in problems)
+        _propose(path, None if misspelt else export["time_zone"], {str(problem) for problem in problems})
+    if problems:
+        return 1
+    return _well(arguments, f"the settings describe {path}{', except for what is to be checked' if odd else ''}")
 
 
-def _told(doubts: list[InputError]) -> int:
-    for doubt in doubts:
-        print(f"To be checked: {doubt}")
+def _is_of_layout(problem: InputError, section: Mapping) -> bool:
+    """Whether what an export looks like helps with a problem; not with the misspelt name of a zone."""
+    _, dot, key = (problem.field or "").partition("export.")
+    return bool(dot) and not (key in ("time_zone", "stamp_time_zone") and section.get(key) is not None)
+
+
+def _well(arguments: argparse.Namespace, said: str) -> int:
+    """Say that nothing speaks against a study, unless one is about to begin."""
+    if arguments.unless_read is None:
+        print(f"{said[0].upper()}{said[1:]}; nothing speaks against a study.")
     return 0
 
 

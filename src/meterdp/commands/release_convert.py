@@ -46,5 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     from meterdp.release.convert.registry import TOOLS
 
     profiles = read_release(arguments.folder, arguments.date)
-    write_folder(converted(profiles, TOOLS[arguments.tool]), arguments.to)
+    files = converted(profiles, TOOLS[arguments.tool])
+    write_folder(files, arguments.to)
+    print(f"{len(files):,} files are in {arguments.to}; its README.md says what they are.")
     return 0

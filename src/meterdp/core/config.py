@@ -17,11 +17,14 @@ from zoneinfo import ZoneInfo
 import yaml
 
 from meterdp.core.choices import names_in
+from meterdp.core.dates import zone_remedy
 from meterdp.core.errors import InputError
 from meterdp.core.log_scale import LOG, SIGNED, LogScale
 
 # Of two circuits that add up their sums, each could take its own away.
 FEWEST_CIRCUITS = 3
+# How the schema knows a date.
+_DATE = r"\d{4}-\d{2}-\d{2}"
 
 
 def load_schema(path) -> dict:
@@ -72,24 +75,55 @@ def complete(config: Mapping, schema: Mapping, source: str = "config") -> dict:
         For the first key that is unknown or has a bad value.
     """
     settings = filled(config, schema, source)
-    _check_across_keys(settings, source)
+    for problem in _across_keys(settings, source):
+        raise problem
     return settings
 
 
 def filled(config: Mapping, schema: Mapping, source: str = "config") -> dict:
     """Do as :func:`complete` for any schema: what is not said by the schema of a study is not checked."""
+    settings, problems = _filled(config, schema, source)
+    for problem in problems:
+        raise problem
+    return settings
+
+
+def looked_through(config: Mapping, schema: Mapping, source: str = "config") -> tuple[dict, list[InputError]]:
+    """Do as :func:`complete`, but return all that it would refuse beside what there is without it.
+
+    Returns
+    -------
+    settings : dict
+        With the default in the place of every value that its own description does not allow.
+    problems : list of InputError
+        The first is what :func:`complete` raises.
+    """
+    settings, problems = _filled(config, schema, source)
+    return settings, [*problems, *_across_keys(settings, source)]
+
+
+def _filled(config: Mapping, schema: Mapping, source: str) -> tuple[dict, list[InputError]]:
     import jsonschema  # a tenth of a second, and nothing else here needs it
 
     config = _spelt_out(config, schema)
-    _refuse_unknown(config, schema, source, ())
+    problems = list(_unknown(config, schema, source, ()))
     settings = _fill(config, schema)
-    validator = jsonschema.Draft202012Validator(schema)
-    error = jsonschema.exceptions.best_match(validator.iter_errors(settings))
-    if error is not None:
-        raise InputError(
-            _problem(error), file=source, field=_field(error.absolute_path), remedy=_remedy(error, schema)
-        )
-    return settings
+    errors = list(jsonschema.Draft202012Validator(schema).iter_errors(settings))
+    first = jsonschema.exceptions.best_match(errors)
+    for error in sorted(errors, key=lambda error: error is not first):
+        path = list(error.absolute_path)
+        problems.append(InputError(_problem(error), file=source, field=_field(path), remedy=_remedy(error, schema)))
+        _put_default(settings, schema, path)
+    return settings, problems
+
+
+def _put_default(settings: dict, schema: Mapping, path: list) -> None:
+    for key in path:
+        schema = schema["properties"][key]
+        if "properties" not in schema:
+            settings[key] = copy.deepcopy(schema.get("default"))
+            return
+        settings = settings[key]
 
 
 def _spelt_out(config, schema) -> dict:
@@ -111,14 +145,15 @@ def _field(path) -> str:
     return text.lstrip(".")
 
 
-def _refuse_unknown(config, schema, source, path) -> None:
+def _unknown(config, schema, source, path) -> Iterator[InputError]:
     known = schema.get("properties")
     if known is None:
         return
     if not isinstance(config, Mapping):
-        raise InputError(
+        yield InputError(
             "must be a section with keys", file=source, field=_field(path), remedy="see config/README.md"
         )
+        return
     for key, value in config.items():
         if key not in known:
             close = difflib.get_close_matches(str(key), known, n=1)
@@ -127,15 +162,15 @@ def _refuse_unknown(config, schema, source, path) -> None:
                 if close
                 else "see config/README.md for the keys that exist"
             )
-            raise InputError("is not a known key", file=source, field=_field((*path, key)), remedy=remedy)
-        if value is not None or "properties" in known[key]:
-            _refuse_unknown({} if value is None else value, known[key], source, (*path, key))
+            yield InputError("is not a known key", file=source, field=_field((*path, key)), remedy=remedy)
+        elif value is not None or "properties" in known[key]:
+            yield from _unknown({} if value is None else value, known[key], source, (*path, key))
 
 
 def _fill(config, schema):
     if "properties" not in schema:
         return config
-    config, out = config or {}, {}
+    config, out = config if isinstance(config, Mapping) else {}, {}
     for key, sub in schema["properties"].items():
         if "properties" in sub:
             out[key] = _fill(config.get(key), sub)
@@ -176,8 +211,9 @@ def _problem(error) -> str:
         case "minLength" | "maxLength":
             bound = "at least" if error.validator == "minLength" else "at most"
             return f"is {value!r} and must have {bound} {limit} character{'' if limit == 1 else 's'}"
-        case "pattern":  # only dates have one
-            return f"is {value!r}, which is not a date as in 2025-10-20"
+        case "pattern":
+            what = "a date as in 2025-10-20" if _DATE in limit else "written as it has to be"
+            return f"is {value!r}, which is not {what}"
         case _:
             return f"is {value!r}, which does not fit {error.validator} {limit!r}"
 
@@ -202,9 +238,9 @@ def _lower_first(text: str) -> str:
     return text[:1].lower() + text[1:] if text[1:2].islower() else text
 
 
-def _check_across_keys(config, source) -> None:
+def _across_keys(config, source) -> Iterator[InputError]:
     def refuse(field, problem, remedy):
-        raise InputError(problem, file=source, field=field, remedy=remedy)
+        return InputError(problem, file=source, field=field, remedy=remedy)
 
     for section, key in (
         ("profiles", "clip_kwh_per_hour"),
@@ -213,28 +249,31 @@ def _check_across_keys(config, source) -> None:
     ):
         low, high = config[section][key]
         if not low < high:
-            refuse(f"{section}.{key}", "has its bounds in the wrong order", "give the lower bound first")
+            yield refuse(f"{section}.{key}", "has its bounds in the wrong order", "give the lower bound first")
     low, high = config["profiles"]["clip_kwh_per_hour"]
     if not low <= config["profiles"]["default_kwh_per_hour"] <= high:
-        refuse("profiles.default_kwh_per_hour", "lies outside profiles.clip_kwh_per_hour", "choose a value between")
+        yield refuse(
+            "profiles.default_kwh_per_hour", "lies outside profiles.clip_kwh_per_hour", "choose a value between"
+        )
     scale = LogScale.from_config(config["profiles"])
     if scale.kind != SIGNED and not low + scale.offset_kwh > 0:
         above = "zero" if scale.kind == LOG else f"minus the offset of {scale.offset_kwh:g}"
-        refuse(
+        yield refuse(
             "profiles.clip_kwh_per_hour",
             f"has a lower bound of {low:g}, and with profiles.log_scale.kind '{scale.kind}' it must be above {above}",
             "raise it, or choose the kind 'offset' with a larger offset_kwh_per_hour, or 'signed'",
         )
+        return  # the bounds of the scale are not numbers
     sound = config["mechanisms"]["sound"]
     (least, most), level = scale.bounds_log_kwh, sound["level_log_kwh"]
     if not least <= level <= most:
-        refuse(
+        yield refuse(
             "mechanisms.sound.level_log_kwh",
             f"is {level:g}, and profiles.clip_kwh_per_hour reaches from {least:.3g} to {most:.3g} log kWh",
             "choose a value between, that of a typical load",
         )
     if sound["adjacency"] == "add_remove" and sound["records_guess"] is None:
-        refuse(
+        yield refuse(
             "mechanisms.sound.records_guess",
             "is missing, but under add_remove the number of households is private",
             "give a public guess of it",
@@ -246,18 +285,20 @@ def _check_across_keys(config, source) -> None:
             try:
                 date.fromisoformat(value)
             except ValueError:
-                refuse(".".join(field), f"is {value!r}, which is not a date", "write it as YYYY-MM-DD")
+                yield refuse(".".join(field), f"is {value!r}, which is not a date", "write it as YYYY-MM-DD")
     for figure, grid in (
         (("mechanisms", "figure_epsilon"), ("mechanisms", "epsilons")),
         (("class_noise", "file_rho"), ("class_noise", "rhos")),
         (("class_noise", "file_design"), ("class_noise", "designs")),
     ):
         if config[figure[0]][figure[1]] not in config[grid[0]][grid[1]]:
-            refuse(".".join(figure), f"is not one of {'.'.join(grid)}", "add it there or choose one of them")
+            yield refuse(".".join(figure), f"is not one of {'.'.join(grid)}", "add it there or choose one of them")
     if config["neighbourhoods"]["by"] == "file" and config["neighbourhoods"]["file"] is None:
-        refuse("neighbourhoods.file", "is missing, but neighbourhoods.by is 'file'", "give the path of the pairs")
+        yield refuse(
+            "neighbourhoods.file", "is missing, but neighbourhoods.by is 'file'", "give the path of the pairs"
+        )
     if config["export"]["path"] is not None and config["export"]["time_zone"] is None:
-        refuse(
+        yield refuse(
             "export.time_zone",
             "is not set, and local hours, days and weekends follow from it",
             "give the IANA zone of the homes, such as Europe/Zurich; `meterdp check` says what the stamps tell",
@@ -267,45 +308,45 @@ def _check_across_keys(config, source) -> None:
         policies = {f"quality.policies.{kind}": policy for kind, policy in config["quality"]["policies"].items()}
         for field, policy in (policies | {"export.conflicting_rows": config["export"]["conflicting_rows"]}).items():
             if policy == "refuse":
-                refuse(
+                yield refuse(
                     field,
                     "is 'refuse', but with a public list of meters no reading may decide whether a run ends",
                     "choose another policy, or leave out export.meters",
                 )
-    _check_federation(config, refuse)
+    yield from _of_federation(config, refuse)
     for key in ("time_zone", "stamp_time_zone"):
         zone = config["export"][key]
         try:
             ZoneInfo(zone or "UTC")
         except (KeyError, ValueError, OSError):
-            refuse(
+            yield refuse(
                 f"export.{key}",
                 f"is {zone!r}, which is not a known time zone",
-                "give an IANA name such as Europe/Zurich",
+                zone_remedy(zone),
             )
 
 
-def _check_federation(config, refuse) -> None:
-    """Refuse what can be told before the circuits are counted; ``distributed.study`` counts those of an export."""
+def _of_federation(config, refuse) -> Iterator[InputError]:
+    """Yield what can be told before the circuits are counted; ``distributed.study`` counts those of an export."""
     federation, export = config["federation"], config["export"]
     if federation["by"] is None:
         return
     if export["path"] is None:
         circuits, colluding = config["simulate"]["circuits"], federation["colluding"]
         if circuits < FEWEST_CIRCUITS:
-            refuse(
+            yield refuse(
                 "simulate.circuits",
                 f"is {circuits}, but of fewer than {FEWEST_CIRCUITS} circuits each learns what the other has",
                 "raise it, or set federation.by to null",
             )
         if colluding >= circuits - 1:
-            refuse(
+            yield refuse(
                 "federation.colluding",
                 f"is {colluding} of {circuits} circuits, so that no sum of two circuits is left to hide behind",
                 f"lower it to {circuits - 2} or less",
             )
     elif export["circuit_column"] is None and export["meters"] is None:
-        refuse(
+        yield refuse(
             "federation.by",
             "is 'circuit', but nothing names the circuit of a meter",
             "set export.circuit_column, or name circuits in export.meters",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import itertools
 import re
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, time, timedelta
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, available_timezones
 
 # From the first second to the one after the last, in seconds of UTC since 1970.
 Interval = tuple[int, int]
@@ -16,6 +17,17 @@ _SPAN = re.compile(rf"({_DAY}) to ({_DAY})")
 _YEAR, _MONTH = re.compile(r"\d{4}"), re.compile(r"\d{4}-\d{2}")
 # Local time is nowhere further ahead of UTC, and nowhere further behind.
 _MOST_AHEAD, _MOST_BEHIND = timedelta(hours=14), timedelta(hours=12)
+
+
+def zone_remedy(name) -> str:
+    """Return what to write instead of a time zone that nobody knows."""
+    names = available_timezones()
+    written = str(name).strip().replace(" ", "_").casefold()
+    close = difflib.get_close_matches(written, [known.casefold() for known in names], n=1, cutoff=0.75)
+    meant = next((known for known in sorted(names) if [known.casefold()] == close), None)
+    if meant is None:  # a city alone
+        meant = next((known for known in sorted(names) if known.casefold().endswith(f"/{written}")), None)
+    return f"write '{meant}' if you meant that" if meant else "give an IANA name such as Europe/Zurich, or UTC"
 
 
 def day_of(text: str | date) -> date:

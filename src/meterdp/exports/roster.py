@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import io
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -106,7 +107,14 @@ def parse_roster(data: bytes, path="list of meters") -> Roster:
 
 def write_roster(roster: Roster, path) -> None:
     """Write a list that :func:`read_roster` reads as the same."""
-    with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([METER_COLUMN, CIRCUIT_COLUMN])
-        writer.writerows((meter, roster.circuit_of[meter] or "") for meter in roster.meter_ids)
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(roster_bytes(roster))
+
+
+def roster_bytes(roster: Roster) -> bytes:
+    """Return a list as a file that :func:`read_roster` reads as the same."""
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([METER_COLUMN, CIRCUIT_COLUMN])
+    writer.writerows((meter, roster.circuit_of[meter] or "") for meter in roster.meter_ids)
+    return out.getvalue().encode()

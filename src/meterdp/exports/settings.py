@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 
 import pandas as pd
 
+from meterdp.core.dates import zone_remedy
 from meterdp.core.errors import InputError
 from meterdp.exports.numerals import DECIMALS, THOUSANDS, Notation
 from meterdp.exports.shapes import ISO8601, SPREADSHEET, UNIX
@@ -230,6 +231,11 @@ class ExportSettings:
         return Notation(self.decimal, self.thousands)
 
     @property
+    def counts_intervals(self) -> bool:
+        """Whether the file counts the intervals of a day and names no times, so that no stamp tells its clock."""
+        return self.format == "cer" or self.wide_columns == "numbers"
+
+    @property
     def interval_us(self) -> int:
         """Length of an interval in microseconds."""
         return self.interval_minutes * 60_000_000
@@ -264,7 +270,7 @@ def _check_zone(name: str) -> None:
         raise InputError(
             "is not a known time zone",
             field="export.time_zone",
-            remedy="give an IANA name such as Europe/Zurich, or UTC",
+            remedy=zone_remedy(name),
         ) from None
 
 

@@ -113,6 +113,18 @@ def release_feeders(
     InputError
         If gate or ledger refuses.
     """
+    mechanism, window, request = asked_feeders(feeders, desk)
+
+    def draw(_) -> dict[str, bytes]:
+        released = mechanism.release(FeederRecords(energy_kwh), SafeNoise())
+        return _files(released, mechanism, feeders, window, request, desk)
+
+    (files,), handed_over = desk.release((request, draw))
+    return files, handed_over
+
+
+def asked_feeders(feeders: Feeders, desk: Desk) -> tuple[FeederTotals, Window, Request]:
+    """Return mechanism, window and request, all from public settings alone; see :func:`release_feeders`."""
     release, window = desk.config["release"], feeder_window(desk.config)
     public = FeederPublic(
         epsilon=release["feeder_epsilon"],
@@ -138,14 +150,10 @@ def release_feeders(
         window={"kind": window.kind, "first_day": window.first_day.isoformat(), "days": window.day_count},
     )
     charge = Charge(mechanism.mu, mechanism.total_variation)
-    request = desk.request(mechanism.guarantee, len(energy_kwh), charge, words, setting="release.feeder_epsilon")
-
-    def draw(_) -> dict[str, bytes]:
-        released = mechanism.release(FeederRecords(energy_kwh), SafeNoise())
-        return _files(released, mechanism, feeders, window, request, desk)
-
-    (files,), handed_over = desk.release((request, draw))
-    return files, handed_over
+    request = desk.request(
+        mechanism.guarantee, len(feeders.feeder_of), charge, words, setting="release.feeder_epsilon"
+    )
+    return mechanism, window, request
 
 
 def _files(

@@ -78,7 +78,7 @@ def forecast_folder(ids: np.ndarray, released_log_kwh: np.ndarray, told: Told, r
         "Forecasts for",
         f"This folder holds a file for each of {len(ids):,} households: how much electricity a household like it "
         f"will use from {_spoken(manifest['time']['first_interval_start_local'])} on, in {stamps.size} steps of "
-        f"{minutes} minutes. {told.opening}",
+        f"{minutes} minutes. {different_forecasts(released_log_kwh)} {told.opening}",
         (
             f"`<random name>.parquet`: the forecast for one household. {told.file}",
             "`<random name>.json`: how that file was made, for experts and machines",
@@ -92,6 +92,16 @@ def forecast_folder(ids: np.ndarray, released_log_kwh: np.ndarray, told: Told, r
         means=told.means,
     )
     return desk.described(files)
+
+
+def different_forecasts(released_log_kwh: np.ndarray) -> str:
+    """Say how many of the released forecasts, (N, k), differ from each other."""
+    different = len(np.unique(released_log_kwh, axis=0))
+    if different == len(released_log_kwh):
+        return "No two files hold the same forecast."
+    if different == 1:
+        return "All files hold one and the same forecast."
+    return f"The files hold {different:,} different forecasts; households of a group have the same one."
 
 
 def intervals_ahead(last_day: str, steps: int, interval_minutes: int, time_zone: str) -> np.ndarray:

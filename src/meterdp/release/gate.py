@@ -72,13 +72,17 @@ def refusals_of(config: Mapping, simulated: bool) -> Iterator[InputError]:
             ("meters", "a public list of meters, without which the number of households is private"),
             ("first_day", "a public period, without which one stray stamp moves every record"),
             ("last_day", "a public period, without which one stray stamp moves every record"),
+            ("time_zone", "to know when a day and a budget period begin"),
         ):
             if export[key] is None:
                 yield _refused(f"export.{key}", f"is not set: a release needs {what}", "set it, see config/README.md")
-        for key in ("population", "budget_period"):
+        for key, what in (
+            ("population", "a public name of the households"),
+            ("budget_period", "to know how long a budget lasts"),
+        ):
             if release[key] is None:
                 yield _refused(
-                    f"release.{key}", "is not set: the ledger needs a public name", "set it, see config/README.md"
+                    f"release.{key}", f"is not set: the ledger needs {what}", "set it, see config/README.md"
                 )
     if config["mechanisms"]["sound"]["adjacency"] != "replace_one":
         yield _refused(
@@ -112,7 +116,8 @@ def refusals_of(config: Mapping, simulated: bool) -> Iterator[InputError]:
             yield _refused(
                 "release.feeder_days", "are more days than the period has", "use fewer days, or a longer period"
             )
-    if None not in (export["first_day"], export["last_day"], release["budget_period"]):
+    named = (export["first_day"], export["last_day"], export["time_zone"], release["budget_period"])
+    if None not in named:
         try:
             touched_periods(config)
         except InputError as error:
@@ -133,20 +138,26 @@ def check_release(guarantee: Guarantee, households: int, cap: Cap) -> None:
         raise _refused(
             "release", f"is of family '{guarantee.family}', which is for study only", "release a sound mechanism"
         )
+    for refusal in refusals_of_list(guarantee.delta, households, cap):
+        raise refusal
+
+
+def refusals_of_list(delta: float, households: int, cap: Cap) -> Iterator[InputError]:
+    """Yield what :func:`check_release` refuses about a release of some delta for so many households."""
     if households < FEWEST_HOUSEHOLDS:
-        raise _refused(
+        yield _refused(
             "export.meters", f"lists fewer than {FEWEST_HOUSEHOLDS} households", "release about more households"
         )
     if households > MOST_HOUSEHOLDS:
-        raise _refused(
+        yield _refused(
             "export.meters", f"lists more than {MOST_HOUSEHOLDS} households", "release parts of them apart"
         )
-    if guarantee.delta > min(cap.delta, 1 / households):
-        raise _refused(
+    if delta > min(cap.delta, 1 / households):
+        yield _refused(
             "release.delta", "is larger than 1 in the number of households, or than the cap", "use a smaller delta"
         )
     if cap.delta > 1 / households:
-        raise _refused("release.cap_delta", "is larger than 1 in the number of households", "use a smaller one")
+        yield _refused("release.cap_delta", "is larger than 1 in the number of households", "use a smaller one")
 
 
 def check_groups(households: Sequence[int]) -> None:

@@ -16,13 +16,13 @@ import pyarrow as pa
 from meterdp.forecasting.settings import AHEAD, some_of
 from meterdp.groupforecast.kept import KeptGroups
 from meterdp.groupforecast.mechanism import ForecastRecords
-from meterdp.groupforecast.plan import GroupPublic
 from meterdp.groupforecast.study import no_circuits
 from meterdp.release.charge import Charge, epsilon_of
 from meterdp.release.desk import Desk, as_json, words_of
 from meterdp.release.forecast_folder import Told, forecast_folder
 from meterdp.release.gate import check_groups
 from meterdp.release.label_forecasts import PLACES, release_label_forecasts
+from meterdp.release.ledger import Request
 from meterdp.release.manifests.group import REPEATS
 from meterdp.release.noise import new_ids
 from meterdp.release.planned import assignment_charge, group_public
@@ -80,29 +80,9 @@ def release_household_forecasts(
         If gate or ledger refuses.
     """
     if desk.config["release"]["forecast_protects"] == "label":
-        return Delivery(*release_label_forecasts(forecast_log_kwh, _neighbourhoods(circuit, desk), desk))
-    records, kept = ForecastRecords(forecast_log_kwh), KeptGroups.calibrate(_public(forecast_log_kwh, circuit, desk))
-    # Circuits are those of the list, which is among the words.
-    public = {key: value for key, value in vars(kept.public).items() if key != "circuit"}
+        return Delivery(*release_label_forecasts(forecast_log_kwh, neighbourhoods(circuit, desk), desk))
     households = len(forecast_log_kwh)
-    places = desk.request(
-        kept.guarantee,
-        households,
-        assignment_charge(kept),
-        words_of("forecast_groups", MECHANISM, VERSION, public, **_assigned(kept)),
-        setting=SETTING,
-    )
-    charge = Charge(kept.plan.mu, kept.plan.total_variation(kept.public))
-    words = words_of(
-        "forecasts",
-        MECHANISM,
-        VERSION,
-        public,
-        **desk.records(),
-        forecast=some_of(desk.config["forecast"], AHEAD),
-        groups_request=places.key,
-    )
-    request = desk.request(kept.guarantee, households, charge, words, setting=SETTING)
+    records, (kept, places, request) = ForecastRecords(forecast_log_kwh), asked_forecasts(households, circuit, desk)
 
     def draw_places(_) -> dict[str, bytes]:
         group = kept.assign(records, SafeNoise())
@@ -112,11 +92,49 @@ def release_household_forecasts(
     def draw(earlier: list[dict[str, bytes]]) -> dict[str, bytes]:
         where = json.loads(earlier[0][PLACES])
         released = kept.forecast(records, np.array(where["group"]), SafeNoise())
-        told = _told(kept, where["days"], places.charge, charge, desk)
+        told = _told(kept, where["days"], places.charge, request.charge, desk)
         return forecast_folder(np.array(where["release_id"]), released.released_log_kwh, told, request, desk)
 
     (stored, files), handed_over = desk.release((places, draw_places), (request, draw))
     return Delivery(files, json.loads(stored[PLACES])["release_id"], handed_over)
+
+
+def asked_forecasts(
+    households: int, circuit: tuple[int, ...] | None, desk: Desk
+) -> tuple[KeptGroups, Request, Request]:
+    """Return the mechanism and the requests for groups and forecast, all from public settings alone.
+
+    Parameters
+    ----------
+    households : int
+        N, who get a file.
+    circuit, desk
+        As for :func:`release_household_forecasts`.
+    """
+    circuit = neighbourhoods(circuit, desk)
+    if circuit is not None:
+        check_groups(np.bincount(circuit))
+    kept = KeptGroups.calibrate(group_public(desk.config, households, circuit))
+    # Circuits are those of the list, which is among the words.
+    public = {key: value for key, value in vars(kept.public).items() if key != "circuit"}
+    places = desk.request(
+        kept.guarantee,
+        households,
+        assignment_charge(kept),
+        words_of("forecast_groups", MECHANISM, VERSION, public, **_assigned(kept)),
+        setting=SETTING,
+    )
+    words = words_of(
+        "forecasts",
+        MECHANISM,
+        VERSION,
+        public,
+        **desk.records(),
+        forecast=some_of(desk.config["forecast"], AHEAD),
+        groups_request=places.key,
+    )
+    charge = Charge(kept.plan.mu, kept.plan.total_variation(kept.public))
+    return kept, places, desk.request(kept.guarantee, households, charge, words, setting=SETTING)
 
 
 def on_the_list(ahead: pa.Table, household: np.ndarray, forecast: Mapping) -> np.ndarray:
@@ -138,19 +156,12 @@ def on_the_list(ahead: pa.Table, household: np.ndarray, forecast: Mapping) -> np
     return rows
 
 
-def _neighbourhoods(circuit: tuple[int, ...] | None, desk: Desk) -> tuple[int, ...] | None:
+def neighbourhoods(circuit: tuple[int, ...] | None, desk: Desk) -> tuple[int, ...] | None:
     """Return the public circuits if they are asked for, None for one neighbourhood of all."""
     groups = desk.config["release"]["forecast_groups"]
     if groups == "circuit" and circuit is None:
         raise no_circuits("release.forecast_groups")
     return circuit if groups == "circuit" else None
-
-
-def _public(forecast_log_kwh: np.ndarray, circuit: tuple[int, ...] | None, desk: Desk) -> GroupPublic:
-    circuit = _neighbourhoods(circuit, desk)
-    if circuit is not None:
-        check_groups(np.bincount(circuit))
-    return group_public(desk.config, len(forecast_log_kwh), circuit)
 
 
 def _assigned(kept: KeptGroups) -> dict:

@@ -22,6 +22,7 @@ from meterdp.release.charge import Charge
 from meterdp.release.desk import Desk, as_json, words_of
 from meterdp.release.forecast_folder import Told, forecast_folder
 from meterdp.release.gate import check_groups
+from meterdp.release.ledger import Request
 from meterdp.release.meter_lists import plain_name
 from meterdp.release.noise import new_ids
 from meterdp.release.safe_noise import SafeNoise
@@ -57,7 +58,33 @@ def release_label_forecasts(forecast_log_kwh: np.ndarray, circuit: tuple[int, ..
     InputError
         If gate or ledger refuses.
     """
-    config, (households, steps) = desk.config, forecast_log_kwh.shape
+    households = len(forecast_log_kwh)
+    mechanism, request = asked_label_forecasts(households, circuit, desk)
+
+    def draw(_) -> dict[str, bytes]:
+        ids = new_ids(households)
+        released = mechanism.release(forecast_log_kwh, SafeNoise())
+        folder = forecast_folder(np.array(ids), released, _told(mechanism), request, desk)
+        return folder | {PLACES: as_json({"release_id": ids})}
+
+    (files,), handed_over = desk.release((request, draw))
+    where = json.loads(files.pop(PLACES))
+    return files, where["release_id"], handed_over
+
+
+def asked_label_forecasts(
+    households: int, circuit: tuple[int, ...] | None, desk: Desk
+) -> tuple[TowardsCentre, Request]:
+    """Return mechanism and request, both from public settings alone.
+
+    Parameters
+    ----------
+    households : int
+        N, who get a file.
+    circuit, desk
+        As for :func:`release_label_forecasts`.
+    """
+    config = desk.config
     release, minutes, profiles = config["release"], config["export"]["interval_minutes"], config["profiles"]
     level = LogScale.of_interval(profiles, minutes).log(profiles["default_kwh_per_hour"] * (minutes / 60))
     neighbourhood = (0,) * households if circuit is None else circuit
@@ -66,7 +93,7 @@ def release_label_forecasts(forecast_log_kwh: np.ndarray, circuit: tuple[int, ..
         epsilon=release["forecast_epsilon"],
         delta=release["delta"],
         neighbourhood=neighbourhood,
-        steps=steps,
+        steps=config["forecast"]["horizon_steps"],
         noise_std_log_kwh=release["forecast_noise_std_log_kwh"],
         centre_log_kwh=float(level),
         grid=SafeNoise.grid,
@@ -90,16 +117,7 @@ def release_label_forecasts(forecast_log_kwh: np.ndarray, circuit: tuple[int, ..
         setting="release.forecast_epsilon",
         neighbourhoods=_digest_of(neighbourhood, desk),
     )
-
-    def draw(_) -> dict[str, bytes]:
-        ids = new_ids(households)
-        released = mechanism.release(forecast_log_kwh, SafeNoise())
-        folder = forecast_folder(np.array(ids), released, _told(mechanism), request, desk)
-        return folder | {PLACES: as_json({"release_id": ids})}
-
-    (files,), handed_over = desk.release((request, draw))
-    where = json.loads(files.pop(PLACES))
-    return files, where["release_id"], handed_over
+    return mechanism, request
 
 
 def _digest_of(neighbourhood: tuple[int, ...], desk: Desk) -> str:

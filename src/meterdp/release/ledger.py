@@ -147,8 +147,8 @@ class Ledger:
                     out.append(self.stored(request.key))
             return out
 
-    def check(self, requests: Sequence[Request], cap: Cap) -> None:
-        """Refuse what :meth:`release_all` would refuse, and charge nothing.
+    def check(self, requests: Sequence[Request], cap: Cap) -> list[Request]:
+        """Refuse what :meth:`release_all` would refuse, and charge nothing; return what it would charge.
 
         Raises
         ------
@@ -157,6 +157,7 @@ class Ledger:
         """
         with self._opened() as file:
             _checked(file, requests, cap)
+            return [request for request in requests if file.entries.archive_of(request.key) is None]
 
     def published(self, request: Request) -> None:
         """Note that the files of a request were written where everybody may see them, once."""
@@ -345,7 +346,8 @@ def _checked(file: LedgerFile, requests: Sequence[Request], cap: Cap) -> tuple[E
     again = any(file.entries.is_charged(request.key) for request in new)
     planned = None if again else _planned(new, charge)
     entry = Entry(new[0].account, digest, new[0].periods, charge, cap, planned, neighbourhoods=new[0].neighbourhoods)
-    check_budget(file.entries.entries(), entry, file.lists, new[0].setting)
+    settings = " and ".join(dict.fromkeys(request.setting for request in new))
+    check_budget(file.entries.entries(), entry, file.lists, settings)
     return entry, events, rows
 
 

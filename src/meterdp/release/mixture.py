@@ -73,20 +73,7 @@ def release_mixture(
     InputError
         If gate or ledger refuses.
     """
-    config = desk.config
-    release = config["release"]
-    public = public_settings(
-        release["epsilon"],
-        release["delta"],
-        log_kwh.shape,
-        config["mechanisms"],
-        config["mixture"],
-        config["profiles"],
-        SafeNoise.grid,
-        ALONE if shared is None else shared.shares,
-    )
-    mechanism = Sound.calibrate(public)
-    request = request_of("mixture", mechanism, desk, shared)
+    mechanism, request = asked_mixture(log_kwh.shape, desk, shared)
 
     def draw(_) -> dict[str, bytes]:
         released = mechanism.release(PrivateRecords(log_kwh), SafeNoise(), 1)
@@ -94,6 +81,31 @@ def release_mixture(
 
     (files,), handed_over = desk.release((request, draw))
     return files, handed_over
+
+
+def asked_mixture(shape: tuple[int, int], desk: Desk, shared: SharedNoise | None) -> tuple[Sound, Request]:
+    """Return mechanism and request for the mixture of a configuration, both from public settings alone.
+
+    Parameters
+    ----------
+    shape : (N, d)
+        Meters of the public list and hours of a profile.
+    desk, shared
+        As for :func:`release_mixture`.
+    """
+    config = desk.config
+    public = public_settings(
+        config["release"]["epsilon"],
+        config["release"]["delta"],
+        shape,
+        config["mechanisms"],
+        config["mixture"],
+        config["profiles"],
+        SafeNoise.grid,
+        ALONE if shared is None else shared.shares,
+    )
+    mechanism = Sound.calibrate(public)
+    return mechanism, request_of("mixture", mechanism, desk, shared)
 
 
 def request_of(artefact: str, mechanism: Sound, desk: Desk, shared: SharedNoise | None, **more) -> Request:

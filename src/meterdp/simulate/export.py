@@ -20,9 +20,9 @@ import pyarrow.csv as pa_csv
 
 from meterdp.core.parquet import atomic_path
 from meterdp.core.progress import progress
-from meterdp.exports.roster import Roster, write_roster
-from meterdp.simulate.fields import Place, read_day, read_whole
-from meterdp.simulate.fleet import Fleet
+from meterdp.exports.roster import write_roster
+from meterdp.simulate.fields import read_day, read_whole
+from meterdp.simulate.fleet import Fleet, override
 from meterdp.simulate.load import LoadModel
 from meterdp.simulate.mess import Messmaker, Rows
 from meterdp.simulate.parameters import SimulationParameters
@@ -67,15 +67,10 @@ def simulate_export(
     InputError
         If an override is not allowed.
     """
-    fleet = Fleet(
-        parameters.household_types,
-        parameters.households if households is None else read_whole(households, _override("households"), 1),
-        parameters.circuits if circuits is None else read_whole(circuits, _override("circuits"), 1),
-        read_whole(seed, Place(None, ("seed",))),
-    )
+    fleet = Fleet.of(parameters, seed=seed, households=households, circuits=circuits)
     period = Period(
-        parameters.start_date if start_date is None else read_day(start_date, _override("start_date")),
-        parameters.days if days is None else read_whole(days, _override("days"), 1),
+        parameters.start_date if start_date is None else read_day(start_date, override("start_date")),
+        parameters.days if days is None else read_whole(days, override("days"), 1),
         parameters.time_zone,
         parameters.interval_minutes,
     )
@@ -87,8 +82,7 @@ def simulate_export(
         for first in range(0, fleet.count, _METERS_PER_BATCH)
     ]
     if roster_path is not None:
-        circuits_of = {fleet.meter_id(i): fleet.circuit_name(i) for i in range(fleet.count)}
-        write_roster(Roster(circuits_of), roster_path)
+        write_roster(fleet.meter_list, roster_path)
     resent: list[tuple[int, Rows]] = []
     with atomic_path(path) as temporary, _sink(temporary, compressed=Path(path).suffix == ".gz") as sink:
         sink.write((",".join(COLUMNS) + "\n").encode())
@@ -104,10 +98,6 @@ def simulate_export(
             pa_csv.write_csv(to_text.table(written), sink, _WRITE_OPTIONS)
         for first in range(0, len(resent), _METERS_PER_BATCH):
             pa_csv.write_csv(to_text.table(resent[first : first + _METERS_PER_BATCH]), sink, _WRITE_OPTIONS)
-
-
-def _override(name: str) -> Place:
-    return Place(None, ("simulate", name))
 
 
 @contextmanager

@@ -12,9 +12,16 @@ from functools import cached_property
 import numpy as np
 
 from meterdp.core.noise import keyed_generator
-from meterdp.simulate.parameters import HouseholdType
+from meterdp.exports.roster import Roster
+from meterdp.simulate.fields import Place, read_whole
+from meterdp.simulate.parameters import HouseholdType, SimulationParameters
 
 SYNTHETIC_PREFIX = "SYN-"
+
+
+def override(name: str) -> Place:
+    """Return where a setting stands that overrides a parameter."""
+    return Place(None, ("simulate", name))
 
 
 def type_sequence(households_by_type: list[int], count: int) -> np.ndarray:
@@ -60,6 +67,28 @@ class Fleet:
     count: int
     circuits: int
     seed: int
+
+    @classmethod
+    def of(
+        cls,
+        parameters: SimulationParameters,
+        *,
+        seed: int,
+        households: int | None = None,
+        circuits: int | None = None,
+    ) -> Fleet:
+        """Take the parameters of a simulation, some of them overridden."""
+        return cls(
+            parameters.household_types,
+            parameters.households if households is None else read_whole(households, override("households"), 1),
+            parameters.circuits if circuits is None else read_whole(circuits, override("circuits"), 1),
+            read_whole(seed, Place(None, ("seed",))),
+        )
+
+    @property
+    def meter_list(self) -> Roster:
+        """The public list of meters and their circuits."""
+        return Roster({self.meter_id(i): self.circuit_name(i) for i in range(self.count)})
 
     @cached_property
     def type_index(self) -> np.ndarray:

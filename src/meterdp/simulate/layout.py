@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import MutableMapping
 from datetime import date, timedelta
 
 _LAYOUT = {
@@ -34,3 +35,10 @@ def simulated_export(start_date: str, days: int) -> dict:
     """Return the section ``export`` that describes a simulated export of ``days`` days from ``start_date`` on."""
     last_day = date.fromisoformat(start_date) + timedelta(days=days - 1)
     return {**_LAYOUT, "first_day": start_date, "last_day": last_day.isoformat()}
+
+
+def describe_simulated(config: MutableMapping) -> None:
+    """Put into a configuration without an export what describes the one that is simulated."""
+    config["export"] |= simulated_export(config["simulate"]["start_date"], config["simulate"]["days"])
+    if config["release"]["feeder_typical_daily_kwh"] is None:
+        config["release"]["feeder_typical_daily_kwh"] = TYPICAL_DAILY_KWH

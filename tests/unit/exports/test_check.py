@@ -160,14 +160,14 @@ def test_the_limits_are_those_of_the_configuration(schema):
     )
 
 
-def test_a_configuration_that_fits_is_passed_without_a_word_and_another_gets_one_that_does(tmp_path, frame, capsys):
+def test_a_configuration_that_fits_is_said_to_do_so_and_another_gets_one_that_does(tmp_path, frame, capsys):
     path, _ = written(tmp_path, frame, READ["decimal comma"])
     good = {"export": {"time_zone": ZONE, "interval_minutes": 30, "delimiter": ";", "decimal": ","}}
     bad = {"export": {"time_zone": ZONE, "interval_minutes": 30}}
     for name, config in (("good.yaml", good), ("bad.yaml", bad)):
         (tmp_path / name).write_text(yaml.safe_dump(config))
     assert main(["check", str(path), "--config", str(tmp_path / "good.yaml")]) == 0
-    assert capsys.readouterr().out == ""
+    assert capsys.readouterr().out == f"The settings describe {path}; nothing speaks against a study.\n"
     assert main(["check", str(path), "--config", str(tmp_path / "bad.yaml")]) == 1
     said = capsys.readouterr().out
     proposed = yaml.safe_load(said.partition("A configuration that reads it:")[2])
@@ -216,3 +216,101 @@ def test_an_entry_without_a_digit_among_ambiguous_numbers_is_no_crash(tmp_path, 
     plain(frame).assign(kwh=watt_hours).to_csv(tmp_path / "e.csv", index=False)
     found = examine(tmp_path / "e.csv", time_zone=ZONE)
     assert "is not a number" in str(found.doubts[-1])
+
+
+def checked(tmp_path, capsys, path, **sections):
+    """Return exit code and output of a check of an export with a configuration."""
+    (tmp_path / "own.yaml").write_text(yaml.safe_dump(sections))
+    return main(["check", str(path), "--config", str(tmp_path / "own.yaml")]), capsys.readouterr().out
+
+
+@pytest.mark.parametrize("start", ["2025-03-01", "2025-10-20"], ids=["skipped", "repeated"])
+@pytest.mark.parametrize("minutes", [30, 60])
+@pytest.mark.parametrize("stamp", ["start", "end"])
+def test_a_zone_whose_clock_changes_contradict_the_stamps_is_refused(tmp_path, capsys, start, minutes, stamp):
+    frame = readings(minutes=minutes, days=40, start=start)
+    if stamp == "end":
+        ends = (frame["utc"] + pd.Timedelta(minutes=minutes)).dt.tz_convert(ZONE)
+        frame["local"] = ends.dt.strftime("%Y-%m-%d %H:%M")
+    plain(frame).to_csv(tmp_path / "e.csv", index=False)
+    own = {"interval_minutes": minutes, "stamp": stamp}
+    code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export={"time_zone": "America/New_York", **own})
+    assert code == 1 and "field 'export.time_zone': " in said and "such as Europe/London" in said
+    for zone in ("Europe/London", "Europe/Lisbon"):
+        assert checked(tmp_path, capsys, tmp_path / "e.csv", export={"time_zone": zone, **own})[0] == 0
+
+
+@pytest.mark.parametrize("minutes", [30, 60])
+@pytest.mark.parametrize("stamp", ["start", "end"])
+def test_standard_time_on_a_clock_that_changes_is_refused_and_the_remedy_works(tmp_path, capsys, minutes, stamp):
+    frame = readings(minutes=minutes, days=40, start="2025-03-01")
+    later = pd.Timedelta(minutes=minutes if stamp == "end" else 0)
+    frame["local"] = (frame["utc"] + later).dt.strftime("%Y-%m-%d %H:%M")
+    plain(frame).to_csv(tmp_path / "e.csv", index=False)
+    own = {"time_zone": ZONE, "interval_minutes": minutes, "stamp": stamp}
+    code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=own)
+    assert code == 1 and "holds readings in an hour that the clock of Europe/London skips" in said
+    assert "set export.stamp_time_zone" in said
+    assert checked(tmp_path, capsys, tmp_path / "e.csv", export=own | {"stamp_time_zone": "UTC"})[0] == 0
+
+
+def test_the_end_of_an_interval_by_the_old_clock_contradicts_nothing(tmp_path, capsys):
+    frame = readings(minutes=60, days=28)
+    local = pd.to_datetime(frame["local"]) + pd.Timedelta(hours=1)
+    plain(frame.assign(local=local.dt.strftime("%Y-%m-%d %H:%M"))).to_csv(tmp_path / "e.csv", index=False)
+    own = {"time_zone": ZONE, "interval_minutes": 60, "stamp": "end"}
+    assert checked(tmp_path, capsys, tmp_path / "e.csv", export=own)[0] == 0
+
+
+def test_meters_of_two_intervals_are_told_with_how_many_there_are(tmp_path, capsys):
+    frame = readings(meters=10)
+    hourly = frame["meter_id"].isin(["M000", "M001", "M002"]) & (frame["utc"].dt.minute == 30)
+    plain(frame[~hourly]).to_csv(tmp_path / "e.csv", index=False)
+    words = "of 10 meters, 7 have a reading every 30 minutes and 3 every 60"
+    code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export={"time_zone": ZONE, "interval_minutes": 30})
+    assert code == 0 and words in said
+    assert main(["check", str(tmp_path / "e.csv")]) == 0 and words in capsys.readouterr().out
+
+
+def test_rows_that_contradict_each_other_at_a_clock_change_are_said_to_lie_there(tmp_path, capsys):
+    """Half of the meters have the readings of two hours an hour early, as a real Australian export has."""
+    frame = readings(days=40, start="2025-03-01")
+    late = frame["utc"].between("2025-03-30 01:00+00:00", "2025-03-30 01:30+00:00")
+    moved = frame["meter_id"].isin(["M000", "M001"]) & late
+    early = frame["utc"] - pd.to_timedelta(moved.astype(int), unit="h")
+    frame["local"] = early.dt.strftime("%Y-%m-%d %H:%M")
+    plain(frame).to_csv(tmp_path / "e.csv", index=False)
+    words = "all of 4 rows that contradict another row of the same meter and interval lie between 00:00 and 01:00 on "
+    own = {"time_zone": ZONE, "stamp_time_zone": "UTC", "interval_minutes": 30}
+    code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=own)
+    assert code == 0 and f"{words}2025-03-30, when clocks of Europe/London change" in said
+    assert main(["check", str(tmp_path / "e.csv"), "--time-zone", ZONE]) == 0
+    found, _, proposed = capsys.readouterr().out.partition("A configuration that reads it:")
+    assert words in found and words not in proposed  # counts of readings have no place in a configuration
+    again = frame.iloc[[500, 1900]].assign(kwh=9.0)
+    plain(pd.concat([readings(days=40, start="2025-03-01"), again])).to_csv(tmp_path / "e.csv", index=False)
+    own = {"time_zone": ZONE, "interval_minutes": 30}
+    assert "contradict another" not in checked(tmp_path, capsys, tmp_path / "e.csv", export=own)[1]
+
+
+def test_one_unit_is_said_of_one_column(tmp_path, capsys):
+    frame = readings()
+    plain(frame.assign(kwh=(frame["kwh"] * 1000).round())).to_csv(tmp_path / "e.csv", index=False)
+    main(["check", str(tmp_path / "e.csv")])
+    said = capsys.readouterr().out
+    assert "  in Wh;" in said and "the export says kWh" in said and "the unit is kWh" not in said
+
+
+def test_an_error_elsewhere_in_the_configuration_reprints_nothing(tmp_path, frame, capsys):
+    path, _ = written(tmp_path, frame, READ["plain"])
+    good = {"time_zone": ZONE, "interval_minutes": 30}
+    code, said = checked(tmp_path, capsys, path, export=good, mixture={"clases": 3})
+    assert code == 1 and said.count("\n") == 1 and "write 'classes' if you meant that key" in said
+
+
+def test_a_misspelt_zone_is_one_error_with_the_zone_that_was_meant(tmp_path, frame, capsys):
+    path, _ = written(tmp_path, frame, READ["plain"])
+    code, said = checked(tmp_path, capsys, path, export={"time_zone": "Europe/Lodon", "interval_minutes": 30})
+    assert code == 1 and said.count("\n") == 1 and "write 'Europe/London' if you meant that" in said
+    assert main(["check", str(path), "--time-zone", "Zurich"]) == 1
+    assert "write 'Europe/Zurich' if you meant that" in capsys.readouterr().err

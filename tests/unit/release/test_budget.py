@@ -254,6 +254,7 @@ def test_whoever_spent_the_most_of_either_decides(lists, most):
     whole = 1e-5 / (1 + math.exp(2))  # of the limit's delta, in units of total variation
     plan = Charge(0.0, 0.09 * whole)
     spent = [
+        Entry(ACCOUNT, add(lists, "a", "b"), YEAR, Charge(0.001), CAP, plan),
         Entry(ACCOUNT, a, YEAR, Charge(gdp.mu_for(1.9, 1e-5)), CAP, plan),
         Entry(ACCOUNT, b, YEAR, Charge(0.01, 0.09 * whole), CAP, plan),
     ]

@@ -48,6 +48,8 @@ def test_the_defaults_pass_for_a_simulated_export_and_a_named_one():
         ({"export": {**REAL, "meters": None}}, "export.meters"),
         ({"export": {**REAL, "first_day": None}}, "export.first_day"),
         ({"export": {**REAL, "last_day": None}}, "export.last_day"),
+        ({"export": {**REAL, "time_zone": None}}, "export.time_zone"),
+        ({"release": {**NAMED, "budget_period": "2024"}}, "release.budget_period"),
         ({"release": {**NAMED, "population": None}}, "release.population"),
         ({"release": {**NAMED, "budget_period": None}}, "release.budget_period"),
         ({"release": {**NAMED, "budget_period": "2025, 2025-03"}}, "release.budget_period"),
@@ -73,8 +75,9 @@ def test_what_misses_is_named(sections, field):
 def test_all_that_misses_can_be_listed_and_the_first_is_what_is_refused():
     given = config(export={"path": "a.csv"}, release={"delta": 1e-3})
     refused = list(refusals_of(given, simulated=False))
-    fields = ["export.meters", "export.first_day", "export.last_day", "release.population", "release.budget_period"]
-    assert [error.field for error in refused] == [*fields, "release.delta"]
+    fields = [f"export.{key}" for key in ("meters", "first_day", "last_day", "time_zone")]
+    fields += ["release.population", "release.budget_period", "release.delta"]
+    assert [error.field for error in refused] == fields
     with pytest.raises(InputError) as first:
         check_settings(given, simulated=False)
     assert str(first.value) == str(refused[0])

@@ -15,8 +15,9 @@ from meterdp.exports.batch import NO_STAMP, Batch
 from meterdp.exports.clock import clock_changes
 from meterdp.exports.doubts import daily_kwh, likely_unit, only_rises, step_minutes
 from meterdp.exports.guess.kinds import kind_of
-from meterdp.exports.guess.layout import Layout, guess_layout
+from meterdp.exports.guess.layout import UNIT_SAID, Layout, guess_layout
 from meterdp.exports.guess.period import best_period
+from meterdp.exports.guess.remarks import remarks
 from meterdp.exports.guess.table import Table, read_table
 from meterdp.exports.guess.trial import (
     MOST_READINGS,
@@ -65,6 +66,8 @@ class Finding:
         From :func:`meterdp.exports.guess.period.best_period`.
     doubts : list of InputError
         What still speaks against the settings.
+    odd : list of str
+        From :func:`meterdp.exports.guess.remarks.remarks`; not for a configuration, as it counts readings.
     """
 
     settings: dict
@@ -74,6 +77,7 @@ class Finding:
     clock: ClockEvidence | None
     period: tuple[int, int, int, int]
     doubts: list[InputError]
+    odd: list[str]
 
 
 def examine(
@@ -124,8 +128,7 @@ def examine(
             said.append(f"stamps further down fit {other} alone")
     batches = first.batches
     # Day codes and numbered columns are turned into UTC by the zone that is to be found.
-    counted = given.get("format") == "cer" or given.get("wide_columns") == "numbers"
-    clock = None if counted else clock_evidence(batches)
+    clock = None if first_settings.counts_intervals else clock_evidence(batches)
     zone = time_zone or proposed or _zone(clock, to_check)
     given["time_zone"] = zone
     if clock is not None and clock.changes is False and "stamp_time_zone" not in given:
@@ -135,7 +138,7 @@ def examine(
     if given.get("format", "long_csv") in ("long_csv", "parquet") or given.get("wide_layout") == "meters":
         _set_stamp(given, batches, said, to_check)
     trial = try_out(path, _settings(given, zone), batches, first.whole)
-    trial = _set_unit(given, trial, guessed_unit is not None, to_check)
+    trial = _set_unit(given, trial, guessed_unit is not None, said, to_check)
     if any(_TOTAL.fullmatch(name) for name in trial.survey.meter_ids) and len(trial.survey.meter_ids) > 1:
         to_check.append("one that counts as a meter is called a total: leave it out if it is the sum of the others")
     period = best_period(
@@ -143,7 +146,7 @@ def examine(
     )
     strict = replace(trial.settings, max_unusable_share=MAX_UNUSABLE_SHARE, typical_daily_kwh=TYPICAL_DAILY_KWH)
     doubts = replace(trial, settings=strict).doubts(path) or first_refusal(path, trial)
-    found = Finding(given, said, to_check, trial, clock, period, doubts)
+    found = Finding(given, said, to_check, trial, clock, period, doubts, remarks(trial, zone))
     given |= _days(found)
     return found
 
@@ -309,7 +312,7 @@ def _set_stamp(given: dict, batches: list[Batch], said: list[str], to_check: lis
         to_check.append("nothing tells whether stamps are starts or ends: starts are assumed (export.stamp)")
 
 
-def _set_unit(given: dict, trial: Trial, named: bool, to_check: list[str]) -> Trial:
+def _set_unit(given: dict, trial: Trial, named: bool, said: list[str], to_check: list[str]) -> Trial:
     """Guess the unit by the size of the readings where it is not named, or named wrongly."""
     if given.get("format") in SELF_DESCRIBED:
         return trial
@@ -326,6 +329,7 @@ def _set_unit(given: dict, trial: Trial, named: bool, to_check: list[str]) -> Tr
         )
     if unit == given["unit"]:
         return trial
+    said[:] = [sentence for sentence in said if not sentence.startswith(UNIT_SAID)]
     given["unit"] = unit
     settings = replace(_settings(given, given["time_zone"]), bad_rows=trial.settings.bad_rows)
     factor = np.divide(*settings.kwh_per_unit) / np.divide(*trial.settings.kwh_per_unit)

@@ -57,6 +57,8 @@ _OTHER_NUMBER = (
 )
 _PART_OF_METER = r"register|channel|kanal|circuit|obis|direction|category|type|flow|tari"
 _UNIT_WORD = re.compile(r"(?<![A-Za-z])(?:([kKmM]?[wW][hH])|(kW|KW|kw|W))(?![A-Za-z])")
+# How a sentence about the unit begins.
+UNIT_SAID = "the unit is"
 _UNITS = {"kwh": "kWh", "mwh": "MWh", "wh": "Wh", "kw": "kW", "w": "W"}
 
 
@@ -547,7 +549,7 @@ def _unit(table: Table, out: Layout) -> None:
             words, where = _units_in([table.above]), "the lines above the readings"
     if len(words) == 1:
         unit = words.pop()
-        out.said.append(f"the unit is {unit}: {where} says so")
+        out.said.append(f"{UNIT_SAID} {unit}: {where} says so")
         if unit != "kWh":
             out.settings["unit"] = unit
     else:

@@ -12,6 +12,7 @@ from meterdp.exports.bands import Bands
 from meterdp.exports.batch import BATCH_BYTES, NO_STAMP, Batch
 from meterdp.exports.dense import REASONS
 from meterdp.exports.doubts import doubts, sample_step, step_minutes
+from meterdp.exports.guess.zone import clock_evidence
 from meterdp.exports.ingest import Survey, fill, household_numbers, refuse_unusable, survey_export
 from meterdp.exports.readers.interface import reader
 from meterdp.exports.roster import Roster
@@ -60,7 +61,19 @@ class Trial:
     def doubts(self, path) -> list[InputError]:
         """Return every reason to believe that the settings do not describe the export."""
         some = self.energy_kwh[:: sample_step(len(self.energy_kwh))]
-        return list(doubts(path, self.settings, self.counts, some, self.step_minutes))
+        return [*doubts(path, self.settings, self.counts, some, self.step_minutes), *self._wrong_clock(path)]
+
+    def _wrong_clock(self, path) -> Iterator[InputError]:
+        settings = self.settings
+        if settings.counts_intervals:
+            return
+        # The end of an interval at a change of clocks may be written by the old clock or by the new one.
+        shifts = (0, settings.interval_us) if settings.stamp == "end" else (0,)
+        said = [clock_evidence(self.batches, shift).against(settings.time_zone) for shift in shifts]
+        found = next((one for one in said if one is not None and one[2]), said[0] if all(said) else None)
+        if found is not None:
+            problem, remedy, _ = found
+            yield InputError(problem, file=path, field="export.time_zone", remedy=remedy)
 
     def step_minutes(self) -> float | None:
         """Return how far neighbouring stamps of a meter are usually apart."""

@@ -38,9 +38,9 @@ def finding_words(path, found: Finding) -> str:
     lines += [f"  {sentence}" for sentence in [*found.said, *(found.clock.sentences() if found.clock else [])]]
     lines += _period(found)
     lines += _rows(trial)
-    if found.to_check:
+    if to_check := [*found.to_check, *found.odd]:
         lines += ["", "To be checked by somebody who knows the export:"]
-        lines += [f"  - {sentence}" for sentence in found.to_check]
+        lines += [f"  - {sentence}" for sentence in to_check]
     if found.doubts:
         lines += ["", "A study would be refused:"]
         lines += [f"  - {doubt}" for doubt in found.doubts]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from meterdp.figures.classes import class_names
+from collections.abc import Mapping
+
+from meterdp.figures.classes import class_names, mean_profiles_kwh
 from meterdp.figures.numbers import count, percent, significant
 from meterdp.figures.report.grid import Grid, Tables
 from meterdp.mixture.tables import CLASS_TABLE, NORMALITY
@@ -15,13 +17,15 @@ def class_grid(tables: Tables) -> Grid | None:
         return None
     named = all(name in tables for name in ("mixture", "profile_hours"))
     names = class_names(tables["mixture"], data, tables["profile_hours"]) if named else {}
+    # Of energy, as in the names; the highest mean of the logarithm may come at another hour.
+    peaks = _peak_hours(tables) if named else data.set_index("component")["peak_hour_local"].to_dict()
     rows = [
         (
             f"Class {r.component}" + (f": {names[r.component]}" if named else ""),
             count(r.household_count),
             percent(r.share),
             significant(r.mean_energy_kwh),
-            f"{r.peak_hour_local:02d}:00",
+            f"{peaks[r.component]:02d}:00",
             significant(r.spread_log_kwh),
             "yes" if r.floored else "no",
         )
@@ -38,6 +42,14 @@ def class_grid(tables: Tables) -> Grid | None:
         "variance floored",
     )
     return Grid("Classes of households (Table I of Liu et al. for this export)", header, rows)
+
+
+def _peak_hours(tables: Tables) -> Mapping[int, int]:
+    """Return the local hour in which the mean profile of each class is highest, by its number."""
+    hours = tables["profile_hours"].sort_values("entry")["hour_of_day_local"].to_numpy()
+    profiles = mean_profiles_kwh(tables["mixture"], tables["profile_hours"])
+    classes = tables["mixture"]["component"].sort_values().to_list()
+    return dict(zip(classes, hours[profiles.argmax(axis=1)].tolist(), strict=True))
 
 
 def normality_grid(tables: Tables) -> Grid | None:

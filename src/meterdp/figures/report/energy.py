@@ -17,6 +17,7 @@ from meterdp.evaluation.tables import (
 from meterdp.figures.hiding import ERROR, interval_words
 from meterdp.figures.numbers import count, counted, differs, plain, significant
 from meterdp.figures.report.grid import Tables
+from meterdp.figures.report.intake import hours_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,15 +75,17 @@ def _average_use(tables: Tables, settings: Mapping) -> Price | None:
     if cost is None or cost.empty:
         return None
     row = _nearest(cost, settings.get("release", {}).get("epsilon")).sort_values("mechanism").iloc[0]
+    when = hours_text(tables, settings)
     energy, error, fit = row["mean_energy_kwh"], row["energy_error_kwh_mean"], row["energy_error_kwh_fit"]
+    there = f"{' in these hours' if when else ''}{_within(error, energy)}"
     return Price(
-        f"What the average customer uses in an hour: {significant(energy)} kWh",
+        f"What the average customer uses in an hour{when and f' {when}'}: {significant(energy)} kWh",
         f"off by {_kwh(fit)}{_share(fit, energy)}",
         f"ε = {plain(row['epsilon'])}: off by {_kwh(error)}{_share(error, energy)}; of 20 releases 19 by less than "
         f"{_kwh(row['energy_error_kwh_q95'])}",
         _halves(tables, energy),
         f"A release of the patterns at ε = {plain(row['epsilon'])} gives the use of the average customer"
-        f"{_within(error, energy)}; without privacy the patterns give it{_within(fit, energy)}."
+        f"{there}; without privacy the patterns give it{_within(fit, energy)}."
         + (
             " At this ε the released mixture says little about how much so few customers use."
             if error > SAYS_LITTLE * abs(energy)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import date, timedelta
 from functools import partial
+from typing import TYPE_CHECKING
 
 from meterdp.core.log_scale import LOG
 from meterdp.exports.tables import INGEST_REPORT
@@ -12,6 +13,9 @@ from meterdp.figures.numbers import count, percent, significant
 from meterdp.figures.report.grid import Grid, Tables
 from meterdp.profiles.tables import PROFILE_HOURS, QUALITY_SUMMARY
 from meterdp.profiles.vector import scale_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def ingest_grid(tables: Tables) -> Grid | None:
@@ -65,6 +69,21 @@ def profile_day(settings: Mapping) -> str:
         return "the middle day"
     begin, end = date.fromisoformat(first), date.fromisoformat(last)
     return (begin + ((end - begin + timedelta(days=1)) // 2).days * timedelta(days=1)).isoformat()
+
+
+def hours_text(tables: Tables, settings: Mapping) -> str:
+    """Say which hours of which days a profile is of, nothing where tables or settings do not tell."""
+    hours, profiles = tables.get("profile_hours"), settings.get("profiles", {})
+    if hours is None or not profiles:
+        return ""
+    days = ", mean of all days" if profiles["vector"] == "mean" else f" of one day, {profile_day(settings)}"
+    return f"from {span_text(hours)}{days}"
+
+
+def span_text(hours: pd.DataFrame) -> str:
+    """Say from when to when a profile lasts; the parameter is the table ``profile_hours``."""
+    ends = hours.sort_values("entry")["label"]
+    return f"{ends.iloc[0][:5]} to {ends.iloc[-1][-5:].replace('00:00', '24:00')}"
 
 
 def hours_sentence(tables: Tables) -> str | None:

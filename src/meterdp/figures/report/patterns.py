@@ -10,7 +10,7 @@ import numpy as np
 from meterdp.figures.classes import class_names, mean_profiles_kwh
 from meterdp.figures.numbers import count, percent, significant
 from meterdp.figures.report.grid import Tables, customers
-from meterdp.figures.report.intake import profile_day
+from meterdp.figures.report.intake import profile_day, span_text
 from meterdp.mixture.support import fewest_households, most_classes, too_many_classes
 from meterdp.mixture.tables import CLASS_TABLE, MIXTURE
 from meterdp.profiles.tables import PROFILE_HOURS
@@ -75,8 +75,7 @@ def whence(tables: Tables, settings: Mapping) -> str | None:
     hours, profiles = tables.get("profile_hours"), settings.get("profiles", {})
     if hours is None or not profiles:
         return None
-    ends = hours.sort_values("entry")["label"]
-    span = f"{ends.iloc[0][:5]} to {ends.iloc[-1][-5:].replace('00:00', '24:00')}"
+    span = span_text(hours)
     if profiles["vector"] == "mean":
         return f"Hours from {span} local time, each the mean over all days of the study."
     day = profile_day(settings)

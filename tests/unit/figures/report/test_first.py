@@ -11,6 +11,7 @@ import pytest
 from meterdp.core.config import complete, load_schema
 from meterdp.figures import numbers
 from meterdp.figures.classes import class_names
+from meterdp.figures.report.classes import class_grid
 from meterdp.figures.report.first import READS, first_page
 from meterdp.figures.report.patterns import HEIGHT, WIDTH
 from tests.unit.figures import made_up
@@ -82,10 +83,11 @@ def test_what_privacy_costs_is_said_in_kwh(page):
     row = made_up.cost(["sound"], [1.0]).iloc[0]  # at the epsilon of a release
     off, most = (f"{numbers.significant(row[f'energy_error_kwh_{name}'], 2)} kWh" for name in ("mean", "q95"))
     share = f"{numbers.significant(100 * row['energy_error_kwh_mean'] / 1.85, 2)} %"
-    assert average.what == "What the average customer uses in an hour: 1.85 kWh"
+    of_which = "from 12:00 to 24:00 of one day, the middle day"
+    assert average.what == f"What the average customer uses in an hour {of_which}: 1.85 kWh"
     assert average.without == "off by 0.082 kWh (4.4 %)"
     assert average.protected == f"ε = 1: off by {off} ({share}); of 20 releases 19 by less than {most}"
-    assert f"at ε = 1 gives the use of the average customer to within {share}" in average.words
+    assert f"at ε = 1 gives the use of the average customer in these hours to within {share}" in average.words
     assert average.beside == "one half of the customers against the other: ± 0.11 kWh"
     # Shares of 22.2 kWh, 0.01 and 0.11 more, with a deviation of 0.06 each.
     assert synthetic.without == "no difference found (0.22 kWh more, ± 1.3 kWh)"
@@ -104,6 +106,22 @@ def test_what_privacy_costs_is_said_in_kwh(page):
     assert "which of 5 similar ones" in hidden.what  # the tried one nearest to ten
     assert hidden.protected == f"the forecast is moved by another {numbers.significant(0.0278 * np.sqrt(5), 2)} kWh"
     assert (hidden.without, hidden.beside) == ("misses by 0.10 kWh", "the customer uses 0.17 kWh in that time")
+
+
+def test_the_energy_of_some_hours_is_not_said_to_be_that_of_any_hour():
+    mean = first_page(tables(), settings(profiles={"vector": "mean"}), False).prices[0]
+    assert "in an hour from 12:00 to 24:00, mean of all days: 1.85 kWh" in mean.what
+
+
+def test_the_peak_hour_in_the_table_is_that_of_the_name_beside_it():
+    """A class that varies more in its second highest hour: the mean of the logarithm peaks elsewhere."""
+    mixture = made_up.mixture(classes=1)
+    mean, covariance = np.zeros(12), 0.1 * np.eye(12)
+    mean[[6, 7]], covariance[6, 6] = [1.0, 1.1], 1.5
+    mixture.at[0, "mean_log_kwh"], mixture.at[0, "covariance"] = mean, covariance.ravel()
+    classes = made_up.class_table(classes=1).assign(peak_hour_local=19)
+    grid = class_grid(tables(mixture=mixture, class_table=classes))
+    assert "evening peak 18:00" in grid.rows[0][0] and "18:00" in grid.rows[0][1:]
 
 
 @pytest.mark.parametrize(("error", "said"), [(0.6, True), (0.4, False)])

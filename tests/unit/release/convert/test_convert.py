@@ -152,9 +152,10 @@ def test_files_hold_the_energy_of_the_release_and_nothing_negative(released, tmp
 
 @pytest.mark.parametrize("artefact", ARTEFACTS)
 @pytest.mark.parametrize("tool", TOOLS)
-def test_every_folder_carries_manifest_guarantee_and_what_is_not_hidden(released, tmp_path, tool, artefact):
+def test_every_folder_carries_manifest_guarantee_and_what_is_not_hidden(released, tmp_path, capsys, tool, artefact):
     out = tmp_path / "out"
     assert main(["release", "convert", str(released / artefact), "--as", tool, "--to", str(out)]) == 0
+    assert capsys.readouterr().out.startswith(f"{len(list(out.iterdir()))} files are in {out};")
     raw = (released / artefact / "manifest.json").read_bytes()
     assert (out / PROVENANCE).read_bytes() == raw
     page = " ".join((out / "README.md").read_text().split())
