@@ -126,8 +126,8 @@ def _told(mechanism: TowardsCentre) -> Told:
         what="a household's forecast, moved towards those of its neighbourhood, with noise",
         covers="all files of a neighbourhood together",
         facts=facts,
-        opening="Each was moved towards the mean of its neighbourhood and got noise, so that nobody can tell whose "
-        "it is. The readings themselves are not protected by it.",
+        opening="Each was moved towards the mean of its neighbourhood and got noise, which limits what it tells of "
+        "whose it is. The readings themselves are not protected by it.",
         file="It lies near the mean forecast of its neighbourhood",
         hides=HIDES,
         does_not_hide=DOES_NOT_HIDE,

@@ -18,7 +18,7 @@ SENTENCE = re.compile(r"^field '\w+': [^;]+; (use|give|leave|lower|supply|name|R
 
 
 class Rude:
-    """Answers every question with an error of its own."""
+    """Raises an error that is not one of meterdp."""
 
     def __array__(self, *_, **__):
         raise RuntimeError("1.25")

@@ -22,7 +22,7 @@ def table(**counts: int) -> pd.DataFrame:
 
 
 def zeros(declared, n, **columns):
-    """A table of n rows of nothing, but for some columns."""
+    """A table of n empty rows, except for some columns."""
     empty = {c.name: pa.array([None] * n, c.type) if c.nullable else None for c in declared.columns}
     for column in declared.columns:
         if pa.types.is_list(column.type):

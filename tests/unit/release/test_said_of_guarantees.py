@@ -12,7 +12,7 @@ from meterdp.release.received import _in_text
 OVERCLAIMS = re.compile(
     r"but for a? ?(chance|probability|δ|delta)|the chance given|"
     r"probability (that|with which) the (promise|guarantee)[^.]* fails|the odds of any|"
-    r"certainty at most|so certain of one|how many times as likely an outcome"
+    r"certainty at most|so certain of one|how many times as likely an outcome|nobody can tell whose"
 )
 
 

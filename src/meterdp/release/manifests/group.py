@@ -14,7 +14,7 @@ from meterdp.core.log_scale import LogScale
 from meterdp.groupforecast.mechanism import GroupForecast
 from meterdp.release.manifests.common import study_manifest
 
-# Releases whose joint cost a manifest names, each with labels and noise of its own.
+# Releases whose joint cost a manifest names, each with fresh labels and noise.
 REPEATS = (7, 30)
 _HIDES = (
     "all readings of one household, its forecast and the group nearest to it, up to (epsilon, delta), even from "
