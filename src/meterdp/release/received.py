@@ -6,18 +6,15 @@ trusted: a file is opened only if it is a regular one of a possible size, read o
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import math
 import os
 import re
-import stat
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 import pyarrow as pa
 import yaml
@@ -25,6 +22,7 @@ import yaml
 from meterdp.core.errors import InputError
 from meterdp.core.guarantee import NOT_FOR_RELEASE
 from meterdp.core.parquet import metadata_of
+from meterdp.core.regular import contents, opened
 from meterdp.release.gate import CRATE, ENTRY, is_for_release
 
 MANIFEST = "manifest.json"
@@ -78,7 +76,7 @@ def read_manifest(folder) -> tuple[bytes, dict]:
     """
     folder = Path(folder)
     try:
-        raw = contents(folder / MANIFEST)
+        raw = _contents(folder / MANIFEST)
         manifest = _printable(json.loads(raw))
         digests = manifest["sha256"] = dict(manifest["sha256"])
         manifest["public_parameters"], manifest["population"], manifest["simulated_data"]
@@ -99,35 +97,8 @@ def read_manifest(folder) -> tuple[bytes, dict]:
     return raw, manifest
 
 
-def opened(path: Path) -> BinaryIO:
-    """Open a file that somebody else has named, if it is a regular one of a size that a release can have.
-
-    Raises
-    ------
-    InputError
-        If it is a link, a device, a pipe or a folder, or too large.
-    OSError
-        If there is none, or it may not be read.
-    """
-    # Without O_NONBLOCK the opening of a pipe would wait for somebody who writes.
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        if error.errno not in (errno.ELOOP, errno.ENXIO):  # a link; a socket
-            raise
-        raise InputError("is no regular file", file=path, remedy=RELEASED) from None
-    state = os.fstat(descriptor)
-    if stat.S_ISREG(state.st_mode) and state.st_size <= MOST_BYTES_OF.get(path.name, MOST_BYTES):
-        return os.fdopen(descriptor, "rb")
-    os.close(descriptor)
-    problem = "is larger than any such file" if stat.S_ISREG(state.st_mode) else "is no regular file"
-    raise InputError(problem, file=path, remedy=RELEASED)
-
-
-def contents(path: Path) -> bytes:
-    """Return what is in a file, as :func:`opened` opens it; one that grows meanwhile is read to its former end."""
-    with opened(path) as file:
-        return file.read(os.fstat(file.fileno()).st_size)
+def _contents(path: Path) -> bytes:
+    return contents(path, MOST_BYTES_OF.get(path.name, MOST_BYTES), RELEASED)
 
 
 def shown(text: str) -> str:
@@ -151,7 +122,7 @@ def _is_positive(value) -> bool:
 def _refuse_studies(folder: Path) -> None:
     """Name the first file of a folder without a manifest that is not for release, if there is one."""
     for path in sorted(folder.glob("*.parquet")):
-        with suppress(OSError, ValueError), opened(path) as file:  # no Parquet file at all
+        with suppress(OSError, ValueError), opened(path, MOST_BYTES, RELEASED) as file:  # no Parquet file at all
             _refuse_a_study(Path(shown(str(path))), metadata_of(file))
 
 
@@ -170,7 +141,7 @@ def checked(folder: Path, name: str, manifest: Mapping) -> tuple[bytes, str | No
     """
     path = folder / name
     try:
-        data = contents(path)
+        data = _contents(path)
     except OSError:
         data = None
     if data is None or hashlib.sha256(data).hexdigest() != manifest["sha256"][name]:
@@ -272,7 +243,7 @@ def verify(folder) -> Received:
     guarantees = [checked(folder, name, manifest)[1] for name in sorted(digests)]
     for name in BESIDE:
         if name != MANIFEST and os.path.lexists(folder / name):
-            _check_stated(folder / name, contents(folder / name), None, manifest["privacy"])
+            _check_stated(folder / name, _contents(folder / name), None, manifest["privacy"])
     return Received(folder, tuple(sorted(digests)), tuple(dict.fromkeys(filter(None, guarantees))), manifest)
 
 
