@@ -165,7 +165,7 @@ def _check_stated(path: Path, data: bytes, guarantee: str | None, privacy: Mappi
     """Refuse a file that states another guarantee than the manifest, or data that state none."""
     try:
         stated = {_in_digits(e, d) for e, d in _stated_in(path.name, data, guarantee)}
-    except _MALFORMED:
+    except (*_MALFORMED, yaml.YAMLError):
         raise InputError("cannot be read", file=path, remedy=RELEASED) from None
     states_none = guarantee is not None and not stated
     of_labels = guarantee is not None and "-class_label privacy" in guarantee

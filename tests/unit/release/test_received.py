@@ -150,6 +150,12 @@ def test_what_was_released_is_told_with_its_guarantee(release, capsys):
         (lambda folder: stated(folder, epsilon=float("nan")), "has no manifest of a release"),
         (lambda folder: put(folder, "synthetic_profiles.parquet", "PAR1"), "profiles.parquet: is not a readable"),
         (lambda folder: (folder / "\x1b[2J").write_text(""), "\\x1b[2J: is not declared"),
+        (
+            lambda folder: (folder / "registry_entry.yaml").write_bytes(b"a: \0"),
+            "registry_entry.yaml: cannot be read",
+        ),
+        (lambda folder: (folder / "README.md").write_bytes(b"\xff"), "README.md: cannot be read"),
+        (lambda folder: put(folder, "mixture.json", "[" * 10**5), "mixture.json: cannot be read"),
         # A study's file that somebody put there, manifest and all.
         (lambda folder: (profiles(folder, STUDY_MODE), sealed(folder)), "synthetic_profiles.parquet: is not for"),
     ],
