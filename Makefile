@@ -14,6 +14,12 @@ CONFIG ?=
 RESULTS ?=
 PYTEST_ARGS ?=
 
+# What a user names reaches a recipe through the environment alone, as it is: neither make nor a shell runs what is in it.
+override EXPORT := $(value EXPORT)
+override CONFIG := $(value CONFIG)
+override RESULTS := $(value RESULTS)
+export EXPORT CONFIG RESULTS
+
 # Python keeps what it compiled: otherwise every job of a study and every call in the tests compiles 8 s of imports anew.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -24,19 +30,22 @@ PEERS := $(addprefix $(VENV)-,benchmark opendp smartnoise)
 # The tools that `meterdp release convert` writes files for: tests load the files with them where they are installed.
 TOOLS := $(VENV)-tools
 SCHEMA := workflow/schemas/config.schema.yaml
-# One --config for both, because a second one would replace the first.
-OVERRIDES := $(if $(EXPORT),'export={"path": "$(EXPORT)"}') $(if $(RESULTS),'results_dir=$(RESULTS)')
 SNAKEMAKE := PATH="$(BIN):$$PATH" snakemake --cores $(CORES) --rerun-incomplete \
-	$(if $(CONFIG),--configfile $(CONFIG)) $(if $(strip $(OVERRIDES)),--config $(OVERRIDES))
-# Checks the configuration, too: one sentence instead of a stack trace when a file is missing or is not YAML.
-FIND_RESULTS := results="$$($(BIN)/python tools/setting.py $(SCHEMA) results_dir config/config.yaml $(CONFIG))" || exit 1; \
-	results="$(or $(RESULTS),$$results)"
+	$${CONFIG:+--configfile="$$CONFIG"} "$${overrides[@]}"
+# Checks the configuration, too: one sentence instead of a stack trace when a file is missing or is not YAML. One
+# --config for both overrides, because a second one would replace the first; both are texts of YAML.
+FIND_RESULTS := results="$$($(BIN)/python tools/setting.py $(SCHEMA) results_dir config/config.yaml \
+	$${CONFIG:+"$$CONFIG"})" || exit 1; results="$${RESULTS:-$$results}"; \
+	text() { local text="$${1//\\/\\\\}"; printf '"%s"' "$${text//\"/\\\"}"; }; overrides=(); \
+	[ -z "$$EXPORT" ] || overrides+=("export={\"path\": $$(text "$$EXPORT")}"); \
+	[ -z "$$RESULTS" ] || overrides+=("results_dir=$$(text "$$RESULTS")"); \
+	[ $${\#overrides[@]} = 0 ] || overrides=(--config "$${overrides[@]}")
 # Settings that do not describe the export are refused here, in seconds and with settings that do.
-CHECK = $(BIN)/meterdp check $(if $(EXPORT),"$(EXPORT)") --config config/config.yaml \
-	$(if $(CONFIG),--config $(CONFIG)) --unless-read "$$results/private/ingest_report.parquet" || exit 1
+CHECK = $(BIN)/meterdp check --config config/config.yaml $${CONFIG:+--config="$$CONFIG"} \
+	--unless-read "$$results/private/ingest_report.parquet" $${EXPORT:+-- "$$EXPORT"} || exit 1
 # Everything a release would be refused for by public settings and the ledger, at once and before anything is read.
-RELEASE_CHECK = $(BIN)/meterdp release check $(if $(EXPORT),"$(EXPORT)") --config config/config.yaml \
-	$(if $(CONFIG),--config $(CONFIG)) || exit 1
+RELEASE_CHECK = $(BIN)/meterdp release check --config config/config.yaml $${CONFIG:+--config="$$CONFIG"} \
+	$${EXPORT:+-- "$$EXPORT"} || exit 1
 # A killed run leaves Snakemake's lock behind. The outer lock is held by a run and everything it started, so whoever
 # gets it knows that nobody is running here and may clear the stale one.
 GUARD = mkdir -p .snakemake; exec 9>.snakemake/make.lock; \
@@ -58,7 +67,7 @@ study: install
 
 # What the export is and a configuration to paste; with CONFIG, whether that describes it.
 check: install
-	@$(BIN)/meterdp check $(if $(EXPORT),"$(EXPORT)") $(if $(CONFIG),--config config/config.yaml --config $(CONFIG))
+	@$(BIN)/meterdp check $${CONFIG:+--config config/config.yaml --config="$$CONFIG"} $${EXPORT:+-- "$$EXPORT"}
 
 # What may leave the building, through gate and ledger.
 release: install
@@ -69,7 +78,7 @@ audit: install
 	@$(FIND_RESULTS); $(GUARD); $(call RUN,audit); echo; echo "The report is at $$results/audit/report.html"
 
 report: study
-	@$(FIND_RESULTS); $(GUARD); $(SNAKEMAKE) --report $$results/study/snakemake-report.html -- study && \
+	@$(FIND_RESULTS); $(GUARD); $(SNAKEMAKE) --report "$$results/study/snakemake-report.html" -- study && \
 		echo && echo "Snakemake's report is at $$results/study/snakemake-report.html"
 
 # One process more than cores: some tests wait for processes of their own.

@@ -31,6 +31,15 @@ def test_a_key_that_is_refused_ends_the_run(runner):
     assert outputs(runner.folder) == []
 
 
+def test_a_configuration_whose_python_snakemake_runs_is_refused_afterwards(runner):
+    template = {"__use_yte__": True, "shards": "?1 + 1"}
+    sentence = sentence_of(
+        runner.run(template, "--dry-run"), r"config.yaml, field '__use_yte__': is a template, whose Python"
+    )
+    assert "start with make, which runs none of it" in sentence
+    assert outputs(runner.folder) == []
+
+
 @pytest.mark.parametrize(
     ("settings", "field"),
     [

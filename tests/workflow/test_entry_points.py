@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -50,10 +51,14 @@ print("local:", *sorted(rule.name for rule in workflow.rules if rule.name in wor
 
 def test_the_workflow_is_a_module_of_another_under_names_with_a_prefix(tmp_path):
     path = snakefile_of_another(tmp_path, f'"{ROOT}/workflow/Snakefile"', "rules.meterdp_release.input")
-    (tmp_path / "config.yaml").write_text(yaml.safe_dump({"meterdp": {**TINY, "results_dir": "homes"}}))
+    # Whether its own configuration is a template is for the other workflow to say.
+    own = {"__use_yte__": True, "meterdp": {**TINY, "results_dir": "homes"}}
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(own))
+    (tmp_path / "homes/study").mkdir(parents=True, mode=0o755)
     words = ("--snakefile", path, "--workflow-profile", "none", "--cores", "2", "--configfile", "config.yaml")
     said = snakemake(tmp_path, *words, "--dry-run")
     assert "This was a dry-run" in said and "homes/release/mixture/manifest.json" in said, said[-3000:]
+    assert stat.S_IMODE((tmp_path / "homes/study").stat().st_mode) == 0o700, "as an earlier version left it"
     planned = set(re.findall(r"^rule (\w+):", said, re.MULTILINE))
     assert planned and all(rule.startswith("meterdp_") for rule in planned - {"everything"})
     # A prefix must not send what opens the ledger to the nodes of a cluster.

@@ -80,7 +80,9 @@ def test_the_folder_holds_the_declared_files_and_the_manifest_vouches_for_them(r
         assert "(1, 1e-05)-differential privacy" in facts["guarantee"]
     page = (folder / "README.md").read_text()
     assert (
-        "households are simulated" in page and "epsilon 1 and delta 1e-05" in page and "2.72 times as large" in page
+        "households are simulated" in page
+        and "epsilon 1 and delta 1e-05" in page
+        and "2.72 times its probability" in page
     )
 
 

@@ -36,8 +36,8 @@ def test_every_parquet_file_matches_its_declared_schema(tiny_study):
 
 
 def test_private_and_study_files_lie_where_their_audience_says_and_are_marked(tiny_study):
-    private = tiny_study.folder / "results/private"
-    assert stat.S_IMODE(private.stat().st_mode) == 0o700
+    for room in ("private", "study"):
+        assert stat.S_IMODE((tiny_study.folder / "results" / room).stat().st_mode) == 0o700
     for path in parquet_files(tiny_study.folder):
         facts = metadata_of(path)
         assert facts["audience"] == path.relative_to(tiny_study.folder / "results").parts[0], path

@@ -15,7 +15,7 @@ if CHECKOUT:
 from meterdp.audit.parts import NAMES as AUDIT_PARTS
 from meterdp.audit.parts import SETTINGS as AUDITED_SETTINGS
 from meterdp.distributed.circuits import graph_file
-from meterdp.core.config import complete, load_schema
+from meterdp.core.config import complete, load_schema, refuse_templates
 from meterdp.core.log_scale import SCALE_KEYS
 from meterdp.core.errors import REFUSAL, InputError, refusals
 from meterdp.core.provenance import share_source, source_hash
@@ -39,6 +39,9 @@ share_source()
 os.environ.setdefault("MALLOC_TRIM_THRESHOLD_", str(2**28))
 os.environ.setdefault("MALLOC_MMAP_THRESHOLD_", str(2**25))
 try:
+    # Of another workflow that uses this one as a module the files are its own.
+    if workflow.modifier.namespace is None:
+        refuse_templates(workflow.configfiles)
     config = complete(
         config,
         load_schema(shipped("workflow/schemas/config.schema.yaml")),
@@ -113,8 +116,10 @@ REPORTED = {
 }
 # Figures of the study by name, with the options each is drawn with.
 DRAWINGS = drawings(config)
-PRIVATE.mkdir(parents=True, exist_ok=True)
-PRIVATE.chmod(0o700)
+# What a study shows is as private as what it is made of: some of it is single households' readings.
+for folder in (PRIVATE, STUDY):
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)
 
 
 wildcard_constraints:

@@ -1,11 +1,9 @@
 """Join the shards' quality tables and profile vectors; summarise what the quality rules touched."""
 
-import sys
-
 from meterdp.core.job import job
 from meterdp.core.parquet import read_parts, read_table
 from meterdp.exports.tables import METERS
-from meterdp.profiles.kept import kept_in_words, refuse_nobody
+from meterdp.profiles.kept import refuse_nobody
 from meterdp.profiles.quality import refuse_by_policy, summarise
 from meterdp.profiles.tables import PROFILE_HOURS, PROFILES, QUALITY, QUALITY_SUMMARY
 from meterdp.profiles.vector import VectorRules, hour_rows
@@ -14,8 +12,6 @@ with job(snakemake.input, snakemake.log) as write:
     quality = read_parts(snakemake.input.quality, QUALITY)
     meters = read_table(snakemake.input.meters, METERS).to_pandas()
     judged = quality.to_pandas()
-    if words := kept_in_words(judged):
-        print(words, file=sys.stderr)
     refuse_by_policy(judged, snakemake.params.policies)
     if not snakemake.params.listed:  # with a public list nothing that happens depends on a record
         refuse_nobody(judged)

@@ -27,18 +27,13 @@ def run(arguments: argparse.Namespace) -> int:
         manifest, count = received.manifest, len(received.files)
         first, last = manifest["period"]
         print(f"{folder}: {count} declared file{'s' if count > 1 else ''}, all as the manifest says")
-        print(_on_one_line(f"  of {manifest['population']}, {first} to {last}"), end="")
+        print(f"  of {manifest['population']}, {first} to {last}", end="")
         print(", simulated" if manifest["simulated_data"] else "")
         for guarantee in received.guarantees:
-            print(_on_one_line(f"  {guarantee}"))
+            print(f"  {guarantee}")
         for words in ("hides", "does_not_hide"):
             for sentence in manifest["privacy"][words]:
-                print(_on_one_line(f"  {words.replace('_', ' ')}: {sentence}"))
+                print(f"  {words.replace('_', ' ')}: {sentence}")
     print("Checksums tell whether declared files were changed after the manifest was written, not who wrote it.")
     print(f"{', '.join(name for name in BESIDE if name != MANIFEST)} have none.")
     return 0
-
-
-def _on_one_line(text: str) -> str:
-    """Spell out what a terminal would obey: the words are those of whoever wrote the manifest."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

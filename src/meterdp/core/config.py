@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import copy
 import difflib
+import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -25,6 +26,10 @@ from meterdp.core.log_scale import LOG, SIGNED, LogScale
 FEWEST_CIRCUITS = 3
 # How the schema knows a date.
 _DATE = r"\d{4}-\d{2}-\d{2}"
+# Snakemake takes a file with this key as a template and runs the Python in it.
+_TEMPLATE = "__use_yte__"
+# Ten times as fast as the loader written in Python, and every start of the workflow waits for it.
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def load_schema(path) -> dict:
@@ -34,9 +39,7 @@ def load_schema(path) -> dict:
     ``enum_of`` names the registry a setting chooses from and becomes its ``enum``, without the entries that carry the
     flag ``enum_without`` and those listed in ``enum_except``.
     """
-    # Ten times as fast as the loader written in Python, and every start of the workflow waits for it.
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    return _with_choices(yaml.load(Path(path).read_text(encoding="utf-8"), Loader=loader))
+    return _with_choices(yaml.load(Path(path).read_text(encoding="utf-8"), Loader=_LOADER))
 
 
 def _with_choices(schema):
@@ -412,7 +415,7 @@ def read_files(files: list[str]) -> dict:
     merged: dict = {}
     for file in files:
         try:
-            value = yaml.safe_load(Path(file).read_text(encoding="utf-8"))
+            value = _loaded(Path(file).read_text(encoding="utf-8"))
         except OSError:
             raise InputError("cannot be read", file=file, remedy="give the path of a configuration file") from None
         except (yaml.YAMLError, UnicodeDecodeError) as error:
@@ -425,6 +428,33 @@ def read_files(files: list[str]) -> dict:
             raise InputError("holds no keys", file=file, remedy="write 'key: value' lines as in config/config.yaml")
         _merge(merged, value or {})
     return merged
+
+
+def _loaded(text: str):
+    """Return what Snakemake reads in a file: JSON, or else YAML, where tabs may not stand as in JSON."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return yaml.load(text, Loader=_LOADER)
+
+
+def refuse_templates(files: Iterable[str]) -> None:
+    """Refuse files whose Python Snakemake has run by now, which this can no longer prevent.
+
+    Raises
+    ------
+    InputError
+        Naming the first of them.
+    """
+    for file in files:
+        # A pipe was read, and cannot be read again.
+        if Path(file).is_file() and _TEMPLATE in read_files([str(file)]):
+            raise InputError(
+                "is a template, whose Python Snakemake has run already",
+                file=file,
+                field=_TEMPLATE,
+                remedy="write plain settings, look at what the file did, and start with make, which runs none of it",
+            )
 
 
 def _merge(into: dict, other: Mapping) -> None:

@@ -57,6 +57,7 @@ def in_plain_words(epsilon: float, delta: float, covers: str = "") -> str:
     return (
         "This is a mathematical guarantee, differential privacy with epsilon "
         f"{epsilon:g} and delta {delta:g}{covers}: "
-        "had any one meter's readings been others, the probability of any outcome would be at most "
-        f"{factor:.3g} times as large, plus {delta:g}, whatever else somebody knows."
+        "whatever set of outcomes is looked at, its probability with the readings of any one meter is at most "
+        f"{factor:.3g} times its probability with others in their place, plus {delta:g}, whatever else somebody "
+        "knows."
     )

@@ -201,7 +201,7 @@ def read_parts(paths, table: Table, columns: list[str] | None = None) -> pa.Tabl
     return pa.concat_tables([read_table(p, table, columns) for p in paths])
 
 
-def metadata_of(path) -> dict[str, str]:
-    """Return the ``meterdp.*`` metadata of a file, without the prefix."""
-    raw = pq.read_schema(path).metadata or {}
+def metadata_of(file) -> dict[str, str]:
+    """Return the ``meterdp.*`` metadata of a file, open or by its path, without the prefix."""
+    raw = pq.read_schema(file).metadata or {}
     return {k.decode().removeprefix("meterdp."): v.decode() for k, v in raw.items() if k.startswith(b"meterdp.")}

@@ -90,9 +90,9 @@ HIDE_AMONG_FIGURE = Figure(
     category=FORECASTS,
     look_for=(
         "A forecast can give away whose it is. So households are put into groups of at least k similar ones, and "
-        "what is released is changed until nobody can tell whose of the group a forecast is, not even with all of "
-        "them at hand. The lines show by how much that changes the forecast of the median household, the shade the "
-        "middle half of households. Noise alone (white noise, published design) buries the forecast. Moving the "
+        "what is released is changed until it tells no more of whose a forecast is than ε and δ allow, even with all "
+        "forecasts at hand. The lines show by how much that changes the forecast of the median household, the shade "
+        "the middle half of households. Noise alone (white noise, published design) buries the forecast. Moving the "
         "forecasts of a group together first (joint design), or giving everybody their mean, costs far less. Compare "
         "with the dotted lines: where a curve crosses the error that the forecast has anyway, hiding makes a typical "
         "forecast about 1.4 times as wrong; above the energy that is used it says little about the household. Only "

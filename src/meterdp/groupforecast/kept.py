@@ -1,7 +1,8 @@
 """Groups that are kept over a budget period: assigned and charged once, and a forecast of any origin with them.
 
 Labels that were released cost nothing again (docs/proofs/group_forecast.md, 4): a later forecast is the common mean
-and the group sums alone. Groups age; a new budget period draws new ones.
+and the group sums alone, and costs what these do; with one group that is all of the first. Groups age; a new budget
+period draws new ones.
 """
 
 from __future__ import annotations

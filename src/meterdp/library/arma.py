@@ -14,7 +14,11 @@ from meterdp.core.log_scale import LogScale
 from meterdp.forecasting.arma import ArmaFit, ArmaSettings
 from meterdp.forecasting.bulk import fit_households
 from meterdp.forecasting.law import forecast_means, forecast_std
+from meterdp.library.arguments import MOST, array_of, is_one_of, is_whole
 from meterdp.library.errors import Refused, refusals
+
+# The square of a larger one, or of many of them together, is more than a float64 holds.
+MOST_READING = 1e100
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,8 +78,7 @@ class ArmaFits:
         return self._rows(forecast_std, steps)
 
     def _rows(self, of, steps: int) -> np.ndarray:
-        if not isinstance(steps, int | np.integer) or steps < 1:
-            raise Refused("is not a whole number of one or more", field="steps", remedy="use for example 24")
+        _check_whole(steps, "steps", 24)
         end = np.array([self._log.shape[1]])
         return np.array([of(fit, row, end, steps)[0] for fit, row in zip(self._fits, self._log, strict=True)])
 
@@ -108,7 +111,7 @@ def fit_arma(
     ----------
     readings : (N, T) array_like or DataFrame
         One row a meter; of a DataFrame one *column* a meter and one row an interval. Intervals are of equal length
-        and in order. NaN where a reading is missing.
+        and in order. NaN (None, pandas.NA, a mask) where a reading is missing; infinite ones are refused.
     order : (int, int)
         p and q, 0 to 24 each.
     unit : {"log_kwh", "kwh"}
@@ -150,10 +153,16 @@ def fit_arma(
     """
     rows, meters = _rows(readings)
     scale = _scale(unit, bounds_kwh)
+    for field, word, words in (
+        ("mean", mean, ("estimated", "zero")),
+        ("fit", fit, ("likelihood", "forecast")),
+    ):
+        if not is_one_of(word, words):
+            raise Refused("is not known", field=field, remedy=f"use {' or '.join(words)}")
+    for field, number, usual in (("starts", starts, 9), ("max_iter", max_iter, 1000), ("threads", threads, 1)):
+        _check_whole(number, field, usual)
     with refusals():
         settings = ArmaSettings(order=_order(order), mean=mean, fit=fit, starts=starts, iteration_limit=max_iter)
-    if not isinstance(threads, int | np.integer) or threads < 1:
-        raise Refused("is not a whole number of one or more", field="threads", remedy="use for example 1")
     log = rows if scale is None else scale.clipped_log(rows)
     fits = tuple(fit_households(log, settings, threads))
     p, q = settings.order
@@ -175,27 +184,39 @@ def fit_arma(
 def _rows(readings) -> tuple[np.ndarray, tuple]:
     table = hasattr(readings, "columns")
     try:
-        rows = np.array(readings.to_numpy().T if table else readings, dtype=float, order="C")
-    except (TypeError, ValueError):
-        raise Refused("are not numbers", field="readings", remedy="use NaN where a reading is missing") from None
+        given = readings.to_numpy().T if table else readings
+    except (AttributeError, TypeError, ValueError):
+        given = None  # is one number and no table
+    rows = array_of(given, "are not numbers", field="readings", remedy="use NaN where a reading is missing")
     if rows.ndim != 2 or not rows.size:
         raise Refused(
             "are not a table of meters and intervals",
             field="readings",
             remedy="give one row a meter, also for one meter, or a DataFrame with one column a meter",
         )
+    if np.isinf(rows).any() or (np.abs(rows, where=~np.isnan(rows), out=np.zeros_like(rows)) > MOST_READING).any():
+        raise Refused(
+            f"hold infinite numbers, or larger ones than {MOST_READING:g}",
+            field="readings",
+            remedy="use NaN where a reading is missing, and another unit if all are so large",
+        )
     return rows, tuple(readings.columns) if table else tuple(range(len(rows)))
 
 
 def _order(order) -> tuple[int, int]:
-    whole = isinstance(order, tuple | list) and [isinstance(part, int | np.integer) for part in order] == [True, True]
+    whole = isinstance(order, tuple | list) and [is_whole(part, least=0) for part in order] == [True, True]
     if not whole:
         raise Refused("is not a pair of whole numbers", field="order", remedy="use for example (6, 5)")
-    return tuple(order)
+    return int(order[0]), int(order[1])
+
+
+def _check_whole(value, field: str, usual: int) -> None:
+    if not is_whole(value):
+        raise Refused(f"is not a whole number from 1 to {MOST:,}", field=field, remedy=f"use for example {usual}")
 
 
 def _scale(unit: str, bounds_kwh) -> LogScale | None:
-    if unit not in ("log_kwh", "kwh"):
+    if not is_one_of(unit, ("log_kwh", "kwh")):
         raise Refused("is not known", field="unit", remedy="use log_kwh or kwh")
     if (unit == "kwh") != (bounds_kwh is not None):
         raise Refused(
@@ -205,12 +226,8 @@ def _scale(unit: str, bounds_kwh) -> LogScale | None:
         )
     if bounds_kwh is None:
         return None
-    try:
-        low, high = map(float, bounds_kwh)
-    except (TypeError, ValueError):
-        low = high = np.nan
-    if not 0 < low < high < np.inf:
-        raise Refused(
-            "are not two positive numbers with the lower one first", field="bounds_kwh", remedy="use (0.01, 100)"
-        )
-    return LogScale(low, high)
+    problem, remedy = "are not two positive numbers with the lower one first", "use (0.01, 100)"
+    bounds = array_of(bounds_kwh, problem, field="bounds_kwh", remedy=remedy)
+    if bounds.shape != (2,) or not 0 < bounds[0] < bounds[1] < np.inf:
+        raise Refused(problem, field="bounds_kwh", remedy=remedy)
+    return LogScale(*bounds.tolist())

@@ -21,6 +21,10 @@ class Refused(InputError, ValueError):
     """An :class:`InputError` that is a ValueError too, as callers of a library expect of a wrong argument."""
 
 
+class RefusedType(Refused, TypeError):
+    """The same for what scikit-learn's checks of an estimator expect a TypeError of."""
+
+
 @contextmanager
 def refusals() -> Iterator[None]:
     """Raise what the rooms refuse as :class:`Refused`, in terms of parameters."""

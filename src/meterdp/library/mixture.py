@@ -6,9 +6,9 @@ Noise is drawn in :mod:`meterdp.release`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable, Sequence
 from datetime import date
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -16,7 +16,8 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from meterdp.core.dates import PERIODS, Interval, covers, day_of, days_of, interval_of, overlap
-from meterdp.library.errors import Refused, refusals
+from meterdp.library.arguments import MOST, array_of, is_one_of, is_real, is_whole
+from meterdp.library.errors import Refused, RefusedType, refusals
 from meterdp.library.guarantee import FitGuarantee
 from meterdp.mechanisms.sound.ball import calibrate_ball
 from meterdp.mechanisms.sound.box import Box
@@ -31,18 +32,22 @@ from meterdp.release.records import Books, release_records, study_records
 from meterdp.release.safe_noise import SafeNoise
 
 if TYPE_CHECKING:
-    import os
-
     from numpy.typing import ArrayLike
 
+_ADJACENCIES = ("replace_one", "add_remove")
+MOST_SAMPLES = 10**9
 # Parameters that only mean something with a ledger, and those of them that it cannot do without.
 _NAMES = ("population", "budget_period", "days", "time_zone", "meters", "records")
-# Messages of scikit-learn and NumPy that show what they are about, which is private -> what is said instead.
-_SHOWN = {
+# What scikit-learn and NumPy say of records, by a part of it -> what is said instead. Theirs may show a record.
+_SAID = {
     "could not convert": ("has entries that are not numbers", "use numbers alone"),
     "Complex data not supported": ("Complex data not supported", "use real numbers"),
     "Reshape your data": ("is not a table", "Reshape your data: one row a record, also where there is only one"),
+    "dim 3": ("is not a table", "give one row a record"),
+    "parse data": ("is sparse", "give a dense table"),
 }
+# What they say of the table alone, which is kept.
+_OF_THE_TABLE = ("sample(s)", "feature(s)", "features, but", "feature names")
 
 
 class PrivateGaussianMixture(DensityMixin, BaseEstimator):
@@ -206,14 +211,8 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
         self
         """
         self._check_parameters()
-        x = self._validated(X, ensure_all_finite=False)
-        # Any NaN is the smallest, any infinity one of the two.
-        if not np.isfinite([x.min(), x.max()]).all():
-            raise Refused(
-                "has entries that are NaN or infinite",
-                field="X",
-                remedy="leave out or fill in such records, by a rule that looks at one record alone",
-            )
+        # No number of records is refused where it is private.
+        x = self._validated(X, ensure_min_samples=int(self.adjacency == "replace_one"))
         box = self._box(x.shape[1])
         mechanism = self._calibrate(box, len(x))
         with refusals():
@@ -247,8 +246,9 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
             Classes 0..K-1.
         """
         mixture = self._mixture()
-        if not _whole(n_samples) or n_samples < 1:
-            raise Refused("is not a whole number of one or more", field="n_samples", remedy="use for example 1000")
+        if not is_whole(n_samples, most=MOST_SAMPLES):
+            problem = f"is not a whole number from 1 to {MOST_SAMPLES:,}"
+            raise Refused(problem, field="n_samples", remedy="use for example 1000")
         study = self.guarantee_.noise == "study"
         numbers = StudyNoise(self.random_state or 0, "sample") if study else FreshNumbers()
         x, label = sample(mixture, n_samples, numbers)
@@ -286,32 +286,35 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
     def _validated(self, X, **how) -> np.ndarray:
         """Return records as scikit-learn wants them; no refusal shows one, nor has one in its context."""
         try:
-            return validate_data(self, X, dtype=np.float64, **how)
-        except ValueError as error:
-            instead = next((words for begin, words in _SHOWN.items() if begin in str(error)), None)
-            if instead is None:
-                raise
-        problem, remedy = instead
-        raise Refused(problem, field="X", remedy=remedy)
+            x = validate_data(self, _unmasked(X), dtype=np.float64, ensure_all_finite=False, **how)
+        except Exception as error:  # of whatever X is made of
+            refused = _refused(error)
+        else:
+            # Any NaN is the smallest, any infinity one of the two.
+            if not x.size or np.isfinite([x.min(), x.max()]).all():
+                return x
+            refused = Refused(
+                "has entries that are NaN or infinite",
+                field="X",
+                remedy="leave out or fill in such records, by a rule that looks at one record alone",
+            )
+        raise refused
 
     def _check_parameters(self) -> None:
         """Refuse what can be told without a record."""
-        whole, real = "use a whole number, one or more", "use a positive number"
+        whole, real = f"use a whole number from 1 to {MOST:,}", f"use a positive number, at most {MOST:,}"
         checks = {
-            "n_components": (_whole(self.n_components) and self.n_components >= 1, whole),
-            "epsilon": (isinstance(self.epsilon, Real) and 0 < self.epsilon < np.inf, real),
-            "delta": (isinstance(self.delta, Real) and 0 < self.delta < 1, "use a number between 0 and 1"),
-            "adjacency": (self.adjacency in ("replace_one", "add_remove"), "use replace_one or add_remove"),
-            "max_iter": (self.max_iter is None or (_whole(self.max_iter) and self.max_iter >= 1), whole),
-            "noise": (self.noise in ("safe", "study"), "use safe, or study for what is never released"),
+            "n_components": (is_whole(self.n_components), whole),
+            "epsilon": (is_real(self.epsilon) and 0 < self.epsilon <= MOST, real),
+            "delta": (is_real(self.delta) and 0 < self.delta < 1, "use a number between 0 and 1"),
+            "adjacency": (is_one_of(self.adjacency, _ADJACENCIES), f"use {' or '.join(_ADJACENCIES)}"),
+            "max_iter": (self.max_iter is None or is_whole(self.max_iter), whole),
+            "noise": (is_one_of(self.noise, ("safe", "study")), "use safe, or study for what is never released"),
             "cap_epsilon": (
-                isinstance(self.cap_epsilon, Real) and 0 < self.cap_epsilon <= 100,
+                is_real(self.cap_epsilon) and 0 < self.cap_epsilon <= 100,
                 "use a positive number, at most 100",
             ),
-            "cap_delta": (
-                isinstance(self.cap_delta, Real) and 0 < self.cap_delta < 1,
-                "use a number between 0 and 1",
-            ),
+            "cap_delta": (is_real(self.cap_delta) and 0 < self.cap_delta < 1, "use a number between 0 and 1"),
         }
         for field, (holds, remedy) in checks.items():
             if not holds:
@@ -322,10 +325,10 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
                 field="random_state",
                 remedy="leave it out, or set noise='study' for what is never released",
             )
-        if self.random_state is not None and not (_whole(self.random_state) and self.random_state >= 0):
+        if self.random_state is not None and not is_whole(self.random_state, 0, 2**63):
             raise Refused("is not a whole number of zero or more", field="random_state", remedy="use for example 1")
         counted = self.adjacency == "add_remove"
-        if counted and not (_whole(self.n_samples_guess) and self.n_samples_guess >= self.n_components):
+        if counted and not is_whole(self.n_samples_guess, self.n_components, 2**53):
             raise Refused(
                 "is not a whole number of n_components or more, and add_remove keeps the number itself private",
                 field="n_samples_guess",
@@ -349,9 +352,11 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
             raise Refused("is for what may leave", field="ledger", remedy="leave it out, or set noise='safe'")
         if self.adjacency != "replace_one":
             raise Refused("is not what a ledger adds up", field="adjacency", remedy="use replace_one, or no ledger")
+        if not isinstance(self.ledger, str | os.PathLike) or not str(self.ledger) or "\0" in str(self.ledger):
+            raise Refused("is not the path of a file", field="ledger", remedy="give one such as 'ledger.sqlite'")
         for name in ("population", "budget_period", "records"):
             value = getattr(self, name)
-            if not isinstance(value, str) or not value.strip():
+            if not isinstance(value, str) or not value.strip() or not _is_text(value):
                 raise Refused("is not a name", field=name, remedy="give a public one, which a ledger needs")
         self._periods()
 
@@ -391,8 +396,8 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
     def _listed(self, n: int) -> tuple[str, ...] | None:
         if self.meters is None:
             return None
-        meters = () if isinstance(self.meters, str) else tuple(self.meters)
-        names = {plain_name(meter) for meter in meters if isinstance(meter, str)} - {""}
+        meters = tuple(self.meters) if isinstance(self.meters, Iterable) and not isinstance(self.meters, str) else ()
+        names = {plain_name(meter) for meter in meters if isinstance(meter, str) and _is_text(meter)} - {""}
         if not len(names) == len(meters) == n:
             raise Refused(
                 "are not as many different names as there are records",
@@ -405,10 +410,12 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
         remedy = "give (low, high) from public knowledge, numbers or one for each feature, never from X"
         if self.bounds is None:
             raise Refused("are not set", field="bounds", remedy=remedy)
+        problem = f"are not two numbers, or two rows of {d}"
         try:
-            low, high = (np.broadcast_to(np.asarray(side, dtype=float), d) for side in self.bounds)
+            sides = (array_of(side, problem, field="bounds", remedy=remedy) for side in self.bounds)
+            low, high = (np.broadcast_to(side, d) for side in sides)
         except (TypeError, ValueError):
-            raise Refused(f"are not two numbers, or two rows of {d}", field="bounds", remedy=remedy) from None
+            raise Refused(problem, field="bounds", remedy=remedy) from None
         with refusals():
             return Box(tuple(low.tolist()), tuple(high.tolist()))
 
@@ -446,5 +453,28 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
         return Books(self.ledger, account, cap, public_name(self.records), days, self._periods(), self._listed(n))
 
 
-def _whole(value) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
+def _refused(error: Exception) -> Refused:
+    """Return what is said instead of an error about records."""
+    said = str(error)
+    for part, (problem, remedy) in _SAID.items():
+        if part in said:
+            return Refused(problem, field="X", remedy=remedy)
+    if any(part in said for part in _OF_THE_TABLE):
+        return Refused(
+            said.rstrip().rstrip("."), field="X", remedy="give one row a record, and the columns of the fit"
+        )
+    # scikit-learn's checks of an estimator ask for these words and this type.
+    problem = "holds an object, and this argument must be a table without strings and the like: each entry a number"
+    return RefusedType(problem, field="X", remedy="use numbers alone")
+
+
+def _unmasked(x):
+    """Return an array with a mask as one with NaN in its place, anything else as it is."""
+    if not np.ma.isMA(x) or not np.ma.is_masked(x):
+        return x
+    return np.where(np.ma.getmaskarray(x), np.nan, x.data)
+
+
+def _is_text(value: str) -> bool:
+    """Whether a name can be written down; half a character cannot."""
+    return value.isascii() or not any("\ud800" <= c <= "\udfff" for c in value)

@@ -11,11 +11,14 @@ from numpy.typing import ArrayLike
 from meterdp.accounting import gdp
 from meterdp.accounting.exact_curve import exact_tails
 from meterdp.accounting.gaussian_loss import pair_losses
+from meterdp.library.arguments import array_of, is_one_of
 from meterdp.library.errors import Refused
 
 _PAIRS = {"both": [[0, 1], [1, 0]], "forward": [[0, 1]], "reverse": [[1, 0]]}
 # Largest asymmetry of a covariance, relative to its variances, that counts as rounding.
 _ASYMMETRY = 1e-9
+# Finite epsilon and mu up to here are converted; from one below on, or a delta below, to the safe side.
+_GREATEST, _LEAST_MU, _LEAST_DELTA = 1e6, 1e-100, 1e-300
 
 
 def privacy_curve(
@@ -82,7 +85,7 @@ def privacy_curve(
     reverse [0.01225 0.     ]
     both [0.03736 0.0006 ]
     """
-    if direction not in _PAIRS:
+    if not is_one_of(direction, tuple(_PAIRS)):
         raise Refused("is not known", field="direction", remedy="use both, forward or reverse")
     m, other_m = _mean(mean, "mean"), _mean(other_mean, "other_mean")
     if m.size != other_m.size:
@@ -108,14 +111,15 @@ def mu_for(epsilon: ArrayLike, delta: ArrayLike) -> float | np.ndarray:
     Parameters
     ----------
     epsilon : array_like
-        Zero or more.
+        From 0 to 1e6, or infinite.
     delta : array_like
         From 0 to 1; arrays are broadcast.
 
     Returns
     -------
     float or ndarray
-        Rounded down, so that (epsilon, delta) holds. 0 for delta = 0: no Gaussian noise is enough.
+        Rounded down, so that (epsilon, delta) holds. 0 for delta = 0: no Gaussian noise is enough. A delta below
+        1e-300 counts as 0.
 
     Raises
     ------
@@ -128,7 +132,7 @@ def mu_for(epsilon: ArrayLike, delta: ArrayLike) -> float | np.ndarray:
     >>> print(f"{1 / meterdp.mu_for(epsilon=1, delta=1e-5):.4f} times the sensitivity")
     3.7306 times the sensitivity
     """
-    return _each(gdp.mu_for, _numbers(epsilon, "epsilon", np.inf, infinite=True), _numbers(delta, "delta", 1.0))
+    return _each(gdp.mu_for, _numbers(epsilon, "epsilon", _GREATEST, infinite=True), _numbers(delta, "delta", 1.0))
 
 
 def epsilon_for(mu: ArrayLike, delta: ArrayLike) -> float | np.ndarray:
@@ -137,14 +141,15 @@ def epsilon_for(mu: ArrayLike, delta: ArrayLike) -> float | np.ndarray:
     Parameters
     ----------
     mu : array_like
-        Zero or more.
+        From 0 to 1e6, or infinite.
     delta : array_like
         From 0 to 1; arrays are broadcast.
 
     Returns
     -------
     float or ndarray
-        Rounded up, so that (epsilon, delta) holds. Infinity for delta = 0, unless mu is 0.
+        Rounded up, so that (epsilon, delta) holds. Infinity for delta = 0, unless mu is 0. A delta below 1e-300
+        counts as 0, and a mu between 0 and 1e-100 as 1e-100.
 
     Raises
     ------
@@ -159,19 +164,26 @@ def epsilon_for(mu: ArrayLike, delta: ArrayLike) -> float | np.ndarray:
     >>> print(f"{meterdp.epsilon_for(0.2 * 12**0.5, delta=1e-5):.3f}")
     2.876
     """
-    return _each(gdp.epsilon_for, _numbers(mu, "mu", np.inf, infinite=True), _numbers(delta, "delta", 1.0))
+    mus = _numbers(mu, "mu", _GREATEST, infinite=True)
+    mus = np.where((mus > 0) & (mus < _LEAST_MU), _LEAST_MU, mus)
+    return _each(gdp.epsilon_for, mus, _numbers(delta, "delta", 1.0))
 
 
-def _each(of: Callable[[float, float], float], first: np.ndarray, second: np.ndarray) -> float | np.ndarray:
-    first, second = np.broadcast_arrays(first, second)
+def _each(of: Callable[[float, float], float], first: np.ndarray, delta: np.ndarray) -> float | np.ndarray:
+    second = np.where(delta < _LEAST_DELTA, 0.0, delta)
+    try:
+        first, second = np.broadcast_arrays(first, second)
+    except ValueError:
+        problem, remedy = "has a shape that does not go with the other argument", "use a number, or the same shape"
+        raise Refused(problem, field="delta", remedy=remedy) from None
     values = [of(float(a), float(b)) for a, b in zip(first.flat, second.flat, strict=True)]
     return values[0] if first.ndim == 0 else np.array(values).reshape(first.shape)
 
 
 def _numbers(value: ArrayLike, field: str, most: float, *, infinite: bool = False) -> np.ndarray:
-    """Return numbers of any shape from 0 to ``most``."""
+    """Return numbers of any shape from 0 to ``most``, or infinite ones where they may be."""
     numbers = _array(value, field)
-    if not ((numbers >= 0) & (numbers <= most) & (infinite | np.isfinite(numbers))).all():
+    if not ((numbers >= 0) & (((numbers <= most) & np.isfinite(numbers)) | (infinite & (numbers == np.inf)))).all():
         allowed = f"from 0 to {most:g}" if most < np.inf else "that are zero or more"
         raise Refused("is outside its allowed range", field=field, remedy=f"use numbers {allowed}")
     return numbers
@@ -202,7 +214,4 @@ def _covariance(value: ArrayLike, d: int, field: str) -> np.ndarray:
 
 
 def _array(value: ArrayLike, field: str) -> np.ndarray:
-    try:
-        return np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        raise Refused("is not numbers", field=field, remedy="use numbers or an array of them") from None
+    return array_of(value, "is not numbers", field=field, remedy="use numbers or an array of them")

@@ -28,7 +28,7 @@ VERSION = 1
 # The substation of feeders of a list that names none.
 ONE_SUBSTATION = "all"
 WH_PER_KWH = 1000
-HIDES = ("what any one listed meter read in the period, up to the factor and the chance given",)
+HIDES = ("what any one listed meter read in the period, to the extent that epsilon and delta state",)
 DOES_NOT_HIDE = (
     "who is on the public list of meters, and on which feeder",
     "what is true of the meters of a feeder together: how much they typically use, and when",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
+from pathlib import PurePath
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,6 +16,7 @@ import pyarrow.parquet as pq
 from meterdp.core.dates import PERIODS, Interval, covers, day_of, days_of, interval_of, overlap
 from meterdp.core.errors import InputError
 from meterdp.core.guarantee import Guarantee
+from meterdp.core.tables import Table
 from meterdp.release.account import Account, Cap
 from meterdp.release.tables import (
     RELEASED_FEEDER_ERRORS,
@@ -223,22 +225,30 @@ def check_files(files: Mapping[str, bytes]) -> None:
     InputError
         If a file is not on the list, or a Parquet file is not an instance of a table made for release.
     """
-    tables = RELEASED_MIXTURE, RELEASED_PROFILES, RELEASED_FORECAST, RELEASED_FEEDERS, RELEASED_FEEDER_ERRORS
-    allowed = {table.name: table for table in tables}
     for name, data in files.items():
-        known = name in (*MIXTURE_FILES, *FORECAST_FILES, *FEEDER_FILES, CRATE, ENTRY) or is_of_a_household(name)
-        if known and name.endswith(".parquet"):
-            schema = pq.read_schema(pa.BufferReader(data))
-            table = allowed.get((schema.metadata or {}).get(b"meterdp.table", b"").decode())
-            known = table is not None and schema.remove_metadata().equals(table.schema.remove_metadata())
-        if known and name.endswith(".csv"):
-            known = data.split(b"\n", 1)[0].decode() == ",".join(c.name for c in RELEASED_FEEDERS.columns)
-        if not known:
+        if not is_for_release(name, data):
             raise InputError(
                 "would hand over a file or a column that is not declared for release",
                 file="release",
                 remedy="declare it in release/tables.py and in the gate, with its proof",
             )
+
+
+def is_for_release(name: str, data: bytes | None = None) -> bool:
+    """Whether a file has a name, and if ``data`` are given the columns, that are declared for release."""
+    known = name in (*MIXTURE_FILES, *FORECAST_FILES, *FEEDER_FILES, CRATE, ENTRY) or is_of_a_household(name)
+    if known and data is not None and name.endswith(".parquet"):
+        schema, table = pq.read_schema(pa.BufferReader(data)), _table_of(name)
+        known = schema.remove_metadata().equals(table.schema.remove_metadata())
+        known &= (schema.metadata or {}).get(b"meterdp.table", b"").decode() == table.name
+    if known and data is not None and name.endswith(".csv"):
+        known = data.split(b"\n", 1)[0].decode() == ",".join(c.name for c in RELEASED_FEEDERS.columns)
+    return known
+
+
+def _table_of(name: str) -> Table:
+    tables = RELEASED_MIXTURE, RELEASED_PROFILES, RELEASED_FEEDERS, RELEASED_FEEDER_ERRORS
+    return {PurePath(table.file_name).name: table for table in tables}.get(name, RELEASED_FORECAST)
 
 
 def is_of_a_household(name: str) -> bool:

@@ -23,7 +23,6 @@ from meterdp.release.forecast_folder import Told, forecast_folder
 from meterdp.release.gate import check_groups
 from meterdp.release.label_forecasts import PLACES, release_label_forecasts
 from meterdp.release.ledger import Request
-from meterdp.release.manifests.group import REPEATS
 from meterdp.release.noise import new_ids
 from meterdp.release.planned import assignment_charge, group_public
 from meterdp.release.safe_noise import SafeNoise
@@ -32,9 +31,11 @@ from meterdp.release.safe_noise import SafeNoise
 VERSION = 1
 MECHANISM = "group_forecast"
 SETTING = "release.forecast_epsilon"
+# A manifest names the cost of so many forecasts of a budget period with their groups: two, three, or one a month.
+SO_MANY = (2, 3, 12)
 HIDES = (
     "what any one listed meter read in the period and in that of the first forecast with these groups, its own "
-    "forecasts, and which group they are nearest to, up to the factor and the chance given",
+    "forecasts, and which group they are nearest to, to the extent that epsilon and delta state",
 )
 DOES_NOT_HIDE = (
     "who is on the public list of meters, and on which circuit where the groups are circuits",
@@ -169,10 +170,10 @@ def _assigned(kept: KeptGroups) -> dict:
     return {"group_count": kept.plan.groups, "assignment_epsilon": kept.plan.assignment_epsilon}
 
 
-def _repeated(groups: Charge, forecast: Charge, desk: Desk) -> dict[str, float]:
+def _together(groups: Charge, forecast: Charge, desk: Desk) -> dict[str, float]:
     """Return what groups and so many forecasts cost together, as far as the cap allows them."""
     out = {}
-    for number in REPEATS:
+    for number in SO_MANY:
         total = sum([forecast] * number, groups)
         epsilon = float(np.ceil(100 * epsilon_of(total, desk.config["release"]["delta"])) / 100)
         if epsilon <= desk.cap.epsilon:
@@ -189,7 +190,7 @@ def _told(kept: KeptGroups, days: list[str], groups: Charge, forecast: Charge, d
         what="the forecast of a household's group",
         covers="the groups and all files of this folder together",
         facts={
-            "epsilon_of_repeated_forecasts": _repeated(groups, forecast, desk),
+            "epsilon_of_groups_and_forecasts": _together(groups, forecast, desk),
             "mechanism": {
                 "name": MECHANISM,
                 "groups": kept.public.groups,

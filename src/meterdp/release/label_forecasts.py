@@ -32,8 +32,8 @@ VERSION = 1
 # Which file is whose: kept in the ledger, never handed over.
 PLACES = "places.json"
 HIDES = (
-    "whose file is whose among the households of a neighbourhood, up to the factor and the chance given, even from "
-    "those who know the forecast of every household, for all files of the neighbourhood together",
+    "whose file is whose among the households of a neighbourhood, to the extent that epsilon and delta state, even "
+    "from those who know the forecast of every household, for all files of the neighbourhood together",
 )
 DOES_NOT_HIDE = (
     "anything about the readings themselves: nothing is claimed when one household's readings are replaced",
@@ -144,14 +144,14 @@ def _told(mechanism: TowardsCentre) -> Told:
         what="a household's forecast, moved towards those of its neighbourhood, with noise",
         covers="all files of a neighbourhood together",
         facts=facts,
-        opening="Each was moved towards the mean of its neighbourhood and got noise, so that nobody can tell whose "
-        "it is. The readings themselves are not protected by it.",
+        opening="Each was moved towards the mean of its neighbourhood and got noise, which limits what it tells of "
+        "whose it is. The readings themselves are not protected by it.",
         file="It lies near the mean forecast of its neighbourhood",
         hides=HIDES,
         does_not_hide=DOES_NOT_HIDE,
         means=f"This is a mathematical guarantee, (epsilon, delta) = ({guarantee.epsilon:g}, {guarantee.delta:g}) "
-        "for all files of a neighbourhood together: had they been handed to its households in any other order, the "
-        f"probability of any outcome would be at most {math.exp(guarantee.epsilon):.3g} times as large, plus "
-        f"{guarantee.delta:g}, even for somebody who knows every household's forecast. Releases add up; whoever "
-        "publishes them keeps a ledger of the sum.",
+        "for all files of a neighbourhood together: whatever set of outcomes is looked at, its probability is at "
+        f"most {math.exp(guarantee.epsilon):.3g} times what it would be with the files handed to the households in "
+        f"any other order, plus {guarantee.delta:g}, even for somebody who knows every household's forecast. "
+        "Releases add up; whoever publishes them keeps a ledger of the sum.",
     )

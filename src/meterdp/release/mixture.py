@@ -41,7 +41,7 @@ from meterdp.release.tables import RELEASED_MIXTURE, RELEASED_PROFILES
 # Counts up when the same public words would give another release.
 VERSION = 1
 SHARED_NOISE = "docs/proofs/shared_noise.md"
-HIDES = ("what any one listed meter read in the period, up to the factor and the chance given",)
+HIDES = ("what any one listed meter read in the period, to the extent that epsilon and delta state",)
 DOES_NOT_HIDE = (
     "who is on the public list of meters",
     "what is true of the population: typical profiles, how common they are and how much they vary",

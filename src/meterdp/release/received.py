@@ -1,26 +1,48 @@
 """A released folder as whoever receives it sees it: is every file what the manifest declares, and nothing more?
 
-Checksums tell that files were not changed since the manifest was written, not who wrote it.
+Checksums tell that files were not changed since the manifest was written, not who wrote it. So nothing in a folder is
+trusted: a file is opened only if it is a regular one of a possible size, read once, and its text is cleaned here.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+import math
+import os
+import re
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
+import yaml
+
 from meterdp.core.errors import InputError
 from meterdp.core.guarantee import NOT_FOR_RELEASE
 from meterdp.core.parquet import metadata_of
-from meterdp.release.gate import CRATE, ENTRY
+from meterdp.core.regular import contents, opened
+from meterdp.release.gate import CRATE, ENTRY, is_for_release
 
 MANIFEST = "manifest.json"
+PAGE = "README.md"
 # What a folder may hold beside what its manifest declares: what is written after its checksums.
-BESIDE = (MANIFEST, "README.md", CRATE, ENTRY)
+BESIDE = (MANIFEST, PAGE, CRATE, ENTRY)
 RELEASED = "take a folder that `make release` wrote, such as results/release/mixture or results/release/forecasts"
+# Of a file with data; of a manifest, which has two lines for every household; of the other files beside the data.
+MOST_BYTES, MOST_BYTES_OF = 2**32, {MANIFEST: 2**30, PAGE: 2**20, CRATE: 2**20, ENTRY: 2**20}
+_NUMBER = r"(\d+(?:\.\d+)?(?:e[+-]?\d+)?)"
+# The ways in which pages and metadata state a guarantee.
+_STATED = [
+    re.compile(pattern)
+    for pattern in (
+        rf"epsilon {_NUMBER} and delta {_NUMBER}",
+        rf"\(epsilon, delta\) = \({_NUMBER}, {_NUMBER}\)",
+        rf"\({_NUMBER}, {_NUMBER}\)-(?:differential|class_label) privacy",
+    )
+]
+_MALFORMED = (OSError, ValueError, LookupError, TypeError, ArithmeticError, AttributeError, RecursionError)
 
 
 @dataclass(frozen=True)
@@ -35,6 +57,7 @@ class Received:
     guarantees : tuple of str
         Of its Parquet files, each once.
     manifest : mapping
+        As :func:`read_manifest` returns it.
     """
 
     folder: Path
@@ -44,34 +67,63 @@ class Received:
 
 
 def read_manifest(folder) -> tuple[bytes, dict]:
-    """Return the manifest of a released folder, as it is and as JSON.
+    """Return the manifest of a released folder, as it is and as JSON that may be printed and written into scripts.
 
     Raises
     ------
     InputError
-        If the folder has none, or is that of a study.
+        If the folder has none, is that of a study, or declares what no release holds.
     """
     folder = Path(folder)
     try:
-        raw = (folder / MANIFEST).read_bytes()
-        manifest = json.loads(raw)
-        manifest["sha256"] = dict(manifest["sha256"])
+        raw = _contents(folder / MANIFEST)
+        manifest = _printable(json.loads(raw))
+        digests = manifest["sha256"] = dict(manifest["sha256"])
         manifest["public_parameters"], manifest["population"], manifest["simulated_data"]
         _, _ = manifest["period"]
-        manifest["privacy"] |= {key: list(manifest["privacy"][key]) for key in ("hides", "does_not_hide")}
-        if any(Path(name).name != name for name in manifest["sha256"]):
-            raise ValueError("a release has no folders, and nothing outside its own")
-    except (OSError, ValueError, KeyError, TypeError):
+        privacy = manifest["privacy"]
+        privacy |= {key: list(privacy[key]) for key in ("hides", "does_not_hide")}
+        if not (_is_positive(privacy["epsilon"]) and _is_positive(privacy["delta"]) and privacy["adjacency"]):
+            raise ValueError("no guarantee")
+    except _MALFORMED:
         _refuse_studies(folder)
         raise InputError("has no manifest of a release", file=folder, remedy=RELEASED) from None
+    for name in digests:
+        if name in BESIDE or not is_for_release(name):
+            raise InputError("is declared, but no release holds such a file", file=folder / name, remedy=RELEASED)
+    if not any(name.endswith(".parquet") for name in digests):
+        problem = "declares no Parquet file, and every release has one"
+        raise InputError(problem, file=folder / MANIFEST, remedy=RELEASED)
     return raw, manifest
+
+
+def _contents(path: Path) -> bytes:
+    return contents(path, MOST_BYTES_OF.get(path.name, MOST_BYTES), RELEASED)
+
+
+def shown(text: str) -> str:
+    """Spell out what a terminal or a script would obey in words of whoever made the folder."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def _printable(value):
+    """Return JSON with every text as :func:`shown` shows it."""
+    if isinstance(value, str):
+        return shown(value)
+    if isinstance(value, dict):
+        return {_printable(key): _printable(each) for key, each in value.items()}
+    return [_printable(each) for each in value] if isinstance(value, list) else value
+
+
+def _is_positive(value) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value and math.isfinite(value)
 
 
 def _refuse_studies(folder: Path) -> None:
     """Name the first file of a folder without a manifest that is not for release, if there is one."""
     for path in sorted(folder.glob("*.parquet")):
-        with suppress(OSError, ValueError):  # no Parquet file at all
-            _refuse_a_study(path, metadata_of(path))
+        with suppress(OSError, ValueError), opened(path, MOST_BYTES, RELEASED) as file:  # no Parquet file at all
+            _refuse_a_study(Path(shown(str(path))), metadata_of(file))
 
 
 def _refuse_a_study(path: Path, told: Mapping[str, str]) -> None:
@@ -79,23 +131,88 @@ def _refuse_a_study(path: Path, told: Mapping[str, str]) -> None:
         raise InputError(f"is {NOT_FOR_RELEASE}", file=path, remedy=RELEASED)
 
 
-def checked(folder: Path, name: str, digests: Mapping[str, str]) -> str | None:
-    """Compare a file with its checksum; return the guarantee of a Parquet file.
+def checked(folder: Path, name: str, manifest: Mapping) -> tuple[bytes, str | None]:
+    """Return a declared file that is what was released, and the guarantee of a Parquet file.
 
     Raises
     ------
     InputError
-        If it is missing, another one, or not for release.
+        If it is missing, another one, not for release, or states another guarantee than the manifest.
     """
     path = folder / name
-    if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != digests[name]:
+    try:
+        data = _contents(path)
+    except OSError:
+        data = None
+    if data is None or hashlib.sha256(data).hexdigest() != manifest["sha256"][name]:
         raise InputError("is missing or not what was released", file=path, remedy="copy the released folder again")
-    if path.suffix != ".parquet":
-        return None
-    told = metadata_of(path)
-    _refuse_a_study(path, told)
-    # On one line, because it becomes a comment in the scripts of other tools.
-    return " ".join(told["guarantee"].split())
+    guarantee = None
+    if path.suffix == ".parquet":
+        try:
+            told = metadata_of(pa.BufferReader(data))
+        except (OSError, ValueError):
+            raise InputError("is not a readable Parquet file", file=path, remedy=RELEASED) from None
+        _refuse_a_study(path, told)
+        # On one line, because it becomes a comment in the scripts of other tools.
+        guarantee = shown(" ".join(told["guarantee"].split()))
+    if not is_for_release(name, data):
+        raise InputError("has columns that no release has", file=path, remedy=RELEASED)
+    _check_stated(path, data, guarantee, manifest["privacy"])
+    return data, guarantee
+
+
+def _check_stated(path: Path, data: bytes, guarantee: str | None, privacy: Mapping) -> None:
+    """Refuse a file that states another guarantee than the manifest, or data that state none."""
+    try:
+        stated = {_in_digits(e, d) for e, d in _stated_in(path.name, data, guarantee)}
+    except (*_MALFORMED, yaml.YAMLError):
+        raise InputError("cannot be read", file=path, remedy=RELEASED) from None
+    states_none = guarantee is not None and not stated
+    of_labels = guarantee is not None and "-class_label privacy" in guarantee
+    agrees = of_labels == (privacy["adjacency"] == "class_label") or guarantee is None
+    if states_none or not agrees or stated - {_in_digits(privacy["epsilon"], privacy["delta"])}:
+        raise InputError(
+            f"states another guarantee than {MANIFEST}",
+            file=path,
+            remedy="trust neither, and ask whoever published the folder",
+        )
+
+
+def _stated_in(name: str, data: bytes, guarantee: str | None) -> Iterator[tuple]:
+    """Yield every (epsilon, delta) that a file states."""
+    if guarantee is not None:
+        yield from _in_text(guarantee)
+    elif name == ENTRY:
+        numbers = yaml.safe_load(data)["deployment"]["privacy_loss"]["privacy_parameters"]
+        yield numbers["epsilon"], numbers["delta"]
+    elif name.endswith(".json"):
+        yield from _in_json(json.loads(data))
+    elif name == PAGE:
+        yield from _in_text(data.decode())
+
+
+def _in_json(value) -> Iterator[tuple]:
+    if isinstance(value, str):
+        yield from _in_text(value)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _in_json(each)
+    elif isinstance(value, dict):
+        if {"epsilon", "delta"} <= value.keys():
+            yield value["epsilon"], value["delta"]
+        for key, each in value.items():
+            if key != "public_parameters":  # what was asked for, which may be more than what it came to
+                yield from _in_json(each)
+
+
+def _in_text(text: str) -> Iterator[tuple]:
+    for pattern in _STATED:
+        yield from pattern.findall(" ".join(text.split()))
+
+
+def _in_digits(epsilon, delta) -> tuple[str, str]:
+    """Return the numbers with the digits of text, which has fewer than JSON."""
+    return f"{float(epsilon):g}", f"{float(delta):g}"
 
 
 def verify(folder) -> Received:
@@ -109,19 +226,24 @@ def verify(folder) -> Received:
     Raises
     ------
     InputError
-        If it is no released folder, a declared file is missing or changed, or another file is there.
+        If it is no released folder, a declared file is missing or changed, another file is there, or the places that
+        state the guarantee differ.
     """
     folder = Path(folder)
-    _, manifest = read_manifest(folder)
+    raw, manifest = read_manifest(folder)
     digests = manifest["sha256"]
     for path in sorted(folder.rglob("*")):
-        if path.is_dir() and not path.is_symlink():
-            continue
         if path.relative_to(folder).as_posix() not in (*digests, *BESIDE):
             raise InputError(
-                "is not declared in the manifest", file=path, remedy="take it out: it is no part of the release"
+                "is not declared in the manifest",
+                file=shown(str(path)),
+                remedy="take it out: it is no part of the release",
             )
-    guarantees = [checked(folder, name, digests) for name in sorted(digests)]
+    _check_stated(folder / MANIFEST, raw, None, manifest["privacy"])
+    guarantees = [checked(folder, name, manifest)[1] for name in sorted(digests)]
+    for name in BESIDE:
+        if name != MANIFEST and os.path.lexists(folder / name):
+            _check_stated(folder / name, _contents(folder / name), None, manifest["privacy"])
     return Received(folder, tuple(sorted(digests)), tuple(dict.fromkeys(filter(None, guarantees))), manifest)
 
 
@@ -131,15 +253,18 @@ def released_folders(folder) -> list[Path]:
     Raises
     ------
     InputError
-        If there is none, or the folder holds files beside them.
+        If there is none, or the folder holds anything beside them.
     """
     folder = Path(folder)
-    if (folder / MANIFEST).exists():
+    if os.path.lexists(folder / MANIFEST):
         return [folder]
     found = sorted(path.parent for path in folder.rglob(MANIFEST))
     for path in sorted(folder.rglob("*")) if found else []:
-        if path.is_file() and not any(one in path.parents for one in found):
+        belongs = any(one == path or one in path.parents or path in one.parents for one in found)
+        if not belongs or not path.relative_to(folder).as_posix().isprintable():
             raise InputError(
-                "belongs to no released folder", file=path, remedy="take it out: it is no part of a release"
+                "belongs to no released folder",
+                file=shown(str(path)),
+                remedy="take it out: it is no part of a release",
             )
     return found or [folder]  # refused for what it is

@@ -231,8 +231,8 @@ def _model(manifest: Mapping, product: Product, about: About) -> dict:
 
 def _implementation(manifest: Mapping, product: Product, about: About) -> dict:
     privacy, count = manifest["privacy"], manifest["public_parameters"]["public"].get("count", "listed")
-    repeated = manifest.get("epsilon_of_repeated_forecasts", {})
-    together = [f"{n} releases with the same groups cost epsilon {repeated[n]:g}" for n in sorted(repeated, key=int)]
+    cost = manifest.get("epsilon_of_groups_and_forecasts", {})
+    together = [f"{n} forecasts with the same groups cost epsilon {cost[n]:g} in all" for n in sorted(cost, key=int)]
     open_ends = "Timing and other side channels of the machine are not closed; its users are trusted."
     return {
         "preprocessing_and_hyperparameter_tuning": _PREPROCESSING.format(_WITHOUT_READINGS[count]),

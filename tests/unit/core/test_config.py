@@ -5,7 +5,7 @@ import runpy
 import pytest
 import yaml
 
-from meterdp.core.config import as_markdown, as_yaml, complete, load_schema, read_files
+from meterdp.core.config import as_markdown, as_yaml, complete, load_schema, read_files, refuse_templates
 from meterdp.core.errors import InputError
 
 
@@ -145,3 +145,18 @@ def test_later_files_lie_on_top_key_by_key(tmp_path):
     (tmp_path / "b.yaml").write_text("export: {unit: kW}\n")
     merged = read_files([str(tmp_path / "a.yaml"), str(tmp_path / "b.yaml")])
     assert merged == {"export": {"unit": "kW", "stamp": "end"}, "seed": 1}
+
+
+def test_json_with_tabs_is_read_as_snakemake_reads_it(tmp_path):
+    (tmp_path / "a.json").write_text('{\n\t"shards": 2\n}\n')
+    assert read_files([str(tmp_path / "a.json")]) == {"shards": 2}
+
+
+@pytest.mark.parametrize("text", ["__use_yte__: true\nshards: ?1 + 1\n", "{<<: {'__use_yte__': true}, a: '?1'}"])
+def test_a_template_is_refused_whose_python_has_run(tmp_path, text):
+    file = tmp_path / "mine.yaml"
+    file.write_text(text)
+    with pytest.raises(InputError, match=r"mine\.yaml, field '__use_yte__': is a template.* start with make"):
+        refuse_templates([str(file)])
+    file.write_text("shards: 2\n")
+    refuse_templates([str(file), "/dev/fd/63"])

@@ -77,19 +77,19 @@ def test_every_household_gets_a_file_that_its_manifest_vouches_for(released):
     assert "00:00 on 29 January 2025 (local time)" in page and "epsilon 3 and delta 1e-05" in page
 
 
-def test_groups_and_first_forecast_cost_what_is_stated_and_later_ones_little(released):
-    """Oracle: (epsilon, delta) of the configuration from the charges alone; the manifest's words about repeats."""
+def test_groups_and_forecasts_cost_what_is_stated(released):
+    """Oracle: (epsilon, delta) of the configuration from the charges alone; what the manifest says of later ones."""
     call, ledger, x = released
     first = call()
     assert charged(ledger) == [("forecast_groups", 1), ("forecasts", 1)]
     assert 0.999e-5 < spent(ledger, ACCOUNT).delta(3.0) <= 1e-5
-    repeated = json.loads(first.files["manifest.json"])["epsilon_of_repeated_forecasts"]
-    for month in range(2, 8):
+    together = json.loads(first.files["manifest.json"])["epsilon_of_groups_and_forecasts"]
+    for month in range(2, 13):
         later = call(x + 0.1, month=f"{month:02d}")
         assert later.release_id == first.release_id and later.files != first.files
-    assert charged(ledger)[2:] == [("forecasts", 1)] * 6
-    assert repeated["7"] - 0.011 < epsilon_of(spent(ledger, ACCOUNT), 1e-5) <= repeated["7"] < 4
-    assert call().files == first.files and len(charged(ledger)) == 8
+    assert charged(ledger)[2:] == [("forecasts", 1)] * 11
+    assert together["12"] - 0.011 < epsilon_of(spent(ledger, ACCOUNT), 1e-5) <= together["12"] < 4
+    assert call().files == first.files and len(charged(ledger)) == 13
 
 
 def test_other_data_under_the_same_request_get_the_same_files(released):
@@ -156,14 +156,14 @@ def test_files_say_which_readings_their_groups_are_of(released):
 
 
 @pytest.mark.parametrize(("groups", "epsilon"), [("one", 4.0), ("one", 0.3), ("assigned", 6.0), ("assigned", 1.0)])
-def test_what_repeated_forecasts_cost_is_what_the_ledger_would_say(released, groups, epsilon):
+def test_what_several_forecasts_cost_is_what_the_ledger_would_say(released, groups, epsilon):
     """Oracle: the sum of the charges, its discreteness included; what no cap allows is not stated."""
     call, ledger, _ = released
     given = {"forecast_groups": groups, "forecast_epsilon": epsilon, "cap_epsilon": 9.0}
-    stated = json.loads(call(**given).files["manifest.json"])["epsilon_of_repeated_forecasts"]
+    stated = json.loads(call(**given).files["manifest.json"])["epsilon_of_groups_and_forecasts"]
     charges = [Charge.of_event(e) for e in ledger.events() if e["kind"] == CHARGED]
-    assert set(stated) <= {"7", "30"}
-    for number in (7, 30):
+    assert set(stated) <= {"2", "3", "12"}
+    for number in (2, 3, 12):
         total = sum([charges[1]] * number, charges[0])
         cost = epsilon_of(total, 1e-5)
         assert (str(number) in stated) == (np.ceil(100 * cost) / 100 <= 9.0)

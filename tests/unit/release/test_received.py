@@ -1,11 +1,14 @@
 """``meterdp release verify``: whoever receives a folder sees whether it is what was released."""
 
+import copy
 import hashlib
 import json
+import os
 import shutil
 
 import numpy as np
 import pytest
+import yaml
 
 from meterdp.__main__ import main
 from meterdp.core.guarantee import STUDY_MODE
@@ -18,8 +21,15 @@ GUARANTEE = "(1, 1e-05)-differential privacy for all readings of one listed mete
 def sealed(folder):
     """Write the manifest of what is in a folder."""
     declared = {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in folder.iterdir() if p.suffix != ".md"}
-    declared.pop("manifest.json", None)
-    privacy = {"hides": ["what one meter read"], "does_not_hide": ["who is on the list"]}
+    for name in ("manifest.json", "ro-crate-metadata.json", "registry_entry.yaml"):
+        declared.pop(name, None)
+    privacy = {
+        "hides": ["what one meter read"],
+        "does_not_hide": ["who is on the list"],
+        "adjacency": "replace_one",
+        "epsilon": 1,
+        "delta": 1e-5,
+    }
     told = {"population": "made-up town", "period": ["2025-01-01", "2025-01-28"], "simulated_data": True}
     words = {**told, "privacy": privacy, "public_parameters": {}, "sha256": declared}
     (folder / "manifest.json").write_text(json.dumps(words))
@@ -31,6 +41,43 @@ def declared(folder, name):
     words = json.loads((folder / "manifest.json").read_text())
     words["sha256"][name] = hashlib.sha256(b"mine").hexdigest()
     (folder / "manifest.json").write_text(json.dumps(words))
+
+
+def stated(folder, **changed):
+    """State something else in the manifest."""
+    words = json.loads((folder / "manifest.json").read_text())
+    words["privacy"] |= changed
+    (folder / "manifest.json").write_text(json.dumps(words))
+
+
+def put(folder, name, text):
+    """Write another file and declare it, with a manifest that goes with all there is."""
+    (folder / name).write_text(text)
+    sealed(folder)
+
+
+def nothing_declared(folder):
+    for path in folder.iterdir():
+        path.unlink()
+    sealed(folder)
+
+
+def linked(path):
+    """Put a link to the same contents outside in the place of a file."""
+    outside = path.parent.parent.parent / path.name
+    path.rename(outside)
+    path.symlink_to(outside)
+
+
+def piped(path):
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+
+
+def sparse(path):
+    path.unlink()
+    with open(path, "wb") as file:
+        file.truncate(2**40)
 
 
 def without(folder, key):
@@ -85,7 +132,30 @@ def test_what_was_released_is_told_with_its_guarantee(release, capsys):
         (lambda folder: (folder / "manifest.json").unlink(), "mixture: has no manifest of a release"),
         (lambda folder: without(folder, "period"), "has no manifest of a release"),
         (lambda folder: without(folder, "privacy"), "has no manifest of a release"),
-        (lambda folder: declared(folder, "../../notes.txt"), "has no manifest of a release"),
+        (lambda folder: declared(folder, "../../notes.txt"), "notes.txt: is declared, but no release holds such a"),
+        (lambda folder: put(folder, "readings.csv", "meter_id,kwh\nm1,0.3\n"), "readings.csv: is declared, but no"),
+        (lambda folder: put(folder, "feeders.csv", "meter_id,kwh\nm1,0.3\n"), "feeders.csv: has columns that no"),
+        (lambda folder: nothing_declared(folder), "manifest.json: declares no Parquet file"),
+        (lambda folder: (folder / "empty").mkdir(), "empty: is not declared in the manifest"),
+        (lambda folder: linked(folder / "mixture.json"), "mixture.json: is no regular file"),
+        (lambda folder: linked(folder / "manifest.json"), "manifest.json: is no regular file"),
+        (lambda folder: linked(folder / "README.md"), "README.md: is no regular file"),
+        (lambda folder: piped(folder / "manifest.json"), "manifest.json: is no regular file"),
+        (lambda folder: piped(folder / "mixture.json"), "mixture.json: is no regular file"),
+        (lambda folder: (piped(folder / "a.parquet"), without(folder, "period")), "a.parquet: is no regular file"),
+        (lambda folder: sparse(folder / "manifest.json"), "manifest.json: is larger than any such file"),
+        (lambda folder: sparse(folder / "mixture.json"), "mixture.json: is larger than any such file"),
+        (lambda folder: (folder / "manifest.json").write_text("[" * 10**5), "has no manifest of a release"),
+        (lambda folder: stated(folder, epsilon=10**400), "has no manifest of a release"),
+        (lambda folder: stated(folder, epsilon=float("nan")), "has no manifest of a release"),
+        (lambda folder: put(folder, "synthetic_profiles.parquet", "PAR1"), "profiles.parquet: is not a readable"),
+        (lambda folder: (folder / "\x1b[2J").write_text(""), "\\x1b[2J: is not declared"),
+        (
+            lambda folder: (folder / "registry_entry.yaml").write_bytes(b"a: \0"),
+            "registry_entry.yaml: cannot be read",
+        ),
+        (lambda folder: (folder / "README.md").write_bytes(b"\xff"), "README.md: cannot be read"),
+        (lambda folder: put(folder, "mixture.json", "[" * 10**5), "mixture.json: cannot be read"),
         # A study's file that somebody put there, manifest and all.
         (lambda folder: (profiles(folder, STUDY_MODE), sealed(folder)), "synthetic_profiles.parquet: is not for"),
     ],
@@ -94,6 +164,72 @@ def test_a_folder_that_differs_is_refused_in_one_sentence(release, capsys, spoil
     spoil(release / "mixture")
     out, err = said(capsys, release / "mixture")
     assert sentence in err and "all as the manifest says" not in out
+
+
+def test_a_device_is_no_manifest(release, capsys):
+    (release / "mixture/manifest.json").unlink()
+    (release / "mixture/manifest.json").symlink_to("/dev/zero")
+    assert "manifest.json: is no regular file" in said(capsys, release / "mixture")[1]
+    assert "manifest.json: is no regular file" in said(capsys, release)[1]
+
+
+def test_a_folder_that_leads_outside_is_no_part_of_a_release(release, tmp_path, capsys):
+    (release / "mixture").rename(tmp_path / "elsewhere")
+    (release / "mixture").symlink_to(tmp_path / "elsewhere")
+    assert "mixture: belongs to no released folder" in said(capsys, release)[1]
+
+
+PAGE = "with epsilon 1 and delta 1e-05: had any one meter's readings been others"
+CRATE = {"@graph": [{"description": "Released with epsilon 1 and delta 1e-05 (replace_one) for a meter."}]}
+ENTRY = {"deployment": {"privacy_loss": {"privacy_parameters": {"epsilon": 1, "delta": 1e-05}}}}
+
+
+def states_all(folder):
+    """State the guarantee in every place that can."""
+    (folder / "README.md").write_text(PAGE)
+    (folder / "ro-crate-metadata.json").write_text(json.dumps(CRATE))
+    (folder / "registry_entry.yaml").write_text(yaml.safe_dump(ENTRY))
+
+
+def entry(key, value):
+    words = copy.deepcopy(ENTRY)
+    words["deployment"]["privacy_loss"]["privacy_parameters"][key] = value
+    return yaml.safe_dump(words)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "file"),
+    [
+        (lambda folder: stated(folder, epsilon=0.1), "synthetic_profiles.parquet"),
+        (lambda folder: stated(folder, delta=1e-9), "synthetic_profiles.parquet"),
+        (lambda folder: stated(folder, adjacency="class_label"), "synthetic_profiles.parquet"),
+        (lambda folder: (profiles(folder, GUARANTEE.replace("(1,", "(8,")), sealed(folder)), "profiles.parquet"),
+        (lambda folder: (profiles(folder, "private"), sealed(folder)), "synthetic_profiles.parquet"),
+        (lambda folder: put(folder, "mixture.json", '{"epsilon": 8, "delta": 1e-05}'), "mixture.json"),
+        (
+            lambda folder: put(folder, "mixture.json", f'{{"guarantee": "{GUARANTEE.replace("1,", "2,")}"}}'),
+            "mixture.json",
+        ),
+        (lambda folder: (folder / "README.md").write_text(PAGE.replace("epsilon 1", "epsilon\n0.5")), "README.md"),
+        (lambda folder: (folder / "README.md").write_text("(epsilon, delta) = (2, 1e-05)"), "README.md"),
+        (lambda folder: (folder / "registry_entry.yaml").write_text(entry("epsilon", 2)), "registry_entry.yaml"),
+        (lambda folder: (folder / "registry_entry.yaml").write_text(entry("delta", 1e-6)), "registry_entry.yaml"),
+        (
+            lambda folder: (folder / "ro-crate-metadata.json").write_text(
+                json.dumps(CRATE).replace("epsilon 1", "epsilon 3")
+            ),
+            "ro-crate-metadata.json",
+        ),
+    ],
+)
+def test_all_places_state_the_same_guarantee(release, capsys, spoil, file):
+    states_all(release / "mixture")
+    sealed(release / "mixture")
+    out, err = said(capsys, release / "mixture")
+    assert not err and "all as the manifest says" in out
+    spoil(release / "mixture")
+    out, err = said(capsys, release / "mixture")
+    assert f"{file}: states another guarantee than manifest.json" in err and not out
 
 
 def test_a_file_beside_released_folders_is_refused(release, capsys):

@@ -15,12 +15,14 @@ from pathlib import Path
 import numpy as np
 
 from meterdp.core.errors import InputError
+from meterdp.core.regular import contents
 from meterdp.core.shipped import shipped
 from meterdp.mixture.draws import Mixture
 
 # What the configuration calls the library that comes with the code (tools/make_library.py).
 SHIPPED = "simulated"
 FILES = ("mixture.json", "manifest.json")
+MOST_BYTES = 2**30
 
 
 @dataclass(frozen=True)
@@ -71,14 +73,14 @@ def read_library(name: str, start_hour: int, hours: int, scale: Mapping | None =
     """
     mixture_file, manifest_file = library_files(name)
     try:
-        data = Path(mixture_file).read_bytes()
-        manifest = json.loads(Path(manifest_file).read_text(encoding="utf-8"))
+        data, told = (_contents(file) for file in (mixture_file, manifest_file))
+        manifest = json.loads(told)
         stored = json.loads(data)
         entries = [int(label[:2]) for label in stored["entries"]]
         weights, means, covariances = (
             np.array(stored[key], dtype=float) for key in ("weights", "means", "covariances")
         )
-    except (OSError, ValueError, KeyError, TypeError):
+    except (InputError, OSError, ValueError, LookupError, TypeError, RecursionError):
         raise _refused(
             "is not a folder with the mixture.json and manifest.json of a released mixture",
             "name such a folder, 'simulated' or null",
@@ -107,21 +109,32 @@ def read_library(name: str, start_hour: int, hours: int, scale: Mapping | None =
     return Library(Mixture(weights, means[:, part], covariances[:, part, part]), sha256)
 
 
-def _is_public(manifest: Mapping, sha256: str) -> bool:
+def _contents(file: str) -> bytes:
+    # The folder may be of links; what they lead to is a file.
+    return contents(Path(file).resolve(), MOST_BYTES, "name the folder of a release")
+
+
+def _is_public(manifest, sha256: str) -> bool:
     """Whether the manifest vouches for the file and says that it was released, or made from no one's readings."""
-    if not isinstance(manifest, dict) or (manifest.get("sha256") or {}).get("mixture.json") != sha256:
+    digests, public = _section(manifest, "sha256"), _section(manifest, "public_parameters")
+    if digests.get("mixture.json") != sha256:
         return False
-    privacy, public = manifest.get("privacy"), manifest.get("public_parameters") or {}
-    if privacy is None:
+    if manifest.get("privacy") is None:
         return manifest.get("simulated_data") is True and public.get("artefact") == "library"
     released = public.get("artefact") == "mixture" and public.get("mechanism") == "sound"
-    return released and privacy.get("adjacency") in ("replace_one", "add_remove") and "status" not in manifest
+    adjacency = _section(manifest, "privacy").get("adjacency")
+    return released and adjacency in ("replace_one", "add_remove") and "status" not in manifest
 
 
 def _scale_of(manifest: Mapping) -> dict:
     """Return ``LogScale.words`` of a library; a manifest that names none is of a plain log."""
-    profiles = (manifest.get("public_parameters") or {}).get("profiles") or {}
-    return dict(profiles.get("log_scale") or {})
+    return dict(_section(_section(_section(manifest, "public_parameters"), "profiles"), "log_scale"))
+
+
+def _section(manifest, key: str) -> Mapping:
+    """Return a section of a manifest, empty if it has none: whoever made it may have written anything."""
+    section = manifest.get(key) if isinstance(manifest, dict) else None
+    return section if isinstance(section, dict) else {}
 
 
 def _is_mixture(weights: np.ndarray, means: np.ndarray, covariances: np.ndarray) -> bool:

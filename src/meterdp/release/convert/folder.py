@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 from collections.abc import Mapping
@@ -17,7 +16,7 @@ PROVENANCE = "release_manifest.json"
 
 def converted(profiles: LoadProfiles, tool: Tool) -> dict[str, bytes]:
     """Return the files of a folder for ``tool`` by name: its own, the manifest of the release and a page."""
-    manifest = json.loads(profiles.manifest)
+    manifest = profiles.manifest
     privacy, simulated = manifest["privacy"], " The households are simulated." if manifest["simulated_data"] else ""
     hides, does_not_hide = ("\n".join(f"- {s}" for s in privacy[k]) for k in ("hides", "does_not_hide"))
     count, steps = profiles.energy_kwh.shape
@@ -40,7 +39,7 @@ What it does not hide:
 `{PROVENANCE}` is the manifest of the release these files were made from, as it was handed over; making them took
 nothing else and costs no privacy.
 """
-    return {**tool.files(profiles), PROVENANCE: profiles.manifest, "README.md": page.encode()}
+    return {**tool.files(profiles), PROVENANCE: profiles.manifest_as_it_was, "README.md": page.encode()}
 
 
 def write_folder(files: Mapping[str, bytes], folder) -> None:

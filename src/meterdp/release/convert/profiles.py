@@ -1,26 +1,27 @@
 """Load profiles as tools want them, from a folder that a release handed over.
 
 The names are those of the release: the random ids of forecast files, numbers of synthetic profiles. The checksums of
-the manifest are compared, so what is converted is what was released.
+the manifest are compared, so what is converted is what was released: the same bytes, read once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from meterdp.core.errors import InputError
-from meterdp.core.parquet import read_table
 from meterdp.core.progress import progress
 from meterdp.core.stamps import local_text
-from meterdp.core.tables import Table
 from meterdp.release.gate import is_of_a_household
-from meterdp.release.received import RELEASED, checked, read_manifest
-from meterdp.release.tables import RELEASED_FORECAST, RELEASED_PROFILES
+from meterdp.release.received import MANIFEST, RELEASED, checked, read_manifest
+from meterdp.release.tables import RELEASED_PROFILES
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,10 @@ class LoadProfiles:
         In words, where the stamps come from.
     guarantee : str
         The sentence of the release.
-    manifest : bytes
-        The manifest of the release as it was handed over.
+    manifest : mapping
+        That of the release, its text fit for a page.
+    manifest_as_it_was : bytes
+        The same as it was handed over.
     """
 
     names: tuple[str, ...]
@@ -53,7 +56,8 @@ class LoadProfiles:
     time_zone: str
     dated: str
     guarantee: str
-    manifest: bytes
+    manifest: Mapping
+    manifest_as_it_was: bytes
 
     @property
     def power_kw(self) -> np.ndarray:
@@ -89,26 +93,42 @@ def read_release(folder, day: date | None = None) -> LoadProfiles:
     """
     folder = Path(folder)
     raw, manifest = read_manifest(folder)
-    digests, public = manifest["sha256"], manifest["public_parameters"]
+    try:
+        return _profiles_of(folder, raw, manifest, day)
+    except (
+        OSError,
+        LookupError,
+        TypeError,
+        ValueError,
+        ArithmeticError,
+    ):  # words and files of whoever made the folder
+        raise InputError(
+            f"holds files that do not go with its {MANIFEST}", file=folder, remedy="copy the released folder again"
+        ) from None
+
+
+def _profiles_of(folder: Path, raw: bytes, manifest: Mapping, day: date | None) -> LoadProfiles:
+    digests = manifest["sha256"]
     if Path(RELEASED_PROFILES.file_name).name in digests:
-        return _synthetic(folder, raw, digests, public, manifest["period"], day)
+        return _synthetic(folder, raw, manifest, day)
     if day is not None and "time" in manifest:
         raise InputError("holds forecasts, which have a day of their own", file=folder, remedy="leave --date out")
     names = sorted(name for name in digests if name.endswith(".parquet"))
     # Names end up in scripts, so none but those a release gives are taken.
     if not names or not all(map(is_of_a_household, names)):
         raise InputError("holds neither synthetic profiles nor forecasts", file=folder, remedy=RELEASED)
-    return _forecasts(folder, raw, digests, names, manifest["time"], manifest["clipped_to_kwh"][0])
+    return _forecasts(folder, raw, names, manifest)
 
 
-def _read(folder: Path, name: str, digests, table: Table):
+def _read(folder: Path, name: str, manifest: Mapping):
     """Read a file of the manifest and its guarantee."""
-    guarantee = checked(folder, name, digests)
-    return read_table(folder / name, table), guarantee
+    data, guarantee = checked(folder, name, manifest)
+    return pq.read_table(pa.BufferReader(data)), guarantee
 
 
-def _synthetic(folder, raw, digests, public, period, day) -> LoadProfiles:
-    rows, guarantee = _read(folder, Path(RELEASED_PROFILES.file_name).name, digests, RELEASED_PROFILES)
+def _synthetic(folder: Path, raw: bytes, manifest: Mapping, day: date | None) -> LoadProfiles:
+    rows, guarantee = _read(folder, Path(RELEASED_PROFILES.file_name).name, manifest)
+    public, period = manifest["public_parameters"], manifest["period"]
     numbers = rows["profile"].to_pylist()
     width = len(str(max(numbers)))
     rules, zone = public["profiles"], public["export"]["time_zone"]
@@ -126,15 +146,16 @@ def _synthetic(folder, raw, digests, public, period, day) -> LoadProfiles:
         zone,
         f"synthetic profiles have hours but no day; the day {dated}",
         guarantee,
+        manifest,
         raw,
         least_kwh=rules["clip_kwh_per_hour"][0],
     )
 
 
-def _forecasts(folder, raw, digests, names, stated, least_kwh) -> LoadProfiles:
-    energy_kwh = []
+def _forecasts(folder: Path, raw: bytes, names: list[str], manifest: Mapping) -> LoadProfiles:
+    energy_kwh, stated = [], manifest["time"]
     for name in progress(names, "forecasts"):
-        rows, guarantee = _read(folder, name, digests, RELEASED_FORECAST)
+        rows, guarantee = _read(folder, name, manifest)
         energy_kwh.append(rows["released_kwh"].to_numpy())
     # The same in every file of a folder.
     start = rows["interval_start_utc"].cast("int64").to_numpy().astype("datetime64[us]").astype("datetime64[s]")
@@ -146,8 +167,9 @@ def _forecasts(folder, raw, digests, names, stated, least_kwh) -> LoadProfiles:
         stated["zone"],
         "the intervals forecast",
         guarantee,
+        manifest,
         raw,
-        least_kwh=least_kwh,
+        least_kwh=manifest["clipped_to_kwh"][0],
     )
 
 
@@ -155,7 +177,11 @@ def _profiles(names, energy_kwh, start, minutes, *words, least_kwh: float) -> Lo
     """Check what every tool relies on."""
     if not (np.isfinite(energy_kwh).all() and (energy_kwh >= least_kwh).all()):
         raise ValueError("a released file holds an energy that is below its public bound or not finite")
-    return LoadProfiles(names, energy_kwh, start, minutes, *words)
+    profiles = LoadProfiles(names, energy_kwh, start, minutes, *words)
+    even = (np.diff(start) == np.timedelta64(minutes, "m")).all() and minutes > 0
+    if energy_kwh.shape != (len(names), len(profiles.local_start)) or not even:
+        raise ValueError("the stamps of a released file are not those of its energies")
+    return profiles
 
 
 def hours_of_day(day: date, start_hour: int, hours: int, time_zone: str) -> np.ndarray:

@@ -14,7 +14,8 @@ from meterdp.core.log_scale import LogScale
 from meterdp.groupforecast.mechanism import GroupForecast
 from meterdp.release.manifests.common import study_manifest
 
-REPEATS = (7, 30)  # releases whose joint cost a manifest names
+# Releases whose joint cost a manifest names, each with fresh labels and noise.
+REPEATS = (7, 30)
 _HIDES = (
     "all readings of one household, its forecast and the group nearest to it, up to (epsilon, delta), even from "
     "those who know the readings of all others",

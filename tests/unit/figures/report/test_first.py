@@ -186,9 +186,9 @@ def test_a_release_that_could_be_made_comes_with_its_sentence():
     mixture, forecasts = leaving.sentences
     assert mixture == (
         "Typical load profiles of Springfield, made from readings from 2025-01-06 to 2025-02-02. This is a "
-        "mathematical guarantee, differential privacy with epsilon 0.5 and delta 1e-05: had any one meter's readings "
-        "been others, the probability of any outcome would be at most 1.65 times as large, plus 1e-05, whatever else "
-        "somebody knows. Releases about the same households add up."
+        "mathematical guarantee, differential privacy with epsilon 0.5 and delta 1e-05: whatever set of outcomes is "
+        "looked at, its probability with the readings of any one meter is at most 1.65 times its probability with "
+        "others in their place, plus 1e-05, whatever else somebody knows. Releases about the same households add up."
     )
     assert forecasts.startswith("Forecasts of Springfield") and "2.72 times" in forecasts
 
@@ -197,7 +197,7 @@ def test_an_epsilon_beyond_all_bounds_is_a_sentence_too():
     (sentence,) = first_page(
         tables(), settings(release={"what": ["mixture"], "epsilon": 1000}), True
     ).leaving.sentences
-    assert "at most inf times as large" in sentence
+    assert "at most inf times its probability" in sentence
 
 
 def test_too_few_households_for_a_release_are_said():

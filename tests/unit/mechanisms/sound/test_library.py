@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import runpy
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ import pytest
 from meterdp.core.config import complete, load_schema
 from meterdp.core.errors import InputError
 from meterdp.mechanisms.configured import public_settings
-from meterdp.mechanisms.sound.library import SHIPPED, library_files, read_library
+from meterdp.mechanisms.sound.library import FILES, SHIPPED, library_files, read_library
 from meterdp.release.desk import Desk
 from meterdp.release.ledger import Ledger
 from meterdp.release.mixture import release_mixture
@@ -110,6 +112,38 @@ def test_hours_of_a_record_are_taken_by_the_clock(tmp_path, start, hours):
 def test_what_is_no_public_library_is_refused_in_one_sentence(tmp_path, manifest, changed, said):
     with pytest.raises(InputError, match=rf"^config, field 'mechanisms\.sound\.library': {said}"):
         read_library(folder(tmp_path, manifest, **changed), 10, 6)
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_a_file_that_is_none_neither_hangs_nor_fills_memory(tmp_path, file):
+    name, outside = folder(tmp_path / "library", FITTED), tmp_path / file
+    path = tmp_path / "library" / file
+    path.rename(outside)
+    path.symlink_to(outside)
+    assert read_library(name, 10, 6).classes == 2, "a link to a file is a file"
+    for instead in (os.mkfifo, lambda p: p.symlink_to("/dev/zero"), sparse, Path.mkdir):
+        path.unlink()
+        instead(path)
+        with pytest.raises(InputError, match=r"is not a folder with the mixture\.json and manifest\.json"):
+            read_library(name, 10, 6)
+
+
+def sparse(path):
+    with open(path, "wb") as file:
+        file.truncate(2**40)
+
+
+@pytest.mark.parametrize("key", ["sha256", "privacy", "public_parameters"])
+@pytest.mark.parametrize("odd", [None, 1, "x", ["mixture.json"], {"profiles": 1}, {"profiles": {"log_scale": [1]}}])
+def test_a_manifest_of_other_sections_is_refused(tmp_path, key, odd):
+    name = folder(tmp_path, FITTED)
+    told = json.loads((tmp_path / "manifest.json").read_text())
+    (tmp_path / "manifest.json").write_text(json.dumps(told | {key: odd}))
+    if (key, odd) == ("privacy", None):
+        assert read_library(name, 10, 6).classes == 2
+    else:
+        with pytest.raises(InputError, match="is not public by its manifest"):
+            read_library(name, 10, 6)
 
 
 def test_a_file_without_manifest_is_refused(tmp_path):

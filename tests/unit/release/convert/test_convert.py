@@ -22,13 +22,15 @@ from meterdp.core.errors import InputError
 from meterdp.core.guarantee import STUDY_MODE
 from meterdp.core.parquet import write_table
 from meterdp.release import mixture
+from meterdp.release.convert import profiles
 from meterdp.release.convert.folder import PROVENANCE
 from meterdp.release.convert.profiles import hours_of_day, read_release
 from meterdp.release.convert.registry import TOOLS
 from meterdp.release.desk import Desk
 from meterdp.release.household_forecasts import release_household_forecasts
+from meterdp.release.received import checked
 from meterdp.release.synthetic import synthetic_columns
-from meterdp.release.tables import SYNTHETIC_PROFILES
+from meterdp.release.tables import RELEASED_PROFILES, SYNTHETIC_PROFILES
 from tests.conftest import ROOT
 
 CONFIG = complete(
@@ -55,11 +57,11 @@ def released(tmp_path_factory):
     }
     desk = Desk(config, b"meter_id\nm1\n", simulated=True)
     generator = np.random.default_rng(3)
-    profiles = generator.normal(-1.0, 0.7, (N, config["profiles"]["hours"]))
+    vectors = generator.normal(-1.0, 0.7, (N, config["profiles"]["hours"]))
     steps = config["forecast"]["horizon_steps"]
     forecasts = -2.0 + generator.normal(0, 1.2, (N, 1)) + generator.normal(0, 0.2, (N, steps))
     files = {
-        "mixture": mixture.release_mixture(profiles, desk)[0],
+        "mixture": mixture.release_mixture(vectors, desk)[0],
         "forecasts": release_household_forecasts(forecasts, None, desk).files,
     }
     for artefact, contents in files.items():
@@ -240,6 +242,71 @@ def test_a_study_file_in_a_folder_with_a_manifest_is_refused(released, tmp_path)
         read_release(folder)
 
 
+def rewritten(source, folder, change):
+    """Return a copy of a released folder whose manifest was changed."""
+    shutil.copytree(source, folder)
+    words = json.loads((folder / "manifest.json").read_text())
+    change(words)
+    (folder / "manifest.json").write_text(json.dumps(words))
+    return folder
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_no_word_of_a_release_commands_a_terminal_or_a_script(released, tmp_path, tool):
+    def change(words):
+        words["privacy"]["hides"] = ["all\x1b[2J\x85"]
+        columns = {"profile": [1], "energy_kwh": [np.ones(12)]}
+        guarantee = "(1, 1e-05)-differential privacy for\x1b]0;all\x07 \u2028 \x9b1A readings"
+        path = tmp_path / "mixture/synthetic_profiles.parquet"
+        write_table(path, RELEASED_PROFILES, columns, {"guarantee": guarantee})
+        words["sha256"][path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
+
+    folder, out = rewritten(released / "mixture", tmp_path / "mixture", change), tmp_path / "out"
+    assert main(["release", "convert", str(folder), "--as", tool, "--to", str(out)]) == 0
+    for path in out.iterdir():
+        assert all(c.isprintable() or c == "\n" for c in path.read_text()), path.name
+    assert "\\x1b]0;all\\x07" in (out / "README.md").read_text()
+
+
+def test_what_is_converted_is_what_was_hashed(released, tmp_path, monkeypatch):
+    shutil.copytree(released / "mixture", tmp_path / "mixture")
+    before = read_release(tmp_path / "mixture")
+
+    def then_swapped(folder, name, *more):
+        found = checked(folder, name, *more)
+        columns = {"profile": [1], "energy_kwh": [np.full(12, 7.0)]}
+        write_table(folder / name, RELEASED_PROFILES, columns, {"guarantee": "mine"})
+        return found
+
+    monkeypatch.setattr(profiles, "checked", then_swapped)
+    np.testing.assert_array_equal(read_release(tmp_path / "mixture").energy_kwh, before.energy_kwh)
+
+
+@pytest.mark.parametrize(
+    ("artefact", "change"),
+    [
+        ("mixture", lambda words: words["public_parameters"].pop("profiles")),
+        ("mixture", lambda words: words["public_parameters"]["export"].update(time_zone="../etc/passwd")),
+        ("mixture", lambda words: words.update(period=[None, 3])),
+        ("forecasts", lambda words: words["time"].update(zone="Nowhere/Town")),
+        ("forecasts", lambda words: words["time"].update(interval_minutes=0)),
+        ("forecasts", lambda words: words["time"].update(interval_minutes=60)),
+        ("forecasts", lambda words: words.update(clipped_to_kwh=[])),
+        ("forecasts", lambda words: words.update(clipped_to_kwh=["0", "1"])),
+    ],
+)
+def test_a_manifest_that_does_not_go_with_its_files_is_refused(released, tmp_path, artefact, change):
+    folder = rewritten(released / artefact, tmp_path / artefact, change)
+    with pytest.raises(InputError, match=r"holds files that do not go with its manifest\.json"):
+        read_release(folder)
+
+
+@pytest.mark.parametrize("artefact", ARTEFACTS)
+def test_what_is_released_is_verified(released, artefact, capsys):
+    assert main(["release", "verify", str(released / artefact)]) == 0
+    assert "all as the manifest says" in capsys.readouterr().out
+
+
 def test_names_that_no_release_gives_are_not_written_into_scripts(released, tmp_path):
     folder = tmp_path / "forecasts"
     shutil.copytree(released / "forecasts", folder)
@@ -249,7 +316,7 @@ def test_names_that_no_release_gives_are_not_written_into_scripts(released, tmp_
     (folder / name).rename(folder / other)
     manifest["sha256"][other] = manifest["sha256"].pop(name)
     (folder / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(InputError, match="holds neither synthetic profiles nor forecasts"):
+    with pytest.raises(InputError, match="is declared, but no release holds such a file"):
         read_release(folder)
 
 

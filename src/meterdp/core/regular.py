@@ -1,0 +1,49 @@
+"""Open files that somebody else has made: regular ones of a possible size, and no others."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+from meterdp.core.errors import InputError
+
+
+def opened(path: Path, most_bytes: int, remedy: str) -> BinaryIO:
+    """Open a file if it is a regular one of at most so many bytes.
+
+    Parameters
+    ----------
+    path : Path
+    most_bytes : int
+    remedy : str
+        What to do if it is not.
+
+    Raises
+    ------
+    InputError
+        If it is a link, a device, a pipe or a folder, or too large.
+    OSError
+        If there is none, or it may not be read.
+    """
+    # Without O_NONBLOCK the opening of a pipe would wait for somebody who writes.
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno not in (errno.ELOOP, errno.ENXIO):  # a link; a socket
+            raise
+        raise InputError("is no regular file", file=path, remedy=remedy) from None
+    state = os.fstat(descriptor)
+    if stat.S_ISREG(state.st_mode) and state.st_size <= most_bytes:
+        return os.fdopen(descriptor, "rb")
+    os.close(descriptor)
+    problem = "is larger than any such file" if stat.S_ISREG(state.st_mode) else "is no regular file"
+    raise InputError(problem, file=path, remedy=remedy)
+
+
+def contents(path: Path, most_bytes: int, remedy: str) -> bytes:
+    """Return what is in a file, as :func:`opened` opens it; one that grows meanwhile is read to its former end."""
+    with opened(path, most_bytes, remedy) as file:
+        return file.read(os.fstat(file.fileno()).st_size)

@@ -1,0 +1,35 @@
+"""What pages, manifests and documents say of epsilon and delta is what (epsilon, delta) says."""
+
+import re
+
+import pytest
+
+from meterdp.core.guarantee import in_plain_words
+from meterdp.release import feeders, household_forecasts, label_forecasts, mixture
+from meterdp.release.received import _in_text
+
+# As if the factor held but for an event of probability delta, or for odds: (epsilon, delta) says neither.
+OVERCLAIMS = re.compile(
+    r"but for a? ?(chance|probability|δ|delta)|the chance given|"
+    r"probability (that|with which) the (promise|guarantee)[^.]* fails|the odds of any|"
+    r"certainty at most|so certain of one|how many times as likely an outcome|nobody can tell whose"
+)
+
+
+def test_no_text_says_that_the_factor_holds_but_for_a_chance(repository):
+    files = [*repository.glob("*.md"), *(repository / "docs").rglob("*.md"), *(repository / "config").glob("*.md")]
+    files += [path for kind in ("py", "html") for path in (repository / "src").rglob(f"*.{kind}")]
+    said = {path.name: found[0] for path in files if (found := OVERCLAIMS.search(" ".join(path.read_text().split())))}
+    assert len(files) > 300 and said == {"judge.py": "but for a chance"}, "that one is the confidence of an audit"
+
+
+@pytest.mark.parametrize("hides", [m.HIDES for m in (mixture, feeders, household_forecasts, label_forecasts)])
+def test_what_is_hidden_is_hidden_as_far_as_both_numbers_say(hides):
+    assert all("to the extent that epsilon and delta state" in said for said in hides)
+
+
+def test_the_plain_words_bound_the_probability_of_every_set_of_outcomes():
+    said = in_plain_words(1.0, 1e-5, ", for all files")
+    assert "epsilon 1 and delta 1e-05, for all files: whatever set of outcomes is looked at, its probability" in said
+    assert "at most 2.72 times its probability with others in their place, plus 1e-05" in said
+    assert list(_in_text(said)) == [("1", "1e-05")], "as whoever verifies a folder reads it"
