@@ -66,7 +66,7 @@ _MEANING = ("accumulationBehaviour", "commodity", "flowDirection", "intervalLeng
 # Where an entry begins and ends, also in a comment: what an entry leaves open must not swallow those behind it.
 _PREFIX = rb"(?:[\w.-]{1,40}:)?"
 _EDGE = re.compile(
-    rb"<%bentry(?:\s[^<>]{0,99})?/>|(?P<open><%bentry(?=[\s>]))|(?P<close></%bentry\s{0,40}>)" % ((_PREFIX,) * 3)
+    rb"<(?:(?P<close>/%bentry\s{0,40}>)|%bentry(?:(?:\s[^<>]{0,99})?/>|(?P<open>(?=[\s>]))))" % ((_PREFIX,) * 2)
 )
 _LONGEST_EDGE = 160
 _LEAF = re.compile(rb"<%bIntervalReading[\s>/]" % _PREFIX)
@@ -244,7 +244,7 @@ class _Parser:
         if self.problem is not None:
             self._lost += sum(1 for _ in _LEAF.finditer(data))
             return
-        before = len(self.entry.readings)
+        begun = self._begun
         try:
             self._expat.Parse(data, last)
             self._fed += len(data)
@@ -257,12 +257,16 @@ class _Parser:
         except expat.ExpatError:
             self.spoil(*_MALFORMED)
         if self.problem is not None:
-            self._lost += before + sum(1 for _ in _LEAF.finditer(data))
+            self._lost = begun + sum(1 for _ in _LEAF.finditer(data))
 
     def spoil(self, problem: str, remedy: str) -> None:
         """Give up what is parsed."""
         if self.problem is None:
-            self.problem, self._lost = (problem, remedy), len(self.entry.readings)
+            self.problem, self._lost = (problem, remedy), self._begun
+
+    @property
+    def _begun(self) -> int:
+        return len(self.entry.readings) + len(self._readings)
 
     def end(self) -> _Entry:
         """Return what there was; its readings are counted where it cannot be parsed."""
@@ -392,11 +396,11 @@ def _pieces(chunks: Iterable[bytes]) -> Iterator[tuple[str, bytes]]:
 def _whole_pieces(data: bytes) -> Iterator[tuple[str, bytes]]:
     at, opens = 0, ""
     for edge in _EDGE.finditer(data):
-        if edge["open"]:
+        if edge["open"] is not None:
             if edge.start() > at:
                 yield opens, data[at : edge.start()]
             at, opens = edge.start(), "open"
-        elif edge["close"]:
+        elif edge["close"] is not None:
             if opens:
                 yield opens, data[at : edge.start()]
                 at, opens = edge.start(), ""
