@@ -29,7 +29,7 @@ from meterdp.exports.shapes import ISO8601
 from meterdp.exports.streams import files_of
 
 _INDEX = "index.json"
-# Names of a file beyond this are numbered anew.
+# Names of a file beyond this are numbered again.
 NAMES_BYTES = 32 << 20
 _BYTES_PER_NAME = 200
 _SCHEMA = pa.schema(
@@ -153,9 +153,9 @@ class KeptReadings:
                     "has_circuits": batch.circuit is not None,
                     "left_out": batch.left_out,
                     "set_aside": dict(batch.set_aside),
-                    "anew": size > NAMES_BYTES,
+                    "again": size > NAMES_BYTES,
                 }
-                if about["anew"]:
+                if about["again"]:
                     known, size = {column: {} for column in known}, 0
                     number = {column: NameIndex(names, grow=True) for column, names in known.items()}
                 columns = {"row": _rows(batch), "stamp_us": batch.stamp_us, "energy": batch.energy}
@@ -188,7 +188,7 @@ class KeptReadings:
                 except StopIteration:
                     return
                 about = json.loads(metadata[b"about"])
-                if about["anew"]:
+                if about["again"]:
                     names = {column: Names() for column in names}
                 for column, known in names.items():
                     known += about[column]

@@ -1,8 +1,9 @@
 """One listed meter's rows are rewritten, fields and bytes, in every format: no other record moves, no run ends.
 
-What is rewritten are the bytes a meter has in an export: its lines, its cells of a Parquet file, its 200 record and all
-up to the next, its entries of a feed, or its whole file. Only what would be another's is left alone: a line or an entry
-that names another listed meter, and the first 200 of a NEM12 block, without which rows are those of the block above.
+What is rewritten are the bytes a meter has in an export: its lines, its cells of a Parquet file, its 200 record and
+all up to the next, its entries of a feed, or its whole file. Only what would be another's is left alone: a line or an
+entry that names another listed meter, and the first 200 of a NEM12 block, without which rows are those of the block
+above.
 
 METERDP_REWRITES=400 tries that many with each format; so does, and prints the counts,
 ``METERDP_REWRITES=400 python -m tests.statistical.exports.test_rewrites``.
@@ -190,7 +191,7 @@ def entries_of(meter: str) -> list[bytes]:
             f'<link rel="self" href="{blocks}/{d}"/><link rel="up" href="{blocks}"/><content><e:IntervalBlock>'
             f"{readings}</e:IntervalBlock></content>"
         )
-    return [f"<entry>{word}</entry>".encode() for word in words]
+    return [f"<entry>{inside}</entry>".encode() for inside in words]
 
 
 def lined(header: bytes, end: bytes = b"") -> Callable[[dict[str, list[bytes]], Path], None]:

@@ -57,7 +57,7 @@ def read(path, listed=LISTED, **options) -> tuple[dict[str, list[float]], dict[s
 
 @pytest.mark.parametrize("magic", [b"\x1f\x8b\x08\x00", b"PK\x03\x04", b"PK\x05\x06"])
 @pytest.mark.parametrize("folder", [False, True])
-def test_a_text_without_a_header_is_told_from_a_packed_one_by_name(tmp_path, magic, folder):
+def test_a_text_without_a_header_is_known_from_a_packed_one_by_name(tmp_path, magic, folder):
     rows = magic + b"9 36901 5\nA1 36901 1\nV9 36901 2\n"
     path = tmp_path / "export"
     if folder:
@@ -168,7 +168,7 @@ def test_names_are_let_go_with_who_met_them():
 
 
 @pytest.mark.parametrize("most", [0, 1 << 25])
-def test_what_is_kept_of_an_export_numbers_names_anew(tmp_path, monkeypatch, most):
+def test_what_is_kept_of_an_export_numbers_names_again(tmp_path, monkeypatch, most):
     monkeypatch.setattr(kept, "NAMES_BYTES", most)
     rows = [f"{m},2018-10-26 00:00,{i}" for i, m in enumerate(["A1", "V9", *(f"Z{i}" for i in range(30)), "A1"])]
     (tmp_path / "e.csv").write_text("meter_id,interval_start,kwh\n" + "\n".join(rows) + "\n")
@@ -403,4 +403,4 @@ def test_readings_of_meters_that_are_not_listed_are_counted_and_not_held(tmp_pat
         path.write_text(feed(blocks("A1", values(*[1000] * 48)), blocks("V9", values(*[2000] * 48))))
     found, counts = read(path, names[:1], **options)
     assert (found, counts) == ({names[0]: [1.0] * 48}, {"used": 48, "meter_not_listed": 48})
-    assert read(path, names, **options)[0] == {names[0]: [1.0] * 48, names[1]: [2.0] * 48}  # another list, read anew
+    assert read(path, names, **options)[0] == {names[0]: [1.0] * 48, names[1]: [2.0] * 48}  # another list, read again
