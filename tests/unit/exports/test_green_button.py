@@ -382,6 +382,14 @@ def test_files_that_are_no_feed_or_no_harmless_one(tmp_path, text, sentence):
     assert sentence in refused(raw(tmp_path, text))
 
 
+def test_an_entry_in_a_comment_is_refused_and_never_hidden(tmp_path):
+    """What opens a comment in one entry must not hide those behind it, so comments between entries hide none."""
+    hidden = f"<!-- {block([9], name=2)} -->"
+    assert "has an entry in a comment" in refused(
+        write(tmp_path, reading_type(), meter_reading(), block(DAY), hidden)
+    )
+
+
 def test_a_feed_cut_short_is_refused(tmp_path):
     path = write(tmp_path, reading_type(), meter_reading(), block(DAY))
     path.write_bytes(path.read_bytes()[:-200])

@@ -221,6 +221,7 @@ class _Parser:
         self.entry = _Entry(row)
         self.problem: tuple[str, str] | None = None
         self.skipped_rows = 0  # that were not given to this parser
+        self.entries = 0  # it has seen
         self._missing_words = missing_words
         self._row, self._fed, self._deep, self._lost = row, 0, 0, 0
         self._elements: list[str] = []
@@ -284,6 +285,7 @@ class _Parser:
             raise _Malformed(f"has elements nested deeper than {DEEPEST}", "export it again")
         self._elements.append(name)
         self._text = ""
+        self.entries += name == "entry"
         if name == "link":
             self._link(attributes.get("rel", ""), attributes.get("href", "").strip().rstrip("/"))
         elif name in _OBJECTS:
@@ -329,7 +331,7 @@ def _entries(member: Member, settings: ExportSettings, limit: Limit | None = Non
             raise InputError(problem, file=member.label, row=parser.row, remedy=remedy)
         return parser.end()
 
-    outside, entry, row = _Parser(1, words), None, 1
+    outside, entry, row, given = _Parser(1, words), None, 1, 0
     with open_bytes(member) as whole:
         stream = whole if limit is None else limit.start_of(whole, member.label)
         for edge, data in _pieces(_utf8(stream, member.label)):
@@ -345,6 +347,7 @@ def _entries(member: Member, settings: ExportSettings, limit: Limit | None = Non
                 outside.skipped_rows += rows
                 if edge == "open":
                     outside.feed(b"<entry/>")
+                    given += 1
                 if edge == "close" or (refuse and entry.problem is not None):
                     yield ended(entry)
                     entry = None
@@ -356,6 +359,8 @@ def _entries(member: Member, settings: ExportSettings, limit: Limit | None = Non
         entry.spoil(*_MALFORMED)
         yield ended(entry)
     outside.feed(b"", last=True)
+    if outside.entries < given:
+        outside.spoil("has an entry in a comment", "take the comment out")
     outside.entry.links.clear()  # of the feed
     yield ended(outside)
 
