@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -19,7 +20,12 @@ UNIT_DIFFERS, STAMP_UNREADABLE, VALUE_UNREADABLE, HEADER_REPEATED = 1, 2, 3, 4
 BATCH_BYTES = 4 << 20
 
 
-_MOST_SHARED_LISTS = 64
+class Names(list):
+    """A list of names that goes on growing; :class:`NameIndex` remembers it while something reads it."""
+
+    __hash__ = object.__hash__
+    __eq__ = object.__eq__
+    __ne__ = object.__ne__
 
 
 class Seen(Sequence):
@@ -27,11 +33,11 @@ class Seen(Sequence):
 
     Attributes
     ----------
-    names : list of str
+    names : Names
         The same object in all batches that share it.
     """
 
-    def __init__(self, names: list[str], count: int):
+    def __init__(self, names: Names, count: int):
         self.names, self._count = names, count
 
     def __len__(self) -> int:
@@ -54,19 +60,17 @@ class NameIndex:
 
     def __init__(self, index: dict[str, int], *, grow: bool):
         self._index, self._grow = index, grow
-        # Lists of names that batches share, and the numbers of those already met.
-        self._shared: dict[int, tuple[list[str], np.ndarray]] = {}
+        # The numbers of those already met in lists of names that batches share.
+        self._shared: WeakKeyDictionary[Names, np.ndarray] = WeakKeyDictionary()
 
     def __call__(self, names: Sequence[str], codes: np.ndarray) -> np.ndarray:
         """Return (n,) int64 numbers of ``names[codes]``, ``NO_CODE`` where that is the code."""
         if not isinstance(names, Seen):
             return np.append(self._look_up(names), NO_CODE)[codes]
-        _, numbers = self._shared.get(id(names.names), (None, np.empty(0, np.int64)))
+        numbers = self._shared.get(names.names, np.empty(0, np.int64))
         if len(names) > len(numbers):
-            if len(self._shared) > _MOST_SHARED_LISTS:
-                self._shared.clear()
             numbers = np.append(numbers, self._look_up(names[len(numbers) :]))
-            self._shared[id(names.names)] = names.names, numbers
+            self._shared[names.names] = numbers
         return np.append(numbers[: len(names)], NO_CODE)[codes]
 
     def _look_up(self, names: Sequence[str]) -> np.ndarray:
@@ -137,3 +141,9 @@ class Batch:
         if self.rows is not None:
             return int(self.rows[reading])
         return self.first_row + int(reading) // self.readings_per_row
+
+
+def nothing_but(set_aside: Mapping[str, int], place: str) -> Batch:
+    """Return a batch without a reading."""
+    none = np.zeros(0, np.int64)
+    return Batch(1, (), none, none, True, np.zeros(0), place=place, set_aside=set_aside)

@@ -42,6 +42,8 @@ REASONS = {
     "interval_differs": "The reading covers more than export.interval_minutes, or a time that does not divide it.",
     "quality_unknown": "The row says that its quality varies, but not which this reading has.",
     "reading_type_missing": "No reading type, or more than one, says what the reading means.",
+    "too_many_readings": "The meter has more readings of different times and registers than can be in the period.",
+    "file_unreadable": "One of several files cannot be read, or not to its end; counted once for each such file.",
 }
 (
     USED,
@@ -64,6 +66,8 @@ REASONS = {
     CONFLICTING_ROWS,
     *_,
 ) = range(len(REASONS))
+
+FILE_UNREADABLE = list(REASONS).index("file_unreadable")
 
 _NO_SLOT = -1
 # A mark of Batch.unreadable and its reason differ by this.

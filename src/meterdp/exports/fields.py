@@ -45,6 +45,7 @@ _FINE = re.compile(r"([.,]\d{6})\d+")
 MIXED_OFFSETS = "has a UTC offset where other rows have none, or vice versa", "write all stamps the same way"
 # Distinct stamps that cannot be read are looked at together, up to this many, for a format that fits them all.
 _LOOKED_AT = 1000
+LONGEST_STAMP = 256
 _DAY_US = 24 * 3600 * 1_000_000
 
 
@@ -331,8 +332,9 @@ class StampParser:
         if self._format == ISO8601:
             carries = pc.match_substring_regex(pa.array(words, pa.string()), _OFFSET).to_numpy(zero_copy_only=False)
         stamp_us = np.full(len(words), NO_STAMP)
-        # pandas reads "now" and "today" as the time of the run.
-        readable = present & np.array([any(c.isdigit() for c in word) for word in words], dtype=bool)
+        # pandas reads "now" and "today" as the time of the run, and takes its time for a long text.
+        dated = (len(word) <= LONGEST_STAMP and any(c.isdigit() for c in word) for word in words)
+        readable = present & np.fromiter(dated, bool, len(words))
         some = np.flatnonzero(readable)
         if some.size and self._format == SPREADSHEET:
             seconds, bad = serial_seconds([words[i] for i in some])

@@ -25,7 +25,7 @@ from meterdp.exports.bands import Bands, band_edges, room_bytes
 from meterdp.exports.batch import BATCH_BYTES, NO_CODE, NOT_LISTED, Batch, NameIndex
 from meterdp.exports.changes import MeterMonths, compared
 from meterdp.exports.clock import LAST_MARK, Clock
-from meterdp.exports.dense import REASONS, ROW_MALFORMED, USED, run_begins, slot_range
+from meterdp.exports.dense import FILE_UNREADABLE, REASONS, ROW_MALFORMED, USED, run_begins, slot_range
 from meterdp.exports.doubts import doubts, sample_step, step_minutes
 from meterdp.exports.growing import Growing
 from meterdp.exports.kept import KeptReadings
@@ -100,12 +100,13 @@ def ingest(
         If the export cannot be read, spans more than ``LONGEST_EXPORT_DAYS`` or changes while it is read; without a
         list of meters also if it names two circuits for a meter or holds no usable reading.
     """
-    batches = reader(settings.format, threads)
+    listed = None if roster is None else frozenset(roster.circuit_of)
+    batches = reader(settings.format, threads, listed=listed)
 
     def read_file(member: Member | str | Path) -> Iterator[Batch]:
         return batches(member, settings, batch_bytes=batch_bytes)
 
-    kept = None if kept_folder is None else KeptReadings(kept_folder, settings)
+    kept = None if kept_folder is None else KeptReadings(kept_folder, settings, listed)
 
     def read() -> Iterator[Batch]:
         return read_file(path) if kept is None else kept.batches(path, read_file)
@@ -172,6 +173,8 @@ def ingest(
     if kept is not None:
         write_table(kept.months_path, METER_MONTHS, now, metadata)
         print(kept.outcome.in_words(), file=sys.stderr)
+    if bands.counts[FILE_UNREADABLE]:
+        print("export: not every file could be read to its end, see private/ingest_report.parquet", file=sys.stderr)
 
 
 @dataclass

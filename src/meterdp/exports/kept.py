@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from itertools import count, islice
 from pathlib import Path
@@ -20,7 +20,7 @@ import pyarrow as pa
 from meterdp.core.errors import InputError
 from meterdp.core.parquet import atomic_path
 from meterdp.core.provenance import source_hash
-from meterdp.exports.batch import NO_CODE, NO_STAMP, Batch, NameIndex, Seen
+from meterdp.exports.batch import NO_CODE, NO_STAMP, Batch, NameIndex, Names, Seen
 from meterdp.exports.fields import MIXED_OFFSETS
 from meterdp.exports.members import Member
 from meterdp.exports.readers import interface
@@ -29,6 +29,9 @@ from meterdp.exports.shapes import ISO8601
 from meterdp.exports.streams import files_of
 
 _INDEX = "index.json"
+# Names of a file beyond this are numbered again.
+NAMES_BYTES = 32 << 20
+_BYTES_PER_NAME = 200
 _SCHEMA = pa.schema(
     [
         ("row", pa.int64()),
@@ -66,6 +69,8 @@ class KeptReadings:
     folder : path-like
         Where they are kept; private. File names in it are numbers, because those of the export may be meter ids.
     settings : ExportSettings
+    listed : collection of str, optional
+        The public list of meters: what some readers keep depends on it.
 
     Attributes
     ----------
@@ -73,8 +78,9 @@ class KeptReadings:
         Of the first time :meth:`batches` was used up.
     """
 
-    def __init__(self, folder, settings: ExportSettings):
+    def __init__(self, folder, settings: ExportSettings, listed: Collection[str] | None = None):
         self._folder, self._settings = Path(folder), settings
+        self._listed = sorted(listed) if listed is not None and settings.format in interface.TWICE else None
         self.outcome: Outcome | None = None
 
     @property
@@ -96,7 +102,7 @@ class KeptReadings:
         taken = {*index.values()}
         free = (name for number in count() if (name := f"{number:06d}.arrow") not in taken)
         alike = _Alike(self._settings)
-        for member in files_of(path):
+        for member in files_of(path, by_name=self._settings.packed_by_name):
             key = self._key(member)
             name = index.get(key)
             if name is None or not (self._folder / name).is_file():
@@ -129,7 +135,7 @@ class KeptReadings:
     def _key(self, member: Member) -> str:
         about = member.path.stat()
         known = (str(member.path), member.inside, member.size_bytes, about.st_size, about.st_mtime_ns)
-        words = repr((known, self._settings, source_hash(interface.__file__)))
+        words = repr((known, self._settings, self._listed, source_hash(interface.__file__)))
         return hashlib.sha256(words.encode(errors="surrogateescape")).hexdigest()
 
     @staticmethod
@@ -137,6 +143,7 @@ class KeptReadings:
         """Yield batches and write them."""
         known: dict[str, dict[str, int]] = {"meter": {}, "circuit": {}}
         number = {column: NameIndex(names, grow=True) for column, names in known.items()}
+        size = 0
         options = pa.ipc.IpcWriteOptions(compression="zstd")
         with atomic_path(path) as temporary, pa.ipc.new_stream(temporary, _SCHEMA, options=options) as writer:
             for batch in batches:
@@ -146,7 +153,11 @@ class KeptReadings:
                     "has_circuits": batch.circuit is not None,
                     "left_out": batch.left_out,
                     "set_aside": dict(batch.set_aside),
+                    "again": size > NAMES_BYTES,
                 }
+                if about["again"]:
+                    known, size = {column: {} for column in known}, 0
+                    number = {column: NameIndex(names, grow=True) for column, names in known.items()}
                 columns = {"row": _rows(batch), "stamp_us": batch.stamp_us, "energy": batch.energy}
                 columns["is_utc"] = np.broadcast_to(batch.stamps_are_utc, len(batch.meter))
                 columns["unreadable"] = np.zeros(len(batch.meter), np.int8)
@@ -160,6 +171,7 @@ class KeptReadings:
                     codes = np.full(len(batch.meter), NO_CODE) if codes is None else codes
                     columns[column] = number[column](ids, codes).astype(np.int32)
                     about[column] = [*islice(reversed(known[column]), len(known[column]) - before)][::-1]
+                    size += sum(_BYTES_PER_NAME + len(name) for name in about[column])
                 arrays = [pa.array(np.ascontiguousarray(columns[field.name]), field.type) for field in _SCHEMA]
                 rows = pa.record_batch(arrays, schema=_SCHEMA)
                 writer.write_batch(rows, custom_metadata={"about": json.dumps(about)})
@@ -168,7 +180,7 @@ class KeptReadings:
     @staticmethod
     def _read(path: Path, place: str) -> Iterator[Batch]:
         """Yield what was written."""
-        names: dict[str, list[str]] = {"meter": [], "circuit": []}
+        names = {"meter": Names(), "circuit": Names()}
         with pa.memory_map(str(path)) as file, pa.ipc.open_stream(file) as reader:
             while True:
                 try:
@@ -176,6 +188,8 @@ class KeptReadings:
                 except StopIteration:
                     return
                 about = json.loads(metadata[b"about"])
+                if about["again"]:
+                    names = {column: Names() for column in names}
                 for column, known in names.items():
                     known += about[column]
                 values = {field.name: rows[field.name].to_numpy(zero_copy_only=False) for field in _SCHEMA}

@@ -96,7 +96,7 @@ class SafeLines:
     def pieces(self, stream, lines_before: int = 1) -> Iterator[Piece]:
         """Yield the same lines as they are in the file."""
         row = 1
-        for lines, overlong in self._whole_lines(stream):
+        for lines, overlong in self._whole_lines(stream, header=lines_before > 0):
             while lines and row <= lines_before:
                 lines = lines[lines.index(b"\n") + 1 :]
                 row += 1
@@ -114,9 +114,12 @@ class SafeLines:
         if piece.overlong:
             yield Block(first_row, b"", 1, ((first_row, "is too long for a row"),))
 
-    def _whole_lines(self, stream) -> Iterator[tuple[bytes, bool]]:
-        """Yield bytes of whole lines, each ended by a line feed, and whether an overlong line follows them."""
-        rest, skipping, header = b"", False, True
+    def _whole_lines(self, stream, *, header: bool) -> Iterator[tuple[bytes, bool]]:
+        """Yield bytes of whole lines, each ended by a line feed, and whether an overlong line follows them.
+
+        The first line may be as long as it likes if it is a header: everything else is measured by it.
+        """
+        rest, skipping = b"", False
         while more := stream.read(self._block_bytes):
             if skipping:
                 end = more.find(self._separator)
@@ -128,7 +131,6 @@ class SafeLines:
                 lines, rest = rest + memoryview(more)[:end], more[end:]
             else:
                 lines, rest = b"", rest + more
-            # The header may be as long as it likes: everything else is measured by it.
             skipping = len(rest) > self.longest_bytes + 1 and not (header and not lines)
             if lines or skipping:
                 header = False

@@ -45,6 +45,8 @@ class Member:
         Where it stands among several files, for messages; empty if there is no other.
     size_bytes : int
         Its size before it is unpacked from a zip.
+    by_name : bool
+        Whether its name says that it is packed, and not its first bytes.
     """
 
     path: Path
@@ -53,6 +55,7 @@ class Member:
     inside: str | None = None
     place: str = ""
     size_bytes: int = 0
+    by_name: bool = False
 
     @property
     def label(self) -> str:
@@ -73,13 +76,15 @@ def label(export, place: str) -> str:
     return f"{export}, {place}" if place else str(export)
 
 
-def members(path) -> list[Member]:
+def members(path, *, by_name: bool = False) -> list[Member]:
     """Return the files of an export in order of their names.
 
     Parameters
     ----------
     path : path-like
         A file, a folder (with all it holds) or a zip. A file in a folder may itself be packed.
+    by_name : bool
+        Whether names say what is packed, and not the first bytes of a file.
 
     Raises
     ------
@@ -94,10 +99,10 @@ def members(path) -> list[Member]:
         chosen = _data(path, names, TEXT + PACKED)
         sizes = [(path / name).stat().st_size for name in chosen]
         found = [
-            Member(path / name, PurePosixPath(name).name, path, size_bytes=size)
+            Member(path / name, PurePosixPath(name).name, path, size_bytes=size, by_name=by_name)
             for name, size in zip(chosen, sizes, strict=True)
         ]
-    elif _is_zip(path):
+    elif is_zip(path, by_name=by_name):
         with zipfile.ZipFile(path) as archive:
             infos = {info.filename: info for info in archive.infolist() if not info.is_dir()}
         chosen = _data(path, sorted(infos), TEXT)
@@ -107,7 +112,7 @@ def members(path) -> list[Member]:
             Member(path, PurePosixPath(name).name, path, name, size_bytes=infos[name].file_size) for name in chosen
         ]
     else:
-        return [Member(path, path.name, path)]
+        return [Member(path, path.name, path, by_name=by_name)]
     if len(found) == 1:
         return found
     return [
@@ -116,7 +121,10 @@ def members(path) -> list[Member]:
     ]
 
 
-def _is_zip(path: Path) -> bool:
+def is_zip(path: Path, *, by_name: bool) -> bool:
+    """Whether a file is a zip, by its name or by its first bytes."""
+    if by_name:
+        return path.suffix.lower() == ".zip"
     if not path.is_file():
         return False
     with path.open("rb") as file:

@@ -50,6 +50,16 @@ class Words:
         """Return how many words a column has."""
         return int(self._state[column, 0])
 
+    @property
+    def total(self) -> int:
+        """Words of all columns."""
+        return int(self._state[:, 0].sum())
+
+    @property
+    def text_bytes(self) -> int:
+        """Bytes of the words of all columns."""
+        return int(self._ends[np.arange(len(self._state)), self._state[:, 0]].sum())
+
     def texts(self, column: int, begin: int) -> list[bytes]:
         """Return the words of a column from number ``begin`` on."""
         ends = self._ends[column, begin : self.count(column) + 1].tolist()

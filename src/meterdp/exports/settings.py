@@ -27,6 +27,8 @@ FLOWS = ("consumption", "net")
 BAD_ROWS = ("refuse", "missing")
 CONFLICTING_ROWS = ("last", "missing", "refuse")
 WIDE_COLUMNS = ("times", "numbers")
+# Without a header: the first bytes of a file are a meter's, so its name says whether it is packed.
+HEADERLESS = ("cer",)
 # Half-hourly energy by definition.
 HALF_HOURLY = ("lcl_csv", "cer")
 HALF_HOUR_MINUTES = 30
@@ -224,6 +226,11 @@ class ExportSettings:
         if values.get("format") in SELF_DESCRIBED and mapping.get("stamp_time_zone"):
             _refuse("stamp_time_zone", "does not go with a format that says it itself", "leave it out")
         return cls(**values)
+
+    @property
+    def packed_by_name(self) -> bool:
+        """Whether the name of a file says that it is packed, and not its first bytes."""
+        return self.format in HEADERLESS
 
     @property
     def notation(self) -> Notation:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,11 +13,13 @@ from pathlib import Path
 import pyarrow as pa
 
 from meterdp.core.errors import InputError
-from meterdp.exports.members import PACKED, ZIP_STARTS, Member, members
+from meterdp.exports.batch import Batch, nothing_but
+from meterdp.exports.members import PACKED, Member, is_zip, members
+from meterdp.exports.settings import ExportSettings
 
 GZIP_START = b"\x1f\x8b"
-# What the decompressors raise on damaged input; pyarrow raises OSError.
-DAMAGE = (OSError, EOFError, zlib.error, zipfile.BadZipFile)
+# What the decompressors raise on damaged input; pyarrow raises OSError, and errors of its own on Parquet.
+DAMAGE = (OSError, EOFError, zlib.error, zipfile.BadZipFile, pa.ArrowException)
 
 
 @dataclass
@@ -61,13 +63,17 @@ def check_file(path, label=None) -> Path:
     """Return ``path`` if it is a file that holds something, else raise :class:`InputError` about ``label``."""
     path = Path(path)
     label = path if label is None else label
+    _check_access(path, label)
+    if path.stat().st_size == 0:
+        raise empty(label)
+    return path
+
+
+def _check_access(path: Path, label) -> None:
     if not path.is_file():
         raise InputError("does not exist or is not a file", file=label, remedy="give the path of the meter export")
     if not os.access(path, os.R_OK):
         raise InputError("may not be read by this user", file=label, remedy="change its permissions")
-    if path.stat().st_size == 0:
-        raise empty(label)
-    return path
 
 
 def empty(path) -> InputError:
@@ -90,7 +96,7 @@ def telling_damage(file) -> Iterator[None]:
         raise InputError("is cut short or damaged", file=file, remedy="copy or export it again") from None
 
 
-def files_of(path) -> list[Member]:
+def files_of(path, *, by_name: bool = False) -> list[Member]:
     """Return the files of an export in order of their names; see :func:`meterdp.exports.members.members`.
 
     Of one of these files, itself.
@@ -106,7 +112,23 @@ def files_of(path) -> list[Member]:
     if not path.is_dir():
         check_file(path)
     with telling_damage(path):
-        return members(path)
+        return members(path, by_name=by_name)
+
+
+def file_by_file(path, settings: ExportSettings, read: Callable[[Member], Iterator[Batch]]) -> Iterator[Batch]:
+    """Yield what ``read`` yields of each file of an export.
+
+    A file among several, or named after a meter, may hold the rows of one meter. So where bad rows are left out, one
+    that cannot be read is counted as far as it was not read, and ends nothing.
+    """
+    for member in files_of(path, by_name=settings.packed_by_name):
+        _check_access(member.path, member.label)  # no row can take that away
+        try:
+            yield from read(member)
+        except InputError:
+            if settings.bad_rows == "refuse" or not (member.place or settings.meter_column is None):
+                raise
+            yield nothing_but({"file_unreadable": 1}, member.place)
 
 
 @contextmanager
@@ -116,8 +138,8 @@ def open_bytes(member: Member | str | Path) -> Iterator:
     Parameters
     ----------
     member : Member or path-like
-        A plain file, a gzip file, or a zip with one member; told apart by their first bytes. Or a member of a zip.
-        A path must be of an export of one file.
+        A plain file, a gzip file, or a zip with one member; told apart by their first bytes, or by name. Or a member
+        of a zip. A path must be of an export of one file.
 
     Raises
     ------
@@ -139,11 +161,9 @@ def open_bytes(member: Member | str | Path) -> Iterator:
                 yield stream
         return
     path = check_file(member.path, member.label)
-    with path.open("rb") as file:
-        start = file.read(4)
-    if start in ZIP_STARTS:
+    if is_zip(path, by_name=member.by_name):
         with telling_damage(member.label):
-            inner = members(path)
+            inner = members(path, by_name=member.by_name)
         if len(inner) != 1:
             raise InputError(
                 f"holds {len(inner)} files", file=member.label, remedy="put them into one folder without packing them"
@@ -151,14 +171,16 @@ def open_bytes(member: Member | str | Path) -> Iterator:
         with open_bytes(replace(inner[0], export=member.export, place=member.place)) as stream:
             yield stream
         return
-    packed = start.startswith(GZIP_START)
-    if not packed and path.suffix.lower() in PACKED:
-        kind = path.suffix.lower().lstrip(".")
+    with path.open("rb") as file:
+        packed = file.read(len(GZIP_START)) == GZIP_START
+    suffix = path.suffix.lower()
+    if not packed and suffix in PACKED:
         raise InputError(
-            f"is not a {kind} file, despite its name",
+            f"is not a {suffix.lstrip('.')} file, despite its name",
             file=member.label,
             remedy="correct its name or compress it again",
         )
+    packed &= not member.by_name or suffix == ".gz"
     with telling_damage(member.label), path.open("rb") as plain:
         if not packed:
             yield plain

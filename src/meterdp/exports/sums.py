@@ -20,6 +20,10 @@ from meterdp.exports.settings import ExportSettings
 
 # Readings of an export that make one batch, so that batches of all formats hold alike many.
 _READINGS_PER_BATCH = 1 << 17
+# Readings of a household after which it is looked at what can be dropped, and beyond which it has too many: more than
+# those of a few registers every five minutes.
+LOOKED_AT, MOST_PARTS = 1 << 18, 1 << 20
+_REGISTERS, _SHORTEST_US = 4, 5 * 60_000_000
 
 
 @dataclass(frozen=True)
@@ -90,16 +94,9 @@ def sums(parts: Parts, required, settings: ExportSettings) -> tuple[np.ndarray, 
 
     interval_us, row = settings.interval_us, parts.row
     # Many readings may share a row, so the order of the file is kept in its place.
-    parts = replace(parts, row=np.arange(len(row)))
-    parts = without(np.isnan(parts.kwh), "value_missing")
-    parts = without(np.isinf(parts.kwh), "value_not_finite")
-    usable = (parts.length_us > 0) & (parts.length_us <= interval_us)
-    parts = without(~usable | (interval_us % np.where(usable, parts.length_us, 1) != 0), "interval_differs")
+    parts, anchor_us = _usable(replace(parts, row=np.arange(len(row))), settings, set_aside)
     if not len(parts):
         return parts.start_us, parts.kwh, row[parts.row], set_aside
-    anchor_us = _anchor_us(parts, settings)
-    parts = without((parts.start_us - anchor_us) % parts.length_us != 0, "off_grid_stamp")
-    parts = _latest(parts, set_aside)
     start_us = parts.start_us - (parts.start_us - anchor_us) % interval_us
     # Runs of one register in one interval, by length; a run is whole if its parts fill the interval.
     parts, start_us = (x[np.lexsort((parts.length_us, parts.register, start_us))] for x in (parts, start_us))
@@ -135,6 +132,79 @@ def sums(parts: Parts, required, settings: ExportSettings) -> tuple[np.ndarray, 
     cell = _runs(slot, parts.register)
     kwh = np.bincount(slot[_firsts(cell)], np.bincount(cell, parts.kwh), len(at))
     return at, kwh, row[last], set_aside
+
+
+def _usable(parts: Parts, settings: ExportSettings, set_aside: Counter) -> tuple[Parts, int]:
+    """Return what may be a part of a sum, of every register, start and length the last reading, and the grid."""
+
+    def without(bad: np.ndarray, reason: str) -> Parts:
+        set_aside[reason] += int(bad.sum())
+        return parts[~bad]
+
+    parts = without(np.isnan(parts.kwh), "value_missing")
+    parts = without(np.isinf(parts.kwh), "value_not_finite")
+    usable = (parts.length_us > 0) & (parts.length_us <= settings.interval_us)
+    parts = without(~usable | (settings.interval_us % np.where(usable, parts.length_us, 1) != 0), "interval_differs")
+    if not len(parts):
+        return parts, 0
+    anchor_us = _anchor_us(parts, settings)
+    parts = without((parts.start_us - anchor_us) % parts.length_us != 0, "off_grid_stamp")
+    return _latest(parts, set_aside), anchor_us
+
+
+class Held:
+    """The readings of one household as they come.
+
+    In a public period they take no more memory than that many readings do, however many there are: now and then
+    those are dropped that no sum can need. A household that still has too many, of other lengths and registers, has
+    none.
+
+    Parameters
+    ----------
+    settings : ExportSettings
+    """
+
+    def __init__(self, settings: ExportSettings):
+        self._settings = settings
+        self._pieces: list[Parts] = []
+        self._new, self._dropped, self._too_many = 0, Counter(), False
+
+    def add(self, piece: Parts) -> None:
+        """Take readings, in the order of the file."""
+        if self._too_many:
+            self._dropped["too_many_readings"] += len(piece)
+            return
+        self._pieces.append(piece)
+        self._new += len(piece)
+        if self._new > LOOKED_AT and self._settings.period_us is not None:
+            self._drop()
+
+    def _drop(self) -> None:
+        settings, parts, self._new = self._settings, Parts.together(self._pieces), 0
+        begin, end = settings.period_us
+        outside = (parts.start_us < begin - settings.interval_us) | (parts.start_us >= end + settings.interval_us)
+        self._dropped["stamp_outside_period"] += int(outside.sum())
+        parts = parts[~outside]
+        kept, _ = _usable(replace(parts, row=np.arange(len(parts))), settings, self._dropped)
+        parts = parts[np.sort(kept.row)]
+        most = max(MOST_PARTS, _REGISTERS * (end - begin) // _SHORTEST_US)
+        self._too_many = settings.bad_rows != "refuse" and len(parts) > most
+        if self._too_many:
+            self._dropped["too_many_readings"] += len(parts)
+        self._pieces = [] if self._too_many else [parts]
+
+    def sums(self, required, renumbered=None) -> tuple[np.ndarray, np.ndarray, np.ndarray, Counter]:
+        """Return what :func:`sums` does, with registers that ``renumbered`` numbers from their numbers, if given."""
+        parts = Parts.together(self._pieces)
+        if renumbered is not None:
+            parts = replace(parts, register=renumbered(parts.register))
+        *found, set_aside = sums(parts, required, self._settings)
+        return *found, set_aside + self._dropped
+
+    @property
+    def registers(self) -> set[int]:
+        """Numbers of the registers that have readings."""
+        return {int(number) for piece in self._pieces for number in np.unique(piece.register)}
 
 
 def _latest(parts: Parts, set_aside: Counter) -> Parts:

@@ -90,7 +90,7 @@ def test_make_asks_it_before_the_export_is_read_and_snakemake_starts():
     recipe = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     recipe = recipe[recipe.index("meterdp release check") :]
     first = recipe.partition("|| exit 1")[0]
-    assert "homes.csv" in first and "config/config.yaml" in first and "my.yaml" in first
+    assert '-- "$EXPORT"' in first and "config/config.yaml" in first and '--config="$CONFIG"' in first
     assert 0 < recipe.index("meterdp check") < recipe.index("snakemake --cores")
 
 

@@ -12,6 +12,7 @@ from meterdp.exports.guess.examine import examine
 from meterdp.exports.lines import INNER_DELIMITER, SafeLines, separator_after
 from meterdp.exports.readers import long_csv
 from meterdp.exports.settings import ExportSettings
+from meterdp.exports.streams import files_of
 
 LONGEST = 40
 
@@ -100,7 +101,7 @@ def test_a_file_of_one_endless_line_is_looked_at_in_few_reads(tmp_path, monkeypa
     original = csv_rows.open_bytes
     monkeypatch.setattr(csv_rows, "open_bytes", counted)
     (tmp_path / "e.csv").write_bytes(b"a,b," + b"1," * (8 << 20))
-    rows = next(csv_rows.csv_files(tmp_path / "e.csv", ExportSettings(time_zone="UTC")))
+    rows = csv_rows.CsvRows(files_of(tmp_path / "e.csv")[0], ExportSettings(time_zone="UTC"))
     assert len(rows.header) == (8 << 20) + 3 and len(reads) < 20
 
 

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from meterdp.exports.batch import BATCH_BYTES, NO_STAMP, STAMP_UNREADABLE, Batch
 from meterdp.exports.clock import elapsed_us, midnights_us
 from meterdp.exports.fields import Field, Rejects, keys, numbers
-from meterdp.exports.readers.csv_rows import csv_files
+from meterdp.exports.readers.csv_rows import CsvRows, csv_batches
 from meterdp.exports.settings import ExportSettings
 
 METER, CODE, ENERGY = COLUMNS = ("meter", "day and time code", "kWh")
@@ -47,7 +47,8 @@ def batches(path: str | Path, settings: ExportSettings, *, batch_bytes: int = BA
         decimal=".",
         thousands=None,
     )
-    for rows in csv_files(path, settings, COLUMNS):
+
+    def read(rows: CsvRows) -> Iterator[Batch]:
         for batch in rows.batches(range(len(COLUMNS)), batch_bytes):
             columns = dict(zip(COLUMNS, batch.fields, strict=True))
             rejects = Rejects(settings, (len(columns[CODE].values),))
@@ -61,6 +62,8 @@ def batches(path: str | Path, settings: ExportSettings, *, batch_bytes: int = BA
                 left_out=batch.left_out,
                 place=rows.member.place,
             )
+
+    return csv_batches(path, settings, read, COLUMNS)
 
 
 def _stamps(field: Field, settings: ExportSettings, rejects: Rejects) -> np.ndarray:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import cycle
@@ -26,10 +26,11 @@ from meterdp.exports.lines import INNER_DELIMITER, OLD_MAC, OLD_MAC_REMEDY, Bloc
 from meterdp.exports.members import Member
 from meterdp.exports.readers.plain_rows import PlainFile
 from meterdp.exports.settings import ExportSettings
-from meterdp.exports.streams import empty, files_of, open_bytes
+from meterdp.exports.streams import empty, file_by_file, open_bytes
 
 # No row is longer, unless the header is a sixteenth of it.
 LONGEST_ROW_BYTES = 1 << 16
+LONGEST_HEADER_BYTES = 1 << 20  # where it may be that of one meter's file
 _RAGGED = "has more or fewer fields than the header"
 
 
@@ -52,14 +53,21 @@ class Rows:
     header_repeated: np.ndarray | None = None
 
 
-def csv_files(path, settings: ExportSettings, names: Sequence[str] | None = None) -> Iterator[CsvRows]:
-    """Yield the CSV files of an export in order of their names, each to be read before the next is asked for.
+def csv_batches(
+    path,
+    settings: ExportSettings,
+    read: Callable[[CsvRows], Iterator[Batch]],
+    names: Sequence[str] | None = None,
+) -> Iterator[Batch]:
+    """Yield the batches of the CSV files of an export in order of their names.
 
     Parameters
     ----------
     path : path-like
         A file, or a folder or zip of files of one layout.
     settings : ExportSettings
+    read : callable (CsvRows) -> iterator of Batch
+        Reads one of the files.
     names : sequence of str, optional
         Columns of files without a header.
 
@@ -69,12 +77,16 @@ def csv_files(path, settings: ExportSettings, names: Sequence[str] | None = None
         If there is none that can be read, or if bad rows are refused and none of them holds a row.
     """
     any_row = False
-    for member in files_of(path):
+
+    def read_file(member: Member) -> Iterator[Batch]:
+        nonlocal any_row
         if member.place and not member.size_bytes:
-            continue  # a meter without a reading, where every file is of one
+            return  # a meter without a reading, where every file is of one
         rows = CsvRows(member, settings, names)
-        yield rows
+        yield from read(rows)
         any_row |= rows.any_row
+
+    yield from file_by_file(path, settings, read_file)
     if not any_row and settings.bad_rows == "refuse" and not isinstance(path, Member):
         raise empty(path)
 
@@ -106,7 +118,12 @@ class CsvRows:
         self.member, self.any_row = member, False
         self._delimiter, self._refuse_bad_rows = settings.delimiter, settings.bad_rows == "refuse"
         self.header_row = settings.skip_rows + 1
-        line = _header_line(member, settings.skip_rows, needed=names is None, refuse=self._refuse_bad_rows)
+        # A column per meter makes a long header, and is nobody's own.
+        wide = settings.format == "wide_csv" and settings.wide_layout == "meters"
+        longest = None if wide or self._refuse_bad_rows else LONGEST_HEADER_BYTES
+        line = b""
+        if names is None or self._refuse_bad_rows:
+            line = _header_line(member, settings.skip_rows, longest, needed=names is None)
         self._header_bytes = len(line) if names is None else 0
         self._lines_before = settings.skip_rows + (names is None) * (1 + settings.skip_rows_after_header)
         self._has_header = names is None
@@ -114,12 +131,12 @@ class CsvRows:
             self.header = list(names)
             return
         try:
-            text = line.decode("utf-8-sig")
-        except UnicodeDecodeError:
+            names = next(csv.reader([line.decode("utf-8-sig")], delimiter=self._delimiter), [])
+        except (UnicodeDecodeError, csv.Error):
             raise InputError(
                 "is not UTF-8 text", file=member.label, row=self.header_row, remedy="save the export as UTF-8"
             ) from None
-        self.header = [name.strip() for name in next(csv.reader([text], delimiter=self._delimiter), [])]
+        self.header = [name.strip() for name in names]
 
     def refuse_header(self, problem: str, remedy: str, field: str | None = None) -> InputError:
         """Return the error for the header."""
@@ -292,14 +309,14 @@ def _scanned_ahead(lines: SafeLines, pieces: Iterator[Piece], plain: Sequence[Pl
             yield piece, reader, found.result()
 
 
-def _header_line(member: Member, skip_rows: int, *, needed: bool, refuse: bool) -> bytes:
+def _header_line(member: Member, skip_rows: int, longest: int | None, *, needed: bool) -> bytes:
     """Return the header, without what ends it.
 
     Raises
     ------
     InputError
-        If it is needed and there is none, or if lines end in a carriage return alone. That is judged by the end of
-        the first line; where that is a reading and bad rows are not refused, not at all.
+        If it is needed and there is none, if it and the lines before it are longer than ``longest`` bytes, or if
+        lines end in a carriage return alone, judged by the end of the first line.
     """
     start, separator = b"", b"\n"
     with open_bytes(member) as stream:
@@ -312,7 +329,10 @@ def _header_line(member: Member, skip_rows: int, *, needed: bool, refuse: bool) 
                 separator = separator_after(start[end.start() :])
             if not more or (end and start.count(separator, 0, -1) > skip_rows):
                 break
-    if separator == b"\r" and (needed or refuse):
+            if longest is not None and len(start) > longest:
+                remedy = "write the column names into one row"
+                raise InputError("has a header that is too long", file=member.label, row=skip_rows + 1, remedy=remedy)
+    if separator == b"\r":
         raise InputError(OLD_MAC, file=member.label, remedy=OLD_MAC_REMEDY)
     separator = b"\n"
     lines = start.split(separator, skip_rows + 1)

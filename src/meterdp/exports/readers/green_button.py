@@ -1,29 +1,32 @@
 """Green Button: interval readings as ESPI XML (NAESB REQ.21), in kWh per household.
 
 A household is a usage point; its meter id is the usage point's link up to its own id, e.g.
-``https://.../RetailCustomer/5/UsagePoint/1``. The links of the entries say which meter reading a block of readings
-belongs to and which reading type gives its unit, power of ten and direction of flow; they may stand anywhere in the
-file. A household's reading is the energy delivered to the customer (flow forward), less the energy received (reverse)
-where ``export.flow`` is net, or its net register if it has one. Two meter readings of one household and flow are one
-register: where they overlap the later one counts, as in overlapping blocks. Starts are seconds since 1970, UTC;
-``export.time_zone`` has no say. Shorter readings than ``export.interval_minutes`` are summed if they divide it and
-all are there.
+``https://.../RetailCustomer/5/UsagePoint/1``. An entry belongs to the household that its own links (``self``, ``up``)
+name, and a block of readings to the meter reading they name, ``.../UsagePoint/1/MeterReading/2``; no other entry can
+claim it. The related links of a meter reading say which reading type gives its unit, power of ten and direction of
+flow, a type of its own household or one of nobody's; entries may stand in any order. A household's reading is the
+energy delivered to the customer (flow forward), less the energy received (reverse) where ``export.flow`` is net, or
+its net register if it has one. Two meter readings of one household and flow are one register: where they overlap the
+later one counts, as in overlapping blocks. Starts are seconds since 1970, UTC; ``export.time_zone`` has no say.
+Shorter readings than ``export.interval_minutes`` are summed if they divide it and all are there.
 
-The file is read as a stream, once for its links and once for its readings. An entry is held until it ends and a
-household until its last block. Document types and entities are refused, so that nothing is expanded or fetched.
+The file is read as a stream, once for its links and once for its readings. It is cut into entries before it is
+parsed, and each is parsed alone: what is wrong within one, XML that is not well-formed, elements nested deep or
+megabytes long, costs that entry, and what is wrong between entries, which is nobody's, costs nothing where bad rows
+are left out. An entry is held until it ends and a household until its last block. No document type is read, so that
+nothing is expanded or fetched.
 
-What a broken entry can do: an entry belongs to the household its links name, and all else that is wrong with it or a
-reading in it stays there. But XML that is not well-formed cannot be read past the fault, so it ends the run even with
-a public list of meters, and reading types are shared: who rewrites one rewrites the unit of all who link to it.
+Reading types of nobody's are shared: who rewrites one rewrites the unit of all who link to it.
 """
 
 from __future__ import annotations
 
+import codecs
 import re
+from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from xml.parsers import expat
 
@@ -34,8 +37,8 @@ from meterdp.exports.batch import BATCH_BYTES, NO_STAMP, Batch
 from meterdp.exports.members import Member
 from meterdp.exports.numerals import PLAIN
 from meterdp.exports.settings import ExportSettings
-from meterdp.exports.streams import Limit, empty, files_of, open_bytes
-from meterdp.exports.sums import Batches, Parts, nothing_left, sums
+from meterdp.exports.streams import Limit, empty, file_by_file, open_bytes
+from meterdp.exports.sums import Batches, Held, Parts, nothing_left
 
 # Codes of ESPI: unit of measure, commodity and service category, accumulation behaviour and flow direction.
 WATT_HOURS = "72"
@@ -45,16 +48,32 @@ FLOWS = {None: "forward", "": "forward", "0": "forward", "1": "forward", "4": "n
 SIGNS = {"consumption": {"forward": 1}, "net": {"forward": 1, "reverse": -1}}
 NET_REGISTER = {"net": 1}
 
-DEEPEST, LONGEST_TOKEN_BYTES, LONGEST_TEXT, LONGEST_LINK = 64, 1 << 24, 256, 4096
+DEEPEST, LONGEST_TOKEN_BYTES, LONGEST_TEXT, LONGEST_LINK = 64, 1 << 22, 256, 4096
+# Of an entry, of an entry and kind, and of a household.
+MOST_READINGS, MOST_LINKS, MOST_METER_READINGS = 1 << 20, 16, 256
 _SHORTEST_DAY_US = 23 * 3600 * 1_000_000
 _LARGEST_POWER = 15
 _CHUNK_BYTES = 1 << 18
 _OBJECTS = ("UsagePoint", "MeterReading", "ReadingType", "IntervalBlock")
 _USAGE_POINT = re.compile(r"(?:.*?/)?UsagePoint/[^/?#]+")
+_METER_READING = re.compile(r"(?:.*?/)?UsagePoint/[^/?#]+/MeterReading/[^/?#]+")
+_OWN_LINKS, _RELATED = ("self", "up"), "related"
 _BLOCKS = "/IntervalBlock"
 _SECONDS = re.compile(r"([+-]?\d{1,12})(?:\.(\d*))?", re.ASCII)
 _NUMBER = re.compile(PLAIN.pattern, re.ASCII)
 _MEANING = ("accumulationBehaviour", "commodity", "flowDirection", "intervalLength", "powerOfTenMultiplier", "uom")
+
+# Where an entry begins and ends, also in a comment: what an entry leaves open must not swallow those behind it.
+_PREFIX = rb"(?:[\w.-]{1,40}:)?"
+_EDGE = re.compile(
+    rb"<(?:(?P<close>/%bentry\s{0,40}>)|%bentry(?:(?:\s[^<>]{0,99})?/>|(?P<open>(?=[\s>]))))" % ((_PREFIX,) * 2)
+)
+_LONGEST_EDGE = 160
+_LEAF = re.compile(rb"<%bIntervalReading[\s>/]" % _PREFIX)
+_ENCODING = re.compile(rb"\s*<\?xml\s[^>]*?encoding\s*=\s*[\"']([\w.-]{1,40})[\"']")
+_AS_UTF_8 = ("utf-8", "us-ascii", "ascii")
+_ENCODINGS = ("utf-16", "utf-16-le", "utf-16-be", "iso-8859-1", "windows-1252")
+_MALFORMED = "is not well-formed XML", "export it again, or set export.format to what it is"
 
 
 def looks_like(head: bytes) -> bool:
@@ -70,94 +89,217 @@ def names_gas(head: bytes) -> bool:
 
 
 def batches(
-    path: str | Path, settings: ExportSettings, *, batch_bytes: int = BATCH_BYTES, limit: Limit | None = None
+    path: str | Path,
+    settings: ExportSettings,
+    *,
+    batch_bytes: int = BATCH_BYTES,
+    limit: Limit | None = None,
+    listed: Container[str] | None = None,
 ) -> Iterator[Batch]:
     """Yield the households of feeds, each once its last block is read; see :class:`~.interface.Reader`."""
-    for member in files_of(path):
-        found = _file_batches(member, settings, batch_bytes, limit)
-        yield from (replace(batch, place=member.place) for batch in found)
+
+    def read(member: Member) -> Iterator[Batch]:
+        for batch in _file_batches(member, settings, batch_bytes, limit, listed):
+            yield replace(batch, place=member.place)
+
+    return file_by_file(path, settings, read)
 
 
-def _file_batches(member: Member, settings: ExportSettings, batch_bytes: int, limit: Limit | None) -> Iterator[Batch]:
+def _file_batches(
+    member: Member, settings: ExportSettings, batch_bytes: int, limit: Limit | None, listed: Container[str] | None
+) -> Iterator[Batch]:
     # What is within a limit is kept, so that it is parsed once.
-    kept = None if limit is None else list(_entries(member, limit))
+    kept = None if limit is None else list(_entries(member, settings, limit))
     cut = limit is not None and member.label in limit.cut
-    links = _Links(settings.flow, _entries(member) if kept is None else kept, cut=cut)
+    links = _Links(member.label, settings, _entries(member, settings) if kept is None else kept, listed, cut=cut)
     file = _File(member.label, settings, links, Batches(batch_bytes), cut=cut)
-    for number, entry in enumerate(_entries(member) if kept is None else kept):
+    for number, entry in enumerate(_entries(member, settings) if kept is None else kept):
         yield from file.take(number, entry)
     yield from file.end()
 
 
+# What is wrong with a reading: the reason, the field, and what a message says of it.
+_PROBLEMS = (
+    None,
+    ("stamp_missing", "start", ""),
+    ("stamp_unreadable", "start", "is not a number of seconds"),
+    ("stamp_unreadable", "duration", "is not a number of seconds"),
+    ("value_unreadable", "value", "is not a number"),
+)
+_UNSAID_US = -1  # the duration that the reading type gives
+
+
 @dataclass
 class _Reading:
+    """The texts of a reading; a row per reading is kept of what they say."""
+
     row: int
     start: str = ""
     duration: str = ""
     value: str = ""
 
+    def said(self, missing_words: tuple[str, ...]) -> tuple[int, int, int, float, int]:
+        """Return row, start, length, value and the number of the problem."""
+        start_us = _microseconds(self.start)
+        length_us = _microseconds(self.duration) if self.duration else _UNSAID_US
+        missing = not self.value or self.value in missing_words
+        number = None if missing else _NUMBER.fullmatch(self.value)
+        problem = 0
+        if not self.start:
+            problem = 1
+        elif start_us == NO_STAMP:
+            problem = 2
+        elif length_us == NO_STAMP:
+            problem = 3
+        elif not missing and number is None:
+            problem = 4
+        return self.row, start_us, length_us, float(self.value) if number else np.nan, problem
+
+
+class _Readings:
+    """The readings of an entry, 33 bytes each."""
+
+    def __init__(self):
+        self._columns = tuple(map(array, "qqqdb"))
+
+    def __len__(self) -> int:
+        return len(self._columns[0])
+
+    def add(self, *said) -> None:
+        for column, value in zip(self._columns, said, strict=True):
+            column.append(value)
+
+    def arrays(self) -> tuple[np.ndarray, ...]:
+        """Return row, start, length, value and problem, (n,) each."""
+        return tuple(np.array(column, column.typecode) for column in self._columns)
+
 
 @dataclass
 class _Entry:
-    """What one entry of the feed holds."""
+    """What one entry of the feed holds; ``malformed`` counts the readings of one that cannot be parsed."""
 
     row: int
     links: dict[str, list[str]] = field(default_factory=dict)
     objects: set[str] = field(default_factory=set)
     reading_type: dict[str, str] = field(default_factory=dict)
     service_kind: str | None = None
-    readings: list[_Reading] = field(default_factory=list)
+    readings: _Readings = field(default_factory=_Readings)
+    malformed: int = 0
 
     @property
     def own_link(self) -> str:
         return self.links.get("self", [""])[0]
 
     @property
+    def households(self) -> set[str]:
+        """The usage points that its own links name; it belongs to one, or to nobody."""
+        return self._named(_USAGE_POINT)
+
+    @property
+    def meter_readings(self) -> set[str]:
+        """The meter readings that its own links name."""
+        return self._named(_METER_READING)
+
+    def _named(self, pattern: re.Pattern) -> set[str]:
+        matches = (pattern.match(href) for rel in _OWN_LINKS for href in self.links.get(rel, []))
+        return {match[0] for match in matches if match}
+
+    @property
     def meter_reading(self) -> str:
-        """The link of the meter reading its blocks belong to, as far as the entry says."""
-        hrefs = [*self.links.get("up", []), *self.links.get("self", [])]
-        return next((_of_block(href) for href in hrefs if _BLOCKS in href), (hrefs or [""])[0])
+        """The one meter reading that its blocks belong to, nothing if its own links name none."""
+        return next(iter(self.meter_readings), "")
+
+
+class _Malformed(Exception):
+    """What is wrong with an entry, and what to do."""
 
 
 class _Parser:
-    """Handlers that turn the elements of a file into entries; readings outside of any make an entry of their own."""
+    """Handlers that turn the elements of an entry, or what stands outside of all, into what it holds."""
 
-    def __init__(self, path: str):
-        self.done: list[_Entry] = []
-        self._path = path
+    def __init__(self, row: int, missing_words: tuple[str, ...]):
+        self.entry = _Entry(row)
+        self.problem: tuple[str, str] | None = None
+        self.skipped_rows = 0  # that were not given to this parser
+        self.entries = 0  # it has seen
+        self._missing_words = missing_words
+        self._row, self._fed, self._deep, self._lost = row, 0, 0, 0
         self._elements: list[str] = []
-        self._entry = _Entry(1)
         self._readings: list[_Reading] = []
         self._text = ""
-        self.expat = expat.ParserCreate(namespace_separator=" ")
-        self.expat.buffer_text = True
-        self.expat.StartElementHandler, self.expat.EndElementHandler = self._start, self._end
-        self.expat.CharacterDataHandler = self._characters
-        self.expat.StartDoctypeDeclHandler = self.expat.EntityDeclHandler = self._document_type
-        self.expat.ExternalEntityRefHandler = self._document_type
+        # Prefixes are declared outside of an entry; what follows them says enough.
+        self._expat = expat.ParserCreate("utf-8")
+        self._expat.buffer_text = True
+        self._expat.StartElementHandler, self._expat.EndElementHandler = self._start, self._end
+        self._expat.CharacterDataHandler = self._characters
+        self._expat.StartDoctypeDeclHandler = self._expat.EntityDeclHandler = self._document_type
+        self._expat.ExternalEntityRefHandler = self._document_type
 
-    def refuse(self, problem: str, remedy: str = "export it again") -> InputError:
-        return InputError(problem, file=self._path, row=self.expat.CurrentLineNumber, remedy=remedy)
+    @property
+    def row(self) -> int:
+        """The row of the file it is at."""
+        return self._row + self.skipped_rows + self._expat.CurrentLineNumber - 1
+
+    def feed(self, data: bytes, *, last: bool = False) -> None:
+        """Parse more, or count the readings in it where that is of no use any more."""
+        if self.problem is not None:
+            self._lost += sum(1 for _ in _LEAF.finditer(data))
+            return
+        begun = self._begun
+        try:
+            self._expat.Parse(data, last)
+            self._fed += len(data)
+            if self._fed - self._expat.CurrentByteIndex > LONGEST_TOKEN_BYTES:
+                raise _Malformed("holds an element that is too long", "export it again")
+            if len(self.entry.readings) > MOST_READINGS:
+                raise _Malformed(f"holds more than {MOST_READINGS:,} readings", "export shorter blocks")
+        except _Malformed as error:
+            self.spoil(*error.args)
+        except expat.ExpatError:
+            self.spoil(*_MALFORMED)
+        if self.problem is not None:
+            self._lost = begun + sum(1 for _ in _LEAF.finditer(data))
+
+    def spoil(self, problem: str, remedy: str) -> None:
+        """Give up what is parsed."""
+        if self.problem is None:
+            self.problem, self._lost = (problem, remedy), self._begun
+
+    @property
+    def _begun(self) -> int:
+        return len(self.entry.readings) + len(self._readings)
+
+    def end(self) -> _Entry:
+        """Return what there was; its readings are counted where it cannot be parsed."""
+        if self.problem is None:
+            return self.entry
+        return _Entry(self.entry.row, malformed=max(1, self._lost))
 
     def _document_type(self, *_) -> None:
-        raise self.refuse("declares a document type or an entity, which no Green Button file needs")
+        words = "declares a document type or an entity, which no Green Button file needs"
+        raise _Malformed(words, "export it again")
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
-        name = name.rpartition(" ")[2]
+        name = name.rpartition(":")[2]
         if len(self._elements) >= DEEPEST:
-            raise self.refuse(f"has elements nested deeper than {DEEPEST}")
+            raise _Malformed(f"has elements nested deeper than {DEEPEST}", "export it again")
         self._elements.append(name)
         self._text = ""
-        if name == "entry":
-            self._flush()
-        elif name == "link":
-            href = attributes.get("href", "").strip().rstrip("/")
-            if 0 < len(href) <= LONGEST_LINK:
-                self._entry.links.setdefault(attributes.get("rel", ""), []).append(href)
+        self.entries += name == "entry"
+        if name == "link":
+            self._link(attributes.get("rel", ""), attributes.get("href", "").strip().rstrip("/"))
         elif name in _OBJECTS:
-            self._entry.objects.add(name)
+            self.entry.objects.add(name)
         elif name == "IntervalReading":
-            self._readings.append(_Reading(self.expat.CurrentLineNumber))
+            self._readings.append(_Reading(self.row))
+
+    def _link(self, rel: str, href: str) -> None:
+        if not 0 < len(href) <= LONGEST_LINK or (rel == _RELATED and _BLOCKS in href):
+            return
+        if rel in _OWN_LINKS or rel == _RELATED:
+            hrefs = self.entry.links.setdefault(rel, [])
+            if len(hrefs) <= MOST_LINKS:
+                hrefs.append(href)
 
     def _characters(self, text: str) -> None:
         self._text += text[: LONGEST_TEXT + 1 - len(self._text)]
@@ -167,50 +309,114 @@ class _Parser:
         # What was cut off must not be read as something shorter.
         text, self._text = self._text.strip() if len(self._text) <= LONGEST_TEXT else "too long", ""
         parent = self._elements[-1] if self._elements else ""
-        if name == "entry":
-            self._flush()
-        elif name == "IntervalReading":
-            self._entry.readings.append(self._readings.pop())
+        if name == "IntervalReading":
+            self.entry.readings.add(*self._readings.pop().said(self._missing_words))
         elif self._readings:
             inside = "timePeriod" if name in ("start", "duration") else "IntervalReading"
             if name in ("start", "duration", "value") and parent == inside:
                 setattr(self._readings[-1], name, text)
         elif parent == "ReadingType" and name in _MEANING:
-            self._entry.reading_type[name] = text
+            self.entry.reading_type[name] = text
         elif parent == "ServiceCategory" and name == "kind":
-            self._entry.service_kind = text
-
-    def _flush(self) -> None:
-        if self._entry.objects or self._entry.readings:
-            self.done.append(self._entry)
-        self._entry = _Entry(self.expat.CurrentLineNumber)
-
-    def end(self) -> None:
-        """End the file."""
-        self.expat.Parse(b"", True)
-        self._flush()
+            self.entry.service_kind = text
 
 
-def _entries(member: Member, limit: Limit | None = None) -> Iterator[_Entry]:
-    """Yield the entries of a feed that hold something of Green Button, in bounded memory but for one entry."""
-    parser, fed = _Parser(member.label), 0
-    try:
-        with open_bytes(member) as whole:
-            stream = whole if limit is None else limit.start_of(whole, member.label)
-            while chunk := stream.read(_CHUNK_BYTES):
-                parser.expat.Parse(chunk, False)
-                fed += len(chunk)
-                if fed - parser.expat.CurrentByteIndex > LONGEST_TOKEN_BYTES:
-                    raise parser.refuse("holds an element that is too long")
-                yield from parser.done
-                parser.done.clear()
-        if limit is None or member.label not in limit.cut:
-            parser.end()
-            yield from parser.done
-    except InputError:
-        raise
-    except (expat.ExpatError, LookupError, ValueError):
-        raise parser.refuse("is not well-formed XML", "export it again, or set export.format to what it is") from None
+def _entries(member: Member, settings: ExportSettings, limit: Limit | None = None) -> Iterator[_Entry]:
+    """Yield the entries of a feed, and last what stands outside of them, in bounded memory but for one entry."""
+    refuse, words = settings.bad_rows == "refuse", settings.missing_words
+
+    def ended(parser: _Parser) -> _Entry:
+        if parser.problem is not None and refuse:
+            problem, remedy = parser.problem
+            raise InputError(problem, file=member.label, row=parser.row, remedy=remedy)
+        return parser.end()
+
+    outside, entry, row, given = _Parser(1, words), None, 1, 0
+    with open_bytes(member) as whole:
+        stream = whole if limit is None else limit.start_of(whole, member.label)
+        for edge, data in _pieces(_utf8(stream, member.label)):
+            if edge == "open":
+                if entry is not None:  # without an end
+                    entry.spoil(*_MALFORMED)
+                    yield ended(entry)
+                entry = _Parser(row, words)
+            (outside if entry is None else entry).feed(data, last=edge == "close" and entry is not None)
+            rows = data.count(b"\n")
+            row += rows
+            if entry is not None:
+                outside.skipped_rows += rows
+                if edge == "open":
+                    outside.feed(b"<entry/>")
+                    given += 1
+                if edge == "close" or (refuse and entry.problem is not None):
+                    yield ended(entry)
+                    entry = None
+            elif refuse and outside.problem is not None:
+                ended(outside)
+    if limit is not None and member.label in limit.cut:
+        return
+    if entry is not None:
+        entry.spoil(*_MALFORMED)
+        yield ended(entry)
+    outside.feed(b"", last=True)
+    if outside.entries < given:
+        outside.spoil("has an entry in a comment", "take the comment out")
+    outside.entry.links.clear()  # of the feed
+    yield ended(outside)
+
+
+def _utf8(stream, label: str) -> Iterator[bytes]:
+    """Yield the bytes of a feed as UTF-8."""
+    head = stream.read(_CHUNK_BYTES)
+    declared = _ENCODING.match(head.removeprefix(codecs.BOM_UTF8))
+    encoding = declared[1].decode().lower() if declared else "utf-8"
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        encoding = "utf-16"
+    elif head[1:2] == b"\0" or head[:1] == b"\0":
+        encoding = "utf-16-le" if head[1:2] == b"\0" else "utf-16-be"
+    decoder = None
+    if encoding in _ENCODINGS:
+        decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
+    start = head.removeprefix(codecs.BOM_UTF8) if decoder is None else decoder.decode(head).encode()
+    # What a feed begins with is no entry's.
+    if (decoder is None and encoding not in _AS_UTF_8) or not start.lstrip().startswith(b"<"):
+        raise InputError(_MALFORMED[0], file=label, row=1, remedy=_MALFORMED[1])
+    yield start
+    while chunk := stream.read(_CHUNK_BYTES):
+        yield chunk if decoder is None else decoder.decode(chunk).encode()
+
+
+def _pieces(chunks: Iterable[bytes]) -> Iterator[tuple[str, bytes]]:
+    """Yield pieces of a feed that cut no tag's name: "open" starts an entry, "close" ends one, "" does neither."""
+    rest = b""
+    for chunk in chunks:
+        data = rest + chunk
+        end = data.rfind(b"<", max(0, len(data) - _LONGEST_EDGE))
+        end = len(data) if end < 0 else end
+        yield from _whole_pieces(data[:end])
+        rest = data[end:]
+    yield from _whole_pieces(rest)
+
+
+def _whole_pieces(data: bytes) -> Iterator[tuple[str, bytes]]:
+    at, opens = 0, ""
+    for edge in _EDGE.finditer(data):
+        if edge["open"] is not None:
+            if edge.start() > at:
+                yield opens, data[at : edge.start()]
+            at, opens = edge.start(), "open"
+        elif edge["close"] is not None:
+            if opens:
+                yield opens, data[at : edge.start()]
+                at, opens = edge.start(), ""
+            yield "close", data[at : edge.end()]
+            at = edge.end()
+        else:  # an empty one
+            if edge.start() > at:
+                yield opens, data[at : edge.start()]
+            at, opens = edge.end(), ""
+    if at < len(data):
+        yield opens, data[at:]
 
 
 @dataclass(frozen=True)
@@ -239,95 +445,116 @@ def _meaning(said: dict[str, str]) -> _Meaning | None:
     return _Meaning(FLOWS.get(said.get("flowDirection")), int(power), interval_us)
 
 
+class _Household:
+    """What the entries of one household say about its meter readings."""
+
+    def __init__(self):
+        self.kinds: set[str | None] = set()
+        self.related: dict[str, set[str]] = {}
+        self.unclear: set[str] = set()  # meter readings that relate to too much
+        self.last = -1  # entry with readings
+        self.flows: set[str] = set()
+
+
 class _Links:
-    """How usage points, meter readings, reading types and blocks of a feed hang together."""
+    """What the entries of a feed say about each other: households, their meter readings, and reading types."""
 
-    def __init__(self, flow: str, entries: Iterable[_Entry], *, cut: bool):
-        self._types: dict[str, _Meaning | None] = {}
-        self._related: dict[str, list[str]] = {}  # of a meter reading
-        self._up: dict[str, list[str]] = {}
-        self._of_blocks: dict[str, str] = {}  # from what a meter reading relates to, to the meter reading
-        self._usage_points: dict[str, str] = {}  # from the links of a usage point to its own
-        self._kinds: dict[str, str | None] = {}
-        last: dict[str, int] = {}
+    def __init__(
+        self,
+        path: str,
+        settings: ExportSettings,
+        entries: Iterable[_Entry],
+        listed: Container[str] | None,
+        *,
+        cut: bool,
+    ):
+        self._path, self._refuse, self._listed = path, settings.bad_rows == "refuse", listed
+        self._flow = settings.flow
+        # By the household whose it is, or nobody's, and its link.
+        self._types: dict[tuple[str, str], _Meaning | None] = {}
+        self._households: dict[str, _Household] = {}
         for number, entry in enumerate(entries):
-            own, related = entry.own_link, entry.links.get("related", [])
-            if entry.readings:
-                last[entry.meter_reading] = number
-            if not own:
-                continue  # nothing can refer to it
-            if "ReadingType" in entry.objects:
-                meaning = _meaning(entry.reading_type)
-                # Two that differ leave open which is meant.
-                self._types[own] = meaning if self._types.get(own, meaning) == meaning else None
-            if "MeterReading" in entry.objects:
-                self._related.setdefault(own, []).extend(related)
-                self._up.setdefault(own, []).extend(entry.links.get("up", []))
-                self._of_blocks.update((_of_block(href), own) for href in related)
-            if "UsagePoint" in entry.objects:
-                self._usage_points.update(dict.fromkeys((own, *related), own))
-                self._kinds[_cut(own) or own] = entry.service_kind
-        self._last: dict[str, int] = {}
-        for link, number in last.items():
-            household = self.household(link)
-            self._last[household] = max(self._last.get(household, 0), number)
-        if cut and len(self._last) > 1:
-            del self._last[max(self._last, key=self._last.get)]
-        flows: dict[str, set[str]] = {}
-        for link in self._related:
-            meaning = self.meaning(link)
-            if meaning is not None and meaning.flow:
-                flows.setdefault(self.household(link), set()).add(meaning.flow)
-        self._flow, self._flows = flow, flows
-        self.household, self.meaning = cache(self.household), cache(self.meaning)
+            self._take(number, entry)
+        last = {name: household.last for name, household in self._households.items() if household.last >= 0}
+        if cut and len(last) > 1:
+            self._households[max(last, key=last.get)].last = -1
+        for name, household in self._households.items():
+            meanings = (self.meaning(name, link) for link in household.related)
+            household.flows = {meaning.flow for meaning in meanings if meaning is not None and meaning.flow}
 
-    def _own(self, link: str) -> str:
-        return link if link in self._related else self._of_blocks.get(link, link)
+    def _take(self, number: int, entry: _Entry) -> None:
+        name = self.household(entry)
+        if name is None:
+            return
+        own = entry.own_link
+        if "ReadingType" in entry.objects and own and (not name or self.is_listed(name)):
+            meaning = _meaning(entry.reading_type)
+            # Two that differ leave open which is meant.
+            known = self._types.get((name, own), meaning)
+            self._types[name, own] = meaning if known == meaning else None
+        if not name or not self.is_listed(name):
+            return
+        household = self._households.setdefault(name, _Household())
+        if entry.readings:
+            household.last = number
+        if "UsagePoint" in entry.objects:
+            self._agree(entry, "usage point", household.kinds, {entry.service_kind})
+            household.kinds.add(entry.service_kind)
+        if "MeterReading" in entry.objects and own and len(household.related) < MOST_METER_READINGS:
+            related = household.related.setdefault(own, set())
+            self._agree(entry, "meter reading", related, set(entry.links.get(_RELATED, [])))
+            related.update(entry.links.get(_RELATED, []))
+            if len(related) > MOST_LINKS:
+                household.unclear.add(own)
+                related.clear()
 
-    def household(self, link: str) -> str:
-        """Return the usage point of a meter reading, nothing if no link names one."""
-        own = self._own(link)
-        for href in (own, link, *self._up.get(own, []), *self._related.get(own, [])):
-            if _cut(href):
-                return _cut(href)
-        for href in (own, *self._up.get(own, []), *self._related.get(own, [])):
-            if href in self._usage_points:
-                return self._usage_points[href]
-        return ""
+    def _agree(self, entry: _Entry, what: str, before: set, now: set) -> None:
+        if self._refuse and before and before != now:
+            problem = f"is the second entry of one {what}, and says otherwise"
+            raise self._error(entry, problem, "leave the one that is right")
 
-    def meaning(self, link: str) -> _Meaning | None:
+    def _error(self, entry: _Entry, problem: str, remedy: str) -> InputError:
+        return InputError(problem, file=self._path, row=entry.row, field="entry", remedy=remedy)
+
+    def is_listed(self, household: str) -> bool:
+        """Whether a household is on the list of meters, or there is none."""
+        return self._listed is None or household in self._listed
+
+    def household(self, entry: _Entry) -> str | None:
+        """Return the usage point that an entry belongs to, nothing if to nobody, None if its own links contradict."""
+        if max(len(entry.households), len(entry.meter_readings)) > 1:
+            if self._refuse:
+                problem = "has links (self, up) of two usage points or two meter readings"
+                raise self._error(entry, problem, "correct its links")
+            return None
+        return next(iter(entry.households), "")
+
+    def meaning(self, household: str, link: str) -> _Meaning | None:
         """Return what the readings of a meter reading mean, None where no reading type or more than one says it."""
-        if self._kinds.get(self.household(link)) == GAS_KIND:
+        known = self._households[household]
+        if GAS_KIND in known.kinds:
             return _Meaning(otherwise="gas")
-        if self._kinds.get(self.household(link)) not in ELECTRICITY_KINDS:
+        if len(known.kinds) > 1 or not known.kinds <= set(ELECTRICITY_KINDS):
             return _Meaning(otherwise="another commodity than electricity")
-        named = {self._types[href] for href in self._related.get(self._own(link), []) if href in self._types}
+        if link in known.unclear:
+            return None
+        types = [(whose, href) for href in known.related.get(link, ()) for whose in (household, "")]
+        named = {self._types[key] for key in types if key in self._types}
         return named.pop() if len(named) == 1 else None
 
     def signs(self, household: str) -> dict[str, int]:
         """Return the flows that make a household's reading, and their signs."""
-        if self._flow == "net" and "net" in self._flows.get(household, ()):
+        if self._flow == "net" and "net" in self._households[household].flows:
             return NET_REGISTER
         return SIGNS[self._flow]
 
     def needed(self, household: str) -> set[str]:
         """Return the flows a household has among those that make its reading."""
-        return self._flows.get(household, set()) & set(self.signs(household))
+        return self._households[household].flows & set(self.signs(household))
 
     def is_last(self, household: str, number: int) -> bool:
         """Whether an entry is the last that holds readings of a household."""
-        return self._last.get(household) == number
-
-
-def _of_block(href: str) -> str:
-    """Return the meter reading in the link of a block or of blocks; other links stay as they are."""
-    return href.partition(_BLOCKS)[0] or href
-
-
-def _cut(href: str) -> str:
-    """Return a link up to the id of its usage point, nothing if it names none."""
-    match = _USAGE_POINT.match(href)
-    return match[0] if match else ""
+        return self._households[household].last == number
 
 
 class _File:
@@ -336,24 +563,26 @@ class _File:
     def __init__(self, path: Path, settings: ExportSettings, links: _Links, out: Batches, *, cut: bool):
         self._path, self._settings, self._links, self._out, self._cut = path, settings, links, out, cut
         self._refuse = settings.bad_rows == "refuse"
-        self._pieces: dict[str, list[Parts]] = {}
+        self._held: dict[str, Held] = {}
         self._otherwise: Counter = Counter()
         self._any_reading = self._any_energy = False
         self._shortest_us = np.inf
 
     def take(self, number: int, entry: _Entry) -> Iterator[Batch]:
         """Take one entry, and yield what is complete with it."""
+        if entry.malformed:
+            self._out.set_aside("row_malformed", entry.malformed)
         if not entry.readings:
             return
         self._any_reading = True
-        household = self._links.household(entry.meter_reading)
-        if not household:
-            self._out.set_aside("meter_missing", len(entry.readings))
+        household = self._links.household(entry)
+        if not household or not self._links.is_listed(household):
+            self._out.set_aside("meter_not_listed" if household else "meter_missing", len(entry.readings))
             return
-        pieces = self._pieces.setdefault(household, [])
+        held = self._held.setdefault(household, Held(self._settings))
         piece = self._piece(household, entry)
         if piece is not None:
-            pieces.append(piece)
+            held.add(piece)
         if self._links.is_last(household, number):
             yield from self._close(household)
 
@@ -378,66 +607,51 @@ class _File:
             )
         raise nothing_left(self._path, self._out.became)
 
-    def _reject(self, reason: str, row: int, name: str, problem: str, remedy: str) -> None:
+    def _reject(self, reason: str, rows: np.ndarray, name: str, problem: str, remedy: str) -> None:
         if self._refuse:
-            raise InputError(problem, file=self._path, row=row, field=name, remedy=remedy)
-        self._out.set_aside(reason, 1)
+            raise InputError(problem, file=self._path, row=int(rows[0]), field=name, remedy=remedy)
+        self._out.set_aside(reason, len(rows))
 
     def _piece(self, household: str, entry: _Entry) -> Parts | None:
         """Return the readings of one entry, None if they are not among those that make the household's reading."""
-        meaning = self._links.meaning(entry.meter_reading)
+        meaning = self._links.meaning(household, entry.meter_reading)
+        row, start_us, length_us, value, problem = entry.readings.arrays()
         if meaning is None and self._cut:  # it may stand further on
-            self._out.set_aside("reading_type_missing", len(entry.readings))
+            self._out.set_aside("reading_type_missing", len(row))
             return None
         if meaning is None:
-            for reading in entry.readings:
-                self._reject(
-                    "reading_type_missing",
-                    reading.row,
-                    "IntervalReading",
-                    "has no reading type that gives its unit, or more than one",
-                    "export usage points, meter readings, reading types and interval blocks as one feed",
-                )
+            self._reject(
+                "reading_type_missing",
+                row,
+                "IntervalReading",
+                "has no reading type that gives its unit, or more than one",
+                "export usage points, meter readings, reading types and interval blocks as one feed",
+            )
             return None
         signs = self._links.signs(household)
         if meaning.otherwise or meaning.flow not in signs:
-            self._otherwise[meaning.otherwise or "a flow that is not export.flow"] += len(entry.readings)
-            self._out.set_aside("other_register", len(entry.readings))
+            self._otherwise[meaning.otherwise or "a flow that is not export.flow"] += len(row)
+            self._out.set_aside("other_register", len(row))
             return None
         self._any_energy = True
-        found = [self._read(reading, meaning) for reading in entry.readings]
-        start_us, length_us, value, row = zip(*filter(None, found), strict=True) if any(found) else ([],) * 4
-        length_us = np.array(length_us, np.int64)
+        for number in np.unique(problem[problem > 0]).tolist():
+            reason, name, words = _PROBLEMS[number]
+            rows = row[problem == number]
+            if words:
+                self._reject(reason, rows, name, words, "correct it, or export it again")
+            else:
+                self._out.set_aside(reason, len(rows))
+        good = problem == 0
+        length_us = np.where(length_us == _UNSAID_US, meaning.interval_us, length_us)[good]
         self._shortest_us = min(self._shortest_us, length_us.min(initial=np.iinfo(np.int64).max))
-        kwh, shift = np.array(value, float) * signs[meaning.flow], meaning.power - 3
+        kwh, shift = value[good] * signs[meaning.flow], meaning.power - 3
         return Parts(
-            register=np.full(len(row), list(signs).index(meaning.flow)),
-            start_us=np.array(start_us, np.int64),
+            register=np.full(len(kwh), list(signs).index(meaning.flow)),
+            start_us=start_us[good],
             length_us=length_us,
             kwh=kwh * 10.0**shift if shift > 0 else kwh / 10.0**-shift,
-            row=np.array(row, np.int64),
+            row=row[good],
         )
-
-    def _read(self, reading: _Reading, meaning: _Meaning) -> tuple[int, int, float, int] | None:
-        """Return start, length, value and row of a reading, None where it is counted as unreadable."""
-        if not reading.start:
-            self._out.set_aside("stamp_missing", 1)
-            return None
-        start_us = _microseconds(reading.start)
-        length_us = _microseconds(reading.duration) if reading.duration else meaning.interval_us
-        for name, us in (("start", start_us), ("duration", length_us)):
-            if us == NO_STAMP:
-                remedy = "correct it, or export it again"
-                self._reject("stamp_unreadable", reading.row, name, "is not a number of seconds", remedy)
-                return None
-        text = reading.value
-        if not text or text in self._settings.missing_words:
-            return start_us, length_us, np.nan, reading.row
-        if not _NUMBER.fullmatch(text):
-            remedy = "correct it, or export it again"
-            self._reject("value_unreadable", reading.row, "value", "is not a number", remedy)
-            return None
-        return start_us, length_us, float(text), reading.row
 
     def _close(self, household: str) -> Iterator[Batch]:
         signs, needed = self._links.signs(household), self._links.needed(household)
@@ -446,8 +660,7 @@ class _File:
         def required(starts_us: np.ndarray) -> np.ndarray:
             return np.tile(need, (len(starts_us), 1))
 
-        parts = Parts.together(self._pieces.pop(household))
-        yield from self._out.add(household, *sums(parts, required, self._settings))
+        yield from self._out.add(household, *self._held.pop(household).sums(required))
 
 
 def _microseconds(text: str) -> int:

@@ -5,7 +5,7 @@ A new format is a file like ``long_csv.py`` and a line in :data:`READERS`; the c
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -57,10 +57,10 @@ READERS: dict[str, Reader] = {
 }
 
 # Those that read several blocks at once, if they may, and those that go through a file before they yield anything.
-_THREADED, _TWICE = ("long_csv", "lcl_csv"), ("nem12", "green_button")
+_THREADED, TWICE = ("long_csv", "lcl_csv"), ("nem12", "green_button")
 
 
-def reader(name: str, threads: int = 1, limit: Limit | None = None) -> Reader:
+def reader(name: str, threads: int = 1, limit: Limit | None = None, listed: Container[str] | None = None) -> Reader:
     """Return the reader of a format.
 
     Parameters
@@ -71,6 +71,8 @@ def reader(name: str, threads: int = 1, limit: Limit | None = None) -> Reader:
     limit : Limit, optional
         Where to stop, for a reader that looks at all of a file before it yields anything. It then leaves out the
         household it stopped at, and does not mind what may stand further on: links, and the end of the file.
+    listed : collection of str, optional
+        The public list of meters, for the same readers: they hold no others.
 
     Raises
     ------
@@ -79,5 +81,5 @@ def reader(name: str, threads: int = 1, limit: Limit | None = None) -> Reader:
     """
     if name not in READERS:
         raise InputError("is not a known choice", field="export.format", remedy=f"give one of {', '.join(READERS)}")
-    own = {"threads": threads} if name in _THREADED else {"limit": limit} if name in _TWICE else {}
+    own = {"threads": threads} if name in _THREADED else {"limit": limit, "listed": listed} if name in TWICE else {}
     return partial(READERS[name], **own)

@@ -13,7 +13,7 @@ from pathlib import Path
 from meterdp.exports.batch import BATCH_BYTES, Batch
 from meterdp.exports.fields import StampParser
 from meterdp.exports.readers import long_csv
-from meterdp.exports.readers.csv_rows import CsvRows, csv_files
+from meterdp.exports.readers.csv_rows import CsvRows, csv_batches
 from meterdp.exports.settings import ISO8601, ExportSettings
 
 METER_COLUMN = "LCLid"
@@ -36,14 +36,17 @@ def batches(
         thousands=None,
     )
     parse_stamps = StampParser(settings.time_format, settings.missing_words)
-    for rows in csv_files(path, settings):
+
+    def read(rows: CsvRows) -> Iterator[Batch]:
         columns = {
             "time_column": _whichever(rows, TIME_COLUMNS),
             "energy_column": _whichever(rows, ENERGY_COLUMNS),
         }
         described = replace(settings, **columns)
         plain = long_csv.plain_rows(described, parse_stamps, threads)
-        yield from long_csv.file_batches(rows, described, parse_stamps, batch_bytes, plain)
+        return long_csv.file_batches(rows, described, parse_stamps, batch_bytes, plain)
+
+    return csv_batches(path, settings, read)
 
 
 def _whichever(rows: CsvRows, names: tuple[str, ...]) -> str:

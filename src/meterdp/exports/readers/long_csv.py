@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 
 from meterdp.exports.batch import BATCH_BYTES, Batch
 from meterdp.exports.fields import Rejects, StampParser, key_columns, keys, numbers
-from meterdp.exports.readers.csv_rows import CsvRows, csv_files
-from meterdp.exports.readers.plain_rows import PlainRows
+from meterdp.exports.readers.csv_rows import CsvRows, csv_batches
+from meterdp.exports.readers.plain_rows import TABLE_BYTES, PlainRows
 from meterdp.exports.settings import ExportSettings
 
 
@@ -22,8 +22,11 @@ def batches(
     """Yield the readings of a long CSV in the order of the file; see `exports.readers.interface`."""
     parse_stamps = StampParser(settings.time_format, settings.missing_words)
     plain = plain_rows(settings, parse_stamps, threads)
-    for rows in csv_files(path, settings):
-        yield from file_batches(rows, settings, parse_stamps, batch_bytes, plain)
+
+    def read(rows: CsvRows) -> Iterator[Batch]:
+        return file_batches(rows, settings, parse_stamps, batch_bytes, plain)
+
+    return csv_batches(path, settings, read)
 
 
 def plain_rows(settings: ExportSettings, parse_stamps: StampParser, threads: int) -> list[PlainRows]:
@@ -31,7 +34,8 @@ def plain_rows(settings: ExportSettings, parse_stamps: StampParser, threads: int
     if not PlainRows.can_read(settings):
         return []
     # One of several waits for its lines to be used while the others read.
-    return [PlainRows(settings, parse_stamps) for _ in range(threads + 1 if threads > 1 else 1)]
+    readers = threads + 1 if threads > 1 else 1
+    return [PlainRows(settings, parse_stamps, TABLE_BYTES // readers) for _ in range(readers)]
 
 
 def file_batches(

@@ -19,10 +19,11 @@ until the last of them: memory is that of one NMI where they stand together.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
+from string import ascii_uppercase, digits
 
 import numpy as np
 
@@ -33,8 +34,8 @@ from meterdp.exports.lines import INNER_DELIMITER, SafeLines, separator_after
 from meterdp.exports.members import Member
 from meterdp.exports.numerals import PLAIN
 from meterdp.exports.settings import ExportSettings
-from meterdp.exports.streams import Limit, empty, files_of, open_bytes
-from meterdp.exports.sums import Batches, Parts, nothing_left, sums
+from meterdp.exports.streams import Limit, empty, file_by_file, open_bytes
+from meterdp.exports.sums import Batches, Held, Parts, nothing_left
 
 MARKET_OFFSET_HOURS = 10
 LONGEST_ROW_BYTES = 1 << 16
@@ -46,6 +47,8 @@ INTERVAL_MINUTES = (5, 10, 15, 30, 60)
 _MINUTE_US = 60_000_000
 _DAY_US = 1440 * _MINUTE_US
 _SUFFIX = re.compile(r"[A-Z][0-9A-Z]")
+_REGISTERS = [letter + other for letter in ascii_uppercase for other in digits + ascii_uppercase]
+_NO_REGISTER = "?"  # behind a letter: one that has no readings that can be used
 _QUALITY = re.compile(r"[AEFNSV](?:\d\d)?")
 _NUMBER = re.compile(PLAIN.pattern, re.ASCII)
 _VARIES, _NO_READING = map(ord, "VN")
@@ -65,15 +68,25 @@ def version(head: bytes) -> str | None:
 
 
 def batches(
-    path: str | Path, settings: ExportSettings, *, batch_bytes: int = BATCH_BYTES, limit: Limit | None = None
+    path: str | Path,
+    settings: ExportSettings,
+    *,
+    batch_bytes: int = BATCH_BYTES,
+    limit: Limit | None = None,
+    listed: Container[str] | None = None,
 ) -> Iterator[Batch]:
     """Yield the households of NEM12 files, each once its last block is read; see :class:`~.interface.Reader`."""
-    for member in files_of(path):
-        found = _file_batches(member, settings, batch_bytes, limit)
-        yield from (replace(batch, place=member.place) for batch in found)
+
+    def read(member: Member) -> Iterator[Batch]:
+        for batch in _file_batches(member, settings, batch_bytes, limit, listed):
+            yield replace(batch, place=member.place)
+
+    return file_by_file(path, settings, read)
 
 
-def _file_batches(member: Member, settings: ExportSettings, batch_bytes: int, limit: Limit | None) -> Iterator[Batch]:
+def _file_batches(
+    member: Member, settings: ExportSettings, batch_bytes: int, limit: Limit | None, listed: Container[str] | None
+) -> Iterator[Batch]:
     separator = _check_header(member)
     if settings.bad_rows != "refuse":
         separator = b"\n"  # whatever the first row starts with
@@ -85,11 +98,13 @@ def _file_batches(member: Member, settings: ExportSettings, batch_bytes: int, li
     nmi = ""
     for row, fields in rows("200"):
         if fields[0] == "200" and fields[1:]:
-            last_block[nmi := fields[1].strip()] = row
+            nmi = fields[1].strip()
+            if listed is None or nmi in listed:
+                last_block[nmi] = row
     cut = limit is not None and member.label in limit.cut
     if cut and len(last_block) > 1:
         del last_block[nmi]
-    file = _File(member.label, settings, last_block, Batches(batch_bytes), cut=cut)
+    file = _File(member.label, settings, last_block, Batches(batch_bytes), listed, cut=cut)
     for row, fields in rows():
         yield from file.take(row, fields)
     yield from file.end()
@@ -177,8 +192,8 @@ class _Day:
 class _Household:
     """What the blocks of one NMI have brought so far."""
 
-    def __init__(self):
-        self.pieces: list[tuple[str, Parts]] = []
+    def __init__(self, settings: ExportSettings):
+        self.held = Held(settings)
         self.needed: dict[int, set[str]] = {}  # by the start of the day
         self.undeclared = False
 
@@ -186,8 +201,18 @@ class _Household:
 class _File:
     """The records of a file in order, household by household."""
 
-    def __init__(self, path: str, settings: ExportSettings, last_block: dict[str, int], out: Batches, *, cut: bool):
+    def __init__(
+        self,
+        path: str,
+        settings: ExportSettings,
+        last_block: dict[str, int],
+        out: Batches,
+        listed: Container[str] | None,
+        *,
+        cut: bool,
+    ):
         self._path, self._settings, self._last_block, self._out, self._cut = path, settings, last_block, out, cut
+        self._listed = listed
         self._refuse = settings.bad_rows == "refuse"
         self._households: dict[str, _Household] = {}
         self._block: _Block | None = None
@@ -245,7 +270,10 @@ class _File:
             self._reject("meter_missing", row, "NMI", "is empty", "give every block its NMI", 0)
             block.problem = "meter_missing"
             return block
-        household = self._households.setdefault(nmi, _Household())
+        if self._listed is not None and nmi not in self._listed:
+            block.problem = "meter_not_listed"
+            return block
+        household = self._households.setdefault(nmi, _Household(self._settings))
         household.undeclared |= not configured
         if not _SUFFIX.fullmatch(suffix):
             problem = "row_malformed", "NMISuffix", "is not a letter and a digit", "write e.g. E1"
@@ -278,9 +306,10 @@ class _File:
             self._reject("row_malformed", row, None, "has no 200 record above it", "export it again", max(1, cells))
             return
         start_us = _day_start_us(fields[1]) if len(fields) > 1 else None
-        if block.nmi and start_us is not None:
+        if block.nmi in self._households and start_us is not None and self._may_count(start_us):
             needed = self._households[block.nmi].needed.setdefault(start_us, set())
-            needed |= {block.suffix, *block.configured}
+            suffix = block.suffix if _SUFFIX.fullmatch(block.suffix) else block.suffix[:1] + _NO_REGISTER
+            needed |= {name for name in (suffix, *block.configured) if name[:1] in SIGNS[self._settings.flow]}
         if block.problem:
             self._out.set_aside(block.problem, max(1, cells))
             return
@@ -303,6 +332,13 @@ class _File:
             self._reject("value_unreadable", row, name, "is not a number", remedy, int(unreadable.sum()))
         quality = np.full(count, ord(_at(fields, 2 + count)[0]), np.uint8)
         self._day = _Day(block, row, start_us, value, unreadable, quality)
+
+    def _may_count(self, start_us: int) -> bool:
+        """Whether an interval of a day may touch the public period, if there is one."""
+        if self._settings.period_us is None:
+            return True
+        begin, end = self._settings.period_us
+        return begin - 2 * _DAY_US < start_us < end + _DAY_US
 
     def _event(self, row: int, fields: list[str]) -> None:
         """Read a 400 record: the quality of a range of intervals of the day above."""
@@ -343,14 +379,14 @@ class _File:
         value = np.where(day.quality == _NO_READING, np.nan, day.value * (block.sign * numerator) / denominator)
         index = np.arange(len(value))
         piece = Parts(
-            register=np.zeros(len(value), np.int64),
+            register=np.full(len(value), _REGISTERS.index(block.suffix)),
             start_us=day.start_us + index * block.length_us,
             length_us=np.full(len(value), block.length_us),
             kwh=value,
             row=np.full(len(value), day.row),
         )
         known = readable & ~unknown
-        self._households[block.nmi].pieces.append((block.suffix, piece if known.all() else piece[known]))
+        self._households[block.nmi].held.add(piece if known.all() else piece[known])
 
     def _close_block(self) -> Iterator[Batch]:
         """End the block, and with its last one the household."""
@@ -358,17 +394,13 @@ class _File:
         if block is None or not block.nmi or self._last_block.get(block.nmi) != block.row:
             return
         household = self._households.pop(block.nmi)
-        signs = SIGNS[self._settings.flow]
-        suffixes = {suffix for suffix, _ in household.pieces}
+        suffixes = {_REGISTERS[number] for number in household.held.registers}
         if household.undeclared:
             for needed in household.needed.values():
                 needed |= suffixes
         suffixes = sorted(suffixes.union(*household.needed.values()))
-        suffixes = [suffix for suffix in suffixes if suffix[:1] in signs]
         number = {suffix: i for i, suffix in enumerate(suffixes)}
-        for suffix, piece in household.pieces:
-            piece.register[:] = number[suffix]
-        parts = Parts.together([piece for _, piece in household.pieces])
+        renumbered = np.array([number.get(suffix, 0) for suffix in _REGISTERS])
         days = np.array(sorted(household.needed), np.int64)
         need = np.array([[s in household.needed[d] for s in suffixes] for d in days.tolist()], bool)
         need = np.vstack([need.reshape(len(days), len(suffixes)), np.zeros((1, len(suffixes)), bool)])
@@ -381,7 +413,7 @@ class _File:
         def required(starts_us: np.ndarray) -> np.ndarray:
             return of_day(starts_us) | of_day(starts_us + self._settings.interval_us - 1)
 
-        yield from self._out.add(block.nmi, *sums(parts, required, self._settings))
+        yield from self._out.add(block.nmi, *household.held.sums(required, renumbered.__getitem__))
 
 
 def _at(fields: list[str], position: int) -> str:

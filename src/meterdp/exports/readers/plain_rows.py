@@ -14,14 +14,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from meterdp.exports.batch import NO_CODE, NO_STAMP, STAMP_UNREADABLE, Batch, Seen
+from meterdp.exports.batch import NO_CODE, NO_STAMP, STAMP_UNREADABLE, Batch, Names, Seen
 from meterdp.exports.fields import Field, Rejects, StampParser, numbers
 from meterdp.exports.plain_lines import NOT_PLAIN, NUMBER, PADDING, SKIPPED, Words, count_lines, read_plain
 from meterdp.exports.settings import ExportSettings
 
 _DELIMITERS = ",;\t|"
-# Tables that grow beyond this are begun anew: stamps that hardly repeat, or millions of meters.
-_MOST_WORDS = 1 << 21
+# Tables of all readers of an export that grow beyond this are begun anew: stamps that hardly repeat, or are long.
+TABLE_BYTES = 128 << 20
+_BYTES_PER_WORD = 100  # beside its text: of the tables, and as a text in Python
 
 
 @dataclass(frozen=True)
@@ -79,10 +80,12 @@ class PlainRows:
     settings : ExportSettings
     parse_stamps : StampParser
         Shared with the reader of the other lines, because all or none of a file's stamps carry an offset.
+    table_bytes : int
+        About what its tables may take.
     """
 
-    def __init__(self, settings: ExportSettings, parse_stamps: StampParser):
-        self._settings, self._parse_stamps = settings, parse_stamps
+    def __init__(self, settings: ExportSettings, parse_stamps: StampParser, table_bytes: int = TABLE_BYTES):
+        self._settings, self._parse_stamps, self._table_bytes = settings, parse_stamps, table_bytes
         of_rows = (settings.meter_column, settings.circuit_column, settings.unit_column)
         self._texts = [name for name in of_rows if name is not None] + [settings.time_column]
         self._missing_numbers = _missing_numbers(settings)
@@ -137,7 +140,7 @@ class PlainRows:
     def scan(self, lines: bytes, longest: int, roles: np.ndarray) -> Scan | None:
         """Find the fields of whole lines; the part that may run beside other readers."""
         settings = self._settings
-        if max(self._words.count(k) for k in range(len(self._texts) + 1)) > _MOST_WORDS:
+        if self._words.text_bytes + _BYTES_PER_WORD * self._words.total > self._table_bytes:
             self._forget()
         text = np.frombuffer(lines + bytes(PADDING), np.uint8)
         rows = count_lines(text)
@@ -249,7 +252,7 @@ class _Names:
 
     def __init__(self, missing_words: Sequence[str]):
         self._missing_words = missing_words
-        self._names: list[str] = []
+        self._names = Names()
         self._number = np.empty(0, np.int32)
 
     @property

@@ -18,7 +18,7 @@ import numpy as np
 from meterdp.exports.batch import BATCH_BYTES, NO_STAMP, Batch
 from meterdp.exports.clock import elapsed_us
 from meterdp.exports.fields import Field, Rejects, StampParser, key_columns, keys, numbers
-from meterdp.exports.readers.csv_rows import CsvRows, csv_files
+from meterdp.exports.readers.csv_rows import CsvRows, csv_batches
 from meterdp.exports.settings import ExportSettings
 
 _TIME_OF_DAY = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
@@ -35,8 +35,7 @@ def batches(path: str | Path, settings: ExportSettings, *, batch_bytes: int = BA
     time_format = re.split("[ T]", settings.time_format)[0] if days else settings.time_format
     parse_stamps = StampParser(time_format, settings.missing_words)
     layout = _days if days else _meters
-    for rows in csv_files(path, settings):
-        yield from layout(rows, settings, parse_stamps, batch_bytes)
+    return csv_batches(path, settings, lambda rows: layout(rows, settings, parse_stamps, batch_bytes))
 
 
 def _days(rows: CsvRows, settings: ExportSettings, parse_dates: StampParser, batch_bytes: int) -> Iterator[Batch]:
@@ -101,21 +100,14 @@ def numbered_columns(header: list[str], per_day: int, surplus: int) -> dict[int,
     days on which the clock changes: 1, HH01 or Kwh 1. None if there are no such columns, or two sets of them.
     """
     found: dict[str, dict[int, int]] = {}
-    twice = set()
     for position, name in enumerate(header):
         match = _NUMBERED.fullmatch(name)
-        if match is None:
-            continue
-        numbers_of = found.setdefault(match[1], {})
-        if int(match[2]) in numbers_of.values():
-            twice.add(match[1])
-        numbers_of[position] = int(match[2])
+        if match is not None:
+            found.setdefault(match[1], {})[position] = int(match[2])
     fitting = [
         columns
-        for word, columns in found.items()
-        if word not in twice
-        and set(columns.values()) == set(range(1, len(columns) + 1))
-        and abs(len(columns) - per_day) <= surplus
+        for columns in found.values()
+        if abs(len(columns) - per_day) <= surplus and set(columns.values()) == set(range(1, len(columns) + 1))
     ]
     return fitting[0] if len(fitting) == 1 else None
 
