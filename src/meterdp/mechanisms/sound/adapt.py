@@ -1,8 +1,8 @@
 """Fit a public library of classes to an export that is too small for moments of its own.
 
-Learnt are the K weights, and one shift and one scale that all classes share, each in its own coordinates: K + d + 1
-numbers a step in place of K (1 + d + d (d + 1)/2). A record enters through one bounded vector
-(docs/proofs/sound.md, Lemma 5); which exports are too small is a public rule (section 6 there).
+Learnt in one step are the K weights, and one shift and one scale that all classes share, each in its own coordinates:
+K + d + 1 numbers in place of K (1 + d + d (d + 1)/2). A record enters through one bounded vector
+(docs/proofs/sound.md, Lemma 5); which exports are too small is a public rule (section 9 there).
 """
 
 from __future__ import annotations
@@ -17,20 +17,19 @@ from meterdp.mechanisms.published.projection import project_covariances
 from meterdp.mechanisms.sound.clipping import response
 from meterdp.mechanisms.sound.domain import Domain
 from meterdp.mechanisms.sound.library import Library
-from meterdp.mechanisms.sound.posterior import invertible, shrink_shift, trust
+from meterdp.mechanisms.sound.posterior import invertible, trust
 from meterdp.mechanisms.sound.stack import RECORDS_AT_ONCE, RECORDS_BYTES, Measure, Step, clip_to_unit_ball
 from meterdp.mixture.density import class_shares, log_scales, standardised
 from meterdp.mixture.draws import MixtureDraws
 
 # Public constants, chosen as docs/proofs/sound.md says.
-STEPS = 2
-LAST_STEP = 2.0
 RADIUS = 1.1
 # A class has, by public knowledge, its weight in the library give or take so many times that weight, and at least
 # the other part of it.
-WEIGHT_SPREAD, LEAST_WEIGHT = 2.0, 0.1
-# Shrinkage of the shift charges noise half above its expectation.
-NOISE_MARGIN = 1.5
+WEIGHT_SPREAD, LEAST_WEIGHT = 6.0, 0.1
+# Variances of a shift, in standard deviations of a class: of the level, which utilities differ in most, along the unit
+# vector of equal hours, and of each direction across it.
+LEVEL_VARIANCE, SHAPE_VARIANCE = 2.0, 0.1
 SCALE_RANGE = (0.08, 12.0)
 # From this N mu / d on, rounds of private EM follow that give every class moments of its own; the library then gets
 # this share of mu^2.
@@ -70,11 +69,11 @@ class AdaptWeights:
 
 
 # So small a weight of the square costs nothing beside the mean.
-WEIGHTS = AdaptWeights(count=0.5, mean=0.5, square=0.8)
+WEIGHTS = AdaptWeights(count=0.7, mean=0.5, square=0.7)
 
 
-def adapt_shares(signal: float, classes: int, rounds: int | None, most_rounds: int) -> tuple[np.ndarray, int]:
-    """Return the shares of mu^2 of the steps, and how many rounds follow, by N mu / d = ``signal``.
+def adapt_share(signal: float, classes: int, rounds: int | None, most_rounds: int) -> tuple[float, int]:
+    """Return the share of mu^2 of the step, and how many rounds follow, by N mu / d = ``signal``.
 
     Parameters
     ----------
@@ -92,9 +91,7 @@ def adapt_shares(signal: float, classes: int, rounds: int | None, most_rounds: i
             if signal < ENOUGH_FOR_ROUNDS
             else int(np.clip(round(0.45 * math.sqrt(signal / classes)), 1, most_rounds))
         )
-    whole = 1.0 if rounds == 0 else SHARE_BESIDE_ROUNDS
-    parts = np.r_[np.ones(STEPS - 1), LAST_STEP]
-    return whole * parts / parts.sum(), rounds
+    return 1.0 if rounds == 0 else SHARE_BESIDE_ROUNDS, rounds
 
 
 def adapt_entries(classes: int, dimension: int) -> int:
@@ -151,7 +148,7 @@ def adapt_stack(
 
 
 def adapt(
-    steps: tuple[Step, ...],
+    step: Step,
     library: Library,
     x: np.ndarray,
     measure: Measure,
@@ -160,12 +157,11 @@ def adapt(
     eigenvalue_floor: float,
     grid: float,
 ) -> Released:
-    """Fit weights, shift and scale of a library; records are touched in the arguments of ``measure`` only.
+    """Fit weights, shift and scale of a library; records are touched in the argument of ``measure`` only.
 
     Parameters
     ----------
-    steps : tuple of Step
-        One or more.
+    step : Step
     library : Library
     x : (N, d) float64
         Records; clipped here, some at a time.
@@ -183,28 +179,24 @@ def adapt(
     draws, d = len(records), x.shape[1]
     radius = RADIUS * math.sqrt(d)
     start = library.mixture
-    prior = start.weights[None]
-    mixture = MixtureDraws(
+    labeller = MixtureDraws(
         *(np.repeat(a[None], draws, axis=0) for a in (start.weights, start.means, start.covariances))
     )
-    for step in steps:
-        labeller = mixture
-        values, vectors = np.linalg.eigh(mixture.covariances)
-        roots = (vectors * np.sqrt(values)[..., None, :]) @ np.swapaxes(vectors, -1, -2)
-        noisy = measure(step, adapt_stack(x, domain, labeller, roots, radius, grid))
-        weights, shift, scale = adapted(noisy, step.noise_std, prior, records, radius, d)
-        means = mixture.means + np.einsum("rkij,rj->rki", roots, shift)
-        covariances, projected = project_covariances(
-            scale[:, None, None, None] * mixture.covariances, eigenvalue_floor
-        )
-        mixture = MixtureDraws(weights, domain.clip(means), covariances)
-    return Released(mixture, projected, labeller)
+    values, vectors = np.linalg.eigh(labeller.covariances)
+    roots = (vectors * np.sqrt(values)[..., None, :]) @ np.swapaxes(vectors, -1, -2)
+    noisy = measure(step, adapt_stack(x, domain, labeller, roots, radius, grid))
+    weights, shift, scale = adapted(noisy, step.noise_std, start.weights[None], records, radius, d)
+    means = labeller.means + np.einsum("rkij,rj->rki", roots, shift)
+    covariances, projected = project_covariances(
+        scale[:, None, None, None] * labeller.covariances, eigenvalue_floor
+    )
+    return Released(MixtureDraws(weights, domain.clip(means), covariances), projected, labeller)
 
 
 def adapted(
     noisy: np.ndarray, std: float, prior: np.ndarray, records: np.ndarray, radius: float, d: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return weights (R, K), common shift (R, d) and common scale (R,) from the noisy stack of one step.
+    """Return weights (R, K), common shift (R, d) and common scale (R,) from the noisy stack.
 
     Each is drawn towards the library, by as much as its known noise deserves.
 
@@ -223,8 +215,12 @@ def adapted(
     shares = noisy[:, :k] / WEIGHTS.count / records[:, None]
     own, noise = (WEIGHT_SPREAD * prior) ** 2, (std / WEIGHTS.count / records[:, None]) ** 2
     weights = np.maximum((own * shares + noise * prior) / (own + noise), LEAST_WEIGHT * prior)
-    factor = radius / WEIGHTS.mean / records
-    clipped = shrink_shift(factor[:, None] * noisy[:, k : k + d], NOISE_MARGIN * (std * factor) ** 2)
+    factor = (radius / WEIGHTS.mean / records)[:, None]
+    clipped, noise = factor * noisy[:, k : k + d], (std * factor / of.mean) ** 2
+    level = clipped.mean(axis=1, keepdims=True)
+    clipped = LEVEL_VARIANCE / (LEVEL_VARIANCE + noise) * level + SHAPE_VARIANCE / (SHAPE_VARIANCE + noise) * (
+        clipped - level
+    )
     factor = radius**2 / WEIGHTS.square / records / d
     square = factor * noisy[:, k + d] - (clipped**2).sum(axis=1) / d
     square = of.mean_square + trust((std * factor / of.mean_square) ** 2) * (square - of.mean_square)

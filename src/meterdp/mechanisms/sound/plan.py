@@ -16,7 +16,7 @@ import numpy as np
 from meterdp.accounting.discreteness import rounded
 from meterdp.core.errors import InputError
 from meterdp.mechanisms.sound import marginals
-from meterdp.mechanisms.sound.adapt import STEPS, WEIGHTS, adapt_entries, adapt_shares
+from meterdp.mechanisms.sound.adapt import WEIGHTS, adapt_entries, adapt_share
 from meterdp.mechanisms.sound.domain import Ball, Loads
 from meterdp.mechanisms.sound.library import Library
 from meterdp.mechanisms.sound.shares import ALONE, Shares
@@ -128,7 +128,7 @@ class Plan:
         K of the released mixture.
     steps : tuple of Step
         In order: records (``add_remove`` only), radius, pooled, round 1..T, marginals (if any); with a library adapt
-        1, 2 in place of radius and pooled, and perhaps no round. Their mu^2 add up to that of the release.
+        in place of radius and pooled, and perhaps no round. Their mu^2 add up to that of the release.
     """
 
     classes: int
@@ -138,11 +138,6 @@ class Plan:
     def rounds(self) -> tuple[Step, ...]:
         """The rounds of private EM."""
         return tuple(s for s in self.steps if s.name.startswith("round"))
-
-    @property
-    def adapting(self) -> tuple[Step, ...]:
-        """The steps that adapt a library."""
-        return tuple(s for s in self.steps if s.name.startswith("adapt"))
 
     def step(self, name: str) -> Step | None:
         """Return the step called ``name``, if there is one."""
@@ -179,11 +174,11 @@ def make_plan(mu: float, records: int, dimension: int, most_classes: int, settin
     plan = [("records", 1.0, first)] if counted else []
     if settings.library is not None:
         classes = settings.library.classes
-        shares, rounds = adapt_shares(signal, classes, settings.rounds, MOST_ROUNDS)
+        share, rounds = adapt_share(signal, classes, settings.rounds, MOST_ROUNDS)
         sensitivity = rounded(
             WEIGHTS.sensitivity(settings.adjacency), adapt_entries(classes, dimension), settings.grid
         )
-        plan += [(f"adapt {t + 1}", sensitivity, (1 - first) * share) for t, share in enumerate(shares)]
+        plan += [("adapt", sensitivity, (1 - first) * share)]
     else:
         classes = settings.classes or (most_classes if settings.ball else default_classes(signal, most_classes))
         rounds = settings.rounds or default_rounds(signal, classes, BALL_ROUNDS if settings.ball else 1.0)
@@ -228,6 +223,6 @@ def noise_entries(most_classes: int, dimension: int, settings: SoundSettings) ->
     beside = marginals.statistics_of(dimension) if settings.marginal_share > 0 else 0
     if settings.library is not None:
         classes = settings.library.classes
-        return 1 + STEPS * adapt_entries(classes, dimension) + rounds * classes * entries + beside
+        return 1 + adapt_entries(classes, dimension) + rounds * classes * entries + beside
     classes = settings.classes or max(most_classes, FEWEST_CLASSES)
     return len(RADIUS_EDGES) + entries * (1 + rounds * classes) + beside
