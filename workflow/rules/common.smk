@@ -32,6 +32,7 @@ from meterdp.papers.registry import PAPERS
 from meterdp.forecasting.settings import AHEAD, POINTS, PROCESS, WINDOWS, some_of
 from meterdp.profiles.seasonal import SEASON_KEYS
 from meterdp.release.gate import FEEDER_FILES, FORECAST_FILES, MIXTURE_FILES
+from meterdp.release.beforehand import statements
 from meterdp.release.gate import check_settings
 
 share_source()

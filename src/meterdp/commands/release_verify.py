@@ -31,6 +31,8 @@ def run(arguments: argparse.Namespace) -> int:
         print(", simulated" if manifest["simulated_data"] else "")
         for guarantee in received.guarantees:
             print(_on_one_line(f"  {guarantee}"))
+        if received.expected_error:
+            print(_on_one_line(f"  expected error: {received.expected_error}"))
         for words in ("hides", "does_not_hide"):
             for sentence in manifest["privacy"][words]:
                 print(_on_one_line(f"  {words.replace('_', ' ')}: {sentence}"))

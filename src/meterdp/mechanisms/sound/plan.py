@@ -36,6 +36,8 @@ ROUND_RADIUS = 1.1
 MOST_ROUNDS = 12
 # Records of which nothing is known start farther from their classes: so many times the rounds.
 BALL_ROUNDS = 2.5
+# From this N mu / d on, the release finds as much without the library that comes with the code.
+ENOUGH_WITHOUT_LIBRARY = 400.0
 # Fewer classes cannot tell levels, shapes and restlessness apart, however few the households.
 FEWEST_CLASSES = 3
 
@@ -154,6 +156,12 @@ def default_rounds(signal: float, classes: int, factor: float = 1.0) -> int:
     return int(np.clip(round(factor * 0.45 * (signal / classes) ** 0.65), 1, MOST_ROUNDS))
 
 
+def signal_of(mu: float, records: int, dimension: int, settings: SoundSettings) -> float:
+    """Return N mu / d of the mixture, marginals beside it paid for; parameters as in :func:`make_plan`."""
+    households = settings.records_guess if settings.adjacency == "add_remove" else records
+    return households * mu * math.sqrt(1 - settings.marginal_share) / dimension
+
+
 def make_plan(mu: float, records: int, dimension: int, most_classes: int, settings: SoundSettings) -> Plan:
     """Return the measurements of a release of ``mu``-GDP.
 
@@ -166,8 +174,8 @@ def make_plan(mu: float, records: int, dimension: int, most_classes: int, settin
     settings : SoundSettings
     """
     counted = settings.adjacency == "add_remove"
+    signal = signal_of(mu, records, dimension, settings)
     whole, mu = mu, mu * math.sqrt(1 - settings.marginal_share)
-    signal = (settings.records_guess if counted else records) * mu / dimension
     first = RECORDS_SHARE if counted else 0.0
     entries = stack_entries(dimension)
     # Counts of records are whole numbers and need no rounding.

@@ -208,8 +208,8 @@ def test_adapting_a_library_stays_below_the_claimed_curve(x, adjacency, rounds, 
 
 @pytest.mark.parametrize(("factor", "accepted"), [(1.0, True), (1.3, False), (0.77, False)])
 def test_noise_of_a_library_has_the_calibrated_scale(x, factor, accepted, monkeypatch):
-    """As below, with (a, b, c) = (0.7, 0.5, 0.7): 2 a^2 + 4 b^2 under replacement, a^2 + b^2 + c^2 under adding."""
-    for adjacency, square, left in (("replace_one", 2 * 0.49 + 1.0, 1.0), ("add_remove", 0.25 + 2 * 0.49, 0.995)):
+    """As below, with a, b, c, e = 0.7, 0.5, 0.7, 0.7: 2 a^2 + 4 b^2 + e^2 replaced, the sum of squares added."""
+    for adjacency, square, left in (("replace_one", 3 * 0.49 + 1.0, 1.0), ("add_remove", 0.25 + 3 * 0.49, 0.995)):
         sound = calibrate(2.0, adjacency, library=library(D))
         log, _ = record(of(sound, PrivateRecords(x), MANY), 12, monkeypatch)
         assert [s.name for s, _, _ in log if s.name != "records"] == ["adapt"]
