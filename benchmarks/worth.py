@@ -33,7 +33,7 @@ from meterdp.mechanisms.interface import PrivateRecords
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mechanisms.sound.tilt import sample_tilted
 from meterdp.release.noise import StudyNoise
-from meterdp.release.worth import FACTOR, check_worth
+from meterdp.release.worth import FACTOR, check_worth, worth_of
 from meterdp.simulate.parameters import SimulationParameters
 from meterdp.simulate.variation import hourly_log_kwh
 

@@ -71,6 +71,6 @@ def level_in_words(public: GroupPublic, plan: GroupPlan) -> str | None:
     factor, of_guess = (math.exp(math.sqrt(square)) for square in (predicted_error(public, plan), guess_error()))
     return (
         f"the level of a household's forecast is expected to be off by a factor of {factor:.1f} (one standard "
-        f"error: noise, and what a group leaves of a household), that of a public guess by {of_guess:.1f}. This follows "
-        "from public numbers alone"
+        f"error: noise, and what a group leaves of a household), that of a public guess by {of_guess:.1f}. This "
+        "follows from public numbers alone"
     )

@@ -127,8 +127,8 @@ def check_worth(public: PublicSettings, config: Mapping) -> None:
         remedies.append("set mechanisms.sound.library to auto")
     raise InputError(
         f"is too small for {public.records:,} listed meters: some hour of the mixture would be off by more than a "
-        f"factor of {FACTOR:g} in {_percent(worth.absurd)} of such releases, as far as public numbers tell; on average "
-        f"{worth.in_words}",
+        f"factor of {FACTOR:g} in {_percent(worth.absurd)} of such releases, as far as public numbers tell; on "
+        f"average {worth.in_words}",
         file="config",
         field="release.epsilon",
         remedy="; ".join([*remedies, "or set release.insist to true to release it all the same"]),

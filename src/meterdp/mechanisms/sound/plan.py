@@ -208,6 +208,23 @@ def make_plan(mu: float, records: int, dimension: int, most_classes: int, settin
     return Plan(classes, tuple(steps))
 
 
+def mean_error(plan: Plan, records: int, dimension: int, weights: StackWeights) -> float:
+    """Return the noise of each entry of the mean of a class of average size, in standard deviations of the class.
+
+    In the last round, before it is shrunk; from public numbers alone. Above one, means say hardly anything.
+
+    Parameters
+    ----------
+    plan : Plan
+        With a round at least.
+    records, dimension : int
+    weights : StackWeights
+        Of its rounds.
+    """
+    radius, count = ROUND_RADIUS * math.sqrt(dimension), records / plan.classes
+    return radius * plan.rounds[-1].noise_std / weights.mean / count
+
+
 def stack_entries(dimension: int) -> int:
     """Return the entries of one class in a stack: count, mean and second moments."""
     return 1 + dimension + dimension * (dimension + 1) // 2
