@@ -33,7 +33,7 @@ from meterdp.mechanisms.interface import PrivateRecords
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mechanisms.sound.tilt import sample_tilted
 from meterdp.release.noise import StudyNoise
-from meterdp.release.worth import FACTOR, check_worth, worth_of
+from meterdp.release.worth import FACTOR, check_worth
 from meterdp.simulate.parameters import SimulationParameters
 from meterdp.simulate.variation import hourly_log_kwh
 
@@ -61,7 +61,8 @@ def real(path: str) -> dict[str, np.ndarray]:
     stamp = readings["reading_datetime"].dt
     keys = [readings["customer_id"], stamp.normalize().rename("day"), stamp.hour.rename("hour")]
     hours = readings.groupby(keys)["general_supply_kwh"].agg(["sum", "count"])
-    days = hours.loc[hours["count"] == 2, "sum"].unstack("hour").dropna().iloc[:, START : START + HOURS]
+    days = hours.loc[hours["count"] == 2, "sum"].unstack("hour").dropna()  # noqa: PD010  as in pandas' guide
+    days = days.iloc[:, START : START + HOURS]
     homes = readings["customer_id"].unique()
     one = days.xs(days.groupby("day").size().idxmax(), level="day").reindex(homes)
     some = StudyNoise(SEED, "household-days").uniform((len(days),)).argsort()[:500]

@@ -112,8 +112,10 @@ def check_worth(public: PublicSettings, config: Mapping) -> None:
     InputError
         Naming an epsilon and a number of households that would do.
     """
+    if config["release"]["insist"]:
+        return
     worth = worth_of(public, config)
-    if config["release"]["insist"] or not worth.too_little:
+    if not worth.too_little:
         return
     remedies = [
         f"use an epsilon of {epsilon:g} or more"
