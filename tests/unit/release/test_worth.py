@@ -59,7 +59,12 @@ def test_five_hundred_homes_pass_and_what_to_expect_is_said_beside_a_public_gues
 
 def test_the_size_is_that_of_the_public_list_whatever_was_read(tmp_path):
     (tmp_path / "list.csv").write_bytes(roster(60))
-    real = {"path": "e.csv", "meters": str(tmp_path / "list.csv"), "first_day": "2025-01-01", "last_day": "2025-01-28"}
+    real = {
+        "path": "e.csv",
+        "meters": str(tmp_path / "list.csv"),
+        "first_day": "2025-01-01",
+        "last_day": "2025-01-28",
+    }
     named = {"population": "town", "budget_period": "2025"}
     given = config(export=real | {"time_zone": "UTC"}, release=named)
     assert [refused.field for refused in refusals_of(given, simulated=False)] == ["release.epsilon"]
