@@ -1,4 +1,4 @@
-"""What a mixture is worth, known beforehand: by public numbers alone, stated, and refused where it would be absurd."""
+"""What a mixture is worth, known beforehand: by public numbers alone, stated, refused where it would be absurd."""
 
 from __future__ import annotations
 
