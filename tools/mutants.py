@@ -100,7 +100,7 @@ MUTANTS = (
         "half noise in one step: sound from a library, in the plan",
         f"{SOUND}/plan.py",
         "steps = [Step(name, reach, reach / (mu * math.sqrt(share))) for name, reach, share in plan]",
-        'steps = [Step(n, r, r / (mu * math.sqrt(share)) / (1 + (n == "adapt 2"))) for n, r, share in plan]',
+        'steps = [Step(n, r, r / (mu * math.sqrt(share)) / (1 + (n == "adapt"))) for n, r, share in plan]',
         LIBRARY_CURVE,
     ),
     Mutant(

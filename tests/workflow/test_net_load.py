@@ -88,6 +88,7 @@ def settings(kind):
             "budget_period": "2025",
             "synthetic_profiles": 300,
             "ledger": f"books/{kind}.sqlite",
+            "insist": True,
             "epsilon": 3,
             "forecast_groups": "one",
         },

@@ -77,6 +77,7 @@ def before_release(config: Mapping, simulated: bool) -> tuple[list[InputError], 
     simulated : bool
     """
     from meterdp.release.asked import asked
+    from meterdp.release.beforehand import statements
     from meterdp.release.desk import Desk
 
     try:
@@ -85,7 +86,7 @@ def before_release(config: Mapping, simulated: bool) -> tuple[list[InputError], 
         new = [] if refused else _not_stored(folders, desk)
     except InputError as error:
         return [error], []
-    return refused, [] if refused else _charges(folders, new, desk)
+    return refused, [] if refused else [*_charges(folders, new, desk), *statements(config, simulated)]
 
 
 def list_of_meters(config: Mapping, simulated: bool) -> bytes:

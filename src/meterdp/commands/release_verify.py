@@ -31,6 +31,8 @@ def run(arguments: argparse.Namespace) -> int:
         print(", simulated" if manifest["simulated_data"] else "")
         for guarantee in received.guarantees:
             print(f"  {guarantee}")
+        if received.expected_error:
+            print(f"  expected error: {received.expected_error}")
         for words in ("hides", "does_not_hide"):
             for sentence in manifest["privacy"][words]:
                 print(f"  {words.replace('_', ' ')}: {sentence}")

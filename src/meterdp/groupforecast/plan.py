@@ -291,3 +291,8 @@ def predicted_error(public: GroupPublic, plan: GroupPlan) -> float:
         std = plan.group_radius / GROUP_RADIUS
         error += share @ left(GROUP_OFFSET_STD, plan.group, plan.group_radius, std, np.maximum(share * n, 1.0))
     return float(error)
+
+
+def guess_error() -> float:
+    """Return the same error of the public level alone, (log kWh)^2."""
+    return LEVEL_STD**2 + COMMON_OFFSET_STD**2

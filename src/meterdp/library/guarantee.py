@@ -19,10 +19,14 @@ class FitGuarantee(Guarantee):
         With ``study`` nothing is protected, and the fit must not be released.
     covers : str
         Of what else the numbers speak: this fit alone, or the ledger that has the sum.
+    mean_error : float
+        Expected error, from public numbers alone: the noise of each entry of the mean of a component of average size,
+        in standard deviations of that component. Above one, means say hardly anything.
     """
 
     noise: str
     covers: str
+    mean_error: float
 
     @property
     def for_release(self) -> bool:
@@ -33,4 +37,5 @@ class FitGuarantee(Guarantee):
         claim = f"({self.epsilon:g}, {self.delta:g})-differential privacy for {self.unit} ({self.adjacency})"
         if not self.for_release:
             return f"{STUDY_MODE}; with safe noise the claim would be {claim}"
-        return f"{claim}, of {self.covers}; proof: {self.proof}"
+        error = f"noise moves a mean by about {self.mean_error:.2g} standard deviations"
+        return f"{claim}, of {self.covers}; {error}; proof: {self.proof}"

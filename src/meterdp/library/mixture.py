@@ -7,6 +7,7 @@ Noise is drawn in :mod:`meterdp.release`.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Literal
@@ -21,6 +22,7 @@ from meterdp.library.errors import Refused, RefusedType, refusals
 from meterdp.library.guarantee import FitGuarantee
 from meterdp.mechanisms.sound.ball import calibrate_ball
 from meterdp.mechanisms.sound.box import Box
+from meterdp.mechanisms.sound.plan import mean_error
 from meterdp.mixture.density import class_log_densities, class_shares, record_log_densities
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.sampling import sample
@@ -119,7 +121,8 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
         Rounds of private EM.
     guarantee_ : FitGuarantee
         What is claimed: ``unit``, ``adjacency``, ``epsilon``, ``delta``, ``accountant``, ``proof``, ``family``,
-        ``noise``, ``for_release`` and ``covers``. As a string it is a sentence.
+        ``noise``, ``for_release``, ``covers`` and ``mean_error``, how far noise is expected to move a mean. As a string
+        it is a sentence. A fit warns where means say hardly anything.
     n_features_in_ : int
     feature_names_in_ : (d,) str array
         Of a DataFrame with string columns; taken to be public.
@@ -149,7 +152,7 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
     >>> synthetic.shape
     (500, 2)
     >>> print(mixture.guarantee_)
-    (1, 1e-05)-differential privacy for one whole record (replace_one), of this fit alone; proof: docs/proofs/sound.md
+    (1, 1e-05)-differential privacy for one whole record (replace_one), of this fit alone; noise moves a mean by about 0.0059 standard deviations; proof: docs/proofs/sound.md
     >>> mixture.set_params(random_state=7).fit(kwh)
     Traceback (most recent call last):
     meterdp.library.errors.Refused: field 'random_state': is a seed, with which the noise could be subtracted; leave it out, or set noise='study' for what is never released.
@@ -224,7 +227,16 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
         self.weights_, self.means_, self.covariances_ = mixture.weights, mixture.means, mixture.covariances
         self.n_iter_ = len(mechanism.plan.rounds)
         covers = "this fit alone" if self.ledger is None else "this fit; the ledger has the sum with others"
-        self.guarantee_ = FitGuarantee(**vars(mechanism.guarantee), noise=self.noise, covers=covers)
+        weights = mechanism.domain.round_weights
+        error = mean_error(mechanism.plan, mechanism.public.records, x.shape[1], weights)
+        self.guarantee_ = FitGuarantee(**vars(mechanism.guarantee), noise=self.noise, covers=covers, mean_error=error)
+        if error > 1 and self.noise == "safe":
+            warnings.warn(
+                f"so few records for this epsilon: noise moves the mean of a component by about {error:.2g} of its "
+                "standard deviations; use fewer components, more records or a larger epsilon",
+                UserWarning,
+                stacklevel=2,
+            )
         return self
 
     def fit_predict(self, X: ArrayLike, y: None = None) -> np.ndarray:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from meterdp.accounting import gdp
 from meterdp.core.log_scale import LogScale
 from meterdp.mechanisms.interface import PublicSettings
-from meterdp.mechanisms.sound.library import read_library
-from meterdp.mechanisms.sound.plan import SoundSettings
+from meterdp.mechanisms.sound.library import AUTO, HOURS, SHIPPED, read_library
+from meterdp.mechanisms.sound.plan import ENOUGH_WITHOUT_LIBRARY, SoundSettings, signal_of
 from meterdp.mechanisms.sound.shares import ALONE, Shares
 
 
@@ -39,11 +40,17 @@ def public_settings(
     n, d = shape
     scale = LogScale.from_config(profiles)
     choices = dict(mechanisms["sound"])
-    if (name := choices.pop("library", None)) is not None:
-        choices["library"] = read_library(name, profiles["start_hour"], profiles["hours"], scale.words)
+    name = choices.pop("library", None)
     sound = SoundSettings(**choices)
     if sound.adjacency == "add_remove":
         n = sound.records_guess  # nothing that is calibrated may know N
+    if name == AUTO:
+        covered = profiles["start_hour"] + profiles["hours"] <= HOURS and not scale.words and sound.classes is None
+        signal = signal_of(shares.seen_by_colluding * gdp.mu_for(epsilon, delta), n, d, sound)
+        name = SHIPPED if covered and signal < ENOUGH_WITHOUT_LIBRARY else None
+    if name is not None:
+        library = read_library(name, profiles["start_hour"], profiles["hours"], scale.words)
+        sound = replace(sound, library=library)
     low, high = scale.bounds_log_kwh
     return PublicSettings(
         epsilon=epsilon,

@@ -208,7 +208,8 @@ class Desk:
         request : Request
         **told
             ``guarantee``, ``covers`` (which files its epsilon is of), ``hides`` and ``does_not_hide``; ``means`` in
-            place of what differential privacy for a meter's readings means.
+            place of what differential privacy for a meter's readings means; ``expected``, how far it is expected to
+            be off, if that is known.
         """
         guarantee, covers = told["guarantee"], told["covers"]
         low, high = self.config["profiles"]["clip_kwh_per_hour"]
@@ -218,6 +219,7 @@ class Desk:
             opening,
             "## What is in it",
             _points((*inside, ABOUT)),
+            *(("## How far it is off", _points([told["expected"]])) if "expected" in told else ()),
             "## What it hides",
             _points(told["hides"]),
             told.get("means")

@@ -36,6 +36,8 @@ class Told:
     means : str, optional
         The guarantee in plain words, where it is not that of replacing a meter's readings.
     hides, does_not_hide : sequence of str
+    expected : str, optional
+        How far forecasts are expected to be off, if that is known.
     """
 
     guarantee: Guarantee
@@ -47,6 +49,7 @@ class Told:
     hides: Sequence[str]
     does_not_hide: Sequence[str]
     means: str | None = None
+    expected: str | None = None
 
 
 def forecast_folder(ids: np.ndarray, released_log_kwh: np.ndarray, told: Told, request: Request, desk: Desk) -> dict:
@@ -90,6 +93,7 @@ def forecast_folder(ids: np.ndarray, released_log_kwh: np.ndarray, told: Told, r
         hides=told.hides,
         does_not_hide=told.does_not_hide,
         means=told.means,
+        **({} if told.expected is None else {"expected": told.expected}),
     )
     return desk.described(files)
 

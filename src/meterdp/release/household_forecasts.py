@@ -24,7 +24,7 @@ from meterdp.release.gate import check_groups
 from meterdp.release.label_forecasts import PLACES, release_label_forecasts
 from meterdp.release.ledger import Request
 from meterdp.release.noise import new_ids
-from meterdp.release.planned import assignment_charge, group_public
+from meterdp.release.planned import assignment_charge, group_public, level_in_words
 from meterdp.release.safe_noise import SafeNoise
 
 # Counts up when the same public words would give another release.
@@ -184,6 +184,7 @@ def _together(groups: Charge, forecast: Charge, desk: Desk) -> dict[str, float]:
 def _told(kept: KeptGroups, days: list[str], groups: Charge, forecast: Charge, desk: Desk) -> Told:
     plan, drawn = kept.plan, kept.assignment_plan is not None
     count = "is one group" if plan.groups == 1 else f"are {plan.groups} groups"
+    expected = level_in_words(kept.public, plan)
     lot = ". Which one a household is in was drawn by lot, the likely one more often than others" if drawn else ""
     return Told(
         guarantee=kept.guarantee,
@@ -191,6 +192,7 @@ def _told(kept: KeptGroups, days: list[str], groups: Charge, forecast: Charge, d
         covers="the groups and all files of this folder together",
         facts={
             "epsilon_of_groups_and_forecasts": _together(groups, forecast, desk),
+            **({} if expected is None else {"expected_error": {"in_words": expected}}),
             "mechanism": {
                 "name": MECHANISM,
                 "groups": kept.public.groups,
@@ -202,6 +204,7 @@ def _told(kept: KeptGroups, days: list[str], groups: Charge, forecast: Charge, d
         },
         opening="No file was made from one household's readings alone.",
         file=f"It is that of a group of households; there {count}{lot}",
+        expected=expected,
         hides=HIDES,
         does_not_hide=DOES_NOT_HIDE,
     )

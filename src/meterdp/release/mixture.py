@@ -37,9 +37,10 @@ from meterdp.release.ledger import Request
 from meterdp.release.noise import FreshNumbers
 from meterdp.release.safe_noise import SafeNoise
 from meterdp.release.tables import RELEASED_MIXTURE, RELEASED_PROFILES
+from meterdp.release.worth import check_worth, worth_of
 
-# Counts up when the same public words would give another release.
-VERSION = 1
+# Count up when the same public words would give another release, without a library and with one.
+VERSION, LIBRARY_VERSION = 1, 2
 SHARED_NOISE = "docs/proofs/shared_noise.md"
 HIDES = ("what any one listed meter read in the period, to the extent that epsilon and delta state",)
 DOES_NOT_HIDE = (
@@ -109,11 +110,18 @@ def asked_mixture(shape: tuple[int, int], desk: Desk, shared: SharedNoise | None
 
 
 def request_of(artefact: str, mechanism: Sound, desk: Desk, shared: SharedNoise | None, **more) -> Request:
-    """Return the request for a mixture; ``more`` are words of its own."""
+    """Return the request for a mixture; ``more`` are words of its own.
+
+    Raises
+    ------
+    InputError
+        If the gate refuses it, or it is not worth its epsilon.
+    """
+    check_worth(mechanism.public, desk.config)
     words = words_of(
         artefact,
         mechanism.name,
-        VERSION,
+        VERSION if mechanism.public.sound.library is None else LIBRARY_VERSION,
         words_of_settings(mechanism.public),
         **desk.records(profile_keys=[field.name for field in fields(VectorRules)]),
         synthetic_profiles=desk.config["release"]["synthetic_profiles"],
@@ -178,7 +186,10 @@ def released_files(
         ),
     }
     what = "a Gaussian mixture of load profiles, and synthetic profiles sampled from it"
-    manifest = desk.manifest(what, guarantee, HIDES, DOES_NOT_HIDE, request) | {"log_scale": scale.stated}
+    manifest = desk.manifest(what, guarantee, HIDES, DOES_NOT_HIDE, request) | {
+        "log_scale": scale.stated,
+        "expected_error": worth_of(mechanism.public, desk.config).stated,
+    }
     if shared is not None:
         manifest["privacy"][shared.holders] = shared.in_words
         manifest["privacy"]["proof"].append(SHARED_NOISE)
@@ -251,6 +262,7 @@ def _page(
             "`manifest.json`: how the files were made, for experts and machines",
         ),
         request,
+        expected=worth_of(mechanism.public, desk.config).in_words,
         guarantee=mechanism.guarantee,
         covers="",
         hides=HIDES,

@@ -5,11 +5,12 @@ Responses may not be chosen after other answers were seen (docs/proofs/ledger.md
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from meterdp.core.log_scale import LogScale
 from meterdp.groupforecast.kept import KeptGroups
-from meterdp.groupforecast.plan import GroupPublic
+from meterdp.groupforecast.plan import GroupPlan, GroupPublic, guess_error, predicted_error
 from meterdp.release.charge import NOTHING, Charge
 from meterdp.release.gate import FEWEST_IN_GROUP
 from meterdp.release.safe_noise import SafeNoise
@@ -58,3 +59,18 @@ def planned_charge(config: Mapping, listed: int) -> Charge:
     if "forecasts" not in release["what"] or not by_lot or households < FEWEST_IN_GROUP:
         return NOTHING
     return Charge(0.0, 0.0, assignment_charge(KeptGroups.calibrate(group_public(config, households, None))).responses)
+
+
+def level_in_words(public: GroupPublic, plan: GroupPlan) -> str | None:
+    """Return how far the level of a household's forecast is expected to be off; None for circuits.
+
+    From the public law that the plan was made with, so that it tells nothing of a reading.
+    """
+    if plan.common is None:
+        return None
+    factor, of_guess = (math.exp(math.sqrt(square)) for square in (predicted_error(public, plan), guess_error()))
+    return (
+        f"the level of a household's forecast is expected to be off by a factor of {factor:.1f} (one standard "
+        f"error: noise, and what a group leaves of a household), that of a public guess by {of_guess:.1f}. This "
+        "follows from public numbers alone"
+    )

@@ -65,6 +65,18 @@ class Received:
     guarantees: tuple[str, ...]
     manifest: Mapping
 
+    @property
+    def expected_error(self) -> str | None:
+        """How far the release is expected to be off, as its manifest says it; None if it says nothing."""
+        return expected_error(self.manifest)
+
+
+def expected_error(manifest: Mapping) -> str | None:
+    """Return the sentence of a manifest on how far the release is expected to be off, if it has one."""
+    stated = manifest.get("expected_error")
+    words = stated.get("in_words") if isinstance(stated, dict) else None
+    return words if isinstance(words, str) else None
+
 
 def read_manifest(folder) -> tuple[bytes, dict]:
     """Return the manifest of a released folder, as it is and as JSON that may be printed and written into scripts.

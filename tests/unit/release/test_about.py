@@ -43,7 +43,9 @@ DAY = date(2025, 12, 1)
 def desk(folder, simulated=False, **release):
     config = copy.deepcopy(CONFIG)
     config["export"] |= {"first_day": "2025-11-01", "last_day": "2025-11-28", "meters": "secret-folder/list.csv"}
-    config["release"] |= SAID | {"ledger": str(folder / "ledger.sqlite"), "synthetic_profiles": 20} | release
+    config["release"] |= (
+        SAID | {"insist": True, "ledger": str(folder / "ledger.sqlite"), "synthetic_profiles": 20} | release
+    )
     return Desk(config, b"meter_id\nm1\n", simulated)
 
 

@@ -41,6 +41,7 @@ def make(folder, exports, changes=(), **agreed):
                 "population": f"homes of {name}",
                 "budget_period": "2025",
                 "ledger": str(folder / f"{name}.sqlite"),
+                "insist": True,
                 "synthetic_profiles": 40,
             },
             "profiles": {"date": "2025-10-28"},

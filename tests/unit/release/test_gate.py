@@ -110,7 +110,9 @@ def released(tmp_path):
         days = {"first_day": f"2025-{month}-01", "last_day": f"2025-{month}-28", "time_zone": "Europe/London"}
         given = config(
             export=days,
-            release=NAMED | {"ledger": str(tmp_path / "ledger.sqlite"), "synthetic_profiles": 5} | release,
+            release=NAMED
+            | {"insist": True, "ledger": str(tmp_path / "ledger.sqlite"), "synthetic_profiles": 5}
+            | release,
         )
         files, handed_over = mixture.release_mixture(x, Desk(given, meters, simulated=True))
         handed_over()

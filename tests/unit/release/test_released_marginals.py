@@ -30,7 +30,7 @@ def release(tmp_path):
             {
                 "profiles": profiles,
                 "mechanisms": {"sound": {"marginal_share": share}},
-                "release": {"ledger": str(tmp_path / f"{share}.sqlite"), "synthetic_profiles": 50},
+                "release": {"ledger": str(tmp_path / f"{share}.sqlite"), "synthetic_profiles": 50, "insist": True},
             },
             load_schema(ROOT / "workflow/schemas/config.schema.yaml"),
         )

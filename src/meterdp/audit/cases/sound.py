@@ -34,7 +34,7 @@ LIBRARY = Library(
     Mixture(np.full(2, 0.5), np.array([[-4.5, -4.5], [0.0, 0.0]]), np.stack([0.8 * np.eye(HOURS)] * 2)), "audited"
 )
 # So few that at epsilon 1 the public rule learns from the library alone, and at 4 lets a round follow.
-LIBRARY_RECORDS = 100
+LIBRARY_RECORDS = 150
 _AT_ONCE = 1000
 
 

@@ -13,6 +13,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from meterdp.core.errors import InputError
+from meterdp.core.log_scale import PLAIN, LogScale
 from meterdp.mechanisms.interface import PublicSettings
 from meterdp.mechanisms.sound.posterior import CovarianceRule, diagonal_covariance, household_covariance
 from meterdp.mechanisms.sound.stack import RADIUS_EDGES, StackWeights
@@ -69,12 +70,15 @@ class Loads:
         Typical household level.
     hour_correlation : float
         Of neighbouring hours.
+    log_scale : LogScale
+        What takes log kWh to energy.
     """
 
     low_log_kwh: float
     high_log_kwh: float
     level_log_kwh: float
     hour_correlation: float
+    log_scale: LogScale = PLAIN
     round_weights: ClassVar[StackWeights] = StackWeights(count=0.3, mean=0.5, moment=1.0)
     covariance_of: ClassVar[CovarianceRule] = staticmethod(household_covariance)
     diagonal_apart: ClassVar[bool] = False
@@ -86,7 +90,11 @@ class Loads:
     @classmethod
     def of(cls, public: PublicSettings, level_log_kwh: float = 0.0, hour_correlation: float = 0.0) -> Loads:
         """Return loads within the public bounds."""
-        return cls(public.low_log_kwh, public.high_log_kwh, level_log_kwh, hour_correlation)
+        return cls(public.low_log_kwh, public.high_log_kwh, level_log_kwh, hour_correlation, public.log_scale)
+
+    def energy_kwh(self, x: np.ndarray) -> np.ndarray:
+        """Return the energies of readings."""
+        return self.log_scale.kwh(x)
 
     def clip(self, x: np.ndarray) -> np.ndarray:
         """Clip every reading to the bounds."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +19,11 @@ from meterdp.core.regular import contents
 from meterdp.core.shipped import shipped
 from meterdp.mixture.draws import Mixture
 
-# What the configuration calls the library that comes with the code (tools/make_library.py).
-SHIPPED = "simulated"
+# What the configuration calls the library that comes with the code (tools/make_library.py), and the rule that takes
+# it where it helps.
+SHIPPED, AUTO = "simulated", "auto"
+# Its hours, from midnight on.
+HOURS = 48
 FILES = ("mixture.json", "manifest.json")
 MOST_BYTES = 2**30
 
@@ -34,10 +37,10 @@ class Library:
     mixture : Mixture
         Of d hours.
     sha256 : str
-        Digest of the file it was read from.
+        Digest of the file it was read from, by which it is known.
     """
 
-    mixture: Mixture
+    mixture: Mixture = field(compare=False)
     sha256: str
 
     @property
@@ -50,7 +53,7 @@ def library_files(name: str | None) -> list[str]:
     """Return the files of the library that the configuration names, none if it names none."""
     if name is None:
         return []
-    folder = shipped("resources/library") if name == SHIPPED else Path(name)
+    folder = shipped("resources/library") if name in (SHIPPED, AUTO) else Path(name)
     return [str(folder / file) for file in FILES]
 
 

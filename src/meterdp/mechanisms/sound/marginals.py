@@ -10,15 +10,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 from scipy.special import ndtr
 
 from meterdp.core.log_scale import PLAIN, LogScale
-from meterdp.core.noise import fixed_normals
 from meterdp.mixture.draws import Mixture
-from meterdp.mixture.sampling import sample
+from meterdp.mixture.sampling import FixedNumbers, sample
 
 # Public constants, tuned as docs/proofs/sound.md says. Cosines of an hour, of the energy and of the largest hour.
 HOUR_COSINES, ENERGY_COSINES, PEAK_COSINES = 4, 12, 8
@@ -53,7 +52,7 @@ class Reference:
     @cached_property
     def pool(self) -> np.ndarray:
         """The same profiles of the mixture for everybody, (POOL, d) log kWh: no noise and nothing hidden."""
-        x, _ = sample(self.mixture, POOL, _FixedNumbers())
+        x, _ = sample(self.mixture, POOL, FixedNumbers())
         return np.clip(x, self.low_log_kwh, self.high_log_kwh)
 
     @cached_property
@@ -69,21 +68,6 @@ class Reference:
     def peak(self) -> np.ndarray:
         """Largest hours of the pool, increasing, (POOL,) log kWh."""
         return np.sort(self.pool.max(axis=1))
-
-
-class _FixedNumbers:
-    """Public numbers in the place of random ones; classes are hit as often as their weights say."""
-
-    def normal(self, shape: tuple[int, ...]) -> np.ndarray:
-        return _fixed_normals(shape)
-
-    def uniform(self, shape: tuple[int, ...]) -> np.ndarray:
-        return (np.arange(shape[0]) + 0.5) / shape[0]
-
-
-@lru_cache(maxsize=1)
-def _fixed_normals(shape: tuple[int, ...]) -> np.ndarray:
-    return fixed_normals("profiles of a mixture", shape)
 
 
 def statistics_of(dimension: int) -> int:

@@ -162,7 +162,8 @@ class Sound:
             records = np.maximum(measure(counted, np.full((draws, 1), float(len(x))))[:, 0], public.classes)
         grid = public.sound.grid
         if library := public.sound.library:
-            released = adapt(self.plan.adapting, library, x, measure, records, domain, public.eigenvalue_floor, grid)
+            step = self.plan.step("adapt")
+            released = adapt(step, library, x, measure, records, domain, public.eigenvalue_floor, grid)
         else:
             released = Released(self._start(x, measure, records), np.zeros(draws, dtype=bool))
         if self.plan.rounds:

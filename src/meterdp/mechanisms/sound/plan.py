@@ -16,7 +16,7 @@ import numpy as np
 from meterdp.accounting.discreteness import rounded
 from meterdp.core.errors import InputError
 from meterdp.mechanisms.sound import marginals
-from meterdp.mechanisms.sound.adapt import STEPS, WEIGHTS, adapt_entries, adapt_shares
+from meterdp.mechanisms.sound.adapt import WEIGHTS, adapt_entries, adapt_share
 from meterdp.mechanisms.sound.domain import Ball, Loads
 from meterdp.mechanisms.sound.library import Library
 from meterdp.mechanisms.sound.shares import ALONE, Shares
@@ -36,6 +36,8 @@ ROUND_RADIUS = 1.1
 MOST_ROUNDS = 12
 # Records of which nothing is known start farther from their classes: so many times the rounds.
 BALL_ROUNDS = 2.5
+# From this N mu / d on, the release finds as much without the library that comes with the code.
+ENOUGH_WITHOUT_LIBRARY = 400.0
 # Fewer classes cannot tell levels, shapes and restlessness apart, however few the households.
 FEWEST_CLASSES = 3
 
@@ -128,7 +130,7 @@ class Plan:
         K of the released mixture.
     steps : tuple of Step
         In order: records (``add_remove`` only), radius, pooled, round 1..T, marginals (if any); with a library adapt
-        1, 2 in place of radius and pooled, and perhaps no round. Their mu^2 add up to that of the release.
+        in place of radius and pooled, and perhaps no round. Their mu^2 add up to that of the release.
     """
 
     classes: int
@@ -138,11 +140,6 @@ class Plan:
     def rounds(self) -> tuple[Step, ...]:
         """The rounds of private EM."""
         return tuple(s for s in self.steps if s.name.startswith("round"))
-
-    @property
-    def adapting(self) -> tuple[Step, ...]:
-        """The steps that adapt a library."""
-        return tuple(s for s in self.steps if s.name.startswith("adapt"))
 
     def step(self, name: str) -> Step | None:
         """Return the step called ``name``, if there is one."""
@@ -159,6 +156,12 @@ def default_rounds(signal: float, classes: int, factor: float = 1.0) -> int:
     return int(np.clip(round(factor * 0.45 * (signal / classes) ** 0.65), 1, MOST_ROUNDS))
 
 
+def signal_of(mu: float, records: int, dimension: int, settings: SoundSettings) -> float:
+    """Return N mu / d of the mixture, marginals beside it paid for; parameters as in :func:`make_plan`."""
+    households = settings.records_guess if settings.adjacency == "add_remove" else records
+    return households * mu * math.sqrt(1 - settings.marginal_share) / dimension
+
+
 def make_plan(mu: float, records: int, dimension: int, most_classes: int, settings: SoundSettings) -> Plan:
     """Return the measurements of a release of ``mu``-GDP.
 
@@ -171,19 +174,19 @@ def make_plan(mu: float, records: int, dimension: int, most_classes: int, settin
     settings : SoundSettings
     """
     counted = settings.adjacency == "add_remove"
+    signal = signal_of(mu, records, dimension, settings)
     whole, mu = mu, mu * math.sqrt(1 - settings.marginal_share)
-    signal = (settings.records_guess if counted else records) * mu / dimension
     first = RECORDS_SHARE if counted else 0.0
     entries = stack_entries(dimension)
     # Counts of records are whole numbers and need no rounding.
     plan = [("records", 1.0, first)] if counted else []
     if settings.library is not None:
         classes = settings.library.classes
-        shares, rounds = adapt_shares(signal, classes, settings.rounds, MOST_ROUNDS)
+        share, rounds = adapt_share(signal, classes, settings.rounds, MOST_ROUNDS)
         sensitivity = rounded(
             WEIGHTS.sensitivity(settings.adjacency), adapt_entries(classes, dimension), settings.grid
         )
-        plan += [(f"adapt {t + 1}", sensitivity, (1 - first) * share) for t, share in enumerate(shares)]
+        plan += [("adapt", sensitivity, (1 - first) * share)]
     else:
         classes = settings.classes or (most_classes if settings.ball else default_classes(signal, most_classes))
         rounds = settings.rounds or default_rounds(signal, classes, BALL_ROUNDS if settings.ball else 1.0)
@@ -203,6 +206,23 @@ def make_plan(mu: float, records: int, dimension: int, most_classes: int, settin
         reach = rounded(reach, marginals.statistics_of(dimension), settings.grid)
         steps += [Step("marginals", reach, reach / (whole * math.sqrt(settings.marginal_share)))]
     return Plan(classes, tuple(steps))
+
+
+def mean_error(plan: Plan, records: int, dimension: int, weights: StackWeights) -> float:
+    """Return the noise of each entry of the mean of a class of average size, in standard deviations of the class.
+
+    In the last round, before it is shrunk; from public numbers alone. Above one, means say hardly anything.
+
+    Parameters
+    ----------
+    plan : Plan
+        With a round at least.
+    records, dimension : int
+    weights : StackWeights
+        Of its rounds.
+    """
+    radius, count = ROUND_RADIUS * math.sqrt(dimension), records / plan.classes
+    return radius * plan.rounds[-1].noise_std / weights.mean / count
 
 
 def stack_entries(dimension: int) -> int:
@@ -228,6 +248,6 @@ def noise_entries(most_classes: int, dimension: int, settings: SoundSettings) ->
     beside = marginals.statistics_of(dimension) if settings.marginal_share > 0 else 0
     if settings.library is not None:
         classes = settings.library.classes
-        return 1 + STEPS * adapt_entries(classes, dimension) + rounds * classes * entries + beside
+        return 1 + adapt_entries(classes, dimension) + rounds * classes * entries + beside
     classes = settings.classes or max(most_classes, FEWEST_CLASSES)
     return len(RADIUS_EDGES) + entries * (1 + rounds * classes) + beside

@@ -10,6 +10,7 @@ from pathlib import Path
 from meterdp.core.errors import InputError
 from meterdp.release.convert.profiles import LoadProfiles
 from meterdp.release.convert.registry import Tool
+from meterdp.release.received import expected_error
 
 PROVENANCE = "release_manifest.json"
 
@@ -20,6 +21,8 @@ def converted(profiles: LoadProfiles, tool: Tool) -> dict[str, bytes]:
     privacy, simulated = manifest["privacy"], " The households are simulated." if manifest["simulated_data"] else ""
     hides, does_not_hide = ("\n".join(f"- {s}" for s in privacy[k]) for k in ("hides", "does_not_hide"))
     count, steps = profiles.energy_kwh.shape
+    error = expected_error(manifest)
+    expected = f"**How far they are off:** {error}.\n\n" if error else ""
     page = f"""# Load profiles for {tool.title}
 
 {count:,} load profiles in {steps} intervals of {profiles.interval_minutes} minutes from {profiles.local_start[0]} on
@@ -28,7 +31,7 @@ They are the released ones in other units: the mean power of each interval is it
 
 {tool.how}
 
-**What protects the households:** {profiles.guarantee}.
+{expected}**What protects the households:** {profiles.guarantee}.
 
 What it hides:
 {hides}

@@ -208,18 +208,18 @@ def test_adapting_a_library_stays_below_the_claimed_curve(x, adjacency, rounds, 
 
 @pytest.mark.parametrize(("factor", "accepted"), [(1.0, True), (1.3, False), (0.77, False)])
 def test_noise_of_a_library_has_the_calibrated_scale(x, factor, accepted, monkeypatch):
-    """As below, with (a, b, c) = (0.5, 0.5, 0.8): 2 a^2 + 4 b^2 under replacement, a^2 + b^2 + c^2 under adding."""
-    for adjacency, square, left in (("replace_one", 2 * 0.25 + 1.0, 1.0), ("add_remove", 0.5 + 0.64, 0.995)):
+    """As below, with a, b, c, e = 0.7, 0.5, 0.7, 0.7: 2 a^2 + 4 b^2 + e^2 replaced, the sum of squares added."""
+    for adjacency, square, left in (("replace_one", 3 * 0.49 + 1.0, 1.0), ("add_remove", 0.25 + 3 * 0.49, 0.995)):
         sound = calibrate(2.0, adjacency, library=library(D))
         log, _ = record(of(sound, PrivateRecords(x), MANY), 12, monkeypatch)
-        assert [s.name for s, _, _ in log if s.name != "records"] == ["adapt 1", "adapt 2"]
-        for (_, own, noisy), share in zip(log[-2:], (left / 3, 2 * left / 3), strict=True):
-            unit = math.sqrt(square / share) / gdp.mu_for(2.0, 1e-5)
-            noise = (noisy - own).reshape(MANY, -1) / unit * factor
-            squares, rare = (noise**2).sum(axis=0), 1e-9 / (2 * noise.shape[1])
-            kept = (chi2.sf(squares, MANY) > rare) & (chi2.cdf(squares, MANY) > rare)
-            assert kept.all() if accepted else not kept.any()
-            assert (kstest(noise.ravel(), "norm").pvalue > 1e-9) == accepted
+        assert [s.name for s, _, _ in log if s.name != "records"] == ["adapt"]
+        _, own, noisy = log[-1]
+        unit = math.sqrt(square / left) / gdp.mu_for(2.0, 1e-5)
+        noise = (noisy - own).reshape(MANY, -1) / unit * factor
+        squares, rare = (noise**2).sum(axis=0), 1e-9 / (2 * noise.shape[1])
+        kept = (chi2.sf(squares, MANY) > rare) & (chi2.cdf(squares, MANY) > rare)
+        assert kept.all() if accepted else not kept.any()
+        assert (kstest(noise.ravel(), "norm").pvalue > 1e-9) == accepted
 
 
 def in_a_ball(x, value):

@@ -9,16 +9,20 @@ import pytest
 from scipy.optimize import minimize
 
 from meterdp.core.errors import InputError
-from meterdp.evaluation.cost import reference_fits
+from meterdp.core.log_scale import LogScale
+from meterdp.evaluation.cost import average_profile_kwh, reference_fits
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
 from meterdp.mechanisms.sound.adapt import (
     ENOUGH_FOR_ROUNDS,
     LEAST_WEIGHT,
+    MOST_KWH,
     WEIGHTS,
     AdaptWeights,
-    adapt_shares,
+    adapt_share,
     adapt_stack,
     adapted,
+    energy_share,
+    level_for_energy,
 )
 from meterdp.mechanisms.sound.clipping import clipped_mean_square
 from meterdp.mechanisms.sound.domain import Loads
@@ -29,25 +33,32 @@ from meterdp.mixture.divergence import mean_log_likelihood
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import fit_labels
 from meterdp.mixture.kmeans import kmeans_labels
+from meterdp.mixture.sampling import sample
 from meterdp.release.noise import StudyNoise
 from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households, library
 
 EVERYWHERE = Loads(-np.inf, np.inf, 0.0, 0.0)
 
-STACKS = [WEIGHTS, AdaptWeights(1, 1, 1), AdaptWeights(0.3, 0.2, 1), AdaptWeights(0.1, 1, 3), AdaptWeights(0.5, 1, 0)]
-IDS = [f"{w.count}-{w.mean}-{w.square}" for w in STACKS]
+STACKS = [
+    WEIGHTS,
+    AdaptWeights(1, 1, 1, 1),
+    AdaptWeights(0.3, 0.2, 1, 0),
+    AdaptWeights(0.1, 1, 3, 0.5),
+    AdaptWeights(0.5, 1, 0, 2),
+]
+IDS = [f"{w.count}-{w.mean}-{w.square}-{w.energy}" for w in STACKS]
 
 
 def contribution(parameters, weights, d, k=2):
-    """Stacks of records (..., k + k d), written out: free soft shares and one free residual per class."""
+    """Stacks of records (..., k + k d + 1), written out: free soft shares, one free residual per class, an energy."""
     share = np.exp(parameters[..., :k] - parameters[..., :k].max(axis=-1, keepdims=True))
     share = share / share.sum(axis=-1, keepdims=True)
-    v = parameters[..., k:].reshape(*parameters.shape[:-1], k, d)
+    v = parameters[..., k:-1].reshape(*parameters.shape[:-1], k, d)
     square = (v * v).sum(axis=-1, keepdims=True)
     weight = share[..., None] / np.maximum(1.0, np.sqrt(square))
     parts = [weights.count * share, weights.mean * (weight * v).sum(axis=-2)]
     q = (share[..., None] * np.minimum(1.0, square)).sum(axis=-2)
-    return np.concatenate([*parts, weights.square * q], axis=-1)
+    return np.concatenate([*parts, weights.square * q, weights.energy * np.clip(parameters[..., -1:], 0, 1)], axis=-1)
 
 
 def largest(d, distance, size):
@@ -57,8 +68,8 @@ def largest(d, distance, size):
     starts = list(random[np.argsort(distance(random))[-3:]])
     for length in np.linspace(0, 1, 21):  # wholly in one class each, opposite, the second one nearer to the centre
         e = np.eye(d)[0]
-        one = np.concatenate([[40.0, 0.0], e, e])
-        starts.append(np.concatenate([one, [0.0, 40.0], -length * e, -length * e])[:size])
+        one = np.concatenate([[40.0, 0.0], e, e, [1.0]])
+        starts.append(np.concatenate([one, [0.0, 40.0], -length * e, -length * e, [0.0]])[:size])
     best = max(starts, key=distance)
     return max(
         -minimize(lambda p: -distance(p), s, method="Nelder-Mead", options={"maxiter": 1200}).fun
@@ -69,7 +80,7 @@ def largest(d, distance, size):
 @pytest.mark.parametrize("weights", STACKS, ids=IDS)
 @pytest.mark.parametrize("d", [1, 2, 4])
 def test_no_pair_of_records_moves_a_stack_further_than_its_sensitivity_and_some_pair_does(weights, d):
-    half = 2 + 2 * d
+    half = 2 + 2 * d + 1
 
     def length(stacks):
         return np.sqrt((stacks * stacks).sum(axis=-1))
@@ -100,7 +111,10 @@ def test_stack_is_the_sum_of_its_records_parts():
             for w, v, r in zip(public.mixture.weights, z, roots[0], strict=True)
         ]
         logits = np.log(np.maximum(density, 1e-300))
-        expected = expected + contribution(np.concatenate([logits, *(v / radius for v in z)]), WEIGHTS, 6, len(z))
+        energy = [np.exp(row).mean() / MOST_KWH]
+        expected = expected + contribution(
+            np.concatenate([logits, *(v / radius for v in z), energy]), WEIGHTS, 6, len(z)
+        )
     exact = adapt_stack(x, EVERYWHERE, mixture, roots, radius, 0.0)
     assert exact[0] == pytest.approx(expected)
     assert adapt_stack(x, EVERYWHERE, mixture, roots, radius, 2.0**-20)[0] == pytest.approx(
@@ -121,23 +135,45 @@ def test_without_noise_the_shift_and_the_scale_of_a_gaussian_are_found():
     assert weights[0] == pytest.approx([1.0])
     assert found[0] == pytest.approx(shift, abs=0.03)
     assert size[0] == pytest.approx(scale, rel=0.02)
-    assert stack[0, -1] / WEIGHTS.square / n * radius**2 / d == pytest.approx(
+    assert stack[0, -2] / WEIGHTS.square / n * radius**2 / d == pytest.approx(
         scale * clipped_mean_square(d, radius**2 / scale), rel=0.02
     )
 
 
 def test_overwhelming_noise_leaves_the_library_as_it_is():
     prior, d = np.array([[0.7, 0.25, 0.05]]), 6
-    noisy = np.random.default_rng(2).normal(size=(500, 3 + d + 1)) * 1e6
+    noisy = np.random.default_rng(2).normal(size=(500, 3 + d + 2)) * 1e6
     weights, shift, scale = adapted(noisy, 1e6, prior, np.full(500, 100.0), 2.0, d)
     assert np.abs(weights - prior).max() < 0.02
     assert np.abs(shift).max() < 1e-2
     assert np.abs(np.log(scale)).max() < 1e-2
 
 
+@pytest.mark.parametrize("noise", [1e-6, 1e6])
+def test_levels_move_to_the_energy_that_was_measured_as_far_as_its_noise_deserves(noise):
+    """Oracle: the mean energy of profiles drawn from the moved mixture."""
+    loads = Loads(LOW, HIGH, 0.0, 0.0)
+    mixtures = MixtureDraws.single(library(6).mixture)
+    x, _ = sample(mixtures.draw(0), 20_000, StudyNoise(1, "energy"))
+    wanted = energy_share(loads.clip(x), loads, -0.5).mean()
+    moved = level_for_energy(mixtures, np.array([wanted]), np.array([noise]), loads)
+    assert moved[0] == pytest.approx(-0.5 if noise < 1 else 0.0, abs=0.1)
+
+
+def test_homes_at_a_third_of_the_librarys_level_are_not_given_its_level():
+    """Before, a hundred homes kept the level of the library, and their mean energy was three times the real one."""
+    public, x = library(12), np.clip(households(9, 500) - 1.1, LOW, HIGH)
+    settings = PublicSettings(2.0, 1e-5, 6, 12, 500, LOW, HIGH, FLOOR, sound=SoundSettings(library=public))
+    released = Sound.calibrate(settings).release(PrivateRecords(x), StudyNoise(1, "level"), 20)
+    scale = LogScale(float(np.exp(LOW)), float(np.exp(HIGH)))
+    ratio = average_profile_kwh(released.mixtures, scale) / np.exp(x).mean(axis=0)
+    assert ratio.min() > 0.5
+    assert ratio.max() < 2
+
+
 def test_weights_stay_a_mixture_with_a_floor():
     prior = np.array([[0.5, 0.4, 0.1]])
-    noisy = np.random.default_rng(3).normal(size=(500, 8)) * 300
+    noisy = np.random.default_rng(3).normal(size=(500, 9)) * 300
     weights, _, _ = adapted(noisy, 20.0, prior, np.full(500, 200.0), 2.0, 4)
     assert weights.sum(axis=1) == pytest.approx(1)
     assert (weights * weights.shape[1] > LEAST_WEIGHT * prior.min() / 100).all()
@@ -151,9 +187,9 @@ def test_a_public_rule_says_whether_rounds_follow(adjacency):
             plan = make_plan(mu, n, 12, 6, SoundSettings(adjacency, records_guess=n, library=public))
             assert (plan.rounds == ()) == (n * mu / 12 < ENOUGH_FOR_ROUNDS)
             assert plan.classes == public.classes
-            assert [s.name for s in plan.steps][-2 - len(plan.rounds) :][:2] == ["adapt 1", "adapt 2"]
+            assert [s.name for s in plan.steps][-1 - len(plan.rounds)] == "adapt"
             assert sum(s.mu**2 for s in plan.steps) == pytest.approx(mu**2, rel=1e-12)
-    assert adapt_shares(1e9, 4, None, MOST_ROUNDS)[1] == MOST_ROUNDS
+    assert adapt_share(1e9, 4, None, MOST_ROUNDS)[1] == MOST_ROUNDS
     with pytest.raises(InputError, match="field 'classes'"):
         SoundSettings(classes=3, library=public)
 

@@ -162,7 +162,8 @@ def releasing(tmp_path):
     def call(library=None):
         given = CONFIG | {
             "export": CONFIG["export"] | {"first_day": "2025-01-01", "last_day": "2025-01-28"},
-            "release": CONFIG["release"] | {"ledger": str(tmp_path / "ledger.sqlite"), "synthetic_profiles": 5},
+            "release": CONFIG["release"]
+            | {"ledger": str(tmp_path / "ledger.sqlite"), "synthetic_profiles": 5, "insist": True},
             "mechanisms": CONFIG["mechanisms"] | {"sound": CONFIG["mechanisms"]["sound"] | {"library": library}},
         }
         files, handed_over = release_mixture(x, Desk(given, b"meter_id\nm1\n", simulated=True))

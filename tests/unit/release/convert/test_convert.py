@@ -52,6 +52,7 @@ def released(tmp_path_factory):
         "population": "town",
         "budget_period": "2025",
         "ledger": str(folder / "ledger.sqlite"),
+        "insist": True,
         "cap_epsilon": 8.0,
         "synthetic_profiles": 11,
     }
