@@ -106,8 +106,8 @@ MUTANTS = (
     Mutant(
         "sensitivity without its sqrt 2: sound from a library, replaced record that changes its class",
         f"{SOUND}/adapt.py",
-        "return math.sqrt(2 * a2 + far)",
-        "return math.sqrt(a2 + far)",
+        "return math.sqrt(2 * a2 + far + e2)",
+        "return math.sqrt(a2 + far + e2)",
         f"{SOUND_PRIVACY}::test_noise_of_a_library_has_the_calibrated_scale {UNIT_SOUND}/test_adapt.py",
     ),
     Mutant(

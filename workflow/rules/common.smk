@@ -151,9 +151,12 @@ def printed(paper):
 
 def what_to_release(wildcards):
     """A file of every folder the configuration wants; refuses what it can by itself, before any job runs."""
-    refused = [f"{REFUSAL} {error}" for error in refusals_of(config, SIMULATED)]
+    # A study is planned without what it needs.
+    from meterdp.release.beforehand import refusals
+
+    refused = [*refusals_of(config, SIMULATED)] or [*refusals(config, SIMULATED)]
     if refused:
-        raise SystemExit("\n".join(refused))
+        raise SystemExit("\n".join(f"{REFUSAL} {error}" for error in refused))
     files = {
         "mixture": MIXTURE_FILES,
         "forecasts": FORECAST_FILES,

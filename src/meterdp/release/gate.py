@@ -17,8 +17,6 @@ from meterdp.core.dates import PERIODS, Interval, covers, day_of, days_of, inter
 from meterdp.core.errors import InputError
 from meterdp.core.guarantee import Guarantee
 from meterdp.core.tables import Table
-from meterdp.exports.roster import read_roster
-from meterdp.release import worth
 from meterdp.release.account import Account, Cap
 from meterdp.release.tables import (
     RELEASED_FEEDER_ERRORS,
@@ -128,19 +126,6 @@ def refusals_of(config: Mapping, simulated: bool) -> Iterator[InputError]:
             yield error
     if release["delta"] > release["cap_delta"]:
         yield _refused("release.delta", "is larger than release.cap_delta", "use a smaller delta")
-    listed = listed_meters(config, simulated)
-    if listed is not None and listed >= FEWEST_HOUSEHOLDS:
-        yield from worth.refusals(config, listed)
-
-
-def listed_meters(config: Mapping, simulated: bool) -> int | None:
-    """Return the number of meters of the public list; None if there is none that can be read."""
-    if simulated:
-        return config["simulate"]["households"]
-    try:
-        return len(read_roster(config["export"]["meters"]).meter_ids)
-    except (InputError, TypeError):
-        return None
 
 
 def check_release(guarantee: Guarantee, households: int, cap: Cap) -> None:
