@@ -74,7 +74,9 @@ class Entry:
         return (2 if self.account.adjacency == "add_remove" else 1) * self.charge.mu
 
     def counts_in(self, period: Interval | None) -> bool:
-        """Whether it counts in a budget period."""
+        """Whether it counts in a budget period; a raised limit does in its own, not in what shares a day with it."""
+        if self.raises:
+            return self.periods is None or period in self.periods
         return self.periods is None or period is None or any(overlap(own, period) for own in self.periods)
 
 
@@ -165,6 +167,7 @@ class _Spent:
     sums: np.ndarray
     responses: Responses
     room: float
+    begins: bool
     responses_fit: bool
 
     @property
@@ -181,7 +184,7 @@ class _Spent:
     def _fits(self, sums: np.ndarray, mu: float, total_variation: float) -> bool:
         whole = self.cap.delta / price_of_variation(self.cap.epsilon)
         rooms = [max(self.room, min(max(_LEAST_ROOM * whole, _RELEASES * self.room), _MOST_ROOM * whole))]
-        if not sums.any():  # a first release may take all there is
+        if self.begins:  # a first release may take all there is
             rooms.append(self.room)
         total = math.sqrt(sums[0] + mu**2)
         return any(
@@ -198,6 +201,7 @@ def _most_spent(earlier: Sequence[Entry], new: Entry, lists: MeterLists) -> Iter
         first = meters.first_of(rows[0])
         begins = new if first is None else earlier[first]
         planned, extra = ({kind: int(n[rows[0]]) for kind, n in times.items()} for times in meters.times)
+        nothing_yet = first is None and not sums.any() and not any((*planned.values(), *extra.values()))
         wanted = counted(new.charge.responses)
         if new.planned is None:  # another attempt comes on top
             extra = _add(extra, wanted)
@@ -208,7 +212,7 @@ def _most_spent(earlier: Sequence[Entry], new: Entry, lists: MeterLists) -> Iter
         most = {kind: max(plan.get(kind, 0), planned.get(kind, 0)) for kind in {*plan, *planned}}
         room = (begins.planned or begins.charge).total_variation
         for cap in meters.caps_of(rows[0]):
-            yield _Spent(cap, sums, as_responses(_add(most, extra)), room, fits)
+            yield _Spent(cap, sums, as_responses(_add(most, extra)), room, nothing_yet, fits)
 
 
 class _Meters:
