@@ -197,6 +197,7 @@ class _Spent:
 def _most_spent(earlier: Sequence[Entry], new: Entry, lists: MeterLists) -> Iterator[_Spent]:
     """Yield what the meters of a release have spent, under every limit that holds for some of them."""
     meters = _Meters(earlier, new, lists)
+    alike: dict[tuple, list[np.ndarray]] = {}
     for rows, sums in meters.alike():
         first = meters.first_of(rows[0])
         begins = new if first is None else earlier[first]
@@ -211,8 +212,11 @@ def _most_spent(earlier: Sequence[Entry], new: Entry, lists: MeterLists) -> Iter
         fits = all(count <= plan.get(kind, 0) for kind, count in planned.items() if count)
         most = {kind: max(plan.get(kind, 0), planned.get(kind, 0)) for kind in {*plan, *planned}}
         room = (begins.planned or begins.charge).total_variation
+        responses = as_responses(_add(most, extra))
         for cap in meters.caps_of(rows[0]):
-            yield _Spent(cap, sums, as_responses(_add(most, extra)), room, nothing_yet, fits)
+            alike.setdefault((cap, responses, room, nothing_yet, fits), []).append(sums)
+    for (cap, *same), sums in alike.items():
+        yield _Spent(cap, _not_exceeded(np.concatenate(sums)), *same)
 
 
 class _Meters:
@@ -273,11 +277,16 @@ class _Meters:
         for column in columns:
             if column.max() > column.min():
                 _, group = np.unique(group * (int(column.max()) + 1) + column, return_inverse=True)
-        order = np.lexsort((-self._variation, -self._mu2, group))
+        order = np.argsort(group, kind="stable")
         for rows in np.split(order, np.flatnonzero(np.diff(group[order])) + 1):
-            sums = np.column_stack([self._mu2[rows], self._variation[rows]])
-            before = np.concatenate([[-np.inf], np.maximum.accumulate(sums[:-1, 1])])
-            yield rows, sums[sums[:, 1] > before]
+            yield rows, _not_exceeded(np.column_stack([self._mu2[rows], self._variation[rows]]))
+
+
+def _not_exceeded(sums: np.ndarray) -> np.ndarray:
+    """Return those of (n, 2) sums that no other exceeds in both."""
+    sums = sums[np.lexsort((-sums[:, 1], -sums[:, 0]))]
+    before = np.concatenate([[-np.inf], np.maximum.accumulate(sums[:-1, 1])])
+    return sums[sums[:, 1] > before]
 
 
 def _raise(largest: np.ndarray, on: np.ndarray, number: int) -> None:

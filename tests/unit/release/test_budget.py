@@ -282,3 +282,15 @@ def test_a_second_release_has_no_budget_of_its_own_even_if_the_first_had_no_meas
     with pytest.raises(InputError, match="would spend more"):
         check([first], most, lists)
     check([], most, lists)
+
+
+def test_lists_that_cross_are_compared_with_a_limit_once(lists, monkeypatch):
+    """4096 kinds of meters, of which those with one limit differ in no more than the sums."""
+    names = [f"{n:012b}" for n in range(4096)]
+    entries = [
+        entry(add(lists, *(n for n in names if n[bit] == "1")), 0.01, cap=Cap(2 + bit, 1e-5)) for bit in range(12)
+    ]
+    asked, delta = [], Charge.delta
+    monkeypatch.setattr(Charge, "delta", lambda charge, epsilon: asked.append(epsilon) or delta(charge, epsilon))
+    check(entries, entry(add(lists, *names), 0.1), lists)
+    assert len(asked) < 200
