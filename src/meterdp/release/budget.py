@@ -98,9 +98,10 @@ def check_budget(entries: Sequence[Entry], new: Entry, lists: MeterLists, settin
     InputError
         Saying how much would fit.
     """
+    check_periods(entries, new, lists)
     for period in new.periods or (None,):
         earlier = [entry for entry in entries if entry.counts_in(period)]
-        _check_kinds(earlier, new, lists, period)
+        _check_kinds(earlier, new, lists)
         spent = list(_most_spent(earlier, new, lists))
         if not all(one.responses_fit for one in spent):
             raise _refused(
@@ -131,7 +132,7 @@ def most_spent(entries: Sequence[Entry], period: Interval | None, lists: MeterLi
     return [spent for one in _most_spent(mine, everybody, lists) if one.cap == everybody.cap for spent in one.charges]
 
 
-def _check_kinds(earlier: Sequence[Entry], new: Entry, lists: MeterLists, period: Interval | None) -> None:
+def _check_kinds(earlier: Sequence[Entry], new: Entry, lists: MeterLists) -> None:
     """Refuse what may not stand beside earlier releases about the same meters."""
     shared = {name for name in {entry.meters for entry in earlier} if lists.share_meters(name, new.meters)}
     for entry in earlier:
@@ -145,8 +146,16 @@ def _check_kinds(earlier: Sequence[Entry], new: Entry, lists: MeterLists, period
                 "release.forecast_protects",
                 "release one or the other in a budget period",
             )
-        mixed = entry.planned is not None and entry.periods is not None and period is not None
-        if mixed and period not in entry.periods:
+
+
+def check_periods(entries: Sequence[Entry], new: Entry, lists: MeterLists) -> None:
+    """Refuse budget periods that share days with others of the same meters without being the same time."""
+    for entry in entries:
+        # A charge of an earlier version, or another attempt, has no plan.
+        if entry.raises or entry.planned is None or entry.periods is None:
+            continue
+        others = (p for p in new.periods or () if p not in entry.periods and entry.counts_in(p))
+        if any(others) and lists.share_meters(entry.meters, new.meters):
             raise _refused(
                 f"shares days with '{entry.account.period}', in which readings of these meters were charged, "
                 "without being the same time",

@@ -25,7 +25,7 @@ from pathlib import Path
 
 from meterdp.core.dates import Interval
 from meterdp.release.account import CANCELLED, CHARGED, PUBLISHED, RAISED, STORED, Account, Cap
-from meterdp.release.budget import Entry, check_budget, most_spent
+from meterdp.release.budget import Entry, check_budget, check_periods, most_spent
 from meterdp.release.charge import NOTHING, Charge, as_responses, counted
 from meterdp.release.ledger_file import LedgerFile, as_json_text, cannot_write, tampered
 
@@ -180,6 +180,9 @@ class Ledger:
         """
         with self._opened() as file:
             digest, events, rows = file.add_list(meters)
+            check_periods(
+                file.entries.entries(), Entry(account, digest, periods, NOTHING, cap, raises=True), file.lists
+            )
             raised = {"kind": RAISED, "account": asdict(account), "meters": digest, "periods": periods}
             file.append([*events, raised | {"cap": asdict(cap)}], rows)
 

@@ -344,6 +344,9 @@ def test_a_raised_limit_holds_for_the_meters_it_names_in_its_period_and_is_an_ev
     ledger.release(listed("a", "b", epsilon=1.9), CAP, lambda: {"a": b"x"})
     with pytest.raises(InputError, match="limit of epsilon 2 at"):
         ledger.release(listed("a", "b", name="more", epsilon=1.0), WIDE, never)
+    day = interval_of(date(2026, 3, 1), date(2026, 3, 1), "Europe/London")
+    with pytest.raises(InputError, match="without being the same time"):
+        ledger.raise_limit(ACCOUNT, ["a"], (day,), WIDE)
     ledger.raise_limit(ACCOUNT, ["a"], (YEAR,), WIDE)
     assert kinds(ledger)[-1] == RAISED
     with pytest.raises(InputError, match="limit of epsilon 2 at"):  # b may not
