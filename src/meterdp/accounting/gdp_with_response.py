@@ -17,6 +17,9 @@ from meterdp.accounting import gdp
 from meterdp.accounting.interface import Curve
 from meterdp.core.noise import keep_probability
 
+# Of more responses the number of orders is no float.
+_AT_ONCE = 600
+
 
 def gaussian_delta(mu: float, epsilon: float) -> float:
     """Return sup_S P(S) - e^epsilon Q(S) of a mu-GDP step; ``epsilon`` may be negative.
@@ -62,8 +65,8 @@ def composed_delta(mu: float, responses: Mapping[tuple[float, int], int], epsilo
     """
     losses = [(0.0, 1.0)]
     for (assignment_epsilon, groups), times in responses.items():
-        if groups > 1 and times > 0:
-            one = _response_losses(assignment_epsilon, groups, times)
+        for some in (min(_AT_ONCE, times - done) for done in range(0, times if groups > 1 else 0, _AT_ONCE)):
+            one = _response_losses(assignment_epsilon, groups, some)
             losses = _no_more_than([(loss + more, chance * c) for loss, chance in losses for more, c in one])
     if losses == [(0.0, 1.0)]:
         return gdp.delta(mu, epsilon)

@@ -74,7 +74,9 @@ class Entry:
         return (2 if self.account.adjacency == "add_remove" else 1) * self.charge.mu
 
     def counts_in(self, period: Interval | None) -> bool:
-        """Whether it counts in a budget period."""
+        """Whether it counts in a budget period; a raised limit does in its own, not in what shares a day with it."""
+        if self.raises:
+            return self.periods is None or period in self.periods
         return self.periods is None or period is None or any(overlap(own, period) for own in self.periods)
 
 
@@ -96,9 +98,10 @@ def check_budget(entries: Sequence[Entry], new: Entry, lists: MeterLists, settin
     InputError
         Saying how much would fit.
     """
+    check_periods(entries, new, lists)
     for period in new.periods or (None,):
         earlier = [entry for entry in entries if entry.counts_in(period)]
-        _check_kinds(earlier, new, lists, period)
+        _check_kinds(earlier, new, lists)
         spent = list(_most_spent(earlier, new, lists))
         if not all(one.responses_fit for one in spent):
             raise _refused(
@@ -129,7 +132,7 @@ def most_spent(entries: Sequence[Entry], period: Interval | None, lists: MeterLi
     return [spent for one in _most_spent(mine, everybody, lists) if one.cap == everybody.cap for spent in one.charges]
 
 
-def _check_kinds(earlier: Sequence[Entry], new: Entry, lists: MeterLists, period: Interval | None) -> None:
+def _check_kinds(earlier: Sequence[Entry], new: Entry, lists: MeterLists) -> None:
     """Refuse what may not stand beside earlier releases about the same meters."""
     shared = {name for name in {entry.meters for entry in earlier} if lists.share_meters(name, new.meters)}
     for entry in earlier:
@@ -143,8 +146,16 @@ def _check_kinds(earlier: Sequence[Entry], new: Entry, lists: MeterLists, period
                 "release.forecast_protects",
                 "release one or the other in a budget period",
             )
-        mixed = entry.planned is not None and entry.periods is not None and period is not None
-        if mixed and period not in entry.periods:
+
+
+def check_periods(entries: Sequence[Entry], new: Entry, lists: MeterLists) -> None:
+    """Refuse budget periods that share days with others of the same meters without being the same time."""
+    for entry in entries:
+        # A charge of an earlier version, or another attempt, has no plan.
+        if entry.raises or entry.planned is None or entry.periods is None:
+            continue
+        others = (p for p in new.periods or () if p not in entry.periods and entry.counts_in(p))
+        if any(others) and lists.share_meters(entry.meters, new.meters):
             raise _refused(
                 f"shares days with '{entry.account.period}', in which readings of these meters were charged, "
                 "without being the same time",
@@ -165,6 +176,7 @@ class _Spent:
     sums: np.ndarray
     responses: Responses
     room: float
+    begins: bool
     responses_fit: bool
 
     @property
@@ -181,7 +193,7 @@ class _Spent:
     def _fits(self, sums: np.ndarray, mu: float, total_variation: float) -> bool:
         whole = self.cap.delta / price_of_variation(self.cap.epsilon)
         rooms = [max(self.room, min(max(_LEAST_ROOM * whole, _RELEASES * self.room), _MOST_ROOM * whole))]
-        if not sums.any():  # a first release may take all there is
+        if self.begins:  # a first release may take all there is
             rooms.append(self.room)
         total = math.sqrt(sums[0] + mu**2)
         return any(
@@ -194,10 +206,12 @@ class _Spent:
 def _most_spent(earlier: Sequence[Entry], new: Entry, lists: MeterLists) -> Iterator[_Spent]:
     """Yield what the meters of a release have spent, under every limit that holds for some of them."""
     meters = _Meters(earlier, new, lists)
+    alike: dict[tuple, list[np.ndarray]] = {}
     for rows, sums in meters.alike():
         first = meters.first_of(rows[0])
         begins = new if first is None else earlier[first]
         planned, extra = ({kind: int(n[rows[0]]) for kind, n in times.items()} for times in meters.times)
+        nothing_yet = first is None and not sums.any() and not any((*planned.values(), *extra.values()))
         wanted = counted(new.charge.responses)
         if new.planned is None:  # another attempt comes on top
             extra = _add(extra, wanted)
@@ -207,8 +221,11 @@ def _most_spent(earlier: Sequence[Entry], new: Entry, lists: MeterLists) -> Iter
         fits = all(count <= plan.get(kind, 0) for kind, count in planned.items() if count)
         most = {kind: max(plan.get(kind, 0), planned.get(kind, 0)) for kind in {*plan, *planned}}
         room = (begins.planned or begins.charge).total_variation
+        responses = as_responses(_add(most, extra))
         for cap in meters.caps_of(rows[0]):
-            yield _Spent(cap, sums, as_responses(_add(most, extra)), room, fits)
+            alike.setdefault((cap, responses, room, nothing_yet, fits), []).append(sums)
+    for (cap, *same), sums in alike.items():
+        yield _Spent(cap, _not_exceeded(np.concatenate(sums)), *same)
 
 
 class _Meters:
@@ -269,11 +286,16 @@ class _Meters:
         for column in columns:
             if column.max() > column.min():
                 _, group = np.unique(group * (int(column.max()) + 1) + column, return_inverse=True)
-        order = np.lexsort((-self._variation, -self._mu2, group))
+        order = np.argsort(group, kind="stable")
         for rows in np.split(order, np.flatnonzero(np.diff(group[order])) + 1):
-            sums = np.column_stack([self._mu2[rows], self._variation[rows]])
-            before = np.concatenate([[-np.inf], np.maximum.accumulate(sums[:-1, 1])])
-            yield rows, sums[sums[:, 1] > before]
+            yield rows, _not_exceeded(np.column_stack([self._mu2[rows], self._variation[rows]]))
+
+
+def _not_exceeded(sums: np.ndarray) -> np.ndarray:
+    """Return those of (n, 2) sums that no other exceeds in both."""
+    sums = sums[np.lexsort((-sums[:, 1], -sums[:, 0]))]
+    before = np.concatenate([[-np.inf], np.maximum.accumulate(sums[:-1, 1])])
+    return sums[sums[:, 1] > before]
 
 
 def _raise(largest: np.ndarray, on: np.ndarray, number: int) -> None:

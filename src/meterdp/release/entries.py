@@ -32,14 +32,12 @@ class Entries:
         if kind in (CHARGED, RAISED):
             self._add(event)
         elif kind == CANCELLED:
-            which = event["request"], event["attempt"]
-            self.state["charges"] = [
-                one for one in self.state["charges"] if (one.get("request"), one.get("attempt")) != which
-            ]
+            self._cancel(event["request"], event["attempt"])
         elif kind == LISTED:
             if event["bitmap_sha256"] is not None:
                 self.state["lists"][event["meters"]] = event["bitmap_sha256"]
                 self.state["batches"].append(event["batch_sha256"])
+                self.state["key"] = event["key"]  # a digest: under another key the same meters have other hashes
             self.show(event["meters"], event["former"])
         elif kind in (STORED, MOVED):
             # An earlier version has the digests of all files here, and the files in the ledger.
@@ -49,7 +47,16 @@ class Entries:
 
     def show(self, meters: str, former: Iterable[str]) -> None:
         """Know a list again that an earlier version knew by other digests."""
-        self.state["former"] |= dict.fromkeys(former, meters)
+        self.state["former"] = dict.fromkeys(former, meters) | self.state["former"]  # the first to be shown
+
+    def _cancel(self, request: str, attempt: int) -> None:
+        """Take a charge back; the plan it made stays if answers may have been seen under it."""
+        charges = self.state["charges"]
+        for one in charges:
+            if (one.get("request"), one.get("attempt")) == (request, attempt):
+                one |= {"cancelled": True, "mu": 0.0, "total_variation": 0.0, "responses": []}
+        while charges and charges[-1].get("cancelled"):
+            charges.pop()
 
     def _add(self, event: Mapping) -> None:
         kept = {key: event[key] for key in _KEPT if key in event}
@@ -61,9 +68,11 @@ class Entries:
                 export = words.get("export", {})
                 days = event.get("days") or [export.get(key) for key in ("first_day", "last_day")]
                 former = {words.get("list_of_meters_sha256"), event.get("meters")} - {None}
-                kept |= {"earlier": {"days": days, "lists": sorted(former)}, "meters": None}
-                if export.get("time_zone"):
-                    self.state["zones"][_label(event["account"])] = export["time_zone"]
+                kept |= {"earlier": {"days": days, "lists": sorted(former), "zone": export.get("time_zone")}}
+                kept["meters"] = None
+                if zone := export.get("time_zone"):
+                    zones, label = self.state["zones"], _label(event["account"])
+                    zones[label] = zone if zones.get(label, zone) == zone else None  # two zones tell none
         self.state["charges"].append(kept)
 
     def _of(self, request: str) -> dict:
@@ -73,9 +82,13 @@ class Entries:
         """Return how often a request was charged, cancelled attempts included."""
         return self.state["requests"].get(request, {"attempts": 0})["attempts"]
 
-    def is_charged(self, request: str) -> bool:
-        """Whether a charge for a request stands."""
-        return any(one.get("request") == request for one in self.state["charges"])
+    def is_charged(self, request: str, meters: str | None, periods: tuple[Interval, ...] | None) -> bool:
+        """Whether a charge for a request stands that counts for these meters in these periods."""
+        return any(
+            one["meters"] == meters and _intervals(one.get("periods")) == periods and "earlier" not in one
+            for one in self.state["charges"]
+            if one.get("request") == request and "cancelled" not in one
+        )
 
     def is_published(self, request: str) -> bool:
         """Whether the files of a request were written where they may leave."""
@@ -103,9 +116,8 @@ class Entries:
             shown = [self.state["former"][one] for one in kept["earlier"]["lists"] if one in self.state["former"]]
             # Who is in an add_remove release is private.
             meters = shown[0] if shown and account.adjacency != "add_remove" else None
-            periods = _earlier_periods(
-                account.period, kept["earlier"]["days"], self.state["zones"].get(_label(kept["account"]))
-            )
+            zone = kept["earlier"]["zone"] or self.state["zones"].get(_label(kept["account"]))
+            periods = _earlier_periods(account.period, kept["earlier"]["days"], zone)
         return Entry(
             account,
             meters,
@@ -119,7 +131,7 @@ class Entries:
 
 def _earlier_periods(name: str, days, zone: str | None) -> tuple[Interval, ...] | None:
     """Return where a charge of an earlier version counts: its days and its period, None if one is unknown."""
-    with suppress(ValueError, TypeError):
+    with suppress(ValueError, TypeError, OverflowError):
         first, last = map(day_of, days)
         return tuple(interval_of(*span, zone) for span in [*days_of(name), (first, last)])
     return None

@@ -285,13 +285,15 @@ def touched_periods(config: Mapping) -> tuple[Interval, ...]:
     first, last, zone = export["first_day"], export["last_day"], export["time_zone"]
     try:
         days = interval_of(day_of(first), day_of(last), zone or "")
+    except OverflowError:
+        raise _refused("export.last_day", "is the last there is", "use an earlier day") from None
     except ValueError:
         raise _refused(
             "export.time_zone", "is not set", "name the time zone of the homes, such as Europe/London"
         ) from None
     try:
         periods = [interval_of(*span, zone) for span in days_of(named)]
-    except ValueError:
+    except (OverflowError, ValueError):
         raise _refused("release.budget_period", "is no period of time", f"write {PERIODS}") from None
     if not covers(periods, days):
         raise _refused(

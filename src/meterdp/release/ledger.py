@@ -25,7 +25,7 @@ from pathlib import Path
 
 from meterdp.core.dates import Interval
 from meterdp.release.account import CANCELLED, CHARGED, PUBLISHED, RAISED, STORED, Account, Cap
-from meterdp.release.budget import Entry, check_budget, most_spent
+from meterdp.release.budget import Entry, check_budget, check_periods, most_spent
 from meterdp.release.charge import NOTHING, Charge, as_responses, counted
 from meterdp.release.ledger_file import LedgerFile, as_json_text, cannot_write, tampered
 
@@ -181,6 +181,9 @@ class Ledger:
         """
         with self._opened() as file:
             digest, events, rows = file.add_list(meters)
+            check_periods(
+                file.entries.entries(), Entry(account, digest, periods, NOTHING, cap, raises=True), file.lists
+            )
             raised = {"kind": RAISED, "account": asdict(account), "meters": digest, "periods": periods}
             file.append([*events, raised | {"cap": asdict(cap)}], rows)
 
@@ -213,21 +216,24 @@ class Ledger:
         """Return what meters have spent at most by budget period: the charges that no other exceeds."""
         with self._opened() as file:
             entries = file.entries.entries()
-            periods = {e.account.period: p for e in entries for p in e.periods or (None,)}
-            return {name: most_spent(entries, period, file.lists) for name, period in sorted(periods.items())}
+            periods: dict[str, set] = {}
+            for entry in entries:
+                periods.setdefault(entry.account.period, set()).update(entry.periods or (None,))
+            return {
+                name: [charge for period in periods[name] for charge in most_spent(entries, period, file.lists)]
+                for name in sorted(periods)
+            }
 
     def _charge(self, requests: Sequence[Request], cap: Cap) -> dict[str, int]:
         """Charge what is not stored yet; return the number of the attempt by request."""
         with self._opened() as file:
             new, events, rows = _checked(file, requests, cap)
-            if new is None:
+            if not new:
                 return {}
             attempts, charges = {}, []
-            for request in requests:
-                if file.entries.archive_of(request.key) is not None:
-                    continue
+            for request, entry in new:
                 attempts[request.key] = 1 + file.entries.attempts(request.key)
-                planned = None if new.planned is None else asdict(new.planned)
+                planned = None if entry.planned is None else asdict(entry.planned)
                 charges.append(
                     {
                         "kind": CHARGED,
@@ -236,7 +242,7 @@ class Ledger:
                         "attempt": attempts[request.key],
                         "words": dict(request.words),
                         "days": list(request.days),
-                        "meters": new.meters,
+                        "meters": entry.meters,
                         "periods": request.periods,
                         **asdict(request.charge),
                         "planned": planned,
@@ -333,22 +339,37 @@ class Ledger:
                     return
 
 
-def _checked(file: LedgerFile, requests: Sequence[Request], cap: Cap) -> tuple[Entry | None, list, list]:
-    """Refuse what does not fit; return what is to be charged, and what makes its list of meters known."""
+def _checked(
+    file: LedgerFile, requests: Sequence[Request], cap: Cap
+) -> tuple[list[tuple[Request, Entry]], list, list]:
+    """Refuse what does not fit; return what is charged with what, and what makes its list of meters known."""
     new = [request for request in requests if file.entries.archive_of(request.key) is None]
     if not new:
-        return None, [], []
+        return [], [], []
     digest, events, rows = None, [], []
     if new[0].meters is not None:
         digest, events, rows = file.add_list(new[0].meters, new[0].former_lists)
         file.entries.show(digest, new[0].former_lists)
-    charge = sum((request.charge for request in new), NOTHING)
-    again = any(file.entries.is_charged(request.key) for request in new)
-    planned = None if again else _planned(new, charge)
-    entry = Entry(new[0].account, digest, new[0].periods, charge, cap, planned, neighbourhoods=new[0].neighbourhoods)
-    settings = " and ".join(dict.fromkeys(request.setting for request in new))
-    check_budget(file.entries.entries(), entry, file.lists, settings)
-    return entry, events, rows
+    again = {request.key for request in new if file.entries.is_charged(request.key, digest, request.periods)}
+    entries, charged = file.entries.entries(), []
+    for lost in (True, False):  # another attempt needs no plan, whatever is asked for with it does
+        part = [request for request in new if (request.key in again) == lost]
+        if part:
+            charge = sum((request.charge for request in part), NOTHING)
+            entry = Entry(
+                part[0].account,
+                digest,
+                part[0].periods,
+                charge,
+                cap,
+                None if lost else _planned(part, charge),
+                part[0].neighbourhoods,
+            )
+            settings = " and ".join(dict.fromkeys(request.setting for request in part))
+            check_budget(entries, entry, file.lists, settings)
+            entries.append(entry)
+            charged += [(request, entry) for request in part]
+    return charged, events, rows
 
 
 def _planned(requests: Sequence[Request], charge: Charge) -> Charge:

@@ -80,6 +80,8 @@ class LedgerFile:
                 self.base.executescript(_schema("main") + _CHECKPOINT)
                 os.chmod(path, 0o600)
             self.entries, self._last = self._read()
+            if self.entries.state.get("key") not in (None, self._name_of_key):
+                raise _no_key(key_path)
             self._check_copy()
         except BaseException:
             self.close()
@@ -127,6 +129,10 @@ class LedgerFile:
         if not hmac.compare_digest(seal, self._seal(number, digest, state)) or (there, count) != (digest, number):
             raise tampered(self.path, "has an event that was changed")
         return Entries(json.loads(state)), number, digest
+
+    @property
+    def _name_of_key(self) -> str:
+        return hmac.new(self._key, b"the key of a ledger", "sha256").hexdigest()
 
     def _seal(self, number: int, digest: str, state: str) -> str:
         return hmac.new(self._key, f"{number}\n{digest}\n{state}".encode(), "sha256").hexdigest()
@@ -206,12 +212,19 @@ class LedgerFile:
         if (same := {known.get(one) for one in former}) != {None} and len(same) == 1:
             return same.pop(), [], []  # a million hashes take seconds
         hashes = hashed(meters, self._key)
+        if not meters or hashes.size < len(meters):
+            raise InputError(
+                "lists no meter, or one twice, if case, blanks and unseen letters make no other name",
+                file="config",
+                field="export.meters",
+                remedy="list every meter once, under a name that differs in what can be seen",
+            )
         digest, events, rows = digest_of(hashes), [], []
         unknown = sorted(set(former) - known.keys())
         if digest not in self.lists.bitmaps:
             _, bitmap, new = self.lists.add(hashes)
             rows = [("meters", (new,)), ("lists", (digest, bitmap))]
-            kept = {"bitmap_sha256": _digest(bitmap), "batch_sha256": _digest(new)}
+            kept = {"bitmap_sha256": _digest(bitmap), "batch_sha256": _digest(new), "key": self._name_of_key}
             events = [{"kind": LISTED, "meters": digest, "former": unknown, **kept}]
         elif unknown:
             kept = {"bitmap_sha256": None, "batch_sha256": None}
@@ -310,12 +323,16 @@ def _key(path: Path, new: bool) -> bytes:
     except (OSError, ValueError):
         key = b""
     if len(key) != _KEY_BYTES:
-        raise InputError(
-            "is not the key of a ledger, without which its meters are not known again",
-            file=path,
-            remedy="restore it from the backup of the ledger; nothing is released until then",
-        )
+        raise _no_key(path)
     return key
+
+
+def _no_key(path: Path) -> InputError:
+    return InputError(
+        "is not the key of a ledger, without which its meters are not known again",
+        file=path,
+        remedy="restore it from the backup of the ledger; nothing is released until then",
+    )
 
 
 def is_ledger(path: Path) -> bool:

@@ -14,8 +14,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-# Letters without a picture that are no format characters.
-_UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+# Letters without a picture that are no format characters, and code points that Unicode keeps for more of them.
+_UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8"
+    "\U000e0000-\U000e0fff]"
+)
 _UNSEEN_KINDS = {"Cf", "Cc", "Zs", "Zl", "Zp"}
 
 
@@ -23,8 +26,12 @@ def plain_name(meter: str) -> str:
     """Return the name of a meter without what nobody sees: case, blanks, zero-width letters, Unicode forms."""
     if meter.isascii() and meter.isprintable():
         return meter.replace(" ", "").lower()
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", meter).casefold())
-    return _UNSEEN.sub("", "".join(c for c in folded if unicodedata.category(c) not in _UNSEEN_KINDS))
+    before, name = None, meter
+    while name != before:  # what is seen may join once what is between is gone
+        before = name
+        name = _UNSEEN.sub("", "".join(c for c in name if unicodedata.category(c) not in _UNSEEN_KINDS))
+        name = unicodedata.normalize("NFKC", unicodedata.normalize("NFD", name).casefold())
+    return name
 
 
 def hashed(meters: Iterable[str], key: bytes) -> np.ndarray:

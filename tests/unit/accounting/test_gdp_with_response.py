@@ -132,3 +132,8 @@ def test_many_kinds_of_responses_are_bounded_from_above_in_little_time():
 
 def test_nothing_assigned_is_the_gaussian_curve():
     assert composed_delta(0.7, {}, 1.0) == composed_delta(0.7, {(0.0, 1): 3}, 1.0) == gdp.delta(0.7, 1.0)
+
+
+def test_thousands_of_responses_have_a_delta():
+    few, many = (composed_delta(0.1, {(1e-4, 3): times}, 0.5) for times in (600, 2000))
+    assert 0 < few < many < 1

@@ -6,6 +6,7 @@ from datetime import date
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 from meterdp.accounting import gdp
 from meterdp.accounting.gdp_with_response import composed_delta
@@ -272,3 +273,40 @@ def test_limits_and_noise_of_any_size_are_numbers(lists):
         except InputError as error:
             assert "would spend more" in str(error)
     assert budget.most_spent([entry(town, 0.3)], None, lists)
+
+
+def test_a_limit_is_raised_for_the_period_it_names_alone(lists):
+    """Not for a year that the named day is in, nor for a release that counts in all periods."""
+    town = add(lists, "a")
+    day = (interval_of(date(2025, 3, 1), date(2025, 3, 1), "Europe/London"),)
+    wide = Cap(8.0, 1e-5)
+    for charged, raised, new in ((YEAR, day, YEAR), (NEXT, YEAR, None)):
+        earlier = [
+            entry(town, 1.9, periods=charged),
+            entry(town, 0.0, cap=wide, periods=raised, planned=None, raises=True),
+        ]
+        with pytest.raises(InputError, match="limit of epsilon 2 at"):
+            check(earlier, entry(town, 4.0, cap=wide, periods=new), lists)
+
+
+def test_a_second_release_has_no_budget_of_its_own_even_if_the_first_had_no_measurement(lists):
+    town = add(lists, "a")
+    plan = Charge(0.0, 1e-18, ((*A, 1),))
+    first = Entry(ACCOUNT, town, YEAR, Charge(0.0, 0.0, plan.responses), CAP, plan)
+    mu = brentq(lambda m: Charge(m, 1e-18, plan.responses).delta(2.0) / 1e-5 - (1 - 1e-6), 0.1, 1.0)
+    most = Entry(ACCOUNT, town, YEAR, Charge(mu, 1e-18), CAP, plan)
+    with pytest.raises(InputError, match="would spend more"):
+        check([first], most, lists)
+    check([], most, lists)
+
+
+def test_lists_that_cross_are_compared_with_a_limit_once(lists, monkeypatch):
+    """4096 kinds of meters, of which those with one limit differ in no more than the sums."""
+    names = [f"{n:012b}" for n in range(4096)]
+    entries = [
+        entry(add(lists, *(n for n in names if n[bit] == "1")), 0.01, cap=Cap(2 + bit, 1e-5)) for bit in range(12)
+    ]
+    asked, delta = [], Charge.delta
+    monkeypatch.setattr(Charge, "delta", lambda charge, epsilon: asked.append(epsilon) or delta(charge, epsilon))
+    check(entries, entry(add(lists, *names), 0.1), lists)
+    assert len(asked) < 200

@@ -48,8 +48,13 @@ def test_the_defaults_pass_for_a_simulated_export_and_a_named_one():
         ({"export": {**REAL, "meters": None}}, "export.meters"),
         ({"export": {**REAL, "first_day": None}}, "export.first_day"),
         ({"export": {**REAL, "last_day": None}}, "export.last_day"),
-        ({"export": {**REAL, "time_zone": None}}, "export.time_zone"),
-        ({"release": {**NAMED, "budget_period": "2024"}}, "release.budget_period"),
+        (
+            {
+                "export": {**REAL, "last_day": "9999-12-31", "time_zone": "Europe/London"},
+                "release": {"population": "town", "budget_period": "9999"},
+            },
+            "export.last_day",
+        ),
         ({"release": {**NAMED, "population": None}}, "release.population"),
         ({"release": {**NAMED, "budget_period": None}}, "release.budget_period"),
         ({"release": {**NAMED, "budget_period": "2025, 2025-03"}}, "release.budget_period"),

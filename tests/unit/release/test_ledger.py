@@ -9,6 +9,7 @@ import signal
 import sqlite3
 import time
 from contextlib import closing
+from dataclasses import replace
 from datetime import date
 
 import numpy as np
@@ -21,6 +22,7 @@ from meterdp.release import ledger_file
 from meterdp.release.account import CANCELLED, CHARGED, LISTED, PUBLISHED, RAISED, STORED, Account, Cap
 from meterdp.release.charge import Charge
 from meterdp.release.ledger import Ledger, Request
+from meterdp.release.show import most_by_period
 from tests.unit.release.charged import spent
 
 ACCOUNT = Account("one household", "replace_one", "made-up town", "2026")
@@ -346,6 +348,9 @@ def test_a_raised_limit_holds_for_the_meters_it_names_in_its_period_and_is_an_ev
     ledger.release(listed("a", "b", epsilon=1.9), CAP, lambda: {"a": b"x"})
     with pytest.raises(InputError, match="limit of epsilon 2 at"):
         ledger.release(listed("a", "b", name="more", epsilon=1.0), WIDE, never)
+    day = interval_of(date(2026, 3, 1), date(2026, 3, 1), "Europe/London")
+    with pytest.raises(InputError, match="without being the same time"):
+        ledger.raise_limit(ACCOUNT, ["a"], (day,), WIDE)
     ledger.raise_limit(ACCOUNT, ["a"], (YEAR,), WIDE)
     assert kinds(ledger)[-1] == RAISED
     with pytest.raises(InputError, match="limit of epsilon 2 at"):  # b may not
@@ -356,3 +361,83 @@ def test_a_raised_limit_holds_for_the_meters_it_names_in_its_period_and_is_an_ev
     ledger.release(listed("a", name="low", epsilon=0.1), Cap(3.0, 1e-5), lambda: {"a": b"x"})
     with pytest.raises(InputError, match="limit of epsilon 3 at"):  # and what is stated later binds again
         ledger.release(listed("a", name="yet more", epsilon=2.5), WIDE, never)
+
+
+def fails():
+    raise ArithmeticError("nothing was released")
+
+
+ASSIGNED = Charge(0.0, TV, ((0.2, 3, 1),))
+
+
+def with_labels(request):
+    return replace(request, charge=request.charge + ASSIGNED, planned=ASSIGNED)
+
+
+def test_nothing_that_was_not_planned_is_charged_beside_another_attempt(ledger):
+    with pytest.raises(ArithmeticError):
+        ledger.release(listed("a"), CAP, fails)
+    for links in ([listed("a"), with_labels(listed("a", name="labels"))], [with_labels(listed("b", "a"))]):
+        with pytest.raises(InputError, match="did not plan"):
+            ledger.release_all([(one, lambda _: never()) for one in links], CAP)
+    ledger.release_all([(listed("a"), lambda _: {"a": b"x"}), (listed("a", name="two"), lambda _: {"b": b"y"})], CAP)
+    assert [e["planned"] is None for e in ledger.events() if e["kind"] == CHARGED] == [False, True, False]
+
+
+def test_another_attempt_with_another_list_makes_the_plan_of_its_meters(ledger):
+    """A name of a request that does not hold its list, such as those of the library."""
+    first, other = (replace(listed(*meters), words={"mechanism": "the same"}) for meters in ("a", "b"))
+    with pytest.raises(ArithmeticError):
+        ledger.release(first, CAP, fails)
+    ledger.release(other, CAP, lambda: {"a": b"x"})
+    with pytest.raises(InputError, match="did not plan"):
+        ledger.release(with_labels(listed("b", name="labels")), CAP, never)
+
+
+def test_a_plan_stays_if_answers_were_seen_before_its_charge_was_taken_back(ledger):
+    """Or whether it holds could be decided by what they say."""
+    later = replace(listed("a", name="later"), planned=ASSIGNED)
+
+    def not_ready():
+        ledger.release(later, CAP, lambda: {"a": b"x"})
+        raise ConnectionError("a peer is gone")
+
+    with pytest.raises(ConnectionError):
+        ledger.release_all([(listed("a"), lambda earlier: never())], CAP, not_ready)
+    assert max(charge.mu for charge in ledger.most_spent()[ACCOUNT.period]) == later.charge.mu
+    with pytest.raises(InputError, match="did not plan"):
+        ledger.release(with_labels(listed("a", name="labels")), CAP, never)
+    ledger.release(listed("a"), CAP, lambda: {"a": b"x"})
+    assert ledger.verify()["stored releases"] == 2
+
+
+def test_the_key_of_another_ledger_is_refused(ledger, tmp_path):
+    other = Ledger(tmp_path / "other.sqlite")
+    for one in (ledger, other):
+        one.release(listed("a", epsilon=1.9), CAP, lambda: {"a": b"x"})
+    ledger.key_path.write_text(other.key_path.read_text())
+    with pytest.raises(InputError, match=r"is not the key of a ledger.*restore it from the backup"):
+        ledger.release(listed("a", name="more", epsilon=1.9), CAP, never)
+
+
+@pytest.mark.parametrize("meters", [(), ("AB", "c", "a\u200bb ")])
+def test_a_list_names_somebody_and_nobody_twice(ledger, meters):
+    with pytest.raises(InputError, match=r"export\.meters.*lists no meter, or one twice"):
+        ledger.release(listed(*meters), CAP, never)
+
+
+def test_a_digest_that_two_lists_have_stays_with_the_first(ledger, monkeypatch):
+    monkeypatch.setattr(ledger_file, "_EVENTS_A_CHECKPOINT", 2)
+    for meters, former in (("ab", ("one", "two")), ("cd", ("one", "three"))):
+        ledger.release(listed(*meters, former_lists=former), CAP, lambda: {"a": b"x"})
+    assert ledger.verify()["lists of meters"] == 2
+
+
+def test_what_is_shown_of_a_period_is_the_most_in_any_that_has_its_name(ledger):
+    ledger.raise_limit(ACCOUNT, ["z"], (YEAR,), WIDE)
+    assert most_by_period(ledger) == []
+    for meter, epsilon, zone in (("a", 1.5, "Europe/London"), ("b", 0.5, "Asia/Tokyo")):
+        period = interval_of(date(2026, 1, 1), date(2026, 12, 31), zone)
+        ledger.release(listed(meter, epsilon=epsilon, period=period), CAP, lambda: {"a": b"x"})
+    (said,) = most_by_period(ledger)
+    assert "epsilon 1.5 at" in said

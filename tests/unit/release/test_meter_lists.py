@@ -24,6 +24,11 @@ KEY = b"k" * 32
         ("a\tb", "a\u00a0b"),
         ("ﬁ1", "FI1"),
         ("a\u034fb", "ab"),
+        ("a\u2065b\u2800\ufff0", "AB"),
+        ("Cafe\u200b\u0301", "Café"),
+        ("e\u0323\u200d\u0302", "ệ"),
+        ("\u1100\u200b\u1161", "가"),
+        ("\u0345α", "ια"),
     ],
 )
 def test_a_name_is_the_same_in_every_spelling_that_looks_alike(one, other):

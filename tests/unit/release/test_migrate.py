@@ -150,3 +150,20 @@ def test_a_migration_that_was_killed_is_done_again(path, monkeypatch):
     monkeypatch.undo()
     migrate(ledger)
     assert ledger.release(request(), CAP, never)["page"] == b"" and ledger.verify()["events"] == 4
+
+
+def test_a_charge_counts_in_the_time_zone_its_own_words_name(path):
+    """Two of one name were in different zones: the last hours of 2025 in London are of 2026 in Auckland."""
+    days = ("2025-12-01", "2025-12-31")
+    london, auckland = (replace(request(epsilon=1.9), days=days), replace(request("little", 0.1), days=days))
+    auckland = replace(auckland, words=auckland.words | {"export": {"time_zone": "Pacific/Auckland"}})
+    ledger = migrated(path, london, auckland)
+    there = interval_of(date(2026, 1, 1), date(2026, 12, 31), "Pacific/Auckland")
+    with pytest.raises(InputError, match="would spend more"):
+        ledger.release(request("more", 1.0, period=there), CAP, never)
+
+
+def test_a_period_at_the_end_of_time_counts_always(path):
+    ledger = migrated(path, request(), account=asdict(replace(ACCOUNT, period="9999")))
+    with pytest.raises(InputError, match="would spend more"):
+        ledger.release(request("more", 1.0, period=NEXT), CAP, never)
