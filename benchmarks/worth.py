@@ -27,13 +27,12 @@ from meterdp.core.config import complete, load_schema
 from meterdp.core.errors import InputError
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import atomic_path
-from meterdp.evaluation.cost import average_profile_kwh
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import PrivateRecords
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mechanisms.sound.tilt import sample_tilted
 from meterdp.release.noise import StudyNoise
-from meterdp.release.worth import FACTOR, check_worth
+from meterdp.release.worth import FACTOR, average_profile_kwh, check_worth
 from meterdp.simulate.parameters import SimulationParameters
 from meterdp.simulate.variation import hourly_log_kwh
 

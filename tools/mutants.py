@@ -607,8 +607,8 @@ MUTANTS = (
     Mutant(
         "ledger: a charge that was not taken back is forgotten",
         f"{RELEASE}/entries.py",
-        'if (one.get("request"), one.get("attempt")) != which',
-        'if one.get("request") != which[0] and False',
+        'if (one.get("request"), one.get("attempt")) == (request, attempt):',
+        "if True:",
         f"{RELEASE_TESTS}/test_ledger.py",
     ),
     Mutant(
@@ -628,8 +628,8 @@ MUTANTS = (
     Mutant(
         "ledger: a name in another Unicode form is another meter",
         f"{RELEASE}/meter_lists.py",
-        'unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", meter).casefold())',
-        "meter.casefold()",
+        'name = unicodedata.normalize("NFKC", unicodedata.normalize("NFD", name).casefold())',
+        "name = name.casefold()",
         f"{RELEASE_TESTS}/test_meter_lists.py",
     ),
     Mutant(
@@ -657,8 +657,8 @@ MUTANTS = (
     Mutant(
         "ledger: the meter that spent the most mu is looked at, not the one with the most variation",
         f"{RELEASE}/budget.py",
-        "yield rows, sums[sums[:, 1] > before]",
-        "yield rows, sums[:1]",
+        "return sums[sums[:, 1] > before]",
+        "return sums[:1]",
         LEDGER,
     ),
     Mutant(
@@ -751,8 +751,8 @@ MUTANTS = (
     Mutant(
         "release: groups are charged although their forecast does not fit",
         f"{RELEASE}/ledger.py",
-        "charge = sum((request.charge for request in new), NOTHING)",
-        "charge = new[0].charge",
+        "charge = sum((request.charge for request in part), NOTHING)",
+        "charge = part[0].charge",
         FORECASTS,
     ),
     Mutant(

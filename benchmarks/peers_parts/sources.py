@@ -65,7 +65,7 @@ class Outcome:
 
 def ours(case: Case) -> Outcome:
     """Release by ``sound`` as a study does by default and draw as many records as there are."""
-    defaults = complete({}, load_schema(SCHEMA))["mechanisms"]["sound"]
+    defaults = _defaults()
     return _release(case, SoundSettings(**defaults), f"as it comes, marginal_share {defaults['marginal_share']:g}")
 
 
@@ -76,11 +76,16 @@ def ours_mixture_alone(case: Case) -> Outcome:
 
 def ours_with_their_neighbours(case: Case) -> Outcome:
     """Release by ``sound`` with the libraries' promise: neighbours have one record more or less."""
-    defaults = complete({}, load_schema(SCHEMA))["mechanisms"]["sound"]
+    defaults = _defaults()
     # A public guess of the order of magnitude; the number of records itself is measured with noise.
     guess = 10 ** round(math.log10(len(case.train[0])))
     settings = SoundSettings(**(defaults | {"adjacency": "add_remove", "records_guess": guess}))
     return _release(case, settings, f"marginal_share {settings.marginal_share:g}")
+
+
+def _defaults() -> dict:
+    """Return the settings of ``sound``, without a library: records of any kind have none."""
+    return complete({}, load_schema(SCHEMA))["mechanisms"]["sound"] | {"library": None}
 
 
 def _release(case: Case, settings: SoundSettings, words: str) -> Outcome:

@@ -7,6 +7,7 @@ import time
 
 from meterdp.release.gate import MIXTURE_FILES
 from meterdp.release.ledger import CHARGED, PUBLISHED, STORED, Ledger
+from tests.unit.release.charged import states
 from tests.warm import warm_snakemake
 from tests.workflow.conftest import HANGS, PLANTED_RELEASE, Runner
 
@@ -22,10 +23,6 @@ def contents(folder):
     return {str(p.relative_to(release)): p.read_bytes() for p in release.rglob("*") if p.is_file()}
 
 
-def told(events):
-    return sorted((event["words"]["artefact"], event["kind"]) for event in events)
-
-
 def comment(checkout, *files):
     for file in files:
         with open(checkout / file, "a") as source:
@@ -36,7 +33,7 @@ def test_a_comment_anywhere_draws_no_noise_and_charges_nothing(planted_release):
     """In a script, a rule and the source: whatever Snakemake makes of it."""
     folder, ledger = planted_release.folder, planted_release.folder / "books/ledger.sqlite"
     before, booked = contents(folder), Ledger(ledger).events()
-    assert told(booked) == ALL and {f"mixture/{name}" for name in MIXTURE_FILES} < set(before)
+    assert states(booked) == ALL and {f"mixture/{name}" for name in MIXTURE_FILES} < set(before)
     comment(
         planted_release.checkout,
         "workflow/scripts/release_mixture.py",
@@ -84,7 +81,7 @@ def test_two_folders_that_release_at_the_same_time_share_one_charge_and_one_arte
     said = [process.communicate(timeout=HANGS)[0] for process in processes]
     assert [process.returncode for process in processes] == [0, 0], said[0][-2000:] + said[1][-2000:]
     assert all("ingest" not in text.split("Job stats")[1] for text in said), "more than the release was run"
-    assert told(Ledger(ledger).events()) == ALL
+    assert states(Ledger(ledger).events()) == ALL
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
     # Another ledger is another sum: its noise is its own.
     assert (

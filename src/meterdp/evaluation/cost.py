@@ -15,15 +15,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import NoiseSource
-from meterdp.forecasting.energy import censored_moment
 from meterdp.mechanisms.interface import Mechanism, PrivateRecords, PublicSettings, Released
 from meterdp.mechanisms.published.labelled import LabelledRecords
 from meterdp.mixture.divergence import kl_terms, mean_log_likelihood
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import raise_eigenvalues, share_statistics
 from meterdp.mixture.support import fewest_households
+from meterdp.release.worth import average_profile_kwh
 
 
 @dataclass(frozen=True)
@@ -161,24 +160,6 @@ def _divergence(
         return kl_terms(released.mixtures, labelled.fit.mixture), small
     fits, small = reference_fits(labelled.x, released.labeller, eigenvalue_floor)
     return kl_terms(released.mixtures, fits), small
-
-
-def average_profile_kwh(mixtures: MixtureDraws, scale: LogScale) -> np.ndarray:
-    """Return the mean energy of each hour over the households a mixture describes; exact, public bounds included.
-
-    Parameters
-    ----------
-    mixtures : MixtureDraws
-        R mixtures.
-    scale : LogScale
-
-    Returns
-    -------
-    (R, d) float64
-        kWh.
-    """
-    deviation = np.sqrt(np.diagonal(mixtures.covariances, axis1=-2, axis2=-1))
-    return np.einsum("rk,rkj->rj", mixtures.weights, censored_moment(mixtures.means, deviation, scale, 1))
 
 
 def _energy_columns(labelled: LabelledRecords, released: MixtureDraws, public: PublicSettings) -> dict[str, float]:

@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 from meterdp.core.errors import InputError
 from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import keyed_generator
-from meterdp.evaluation.cost import average_profile_kwh
+from meterdp.forecasting.energy import censored_moment
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import PublicSettings
 from meterdp.mechanisms.sound.library import HOURS, SHIPPED, Library, read_library
@@ -207,6 +207,24 @@ def expected(public: PublicSettings, start_hour: int, default_kwh: float) -> Wor
     with threadpool_limits(1):
         errors, guessed, absurd = map(np.array, zip(*map(tried, range(UTILITIES)), strict=True))
     return Worth(float(errors.mean()), float(np.quantile(errors, 0.95)), float(guessed.mean()), float(absurd.mean()))
+
+
+def average_profile_kwh(mixtures: MixtureDraws, scale: LogScale) -> np.ndarray:
+    """Return the mean energy of each hour over the households a mixture describes; exact, public bounds included.
+
+    Parameters
+    ----------
+    mixtures : MixtureDraws
+        R mixtures.
+    scale : LogScale
+
+    Returns
+    -------
+    (R, d) float64
+        kWh.
+    """
+    deviation = np.sqrt(np.diagonal(mixtures.covariances, axis1=-2, axis2=-1))
+    return np.einsum("rk,rkj->rj", mixtures.weights, censored_moment(mixtures.means, deviation, scale, 1))
 
 
 def _first_hours(library: Library | None, hours: int) -> Library | None:

@@ -22,6 +22,7 @@ from tests.conftest import ROOT
 
 SCHEMA = ROOT / "workflow/schemas/config.schema.yaml"
 NAMED = {"population": "Made-up town", "budget_period": "2025", "what": ["mixture", "forecasts"]}
+NAMED |= {"insist": True}  # so few homes are not worth their epsilon
 
 
 @pytest.fixture
@@ -66,7 +67,7 @@ def refusals(said):
 def test_all_that_is_missing_comes_at_once_with_sections_to_paste(tmp_path, homes, check):
     wanted = copy.deepcopy(homes)
     first = {"export": {key: homes["export"][key] for key in ("path", "interval_minutes")}}
-    first["release"] = {"ledger": homes["release"]["ledger"], "delta": 1e-3}
+    first["release"] = {"ledger": homes["release"]["ledger"], "delta": 1e-3, "insist": True}
     code, said = check(first)
     fields = ("export.time_zone", "export.meters", "export.first_day", "export.last_day")
     fields += ("release.population", "release.budget_period", "release.delta")
@@ -152,7 +153,7 @@ def test_what_was_drawn_before_is_not_said_to_be_charged_again(homes, check):
 
 
 def test_a_simulated_export_is_known_by_its_list_before_it_is_simulated(tmp_path):
-    config = {"simulate": {"households": 60, "circuits": 3, "days": 20}}
+    config = {"simulate": {"households": 60, "circuits": 3, "days": 20}, "release": {"insist": True}}
     desk = desk_of(config, simulated=True)
     parameters = SimulationParameters.from_yaml(ROOT / "resources/simulator.yaml")
     own = {"households": 60, "circuits": 3, "days": 1}

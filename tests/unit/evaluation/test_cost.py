@@ -10,7 +10,7 @@ from sklearn.mixture import GaussianMixture
 
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow
-from meterdp.evaluation.cost import average_profile_kwh, cost, reference_fits
+from meterdp.evaluation.cost import cost, reference_fits
 from meterdp.evaluation.held_out import held_out_gap
 from meterdp.evaluation.tables import COST
 from meterdp.mechanisms.registry import MECHANISMS
@@ -20,6 +20,7 @@ from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import fit_labels
 from meterdp.mixture.support import fewest_households
 from meterdp.release.noise import StudyNoise
+from meterdp.release.worth import average_profile_kwh
 from tests.unit.mechanisms.made_up import FLOOR, public, records
 
 

@@ -147,7 +147,9 @@ def fit_factors(
     variances = np.diagonal(second_moment)
     for _ in range(iterations):
         scaled = w / psi[:, None]
-        posterior = np.linalg.inv(np.eye(latent) + w.T @ scaled)
+        # (I + W' Psi^-1 W)^-1: on a matrix that noise made indefinite W grows until no inverse is left of the sum.
+        _, size, axes = np.linalg.svd(w / np.sqrt(psi)[:, None], full_matrices=False)
+        posterior = (axes.T / (1 + size**2)) @ axes
         # Lambda Psi^-1 W G, the expected x z'; and the expected z z'.
         cross = second_moment @ (scaled @ posterior)
         latent_moment = posterior + posterior @ (scaled.T @ cross)

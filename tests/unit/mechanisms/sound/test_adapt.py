@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 
 from meterdp.core.errors import InputError
 from meterdp.core.log_scale import LogScale
-from meterdp.evaluation.cost import average_profile_kwh, reference_fits
+from meterdp.evaluation.cost import reference_fits
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
 from meterdp.mechanisms.sound.adapt import (
     ENOUGH_FOR_ROUNDS,
@@ -35,6 +35,7 @@ from meterdp.mixture.gmm import fit_labels
 from meterdp.mixture.kmeans import kmeans_labels
 from meterdp.mixture.sampling import sample
 from meterdp.release.noise import StudyNoise
+from meterdp.release.worth import average_profile_kwh
 from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households, library
 
 EVERYWHERE = Loads(-np.inf, np.inf, 0.0, 0.0)
