@@ -86,7 +86,8 @@ class Fleet:
             "federation": {"by": None},  # one holder
             "mechanisms": {
                 **config["mechanisms"],
-                "sound": {**config["mechanisms"]["sound"], "adjacency": "replace_one"},
+                # Moments of its own tell more of each canary than the thirty numbers of a library do.
+                "sound": {**config["mechanisms"]["sound"], "adjacency": "replace_one", "library": None},
             },
         }
         return cls(folder, own, read_roster(roster).meter_ids[:canaries])
