@@ -105,6 +105,8 @@ def test_a_draw_that_failed_is_spent_and_the_next_attempt_is_charged_again(ledge
     assert kinds(ledger) == [CHARGED, CHARGED, STORED]
     assert [e["attempt"] for e in ledger.events()] == [1, 2, 2]
     assert spent(ledger, ACCOUNT).mu == pytest.approx(np.sqrt(2) * request().charge.mu)
+    with pytest.raises(InputError, match="would spend more"):  # beside one attempt it would fit
+        ledger.release(request("more", 1.5), CAP, never)
 
 
 def draw_and_note(path):
