@@ -41,7 +41,7 @@ CONFIG = complete({}, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
 START, HOURS = (CONFIG["profiles"][key] for key in ("start_hour", "hours"))
 SEED, RELEASES, SYNTHETIC = 9200, 20, 1000
 DAY = date(2025, 12, 3)
-EPSILONS = {100: (1, 2, 4, 8), 500: (0.5, 1)}
+EPSILONS = {100: (1, 4, 8, 16), 500: (0.5, 1)}
 
 
 def simulated(households: int) -> dict[str, np.ndarray]:

@@ -30,14 +30,14 @@ from meterdp.mixture.sampling import sample
 from meterdp.release.noise import StudyNoise
 
 # Made-up utilities, releases of each, and records of each: of more households these stand for all.
-UTILITIES, DRAWS, MOST_RECORDS = 60, 2, 400
+UTILITIES, DRAWS, MOST_RECORDS = 120, 4, 400
 # Their shares of the classes are Dirichlet with the library's as mean; levels are e^-1.25 to e^1.25 times, variances
 # e^-0.75 to e^0.75 times the library's.
 CONCENTRATION, LEVEL_LOG, SPREAD_LOG = 5.0, 1.25, 0.75
 # Share of the listed meters that have usable readings; the others count as the public default record.
 USABLE = 0.95
 # A release is absurd if some mean hour is off by more than this factor, and refused if more than so many would be.
-FACTOR, MOST_ABSURD = 2.0, 0.02
+FACTOR, MOST_ABSURD = 2.0, 0.01
 _SEED = 3001
 # What a refusal proposes.
 _EPSILONS = (0.1, 0.2, 0.5, 1, 1.5, 2, 3, 4, 6, 8, 12, 16)
