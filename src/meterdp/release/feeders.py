@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import date
 
 import numpy as np
@@ -139,8 +139,18 @@ def asked_feeders(feeders: Feeders, desk: Desk) -> tuple[FeederTotals, Window, R
         averaged_days=window.day_count // window.record_days,
     )
     mechanism = FeederTotals.calibrate(public)
-    # Feeders are those of the list, which is among the words.
-    settings = {key: value for key, value in asdict(public).items() if key != "feeder"}
+    # Their names stay for ever: ledgers know a release by them. Feeders are those of the list, which is among them.
+    settings = {
+        "epsilon": public.epsilon,
+        "delta": public.delta,
+        "feeders": public.feeders,
+        "intervals_per_day": public.intervals_per_day,
+        "days": public.days,
+        "typical_daily_kwh": public.typical_daily_kwh,
+        "count": public.count,
+        "grid": public.grid,
+        "averaged_days": public.averaged_days,
+    }
     words = words_of(
         "feeders",
         mechanism.name,

@@ -116,8 +116,18 @@ def asked_forecasts(
     if circuit is not None:
         check_groups(np.bincount(circuit))
     kept = KeptGroups.calibrate(group_public(desk.config, households, circuit))
-    # Circuits are those of the list, which is among the words.
-    public = {key: value for key, value in vars(kept.public).items() if key != "circuit"}
+    # Their names stay for ever: ledgers know a release by them. Circuits are those of the list, which is among them.
+    public = {
+        "epsilon": kept.public.epsilon,
+        "delta": kept.public.delta,
+        "records": kept.public.records,
+        "steps": kept.public.steps,
+        "interval_hours": kept.public.interval_hours,
+        "level_log_kwh": kept.public.level_log_kwh,
+        "groups": kept.public.groups,
+        "most_groups": kept.public.most_groups,
+        "grid": kept.public.grid,
+    }
     places = desk.request(
         kept.guarantee,
         households,

@@ -99,12 +99,22 @@ def asked_label_forecasts(
         grid=SafeNoise.grid,
     )
     mechanism = TowardsCentre.calibrate(public)
-    said = {key: value for key, value in vars(public).items() if key != "neighbourhood"}
+    # Their names stay for ever: ledgers know a release by them.
+    settings = {
+        "epsilon": public.epsilon,
+        "delta": public.delta,
+        "steps": public.steps,
+        "noise_std_log_kwh": public.noise_std_log_kwh,
+        "centre_log_kwh": public.centre_log_kwh,
+        "grid": public.grid,
+        "records": households,
+        "neighbourhoods": "one" if circuit is None else "circuit",
+    }
     words = words_of(
         "forecasts",
         mechanism.name,
         VERSION,
-        {**said, "records": households, "neighbourhoods": "one" if circuit is None else "circuit"},
+        settings,
         **desk.records(),
         forecast=some_of(config["forecast"], AHEAD),
     )

@@ -133,14 +133,36 @@ def request_of(artefact: str, mechanism: Sound, desk: Desk, shared: SharedNoise 
 
 
 def words_of_settings(public: PublicSettings) -> dict:
-    """Return the public settings as words of a request; a library is known by its digest."""
-    words = asdict(public)
-    if public.sound.shares == ALONE:
-        del words["sound"]["shares"]
-    # The scale is among the words for the records.
-    del words["log_scale"]
-    library = words["sound"].pop("library")
-    return words if library is None else {**words, "library_sha256": library["sha256"]}
+    """Return the public settings as parameters of a request; a library is known by its digest.
+
+    Their names stay for ever: ledgers know a release by them. The scale is among those of the records.
+    """
+    sound = public.sound
+    return {
+        "epsilon": public.epsilon,
+        "delta": public.delta,
+        "classes": public.classes,
+        "dimension": public.dimension,
+        "records": public.records,
+        "low_log_kwh": public.low_log_kwh,
+        "high_log_kwh": public.high_log_kwh,
+        "eigenvalue_floor": public.eigenvalue_floor,
+        "sdp_solver": public.sdp_solver,
+        "sound": {
+            "adjacency": sound.adjacency,
+            "records_guess": sound.records_guess,
+            "classes": sound.classes,
+            "rounds": sound.rounds,
+            "level_log_kwh": sound.level_log_kwh,
+            "hour_correlation": sound.hour_correlation,
+            "marginal_share": sound.marginal_share,
+            "grid": sound.grid,
+            "ball": None if sound.ball is None else {"radius": sound.ball.radius, "centre": sound.ball.centre},
+            "prior": None if sound.prior is None else asdict(sound.prior),
+            **({} if sound.shares == ALONE else {"shares": asdict(sound.shares)}),
+        },
+        **({} if sound.library is None else {"library_sha256": sound.library.sha256}),
+    }
 
 
 def released_files(
