@@ -30,6 +30,7 @@ FEEDERS = "src/meterdp/feeders"
 FEEDER_PRIVACY = "tests/statistical/feeders/test_privacy.py"
 UNIT_FEEDERS = "tests/unit/feeders/test_mechanism.py"
 EXPORTS = "src/meterdp/exports"
+PRIVACY = "src/meterdp/privacy"
 RELEASE = "src/meterdp/release"
 RELEASE_TESTS = "tests/unit/release"
 FORECASTS = f"{RELEASE_TESTS}/test_household_forecasts.py"
@@ -583,17 +584,17 @@ MUTANTS = (
     ),
     Mutant(
         "release: noise is drawn before it is charged",
-        f"{RELEASE}/ledger.py",
-        "            attempts = self._charge([request for request, _ in links], cap)\n",
-        "            _ = [draw([]) for _, draw in links]\n"
-        "            attempts = self._charge([request for request, _ in links], cap)\n",
+        f"{PRIVACY}/release.py",
+        "        attempts = ledger.charge(requests, cap)\n",
+        "        _ = [part.answer(records, noise, []) for part in parts]\n"
+        "        attempts = ledger.charge(requests, cap)\n",
         f"{RELEASE_TESTS}/test_ledger.py",
     ),
     Mutant(
         "release: a rerun draws again",
-        f"{RELEASE}/ledger.py",
-        "                if request.key in attempts:",
-        "                if True:",
+        f"{PRIVACY}/release.py",
+        "            if key in attempts:",
+        "            if True:",
         f"{RELEASE_TESTS}/test_ledger.py",
     ),
     Mutant(

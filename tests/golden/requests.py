@@ -1,24 +1,22 @@
-"""Releases of which ledgers already hold charges, and the ledgers that earlier versions wrote of them.
+"""Releases of which ledgers already hold charges.
 
-``python -m tests.golden.requests WHICH`` writes ``ledger_WHICH.zip`` and is run with the source of that version on
-the path: ``before`` the ledger counted by meter (27a882d), and ``after`` (ff15f7d).
+``ledger_before.zip`` was written by 27a882d, before the ledger counted by meter, and ``ledger_after.zip`` by ff15f7d,
+both with this file as it is in d370000.
 """
 
 from __future__ import annotations
 
 import copy
-import sys
-import tempfile
-import zipfile
 from pathlib import Path
 
 import numpy as np
 
 from meterdp import PrivateGaussianMixture
 from meterdp.core.config import complete, load_schema
-from meterdp.exports.roster import read_roster
-from meterdp.release import desk, feeders, household_forecasts, mixture
-from meterdp.release.ledger import Ledger, Request
+from meterdp.release.account import Cap
+from meterdp.release.asked import asked
+from meterdp.release.desk import Desk
+from meterdp.release.ledger import Request
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
@@ -90,7 +88,7 @@ CASES = {
 }
 
 
-CAP = desk.Cap(18.0, 1e-3)
+CAP = Cap(18.0, 1e-3)
 
 
 def merged(*parts: dict) -> dict:
@@ -108,38 +106,10 @@ def requests_of(case: str) -> list[Request]:
     real = "export" in settings
     period = {} if real else {"export": {"first_day": "2025-01-06", "last_day": "2025-02-02", "time_zone": "UTC"}}
     schema = load_schema(ROOT / "workflow/schemas/config.schema.yaml")
-    given = merged(SAME, period, settings, {"release": {"what": [what]}})
-    if "insist" in schema["properties"]["release"]["properties"]:
-        given["release"]["insist"] = True
-    config = complete(given, schema)
-    with tempfile.NamedTemporaryFile(suffix=".csv") as file:
-        Path(file.name).write_text(LIST)
-        listed = read_roster(file.name)
-    caught: list[Request] = []
-
-    class Caught(Exception):
-        pass
-
-    def release(self, *links, ready=None):
-        caught.extend(request for request, _ in links)
-        raise Caught
-
-    asked, desk.Desk.release = desk.Desk.release, release
-    try:
-        one = desk.Desk(config, LIST.encode(), not real)
-        if what == "mixture":
-            mixture.release_mixture(np.zeros((300, config["profiles"]["hours"])), one)
-        elif what == "feeders":
-            feeders.release_feeders(np.zeros((300, 1)), feeders.Feeders.of_roster(listed), one)
-        else:
-            circuit = tuple(int(listed.circuit_of[meter][1:]) for meter in listed.meter_ids)
-            steps = config["forecast"]["horizon_steps"]
-            household_forecasts.release_household_forecasts(np.zeros((300, steps)), circuit, one)
-    except Caught:
-        return caught
-    finally:
-        desk.Desk.release = asked
-    raise AssertionError("the ledger was not asked")
+    config = complete(merged(SAME, period, settings, {"release": {"what": [what], "insist": True}}), schema)
+    found, refused = asked(Desk(config, LIST.encode(), not real))
+    assert not refused
+    return [request for one in found for request in one.requests]
 
 
 def ledger_of(case: str) -> str:
@@ -155,26 +125,8 @@ def drawn(case: str, number: int) -> dict[str, bytes]:
 
 def fitted(folder: Path) -> np.ndarray:
     """Return the means that the Python library releases of two hundred records, with the ledger of a folder."""
-    more = {"time_zone": "UTC"} if "time_zone" in PrivateGaussianMixture().get_params() else {}
     who = {"population": "Town", "budget_period": "2025", "days": ("2025-01-06", "2025-02-02"), "records": "mean kWh"}
     asked = PrivateGaussianMixture(
-        2, epsilon=3, bounds=([0, -1], [3, 2]), max_iter=3, ledger=folder / "library.sqlite", **who, **more
+        2, epsilon=3, bounds=([0, -1], [3, 2]), max_iter=3, ledger=folder / "library.sqlite", time_zone="UTC", **who
     )
     return asked.fit(np.random.default_rng(0).uniform(0, 2, (200, 2))).means_
-
-
-def main(which: str) -> None:
-    """Write the ledger of this version."""
-    with tempfile.TemporaryDirectory() as folder:
-        for case in CASES:
-            for number, request in enumerate(requests_of(case)):
-                Ledger(Path(folder) / ledger_of(case)).release(request, CAP, lambda: drawn(case, number))  # noqa: B023
-        np.save(HERE / f"fitted_{which}.npy", fitted(Path(folder)))
-        with zipfile.ZipFile(HERE / f"ledger_{which}.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-            for file in sorted(Path(folder).rglob("*.sqlite*")) + sorted(Path(folder).rglob("*.zip")):
-                if file.is_file() and file.suffix not in (".lock", ".copy"):
-                    archive.write(file, file.relative_to(folder))
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

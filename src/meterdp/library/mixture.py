@@ -31,7 +31,7 @@ from meterdp.release.gate import public_name
 from meterdp.release.meter_lists import plain_name
 from meterdp.release.noise import FreshNumbers, StudyNoise
 from meterdp.release.records import Books, release_records, study_records
-from meterdp.release.safe_noise import SafeNoise
+from meterdp.release.safe_noise import GRID
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -449,7 +449,7 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
                 float(self.epsilon),
                 float(self.delta),
                 box.ball,
-                grid=SafeNoise.grid if self.noise == "safe" else 0.0,
+                grid=GRID if self.noise == "safe" else 0.0,
                 adjacency=self.adjacency,
                 rounds=None if self.max_iter is None else int(self.max_iter),
             )

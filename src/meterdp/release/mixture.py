@@ -12,6 +12,7 @@ from dataclasses import asdict, fields
 import numpy as np
 
 from meterdp.core.log_scale import LOG, LogScale
+from meterdp.core.noise import GaussianSource
 from meterdp.core.parquet import table_bytes
 from meterdp.distributed.configured import SharedNoise
 from meterdp.mechanisms.configured import public_settings
@@ -29,13 +30,14 @@ from meterdp.mechanisms.sound.shares import ALONE
 from meterdp.mechanisms.sound.tilt import Marginals, sample_tilted
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.sampling import sample
+from meterdp.privacy.release import Part
 from meterdp.profiles.vector import VectorRules, hour_rows
 from meterdp.release.charge import Charge
 from meterdp.release.desk import Desk, as_json, checksums, in_words, words_of
 from meterdp.release.gate import MIXTURE_FILES
 from meterdp.release.ledger import Request
 from meterdp.release.noise import FreshNumbers
-from meterdp.release.safe_noise import SafeNoise
+from meterdp.release.safe_noise import GRID
 from meterdp.release.tables import RELEASED_MIXTURE, RELEASED_PROFILES
 from meterdp.release.worth import check_worth, worth_of
 
@@ -74,18 +76,12 @@ def release_mixture(
     InputError
         If gate or ledger refuses.
     """
-    mechanism, request = asked_mixture(log_kwh.shape, desk, shared)
-
-    def draw(_) -> dict[str, bytes]:
-        released = mechanism.release(PrivateRecords(log_kwh), SafeNoise(), 1)
-        return released_files(released, mechanism, request, desk, shared)
-
-    (files,), handed_over = desk.release((request, draw))
+    (files,), handed_over = desk.release(mixture_part(log_kwh.shape, desk, shared), records=log_kwh)
     return files, handed_over
 
 
-def asked_mixture(shape: tuple[int, int], desk: Desk, shared: SharedNoise | None) -> tuple[Sound, Request]:
-    """Return mechanism and request for the mixture of a configuration, both from public settings alone.
+def mixture_part(shape: tuple[int, int], desk: Desk, shared: SharedNoise | None) -> Part:
+    """Return what releases the mixture of a configuration, from public settings alone.
 
     Parameters
     ----------
@@ -102,11 +98,19 @@ def asked_mixture(shape: tuple[int, int], desk: Desk, shared: SharedNoise | None
         config["mechanisms"],
         config["mixture"],
         config["profiles"],
-        SafeNoise.grid,
+        GRID,
         ALONE if shared is None else shared.shares,
     )
     mechanism = Sound.calibrate(public)
-    return mechanism, request_of("mixture", mechanism, desk, shared)
+    request = request_of("mixture", mechanism, desk, shared)
+
+    def answer(log_kwh: np.ndarray, noise: GaussianSource, _) -> Released:
+        return mechanism.release(PrivateRecords(log_kwh), noise, 1)
+
+    def render(released: Released, _) -> dict[str, bytes]:
+        return released_files(released, mechanism, request, desk, shared)
+
+    return Part(request, answer, render)
 
 
 def request_of(artefact: str, mechanism: Sound, desk: Desk, shared: SharedNoise | None, **more) -> Request:

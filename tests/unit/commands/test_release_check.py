@@ -19,6 +19,7 @@ from meterdp.simulate.export import simulate_export
 from meterdp.simulate.layout import describe_simulated
 from meterdp.simulate.parameters import SimulationParameters
 from tests.conftest import ROOT
+from tests.unit.release.charged import released
 
 SCHEMA = ROOT / "workflow/schemas/config.schema.yaml"
 NAMED = {"population": "Made-up town", "budget_period": "2025", "what": ["mixture", "forecasts"]}
@@ -143,7 +144,7 @@ def test_what_was_drawn_before_is_not_said_to_be_charged_again(homes, check):
     desk = desk_of(homes)
     (mixture, _), _ = asked(desk)
     ledger = Ledger(homes["release"]["ledger"])
-    ledger.release(mixture.requests[0], desk.cap, lambda: {"mixture.json": b"{}"})
+    released(ledger, mixture.requests[0], desk.cap, lambda: {"mixture.json": b"{}"})
     before = ledger.events()
     code, said = check(homes)
     assert code == 0 and "synthetic profiles: drawn and charged before, published as it is" in said

@@ -16,6 +16,7 @@ from meterdp.release.account import Account, Cap
 from meterdp.release.charge import Charge, epsilon_of
 from meterdp.release.ledger import Ledger, Request
 from meterdp.release.show import statements
+from tests.unit.release.charged import released
 
 ACCOUNT = Account("one household", "replace_one", "made-up town", "2026")
 DAYS = ("2026-01-01", "2026-01-28")
@@ -36,7 +37,7 @@ def release(ledger, month, level, account=ACCOUNT, epsilon=0.5):
         "export": {"first_day": f"2026-{month:02d}-01", "last_day": f"2026-{month:02d}-28"},
     }
     request = Request(account, words, Charge(gdp.mu_for(epsilon, 1e-5)), planned=LABELS)
-    ledger.release(request, Cap(4.0, 1e-5), lambda: {"mixture.json": json.dumps(mixture(level)).encode()})
+    released(ledger, request, Cap(4.0, 1e-5), lambda: {"mixture.json": json.dumps(mixture(level)).encode()})
     return request
 
 
@@ -60,7 +61,7 @@ def ledger(tmp_path, monkeypatch):
 
     words = {"artefact": "forecast_groups", "mechanism": "group_forecast"}
     with pytest.raises(ArithmeticError):
-        made.release(Request(ACCOUNT, words, Charge(0.02, 0.0, ((0.9, 2, 1),)), DAYS), Cap(4.0, 1e-5), fails)
+        released(made, Request(ACCOUNT, words, Charge(0.02, 0.0, ((0.9, 2, 1),)), DAYS), Cap(4.0, 1e-5), fails)
     return made
 
 

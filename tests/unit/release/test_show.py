@@ -12,6 +12,7 @@ from meterdp.release import show
 from meterdp.release.account import Account, Cap
 from meterdp.release.charge import Charge
 from meterdp.release.ledger import Ledger, Request
+from tests.unit.release.charged import released
 
 ACCOUNT = Account("one household", "replace_one", "made-up town", "2026")
 CAP = Cap(5.0, 1e-5)
@@ -41,11 +42,11 @@ def test_charges_lost_attempts_and_totals_are_listed(tmp_path, capsys):
         raise ArithmeticError
 
     with pytest.raises(ArithmeticError):
-        ledger.release(request(1.0), CAP, fails)
-    ledger.release(request(1.0), CAP, lambda: {"a": b"x"})
+        released(ledger, request(1.0), CAP, fails)
+    released(ledger, request(1.0), CAP, lambda: {"a": b"x"})
     ledger.published(request(1.0))
     other = Account("one household", "replace_one", "another town", "2026")
-    ledger.release(request(0.5, other), CAP, lambda: {"a": b"y"})
+    released(ledger, request(0.5, other), CAP, lambda: {"a": b"y"})
     assert main(["ledger", "show", str(ledger.path)]) == 0
     text = capsys.readouterr().out
     assert (
