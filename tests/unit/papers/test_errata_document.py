@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from meterdp.core.parquet import read_table, write_table
-from meterdp.papers import errata
-from meterdp.papers.common.tables import ERRATA
-from meterdp.papers.errata import PAPERS, as_columns, measure
+from meterdp_papers import errata
+from meterdp_papers.common.tables import ERRATA
+from meterdp_papers.errata import PAPERS, as_columns, measure
 
 
 @pytest.fixture

@@ -7,13 +7,13 @@ import pytest
 from matplotlib.figure import Figure
 
 from meterdp.core.parquet import write_table
-from meterdp.papers.common.scorecard import FAILS, HOLDS, OPEN, Verdict, rows
-from meterdp.papers.common.tables import SCORECARD
-from meterdp.papers.liu import data as liu_data
-from meterdp.papers.liu.claims import CLAIMS, PAPER
-from meterdp.papers.liu.tables import LIU_ACCURACY, LIU_CURVE, LIU_DENSITIES, LIU_TABLE1
-from meterdp.papers.registry import PAPERS
-from meterdp.papers.report import build_reproduction_report
+from meterdp_papers.common.scorecard import FAILS, HOLDS, OPEN, Verdict, rows
+from meterdp_papers.common.tables import SCORECARD
+from meterdp_papers.liu import data as liu_data
+from meterdp_papers.liu.claims import CLAIMS, PAPER
+from meterdp_papers.liu.tables import LIU_ACCURACY, LIU_CURVE, LIU_DENSITIES, LIU_TABLE1
+from meterdp_papers.registry import PAPERS
+from meterdp_papers.report import build_reproduction_report
 from tests.chromium import chromium_or_skip, inspect_page
 from tests.unit.papers.made_up import FAMILY, PUBLISHED, accuracy, curve, densities
 

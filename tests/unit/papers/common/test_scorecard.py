@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from meterdp.core.parquet import as_arrow
-from meterdp.papers.common.scorecard import (
+from meterdp_papers.common.scorecard import (
     EVERY,
     FAILS,
     HOLDS,
@@ -20,10 +20,10 @@ from meterdp.papers.common.scorecard import (
     rows,
     summed_up,
 )
-from meterdp.papers.common.tables import SCORECARD
-from meterdp.papers.liu import scorecard as liu
-from meterdp.papers.liu.claims import CLAIMS
-from meterdp.papers.liu.tables import LIU_ACCURACY, LIU_CURVE, LIU_MARGINAL_DISTANCES
+from meterdp_papers.common.tables import SCORECARD
+from meterdp_papers.liu import scorecard as liu
+from meterdp_papers.liu.claims import CLAIMS
+from meterdp_papers.liu.tables import LIU_ACCURACY, LIU_CURVE, LIU_MARGINAL_DISTANCES
 from tests.unit.papers.made_up import accuracy, curve, distances
 
 PROPOSED, BASE = "kl_published", "iid_laplace"

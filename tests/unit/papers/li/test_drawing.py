@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from meterdp.core.parquet import write_table
-from meterdp.papers.li import consensus, cost, exposure, network, tables
-from meterdp.papers.registry import PAPERS
+from meterdp_papers.li import consensus, cost, exposure, network, tables
+from meterdp_papers.registry import PAPERS
 from tests.unit.papers.li import made_up
 
 LI = PAPERS["li"]

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from meterdp.core.parquet import as_arrow
-from meterdp.papers.common.scorecard import FAILS, HOLDS, OPEN
-from meterdp.papers.common.tables import SCORECARD
-from meterdp.papers.li import scorecard as li
-from meterdp.papers.li import tables as declared
-from meterdp.papers.li.claims import CLAIMS
-from meterdp.papers.li.readings import CYCLE_ALONE, NODES, WITH_CHORD
+from meterdp_papers.common.scorecard import FAILS, HOLDS, OPEN
+from meterdp_papers.common.tables import SCORECARD
+from meterdp_papers.li import scorecard as li
+from meterdp_papers.li import tables as declared
+from meterdp_papers.li.claims import CLAIMS
+from meterdp_papers.li.readings import CYCLE_ALONE, NODES, WITH_CHORD
 from tests.unit.papers.li import made_up
 from tests.unit.papers.li.made_up import NATS
 

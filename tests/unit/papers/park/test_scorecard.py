@@ -4,12 +4,12 @@ import pytest
 
 from meterdp.accounting.orders import FAR_ORDER, LARGEST_ORDER
 from meterdp.core.parquet import as_arrow
-from meterdp.papers.common.scorecard import FAILS, HOLDS, OPEN
-from meterdp.papers.common.tables import SCORECARD
-from meterdp.papers.park import clusters
-from meterdp.papers.park import scorecard as park
-from meterdp.papers.park import tables as declared
-from meterdp.papers.park.claims import CLAIMS
+from meterdp_papers.common.scorecard import FAILS, HOLDS, OPEN
+from meterdp_papers.common.tables import SCORECARD
+from meterdp_papers.park import clusters
+from meterdp_papers.park import scorecard as park
+from meterdp_papers.park import tables as declared
+from meterdp_papers.park.claims import CLAIMS
 from tests.unit.papers.park import made_up
 from tests.unit.papers.park.made_up import AS_CLAIMED
 

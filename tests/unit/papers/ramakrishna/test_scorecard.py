@@ -8,15 +8,15 @@ import pytest
 
 from meterdp.classnoise.tables import DESIGN_COMPARISON
 from meterdp.core.parquet import as_arrow, write_table
-from meterdp.papers.common.scorecard import FAILS, HOLDS, OPEN
-from meterdp.papers.common.tables import SCORECARD
-from meterdp.papers.ramakrishna import scorecard as ram
-from meterdp.papers.ramakrishna import tables as declared
-from meterdp.papers.ramakrishna.claims import CLAIMS, PRINTED, PRINTED_NMSE
-from meterdp.papers.ramakrishna.households import QUERY_MEANS, printed_beside_ours, scales_of
-from meterdp.papers.registry import PAPERS
-from meterdp.papers.report import build_reproduction_report
 from meterdp.release.tables import FORECAST_EXAMPLES
+from meterdp_papers.common.scorecard import FAILS, HOLDS, OPEN
+from meterdp_papers.common.tables import SCORECARD
+from meterdp_papers.ramakrishna import scorecard as ram
+from meterdp_papers.ramakrishna import tables as declared
+from meterdp_papers.ramakrishna.claims import CLAIMS, PRINTED, PRINTED_NMSE
+from meterdp_papers.ramakrishna.households import QUERY_MEANS, printed_beside_ours, scales_of
+from meterdp_papers.registry import PAPERS
+from meterdp_papers.report import build_reproduction_report
 from tests.unit.figures import made_up
 
 SOURCE = {"data": "made-up data", "substitute": "stands for nothing"}

@@ -1,0 +1,163 @@
+"""The scorecard of Li et al.: verdicts on its four claims, computed from the tables of the reproduction."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+
+from meterdp.distributed import leakage
+from meterdp_papers.common.scorecard import FAILS, HOLDS, OPEN, Tables, Verdict, listed, number, rows, span
+from meterdp_papers.li.claims import AGREES, CLAIMS, PAPER, READ_OFF
+from meterdp_papers.li.readings import ALL_SO_FAR, GRAPHS, LINFOOT, NODES, NORMALISATIONS, RECORDS, VIEWS, WITH_CHORD
+from meterdp_papers.li.setting import EXPOSED, OTHER_END, SAME_LOG_LIKELIHOOD, SCHEMES
+
+_WORDS = {"federated": "federated", "secure_sum": "secure summation", "subspace": "subspace"}
+_HONEST = "1, 3, 5"
+
+
+def federated_reveals(read_off: pd.DataFrame) -> dict[str, Verdict]:
+    """Judge li-1 (table ``li_read_off``) for records of Fig. 3 and every way in which rows sit on nodes."""
+    table = read_off[read_off["scheme"] == "federated"].set_index("reading")
+    found = {}
+    for reading, row in table.loc[[WITH_CHORD, *NODES]].iterrows():
+        parts, revealed = [], True
+        if not np.isnan(row["quotient_error"]):
+            revealed &= row["quotient_error"] <= READ_OFF
+            parts.append(f"b/a is at most {number(row['quotient_error'])} off the record of a node that has one.")
+        if not np.isnan(row["found_share"]):
+            revealed &= row["found_share"] == 1
+            parts.append(
+                f"Of {row['alone_count']} nodes with up to {row['most_records']} records b/a is a weighted mean; "
+                f"solving the sums of one iteration gives all records, up to order, of {row['found_share']:.0%}."
+            )
+        name = "records of Fig. 3" if reading == WITH_CHORD else reading
+        found[name] = Verdict(HOLDS if revealed else FAILS, " ".join(parts))
+    return found
+
+
+def ring_exposes(read_off: pd.DataFrame, leaks: pd.DataFrame) -> Verdict:
+    """Judge li-2 (tables ``li_read_off`` and ``li_leakage``)."""
+    row = read_off[(read_off["scheme"] == "secure_sum") & (read_off["reading"] == WITH_CHORD)].iloc[0]
+    at = leaks[(leaks["scheme"] == "secure_sum") & (leaks["view"] == RECORDS)]
+    other = at[at["node"] == OTHER_END + 1].iloc[0]
+    exact = leakage.of_a_sum(2)
+    exposed = row["quotient_error"] <= READ_OFF and row["nothing_more"] and row["groups"] == f"1, 5; {EXPOSED + 1}"
+    agrees = abs(other["information"] - exact) <= AGREES * other["information_se"]
+    if exposed and np.isnan(other["information_se"]):
+        verdict = OPEN
+    else:
+        verdict = HOLDS if exposed and agrees else FAILS
+    return Verdict(
+        verdict,
+        f"In {row['trials']:,} trials node 3's record is at most {number(row['quotient_error'])} off; known sums are "
+        f"{row['groups']}{' and nothing more' if row['nothing_more'] else ' and more'}. About node 1 the sum of "
+        f"records has {_pm(other)} nats, 1/2 ln 2 being {exact:.4f}. Sums of A, B and C say more than (12) suggests: "
+        "they fix the two records up to their order (defect D5).",
+    )
+
+
+def _pm(row: pd.Series) -> str:
+    return f"{row['information']:.4f} ± {row['information_se']:.2g}"
+
+
+def subspace_reveals_least(read_off: pd.DataFrame, leaks: pd.DataFrame, recovery: pd.DataFrame) -> dict[str, Verdict]:
+    """Judge li-3 (tables ``li_read_off``, ``li_leakage``, ``li_recovery``) under every reading."""
+    solved = recovery[(recovery["scheme"] == "subspace") & (recovery["records"] == 1)]
+    words = (
+        f" With responsibilities that are functions of the records, as in EM, the sums of one iteration over three "
+        f"honest nodes of one record each gave all three, up to their order, in {span(*_shares(solved))} of runs "
+        "(defect D5)."
+    )
+    found = {}
+    for graph in GRAPHS:
+        known = read_off[(read_off["scheme"] == "subspace") & (read_off["reading"] == graph)].iloc[0]
+        alone = known["groups"] == _HONEST and known["nothing_more"]
+        # Neither a server nor the cycle minds the chord, so these are measured once.
+        of_graph = leaks[(leaks["graph"] == graph) | (leaks["scheme"] != "subspace")]
+        for view in VIEWS:
+            at = of_graph[(of_graph["view"] == view) & (of_graph["node"] == OTHER_END + 1)]
+            for normalisation in NORMALISATIONS:
+                verdict, measured = _order(at, normalisation)
+                sums = (
+                    f"Known sums under subspace: {known['groups']}{'' if known['nothing_more'] else ', and more'}. "
+                )
+                found[f"{graph}; {view}; {normalisation}"] = Verdict(
+                    verdict if alone else FAILS, sums + measured + (words if alone else "")
+                )
+    return found
+
+
+def _shares(solved: pd.DataFrame) -> tuple[str, str]:
+    return f"{solved['found_share'].min():.0%}", f"{solved['found_share'].max():.0%}"
+
+
+def _order(at: pd.DataFrame, normalisation: str) -> tuple[str, str]:
+    """Compare the schemes after every iteration, and write down the first and the last."""
+    name = NORMALISATIONS[normalisation]
+    ends = {name: "value", f"{name}_low": "low", f"{name}_high": "high", "linfoot_exact": "exact"}
+    values = at[["scheme", "iteration", *ends]].rename(columns=ends)
+    wide = {scheme: of.set_index("iteration") for scheme, of in values.groupby("scheme")}
+    apart, reversed_ = True, False
+    for more, less in pairwise(SCHEMES):
+        apart &= bool((wide[more]["low"] > wide[less]["high"]).all())
+        reversed_ |= bool((wide[more]["high"] < wide[less]["low"]).any())
+    verdict = FAILS if reversed_ else HOLDS if apart else OPEN
+    words = "; ".join(
+        f"after iteration {i}: " + ", ".join(f"{_WORDS[s]} {_interval(wide[s].loc[i])}" for s in SCHEMES)
+        for i in sorted({values["iteration"].min(), values["iteration"].max()})
+    )
+    exact = ""
+    if normalisation == LINFOOT:
+        known = [
+            f"{_WORDS[s]} {wide[s]['exact'].iloc[0]:.4f}" for s in SCHEMES if not wide[s]["exact"].isna().iloc[0]
+        ]
+        exact = f" Exact: {listed(known)}."
+    if all(wide[s]["exact"].iloc[0] == 1 for s in SCHEMES[:2]):
+        exact += " What the first two tell is infinite alike; the estimator, which is finite, puts them in order."
+    if at["view"].iloc[0] == ALL_SO_FAR:
+        exact += " Information cannot fall as the view grows; the estimates do, by their bias in many dimensions."
+    return verdict, f"Node 1, {words}.{exact}"
+
+
+def _interval(row: pd.Series) -> str:
+    return f"{row['value']:.4f} ({row['low']:.4f} to {row['high']:.4f})"
+
+
+def same_likelihood(likelihoods: pd.DataFrame) -> dict[str, Verdict]:
+    """Judge li-4 (table ``li_likelihoods``) under every reading."""
+    found = {}
+    for reading, at in likelihoods.groupby("reading", sort=False):
+        schemes = at[at["scheme"] != "central"]
+        largest = schemes.groupby("scheme", sort=False)["difference"].max()
+        central = at[at["scheme"] == "central"].sort_values("iteration")["log_likelihood"]
+        words = listed(f"{_WORDS.get(s, s)} {number(value)}" for s, value in largest.items())
+        found[reading] = Verdict(
+            HOLDS if largest.max() <= SAME_LOG_LIKELIHOOD else FAILS,
+            f"Largest difference over {len(central) - 1} iterations, nats: {words}. EM goes from "
+            f"{central.iloc[0]:.2f} to {central.iloc[-1]:.2f} nats; nodes' parameters differ by at most "
+            f"{number(schemes['spread'].max())}.",
+        )
+    return found
+
+
+def scorecard(tables: Tables) -> pd.DataFrame:
+    """Return the columns of the table ``scorecard`` for all claims of the paper.
+
+    Parameters
+    ----------
+    tables : mapping
+        Data frames by name: read_off, fig2, fig3 and recovery.
+    """
+    read_off, leaks = tables["read_off"], tables["fig3"]
+    verdicts = {
+        "li-1": federated_reveals(read_off),
+        "li-2": ring_exposes(read_off, leaks),
+        "li-3": subspace_reveals_least(read_off, leaks, tables["recovery"]),
+        "li-4": same_likelihood(tables["fig2"]),
+    }
+    voices = tuple(tables["fig2"].iloc[0][["data", "substitute"]])
+    drawn = tuple(leaks.iloc[0][["data", "substitute"]])
+    both = (f"{drawn[0]}; {voices[0]}", voices[1])
+    return rows(PAPER, CLAIMS, verdicts, {"li-1": both, "li-2": drawn, "li-3": drawn, "li-4": voices})

@@ -1,0 +1,377 @@
+"""Figs 1 to 10 of Liu et al. from the tables of the reproduction, one function a figure.
+
+Divergences are drawn twice, because a mean over trials is ruled by the smallest classes: mean with its standard error
+on the left, median with the middle half of the trials on the right. One reading of the text is drawn in full, and the
+proposed mechanism under the other reading of (10) beside it; tables hold all of them.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from meterdp.figures import numbers
+from meterdp.figures.densities import HEADROOM, Column, Panel, draw_grid, histogram_edges
+from meterdp.figures.entry import Figure
+from meterdp.figures.style import (
+    BLACK,
+    LIGHT_GREY,
+    WIDTH_IN,
+    area_key,
+    canvas,
+    in_order,
+    legend_below,
+    line_key,
+    load,
+    look,
+    plain_log_ticks,
+)
+from meterdp_papers.liu.readings import SHOWN, Reading
+from meterdp_papers.liu.tables import LIU_ACCURACY, LIU_CURVE, LIU_DENSITIES
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+_PAPER = "Liu et al."
+_CURVE = (
+    "On the left the mean with its standard error, on the right the median with the middle half of the trials; log "
+    "scales. Dotted: the proposed mechanism where (10) is read as covering the leaving members of a class only."
+)
+_CURVES = "Two panels of curves on log scales, one curve per mechanism: mean, and median with a band."
+
+_X_LABELS = {
+    "epsilon": "ε (log scale)",
+    "records": "records N (log scale)",
+    "classes": "classes K",
+    "dimension": "dimension d",
+}
+_LOG_X = ("epsilon", "records")
+_BAND = 0.11  # opacity
+_PROPOSED = "kl_published"
+_OTHER = Reading("leaving", SHOWN.over_classes)
+
+
+def fig1(table, output) -> None:
+    """Draw KL divergence over epsilon on synthetic mixtures."""
+    _kl_figure(table, output, "Fig. 1: KL divergence against ε, synthetic data")
+
+
+FIG1 = Figure(
+    draw=fig1,
+    tables=(LIU_CURVE,),
+    category=_PAPER,
+    look_for=(
+        "KL divergence of the released mixture against ε, a fresh mixture and data set in every trial, the same "
+        f"for all mechanisms. {_CURVE} Look for how far the mean lies above the median: data sets with a very small "
+        "class dominate it."
+    ),
+    alternative=_CURVES,
+)
+
+
+def fig2(table, output) -> None:
+    """Draw KL divergence over the number of records."""
+    _kl_figure(table, output, "Fig. 2: KL divergence against the number of records, ε = 1")
+
+
+FIG2 = Figure(
+    draw=fig2,
+    tables=(LIU_CURVE,),
+    category=_PAPER,
+    look_for=(
+        f"The same against the number of records, ε = 1. {_CURVE} Look for whether a curve flattens: what is "
+        "left then is noise that does not depend on N."
+    ),
+    alternative=_CURVES,
+)
+
+
+def fig3(table, output) -> None:
+    """Draw KL divergence over the number of classes."""
+    _kl_figure(table, output, "Fig. 3: KL divergence against the number of classes, ε = 1")
+
+
+FIG3 = Figure(
+    draw=fig3,
+    tables=(LIU_CURVE,),
+    category=_PAPER,
+    look_for=(
+        f"The same against the number of classes, N = 1000 and ε = 1. {_CURVE} Data sets with a class of at most "
+        "d records were drawn again, more often the more classes there are, so large K shows the milder cases."
+    ),
+    alternative=_CURVES,
+)
+
+
+def fig4(table, output) -> None:
+    """Draw KL divergence over the dimension."""
+    _kl_figure(table, output, "Fig. 4: KL divergence against the dimension, ε = 1")
+
+
+FIG4 = Figure(
+    draw=fig4,
+    tables=(LIU_CURVE,),
+    category=_PAPER,
+    look_for=(
+        f"The same against the dimension, N = 1000, K = 5 and ε = 1. {_CURVE} Look for mechanisms that overtake "
+        "each other as d grows."
+    ),
+    alternative=_CURVES,
+)
+
+
+def fig5(table, output) -> None:
+    """Draw KL divergence over epsilon on Iris."""
+    _kl_figure(table, output, "Fig. 5: KL divergence against ε, Iris")
+
+
+FIG5 = Figure(
+    draw=fig5,
+    tables=(LIU_CURVE,),
+    category=_PAPER,
+    look_for=f"KL divergence against ε on Iris, 50 records per class. {_CURVE}",
+    alternative=_CURVES,
+)
+
+
+def fig6(table, output) -> None:
+    """Draw marginals of Iris' first feature, a row per mechanism and a column per class."""
+    data = load(table, LIU_DENSITIES)
+    mechanisms = in_order(set(data["curve"]) - {"histogram", "fit"})
+    rows = [(look(m).label, m, 0) for m in mechanisms]
+    _density_figure(data, output, "Fig. 6: released marginals of Iris, sepal length, ε = 2", rows, "sepal length (z)")
+
+
+FIG6 = Figure(
+    draw=fig6,
+    tables=(LIU_DENSITIES,),
+    category=_PAPER,
+    look_for=(
+        "Marginal density of Iris' first feature per class: histogram, fit, the first release (thick, as the "
+        "paper shows one) and the pointwise mean over all releases (thin); what is taller than twice the "
+        "fit is cut off. Look for how little one release says about the mechanism."
+    ),
+    alternative="A grid of densities, a row per mechanism and a column per class of Iris.",
+)
+
+
+def fig7(table, output) -> None:
+    """Draw KL divergence over epsilon on load profiles."""
+    _kl_figure(table, output, "Fig. 7: KL divergence against ε, load profiles")
+
+
+FIG7 = Figure(
+    draw=fig7,
+    tables=(LIU_CURVE,),
+    category=_PAPER,
+    look_for=(
+        f"KL divergence against ε on load profiles, K-means classes. {_CURVE} The paper's houses are private; "
+        "the data drawn are named in the figure."
+    ),
+    alternative=_CURVES,
+)
+
+
+def fig8(table, output) -> None:
+    """Draw marginals of load profiles released by the published mechanism, a row per hour and a column per class."""
+    data = load(table, LIU_DENSITIES)
+    rows = [(f"hour {entry + 1}", _PROPOSED, entry) for entry in np.sort(data["entry"].unique())]
+    title = f"Fig. 8: released marginals of load profiles, {look(_PROPOSED).label}, ε = 2"
+    _density_figure(data, output, title, rows, "energy in the hour (log kWh)")
+
+
+FIG8 = Figure(
+    draw=fig8,
+    tables=(LIU_DENSITIES,),
+    category=_PAPER,
+    look_for=(
+        "Marginal densities of load profiles per class and hour: histogram, fit, one release of the published "
+        "mechanism (thick, as in the paper) and the mean over all releases (thin). Look for the classes in which a "
+        "thick curve departs from the dashed one, and where the thin one does, too: noise that does not average out, "
+        "above all in small classes."
+    ),
+    alternative="A grid of densities, a row per hour and a column per class.",
+)
+
+
+def fig9(table, output) -> None:
+    """Draw KL divergence over epsilon on digits."""
+    _kl_figure(table, output, "Fig. 9: KL divergence against ε, handwritten digits")
+
+
+FIG9 = Figure(
+    draw=fig9,
+    tables=(LIU_CURVE,),
+    category=_PAPER,
+    look_for=(
+        f"KL divergence against ε on handwritten digits. {_CURVE} Look for a curve that does not fall with ε: "
+        "the published Wishart noise stops shrinking once (22) is at its first value."
+    ),
+    alternative=_CURVES,
+)
+
+
+def fig10(table, output) -> None:
+    """Draw the test accuracy of released classifiers over epsilon."""
+    data = load(table, LIU_ACCURACY)
+    data = data[data["reading"] == SHOWN.name]
+    with canvas(output, "Fig. 10: test accuracy against ε, handwritten digits", 4.9, WIDTH_IN + 1.4) as figure:
+        body = figure.subfigures()
+        axes = body.subplots()
+        fit = data[data["mechanism"] == "fit"].sort_values("x")
+        axes.plot(fit["x"], fit["accuracy_mean"], color=BLACK, linestyle=":", label="fit without privacy")
+        for name in in_order(set(data["mechanism"]) - {"fit"}):
+            rows = data[data["mechanism"] == name].sort_values("x")
+            line = _line(name)
+            axes.plot(rows["x"], rows["accuracy_mean"], **line)
+            band = rows["accuracy_q25"], rows["accuracy_q75"]
+            axes.fill_between(rows["x"], *band, color=line["color"], alpha=_BAND, linewidth=0)
+        axes.set_ylim(0, 1)
+        axes.set_ylabel("share of test images classified correctly")
+        axes.set_title("mean; band: middle half of the releases")
+        _x_axis(axes, data)
+        _below(body, f"{_source(data)}; {numbers.counted(data['trials'].max(), 'release')} per point")
+        legend_below(figure, *axes.get_legend_handles_labels())
+
+
+FIG10 = Figure(
+    draw=fig10,
+    tables=(LIU_ACCURACY,),
+    category=_PAPER,
+    look_for=(
+        "Share of test images classified correctly by maximum likelihood under the released mixture; the dotted "
+        "line is the fit without privacy."
+    ),
+    alternative="Curves of accuracy over epsilon, one per mechanism, with a dotted line for the fit.",
+)
+
+
+FIGURES = (FIG1, FIG2, FIG3, FIG4, FIG5, FIG6, FIG7, FIG8, FIG9, FIG10)
+
+
+# --- divergences ----------------------------------------------------------------------------------------------------
+
+
+def _line(name: str) -> dict:
+    """Return the style of a mechanism's line: dashed and hollow where the l2 sensitivity is bounded by l1."""
+    style = look(name)
+    line = {"label": style.label, "color": style.colour, "marker": style.marker, "linewidth": 1.5}
+    return line | ({"linestyle": "--", "markerfacecolor": "white"} if name.endswith("_l1") else {"linestyle": "-"})
+
+
+def _kl_figure(table, output, title: str) -> None:
+    whole = load(table, LIU_CURVE)
+    data = whole[whole["reading"] == SHOWN.name]
+    lines = [(data[data["mechanism"] == name], _line(name)) for name in in_order(data["mechanism"])]
+    other = whole[(whole["reading"] == _OTHER.name) & (whole["mechanism"] == _PROPOSED)]
+    if not other.empty:
+        words = {"label": "KL-minimising, members only", "linestyle": ":"}
+        lines.append((other, _line(_PROPOSED) | words | {"markerfacecolor": "white"}))
+    with canvas(output, title, 4.9, WIDTH_IN + 1.4) as figure:
+        body = figure.subfigures()
+        left, right = body.subplots(1, 2, sharey=True)
+        for rows, line in lines:
+            rows = rows.sort_values("x")
+            se = rows["kl_se"].fillna(0)
+            left.errorbar(rows["x"], rows["kl_mean"], yerr=(np.minimum(se, 0.999 * rows["kl_mean"]), se), **line)
+            band = rows["kl_q25"], rows["kl_q75"]
+            right.fill_between(rows["x"], *band, color=line["color"], alpha=_BAND, linewidth=0)
+            right.plot(rows["x"], rows["kl_median"], **line)
+        for axes in (left, right):
+            axes.set_yscale("log")
+            axes.yaxis.set_major_formatter(lambda value, _: numbers.plain(value))
+            _x_axis(axes, data)
+        right.tick_params(axis="y", labelleft=True)
+        left.set_ylabel("KL divergence from the fit (nats, log scale)")
+        left.set_title("mean ± standard error")
+        right.set_title("median; band: middle half of the trials")
+        _below(body, _note(data))
+        legend_below(figure, *left.get_legend_handles_labels(), columns=4)
+
+
+def _x_axis(axes: Axes, data: pd.DataFrame) -> None:
+    name = data["x_name"].iloc[0]
+    values = np.sort(data["x"].unique())
+    axes.set_xlabel(_X_LABELS[name])
+    if name in _LOG_X:
+        axes.set_xscale("log")
+        plain_log_ticks(axes.xaxis, values)
+    else:
+        axes.set_xticks(values)
+
+
+def _source(data: pd.DataFrame) -> str:
+    """Name the data, and what they stand for."""
+    return "; ".join(data[["data", "substitute"]].iloc[0].dropna())
+
+
+def _note(data: pd.DataFrame) -> str:
+    """Say what was measured on, over how many trials, and how many data sets were redrawn."""
+    first = data.iloc[0]
+    words = f"{_source(data)}; {numbers.counted(data['trials'].max(), 'trial')} per point; read as: {SHOWN.name}"
+    redrawn = data[data["mechanism"] == first["mechanism"]].sort_values("x")
+    if redrawn["redrawn_count"].any() and first["x_name"] != "epsilon":
+        counts = ", ".join(f"{numbers.count(r.redrawn_count)} at {numbers.plain(r.x)}" for r in redrawn.itertuples())
+        words += f"; data sets redrawn for a class of at most d records: {counts}"
+    elif redrawn["redrawn_count"].any():
+        sets = numbers.counted(redrawn["redrawn_count"].iloc[0], "data set")
+        words += f"; {sets} redrawn for a class of at most d records"
+    return words
+
+
+def _below(body, words: str) -> None:
+    """Write a sentence under the panels."""
+    sentence = textwrap.fill(f"{words[0].upper()}{words[1:]}.", 125)
+    body.supxlabel(sentence, fontsize=9, x=0.01, ha="left")
+
+
+# --- densities ------------------------------------------------------------------------------------------------------
+
+
+def _density_figure(data: pd.DataFrame, output, title: str, rows: list[tuple[str, str, int]], unit: str) -> None:
+    """Draw a grid: rows (label, mechanism, entry), a column per class."""
+    components = np.sort(data["component"].unique())
+    cells = dict(list(data.sort_values("value").groupby(["component", "entry", "curve", "kind"])))
+    with canvas(output, title, 1.7 + 0.98 * len(rows), max(WIDTH_IN, 1.6 + 1.25 * len(components))) as figure:
+        body = figure.subfigures()
+        columns = []
+        for component in components:
+            fits = [cells[component, entry, "fit", "fit"]["value"] for *_, entry in rows]
+            panels = [
+                _panel({kind[2:]: cell for kind, cell in cells.items() if kind[:2] == (component, entry)}, mechanism)
+                for _, mechanism, entry in rows
+            ]
+            low, high = min(fit.min() for fit in fits), max(fit.max() for fit in fits)
+            columns.append(Column(f"Class {component}", low, high, panels))
+        draw_grid(body, [textwrap.fill(label, 16) for label, *_ in rows], columns)
+        body.supxlabel(f"{unit}\n{textwrap.fill(_source(data), 110)}", fontsize=9.5)
+        colours = {mechanism: look(mechanism).colour for _, mechanism, _ in rows}
+        colour = next(iter(colours.values())) if len(colours) == 1 else "#555555"
+        handles = [
+            area_key(color=LIGHT_GREY),
+            line_key(color=BLACK, linestyle="--", linewidth=1.2),
+            line_key(color=colour, linewidth=2.2),
+            line_key(color=colour, linewidth=0.9),
+        ]
+        words = ["histogram of the records", "fit without privacy", "one release", "mean over all releases"]
+        legend_below(figure, handles, words)
+
+
+def _panel(curves: dict, mechanism: str) -> Panel:
+    histogram, fit = curves["histogram", "data"], curves["fit", "fit"]
+    colour = look(mechanism).colour
+    lines = [(fit, {"color": BLACK, "linestyle": "--", "linewidth": 1.1})]
+    lines += [
+        (curves[mechanism, kind], {"color": colour, "linewidth": w}) for kind, w in (("draw", 2.2), ("mean", 0.9))
+    ]
+    tallest = max(histogram["density"].max(), fit["density"].max())
+    tallest = min(max(tallest, *(line["density"].max() for line, _ in lines)), HEADROOM * tallest)
+    return Panel(
+        1.06 * tallest,
+        histogram_edges(histogram["value"], histogram["density"]),
+        histogram["density"].to_numpy(),
+        [(line["value"].to_numpy(), line["density"].to_numpy(), style) for line, style in lines],
+    )

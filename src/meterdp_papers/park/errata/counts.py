@@ -1,0 +1,118 @@
+"""P2: the sensitivities (15) and (18) divide by the noisy count, the statistics by the true one, without a floor.
+
+A class of n records gets the noisy count n + 2 m Z, m the noise multiplier and Z standard normal; its mean then gets
+noise of standard deviation 2 m over that count. Two data sets that differ in one member of the class have means 2/n
+apart, so given the count the pair is mu-GDP with mu = count/(n m), where 1/m is stated.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.integrate import quad
+from scipy.stats import norm
+
+from meterdp.accounting import gdp
+from meterdp.core.noise import NoiseSource
+from meterdp_papers.common.finding import Finding
+from meterdp_papers.park.errata.stated import MARITAL, STROKE, Setting
+
+_DRAWS = 400_000
+_FLOOR = 1.0  # records, where the noisy count is below; the paper has none
+_EPSILON = 1.0
+_SMALL_CLASS = 100
+_ORDER, _RENYI_CLASS = 5.0, 11
+
+
+def noisy_counts(noise: NoiseSource) -> tuple[Finding, ...]:
+    """P2: how private a noisy mean is whose sensitivity hangs on a noisy count."""
+    return (
+        _lone(noise),
+        _delta_of(noise, STROKE, _SMALL_CLASS),
+        _no_count(noise),
+        _renyi(),
+    )
+
+
+def _delta_of(noise: NoiseSource, setting: Setting, records: int) -> Finding:
+    multiplier, step = setting.multiplier(_EPSILON), setting.step_epsilon(_EPSILON)
+    # Loss of one draw: given the count it is normal with mean mu^2/2 and variance mu^2.
+    count = np.maximum(records + 2 * multiplier * noise.normal((_DRAWS,)), _FLOOR)
+    mu = count / (records * multiplier)
+    loss = mu * noise.normal((_DRAWS,)) + mu**2 / 2
+    share = np.maximum(-np.expm1(step - loss), 0.0)
+    return Finding(
+        "P2",
+        "(15), (16)",
+        f"delta at its own eps_i of the noisy mean of a class of {records}.",
+        "delta at eps_i",
+        "1",
+        float(share.mean()),
+        f"{setting.name}, eps = {_EPSILON:g} in all, eps_i = {step:.3g}, noisy counts below 1 set to 1, {_DRAWS} "
+        "draws",
+        closed_form=_by_quadrature(multiplier, step, records),
+        claimed=setting.step_delta,
+        standard_error=float(share.std(ddof=1) / math.sqrt(_DRAWS)),
+    )
+
+
+def _lone(noise: NoiseSource) -> Finding:
+    return _delta_of(noise, MARITAL, 1)
+
+
+def _by_quadrature(multiplier: float, step: float, records: int) -> float:
+    """Return the expectation of the exact delta over the noisy count."""
+    spread = 2 * multiplier
+
+    def density(count: float) -> float:
+        return norm.pdf((count - records) / spread) / spread * gdp.delta(count / (records * multiplier), step)
+
+    floored = norm.cdf((_FLOOR - records) / spread) * gdp.delta(_FLOOR / (records * multiplier), step)
+    return float(floored + quad(density, _FLOOR, records + 12 * spread, limit=400, epsabs=1e-13)[0])
+
+
+def _no_count(noise: NoiseSource) -> Finding:
+    multiplier = STROKE.multiplier(_EPSILON)
+    share = float((_SMALL_CLASS + 2 * multiplier * noise.normal((_DRAWS,)) <= 0).mean())
+    return Finding(
+        "P2",
+        "(14), (15), footnote 5",
+        f"Share of iterations in which the noisy count of a class with {_SMALL_CLASS} records is cut to zero, so "
+        "that (15) and (18) divide by zero.",
+        "share of noisy counts at zero",
+        "1",
+        share,
+        f"{STROKE.name}, eps = {_EPSILON:g} in all, {_DRAWS} draws",
+        closed_form=float(norm.cdf(-_SMALL_CLASS / (2 * multiplier))),
+        claimed=0.0,
+        standard_error=math.sqrt(share * (1 - share) / _DRAWS),
+    )
+
+
+def _renyi() -> Finding:
+    """The divergence of order a is infinite from a (a - 1) = n^2/4 on, whatever the multiplier: no zCDP holds."""
+    multiplier, n, order = STROKE.multiplier(_EPSILON), _RENYI_CLASS, _ORDER
+    spread, rate = 2 * multiplier, order * (order - 1) / (2 * (n * multiplier) ** 2)
+
+    def density(count: float) -> float:
+        return math.exp(rate * count**2 - ((count - n) / spread) ** 2 / 2) / (spread * math.sqrt(2 * math.pi))
+
+    # Completing the square gives another normal density; it exists where rate is below 1/(2 spread^2).
+    tilt = 1 - 2 * rate * spread**2
+    width, centre = spread / math.sqrt(tilt), n / tilt
+    floored = norm.cdf((_FLOOR - n) / spread) * math.exp(rate * _FLOOR**2)
+    whole = quad(density, _FLOOR, centre + 12 * width, limit=400)[0]
+    by_hand = math.exp(rate * n**2 / tilt) / math.sqrt(tilt) * norm.sf((_FLOOR - centre) / width)
+    return Finding(
+        "P2",
+        "section 5, zCDP",
+        f"Renyi divergence of order {order:g} of the noisy mean of a class with {n} records. From the order a with "
+        f"a (a - 1) = n^2/4 on, here {0.5 + math.sqrt(0.25 + n**2 / 4):.2f}, it is infinite, so that no rho exists.",
+        f"Renyi divergence of order {order:g}",
+        "nats",
+        math.log(floored + whole) / (order - 1),
+        f"{STROKE.name}, eps = {_EPSILON:g} in all, noisy counts below 1 set to 1",
+        closed_form=math.log(floored + by_hand) / (order - 1),
+        claimed=order / (2 * multiplier**2),
+    )

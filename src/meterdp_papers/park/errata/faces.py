@@ -1,0 +1,93 @@
+"""P3: the noise of Analyze Gauss that Section 7 states drowns the second moment of any pictures in the unit ball."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.optimize import brentq
+
+from meterdp.accounting import gdp
+from meterdp.core.noise import NoiseSource
+from meterdp.mechanisms.dpem.factor import noisy_second_moment
+from meterdp.mechanisms.dpem.moments import mirrored
+from meterdp_papers.common.finding import Finding
+from meterdp_papers.park.errata.gaussian_pair import delta_from_tails
+from meterdp_papers.park.errata.stated import DELTA, analyze_gauss_std
+from meterdp_papers.park.spectral import spectral_norm
+
+_FACES, _PIXELS, _FEW_PIXELS, _EPSILON = 400, 4096, 200, 0.3
+_WHERE = "section 7, Fig. 5"
+
+
+def variance_for_deviation(noise: NoiseSource) -> tuple[Finding, ...]:
+    """P3: the spectral norm of the stated noise against any second moment's, and how private smaller noise is."""
+    norm_of_one = spectral_norm(mirrored(noise.normal((_PIXELS, _PIXELS))))
+    empty = np.zeros((_FACES, _FEW_PIXELS))
+    drawn = [np.triu(noisy_second_moment(empty, 1.0, DELTA, noise, misread=misread)) for misread in (False, True)]
+    ratio = float(np.linalg.norm(drawn[0]) / np.linalg.norm(drawn[1]))
+    edge = 2 * math.sqrt(_PIXELS)  # semicircle law
+    settings = f"N = {_FACES}, d = {_PIXELS}, eps = {_EPSILON:g}, delta = {DELTA:g}, one draw"
+    std = {s: analyze_gauss_std(_EPSILON, DELTA, s / _FACES) for s in (1, 2)}
+    wrong = std[2] ** 2
+    mu = 2 / _FACES / wrong
+    return (
+        Finding(
+            "P3",
+            _WHERE,
+            "Spectral norm of the stated noise, sensitivity 2/N as in (18). That of the second moment of records in "
+            "the unit ball is at most 1 (text), whatever is in the pictures.",
+            "spectral norm of the noise",
+            "1",
+            std[2] * norm_of_one,
+            settings,
+            closed_form=std[2] * edge,
+            claimed=1.0,
+        ),
+        Finding(
+            "P3",
+            _WHERE,
+            "The same with the smaller sensitivity 1/N.",
+            "spectral norm of the noise",
+            "1",
+            std[1] * norm_of_one,
+            settings,
+            closed_form=std[1] * edge,
+            claimed=1.0,
+        ),
+        Finding(
+            "P3",
+            _WHERE,
+            "The same where the variance is passed for the standard deviation, as the paper's public code does.",
+            "spectral norm of the noise",
+            "1",
+            wrong * norm_of_one,
+            settings,
+            closed_form=wrong * edge,
+            claimed=1.0,
+        ),
+        Finding(
+            "P3",
+            _WHERE,
+            f"Epsilon that noise this small keeps at delta = {DELTA:g} for the stated sensitivity.",
+            "exact epsilon",
+            "1",
+            brentq(lambda e: gdp.log_delta(mu, e) - math.log(DELTA), 0.0, 10.0, xtol=1e-12),
+            settings.removesuffix(", one draw"),
+            closed_form=brentq(lambda e: delta_from_tails(mu, e) - DELTA, 0.0, 10.0, xtol=1e-12),
+            claimed=_EPSILON,
+        ),
+        Finding(
+            "P3",
+            "public code of Fig. 5",
+            "Stated standard deviation over the one that the public code draws with, at the epsilon of 1 it is set "
+            "to.",
+            "stated over drawn standard deviation",
+            "1",
+            ratio,
+            f"N = {_FACES}, d = {_FEW_PIXELS}, eps = 1, delta = {DELTA:g}, two draws of the mechanism",
+            closed_form=1 / analyze_gauss_std(1.0, DELTA, 2 / _FACES),
+            claimed=1.0,
+            standard_error=ratio / math.sqrt(_FEW_PIXELS * (_FEW_PIXELS + 1) / 2),
+        ),
+    )

@@ -1,0 +1,311 @@
+"""Defects of Ramakrishna et al. in the forecasts: order of log and seasonal part (R6), swapped coefficients (R7), and
+the law of the future in place of that of the query (R9).
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import date
+
+import numpy as np
+from scipy.signal import lfilter
+
+from meterdp.classnoise.designs.interface import ClassQueries
+from meterdp.core.noise import NoiseSource
+from meterdp.forecasting.arma import ArmaFit
+from meterdp.forecasting.law import autocovariance, forecast_covariance, query_covariance
+from meterdp.simulate.period import Period
+from meterdp.simulate.single import one_household
+from meterdp_papers.common.finding import Finding
+from meterdp_papers.ramakrishna.errata.laws import normal_tail, two_labels, worst
+
+# R6: section VI-B's 15 days at 15 minutes; two weeks and a day.
+_DAYS, _HOUSEHOLDS = 15, 20
+_STEPS, _DRAWS = 12, 20_000
+_HOME_VARIANCE = 0.5  # of the log of a quarter-hour reading, (log kWh)^2
+
+
+def process(ar, ma=()) -> ArmaFit:
+    """Return the ARMA process with unit innovation variance and the given phi and theta."""
+    ar, ma = np.array(ar, dtype=float), np.array(ma, dtype=float)
+    return ArmaFit("arma", ar, ma, mean=0.0, innovation_variance=1.0, log_likelihood=math.nan, observation_count=0)
+
+
+def seasonal_order(noise: NoiseSource) -> tuple[Finding, ...]:
+    """R6: logs less their mean over each day (V-B) against a weekly part removed before the log (VI-B)."""
+    period = Period(date(2025, 1, 6), _DAYS, "Europe/Zurich", 15)
+    slot, week = period.slot_of_day, period.slot_of_day + period.slots_per_day * (period.day_index % 7)
+    undefined, level, by_jensen, farthest, kept, iid = [], [], [], [], [], []
+    for household in range(_HOUSEHOLDS):
+        energy = one_household(period, int(2**31 * noise.uniform((1,))[0]), household)
+        log_energy = np.log(energy)
+        first = log_energy - _mean_by(log_energy, slot)
+        ratio = np.log(energy / _mean_by(energy, week))
+        undefined.append(np.mean(energy <= _mean_by(energy, week)))
+        level.append(ratio.mean())
+        by_jensen.append(np.mean(_mean_by(log_energy, week) - np.log(_mean_by(energy, week))))
+        farthest.append(np.abs(first - ratio).max())
+        kept.append((log_energy - _mean_by(log_energy, week)).var() / first.var())
+        white = noise.normal(energy.shape)
+        iid.append((white - _mean_by(white, week)).var() / (white - _mean_by(white, slot)).var())
+    readings = {name: np.unique(group).size / period.slot_count for name, group in (("day", slot), ("week", week))}
+    settings = f"{_HOUSEHOLDS} simulated households, {_DAYS} days at 15 minutes"
+    both = "V-B (61); VI-B"
+    return (
+        Finding(
+            "R6",
+            both,
+            "VI-B, the weekly part subtracted and then the log: readings whose log does not exist.",
+            "share of readings without a log",
+            "1",
+            float(np.mean(undefined)),
+            settings,
+            claimed=0.0,
+            standard_error=_error(undefined),
+        ),
+        Finding(
+            "R6",
+            both,
+            "VI-B with a division in place of the subtraction: mean of x[k], which (59) takes to be zero and (61) "
+            "makes zero. (Check: mean log less log mean, slot by slot.)",
+            "mean of x[k]",
+            "log kWh",
+            float(np.mean(level)),
+            settings,
+            closed_form=float(np.mean(by_jensen)),
+            claimed=0.0,
+            standard_error=_error(level),
+        ),
+        Finding(
+            "R6",
+            both,
+            "The farthest x[k] by V-B and by VI-B with a division lie apart, averaged over households.",
+            "largest difference of x[k]",
+            "log kWh",
+            float(np.mean(farthest)),
+            settings,
+            claimed=0.0,
+            standard_error=_error(farthest),
+        ),
+        Finding(
+            "R6",
+            both,
+            "Both after the log: the variance of x[k] that a mean per slot of the week leaves, over that of a mean "
+            "per slot of the day. The week has two or three readings a slot and takes signal out.",
+            "variance ratio of x[k], week over day",
+            "1",
+            float(np.mean(kept)),
+            settings,
+            claimed=1.0,
+            standard_error=_error(kept),
+        ),
+        Finding(
+            "R6",
+            both,
+            "The same for white noise, where no season can explain it. (Check: 1 - slots/readings, in expectation.)",
+            "variance ratio of white noise, week over day",
+            "1",
+            float(np.mean(iid)),
+            settings,
+            closed_form=(1 - readings["week"]) / (1 - readings["day"]),
+            claimed=1.0,
+            standard_error=_error(iid),
+        ),
+    )
+
+
+def _mean_by(values: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """Mean over the slots of each group, at every slot."""
+    return (np.bincount(group, values) / np.bincount(group))[group]
+
+
+def _error(values: list) -> float:
+    return float(np.std(values, ddof=1) / math.sqrt(len(values)))
+
+
+def swapped_coefficients(noise: NoiseSource) -> tuple[Finding, ...]:
+    """R7: (58) and (59) are two processes; nothing is random."""
+    a, b = -0.9, 0.5
+    settings = f"m = n = 1, a_1 = {a:g}, b_0 = 1, b_1 = {b:g}, unit innovations"
+    # Frequencies at the middles of equal steps: the trapezoidal rule of a periodic function converges geometrically.
+    delay = np.exp(-2j * np.pi * (np.arange(4096) + 0.5) / 4096)
+    by_58 = np.abs(a * delay / (1 + b * delay)) ** 2
+    by_59 = np.abs((1 + b * delay) / (1 + a * delay)) ** 2
+    fit = process([-a], [b])
+    response = lfilter([1.0, b], [1.0, a], np.eye(1, 2000)[0])
+    lag = 3
+    printed_60 = float(response[: lag + 1] @ response[lag::-1])
+    return (
+        Finding(
+            "R7",
+            "(58), (59)",
+            "Variance of the process by (59), in which a is the autoregressive part. (Text: by (58), where a stands "
+            "above and b below the line; check: mean of the spectrum of (59).)",
+            "variance of x[k]",
+            "innovation variance",
+            float(autocovariance(fit, 1)[0]),
+            settings,
+            closed_form=float(by_59.mean()),
+            claimed=float(by_58.mean()),
+        ),
+        Finding(
+            "R7",
+            "(58), (59)",
+            "Spectrum at frequency zero by (59) over that by (58). (Check: ((1 + b)^2 / ((1 + a) a))^2.)",
+            "ratio of the spectra at frequency 0",
+            "1",
+            float(abs(_transfer([1.0, b], [1.0, a]) / _transfer([0.0, a], [1.0, b])) ** 2),
+            settings,
+            closed_form=((1 + b) ** 2 / ((1 + a) * a)) ** 2,
+            claimed=1.0,
+        ),
+        Finding(
+            "R7",
+            "(60)",
+            f"Covariance at lag {lag}. (Text: (60) as our copy prints it, the sum of h[i] h[k-i], a convolution; the "
+            "covariance is the sum of h[i] h[i+k]; check: the sum.)",
+            f"covariance of x[k] at lag {lag}",
+            "innovation variance",
+            float(autocovariance(fit, lag + 1)[lag]),
+            settings,
+            closed_form=float(response[:-lag] @ response[lag:]),
+            claimed=printed_60,
+        ),
+    )
+
+
+def _transfer(above: list[float], below: list[float]) -> float:
+    """Transfer function at frequency zero."""
+    return sum(above) / sum(below)
+
+
+def law_of_the_query(noise: NoiseSource) -> tuple[Finding, ...]:
+    """R9: (57) is the covariance of the future given the past; the query has another."""
+    phi, other = 0.9, 0.5
+    fit = process([phi])
+    variance = float(autocovariance(fit, 1)[0])
+    query = np.diag(query_covariance(fit, _STEPS)) / variance
+    future = np.diag(forecast_covariance(fit, _STEPS)) / variance
+    home = process(*_arma_6_5())
+    rank = int(np.linalg.matrix_rank(query_covariance(home, _STEPS), tol=1e-10))
+    full = int(np.linalg.matrix_rank(forecast_covariance(home, _STEPS), tol=1e-10))
+    settings = f"AR({phi:g}), {_STEPS} steps, relative to the variance of the process"
+    two_steps = f"AR({phi:g}) and AR({other:g}), two steps, no noise, eps = 1"
+    return (
+        Finding(
+            "R9",
+            "(55), (57)",
+            "Variance of the query E[x^f | x^o] at the first step; (57) gives that of the reading around it. (Check: "
+            "phi^2.)",
+            "variance of the query, step 1",
+            "process variance",
+            float(query[0]),
+            settings,
+            closed_form=phi**2,
+            claimed=float(future[0]),
+        ),
+        Finding(
+            "R9",
+            "(55), (57)",
+            f"The same at step {_STEPS}: the query's falls where (57)'s grows. (Check: phi^{2 * _STEPS}.)",
+            f"variance of the query, step {_STEPS}",
+            "process variance",
+            float(query[-1]),
+            settings,
+            closed_form=phi ** (2 * _STEPS),
+            claimed=float(future[-1]),
+        ),
+        Finding(
+            "R9",
+            "(57)",
+            "Rank of the covariance of the query: max(p, q), so that without noise it has no density. (Text: "
+            "of (57).)",
+            f"rank over {_STEPS} steps",
+            "1",
+            float(rank),
+            "an ARMA(6, 5) process",
+            closed_form=6.0,
+            claimed=float(full),
+        ),
+        Finding(
+            "R9",
+            "(57), Fig. 4",
+            "Share of forecasts that two households' queries give away without noise, although both have mean zero: "
+            "the second step is phi times the first.",
+            "share of forecasts traced",
+            "1",
+            _traced(noise, phi, other),
+            two_steps,
+            closed_form=1.0,
+        ),
+        Finding(
+            "R9",
+            "(57), Fig. 4",
+            "The same as a delta, from the law of the query. (Text: from (57).)",
+            "Pr(L > 1) without noise",
+            "1",
+            worst(_laws([_line(phi), _line(other)]), 1.0),
+            two_steps,
+            closed_form=1.0,
+            claimed=worst(_laws([forecast_covariance(process([c]), 2) for c in (phi, other)]), 1.0),
+        ),
+    )
+
+
+def _line(phi: float) -> np.ndarray:
+    """Covariance of the two-step query (phi, phi^2) x of an AR(1) with unit innovations."""
+    step = np.array([phi, phi**2])
+    return np.outer(step, step) / (1 - phi**2)
+
+
+def _laws(covariances: list[np.ndarray]) -> ClassQueries:
+    """Two laws of mean zero."""
+    return two_labels(np.zeros(2), covariances[0], np.zeros(2), covariances[1])
+
+
+def _arma_6_5() -> tuple[np.ndarray, np.ndarray]:
+    """phi and theta from reciprocal roots well inside the unit circle."""
+    pairs = [0.95 * np.exp(0.2j), 0.8 * np.exp(1.1j), 0.6 * np.exp(2.0j)]
+    zeros = [0.7 * np.exp(0.6j), 0.5 * np.exp(1.6j)]
+    ar = -np.poly([*pairs, *np.conj(pairs)]).real[1:]
+    return ar, np.poly([*zeros, *np.conj(zeros), -0.4]).real[1:]
+
+
+def _traced(noise: NoiseSource, phi: float, other: float) -> float:
+    """Share of two-step forecasts whose household is named by the direction they lie in."""
+    truth = noise.uniform((_DRAWS,)) < 0.5
+    coefficient = np.where(truth, other, phi)
+    last = noise.normal((_DRAWS,)) / np.sqrt(1 - coefficient**2)
+    first, second = coefficient * last, coefficient**2 * last
+    guess = np.abs(second - other * first) < np.abs(second - phi * first)
+    return float(np.mean(guess == truth))
+
+
+def public_seasonal_mean(noise: NoiseSource) -> tuple[Finding, ...]:
+    """R13: without the seasonal mean two homes of one ARMA law look alike; with it (62) tells them apart."""
+    phi, rho, difference, epsilon = 0.9, 1.4, 0.5, 1.0
+    fit = process([phi])
+    law = _HOME_VARIANCE * forecast_covariance(fit, _STEPS) / float(autocovariance(fit, 1)[0])
+    released = law + rho / _STEPS * np.eye(_STEPS)
+    mean = np.full(_STEPS, difference)
+    mu = math.sqrt(mean @ np.linalg.solve(released, mean))
+    settings = (
+        f"two AR({phi:g}) homes of variance {_HOME_VARIANCE:g}, {_STEPS} steps, (57) as the law, white noise of "
+        f"rho = {rho:g} in total, eps = {epsilon:g}"
+    )
+    both = [two_labels(m * mean, released, 0 * mean, released) for m in (0.0, 1.0)]
+    without, with_mean = (worst(queries, epsilon, "one") for queries in both)
+    return (
+        Finding(
+            "R13",
+            "V-A, (57), (62)",
+            "One-sided delta of what (62) releases of two homes whose logarithms have seasonal means "
+            f"{difference:g} apart. (Check: (33). Text: of the zero-mean query.)",
+            "delta with the seasonal mean in the query",
+            "1",
+            with_mean,
+            settings,
+            closed_form=normal_tail(mu, epsilon),
+            claimed=without,
+        ),
+    )

@@ -1,0 +1,206 @@
+"""Figs 1 to 4 of Ramakrishna et al. from the tables of the reproduction, one function a figure.
+
+Delta is exact. Fig. 2 draws the two-sided one, Pr(|L| > eps) of Definition 1 (defect R10); Fig. 4 the one-sided one,
+as the text has it, under the reading whose curves leave 1.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from meterdp.classnoise.query_models import RANDOMNESS
+from meterdp.figures import numbers
+from meterdp.figures.entry import Figure
+from meterdp.figures.forecasts import forecast_examples
+from meterdp.figures.style import (
+    BLACK,
+    BLUE,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    WIDTH_IN,
+    canvas,
+    in_order,
+    legend_below,
+    line_key,
+    load,
+    look,
+)
+from meterdp.release.tables import FORECAST_EXAMPLES
+from meterdp_papers.ramakrishna.setting import OUR_DESIGNS, SHOWN_RHOS
+from meterdp_papers.ramakrishna.tables import RAMAKRISHNA_CLASSES, RAMAKRISHNA_FIG2, RAMAKRISHNA_FIG4
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+_PAPER = "Ramakrishna et al."
+
+_CLASS_COLOURS = (BLUE, ORANGE, GREEN, PURPLE)
+_CONTOURS = (0.3, 0.6, 0.9)  # shares of the probability inside
+_SIDES = "two"
+_CONVENTION_LINES = {"total": "-", "per_entry": "--"}
+
+
+def fig1(table, output) -> None:
+    """Draw contours of the synthetic classes."""
+    from matplotlib.patches import Ellipse
+
+    data = load(table, RAMAKRISHNA_CLASSES)
+    with canvas(output, "Fig. 1: four classes of synthetic queries", 4.6, 6.4) as figure:
+        axes = figure.subfigures().subplots()
+        for row, colour in zip(data.itertuples(), _CLASS_COLOURS, strict=True):
+            values, vectors = np.linalg.eigh(np.reshape(row.covariance, (2, 2)))
+            angle = np.degrees(np.arctan2(vectors[1, 1], vectors[0, 1]))
+            for share in _CONTOURS:
+                radius = np.sqrt(-2 * np.log(1 - share))  # of a circle that holds this share of a standard normal
+                size = 2 * radius * np.sqrt(np.maximum(values, 0))
+                axes.add_patch(Ellipse(row.mean, size[1], size[0], angle=angle, fill=False, color=colour))
+            axes.plot(*row.mean, "o", color=colour, label=f"class {row.label}")
+        axes.autoscale_view()
+        axes.set_aspect("equal", adjustable="datalim")
+        axes.set_xlabel("first entry of the query")
+        axes.set_ylabel("second entry of the query")
+        legend_below(figure, *axes.get_legend_handles_labels())
+
+
+FIG1 = Figure(
+    draw=fig1,
+    tables=(RAMAKRISHNA_CLASSES,),
+    category=_PAPER,
+    look_for=(
+        "Contours around 30, 60 and 90 % of the probability of four synthetic classes: means on a line, "
+        "covariances Wishart with two degrees of freedom. Look for needles: a class that is thin in one "
+        "direction can nearly always be told apart from the others unless noise fills it out."
+    ),
+    alternative="Ellipses of four classes in a plane, their centres on a line.",
+)
+
+
+def fig2(table, output) -> None:
+    """Draw delta over epsilon on synthetic classes, a column per rho: one set, and the mean over sets."""
+    data = load(table, RAMAKRISHNA_FIG2)
+    data = data[(data["sides"] == _SIDES) & data["rho"].isin(SHOWN_RHOS)]
+    title = "Fig. 2: exact privacy curves of synthetic classes, two-sided"
+    rhos = np.sort(data["rho"].unique())
+    sets = data.groupby("design")["trials"].max()
+    ours = sets[sets.index.isin(OUR_DESIGNS)]
+    words = f"mean over {numbers.counted(sets.max(), 'set')}"
+    if not ours.empty and ours.max() < sets.max():
+        words += f" (ours: first {ours.max()})"
+    with canvas(output, title, 6.4, WIDTH_IN + 1.4) as figure:
+        body = figure.subfigures()
+        grid = body.subplots(2, len(rhos), sharex=True, sharey=True, squeeze=False)
+        for column, rho in zip(grid.T, rhos, strict=True):
+            column[0].set_title(f"ρ = {numbers.plain(rho)}, the set shown", fontsize=9.5)
+            column[1].set_title(words, fontsize=9.5)
+            for axes, value in zip(column, ("delta_shown", "delta_mean"), strict=True):
+                _curves(axes, data[data["rho"] == rho], value)
+        body.supxlabel("ε", fontsize=10)
+        body.supylabel("δ, worst ordered pair", fontsize=10)
+        legend_below(figure, *_handles(data), columns=5)
+
+
+FIG2 = Figure(
+    draw=fig2,
+    tables=(RAMAKRISHNA_FIG2,),
+    category=_PAPER,
+    look_for=(
+        "Exact δ against ε on the set of Fig. 1 (above) and averaged over many sets (below), with ρ as the "
+        "squared error of both entries together. The paper has no noise, white noise and its own design; the "
+        "joint and transport designs are ours, at the same ρ, run on the first sets only: compare their means with "
+        "the others’ with care. Transport adds no noise and protects no one whose query can be predicted."
+    ),
+    alternative="A grid of curves of delta over epsilon, a column per accuracy budget, one colour per design.",
+)
+
+
+def fig3(table, output) -> None:
+    """Draw history, truth, forecast and released forecast of three houses."""
+    forecast_examples(table, output, "Fig. 3: three houses before and after noise")
+
+
+FIG3 = Figure(
+    draw=fig3,
+    tables=(FORECAST_EXAMPLES,),
+    category=_PAPER,
+    look_for=(
+        "Houses before and after the paper’s noise, ρ = 0.45 in total: the day before, what happened, the "
+        "forecast and its released version. Look for how little that noise moves a forecast; Fig. 4 says what "
+        "it hides."
+    ),
+    alternative="Line plots in kWh, a row per house: history, truth, forecast and released forecast.",
+)
+
+
+def fig4(table, output) -> None:
+    """Draw delta over epsilon on household forecasts without their means: a column per rho, a row per law."""
+    data = load(table, RAMAKRISHNA_FIG4, may_be_empty=True)
+    data = data[data["sides"] == "one"]
+    title = "Fig. 4: exact privacy curves of household forecasts, one-sided, seasonal means public"
+    if data.empty:
+        with canvas(output, title, 1.6) as figure:
+            figure.text(0.5, 0.4, "no household has a neighbour, so there is no pair to tell apart", ha="center")
+        return
+    whole, data = data[data["query_mean"] == "forecast"], data[data["query_mean"] == "zero"]
+    rhos, models = np.sort(data["rho"].unique()), [m for m in RANDOMNESS if m in set(data["query_model"])]
+    with canvas(output, title, 1.4 + 2.5 * len(models), WIDTH_IN + 1.4) as figure:
+        bodies = np.atleast_1d(figure.subfigures(len(models), 1))
+        for body, model in zip(bodies, models, strict=True):
+            words = f"Query model {model}: {RANDOMNESS[model]}"
+            body.suptitle(words, x=0.01, ha="left", fontsize=10, weight="normal")
+            for axes, rho in zip(body.subplots(1, len(rhos), sharey=True, squeeze=False)[0], rhos, strict=True):
+                rows = data[(data["rho"] == rho) & (data["query_model"] == model)]
+                for convention, line in _CONVENTION_LINES.items():
+                    _curves(axes, rows[rows["accuracy_convention"] == convention], "delta", line)
+                axes.set_title(f"ρ = {numbers.plain(rho)} (log kWh)²", fontsize=9.5)
+            body.supxlabel("ε", fontsize=10)
+            body.supylabel("δ, worst ordered pair", fontsize=10)
+        handles, labels = _handles(data)
+        handles += [line_key(color=BLACK, linestyle=line) for line in _CONVENTION_LINES.values()]
+        labels += ["ρ in total", "ρ per entry"]
+        least = np.floor(1000 * whole["delta"].min()) / 1000
+        note = (
+            f"With the seasonal means in the query, δ is at least {least:.3f} at every point, whatever else is read."
+        )
+        bodies[-1].supxlabel(f"ε\n{note}", fontsize=10)
+        legend_below(figure, handles, labels, columns=5)
+
+
+FIG4 = Figure(
+    draw=fig4,
+    tables=(RAMAKRISHNA_FIG4,),
+    category=_PAPER,
+    look_for=(
+        "Exact one-sided δ against ε for the worst pair of neighbours: no noise, white noise and the paper’s design, "
+        "if the seasonal mean of every household counts as public. It is the household’s own, so these curves "
+        "guarantee nothing; the line below the panels says what is left with the mean in the query."
+    ),
+    alternative="A grid of curves of delta over epsilon, a column per accuracy budget and a row per query model.",
+)
+
+
+FIGURES = (FIG1, FIG2, FIG3, FIG4)
+
+
+def _curves(axes: Axes, rows: pd.DataFrame, value: str, line: str = "-") -> None:
+    for design in in_order(rows["design"]):
+        curve, style = rows[rows["design"] == design].sort_values("epsilon"), look(design)
+        axes.plot(
+            curve["epsilon"],
+            curve[value],
+            color=style.colour,
+            marker=style.marker,
+            markersize=4,
+            linewidth=1.4,
+            linestyle=line,
+        )
+    axes.set_ylim(-0.03, 1.05)
+
+
+def _handles(data: pd.DataFrame) -> tuple[list, list]:
+    designs = [look(design) for design in in_order(data["design"])]
+    handles = [line_key(color=d.colour, marker=d.marker, markersize=4) for d in designs]
+    return handles, [d.label for d in designs]
