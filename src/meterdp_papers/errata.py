@@ -8,10 +8,10 @@ from dataclasses import asdict
 from meterdp.core.noise import NoiseSource
 from meterdp_papers.common.finding import Defect, Finding
 from meterdp_papers.common.tables import ERRATA
-from meterdp_papers.li.errata import defects as li
-from meterdp_papers.liu.errata import defects as liu
-from meterdp_papers.park.errata import defects as park
-from meterdp_papers.ramakrishna.errata import defects as ramakrishna
+from meterdp_papers.li import errata as li
+from meterdp_papers.liu import errata as liu
+from meterdp_papers.park import errata as park
+from meterdp_papers.ramakrishna import errata as ramakrishna
 
 # Title of the paper -> its defects, in the order of the documentation. A new paper is one line.
 PAPERS: dict[str, tuple[Defect, ...]] = {

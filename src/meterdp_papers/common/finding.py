@@ -5,8 +5,10 @@ A finding is computed, never typed in; where an independent closed form exists i
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from meterdp.core.noise import NoiseSource
 
@@ -17,19 +19,17 @@ class Finding:
 
     Parameters
     ----------
-    id : str
-        Defect it belongs to, such as "L1".
     where : str
         Place in the paper.
     statement : str
         What the number says, one sentence.
     quantity : str
         What was computed.
-    unit : str
-        "1" where dimensionless.
-    value : float
     settings : str
         Public synthetic setting it was computed in.
+    value : float
+    unit : str
+        "1" where dimensionless.
     closed_form : float, optional
         The same number by a formula or quadrature that shares nothing with ``value``.
     claimed : float, optional
@@ -38,16 +38,16 @@ class Finding:
         Monte Carlo standard error of ``value``; None where nothing is random.
     """
 
-    id: str
     where: str
     statement: str
     quantity: str
-    unit: str
-    value: float
     settings: str
+    value: float
+    unit: str = "1"
     closed_form: float | None = None
     claimed: float | None = None
     standard_error: float | None = None
+    id: str = ""  # of the defect it belongs to, which fills it in
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ class Defect:
         What the sound release of this project does.
     test : str
         Name of the test that shows it.
-    measure : callable (NoiseSource) -> tuple of Finding
-        Computes the findings; the first is the one of the overview.
+    compute : callable (NoiseSource) -> tuple of Finding
+        The first is the one of the overview.
     note : str
         Anything a reader has to know about the numbers.
     """
@@ -77,5 +77,21 @@ class Defect:
     consequence: str
     instead: str
     test: str
-    measure: Callable[[NoiseSource], tuple[Finding, ...]]
+    compute: Callable[[NoiseSource], tuple[Finding, ...]]
     note: str = ""
+
+    def measure(self, noise: NoiseSource) -> tuple[Finding, ...]:
+        """Compute the findings."""
+        return tuple(replace(finding, id=self.id) for finding in self.compute(noise))
+
+
+def defect(
+    id: str, where: str, wrong: str, consequence: str, instead: str, test: str, note: str = ""
+) -> Callable[[Callable[[NoiseSource], tuple[Finding, ...]]], Defect]:
+    """Make a :class:`Defect` of the function below, which computes its findings."""
+    return lambda compute: Defect(id, where, wrong, consequence, instead, test, compute, note)
+
+
+def averaged(values: Sequence[float] | np.ndarray) -> dict[str, float]:
+    """Return ``value`` and ``standard_error`` of a finding that is a mean of independent values."""
+    return {"value": float(np.mean(values)), "standard_error": float(np.std(values, ddof=1) / np.sqrt(len(values)))}

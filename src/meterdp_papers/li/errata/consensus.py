@@ -10,7 +10,7 @@ from meterdp.core.noise import NoiseSource
 from meterdp.distributed.graph import Graph, five_node_example
 from meterdp.distributed.pdmm import DualUpdate, Schedule, Stop, consensus
 from meterdp.simulate.streams import simulated_stream
-from meterdp_papers.common.finding import Finding
+from meterdp_papers.common.finding import Finding, defect
 
 _CONSTANT, _ROUNDS, _SETTLED = 1.0, 60, 400
 _SMALL = 0.4  # at which no factor of growth exceeds 1
@@ -18,6 +18,18 @@ _THRESHOLD = 1e-6
 _WHERE = f"Fig. 1 with a chord 1-3, standard normal values, dual noise of deviation 1, c = {_CONSTANT:g}"
 
 
+@defect(
+    "D1",
+    "(9); Algorithm 1, line 6",
+    "(9) adds to a node's own dual variable where PDMM adds to its neighbour's; line 6 lets the neighbours of an "
+    "active node update and not the node.",
+    "As printed y diverges, or at a small c ends far from the average. With line 6 read literally all nodes "
+    "agree on a number that is not the average, and none of them can tell. It is (9) that is wrong: with it "
+    "corrected, line 6 gives the average, too.",
+    "lambda_{i|j} <- lambda_{j|i} + c B_{i|j} (y_i - y_j); tests compare with the average, not the nodes with "
+    "each other.",
+    "test_D1_the_printed_update_diverges_and_the_literal_one_is_wrong",
+)
 def dual_update(noise: NoiseSource) -> tuple[Finding, ...]:
     """D1: growth of the error under (9) as printed, and the wrong average of line 6."""
     graph = five_node_example()
@@ -30,68 +42,55 @@ def dual_update(noise: NoiseSource) -> tuple[Finding, ...]:
     average = values.mean()
     return (
         Finding(
-            "D1",
             "(9)",
             "Factor by which the largest distance from the average grows a round under (9) as printed, all at once.",
             "growth of the error a round",
-            "1",
-            # Over many rounds, as the leading pair of eigenvalues may turn.
-            (printed[-1] / printed[_ROUNDS // 2 - 1]) ** (1 / (_ROUNDS - _ROUNDS // 2)),
             f"{_WHERE}, rounds {_ROUNDS // 2} to {_ROUNDS}",
+            (printed[-1] / printed[_ROUNDS // 2 - 1]) ** (1 / (_ROUNDS - _ROUNDS // 2)),
             closed_form=float(np.abs(np.linalg.eigvals(printed_map(graph, _CONSTANT))).max()),
             claimed=float(np.abs(_slow(graph)).max()),
         ),
         Finding(
-            "D1",
             "(9)",
             "Largest distance from the average where it ends, at a smaller c: it stands still at the wrong number.",
             "error as printed, at the end",
-            "1",
-            float(small[-1]),
             _WHERE.replace(f"c = {_CONSTANT:g}", f"c = {_SMALL:g}"),
+            float(small[-1]),
             closed_form=abs(_printed_limit(graph, values, duals) - average),
             claimed=0.0,
         ),
         Finding(
-            "D1",
             "(9) as corrected",
             f"Largest distance from the average after {_SETTLED} rounds with the neighbour's dual variable in (9).",
             "error of the corrected update",
-            "1",
-            float(corrected[-1]),
             _WHERE,
+            float(corrected[-1]),
             closed_form=0.0,
             claimed=0.0,
         ),
         Finding(
-            "D1",
             "Algorithm 1, lines 5 and 6",
             "Largest distance from the average at the end if only the neighbours of an active node update their dual "
             "variables, as line 6 says.",
             "error of the literal reading",
-            "1",
-            float(np.abs(literal - average).max()),
             f"{_WHERE}, {_SETTLED} rounds of n activations",
+            float(np.abs(literal - average).max()),
             claimed=0.0,
         ),
         Finding(
-            "D1",
             "Algorithm 1, lines 5 and 6",
             "Largest difference between nodes at the same time: they agree, so nobody notices.",
             "disagreement of the literal reading",
-            "1",
-            float(literal.max() - literal.min()),
             f"{_WHERE}, {_SETTLED} rounds of n activations",
+            float(literal.max() - literal.min()),
             claimed=0.0,
         ),
         Finding(
-            "D1",
             "Algorithm 1, lines 5 and 6",
             "Largest distance from the average at the end by line 6 and the corrected (9): line 6 does no harm then.",
             "error of line 6 with (9) corrected",
-            "1",
-            float(np.abs(mended - average).max()),
             f"{_WHERE}, {_SETTLED} rounds of n activations",
+            float(np.abs(mended - average).max()),
             closed_form=0.0,
             claimed=0.0,
         ),
@@ -167,6 +166,15 @@ def _settle_literally(graph: Graph, values: np.ndarray, duals: np.ndarray, updat
     return run.at_node
 
 
+@defect(
+    "D3",
+    "Algorithm 1, line 3",
+    "The loop runs while the error is below the threshold, and the error is the distance from the unknown average.",
+    "From any start farther away than the threshold nothing is run; turned round, no node can evaluate it.",
+    "A public number of rounds from the graph alone, or a tolerance on what nodes see: their neighbours' y and "
+    "their own last step.",
+    "test_D3_the_loop_never_runs",
+)
 def reversed_condition(noise: NoiseSource) -> tuple[Finding, ...]:
     """D3: rounds that Algorithm 1 runs with its condition, and what is then taken for the average."""
     graph = five_node_example()
@@ -180,35 +188,29 @@ def reversed_condition(noise: NoiseSource) -> tuple[Finding, ...]:
     enough = int(np.argmax(distance < _THRESHOLD)) + 1
     return (
         Finding(
-            "D3",
             "Algorithm 1, line 3",
             "Rounds that are run while the distance from the average is below the threshold, from y = 0.",
             "rounds run",
-            "1",
-            float(_rounds_while(start, distance, lambda now: now < _THRESHOLD)),
             f"{_WHERE}, threshold {_THRESHOLD:g}",
+            float(_rounds_while(start, distance, lambda now: now < _THRESHOLD)),
             closed_form=0.0,
             claimed=float(enough),
         ),
         Finding(
-            "D3",
             "Algorithm 1, line 3",
             "Distance from the average that is left then.",
             "|y - y*| at the end",
-            "1",
-            float(np.linalg.norm(np.zeros(graph.nodes) - average)),
             f"{_WHERE}, threshold {_THRESHOLD:g}",
+            float(np.linalg.norm(np.zeros(graph.nodes) - average)),
             closed_form=start,
             claimed=_THRESHOLD,
         ),
         Finding(
-            "D3",
             "Algorithm 1, line 3",
             "Rounds with the condition the right way round. It still needs y*, which is what the nodes want to know.",
             "rounds with the condition turned round",
-            "1",
-            float(_rounds_while(start, distance, lambda now: now >= _THRESHOLD)),
             f"{_WHERE}, threshold {_THRESHOLD:g}",
+            float(_rounds_while(start, distance, lambda now: now >= _THRESHOLD)),
             closed_form=float(enough),
         ),
     )

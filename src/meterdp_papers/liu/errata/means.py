@@ -16,7 +16,7 @@ from meterdp.mechanisms.published.sensitivities import mean_changes
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.sampling import sample
 from meterdp.solvers.ellipsoid import program as sdp
-from meterdp_papers.common.finding import Finding
+from meterdp_papers.common.finding import Finding, averaged, defect
 from meterdp_papers.liu.errata.synthetic import DELTA, DIMENSION, PAPER_SETTING, RECORDS, paper_mixture, paper_records
 
 _FIRST_SHARE = 1 / 3  # eps_k at the start of Algorithm 1 for eps = 1
@@ -31,6 +31,15 @@ def lemma_1_mu(epsilon_k: float, delta: float = DELTA) -> float:
     return epsilon_k / math.sqrt(2 * math.log(2 / delta))
 
 
+@defect(
+    "L3",
+    "Lemma 3",
+    "A flipped label moves two classes, so their losses add; parallel composition wants each record in one.",
+    "The maximum over classes in (9) is too small: two affected classes cost up to eps_k + eps_k' and 2 delta, "
+    "in quadrature for Gaussian noise.",
+    "All classes form one vector with one sensitivity, which covers a record that changes class.",
+    "test_L3_two_classes_pay_for_one_flip",
+)
 def parallel_composition(noise: NoiseSource) -> tuple[Finding, ...]:
     """L3: a label flip moves two class means, so two losses add."""
     exact = gdp.mu_for(_FIRST_SHARE, DELTA)
@@ -42,57 +51,46 @@ def parallel_composition(noise: NoiseSource) -> tuple[Finding, ...]:
     doubled = np.array([_largest_joint_ratio(paper_records(noise)) for _ in range(_DATA_SETS)])
     return (
         Finding(
-            "L3",
             "Lemma 3",
             "Two classes whose means are each exactly (eps_k, 1e-5)-DP at eps_k = 1/3: delta of the two together at "
             "that eps_k; by parallel composition it would stay at 1e-5.",
             "delta of both means at eps_k",
-            "1",
-            gdp.delta(gdp.compose(exact, exact), _FIRST_SHARE),
             "eps_k = 1/3, both classes at their bound, exact Gaussian curve",
+            gdp.delta(gdp.compose(exact, exact), _FIRST_SHARE),
             claimed=DELTA,
         ),
         Finding(
-            "L3",
             "Lemma 3",
             "The epsilon those two means together need for delta = 1e-5.",
             "epsilon of both means at delta = 1e-5",
-            "1",
-            needed,
             "eps_k = 1/3, both classes at their bound, exact Gaussian curve",
+            needed,
             claimed=_FIRST_SHARE,
         ),
         Finding(
-            "L3",
             "Lemma 3 with Lemma 1",
             "With Lemma 1's constant, whose slack (L7) hides the second class at small eps_k: delta of two means at "
             "eps_k = 8/3.",
             "delta of both means at eps_k",
-            "1",
-            gdp.delta(gdp.compose(lemma_1_mu(8 / 3), lemma_1_mu(8 / 3)), 8 / 3),
             "eps_k = 8/3 (the first third of eps = 8), both classes at Lemma 1's bound, exact Gaussian curve",
+            gdp.delta(gdp.compose(lemma_1_mu(8 / 3), lemma_1_mu(8 / 3)), 8 / 3),
             claimed=DELTA,
         ),
         Finding(
-            "L3",
             "Lemma 3 with Lemma 1",
             "From this eps_k on, two classes at Lemma 1's bound exceed delta = 1e-5 together.",
             "eps_k from which Lemma 3 fails",
-            "1",
-            threshold,
             "both classes at Lemma 1's bound, exact Gaussian curve",
+            threshold,
         ),
         Finding(
-            "L3",
             "(9), (10)",
             "In the paper's setting the worst flip of a data set uses up this many times the right side of (10), "
             "summed over its two classes, each class having the noise of (23); the mean over data sets.",
             "largest v'Gamma v over both classes, relative to (10)",
-            "1",
-            float(doubled.mean()),
             f"{PAPER_SETTING}, {_DATA_SETS} data sets",
             claimed=1.0,
-            standard_error=float(doubled.std(ddof=1) / math.sqrt(_DATA_SETS)),
+            **averaged(doubled),
         ),
     )
 
@@ -122,6 +120,17 @@ def _largest_joint_ratio(private: LabelledRecords) -> float:
     return float((leaving + use.max(axis=1)).max())
 
 
+@defect(
+    "L4",
+    "(10), (23), Algorithm 1",
+    "The noise is calibrated to this data set and its law depends on it; (10) compares means under one law.",
+    "The size and shape of the noise give records away: Theorem 1 compares two laws that differ in more than "
+    "their mean.",
+    "Noise levels are fixed by public settings, or by answers that were themselves released and charged.",
+    "test_L4_noise_fitted_to_the_data_breaks_delta",
+    note="A first estimate in the design of this project, over other classes and flips, was a delta of up to "
+    "0.197 at N_k = 12 and 74 % of 130 cases above 1e-5.",
+)
 def recalibrated_noise(noise: NoiseSource) -> tuple[Finding, ...]:
     """L4: the noise of the means is computed from the data, so it differs between neighbours."""
     deltas = np.array([[_recalibrated_delta(noise, size) for _ in range(_SETS_PER_SIZE)] for size in _SIZES])
@@ -135,24 +144,20 @@ def recalibrated_noise(noise: NoiseSource) -> tuple[Finding, ...]:
     fixed = gdp.delta(lemma_1_mu(_FIRST_SHARE), _FIRST_SHARE)
     return (
         Finding(
-            "L4",
             "(10), (23)",
             f"The largest delta of one released mean, at N_k = {_SIZES[largest[0]]}, when (23) is solved on D' as it "
             f"is on D; with one noise law for both it is at most {fixed:.2g}.",
             "largest exact delta of one mean at eps_k",
-            "1",
-            float(deltas.max()),
             settings,
+            float(deltas.max()),
             claimed=DELTA,
         ),
         Finding(
-            "L4",
             "(10), (23)",
             "The share of the cases whose mean alone breaks its delta.",
             "share of cases with delta above 1e-5",
-            "1",
-            above,
             settings,
+            above,
             claimed=0.0,
             standard_error=math.sqrt(above * (1 - above) / deltas.size),
         ),
@@ -180,38 +185,41 @@ def _recalibrated_delta(noise: NoiseSource, size: int) -> float:
     return max(hockey_stick(shift, *laws, _FIRST_SHARE), hockey_stick(-shift, *laws[::-1], _FIRST_SHARE))
 
 
+@defect(
+    "L7",
+    "Lemma 1",
+    "The constant 2 ln(2/delta) is too large at small eps_k and too small at large ones.",
+    "Means carry about twice the noise variance they need in the range of the experiments; far above it, the "
+    "stated delta does not hold.",
+    "Noise follows from the exact Gaussian curve (Balle and Wang 2018).",
+    "test_L7_gaussian_constant_is_loose_then_wrong",
+)
 def gaussian_constant(noise: NoiseSource) -> tuple[Finding, ...]:
     """L7: Lemma 1's constant against the exact Gaussian curve; nothing is random."""
     ratio = (gdp.mu_for(_FIRST_SHARE, DELTA) / lemma_1_mu(_FIRST_SHARE)) ** 2
     threshold = brentq(lambda e: gdp.log_delta(lemma_1_mu(e), e) - math.log(DELTA), 1, 30)
     return (
         Finding(
-            "L7",
             "Lemma 1",
             "The variance Lemma 1 asks for at eps_k = 1/3, over the smallest that is enough.",
             "variance ratio at eps_k = 1/3",
-            "1",
-            ratio,
             f"delta = {DELTA:g}, exact Gaussian curve",
+            ratio,
             claimed=1.0,
         ),
         Finding(
-            "L7",
             "Lemma 1",
             "From this eps_k on the Lemma is wrong: its variance is too small.",
             "eps_k from which Lemma 1 fails",
-            "1",
-            threshold,
             f"delta = {DELTA:g}, root of the exact Gaussian curve",
+            threshold,
         ),
         Finding(
-            "L7",
             "Lemma 1",
             "The delta it gives at eps_k = 16.",
             "delta at eps_k = 16",
-            "1",
-            gdp.delta(lemma_1_mu(16), 16),
             f"delta = {DELTA:g}, exact Gaussian curve",
+            gdp.delta(lemma_1_mu(16), 16),
             claimed=DELTA,
         ),
     )
@@ -234,6 +242,19 @@ def entering_costs(private: LabelledRecords) -> np.ndarray:
     return np.array(costs)
 
 
+@defect(
+    "L13",
+    "(10)",
+    "(10) is printed over the records of a class, while Theorem 1 speaks of every label flip: a flip also lets a "
+    "record of another class enter.",
+    "Read as printed, noise on a mean covers members that leave; a record from a distant class moves it farther "
+    "than any of them, and costs several times eps_k. Read over all flips the bound holds, and the noise is as "
+    "large as the distance between classes.",
+    "Records are clipped to a ball around a released centre, so an entering record moves a sum no farther than "
+    "a leaving one.",
+    "test_L13_an_entering_record_costs_more_than_a_leaving_one",
+    note="Every figure and claim is tabulated under both readings.",
+)
 def leaving_members_only(noise: NoiseSource) -> tuple[Finding, ...]:
     """L13: (10) as printed covers members that leave a class; a record that enters moves its mean farther."""
     costs = np.concatenate([entering_costs(paper_records(noise)) for _ in range(_DATA_SETS)])
@@ -243,43 +264,38 @@ def leaving_members_only(noise: NoiseSource) -> tuple[Finding, ...]:
     mu = lemma_1_mu(_FIRST_SHARE) * middle
     return (
         Finding(
-            "L13",
             "(10)",
             f"{words}: median.",
             "cost of an entering record, median",
-            "eps_k",
-            middle,
             settings,
+            middle,
+            unit="eps_k",
             claimed=1.0,
         ),
         Finding(
-            "L13",
             "(10)",
             f"{words}: 10 % quantile.",
             "cost of an entering record, 10 %",
-            "eps_k",
-            low,
             settings,
+            low,
+            unit="eps_k",
             claimed=1.0,
         ),
         Finding(
-            "L13",
             "(10)",
             f"{words}: 90 % quantile.",
             "cost of an entering record, 90 %",
-            "eps_k",
-            high,
             settings,
+            high,
+            unit="eps_k",
             claimed=1.0,
         ),
         Finding(
-            "L13",
             "(10)",
             "Exact delta at eps_k = 1/3 of that mean where the cost is the median; Lemma 1 promises 1e-5.",
             "delta of one mean at eps_k",
-            "1",
-            gdp.delta(mu, _FIRST_SHARE),
             settings,
+            gdp.delta(mu, _FIRST_SHARE),
             claimed=DELTA,
         ),
     )

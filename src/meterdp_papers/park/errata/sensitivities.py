@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from meterdp.core.noise import NoiseSource
-from meterdp_papers.common.finding import Finding
+from meterdp_papers.common.finding import Finding, defect
 from meterdp_papers.park.errata.stated import LIFE_SCIENCES, STROKE
 
 _TRIES = 20_000
@@ -24,6 +24,15 @@ def unit_vectors(noise: NoiseSource, count: int, dimension: int) -> np.ndarray:
     return x / np.linalg.norm(x, axis=1, keepdims=True)
 
 
+@defect(
+    "P5",
+    "(12), (18), (19)",
+    "(18) treats the mean in the covariance as a released constant that cancels; in (12) it is the class's own "
+    "mean, which moves with the record.",
+    "The covariance that (19) releases changes by up to twice the stated sensitivity.",
+    "Second moments about a released centre are perturbed, whose sensitivity holds no private mean.",
+    "test_P5_a_covariance_around_its_own_mean_moves_twice_as_far",
+)
 def moving_mean(noise: NoiseSource) -> tuple[Finding, ...]:
     """P5: how far a covariance around its own mean moves when one record of its class is replaced."""
     n, d = 100, 10
@@ -35,25 +44,21 @@ def moving_mean(noise: NoiseSource) -> tuple[Finding, ...]:
     settings = f"N_k = {n}, d = {d}, the others equal unit records"
     return (
         Finding(
-            "P5",
             "(12), (18), (19)",
             "A class of equal unit records, one of which becomes the opposite one: its covariance around its own "
             "mean moves this many times the stated 2/N_k.",
             "Frobenius norm of the change over 2/N_k",
-            "1",
-            one / stated,
             settings,
+            one / stated,
             closed_form=2 * (1 - 1 / n),
             claimed=1.0,
         ),
         Finding(
-            "P5",
             "(12), (18), (19)",
             "The same, largest over 400 random pairs of unit records in the place of that one.",
             "Frobenius norm of the change over 2/N_k, largest",
-            "1",
-            found / stated,
             settings,
+            found / stated,
             claimed=1.0,
         ),
     )
@@ -64,6 +69,15 @@ def _covariance_move(others: np.ndarray, before: np.ndarray, after: np.ndarray) 
     return float(np.linalg.norm(first - last))
 
 
+@defect(
+    "P6",
+    "Section 7, Gowalla, Fig. 4",
+    "DPLloyd's noise is scaled to d + 1, for a record that is added or removed; (15) is for one that is replaced.",
+    "The two methods of Fig. 4 are private in different senses at the same epsilon: under the paper's own "
+    "definition DPLloyd's noise is too small by the factor below.",
+    "One adjacency, replacement of one household, for everything that is compared.",
+    "test_P6_two_methods_are_private_in_different_senses",
+)
 def two_adjacencies(noise: NoiseSource) -> tuple[Finding, ...]:
     """P6: l1 sensitivity of DPLloyd's counts and sums, by search, in the adjacency of (15) and in its own."""
     d, k = 2, 5
@@ -82,32 +96,37 @@ def two_adjacencies(noise: NoiseSource) -> tuple[Finding, ...]:
     settings = f"unit ball, d = {d}, K = {k}, {_TRIES} pairs of records and classes"
     return (
         Finding(
-            "P6",
             "section 7, Gowalla",
             "A record is replaced, as (13), (15) and (18) assume: the l1 norm by which DPLloyd's counts and sums "
             "change, against the d + 1 its noise is scaled to.",
             "l1 sensitivity of counts and sums, one record replaced",
-            "1",
-            replaced,
             settings,
+            replaced,
             closed_form=2 * (1 + math.sqrt(d)),
             claimed=d + 1.0,
         ),
         Finding(
-            "P6",
             "section 7, Gowalla",
             "A record is added: here d + 1 suffices. The two methods of Fig. 4 are thus private in different senses "
             "at the same epsilon.",
             "l1 sensitivity of counts and sums, one record added",
-            "1",
-            added,
             settings,
+            added,
             closed_form=1 + math.sqrt(d),
             claimed=d + 1.0,
         ),
     )
 
 
+@defect(
+    "P7",
+    "Section 4.2, last paragraph; section 5",
+    "Each of the K means and covariances is charged as if one record could change all of them in full.",
+    "The noise is several times what the same guarantee needs, more the more classes there are. Utility, not "
+    "privacy.",
+    "The sums of all classes are one vector with the sensitivity of one record.",
+    "test_P7_shares_of_a_record_add_up_to_one",
+)
 def shares_add_up(noise: NoiseSource) -> tuple[Finding, ...]:
     """P7: what one record can change in all classes together, over what every class is charged for by itself."""
     k, d = STROKE.classes, 10
@@ -126,14 +145,12 @@ def shares_add_up(noise: NoiseSource) -> tuple[Finding, ...]:
     settings = f"unit ball, d = {d}, K = {k}, {_TRIES} pairs of records with shares"
     noises = tuple(
         Finding(
-            "P7",
             "section 5",
             f"Standard deviation of GGG's noise over what the same rho needs where counts, sums and second moments "
             f"of all K = {setting.classes} classes are three answers an iteration and not 2 K + 1.",
             "noise charged over noise needed",
-            "1",
-            math.sqrt((2 * setting.classes + 1) / found.sum()),
             f"{setting.name}; {settings}",
+            math.sqrt((2 * setting.classes + 1) / found.sum()),
             closed_form=math.sqrt((2 * setting.classes + 1) / bounds.sum()),
             claimed=1.0,
         )
@@ -141,14 +158,12 @@ def shares_add_up(noise: NoiseSource) -> tuple[Finding, ...]:
     )
     return (
         Finding(
-            "P7",
             "section 4.2, last paragraph",
             f"Squared change of all K = {k} class sums over the square of the bound 2, added up: a record's shares "
             "add up to one, so it is at most 1 where K is charged.",
             "squared sensitivity of all class sums together, largest",
-            "1",
-            float(found[1]),
             settings,
+            float(found[1]),
             closed_form=1.0,
             claimed=float(k),
         ),

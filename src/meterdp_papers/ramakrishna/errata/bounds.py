@@ -10,7 +10,7 @@ from scipy.stats import norm
 
 from meterdp.accounting.exact_curve import chernoff
 from meterdp.core.noise import NoiseSource
-from meterdp_papers.common.finding import Finding
+from meterdp_papers.common.finding import Finding, defect
 from meterdp_papers.ramakrishna.errata.laws import (
     PRINTED,
     line_of_classes,
@@ -24,6 +24,17 @@ from meterdp_papers.ramakrishna.errata.laws import (
 _GRAPHS = 10
 
 
+@defect(
+    "R5",
+    "Caption of Fig. 3, section VI-B",
+    "At rho = 0.45 delta is printed as 0.5637 for eps = 0.8 and as 0.84 for eps = 1; 0.35 is printed for two "
+    "budgets.",
+    "The first two cannot both be read off one curve; the last two leave no room for the improvement with rho "
+    "that the text reports.",
+    "Every number comes from a table of computed curves.",
+    "test_R5_printed_numbers_contradict_one_another",
+    note="The caption may mean another rho, graph or data set; the text does not say.",
+)
 def printed_numbers(noise: NoiseSource) -> tuple[Finding, ...]:
     """R5: three printed numbers contradict one another."""
     rho, low, delta_low = PRINTED.caption_fig_3
@@ -46,57 +57,47 @@ def printed_numbers(noise: NoiseSource) -> tuple[Finding, ...]:
     graphs = f"{_GRAPHS} graphs of section VI-A without noise, all pairs, by quadrature"
     return (
         Finding(
-            "R5",
             "caption of Fig. 3, section VI-B",
             f"The printed delta is {delta_low:g} at eps = {low:g} and {delta_high:g} at eps = {high:g}: it rises, "
             "but Pr(L > eps) is a tail and cannot. (Text: the most a tail can rise.)",
             f"rise of the printed delta from eps = {low:g} to {high:g}",
-            "1",
-            delta_high - delta_low,
             settings,
+            delta_high - delta_low,
             claimed=0.0,
         ),
         Finding(
-            "R5",
             "caption of Fig. 3, section VI-B",
             f"Nor can the sides be the reason (R10): the largest two-sided delta at eps = {high:g} if the caption's "
             f"is one-sided, delta (1 + e^-{high:g}).",
             f"largest two-sided delta at eps = {high:g}",
-            "1",
-            most,
             settings,
+            most,
             claimed=delta_high,
         ),
         Finding(
-            "R5",
             "(5)",
             "Largest rise of an exact tail from the one eps to the other, as a check of the argument.",
             f"largest rise of Pr(L > eps) from eps = {low:g} to {high:g}",
-            "1",
-            max(0.0, *rises),
             graphs,
+            max(0.0, *rises),
             closed_form=0.0,
         ),
         Finding(
-            "R5",
             "(5)",
             "Largest two-sided delta of a graph over its bound, one-sided delta times 1 + e^-eps, as a check of the "
             "argument; it is at most one.",
             f"two-sided delta over its bound at eps = {high:g}, largest",
-            "1",
-            max(shares),
             graphs,
+            max(shares),
         ),
         Finding(
-            "R5",
             "section VI-B",
             f"{delta_small:g} is printed for rho = {small:g} and again for rho = {large:g}, at eps = {epsilon:g} "
             "both times: what noise scaled up to the larger budget gives where the smaller one gives the printed "
             "value, equal covariances, deterministic queries.",
             f"delta at rho = {large:g}, eps = {epsilon:g}",
-            "1",
-            more,
             "(23) through the printed value",
+            more,
             closed_form=float(norm.sf(_tail_argument(delta_small, epsilon, small / large))),
             claimed=delta_large,
         ),
@@ -109,6 +110,15 @@ def _tail_argument(delta: float, epsilon: float, ratio: float) -> float:
     return (epsilon - square / 2) / math.sqrt(square)
 
 
+@defect(
+    "R8",
+    "(42)",
+    "The factor 2 of (36) stands under eps instead of under the surrogate.",
+    "Read as a bound on delta, (42) is not the logarithm of (36) or (38) and may exceed zero. What is minimised "
+    "stays the same.",
+    "Nothing depends on this line.",
+    "test_R8_a_factor_of_two_is_misplaced",
+)
 def misplaced_factor(noise: NoiseSource) -> tuple[Finding, ...]:
     """R8: (42) is not the logarithm of (38); nothing is random."""
     mu, epsilon, s = 1.0, 1.0, 5.0
@@ -120,26 +130,22 @@ def misplaced_factor(noise: NoiseSource) -> tuple[Finding, ...]:
     settings = f"equal covariances, |mu| = {mu:g}, eps = {epsilon:g}, s = {s:g}"
     return (
         Finding(
-            "R8",
             "(42)",
             "The bound on delta that (42) prints, -eps/(2s) + (mu'Gamma mu - ln|Gamma|)/s; the text column is (36), "
             "-eps/s + (mu'Gamma mu - ln|Gamma|)/(2s), whose logarithm it means to take.",
             "exp of the right side of (42)",
-            "1",
-            math.exp(by_42),
             settings,
+            math.exp(by_42),
             closed_form=math.exp((g - epsilon / 2) / s),
             claimed=math.exp(by_38),
         ),
         Finding(
-            "R8",
             "(42)",
             "The two differ by (eps + mu'Gamma mu - ln|Gamma|)/(2s), so (42) charges half the eps and twice the "
             "sensitivity. The minimiser is the same.",
             "(42) minus the logarithm of (36)",
-            "1",
-            by_42 - by_38,
             settings,
+            by_42 - by_38,
             closed_form=(epsilon + g) / (2 * s),
             claimed=0.0,
         ),
@@ -153,6 +159,16 @@ def _surrogate_by_hand(mean, covariance, other_mean, other_covariance) -> float:
     return float(d @ np.linalg.solve(other_covariance, d) - log_ratio)
 
 
+@defect(
+    "R11",
+    "Corollaries 2 and 3, (35)-(38)",
+    "(35) drops (tr Gamma - k)/(2s) from the logarithm of (34), of the same order in 1/s as what it keeps, and "
+    "(38) is called a bound at any s.",
+    "(38) can lie below the probability, and for every s it does for some pair and eps. Nothing may be "
+    "guaranteed by it.",
+    "Guarantees come from exact curves; Lemma 1, which holds, is the cross-check.",
+    "test_R11_the_corollaries_are_no_bounds",
+)
 def corollaries(noise: NoiseSource) -> tuple[Finding, ...]:
     """R11: (38) and (36) lie below the probability they are said to bound; nothing is random."""
     mu, epsilon, s = 2.0, 4.0, 1.05
@@ -165,58 +181,48 @@ def corollaries(noise: NoiseSource) -> tuple[Finding, ...]:
     lemma = float(chernoff(_unit_pair(mu), np.array([epsilon]))[0][0, 0])
     return (
         Finding(
-            "R11",
             "Corollary 3, (38)",
             "The probability that (38) is said to bound. (Text: (38).)",
             "Pr(L > eps)",
-            "1",
-            normal_tail(mu, epsilon),
             f"Gamma = I, |mu| = {mu:g}, eps = {epsilon:g}, s = {s:g}",
+            normal_tail(mu, epsilon),
             closed_form=_tail_by_quadrature(mu, epsilon),
             claimed=math.exp((mu**2 / 2 - epsilon) / s),
         ),
         Finding(
-            "R11",
             "Lemma 1, (34)",
             "Lemma 1 itself at its best s, which is a bound.",
             "Chernoff bound at eps",
-            "1",
-            lemma,
             f"Gamma = I, |mu| = {mu:g}, eps = {epsilon:g}",
+            lemma,
             closed_form=math.exp(-((epsilon - mu**2 / 2) ** 2) / (2 * mu**2)),
         ),
         Finding(
-            "R11",
             "Corollary 2, (36)",
             f"A large s does not help: the probability at s = {wide:g}, far above max(1, gamma_1) = 1. (Text: (36).)",
             "Pr(L > eps)",
-            "1",
-            normal_tail(far, excess),
             f"Gamma = I, |mu| = {far:g}, eps = |mu|^2/2 + {wide:g}, s = {wide:g}",
+            normal_tail(far, excess),
             closed_form=_tail_by_quadrature(far, excess),
             claimed=math.exp(-wide / wide),
         ),
         Finding(
-            "R11",
             "Corollary 2, (35)",
             "What (34) tends to: s times its logarithm for a large s. It is the divergence KL(X || X') less eps; "
             "(35) drops (tr Gamma - k)/2 of it. (Text: s times the logarithm of (36).)",
             "s ln of the right side of (34)",
-            "1",
-            s_far * _log_34(gamma, epsilon, s_far),
             f"Gamma = diag{gamma}, mu = 0, eps = {epsilon:g}, s = {s_far:g}",
+            s_far * _log_34(gamma, epsilon, s_far),
             closed_form=0.5 * sum(g - 1 - math.log(g) for g in gamma) - epsilon,
             claimed=-0.5 * sum(math.log(g) for g in gamma) - epsilon,
         ),
         Finding(
-            "R11",
             "Corollaries 2 and 3",
             "For Gamma = I and any s, however large, (38) fails at some eps as soon as |mu| is this many times s; "
             "below it, it holds. (Check: the equation of the minimum.)",
             "|mu|/s from which (38) fails",
-            "1",
-            float(smallest.fun),
             "smallest of -ln Q(x)/x over x > 0",
+            float(smallest.fun),
             closed_form=float(-norm.logsf(root) / root),
         ),
     )

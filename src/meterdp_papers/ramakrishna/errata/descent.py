@@ -13,7 +13,7 @@ import numpy as np
 from meterdp.classnoise.designs.interface import Budget, ClassQueries
 from meterdp.classnoise.designs.published.design import published_noise
 from meterdp.core.noise import NoiseSource
-from meterdp_papers.common.finding import Finding
+from meterdp_papers.common.finding import Finding, averaged, defect
 from meterdp_papers.ramakrishna.errata.laws import line_of_classes, worst, worst_by_quadrature
 from meterdp_papers.ramakrishna.plain_algorithm1 import Step, edges_of, run, step_at, surrogate
 
@@ -44,6 +44,16 @@ def rescale(excess: np.ndarray, trace: float) -> np.ndarray:
     return np.einsum("nij,nj,nlj->nil", vectors, values, vectors)
 
 
+@defect(
+    "R2",
+    "(49), (50)",
+    "Algorithm 1 optimises a covariance without holding its trace or the order A_X^-1 >= Sigma_X; projection and "
+    "rescaling then give another one.",
+    "What is released has a far larger worst-case surrogate and delta than what was optimised, and sometimes no "
+    "covariance at all.",
+    "No guarantee is read off an optimisation: the exact curve of the noise that is added is what counts.",
+    "test_R2_what_is_released_is_not_what_was_optimised",
+)
 def rescaled_covariance(noise: NoiseSource) -> tuple[Finding, ...]:
     """R2: what (50) releases is not what Algorithm 1 optimised."""
     optimised, released, delta_optimised, delta_released, indefinite, empty, by_code, by_quadrature = (
@@ -75,54 +85,42 @@ def rescaled_covariance(noise: NoiseSource) -> tuple[Finding, ...]:
     optimum = float(np.mean(optimised))
     return (
         Finding(
-            "R2",
             "(50)",
             f"J of (47) for the covariances that are released; where the descent ended it was {optimum:.2f}. (Check: "
             "the study's compiled Algorithm 1.)",
             "J of what is released",
-            "1",
-            float(np.mean(released)),
             settings,
             closed_form=float(code[1]),
             claimed=optimum,
-            standard_error=_error(released),
+            **averaged(released),
         ),
         Finding(
-            "R2",
             "(50)",
             f"Pr(L > {_EPSILON:g}) of the worst pair, exact, for what is released; for what was optimised "
             f"it is {np.mean(delta_optimised):.2f}. (Check: quadrature.)",
             f"Pr(L > {_EPSILON:g}) of the worst pair",
-            "1",
-            float(np.mean(delta_released)),
             settings,
             closed_form=float(quadrature[1]),
             claimed=float(np.mean(delta_optimised)),
-            standard_error=_error(delta_released),
+            **averaged(delta_released),
         ),
         Finding(
-            "R2",
             "(49), (50)",
             "Labels for which (A_X)^-1 - Sigma_X has a negative eigenvalue: no noise, of whatever size, gives the "
             "covariance that was optimised.",
             "share of labels whose optimum is out of reach",
-            "1",
-            float(np.mean(indefinite)),
             settings,
             claimed=0.0,
-            standard_error=_error(indefinite),
+            **averaged(indefinite),
         ),
         Finding(
-            "R2",
             "(50)",
             "Labels for which (A_X)^-1 - Sigma_X has no positive eigenvalue: (50) is 0/0. (The study adds white "
             "noise.)",
             "share of labels for which (50) is 0/0",
-            "1",
-            float(np.mean(empty)),
             settings,
             claimed=0.0,
-            standard_error=_error(empty),
+            **averaged(empty),
         ),
     )
 
@@ -136,6 +134,17 @@ def _error(values: list) -> float:
     return float(np.std(values, ddof=1) / math.sqrt(len(values)))
 
 
+@defect(
+    "R12",
+    "Lemma 2, (51)-(53), appendix C",
+    "A denominator that is not positive belongs to a pair that falls with the worst one and should set no bound; "
+    "(51) takes it as a bound below zero. (53) also lacks a term in its denominator and one in its numerator.",
+    "The printed step is always zero: Algorithm 1 ends where it starts, at white noise. With the signs put right "
+    "the Lemma is still false, since appendix C linearises a logarithm on its wrong side.",
+    "No sound release runs Algorithm 1; the published one checks every step and halves it until J falls.",
+    "test_R12_the_printed_step_is_zero",
+    note="The proof note docs/proofs/published_class_noise.md derives the step that is used.",
+)
 def printed_step(noise: NoiseSource) -> tuple[Finding, ...]:
     """R12: (51) as printed is zero, and the step its proof gives may raise J."""
     printed, useful, rises = 0, 0, []
@@ -152,36 +161,30 @@ def printed_step(noise: NoiseSource) -> tuple[Finding, ...]:
     settings = f"{_STATES} random iterates: {_LABELS} labels, {_ENTRIES} entries, Wishart precisions, all neighbours"
     return (
         Finding(
-            "R12",
             "(51)-(53)",
             "Iterates at which the printed step is positive. (Check: for X the other label of the worst pair, the "
             "denominators of b and d add up to minus a square and both numerators are positive or zero, so one of "
             "the two is never positive.)",
             "share of iterates with a step",
-            "1",
-            printed / _STATES,
             settings,
+            printed / _STATES,
             closed_form=0.0,
         ),
         Finding(
-            "R12",
             "(48), (51)",
             "Iterates at which some step along the gradient (48) does lower J, found by line search.",
             "share of iterates from which J can be lowered",
-            "1",
-            useful / _STATES,
             settings,
+            useful / _STATES,
             claimed=printed / _STATES,
         ),
         Finding(
-            "R12",
             "Lemma 2, appendix C",
             f"With the signs put right: the most by which the full step raises J, over the {len(rises)} iterates at "
             "which it keeps A positive definite. The Lemma says it cannot.",
             "largest rise of J in one step",
-            "1",
-            max(0.0, *rises),
             settings,
+            max(0.0, *rises),
             claimed=0.0,
         ),
     )

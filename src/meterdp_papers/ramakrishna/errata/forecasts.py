@@ -16,7 +16,7 @@ from meterdp.forecasting.arma import ArmaFit
 from meterdp.forecasting.law import autocovariance, forecast_covariance, query_covariance
 from meterdp.simulate.period import Period
 from meterdp.simulate.single import one_household
-from meterdp_papers.common.finding import Finding
+from meterdp_papers.common.finding import Finding, averaged, defect
 from meterdp_papers.ramakrishna.errata.laws import normal_tail, two_labels, worst
 
 # R6: section VI-B's 15 days at 15 minutes; two weeks and a day.
@@ -31,6 +31,17 @@ def process(ar, ma=()) -> ArmaFit:
     return ArmaFit("arma", ar, ma, mean=0.0, innovation_variance=1.0, log_likelihood=math.nan, observation_count=0)
 
 
+@defect(
+    "R6",
+    "Section V-B, (61); section VI-B",
+    "Section V-B takes logs and subtracts their mean over each day; section VI-B removes a weekly part before it "
+    "takes logs.",
+    "The two processes differ in mean and variance, and with a subtraction half of the second does not exist.",
+    "Both are public settings: profiles.seasonal (day, week, smoothed) and profiles.seasonal_scale (log, kwh), "
+    "which divides by the mean energy where VI-B would subtract it.",
+    "test_R6_the_order_of_log_and_season_matters",
+    note="Fifteen days hold two or three readings per slot of the week.",
+)
 def seasonal_order(noise: NoiseSource) -> tuple[Finding, ...]:
     """R6: logs less their mean over each day (V-B) against a weekly part removed before the log (VI-B)."""
     period = Period(date(2025, 1, 6), _DAYS, "Europe/Zurich", 15)
@@ -53,63 +64,50 @@ def seasonal_order(noise: NoiseSource) -> tuple[Finding, ...]:
     both = "V-B (61); VI-B"
     return (
         Finding(
-            "R6",
             both,
             "VI-B, the weekly part subtracted and then the log: readings whose log does not exist.",
             "share of readings without a log",
-            "1",
-            float(np.mean(undefined)),
             settings,
             claimed=0.0,
-            standard_error=_error(undefined),
+            **averaged(undefined),
         ),
         Finding(
-            "R6",
             both,
             "VI-B with a division in place of the subtraction: mean of x[k], which (59) takes to be zero and (61) "
             "makes zero. (Check: mean log less log mean, slot by slot.)",
             "mean of x[k]",
-            "log kWh",
-            float(np.mean(level)),
             settings,
+            unit="log kWh",
             closed_form=float(np.mean(by_jensen)),
             claimed=0.0,
-            standard_error=_error(level),
+            **averaged(level),
         ),
         Finding(
-            "R6",
             both,
             "The farthest x[k] by V-B and by VI-B with a division lie apart, averaged over households.",
             "largest difference of x[k]",
-            "log kWh",
-            float(np.mean(farthest)),
             settings,
+            unit="log kWh",
             claimed=0.0,
-            standard_error=_error(farthest),
+            **averaged(farthest),
         ),
         Finding(
-            "R6",
             both,
             "Both after the log: the variance of x[k] that a mean per slot of the week leaves, over that of a mean "
             "per slot of the day. The week has two or three readings a slot and takes signal out.",
             "variance ratio of x[k], week over day",
-            "1",
-            float(np.mean(kept)),
             settings,
             claimed=1.0,
-            standard_error=_error(kept),
+            **averaged(kept),
         ),
         Finding(
-            "R6",
             both,
             "The same for white noise, where no season can explain it. (Check: 1 - slots/readings, in expectation.)",
             "variance ratio of white noise, week over day",
-            "1",
-            float(np.mean(iid)),
             settings,
             closed_form=(1 - readings["week"]) / (1 - readings["day"]),
             claimed=1.0,
-            standard_error=_error(iid),
+            **averaged(iid),
         ),
     )
 
@@ -123,6 +121,15 @@ def _error(values: list) -> float:
     return float(np.std(values, ddof=1) / math.sqrt(len(values)))
 
 
+@defect(
+    "R7",
+    "(58)-(60)",
+    "a and b change places between (58) and (59), and (60) prints a convolution.",
+    "The covariance (57) of one reading of the text is not that of the other, by an order of magnitude.",
+    "(59) is followed, with b_0 = 1 and a free innovation variance.",
+    "test_R7_two_formulas_two_processes",
+    note="(60) is given as far as our copy of the paper can be read.",
+)
 def swapped_coefficients(noise: NoiseSource) -> tuple[Finding, ...]:
     """R7: (58) and (59) are two processes; nothing is random."""
     a, b = -0.9, 0.5
@@ -137,37 +144,33 @@ def swapped_coefficients(noise: NoiseSource) -> tuple[Finding, ...]:
     printed_60 = float(response[: lag + 1] @ response[lag::-1])
     return (
         Finding(
-            "R7",
             "(58), (59)",
             "Variance of the process by (59), in which a is the autoregressive part. (Text: by (58), where a stands "
             "above and b below the line; check: mean of the spectrum of (59).)",
             "variance of x[k]",
-            "innovation variance",
-            float(autocovariance(fit, 1)[0]),
             settings,
+            float(autocovariance(fit, 1)[0]),
+            unit="innovation variance",
             closed_form=float(by_59.mean()),
             claimed=float(by_58.mean()),
         ),
         Finding(
-            "R7",
             "(58), (59)",
             "Spectrum at frequency zero by (59) over that by (58). (Check: ((1 + b)^2 / ((1 + a) a))^2.)",
             "ratio of the spectra at frequency 0",
-            "1",
-            float(abs(_transfer([1.0, b], [1.0, a]) / _transfer([0.0, a], [1.0, b])) ** 2),
             settings,
+            float(abs(_transfer([1.0, b], [1.0, a]) / _transfer([0.0, a], [1.0, b])) ** 2),
             closed_form=((1 + b) ** 2 / ((1 + a) * a)) ** 2,
             claimed=1.0,
         ),
         Finding(
-            "R7",
             "(60)",
             f"Covariance at lag {lag}. (Text: (60) as our copy prints it, the sum of h[i] h[k-i], a convolution; the "
             "covariance is the sum of h[i] h[i+k]; check: the sum.)",
             f"covariance of x[k] at lag {lag}",
-            "innovation variance",
-            float(autocovariance(fit, lag + 1)[lag]),
             settings,
+            float(autocovariance(fit, lag + 1)[lag]),
+            unit="innovation variance",
             closed_form=float(response[:-lag] @ response[lag:]),
             claimed=printed_60,
         ),
@@ -179,6 +182,16 @@ def _transfer(above: list[float], below: list[float]) -> float:
     return sum(above) / sum(below)
 
 
+@defect(
+    "R9",
+    "(55), (57), Algorithm 2",
+    "(57) is the covariance of the future given the past. The query is the conditional mean, whose covariance is "
+    "S^fo (S^o)^-1 S^of.",
+    "The law that is to protect the query is not its law: the query has rank max(p, q), so without noise there "
+    "is no density and no privacy, and anyone who knows the past knows the query.",
+    "Queries count as known (`query_model: deterministic`): only added noise protects.",
+    "test_R9_the_query_has_another_law",
+)
 def law_of_the_query(noise: NoiseSource) -> tuple[Finding, ...]:
     """R9: (57) is the covariance of the future given the past; the query has another."""
     phi, other = 0.9, 0.5
@@ -193,59 +206,51 @@ def law_of_the_query(noise: NoiseSource) -> tuple[Finding, ...]:
     two_steps = f"AR({phi:g}) and AR({other:g}), two steps, no noise, eps = 1"
     return (
         Finding(
-            "R9",
             "(55), (57)",
             "Variance of the query E[x^f | x^o] at the first step; (57) gives that of the reading around it. (Check: "
             "phi^2.)",
             "variance of the query, step 1",
-            "process variance",
-            float(query[0]),
             settings,
+            float(query[0]),
+            unit="process variance",
             closed_form=phi**2,
             claimed=float(future[0]),
         ),
         Finding(
-            "R9",
             "(55), (57)",
             f"The same at step {_STEPS}: the query's falls where (57)'s grows. (Check: phi^{2 * _STEPS}.)",
             f"variance of the query, step {_STEPS}",
-            "process variance",
-            float(query[-1]),
             settings,
+            float(query[-1]),
+            unit="process variance",
             closed_form=phi ** (2 * _STEPS),
             claimed=float(future[-1]),
         ),
         Finding(
-            "R9",
             "(57)",
             "Rank of the covariance of the query: max(p, q), so that without noise it has no density. (Text: "
             "of (57).)",
             f"rank over {_STEPS} steps",
-            "1",
-            float(rank),
             "an ARMA(6, 5) process",
+            float(rank),
             closed_form=6.0,
             claimed=float(full),
         ),
         Finding(
-            "R9",
             "(57), Fig. 4",
             "Share of forecasts that two households' queries give away without noise, although both have mean zero: "
             "the second step is phi times the first.",
             "share of forecasts traced",
-            "1",
-            _traced(noise, phi, other),
             two_steps,
+            _traced(noise, phi, other),
             closed_form=1.0,
         ),
         Finding(
-            "R9",
             "(57), Fig. 4",
             "The same as a delta, from the law of the query. (Text: from (57).)",
             "Pr(L > 1) without noise",
-            "1",
-            worst(_laws([_line(phi), _line(other)]), 1.0),
             two_steps,
+            worst(_laws([_line(phi), _line(other)]), 1.0),
             closed_form=1.0,
             claimed=worst(_laws([forecast_covariance(process([c]), 2) for c in (phi, other)]), 1.0),
         ),
@@ -281,6 +286,17 @@ def _traced(noise: NoiseSource, phi: float, other: float) -> float:
     return float(np.mean(guess == truth))
 
 
+@defect(
+    "R13",
+    "Section V-A, (57), (62)",
+    "The privacy of a forecast is that of a process of mean zero; (62) adds the household's seasonal mean before "
+    "the noise, and what is released carries it.",
+    "The printed deltas come near only if the seasonal mean counts as public. It is the household's own and "
+    "describes it best: with it in the query no curve of Fig. 4 leaves 1 visibly.",
+    "The query is the whole forecast, seasonal mean included.",
+    "test_R13_the_seasonal_mean_is_the_households_own",
+    note="The readings with and without the mean stand side by side in the scorecard.",
+)
 def public_seasonal_mean(noise: NoiseSource) -> tuple[Finding, ...]:
     """R13: without the seasonal mean two homes of one ARMA law look alike; with it (62) tells them apart."""
     phi, rho, difference, epsilon = 0.9, 1.4, 0.5, 1.0
@@ -297,14 +313,12 @@ def public_seasonal_mean(noise: NoiseSource) -> tuple[Finding, ...]:
     without, with_mean = (worst(queries, epsilon, "one") for queries in both)
     return (
         Finding(
-            "R13",
             "V-A, (57), (62)",
             "One-sided delta of what (62) releases of two homes whose logarithms have seasonal means "
             f"{difference:g} apart. (Check: (33). Text: of the zero-mean query.)",
             "delta with the seasonal mean in the query",
-            "1",
-            with_mean,
             settings,
+            with_mean,
             closed_form=normal_tail(mu, epsilon),
             claimed=without,
         ),

@@ -14,7 +14,7 @@ from meterdp.accounting.exact_curve import chernoff
 from meterdp.classnoise.designs.interface import Budget, ClassQueries
 from meterdp.classnoise.designs.white import white_noise
 from meterdp.core.noise import NoiseSource
-from meterdp_papers.common.finding import Finding
+from meterdp_papers.common.finding import Finding, defect
 from meterdp_papers.ramakrishna.errata.laws import (
     PRINTED,
     STEPS,
@@ -28,6 +28,18 @@ from meterdp_papers.ramakrishna.errata.laws import (
 _GUESSES = 20_000
 
 
+@defect(
+    "R1",
+    "Definition 2, (13), (44); Example 1, (50), section VI",
+    "The budget rho is the squared error per entry in the definition and the squared error of all k entries in "
+    "(50) and in the white baseline.",
+    "At one rho the noise differs by a factor of k, and a delta means nothing until one knows which rho is meant.",
+    "The squared error is stated per entry and in all, and `accuracy_convention` says which one rho is; the "
+    "figures can be computed under either.",
+    "test_R1_the_budget_is_counted_in_two_ways",
+    note="The distance is fitted to one printed value of the white curve in Fig. 4; under the total its other "
+    "printed value follows closely, so the figures seem to use the total.",
+)
 def accuracy_convention(noise: NoiseSource) -> tuple[Finding, ...]:
     """R1: rho per entry and rho in total differ by the number of entries; nothing is random."""
     rho, start, delta_start = PRINTED.white_start
@@ -45,35 +57,29 @@ def accuracy_convention(noise: NoiseSource) -> tuple[Finding, ...]:
     )
     return (
         Finding(
-            "R1",
             "Definition 2 and (44); (50) and section VI",
             "Squared error allowed by Definition 2 over that allowed by (50). (Check: k.)",
             "ratio of the two budgets at one rho",
-            "1",
-            traces["per_entry"] / traces["total"],
             settings,
+            traces["per_entry"] / traces["total"],
             closed_form=float(STEPS),
             claimed=1.0,
         ),
         Finding(
-            "R1",
             "section VI, Fig. 4",
             f"delta at eps = {epsilon:g} with rho as a total, which is close to what is printed.",
             f"Pr(L > {epsilon:g}), rho as a total",
-            "1",
-            normal_tail(mu["total"], epsilon),
             settings,
+            normal_tail(mu["total"], epsilon),
             closed_form=float(norm.sf(_argument_of_23(distance, rho / STEPS, epsilon))),
             claimed=PRINTED.white_end[2],
         ),
         Finding(
-            "R1",
             "Definition 2",
             f"delta at eps = {epsilon:g} with the same rho per entry.",
             f"Pr(L > {epsilon:g}), rho per entry",
-            "1",
-            normal_tail(mu["per_entry"], epsilon),
             settings,
+            normal_tail(mu["per_entry"], epsilon),
             closed_form=float(norm.sf(_argument_of_23(distance, rho, epsilon))),
             claimed=PRINTED.white_end[2],
         ),
@@ -91,6 +97,14 @@ def _argument_of_23(sensitivity: float, variance: float, epsilon: float) -> floa
     return (epsilon - sensitivity**2 / (2 * variance)) / ratio
 
 
+@defect(
+    "R3",
+    "Algorithm 2, section VI-B",
+    "Forecasts are released house by house, but a file that says whose it is says the label.",
+    "The released pair (id, q~) has infinite loss: the attack succeeds with certainty whatever the noise.",
+    "Files carry random release ids; the crosswalk to meters stays private.",
+    "test_R3_a_named_file_is_the_label",
+)
 def named_file(noise: NoiseSource) -> tuple[Finding, ...]:
     """R3: the released pair (id, q~) has infinite loss when the id is the household."""
     mu, epsilon = 0.1, 1.0
@@ -105,50 +119,42 @@ def named_file(noise: NoiseSource) -> tuple[Finding, ...]:
     settings = f"two households, forecasts {mu:g} noise widths apart, a fair coin decides, {_GUESSES} files"
     return (
         Finding(
-            "R3",
             "section VI-B, Algorithm 2",
             "Likelihood-ratio attack on the file of one named household: the name has probability one under X and "
             "zero under X', so the ratio is infinite whatever the noise. (Text: the best attack on q~ alone.)",
             "share of files traced, file named by household",
-            "1",
-            by_name,
             settings,
+            by_name,
             closed_form=1.0,
             claimed=chance,
         ),
         Finding(
-            "R3",
             "section VI-B, Algorithm 2",
             "The same attack on files under random release ids, which have one law whatever the household. (Check: "
             "Phi(mu/2).)",
             "share of files traced, random release ids",
-            "1",
-            by_forecast,
             settings,
+            by_forecast,
             closed_form=chance,
             claimed=chance,
             standard_error=math.sqrt(chance * (1 - chance) / _GUESSES),
         ),
         Finding(
-            "R3",
             "(4), (5)",
             "delta of the pair (id, q~), from this project's losses with the id as an entry without noise, at an eps "
             "as large as 100.",
             "Pr(L > 100) of the pair (id, q~)",
-            "1",
-            float(chernoff(losses_of(name), np.array([100.0]))[0].max()),
             settings,
+            float(chernoff(losses_of(name), np.array([100.0]))[0].max()),
             closed_form=1.0,
             claimed=normal_tail(mu, 100.0),
         ),
         Finding(
-            "R3",
             "(4), (5)",
             "What (5) gives for q~ alone.",
             f"Pr(L > {epsilon:g}) of q~ alone",
-            "1",
-            normal_tail(mu, epsilon),
             settings,
+            normal_tail(mu, epsilon),
             closed_form=float(norm.sf((epsilon - mu**2 / 2) / mu)),
         ),
     )
@@ -163,6 +169,14 @@ def _share_right(guess: np.ndarray, truth: np.ndarray) -> float:
     return float(np.mean(guess == truth))
 
 
+@defect(
+    "R4",
+    "(5), section VI-B",
+    "Every household of a cluster gets a file at once, while (5) compares the laws of one file.",
+    "An observer of two files asks which of the two households is which, and both losses add.",
+    "A joint release is charged for the swap of two labels.",
+    "test_R4_a_joint_release_is_charged_for_swaps",
+)
 def joint_release(noise: NoiseSource) -> tuple[Finding, ...]:
     """R4: two files of one cluster are released together, so the swap of two labels has to be hidden."""
     epsilon, mu = 1.0, 1.4
@@ -177,38 +191,32 @@ def joint_release(noise: NoiseSource) -> tuple[Finding, ...]:
     settings = f"equal covariances, forecasts {mu:g} noise widths apart, eps = {epsilon:g}"
     return (
         Finding(
-            "R4",
             "section VI-B, Algorithm 2",
             "All households of a cluster get a file at once. Between the release and the one with two households "
             "swapped the loss is L_XX'(q~_1) + L_X'X(q~_2): exact delta of the two files together. (Text: of one "
             "file; check: the Gaussian curve at sqrt 2 mu.)",
             "delta of two files",
-            "1",
-            worst(swapped, epsilon, "hockey_stick"),
             settings,
+            worst(swapped, epsilon, "hockey_stick"),
             closed_form=gdp.delta(gdp.compose(mu, mu), epsilon),
             claimed=worst(one, epsilon, "hockey_stick"),
         ),
         Finding(
-            "R4",
             "(5), (33)",
             "The same in the paper's terms, Pr(L > eps) of the two files.",
             f"Pr(L > {epsilon:g}) of two files",
-            "1",
-            worst(swapped, epsilon),
             settings,
+            worst(swapped, epsilon),
             closed_form=float(norm.sf((epsilon - mu**2) / (math.sqrt(2) * mu))),
             claimed=normal_tail(mu, epsilon),
         ),
         Finding(
-            "R4",
             "section VI-B, Algorithm 2",
             "Two files whose noise differs by household, as Algorithm 1 makes it. (Check: simulation of the two "
             "losses.)",
             "delta of two files, unequal covariances",
-            "1",
-            both,
             f"two 2-D laws with different covariances, eps = {epsilon:g}; standard error of the check {error:.1g}",
+            both,
             closed_form=sampled,
             claimed=alone,
         ),
@@ -247,6 +255,15 @@ def _log_ratio(q: np.ndarray, mean, cov, other_mean, other_cov) -> np.ndarray:
     return log_density(mean, cov) - log_density(other_mean, other_cov)
 
 
+@defect(
+    "R10",
+    "(5)-(7)",
+    "(7) derives L > eps from L < -eps, and the absolute value in Definition 1 is dropped.",
+    "Curves called (eps, delta)-PDP are one-sided; on a symmetric graph Definition 1 needs up to 1 + e^-eps "
+    "times as much.",
+    "Releases are stated as (eps, delta)-DP by the hockey-stick divergence in both directions.",
+    "test_R10_definition_1_has_two_sides",
+)
 def dropped_side(noise: NoiseSource) -> tuple[Finding, ...]:
     """R10: Definition 1 is two-sided; nothing is random."""
     mu, epsilon, narrow, small = 1.0, 0.5, 0.2, 0.01
@@ -254,39 +271,33 @@ def dropped_side(noise: NoiseSource) -> tuple[Finding, ...]:
     settings = f"equal covariances, mu = {mu:g}, eps = {epsilon:g}"
     return (
         Finding(
-            "R10",
             "(5)-(7)",
             "Definition 1, Pr(|L| > eps). (7) says that L < -eps implies L > eps, and so drops one side; the text "
             "column is the one-sided value. (Check: quadrature.)",
             "Pr(|L| > eps)",
-            "1",
-            normal_tail(mu, epsilon) + float(norm.sf(epsilon / mu + mu / 2)),
             settings,
+            normal_tail(mu, epsilon) + float(norm.sf(epsilon / mu + mu / 2)),
             closed_form=_two_sided_by_quadrature(mu, epsilon),
             claimed=normal_tail(mu, epsilon),
         ),
         Finding(
-            "R10",
             "Theorem 1",
             "The delta of (eps, delta)-DP of the same release, which the tail bounds from above only. (Check: the "
             "Gaussian curve.)",
             "exact delta of (eps, delta)-DP",
-            "1",
-            worst(laws, epsilon, "hockey_stick"),
             settings,
+            worst(laws, epsilon, "hockey_stick"),
             closed_form=gdp.delta(mu, epsilon),
             claimed=normal_tail(mu, epsilon),
         ),
         Finding(
-            "R10",
             "(6), (7)",
             "How much the dropped side can matter: two-sided over one-sided at a small eps. It is never more than "
             "1 + e^-eps over a symmetric graph, since Pr_X(L < -eps) <= e^-eps Pr_X'(L' > eps) for the reverse pair. "
             "(Check: quadrature.)",
             "Pr(|L| > eps) / Pr(L > eps)",
-            "1",
-            1 + float(norm.sf(small / narrow + narrow / 2)) / normal_tail(narrow, small),
             f"equal covariances, mu = {narrow:g}, eps = {small:g}",
+            1 + float(norm.sf(small / narrow + narrow / 2)) / normal_tail(narrow, small),
             closed_form=_two_sided_by_quadrature(narrow, small) / normal_tail(narrow, small),
             claimed=1.0,
         ),
