@@ -31,7 +31,7 @@ from meterdp.forecasting.select import choose_households
 from meterdp.forecasting.study import rolling_of, window_fits
 from meterdp.profiles.dense import LogLoad
 from meterdp.profiles.seasonal import Season, seasonal_part
-from meterdp_papers.ramakrishna.forecasts import FORECAST
+from meterdp_papers.ramakrishna.households import FORECAST
 
 ROOT = Path(__file__).resolve().parents[1]
 SETTLED_ON = 150  # homes the constants of the season were settled on

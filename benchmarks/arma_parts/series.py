@@ -24,7 +24,7 @@ from meterdp.profiles.seasonal import Season, seasonal_part
 from meterdp.simulate.export import simulate_export
 from meterdp.simulate.layout import simulated_export
 from meterdp.simulate.parameters import SimulationParameters
-from meterdp_papers.ramakrishna.forecasts import SEASON
+from meterdp_papers.ramakrishna.households import SEASON
 
 ROOT = Path(__file__).resolve().parents[2]
 SWISS = ROOT.parent / "shared/data/ch_bamberg_15min/export_long.csv.gz"

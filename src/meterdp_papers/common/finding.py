@@ -21,12 +21,12 @@ class Finding:
     ----------
     where : str
         Place in the paper.
+    settings : str
+        Public synthetic setting it was computed in.
     statement : str
         What the number says, one sentence.
     quantity : str
         What was computed.
-    settings : str
-        Public synthetic setting it was computed in.
     value : float
     unit : str
         "1" where dimensionless.
@@ -39,9 +39,9 @@ class Finding:
     """
 
     where: str
+    settings: str
     statement: str
     quantity: str
-    settings: str
     value: float
     unit: str = "1"
     closed_form: float | None = None

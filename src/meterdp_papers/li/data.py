@@ -12,8 +12,7 @@ from meterdp.core.noise import fixed_uniforms
 from meterdp.mixture.draws import Mixture
 from meterdp_papers.common import substitutes
 from meterdp_papers.common.datasets import Dataset, locate
-from meterdp_papers.li.readings import NODES, STANDARDISED
-from meterdp_papers.li.setting import CLASSES, COMPONENTS
+from meterdp_papers.li.setting import CLASSES, COMPONENTS, NODES, STANDARDISED
 
 NOT_FEATURES = ["name", "status"]
 

@@ -1,4 +1,6 @@
-"""Fig. 3 of Li et al.: what corrupt nodes 2 and 4 learn about nodes 1 and 3 of Fig. 1, from simulated transcripts.
+"""Fig. 1 of Li et al. as a table: the cycle they print, the corrupt nodes, and the chord that is ours.
+
+Fig. 3 of Li et al.: what corrupt nodes 2 and 4 learn about nodes 1 and 3 of Fig. 1, from simulated transcripts.
 
 As in Section 5.2 records are standard normal and responsibilities uniform, normalised over the classes; no EM is run,
 so the C of every iteration are about means of zero, as those of (4) are once the public means are known. Every trial
@@ -15,25 +17,54 @@ import pandas as pd
 from meterdp.distributed import leakage
 from meterdp.distributed.adversary import known_sums
 from meterdp.distributed.federated import Federated
-from meterdp.distributed.graph import CORRUPT, Graph, five_node_example
+from meterdp.distributed.graph import CHORD, CORRUPT, Graph, five_node_example
 from meterdp.distributed.pdmm import Stop, consensus
 from meterdp.distributed.ring_sum import RingSum, decoded
 from meterdp.distributed.transcript import consensus_view, ring_view, seen_in_consensus, sums_on_ring
 from meterdp.simulate.streams import simulated_stream
-from meterdp_papers.li.readings import ALL_SO_FAR, CYCLE_ALONE, GRAPHS, ONE_ITERATION, RECORDS, WITH_CHORD
 from meterdp_papers.li.setting import (
+    ALL_SO_FAR,
     CONFIDENCE,
+    CYCLE_ALONE,
     EXPOSED,
+    GRAPHS,
     LEAK_CLASSES,
     LEAK_CONSTANT,
     LEAK_ITERATIONS,
     LEAK_MASKS,
     LEAK_ROUNDS,
     MASK_STD,
+    ONE_ITERATION,
     OTHER_END,
+    RECORDS,
     SCHEMES,
+    WITH_CHORD,
     trials_of,
 )
+
+EXAMPLE = {"data": "the example of the paper", "substitute": "only its cycle is known; the chord 1-3 is ours"}
+
+
+def example_table() -> pd.DataFrame:
+    """Return the columns of ``li_network``, nodes by the paper's numbers from 1."""
+    graph = five_node_example()
+    at = graph.positions
+    nodes = [
+        {"kind": "corrupt" if i in CORRUPT else "honest", "node": i + 1, "x": [at[i, 0]], "y": [at[i, 1]]}
+        for i in range(graph.nodes)
+    ]
+    edges = [
+        {
+            "kind": "chord" if (i, j) == CHORD else "cycle",
+            "node": i + 1,
+            "neighbour": j + 1,
+            "x": at[[i, j], 0].tolist(),
+            "y": at[[i, j], 1].tolist(),
+        }
+        for i, j in graph.edges.tolist()
+    ]
+    return pd.DataFrame([*nodes, *edges]).astype({"neighbour": "Int32"}).assign(**EXAMPLE)
+
 
 NODES = 5
 CYCLE = tuple(range(NODES))

@@ -15,12 +15,14 @@ from meterdp.distributed.summation import Summation
 from meterdp.mixture.draws import Mixture
 from meterdp.simulate.streams import simulated_stream
 from meterdp_papers.li.data import Voices, dealt, start
-from meterdp_papers.li.readings import NODES, SETTINGS, SHOWN
 from meterdp_papers.li.setting import (
     ASYNCHRONOUS,
     EIGENVALUE_FLOOR,
     ITERATIONS,
     MASK_STD,
+    NODES,
+    SETTINGS,
+    SHOWN,
     TRIAL_ITERATIONS,
     whole,
 )

@@ -21,17 +21,20 @@ from meterdp.mixture.draws import Mixture
 from meterdp.simulate.streams import simulated_stream
 from meterdp_papers.li.data import Voices, dealt, start
 from meterdp_papers.li.exposure import CYCLE, NODES, SOURCE, Group, example, named, statistics, sums_seen
-from meterdp_papers.li.readings import CYCLE_ALONE, GRAPHS, STANDARDISED, WITH_CHORD
-from meterdp_papers.li.readings import NODES as NODES_OF
 from meterdp_papers.li.setting import (
+    CYCLE_ALONE,
     EIGENVALUE_FLOOR,
+    GRAPHS,
     LEAK_CLASSES,
     LEAK_CONSTANT,
     LEAK_ROUNDS,
     SCHEMES,
+    STANDARDISED,
+    WITH_CHORD,
     trials_of,
     whole,
 )
+from meterdp_papers.li.setting import NODES as NODES_OF
 
 RUNS, STARTS = 10, 40
 FOUND = 1e-4  # largest error of a record that counts as found, in standard deviations

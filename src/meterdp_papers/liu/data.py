@@ -23,13 +23,15 @@ from meterdp_papers.liu.readings import READINGS, SHOWN
 from meterdp_papers.liu.setting import (
     EPSILONS,
     MARGINAL_EPSILON,
+    VARIANTS,
+    Variant,
     curve,
     curve_under,
     fixed_data_releases,
     kl_trials,
+    select,
     summary,
 )
-from meterdp_papers.liu.variants import VARIANTS, Variant, select
 
 COMPONENTS = 5  # principal components of the digits
 DIGITS_TEST = 600

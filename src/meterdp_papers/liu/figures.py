@@ -1,4 +1,4 @@
-"""Figs 1 to 10 of Liu et al. from the tables of the reproduction, one function a figure.
+"""Figs 1 to 10 of Liu et al. and Table I from the tables of the reproduction, one function each.
 
 Divergences are drawn twice, because a mean over trials is ruled by the smallest classes: mean with its standard error
 on the left, median with the middle half of the trials on the right. One reading of the text is drawn in full, and the
@@ -15,6 +15,7 @@ import numpy as np
 from meterdp.figures import numbers
 from meterdp.figures.densities import HEADROOM, Column, Panel, draw_grid, histogram_edges
 from meterdp.figures.entry import Figure
+from meterdp.figures.report.grid import Grid
 from meterdp.figures.style import (
     BLACK,
     LIGHT_GREY,
@@ -28,12 +29,14 @@ from meterdp.figures.style import (
     look,
     plain_log_ticks,
 )
+from meterdp_papers.common.printed import Printed
 from meterdp_papers.liu.readings import SHOWN, Reading
-from meterdp_papers.liu.tables import LIU_ACCURACY, LIU_CURVE, LIU_DENSITIES
+from meterdp_papers.liu.tables import LIU_ACCURACY, LIU_CURVE, LIU_DENSITIES, LIU_TABLE1
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+
 
 _PAPER = "Liu et al."
 _CURVE = (
@@ -375,3 +378,23 @@ def _panel(curves: dict, mechanism: str) -> Panel:
         histogram["density"].to_numpy(),
         [(line["value"].to_numpy(), line["density"].to_numpy(), style) for line, style in lines],
     )
+
+
+def table1(path) -> Grid:
+    """Return Table I of the study beside the printed one."""
+    table, rows = load(path, LIU_TABLE1), []
+    for row in table.sort_values("rank").itertuples():
+        ours = [_whole(row.component), _whole(row.household_count), numbers.percent(row.share)]
+        theirs = [_whole(row.paper_class), _whole(row.paper_household_count), numbers.percent(row.paper_share)]
+        rows.append([numbers.count(row.rank), *ours, *theirs])
+    first = table.iloc[0]
+    caption = f"Table I: households per class, from the largest class ({first['data']}) beside the paper's"
+    header = ("rank", "class", "households", "share", "paper's class", "paper's households", "share")
+    return Grid(caption, header, rows, words=0)
+
+
+def _whole(value) -> str:
+    return numbers.MISSING if value is None or value != value else numbers.count(value)
+
+
+PRINTED = (Printed("table1", LIU_TABLE1, table1),)

@@ -15,7 +15,7 @@ from scipy.special import ndtr
 from meterdp.mechanisms.published.labelled import LabelledRecords
 from meterdp.mixture.draws import MixtureDraws
 from meterdp_papers.liu.readings import READINGS, SHOWN
-from meterdp_papers.liu.variants import Variant
+from meterdp_papers.liu.setting import Variant
 
 POINTS = 121
 MAX_BINS = 30

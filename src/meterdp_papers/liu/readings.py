@@ -2,7 +2,7 @@
 
 (10) is printed over the records of a class; its text speaks of all label flips. Nothing is said of how the budget of
 a baseline is shared over classes. Every combination is faithful, and every claim is judged under all of them. How
-mechanisms run under them is in :mod:`meterdp_papers.liu.variants`; figures import this one, so it stays light.
+mechanisms run under them is in :mod:`meterdp_papers.liu.setting`; figures import this one, so it stays light.
 """
 
 from __future__ import annotations

@@ -21,8 +21,7 @@ from meterdp.mixture.draws import Mixture
 from meterdp.mixture.gmm import fit_labels
 from meterdp.mixture.sampling import sample
 from meterdp.release.noise import StudyNoise
-from meterdp_papers.liu.setting import EPSILONS, curve, releases
-from meterdp_papers.liu.variants import VARIANTS, read
+from meterdp_papers.liu.setting import EPSILONS, VARIANTS, curve, read, releases
 
 MEAN_BOUND = 10.0
 DATA = "synthetic Gaussian mixtures, a fresh one in every trial"

@@ -19,8 +19,17 @@ from meterdp.release.noise import StudyNoise
 from meterdp_papers.common.substitutes import CHECK_INS
 from meterdp_papers.park.data import Records
 from meterdp_papers.park.likelihoods import fold
-from meterdp_papers.park.readings import CLUSTER_READINGS, EPSILON_AS_PRINTED, SHOWN_CLUSTERS, ClusterReading
-from meterdp_papers.park.setting import DELTA, LLOYD_LINEAR, LLOYD_ZCDP, PLAIN, PROPOSED
+from meterdp_papers.park.setting import (
+    CLUSTER_READINGS,
+    DELTA,
+    EPSILON_AS_PRINTED,
+    LLOYD_LINEAR,
+    LLOYD_ZCDP,
+    PLAIN,
+    PROPOSED,
+    SHOWN_CLUSTERS,
+    ClusterReading,
+)
 
 EPSILON = 0.01
 SHOWN_RECORDS = 1_500

@@ -1,4 +1,6 @@
-"""Fig. 5 of Park et al.: columns of factor loadings of faces, without noise and after Analyze Gauss.
+"""The spectral norm of large symmetric matrices, which says whether noise drowns a second moment (defect P3).
+
+Fig. 5 of Park et al.: columns of factor loadings of faces, without noise and after Analyze Gauss.
 
 The noise is drawn as Section 7 states it, and once more with its variance where the standard deviation belongs, which
 is what the paper's public code does (defect P3).
@@ -8,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from scipy.sparse.linalg import eigsh
 
 from meterdp.core.noise import fixed_normals
 from meterdp.core.progress import progress
@@ -21,9 +24,10 @@ from meterdp.mechanisms.dpem.factor import (
 )
 from meterdp.release.noise import StudyNoise
 from meterdp_papers.park.data import Records
-from meterdp_papers.park.readings import (
+from meterdp_papers.park.setting import (
     AS_THEY_ARE,
     BY_PIXEL,
+    DELTA,
     MISREAD,
     PICTURES,
     PRINTED_SENSITIVITY,
@@ -32,8 +36,13 @@ from meterdp_papers.park.readings import (
     STATED,
     WITHOUT,
 )
-from meterdp_papers.park.setting import DELTA
-from meterdp_papers.park.spectral import spectral_norm
+
+
+def spectral_norm(matrix: np.ndarray) -> float:
+    """Return the largest absolute eigenvalue of a symmetric matrix (d, d) by Lanczos iteration, to six digits."""
+    start = np.ones(len(matrix)) / np.sqrt(len(matrix))
+    return float(abs(eigsh(matrix, k=1, v0=start, tol=1e-4, return_eigenvectors=False)[0]))
+
 
 EPSILONS = (0.3, 0.2)
 CODE_EPSILONS = (1.0, *EPSILONS)  # the first is what the public code is set to

@@ -1,4 +1,4 @@
-"""Figs 1 to 5 of Park et al. from the tables of the reproduction, one function a figure."""
+"""Figs 1 to 5 of Park et al. and printed tables from the tables of the reproduction, one function each."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from meterdp.accounting.orders import FAR_ORDER, LARGEST_ORDER
 from meterdp.figures import numbers
 from meterdp.figures.entry import Figure
+from meterdp.figures.report.grid import Grid
 from meterdp.figures.style import (
     BLACK,
     BLUE,
@@ -28,45 +29,54 @@ from meterdp.figures.style import (
     look,
     plain_log_ticks,
 )
-from meterdp_papers.park.labels import LINES, METHODS
-from meterdp_papers.park.readings import (
+from meterdp_papers.common.printed import Printed
+from meterdp_papers.park.setting import (
+    ADVANCED,
     ALSO_SHOWN,
     AS_THEY_ARE,
     BY_PIXEL,
     CAPTIONS,
+    LINE_NAMES,
+    LINEAR,
+    LLG_MOMENTS,
+    LLG_ZCDP,
+    METHODS,
     MISREAD,
+    MOMENTS,
+    OURS,
     PRINTED_SENSITIVITY,
+    PUBLIC_ZCDP,
     SHOWN,
     SMALLEST_SENSITIVITY,
     STATED,
     WITHOUT,
-)
-from meterdp_papers.park.setting import (
-    ADVANCED,
-    LINEAR,
-    LLG_MOMENTS,
-    LLG_ZCDP,
-    MOMENTS,
-    OURS,
-    PUBLIC_ZCDP,
     ZCDP,
 )
-from meterdp_papers.park.tables import PARK_CLUSTERS, PARK_CURVE, PARK_FACES, PARK_MAP
+from meterdp_papers.park.tables import (
+    PARK_CLUSTERS,
+    PARK_CURVE,
+    PARK_FACE_NUMBERS,
+    PARK_FACES,
+    PARK_MAP,
+    PARK_NICV,
+    PARK_OURS,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+
 _PAPER = "Park et al."
 
 _LOOKS = {
-    ZCDP: Look(f"{LINES[ZCDP]} (and moments, real orders)", BLUE, "o"),
-    MOMENTS: Look(LINES[MOMENTS], SKY, "P"),
-    ADVANCED: Look(LINES[ADVANCED], PURPLE, "D"),
-    LINEAR: Look(LINES[LINEAR], ORANGE, "s"),
-    LLG_ZCDP: Look(LINES[LLG_ZCDP], VERMILION, "v"),
-    LLG_MOMENTS: Look(LINES[LLG_MOMENTS], GREY, "x"),
-    PUBLIC_ZCDP: Look(LINES[PUBLIC_ZCDP], BLUE, "o"),
+    ZCDP: Look(f"{LINE_NAMES[ZCDP]} (and moments, real orders)", BLUE, "o"),
+    MOMENTS: Look(LINE_NAMES[MOMENTS], SKY, "P"),
+    ADVANCED: Look(LINE_NAMES[ADVANCED], PURPLE, "D"),
+    LINEAR: Look(LINE_NAMES[LINEAR], ORANGE, "s"),
+    LLG_ZCDP: Look(LINE_NAMES[LLG_ZCDP], VERMILION, "v"),
+    LLG_MOMENTS: Look(LINE_NAMES[LLG_MOMENTS], GREY, "x"),
+    PUBLIC_ZCDP: Look(LINE_NAMES[PUBLIC_ZCDP], BLUE, "o"),
     OURS: look("sound"),
 }
 _DASHED = (MOMENTS, LLG_MOMENTS, PUBLIC_ZCDP)
@@ -397,3 +407,108 @@ def _below(body, words: str, unit: str | None = None) -> None:
         body.supxlabel(sentence, fontsize=9, x=0.01, ha="left")
     else:
         body.supxlabel(f"{unit}\n{sentence}", fontsize=9)
+
+
+def clusterings(path) -> Grid:
+    """Return NICV of every method under every reading."""
+    table, rows = load(path, PARK_NICV), []
+    methods = list(dict.fromkeys(table["method"]))
+    for reading, at in table.groupby("reading", sort=False):
+        value = at.set_index("method")
+        cells = [f"{value.loc[m, 'nicv_mean']:.4f} ± {_error(value.loc[m, 'nicv_se'])}" for m in methods]
+        rows.append([reading, numbers.plain(float(f"{at['epsilon'].iloc[0]:.3g}")), *cells])
+    header = ("reading", "ε", *(METHODS[m] for m in methods))
+    return Grid("Fig. 4: NICV of test records, mean over folds and its standard error", header, rows)
+
+
+def _error(value: float) -> str:
+    return numbers.significant(value, 2)
+
+
+def faces(path) -> Grid:
+    """Return the noise of Fig. 5 beside what it is added to."""
+    rows = [
+        [
+            row.pictures,
+            row.sensitivity,
+            row.noise,
+            numbers.plain(row.epsilon),
+            f"{row.noise_std:.4f}",
+            f"{row.noise_spectral_norm:.2f}",
+            f"{row.top_eigenvalue:.3f}",
+            f"{row.captured_share:.3f}",
+        ]
+        for row in load(path, PARK_FACE_NUMBERS).itertuples()
+    ]
+    header = (
+        "pictures",
+        "sensitivity",
+        "noise",
+        "ε",
+        "standard deviation",
+        "spectral norm",
+        "top eigenvalue without noise",
+        "mean squared cosine with EM's loadings",
+    )
+    return Grid("Fig. 5: noise beside the second moment of the faces", header, rows, words=3)
+
+
+def likelihoods(path) -> Grid:
+    """Return the test log-likelihood of every line at every epsilon, under the reading that is drawn."""
+    table = load(path, PARK_CURVE)
+    table = table[table["reading"] == SHOWN.name]
+    epsilons = sorted(table["epsilon"].unique())
+    rows = []
+    for line, at in table.groupby("line", sort=False):
+        value = at.set_index("epsilon")
+        cells = [
+            f"{numbers.significant(value.loc[e, 'log_likelihood_mean'], 4)} ± "
+            f"{_error(value.loc[e, 'log_likelihood_se'])}"
+            for e in epsilons
+        ]
+        rows.append([LINE_NAMES[line], *cells])
+    first = table.iloc[0]
+    figure = first["figure"].replace("fig", "Fig. ")
+    caption = f"{figure}: test log-likelihood, nats per record, mean over splits and its standard error; {SHOWN.name}"
+    return Grid(caption, ("ε", *(numbers.plain(e) for e in epsilons)), rows)
+
+
+def ours(path) -> Grid:
+    """Return our release against zCDP GGG, under every reading of theirs."""
+    table = load(path, PARK_OURS)
+    rows = [
+        [
+            row.reading,
+            numbers.plain(row.epsilon),
+            numbers.significant(row.ours_mean, 4),
+            numbers.significant(row.ggg_mean, 4),
+            f"{numbers.significant(row.difference_mean, 3)} ± {_error(row.difference_se)}",
+            ""
+            if np.isnan(row.larger_epsilon)
+            else f"{numbers.significant(row.larger_difference_mean, 3)} ± {_error(row.larger_difference_se)} "
+            f"(ε = {numbers.plain(row.larger_epsilon)})",
+            str(row.trials),
+        ]
+        for row in table.itertuples()
+    ]
+    figure = table["figure"].iloc[0].replace("fig", "Fig. ")
+    header = (
+        "reading of the paper",
+        "ε",
+        "sound release (ours)",
+        "GGG, zCDP",
+        "ours less theirs",
+        "ours less theirs at twice ε or more",
+        "splits",
+    )
+    return Grid(f"{figure}: our release against theirs, nats per test record; paired over splits", header, rows)
+
+
+PRINTED = (
+    Printed("fig2", PARK_CURVE, likelihoods),
+    Printed("fig3", PARK_CURVE, likelihoods),
+    Printed("fig2_ours", PARK_OURS, ours),
+    Printed("fig3_ours", PARK_OURS, ours),
+    Printed("nicv", PARK_NICV, clusterings),
+    Printed("face_numbers", PARK_FACE_NUMBERS, faces),
+)

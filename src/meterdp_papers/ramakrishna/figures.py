@@ -1,4 +1,4 @@
-"""Figs 1 to 4 of Ramakrishna et al. from the tables of the reproduction, one function a figure.
+"""Figs 1 to 4 of Ramakrishna et al. and printed tables from the tables of the reproduction, one function each.
 
 Delta is exact. Fig. 2 draws the two-sided one, Pr(|L| > eps) of Definition 1 (defect R10); Fig. 4 the one-sided one,
 as the text has it, under the reading whose curves leave 1.
@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meterdp.classnoise.query_models import RANDOMNESS
+from meterdp.classnoise.tables import DESIGN_COMPARISON
 from meterdp.figures import numbers
 from meterdp.figures.entry import Figure
 from meterdp.figures.forecasts import forecast_examples
+from meterdp.figures.report.grid import Grid
+from meterdp.figures.report.noise import comparison_grid
 from meterdp.figures.style import (
     BLACK,
     BLUE,
@@ -29,12 +32,19 @@ from meterdp.figures.style import (
     look,
 )
 from meterdp.release.tables import FORECAST_EXAMPLES
+from meterdp_papers.common.printed import Printed
 from meterdp_papers.ramakrishna.setting import OUR_DESIGNS, SHOWN_RHOS
-from meterdp_papers.ramakrishna.tables import RAMAKRISHNA_CLASSES, RAMAKRISHNA_FIG2, RAMAKRISHNA_FIG4
+from meterdp_papers.ramakrishna.tables import (
+    RAMAKRISHNA_CLASSES,
+    RAMAKRISHNA_FIG2,
+    RAMAKRISHNA_FIG4,
+    RAMAKRISHNA_NUMBERS,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+
 
 _PAPER = "Ramakrishna et al."
 
@@ -204,3 +214,34 @@ def _handles(data: pd.DataFrame) -> tuple[list, list]:
     designs = [look(design) for design in in_order(data["design"])]
     handles = [line_key(color=d.colour, marker=d.marker, markersize=4) for d in designs]
     return handles, [d.label for d in designs]
+
+
+def printed_numbers(path) -> Grid:
+    """Return every printed delta beside ours, one-sided, under every reading of query and rho."""
+    table = load(path, RAMAKRISHNA_NUMBERS)
+    table = table[table["sides"].isna() | (table["sides"] == "one")]
+    reading_columns = ["query_model", "query_mean", "accuracy_convention"]
+    designs, asked, ours = [], [], []
+    for (design, *asked_of), at in table.groupby(["design", "rho", "epsilon", "delta_printed"], sort=False):
+        designs.append(look(design).label)
+        asked.append([numbers.plain(value) for value in asked_of])
+        ours.append(at.dropna(subset=reading_columns).set_index(reading_columns)["delta"])
+    rows = [list(row) for row in zip(("ρ", "ε", "printed δ"), *asked, strict=True)]
+    for reading in dict.fromkeys(reading for deltas in ours for reading in deltas.index):
+        model, mean, convention = reading
+        words = f"{model}{', zero mean' * (mean == 'zero')}, {convention.replace('_', ' ')}"
+        rows.append([words, *(numbers.probability(deltas[reading]) for deltas in ours)])
+    header = ("reading of query and ρ", *designs)
+    caption = "Printed δ, and ours under every reading of query and ρ: exact, one-sided, worst pair"
+    return Grid(caption, header, rows)
+
+
+def comparison(path) -> Grid:
+    """Return our designs beside the published one at equal budgets."""
+    return comparison_grid({"design_comparison": load(path, DESIGN_COMPARISON, may_be_empty=True)})
+
+
+PRINTED = (
+    Printed("numbers", RAMAKRISHNA_NUMBERS, printed_numbers),
+    Printed("comparison", DESIGN_COMPARISON, comparison),
+)

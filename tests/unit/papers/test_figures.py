@@ -10,7 +10,7 @@ from meterdp.core.parquet import write_table
 from meterdp_papers.common.scorecard import FAILS, HOLDS, OPEN, Verdict, rows
 from meterdp_papers.common.tables import SCORECARD
 from meterdp_papers.liu import data as liu_data
-from meterdp_papers.liu.claims import CLAIMS, PAPER
+from meterdp_papers.liu.scorecard import CLAIMS, PAPER
 from meterdp_papers.liu.tables import LIU_ACCURACY, LIU_CURVE, LIU_DENSITIES, LIU_TABLE1
 from meterdp_papers.registry import PAPERS
 from meterdp_papers.report import build_reproduction_report

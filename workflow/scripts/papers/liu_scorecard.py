@@ -3,9 +3,9 @@
 from meterdp.core.job import job
 from meterdp.core.parquet import metadata_of, read_table
 from meterdp.profiles.tables import PROFILE_HOURS
-from meterdp_papers.catalogue import catalogue
 from meterdp_papers.common.tables import SCORECARD
 from meterdp_papers.liu.scorecard import scorecard
+from meterdp_papers.registry import catalogue
 
 with job(snakemake.input, snakemake.log) as write:
     declared = catalogue()

@@ -4,8 +4,7 @@ from meterdp.core.job import job
 from meterdp.core.parquet import read_parts
 from meterdp_papers.common.datasets import registry
 from meterdp_papers.park.data import records_of
-from meterdp_papers.park.likelihoods import summarise
-from meterdp_papers.park.ours import compare
+from meterdp_papers.park.likelihoods import compare, summarise
 from meterdp_papers.park.tables import PARK_CURVE, PARK_LIKELIHOODS, PARK_OURS
 
 with job(snakemake.input, snakemake.log) as write:

@@ -2,9 +2,9 @@
 
 from meterdp.core.job import job
 from meterdp.core.parquet import metadata_of, read_table
-from meterdp_papers.catalogue import catalogue
 from meterdp_papers.common.tables import SCORECARD
 from meterdp_papers.park.scorecard import scorecard
+from meterdp_papers.registry import catalogue
 
 with job(snakemake.input, snakemake.log) as write:
     declared = catalogue()

@@ -8,7 +8,7 @@ from meterdp.core.parquet import read_table
 from meterdp.evaluation.tables import FORECAST_ERRORS
 from meterdp.forecasting.tables import FORECAST_HOUSEHOLDS, FORECAST_LAWS
 from meterdp.profiles.dense import read_log_load
-from meterdp_papers.ramakrishna.forecasts import paper_forecasts
+from meterdp_papers.ramakrishna.households import paper_forecasts
 
 with job(snakemake.input, snakemake.log) as write:
     params = snakemake.params

@@ -2,10 +2,10 @@
 
 from meterdp.core.job import job
 from meterdp.core.parquet import metadata_of, read_parts, read_table
-from meterdp_papers.catalogue import catalogue
 from meterdp_papers.common.tables import SCORECARD
 from meterdp_papers.ramakrishna.scorecard import scorecard
 from meterdp_papers.ramakrishna.tables import RAMAKRISHNA_DESCENTS
+from meterdp_papers.registry import catalogue
 
 with job(snakemake.input, snakemake.log) as write:
     declared, paths = catalogue(), dict(snakemake.input.items())

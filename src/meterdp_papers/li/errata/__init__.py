@@ -5,14 +5,14 @@ Defects D1 to D8, each with a function that computes the numbers showing it.
 
 from __future__ import annotations
 
-from meterdp_papers.li.errata import consensus, exposure, update
+from meterdp_papers.li.errata import exposure, updates
 
 PAPER = "Li, Gundersen, Tjell, Wisniewski, Christensen: distributed EM"
 
 DEFECTS = (
-    consensus.dual_update,
-    update.old_means,
-    consensus.reversed_condition,
+    updates.dual_update,
+    updates.old_means,
+    updates.reversed_condition,
     exposure.stated_views,
     exposure.sums_of_few,
     exposure.eavesdropper,

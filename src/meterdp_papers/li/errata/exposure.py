@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 from scipy.special import digamma
@@ -41,11 +42,11 @@ def stated_views(noise: NoiseSource) -> tuple[Finding, ...]:
         found.append(
             Finding(
                 "(12), section 4.2.2",
+                "secure summation along 1-2-3-4-5, independent standard normal numbers, nodes 2 and 4 corrupt",
                 f"Information about one number of node 1 when the random number r of node 1 has standard deviation "
                 f"{std:g} times that of the numbers it hides; (12) is met only by an r without bound, or in whole "
                 "numbers modulo a public one.",
                 f"I(X_1; view) with masks of {std:g}",
-                "secure summation along 1-2-3-4-5, independent standard normal numbers, nodes 2 and 4 corrupt",
                 ring_view(_ORDER, CORRUPT).information(_NODE, 1.0, std),
                 unit="nats",
                 closed_form=_ring_by_hand(std),
@@ -55,9 +56,9 @@ def stated_views(noise: NoiseSource) -> tuple[Finding, ...]:
     found.append(
         Finding(
             "(11)",
+            "the same",
             "Whether C of node 1 is among what the corrupt nodes know of node 3, as (11) is printed; C of node 3 is.",
             "C of node 1 known",
-            "the same",
             float(ring_view(_ORDER, CORRUPT).knows([0])),
             closed_form=0.0,
             claimed=1.0,
@@ -104,29 +105,29 @@ def sums_of_few(noise: NoiseSource) -> tuple[Finding, ...]:
     return (
         Finding(
             "(10), (12), section 4.2.2",
+            f"{_PAIRS} pairs of standard normal records, whatever the responsibilities",
             "Largest error with which two records follow, up to their order, from their sum and their sum of "
             "squares, which are the sums over all classes of B and C. Either record's information is infinite.",
             "error of both records",
-            f"{_PAIRS} pairs of standard normal records, whatever the responsibilities",
             pairs,
             closed_form=0.0,
         ),
         Finding(
             "(10), section 4.2.1",
+            f"{_TRIPLES} runs of subspace perturbation with a chord 1-3; one standard normal record a node, two "
+            "classes at -1 and 1",
             "Share of runs in which the sums of the first iteration of EM over the three honest nodes of Fig. 1 give "
             "all three records, up to their order: three unknowns, five equations.",
             "runs with all records found",
-            f"{_TRIPLES} runs of subspace perturbation with a chord 1-3; one standard normal record a node, two "
-            "classes at -1 and 1",
             float(np.mean(np.array(errors) < 1e-6)),
             closed_form=float(count.from_iteration == 1),
             claimed=0.0,
         ),
         Finding(
             "(10), Algorithm 2",
+            "scalar records, two classes; the reproduction solves such runs: table recovery.parquet",
             "Iterations until equations are as many as unknowns, for three records at each of three honest nodes.",
             "iterations until solvable",
-            "scalar records, two classes; the reproduction solves such runs: table recovery.parquet",
             float(several.from_iteration),
             closed_form=float(1 + math.ceil((9 - 5) / 3)),
         ),
@@ -147,32 +148,29 @@ def eavesdropper(noise: NoiseSource) -> tuple[Finding, ...]:
     heard = _heard_on_ring()
     consensus = consensus_view(five_node_example(), (), _ROUNDS, _CONSTANT)
     groups = known_sums("secure_sum", five_node_example(), (), _ORDER, eavesdropper=True)
+    here = partial(Finding, "section 4.2.1", f"Fig. 1 with a chord 1-3, {_ROUNDS} rounds heard")
     return (
         Finding(
             "section 4.2.2",
+            "1-2-3-4-5, open channels",
             "Nodes whose vectors somebody learns exactly who corrupts nobody and hears the messages of secure "
             "summation and its total.",
             "nodes exposed by secure summation",
-            "1-2-3-4-5, open channels",
             float(sum(heard.knows([i]) for i in range(5))),
             unit="nodes",
             closed_form=float(len(groups)),
         ),
-        Finding(
-            "section 4.2.1",
+        here(
             "The same of subspace perturbation with an encrypted first exchange: the sum over all nodes alone.",
             "nodes exposed by subspace perturbation",
-            f"Fig. 1 with a chord 1-3, {_ROUNDS} rounds heard",
             float(sum(consensus.knows([i]) for i in range(5))),
             unit="nodes",
             closed_form=0.0,
             claimed=0.0,
         ),
-        Finding(
-            "section 4.2.1",
+        here(
             "Combinations of the nodes' numbers known to that listener.",
             "combinations known under subspace perturbation",
-            f"Fig. 1 with a chord 1-3, {_ROUNDS} rounds heard",
             float(len(consensus.exact())),
             closed_form=1.0,
             claimed=1.0,
@@ -207,9 +205,9 @@ def self_information(noise: NoiseSource) -> tuple[Finding, ...]:
         found.append(
             Finding(
                 "(6), (11), section 5.2",
+                "standard normal records, k = 3 neighbours",
                 f"The estimate of I(X; X), which is infinite, from {trials:,} trials: about ln N for any law of X.",
                 f"estimate of I(X; X), N = {trials:,}",
-                "standard normal records, k = 3 neighbours",
                 leakage.mutual_information(x, x, generator),
                 unit="nats",
                 closed_form=float(digamma(trials) - digamma(3) - 1 / 3),
@@ -223,9 +221,9 @@ def self_information(noise: NoiseSource) -> tuple[Finding, ...]:
     found.append(
         Finding(
             "(6), Fig. 3",
+            "two classes, 10,000 trials",
             "Normalised estimate of what A, B and C of federated EM tell of the record they determine.",
             "estimate over that of I(X; X)",
-            "two classes, 10,000 trials",
             leakage.mutual_information(x, view, generator) / whole,
             claimed=1.0,
         )
@@ -254,10 +252,10 @@ def condition_on_neighbours(noise: NoiseSource) -> tuple[Finding, ...]:
     return (
         Finding(
             "section 4.2.1, (10)",
+            "independent standard normal numbers, dual noise of deviation 1,000, nodes 2 and 4 corrupt",
             "Information about one number of node 1, which has an honest neighbour, on the cycle without a chord: "
             "only the sum over 1 and 5 hides it.",
             "I(X_1; view) on the cycle alone",
-            "independent standard normal numbers, dual noise of deviation 1,000, nodes 2 and 4 corrupt",
             alone,
             unit="nats",
             closed_form=leakage.of_a_sum(2),
@@ -265,20 +263,20 @@ def condition_on_neighbours(noise: NoiseSource) -> tuple[Finding, ...]:
         ),
         Finding(
             "section 4.2.1",
+            "the cycle 1-2-3-4-5 alone",
             "Whether node 3's number is known there exactly; the text asks for an honest neighbour, and Fig. 1, as "
             "far as its words go, gives node 3 none.",
             "node 3 known",
-            "the cycle 1-2-3-4-5 alone",
             float(view.knows([2])),
             closed_form=float((2,) in known_sums("subspace", graph, CORRUPT)),
             claimed=0.0,
         ),
         Finding(
             "section 4.2",
+            "independent standard normal numbers, nodes 2 and 4 corrupt",
             f"Information with a chord 1-3 and dual noise of deviation {masks:g}: 'sufficiently large' is not "
             "quantified, and what a finite size leaves is this.",
             "I(X_1; view) with dual noise of 1",
-            "independent standard normal numbers, nodes 2 and 4 corrupt",
             consensus_view(small, CORRUPT, _ROUNDS, _CONSTANT).information(_NODE, 1.0, masks),
             unit="nats",
             closed_form=leakage.of_masked(small.part((0, 2, 4)).laplacian(), masks, 0),

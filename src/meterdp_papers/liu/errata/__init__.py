@@ -4,7 +4,7 @@ via KL-Divergence Minimization": defects L1 to L13, each with a function that co
 
 from __future__ import annotations
 
-from meterdp_papers.liu.errata import algorithm, covariances, frequencies, inputs, means
+from meterdp_papers.liu.errata import algorithm, covariances, inputs, means
 
 PAPER = "Liu, Scaglione, Peisert: release of Gaussian mixtures by KL minimisation"
 
@@ -13,8 +13,8 @@ DEFECTS = (
     covariances.lemma_2_conditions,
     means.parallel_composition,
     means.recalibrated_noise,
-    frequencies.reachable_outputs,
-    frequencies.printed_mapping,
+    algorithm.reachable_outputs,
+    algorithm.printed_mapping,
     means.gaussian_constant,
     covariances.covariance_term,
     algorithm.alternation,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from functools import partial
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -47,31 +47,25 @@ def clustered_labels(noise: NoiseSource) -> tuple[Finding, ...]:
         f"K-means with ten starts and one seed; {_REPLACED} households of each replaced in turn by another draw from "
         "the same population; classes matched"
     )
-    where, _root = "footnote 1, section V-C", math.sqrt(_POPULATIONS)
+    here = partial(Finding, "footnote 1, section V-C", settings)
     return (
-        Finding(
-            where,
+        here(
             "The most labels of other households that change when one household is replaced by an ordinary one.",
             "labels of others that change, largest",
-            settings,
             float(moved.max()),
             unit="households",
             claimed=0.0,
         ),
-        Finding(
-            where,
+        here(
             "The same on average.",
             "labels of others that change, mean",
-            settings,
             unit="households",
             claimed=0.0,
             **averaged(means),
         ),
-        Finding(
-            where,
+        here(
             "Replacements that change the label of at least one other household.",
             "share of replacements that move other labels",
-            settings,
             claimed=0.0,
             **averaged(shares),
         ),
@@ -111,10 +105,10 @@ def fitted_scaling(noise: NoiseSource) -> tuple[Finding, ...]:
     return (
         Finding(
             "section V-B",
+            "Iris, 150 x 4, first record replaced",
             "Iris, z-scores: the farthest any other record moves when one record is replaced by the largest value of "
             "every feature.",
             "largest move of another record",
-            "Iris, 150 x 4, first record replaced",
             _largest_move(_z_scores(iris), _z_scores(corner)),
             unit="standard deviations",
             closed_form=_move_by_updates(iris, corner[0]),
@@ -122,9 +116,9 @@ def fitted_scaling(noise: NoiseSource) -> tuple[Finding, ...]:
         ),
         Finding(
             "section V-B",
+            "Iris, 150 x 4, first record replaced by ten times the largest values",
             "The same with a decimal point misplaced in that record: nothing is clipped, so nothing bounds the move.",
             "largest move of another record",
-            "Iris, 150 x 4, first record replaced by ten times the largest values",
             _largest_move(_z_scores(iris), _z_scores(slip)),
             unit="standard deviations",
             closed_form=_move_by_updates(iris, slip[0]),
@@ -132,10 +126,10 @@ def fitted_scaling(noise: NoiseSource) -> tuple[Finding, ...]:
         ),
         Finding(
             "section V-D",
+            "digits of scikit-learn, 1797 x 64, levels 0 to 16 (in place of MNIST), first image replaced",
             "Handwritten digits, PCA to five dimensions: the farthest any other record moves when one image becomes "
             "all white, each axis signed to agree.",
             "largest move of another record",
-            "digits of scikit-learn, 1797 x 64, levels 0 to 16 (in place of MNIST), first image replaced",
             _largest_move(_scores(digits), _scores(bright)),
             unit="pixel levels",
             claimed=0.0,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from scipy.optimize import brentq
@@ -49,46 +50,43 @@ def parallel_composition(noise: NoiseSource) -> tuple[Finding, ...]:
         lambda e: gdp.log_delta(gdp.compose(lemma_1_mu(e), lemma_1_mu(e)), e) - math.log(DELTA), 0.05, 5
     )
     doubled = np.array([_largest_joint_ratio(paper_records(noise)) for _ in range(_DATA_SETS)])
+    here = partial(Finding, "Lemma 3", "eps_k = 1/3, both classes at their bound, exact Gaussian curve")
     return (
-        Finding(
-            "Lemma 3",
+        here(
             "Two classes whose means are each exactly (eps_k, 1e-5)-DP at eps_k = 1/3: delta of the two together at "
             "that eps_k; by parallel composition it would stay at 1e-5.",
             "delta of both means at eps_k",
-            "eps_k = 1/3, both classes at their bound, exact Gaussian curve",
             gdp.delta(gdp.compose(exact, exact), _FIRST_SHARE),
             claimed=DELTA,
         ),
-        Finding(
-            "Lemma 3",
+        here(
             "The epsilon those two means together need for delta = 1e-5.",
             "epsilon of both means at delta = 1e-5",
-            "eps_k = 1/3, both classes at their bound, exact Gaussian curve",
             needed,
             claimed=_FIRST_SHARE,
         ),
         Finding(
             "Lemma 3 with Lemma 1",
+            "eps_k = 8/3 (the first third of eps = 8), both classes at Lemma 1's bound, exact Gaussian curve",
             "With Lemma 1's constant, whose slack (L7) hides the second class at small eps_k: delta of two means at "
             "eps_k = 8/3.",
             "delta of both means at eps_k",
-            "eps_k = 8/3 (the first third of eps = 8), both classes at Lemma 1's bound, exact Gaussian curve",
             gdp.delta(gdp.compose(lemma_1_mu(8 / 3), lemma_1_mu(8 / 3)), 8 / 3),
             claimed=DELTA,
         ),
         Finding(
             "Lemma 3 with Lemma 1",
+            "both classes at Lemma 1's bound, exact Gaussian curve",
             "From this eps_k on, two classes at Lemma 1's bound exceed delta = 1e-5 together.",
             "eps_k from which Lemma 3 fails",
-            "both classes at Lemma 1's bound, exact Gaussian curve",
             threshold,
         ),
         Finding(
             "(9), (10)",
+            f"{PAPER_SETTING}, {_DATA_SETS} data sets",
             "In the paper's setting the worst flip of a data set uses up this many times the right side of (10), "
             "summed over its two classes, each class having the noise of (23); the mean over data sets.",
             "largest v'Gamma v over both classes, relative to (10)",
-            f"{PAPER_SETTING}, {_DATA_SETS} data sets",
             claimed=1.0,
             **averaged(doubled),
         ),
@@ -142,21 +140,18 @@ def recalibrated_noise(noise: NoiseSource) -> tuple[Finding, ...]:
         "the class"
     )
     fixed = gdp.delta(lemma_1_mu(_FIRST_SHARE), _FIRST_SHARE)
+    here = partial(Finding, "(10), (23)", settings)
     return (
-        Finding(
-            "(10), (23)",
+        here(
             f"The largest delta of one released mean, at N_k = {_SIZES[largest[0]]}, when (23) is solved on D' as it "
             f"is on D; with one noise law for both it is at most {fixed:.2g}.",
             "largest exact delta of one mean at eps_k",
-            settings,
             float(deltas.max()),
             claimed=DELTA,
         ),
-        Finding(
-            "(10), (23)",
+        here(
             "The share of the cases whose mean alone breaks its delta.",
             "share of cases with delta above 1e-5",
-            settings,
             above,
             claimed=0.0,
             standard_error=math.sqrt(above * (1 - above) / deltas.size),
@@ -198,27 +193,24 @@ def gaussian_constant(noise: NoiseSource) -> tuple[Finding, ...]:
     """L7: Lemma 1's constant against the exact Gaussian curve; nothing is random."""
     ratio = (gdp.mu_for(_FIRST_SHARE, DELTA) / lemma_1_mu(_FIRST_SHARE)) ** 2
     threshold = brentq(lambda e: gdp.log_delta(lemma_1_mu(e), e) - math.log(DELTA), 1, 30)
+    here = partial(Finding, "Lemma 1", f"delta = {DELTA:g}, exact Gaussian curve")
     return (
-        Finding(
-            "Lemma 1",
+        here(
             "The variance Lemma 1 asks for at eps_k = 1/3, over the smallest that is enough.",
             "variance ratio at eps_k = 1/3",
-            f"delta = {DELTA:g}, exact Gaussian curve",
             ratio,
             claimed=1.0,
         ),
         Finding(
             "Lemma 1",
+            f"delta = {DELTA:g}, root of the exact Gaussian curve",
             "From this eps_k on the Lemma is wrong: its variance is too small.",
             "eps_k from which Lemma 1 fails",
-            f"delta = {DELTA:g}, root of the exact Gaussian curve",
             threshold,
         ),
-        Finding(
-            "Lemma 1",
+        here(
             "The delta it gives at eps_k = 16.",
             "delta at eps_k = 16",
-            f"delta = {DELTA:g}, exact Gaussian curve",
             gdp.delta(lemma_1_mu(16), 16),
             claimed=DELTA,
         ),
@@ -262,39 +254,32 @@ def leaving_members_only(noise: NoiseSource) -> tuple[Finding, ...]:
     settings = f"{PAPER_SETTING}, costliest entering record of each class of {_DATA_SETS} data sets"
     words = "What a record that enters a class costs, in units of eps_k, where noise covers leaving members only"
     mu = lemma_1_mu(_FIRST_SHARE) * middle
+    here = partial(Finding, "(10)", settings)
     return (
-        Finding(
-            "(10)",
+        here(
             f"{words}: median.",
             "cost of an entering record, median",
-            settings,
             middle,
             unit="eps_k",
             claimed=1.0,
         ),
-        Finding(
-            "(10)",
+        here(
             f"{words}: 10 % quantile.",
             "cost of an entering record, 10 %",
-            settings,
             low,
             unit="eps_k",
             claimed=1.0,
         ),
-        Finding(
-            "(10)",
+        here(
             f"{words}: 90 % quantile.",
             "cost of an entering record, 90 %",
-            settings,
             high,
             unit="eps_k",
             claimed=1.0,
         ),
-        Finding(
-            "(10)",
+        here(
             "Exact delta at eps_k = 1/3 of that mean where the cost is the median; Lemma 1 promises 1e-5.",
             "delta of one mean at eps_k",
-            settings,
             gdp.delta(mu, _FIRST_SHARE),
             claimed=DELTA,
         ),

@@ -5,15 +5,15 @@ Defects P1 to P7, each with a function that computes the numbers showing it.
 
 from __future__ import annotations
 
-from meterdp_papers.park.errata import composition, counts, faces, scaling, sensitivities
+from meterdp_papers.park.errata import budgets, faces, sensitivities
 
 PAPER = "Park, Foulds, Chaudhuri, Welling: differentially private EM"
 
 DEFECTS = (
-    scaling.largest_norm,
-    counts.noisy_counts,
+    sensitivities.largest_norm,
+    budgets.noisy_counts,
     faces.variance_for_deviation,
-    composition.deltas_of_steps,
+    budgets.deltas_of_steps,
     sensitivities.moving_mean,
     sensitivities.two_adjacencies,
     sensitivities.shares_add_up,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 from scipy.optimize import brentq
@@ -12,9 +13,8 @@ from meterdp.core.noise import NoiseSource
 from meterdp.mechanisms.dpem.factor import noisy_second_moment
 from meterdp.mechanisms.dpem.moments import mirrored
 from meterdp_papers.common.finding import Finding, defect
-from meterdp_papers.park.errata.gaussian_pair import delta_from_tails
-from meterdp_papers.park.errata.stated import DELTA, analyze_gauss_std
-from meterdp_papers.park.spectral import spectral_norm
+from meterdp_papers.park.errata.budgets import DELTA, analyze_gauss_std, delta_from_tails
+from meterdp_papers.park.factor_faces import spectral_norm
 
 _FACES, _PIXELS, _FEW_PIXELS, _EPSILON = 400, 4096, 200, 0.3
 _WHERE = "section 7, Fig. 5"
@@ -43,50 +43,45 @@ def variance_for_deviation(noise: NoiseSource) -> tuple[Finding, ...]:
     std = {s: analyze_gauss_std(_EPSILON, DELTA, s / _FACES) for s in (1, 2)}
     wrong = std[2] ** 2
     mu = 2 / _FACES / wrong
+    here = partial(Finding, _WHERE, settings)
     return (
-        Finding(
-            _WHERE,
+        here(
             "Spectral norm of the stated noise, sensitivity 2/N as in (18). That of the second moment of records in "
             "the unit ball is at most 1 (text), whatever is in the pictures.",
             "spectral norm of the noise",
-            settings,
             std[2] * norm_of_one,
             closed_form=std[2] * edge,
             claimed=1.0,
         ),
-        Finding(
-            _WHERE,
+        here(
             "The same with the smaller sensitivity 1/N.",
             "spectral norm of the noise",
-            settings,
             std[1] * norm_of_one,
             closed_form=std[1] * edge,
             claimed=1.0,
         ),
-        Finding(
-            _WHERE,
+        here(
             "The same where the variance is passed for the standard deviation, as the paper's public code does.",
             "spectral norm of the noise",
-            settings,
             wrong * norm_of_one,
             closed_form=wrong * edge,
             claimed=1.0,
         ),
         Finding(
             _WHERE,
+            settings.removesuffix(", one draw"),
             f"Epsilon that noise this small keeps at delta = {DELTA:g} for the stated sensitivity.",
             "exact epsilon",
-            settings.removesuffix(", one draw"),
             brentq(lambda e: gdp.log_delta(mu, e) - math.log(DELTA), 0.0, 10.0, xtol=1e-12),
             closed_form=brentq(lambda e: delta_from_tails(mu, e) - DELTA, 0.0, 10.0, xtol=1e-12),
             claimed=_EPSILON,
         ),
         Finding(
             "public code of Fig. 5",
+            f"N = {_FACES}, d = {_FEW_PIXELS}, eps = 1, delta = {DELTA:g}, two draws of the mechanism",
             "Stated standard deviation over the one that the public code draws with, at the epsilon of 1 it is set "
             "to.",
             "stated over drawn standard deviation",
-            f"N = {_FACES}, d = {_FEW_PIXELS}, eps = 1, delta = {DELTA:g}, two draws of the mechanism",
             ratio,
             closed_form=1 / analyze_gauss_std(1.0, DELTA, 2 / _FACES),
             claimed=1.0,

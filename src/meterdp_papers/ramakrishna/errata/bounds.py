@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
@@ -55,48 +56,45 @@ def printed_numbers(noise: NoiseSource) -> tuple[Finding, ...]:
     more = normal_tail(mu_of_tail(delta_small, epsilon) * math.sqrt(small / large), epsilon)
     settings = f"numbers as printed; rho = {rho:g}, proposed noise"
     graphs = f"{_GRAPHS} graphs of section VI-A without noise, all pairs, by quadrature"
+    here = partial(Finding, "caption of Fig. 3, section VI-B", settings)
     return (
-        Finding(
-            "caption of Fig. 3, section VI-B",
+        here(
             f"The printed delta is {delta_low:g} at eps = {low:g} and {delta_high:g} at eps = {high:g}: it rises, "
             "but Pr(L > eps) is a tail and cannot. (Text: the most a tail can rise.)",
             f"rise of the printed delta from eps = {low:g} to {high:g}",
-            settings,
             delta_high - delta_low,
             claimed=0.0,
         ),
-        Finding(
-            "caption of Fig. 3, section VI-B",
+        here(
             f"Nor can the sides be the reason (R10): the largest two-sided delta at eps = {high:g} if the caption's "
             f"is one-sided, delta (1 + e^-{high:g}).",
             f"largest two-sided delta at eps = {high:g}",
-            settings,
             most,
             claimed=delta_high,
         ),
         Finding(
             "(5)",
+            graphs,
             "Largest rise of an exact tail from the one eps to the other, as a check of the argument.",
             f"largest rise of Pr(L > eps) from eps = {low:g} to {high:g}",
-            graphs,
             max(0.0, *rises),
             closed_form=0.0,
         ),
         Finding(
             "(5)",
+            graphs,
             "Largest two-sided delta of a graph over its bound, one-sided delta times 1 + e^-eps, as a check of the "
             "argument; it is at most one.",
             f"two-sided delta over its bound at eps = {high:g}, largest",
-            graphs,
             max(shares),
         ),
         Finding(
             "section VI-B",
+            "(23) through the printed value",
             f"{delta_small:g} is printed for rho = {small:g} and again for rho = {large:g}, at eps = {epsilon:g} "
             "both times: what noise scaled up to the larger budget gives where the smaller one gives the printed "
             "value, equal covariances, deterministic queries.",
             f"delta at rho = {large:g}, eps = {epsilon:g}",
-            "(23) through the printed value",
             more,
             closed_form=float(norm.sf(_tail_argument(delta_small, epsilon, small / large))),
             claimed=delta_large,
@@ -128,23 +126,20 @@ def misplaced_factor(noise: NoiseSource) -> tuple[Finding, ...]:
     by_38 = (sensitivity - epsilon) / s
     by_42 = -epsilon / (2 * s) + 2 * sensitivity / s
     settings = f"equal covariances, |mu| = {mu:g}, eps = {epsilon:g}, s = {s:g}"
+    here = partial(Finding, "(42)", settings)
     return (
-        Finding(
-            "(42)",
+        here(
             "The bound on delta that (42) prints, -eps/(2s) + (mu'Gamma mu - ln|Gamma|)/s; the text column is (36), "
             "-eps/s + (mu'Gamma mu - ln|Gamma|)/(2s), whose logarithm it means to take.",
             "exp of the right side of (42)",
-            settings,
             math.exp(by_42),
             closed_form=math.exp((g - epsilon / 2) / s),
             claimed=math.exp(by_38),
         ),
-        Finding(
-            "(42)",
+        here(
             "The two differ by (eps + mu'Gamma mu - ln|Gamma|)/(2s), so (42) charges half the eps and twice the "
             "sensitivity. The minimiser is the same.",
             "(42) minus the logarithm of (36)",
-            settings,
             by_42 - by_38,
             closed_form=(epsilon + g) / (2 * s),
             claimed=0.0,
@@ -182,46 +177,46 @@ def corollaries(noise: NoiseSource) -> tuple[Finding, ...]:
     return (
         Finding(
             "Corollary 3, (38)",
+            f"Gamma = I, |mu| = {mu:g}, eps = {epsilon:g}, s = {s:g}",
             "The probability that (38) is said to bound. (Text: (38).)",
             "Pr(L > eps)",
-            f"Gamma = I, |mu| = {mu:g}, eps = {epsilon:g}, s = {s:g}",
             normal_tail(mu, epsilon),
             closed_form=_tail_by_quadrature(mu, epsilon),
             claimed=math.exp((mu**2 / 2 - epsilon) / s),
         ),
         Finding(
             "Lemma 1, (34)",
+            f"Gamma = I, |mu| = {mu:g}, eps = {epsilon:g}",
             "Lemma 1 itself at its best s, which is a bound.",
             "Chernoff bound at eps",
-            f"Gamma = I, |mu| = {mu:g}, eps = {epsilon:g}",
             lemma,
             closed_form=math.exp(-((epsilon - mu**2 / 2) ** 2) / (2 * mu**2)),
         ),
         Finding(
             "Corollary 2, (36)",
+            f"Gamma = I, |mu| = {far:g}, eps = |mu|^2/2 + {wide:g}, s = {wide:g}",
             f"A large s does not help: the probability at s = {wide:g}, far above max(1, gamma_1) = 1. (Text: (36).)",
             "Pr(L > eps)",
-            f"Gamma = I, |mu| = {far:g}, eps = |mu|^2/2 + {wide:g}, s = {wide:g}",
             normal_tail(far, excess),
             closed_form=_tail_by_quadrature(far, excess),
             claimed=math.exp(-wide / wide),
         ),
         Finding(
             "Corollary 2, (35)",
+            f"Gamma = diag{gamma}, mu = 0, eps = {epsilon:g}, s = {s_far:g}",
             "What (34) tends to: s times its logarithm for a large s. It is the divergence KL(X || X') less eps; "
             "(35) drops (tr Gamma - k)/2 of it. (Text: s times the logarithm of (36).)",
             "s ln of the right side of (34)",
-            f"Gamma = diag{gamma}, mu = 0, eps = {epsilon:g}, s = {s_far:g}",
             s_far * _log_34(gamma, epsilon, s_far),
             closed_form=0.5 * sum(g - 1 - math.log(g) for g in gamma) - epsilon,
             claimed=-0.5 * sum(math.log(g) for g in gamma) - epsilon,
         ),
         Finding(
             "Corollaries 2 and 3",
+            "smallest of -ln Q(x)/x over x > 0",
             "For Gamma = I and any s, however large, (38) fails at some eps as soon as |mu| is this many times s; "
             "below it, it holds. (Check: the equation of the minimum.)",
             "|mu|/s from which (38) fails",
-            "smallest of -ln Q(x)/x over x > 0",
             float(smallest.fun),
             closed_form=float(-norm.logsf(root) / root),
         ),

@@ -7,6 +7,7 @@ study stands beside it as a check.
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -83,42 +84,37 @@ def rescaled_covariance(noise: NoiseSource) -> tuple[Finding, ...]:
     )
     code, quadrature = np.mean(by_code, axis=0), np.mean(by_quadrature, axis=0)
     optimum = float(np.mean(optimised))
+    here = partial(Finding, "(50)", settings)
     return (
-        Finding(
-            "(50)",
+        here(
             f"J of (47) for the covariances that are released; where the descent ended it was {optimum:.2f}. (Check: "
             "the study's compiled Algorithm 1.)",
             "J of what is released",
-            settings,
             closed_form=float(code[1]),
             claimed=optimum,
             **averaged(released),
         ),
-        Finding(
-            "(50)",
+        here(
             f"Pr(L > {_EPSILON:g}) of the worst pair, exact, for what is released; for what was optimised "
             f"it is {np.mean(delta_optimised):.2f}. (Check: quadrature.)",
             f"Pr(L > {_EPSILON:g}) of the worst pair",
-            settings,
             closed_form=float(quadrature[1]),
             claimed=float(np.mean(delta_optimised)),
             **averaged(delta_released),
         ),
         Finding(
             "(49), (50)",
+            settings,
             "Labels for which (A_X)^-1 - Sigma_X has a negative eigenvalue: no noise, of whatever size, gives the "
             "covariance that was optimised.",
             "share of labels whose optimum is out of reach",
-            settings,
             claimed=0.0,
             **averaged(indefinite),
         ),
-        Finding(
-            "(50)",
+        here(
             "Labels for which (A_X)^-1 - Sigma_X has no positive eigenvalue: (50) is 0/0. (The study adds white "
             "noise.)",
             "share of labels for which (50) is 0/0",
-            settings,
             claimed=0.0,
             **averaged(empty),
         ),
@@ -128,10 +124,6 @@ def rescaled_covariance(noise: NoiseSource) -> tuple[Finding, ...]:
 def _largest(laws: ClassQueries) -> float:
     """J of (47)."""
     return float(surrogate(laws.mean_log_kwh, np.linalg.inv(laws.covariance), edges_of(laws)).max())
-
-
-def _error(values: list) -> float:
-    return float(np.std(values, ddof=1) / math.sqrt(len(values)))
 
 
 @defect(
@@ -162,28 +154,28 @@ def printed_step(noise: NoiseSource) -> tuple[Finding, ...]:
     return (
         Finding(
             "(51)-(53)",
+            settings,
             "Iterates at which the printed step is positive. (Check: for X the other label of the worst pair, the "
             "denominators of b and d add up to minus a square and both numerators are positive or zero, so one of "
             "the two is never positive.)",
             "share of iterates with a step",
-            settings,
             printed / _STATES,
             closed_form=0.0,
         ),
         Finding(
             "(48), (51)",
+            settings,
             "Iterates at which some step along the gradient (48) does lower J, found by line search.",
             "share of iterates from which J can be lowered",
-            settings,
             useful / _STATES,
             claimed=printed / _STATES,
         ),
         Finding(
             "Lemma 2, appendix C",
+            settings,
             f"With the signs put right: the most by which the full step raises J, over the {len(rises)} iterates at "
             "which it keeps A positive definite. The Lemma says it cannot.",
             "largest rise of J in one step",
-            settings,
             max(0.0, *rises),
             claimed=0.0,
         ),

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from datetime import date
+from functools import partial
 
 import numpy as np
 from scipy.signal import lfilter
@@ -62,49 +63,40 @@ def seasonal_order(noise: NoiseSource) -> tuple[Finding, ...]:
     readings = {name: np.unique(group).size / period.slot_count for name, group in (("day", slot), ("week", week))}
     settings = f"{_HOUSEHOLDS} simulated households, {_DAYS} days at 15 minutes"
     both = "V-B (61); VI-B"
+    here = partial(Finding, both, settings)
     return (
-        Finding(
-            both,
+        here(
             "VI-B, the weekly part subtracted and then the log: readings whose log does not exist.",
             "share of readings without a log",
-            settings,
             claimed=0.0,
             **averaged(undefined),
         ),
-        Finding(
-            both,
+        here(
             "VI-B with a division in place of the subtraction: mean of x[k], which (59) takes to be zero and (61) "
             "makes zero. (Check: mean log less log mean, slot by slot.)",
             "mean of x[k]",
-            settings,
             unit="log kWh",
             closed_form=float(np.mean(by_jensen)),
             claimed=0.0,
             **averaged(level),
         ),
-        Finding(
-            both,
+        here(
             "The farthest x[k] by V-B and by VI-B with a division lie apart, averaged over households.",
             "largest difference of x[k]",
-            settings,
             unit="log kWh",
             claimed=0.0,
             **averaged(farthest),
         ),
-        Finding(
-            both,
+        here(
             "Both after the log: the variance of x[k] that a mean per slot of the week leaves, over that of a mean "
             "per slot of the day. The week has two or three readings a slot and takes signal out.",
             "variance ratio of x[k], week over day",
-            settings,
             claimed=1.0,
             **averaged(kept),
         ),
-        Finding(
-            both,
+        here(
             "The same for white noise, where no season can explain it. (Check: 1 - slots/readings, in expectation.)",
             "variance ratio of white noise, week over day",
-            settings,
             closed_form=(1 - readings["week"]) / (1 - readings["day"]),
             claimed=1.0,
             **averaged(iid),
@@ -115,10 +107,6 @@ def seasonal_order(noise: NoiseSource) -> tuple[Finding, ...]:
 def _mean_by(values: np.ndarray, group: np.ndarray) -> np.ndarray:
     """Mean over the slots of each group, at every slot."""
     return (np.bincount(group, values) / np.bincount(group))[group]
-
-
-def _error(values: list) -> float:
-    return float(np.std(values, ddof=1) / math.sqrt(len(values)))
 
 
 @defect(
@@ -142,33 +130,30 @@ def swapped_coefficients(noise: NoiseSource) -> tuple[Finding, ...]:
     response = lfilter([1.0, b], [1.0, a], np.eye(1, 2000)[0])
     lag = 3
     printed_60 = float(response[: lag + 1] @ response[lag::-1])
+    here = partial(Finding, "(58), (59)", settings)
     return (
-        Finding(
-            "(58), (59)",
+        here(
             "Variance of the process by (59), in which a is the autoregressive part. (Text: by (58), where a stands "
             "above and b below the line; check: mean of the spectrum of (59).)",
             "variance of x[k]",
-            settings,
             float(autocovariance(fit, 1)[0]),
             unit="innovation variance",
             closed_form=float(by_59.mean()),
             claimed=float(by_58.mean()),
         ),
-        Finding(
-            "(58), (59)",
+        here(
             "Spectrum at frequency zero by (59) over that by (58). (Check: ((1 + b)^2 / ((1 + a) a))^2.)",
             "ratio of the spectra at frequency 0",
-            settings,
             float(abs(_transfer([1.0, b], [1.0, a]) / _transfer([0.0, a], [1.0, b])) ** 2),
             closed_form=((1 + b) ** 2 / ((1 + a) * a)) ** 2,
             claimed=1.0,
         ),
         Finding(
             "(60)",
+            settings,
             f"Covariance at lag {lag}. (Text: (60) as our copy prints it, the sum of h[i] h[k-i], a convolution; the "
             "covariance is the sum of h[i] h[i+k]; check: the sum.)",
             f"covariance of x[k] at lag {lag}",
-            settings,
             float(autocovariance(fit, lag + 1)[lag]),
             unit="innovation variance",
             closed_form=float(response[:-lag] @ response[lag:]),
@@ -204,23 +189,20 @@ def law_of_the_query(noise: NoiseSource) -> tuple[Finding, ...]:
     full = int(np.linalg.matrix_rank(forecast_covariance(home, _STEPS), tol=1e-10))
     settings = f"AR({phi:g}), {_STEPS} steps, relative to the variance of the process"
     two_steps = f"AR({phi:g}) and AR({other:g}), two steps, no noise, eps = 1"
+    here = partial(Finding, "(55), (57)", settings)
     return (
-        Finding(
-            "(55), (57)",
+        here(
             "Variance of the query E[x^f | x^o] at the first step; (57) gives that of the reading around it. (Check: "
             "phi^2.)",
             "variance of the query, step 1",
-            settings,
             float(query[0]),
             unit="process variance",
             closed_form=phi**2,
             claimed=float(future[0]),
         ),
-        Finding(
-            "(55), (57)",
+        here(
             f"The same at step {_STEPS}: the query's falls where (57)'s grows. (Check: phi^{2 * _STEPS}.)",
             f"variance of the query, step {_STEPS}",
-            settings,
             float(query[-1]),
             unit="process variance",
             closed_form=phi ** (2 * _STEPS),
@@ -228,28 +210,28 @@ def law_of_the_query(noise: NoiseSource) -> tuple[Finding, ...]:
         ),
         Finding(
             "(57)",
+            "an ARMA(6, 5) process",
             "Rank of the covariance of the query: max(p, q), so that without noise it has no density. (Text: "
             "of (57).)",
             f"rank over {_STEPS} steps",
-            "an ARMA(6, 5) process",
             float(rank),
             closed_form=6.0,
             claimed=float(full),
         ),
         Finding(
             "(57), Fig. 4",
+            two_steps,
             "Share of forecasts that two households' queries give away without noise, although both have mean zero: "
             "the second step is phi times the first.",
             "share of forecasts traced",
-            two_steps,
             _traced(noise, phi, other),
             closed_form=1.0,
         ),
         Finding(
             "(57), Fig. 4",
+            two_steps,
             "The same as a delta, from the law of the query. (Text: from (57).)",
             "Pr(L > 1) without noise",
-            two_steps,
             worst(_laws([_line(phi), _line(other)]), 1.0),
             closed_form=1.0,
             claimed=worst(_laws([forecast_covariance(process([c]), 2) for c in (phi, other)]), 1.0),
@@ -314,10 +296,10 @@ def public_seasonal_mean(noise: NoiseSource) -> tuple[Finding, ...]:
     return (
         Finding(
             "V-A, (57), (62)",
+            settings,
             "One-sided delta of what (62) releases of two homes whose logarithms have seasonal means "
             f"{difference:g} apart. (Check: (33). Text: of the zero-mean query.)",
             "delta with the seasonal mean in the query",
-            settings,
             with_mean,
             closed_form=normal_tail(mu, epsilon),
             claimed=without,

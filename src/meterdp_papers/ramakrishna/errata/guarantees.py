@@ -5,6 +5,7 @@ dropped side of Definition 1 (R10).
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 from scipy.stats import norm
@@ -58,27 +59,27 @@ def accuracy_convention(noise: NoiseSource) -> tuple[Finding, ...]:
     return (
         Finding(
             "Definition 2 and (44); (50) and section VI",
+            settings,
             "Squared error allowed by Definition 2 over that allowed by (50). (Check: k.)",
             "ratio of the two budgets at one rho",
-            settings,
             traces["per_entry"] / traces["total"],
             closed_form=float(STEPS),
             claimed=1.0,
         ),
         Finding(
             "section VI, Fig. 4",
+            settings,
             f"delta at eps = {epsilon:g} with rho as a total, which is close to what is printed.",
             f"Pr(L > {epsilon:g}), rho as a total",
-            settings,
             normal_tail(mu["total"], epsilon),
             closed_form=float(norm.sf(_argument_of_23(distance, rho / STEPS, epsilon))),
             claimed=PRINTED.white_end[2],
         ),
         Finding(
             "Definition 2",
+            settings,
             f"delta at eps = {epsilon:g} with the same rho per entry.",
             f"Pr(L > {epsilon:g}), rho per entry",
-            settings,
             normal_tail(mu["per_entry"], epsilon),
             closed_form=float(norm.sf(_argument_of_23(distance, rho, epsilon))),
             claimed=PRINTED.white_end[2],
@@ -117,23 +118,20 @@ def named_file(noise: NoiseSource) -> tuple[Finding, ...]:
     name = two_labels([0.0, 0.0], np.diag([0.0, 1.0]), [1.0, mu], np.diag([0.0, 1.0]))
     chance = float(norm.cdf(mu / 2))
     settings = f"two households, forecasts {mu:g} noise widths apart, a fair coin decides, {_GUESSES} files"
+    here = partial(Finding, "section VI-B, Algorithm 2", settings)
     return (
-        Finding(
-            "section VI-B, Algorithm 2",
+        here(
             "Likelihood-ratio attack on the file of one named household: the name has probability one under X and "
             "zero under X', so the ratio is infinite whatever the noise. (Text: the best attack on q~ alone.)",
             "share of files traced, file named by household",
-            settings,
             by_name,
             closed_form=1.0,
             claimed=chance,
         ),
-        Finding(
-            "section VI-B, Algorithm 2",
+        here(
             "The same attack on files under random release ids, which have one law whatever the household. (Check: "
             "Phi(mu/2).)",
             "share of files traced, random release ids",
-            settings,
             by_forecast,
             closed_form=chance,
             claimed=chance,
@@ -141,19 +139,19 @@ def named_file(noise: NoiseSource) -> tuple[Finding, ...]:
         ),
         Finding(
             "(4), (5)",
+            settings,
             "delta of the pair (id, q~), from this project's losses with the id as an entry without noise, at an eps "
             "as large as 100.",
             "Pr(L > 100) of the pair (id, q~)",
-            settings,
             float(chernoff(losses_of(name), np.array([100.0]))[0].max()),
             closed_form=1.0,
             claimed=normal_tail(mu, 100.0),
         ),
         Finding(
             "(4), (5)",
+            settings,
             "What (5) gives for q~ alone.",
             f"Pr(L > {epsilon:g}) of q~ alone",
-            settings,
             normal_tail(mu, epsilon),
             closed_form=float(norm.sf((epsilon - mu**2 / 2) / mu)),
         ),
@@ -192,30 +190,30 @@ def joint_release(noise: NoiseSource) -> tuple[Finding, ...]:
     return (
         Finding(
             "section VI-B, Algorithm 2",
+            settings,
             "All households of a cluster get a file at once. Between the release and the one with two households "
             "swapped the loss is L_XX'(q~_1) + L_X'X(q~_2): exact delta of the two files together. (Text: of one "
             "file; check: the Gaussian curve at sqrt 2 mu.)",
             "delta of two files",
-            settings,
             worst(swapped, epsilon, "hockey_stick"),
             closed_form=gdp.delta(gdp.compose(mu, mu), epsilon),
             claimed=worst(one, epsilon, "hockey_stick"),
         ),
         Finding(
             "(5), (33)",
+            settings,
             "The same in the paper's terms, Pr(L > eps) of the two files.",
             f"Pr(L > {epsilon:g}) of two files",
-            settings,
             worst(swapped, epsilon),
             closed_form=float(norm.sf((epsilon - mu**2) / (math.sqrt(2) * mu))),
             claimed=normal_tail(mu, epsilon),
         ),
         Finding(
             "section VI-B, Algorithm 2",
+            f"two 2-D laws with different covariances, eps = {epsilon:g}; standard error of the check {error:.1g}",
             "Two files whose noise differs by household, as Algorithm 1 makes it. (Check: simulation of the two "
             "losses.)",
             "delta of two files, unequal covariances",
-            f"two 2-D laws with different covariances, eps = {epsilon:g}; standard error of the check {error:.1g}",
             both,
             closed_form=sampled,
             claimed=alone,
@@ -272,31 +270,31 @@ def dropped_side(noise: NoiseSource) -> tuple[Finding, ...]:
     return (
         Finding(
             "(5)-(7)",
+            settings,
             "Definition 1, Pr(|L| > eps). (7) says that L < -eps implies L > eps, and so drops one side; the text "
             "column is the one-sided value. (Check: quadrature.)",
             "Pr(|L| > eps)",
-            settings,
             normal_tail(mu, epsilon) + float(norm.sf(epsilon / mu + mu / 2)),
             closed_form=_two_sided_by_quadrature(mu, epsilon),
             claimed=normal_tail(mu, epsilon),
         ),
         Finding(
             "Theorem 1",
+            settings,
             "The delta of (eps, delta)-DP of the same release, which the tail bounds from above only. (Check: the "
             "Gaussian curve.)",
             "exact delta of (eps, delta)-DP",
-            settings,
             worst(laws, epsilon, "hockey_stick"),
             closed_form=gdp.delta(mu, epsilon),
             claimed=normal_tail(mu, epsilon),
         ),
         Finding(
             "(6), (7)",
+            f"equal covariances, mu = {narrow:g}, eps = {small:g}",
             "How much the dropped side can matter: two-sided over one-sided at a small eps. It is never more than "
             "1 + e^-eps over a symmetric graph, since Pr_X(L < -eps) <= e^-eps Pr_X'(L' > eps) for the reverse pair. "
             "(Check: quadrature.)",
             "Pr(|L| > eps) / Pr(L > eps)",
-            f"equal covariances, mu = {narrow:g}, eps = {small:g}",
             1 + float(norm.sf(small / narrow + narrow / 2)) / normal_tail(narrow, small),
             closed_form=_two_sided_by_quadrature(narrow, small) / normal_tail(narrow, small),
             claimed=1.0,

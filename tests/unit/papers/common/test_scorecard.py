@@ -22,7 +22,7 @@ from meterdp_papers.common.scorecard import (
 )
 from meterdp_papers.common.tables import SCORECARD
 from meterdp_papers.liu import scorecard as liu
-from meterdp_papers.liu.claims import CLAIMS
+from meterdp_papers.liu.scorecard import CLAIMS
 from meterdp_papers.liu.tables import LIU_ACCURACY, LIU_CURVE, LIU_MARGINAL_DISTANCES
 from tests.unit.papers.made_up import accuracy, curve, distances
 

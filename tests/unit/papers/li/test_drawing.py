@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from meterdp.core.parquet import write_table
-from meterdp_papers.li import consensus, cost, exposure, network, tables
+from meterdp_papers.li import consensus, exposure, tables
 from meterdp_papers.registry import PAPERS
 from tests.unit.papers.li import made_up
 
@@ -17,12 +17,12 @@ LI = PAPERS["li"]
 @pytest.fixture(scope="module")
 def paths(tmp_path_factory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("tables")
-    costs = cost.tabulate(1, seed=1)
+    costs = consensus.cost_table(1, seed=1)
     with pytest.MonkeyPatch.context() as patch:  # thirty rounds are drawn as hundreds are
         patch.setattr(consensus, "LINES", [(*line[:2], 30) for line in consensus.LINES])
-        settling = consensus.tabulate(seed=1)
+        settling = consensus.consensus_table(seed=1)
     content = {
-        "fig1": (tables.LI_NETWORK, network.tabulate()),
+        "fig1": (tables.LI_NETWORK, exposure.example_table()),
         "fig2": (tables.LI_LIKELIHOODS, made_up.likelihoods()),
         "fig3": (tables.LI_LEAKAGE, made_up.leaks()),
         "fig4": (tables.LI_CONSENSUS, settling),
@@ -30,7 +30,7 @@ def paths(tmp_path_factory) -> dict[str, Path]:
         "read_off": (tables.LI_READ_OFF, made_up.read_off()),
         "masks": (tables.LI_MASKS, exposure.masks_of_finite_size()),
         "recovery": (tables.LI_RECOVERY, made_up.recovery()),
-        "exponents": (tables.LI_EXPONENTS, cost.exponents(costs)),
+        "exponents": (tables.LI_EXPONENTS, consensus.exponents(costs)),
     }
     for name, (table, data) in content.items():
         write_table(folder / f"{name}.parquet", table, data)

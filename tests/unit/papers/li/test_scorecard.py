@@ -8,8 +8,8 @@ from meterdp_papers.common.scorecard import FAILS, HOLDS, OPEN
 from meterdp_papers.common.tables import SCORECARD
 from meterdp_papers.li import scorecard as li
 from meterdp_papers.li import tables as declared
-from meterdp_papers.li.claims import CLAIMS
-from meterdp_papers.li.readings import CYCLE_ALONE, NODES, WITH_CHORD
+from meterdp_papers.li.scorecard import CLAIMS
+from meterdp_papers.li.setting import CYCLE_ALONE, NODES, WITH_CHORD
 from tests.unit.papers.li import made_up
 from tests.unit.papers.li.made_up import NATS
 

@@ -12,11 +12,10 @@ from meterdp.core.parquet import write_table
 from meterdp_papers.common.scorecard import OPEN, Verdict, rows
 from meterdp_papers.common.tables import SCORECARD
 from meterdp_papers.park import clusters, factor_faces, marital, tables
-from meterdp_papers.park.claims import CLAIMS, PAPER
 from meterdp_papers.park.data import Records
-from meterdp_papers.park.ours import compare
-from meterdp_papers.park.readings import ALSO_SHOWN, PICTURES
-from meterdp_papers.park.setting import EM, OURS
+from meterdp_papers.park.likelihoods import compare
+from meterdp_papers.park.scorecard import CLAIMS, PAPER
+from meterdp_papers.park.setting import ALSO_SHOWN, EM, OURS, PICTURES
 from meterdp_papers.registry import PAPERS
 from meterdp_papers.report import build_reproduction_report
 from tests.chromium import chromium_or_skip, tables_wider_than_their_panel

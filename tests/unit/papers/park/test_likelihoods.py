@@ -9,9 +9,8 @@ import pytest
 from meterdp.core.parquet import as_arrow
 from meterdp_papers.park import likelihoods
 from meterdp_papers.park.data import LARGEST_NORM, PUBLIC_RADIUS, Records
-from meterdp_papers.park.ours import compare
-from meterdp_papers.park.readings import SHOWN
-from meterdp_papers.park.setting import EM, EXPERIMENTS, FEW_EPSILONS, LINES, OURS, PUBLIC_ZCDP, ZCDP
+from meterdp_papers.park.likelihoods import compare
+from meterdp_papers.park.setting import EM, EXPERIMENTS, FEW_EPSILONS, LINES, OURS, PUBLIC_ZCDP, SHOWN, ZCDP
 from meterdp_papers.park.tables import PARK_CURVE, PARK_LIKELIHOODS, PARK_OURS
 
 SOURCE = {"data": "made-up data", "substitute": None}

@@ -9,7 +9,7 @@ from meterdp_papers.common.tables import SCORECARD
 from meterdp_papers.park import clusters
 from meterdp_papers.park import scorecard as park
 from meterdp_papers.park import tables as declared
-from meterdp_papers.park.claims import CLAIMS
+from meterdp_papers.park.scorecard import CLAIMS
 from tests.unit.papers.park import made_up
 from tests.unit.papers.park.made_up import AS_CLAIMED
 

@@ -1,21 +1,27 @@
-"""D1 and D3: the dual update as printed, line 6 of Algorithm 1 read literally, and its loop condition."""
+"""D1 and D3: the dual update as printed, line 6 of Algorithm 1 read literally, and its loop condition.
+
+D2: the covariances of (3) are about the means of the last iteration, which is no M-step of the likelihood.
+"""
 
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
-from meterdp.core.noise import NoiseSource
+from meterdp.core.noise import NoiseSource, fixed_normals
+from meterdp.distributed.em import Update, local_statistics, m_step
 from meterdp.distributed.graph import Graph, five_node_example
 from meterdp.distributed.pdmm import DualUpdate, Schedule, Stop, consensus
+from meterdp.mixture.draws import Mixture
 from meterdp.simulate.streams import simulated_stream
 from meterdp_papers.common.finding import Finding, defect
 
 _CONSTANT, _ROUNDS, _SETTLED = 1.0, 60, 400
 _SMALL = 0.4  # at which no factor of growth exceeds 1
 _THRESHOLD = 1e-6
-_WHERE = f"Fig. 1 with a chord 1-3, standard normal values, dual noise of deviation 1, c = {_CONSTANT:g}"
+_CONSENSUS = f"Fig. 1 with a chord 1-3, standard normal values, dual noise of deviation 1, c = {_CONSTANT:g}"
 
 
 @defect(
@@ -40,56 +46,51 @@ def dual_update(noise: NoiseSource) -> tuple[Finding, ...]:
     literal = _settle_literally(graph, values, duals, "printed_neighbours")
     mended = _settle_literally(graph, values, duals, "corrected_neighbours")
     average = values.mean()
+    here = partial(Finding, "Algorithm 1, lines 5 and 6", f"{_CONSENSUS}, {_SETTLED} rounds of n activations")
     return (
         Finding(
             "(9)",
+            f"{_CONSENSUS}, rounds {_ROUNDS // 2} to {_ROUNDS}",
             "Factor by which the largest distance from the average grows a round under (9) as printed, all at once.",
             "growth of the error a round",
-            f"{_WHERE}, rounds {_ROUNDS // 2} to {_ROUNDS}",
             (printed[-1] / printed[_ROUNDS // 2 - 1]) ** (1 / (_ROUNDS - _ROUNDS // 2)),
             closed_form=float(np.abs(np.linalg.eigvals(printed_map(graph, _CONSTANT))).max()),
             claimed=float(np.abs(_slow(graph)).max()),
         ),
         Finding(
             "(9)",
+            _CONSENSUS.replace(f"c = {_CONSTANT:g}", f"c = {_SMALL:g}"),
             "Largest distance from the average where it ends, at a smaller c: it stands still at the wrong number.",
             "error as printed, at the end",
-            _WHERE.replace(f"c = {_CONSTANT:g}", f"c = {_SMALL:g}"),
             float(small[-1]),
             closed_form=abs(_printed_limit(graph, values, duals) - average),
             claimed=0.0,
         ),
         Finding(
             "(9) as corrected",
+            _CONSENSUS,
             f"Largest distance from the average after {_SETTLED} rounds with the neighbour's dual variable in (9).",
             "error of the corrected update",
-            _WHERE,
             float(corrected[-1]),
             closed_form=0.0,
             claimed=0.0,
         ),
-        Finding(
-            "Algorithm 1, lines 5 and 6",
+        here(
             "Largest distance from the average at the end if only the neighbours of an active node update their dual "
             "variables, as line 6 says.",
             "error of the literal reading",
-            f"{_WHERE}, {_SETTLED} rounds of n activations",
             float(np.abs(literal - average).max()),
             claimed=0.0,
         ),
-        Finding(
-            "Algorithm 1, lines 5 and 6",
+        here(
             "Largest difference between nodes at the same time: they agree, so nobody notices.",
             "disagreement of the literal reading",
-            f"{_WHERE}, {_SETTLED} rounds of n activations",
             float(literal.max() - literal.min()),
             claimed=0.0,
         ),
-        Finding(
-            "Algorithm 1, lines 5 and 6",
+        here(
             "Largest distance from the average at the end by line 6 and the corrected (9): line 6 does no harm then.",
             "error of line 6 with (9) corrected",
-            f"{_WHERE}, {_SETTLED} rounds of n activations",
             float(np.abs(mended - average).max()),
             closed_form=0.0,
             claimed=0.0,
@@ -186,30 +187,25 @@ def reversed_condition(noise: NoiseSource) -> tuple[Finding, ...]:
         axis=1,
     )
     enough = int(np.argmax(distance < _THRESHOLD)) + 1
+    here = partial(Finding, "Algorithm 1, line 3", f"{_CONSENSUS}, threshold {_THRESHOLD:g}")
     return (
-        Finding(
-            "Algorithm 1, line 3",
+        here(
             "Rounds that are run while the distance from the average is below the threshold, from y = 0.",
             "rounds run",
-            f"{_WHERE}, threshold {_THRESHOLD:g}",
             float(_rounds_while(start, distance, lambda now: now < _THRESHOLD)),
             closed_form=0.0,
             claimed=float(enough),
         ),
-        Finding(
-            "Algorithm 1, line 3",
+        here(
             "Distance from the average that is left then.",
             "|y - y*| at the end",
-            f"{_WHERE}, threshold {_THRESHOLD:g}",
             float(np.linalg.norm(np.zeros(graph.nodes) - average)),
             closed_form=start,
             claimed=_THRESHOLD,
         ),
-        Finding(
-            "Algorithm 1, line 3",
+        here(
             "Rounds with the condition the right way round. It still needs y*, which is what the nodes want to know.",
             "rounds with the condition turned round",
-            f"{_WHERE}, threshold {_THRESHOLD:g}",
             float(_rounds_while(start, distance, lambda now: now >= _THRESHOLD)),
             closed_form=float(enough),
         ),
@@ -224,3 +220,90 @@ def _rounds_while(start: float, distance: np.ndarray, condition) -> int:
             return done
         now = after
     return len(distance)
+
+
+_RECORDS, _ITERATIONS, _FLOOR = 400, 300, 1e-9
+_WHERE = f"{_RECORDS} records of two normal classes in the plane, means at (-1.5, 0) and (1.5, 0), public start"
+
+
+@defect(
+    "D2",
+    "(3), (4)",
+    "The new covariances are about the old means: they exceed those of an M-step by the square of the means' move.",
+    "A step gains less likelihood than an M-step from the same mixture, so Fig. 2 is not that of EM; the "
+    "mixtures at which it stands still are.",
+    "Both are built. The textbook update needs the same sums, because the square of a public move is taken off "
+    "after the summation.",
+    "test_D2_old_means_inflate_covariances",
+)
+def old_means(noise: NoiseSource) -> tuple[Finding, ...]:
+    """D2: both updates from the same start; nothing is random but the records, which are fixed."""
+    x, start = example()
+    runs = {update: followed(x, start, update) for update in ("printed", "textbook")}
+    first = {update: run[1][1] for update, run in runs.items()}
+    move = first["textbook"].means - start.means
+    inflation = first["printed"].covariances - first["textbook"].covariances
+    values = {update: run[0] for update, run in runs.items()}
+    # One step of each from the same mixture.
+    gap = values["textbook"][1] - values["printed"][1]
+    end = values["textbook"][-1] - 1e-6
+    needed = {
+        update: int(np.argmax(value >= end)) if (value >= end).any() else _ITERATIONS
+        for update, value in values.items()
+    }
+    return (
+        Finding(
+            "(3), (4)",
+            _WHERE,
+            "Largest entry by which the first covariances of (3) exceed those of an M-step, of a class.",
+            "excess of a covariance",
+            float(np.abs(inflation).max()),
+            closed_form=float(np.abs(move[:, :, None] * move[:, None]).max()),
+            claimed=0.0,
+        ),
+        Finding(
+            "(3)",
+            _WHERE,
+            "What one step of (3) falls short of one M-step from the same mixture.",
+            "log-likelihood lost in the first step",
+            float(gap),
+            unit="nats",
+            claimed=0.0,
+        ),
+        Finding(
+            "(3)",
+            f"{_WHERE}, at most {_ITERATIONS}",
+            "Iterations until the log-likelihood is within 1e-6 nats of where textbook EM ends, by (3) as printed.",
+            "iterations as printed",
+            float(needed["printed"]),
+            claimed=float(needed["textbook"]),
+        ),
+        Finding(
+            "(3)",
+            f"{_WHERE}, {_ITERATIONS} iterations",
+            "Difference between the two at the end: both stand still at the same mixtures.",
+            "difference of the log-likelihoods at the end",
+            float(abs(values["textbook"][-1] - values["printed"][-1])),
+            unit="nats",
+            closed_form=0.0,
+        ),
+    )
+
+
+def example() -> tuple[np.ndarray, Mixture]:
+    """Return the records (400, 2) and the start."""
+    x = fixed_normals("D2, records", (_RECORDS, 2))
+    x[: _RECORDS // 2, 0] -= 1.5
+    x[_RECORDS // 2 :, 0] += 1.5
+    return x, Mixture(np.full(2, 0.5), np.array([[-0.5, 0.5], [0.5, -0.5]]), np.stack([np.eye(2)] * 2))
+
+
+def followed(x: np.ndarray, start: Mixture, update: Update) -> tuple[np.ndarray, list[Mixture]]:
+    """Return log-likelihoods and mixtures, those of the start first."""
+    mixtures, values = [start], []
+    for _ in range(_ITERATIONS):
+        statistics, value = local_statistics(x, mixtures[-1])
+        values.append(value)
+        mixtures.append(m_step(statistics, mixtures[-1], update, _FLOOR))
+    values.append(local_statistics(x, mixtures[-1])[1])
+    return np.array(values), mixtures
