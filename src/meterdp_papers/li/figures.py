@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from meterdp.figures import numbers
-from meterdp.figures.entry import Figure
 from meterdp.figures.report.grid import Grid
 from meterdp.figures.style import (
     BLACK,
@@ -20,15 +18,12 @@ from meterdp.figures.style import (
     PURPLE,
     SKY,
     VERMILION,
-    WIDTH_IN,
     Look,
-    canvas,
     legend_below,
     line_key,
-    load,
     plain_log_ticks,
 )
-from meterdp_papers.common.printed import Printed
+from meterdp_papers.common.figures import Exhibits, grid_of, looks_below, note_below, sheet, source_of
 from meterdp_papers.li.setting import (
     GRAPHS,
     LINFOOT,
@@ -56,7 +51,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-_PAPER = "Li et al."
+EXHIBITS = Exhibits("Li et al.")
+
 _LOOKS = {
     "central": Look("all records in one place", BLACK, "o"),
     "federated": Look("federated", VERMILION, "s"),
@@ -69,11 +65,16 @@ _LOOKS = {
 # --- Fig. 1 ---------------------------------------------------------------------------------------------------------
 
 
-def fig1(table, output) -> None:
+@EXHIBITS.figure(
+    LI_NETWORK,
+    "The Hamiltonian cycle and the corrupt nodes as printed; what other edges the paper’s picture has is lost, "
+    "and the dashed chord is ours. Look at node 3: without the chord all its neighbours are corrupt.",
+    "Five nodes in a ring, two of them red, with a dashed chord between nodes 1 and 3.",
+)
+def fig1(data: pd.DataFrame, output) -> None:
     """Draw the example: cycle, corrupt nodes, and the chord that is ours."""
-    data = load(table, LI_NETWORK)
-    with canvas(output, "Fig. 1: the example, with a chord of ours", 4.4, WIDTH_IN - 2.6) as figure:
-        axes = figure.subfigures().subplots()
+    with sheet(output, "Fig. 1: the example, with a chord of ours", 4.4, -2.6) as (figure, _, panels):
+        axes = panels[0, 0]
         for row in data[data["neighbour"].notna()].itertuples():
             ours = row.kind == "chord"
             colour, line = (GREY, "--") if ours else (BLUE, "-")
@@ -95,27 +96,20 @@ def fig1(table, output) -> None:
         legend_below(figure, handles, ["the cycle", "chord 1-3, ours", "corrupt"])
 
 
-FIG1 = Figure(
-    draw=fig1,
-    tables=(LI_NETWORK,),
-    category=_PAPER,
-    look_for=(
-        "The Hamiltonian cycle and the corrupt nodes as printed; what other edges the paper’s picture has is lost, "
-        "and the dashed chord is ours. Look at node 3: without the chord all its neighbours are corrupt."
-    ),
-    alternative="Five nodes in a ring, two of them red, with a dashed chord between nodes 1 and 3.",
-)
-
-
 # --- Fig. 2 ---------------------------------------------------------------------------------------------------------
 
 
-def fig2(table, output) -> None:
+@EXHIBITS.figure(
+    LI_LIKELIHOODS,
+    "EM on the first two principal components, two classes, on a random geometric graph. How 195 rows sit on 80 "
+    "nodes, the classes and the constants are our choice. Look at the lower panels: every scheme gives the "
+    "log-likelihood of all records in one place after every iteration, but for rounding.",
+    "Log-likelihoods that rise and level off, all lines on one another, tiny differences below.",
+)
+def fig2(whole: pd.DataFrame, output) -> None:
     """Draw log-likelihoods above and differences from all records in one place below, a column per network."""
-    whole = load(table, LI_LIKELIHOODS)
-    with canvas(output, "Fig. 2: log-likelihood over the iterations", 6.4, WIDTH_IN + 1.2) as figure:
-        body = figure.subfigures()
-        grid = body.subplots(2, len(SHOWN), sharex=True, sharey="row", squeeze=False)
+    title, sharing = "Fig. 2: log-likelihood over the iterations", {"sharex": True, "sharey": "row"}
+    with sheet(output, title, 6.4, 1.2, 2, len(SHOWN), **sharing) as (figure, body, grid):
         drawn = []
         for column, setting in zip(grid.T, SHOWN, strict=True):
             data = whole[whole["reading"] == setting.name]
@@ -136,41 +130,27 @@ def fig2(table, output) -> None:
             column[1].set_xlabel("iteration")
         grid[0, 0].set_ylabel("log-likelihood (nats)")
         grid[1, 0].set_ylabel("difference from\nall in one place (nats)")
-        _below(body, f"{_source(whole)}; (3) as printed; differences below 10⁻¹⁴ are drawn there; dotted: 10⁻⁸")
-        names = [name for name in _LOOKS if name in drawn]
-        handles = [
-            line_key(color=_LOOKS[n].colour, marker=_LOOKS[n].marker, linewidth=1.2, markerfacecolor="none")
-            for n in names
-        ]
-        legend_below(figure, handles, [_LOOKS[n].label for n in names], columns=3)
-
-
-FIG2 = Figure(
-    draw=fig2,
-    tables=(LI_LIKELIHOODS,),
-    category=_PAPER,
-    look_for=(
-        "EM on the first two principal components, two classes, on a random geometric graph. How 195 rows sit on 80 "
-        "nodes, the classes and the constants are our choice. Look at the lower panels: every scheme gives the "
-        "log-likelihood of all records in one place after every iteration, but for rounding."
-    ),
-    alternative="Log-likelihoods that rise and level off, all lines on one another, tiny differences below.",
-)
+        note_below(body, f"{source_of(whole)}; (3) as printed; differences below 10⁻¹⁴ are drawn there; dotted: 10⁻⁸")
+        looks = (look for name, look in _LOOKS.items() if name in drawn)
+        looks_below(figure, looks, columns=3, linewidth=1.2, markerfacecolor="none")
 
 
 # --- Fig. 3 ---------------------------------------------------------------------------------------------------------
 
 
-def fig3(table, output) -> None:
+@EXHIBITS.figure(
+    LI_LEAKAGE,
+    "Look for the order, federated, secure summation, subspace, in every panel. In the lower ones the view is "
+    "all of A, B and C: what it tells of a record is then infinite under federated and under secure summation, "
+    "and how far their estimates are apart is the estimator’s doing.",
+    "Four panels with three nearly level lines each, federated on top, subspace at the bottom.",
+)
+def fig3(whole: pd.DataFrame, output) -> None:
     """Draw normalised information about node 1 against the iteration, a panel per view and normalisation."""
-    whole = load(table, LI_LEAKAGE)
     data = whole[(whole["graph"] == WITH_CHORD) & (whole["node"] == 1)]
     schemes = ("federated", "secure_sum", "subspace")
-    with canvas(
-        output, "Fig. 3: information about honest node 1, nodes 2 and 4 corrupt", 6.6, WIDTH_IN + 1.2
-    ) as figure:
-        body = figure.subfigures()
-        grid = body.subplots(2, 2, sharex=True, sharey=True)
+    title = "Fig. 3: information about honest node 1, nodes 2 and 4 corrupt"
+    with sheet(output, title, 6.6, 1.2, 2, 2, sharex=True, sharey=True) as (figure, body, grid):
         for row, view in zip(grid, (RECORDS, ONE_ITERATION), strict=True):
             for axes, normalisation in zip(row, NORMALISATIONS, strict=True):
                 for name in schemes:
@@ -184,13 +164,10 @@ def fig3(table, output) -> None:
         for axes in grid[:, 0]:
             axes.set_ylabel("normalised information")
         trials = numbers.counted(data["trials"].max(), "trial")
-        _below(body, f"{_source(data)}; {trials}; bars: 95 % intervals; dotted: exact, where it is known")
+        note_below(body, f"{source_of(data)}; {trials}; bars: 95 % intervals; dotted: exact, where it is known")
         handles = [line_key(color=_LOOKS[n].colour, marker=_LOOKS[n].marker) for n in schemes]
-        legend_below(
-            figure,
-            [*handles, line_key(color=BLACK, linestyle=":")],
-            [*(_LOOKS[n].label for n in schemes), "exact"],
-        )
+        handles.append(line_key(color=BLACK, linestyle=":"))
+        legend_below(figure, handles, [*(_LOOKS[n].label for n in schemes), "exact"])
 
 
 def _information(axes: Axes, rows: pd.DataFrame, normalisation: str, style: Look) -> None:
@@ -209,19 +186,6 @@ def _information(axes: Axes, rows: pd.DataFrame, normalisation: str, style: Look
         axes.axhline(exact, color=style.colour, linestyle=":", linewidth=1.2)
 
 
-FIG3 = Figure(
-    draw=fig3,
-    tables=(LI_LEAKAGE,),
-    category=_PAPER,
-    look_for=(
-        "Look for the order, federated, secure summation, subspace, in every panel. In the lower ones the view is "
-        "all of A, B and C: what it tells of a record is then infinite under federated and under secure summation, "
-        "and how far their estimates are apart is the estimator’s doing."
-    ),
-    alternative="Four panels with three nearly level lines each, federated on top, subspace at the bottom.",
-)
-
-
 # --- of our own -----------------------------------------------------------------------------------------------------
 
 _MASK_COLOURS = (BLACK, BLUE, SKY, GREEN, ORANGE, VERMILION)
@@ -232,14 +196,17 @@ _WRONG = {
 }
 
 
-def fig4(table, output) -> None:
+@EXHIBITS.figure(
+    LI_CONSENSUS,
+    "Ours. With the corrected dual update the error falls at one rate whatever the dual noise, down to rounding "
+    "of about 10⁻¹⁶ times the noise. As printed it grows; read literally, nodes agree ever better on a number "
+    "that is not the average (defect D1).",
+    "Lines falling on a log scale to levels by size of noise; beside them lines that rise or stall.",
+)
+def fig4(data: pd.DataFrame, output) -> None:
     """Draw the distance from the average against the round, by size of dual noise and for the wrong updates."""
-    data = load(table, LI_CONSENSUS)
-    with canvas(
-        output, "Fig. 4, ours: error of the consensus, for dual noise of any size", 5.2, WIDTH_IN + 2.0
-    ) as figure:
-        body = figure.subfigures()
-        panels = body.subplots(1, 3)
+    title = "Fig. 4, ours: error of the consensus, for dual noise of any size"
+    with sheet(output, title, 5.2, 2.0, 1, 3) as (figure, body, (panels,)):
         right = data[data["dual_update"] == "corrected"]
         sizes = sorted(right["mask_std"].unique())
         colours = dict(zip(sizes, _MASK_COLOURS, strict=True))
@@ -264,34 +231,27 @@ def fig4(table, output) -> None:
             axes.set_yscale("log")
             axes.set_xlabel("round")
         panels[0].set_ylabel("largest distance of a node from the average")
-        _below(body, _source(data))
-        legend_below(figure, handles, labels, columns=4)
+        note_below(body, source_of(data))
+        legend_below(figure, handles, labels)
 
-
-FIG4 = Figure(
-    draw=fig4,
-    tables=(LI_CONSENSUS,),
-    category=_PAPER,
-    look_for=(
-        "Ours. With the corrected dual update the error falls at one rate whatever the dual noise, down to rounding "
-        "of about 10⁻¹⁶ times the noise. As printed it grows; read literally, nodes agree ever better on a number "
-        "that is not the average (defect D1)."
-    ),
-    alternative="Lines falling on a log scale to levels by size of noise; beside them lines that rise or stall.",
-)
 
 _QUANTITIES = {"messages": "messages an iteration", "bytes": "bytes an iteration", "seconds": "seconds, one process"}
 
 
-def fig5(table, output) -> None:
+@EXHIBITS.figure(
+    LI_COST,
+    "Ours, counted in runs on random geometric graphs; the exponents’ errors are in the table. Look at messages: "
+    "subspace perturbation sends one over every edge in every round, hundreds to thousands of times as "
+    "many as the others.",
+    "Six panels of straight lines on log scales; subspace perturbation far above the two others.",
+)
+def fig5(data: pd.DataFrame, output) -> None:
     """Draw messages, bytes and seconds of an iteration against nodes and dimension."""
     # Brings more along than a figure should when the workflow is planned.
     from meterdp_papers.li.consensus import power
 
-    data = load(table, LI_COST)
-    with canvas(output, "Fig. 5, ours: cost of one iteration", 6.2, WIDTH_IN + 2.0) as figure:
-        body = figure.subfigures()
-        grid = body.subplots(2, len(_QUANTITIES), sharey="col")
+    title = "Fig. 5, ours: cost of one iteration"
+    with sheet(output, title, 6.2, 2.0, 2, len(_QUANTITIES), sharey="col") as (figure, body, grid):
         schemes = list(dict.fromkeys(data["scheme"]))
         for row, axis in zip(grid, ("nodes", "dimension"), strict=True):
             for axes, (quantity, label) in zip(row, _QUANTITIES.items(), strict=True):
@@ -301,59 +261,27 @@ def fig5(table, output) -> None:
                     style = _LOOKS[name]
                     axes.plot(at["x"], at[quantity], color=style.colour, marker=style.marker, linewidth=1.3)
                     exponents.append(f"{power(at['x'].to_numpy(float), at[quantity].to_numpy(float))[0] + 0:.2f}")
-                axes.set(xscale="log", yscale="log", xlabel={"nodes": "nodes", "dimension": "dimension"}[axis])
+                axes.set(xscale="log", yscale="log", xlabel=axis)
                 plain_log_ticks(axes.xaxis, sorted(data.loc[data["axis"] == axis, "x"].unique()))
                 axes.set_title(f"{label};\nexponents {', '.join(exponents)}".replace("-", "−"), fontsize=9.5)
-        _below(
+        note_below(
             body,
-            f"{_source(data)}; exponents in the order of the legend; seconds of a processor for all nodes, with "
+            f"{source_of(data)}; exponents in the order of the legend; seconds of a processor for all nodes, with "
             "whatever else the machine did",
         )
-        handles = [line_key(color=_LOOKS[n].colour, marker=_LOOKS[n].marker) for n in schemes]
-        legend_below(figure, handles, [_LOOKS[n].label for n in schemes])
+        looks_below(figure, map(_LOOKS.get, schemes))
 
 
-FIG5 = Figure(
-    draw=fig5,
-    tables=(LI_COST,),
-    category=_PAPER,
-    look_for=(
-        "Ours, counted in runs on random geometric graphs; the exponents’ errors are in the table. Look at messages: "
-        "subspace perturbation sends one over every edge in every round, hundreds to thousands of times as "
-        "many as the others."
-    ),
-    alternative="Six panels of straight lines on log scales; subspace perturbation far above the two others.",
-)
+# --- printed tables -------------------------------------------------------------------------------------------------
 
-FIGURES = (FIG1, FIG2, FIG3, FIG4, FIG5)
-
-
-def _source(data: pd.DataFrame) -> str:
-    """Name the data, and what they stand for."""
-    return "; ".join(data[["data", "substitute"]].iloc[0].dropna())
-
-
-def _below(body, words: str) -> None:
-    """Write a sentence under the panels."""
-    sentence = textwrap.fill(f"{words[0].upper()}{words[1:]}.", 120)
-    body.supxlabel(sentence, fontsize=9, x=0.01, ha="left")
-
-
-_SCHEMES = {
-    "central": "all records in one place",
-    "federated": "federated",
-    "secure_sum": "secure summation",
-    "subspace": "subspace",
-    "subspace, asynchronous": "subspace, one node at a time",
-}
 _UNITS = {"seconds": "s"}
 _ROUNDING = 1e-9
 
 
-def likelihoods(path) -> Grid:
+@EXHIBITS.table(LI_LIKELIHOODS, "fig2")
+def likelihoods(table: pd.DataFrame) -> Grid:
     """Return how far every scheme is from all records in one place, and what consensus costs an iteration."""
-    table = load(path, LI_LIKELIHOODS)
-    schemes = [name for name in _SCHEMES if name != "central" and name in set(table["scheme"])]
+    schemes = [name for name in _LOOKS if name != "central" and name in set(table["scheme"])]
     rows = []
     for reading, at in table.groupby("reading", sort=False):
         of = {name: at[at["scheme"] == name] for name in schemes}
@@ -373,16 +301,37 @@ def likelihoods(path) -> Grid:
     header = (
         "reading",
         "log-likelihood at the end (nats)",
-        *(f"{_SCHEMES[name]}: largest difference (nats)" for name in schemes),
+        *(f"{_LOOKS[name].label}: largest difference (nats)" for name in schemes),
         "subspace: spread between nodes",
         "messages an iteration",
     )
     return Grid("Fig. 2: log-likelihood against that of all records in one place", header, rows)
 
 
-def leakage(path) -> Grid:
+@EXHIBITS.table(LI_READ_OFF, "read_off")
+def read_off(table: pd.DataFrame) -> Grid:
+    """Return whose records follow from one iteration."""
+    columns = {
+        "setting": lambda row: row.reading,
+        "scheme": _scheme,
+        "known sums": lambda row: row.groups,
+        "nothing else": lambda row: "yes" if row.nothing_more else "no",
+        "records at a node, most": lambda row: str(row.most_records),
+        "nodes known one by one": lambda row: numbers.count(row.alone_count),
+        "largest error of b/a": lambda row: numbers.significant(row.quotient_error, 2),
+        "nodes of several records solved": lambda row: numbers.percent(row.found_share),
+    }
+    caption = "What one iteration gives away, nodes 2 and 4 corrupt, or to the server"
+    return grid_of(caption, table, columns, words=3)
+
+
+def _scheme(row) -> str:
+    return _LOOKS[row.scheme].label
+
+
+@EXHIBITS.table(LI_LEAKAGE, "fig3")
+def leakage(table: pd.DataFrame) -> Grid:
     """Return information and both normalisations after the first and the last iteration."""
-    table = load(path, LI_LEAKAGE)
     last = table["iteration"].max()
     rows = []
     for graph in GRAPHS:
@@ -394,7 +343,7 @@ def leakage(path) -> Grid:
                 rows.append(
                     [
                         f"{graph}; {view}",
-                        f"{_SCHEMES[row['scheme']]}: {row['node']} in {row['group']}",
+                        f"{_LOOKS[row['scheme']].label}: {row['node']} in {row['group']}",
                         "any" if view == RECORDS else str(row["iteration"]),
                         _pm(row["information"], row["information_se"]),
                         *(_interval(row, name) for name in NORMALISATIONS.values()),
@@ -422,120 +371,55 @@ def _pm(value: float, error: float) -> str:
     return numbers.plus_minus(value, 0.0 if error < _ROUNDING else error)
 
 
-def masks(path) -> Grid:
+@EXHIBITS.table(LI_MASKS, "masks")
+def masks(table: pd.DataFrame) -> Grid:
     """Return the exact information against the size of the masks."""
-    rows = [
-        [
-            row.graph,
-            _SCHEMES[row.scheme],
-            numbers.plain(row.mask_std),
-            f"{row.information:.6f}",
-            numbers.MISSING if np.isnan(row.closed_form) else f"{row.closed_form:.6f}",
-            f"{row.of_the_sum:.6f}",
-        ]
-        for row in load(path, LI_MASKS).itertuples()
-    ]
-    header = (
-        "graph",
-        "scheme",
-        "standard deviation of masks",
-        "information (nats)",
-        "closed form",
-        "of the sum alone",
-    )
-    return Grid(
-        "What masks of finite size leave of a standard normal number of node 1, all messages heard",
-        header,
-        rows,
-        words=2,
-    )
+    columns = {
+        "graph": lambda row: row.graph,
+        "scheme": _scheme,
+        "standard deviation of masks": lambda row: numbers.plain(row.mask_std),
+        "information (nats)": lambda row: f"{row.information:.6f}",
+        "closed form": lambda row: numbers.MISSING if np.isnan(row.closed_form) else f"{row.closed_form:.6f}",
+        "of the sum alone": lambda row: f"{row.of_the_sum:.6f}",
+    }
+    caption = "What masks of finite size leave of a standard normal number of node 1, all messages heard"
+    return grid_of(caption, table, columns, words=2)
 
 
-def read_off(path) -> Grid:
-    """Return whose records follow from one iteration."""
-    rows = [
-        [
-            row.reading,
-            _SCHEMES[row.scheme],
-            row.groups,
-            "yes" if row.nothing_more else "no",
-            str(row.most_records),
-            numbers.count(row.alone_count),
-            numbers.significant(row.quotient_error, 2),
-            numbers.percent(row.found_share),
-        ]
-        for row in load(path, LI_READ_OFF).itertuples()
-    ]
-    header = (
-        "setting",
-        "scheme",
-        "known sums",
-        "nothing else",
-        "records at a node, most",
-        "nodes known one by one",
-        "largest error of b/a",
-        "nodes of several records solved",
-    )
-    return Grid("What one iteration gives away, nodes 2 and 4 corrupt, or to the server", header, rows, words=3)
-
-
-def recovery(path) -> Grid:
+@EXHIBITS.table(LI_RECOVERY, "recovery")
+def recovery(table: pd.DataFrame) -> Grid:
     """Return how many iterations it takes to solve for the records of honest nodes."""
-    rows = [
-        [
-            f"{_SCHEMES[row.scheme]}: {row.group}",
-            f"{row.records} × {row.dimension}",
-            str(row.unknowns),
-            str(row.first_equations),
-            str(row.from_iteration),
-            str(row.iterations),
-            numbers.percent(row.met_share),
-            numbers.percent(row.found_share),
-            numbers.significant(row.error_median, 2),
-        ]
-        for row in load(path, LI_RECOVERY).itertuples()
-    ]
-    header = (
-        "scheme: sum over",
-        "a node’s records × dimension",
-        "unknowns",
-        "equations of the first iteration",
-        "enough from iteration",
-        "iterations watched",
-        "runs in which the sums are met",
-        "by the true records",
-        "error of the worst record, median",
-    )
-    return Grid("Records solved for from sums, up to their order (defect D5)", header, rows)
+    columns = {
+        "scheme: sum over": lambda row: f"{_scheme(row)}: {row.group}",
+        "a node’s records × dimension": lambda row: f"{row.records} × {row.dimension}",
+        "unknowns": lambda row: str(row.unknowns),
+        "equations of the first iteration": lambda row: str(row.first_equations),
+        "enough from iteration": lambda row: str(row.from_iteration),
+        "iterations watched": lambda row: str(row.iterations),
+        "runs in which the sums are met": lambda row: numbers.percent(row.met_share),
+        "by the true records": lambda row: numbers.percent(row.found_share),
+        "error of the worst record, median": lambda row: numbers.significant(row.error_median, 2),
+    }
+    return grid_of("Records solved for from sums, up to their order (defect D5)", table, columns)
 
 
-def exponents(path) -> Grid:
+@EXHIBITS.table(LI_EXPONENTS, "exponents")
+def exponents(table: pd.DataFrame) -> Grid:
     """Return how costs grow."""
-    rows = []
-    for row in load(path, LI_EXPONENTS).itertuples():
-        # Where a cost is a power to the last digit, its error is rounding.
-        exact = not row.exponent_se > _ROUNDING
-        exponent = f"{round(row.exponent, 3) + 0:.3f}" if exact else numbers.plus_minus(row.exponent, row.exponent_se)
-        unit = _UNITS.get(row.quantity, "")
-        rows.append(
-            [
-                row.axis,
-                _SCHEMES[row.scheme],
-                row.quantity,
-                exponent,
-                f"{numbers.significant(row.at_largest)} {unit}".strip(),
-                numbers.count(row.largest_x),
-            ]
-        )
-    header = ("grows with", "scheme", "an iteration’s", "exponent", "at the largest", "which is")
-    return Grid("Cost against nodes and dimension: exponents by least squares on log axes", header, rows, words=3)
+    columns = {
+        "grows with": lambda row: row.axis,
+        "scheme": _scheme,
+        "an iteration’s": lambda row: row.quantity,
+        "exponent": _exponent,
+        "at the largest": lambda row: f"{numbers.significant(row.at_largest)} {_UNITS.get(row.quantity, '')}".strip(),
+        "which is": lambda row: numbers.count(row.largest_x),
+    }
+    caption = "Cost against nodes and dimension: exponents by least squares on log axes"
+    return grid_of(caption, table, columns, words=3)
 
 
-PRINTED = (
-    Printed("fig2", LI_LIKELIHOODS, likelihoods),
-    Printed("read_off", LI_READ_OFF, read_off),
-    Printed("fig3", LI_LEAKAGE, leakage),
-    Printed("masks", LI_MASKS, masks),
-    Printed("recovery", LI_RECOVERY, recovery),
-    Printed("exponents", LI_EXPONENTS, exponents),
-)
+def _exponent(row) -> str:
+    # Where a cost is a power to the last digit, its error is rounding.
+    if not row.exponent_se > _ROUNDING:
+        return f"{round(row.exponent, 3) + 0:.3f}"
+    return numbers.plus_minus(row.exponent, row.exponent_se)

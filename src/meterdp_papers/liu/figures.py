@@ -14,7 +14,6 @@ import numpy as np
 
 from meterdp.figures import numbers
 from meterdp.figures.densities import HEADROOM, Column, Panel, draw_grid, histogram_edges
-from meterdp.figures.entry import Figure
 from meterdp.figures.report.grid import Grid
 from meterdp.figures.style import (
     BLACK,
@@ -25,11 +24,10 @@ from meterdp.figures.style import (
     in_order,
     legend_below,
     line_key,
-    load,
     look,
     plain_log_ticks,
 )
-from meterdp_papers.common.printed import Printed
+from meterdp_papers.common.figures import Exhibits, note_below, sheet, source_of
 from meterdp_papers.liu.readings import SHOWN, Reading
 from meterdp_papers.liu.tables import LIU_ACCURACY, LIU_CURVE, LIU_DENSITIES, LIU_TABLE1
 
@@ -38,7 +36,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-_PAPER = "Liu et al."
+EXHIBITS = Exhibits("Liu et al.")
+
 _CURVE = (
     "On the left the mean with its standard error, on the right the median with the middle half of the trials; log "
     "scales. Dotted: the proposed mechanism where (10) is read as covering the leaving members of a class only."
@@ -57,204 +56,6 @@ _PROPOSED = "kl_published"
 _OTHER = Reading("leaving", SHOWN.over_classes)
 
 
-def fig1(table, output) -> None:
-    """Draw KL divergence over epsilon on synthetic mixtures."""
-    _kl_figure(table, output, "Fig. 1: KL divergence against ε, synthetic data")
-
-
-FIG1 = Figure(
-    draw=fig1,
-    tables=(LIU_CURVE,),
-    category=_PAPER,
-    look_for=(
-        "KL divergence of the released mixture against ε, a fresh mixture and data set in every trial, the same "
-        f"for all mechanisms. {_CURVE} Look for how far the mean lies above the median: data sets with a very small "
-        "class dominate it."
-    ),
-    alternative=_CURVES,
-)
-
-
-def fig2(table, output) -> None:
-    """Draw KL divergence over the number of records."""
-    _kl_figure(table, output, "Fig. 2: KL divergence against the number of records, ε = 1")
-
-
-FIG2 = Figure(
-    draw=fig2,
-    tables=(LIU_CURVE,),
-    category=_PAPER,
-    look_for=(
-        f"The same against the number of records, ε = 1. {_CURVE} Look for whether a curve flattens: what is "
-        "left then is noise that does not depend on N."
-    ),
-    alternative=_CURVES,
-)
-
-
-def fig3(table, output) -> None:
-    """Draw KL divergence over the number of classes."""
-    _kl_figure(table, output, "Fig. 3: KL divergence against the number of classes, ε = 1")
-
-
-FIG3 = Figure(
-    draw=fig3,
-    tables=(LIU_CURVE,),
-    category=_PAPER,
-    look_for=(
-        f"The same against the number of classes, N = 1000 and ε = 1. {_CURVE} Data sets with a class of at most "
-        "d records were drawn again, more often the more classes there are, so large K shows the milder cases."
-    ),
-    alternative=_CURVES,
-)
-
-
-def fig4(table, output) -> None:
-    """Draw KL divergence over the dimension."""
-    _kl_figure(table, output, "Fig. 4: KL divergence against the dimension, ε = 1")
-
-
-FIG4 = Figure(
-    draw=fig4,
-    tables=(LIU_CURVE,),
-    category=_PAPER,
-    look_for=(
-        f"The same against the dimension, N = 1000, K = 5 and ε = 1. {_CURVE} Look for mechanisms that overtake "
-        "each other as d grows."
-    ),
-    alternative=_CURVES,
-)
-
-
-def fig5(table, output) -> None:
-    """Draw KL divergence over epsilon on Iris."""
-    _kl_figure(table, output, "Fig. 5: KL divergence against ε, Iris")
-
-
-FIG5 = Figure(
-    draw=fig5,
-    tables=(LIU_CURVE,),
-    category=_PAPER,
-    look_for=f"KL divergence against ε on Iris, 50 records per class. {_CURVE}",
-    alternative=_CURVES,
-)
-
-
-def fig6(table, output) -> None:
-    """Draw marginals of Iris' first feature, a row per mechanism and a column per class."""
-    data = load(table, LIU_DENSITIES)
-    mechanisms = in_order(set(data["curve"]) - {"histogram", "fit"})
-    rows = [(look(m).label, m, 0) for m in mechanisms]
-    _density_figure(data, output, "Fig. 6: released marginals of Iris, sepal length, ε = 2", rows, "sepal length (z)")
-
-
-FIG6 = Figure(
-    draw=fig6,
-    tables=(LIU_DENSITIES,),
-    category=_PAPER,
-    look_for=(
-        "Marginal density of Iris' first feature per class: histogram, fit, the first release (thick, as the "
-        "paper shows one) and the pointwise mean over all releases (thin); what is taller than twice the "
-        "fit is cut off. Look for how little one release says about the mechanism."
-    ),
-    alternative="A grid of densities, a row per mechanism and a column per class of Iris.",
-)
-
-
-def fig7(table, output) -> None:
-    """Draw KL divergence over epsilon on load profiles."""
-    _kl_figure(table, output, "Fig. 7: KL divergence against ε, load profiles")
-
-
-FIG7 = Figure(
-    draw=fig7,
-    tables=(LIU_CURVE,),
-    category=_PAPER,
-    look_for=(
-        f"KL divergence against ε on load profiles, K-means classes. {_CURVE} The paper's houses are private; "
-        "the data drawn are named in the figure."
-    ),
-    alternative=_CURVES,
-)
-
-
-def fig8(table, output) -> None:
-    """Draw marginals of load profiles released by the published mechanism, a row per hour and a column per class."""
-    data = load(table, LIU_DENSITIES)
-    rows = [(f"hour {entry + 1}", _PROPOSED, entry) for entry in np.sort(data["entry"].unique())]
-    title = f"Fig. 8: released marginals of load profiles, {look(_PROPOSED).label}, ε = 2"
-    _density_figure(data, output, title, rows, "energy in the hour (log kWh)")
-
-
-FIG8 = Figure(
-    draw=fig8,
-    tables=(LIU_DENSITIES,),
-    category=_PAPER,
-    look_for=(
-        "Marginal densities of load profiles per class and hour: histogram, fit, one release of the published "
-        "mechanism (thick, as in the paper) and the mean over all releases (thin). Look for the classes in which a "
-        "thick curve departs from the dashed one, and where the thin one does, too: noise that does not average out, "
-        "above all in small classes."
-    ),
-    alternative="A grid of densities, a row per hour and a column per class.",
-)
-
-
-def fig9(table, output) -> None:
-    """Draw KL divergence over epsilon on digits."""
-    _kl_figure(table, output, "Fig. 9: KL divergence against ε, handwritten digits")
-
-
-FIG9 = Figure(
-    draw=fig9,
-    tables=(LIU_CURVE,),
-    category=_PAPER,
-    look_for=(
-        f"KL divergence against ε on handwritten digits. {_CURVE} Look for a curve that does not fall with ε: "
-        "the published Wishart noise stops shrinking once (22) is at its first value."
-    ),
-    alternative=_CURVES,
-)
-
-
-def fig10(table, output) -> None:
-    """Draw the test accuracy of released classifiers over epsilon."""
-    data = load(table, LIU_ACCURACY)
-    data = data[data["reading"] == SHOWN.name]
-    with canvas(output, "Fig. 10: test accuracy against ε, handwritten digits", 4.9, WIDTH_IN + 1.4) as figure:
-        body = figure.subfigures()
-        axes = body.subplots()
-        fit = data[data["mechanism"] == "fit"].sort_values("x")
-        axes.plot(fit["x"], fit["accuracy_mean"], color=BLACK, linestyle=":", label="fit without privacy")
-        for name in in_order(set(data["mechanism"]) - {"fit"}):
-            rows = data[data["mechanism"] == name].sort_values("x")
-            line = _line(name)
-            axes.plot(rows["x"], rows["accuracy_mean"], **line)
-            band = rows["accuracy_q25"], rows["accuracy_q75"]
-            axes.fill_between(rows["x"], *band, color=line["color"], alpha=_BAND, linewidth=0)
-        axes.set_ylim(0, 1)
-        axes.set_ylabel("share of test images classified correctly")
-        axes.set_title("mean; band: middle half of the releases")
-        _x_axis(axes, data)
-        _below(body, f"{_source(data)}; {numbers.counted(data['trials'].max(), 'release')} per point")
-        legend_below(figure, *axes.get_legend_handles_labels())
-
-
-FIG10 = Figure(
-    draw=fig10,
-    tables=(LIU_ACCURACY,),
-    category=_PAPER,
-    look_for=(
-        "Share of test images classified correctly by maximum likelihood under the released mixture; the dotted "
-        "line is the fit without privacy."
-    ),
-    alternative="Curves of accuracy over epsilon, one per mechanism, with a dotted line for the fit.",
-)
-
-
-FIGURES = (FIG1, FIG2, FIG3, FIG4, FIG5, FIG6, FIG7, FIG8, FIG9, FIG10)
-
-
 # --- divergences ----------------------------------------------------------------------------------------------------
 
 
@@ -265,17 +66,25 @@ def _line(name: str) -> dict:
     return line | ({"linestyle": "--", "markerfacecolor": "white"} if name.endswith("_l1") else {"linestyle": "-"})
 
 
-def _kl_figure(table, output, title: str) -> None:
-    whole = load(table, LIU_CURVE)
+def _kl_figure(name: str, title: str, look_for: str) -> None:
+    """Declare a figure of divergences."""
+
+    def draw(data: pd.DataFrame, output) -> None:
+        _draw_divergences(data, output, title)
+
+    draw.__name__ = name
+    EXHIBITS.figure(LIU_CURVE, look_for, _CURVES)(draw)
+
+
+def _draw_divergences(whole: pd.DataFrame, output, title: str) -> None:
     data = whole[whole["reading"] == SHOWN.name]
     lines = [(data[data["mechanism"] == name], _line(name)) for name in in_order(data["mechanism"])]
     other = whole[(whole["reading"] == _OTHER.name) & (whole["mechanism"] == _PROPOSED)]
     if not other.empty:
         words = {"label": "KL-minimising, members only", "linestyle": ":"}
         lines.append((other, _line(_PROPOSED) | words | {"markerfacecolor": "white"}))
-    with canvas(output, title, 4.9, WIDTH_IN + 1.4) as figure:
-        body = figure.subfigures()
-        left, right = body.subplots(1, 2, sharey=True)
+    with sheet(output, title, 4.9, 1.4, 1, 2, sharey=True) as (figure, body, panels):
+        left, right = panels[0]
         for rows, line in lines:
             rows = rows.sort_values("x")
             se = rows["kl_se"].fillna(0)
@@ -291,8 +100,8 @@ def _kl_figure(table, output, title: str) -> None:
         left.set_ylabel("KL divergence from the fit (nats, log scale)")
         left.set_title("mean ± standard error")
         right.set_title("median; band: middle half of the trials")
-        _below(body, _note(data))
-        legend_below(figure, *left.get_legend_handles_labels(), columns=4)
+        note_below(body, _note(data))
+        legend_below(figure, *left.get_legend_handles_labels())
 
 
 def _x_axis(axes: Axes, data: pd.DataFrame) -> None:
@@ -306,15 +115,10 @@ def _x_axis(axes: Axes, data: pd.DataFrame) -> None:
         axes.set_xticks(values)
 
 
-def _source(data: pd.DataFrame) -> str:
-    """Name the data, and what they stand for."""
-    return "; ".join(data[["data", "substitute"]].iloc[0].dropna())
-
-
 def _note(data: pd.DataFrame) -> str:
     """Say what was measured on, over how many trials, and how many data sets were redrawn."""
     first = data.iloc[0]
-    words = f"{_source(data)}; {numbers.counted(data['trials'].max(), 'trial')} per point; read as: {SHOWN.name}"
+    words = f"{source_of(data)}; {numbers.counted(data['trials'].max(), 'trial')} per point; read as: {SHOWN.name}"
     redrawn = data[data["mechanism"] == first["mechanism"]].sort_values("x")
     if redrawn["redrawn_count"].any() and first["x_name"] != "epsilon":
         counts = ", ".join(f"{numbers.count(r.redrawn_count)} at {numbers.plain(r.x)}" for r in redrawn.itertuples())
@@ -325,10 +129,120 @@ def _note(data: pd.DataFrame) -> str:
     return words
 
 
-def _below(body, words: str) -> None:
-    """Write a sentence under the panels."""
-    sentence = textwrap.fill(f"{words[0].upper()}{words[1:]}.", 125)
-    body.supxlabel(sentence, fontsize=9, x=0.01, ha="left")
+# --- figures --------------------------------------------------------------------------------------------------------
+
+
+_kl_figure(
+    "fig1",
+    "Fig. 1: KL divergence against ε, synthetic data",
+    "KL divergence of the released mixture against ε, a fresh mixture and data set in every trial, the same "
+    f"for all mechanisms. {_CURVE} Look for how far the mean lies above the median: data sets with a very small "
+    "class dominate it.",
+)
+
+
+_kl_figure(
+    "fig2",
+    "Fig. 2: KL divergence against the number of records, ε = 1",
+    f"The same against the number of records, ε = 1. {_CURVE} Look for whether a curve flattens: what is "
+    "left then is noise that does not depend on N.",
+)
+
+
+_kl_figure(
+    "fig3",
+    "Fig. 3: KL divergence against the number of classes, ε = 1",
+    f"The same against the number of classes, N = 1000 and ε = 1. {_CURVE} Data sets with a class of at most "
+    "d records were drawn again, more often the more classes there are, so large K shows the milder cases.",
+)
+
+
+_kl_figure(
+    "fig4",
+    "Fig. 4: KL divergence against the dimension, ε = 1",
+    f"The same against the dimension, N = 1000, K = 5 and ε = 1. {_CURVE} Look for mechanisms that overtake "
+    "each other as d grows.",
+)
+
+
+_kl_figure(
+    "fig5",
+    "Fig. 5: KL divergence against ε, Iris",
+    f"KL divergence against ε on Iris, 50 records per class. {_CURVE}",
+)
+
+
+@EXHIBITS.figure(
+    LIU_DENSITIES,
+    "Marginal density of Iris' first feature per class: histogram, fit, the first release (thick, as the "
+    "paper shows one) and the pointwise mean over all releases (thin); what is taller than twice the "
+    "fit is cut off. Look for how little one release says about the mechanism.",
+    "A grid of densities, a row per mechanism and a column per class of Iris.",
+)
+def fig6(data: pd.DataFrame, output) -> None:
+    """Draw marginals of Iris' first feature, a row per mechanism and a column per class."""
+    mechanisms = in_order(set(data["curve"]) - {"histogram", "fit"})
+    rows = [(look(m).label, m, 0) for m in mechanisms]
+    _density_figure(data, output, "Fig. 6: released marginals of Iris, sepal length, ε = 2", rows, "sepal length (z)")
+
+
+_kl_figure(
+    "fig7",
+    "Fig. 7: KL divergence against ε, load profiles",
+    f"KL divergence against ε on load profiles, K-means classes. {_CURVE} The paper's houses are private; "
+    "the data drawn are named in the figure.",
+)
+
+
+@EXHIBITS.figure(
+    LIU_DENSITIES,
+    "Marginal densities of load profiles per class and hour: histogram, fit, one release of the published "
+    "mechanism (thick, as in the paper) and the mean over all releases (thin). Look for the classes in which a "
+    "thick curve departs from the dashed one, and where the thin one does, too: noise that does not average out, "
+    "above all in small classes.",
+    "A grid of densities, a row per hour and a column per class.",
+)
+def fig8(data: pd.DataFrame, output) -> None:
+    """Draw marginals of load profiles released by the published mechanism, a row per hour and a column per class."""
+    rows = [(f"hour {entry + 1}", _PROPOSED, entry) for entry in np.sort(data["entry"].unique())]
+    title = f"Fig. 8: released marginals of load profiles, {look(_PROPOSED).label}, ε = 2"
+    _density_figure(data, output, title, rows, "energy in the hour (log kWh)")
+
+
+_kl_figure(
+    "fig9",
+    "Fig. 9: KL divergence against ε, handwritten digits",
+    f"KL divergence against ε on handwritten digits. {_CURVE} Look for a curve that does not fall with ε: "
+    "the published Wishart noise stops shrinking once (22) is at its first value.",
+)
+
+
+@EXHIBITS.figure(
+    LIU_ACCURACY,
+    "Share of test images classified correctly by maximum likelihood under the released mixture; the dotted "
+    "line is the fit without privacy.",
+    "Curves of accuracy over epsilon, one per mechanism, with a dotted line for the fit.",
+)
+def fig10(data: pd.DataFrame, output) -> None:
+    """Draw the test accuracy of released classifiers over epsilon."""
+    data = data[data["reading"] == SHOWN.name]
+    title = "Fig. 10: test accuracy against ε, handwritten digits"
+    with sheet(output, title, 4.9, 1.4) as (figure, body, panels):
+        axes = panels[0, 0]
+        fit = data[data["mechanism"] == "fit"].sort_values("x")
+        axes.plot(fit["x"], fit["accuracy_mean"], color=BLACK, linestyle=":", label="fit without privacy")
+        for name in in_order(set(data["mechanism"]) - {"fit"}):
+            rows = data[data["mechanism"] == name].sort_values("x")
+            line = _line(name)
+            axes.plot(rows["x"], rows["accuracy_mean"], **line)
+            band = rows["accuracy_q25"], rows["accuracy_q75"]
+            axes.fill_between(rows["x"], *band, color=line["color"], alpha=_BAND, linewidth=0)
+        axes.set_ylim(0, 1)
+        axes.set_ylabel("share of test images classified correctly")
+        axes.set_title("mean; band: middle half of the releases")
+        _x_axis(axes, data)
+        note_below(body, f"{source_of(data)}; {numbers.counted(data['trials'].max(), 'release')} per point")
+        legend_below(figure, *axes.get_legend_handles_labels())
 
 
 # --- densities ------------------------------------------------------------------------------------------------------
@@ -350,7 +264,7 @@ def _density_figure(data: pd.DataFrame, output, title: str, rows: list[tuple[str
             low, high = min(fit.min() for fit in fits), max(fit.max() for fit in fits)
             columns.append(Column(f"Class {component}", low, high, panels))
         draw_grid(body, [textwrap.fill(label, 16) for label, *_ in rows], columns)
-        body.supxlabel(f"{unit}\n{textwrap.fill(_source(data), 110)}", fontsize=9.5)
+        body.supxlabel(f"{unit}\n{textwrap.fill(source_of(data), 110)}", fontsize=9.5)
         colours = {mechanism: look(mechanism).colour for _, mechanism, _ in rows}
         colour = next(iter(colours.values())) if len(colours) == 1 else "#555555"
         handles = [
@@ -380,9 +294,10 @@ def _panel(curves: dict, mechanism: str) -> Panel:
     )
 
 
-def table1(path) -> Grid:
+@EXHIBITS.table(LIU_TABLE1, "table1")
+def table1(table: pd.DataFrame) -> Grid:
     """Return Table I of the study beside the printed one."""
-    table, rows = load(path, LIU_TABLE1), []
+    rows = []
     for row in table.sort_values("rank").itertuples():
         ours = [_whole(row.component), _whole(row.household_count), numbers.percent(row.share)]
         theirs = [_whole(row.paper_class), _whole(row.paper_household_count), numbers.percent(row.paper_share)]
@@ -395,6 +310,3 @@ def table1(path) -> Grid:
 
 def _whole(value) -> str:
     return numbers.MISSING if value is None or value != value else numbers.count(value)
-
-
-PRINTED = (Printed("table1", LIU_TABLE1, table1),)

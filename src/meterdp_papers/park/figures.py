@@ -9,7 +9,6 @@ import numpy as np
 
 from meterdp.accounting.orders import FAR_ORDER, LARGEST_ORDER
 from meterdp.figures import numbers
-from meterdp.figures.entry import Figure
 from meterdp.figures.report.grid import Grid
 from meterdp.figures.style import (
     BLACK,
@@ -20,16 +19,13 @@ from meterdp.figures.style import (
     PURPLE,
     SKY,
     VERMILION,
-    WIDTH_IN,
     Look,
-    canvas,
     legend_below,
     line_key,
-    load,
     look,
     plain_log_ticks,
 )
-from meterdp_papers.common.printed import Printed
+from meterdp_papers.common.figures import Exhibits, ellipse, grid_of, note_below, sheet, source_of
 from meterdp_papers.park.setting import (
     ADVANCED,
     ALSO_SHOWN,
@@ -67,7 +63,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-_PAPER = "Park et al."
+EXHIBITS = Exhibits("Park et al.")
 
 _LOOKS = {
     ZCDP: Look(f"{LINE_NAMES[ZCDP]} (and moments, real orders)", BLUE, "o"),
@@ -89,17 +85,20 @@ _WEST, _EAST, _SOUTH, _NORTH = 5.0, 15.5, 46.3, 54.2
 _DEGREE_RATIO = 1 / np.cos(np.radians(50.0))
 
 
-def fig1(table, output) -> None:
+@EXHIBITS.figure(
+    PARK_MAP,
+    "Invented people by marital status, EM’s means and covariances, and those of one release. The caption can be "
+    "read in two ways: only in the first is EM’s mean of the married the person’s place. Look for released means "
+    "that are nowhere near the country: noise hides the person because it hides everything about small classes.",
+    "Four maps of dots with means and ellipses, two readings of the caption by two numbers of people.",
+)
+def fig1(data: pd.DataFrame, output) -> None:
     """Draw people, EM's means and covariances, and those of one release."""
-    data = load(table, PARK_MAP)
     epsilons = np.sort(data["epsilon"].dropna().unique())
     epsilon = epsilons[-1]
     times = np.sort(data["times"].unique())
-    with canvas(
-        output, f"Fig. 1: the lone married person, ε = {numbers.plain(epsilon)}", 9.4, WIDTH_IN + 0.4
-    ) as figure:
-        body = figure.subfigures()
-        grid = body.subplots(2, 2, sharex=True, sharey=True)
+    title = f"Fig. 1: the lone married person, ε = {numbers.plain(epsilon)}"
+    with sheet(output, title, 9.4, 0.4, 2, 2, sharex=True, sharey=True) as (figure, body, grid):
         for row, caption in zip(grid, CAPTIONS, strict=True):
             for axes, many in zip(row, times, strict=True):
                 of_panel = data[(data["caption"] == caption) & (data["times"] == many)]
@@ -160,44 +159,12 @@ def _coordinates(row) -> str:
 
 
 def _class(axes: Axes, row, marker: str, line: str) -> None:
-    from matplotlib.patches import Ellipse
-
-    colour = _STATUS_COLOURS[row.status]
-    values, vectors = np.linalg.eigh(np.reshape(row.covariance, (2, 2)))
-    angle = np.degrees(np.arctan2(vectors[1, 1], vectors[0, 1]))
-    width, height = 4 * np.sqrt(np.maximum(values[::-1], 0))
-    place = (row.longitude, row.latitude)
-    axes.add_patch(
-        Ellipse(place, width, height, angle=angle, fill=False, color=colour, linestyle=line, linewidth=1.3)
-    )
+    colour, place = _STATUS_COLOURS[row.status], (row.longitude, row.latitude)
+    axes.add_patch(ellipse(place, row.covariance, 2, color=colour, linestyle=line, linewidth=1.3))
     axes.plot(*place, marker, color=colour, markersize=10, markeredgewidth=2.2, zorder=4)
 
 
-FIG1 = Figure(
-    draw=fig1,
-    tables=(PARK_MAP,),
-    category=_PAPER,
-    look_for=(
-        "Invented people by marital status, EM’s means and covariances, and those of one release. The caption can be "
-        "read in two ways: only in the first is EM’s mean of the married the person’s place. Look for released means "
-        "that are nowhere near the country: noise hides the person because it hides everything about small classes."
-    ),
-    alternative="Four maps of dots with means and ellipses, two readings of the caption by two numbers of people.",
-)
-
-
 # --- Figs 2 and 3 ---------------------------------------------------------------------------------------------------
-
-
-def fig2(table, output) -> None:
-    """Draw test log-likelihood on the data that stand for Stroke."""
-    _likelihood_figure(table, output, "Fig. 2: test log-likelihood against ε, 20 iterations, K = 10, d = 100")
-
-
-def fig3(table, output) -> None:
-    """Draw test log-likelihood on the life sciences data."""
-    _likelihood_figure(table, output, "Fig. 3: test log-likelihood against ε, 10 iterations, K = 3, d = 10")
-
 
 _LIKELIHOOD = (
     "Test log-likelihood per record less that of EM without noise in the same split (dotted: none), mean over splits "
@@ -207,36 +174,34 @@ _LIKELIHOOD = (
 )
 _LIKELIHOOD_ALTERNATIVE = "Two panels of curves against epsilon, one curve per scheme and composition."
 
-FIG2 = Figure(
-    draw=fig2,
-    tables=(PARK_CURVE,),
-    category=_PAPER,
-    look_for=(
-        f"{_LIKELIHOOD}The patients are simulated, because the paper’s are private. Look for how much the floor "
-        "alone moves every curve: the noise is larger than the covariances it is added to."
-    ),
-    alternative=_LIKELIHOOD_ALTERNATIVE,
+
+@EXHIBITS.figure(
+    PARK_CURVE,
+    f"{_LIKELIHOOD}The patients are simulated, because the paper’s are private. Look for how much the floor "
+    "alone moves every curve: the noise is larger than the covariances it is added to.",
+    _LIKELIHOOD_ALTERNATIVE,
 )
-FIG3 = Figure(
-    draw=fig3,
-    tables=(PARK_CURVE,),
-    category=_PAPER,
-    look_for=(
-        f"{_LIKELIHOOD}Look for where integer orders part from zCDP: below ε = 0.5 only, because they end at "
-        f"{LARGEST_ORDER}; with real orders the accountant gives the same budget as zCDP everywhere, with integer "
-        f"orders to {FAR_ORDER:,} nearly the same."
-    ),
-    alternative=_LIKELIHOOD_ALTERNATIVE,
-)
+def fig2(data: pd.DataFrame, output) -> None:
+    """Draw test log-likelihood on the data that stand for Stroke."""
+    _likelihood_figure(data, output, "Fig. 2: test log-likelihood against ε, 20 iterations, K = 10, d = 100")
 
 
-def _likelihood_figure(table, output, title: str) -> None:
-    whole = load(table, PARK_CURVE)
+@EXHIBITS.figure(
+    PARK_CURVE,
+    f"{_LIKELIHOOD}Look for where integer orders part from zCDP: below ε = 0.5 only, because they end at "
+    f"{LARGEST_ORDER}; with real orders the accountant gives the same budget as zCDP everywhere, with integer "
+    f"orders to {FAR_ORDER:,} nearly the same.",
+    _LIKELIHOOD_ALTERNATIVE,
+)
+def fig3(data: pd.DataFrame, output) -> None:
+    """Draw test log-likelihood on the life sciences data."""
+    _likelihood_figure(data, output, "Fig. 3: test log-likelihood against ε, 10 iterations, K = 3, d = 10")
+
+
+def _likelihood_figure(whole: pd.DataFrame, output, title: str) -> None:
     readings = [r for r in (SHOWN.name, ALSO_SHOWN.name) if r in set(whole["reading"])]
     lines = [line for line in _LOOKS if line in set(whole["line"])]
-    with canvas(output, title, 5.4, WIDTH_IN + 1.4) as figure:
-        body = figure.subfigures()
-        panels = body.subplots(1, len(readings), sharey=True, squeeze=False)[0]
+    with sheet(output, title, 5.4, 1.4, 1, len(readings), sharey=True) as (figure, body, (panels,)):
         for axes, reading in zip(panels, readings, strict=True):
             data = whole[whole["reading"] == reading]
             for name in lines:
@@ -254,7 +219,7 @@ def _likelihood_figure(table, output, title: str) -> None:
         panels[0].set_ylabel(
             "test log-likelihood less that of EM without noise\n(nats per record, log scale beyond ±1)"
         )
-        _below(body, f"{_source(whole)}{_left_out(whole)}")
+        note_below(body, f"{source_of(whole)}{_left_out(whole)}")
         handles = [line_key(**_line(name)) for name in lines]
         legend_below(figure, handles, [_LOOKS[name].label for name in lines], columns=3)
 
@@ -280,15 +245,19 @@ def _left_out(data: pd.DataFrame) -> str:
 # --- Fig. 4 ---------------------------------------------------------------------------------------------------------
 
 
-def fig4(table, output) -> None:
+@EXHIBITS.figure(
+    PARK_CLUSTERS,
+    "Some of the records and the centres that each method finds in the first fold; NICV is the mean over all "
+    "folds, in the unit ball. DPLloyd’s noise is for a record that is added, that of the paper’s method for one "
+    "that is replaced (defect P6). Look for centres in the sea: means of clusters with few records.",
+    "Four maps of dots with crosses, one per method.",
+)
+def fig4(data: pd.DataFrame, output) -> None:
     """Draw records and the centres of one fold, a panel per method."""
-    data = load(table, PARK_CLUSTERS)
     records, centres = data[data["kind"] == "record"], data[data["kind"] == "centre"]
-    with canvas(output, "Fig. 4: centres of check-ins, ε = 0.01, one fold", 6.6, WIDTH_IN + 1.4) as figure:
-        body = figure.subfigures()
-        for axes, (method, label) in zip(
-            body.subplots(2, 2, sharex=True, sharey=True).flat, METHODS.items(), strict=True
-        ):
+    title = "Fig. 4: centres of check-ins, ε = 0.01, one fold"
+    with sheet(output, title, 6.6, 1.4, 2, 2, sharex=True, sharey=True) as (_, body, panels):
+        for axes, (method, label) in zip(panels.flat, METHODS.items(), strict=True):
             at = centres[centres["method"] == method]
             axes.scatter(records["longitude"], records["latitude"], s=4, color=LIGHT_GREY, linewidth=0)
             axes.plot(at["longitude"], at["latitude"], "X", color=BLUE, markersize=9, markeredgecolor="white")
@@ -303,34 +272,28 @@ def fig4(table, output) -> None:
             axes.set_xticks(range(-180, 181, 60))
             axes.set_yticks(range(-90, 91, 30))
         body.supylabel("latitude (degrees north)", fontsize=10)
-        words = f"{_source(data)}; read as: {data['reading'].iloc[0]}"
-        _below(body, words, "longitude (degrees east)")
-
-
-FIG4 = Figure(
-    draw=fig4,
-    tables=(PARK_CLUSTERS,),
-    category=_PAPER,
-    look_for=(
-        "Some of the records and the centres that each method finds in the first fold; NICV is the mean over all "
-        "folds, in the unit ball. DPLloyd’s noise is for a record that is added, that of the paper’s method for one "
-        "that is replaced (defect P6). Look for centres in the sea: means of clusters with few records."
-    ),
-    alternative="Four maps of dots with crosses, one per method.",
-)
+        words = f"{source_of(data)}; read as: {data['reading'].iloc[0]}"
+        note_below(body, words, "longitude (degrees east)")
 
 
 # --- Fig. 5 ---------------------------------------------------------------------------------------------------------
 
 
-def fig5(table, output) -> None:
+@EXHIBITS.figure(
+    PARK_FACES,
+    "The ten columns of the loadings as pictures, rotated to be orthogonal and the longest first. With the noise "
+    "that the paper states nothing is left of a face. Its public code passes the noise’s variance where a "
+    "standard deviation belongs and divides by the largest norm of a pixel instead of a picture (defect P3): "
+    "faces are back at the ε = 1 it is set to, and at ε = 0.3 some of them if one picture is said to change the "
+    "second moment by 1/N only.",
+    "A grid of grey pictures, ten columns of loadings in each row, a row per noise and epsilon.",
+)
+def fig5(data: pd.DataFrame, output) -> None:
     """Draw columns of loadings, a row per noise and epsilon."""
-    data = load(table, PARK_FACES)
     blocks = [_loadings(data, *row) for row in _FACE_ROWS]
     columns = int(data["column"].max())
-    with canvas(output, "Fig. 5: columns of factor loadings", 1.3 + 0.93 * len(blocks), WIDTH_IN + 1.9) as figure:
-        body = figure.subfigures()
-        grid = body.subplots(len(blocks), columns)
+    title, height = "Fig. 5: columns of factor loadings", 1.3 + 0.93 * len(blocks)
+    with sheet(output, title, height, 1.9, len(blocks), columns) as (_, body, grid):
         for row, (pictures, noise, sensitivity, epsilon), loadings in zip(grid, _FACE_ROWS, blocks, strict=True):
             for axes, column in zip(row, loadings["loading"], strict=True):
                 side = int(np.sqrt(len(column)))
@@ -349,7 +312,7 @@ def fig5(table, output) -> None:
             row[0].set_ylabel(label, rotation=0, ha="right", va="center", fontsize=8.5)
         for axes, number in zip(grid[0], range(1, columns + 1), strict=True):
             axes.set_title(str(number), loc="center", fontsize=9)
-        _below(body, f"{_source(data)}; each column on its own scale of grey, δ = 10⁻⁴, Δ the sensitivity")
+        note_below(body, f"{source_of(data)}; each column on its own scale of grey, δ = 10⁻⁴, Δ the sensitivity")
 
 
 # Pictures, noise, sensitivity and epsilon of a row.
@@ -377,85 +340,13 @@ def _loadings(data: pd.DataFrame, pictures: str, noise: str, sensitivity: str | 
 _PREPARED = {AS_THEY_ARE: "in the unit ball", BY_PIXEL: "as the public code scales"}
 _NOISES = {STATED: "stated noise", MISREAD: "variance for deviation"}
 
-FIG5 = Figure(
-    draw=fig5,
-    tables=(PARK_FACES,),
-    category=_PAPER,
-    look_for=(
-        "The ten columns of the loadings as pictures, rotated to be orthogonal and the longest first. With the noise "
-        "that the paper states nothing is left of a face. Its public code passes the noise’s variance where a "
-        "standard deviation belongs and divides by the largest norm of a pixel instead of a picture (defect P3): "
-        "faces are back at the ε = 1 it is set to, and at ε = 0.3 some of them if one picture is said to change the "
-        "second moment by 1/N only."
-    ),
-    alternative="A grid of grey pictures, ten columns of loadings in each row, a row per noise and epsilon.",
-)
+
+# --- printed tables -------------------------------------------------------------------------------------------------
 
 
-FIGURES = (FIG1, FIG2, FIG3, FIG4, FIG5)
-
-
-def _source(data: pd.DataFrame) -> str:
-    """Name the data, and what they stand for."""
-    return "; ".join(data[["data", "substitute"]].iloc[0].dropna())
-
-
-def _below(body, words: str, unit: str | None = None) -> None:
-    """Write a sentence under the panels, after the common label of their abscissa if they have one."""
-    sentence = textwrap.fill(f"{words[0].upper()}{words[1:]}.".replace(" = ", "\u00a0=\u00a0"), 125)
-    if unit is None:
-        body.supxlabel(sentence, fontsize=9, x=0.01, ha="left")
-    else:
-        body.supxlabel(f"{unit}\n{sentence}", fontsize=9)
-
-
-def clusterings(path) -> Grid:
-    """Return NICV of every method under every reading."""
-    table, rows = load(path, PARK_NICV), []
-    methods = list(dict.fromkeys(table["method"]))
-    for reading, at in table.groupby("reading", sort=False):
-        value = at.set_index("method")
-        cells = [f"{value.loc[m, 'nicv_mean']:.4f} ± {_error(value.loc[m, 'nicv_se'])}" for m in methods]
-        rows.append([reading, numbers.plain(float(f"{at['epsilon'].iloc[0]:.3g}")), *cells])
-    header = ("reading", "ε", *(METHODS[m] for m in methods))
-    return Grid("Fig. 4: NICV of test records, mean over folds and its standard error", header, rows)
-
-
-def _error(value: float) -> str:
-    return numbers.significant(value, 2)
-
-
-def faces(path) -> Grid:
-    """Return the noise of Fig. 5 beside what it is added to."""
-    rows = [
-        [
-            row.pictures,
-            row.sensitivity,
-            row.noise,
-            numbers.plain(row.epsilon),
-            f"{row.noise_std:.4f}",
-            f"{row.noise_spectral_norm:.2f}",
-            f"{row.top_eigenvalue:.3f}",
-            f"{row.captured_share:.3f}",
-        ]
-        for row in load(path, PARK_FACE_NUMBERS).itertuples()
-    ]
-    header = (
-        "pictures",
-        "sensitivity",
-        "noise",
-        "ε",
-        "standard deviation",
-        "spectral norm",
-        "top eigenvalue without noise",
-        "mean squared cosine with EM's loadings",
-    )
-    return Grid("Fig. 5: noise beside the second moment of the faces", header, rows, words=3)
-
-
-def likelihoods(path) -> Grid:
+@EXHIBITS.table(PARK_CURVE, "fig2", "fig3")
+def likelihoods(table: pd.DataFrame) -> Grid:
     """Return the test log-likelihood of every line at every epsilon, under the reading that is drawn."""
-    table = load(path, PARK_CURVE)
     table = table[table["reading"] == SHOWN.name]
     epsilons = sorted(table["epsilon"].unique())
     rows = []
@@ -467,48 +358,67 @@ def likelihoods(path) -> Grid:
             for e in epsilons
         ]
         rows.append([LINE_NAMES[line], *cells])
-    first = table.iloc[0]
-    figure = first["figure"].replace("fig", "Fig. ")
-    caption = f"{figure}: test log-likelihood, nats per record, mean over splits and its standard error; {SHOWN.name}"
-    return Grid(caption, ("ε", *(numbers.plain(e) for e in epsilons)), rows)
+    caption = f"{_figure(table)}: test log-likelihood, nats per record, mean over splits and its standard error"
+    return Grid(f"{caption}; {SHOWN.name}", ("ε", *(numbers.plain(e) for e in epsilons)), rows)
 
 
-def ours(path) -> Grid:
+@EXHIBITS.table(PARK_OURS, "fig2_ours", "fig3_ours")
+def ours(table: pd.DataFrame) -> Grid:
     """Return our release against zCDP GGG, under every reading of theirs."""
-    table = load(path, PARK_OURS)
-    rows = [
-        [
-            row.reading,
-            numbers.plain(row.epsilon),
-            numbers.significant(row.ours_mean, 4),
-            numbers.significant(row.ggg_mean, 4),
-            f"{numbers.significant(row.difference_mean, 3)} ± {_error(row.difference_se)}",
+    columns = {
+        "reading of the paper": lambda row: row.reading,
+        "ε": lambda row: numbers.plain(row.epsilon),
+        "sound release (ours)": lambda row: numbers.significant(row.ours_mean, 4),
+        "GGG, zCDP": lambda row: numbers.significant(row.ggg_mean, 4),
+        "ours less theirs": lambda row: _paired(row.difference_mean, row.difference_se),
+        "ours less theirs at twice ε or more": lambda row: (
             ""
             if np.isnan(row.larger_epsilon)
-            else f"{numbers.significant(row.larger_difference_mean, 3)} ± {_error(row.larger_difference_se)} "
-            f"(ε = {numbers.plain(row.larger_epsilon)})",
-            str(row.trials),
-        ]
-        for row in table.itertuples()
-    ]
-    figure = table["figure"].iloc[0].replace("fig", "Fig. ")
-    header = (
-        "reading of the paper",
-        "ε",
-        "sound release (ours)",
-        "GGG, zCDP",
-        "ours less theirs",
-        "ours less theirs at twice ε or more",
-        "splits",
-    )
-    return Grid(f"{figure}: our release against theirs, nats per test record; paired over splits", header, rows)
+            else f"{_paired(row.larger_difference_mean, row.larger_difference_se)} "
+            f"(ε = {numbers.plain(row.larger_epsilon)})"
+        ),
+        "splits": lambda row: str(row.trials),
+    }
+    caption = f"{_figure(table)}: our release against theirs, nats per test record; paired over splits"
+    return grid_of(caption, table, columns)
 
 
-PRINTED = (
-    Printed("fig2", PARK_CURVE, likelihoods),
-    Printed("fig3", PARK_CURVE, likelihoods),
-    Printed("fig2_ours", PARK_OURS, ours),
-    Printed("fig3_ours", PARK_OURS, ours),
-    Printed("nicv", PARK_NICV, clusterings),
-    Printed("face_numbers", PARK_FACE_NUMBERS, faces),
-)
+@EXHIBITS.table(PARK_NICV, "nicv")
+def clusterings(table: pd.DataFrame) -> Grid:
+    """Return NICV of every method under every reading."""
+    rows = []
+    methods = list(dict.fromkeys(table["method"]))
+    for reading, at in table.groupby("reading", sort=False):
+        value = at.set_index("method")
+        cells = [f"{value.loc[m, 'nicv_mean']:.4f} ± {_error(value.loc[m, 'nicv_se'])}" for m in methods]
+        rows.append([reading, numbers.plain(float(f"{at['epsilon'].iloc[0]:.3g}")), *cells])
+    header = ("reading", "ε", *(METHODS[m] for m in methods))
+    return Grid("Fig. 4: NICV of test records, mean over folds and its standard error", header, rows)
+
+
+@EXHIBITS.table(PARK_FACE_NUMBERS, "face_numbers")
+def faces(table: pd.DataFrame) -> Grid:
+    """Return the noise of Fig. 5 beside what it is added to."""
+    columns = {
+        "pictures": lambda row: row.pictures,
+        "sensitivity": lambda row: row.sensitivity,
+        "noise": lambda row: row.noise,
+        "ε": lambda row: numbers.plain(row.epsilon),
+        "standard deviation": lambda row: f"{row.noise_std:.4f}",
+        "spectral norm": lambda row: f"{row.noise_spectral_norm:.2f}",
+        "top eigenvalue without noise": lambda row: f"{row.top_eigenvalue:.3f}",
+        "mean squared cosine with EM's loadings": lambda row: f"{row.captured_share:.3f}",
+    }
+    return grid_of("Fig. 5: noise beside the second moment of the faces", table, columns, words=3)
+
+
+def _figure(table: pd.DataFrame) -> str:
+    return table["figure"].iloc[0].replace("fig", "Fig. ")
+
+
+def _error(value: float) -> str:
+    return numbers.significant(value, 2)
+
+
+def _paired(value: float, error: float) -> str:
+    return f"{numbers.significant(value, 3)} ± {_error(error)}"

@@ -13,7 +13,6 @@ import numpy as np
 from meterdp.classnoise.query_models import RANDOMNESS
 from meterdp.classnoise.tables import DESIGN_COMPARISON
 from meterdp.figures import numbers
-from meterdp.figures.entry import Figure
 from meterdp.figures.forecasts import forecast_examples
 from meterdp.figures.report.grid import Grid
 from meterdp.figures.report.noise import comparison_grid
@@ -28,11 +27,10 @@ from meterdp.figures.style import (
     in_order,
     legend_below,
     line_key,
-    load,
     look,
 )
 from meterdp.release.tables import FORECAST_EXAMPLES
-from meterdp_papers.common.printed import Printed
+from meterdp_papers.common.figures import Exhibits, ellipse, sheet
 from meterdp_papers.ramakrishna.setting import OUR_DESIGNS, SHOWN_RHOS
 from meterdp_papers.ramakrishna.tables import (
     RAMAKRISHNA_CLASSES,
@@ -46,7 +44,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-_PAPER = "Ramakrishna et al."
+EXHIBITS = Exhibits("Ramakrishna et al.")
 
 _CLASS_COLOURS = (BLUE, ORANGE, GREEN, PURPLE)
 _CONTOURS = (0.3, 0.6, 0.9)  # shares of the probability inside
@@ -54,20 +52,21 @@ _SIDES = "two"
 _CONVENTION_LINES = {"total": "-", "per_entry": "--"}
 
 
-def fig1(table, output) -> None:
+@EXHIBITS.figure(
+    RAMAKRISHNA_CLASSES,
+    "Contours around 30, 60 and 90 % of the probability of four synthetic classes: means on a line, "
+    "covariances Wishart with two degrees of freedom. Look for needles: a class that is thin in one "
+    "direction can nearly always be told apart from the others unless noise fills it out.",
+    "Ellipses of four classes in a plane, their centres on a line.",
+)
+def fig1(data: pd.DataFrame, output) -> None:
     """Draw contours of the synthetic classes."""
-    from matplotlib.patches import Ellipse
-
-    data = load(table, RAMAKRISHNA_CLASSES)
-    with canvas(output, "Fig. 1: four classes of synthetic queries", 4.6, 6.4) as figure:
-        axes = figure.subfigures().subplots()
+    with sheet(output, "Fig. 1: four classes of synthetic queries", 4.6, 6.4 - WIDTH_IN) as (figure, _, panels):
+        axes = panels[0, 0]
         for row, colour in zip(data.itertuples(), _CLASS_COLOURS, strict=True):
-            values, vectors = np.linalg.eigh(np.reshape(row.covariance, (2, 2)))
-            angle = np.degrees(np.arctan2(vectors[1, 1], vectors[0, 1]))
             for share in _CONTOURS:
                 radius = np.sqrt(-2 * np.log(1 - share))  # of a circle that holds this share of a standard normal
-                size = 2 * radius * np.sqrt(np.maximum(values, 0))
-                axes.add_patch(Ellipse(row.mean, size[1], size[0], angle=angle, fill=False, color=colour))
+                axes.add_patch(ellipse(row.mean, row.covariance, radius, color=colour))
             axes.plot(*row.mean, "o", color=colour, label=f"class {row.label}")
         axes.autoscale_view()
         axes.set_aspect("equal", adjustable="datalim")
@@ -76,22 +75,16 @@ def fig1(table, output) -> None:
         legend_below(figure, *axes.get_legend_handles_labels())
 
 
-FIG1 = Figure(
-    draw=fig1,
-    tables=(RAMAKRISHNA_CLASSES,),
-    category=_PAPER,
-    look_for=(
-        "Contours around 30, 60 and 90 % of the probability of four synthetic classes: means on a line, "
-        "covariances Wishart with two degrees of freedom. Look for needles: a class that is thin in one "
-        "direction can nearly always be told apart from the others unless noise fills it out."
-    ),
-    alternative="Ellipses of four classes in a plane, their centres on a line.",
+@EXHIBITS.figure(
+    RAMAKRISHNA_FIG2,
+    "Exact δ against ε on the set of Fig. 1 (above) and averaged over many sets (below), with ρ as the "
+    "squared error of both entries together. The paper has no noise, white noise and its own design; the "
+    "joint and transport designs are ours, at the same ρ, run on the first sets only: compare their means with "
+    "the others’ with care. Transport adds no noise and protects no one whose query can be predicted.",
+    "A grid of curves of delta over epsilon, a column per accuracy budget, one colour per design.",
 )
-
-
-def fig2(table, output) -> None:
+def fig2(data: pd.DataFrame, output) -> None:
     """Draw delta over epsilon on synthetic classes, a column per rho: one set, and the mean over sets."""
-    data = load(table, RAMAKRISHNA_FIG2)
     data = data[(data["sides"] == _SIDES) & data["rho"].isin(SHOWN_RHOS)]
     title = "Fig. 2: exact privacy curves of synthetic classes, two-sided"
     rhos = np.sort(data["rho"].unique())
@@ -100,9 +93,7 @@ def fig2(table, output) -> None:
     words = f"mean over {numbers.counted(sets.max(), 'set')}"
     if not ours.empty and ours.max() < sets.max():
         words += f" (ours: first {ours.max()})"
-    with canvas(output, title, 6.4, WIDTH_IN + 1.4) as figure:
-        body = figure.subfigures()
-        grid = body.subplots(2, len(rhos), sharex=True, sharey=True, squeeze=False)
+    with sheet(output, title, 6.4, 1.4, 2, len(rhos), sharex=True, sharey=True) as (figure, body, grid):
         for column, rho in zip(grid.T, rhos, strict=True):
             column[0].set_title(f"ρ = {numbers.plain(rho)}, the set shown", fontsize=9.5)
             column[1].set_title(words, fontsize=9.5)
@@ -113,41 +104,29 @@ def fig2(table, output) -> None:
         legend_below(figure, *_handles(data), columns=5)
 
 
-FIG2 = Figure(
-    draw=fig2,
-    tables=(RAMAKRISHNA_FIG2,),
-    category=_PAPER,
-    look_for=(
-        "Exact δ against ε on the set of Fig. 1 (above) and averaged over many sets (below), with ρ as the "
-        "squared error of both entries together. The paper has no noise, white noise and its own design; the "
-        "joint and transport designs are ours, at the same ρ, run on the first sets only: compare their means with "
-        "the others’ with care. Transport adds no noise and protects no one whose query can be predicted."
-    ),
-    alternative="A grid of curves of delta over epsilon, a column per accuracy budget, one colour per design.",
+@EXHIBITS.figure(
+    FORECAST_EXAMPLES,
+    "Houses before and after the paper’s noise, ρ = 0.45 in total: the day before, what happened, the "
+    "forecast and its released version. Look for how little that noise moves a forecast; Fig. 4 says what "
+    "it hides.",
+    "Line plots in kWh, a row per house: history, truth, forecast and released forecast.",
+    by_path=True,
 )
-
-
 def fig3(table, output) -> None:
     """Draw history, truth, forecast and released forecast of three houses."""
     forecast_examples(table, output, "Fig. 3: three houses before and after noise")
 
 
-FIG3 = Figure(
-    draw=fig3,
-    tables=(FORECAST_EXAMPLES,),
-    category=_PAPER,
-    look_for=(
-        "Houses before and after the paper’s noise, ρ = 0.45 in total: the day before, what happened, the "
-        "forecast and its released version. Look for how little that noise moves a forecast; Fig. 4 says what "
-        "it hides."
-    ),
-    alternative="Line plots in kWh, a row per house: history, truth, forecast and released forecast.",
+@EXHIBITS.figure(
+    RAMAKRISHNA_FIG4,
+    "Exact one-sided δ against ε for the worst pair of neighbours: no noise, white noise and the paper’s design, "
+    "if the seasonal mean of every household counts as public. It is the household’s own, so these curves "
+    "guarantee nothing; the line below the panels says what is left with the mean in the query.",
+    "A grid of curves of delta over epsilon, a column per accuracy budget and a row per query model.",
+    may_be_empty=True,
 )
-
-
-def fig4(table, output) -> None:
+def fig4(data: pd.DataFrame, output) -> None:
     """Draw delta over epsilon on household forecasts without their means: a column per rho, a row per law."""
-    data = load(table, RAMAKRISHNA_FIG4, may_be_empty=True)
     data = data[data["sides"] == "one"]
     title = "Fig. 4: exact privacy curves of household forecasts, one-sided, seasonal means public"
     if data.empty:
@@ -179,22 +158,6 @@ def fig4(table, output) -> None:
         legend_below(figure, handles, labels, columns=5)
 
 
-FIG4 = Figure(
-    draw=fig4,
-    tables=(RAMAKRISHNA_FIG4,),
-    category=_PAPER,
-    look_for=(
-        "Exact one-sided δ against ε for the worst pair of neighbours: no noise, white noise and the paper’s design, "
-        "if the seasonal mean of every household counts as public. It is the household’s own, so these curves "
-        "guarantee nothing; the line below the panels says what is left with the mean in the query."
-    ),
-    alternative="A grid of curves of delta over epsilon, a column per accuracy budget and a row per query model.",
-)
-
-
-FIGURES = (FIG1, FIG2, FIG3, FIG4)
-
-
 def _curves(axes: Axes, rows: pd.DataFrame, value: str, line: str = "-") -> None:
     for design in in_order(rows["design"]):
         curve, style = rows[rows["design"] == design].sort_values("epsilon"), look(design)
@@ -216,9 +179,9 @@ def _handles(data: pd.DataFrame) -> tuple[list, list]:
     return handles, [d.label for d in designs]
 
 
-def printed_numbers(path) -> Grid:
+@EXHIBITS.table(RAMAKRISHNA_NUMBERS, "numbers")
+def printed_numbers(table: pd.DataFrame) -> Grid:
     """Return every printed delta beside ours, one-sided, under every reading of query and rho."""
-    table = load(path, RAMAKRISHNA_NUMBERS)
     table = table[table["sides"].isna() | (table["sides"] == "one")]
     reading_columns = ["query_model", "query_mean", "accuracy_convention"]
     designs, asked, ours = [], [], []
@@ -236,12 +199,7 @@ def printed_numbers(path) -> Grid:
     return Grid(caption, header, rows)
 
 
-def comparison(path) -> Grid:
+@EXHIBITS.table(DESIGN_COMPARISON, "comparison", may_be_empty=True)
+def comparison(table: pd.DataFrame) -> Grid:
     """Return our designs beside the published one at equal budgets."""
-    return comparison_grid({"design_comparison": load(path, DESIGN_COMPARISON, may_be_empty=True)})
-
-
-PRINTED = (
-    Printed("numbers", RAMAKRISHNA_NUMBERS, printed_numbers),
-    Printed("comparison", DESIGN_COMPARISON, comparison),
-)
+    return comparison_grid({"design_comparison": table})

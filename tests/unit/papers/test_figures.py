@@ -54,7 +54,7 @@ def test_every_figure_is_svg_and_every_way_of_drawing_gives_the_same_bytes_twice
         assert ElementTree.parse(path).getroot().tag.endswith("svg")
         assert "<text" not in path.read_text() and "dc:date" not in path.read_text()
     for figure in WAYS:
-        PAPERS["liu"].figure(figure).draw(tables[figure], output=tmp_path / "again.svg")
+        PAPERS["liu"].named(figure).draw(tables[figure], output=tmp_path / "again.svg")
         assert (tmp_path / "again.svg").read_bytes() == drawn[figure].read_bytes()
 
 
@@ -62,7 +62,7 @@ def test_a_divergence_figure_names_its_data_and_every_mechanism(tables, tmp_path
     seen = []
     save = Figure.savefig
     monkeypatch.setattr(Figure, "savefig", lambda self, *a, **k: (seen.append(self), save(self, *a, **k))[1])
-    PAPERS["liu"].figure("fig3").draw(tables["fig3"], output=tmp_path / "a.svg")
+    PAPERS["liu"].named("fig3").draw(tables["fig3"], output=tmp_path / "a.svg")
     words = "\n".join(artist.get_text() for artist in seen[0].findobj(lambda a: hasattr(a, "get_text")))
     assert "Made-up data; stands for nothing; 1,000 trials per point" in words.replace("\n", " ")
     assert "7 at 2, 7 at 5, 7 at 20" in words.replace("\n", " ")
@@ -73,7 +73,7 @@ def test_a_divergence_figure_names_its_data_and_every_mechanism(tables, tmp_path
 def test_a_single_trial_can_be_drawn(tmp_path):
     data = curve(MEANS).assign(kl_se=None, trials=1)
     write_table(tmp_path / "a.parquet", LIU_CURVE, data)
-    PAPERS["liu"].figure("fig1").draw(tmp_path / "a.parquet", output=tmp_path / "a.svg")
+    PAPERS["liu"].named("fig1").draw(tmp_path / "a.parquet", output=tmp_path / "a.svg")
     assert (tmp_path / "a.svg").stat().st_size > 0
 
 

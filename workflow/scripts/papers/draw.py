@@ -5,4 +5,4 @@ from meterdp_papers.registry import PAPERS
 
 with job(snakemake.input, snakemake.log):
     wildcards = snakemake.wildcards
-    PAPERS[wildcards.paper].figure(wildcards.figure).draw(snakemake.input.table, output=snakemake.output.figure)
+    PAPERS[wildcards.paper].named(wildcards.figure).draw(snakemake.input.table, output=snakemake.output.figure)

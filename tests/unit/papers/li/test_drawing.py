@@ -40,7 +40,7 @@ def paths(tmp_path_factory) -> dict[str, Path]:
 @pytest.mark.parametrize("name", [figure.name for figure in LI.figures])
 def test_every_figure_is_svg_with_a_caption(paths, name, tmp_path):
     """That the same numbers give the same bytes is tested of the figures of Liu et al.; saving is shared."""
-    figure = LI.figure(name)
+    figure = LI.named(name)
     figure.draw(paths[name], output=tmp_path / "one.svg")
     assert ElementTree.parse(tmp_path / "one.svg").getroot().tag.endswith("svg")
     assert figure.look_for.endswith(".") and figure.alternative.endswith(".")
@@ -59,12 +59,12 @@ def test_the_picture_of_fig_3_names_data_and_trials(paths, tmp_path, monkeypatch
     seen = []
     save = Figure.savefig
     monkeypatch.setattr(Figure, "savefig", lambda self, *a, **k: (seen.append(self), save(self, *a, **k))[1])
-    LI.figure("fig3").draw(paths["fig3"], output=tmp_path / "a.svg")
+    LI.named("fig3").draw(paths["fig3"], output=tmp_path / "a.svg")
     words = " ".join(artist.get_text() for artist in seen[0].findobj(lambda a: hasattr(a, "get_text")))
     assert "Made-up data; 100 trials" in words and "sums of records" in words
 
 
 def test_few_trials_have_no_interval_and_are_drawn(tmp_path):
     write_table(tmp_path / "a.parquet", tables.LI_LEAKAGE, made_up.leaks(se=np.nan))
-    LI.figure("fig3").draw(tmp_path / "a.parquet", output=tmp_path / "a.svg")
+    LI.named("fig3").draw(tmp_path / "a.parquet", output=tmp_path / "a.svg")
     assert (tmp_path / "a.svg").stat().st_size > 0

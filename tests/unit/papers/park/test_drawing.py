@@ -57,7 +57,7 @@ def paths(tmp_path_factory) -> dict[str, Path]:
 @pytest.mark.parametrize("name", [figure.name for figure in PARK.figures])
 def test_every_figure_is_svg_with_a_caption(paths, name, tmp_path):
     """That the same numbers give the same bytes is tested of the figures of Liu et al.; saving is shared."""
-    figure = PARK.figure(name)
+    figure = PARK.named(name)
     figure.draw(paths[name], output=tmp_path / "one.svg")
     assert ElementTree.parse(tmp_path / "one.svg").getroot().tag.endswith("svg")
     assert figure.look_for.endswith(".") and figure.alternative.endswith(".")
@@ -97,7 +97,7 @@ def test_the_picture_of_a_figure_names_data_and_defect(paths, tmp_path, monkeypa
     seen = []
     save = Figure.savefig
     monkeypatch.setattr(Figure, "savefig", lambda self, *a, **k: (seen.append(self), save(self, *a, **k))[1])
-    PARK.figure("fig2").draw(paths["fig2"], output=tmp_path / "a.svg")
+    PARK.named("fig2").draw(paths["fig2"], output=tmp_path / "a.svg")
     words = " ".join(artist.get_text() for artist in seen[0].findobj(lambda a: hasattr(a, "get_text")))
     assert "Made-up data; stands for nothing" in words.replace("\n", " ") and "defect P4" in words.replace("\n", " ")
     assert len(PICTURES) == 3

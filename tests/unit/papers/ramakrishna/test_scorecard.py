@@ -244,5 +244,5 @@ def test_the_scorecard_has_a_row_per_claim_and_the_page_shows_it(tables, tmp_pat
 
 def test_figures_without_any_pair_say_so(tmp_path):
     write_table(tmp_path / "fig4.parquet", declared.RAMAKRISHNA_FIG4, fig4().iloc[:0])
-    PAPERS["ramakrishna"].figure("fig4").draw(tmp_path / "fig4.parquet", output=tmp_path / "fig4.svg")
+    PAPERS["ramakrishna"].named("fig4").draw(tmp_path / "fig4.parquet", output=tmp_path / "fig4.svg")
     assert (tmp_path / "fig4.svg").stat().st_size > 0
