@@ -39,12 +39,6 @@ def build_reproduction_report(
         Tables printed with it, such as ``{"liu": {"table1": ...}}``.
     figures : mapping of paper to mapping of figure name to path
         SVG files, such as ``{"liu": {"fig1": ...}}``.
-    output : path-like
-        HTML file to write.
-    simulated : bool
-        Whether the study's export is simulated.
-    trials : int
-        Configuration key ``trials``.
     """
     papers = []
     for key, scorecard in scorecards.items():

@@ -17,29 +17,16 @@ from meterdp.core.errors import InputError
 
 @dataclass(frozen=True)
 class Dataset:
-    """One entry of the registry.
-
-    Parameters
-    ----------
-    name : str
-    title, source, licence, use : str
-        For a reader: what it is, who made it, under which terms, and which figures need it.
-    file : str or None
-        Path below ``data_dir``; None if it comes with a package or is private.
-    sha256 : str or None
-        Of that file.
-    substitute : str or None
-        What is used in its place, in words.
-    """
+    """One entry of the registry."""
 
     name: str
-    title: str
+    title: str  # for a reader: what it is, who made it, under which terms, and which figures need it
     source: str
     licence: str
     use: str
-    file: str | None = None
-    sha256: str | None = None
-    substitute: str | None = None
+    file: str | None = None  # path below ``data_dir``; None if it comes with a package or is private
+    sha256: str | None = None  # of that file
+    substitute: str | None = None  # what is used in its place, in words
 
 
 def registry(path) -> dict[str, Dataset]:
@@ -50,12 +37,6 @@ def registry(path) -> dict[str, Dataset]:
 
 def locate(dataset: Dataset, data_dir) -> Path | None:
     """Return the file of a data set below ``data_dir``, or None where there is none and the substitute is used.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    data_dir : path-like or None
-        Configuration key ``data_dir``.
 
     Raises
     ------

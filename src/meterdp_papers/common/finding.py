@@ -15,70 +15,32 @@ from meterdp.core.noise import NoiseSource
 
 @dataclass(frozen=True)
 class Finding:
-    """One number that shows a defect.
+    """One number that shows a defect."""
 
-    Parameters
-    ----------
-    where : str
-        Place in the paper.
-    settings : str
-        Public synthetic setting it was computed in.
-    statement : str
-        What the number says, one sentence.
-    quantity : str
-        What was computed.
-    value : float
-    unit : str
-        "1" where dimensionless.
-    closed_form : float, optional
-        The same number by a formula or quadrature that shares nothing with ``value``.
-    claimed : float, optional
-        What the paper's text implies for it.
-    standard_error : float, optional
-        Monte Carlo standard error of ``value``; None where nothing is random.
-    """
-
-    where: str
-    settings: str
-    statement: str
-    quantity: str
+    where: str  # place in the paper
+    settings: str  # public synthetic setting it was computed in
+    statement: str  # what the number says, one sentence
+    quantity: str  # what was computed
     value: float
-    unit: str = "1"
-    closed_form: float | None = None
-    claimed: float | None = None
-    standard_error: float | None = None
+    unit: str = "1"  # "1" where dimensionless
+    closed_form: float | None = None  # the same number by a formula or quadrature that shares nothing with ``value``
+    claimed: float | None = None  # what the paper's text implies for it
+    standard_error: float | None = None  # Monte Carlo standard error of ``value``; None where nothing is random
     id: str = ""  # of the defect it belongs to, which fills it in
 
 
 @dataclass(frozen=True)
 class Defect:
-    """One row of the errata.
-
-    Parameters
-    ----------
-    id, where : str
-    wrong : str
-        What is wrong, one sentence.
-    consequence : str
-        What follows from it.
-    instead : str
-        What the sound release of this project does.
-    test : str
-        Name of the test that shows it.
-    compute : callable (NoiseSource) -> tuple of Finding
-        The first is the one of the overview.
-    note : str
-        Anything a reader has to know about the numbers.
-    """
+    """One row of the errata."""
 
     id: str
     where: str
-    wrong: str
-    consequence: str
-    instead: str
-    test: str
-    compute: Callable[[NoiseSource], tuple[Finding, ...]]
-    note: str = ""
+    wrong: str  # what is wrong, one sentence
+    consequence: str  # what follows from it
+    instead: str  # what the sound release of this project does
+    test: str  # name of the test that shows it
+    compute: Callable[[NoiseSource], tuple[Finding, ...]]  # the first is the one of the overview
+    note: str = ""  # anything a reader has to know about the numbers
 
     def measure(self, noise: NoiseSource) -> tuple[Finding, ...]:
         """Compute the findings."""

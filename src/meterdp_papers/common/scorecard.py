@@ -94,8 +94,6 @@ def rows(
 
     Parameters
     ----------
-    paper : str
-    claims : iterable of Claim
     verdicts : mapping of item to Verdict, or to a mapping of reading to Verdict
         A lone verdict is that of the only reading, :data:`AS_PRINTED`.
     sources : mapping of item to (data, substitute)

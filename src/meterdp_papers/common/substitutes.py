@@ -54,7 +54,6 @@ def principal_scores(x: sparse.csr_array, components: int) -> np.ndarray:
     Parameters
     ----------
     x : (N, p) sparse array
-    components : int
 
     Returns
     -------

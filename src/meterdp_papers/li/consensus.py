@@ -51,13 +51,7 @@ WRONG_MASK = 1.0  # of the updates that do not reach the average
 
 
 def consensus_table(seed: int) -> pd.DataFrame:
-    """Return the columns of ``li_consensus``: error and disagreement after every round.
-
-    Parameters
-    ----------
-    seed : int
-        Seed of the study.
-    """
+    """Return the columns of ``li_consensus``: error and disagreement after every round."""
     graph = network(CONSENSUS_NODES, seed)
     c = constant_for(graph)
     draws = simulated_stream(seed, "reproduce li", "consensus")
@@ -107,8 +101,6 @@ def cost_table(trials: int, seed: int) -> pd.DataFrame:
     ----------
     trials : int
         Configuration key; with few, only small networks are run.
-    seed : int
-        Seed of the study.
     """
     nodes, dimensions = (COST_NODES, COST_DIMENSIONS) if whole(trials) else (TRIAL_COST_NODES, TRIAL_COST_DIMENSIONS)
     fixed = COST_AT_NODES if whole(trials) else TRIAL_COST_NODES[-1]
@@ -154,13 +146,7 @@ def _schemes(graph: Graph, draws: np.random.Generator) -> dict[str, Summation]:
 
 
 def exponents(cost: pd.DataFrame) -> pd.DataFrame:
-    """Return the columns of ``li_exponents``: the slope of ln(cost) on ln(n) or ln(d), by least squares.
-
-    Parameters
-    ----------
-    cost : DataFrame
-        Rows of ``li_cost``.
-    """
+    """Return the columns of ``li_exponents``: the slope of ln(cost) on ln(n) or ln(d), by least squares."""
     rows = []
     for (axis, scheme), at in cost.groupby(["axis", "scheme"], sort=False):
         for quantity in QUANTITIES:

@@ -19,18 +19,10 @@ NOT_FEATURES = ["name", "status"]
 
 @dataclass(frozen=True)
 class Voices:
-    """Voice recordings.
+    """Voice recordings."""
 
-    Parameters
-    ----------
-    features : (N, 22) float64
-        In the units of the file.
-    source : dict
-        Columns ``data`` and ``substitute``.
-    """
-
-    features: np.ndarray
-    source: dict[str, str | None]
+    features: np.ndarray  # (N, 22), in the units of the file
+    source: dict[str, str | None]  # columns ``data`` and ``substitute``
 
     def components(self, preparation: str) -> np.ndarray:
         """Return the first two principal components (N, 2), in units of the first one's standard deviation.

@@ -96,12 +96,7 @@ def sums_seen(
 
     Parameters
     ----------
-    scheme : str
-    graph : Graph
-        Of five nodes.
     values : (5, q) float64
-    generator : numpy.random.Generator
-        Of the masks.
     """
     groups = known_sums(scheme, graph, CORRUPT, CYCLE)
     if scheme == Federated.name:
@@ -133,8 +128,6 @@ def tabulate(trials: int, seed: int) -> pd.DataFrame:
     ----------
     trials : int
         Configuration key; the paper's 10^4 are run unless it is small.
-    seed : int
-        Seed of the study.
     """
     many = trials_of(trials)
     draws = simulated_stream(seed, "reproduce li", "fig3")

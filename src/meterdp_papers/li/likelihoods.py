@@ -50,11 +50,8 @@ def tabulate(records: Voices, trials: int, seed: int) -> pd.DataFrame:
 
     Parameters
     ----------
-    records : Voices
     trials : int
         Configuration key; with few, a few iterations are run.
-    seed : int
-        Seed of the study.
     """
     iterations = ITERATIONS if whole(trials) else TRIAL_ITERATIONS
     graphs = {n: network(n, seed) for n in set(NODES.values())}

@@ -44,23 +44,13 @@ WATCHED = {"data": "standard normal records, two classes, EM from means at -1 an
 
 @dataclass(frozen=True)
 class Case:
-    """A run of EM on Fig. 1 that corrupt nodes 2 and 4 watch.
-
-    Parameters
-    ----------
-    scheme, graph : str
-    records : int
-        At every node.
-    dimension : int
-    iterations : tuple of int
-        How many are watched.
-    """
+    """A run of EM on Fig. 1 that corrupt nodes 2 and 4 watch."""
 
     scheme: str
     graph: str
-    records: int
+    records: int  # at every node
     dimension: int
-    iterations: tuple[int, ...]
+    iterations: tuple[int, ...]  # how many are watched
 
 
 CASES = (
@@ -98,10 +88,6 @@ def solve(
         Public, one an iteration.
     sums : list of (q,) float64
         As many.
-    records : int
-        m.
-    generator : numpy.random.Generator
-        Of the starts.
     """
     d = mixtures[0].dimension
 
@@ -140,8 +126,6 @@ def tabulate(trials: int, seed: int) -> pd.DataFrame:
     ----------
     trials : int
         Configuration key; ten runs of EM per case, or one with few.
-    seed : int
-        Seed of the study.
     """
     rows = []
     for case in CASES:
@@ -184,14 +168,6 @@ def read_off(records: Voices, trials: int, seed: int) -> pd.DataFrame:
 
     A node of one record is read off as b/a, (6); of a node with more of them the sums are solved, from the same
     public start.
-
-    Parameters
-    ----------
-    records : Voices
-    trials : int
-        Configuration key.
-    seed : int
-        Seed of the study.
     """
     generator = simulated_stream(seed, "reproduce li", "read off")
     rows = []

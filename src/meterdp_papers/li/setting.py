@@ -33,19 +33,11 @@ NORMALISATIONS = {OVER_SELF: "over_self", LINFOOT: "linfoot"}
 
 @dataclass(frozen=True)
 class Setting:
-    """One run of Fig. 2.
+    """One run of Fig. 2."""
 
-    Parameters
-    ----------
-    rows : str
-        How rows sit on nodes.
-    preparation : str
-    update : {"printed", "textbook"}
-    """
-
-    rows: str
+    rows: str  # how rows sit on nodes
     preparation: str
-    update: str
+    update: str  # {"printed", "textbook"}
 
     @property
     def name(self) -> str:

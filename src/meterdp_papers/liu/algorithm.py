@@ -35,9 +35,6 @@ def convergence(trials: int, eigenvalue_floor: float, seed: int) -> pd.DataFrame
     ----------
     trials : int
         Data sets, at most a hundred are used.
-    eigenvalue_floor : float
-    seed : int
-        Seed of the study.
     """
     rows = []
     for trial in range(min(trials, CONVERGENCE_TRIALS)):
@@ -162,9 +159,6 @@ def sdp_work(trials: int, eigenvalue_floor: float, seed: int) -> pd.DataFrame:
     ----------
     trials : int
         Data sets per size, at most ``WORK_SETS`` are used.
-    eigenvalue_floor : float
-    seed : int
-        Seed of the study.
 
     Notes
     -----

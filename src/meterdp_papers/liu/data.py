@@ -44,43 +44,23 @@ FLOORS = (1e-6, 1e-4, 1e-2)
 
 @dataclass(frozen=True)
 class Pixels:
-    """Images of digits.
+    """Images of digits."""
 
-    Parameters
-    ----------
-    train, test : (N, p) and (M, p) float64
-        Pixels from 0 to 1, an image a row.
-    train_labels, test_labels : (N,) and (M,) int
-        Digits.
-    source : dict
-        Columns ``data`` and ``substitute``.
-    """
-
-    train: np.ndarray
-    train_labels: np.ndarray
-    test: np.ndarray
-    test_labels: np.ndarray
-    source: dict
+    train: np.ndarray  # (N, p), pixels from 0 to 1, an image a row
+    train_labels: np.ndarray  # (N,), digits
+    test: np.ndarray  # (M, p)
+    test_labels: np.ndarray  # (M,)
+    source: dict  # columns ``data`` and ``substitute``
 
 
 @dataclass(frozen=True)
 class Images:
-    """Digits reduced to principal components.
-
-    Parameters
-    ----------
-    train : LabelledRecords
-    x_test : (M, d) float64
-    labels_test : (M,) int
-        Classes 1..K.
-    source : dict
-        Columns ``data`` and ``substitute``.
-    """
+    """Digits reduced to principal components."""
 
     train: LabelledRecords
-    x_test: np.ndarray
-    labels_test: np.ndarray
-    source: dict
+    x_test: np.ndarray  # (M, d)
+    labels_test: np.ndarray  # (M,), classes 1..K
+    source: dict  # columns ``data`` and ``substitute``
 
 
 @dataclass(frozen=True)
@@ -123,18 +103,8 @@ def fixed_data_figures(
     ----------
     figures : (str, str)
         Names of curve and marginals.
-    private : LabelledRecords
-    source : mapping
-        Columns ``data`` and ``substitute``.
     entries : range
         Entries of the record whose marginals are shown.
-    eigenvalue_floor : float
-    draws : int
-        Releases per mechanism and epsilon.
-    seed : int
-        Seed of the study.
-    given_labels : bool
-        Whether the labels came with the data.
     """
     trials = []
     for epsilon in EPSILONS:
@@ -152,8 +122,6 @@ def table_1(counts: np.ndarray, source: Mapping) -> dict[str, object]:
     ----------
     counts : (K,) int
         Households per class of the study.
-    source : mapping
-        Columns ``data`` and ``substitute``.
     """
     rows = max(len(counts), len(PAPER_TABLE_1))
     paper = np.array(PAPER_TABLE_1)
@@ -174,13 +142,7 @@ def table_1(counts: np.ndarray, source: Mapping) -> dict[str, object]:
 
 
 def images(mnist: Dataset, data_dir) -> Pixels:
-    """Return MNIST, or scikit-learn's small digits where its file is missing.
-
-    Parameters
-    ----------
-    mnist : Dataset
-    data_dir : path-like or None
-    """
+    """Return MNIST, or scikit-learn's small digits where its file is missing."""
     path = locate(mnist, data_dir)
     if path is None:
         bunch = load_digits()
@@ -232,7 +194,6 @@ def accuracies(mixtures: MixtureDraws, x: np.ndarray, labels: np.ndarray) -> np.
 
     Parameters
     ----------
-    mixtures : MixtureDraws
     x : (M, d) float64
     labels : (M,) int
         True classes 1..K.
@@ -260,15 +221,6 @@ def image_figures(
 
     Every reading of the text in pixels from 0 to 1 at the floor of the study; then every unit and floor under the
     reading that is drawn.
-
-    Parameters
-    ----------
-    pixels : Pixels
-    eigenvalue_floor : float
-    draws : int
-        Releases per mechanism and epsilon.
-    seed : int
-        Seed of the study.
     """
     trials, shares = _image_trials(reduced(pixels, PIXEL_UNITS[0], eigenvalue_floor), eigenvalue_floor, draws, seed)
     curves = [curve(trials, "epsilon", **pixels.source)]

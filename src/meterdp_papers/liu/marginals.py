@@ -80,13 +80,9 @@ def tabulate(
 
     Parameters
     ----------
-    figure : str
-    private : LabelledRecords
     drawn : mapping of Variant to MixtureDraws
     entries : sequence of int
         Entries of the record to show.
-    source : mapping
-        Columns ``data`` and ``substitute``.
     """
     densities, distances = [], []
     fit = private.fit.mixture

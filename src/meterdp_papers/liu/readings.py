@@ -27,17 +27,10 @@ OVER_CLASSES: dict[OverClasses, str] = {
 
 @dataclass(frozen=True)
 class Reading:
-    """One faithful reading of the text.
+    """One faithful reading of the text."""
 
-    Parameters
-    ----------
-    flips : {"all", "leaving"}
-        As of :class:`~meterdp.mechanisms.published.labelled.LabelledRecords`.
-    over_classes : {"parallel", "common", "split"}
-        As of :class:`~meterdp.mechanisms.published.baseline.Baseline`.
-    """
-
-    flips: Flips
+    flips: Flips  # {"all", "leaving"}, as of `LabelledRecords`
+    # {"parallel", "common", "split"}, as of `Baseline`
     over_classes: OverClasses
 
     @property

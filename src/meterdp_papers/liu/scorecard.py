@@ -174,15 +174,7 @@ def _where(epsilons: Mapping[str, Sequence[float]], everywhere: int) -> str:
 
 
 def trend(curve: pd.DataFrame, rising: bool) -> Verdict:
-    """Judge liu-2 (falling) and liu-4 (rising): KL divergence of every published mechanism along x.
-
-    Parameters
-    ----------
-    curve : DataFrame
-        Table ``liu_curve``.
-    rising : bool
-        Which way the means should go.
-    """
+    """Judge liu-2 (falling) and liu-4 (rising): KL divergence of every published mechanism along x."""
     steps, spans, words, medians = [], [], [], []
     for name, along in _published(curve).sort_values("x").groupby("mechanism", sort=False):
         points = list(along.itertuples()) if rising else list(along.itertuples())[::-1]
@@ -349,8 +341,6 @@ def gaussian_classes(normality: pd.DataFrame, dimension: int, simulated: bool) -
     ----------
     normality : DataFrame
         How Gaussian the classes of the study's export are.
-    dimension : int
-        Hours d of a profile.
     simulated : bool
         Whether the export is simulated: then this says something of the simulator only.
     """
@@ -397,12 +387,8 @@ def scorecard(tables: Tables, dimension: int, simulated: bool) -> pd.DataFrame:
     Parameters
     ----------
     tables : mapping
-        Data frames by name: fig1 to fig5, fig7, fig9, fig10, fig6_distances, fig8_distances, convergence, sdp_work
-        and normality.
-    dimension : int
-        Hours d of a profile of the study.
-    simulated : bool
-        Whether the study's export is simulated.
+        Data frames by name: fig1 to fig5, fig7, fig9, fig10, fig6_distances, fig8_distances, convergence,
+        sdp_work and normality.
     """
     verdicts = {
         "liu-1": under(tables["fig1"], lowest),

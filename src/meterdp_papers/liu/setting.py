@@ -33,20 +33,12 @@ _Value = TypeVar("_Value")
 
 @dataclass(frozen=True)
 class Variant:
-    """One way to run a mechanism.
+    """One way to run a mechanism."""
 
-    Parameters
-    ----------
-    mechanism : str
-        Name in the registry.
-    flips : {"all", "leaving", "any"}
-        As of :class:`~meterdp.mechanisms.published.labelled.LabelledRecords`.
-    over_classes : {"parallel", "common", "split", "any"}
-        As of :class:`~meterdp.mechanisms.published.baseline.Baseline`.
-    """
-
-    mechanism: str
+    mechanism: str  # name in the registry
+    # {"all", "leaving", "any"}, as of `LabelledRecords`
     flips: str = ANY
+    # {"parallel", "common", "split", "any"}, as of `Baseline`
     over_classes: str = ANY
 
     @property
@@ -138,18 +130,8 @@ def fixed_data_releases(
 
     Parameters
     ----------
-    figure : str
-        Names the streams of noise.
-    private : LabelledRecords
-    epsilon, eigenvalue_floor : float
-    draws : int
-        Releases per mechanism.
-    seed : int
-        Seed of the study.
     given_labels : bool
         False where labels were found in the records: no sound release may build on those (defect L11).
-    variants : tuple of Variant
-        What to run.
     """
     records = read(private)
     return {
@@ -196,8 +178,6 @@ def curve(trials: pd.DataFrame, x_name: str, data: str, substitute: str | None) 
     trials : DataFrame
         Columns figure, x, trial, mechanism, family, flips, over_classes, kl, redrawn_count; every variant has the
         same trials.
-    x_name : str
-        What x is.
     data, substitute : str or None
         What the trials were made on, and what that stands for.
     """

@@ -90,12 +90,6 @@ def run_trials(figure: str, trials: Iterable[int], eigenvalue_floor: float, seed
     Parameters
     ----------
     figure : {"fig1", "fig2", "fig3", "fig4"}
-    trials : iterable of int
-        Numbers of the trials, from 0.
-    eigenvalue_floor : float
-        Public floor of released covariances.
-    seed : int
-        Seed of the study.
 
     Returns
     -------

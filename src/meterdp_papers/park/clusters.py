@@ -60,16 +60,7 @@ def readings_of(records: Records) -> list[ClusterReading]:
 
 
 def run_fold(records: Records, number: int, seed: int) -> pd.DataFrame:
-    """Return the columns of ``park_folds`` of one fold.
-
-    Parameters
-    ----------
-    records : Records
-    number : int
-        Of the fold, from 0.
-    seed : int
-        Seed of the study.
-    """
+    """Return the columns of ``park_folds`` of one fold."""
     train, test = fold(len(records.x), "fig4", number)
     x = records.in_unit_ball()
     train_x, test_x = x[train], x[test]

@@ -26,21 +26,12 @@ GREY_LEVELS = 255.0
 
 @dataclass(frozen=True)
 class Records:
-    """One data set.
+    """One data set."""
 
-    Parameters
-    ----------
-    x : (N, d) float64
-        In the unit of the source.
-    public_radius : float
-        Norm up to which a record is kept as it is, in the same unit; not a function of the records.
-    source : dict
-        Columns ``data`` and ``substitute``.
-    """
-
-    x: np.ndarray
+    x: np.ndarray  # (N, d), in the unit of the source
+    # norm up to which a record is kept as it is, in the same unit; not a function of the records
     public_radius: float
-    source: dict[str, str | None]
+    source: dict[str, str | None]  # columns ``data`` and ``substitute``
 
     def in_unit_ball(self, scaling: str = LARGEST_NORM) -> np.ndarray:
         """Return the records (N, d) in the unit ball, by one of :data:`SCALINGS`."""
@@ -60,9 +51,6 @@ def records_of(figure: str, entries: Mapping[str, Dataset], data_dir, trials: in
     ----------
     figure : {"fig2", "fig3", "fig4", "fig5"}
     entries : mapping of name to Dataset
-    data_dir : path-like or None
-    trials : int
-        Configuration key.
     """
     records = {
         "fig2": lambda: stroke(entries["stroke"], *(() if trials >= SPLITS else (TRIAL_ONE_IN, TRIAL_COMPONENTS))),

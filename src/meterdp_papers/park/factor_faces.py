@@ -71,14 +71,7 @@ def captured(free: Factors, private: Factors) -> float:
 
 
 def tabulate(records: Records, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the columns of ``park_faces`` (Fig. 5) and ``park_face_numbers``.
-
-    Parameters
-    ----------
-    records : Records
-    seed : int
-        Seed of the study.
-    """
+    """Return the columns of ``park_faces`` (Fig. 5) and ``park_face_numbers``."""
     start = start_factors(fixed_normals("reproduce park, fig5, start", (records.x.shape[1], LATENT)))
     columns, numbers, norm_of_one = [], [], None
     for pictures in progress(PICTURES, "fig5, pictures"):

@@ -87,14 +87,8 @@ def run_split(figure: str, records: Records, number: int, trials: int, seed: int
     Parameters
     ----------
     figure : {"fig2", "fig3"}
-    records : Records
-        From :func:`used`.
-    number : int
-        Of the split, from 0.
     trials : int
         Configuration key; with fewer than ten the drawn reading alone is run, at few epsilons.
-    seed : int
-        Seed of the study.
 
     Returns
     -------
@@ -213,8 +207,6 @@ def compare(parts: pd.DataFrame, source: dict[str, str | None]) -> pd.DataFrame:
     ----------
     parts : DataFrame
         Rows of ``park_likelihoods``, all splits of one figure. ``sound`` depends on no reading.
-    source : dict
-        Columns ``data`` and ``substitute``.
 
     Returns
     -------

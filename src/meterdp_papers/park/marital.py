@@ -51,21 +51,11 @@ _KM_PER_DEGREE = 111.2
 
 @dataclass(frozen=True)
 class People:
-    """Invented people.
+    """Invented people."""
 
-    Parameters
-    ----------
-    place : (N, 2) float64
-        Longitude and latitude in degrees.
-    status : (N,) int
-        Index into :data:`STATUSES`.
-    lone : int
-        Row of a married person from the lone state; the only one unless there are more times as many people.
-    """
-
-    place: np.ndarray
-    status: np.ndarray
-    lone: int
+    place: np.ndarray  # (N, 2), longitude and latitude in degrees
+    status: np.ndarray  # (N,), index into `STATUSES`
+    lone: int  # row of a married person from the lone state; the only one unless there are more times as many people
 
 
 def people(caption: str, times: int) -> People:
@@ -114,8 +104,6 @@ def tabulate(trials: int, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     ----------
     trials : int
         Releases per reading, epsilon and number of people.
-    seed : int
-        Seed of the study.
     """
     shown, distances = [], []
     for caption in CAPTIONS:

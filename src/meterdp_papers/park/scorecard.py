@@ -333,8 +333,8 @@ def scorecard(tables: Tables) -> pd.DataFrame:
     Parameters
     ----------
     tables : mapping
-        Data frames by name: distances, fig2, fig3 (curves, for their sources), fig2_splits, fig3_splits, nicv, folds
-        and face_numbers.
+        Data frames by name: distances, fig2, fig3 (curves, for their sources), fig2_splits, fig3_splits, nicv,
+        folds and face_numbers.
     """
     likelihoods = {figure: tables[f"{figure}_splits"] for figure in _FIGURES}
     verdicts = {

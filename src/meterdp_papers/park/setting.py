@@ -19,19 +19,11 @@ _CENTRES = {"noisy": "", "own": "; covariances around their own means"}
 
 @dataclass(frozen=True)
 class Reading:
-    """One way to run DP-EM for Figs 2 and 3.
+    """One way to run DP-EM for Figs 2 and 3."""
 
-    Parameters
-    ----------
-    estimate : {"mle", "map"}
-    eigenvalue_floor : float
-    divisor, centre : str
-        As of :class:`~meterdp.mechanisms.dpem.mixture.EmSettings`.
-    """
-
-    estimate: str
+    estimate: str  # {"mle", "map"}
     eigenvalue_floor: float
-    divisor: str = "own"
+    divisor: str = "own"  # as of :class:`~meterdp.mechanisms.dpem.mixture.EmSettings`
     centre: str = "noisy"
 
     @property
@@ -55,25 +47,15 @@ EPSILON_AS_PRINTED, EPSILON_BY_SIZE = "epsilon as printed", "epsilon raised by t
 
 @dataclass(frozen=True)
 class ClusterReading:
-    """One way to run Fig. 4; the caption and Section 7 print none of these.
+    """One way to run Fig. 4; the caption and Section 7 print none of these."""
 
-    Parameters
-    ----------
-    clusters, iterations : int
-        k and J.
-    charged : {"each", "once"}
-        Answers of the proposed method that an iteration is charged for: its k means and its counts, as Section 4 has
-        it for mixtures, or one, since a record is in one cluster.
-    bounded : bool
-        Whether coordinates of centres are brought back to [-1, 1] after every iteration.
-    budget : str
-        Epsilon as printed; or larger by what fewer records than the paper's lack, so that N epsilon is the same.
-    """
-
-    clusters: int
-    iterations: int
+    clusters: int  # k
+    iterations: int  # J
+    # {"each", "once"}, answers of the proposed method that an iteration is charged for: its k means and its counts,
+    # as Section 4 has it for mixtures, or one, since a record is in one cluster
     charged: str = "each"
-    bounded: bool = False
+    bounded: bool = False  # whether coordinates of centres are brought back to [-1, 1] after every iteration
+    # epsilon as printed; or larger by what fewer records than the paper's lack, so that N epsilon is the same
     budget: str = EPSILON_AS_PRINTED
 
     @property
@@ -127,20 +109,11 @@ def splits_of(trials: int) -> int:
 
 @dataclass(frozen=True)
 class Line:
-    """One way to share out the budget.
+    """One way to share out the budget."""
 
-    Parameters
-    ----------
-    name : str
-        As tables call it.
-    scheme : {"GGG", "LLG"}
-    composition : str
-        Name in :data:`meterdp.accounting.registry.CURVES`.
-    """
-
-    name: str
-    scheme: str
-    composition: str
+    name: str  # as tables call it
+    scheme: str  # {"GGG", "LLG"}
+    composition: str  # name in `CURVES`
 
 
 EM, OURS, PUBLIC_ZCDP = "em", "sound", "ggg_zcdp_public_radius"
@@ -173,28 +146,15 @@ class Run:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One of Figs 2 and 3.
+    """One of Figs 2 and 3."""
 
-    Parameters
-    ----------
-    classes, iterations : int
-        K and J.
-    step_delta : float
-        delta_i.
-    dtype : str
-        Arithmetic of the class sums.
-    public_radius : bool
-        Whether zCDP is run once more on records clipped to a public radius, the remedy for defect P1.
-    runs : tuple of Run
-        The first is of the reading that is drawn.
-    """
-
-    classes: int
-    iterations: int
-    step_delta: float
-    dtype: str
+    classes: int  # K
+    iterations: int  # J
+    step_delta: float  # delta_i
+    dtype: str  # arithmetic of the class sums
+    # whether zCDP is run once more on records clipped to a public radius, the remedy for defect P1
     public_radius: bool
-    runs: tuple[Run, ...]
+    runs: tuple[Run, ...]  # the first is of the reading that is drawn
 
 
 _SIDE = tuple(r for r in FLOORS_AND_ESTIMATES if r != SHOWN)

@@ -63,12 +63,6 @@ def paper_forecasts(load: LogLoad, forecast: Mapping, scale: LogScale = PLAIN, t
     ----------
     load : LogLoad
         H households; its seasonal part is not looked at.
-    forecast : mapping
-        Section ``forecast`` of the configuration.
-    scale : LogScale
-        Of the load.
-    threads : int
-        Cores to use.
     """
     settings = {**forecast, **FORECAST}
     calendar = load.calendar
@@ -118,8 +112,6 @@ def fig4(laws: pa.Table, graph: pa.Table, simulated: bool) -> tuple[pd.DataFrame
     ----------
     laws, graph : pyarrow.Table
         Tables ``forecast_laws`` and ``neighbour_graph``.
-    simulated : bool
-        Whether the export is simulated.
 
     Returns
     -------
@@ -161,7 +153,6 @@ def comparison(laws: pa.Table, graph: pa.Table, query_model: str) -> list[dict]:
     ----------
     laws, graph : pyarrow.Table
         Tables ``forecast_laws`` and ``neighbour_graph``.
-    query_model : str
     """
     designs = list(COMPARED if query_model == "deterministic" else (*COMPARED, "transport"))
     settings = {
@@ -198,12 +189,6 @@ def fig3(
         Tables ``forecast_laws`` and ``neighbour_graph``.
     load : LogLoad
         Log load of the same households, in the same order.
-    scale : LogScale
-        Of the energy in an interval.
-    seed : int
-        Seed of the study.
-    simulated : bool
-        Whether the export is simulated.
 
     Returns
     -------

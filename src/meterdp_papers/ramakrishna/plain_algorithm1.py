@@ -38,27 +38,16 @@ def worst_pair(g: np.ndarray) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Step:
-    """What Lemma 2 needs at one iterate: the pair (a, b), the gradient (48) and the parts of (52) and (53).
-
-    Parameters
-    ----------
-    a, b : int
-    gradient : (k, k) float64 array
-    rise : float
-        tr A^-2 - v' A^-1 v, the denominator of (52).
-    gap_out, gap_into : (m,) float64 arrays
-        J - g_bX and J - g_Xb for the m neighbours X of b; (52) has the first as its numerator.
-    numerator_into, slope_into, slope_into_printed : (m,) float64 arrays
-        (53): its numerator as printed, and its denominator as derived and as printed.
-    """
+    """What Lemma 2 needs at one iterate: the pair (a, b), the gradient (48) and the parts of (52) and (53)."""
 
     a: int
     b: int
-    gradient: np.ndarray
-    rise: float
+    gradient: np.ndarray  # (k, k)
+    rise: float  # tr A^-2 - v' A^-1 v, the denominator of (52)
+    # (m,), J - g_bX and J - g_Xb for the m neighbours X of b; (52) has the first as its numerator
     gap_out: np.ndarray
     gap_into: np.ndarray
-    numerator_into: np.ndarray
+    numerator_into: np.ndarray  # (m,), (53): its numerator as printed, and its denominator as derived and as printed
     slope_into: np.ndarray
     slope_into_printed: np.ndarray
 
@@ -115,17 +104,9 @@ def moved(precision: np.ndarray, at: Step, step: float, floor: float) -> np.ndar
 
 @dataclass
 class PlainRun:
-    """Where a run is, the worst pair and J of every iteration that was made, and why it stopped.
+    """Where a run is, the worst pair and J of every iteration that was made, and why it stopped."""
 
-    Parameters
-    ----------
-    precision : (n, k, k) float64 array
-    pair : list of (int, int)
-    surrogate : list of float
-    stop_reason : str
-    """
-
-    precision: np.ndarray
+    precision: np.ndarray  # (n, k, k)
     pair: list[tuple[int, int]] = field(default_factory=list)
     surrogate: list[float] = field(default_factory=list)
     stop_reason: str = "iteration limit"

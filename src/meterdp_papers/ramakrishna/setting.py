@@ -19,27 +19,14 @@ OUR_SETS = 20  # sets our designs are run on: their search takes seconds a set
 
 @dataclass(frozen=True)
 class Printed:
-    """A number the paper prints.
+    """A number the paper prints."""
 
-    Parameters
-    ----------
-    item : str
-        Claim it belongs to.
-    where : str
-        Place in the paper.
-    design : str
-        Noise design.
-    rho, epsilon : float
-    delta : float
-        As printed.
-    """
-
-    item: str
-    where: str
-    design: str
+    item: str  # claim it belongs to
+    where: str  # place in the paper
+    design: str  # noise design
     rho: float
     epsilon: float
-    delta: float
+    delta: float  # as printed
 
 
 PRINTED = (

@@ -73,8 +73,6 @@ def run_trials(trials: Iterable[int], seed: int) -> tuple[pd.DataFrame, pd.DataF
     ----------
     trials : iterable of int
         Numbers of the trials, from 0; our own designs run in the first OUR_SETS only, at SHOWN_RHOS.
-    seed : int
-        Seed of the study.
 
     Returns
     -------

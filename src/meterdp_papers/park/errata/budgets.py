@@ -26,22 +26,12 @@ DELTA = 1e-4
 
 @dataclass(frozen=True)
 class Setting:
-    """One run of DP-EM, scenario GGG.
+    """One run of DP-EM, scenario GGG."""
 
-    Parameters
-    ----------
-    name : str
-        Figure and sizes, in words.
-    iterations, classes : int
-        J and K.
-    step_delta : float
-        delta_i.
-    """
-
-    name: str
-    iterations: int
-    classes: int
-    step_delta: float
+    name: str  # figure and sizes, in words
+    iterations: int  # J
+    classes: int  # K
+    step_delta: float  # delta_i
 
     @property
     def steps(self) -> int:
