@@ -4,21 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
+from types import ModuleType
 
 from meterdp.core.noise import NoiseSource
 from meterdp_papers.common.finding import Defect, Finding
 from meterdp_papers.common.tables import ERRATA
-from meterdp_papers.li import errata as li
-from meterdp_papers.liu import errata as liu
-from meterdp_papers.park import errata as park
-from meterdp_papers.ramakrishna import errata as ramakrishna
+from meterdp_papers.li.errata import exposure, updates
+from meterdp_papers.liu.errata import algorithm, covariances, inputs, means
+from meterdp_papers.park.errata import budgets, faces, sensitivities
+from meterdp_papers.ramakrishna.errata import bounds, descent, forecasts, guarantees
 
-# Title of the paper -> its defects, in the order of the documentation. A new paper is one line.
+
+def defects_of(*modules: ModuleType) -> tuple[Defect, ...]:
+    """Return the defects that modules declare, by number."""
+    found = [value for module in modules for value in vars(module).values() if isinstance(value, Defect)]
+    return tuple(sorted(found, key=lambda defect: int(defect.id[1:])))
+
+
+# Title of the paper -> its defects.
 PAPERS: dict[str, tuple[Defect, ...]] = {
-    liu.PAPER: liu.DEFECTS,
-    ramakrishna.PAPER: ramakrishna.DEFECTS,
-    park.PAPER: park.DEFECTS,
-    li.PAPER: li.DEFECTS,
+    "Liu, Scaglione, Peisert: release of Gaussian mixtures by KL minimisation": defects_of(
+        algorithm, covariances, inputs, means
+    ),
+    "Ramakrishna, Scaglione, Wu, Ravi, Peisert: a Gaussian mechanism for class-based data": defects_of(
+        bounds, descent, forecasts, guarantees
+    ),
+    "Park, Foulds, Chaudhuri, Welling: differentially private EM": defects_of(budgets, faces, sensitivities),
+    "Li, Gundersen, Tjell, Wisniewski, Christensen: distributed EM": defects_of(exposure, updates),
 }
 
 

@@ -1,4 +1,4 @@
-"""Tables the ``reproduce`` room writes: trials, one table per figure of a paper, and the scorecard of its claims."""
+"""How a table of a reproduction is declared, the tables of all papers, and how trials are split into jobs."""
 
 from __future__ import annotations
 
@@ -57,3 +57,8 @@ ERRATA = table(
     Column("settings", TEXT, "", "synthetic setting"),
     source=(),
 )
+
+
+def batch(number: int, batches: int, trials: int) -> range:
+    """Return the trials of batch ``number`` of ``batches``; the batches partition ``range(trials)``."""
+    return range(number * trials // batches, (number + 1) * trials // batches)

@@ -62,9 +62,6 @@ _LOOKS = {
 }
 
 
-# --- Fig. 1 ---------------------------------------------------------------------------------------------------------
-
-
 @EXHIBITS.figure(
     LI_NETWORK,
     "The Hamiltonian cycle and the corrupt nodes as printed; what other edges the paper’s picture has is lost, "
@@ -72,7 +69,6 @@ _LOOKS = {
     "Five nodes in a ring, two of them red, with a dashed chord between nodes 1 and 3.",
 )
 def fig1(data: pd.DataFrame, output) -> None:
-    """Draw the example: cycle, corrupt nodes, and the chord that is ours."""
     with sheet(output, "Fig. 1: the example, with a chord of ours", 4.4, -2.6) as (figure, _, panels):
         axes = panels[0, 0]
         for row in data[data["neighbour"].notna()].itertuples():
@@ -96,9 +92,6 @@ def fig1(data: pd.DataFrame, output) -> None:
         legend_below(figure, handles, ["the cycle", "chord 1-3, ours", "corrupt"])
 
 
-# --- Fig. 2 ---------------------------------------------------------------------------------------------------------
-
-
 @EXHIBITS.figure(
     LI_LIKELIHOODS,
     "EM on the first two principal components, two classes, on a random geometric graph. How 195 rows sit on 80 "
@@ -107,7 +100,6 @@ def fig1(data: pd.DataFrame, output) -> None:
     "Log-likelihoods that rise and level off, all lines on one another, tiny differences below.",
 )
 def fig2(whole: pd.DataFrame, output) -> None:
-    """Draw log-likelihoods above and differences from all records in one place below, a column per network."""
     title, sharing = "Fig. 2: log-likelihood over the iterations", {"sharex": True, "sharey": "row"}
     with sheet(output, title, 6.4, 1.2, 2, len(SHOWN), **sharing) as (figure, body, grid):
         drawn = []
@@ -135,9 +127,6 @@ def fig2(whole: pd.DataFrame, output) -> None:
         looks_below(figure, looks, columns=3, linewidth=1.2, markerfacecolor="none")
 
 
-# --- Fig. 3 ---------------------------------------------------------------------------------------------------------
-
-
 @EXHIBITS.figure(
     LI_LEAKAGE,
     "Look for the order, federated, secure summation, subspace, in every panel. In the lower ones the view is "
@@ -146,7 +135,6 @@ def fig2(whole: pd.DataFrame, output) -> None:
     "Four panels with three nearly level lines each, federated on top, subspace at the bottom.",
 )
 def fig3(whole: pd.DataFrame, output) -> None:
-    """Draw normalised information about node 1 against the iteration, a panel per view and normalisation."""
     data = whole[(whole["graph"] == WITH_CHORD) & (whole["node"] == 1)]
     schemes = ("federated", "secure_sum", "subspace")
     title = "Fig. 3: information about honest node 1, nodes 2 and 4 corrupt"
@@ -186,8 +174,6 @@ def _information(axes: Axes, rows: pd.DataFrame, normalisation: str, style: Look
         axes.axhline(exact, color=style.colour, linestyle=":", linewidth=1.2)
 
 
-# --- of our own -----------------------------------------------------------------------------------------------------
-
 _MASK_COLOURS = (BLACK, BLUE, SKY, GREEN, ORANGE, VERMILION)
 _WRONG = {
     ("printed", "synchronous"): ("(9) as printed, all at once", VERMILION, "-"),
@@ -204,7 +190,6 @@ _WRONG = {
     "Lines falling on a log scale to levels by size of noise; beside them lines that rise or stall.",
 )
 def fig4(data: pd.DataFrame, output) -> None:
-    """Draw the distance from the average against the round, by size of dual noise and for the wrong updates."""
     title = "Fig. 4, ours: error of the consensus, for dual noise of any size"
     with sheet(output, title, 5.2, 2.0, 1, 3) as (figure, body, (panels,)):
         right = data[data["dual_update"] == "corrected"]
@@ -246,7 +231,6 @@ _QUANTITIES = {"messages": "messages an iteration", "bytes": "bytes an iteration
     "Six panels of straight lines on log scales; subspace perturbation far above the two others.",
 )
 def fig5(data: pd.DataFrame, output) -> None:
-    """Draw messages, bytes and seconds of an iteration against nodes and dimension."""
     # Brings more along than a figure should when the workflow is planned.
     from meterdp_papers.li.consensus import power
 
@@ -272,15 +256,12 @@ def fig5(data: pd.DataFrame, output) -> None:
         looks_below(figure, map(_LOOKS.get, schemes))
 
 
-# --- printed tables -------------------------------------------------------------------------------------------------
-
 _UNITS = {"seconds": "s"}
 _ROUNDING = 1e-9
 
 
 @EXHIBITS.table(LI_LIKELIHOODS, "fig2")
 def likelihoods(table: pd.DataFrame) -> Grid:
-    """Return how far every scheme is from all records in one place, and what consensus costs an iteration."""
     schemes = [name for name in _LOOKS if name != "central" and name in set(table["scheme"])]
     rows = []
     for reading, at in table.groupby("reading", sort=False):
@@ -310,7 +291,6 @@ def likelihoods(table: pd.DataFrame) -> Grid:
 
 @EXHIBITS.table(LI_READ_OFF, "read_off")
 def read_off(table: pd.DataFrame) -> Grid:
-    """Return whose records follow from one iteration."""
     columns = {
         "setting": lambda row: row.reading,
         "scheme": _scheme,
@@ -331,7 +311,6 @@ def _scheme(row) -> str:
 
 @EXHIBITS.table(LI_LEAKAGE, "fig3")
 def leakage(table: pd.DataFrame) -> Grid:
-    """Return information and both normalisations after the first and the last iteration."""
     last = table["iteration"].max()
     rows = []
     for graph in GRAPHS:
@@ -373,7 +352,6 @@ def _pm(value: float, error: float) -> str:
 
 @EXHIBITS.table(LI_MASKS, "masks")
 def masks(table: pd.DataFrame) -> Grid:
-    """Return the exact information against the size of the masks."""
     columns = {
         "graph": lambda row: row.graph,
         "scheme": _scheme,
@@ -388,7 +366,6 @@ def masks(table: pd.DataFrame) -> Grid:
 
 @EXHIBITS.table(LI_RECOVERY, "recovery")
 def recovery(table: pd.DataFrame) -> Grid:
-    """Return how many iterations it takes to solve for the records of honest nodes."""
     columns = {
         "scheme: sum over": lambda row: f"{_scheme(row)}: {row.group}",
         "a node’s records × dimension": lambda row: f"{row.records} × {row.dimension}",
@@ -405,7 +382,6 @@ def recovery(table: pd.DataFrame) -> Grid:
 
 @EXHIBITS.table(LI_EXPONENTS, "exponents")
 def exponents(table: pd.DataFrame) -> Grid:
-    """Return how costs grow."""
     columns = {
         "grows with": lambda row: row.axis,
         "scheme": _scheme,

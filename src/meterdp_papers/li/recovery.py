@@ -19,8 +19,8 @@ from meterdp.distributed.graph import CORRUPT
 from meterdp.distributed.transcript import consensus_view, ring_view
 from meterdp.mixture.draws import Mixture
 from meterdp.simulate.streams import simulated_stream
-from meterdp_papers.li.data import Voices, dealt, start
 from meterdp_papers.li.exposure import CYCLE, NODES, SOURCE, Group, example, named, statistics, sums_seen
+from meterdp_papers.li.likelihoods import Voices, dealt, start
 from meterdp_papers.li.setting import (
     CYCLE_ALONE,
     EIGENVALUE_FLOOR,

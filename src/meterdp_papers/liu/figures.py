@@ -56,9 +56,6 @@ _PROPOSED = "kl_published"
 _OTHER = Reading("leaving", SHOWN.over_classes)
 
 
-# --- divergences ----------------------------------------------------------------------------------------------------
-
-
 def _line(name: str) -> dict:
     """Return the style of a mechanism's line: dashed and hollow where the l2 sensitivity is bounded by l1."""
     style = look(name)
@@ -129,9 +126,6 @@ def _note(data: pd.DataFrame) -> str:
     return words
 
 
-# --- figures --------------------------------------------------------------------------------------------------------
-
-
 _kl_figure(
     "fig1",
     "Fig. 1: KL divergence against ε, synthetic data",
@@ -180,7 +174,6 @@ _kl_figure(
     "A grid of densities, a row per mechanism and a column per class of Iris.",
 )
 def fig6(data: pd.DataFrame, output) -> None:
-    """Draw marginals of Iris' first feature, a row per mechanism and a column per class."""
     mechanisms = in_order(set(data["curve"]) - {"histogram", "fit"})
     rows = [(look(m).label, m, 0) for m in mechanisms]
     _density_figure(data, output, "Fig. 6: released marginals of Iris, sepal length, ε = 2", rows, "sepal length (z)")
@@ -203,7 +196,6 @@ _kl_figure(
     "A grid of densities, a row per hour and a column per class.",
 )
 def fig8(data: pd.DataFrame, output) -> None:
-    """Draw marginals of load profiles released by the published mechanism, a row per hour and a column per class."""
     rows = [(f"hour {entry + 1}", _PROPOSED, entry) for entry in np.sort(data["entry"].unique())]
     title = f"Fig. 8: released marginals of load profiles, {look(_PROPOSED).label}, ε = 2"
     _density_figure(data, output, title, rows, "energy in the hour (log kWh)")
@@ -224,7 +216,6 @@ _kl_figure(
     "Curves of accuracy over epsilon, one per mechanism, with a dotted line for the fit.",
 )
 def fig10(data: pd.DataFrame, output) -> None:
-    """Draw the test accuracy of released classifiers over epsilon."""
     data = data[data["reading"] == SHOWN.name]
     title = "Fig. 10: test accuracy against ε, handwritten digits"
     with sheet(output, title, 4.9, 1.4) as (figure, body, panels):
@@ -243,9 +234,6 @@ def fig10(data: pd.DataFrame, output) -> None:
         _x_axis(axes, data)
         note_below(body, f"{source_of(data)}; {numbers.counted(data['trials'].max(), 'release')} per point")
         legend_below(figure, *axes.get_legend_handles_labels())
-
-
-# --- densities ------------------------------------------------------------------------------------------------------
 
 
 def _density_figure(data: pd.DataFrame, output, title: str, rows: list[tuple[str, str, int]], unit: str) -> None:
@@ -296,7 +284,6 @@ def _panel(curves: dict, mechanism: str) -> Panel:
 
 @EXHIBITS.table(LIU_TABLE1, "table1")
 def table1(table: pd.DataFrame) -> Grid:
-    """Return Table I of the study beside the printed one."""
     rows = []
     for row in table.sort_values("rank").itertuples():
         ours = [_whole(row.component), _whole(row.household_count), numbers.percent(row.share)]

@@ -129,9 +129,6 @@ def _words(name: str) -> str:
     return _NAMES.get(name, name.replace("_", " "))
 
 
-# --- curves ---------------------------------------------------------------------------------------------------------
-
-
 def lowest(curve: pd.DataFrame) -> Verdict:
     """Judge liu-1, liu-5, liu-7 and liu-9: the proposed mechanism lowest at every epsilon (table ``liu_curve``)."""
     comparisons, best_of = [], []
@@ -226,9 +223,6 @@ def sensitivity(curve: pd.DataFrame) -> Verdict:
     )
 
 
-# --- marginals and accuracy -----------------------------------------------------------------------------------------
-
-
 def nearest_to_histogram(distances: pd.DataFrame) -> Verdict:
     """Judge liu-6: total variation distance of released marginals to the histogram (``liu_marginal_distances``)."""
     comparisons, words = [], []
@@ -286,9 +280,6 @@ def accurate(accuracy: pd.DataFrame) -> Verdict:
         f"Accuracy without privacy {fit:.3f}; proposed {'; '.join(words)}. "
         f"Close to the fit at {sum(near)} and far above the baselines at {sum(far)} of {len(near)} values of ε.",
     )
-
-
-# --- algorithm and data ---------------------------------------------------------------------------------------------
 
 
 def exponent(work: pd.DataFrame, solver: str, varied: str, value: str = "work") -> tuple[float, float]:
@@ -376,9 +367,6 @@ def under_flips(table: pd.DataFrame, rule: Callable[[pd.DataFrame], Verdict]) ->
     """As :func:`under`, for a claim about the proposed mechanism alone: what baselines do is no reading of it."""
     words = {r.name: FLIPS[r.flips] for r in READINGS if r.over_classes == SHOWN.over_classes}
     return {words[reading]: rule(part) for reading, part in table.groupby("reading", sort=False) if reading in words}
-
-
-# --- all ------------------------------------------------------------------------------------------------------------
 
 
 def scorecard(tables: Tables, dimension: int, simulated: bool) -> pd.DataFrame:

@@ -78,8 +78,6 @@ _LOOKS = {
 _DASHED = (MOMENTS, LLG_MOMENTS, PUBLIC_ZCDP)
 
 
-# --- Fig. 1 ---------------------------------------------------------------------------------------------------------
-
 _STATUS_COLOURS = {"single": BLUE, "married": VERMILION, "widowed": PURPLE, "divorced": ORANGE}
 _WEST, _EAST, _SOUTH, _NORTH = 5.0, 15.5, 46.3, 54.2
 _DEGREE_RATIO = 1 / np.cos(np.radians(50.0))
@@ -93,7 +91,6 @@ _DEGREE_RATIO = 1 / np.cos(np.radians(50.0))
     "Four maps of dots with means and ellipses, two readings of the caption by two numbers of people.",
 )
 def fig1(data: pd.DataFrame, output) -> None:
-    """Draw people, EM's means and covariances, and those of one release."""
     epsilons = np.sort(data["epsilon"].dropna().unique())
     epsilon = epsilons[-1]
     times = np.sort(data["times"].unique())
@@ -164,8 +161,6 @@ def _class(axes: Axes, row, marker: str, line: str) -> None:
     axes.plot(*place, marker, color=colour, markersize=10, markeredgewidth=2.2, zorder=4)
 
 
-# --- Figs 2 and 3 ---------------------------------------------------------------------------------------------------
-
 _LIKELIHOOD = (
     "Test log-likelihood per record less that of EM without noise in the same split (dotted: none), mean over splits "
     "with its standard error; left under the reading of the paper’s public code, right with a higher floor of "
@@ -182,7 +177,6 @@ _LIKELIHOOD_ALTERNATIVE = "Two panels of curves against epsilon, one curve per s
     _LIKELIHOOD_ALTERNATIVE,
 )
 def fig2(data: pd.DataFrame, output) -> None:
-    """Draw test log-likelihood on the data that stand for Stroke."""
     _likelihood_figure(data, output, "Fig. 2: test log-likelihood against ε, 20 iterations, K = 10, d = 100")
 
 
@@ -194,7 +188,6 @@ def fig2(data: pd.DataFrame, output) -> None:
     _LIKELIHOOD_ALTERNATIVE,
 )
 def fig3(data: pd.DataFrame, output) -> None:
-    """Draw test log-likelihood on the life sciences data."""
     _likelihood_figure(data, output, "Fig. 3: test log-likelihood against ε, 10 iterations, K = 3, d = 10")
 
 
@@ -242,9 +235,6 @@ def _left_out(data: pd.DataFrame) -> str:
     return f"; {words}: the δᵢ alone exceed δ = 10⁻⁴ and are left out of it (defect P4)"
 
 
-# --- Fig. 4 ---------------------------------------------------------------------------------------------------------
-
-
 @EXHIBITS.figure(
     PARK_CLUSTERS,
     "Some of the records and the centres that each method finds in the first fold; NICV is the mean over all "
@@ -253,7 +243,6 @@ def _left_out(data: pd.DataFrame) -> str:
     "Four maps of dots with crosses, one per method.",
 )
 def fig4(data: pd.DataFrame, output) -> None:
-    """Draw records and the centres of one fold, a panel per method."""
     records, centres = data[data["kind"] == "record"], data[data["kind"] == "centre"]
     title = "Fig. 4: centres of check-ins, ε = 0.01, one fold"
     with sheet(output, title, 6.6, 1.4, 2, 2, sharex=True, sharey=True) as (_, body, panels):
@@ -276,9 +265,6 @@ def fig4(data: pd.DataFrame, output) -> None:
         note_below(body, words, "longitude (degrees east)")
 
 
-# --- Fig. 5 ---------------------------------------------------------------------------------------------------------
-
-
 @EXHIBITS.figure(
     PARK_FACES,
     "The ten columns of the loadings as pictures, rotated to be orthogonal and the longest first. With the noise "
@@ -289,7 +275,6 @@ def fig4(data: pd.DataFrame, output) -> None:
     "A grid of grey pictures, ten columns of loadings in each row, a row per noise and epsilon.",
 )
 def fig5(data: pd.DataFrame, output) -> None:
-    """Draw columns of loadings, a row per noise and epsilon."""
     blocks = [_loadings(data, *row) for row in _FACE_ROWS]
     columns = int(data["column"].max())
     title, height = "Fig. 5: columns of factor loadings", 1.3 + 0.93 * len(blocks)
@@ -341,12 +326,8 @@ _PREPARED = {AS_THEY_ARE: "in the unit ball", BY_PIXEL: "as the public code scal
 _NOISES = {STATED: "stated noise", MISREAD: "variance for deviation"}
 
 
-# --- printed tables -------------------------------------------------------------------------------------------------
-
-
 @EXHIBITS.table(PARK_CURVE, "fig2", "fig3")
 def likelihoods(table: pd.DataFrame) -> Grid:
-    """Return the test log-likelihood of every line at every epsilon, under the reading that is drawn."""
     table = table[table["reading"] == SHOWN.name]
     epsilons = sorted(table["epsilon"].unique())
     rows = []
@@ -364,7 +345,6 @@ def likelihoods(table: pd.DataFrame) -> Grid:
 
 @EXHIBITS.table(PARK_OURS, "fig2_ours", "fig3_ours")
 def ours(table: pd.DataFrame) -> Grid:
-    """Return our release against zCDP GGG, under every reading of theirs."""
     columns = {
         "reading of the paper": lambda row: row.reading,
         "ε": lambda row: numbers.plain(row.epsilon),
@@ -385,7 +365,6 @@ def ours(table: pd.DataFrame) -> Grid:
 
 @EXHIBITS.table(PARK_NICV, "nicv")
 def clusterings(table: pd.DataFrame) -> Grid:
-    """Return NICV of every method under every reading."""
     rows = []
     methods = list(dict.fromkeys(table["method"]))
     for reading, at in table.groupby("reading", sort=False):
@@ -398,7 +377,6 @@ def clusterings(table: pd.DataFrame) -> Grid:
 
 @EXHIBITS.table(PARK_FACE_NUMBERS, "face_numbers")
 def faces(table: pd.DataFrame) -> Grid:
-    """Return the noise of Fig. 5 beside what it is added to."""
     columns = {
         "pictures": lambda row: row.pictures,
         "sensitivity": lambda row: row.sensitivity,

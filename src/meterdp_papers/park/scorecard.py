@@ -114,9 +114,6 @@ _FIGURES = {"fig2": "Fig. 2", "fig3": "Fig. 3"}
 _SMALLEST = "as printed: no budget for linear and advanced composition"
 
 
-# --- Fig. 1 ---------------------------------------------------------------------------------------------------------
-
-
 def lone_person(distances: pd.DataFrame) -> dict[str, Verdict]:
     """Judge park-1 (table ``park_distances``) for both readings of the caption and every epsilon."""
     found = {}
@@ -149,9 +146,6 @@ def lone_person(distances: pd.DataFrame) -> dict[str, Verdict]:
             "classes, are invented.",
         )
     return found
-
-
-# --- Figs 2 and 3 ---------------------------------------------------------------------------------------------------
 
 
 class _Splits:
@@ -277,9 +271,6 @@ def orders_to(runs: pd.DataFrame, largest: int = LARGEST_ORDER, line: str = MOME
     )
 
 
-# --- Figs 4 and 5 ---------------------------------------------------------------------------------------------------
-
-
 def clusters_in_order(nicvs: pd.DataFrame, folds: pd.DataFrame) -> dict[str, Verdict]:
     """Judge park-5 (tables ``park_nicv`` and ``park_folds``) under every reading."""
     found = {}
@@ -322,9 +313,6 @@ def faces_recognisable(numbers: pd.DataFrame) -> dict[str, Verdict]:
             f"the largest norm of a pixel, as in the public code (defect P3), it is {words}.",
         )
     return found
-
-
-# --- all ------------------------------------------------------------------------------------------------------------
 
 
 def scorecard(tables: Tables) -> pd.DataFrame:

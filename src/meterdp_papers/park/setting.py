@@ -23,7 +23,7 @@ class Reading:
 
     estimate: str  # {"mle", "map"}
     eigenvalue_floor: float
-    divisor: str = "own"  # as of :class:`~meterdp.mechanisms.dpem.mixture.EmSettings`
+    divisor: str = "own"  # as of `EmSettings`
     centre: str = "noisy"
 
     @property

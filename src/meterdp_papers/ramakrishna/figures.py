@@ -60,7 +60,6 @@ _CONVENTION_LINES = {"total": "-", "per_entry": "--"}
     "Ellipses of four classes in a plane, their centres on a line.",
 )
 def fig1(data: pd.DataFrame, output) -> None:
-    """Draw contours of the synthetic classes."""
     with sheet(output, "Fig. 1: four classes of synthetic queries", 4.6, 6.4 - WIDTH_IN) as (figure, _, panels):
         axes = panels[0, 0]
         for row, colour in zip(data.itertuples(), _CLASS_COLOURS, strict=True):
@@ -84,7 +83,6 @@ def fig1(data: pd.DataFrame, output) -> None:
     "A grid of curves of delta over epsilon, a column per accuracy budget, one colour per design.",
 )
 def fig2(data: pd.DataFrame, output) -> None:
-    """Draw delta over epsilon on synthetic classes, a column per rho: one set, and the mean over sets."""
     data = data[(data["sides"] == _SIDES) & data["rho"].isin(SHOWN_RHOS)]
     title = "Fig. 2: exact privacy curves of synthetic classes, two-sided"
     rhos = np.sort(data["rho"].unique())
@@ -113,7 +111,6 @@ def fig2(data: pd.DataFrame, output) -> None:
     by_path=True,
 )
 def fig3(table, output) -> None:
-    """Draw history, truth, forecast and released forecast of three houses."""
     forecast_examples(table, output, "Fig. 3: three houses before and after noise")
 
 
@@ -126,7 +123,6 @@ def fig3(table, output) -> None:
     may_be_empty=True,
 )
 def fig4(data: pd.DataFrame, output) -> None:
-    """Draw delta over epsilon on household forecasts without their means: a column per rho, a row per law."""
     data = data[data["sides"] == "one"]
     title = "Fig. 4: exact privacy curves of household forecasts, one-sided, seasonal means public"
     if data.empty:
@@ -181,7 +177,6 @@ def _handles(data: pd.DataFrame) -> tuple[list, list]:
 
 @EXHIBITS.table(RAMAKRISHNA_NUMBERS, "numbers")
 def printed_numbers(table: pd.DataFrame) -> Grid:
-    """Return every printed delta beside ours, one-sided, under every reading of query and rho."""
     table = table[table["sides"].isna() | (table["sides"] == "one")]
     reading_columns = ["query_model", "query_mean", "accuracy_convention"]
     designs, asked, ours = [], [], []
@@ -201,5 +196,4 @@ def printed_numbers(table: pd.DataFrame) -> Grid:
 
 @EXHIBITS.table(DESIGN_COMPARISON, "comparison", may_be_empty=True)
 def comparison(table: pd.DataFrame) -> Grid:
-    """Return our designs beside the published one at equal budgets."""
     return comparison_grid({"design_comparison": table})

@@ -29,7 +29,7 @@ class Printed:
     delta: float  # as printed
 
 
-PRINTED = (
+PRINTED = WHITE_START, WHITE_END, PROPOSED_START, PROPOSED_END, SMALL_BUDGET, LARGE_BUDGET, CAPTION = (
     Printed("ram-3", "section VI-B.2", "white", 0.68571, 0.1, 0.8),
     Printed("ram-3", "section VI-B.2", "white", 0.68571, 1.0, 0.6),
     Printed("ram-3", "section VI-B.2", "published", 0.68571, 0.1, 0.72),

@@ -2,8 +2,7 @@
 
 from meterdp.core.job import job
 from meterdp_papers.common.datasets import registry
-from meterdp_papers.li.data import voices
-from meterdp_papers.li.likelihoods import tabulate
+from meterdp_papers.li.likelihoods import tabulate, voices
 from meterdp_papers.li.tables import LI_LIKELIHOODS
 
 with job(snakemake.input, snakemake.log) as write:

@@ -2,7 +2,7 @@
 
 from meterdp.core.job import job
 from meterdp_papers.common.datasets import registry
-from meterdp_papers.li.data import voices
+from meterdp_papers.li.likelihoods import voices
 from meterdp_papers.li.recovery import read_off, tabulate
 from meterdp_papers.li.tables import LI_READ_OFF, LI_RECOVERY
 

@@ -1,7 +1,7 @@
 """Run one batch of the trials behind Figs 1 to 4 of Liu et al."""
 
 from meterdp.core.job import job
-from meterdp_papers.common.batches import batch
+from meterdp_papers.common.tables import batch
 from meterdp_papers.liu.synthetic import run_trials
 from meterdp_papers.liu.tables import LIU_TRIALS
 

@@ -1,7 +1,7 @@
 """Run one batch of the synthetic sets behind Fig. 2 of Ramakrishna et al."""
 
 from meterdp.core.job import job
-from meterdp_papers.common.batches import batch
+from meterdp_papers.common.tables import batch
 from meterdp_papers.ramakrishna.synthetic import run_trials
 from meterdp_papers.ramakrishna.tables import RAMAKRISHNA_DESCENTS, RAMAKRISHNA_TRIALS
 

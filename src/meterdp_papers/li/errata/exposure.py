@@ -36,7 +36,6 @@ _PAIRS, _TRIPLES = 200, 12
     "test_D4_a_real_mask_tells_more_than_the_sum",
 )
 def stated_views(noise: NoiseSource) -> tuple[Finding, ...]:
-    """D4: (12) is an equality for masks without bound only, and (11) names another node's C."""
     found = []
     for std in _STDS:
         found.append(
@@ -87,7 +86,6 @@ def _ring_by_hand(std: float) -> float:
     note="Whose record is whose stays hidden, as sums do not change when honest nodes change places.",
 )
 def sums_of_few(noise: NoiseSource) -> tuple[Finding, ...]:
-    """D5: sums over two honest records fix both; sums over more do after a few iterations."""
     x = noise.normal((_PAIRS, 2))
     total, squares = x.sum(axis=1), (x**2).sum(axis=1)
     half = np.sqrt(np.maximum(2 * squares - total**2, 0.0)) / 2
@@ -144,7 +142,6 @@ def sums_of_few(noise: NoiseSource) -> tuple[Finding, ...]:
     "test_D6_who_hears_the_ring_has_every_vector",
 )
 def eavesdropper(noise: NoiseSource) -> tuple[Finding, ...]:
-    """D6: the comparison names the passive adversary only; on open channels the ring hides nothing."""
     heard = _heard_on_ring()
     consensus = consensus_view(five_node_example(), (), _ROUNDS, _CONSTANT)
     groups = known_sums("secure_sum", five_node_example(), (), _ORDER, eavesdropper=True)
@@ -197,7 +194,6 @@ def _heard_on_ring() -> View:
     "test_D7_the_normaliser_grows_with_the_trials",
 )
 def self_information(noise: NoiseSource) -> tuple[Finding, ...]:
-    """D7: I(X; X) of a continuous record is infinite, so what the estimates are divided by hangs on the trials."""
     generator = simulated_stream(1)  # breaks ties, no noise
     found = []
     for trials in (1_000, 10_000):
@@ -243,7 +239,6 @@ def self_information(noise: NoiseSource) -> tuple[Finding, ...]:
     "test_D8_one_honest_neighbour_hides_among_two",
 )
 def condition_on_neighbours(noise: NoiseSource) -> tuple[Finding, ...]:
-    """D8: one honest neighbour is not enough for a sum over all honest nodes."""
     graph = five_node_example(chord=False)
     view = consensus_view(graph, CORRUPT, _ROUNDS, _CONSTANT)
     alone = view.information(_NODE, 1.0, 1e3)

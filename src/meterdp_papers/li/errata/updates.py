@@ -37,7 +37,6 @@ _CONSENSUS = f"Fig. 1 with a chord 1-3, standard normal values, dual noise of de
     "test_D1_the_printed_update_diverges_and_the_literal_one_is_wrong",
 )
 def dual_update(noise: NoiseSource) -> tuple[Finding, ...]:
-    """D1: growth of the error under (9) as printed, and the wrong average of line 6."""
     graph = five_node_example()
     values, duals = noise.normal((graph.nodes, 1)), noise.normal((len(graph.arcs.tail), 1))
     printed = errors(graph, values, duals, "printed", "synchronous")
@@ -177,7 +176,6 @@ def _settle_literally(graph: Graph, values: np.ndarray, duals: np.ndarray, updat
     "test_D3_the_loop_never_runs",
 )
 def reversed_condition(noise: NoiseSource) -> tuple[Finding, ...]:
-    """D3: rounds that Algorithm 1 runs with its condition, and what is then taken for the average."""
     graph = five_node_example()
     values, duals = noise.normal((graph.nodes, 1)), noise.normal((len(graph.arcs.tail), 1))
     average = values.mean()
@@ -237,7 +235,6 @@ _WHERE = f"{_RECORDS} records of two normal classes in the plane, means at (-1.5
     "test_D2_old_means_inflate_covariances",
 )
 def old_means(noise: NoiseSource) -> tuple[Finding, ...]:
-    """D2: both updates from the same start; nothing is random but the records, which are fixed."""
     x, start = example()
     runs = {update: followed(x, start, update) for update in ("printed", "textbook")}
     first = {update: run[1][1] for update, run in runs.items()}

@@ -28,7 +28,6 @@ _FREQUENCY_EPSILONS = (0.5, 1.0, 2.0, 4.0)
     "test_L5_frequencies_unreachable_from_the_neighbour",
 )
 def reachable_outputs(noise: NoiseSource) -> tuple[Finding, ...]:
-    """L5: outputs of the frequency map that one of two neighbours cannot give; by enumeration."""
     return tuple(_unreachable(classes) for classes in (5, 6))
 
 
@@ -64,7 +63,6 @@ def _unreachable(classes: int, each: int = 100) -> Finding:
     "test_L6_printed_mapping_is_no_distribution",
 )
 def printed_mapping(noise: NoiseSource) -> tuple[Finding, ...]:
-    """L6: the column of F' that is drawn from is no distribution, and says little about the data."""
     private = paper_records(noise)
     printed = _design(private, 1.0)
     outputs = len(printed.mapping)
@@ -128,7 +126,6 @@ _EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
     "test_L9_alternation_stays_at_its_start",
 )
 def alternation(noise: NoiseSource) -> tuple[Finding, ...]:
-    """L9: what Algorithm 1 does after its first pass."""
     drift, gain, passes = [], [], []
     for _ in range(_DATA_SETS):
         private = paper_records(noise)
@@ -181,7 +178,6 @@ def _without_rounding(value: float) -> float:
     "test_L10_misprints",
 )
 def misprints(noise: NoiseSource) -> tuple[Finding, ...]:
-    """L10: misprints, each against a number."""
     d, trace, epsilon_0 = 3, 2.5, 1 / 3
     bounds = {"bounds": (1e-3, 1e3), "method": "bounded", "options": {"xatol": 1e-10}}
     printed = minimize_scalar(lambda g: d * g + (d + 1) * trace / g, **bounds).x

@@ -54,7 +54,6 @@ def impossible_share(change: np.ndarray, wisharts: np.ndarray) -> tuple[float, f
     "test_L1_outputs_are_impossible_under_the_neighbour",
 )
 def wishart_support(noise: NoiseSource) -> tuple[Finding, ...]:
-    """L1: outputs that are possible under D and impossible under its neighbour."""
     return (_zero_to_unit(noise), _rank_one(noise), *_label_flips(noise))
 
 
@@ -159,7 +158,6 @@ def _flip_shares(
     "test_L2_conditions_of_the_wishart_lemma_do_not_hold",
 )
 def lemma_2_conditions(noise: NoiseSource) -> tuple[Finding, ...]:
-    """L2: what Lemma 2 asks for and the paper's setting does not give."""
     outside, ratios = [], []
     for _ in range(_DATA_SETS):
         private = paper_records(noise)
@@ -241,7 +239,6 @@ def _antipodal_ratio(count: int = 100, dimension: int = 3) -> tuple[float, float
     "0.015 nats at 1, 3 and 10 gamma*.",
 )
 def covariance_term(noise: NoiseSource) -> tuple[Finding, ...]:
-    """L8: the covariance term of the divergence against the expression (30) minimises."""
     optimum = (_D + 1) / _D * _D  # (22) with Sigma_k = I
     sizes = ((1, 400_000), (3, 200_000), (10, 100_000))
     return (*(_term_at(noise, optimum, factor, draws) for factor, draws in sizes), _drawn_covariances(noise))

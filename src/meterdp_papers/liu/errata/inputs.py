@@ -39,7 +39,6 @@ def moved_labels(before: np.ndarray, after: np.ndarray, replaced: int) -> int:
     "test_L11_one_household_changes_labels_of_others",
 )
 def clustered_labels(noise: NoiseSource) -> tuple[Finding, ...]:
-    """L11: one replaced household changes the labels of others."""
     moved = np.array([_moved_by_replacements(noise) for _ in range(_POPULATIONS)])
     means, shares = moved.mean(axis=1), (moved > 0).mean(axis=1)
     settings = (
@@ -94,7 +93,6 @@ def _moved_by_replacements(noise: NoiseSource) -> list[int]:
     "test_L12_one_record_moves_the_coordinates_of_all",
 )
 def fitted_scaling(noise: NoiseSource) -> tuple[Finding, ...]:
-    """L12: one replaced record moves the coordinates of all others; nothing is random."""
     iris = load_iris().data
     digits = load_digits().data
     corner, slip = iris.copy(), iris.copy()

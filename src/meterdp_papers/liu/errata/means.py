@@ -42,7 +42,6 @@ def lemma_1_mu(epsilon_k: float, delta: float = DELTA) -> float:
     "test_L3_two_classes_pay_for_one_flip",
 )
 def parallel_composition(noise: NoiseSource) -> tuple[Finding, ...]:
-    """L3: a label flip moves two class means, so two losses add."""
     exact = gdp.mu_for(_FIRST_SHARE, DELTA)
     needed = brentq(lambda e: gdp.log_delta(gdp.compose(exact, exact), e) - math.log(DELTA), _FIRST_SHARE, 1)
     # Beyond this eps_k Lemma 1's slack (L7) no longer hides the second class.
@@ -130,7 +129,6 @@ def _largest_joint_ratio(private: LabelledRecords) -> float:
     "0.197 at N_k = 12 and 74 % of 130 cases above 1e-5.",
 )
 def recalibrated_noise(noise: NoiseSource) -> tuple[Finding, ...]:
-    """L4: the noise of the means is computed from the data, so it differs between neighbours."""
     deltas = np.array([[_recalibrated_delta(noise, size) for _ in range(_SETS_PER_SIZE)] for size in _SIZES])
     largest = np.unravel_index(deltas.argmax(), deltas.shape)
     above = float((deltas > DELTA).mean())
@@ -190,7 +188,6 @@ def _recalibrated_delta(noise: NoiseSource, size: int) -> float:
     "test_L7_gaussian_constant_is_loose_then_wrong",
 )
 def gaussian_constant(noise: NoiseSource) -> tuple[Finding, ...]:
-    """L7: Lemma 1's constant against the exact Gaussian curve; nothing is random."""
     ratio = (gdp.mu_for(_FIRST_SHARE, DELTA) / lemma_1_mu(_FIRST_SHARE)) ** 2
     threshold = brentq(lambda e: gdp.log_delta(lemma_1_mu(e), e) - math.log(DELTA), 1, 30)
     here = partial(Finding, "Lemma 1", f"delta = {DELTA:g}, exact Gaussian curve")
@@ -248,7 +245,6 @@ def entering_costs(private: LabelledRecords) -> np.ndarray:
     note="Every figure and claim is tabulated under both readings.",
 )
 def leaving_members_only(noise: NoiseSource) -> tuple[Finding, ...]:
-    """L13: (10) as printed covers members that leave a class; a record that enters moves its mean farther."""
     costs = np.concatenate([entering_costs(paper_records(noise)) for _ in range(_DATA_SETS)])
     low, middle, high = np.quantile(costs, [0.1, 0.5, 0.9])
     settings = f"{PAPER_SETTING}, costliest entering record of each class of {_DATA_SETS} data sets"

@@ -82,7 +82,6 @@ _COMPOSED_EPSILON = 4.0
     note="The reproduction leaves these delta_i out of delta where they do not fit and says so.",
 )
 def deltas_of_steps(noise: NoiseSource) -> tuple[Finding, ...]:
-    """P4: delta of linear and advanced composition of steps that are as private as one likes; nothing is random."""
     return (
         _finding("linear", "GGG", STROKE),
         _finding("linear", "LLG", STROKE),
@@ -125,9 +124,8 @@ _ORDER, _RENYI_CLASS = 5.0, 11
     "test_P2_noise_by_a_noisy_count_is_too_small",
 )
 def noisy_counts(noise: NoiseSource) -> tuple[Finding, ...]:
-    """P2: how private a noisy mean is whose sensitivity hangs on a noisy count."""
     return (
-        _lone(noise),
+        _delta_of(noise, MARITAL, 1),
         _delta_of(noise, STROKE, _SMALL_CLASS),
         _no_count(noise),
         _renyi(),
@@ -151,10 +149,6 @@ def _delta_of(noise: NoiseSource, setting: Setting, records: int) -> Finding:
         claimed=setting.step_delta,
         **averaged(share),
     )
-
-
-def _lone(noise: NoiseSource) -> Finding:
-    return _delta_of(noise, MARITAL, 1)
 
 
 def _by_quadrature(multiplier: float, step: float, records: int) -> float:

@@ -33,7 +33,6 @@ _WHERE = "section 7, Fig. 5"
     note="Both pictures are in the reproduction: Fig. 5 of results/reproduce/park.",
 )
 def variance_for_deviation(noise: NoiseSource) -> tuple[Finding, ...]:
-    """P3: the spectral norm of the stated noise against any second moment's, and how private smaller noise is."""
     norm_of_one = spectral_norm(mirrored(noise.normal((_PIXELS, _PIXELS))))
     empty = np.zeros((_FACES, _FEW_PIXELS))
     drawn = [np.triu(noisy_second_moment(empty, 1.0, DELTA, noise, misread=misread)) for misread in (False, True)]

@@ -32,7 +32,6 @@ _RECORDS, _DIMENSION, _FACTOR, _EPSILON = 1000, 10, 10.0, 1.0
     "[L12](#l12).",
 )
 def largest_norm(noise: NoiseSource) -> tuple[Finding, ...]:
-    """P1: one record with ten times the largest norm moves every other record, and the mean with it."""
     before = noise.normal((_RECORDS, _DIMENSION)) + np.eye(_DIMENSION)[0] * 3
     after = before.copy()
     after[0] *= _FACTOR * np.linalg.norm(before, axis=1).max() / np.linalg.norm(before[0])
@@ -100,7 +99,6 @@ def unit_vectors(noise: NoiseSource, count: int, dimension: int) -> np.ndarray:
     "test_P5_a_covariance_around_its_own_mean_moves_twice_as_far",
 )
 def moving_mean(noise: NoiseSource) -> tuple[Finding, ...]:
-    """P5: how far a covariance around its own mean moves when one record of its class is replaced."""
     n, d = 100, 10
     stated = 2 / n
     others = np.tile(np.eye(d)[0], (n - 1, 1))
@@ -142,7 +140,6 @@ def _covariance_move(others: np.ndarray, before: np.ndarray, after: np.ndarray) 
     "test_P6_two_methods_are_private_in_different_senses",
 )
 def two_adjacencies(noise: NoiseSource) -> tuple[Finding, ...]:
-    """P6: l1 sensitivity of DPLloyd's counts and sums, by search, in the adjacency of (15) and in its own."""
     d, k = 2, 5
     rows = unit_vectors(noise, 2 * _TRIES, d).reshape(_TRIES, 2, d)
     corner = np.full(d, 1 / math.sqrt(d))
@@ -188,7 +185,6 @@ def two_adjacencies(noise: NoiseSource) -> tuple[Finding, ...]:
     "test_P7_shares_of_a_record_add_up_to_one",
 )
 def shares_add_up(noise: NoiseSource) -> tuple[Finding, ...]:
-    """P7: what one record can change in all classes together, over what every class is charged for by itself."""
     k, d = STROKE.classes, 10
     ends = unit_vectors(noise, 2 * _TRIES, d).reshape(_TRIES, 2, d)
     shares = -np.log1p(-noise.uniform((_TRIES, 2, k)))

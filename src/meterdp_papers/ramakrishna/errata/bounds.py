@@ -13,7 +13,6 @@ from meterdp.accounting.exact_curve import chernoff
 from meterdp.core.noise import NoiseSource
 from meterdp_papers.common.finding import Finding, defect
 from meterdp_papers.ramakrishna.errata.laws import (
-    PRINTED,
     line_of_classes,
     losses_of,
     mu_of_tail,
@@ -21,6 +20,7 @@ from meterdp_papers.ramakrishna.errata.laws import (
     tails_by_quadrature,
     two_labels,
 )
+from meterdp_papers.ramakrishna.setting import CAPTION, LARGE_BUDGET, PROPOSED_END, SMALL_BUDGET
 
 _GRAPHS = 10
 
@@ -37,11 +37,10 @@ _GRAPHS = 10
     note="The caption may mean another rho, graph or data set; the text does not say.",
 )
 def printed_numbers(noise: NoiseSource) -> tuple[Finding, ...]:
-    """R5: three printed numbers contradict one another."""
-    rho, low, delta_low = PRINTED.caption_fig_3
-    _, high, delta_high = PRINTED.proposed_small_budget
-    small, epsilon, delta_small = PRINTED.proposed_end
-    large, _, delta_large = PRINTED.proposed_large_budget
+    rho, low, delta_low = CAPTION.rho, CAPTION.epsilon, CAPTION.delta
+    high, delta_high = SMALL_BUDGET.epsilon, SMALL_BUDGET.delta
+    small, epsilon, delta_small = PROPOSED_END.rho, PROPOSED_END.epsilon, PROPOSED_END.delta
+    large, delta_large = LARGE_BUDGET.rho, LARGE_BUDGET.delta
     # The largest two-sided value at `high` that a one-sided delta_low at `low` leaves: tails fall with eps, and
     # Pr_X(L < -eps) <= e^-eps Pr_X'(L' > eps) for the reverse pair, which is in the graph too.
     most = delta_low * (1 + math.exp(-high))
@@ -118,7 +117,6 @@ def _tail_argument(delta: float, epsilon: float, ratio: float) -> float:
     "test_R8_a_factor_of_two_is_misplaced",
 )
 def misplaced_factor(noise: NoiseSource) -> tuple[Finding, ...]:
-    """R8: (42) is not the logarithm of (38); nothing is random."""
     mu, epsilon, s = 1.0, 1.0, 5.0
     g = _surrogate_by_hand([0.0], [[1.0]], [mu], [[1.0]])
     losses = losses_of(two_labels([0.0], [[1.0]], [mu], [[1.0]]))
@@ -165,7 +163,6 @@ def _surrogate_by_hand(mean, covariance, other_mean, other_covariance) -> float:
     "test_R11_the_corollaries_are_no_bounds",
 )
 def corollaries(noise: NoiseSource) -> tuple[Finding, ...]:
-    """R11: (38) and (36) lie below the probability they are said to bound; nothing is random."""
     mu, epsilon, s = 2.0, 4.0, 1.05
     far, wide = 100.0, 20.0
     excess = far**2 / 2 + wide

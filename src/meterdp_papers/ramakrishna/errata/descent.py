@@ -56,7 +56,6 @@ def rescale(excess: np.ndarray, trace: float) -> np.ndarray:
     "test_R2_what_is_released_is_not_what_was_optimised",
 )
 def rescaled_covariance(noise: NoiseSource) -> tuple[Finding, ...]:
-    """R2: what (50) releases is not what Algorithm 1 optimised."""
     optimised, released, delta_optimised, delta_released, indefinite, empty, by_code, by_quadrature = (
         [] for _ in range(8)
     )
@@ -138,7 +137,6 @@ def _largest(laws: ClassQueries) -> float:
     note="The proof note docs/proofs/published_class_noise.md derives the step that is used.",
 )
 def printed_step(noise: NoiseSource) -> tuple[Finding, ...]:
-    """R12: (51) as printed is zero, and the step its proof gives may raise J."""
     printed, useful, rises = 0, 0, []
     for _ in range(_STATES):
         means = (0.2 + 2.8 * noise.uniform((1,))) * noise.normal((_LABELS, _ENTRIES))

@@ -44,7 +44,6 @@ def process(ar, ma=()) -> ArmaFit:
     note="Fifteen days hold two or three readings per slot of the week.",
 )
 def seasonal_order(noise: NoiseSource) -> tuple[Finding, ...]:
-    """R6: logs less their mean over each day (V-B) against a weekly part removed before the log (VI-B)."""
     period = Period(date(2025, 1, 6), _DAYS, "Europe/Zurich", 15)
     slot, week = period.slot_of_day, period.slot_of_day + period.slots_per_day * (period.day_index % 7)
     undefined, level, by_jensen, farthest, kept, iid = [], [], [], [], [], []
@@ -119,7 +118,6 @@ def _mean_by(values: np.ndarray, group: np.ndarray) -> np.ndarray:
     note="(60) is given as far as our copy of the paper can be read.",
 )
 def swapped_coefficients(noise: NoiseSource) -> tuple[Finding, ...]:
-    """R7: (58) and (59) are two processes; nothing is random."""
     a, b = -0.9, 0.5
     settings = f"m = n = 1, a_1 = {a:g}, b_0 = 1, b_1 = {b:g}, unit innovations"
     # Frequencies at the middles of equal steps: the trapezoidal rule of a periodic function converges geometrically.
@@ -178,7 +176,6 @@ def _transfer(above: list[float], below: list[float]) -> float:
     "test_R9_the_query_has_another_law",
 )
 def law_of_the_query(noise: NoiseSource) -> tuple[Finding, ...]:
-    """R9: (57) is the covariance of the future given the past; the query has another."""
     phi, other = 0.9, 0.5
     fit = process([phi])
     variance = float(autocovariance(fit, 1)[0])
@@ -280,7 +277,6 @@ def _traced(noise: NoiseSource, phi: float, other: float) -> float:
     note="The readings with and without the mean stand side by side in the scorecard.",
 )
 def public_seasonal_mean(noise: NoiseSource) -> tuple[Finding, ...]:
-    """R13: without the seasonal mean two homes of one ARMA law look alike; with it (62) tells them apart."""
     phi, rho, difference, epsilon = 0.9, 1.4, 0.5, 1.0
     fit = process([phi])
     law = _HOME_VARIANCE * forecast_covariance(fit, _STEPS) / float(autocovariance(fit, 1)[0])

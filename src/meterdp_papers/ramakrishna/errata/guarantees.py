@@ -17,7 +17,6 @@ from meterdp.classnoise.designs.white import white_noise
 from meterdp.core.noise import NoiseSource
 from meterdp_papers.common.finding import Finding, defect
 from meterdp_papers.ramakrishna.errata.laws import (
-    PRINTED,
     STEPS,
     losses_of,
     mu_of_tail,
@@ -25,6 +24,7 @@ from meterdp_papers.ramakrishna.errata.laws import (
     two_labels,
     worst,
 )
+from meterdp_papers.ramakrishna.setting import WHITE_END, WHITE_START
 
 _GUESSES = 20_000
 
@@ -42,9 +42,8 @@ _GUESSES = 20_000
     "printed value follows closely, so the figures seem to use the total.",
 )
 def accuracy_convention(noise: NoiseSource) -> tuple[Finding, ...]:
-    """R1: rho per entry and rho in total differ by the number of entries; nothing is random."""
-    rho, start, delta_start = PRINTED.white_start
-    epsilon = PRINTED.white_end[1]
+    rho, start, delta_start = WHITE_START.rho, WHITE_START.epsilon, WHITE_START.delta
+    epsilon = WHITE_END.epsilon
     # The distance between neighbours at which white noise of variance rho / k gives the printed start of Fig. 4.
     distance = mu_of_tail(delta_start, start) * math.sqrt(rho / STEPS)
     queries = two_labels(np.zeros(STEPS), np.zeros((STEPS, STEPS)), *_shifted(distance))
@@ -73,7 +72,7 @@ def accuracy_convention(noise: NoiseSource) -> tuple[Finding, ...]:
             f"Pr(L > {epsilon:g}), rho as a total",
             normal_tail(mu["total"], epsilon),
             closed_form=float(norm.sf(_argument_of_23(distance, rho / STEPS, epsilon))),
-            claimed=PRINTED.white_end[2],
+            claimed=WHITE_END.delta,
         ),
         Finding(
             "Definition 2",
@@ -82,7 +81,7 @@ def accuracy_convention(noise: NoiseSource) -> tuple[Finding, ...]:
             f"Pr(L > {epsilon:g}), rho per entry",
             normal_tail(mu["per_entry"], epsilon),
             closed_form=float(norm.sf(_argument_of_23(distance, rho, epsilon))),
-            claimed=PRINTED.white_end[2],
+            claimed=WHITE_END.delta,
         ),
     )
 
@@ -107,7 +106,6 @@ def _argument_of_23(sensitivity: float, variance: float, epsilon: float) -> floa
     "test_R3_a_named_file_is_the_label",
 )
 def named_file(noise: NoiseSource) -> tuple[Finding, ...]:
-    """R3: the released pair (id, q~) has infinite loss when the id is the household."""
     mu, epsilon = 0.1, 1.0
     # White noise of unit variance, so wide that the forecast alone says next to nothing.
     truth = noise.uniform((_GUESSES,)) < 0.5
@@ -176,7 +174,6 @@ def _share_right(guess: np.ndarray, truth: np.ndarray) -> float:
     "test_R4_a_joint_release_is_charged_for_swaps",
 )
 def joint_release(noise: NoiseSource) -> tuple[Finding, ...]:
-    """R4: two files of one cluster are released together, so the swap of two labels has to be hidden."""
     epsilon, mu = 1.0, 1.4
     one, swapped = two_labels([0.0], [[1.0]], [mu], [[1.0]]), _swap([0.0], [[1.0]], [mu], [[1.0]])
     first = [[1.0, 0.3], [0.3, 0.5]], [[0.6, -0.1], [-0.1, 1.2]]
@@ -263,7 +260,6 @@ def _log_ratio(q: np.ndarray, mean, cov, other_mean, other_cov) -> np.ndarray:
     "test_R10_definition_1_has_two_sides",
 )
 def dropped_side(noise: NoiseSource) -> tuple[Finding, ...]:
-    """R10: Definition 1 is two-sided; nothing is random."""
     mu, epsilon, narrow, small = 1.0, 0.5, 0.2, 0.01
     laws = two_labels([0.0], [[1.0]], [mu], [[1.0]])
     settings = f"equal covariances, mu = {mu:g}, eps = {epsilon:g}"

@@ -7,7 +7,6 @@ route of their own, as the check beside :func:`worst`.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import ndtr
@@ -24,21 +23,6 @@ _PIECES = 32
 _NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(24)
 _ANGLES = ((np.arange(_PIECES) + 0.5)[:, None] + _NODES / 2).ravel() * math.pi / _PIECES - math.pi / 2
 _WEIGHTS = np.tile(_NODE_WEIGHTS / 2, _PIECES) * math.pi / _PIECES
-
-
-@dataclass(frozen=True)
-class Printed:
-    """Numbers of section VI-B and the caption of Fig. 3, as printed: delta at (rho, eps)."""
-
-    caption_fig_3: tuple[float, float, float] = (0.45, 0.8, 0.5637)
-    proposed_small_budget: tuple[float, float, float] = (0.45, 1.0, 0.84)
-    proposed_large_budget: tuple[float, float, float] = (1.4, 1.0, 0.35)
-    proposed_end: tuple[float, float, float] = (0.68571, 1.0, 0.35)
-    white_start: tuple[float, float, float] = (0.68571, 0.1, 0.8)
-    white_end: tuple[float, float, float] = (0.68571, 1.0, 0.6)
-
-
-PRINTED = Printed()
 
 
 def normal_tail(mu: float, epsilon: float) -> float:

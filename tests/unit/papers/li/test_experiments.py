@@ -8,7 +8,7 @@ from meterdp.core.parquet import as_arrow
 from meterdp.distributed.em import entries_of
 from meterdp_papers.common.datasets import registry
 from meterdp_papers.li import consensus, exposure, likelihoods, recovery, tables
-from meterdp_papers.li.data import Voices, dealt, start, voices
+from meterdp_papers.li.likelihoods import Voices, dealt, start, voices
 from meterdp_papers.li.setting import (
     AS_THEY_ARE,
     CYCLE_ALONE,
@@ -39,7 +39,7 @@ def test_a_file_of_another_checksum_is_refused_and_the_columns_are_the_features(
     pd.DataFrame(x, columns=names).assign(name="a", status=1).to_csv(path, index=False)
     with pytest.raises(Exception, match="SHA-256 differs"):
         voices(entries, tmp_path)
-    monkeypatch.setattr("meterdp_papers.li.data.locate", lambda entry, data_dir: path)
+    monkeypatch.setattr("meterdp_papers.li.likelihoods.locate", lambda entry, data_dir: path)
     assert voices(entries, tmp_path).features == pytest.approx(x)
 
 

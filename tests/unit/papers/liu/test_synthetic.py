@@ -7,7 +7,7 @@ from scipy.stats import multivariate_normal
 
 from meterdp.core.parquet import as_arrow
 from meterdp.release.noise import StudyNoise
-from meterdp_papers.common.batches import batch
+from meterdp_papers.common.tables import batch
 from meterdp_papers.liu import synthetic
 from meterdp_papers.liu.readings import READINGS
 from meterdp_papers.liu.setting import COMPARED, PROPOSED, VARIANTS, Variant, curve, read, releases
