@@ -17,8 +17,8 @@ from meterdp.core.noise import NoiseSource
 class Finding:
     """One number that shows a defect."""
 
-    where: str  # place in the paper
     settings: str  # public synthetic setting it was computed in
+    where: str  # place in the paper
     statement: str  # what the number says, one sentence
     quantity: str  # what was computed
     value: float

@@ -40,8 +40,8 @@ def stated_views(noise: NoiseSource) -> tuple[Finding, ...]:
     for std in _STDS:
         found.append(
             Finding(
-                "(12), section 4.2.2",
                 "secure summation along 1-2-3-4-5, independent standard normal numbers, nodes 2 and 4 corrupt",
+                "(12), section 4.2.2",
                 f"Information about one number of node 1 when the random number r of node 1 has standard deviation "
                 f"{std:g} times that of the numbers it hides; (12) is met only by an r without bound, or in whole "
                 "numbers modulo a public one.",
@@ -54,8 +54,8 @@ def stated_views(noise: NoiseSource) -> tuple[Finding, ...]:
         )
     found.append(
         Finding(
-            "(11)",
             "the same",
+            "(11)",
             "Whether C of node 1 is among what the corrupt nodes know of node 3, as (11) is printed; C of node 3 is.",
             "C of node 1 known",
             float(ring_view(_ORDER, CORRUPT).knows([0])),
@@ -102,8 +102,8 @@ def sums_of_few(noise: NoiseSource) -> tuple[Finding, ...]:
     several = solvable([(0, 2, 4)], [3] * 5, 1, 2)[0]
     return (
         Finding(
-            "(10), (12), section 4.2.2",
             f"{_PAIRS} pairs of standard normal records, whatever the responsibilities",
+            "(10), (12), section 4.2.2",
             "Largest error with which two records follow, up to their order, from their sum and their sum of "
             "squares, which are the sums over all classes of B and C. Either record's information is infinite.",
             "error of both records",
@@ -111,9 +111,9 @@ def sums_of_few(noise: NoiseSource) -> tuple[Finding, ...]:
             closed_form=0.0,
         ),
         Finding(
-            "(10), section 4.2.1",
             f"{_TRIPLES} runs of subspace perturbation with a chord 1-3; one standard normal record a node, two "
             "classes at -1 and 1",
+            "(10), section 4.2.1",
             "Share of runs in which the sums of the first iteration of EM over the three honest nodes of Fig. 1 give "
             "all three records, up to their order: three unknowns, five equations.",
             "runs with all records found",
@@ -122,8 +122,8 @@ def sums_of_few(noise: NoiseSource) -> tuple[Finding, ...]:
             claimed=0.0,
         ),
         Finding(
-            "(10), Algorithm 2",
             "scalar records, two classes; the reproduction solves such runs: table recovery.parquet",
+            "(10), Algorithm 2",
             "Iterations until equations are as many as unknowns, for three records at each of three honest nodes.",
             "iterations until solvable",
             float(several.from_iteration),
@@ -145,11 +145,11 @@ def eavesdropper(noise: NoiseSource) -> tuple[Finding, ...]:
     heard = _heard_on_ring()
     consensus = consensus_view(five_node_example(), (), _ROUNDS, _CONSTANT)
     groups = known_sums("secure_sum", five_node_example(), (), _ORDER, eavesdropper=True)
-    here = partial(Finding, "section 4.2.1", f"Fig. 1 with a chord 1-3, {_ROUNDS} rounds heard")
+    here = partial(Finding, f"Fig. 1 with a chord 1-3, {_ROUNDS} rounds heard", "section 4.2.1")
     return (
         Finding(
-            "section 4.2.2",
             "1-2-3-4-5, open channels",
+            "section 4.2.2",
             "Nodes whose vectors somebody learns exactly who corrupts nobody and hears the messages of secure "
             "summation and its total.",
             "nodes exposed by secure summation",
@@ -200,8 +200,8 @@ def self_information(noise: NoiseSource) -> tuple[Finding, ...]:
         x = noise.normal((trials, 1))
         found.append(
             Finding(
-                "(6), (11), section 5.2",
                 "standard normal records, k = 3 neighbours",
+                "(6), (11), section 5.2",
                 f"The estimate of I(X; X), which is infinite, from {trials:,} trials: about ln N for any law of X.",
                 f"estimate of I(X; X), N = {trials:,}",
                 leakage.mutual_information(x, x, generator),
@@ -216,8 +216,8 @@ def self_information(noise: NoiseSource) -> tuple[Finding, ...]:
     whole = leakage.mutual_information(x, x, generator)
     found.append(
         Finding(
-            "(6), Fig. 3",
             "two classes, 10,000 trials",
+            "(6), Fig. 3",
             "Normalised estimate of what A, B and C of federated EM tell of the record they determine.",
             "estimate over that of I(X; X)",
             leakage.mutual_information(x, view, generator) / whole,
@@ -246,8 +246,8 @@ def condition_on_neighbours(noise: NoiseSource) -> tuple[Finding, ...]:
     masks = 1.0
     return (
         Finding(
-            "section 4.2.1, (10)",
             "independent standard normal numbers, dual noise of deviation 1,000, nodes 2 and 4 corrupt",
+            "section 4.2.1, (10)",
             "Information about one number of node 1, which has an honest neighbour, on the cycle without a chord: "
             "only the sum over 1 and 5 hides it.",
             "I(X_1; view) on the cycle alone",
@@ -257,8 +257,8 @@ def condition_on_neighbours(noise: NoiseSource) -> tuple[Finding, ...]:
             claimed=leakage.of_a_sum(3),
         ),
         Finding(
-            "section 4.2.1",
             "the cycle 1-2-3-4-5 alone",
+            "section 4.2.1",
             "Whether node 3's number is known there exactly; the text asks for an honest neighbour, and Fig. 1, as "
             "far as its words go, gives node 3 none.",
             "node 3 known",
@@ -267,8 +267,8 @@ def condition_on_neighbours(noise: NoiseSource) -> tuple[Finding, ...]:
             claimed=0.0,
         ),
         Finding(
-            "section 4.2",
             "independent standard normal numbers, nodes 2 and 4 corrupt",
+            "section 4.2",
             f"Information with a chord 1-3 and dual noise of deviation {masks:g}: 'sufficiently large' is not "
             "quantified, and what a finite size leaves is this.",
             "I(X_1; view) with dual noise of 1",

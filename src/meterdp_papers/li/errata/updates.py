@@ -45,11 +45,11 @@ def dual_update(noise: NoiseSource) -> tuple[Finding, ...]:
     literal = _settle_literally(graph, values, duals, "printed_neighbours")
     mended = _settle_literally(graph, values, duals, "corrected_neighbours")
     average = values.mean()
-    here = partial(Finding, "Algorithm 1, lines 5 and 6", f"{_CONSENSUS}, {_SETTLED} rounds of n activations")
+    here = partial(Finding, f"{_CONSENSUS}, {_SETTLED} rounds of n activations", "Algorithm 1, lines 5 and 6")
     return (
         Finding(
-            "(9)",
             f"{_CONSENSUS}, rounds {_ROUNDS // 2} to {_ROUNDS}",
+            "(9)",
             "Factor by which the largest distance from the average grows a round under (9) as printed, all at once.",
             "growth of the error a round",
             (printed[-1] / printed[_ROUNDS // 2 - 1]) ** (1 / (_ROUNDS - _ROUNDS // 2)),
@@ -57,8 +57,8 @@ def dual_update(noise: NoiseSource) -> tuple[Finding, ...]:
             claimed=float(np.abs(_slow(graph)).max()),
         ),
         Finding(
-            "(9)",
             _CONSENSUS.replace(f"c = {_CONSTANT:g}", f"c = {_SMALL:g}"),
+            "(9)",
             "Largest distance from the average where it ends, at a smaller c: it stands still at the wrong number.",
             "error as printed, at the end",
             float(small[-1]),
@@ -66,8 +66,8 @@ def dual_update(noise: NoiseSource) -> tuple[Finding, ...]:
             claimed=0.0,
         ),
         Finding(
-            "(9) as corrected",
             _CONSENSUS,
+            "(9) as corrected",
             f"Largest distance from the average after {_SETTLED} rounds with the neighbour's dual variable in (9).",
             "error of the corrected update",
             float(corrected[-1]),
@@ -185,7 +185,7 @@ def reversed_condition(noise: NoiseSource) -> tuple[Finding, ...]:
         axis=1,
     )
     enough = int(np.argmax(distance < _THRESHOLD)) + 1
-    here = partial(Finding, "Algorithm 1, line 3", f"{_CONSENSUS}, threshold {_THRESHOLD:g}")
+    here = partial(Finding, f"{_CONSENSUS}, threshold {_THRESHOLD:g}", "Algorithm 1, line 3")
     return (
         here(
             "Rounds that are run while the distance from the average is below the threshold, from y = 0.",
@@ -248,19 +248,18 @@ def old_means(noise: NoiseSource) -> tuple[Finding, ...]:
         update: int(np.argmax(value >= end)) if (value >= end).any() else _ITERATIONS
         for update, value in values.items()
     }
+    here = partial(Finding, _WHERE)
     return (
-        Finding(
+        here(
             "(3), (4)",
-            _WHERE,
             "Largest entry by which the first covariances of (3) exceed those of an M-step, of a class.",
             "excess of a covariance",
             float(np.abs(inflation).max()),
             closed_form=float(np.abs(move[:, :, None] * move[:, None]).max()),
             claimed=0.0,
         ),
-        Finding(
+        here(
             "(3)",
-            _WHERE,
             "What one step of (3) falls short of one M-step from the same mixture.",
             "log-likelihood lost in the first step",
             float(gap),
@@ -268,16 +267,16 @@ def old_means(noise: NoiseSource) -> tuple[Finding, ...]:
             claimed=0.0,
         ),
         Finding(
-            "(3)",
             f"{_WHERE}, at most {_ITERATIONS}",
+            "(3)",
             "Iterations until the log-likelihood is within 1e-6 nats of where textbook EM ends, by (3) as printed.",
             "iterations as printed",
             float(needed["printed"]),
             claimed=float(needed["textbook"]),
         ),
         Finding(
-            "(3)",
             f"{_WHERE}, {_ITERATIONS} iterations",
+            "(3)",
             "Difference between the two at the end: both stand still at the same mixtures.",
             "difference of the log-likelihoods at the end",
             float(abs(values["textbook"][-1] - values["printed"][-1])),

@@ -41,8 +41,8 @@ def _unreachable(classes: int, each: int = 100) -> Finding:
     )
     outputs = classes * (classes - 1) + 1
     return Finding(
-        "(14), (15)",
         f"K = {classes}, {each} records a class, every element of (14) listed",
+        "(14), (15)",
         f"With K = {classes}, {len(own - others)} of the {len(own)} outputs the map gives on D cannot come from D'; "
         "where it is uniform, this is the probability that one release tells the two apart, whatever eps_0.",
         "share of outputs unreachable from the neighbour",
@@ -71,8 +71,8 @@ def printed_mapping(noise: NoiseSource) -> tuple[Finding, ...]:
     before, after = (_nonnegative(_design(p, 4.0)) for p in (private, scaled))
     return (
         Finding(
-            "(24), (26)",
             f"{PAPER_SETTING}, eps = 1, so eps_0 = 1/3 (L9)",
+            "(24), (26)",
             "F' 1 = 1 normalises over inputs; summed over outputs, the column of (26) that is drawn from is no "
             "distribution.",
             "sum over outputs of column j* of F'",
@@ -81,8 +81,8 @@ def printed_mapping(noise: NoiseSource) -> tuple[Finding, ...]:
             claimed=1.0,
         ),
         Finding(
-            "(26)",
             f"{PAPER_SETTING}, eps in {_FREQUENCY_EPSILONS}",
+            "(26)",
             "Probability, after normalisation, of releasing the true frequencies: that of a blind guess among the "
             f"outputs, at {len(uniform)} of {len(_FREQUENCY_EPSILONS)} values of eps, since every g_i is "
             "non-negative there.",
@@ -91,8 +91,8 @@ def printed_mapping(noise: NoiseSource) -> tuple[Finding, ...]:
             closed_form=1 / outputs,
         ),
         Finding(
-            "(12), (26)",
             f"{PAPER_SETTING}, eps = 4",
+            "(12), (26)",
             f"The sign of g_i decides between the two branches of (26), and it depends on the unit of the records: "
             f"{before} of {outputs} are non-negative as drawn, this many when the same records are multiplied by "
             "1000, though a divergence has no unit.",
@@ -135,11 +135,11 @@ def alternation(noise: NoiseSource) -> tuple[Finding, ...]:
             gain.append(abs(design.objectives[-1] - design.objectives[0]))
             passes.append(len(design.objectives))
     settings = f"{PAPER_SETTING}, eps in {_EPSILONS}, {_DATA_SETS} data sets"
-    here = partial(Finding, "Algorithm 1, line 9", settings)
+    here = partial(Finding, settings, "Algorithm 1, line 9")
     return (
         Finding(
-            "Algorithm 1, (23), (25)",
             settings,
+            "Algorithm 1, (23), (25)",
             "Largest change of eps_0 from its starting value eps/3: (23) makes (20b) tight for every class, so (25) "
             "returns what it was given, up to rounding.",
             "|eps_0/(eps/3) - 1| at the end",
@@ -184,7 +184,7 @@ def misprints(noise: NoiseSource) -> tuple[Finding, ...]:
     meant = minimize_scalar(lambda g: d * math.log(g) + (d + 1) * trace / g, **bounds).x
     setting = f"d = {d}, tr(Sigma_k^-1) = {trace:g}, constraint of (21) not active"
     first, last, errors = _divergences(noise)
-    here = partial(Finding, "(21), (22)", setting)
+    here = partial(Finding, setting, "(21), (22)")
     return (
         here(
             "Minimiser of (21) as printed, with d gamma_k, beside (22), which it is said to be.",
@@ -200,8 +200,8 @@ def misprints(noise: NoiseSource) -> tuple[Finding, ...]:
             closed_form=(d + 1) / d * trace,
         ),
         Finding(
-            "(28)",
             f"eps_0 = {epsilon_0:.3g}",
+            "(28)",
             "With e^-eps_0 on both sides, as printed, f(.|D) = e^-eps_0 f(.|D') everywhere: if the right one sums to "
             "one over all outputs the left one sums to this. The right-hand exponent should be +eps_0.",
             "sum of f(.|D) over all outputs",
@@ -209,8 +209,8 @@ def misprints(noise: NoiseSource) -> tuple[Finding, ...]:
             claimed=1.0,
         ),
         Finding(
-            "text to Fig. 1",
             f"{PAPER_SETTING}, {_DATA_SETS} data sets, 200 draws each",
+            "text to Fig. 1",
             "Mean divergence at eps = 8 over that at eps = 0.5: a larger eps gives less noise and a lower "
             f"divergence, where the text says more and higher ({first:.3g} falls to {last:.3g} nats).",
             "E KL at eps = 8 over E KL at eps = 0.5",

@@ -7,6 +7,7 @@ cone: the privacy loss is gamma tr(Sigma' - Sigma)/2 where both laws have mass, 
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 from scipy.special import psi
@@ -66,8 +67,8 @@ def _zero_to_unit(noise: NoiseSource, count: int = 50, dimension: int = 3, epsil
     gamma = 2 * count * epsilon_w / 3
     share, error = impossible_share(change, wishart(noise, _DRAWS, dimension, gamma))
     return Finding(
-        _LEMMA_2,
         f"N = {count}, d = {dimension}, gamma at the bound 3 gamma/(2 N) = {epsilon_w:g}, {_DRAWS} draws",
+        _LEMMA_2,
         "Lemma 2's own setting (unit ball, second moment, fixed N): when a zero record becomes a unit one, this "
         "share of the outputs tells the two data sets apart with certainty; pure DP allows none.",
         "share of outputs impossible under the neighbour",
@@ -84,8 +85,8 @@ def _rank_one(noise: NoiseSource, dimension: int = 5, loss: float = 2.0) -> Find
     gamma = loss / float(np.trace(change))
     share, error = impossible_share(change, wishart(noise, _DRAWS, dimension, gamma))
     return Finding(
-        _LEMMA_2,
         f"rank-one Delta in d = {dimension}, gamma tr(Delta) = {loss:g}, {_DRAWS} draws",
+        _LEMMA_2,
         "For any positive semidefinite change Delta the share is 1 - exp(-gamma tr(Delta)/2), whatever d.",
         "share of outputs impossible under the neighbour",
         share,
@@ -107,8 +108,8 @@ def _label_flips(noise: NoiseSource, epsilon: float = 1.0, draws: int = 400) -> 
     settings = f"{PAPER_SETTING}, eps = {epsilon:g}, Algorithm 1, all flips of {_DATA_SETS} data sets, {draws} draws"
     return tuple(
         Finding(
-            _LEMMA_2,
             settings,
+            _LEMMA_2,
             f"The paper's own experiment, label flip and (2c): median over all flips for the class that {side} the "
             f"record, averaged over data sets, in which it runs from {min(medians):.2f} to {max(medians):.2f}.",
             "share of outputs impossible under the neighbour",
@@ -167,26 +168,25 @@ def lemma_2_conditions(noise: NoiseSource) -> tuple[Finding, ...]:
     households, _ = sample(household_mixture(), 1409, noise)
     ratio, bound = _antipodal_ratio()
     settings = f"{PAPER_SETTING}, {_DATA_SETS} data sets"
+    here = partial(Finding, settings)
     return (
-        Finding(
+        here(
             "Lemma 2, section V-A",
-            settings,
             "Lemma 2 needs records in the unit ball: this share lies outside it in the synthetic experiments.",
             "share of records with |x| > 1",
             claimed=0.0,
             **averaged(outside),
         ),
         Finding(
-            "Lemma 2, section V-C",
             "made-up households of Table I's class sizes, N = 1409, d = 12, log kWh",
+            "Lemma 2, section V-C",
             "The same for log readings of half a day.",
             "share of records with |x| > 1",
             float((np.linalg.norm(households, axis=1) > 1).mean()),
             claimed=0.0,
         ),
-        Finding(
+        here(
             "(9), Lemma 2",
-            settings,
             "Even where both data sets can give the output, the loss gamma |tr(Sigma'_k - Sigma_k)|/2 of a class "
             "that gains a record is this many times the 3 gamma_k/(2 N_k) of (9): median over flips, averaged over "
             "data sets.",
@@ -195,8 +195,8 @@ def lemma_2_conditions(noise: NoiseSource) -> tuple[Finding, ...]:
             **averaged(medians),
         ),
         Finding(
-            "(9), (2c)",
             "N_k = 100 records at -e_1, one at +e_1 enters",
+            "(9), (2c)",
             "With (2c) in place of a second moment over fixed N the stated loss is exceeded inside the unit ball "
             "too: a class of equal unit records gains the opposite one.",
             "true loss over stated loss",
@@ -248,8 +248,8 @@ def _term_at(noise: NoiseSource, optimum: float, factor: float, draws: int) -> F
     gamma = factor * optimum
     terms = true_covariance_term(wishart(noise, draws, _D, gamma))
     return Finding(
-        "Proposition 1, (22), (30)",
         f"Sigma_k = I, d = {_D}, gamma* = {optimum:g}, {draws} draws",
+        "Proposition 1, (22), (30)",
         f"The covariance term of the divergence at {factor:g} gamma*, beside the expression of (30) that is "
         "minimised in its place and is smallest at gamma* = (d+1)/d tr(Sigma_k^-1).",
         f"E KL of the covariance term at {factor:g} gamma*",
@@ -267,8 +267,8 @@ def _drawn_covariances(noise: NoiseSource, count: int = 200, draws: int = 1000) 
         optimum = (_D + 1) / _D * float(np.trace(inverse))  # (22)
         means[i] = true_covariance_term(inverse @ wishart(noise, draws, _D, optimum)).mean()
     return Finding(
-        "Proposition 1, (22), (30)",
         f"Sigma_k ~ Wishart(d + 1, I), d = {_D}, {count} covariances, {draws} draws each",
+        "Proposition 1, (22), (30)",
         "The same at gamma* for covariances drawn as in section V-A, on average.",
         "E KL of the covariance term at gamma*",
         unit="nat",

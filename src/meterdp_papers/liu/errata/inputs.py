@@ -46,7 +46,7 @@ def clustered_labels(noise: NoiseSource) -> tuple[Finding, ...]:
         f"K-means with ten starts and one seed; {_REPLACED} households of each replaced in turn by another draw from "
         "the same population; classes matched"
     )
-    here = partial(Finding, "footnote 1, section V-C", settings)
+    here = partial(Finding, settings, "footnote 1, section V-C")
     return (
         here(
             "The most labels of other households that change when one household is replaced by an ordinary one.",
@@ -102,8 +102,8 @@ def fitted_scaling(noise: NoiseSource) -> tuple[Finding, ...]:
     bright[0] = digits.max()
     return (
         Finding(
-            "section V-B",
             "Iris, 150 x 4, first record replaced",
+            "section V-B",
             "Iris, z-scores: the farthest any other record moves when one record is replaced by the largest value of "
             "every feature.",
             "largest move of another record",
@@ -113,8 +113,8 @@ def fitted_scaling(noise: NoiseSource) -> tuple[Finding, ...]:
             claimed=0.0,
         ),
         Finding(
-            "section V-B",
             "Iris, 150 x 4, first record replaced by ten times the largest values",
+            "section V-B",
             "The same with a decimal point misplaced in that record: nothing is clipped, so nothing bounds the move.",
             "largest move of another record",
             _largest_move(_z_scores(iris), _z_scores(slip)),
@@ -123,8 +123,8 @@ def fitted_scaling(noise: NoiseSource) -> tuple[Finding, ...]:
             claimed=0.0,
         ),
         Finding(
-            "section V-D",
             "digits of scikit-learn, 1797 x 64, levels 0 to 16 (in place of MNIST), first image replaced",
+            "section V-D",
             "Handwritten digits, PCA to five dimensions: the farthest any other record moves when one image becomes "
             "all white, each axis signed to agree.",
             "largest move of another record",

@@ -49,7 +49,7 @@ def parallel_composition(noise: NoiseSource) -> tuple[Finding, ...]:
         lambda e: gdp.log_delta(gdp.compose(lemma_1_mu(e), lemma_1_mu(e)), e) - math.log(DELTA), 0.05, 5
     )
     doubled = np.array([_largest_joint_ratio(paper_records(noise)) for _ in range(_DATA_SETS)])
-    here = partial(Finding, "Lemma 3", "eps_k = 1/3, both classes at their bound, exact Gaussian curve")
+    here = partial(Finding, "eps_k = 1/3, both classes at their bound, exact Gaussian curve", "Lemma 3")
     return (
         here(
             "Two classes whose means are each exactly (eps_k, 1e-5)-DP at eps_k = 1/3: delta of the two together at "
@@ -65,8 +65,8 @@ def parallel_composition(noise: NoiseSource) -> tuple[Finding, ...]:
             claimed=_FIRST_SHARE,
         ),
         Finding(
-            "Lemma 3 with Lemma 1",
             "eps_k = 8/3 (the first third of eps = 8), both classes at Lemma 1's bound, exact Gaussian curve",
+            "Lemma 3 with Lemma 1",
             "With Lemma 1's constant, whose slack (L7) hides the second class at small eps_k: delta of two means at "
             "eps_k = 8/3.",
             "delta of both means at eps_k",
@@ -74,15 +74,15 @@ def parallel_composition(noise: NoiseSource) -> tuple[Finding, ...]:
             claimed=DELTA,
         ),
         Finding(
-            "Lemma 3 with Lemma 1",
             "both classes at Lemma 1's bound, exact Gaussian curve",
+            "Lemma 3 with Lemma 1",
             "From this eps_k on, two classes at Lemma 1's bound exceed delta = 1e-5 together.",
             "eps_k from which Lemma 3 fails",
             threshold,
         ),
         Finding(
-            "(9), (10)",
             f"{PAPER_SETTING}, {_DATA_SETS} data sets",
+            "(9), (10)",
             "In the paper's setting the worst flip of a data set uses up this many times the right side of (10), "
             "summed over its two classes, each class having the noise of (23); the mean over data sets.",
             "largest v'Gamma v over both classes, relative to (10)",
@@ -138,7 +138,7 @@ def recalibrated_noise(noise: NoiseSource) -> tuple[Finding, ...]:
         "the class"
     )
     fixed = gdp.delta(lemma_1_mu(_FIRST_SHARE), _FIRST_SHARE)
-    here = partial(Finding, "(10), (23)", settings)
+    here = partial(Finding, settings, "(10), (23)")
     return (
         here(
             f"The largest delta of one released mean, at N_k = {_SIZES[largest[0]]}, when (23) is solved on D' as it "
@@ -190,7 +190,7 @@ def _recalibrated_delta(noise: NoiseSource, size: int) -> float:
 def gaussian_constant(noise: NoiseSource) -> tuple[Finding, ...]:
     ratio = (gdp.mu_for(_FIRST_SHARE, DELTA) / lemma_1_mu(_FIRST_SHARE)) ** 2
     threshold = brentq(lambda e: gdp.log_delta(lemma_1_mu(e), e) - math.log(DELTA), 1, 30)
-    here = partial(Finding, "Lemma 1", f"delta = {DELTA:g}, exact Gaussian curve")
+    here = partial(Finding, f"delta = {DELTA:g}, exact Gaussian curve", "Lemma 1")
     return (
         here(
             "The variance Lemma 1 asks for at eps_k = 1/3, over the smallest that is enough.",
@@ -199,8 +199,8 @@ def gaussian_constant(noise: NoiseSource) -> tuple[Finding, ...]:
             claimed=1.0,
         ),
         Finding(
-            "Lemma 1",
             f"delta = {DELTA:g}, root of the exact Gaussian curve",
+            "Lemma 1",
             "From this eps_k on the Lemma is wrong: its variance is too small.",
             "eps_k from which Lemma 1 fails",
             threshold,
@@ -250,7 +250,7 @@ def leaving_members_only(noise: NoiseSource) -> tuple[Finding, ...]:
     settings = f"{PAPER_SETTING}, costliest entering record of each class of {_DATA_SETS} data sets"
     words = "What a record that enters a class costs, in units of eps_k, where noise covers leaving members only"
     mu = lemma_1_mu(_FIRST_SHARE) * middle
-    here = partial(Finding, "(10)", settings)
+    here = partial(Finding, settings, "(10)")
     return (
         here(
             f"{words}: median.",

@@ -94,8 +94,8 @@ def _finding(composition: str, scheme: str, setting: Setting) -> Finding:
     gaussian = setting.steps if scheme == "GGG" else setting.iterations * setting.classes
     sequence = Sequence(setting.steps - gaussian, gaussian, setting.step_delta)
     return Finding(
-        "section 5; captions of Figs 2 and 3",
         f"{setting.name}; {gaussian} Gaussian answers",
+        "section 5; captions of Figs 2 and 3",
         f"delta of {composition} composition, scenario {scheme}, however small eps_i is; the text has delta = "
         f"{DELTA:g}.",
         f"delta at epsilon {_COMPOSED_EPSILON:g}, eps_i -> 0",
@@ -140,9 +140,9 @@ def _delta_of(noise: NoiseSource, setting: Setting, records: int) -> Finding:
     loss = mu * noise.normal((_DRAWS,)) + mu**2 / 2
     share = np.maximum(-np.expm1(step - loss), 0.0)
     return Finding(
-        "(15), (16)",
         f"{setting.name}, eps = {_EPSILON:g} in all, eps_i = {step:.3g}, noisy counts below 1 set to 1, {_DRAWS} "
         "draws",
+        "(15), (16)",
         f"delta at its own eps_i of the noisy mean of a class of {records}.",
         "delta at eps_i",
         closed_form=_by_quadrature(multiplier, step, records),
@@ -166,8 +166,8 @@ def _no_count(noise: NoiseSource) -> Finding:
     multiplier = STROKE.multiplier(_EPSILON)
     share = float((_SMALL_CLASS + 2 * multiplier * noise.normal((_DRAWS,)) <= 0).mean())
     return Finding(
-        "(14), (15), footnote 5",
         f"{STROKE.name}, eps = {_EPSILON:g} in all, {_DRAWS} draws",
+        "(14), (15), footnote 5",
         f"Share of iterations in which the noisy count of a class with {_SMALL_CLASS} records is cut to zero, so "
         "that (15) and (18) divide by zero.",
         "share of noisy counts at zero",
@@ -193,8 +193,8 @@ def _renyi() -> Finding:
     whole = quad(density, _FLOOR, centre + 12 * width, limit=400)[0]
     by_hand = math.exp(rate * n**2 / tilt) / math.sqrt(tilt) * norm.sf((_FLOOR - centre) / width)
     return Finding(
-        "section 5, zCDP",
         f"{STROKE.name}, eps = {_EPSILON:g} in all, noisy counts below 1 set to 1",
+        "section 5, zCDP",
         f"Renyi divergence of order {order:g} of the noisy mean of a class with {n} records. From the order a with "
         f"a (a - 1) = n^2/4 on, here {0.5 + math.sqrt(0.25 + n**2 / 4):.2f}, it is infinite, so that no rho exists.",
         f"Renyi divergence of order {order:g}",

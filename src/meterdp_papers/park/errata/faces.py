@@ -42,7 +42,7 @@ def variance_for_deviation(noise: NoiseSource) -> tuple[Finding, ...]:
     std = {s: analyze_gauss_std(_EPSILON, DELTA, s / _FACES) for s in (1, 2)}
     wrong = std[2] ** 2
     mu = 2 / _FACES / wrong
-    here = partial(Finding, _WHERE, settings)
+    here = partial(Finding, settings, _WHERE)
     return (
         here(
             "Spectral norm of the stated noise, sensitivity 2/N as in (18). That of the second moment of records in "
@@ -67,8 +67,8 @@ def variance_for_deviation(noise: NoiseSource) -> tuple[Finding, ...]:
             claimed=1.0,
         ),
         Finding(
-            _WHERE,
             settings.removesuffix(", one draw"),
+            _WHERE,
             f"Epsilon that noise this small keeps at delta = {DELTA:g} for the stated sensitivity.",
             "exact epsilon",
             brentq(lambda e: gdp.log_delta(mu, e) - math.log(DELTA), 0.0, 10.0, xtol=1e-12),
@@ -76,8 +76,8 @@ def variance_for_deviation(noise: NoiseSource) -> tuple[Finding, ...]:
             claimed=_EPSILON,
         ),
         Finding(
-            "public code of Fig. 5",
             f"N = {_FACES}, d = {_FEW_PIXELS}, eps = 1, delta = {DELTA:g}, two draws of the mechanism",
+            "public code of Fig. 5",
             "Stated standard deviation over the one that the public code draws with, at the epsilon of 1 it is set "
             "to.",
             "stated over drawn standard deviation",

@@ -49,19 +49,18 @@ def largest_norm(noise: NoiseSource) -> tuple[Finding, ...]:
         "largest norm"
     )
     noisy = f"{settings}; noise of {LIFE_SCIENCES.name}, eps = {_EPSILON:g} in all, eps_i = {step:.3g}"
+    here = partial(Finding, settings)
     return (
-        Finding(
+        here(
             "section 7, footnote 4",
-            settings,
             "The farthest another record moves when one record changes.",
             "largest move of another record in the unit ball",
             move,
             closed_form=longest * (1 - 1 / _FACTOR),
             claimed=0.0,
         ),
-        Finding(
+        here(
             "(15)",
-            settings,
             "The mean of all records moves this many times the stated sensitivity 2/N.",
             "true move over stated sensitivity",
             mean_move / stated,
@@ -69,8 +68,8 @@ def largest_norm(noise: NoiseSource) -> tuple[Finding, ...]:
             claimed=1.0,
         ),
         Finding(
-            "(16)",
             noisy,
+            "(16)",
             "delta of one noisy mean at its own eps_i: the two data sets can be told apart from it.",
             "delta at eps_i",
             gdp.delta(mu, step),
@@ -106,7 +105,7 @@ def moving_mean(noise: NoiseSource) -> tuple[Finding, ...]:
     ends = unit_vectors(noise, 2 * 400, d).reshape(400, 2, d)
     found = max(_covariance_move(others, a, b) for a, b in ends)
     settings = f"N_k = {n}, d = {d}, the others equal unit records"
-    here = partial(Finding, "(12), (18), (19)", settings)
+    here = partial(Finding, settings, "(12), (18), (19)")
     return (
         here(
             "A class of equal unit records, one of which becomes the opposite one: its covariance around its own "
@@ -154,7 +153,7 @@ def two_adjacencies(noise: NoiseSource) -> tuple[Finding, ...]:
     replaced = float(np.abs(taken - put).sum(axis=(1, 2)).max())
     added = float(np.abs(put).sum(axis=(1, 2)).max())
     settings = f"unit ball, d = {d}, K = {k}, {_TRIES} pairs of records and classes"
-    here = partial(Finding, "section 7, Gowalla", settings)
+    here = partial(Finding, settings, "section 7, Gowalla")
     return (
         here(
             "A record is replaced, as (13), (15) and (18) assume: the l1 norm by which DPLloyd's counts and sums "
@@ -201,8 +200,8 @@ def shares_add_up(noise: NoiseSource) -> tuple[Finding, ...]:
     settings = f"unit ball, d = {d}, K = {k}, {_TRIES} pairs of records with shares"
     noises = tuple(
         Finding(
-            "section 5",
             f"{setting.name}; {settings}",
+            "section 5",
             f"Standard deviation of GGG's noise over what the same rho needs where counts, sums and second moments "
             f"of all K = {setting.classes} classes are three answers an iteration and not 2 K + 1.",
             "noise charged over noise needed",
@@ -214,8 +213,8 @@ def shares_add_up(noise: NoiseSource) -> tuple[Finding, ...]:
     )
     return (
         Finding(
-            "section 4.2, last paragraph",
             settings,
+            "section 4.2, last paragraph",
             f"Squared change of all K = {k} class sums over the square of the bound 2, added up: a record's shares "
             "add up to one, so it is at most 1 where K is charged.",
             "squared sensitivity of all class sums together, largest",

@@ -55,7 +55,7 @@ def printed_numbers(noise: NoiseSource) -> tuple[Finding, ...]:
     more = normal_tail(mu_of_tail(delta_small, epsilon) * math.sqrt(small / large), epsilon)
     settings = f"numbers as printed; rho = {rho:g}, proposed noise"
     graphs = f"{_GRAPHS} graphs of section VI-A without noise, all pairs, by quadrature"
-    here = partial(Finding, "caption of Fig. 3, section VI-B", settings)
+    here = partial(Finding, settings, "caption of Fig. 3, section VI-B")
     return (
         here(
             f"The printed delta is {delta_low:g} at eps = {low:g} and {delta_high:g} at eps = {high:g}: it rises, "
@@ -72,24 +72,24 @@ def printed_numbers(noise: NoiseSource) -> tuple[Finding, ...]:
             claimed=delta_high,
         ),
         Finding(
-            "(5)",
             graphs,
+            "(5)",
             "Largest rise of an exact tail from the one eps to the other, as a check of the argument.",
             f"largest rise of Pr(L > eps) from eps = {low:g} to {high:g}",
             max(0.0, *rises),
             closed_form=0.0,
         ),
         Finding(
-            "(5)",
             graphs,
+            "(5)",
             "Largest two-sided delta of a graph over its bound, one-sided delta times 1 + e^-eps, as a check of the "
             "argument; it is at most one.",
             f"two-sided delta over its bound at eps = {high:g}, largest",
             max(shares),
         ),
         Finding(
-            "section VI-B",
             "(23) through the printed value",
+            "section VI-B",
             f"{delta_small:g} is printed for rho = {small:g} and again for rho = {large:g}, at eps = {epsilon:g} "
             "both times: what noise scaled up to the larger budget gives where the smaller one gives the printed "
             "value, equal covariances, deterministic queries.",
@@ -124,7 +124,7 @@ def misplaced_factor(noise: NoiseSource) -> tuple[Finding, ...]:
     by_38 = (sensitivity - epsilon) / s
     by_42 = -epsilon / (2 * s) + 2 * sensitivity / s
     settings = f"equal covariances, |mu| = {mu:g}, eps = {epsilon:g}, s = {s:g}"
-    here = partial(Finding, "(42)", settings)
+    here = partial(Finding, settings, "(42)")
     return (
         here(
             "The bound on delta that (42) prints, -eps/(2s) + (mu'Gamma mu - ln|Gamma|)/s; the text column is (36), "
@@ -173,8 +173,8 @@ def corollaries(noise: NoiseSource) -> tuple[Finding, ...]:
     lemma = float(chernoff(_unit_pair(mu), np.array([epsilon]))[0][0, 0])
     return (
         Finding(
-            "Corollary 3, (38)",
             f"Gamma = I, |mu| = {mu:g}, eps = {epsilon:g}, s = {s:g}",
+            "Corollary 3, (38)",
             "The probability that (38) is said to bound. (Text: (38).)",
             "Pr(L > eps)",
             normal_tail(mu, epsilon),
@@ -182,16 +182,16 @@ def corollaries(noise: NoiseSource) -> tuple[Finding, ...]:
             claimed=math.exp((mu**2 / 2 - epsilon) / s),
         ),
         Finding(
-            "Lemma 1, (34)",
             f"Gamma = I, |mu| = {mu:g}, eps = {epsilon:g}",
+            "Lemma 1, (34)",
             "Lemma 1 itself at its best s, which is a bound.",
             "Chernoff bound at eps",
             lemma,
             closed_form=math.exp(-((epsilon - mu**2 / 2) ** 2) / (2 * mu**2)),
         ),
         Finding(
-            "Corollary 2, (36)",
             f"Gamma = I, |mu| = {far:g}, eps = |mu|^2/2 + {wide:g}, s = {wide:g}",
+            "Corollary 2, (36)",
             f"A large s does not help: the probability at s = {wide:g}, far above max(1, gamma_1) = 1. (Text: (36).)",
             "Pr(L > eps)",
             normal_tail(far, excess),
@@ -199,8 +199,8 @@ def corollaries(noise: NoiseSource) -> tuple[Finding, ...]:
             claimed=math.exp(-wide / wide),
         ),
         Finding(
-            "Corollary 2, (35)",
             f"Gamma = diag{gamma}, mu = 0, eps = {epsilon:g}, s = {s_far:g}",
+            "Corollary 2, (35)",
             "What (34) tends to: s times its logarithm for a large s. It is the divergence KL(X || X') less eps; "
             "(35) drops (tr Gamma - k)/2 of it. (Text: s times the logarithm of (36).)",
             "s ln of the right side of (34)",
@@ -209,8 +209,8 @@ def corollaries(noise: NoiseSource) -> tuple[Finding, ...]:
             claimed=-0.5 * sum(math.log(g) for g in gamma) - epsilon,
         ),
         Finding(
-            "Corollaries 2 and 3",
             "smallest of -ln Q(x)/x over x > 0",
+            "Corollaries 2 and 3",
             "For Gamma = I and any s, however large, (38) fails at some eps as soon as |mu| is this many times s; "
             "below it, it holds. (Check: the equation of the minimum.)",
             "|mu|/s from which (38) fails",

@@ -83,7 +83,7 @@ def rescaled_covariance(noise: NoiseSource) -> tuple[Finding, ...]:
     )
     code, quadrature = np.mean(by_code, axis=0), np.mean(by_quadrature, axis=0)
     optimum = float(np.mean(optimised))
-    here = partial(Finding, "(50)", settings)
+    here = partial(Finding, settings, "(50)")
     return (
         here(
             f"J of (47) for the covariances that are released; where the descent ended it was {optimum:.2f}. (Check: "
@@ -102,8 +102,8 @@ def rescaled_covariance(noise: NoiseSource) -> tuple[Finding, ...]:
             **averaged(delta_released),
         ),
         Finding(
-            "(49), (50)",
             settings,
+            "(49), (50)",
             "Labels for which (A_X)^-1 - Sigma_X has a negative eigenvalue: no noise, of whatever size, gives the "
             "covariance that was optimised.",
             "share of labels whose optimum is out of reach",
@@ -149,10 +149,10 @@ def printed_step(noise: NoiseSource) -> tuple[Finding, ...]:
         if math.isfinite(after):
             rises.append(after - before)
     settings = f"{_STATES} random iterates: {_LABELS} labels, {_ENTRIES} entries, Wishart precisions, all neighbours"
+    here = partial(Finding, settings)
     return (
-        Finding(
+        here(
             "(51)-(53)",
-            settings,
             "Iterates at which the printed step is positive. (Check: for X the other label of the worst pair, the "
             "denominators of b and d add up to minus a square and both numerators are positive or zero, so one of "
             "the two is never positive.)",
@@ -160,17 +160,15 @@ def printed_step(noise: NoiseSource) -> tuple[Finding, ...]:
             printed / _STATES,
             closed_form=0.0,
         ),
-        Finding(
+        here(
             "(48), (51)",
-            settings,
             "Iterates at which some step along the gradient (48) does lower J, found by line search.",
             "share of iterates from which J can be lowered",
             useful / _STATES,
             claimed=printed / _STATES,
         ),
-        Finding(
+        here(
             "Lemma 2, appendix C",
-            settings,
             f"With the signs put right: the most by which the full step raises J, over the {len(rises)} iterates at "
             "which it keeps A positive definite. The Lemma says it cannot.",
             "largest rise of J in one step",

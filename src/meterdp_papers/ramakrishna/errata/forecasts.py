@@ -62,7 +62,7 @@ def seasonal_order(noise: NoiseSource) -> tuple[Finding, ...]:
     readings = {name: np.unique(group).size / period.slot_count for name, group in (("day", slot), ("week", week))}
     settings = f"{_HOUSEHOLDS} simulated households, {_DAYS} days at 15 minutes"
     both = "V-B (61); VI-B"
-    here = partial(Finding, both, settings)
+    here = partial(Finding, settings, both)
     return (
         here(
             "VI-B, the weekly part subtracted and then the log: readings whose log does not exist.",
@@ -128,7 +128,7 @@ def swapped_coefficients(noise: NoiseSource) -> tuple[Finding, ...]:
     response = lfilter([1.0, b], [1.0, a], np.eye(1, 2000)[0])
     lag = 3
     printed_60 = float(response[: lag + 1] @ response[lag::-1])
-    here = partial(Finding, "(58), (59)", settings)
+    here = partial(Finding, settings, "(58), (59)")
     return (
         here(
             "Variance of the process by (59), in which a is the autoregressive part. (Text: by (58), where a stands "
@@ -147,8 +147,8 @@ def swapped_coefficients(noise: NoiseSource) -> tuple[Finding, ...]:
             claimed=1.0,
         ),
         Finding(
-            "(60)",
             settings,
+            "(60)",
             f"Covariance at lag {lag}. (Text: (60) as our copy prints it, the sum of h[i] h[k-i], a convolution; the "
             "covariance is the sum of h[i] h[i+k]; check: the sum.)",
             f"covariance of x[k] at lag {lag}",
@@ -186,7 +186,7 @@ def law_of_the_query(noise: NoiseSource) -> tuple[Finding, ...]:
     full = int(np.linalg.matrix_rank(forecast_covariance(home, _STEPS), tol=1e-10))
     settings = f"AR({phi:g}), {_STEPS} steps, relative to the variance of the process"
     two_steps = f"AR({phi:g}) and AR({other:g}), two steps, no noise, eps = 1"
-    here = partial(Finding, "(55), (57)", settings)
+    here = partial(Finding, settings, "(55), (57)")
     return (
         here(
             "Variance of the query E[x^f | x^o] at the first step; (57) gives that of the reading around it. (Check: "
@@ -206,8 +206,8 @@ def law_of_the_query(noise: NoiseSource) -> tuple[Finding, ...]:
             claimed=float(future[-1]),
         ),
         Finding(
-            "(57)",
             "an ARMA(6, 5) process",
+            "(57)",
             "Rank of the covariance of the query: max(p, q), so that without noise it has no density. (Text: "
             "of (57).)",
             f"rank over {_STEPS} steps",
@@ -216,8 +216,8 @@ def law_of_the_query(noise: NoiseSource) -> tuple[Finding, ...]:
             claimed=float(full),
         ),
         Finding(
-            "(57), Fig. 4",
             two_steps,
+            "(57), Fig. 4",
             "Share of forecasts that two households' queries give away without noise, although both have mean zero: "
             "the second step is phi times the first.",
             "share of forecasts traced",
@@ -225,8 +225,8 @@ def law_of_the_query(noise: NoiseSource) -> tuple[Finding, ...]:
             closed_form=1.0,
         ),
         Finding(
-            "(57), Fig. 4",
             two_steps,
+            "(57), Fig. 4",
             "The same as a delta, from the law of the query. (Text: from (57).)",
             "Pr(L > 1) without noise",
             worst(_laws([_line(phi), _line(other)]), 1.0),
@@ -291,8 +291,8 @@ def public_seasonal_mean(noise: NoiseSource) -> tuple[Finding, ...]:
     without, with_mean = (worst(queries, epsilon, "one") for queries in both)
     return (
         Finding(
-            "V-A, (57), (62)",
             settings,
+            "V-A, (57), (62)",
             "One-sided delta of what (62) releases of two homes whose logarithms have seasonal means "
             f"{difference:g} apart. (Check: (33). Text: of the zero-mean query.)",
             "delta with the seasonal mean in the query",

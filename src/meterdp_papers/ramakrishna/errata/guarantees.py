@@ -55,28 +55,26 @@ def accuracy_convention(noise: NoiseSource) -> tuple[Finding, ...]:
         f"k = {STEPS}, rho = {rho:g}, deterministic queries, white noise; neighbours {distance:.3f} log kWh apart, "
         f"so that the total gives the printed {delta_start:g} at eps = {start:g}"
     )
+    here = partial(Finding, settings)
     return (
-        Finding(
+        here(
             "Definition 2 and (44); (50) and section VI",
-            settings,
             "Squared error allowed by Definition 2 over that allowed by (50). (Check: k.)",
             "ratio of the two budgets at one rho",
             traces["per_entry"] / traces["total"],
             closed_form=float(STEPS),
             claimed=1.0,
         ),
-        Finding(
+        here(
             "section VI, Fig. 4",
-            settings,
             f"delta at eps = {epsilon:g} with rho as a total, which is close to what is printed.",
             f"Pr(L > {epsilon:g}), rho as a total",
             normal_tail(mu["total"], epsilon),
             closed_form=float(norm.sf(_argument_of_23(distance, rho / STEPS, epsilon))),
             claimed=WHITE_END.delta,
         ),
-        Finding(
+        here(
             "Definition 2",
-            settings,
             f"delta at eps = {epsilon:g} with the same rho per entry.",
             f"Pr(L > {epsilon:g}), rho per entry",
             normal_tail(mu["per_entry"], epsilon),
@@ -116,7 +114,7 @@ def named_file(noise: NoiseSource) -> tuple[Finding, ...]:
     name = two_labels([0.0, 0.0], np.diag([0.0, 1.0]), [1.0, mu], np.diag([0.0, 1.0]))
     chance = float(norm.cdf(mu / 2))
     settings = f"two households, forecasts {mu:g} noise widths apart, a fair coin decides, {_GUESSES} files"
-    here = partial(Finding, "section VI-B, Algorithm 2", settings)
+    here = partial(Finding, settings, "section VI-B, Algorithm 2")
     return (
         here(
             "Likelihood-ratio attack on the file of one named household: the name has probability one under X and "
@@ -136,8 +134,8 @@ def named_file(noise: NoiseSource) -> tuple[Finding, ...]:
             standard_error=math.sqrt(chance * (1 - chance) / _GUESSES),
         ),
         Finding(
-            "(4), (5)",
             settings,
+            "(4), (5)",
             "delta of the pair (id, q~), from this project's losses with the id as an entry without noise, at an eps "
             "as large as 100.",
             "Pr(L > 100) of the pair (id, q~)",
@@ -146,8 +144,8 @@ def named_file(noise: NoiseSource) -> tuple[Finding, ...]:
             claimed=normal_tail(mu, 100.0),
         ),
         Finding(
-            "(4), (5)",
             settings,
+            "(4), (5)",
             "What (5) gives for q~ alone.",
             f"Pr(L > {epsilon:g}) of q~ alone",
             normal_tail(mu, epsilon),
@@ -184,10 +182,10 @@ def joint_release(noise: NoiseSource) -> tuple[Finding, ...]:
     )
     sampled, error = _sampled_swap(noise, *unequal, epsilon)
     settings = f"equal covariances, forecasts {mu:g} noise widths apart, eps = {epsilon:g}"
+    here = partial(Finding, settings)
     return (
-        Finding(
+        here(
             "section VI-B, Algorithm 2",
-            settings,
             "All households of a cluster get a file at once. Between the release and the one with two households "
             "swapped the loss is L_XX'(q~_1) + L_X'X(q~_2): exact delta of the two files together. (Text: of one "
             "file; check: the Gaussian curve at sqrt 2 mu.)",
@@ -196,9 +194,8 @@ def joint_release(noise: NoiseSource) -> tuple[Finding, ...]:
             closed_form=gdp.delta(gdp.compose(mu, mu), epsilon),
             claimed=worst(one, epsilon, "hockey_stick"),
         ),
-        Finding(
+        here(
             "(5), (33)",
-            settings,
             "The same in the paper's terms, Pr(L > eps) of the two files.",
             f"Pr(L > {epsilon:g}) of two files",
             worst(swapped, epsilon),
@@ -206,8 +203,8 @@ def joint_release(noise: NoiseSource) -> tuple[Finding, ...]:
             claimed=normal_tail(mu, epsilon),
         ),
         Finding(
-            "section VI-B, Algorithm 2",
             f"two 2-D laws with different covariances, eps = {epsilon:g}; standard error of the check {error:.1g}",
+            "section VI-B, Algorithm 2",
             "Two files whose noise differs by household, as Algorithm 1 makes it. (Check: simulation of the two "
             "losses.)",
             "delta of two files, unequal covariances",
@@ -263,10 +260,10 @@ def dropped_side(noise: NoiseSource) -> tuple[Finding, ...]:
     mu, epsilon, narrow, small = 1.0, 0.5, 0.2, 0.01
     laws = two_labels([0.0], [[1.0]], [mu], [[1.0]])
     settings = f"equal covariances, mu = {mu:g}, eps = {epsilon:g}"
+    here = partial(Finding, settings)
     return (
-        Finding(
+        here(
             "(5)-(7)",
-            settings,
             "Definition 1, Pr(|L| > eps). (7) says that L < -eps implies L > eps, and so drops one side; the text "
             "column is the one-sided value. (Check: quadrature.)",
             "Pr(|L| > eps)",
@@ -274,9 +271,8 @@ def dropped_side(noise: NoiseSource) -> tuple[Finding, ...]:
             closed_form=_two_sided_by_quadrature(mu, epsilon),
             claimed=normal_tail(mu, epsilon),
         ),
-        Finding(
+        here(
             "Theorem 1",
-            settings,
             "The delta of (eps, delta)-DP of the same release, which the tail bounds from above only. (Check: the "
             "Gaussian curve.)",
             "exact delta of (eps, delta)-DP",
@@ -285,8 +281,8 @@ def dropped_side(noise: NoiseSource) -> tuple[Finding, ...]:
             claimed=normal_tail(mu, epsilon),
         ),
         Finding(
-            "(6), (7)",
             f"equal covariances, mu = {narrow:g}, eps = {small:g}",
+            "(6), (7)",
             "How much the dropped side can matter: two-sided over one-sided at a small eps. It is never more than "
             "1 + e^-eps over a symmetric graph, since Pr_X(L < -eps) <= e^-eps Pr_X'(L' > eps) for the reverse pair. "
             "(Check: quadrature.)",
