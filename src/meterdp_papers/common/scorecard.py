@@ -1,13 +1,14 @@
 """One scorecard for every paper: claims with a rule each, verdicts computed from tables, rows of one declared table.
 
-A paper's module holds its claims and one function per claim from tables to a :class:`Verdict`; the workflow joins the
-papers' scorecards. Rules are written in the scorecard beside the verdicts they give. A text that can be read in more
-than one way gives a verdict, and a row, for each reading; :func:`summed_up` says under which of them a claim holds.
+A paper's module declares each claim at the function that goes from tables to a :class:`Verdict`; the workflow joins
+the papers' scorecards. Rules are written in the scorecard beside the verdicts they give. A text that can be read in
+more than one way gives a verdict, and a row, for each reading; :func:`summed_up` says under which of them a claim
+holds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,8 +19,6 @@ EVERY, SOME, NONE = "under every reading", "under some readings", "under no read
 AS_PRINTED = "as printed"  # the reading of a claim that has only one
 SURE = 2.0  # standard errors a difference must exceed
 
-Tables = Mapping[str, pd.DataFrame]
-
 
 @dataclass(frozen=True)
 class Claim:
@@ -28,6 +27,9 @@ class Claim:
     item: str
     claim: str
     rule: str
+    tables: tuple[str, ...] = ()  # names of what the judge takes
+    on: tuple[str, ...] = ()  # names of those whose first rows say what it is judged on
+    judge: Callable[..., Verdict | Mapping[str, Verdict]] | None = None
 
 
 @dataclass(frozen=True)
@@ -114,6 +116,37 @@ def rows(
         for claim in claims
         for reading, verdict in readings[claim.item].items()
     )
+
+
+class Claims:
+    """The claims of one paper, each declared where it is judged."""
+
+    def __init__(self, paper: str):
+        self.paper = paper
+        self._claims: list[Claim] = []
+
+    def __iter__(self) -> Iterator[Claim]:
+        return iter(sorted(self._claims, key=lambda claim: int(claim.item.split("-")[1])))
+
+    def claim(self, item: str, claim: str, rule: str, *tables: str, on: tuple[str, ...] = ()) -> Callable:
+        """Declare a claim that the function below judges from ``tables``, measured on what the first of them says."""
+
+        def declare(judge):
+            self._claims.append(Claim(item, claim, rule, tables, on or tables[:1], judge))
+            return judge
+
+        return declare
+
+    def scorecard(self, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+        """Return the columns of the table ``scorecard`` for all claims, from the tables by name."""
+        verdicts = {claim.item: claim.judge(*(tables[name] for name in claim.tables)) for claim in self}
+        sources = {claim.item: _source([tables[name] for name in claim.on]) for claim in self}
+        return rows(self.paper, self, verdicts, sources)
+
+
+def _source(tables: Iterable[pd.DataFrame]) -> tuple[str | None, ...]:
+    first = pd.DataFrame([table.iloc[0].reindex(["data", "substitute"]) for table in tables])
+    return tuple("; ".join(first[column].dropna()) or None for column in first)
 
 
 def summed_up(holds: Mapping[str, str]) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from meterdp.distributed import leakage
-from meterdp_papers.common.scorecard import FAILS, HOLDS, OPEN, Claim, Tables, Verdict, listed, number, rows, span
+from meterdp_papers.common.scorecard import FAILS, HOLDS, OPEN, Claims, Verdict, listed, number, span
 from meterdp_papers.li.setting import (
     ALL_SO_FAR,
     CONFIDENCE,
@@ -25,47 +25,24 @@ from meterdp_papers.li.setting import (
     WITH_CHORD,
 )
 
-PAPER = "Li et al. 2021"
+CLAIMS = Claims("Li et al. 2021")
 READ_OFF = 1e-6  # standard deviations; a record counts as revealed within this
 AGREES = 3.0  # standard errors that an estimate may be off its closed form
-
-CLAIMS = (
-    Claim(
-        "li-1",
-        "Federated EM reveals every record to the server exactly (6).",
-        f"every record follows from what the server is sent in one iteration, to within {READ_OFF:g} standard "
-        "deviations: as b/a where a node has one record, by solving its sums where it has several",
-    ),
-    Claim(
-        "li-2",
-        "With corrupt nodes 2 and 4 secure summation exposes node 3 fully (11) and of nodes 1 and 5 their sum (12).",
-        f"in every trial node 3's record follows from the transcript to within {READ_OFF:g} standard deviations, the "
-        "transcript fixes the sum of nodes 1 and 5 and no other combination of honest values, and the estimated "
-        f"information about node 1 in sums of records is 1/2 ln 2 within {AGREES:g} standard errors",
-    ),
-    Claim(
-        "li-3",
-        "Subspace perturbation reveals only the sums over all honest nodes (10), and has the lowest normalised "
-        "mutual information about node 1 of the three (Fig. 3).",
-        "the transcript fixes the sum over all honest nodes and no other combination of their values, and the "
-        f"normalised information falls from federated over secure summation to subspace, with {CONFIDENCE:.0%} "
-        "intervals that do not meet, after every iteration",
-    ),
-    Claim(
-        "li-4",
-        "The log-likelihood after every iteration is that of the exact scheme (Fig. 2).",
-        f"by every scheme and after every iteration it is within {SAME_LOG_LIKELIHOOD:g} nats of that of EM with all "
-        "records in one place",
-    ),
-)
 
 
 _WORDS = {"federated": "federated", "secure_sum": "secure summation", "subspace": "subspace"}
 _HONEST = "1, 3, 5"
 
 
+@CLAIMS.claim(
+    "li-1",
+    "Federated EM reveals every record to the server exactly (6).",
+    f"every record follows from what the server is sent in one iteration, to within {READ_OFF:g} standard "
+    "deviations: as b/a where a node has one record, by solving its sums where it has several",
+    "read_off",
+    on=("fig3", "fig2"),
+)
 def federated_reveals(read_off: pd.DataFrame) -> dict[str, Verdict]:
-    """Judge li-1 (table ``li_read_off``) for records of Fig. 3 and every way in which rows sit on nodes."""
     table = read_off[read_off["scheme"] == "federated"].set_index("reading")
     found = {}
     for reading, row in table.loc[[WITH_CHORD, *NODES]].iterrows():
@@ -84,8 +61,17 @@ def federated_reveals(read_off: pd.DataFrame) -> dict[str, Verdict]:
     return found
 
 
+@CLAIMS.claim(
+    "li-2",
+    "With corrupt nodes 2 and 4 secure summation exposes node 3 fully (11) and of nodes 1 and 5 their sum (12).",
+    f"in every trial node 3's record follows from the transcript to within {READ_OFF:g} standard deviations, the "
+    "transcript fixes the sum of nodes 1 and 5 and no other combination of honest values, and the estimated "
+    f"information about node 1 in sums of records is 1/2 ln 2 within {AGREES:g} standard errors",
+    "read_off",
+    "fig3",
+    on=("fig3",),
+)
 def ring_exposes(read_off: pd.DataFrame, leaks: pd.DataFrame) -> Verdict:
-    """Judge li-2 (tables ``li_read_off`` and ``li_leakage``)."""
     row = read_off[(read_off["scheme"] == "secure_sum") & (read_off["reading"] == WITH_CHORD)].iloc[0]
     at = leaks[(leaks["scheme"] == "secure_sum") & (leaks["view"] == RECORDS)]
     other = at[at["node"] == OTHER_END + 1].iloc[0]
@@ -109,8 +95,19 @@ def _pm(row: pd.Series) -> str:
     return f"{row['information']:.4f} ± {row['information_se']:.2g}"
 
 
+@CLAIMS.claim(
+    "li-3",
+    "Subspace perturbation reveals only the sums over all honest nodes (10), and has the lowest normalised "
+    "mutual information about node 1 of the three (Fig. 3).",
+    "the transcript fixes the sum over all honest nodes and no other combination of their values, and the "
+    f"normalised information falls from federated over secure summation to subspace, with {CONFIDENCE:.0%} "
+    "intervals that do not meet, after every iteration",
+    "read_off",
+    "fig3",
+    "recovery",
+    on=("fig3",),
+)
 def subspace_reveals_least(read_off: pd.DataFrame, leaks: pd.DataFrame, recovery: pd.DataFrame) -> dict[str, Verdict]:
-    """Judge li-3 (tables ``li_read_off``, ``li_leakage``, ``li_recovery``) under every reading."""
     solved = recovery[(recovery["scheme"] == "subspace") & (recovery["records"] == 1)]
     words = (
         f" With responsibilities that are functions of the records, as in EM, the sums of one iteration over three "
@@ -172,8 +169,14 @@ def _interval(row: pd.Series) -> str:
     return f"{row['value']:.4f} ({row['low']:.4f} to {row['high']:.4f})"
 
 
+@CLAIMS.claim(
+    "li-4",
+    "The log-likelihood after every iteration is that of the exact scheme (Fig. 2).",
+    f"by every scheme and after every iteration it is within {SAME_LOG_LIKELIHOOD:g} nats of that of EM with all "
+    "records in one place",
+    "fig2",
+)
 def same_likelihood(likelihoods: pd.DataFrame) -> dict[str, Verdict]:
-    """Judge li-4 (table ``li_likelihoods``) under every reading."""
     found = {}
     for reading, at in likelihoods.groupby("reading", sort=False):
         schemes = at[at["scheme"] != "central"]
@@ -187,24 +190,3 @@ def same_likelihood(likelihoods: pd.DataFrame) -> dict[str, Verdict]:
             f"{number(schemes['spread'].max())}.",
         )
     return found
-
-
-def scorecard(tables: Tables) -> pd.DataFrame:
-    """Return the columns of the table ``scorecard`` for all claims of the paper.
-
-    Parameters
-    ----------
-    tables : mapping
-        Data frames by name: read_off, fig2, fig3 and recovery.
-    """
-    read_off, leaks = tables["read_off"], tables["fig3"]
-    verdicts = {
-        "li-1": federated_reveals(read_off),
-        "li-2": ring_exposes(read_off, leaks),
-        "li-3": subspace_reveals_least(read_off, leaks, tables["recovery"]),
-        "li-4": same_likelihood(tables["fig2"]),
-    }
-    voices = tuple(tables["fig2"].iloc[0][["data", "substitute"]])
-    drawn = tuple(leaks.iloc[0][["data", "substitute"]])
-    both = (f"{drawn[0]}; {voices[0]}", voices[1])
-    return rows(PAPER, CLAIMS, verdicts, {"li-1": both, "li-2": drawn, "li-3": drawn, "li-4": voices})

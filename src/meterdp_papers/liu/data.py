@@ -23,6 +23,7 @@ from meterdp_papers.liu.readings import READINGS, SHOWN
 from meterdp_papers.liu.setting import (
     EPSILONS,
     MARGINAL_EPSILON,
+    SIMULATED_EXPORT,
     VARIANTS,
     Variant,
     curve,
@@ -82,7 +83,7 @@ def iris(eigenvalue_floor: float) -> tuple[LabelledRecords, dict]:
 
 def load_profiles(x: np.ndarray, fit: Fit, simulated: bool) -> tuple[LabelledRecords, dict]:
     """Return the valid profiles of a study and what they stand for."""
-    kind = "simulated export" if simulated else "export of the study"
+    kind = SIMULATED_EXPORT if simulated else "export of the study"
     data = f"{kind}, {len(x)} households, d = {x.shape[1]}, K = {fit.mixture.classes}"
     return LabelledRecords(x, fit), {"data": data, "substitute": "stands for the paper's 1409 private houses"}
 

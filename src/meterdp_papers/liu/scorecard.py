@@ -21,20 +21,18 @@ from meterdp_papers.common.scorecard import (
     HOLDS,
     OPEN,
     SURE,
-    Claim,
+    Claims,
     Comparison,
-    Tables,
     Verdict,
     judge,
     listed,
     number,
-    rows,
     span,
 )
 from meterdp_papers.liu.readings import FLIPS, READINGS, SHOWN
-from meterdp_papers.liu.setting import PROPOSED
+from meterdp_papers.liu.setting import PROPOSED, SIMULATED_EXPORT
 
-PAPER = "Liu et al. 2025"
+CLAIMS = Claims("Liu et al. 2025")
 CLOSE = 0.1
 MUCH_LESS = 0.5  # "much less sensitive": at most half the growth factor
 LINEAR = 1.2  # largest exponent still called linear
@@ -51,60 +49,6 @@ _LOWEST = (
 )
 _TREND = (
     "for every published mechanism no step goes the other way, and first and last mean differ, by two standard errors"
-)
-CLAIMS = (
-    Claim("liu-1", "The proposed mechanism has the lowest KL divergence at every epsilon (Fig. 1).", _LOWEST),
-    Claim("liu-2", "KL divergence falls as the number of records N grows (Fig. 2).", _TREND),
-    Claim(
-        "liu-3",
-        "KL divergence rises with the number of classes K, and the proposed mechanism is much less sensitive to K "
-        "than the baselines (Fig. 3).",
-        "every published mechanism's mean rises from the smallest to the largest K by two standard errors, and that "
-        "of kl_published by at most half the factor of every baseline",
-    ),
-    Claim("liu-4", "Every mechanism deteriorates as the dimension d grows (Fig. 4).", _TREND),
-    Claim("liu-5", "Iris: the proposed mechanism has the lower KL divergence at every epsilon (Fig. 5).", _LOWEST),
-    Claim(
-        "liu-6",
-        "Iris: marginals of the proposed mechanism are closer to the histogram than the baselines' (Fig. 6).",
-        "in every class the mean total variation distance to the histogram is below every published baseline's by "
-        "two standard errors",
-    ),
-    Claim(
-        "liu-7",
-        "Load profiles: the proposed mechanism has the lower KL divergence at every epsilon (Fig. 7).",
-        _LOWEST,
-    ),
-    Claim(
-        "liu-8",
-        "Load profiles: released marginals are close to the fit in classes 1 to 4 and diverge from it in some hours "
-        "of classes 5 and 6, which are small (Fig. 8).",
-        f"mean total variation distance to the fit, averaged over hours, at most {CLOSE} in each of the four largest "
-        f"classes, and above {CLOSE} in some hour of every other class",
-    ),
-    Claim("liu-9", "MNIST: the proposed mechanism has the lower KL divergence at every epsilon (Fig. 9).", _LOWEST),
-    Claim(
-        "liu-10",
-        "MNIST: accuracy is close to the non-private classifier's, that of the baselines much lower (Fig. 10).",
-        f"at every epsilon the mean accuracy of kl_published is within {CLOSE} of the fit's and every published "
-        f"baseline's at least {CLOSE} below kl_published",
-    ),
-    Claim(
-        "liu-11",
-        "Algorithm 1 converges; an interior-point solver needs work of order N^3.5 K^6 for (23), which a solver made "
-        "for it solves with work linear in N.",
-        "every run stops and its objective never rises, and with two standard errors the exponent of the work our "
-        f"solver counts is at most {LINEAR} and those of the interior-point solver are below the stated ones by at "
-        f"most {NEAR_BOUND}; does not hold if one of the first is untrue or an exponent is surely exceeded, else "
-        "cannot be judged",
-    ),
-    Claim(
-        "liu-12",
-        "Logarithms of load profiles are fitted well by a Gaussian mixture.",
-        f"in no class of at least {SMALL_CLASS_FACTOR} d households the share inside the fitted 90 % ellipsoid is "
-        f"off by {ELLIPSOID_MARGIN}, or Mardia's tests reject at 1 % over all classes; "
-        "a simulated export cannot judge it",
-    ),
 )
 
 
@@ -369,32 +313,98 @@ def under_flips(table: pd.DataFrame, rule: Callable[[pd.DataFrame], Verdict]) ->
     return {words[reading]: rule(part) for reading, part in table.groupby("reading", sort=False) if reading in words}
 
 
-def scorecard(tables: Tables, dimension: int, simulated: bool) -> pd.DataFrame:
-    """Return the columns of the table ``scorecard`` for all claims of the paper.
-
-    Parameters
-    ----------
-    tables : mapping
-        Data frames by name: fig1 to fig5, fig7, fig9, fig10, fig6_distances, fig8_distances, convergence,
-        sdp_work and normality.
-    """
-    verdicts = {
-        "liu-1": under(tables["fig1"], lowest),
-        "liu-2": under(tables["fig2"], partial(trend, rising=False)),
-        "liu-3": under(tables["fig3"], sensitivity),
-        "liu-4": under(tables["fig4"], partial(trend, rising=True)),
-        "liu-5": under(tables["fig5"], lowest),
-        "liu-6": under(tables["fig6_distances"], nearest_to_histogram),
-        "liu-7": under(tables["fig7"], lowest),
-        "liu-8": under_flips(tables["fig8_distances"], small_classes_diverge),
-        "liu-9": under(tables["fig9"], lowest),
-        "liu-10": under(tables["fig10"], accurate),
-        "liu-11": converges_and_scales(tables["convergence"], tables["sdp_work"]),
-        "liu-12": gaussian_classes(tables["normality"], dimension, simulated),
-    }
-    shown_on = ("fig1", "fig2", "fig3", "fig4", "fig5", "fig5", "fig7", "fig7", "fig9", "fig10", "fig1", "fig7")
-    sources = {
-        item: tuple(tables[figure].iloc[0][["data", "substitute"]])
-        for item, figure in zip(verdicts, shown_on, strict=True)
-    }
-    return rows(PAPER, CLAIMS, verdicts, sources)
+CLAIMS.claim(
+    "liu-1",
+    "The proposed mechanism has the lowest KL divergence at every epsilon (Fig. 1).",
+    _LOWEST,
+    "fig1",
+)(partial(under, rule=lowest))
+CLAIMS.claim(
+    "liu-2",
+    "KL divergence falls as the number of records N grows (Fig. 2).",
+    _TREND,
+    "fig2",
+)(partial(under, rule=partial(trend, rising=False)))
+CLAIMS.claim(
+    "liu-3",
+    "KL divergence rises with the number of classes K, and the proposed mechanism is much less sensitive to K "
+    "than the baselines (Fig. 3).",
+    "every published mechanism's mean rises from the smallest to the largest K by two standard errors, and that "
+    "of kl_published by at most half the factor of every baseline",
+    "fig3",
+)(partial(under, rule=sensitivity))
+CLAIMS.claim(
+    "liu-4",
+    "Every mechanism deteriorates as the dimension d grows (Fig. 4).",
+    _TREND,
+    "fig4",
+)(partial(under, rule=partial(trend, rising=True)))
+CLAIMS.claim(
+    "liu-5",
+    "Iris: the proposed mechanism has the lower KL divergence at every epsilon (Fig. 5).",
+    _LOWEST,
+    "fig5",
+)(partial(under, rule=lowest))
+CLAIMS.claim(
+    "liu-6",
+    "Iris: marginals of the proposed mechanism are closer to the histogram than the baselines' (Fig. 6).",
+    "in every class the mean total variation distance to the histogram is below every published baseline's by "
+    "two standard errors",
+    "fig6_distances",
+    on=("fig5",),
+)(partial(under, rule=nearest_to_histogram))
+CLAIMS.claim(
+    "liu-7",
+    "Load profiles: the proposed mechanism has the lower KL divergence at every epsilon (Fig. 7).",
+    _LOWEST,
+    "fig7",
+)(partial(under, rule=lowest))
+CLAIMS.claim(
+    "liu-8",
+    "Load profiles: released marginals are close to the fit in classes 1 to 4 and diverge from it in some hours "
+    "of classes 5 and 6, which are small (Fig. 8).",
+    f"mean total variation distance to the fit, averaged over hours, at most {CLOSE} in each of the four largest "
+    f"classes, and above {CLOSE} in some hour of every other class",
+    "fig8_distances",
+    on=("fig7",),
+)(partial(under_flips, rule=small_classes_diverge))
+CLAIMS.claim(
+    "liu-9",
+    "MNIST: the proposed mechanism has the lower KL divergence at every epsilon (Fig. 9).",
+    _LOWEST,
+    "fig9",
+)(partial(under, rule=lowest))
+CLAIMS.claim(
+    "liu-10",
+    "MNIST: accuracy is close to the non-private classifier's, that of the baselines much lower (Fig. 10).",
+    f"at every epsilon the mean accuracy of kl_published is within {CLOSE} of the fit's and every published "
+    f"baseline's at least {CLOSE} below kl_published",
+    "fig10",
+)(partial(under, rule=accurate))
+CLAIMS.claim(
+    "liu-11",
+    "Algorithm 1 converges; an interior-point solver needs work of order N^3.5 K^6 for (23), which a solver made "
+    "for it solves with work linear in N.",
+    "every run stops and its objective never rises, and with two standard errors the exponent of the work our "
+    f"solver counts is at most {LINEAR} and those of the interior-point solver are below the stated ones by at "
+    f"most {NEAR_BOUND}; does not hold if one of the first is untrue or an exponent is surely exceeded, else "
+    "cannot be judged",
+    "convergence",
+    "sdp_work",
+    on=("fig1",),
+)(converges_and_scales)
+CLAIMS.claim(
+    "liu-12",
+    "Logarithms of load profiles are fitted well by a Gaussian mixture.",
+    f"in no class of at least {SMALL_CLASS_FACTOR} d households the share inside the fitted 90 % ellipsoid is "
+    f"off by {ELLIPSOID_MARGIN}, or Mardia's tests reject at 1 % over all classes; "
+    "a simulated export cannot judge it",
+    "normality",
+    "hours",
+    "fig7",
+    on=("fig7",),
+)(
+    lambda normality, hours, curve: gaussian_classes(
+        normality, len(hours), curve["data"].iloc[0].startswith(SIMULATED_EXPORT)
+    )
+)

@@ -87,6 +87,7 @@ DELTA = 1e-5
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)  # the paper does not print its values
 MARGINAL_EPSILON = 2.0
 BOUND = 1e3
+SIMULATED_EXPORT = "simulated export"  # how the data are named where the export is simulated
 
 
 def public_settings(private: LabelledRecords, epsilon: float, eigenvalue_floor: float) -> PublicSettings:

@@ -17,14 +17,12 @@ from meterdp_papers.common.scorecard import (
     FAILS,
     HOLDS,
     OPEN,
-    Claim,
+    Claims,
     Comparison,
-    Tables,
     Verdict,
     judge,
     listed,
     number,
-    rows,
     span,
 )
 from meterdp_papers.park.factor_faces import MISREAD, STATED
@@ -47,58 +45,13 @@ from meterdp_papers.park.setting import (
     ZCDP,
 )
 
-PAPER = "Park et al. 2017"
+CLAIMS = Claims("Park et al. 2017")
 READ_OFF_KM = 10.0  # a place counts as read off within this
 HIDDEN_KM = 100.0
 ALIKE_NATS = 0.1  # "performed similarly well", per record
 LARGE_EPSILONS = (2.0, 4.0)
 SAME_BUDGET = 1e-6  # relative difference of eps_i
 RECOGNISABLE = 0.8  # mean squared cosine of EM's loadings with the span of the private ones
-
-CLAIMS = (
-    Claim(
-        "park-1",
-        "The place of the lone married person is read off EM's mean, but not off the private one; with 50 times the "
-        "data the private means are closer to EM's (Fig. 1).",
-        f"EM's mean of the married is within {READ_OFF_KM:g} km of the person and the private one, in half of the "
-        f"releases, more than {HIDDEN_KM:g} km away; and in every class the mean distance of private means to EM's "
-        "is smaller with 50 times the data by two standard errors",
-    ),
-    Claim(
-        "park-2",
-        "Scenario GGG has a higher test log-likelihood than LLG (Fig. 2).",
-        "at every epsilon and under both zCDP and the moments accountant GGG is higher by two standard errors; does "
-        "not hold if it is lower by as much somewhere, else cannot be judged",
-    ),
-    Claim(
-        "park-3",
-        "zCDP and the moments accountant give higher test log-likelihoods than linear and advanced composition "
-        "(Figs 2 and 3).",
-        "at every epsilon either of the first is higher than either of the others by two standard errors; does not "
-        "hold if it is lower by as much somewhere, else cannot be judged",
-    ),
-    Claim(
-        "park-4",
-        "zCDP is better than the moments accountant at small epsilon and alike at large epsilon, because of the "
-        "accountant's integer orders (Figs 2 and 3).",
-        f"at the smallest epsilon zCDP is higher by {ALIKE_NATS:g} nats per record and two standard errors, at "
-        "epsilon 2 and 4 the two differ by at most as many nats, and with real orders the accountant's eps_i equals "
-        "that of zCDP at every epsilon",
-    ),
-    Claim(
-        "park-5",
-        "DPLloyd with linear composition has a larger normalised intra-cluster variance than with zCDP, and that a "
-        "larger one than the proposed method (Fig. 4).",
-        "both differences of means over folds exceed two standard errors; does not hold if one is reversed by as "
-        "much, else cannot be judged",
-    ),
-    Claim(
-        "park-6",
-        "The factor faces are nearly as recognisable as EM's at epsilon 0.3 and noisy at 0.2 (Fig. 5).",
-        f"at epsilon 0.3 the mean squared cosine of EM's loadings with the span of the private ones is at least "
-        f"{RECOGNISABLE:g}, and at 0.2 it is smaller; with the noise the text states",
-    ),
-)
 
 
 _WORDS = {
@@ -114,8 +67,16 @@ _FIGURES = {"fig2": "Fig. 2", "fig3": "Fig. 3"}
 _SMALLEST = "as printed: no budget for linear and advanced composition"
 
 
+@CLAIMS.claim(
+    "park-1",
+    "The place of the lone married person is read off EM's mean, but not off the private one; with 50 times the "
+    "data the private means are closer to EM's (Fig. 1).",
+    f"EM's mean of the married is within {READ_OFF_KM:g} km of the person and the private one, in half of the "
+    f"releases, more than {HIDDEN_KM:g} km away; and in every class the mean distance of private means to EM's "
+    "is smaller with 50 times the data by two standard errors",
+    "distances",
+)
 def lone_person(distances: pd.DataFrame) -> dict[str, Verdict]:
-    """Judge park-1 (table ``park_distances``) for both readings of the caption and every epsilon."""
     found = {}
     for (caption, epsilon), at in distances.groupby(["caption", "epsilon"], sort=False):
         few, many = (at[at["times"] == t].set_index("status") for t in (at["times"].min(), at["times"].max()))
@@ -166,11 +127,11 @@ class _Splits:
         return float(self._wide[line].loc[epsilon].mean())
 
 
-def _by_reading(likelihoods: dict[str, pd.DataFrame], rule) -> dict[str, Verdict]:
+def _by_reading(*likelihoods: pd.DataFrame, rule) -> dict[str, Verdict]:
     return {
         f"{_FIGURES[figure]}; {reading}": rule(runs)
-        for figure, table in likelihoods.items()
-        for reading, runs in table.groupby("reading", sort=False)
+        for table in likelihoods
+        for (figure, reading), runs in table.groupby(["figure", "reading"], sort=False)
     }
 
 
@@ -218,10 +179,20 @@ def refined_better(runs: pd.DataFrame) -> Verdict:
     )
 
 
-def refined_everywhere(likelihoods: dict[str, pd.DataFrame]) -> dict[str, Verdict]:
-    """Judge park-3, and say where the printed delta leaves the other compositions no budget (defect P4)."""
-    found = _by_reading(likelihoods, refined_better)
-    for figure, table in likelihoods.items():
+@CLAIMS.claim(
+    "park-3",
+    "zCDP and the moments accountant give higher test log-likelihoods than linear and advanced composition "
+    "(Figs 2 and 3).",
+    "at every epsilon either of the first is higher than either of the others by two standard errors; does not "
+    "hold if it is lower by as much somewhere, else cannot be judged",
+    "fig2_splits",
+    "fig3_splits",
+    on=("fig2", "fig3"),
+)
+def refined_everywhere(*likelihoods: pd.DataFrame) -> dict[str, Verdict]:
+    found = _by_reading(*likelihoods, rule=refined_better)
+    for table in likelihoods:
+        figure = table["figure"].iloc[0]
         lines = table.loc[table["deltas_left_out"], "line"].unique()
         if len(lines):
             found = {
@@ -240,12 +211,22 @@ def _name(line: str) -> str:
     return _WORDS.get(line, line.replace("_", " "))
 
 
-def integer_orders(likelihoods: dict[str, pd.DataFrame]) -> dict[str, Verdict]:
-    """Judge park-4 with orders that end where the paper's do, and with so many that whole numbers alone are left."""
+@CLAIMS.claim(
+    "park-4",
+    "zCDP is better than the moments accountant at small epsilon and alike at large epsilon, because of the "
+    "accountant's integer orders (Figs 2 and 3).",
+    f"at the smallest epsilon zCDP is higher by {ALIKE_NATS:g} nats per record and two standard errors, at "
+    "epsilon 2 and 4 the two differ by at most as many nats, and with real orders the accountant's eps_i equals "
+    "that of zCDP at every epsilon",
+    "fig2_splits",
+    "fig3_splits",
+    on=("fig2", "fig3"),
+)
+def integer_orders(*likelihoods: pd.DataFrame) -> dict[str, Verdict]:
     return {
         f"{name}; orders 1 to {largest:,}": verdict
         for largest, line in ((LARGEST_ORDER, MOMENTS), (FAR_ORDER, MOMENTS_FAR))
-        for name, verdict in _by_reading(likelihoods, partial(orders_to, largest=largest, line=line)).items()
+        for name, verdict in _by_reading(*likelihoods, rule=partial(orders_to, largest=largest, line=line)).items()
     }
 
 
@@ -271,8 +252,16 @@ def orders_to(runs: pd.DataFrame, largest: int = LARGEST_ORDER, line: str = MOME
     )
 
 
+@CLAIMS.claim(
+    "park-5",
+    "DPLloyd with linear composition has a larger normalised intra-cluster variance than with zCDP, and that a "
+    "larger one than the proposed method (Fig. 4).",
+    "both differences of means over folds exceed two standard errors; does not hold if one is reversed by as "
+    "much, else cannot be judged",
+    "nicv",
+    "folds",
+)
 def clusters_in_order(nicvs: pd.DataFrame, folds: pd.DataFrame) -> dict[str, Verdict]:
-    """Judge park-5 (tables ``park_nicv`` and ``park_folds``) under every reading."""
     found = {}
     for reading, at in nicvs.groupby("reading", sort=False):
         wide = folds[folds["reading"] == reading].pivot_table("nicv", "fold", "method")
@@ -292,8 +281,14 @@ def clusters_in_order(nicvs: pd.DataFrame, folds: pd.DataFrame) -> dict[str, Ver
     return found
 
 
+@CLAIMS.claim(
+    "park-6",
+    "The factor faces are nearly as recognisable as EM's at epsilon 0.3 and noisy at 0.2 (Fig. 5).",
+    f"at epsilon 0.3 the mean squared cosine of EM's loadings with the span of the private ones is at least "
+    f"{RECOGNISABLE:g}, and at 0.2 it is smaller; with the noise the text states",
+    "face_numbers",
+)
 def faces_recognisable(numbers: pd.DataFrame) -> dict[str, Verdict]:
-    """Judge park-6 (table ``park_face_numbers``) for every sensitivity and preparation of the pictures."""
     code = numbers[(numbers["pictures"] == BY_PIXEL) & (numbers["noise"] == MISREAD)]
     words = "; ".join(
         f"{listed(f'{r.captured_share:.3f} at ε = {r.epsilon:g}' for r in of.itertuples())} (sensitivity "
@@ -315,26 +310,11 @@ def faces_recognisable(numbers: pd.DataFrame) -> dict[str, Verdict]:
     return found
 
 
-def scorecard(tables: Tables) -> pd.DataFrame:
-    """Return the columns of the table ``scorecard`` for all claims of the paper.
-
-    Parameters
-    ----------
-    tables : mapping
-        Data frames by name: distances, fig2, fig3 (curves, for their sources), fig2_splits, fig3_splits, nicv,
-        folds and face_numbers.
-    """
-    likelihoods = {figure: tables[f"{figure}_splits"] for figure in _FIGURES}
-    verdicts = {
-        "park-1": lone_person(tables["distances"]),
-        "park-2": _by_reading({"fig2": likelihoods["fig2"]}, gaussian_better),
-        "park-3": refined_everywhere(likelihoods),
-        "park-4": integer_orders(likelihoods),
-        "park-5": clusters_in_order(tables["nicv"], tables["folds"]),
-        "park-6": faces_recognisable(tables["face_numbers"]),
-    }
-    named = pd.concat([tables[f].iloc[:1][["data", "substitute"]] for f in _FIGURES])
-    both = tuple("; ".join(named[column].dropna()) or None for column in named)
-    of = {"park-1": "distances", "park-2": "fig2", "park-5": "nicv", "park-6": "face_numbers"}
-    sources = {i: tuple(tables[of[i]].iloc[0][["data", "substitute"]]) if i in of else both for i in verdicts}
-    return rows(PAPER, CLAIMS, verdicts, sources)
+CLAIMS.claim(
+    "park-2",
+    "Scenario GGG has a higher test log-likelihood than LLG (Fig. 2).",
+    "at every epsilon and under both zCDP and the moments accountant GGG is higher by two standard errors; does "
+    "not hold if it is lower by as much somewhere, else cannot be judged",
+    "fig2_splits",
+    on=("fig2",),
+)(partial(_by_reading, rule=gaussian_better))

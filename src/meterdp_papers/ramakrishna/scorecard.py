@@ -7,6 +7,7 @@ delta is one- or two-sided (R10), and in which unit NMSE is meant. Every claim i
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -16,64 +17,22 @@ from meterdp_papers.common.scorecard import (
     FAILS,
     HOLDS,
     OPEN,
-    Claim,
+    Claims,
     Comparison,
-    Tables,
     Verdict,
     judge,
     listed,
     number,
-    rows,
     span,
 )
 from meterdp_papers.ramakrishna.setting import PRINTED_NMSE
 
-PAPER = "Ramakrishna et al. 2023"
+CLAIMS = Claims("Ramakrishna et al. 2023")
 NEAR = 0.05  # a printed delta counts as reached within this
 SURE_OF_ONE = 1e-6  # "delta is 1" up to this
 ACCURATE = 1.0  # squared error over the variance of the readings that a useful forecast stays below
 
 _NUMBERS = f"every printed delta is met within {NEAR}"
-CLAIMS = (
-    Claim(
-        "ram-1",
-        "Synthetic classes: the proposed noise has a lower delta than white noise at every rho and epsilon, and the "
-        "improvement shrinks slightly as rho grows (Fig. 2).",
-        "at both rhos and every epsilon the mean delta over the sets is lower by two standard errors, and the "
-        "improvement averaged over epsilon is smaller at the larger rho by as much; the paper prints no rho, so each "
-        "pair of neighbouring ones is a reading",
-    ),
-    Claim(
-        "ram-2",
-        "Household forecasts: without noise delta is 1 (Fig. 4).",
-        f"at every epsilon the worst pair's delta is at least 1 - {SURE_OF_ONE:g}",
-    ),
-    Claim(
-        "ram-3",
-        "Household forecasts at rho 0.68571, epsilon from 0.1 to 1: delta falls from 0.8 to 0.6 with white noise and "
-        "from 0.72 to 0.35 with the proposed noise.",
-        _NUMBERS,
-    ),
-    Claim(
-        "ram-4",
-        "Household forecasts, proposed noise: at epsilon 1 delta falls from 0.84 to 0.35 as rho goes from 0.45 to "
-        "1.4, and is 0.5637 at rho 0.45, epsilon 0.8 (Fig. 3).",
-        f"{_NUMBERS}; the printed numbers contradict one another (defect R5), so it cannot hold",
-    ),
-    Claim(
-        "ram-5",
-        "The NMSE of the released forecasts of three houses is 1.2e-3 to 1.6e-3, and ARMA forecasts are accurate "
-        "(Fig. 3).",
-        "with NMSE as squared error over squared reference, each house's mean over releases is at most the largest "
-        "printed one; and over all homes and origins the squared "
-        f"error of the ARMA forecast is below {ACCURATE:g} times the variance of the readings, in both scales",
-    ),
-    Claim(
-        "ram-6",
-        "Every step of Algorithm 1, with the step size of Lemma 2, lowers the surrogate J.",
-        "in no run over the synthetic sets and the households a step of Lemma 2 had to be shortened for J to fall",
-    ),
-)
 
 
 _SCALES = {"log_kwh": "log kWh", "log_wh": "log Wh", "log_w": "log W", "kwh": "kWh"}
@@ -93,8 +52,16 @@ def _delta(value: float) -> str:
     return f"1 - {1 - value:.1e}" if 0.999 < value < 1 else number(value)
 
 
+@CLAIMS.claim(
+    "ram-1",
+    "Synthetic classes: the proposed noise has a lower delta than white noise at every rho and epsilon, and the "
+    "improvement shrinks slightly as rho grows (Fig. 2).",
+    "at both rhos and every epsilon the mean delta over the sets is lower by two standard errors, and the "
+    "improvement averaged over epsilon is smaller at the larger rho by as much; the paper prints no rho, so each "
+    "pair of neighbouring ones is a reading",
+    "fig2",
+)
 def below_white(fig2: pd.DataFrame) -> dict[str, Verdict]:
-    """Judge ram-1 (table ``ramakrishna_fig2``) for every pair of neighbouring rhos and both meanings of delta."""
     own = fig2[(fig2["design"] == "published") & fig2["sides"].isin(list(_SIDES))]
     found = {}
     for sides, words in _SIDES.items():
@@ -137,9 +104,15 @@ def _white_shown(fig2: pd.DataFrame, at: pd.DataFrame) -> np.ndarray:
     return white.loc[pd.MultiIndex.from_frame(at[keys])].to_numpy()
 
 
+@CLAIMS.claim(
+    "ram-2",
+    "Household forecasts: without noise delta is 1 (Fig. 4).",
+    f"at every epsilon the worst pair's delta is at least 1 - {SURE_OF_ONE:g}",
+    "fig4",
+    on=("fig3_errors",),
+)
 def certain_without_noise(fig4: pd.DataFrame) -> dict[str, Verdict] | Verdict:
-    """Judge ram-2 (table ``ramakrishna_fig4``) for every query and both meanings of delta."""
-    own = fig4[(fig4["design"] == "none") & fig4["sides"].isin(list(_SIDES))]
+    own = with_query(fig4[(fig4["design"] == "none") & fig4["sides"].isin(list(_SIDES))])
     if own.empty:
         return NO_PAIR
     found = {}
@@ -163,7 +136,7 @@ def with_query(table: pd.DataFrame) -> pd.DataFrame:
 
 def printed_numbers(numbers: pd.DataFrame, item: str) -> dict[str, Verdict] | Verdict:
     """Judge ram-3 and ram-4 (table ``ramakrishna_numbers``) under every reading of query, rho and sides."""
-    own = numbers[numbers["item"] == item].dropna(subset="delta")
+    own = with_query(numbers[numbers["item"] == item].dropna(subset="delta"))
     if own.empty:
         return NO_PAIR
     found = {}
@@ -179,8 +152,17 @@ def printed_numbers(numbers: pd.DataFrame, item: str) -> dict[str, Verdict] | Ve
     return found
 
 
+@CLAIMS.claim(
+    "ram-5",
+    "The NMSE of the released forecasts of three houses is 1.2e-3 to 1.6e-3, and ARMA forecasts are accurate "
+    "(Fig. 3).",
+    "with NMSE as squared error over squared reference, each house's mean over releases is at most the largest "
+    "printed one; and over all homes and origins the squared "
+    f"error of the ARMA forecast is below {ACCURATE:g} times the variance of the readings, in both scales",
+    "fig3_errors",
+    "forecast_errors",
+)
 def accurate_forecasts(errors: pd.DataFrame, forecast_errors: pd.DataFrame) -> dict[str, Verdict]:
-    """Judge ram-5 (tables ``ramakrishna_fig3_errors`` and ``forecast_errors``) in every unit and against both."""
     released = errors[errors["line"] == "released"]
     arma = forecast_errors[forecast_errors["method"] == "arma"].set_index("scale")["relative_mse"]
     of_arma = ", ".join(f"{number(value)} in {_SCALES[scale]}" for scale, value in arma.items())
@@ -196,8 +178,14 @@ def accurate_forecasts(errors: pd.DataFrame, forecast_errors: pd.DataFrame) -> d
     return found
 
 
+@CLAIMS.claim(
+    "ram-6",
+    "Every step of Algorithm 1, with the step size of Lemma 2, lowers the surrogate J.",
+    "in no run over the synthetic sets and the households a step of Lemma 2 had to be shortened for J to fall",
+    "descents",
+    on=("fig2", "fig3_errors"),
+)
 def steps_lower(descents: pd.DataFrame) -> Verdict:
-    """Judge ram-6 (table ``ramakrishna_descents``)."""
     words = []
     for source, at in descents.groupby("source"):
         steps, halved = at["iteration_count"].sum(), at["halved_step_count"].sum()
@@ -212,24 +200,19 @@ def steps_lower(descents: pd.DataFrame) -> Verdict:
     return Verdict(HOLDS if none and not rises else FAILS, f"{'. '.join(w[0].upper() + w[1:] for w in words)}.")
 
 
-def scorecard(tables: Tables) -> pd.DataFrame:
-    """Return the columns of the table ``scorecard`` for all claims of the paper.
-
-    Parameters
-    ----------
-    tables : mapping
-        Data frames by name: fig2, fig4, numbers, fig3_errors, forecast_errors and descents.
-    """
-    households = tuple(tables["fig3_errors"].iloc[0][["data", "substitute"]])
-    synthetic = (tables["fig2"].iloc[0]["data"], None)
-    verdicts = {
-        "ram-1": below_white(tables["fig2"]),
-        "ram-2": certain_without_noise(with_query(tables["fig4"])),
-        "ram-3": printed_numbers(with_query(tables["numbers"]), "ram-3"),
-        "ram-4": printed_numbers(with_query(tables["numbers"]), "ram-4"),
-        "ram-5": accurate_forecasts(tables["fig3_errors"], tables["forecast_errors"]),
-        "ram-6": steps_lower(tables["descents"]),
-    }
-    sources = {item: synthetic if item == "ram-1" else households for item in verdicts}
-    both = (f"{synthetic[0]}; {households[0]}", households[1])
-    return rows(PAPER, CLAIMS, verdicts, sources | {"ram-6": both})
+CLAIMS.claim(
+    "ram-3",
+    "Household forecasts at rho 0.68571, epsilon from 0.1 to 1: delta falls from 0.8 to 0.6 with white noise and "
+    "from 0.72 to 0.35 with the proposed noise.",
+    _NUMBERS,
+    "numbers",
+    on=("fig3_errors",),
+)(partial(printed_numbers, item="ram-3"))
+CLAIMS.claim(
+    "ram-4",
+    "Household forecasts, proposed noise: at epsilon 1 delta falls from 0.84 to 0.35 as rho goes from 0.45 to "
+    "1.4, and is 0.5637 at rho 0.45, epsilon 0.8 (Fig. 3).",
+    f"{_NUMBERS}; the printed numbers contradict one another (defect R5), so it cannot hold",
+    "numbers",
+    on=("fig3_errors",),
+)(partial(printed_numbers, item="ram-4"))

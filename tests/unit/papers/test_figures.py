@@ -10,7 +10,7 @@ from meterdp.core.parquet import write_table
 from meterdp_papers.common.scorecard import FAILS, HOLDS, OPEN, Verdict, rows
 from meterdp_papers.common.tables import SCORECARD
 from meterdp_papers.liu import data as liu_data
-from meterdp_papers.liu.scorecard import CLAIMS, PAPER
+from meterdp_papers.liu.scorecard import CLAIMS
 from meterdp_papers.liu.tables import LIU_ACCURACY, LIU_CURVE, LIU_DENSITIES, LIU_TABLE1
 from meterdp_papers.registry import PAPERS
 from meterdp_papers.report import build_reproduction_report
@@ -84,7 +84,7 @@ def page(drawn, tmp_path) -> Path:
     verdicts = {c.item: Verdict(words[i % 3], f"Measured {i} < {i + 1}.") for i, c in enumerate(CLAIMS)}
     verdicts["liu-1"] = {"one": verdicts["liu-1"], "other": Verdict(FAILS, "Measured otherwise.")}
     sources = {c.item: ("made-up data", None if i else "stands for <private>") for i, c in enumerate(CLAIMS)}
-    write_table(tmp_path / "card.parquet", SCORECARD, rows(PAPER, CLAIMS, verdicts, sources))
+    write_table(tmp_path / "card.parquet", SCORECARD, rows(CLAIMS.paper, CLAIMS, verdicts, sources))
     source = {"data": "made-up data", "substitute": None}
     write_table(tmp_path / "table1.parquet", LIU_TABLE1, liu_data.table_1([9, 4, 7], source))
     build_reproduction_report(

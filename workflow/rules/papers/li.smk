@@ -132,9 +132,10 @@ rule reproduce_li_scorecard:
     conda:
         "../../envs/meterdp.yaml"
     params:
-        code=code_of("papers/li_scorecard"),
+        paper="li",
+        code=code_of("papers/scorecard"),
     script:
-        "../../scripts/papers/li_scorecard.py"
+        "../../scripts/papers/scorecard.py"
 
 
 rule reproduce_li:

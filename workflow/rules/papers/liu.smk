@@ -165,10 +165,10 @@ rule reproduce_liu_scorecard:
     conda:
         "../../envs/meterdp.yaml"
     params:
-        simulated=SIMULATED,
-        code=code_of("papers/liu_scorecard"),
+        paper="liu",
+        code=code_of("papers/scorecard"),
     script:
-        "../../scripts/papers/liu_scorecard.py"
+        "../../scripts/papers/scorecard.py"
 
 
 rule reproduce_liu:

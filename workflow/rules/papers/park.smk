@@ -160,9 +160,10 @@ rule reproduce_park_scorecard:
     conda:
         "../../envs/meterdp.yaml"
     params:
-        code=code_of("papers/park_scorecard"),
+        paper="park",
+        code=code_of("papers/scorecard"),
     script:
-        "../../scripts/papers/park_scorecard.py"
+        "../../scripts/papers/scorecard.py"
 
 
 rule reproduce_park:

@@ -165,9 +165,10 @@ rule reproduce_ramakrishna_scorecard:
     conda:
         "../../envs/meterdp.yaml"
     params:
-        code=code_of("papers/ramakrishna_scorecard"),
+        paper="ramakrishna",
+        code=code_of("papers/scorecard"),
     script:
-        "../../scripts/papers/ramakrishna_scorecard.py"
+        "../../scripts/papers/scorecard.py"
 
 
 rule reproduce_ramakrishna:

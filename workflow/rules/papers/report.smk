@@ -43,9 +43,9 @@ rule reproduce_scorecard:
     conda:
         "../../envs/meterdp.yaml"
     params:
-        code=code_of("papers/scorecard"),
+        code=code_of("papers/join_scorecards"),
     script:
-        "../../scripts/papers/scorecard.py"
+        "../../scripts/papers/join_scorecards.py"
 
 
 # The defects of all papers, one row per number; docs/errata.md shows the same with another seed.

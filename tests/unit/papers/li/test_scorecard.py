@@ -80,7 +80,7 @@ def test_every_claim_has_its_rows_and_sources():
         "fig2": made_up.likelihoods().assign(substitute="stands for nothing"),
         "fig3": made_up.leaks(),
     }
-    card = li.scorecard(tables)
+    card = CLAIMS.scorecard(tables)
     as_arrow(SCORECARD, card)
     assert card["item"].unique().tolist() == [claim.item for claim in CLAIMS] == [f"li-{n}" for n in range(1, 5)]
     assert not card.duplicated(["item", "reading"]).any()

@@ -14,7 +14,7 @@ from meterdp_papers.common.tables import SCORECARD
 from meterdp_papers.park import clusters, factor_faces, marital, tables
 from meterdp_papers.park.data import Records
 from meterdp_papers.park.likelihoods import compare
-from meterdp_papers.park.scorecard import CLAIMS, PAPER
+from meterdp_papers.park.scorecard import CLAIMS
 from meterdp_papers.park.setting import ALSO_SHOWN, EM, OURS, PICTURES
 from meterdp_papers.registry import PAPERS
 from meterdp_papers.report import build_reproduction_report
@@ -75,7 +75,7 @@ def test_no_printed_table_runs_out_of_its_panel(paths, tmp_path):
     chromium_or_skip()
     verdicts = {claim.item: Verdict(OPEN, "Made up.") for claim in CLAIMS}
     sources = {claim.item: ("made-up data", None) for claim in CLAIMS}
-    write_table(tmp_path / "card.parquet", SCORECARD, rows(PAPER, CLAIMS, verdicts, sources))
+    write_table(tmp_path / "card.parquet", SCORECARD, rows(CLAIMS.paper, CLAIMS, verdicts, sources))
     printed = {p.name: paths[p.name] for p in PARK.printed}
     card, page = {"park": tmp_path / "card.parquet"}, tmp_path / "report.html"
     build_reproduction_report(card, {"park": printed}, {"park": {}}, page, simulated=False, trials=2)

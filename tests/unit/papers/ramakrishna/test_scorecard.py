@@ -210,7 +210,7 @@ def tables() -> dict[str, pd.DataFrame]:
 
 
 def test_the_scorecard_has_a_row_per_claim_and_the_page_shows_it(tables, tmp_path):
-    card = ram.scorecard(tables)
+    card = CLAIMS.scorecard(tables)
     assert card["item"].unique().tolist() == [c.item for c in CLAIMS] == [f"ram-{n}" for n in range(1, 7)]
     assert not card.duplicated(["item", "reading"]).any()
     assert card.groupby("item", sort=False)["substitute"].first().isna().tolist() == [True] + [False] * 5
