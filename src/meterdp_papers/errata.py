@@ -37,10 +37,7 @@ PAPERS: dict[str, tuple[Defect, ...]] = {
 def measure(source: Callable[[str], NoiseSource]) -> dict[str, tuple[Finding, ...]]:
     """Return the findings of every defect by id.
 
-    Parameters
-    ----------
-    source : callable (id) -> NoiseSource
-        A stream per defect, so that a change in one leaves the numbers of the others alone.
+    ``source`` gives a stream per defect, so that a change in one leaves the numbers of the others alone.
     """
     return {defect.id: defect.measure(source(defect.id)) for defects in PAPERS.values() for defect in defects}
 

@@ -33,13 +33,7 @@ class Printed:
 
 
 class Exhibits:
-    """The figures and printed tables of one paper, in the order in which they are declared.
-
-    Parameters
-    ----------
-    paper : str
-        As the page and the gallery call it.
-    """
+    """The figures and printed tables of one paper, in the order in which they are declared."""
 
     def __init__(self, paper: str):
         self._paper = paper

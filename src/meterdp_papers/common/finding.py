@@ -38,9 +38,13 @@ class Defect:
     wrong: str  # what is wrong, one sentence
     consequence: str  # what follows from it
     instead: str  # what the sound release of this project does
-    test: str  # name of the test that shows it
     compute: Callable[[NoiseSource], tuple[Finding, ...]]  # the first is the one of the overview
     note: str = ""  # anything a reader has to know about the numbers
+
+    @property
+    def test(self) -> str:
+        """How the name of the test that shows it begins."""
+        return f"test_{self.id}_"
 
     def measure(self, noise: NoiseSource) -> tuple[Finding, ...]:
         """Compute the findings."""
@@ -48,10 +52,10 @@ class Defect:
 
 
 def defect(
-    id: str, where: str, wrong: str, consequence: str, instead: str, test: str, note: str = ""
+    id: str, where: str, wrong: str, consequence: str, instead: str, note: str = ""
 ) -> Callable[[Callable[[NoiseSource], tuple[Finding, ...]]], Defect]:
     """Make a :class:`Defect` of the function below, which computes its findings."""
-    return lambda compute: Defect(id, where, wrong, consequence, instead, test, compute, note)
+    return lambda compute: Defect(id, where, wrong, consequence, instead, compute, note)
 
 
 def averaged(values: Sequence[float] | np.ndarray) -> dict[str, float]:

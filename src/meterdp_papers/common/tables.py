@@ -8,21 +8,12 @@ DATA = Column("data", TEXT, "", "data the row was measured on")
 SUBSTITUTE = Column(
     "substitute", TEXT, "", "what stands for the paper's data set; null if it is the same", nullable=True
 )
+READING = Column("reading", TEXT, "", "reading of the text, in words")
 TRIALS = Column("trials", COUNT, "1", "trials averaged over")
 
 
 def table(name: str, description: str, *columns: Column, source: tuple[Column, ...] = (DATA, SUBSTITUTE)) -> Table:
-    """Declare a table of a reproduction.
-
-    Parameters
-    ----------
-    name, description : str
-        Of the :class:`~meterdp.core.tables.Table`.
-    *columns : Column
-        All but the last ones.
-    source : tuple of Column
-        The last ones: what a row was measured on. None where another table says it.
-    """
+    """Declare a table of a reproduction; its last columns are ``source``, empty where another table says it."""
     return Table(name, "study", description, (*columns, *source))
 
 

@@ -95,13 +95,7 @@ BY_NODES, BY_DIMENSION = "nodes", "dimension"
 
 
 def cost_table(trials: int, seed: int) -> pd.DataFrame:
-    """Return the columns of ``li_cost``: one iteration by every scheme.
-
-    Parameters
-    ----------
-    trials : int
-        Configuration key; with few, only small networks are run.
-    """
+    """Return the columns of ``li_cost``: one iteration by every scheme; with few trials, of small networks only."""
     nodes, dimensions = (COST_NODES, COST_DIMENSIONS) if whole(trials) else (TRIAL_COST_NODES, TRIAL_COST_DIMENSIONS)
     fixed = COST_AT_NODES if whole(trials) else TRIAL_COST_NODES[-1]
     axes = [(BY_NODES, n, COST_AT_DIMENSION) for n in nodes] + [(BY_DIMENSION, fixed, d) for d in dimensions]

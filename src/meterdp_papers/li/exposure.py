@@ -92,12 +92,7 @@ def statistics(x: np.ndarray, generator: np.random.Generator) -> np.ndarray:
 def sums_seen(
     scheme: str, graph: Graph, values: np.ndarray, generator: np.random.Generator
 ) -> dict[Group, np.ndarray]:
-    """Run one summation and return the sums (q,) over groups of honest nodes that the adversary takes from it.
-
-    Parameters
-    ----------
-    values : (5, q) float64
-    """
+    """Run one summation of values (5, q) and return the sums (q,) over groups of honest nodes that are known."""
     groups = known_sums(scheme, graph, CORRUPT, CYCLE)
     if scheme == Federated.name:
         return {group: values[group[0]] for group in groups}
@@ -122,13 +117,7 @@ def _views(sums: list[np.ndarray]) -> Iterator[tuple[str, int, np.ndarray]]:
 
 
 def tabulate(trials: int, seed: int) -> pd.DataFrame:
-    """Return the columns of ``li_leakage`` (Fig. 3).
-
-    Parameters
-    ----------
-    trials : int
-        Configuration key; the paper's 10^4 are run unless it is small.
-    """
+    """Return the columns of ``li_leakage`` (Fig. 3); the paper's 10^4 trials are run unless ``trials`` is small."""
     many = trials_of(trials)
     draws = simulated_stream(seed, "reproduce li", "fig3")
     x = draws.standard_normal((NODES, many))

@@ -110,13 +110,7 @@ def central_em(x: np.ndarray, first: Mixture, iterations: int, update: Update) -
 
 
 def tabulate(records: Voices, trials: int, seed: int) -> pd.DataFrame:
-    """Return the columns of ``li_likelihoods`` (Fig. 2).
-
-    Parameters
-    ----------
-    trials : int
-        Configuration key; with few, a few iterations are run.
-    """
+    """Return the columns of ``li_likelihoods`` (Fig. 2); with few trials a few iterations are run."""
     iterations = ITERATIONS if whole(trials) else TRIAL_ITERATIONS
     graphs = {n: network(n, seed) for n in set(NODES.values())}
     constants = {n: constant_for(graph) for n, graph in graphs.items()}

@@ -6,7 +6,7 @@ equations in the same unknowns. What is found is found up to the order of record
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 import pandas as pd
@@ -82,12 +82,7 @@ def solve(
 ) -> tuple[np.ndarray, float]:
     """Return the records (m, d) whose statistics add up best to what was seen, and the largest misfit.
 
-    Parameters
-    ----------
-    mixtures : list of Mixture
-        Public, one an iteration.
-    sums : list of (q,) float64
-        As many.
+    Of every iteration there are a public mixture and the sums (q,) that were seen.
     """
     d = mixtures[0].dimension
 
@@ -120,13 +115,7 @@ def groups_of(case: Case) -> list[Group]:
 
 
 def tabulate(trials: int, seed: int) -> pd.DataFrame:
-    """Return the columns of ``li_recovery``.
-
-    Parameters
-    ----------
-    trials : int
-        Configuration key; ten runs of EM per case, or one with few.
-    """
+    """Return the columns of ``li_recovery``: ten runs of EM per case, or one with few trials."""
     rows = []
     for case in CASES:
         group = next(g for g in groups_of(case) if 0 in g)
@@ -143,11 +132,8 @@ def tabulate(trials: int, seed: int) -> pd.DataFrame:
                 misfits.append(misfit)
             rows.append(
                 {
-                    "scheme": case.scheme,
-                    "graph": case.graph,
+                    **asdict(case),
                     "group": named(group),
-                    "records": case.records,
-                    "dimension": case.dimension,
                     "unknowns": count.unknowns,
                     "first_equations": count.per_iteration,
                     "from_iteration": count.from_iteration,

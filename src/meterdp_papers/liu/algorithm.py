@@ -29,13 +29,7 @@ WORK_SETS = 3  # data sets per size, at most
 
 
 def convergence(trials: int, eigenvalue_floor: float, seed: int) -> pd.DataFrame:
-    """Return the columns of ``liu_convergence``: Algorithm 1 on the first data sets of Fig. 1.
-
-    Parameters
-    ----------
-    trials : int
-        Data sets, at most a hundred are used.
-    """
+    """Return the columns of ``liu_convergence``: Algorithm 1 on the first data sets of Fig. 1, at most a hundred."""
     rows = []
     for trial in range(min(trials, CONVERGENCE_TRIALS)):
         stream = StudyNoise(seed, "reproduce liu", "fig1", "data", "every", trial)
@@ -155,15 +149,9 @@ def _own(private: LabelledRecords) -> dict[str, float]:
 def sdp_work(trials: int, eigenvalue_floor: float, seed: int) -> pd.DataFrame:
     """Return the columns of ``liu_sdp_work``: what (23) costs for all classes of a data set, d = 3, by its size.
 
-    Parameters
-    ----------
-    trials : int
-        Data sets per size, at most ``WORK_SETS`` are used.
-
-    Notes
-    -----
     Work with an interior-point solver is the number of iterations times the cube of the size of the linear system,
-    a dense factorisation as Remark 2 counts it; Clarabel itself uses sparsity and needs less.
+    a dense factorisation as Remark 2 counts it; Clarabel itself uses sparsity and needs less. ``WORK_SETS`` data sets
+    per size are used, or as many as ``trials`` where these are fewer.
     """
     default = Setting().classes
     cases = [

@@ -64,15 +64,6 @@ class Images:
     source: dict  # columns ``data`` and ``substitute``
 
 
-@dataclass(frozen=True)
-class FixedData:
-    """Figures of one data set: columns of ``liu_curve``, ``liu_densities`` and ``liu_marginal_distances``."""
-
-    curve: pd.DataFrame
-    densities: pd.DataFrame
-    distances: pd.DataFrame
-
-
 def iris(eigenvalue_floor: float) -> tuple[LabelledRecords, dict]:
     """Return z-scored Iris, N = 150, d = 4, K = 3, and where it comes from."""
     bunch = load_iris()
@@ -97,15 +88,10 @@ def fixed_data_figures(
     draws: int,
     seed: int,
     given_labels: bool = True,
-) -> FixedData:
-    """Return a KL curve over epsilon (Figs 5, 7) and the marginals at epsilon = 2 (Figs 6, 8) of one data set.
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Return a KL curve over epsilon (Figs 5, 7), marginals at epsilon = 2 (Figs 6, 8) and their distances.
 
-    Parameters
-    ----------
-    figures : (str, str)
-        Names of curve and marginals.
-    entries : range
-        Entries of the record whose marginals are shown.
+    ``figures`` names curve and marginals, ``entries`` the entries of the record whose marginals are shown.
     """
     trials = []
     for epsilon in EPSILONS:
@@ -113,17 +99,11 @@ def fixed_data_figures(
         trials.append(kl_trials(figures[0], epsilon, drawn, private))
         if epsilon == MARGINAL_EPSILON:
             marginals = liu_marginals.tabulate(figures[1], private, drawn, entries, source)
-    return FixedData(curve(pd.concat(trials), "epsilon", **source), *marginals)
+    return curve(pd.concat(trials), "epsilon", **source), *marginals
 
 
 def table_1(counts: np.ndarray, source: Mapping) -> dict[str, object]:
-    """Return the columns of ``liu_table1``: classes from the largest to the smallest beside the printed ones.
-
-    Parameters
-    ----------
-    counts : (K,) int
-        Households per class of the study.
-    """
+    """Return the columns of ``liu_table1``, from ``counts`` (K,): classes from the largest on beside printed ones."""
     rows = max(len(counts), len(PAPER_TABLE_1))
     paper = np.array(PAPER_TABLE_1)
     columns: dict[str, object] = {"rank": np.arange(1, rows + 1)}
@@ -189,15 +169,9 @@ def principal_axes(x: np.ndarray, components: int) -> np.ndarray:
 
 
 def accuracies(mixtures: MixtureDraws, x: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return per draw the share of records (R,) whose class has the highest likelihood N(x; mu_k, Sigma_k).
+    """Return per draw the share of records x (M, d) whose class has the highest likelihood N(x; mu_k, Sigma_k).
 
     Maximum likelihood as in Section V-D: the weights of the classes play no part.
-
-    Parameters
-    ----------
-    x : (M, d) float64
-    labels : (M,) int
-        True classes 1..K.
     """
     d = x.shape[1]
     rows, columns = np.triu_indices(d)

@@ -76,14 +76,7 @@ def tabulate(
     entries: Sequence[int],
     source: Mapping,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the columns of ``liu_densities``, which shows one reading, and of ``liu_marginal_distances``.
-
-    Parameters
-    ----------
-    drawn : mapping of Variant to MixtureDraws
-    entries : sequence of int
-        Entries of the record to show.
-    """
+    """Return the columns of ``liu_densities``, which shows one reading, and of ``liu_marginal_distances``."""
     densities, distances = [], []
     fit = private.fit.mixture
     laws = {None: MixtureDraws.single(fit), **drawn}

@@ -270,15 +270,7 @@ def _interval(slope: tuple[float, float]) -> str:
 
 
 def gaussian_classes(normality: pd.DataFrame, dimension: int, simulated: bool) -> Verdict:
-    """Judge liu-12 (table ``normality``).
-
-    Parameters
-    ----------
-    normality : DataFrame
-        How Gaussian the classes of the study's export are.
-    simulated : bool
-        Whether the export is simulated: then this says something of the simulator only.
-    """
+    """Judge liu-12 (table ``normality``); a simulated export says something of the simulator only."""
     judged = normality[normality["household_count"] >= SMALL_CLASS_FACTOR * dimension].dropna()
     if judged.empty:
         return Verdict(OPEN, "No class has enough households with a regular covariance.")

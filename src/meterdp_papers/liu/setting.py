@@ -128,11 +128,7 @@ def fixed_data_releases(
     """Return the releases of every mechanism from one data set; the same for every figure drawn from it.
 
     All variants of a mechanism use the same random numbers, so readings are compared without noise of their own.
-
-    Parameters
-    ----------
-    given_labels : bool
-        False where labels were found in the records: no sound release may build on those (defect L11).
+    Without ``given_labels`` these were found in the records: no sound release may build on them (defect L11).
     """
     records = read(private)
     return {
@@ -174,13 +170,8 @@ def kl_trials(
 def curve(trials: pd.DataFrame, x_name: str, data: str, substitute: str | None) -> pd.DataFrame:
     """Summarise trials as the table ``liu_curve``, once for every reading.
 
-    Parameters
-    ----------
-    trials : DataFrame
-        Columns figure, x, trial, mechanism, family, flips, over_classes, kl, redrawn_count; every variant has the
-        same trials.
-    data, substitute : str or None
-        What the trials were made on, and what that stands for.
+    Trials have the columns figure, x, trial, mechanism, family, flips, over_classes, kl and redrawn_count; every
+    variant has the same trials. ``data`` says what they were made on, ``substitute`` what that stands for.
     """
     return pd.concat(
         curve_under(reading.rows(trials), reading.name, x_name, data, substitute) for reading in READINGS

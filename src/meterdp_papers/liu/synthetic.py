@@ -69,11 +69,7 @@ def draw_mixture(setting: Setting, noise: NoiseSource) -> Mixture:
 def draw_data_set(setting: Setting, noise: NoiseSource, eigenvalue_floor: float) -> tuple[LabelledRecords, int]:
     """Draw mixtures and records until every class has more than d records, and fit them by (2a)-(2c).
 
-    Returns
-    -------
-    private : LabelledRecords
-    redrawn : int
-        Data sets discarded: with N_k <= d the covariance (2c) is singular and the divergence infinite.
+    Returns how many were discarded, too: with N_k <= d the covariance (2c) is singular and the divergence infinite.
     """
     redrawn = 0
     while True:
@@ -85,17 +81,7 @@ def draw_data_set(setting: Setting, noise: NoiseSource, eigenvalue_floor: float)
 
 
 def run_trials(figure: str, trials: Iterable[int], eigenvalue_floor: float, seed: int) -> pd.DataFrame:
-    """Run every mechanism once per trial and abscissa.
-
-    Parameters
-    ----------
-    figure : {"fig1", "fig2", "fig3", "fig4"}
-
-    Returns
-    -------
-    DataFrame
-        Columns of the table ``liu_trials``.
-    """
+    """Run every mechanism once per trial and abscissa of fig1 to fig4: columns of ``liu_trials``."""
     sweep = SWEEPS[figure]
     rows = []
     for trial in progress(list(trials), f"{figure}, trials"):

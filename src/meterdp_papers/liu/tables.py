@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 from meterdp.core.tables import COUNT, INT, REAL, TEXT, Column
-from meterdp_papers.common.tables import TRIALS, table
+from meterdp_papers.common.tables import READING, TRIALS, table
 
 _FIGURE = Column("figure", TEXT, "", "figure of the paper, such as 'fig1'")
-
 _MECHANISM = Column("mechanism", TEXT, "", "name in the registry")
-
 _FAMILY = Column("family", TEXT, "", "'published', 'exact' or 'sound'")
 
 _VARIANT = (
     Column("flips", TEXT, "", "what (10) covers: 'all' flips, 'leaving' members; 'any' if no matter"),
     Column("over_classes", TEXT, "", "scales of a baseline: 'parallel', 'common' or 'split'; 'any' if no matter"),
 )
-
-_READING = Column("reading", TEXT, "", "reading of the text, in words")
-
 _X = Column("x", REAL, "1", "abscissa of the figure")
-
 _X_NAME = Column("x_name", TEXT, "", "what x is: 'epsilon', 'records', 'classes' or 'dimension'")
 
-
 _CLASS = Column("component", INT, "1", "class of the mixture")
-
 _RECORDS = Column("record_count", COUNT, "records", "records in the class")
-
 _ENTRY = Column("entry", INT, "1", "position in the record, from 0")
 
 LIU_TRIALS = table(
@@ -48,7 +39,7 @@ LIU_CURVE = table(
     "liu_curve",
     "KL divergence of each mechanism along one abscissa: Figs 1 to 5, 7 and 9 of Liu et al.",
     _FIGURE,
-    _READING,
+    READING,
     _MECHANISM,
     _FAMILY,
     _X_NAME,
@@ -73,7 +64,7 @@ LIU_CURVE = table(
 LIU_ACCURACY = table(
     "liu_accuracy",
     "Share of test images classified correctly by maximum likelihood: Fig. 10 of Liu et al.",
-    _READING,
+    READING,
     _MECHANISM,
     Column("family", TEXT, "", "'published', 'exact', 'sound', or 'none' for the fit without privacy"),
     _X_NAME,
@@ -106,7 +97,7 @@ LIU_MARGINAL_DISTANCES = table(
     _CLASS,
     _RECORDS,
     _ENTRY,
-    _READING,
+    READING,
     Column("curve", TEXT, "", "'fit' or the name of a mechanism"),
     Column("family", TEXT, "", "'published', 'exact', 'sound', or 'none' for the fit without privacy"),
     Column("tv_histogram_mean", REAL, "1", "total variation distance to the histogram, over its bins; mean"),

@@ -45,13 +45,7 @@ class Records:
 
 
 def records_of(figure: str, entries: Mapping[str, Dataset], data_dir, trials: int) -> Records:
-    """Return the records of a figure; in a trial of the workflow, with fewer trials than splits, a part of them.
-
-    Parameters
-    ----------
-    figure : {"fig2", "fig3", "fig4", "fig5"}
-    entries : mapping of name to Dataset
-    """
+    """Return the records of fig2 to fig5; in a trial run, with fewer trials than splits, a part of them."""
     records = {
         "fig2": lambda: stroke(entries["stroke"], *(() if trials >= SPLITS else (TRIAL_ONE_IN, TRIAL_COMPONENTS))),
         "fig3": lambda: life_sciences(entries["lifesci"], data_dir),

@@ -82,18 +82,9 @@ def budget(line: Line, sequence: Sequence, epsilon: float) -> tuple[float, bool]
 
 
 def run_split(figure: str, records: Records, number: int, trials: int, seed: int) -> pd.DataFrame:
-    """Run every line of one split of a figure.
+    """Run every line of one split of fig2 or fig3: columns of ``park_likelihoods``.
 
-    Parameters
-    ----------
-    figure : {"fig2", "fig3"}
-    trials : int
-        Configuration key; with fewer than ten the drawn reading alone is run, at few epsilons.
-
-    Returns
-    -------
-    DataFrame
-        Columns of the table ``park_likelihoods``.
+    With fewer than ten ``trials`` the drawn reading alone is run, at few epsilons.
     """
     experiment = EXPERIMENTS[figure]
     runs = [run for run in experiment.runs if number < run.splits]
@@ -151,16 +142,9 @@ def _run(
             yield _row(OURS, None, None, epsilon, None, False, _mean_log_density(data, ours))
 
 
-def _row(line, scheme, composition, epsilon, step_epsilon, left_out, log_likelihood) -> dict[str, object]:
-    return {
-        "line": line,
-        "scheme": scheme,
-        "composition": composition,
-        "epsilon": epsilon,
-        "step_epsilon": step_epsilon,
-        "deltas_left_out": left_out,
-        "log_likelihood": log_likelihood,
-    }
+def _row(*values) -> dict[str, object]:
+    names = ("line", "scheme", "composition", "epsilon", "step_epsilon", "deltas_left_out", "log_likelihood")
+    return dict(zip(names, values, strict=True))
 
 
 def _mean_log_density(data: Split, mixture: Mixture) -> float:
@@ -201,18 +185,10 @@ def fit_ours(x: np.ndarray, classes: int, epsilon: float, delta: float, noise: G
 
 
 def compare(parts: pd.DataFrame, source: dict[str, str | None]) -> pd.DataFrame:
-    """Compare ``sound`` with zCDP GGG in the same splits, at the same epsilon and at twice as much.
+    """Return ``park_ours``: ``sound`` against zCDP GGG in the same splits, at the same epsilon and at twice as much.
 
-    Parameters
-    ----------
-    parts : DataFrame
-        Rows of ``park_likelihoods``, all splits of one figure. ``sound`` depends on no reading.
-
-    Returns
-    -------
-    DataFrame
-        Columns of ``park_ours``, one row per reading and epsilon; where no run has twice the epsilon, the next
-        larger one is taken, and null at the largest.
+    ``parts`` are all splits of one figure (``park_likelihoods``); ``sound`` depends on no reading. One row per reading
+    and epsilon; where no run has twice the epsilon, the next larger one is taken, and null at the largest.
     """
     values = {
         line: parts[parts["line"] == line].set_index(["reading", "epsilon", "split"])["log_likelihood"].sort_index()

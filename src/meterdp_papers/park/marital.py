@@ -98,49 +98,40 @@ def kilometres(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def tabulate(trials: int, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the columns of ``park_map`` (Fig. 1) and ``park_distances``.
-
-    Parameters
-    ----------
-    trials : int
-        Releases per reading, epsilon and number of people.
-    """
+    """Return the columns of ``park_map`` (Fig. 1) and ``park_distances``; ``trials`` are releases per setting."""
     shown, distances = [], []
     for caption in CAPTIONS:
         for times in TIMES:
             found = people(caption, times)
             free = released(found, np.inf, StudyNoise(seed, "reproduce park", "fig1", "none"))
-            shown.append(_places(caption, times, found, free))
+            of = {"caption": caption, "times": times}
+            shown.append(_places(found, times, free).assign(**of))
             for epsilon in MARITAL_EPSILONS:
                 noise = StudyNoise(seed, "reproduce park", "fig1", caption, times, repr(epsilon))
                 drawn = [released(found, epsilon, noise) for _ in range(trials)]
-                shown.append(_ellipses(caption, times, "released", epsilon, drawn[0]))
+                shown.append(_ellipses("released", epsilon, drawn[0]).assign(**of))
                 means = np.stack([one.means for one in drawn])
-                distances.append(_distances(caption, times, epsilon, found, free, means))
+                distances.append(_distances(epsilon, found, free, means).assign(**of))
     return pd.concat(shown).assign(**SOURCE), pd.concat(distances).assign(**SOURCE)
 
 
-def _places(caption: str, times: int, found: People, free: Mixture) -> pd.DataFrame:
+def _places(found: People, times: int, free: Mixture) -> pd.DataFrame:
     shown = slice(None, None, times)  # as many dots in either panel
     kind = np.where(np.arange(len(found.place)) == found.lone, "lone person", "person")[shown]
     dots = pd.DataFrame(
         {
-            "caption": caption,
-            "times": times,
             "kind": kind,
             "status": np.array(STATUSES)[found.status[shown]],
             "longitude": found.place[shown, 0],
             "latitude": found.place[shown, 1],
         }
     )
-    return pd.concat([dots, _ellipses(caption, times, "em", np.nan, free)])
+    return pd.concat([dots, _ellipses("em", np.nan, free)])
 
 
-def _ellipses(caption: str, times: int, kind: str, epsilon: float, mixture: Mixture) -> pd.DataFrame:
+def _ellipses(kind: str, epsilon: float, mixture: Mixture) -> pd.DataFrame:
     return pd.DataFrame(
         {
-            "caption": caption,
-            "times": times,
             "kind": kind,
             "epsilon": epsilon,
             "status": STATUSES,
@@ -151,15 +142,11 @@ def _ellipses(caption: str, times: int, kind: str, epsilon: float, mixture: Mixt
     )
 
 
-def _distances(
-    caption: str, times: int, epsilon: float, found: People, free: Mixture, means: np.ndarray
-) -> pd.DataFrame:
+def _distances(epsilon: float, found: People, free: Mixture, means: np.ndarray) -> pd.DataFrame:
     from_em = kilometres(means, free.means)
     person = found.place[found.lone]
     return pd.DataFrame(
         {
-            "caption": caption,
-            "times": times,
             "epsilon": epsilon,
             "status": STATUSES,
             "person_count": np.bincount(found.status, minlength=len(STATUSES)),

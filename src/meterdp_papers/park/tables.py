@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from meterdp.core.tables import COUNT, FLAG, INT, REAL, TEXT, VECTOR, Column
-from meterdp_papers.common.tables import TRIALS, table
+from meterdp_papers.common.tables import READING, TRIALS, table
 
 _FIGURE = Column("figure", TEXT, "", "figure of the paper, 'fig2' or 'fig3'")
-_READING = Column("reading", TEXT, "", "reading of the text, in words")
 _EPSILON = Column("epsilon", REAL, "1", "privacy parameter of the whole run")
 _LINES = (
     Column("line", TEXT, "", "'em' without noise, scheme and composition such as 'ggg_zcdp', or 'sound'"),
@@ -37,7 +36,7 @@ PARK_LIKELIHOODS = table(
     "park_likelihoods",
     "Every run behind Figs 2 and 3 of Park et al.: one split, one reading, one line, one epsilon.",
     _FIGURE,
-    _READING,
+    READING,
     Column("split", COUNT, "1", "number of the split, from 0"),
     *_LINES,
     _EPSILON,
@@ -51,7 +50,7 @@ PARK_CURVE = table(
     "park_curve",
     "Test log-likelihood per record against epsilon: Figs 2 and 3 of Park et al.",
     _FIGURE,
-    _READING,
+    READING,
     *_LINES,
     _EPSILON,
     _STEP_EPSILON,
@@ -69,7 +68,7 @@ PARK_OURS = table(
     "park_ours",
     "Our sound release against zCDP GGG in the splits of Figs 2 and 3 of Park et al., in each reading of theirs.",
     _FIGURE,
-    _READING,
+    READING,
     _EPSILON,
     Column("ours_mean", REAL, "nats", "log-likelihood per test record of 'sound', mean over splits"),
     Column("ggg_mean", REAL, "nats", "that of 'ggg_zcdp' at the same epsilon"),
@@ -112,7 +111,7 @@ PARK_FOLDS = table(
     "park_folds",
     "Every clustering behind Fig. 4 of Park et al.: one fold, one reading, one method.",
     Column("fold", COUNT, "1", "number of the fold, from 0"),
-    _READING,
+    READING,
     Column("method", TEXT, "", "'kmeans' without noise, 'dplloyd_linear', 'dplloyd_zcdp' or the paper's 'dp_kmeans'"),
     _EPSILON,
     Column("step_epsilon", REAL, "1", "of one answer; null without noise", nullable=True),
@@ -125,7 +124,7 @@ PARK_FOLDS = table(
 PARK_NICV = table(
     "park_nicv",
     "Normalised intra-cluster variance of each method under each reading of Fig. 4 of Park et al.",
-    _READING,
+    READING,
     Column("method", TEXT, "", "as in park_folds"),
     _EPSILON,
     Column("step_epsilon", REAL, "1", "of one answer; null without noise", nullable=True),
@@ -141,7 +140,7 @@ PARK_CLUSTERS = table(
     "park_clusters",
     "Some records and the centres of the first fold: Fig. 4 of Park et al.",
     Column("kind", TEXT, "", "'record' or 'centre'"),
-    _READING,
+    READING,
     Column("method", TEXT, "", "as in park_folds; null for records", nullable=True),
     Column("nicv_mean", REAL, "1", "of the method, over folds; null for records", nullable=True),
     _se("nicv", "1"),

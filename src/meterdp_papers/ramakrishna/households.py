@@ -57,13 +57,7 @@ class PaperForecasts:
 
 
 def paper_forecasts(load: LogLoad, forecast: Mapping, scale: LogScale = PLAIN, threads: int = 1) -> PaperForecasts:
-    """Forecast every household as the paper does.
-
-    Parameters
-    ----------
-    load : LogLoad
-        H households; its seasonal part is not looked at.
-    """
+    """Forecast every household as the paper does; the seasonal part of ``load`` is not looked at."""
     settings = {**forecast, **FORECAST}
     calendar = load.calendar
     season = Season(
@@ -108,15 +102,7 @@ def data_words(simulated: bool) -> str:
 def fig4(laws: pa.Table, graph: pa.Table, simulated: bool) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the exact curves of the paper's designs under every reading of the text.
 
-    Parameters
-    ----------
-    laws, graph : pyarrow.Table
-        Tables ``forecast_laws`` and ``neighbour_graph``.
-
-    Returns
-    -------
-    curves, descents : DataFrame
-        Columns of the tables ``ramakrishna_fig4`` and ``ramakrishna_descents``.
+    Columns of ``ramakrishna_fig4`` and ``ramakrishna_descents``.
     """
     curves, descents = [], []
     queries = read_queries(laws, graph)
@@ -148,11 +134,6 @@ def comparison(laws: pa.Table, graph: pa.Table, query_model: str) -> list[dict]:
     """Return rows of table ``design_comparison``: our designs and the paper's at equal budgets.
 
     The budgets are those at which the published design's delta leaves 1; at the paper's own it is 1 to rounding.
-
-    Parameters
-    ----------
-    laws, graph : pyarrow.Table
-        Tables ``forecast_laws`` and ``neighbour_graph``.
     """
     designs = list(COMPARED if query_model == "deterministic" else (*COMPARED, "transport"))
     settings = {
@@ -181,19 +162,9 @@ def fig3(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return three houses before and after the paper's noise, and their errors.
 
-    The houses are the first of a fixed order that looks at no reading; the noise is study-mode noise.
-
-    Parameters
-    ----------
-    laws, graph : pyarrow.Table
-        Tables ``forecast_laws`` and ``neighbour_graph``.
-    load : LogLoad
-        Log load of the same households, in the same order.
-
-    Returns
-    -------
-    examples, errors : DataFrame
-        Columns of the tables ``forecast_examples`` and ``ramakrishna_fig3_errors``.
+    The houses are the first of a fixed order that looks at no reading; the noise is study-mode noise. ``load`` has the
+    same households as ``laws``, in the same order. Columns of ``forecast_examples`` and
+    ``ramakrishna_fig3_errors``.
     """
     household = laws["household"].to_numpy()
     mean = stack(laws["mean_log_kwh"], -1)

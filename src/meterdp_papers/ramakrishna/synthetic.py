@@ -40,10 +40,7 @@ DATA = "synthetic: four Gaussian classes in two dimensions, a fresh set in every
 def draw_set(noise: NoiseSource) -> ClassQueries:
     """Draw the four classes of one trial.
 
-    Returns
-    -------
-    ClassQueries
-        Means SPACING apart on a line of random direction, covariances Wishart(I, 2), all 12 ordered pairs.
+    Means SPACING apart on a line of random direction, covariances Wishart(I, 2), all 12 ordered pairs.
     """
     angle = 2 * np.pi * float(noise.uniform((1,))[0])
     means = SPACING * np.arange(LABELS)[:, None] * np.array([np.cos(angle), np.sin(angle)])
@@ -67,17 +64,9 @@ def set_columns(queries: ClassQueries) -> dict:
 
 
 def run_trials(trials: Iterable[int], seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Run every design on every set.
+    """Run every design on every set: columns of ``ramakrishna_trials`` and ``ramakrishna_descents``.
 
-    Parameters
-    ----------
-    trials : iterable of int
-        Numbers of the trials, from 0; our own designs run in the first OUR_SETS only, at SHOWN_RHOS.
-
-    Returns
-    -------
-    curves, descents : DataFrame
-        Columns of the tables ``ramakrishna_trials`` and ``ramakrishna_descents``.
+    Our own designs run in the first OUR_SETS only, at SHOWN_RHOS.
     """
     curves, descents = [], []
     for trial in progress(list(trials), "synthetic classes"):
@@ -95,6 +84,10 @@ def run_trials(trials: Iterable[int], seed: int) -> tuple[pd.DataFrame, pd.DataF
     return pd.DataFrame(curves), pd.DataFrame(descents)
 
 
+_REPORTED = ("iteration_count", "halved_step_count", "stop_reason")
+_REPORTED += tuple(f"surrogate_{where}" for where in ("white", "descended", "released"))
+
+
 def descent_row(source: str, trial: int, query_model: str, convention: str, rho: float, report) -> dict:
     """Return one row of table ``ramakrishna_descents`` from the report of Algorithm 1."""
     return {
@@ -103,12 +96,7 @@ def descent_row(source: str, trial: int, query_model: str, convention: str, rho:
         "query_model": query_model,
         "accuracy_convention": convention,
         "rho": float(rho),
-        "iteration_count": report.iteration_count,
-        "halved_step_count": report.halved_step_count,
-        "stop_reason": report.stop_reason,
-        "surrogate_white": report.surrogate_white,
-        "surrogate_descended": report.surrogate_descended,
-        "surrogate_released": report.surrogate_released,
+        **{name: getattr(report, name) for name in _REPORTED},
     }
 
 

@@ -11,11 +11,8 @@ _READING = (
     Column("sides", TEXT, "", "'one' Pr(L > eps), 'two' Pr(|L| > eps), 'hockey_stick', 'swap': see delta_curves"),
     Column("epsilon", REAL, "1", "privacy parameter"),
 )
-
 _DESIGN = Column("design", TEXT, "", "noise design, see config/README.md")
-
 _QUERY = Column("query_model", TEXT, "", "what counts as randomness of the query, see config/README.md")
-
 _QUERY_MEAN = Column(
     "query_mean", TEXT, "", "'forecast' with its seasonal mean, or 'zero': the mean counts as public"
 )

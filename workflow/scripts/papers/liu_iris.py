@@ -8,7 +8,7 @@ with job(snakemake.input, snakemake.log) as write:
     params, output = snakemake.params, snakemake.output
     private, source = iris(params.eigenvalue_floor)
     settings = (params.eigenvalue_floor, params.trials, params.seed)
-    figures = fixed_data_figures(("fig5", "fig6"), private, source, range(1), *settings)
-    write(output.curve, LIU_CURVE, figures.curve)
-    write(output.densities, LIU_DENSITIES, figures.densities)
-    write(output.distances, LIU_MARGINAL_DISTANCES, figures.distances)
+    curve, densities, distances = fixed_data_figures(("fig5", "fig6"), private, source, range(1), *settings)
+    write(output.curve, LIU_CURVE, curve)
+    write(output.densities, LIU_DENSITIES, densities)
+    write(output.distances, LIU_MARGINAL_DISTANCES, distances)

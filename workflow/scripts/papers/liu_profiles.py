@@ -17,8 +17,10 @@ with job(snakemake.input, snakemake.log) as write:
     private, source = load_profiles(records.log_kwh[records.valid], fit, params.simulated)
     settings = (params.mixture["eigenvalue_floor"], params.trials, params.seed)
     hours = range(private.x.shape[1])
-    figures = fixed_data_figures(("fig7", "fig8"), private, source, hours, *settings, given_labels=False)
+    curve, densities, distances = fixed_data_figures(
+        ("fig7", "fig8"), private, source, hours, *settings, given_labels=False
+    )
     write(output.table1, LIU_TABLE1, table_1(fit.counts, source))
-    write(output.curve, LIU_CURVE, figures.curve)
-    write(output.densities, LIU_DENSITIES, figures.densities)
-    write(output.distances, LIU_MARGINAL_DISTANCES, figures.distances)
+    write(output.curve, LIU_CURVE, curve)
+    write(output.densities, LIU_DENSITIES, densities)
+    write(output.distances, LIU_MARGINAL_DISTANCES, distances)

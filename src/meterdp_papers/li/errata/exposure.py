@@ -33,7 +33,6 @@ _PAIRS, _TRIPLES = 200, 12
     "Beside the sum of nodes 1 and 5 node 2 holds a_1 + r: with a real r of finite spread it learns more than "
     "the right side of (12).",
     "Secure summation in whole numbers modulo 2^64 with a uniform mask, as in Lin, Clifton and Zhu.",
-    "test_D4_a_real_mask_tells_more_than_the_sum",
 )
 def stated_views(noise: NoiseSource) -> tuple[Finding, ...]:
     found = []
@@ -82,7 +81,6 @@ def _ring_by_hand(std: float) -> float:
     "after a few iterations. The right sides of (10) and (12) are then infinite like (6).",
     "Equations and unknowns are counted from public numbers before a run starts, and the private release adds "
     "noise to the sums themselves.",
-    "test_D5_sums_over_few_nodes_give_their_records",
     note="Whose record is whose stays hidden, as sums do not change when honest nodes change places.",
 )
 def sums_of_few(noise: NoiseSource) -> tuple[Finding, ...]:
@@ -139,7 +137,6 @@ def sums_of_few(noise: NoiseSource) -> tuple[Finding, ...]:
     "Who hears all messages of the cycle takes differences and has every node's vector; subspace perturbation, "
     "which is said to need encryption once, gives the sum over all nodes away. Neither hides that sum.",
     "Every channel between processes is encrypted and authenticated, whatever the scheme.",
-    "test_D6_who_hears_the_ring_has_every_vector",
 )
 def eavesdropper(noise: NoiseSource) -> tuple[Finding, ...]:
     heard = _heard_on_ring()
@@ -191,7 +188,6 @@ def _heard_on_ring() -> View:
     "What the estimates are divided by grows with the logarithm of the number of trials, and the estimate for a "
     "view that determines the record is not the same as that for the record itself.",
     "Linfoot's sqrt(1 - exp(-2 I)) beside it, closed forms where they exist, and the counts of equations.",
-    "test_D7_the_normaliser_grows_with_the_trials",
 )
 def self_information(noise: NoiseSource) -> tuple[Finding, ...]:
     generator = simulated_stream(1)  # breaks ties, no noise
@@ -236,7 +232,6 @@ def self_information(noise: NoiseSource) -> tuple[Finding, ...]:
     "the size of the values leaves more than the sum.",
     "Components of honest nodes are found for every set of colluding nodes of a public size, and the smallest is "
     "reported.",
-    "test_D8_one_honest_neighbour_hides_among_two",
 )
 def condition_on_neighbours(noise: NoiseSource) -> tuple[Finding, ...]:
     graph = five_node_example(chord=False)

@@ -13,7 +13,7 @@ import numpy as np
 from meterdp.core.noise import NoiseSource, fixed_normals
 from meterdp.distributed.em import Update, local_statistics, m_step
 from meterdp.distributed.graph import Graph, five_node_example
-from meterdp.distributed.pdmm import DualUpdate, Schedule, Stop, consensus
+from meterdp.distributed.pdmm import DualUpdate, Stop, consensus
 from meterdp.mixture.draws import Mixture
 from meterdp.simulate.streams import simulated_stream
 from meterdp_papers.common.finding import Finding, defect
@@ -34,14 +34,13 @@ _CONSENSUS = f"Fig. 1 with a chord 1-3, standard normal values, dual noise of de
     "corrected, line 6 gives the average, too.",
     "lambda_{i|j} <- lambda_{j|i} + c B_{i|j} (y_i - y_j); tests compare with the average, not the nodes with "
     "each other.",
-    "test_D1_the_printed_update_diverges_and_the_literal_one_is_wrong",
 )
 def dual_update(noise: NoiseSource) -> tuple[Finding, ...]:
     graph = five_node_example()
     values, duals = noise.normal((graph.nodes, 1)), noise.normal((len(graph.arcs.tail), 1))
-    printed = errors(graph, values, duals, "printed", "synchronous")
-    corrected = errors(graph, values, duals, "corrected", "synchronous", _SETTLED)
-    small = errors(graph, values, duals, "printed", "synchronous", 10 * _SETTLED, _SMALL)
+    printed = errors(graph, values, duals, "printed")
+    corrected = errors(graph, values, duals, "corrected", _SETTLED)
+    small = errors(graph, values, duals, "printed", 10 * _SETTLED, _SMALL)
     literal = _settle_literally(graph, values, duals, "printed_neighbours")
     mended = _settle_literally(graph, values, duals, "corrected_neighbours")
     average = values.mean()
@@ -102,13 +101,11 @@ def errors(
     values: np.ndarray,
     duals: np.ndarray,
     update: DualUpdate,
-    schedule: Schedule,
     rounds: int = _ROUNDS,
     c: float = _CONSTANT,
 ) -> np.ndarray:
-    """Return the largest distance from the average after every round."""
-    stop = Stop(rounds=rounds)
-    run = consensus(graph, values, duals, stop, c=c, schedule=schedule, dual_update=update, traced=True)
+    """Return the largest distance from the average after every round, all nodes at once."""
+    run = consensus(graph, values, duals, Stop(rounds=rounds), c=c, dual_update=update, traced=True)
     return np.abs(run.trace - values.mean(axis=0)).max(axis=(1, 2))
 
 
@@ -173,7 +170,6 @@ def _settle_literally(graph: Graph, values: np.ndarray, duals: np.ndarray, updat
     "From any start farther away than the threshold nothing is run; turned round, no node can evaluate it.",
     "A public number of rounds from the graph alone, or a tolerance on what nodes see: their neighbours' y and "
     "their own last step.",
-    "test_D3_the_loop_never_runs",
 )
 def reversed_condition(noise: NoiseSource) -> tuple[Finding, ...]:
     graph = five_node_example()
@@ -232,7 +228,6 @@ _WHERE = f"{_RECORDS} records of two normal classes in the plane, means at (-1.5
     "mixtures at which it stands still are.",
     "Both are built. The textbook update needs the same sums, because the square of a public move is taken off "
     "after the summation.",
-    "test_D2_old_means_inflate_covariances",
 )
 def old_means(noise: NoiseSource) -> tuple[Finding, ...]:
     x, start = example()

@@ -25,7 +25,6 @@ _FREQUENCY_EPSILONS = (0.5, 1.0, 2.0, 4.0)
     "Frequencies are mapped to neighbours of pi(D) only, and the neighbours of D' are others.",
     "(11) has a zero in its denominator for these outputs; no eps_0 is large enough.",
     "Counts get Gaussian noise.",
-    "test_L5_frequencies_unreachable_from_the_neighbour",
 )
 def reachable_outputs(noise: NoiseSource) -> tuple[Finding, ...]:
     return tuple(_unreachable(classes) for classes in (5, 6))
@@ -60,7 +59,6 @@ def _unreachable(classes: int, each: int = 100) -> Finding:
     "There is no distribution to draw from until it is normalised, and then the frequencies are as good as a "
     "blind guess among neighbours. This project draws from the normalised column and says so.",
     "Counts get Gaussian noise and are brought back to positive numbers that sum to the public N.",
-    "test_L6_printed_mapping_is_no_distribution",
 )
 def printed_mapping(noise: NoiseSource) -> tuple[Finding, ...]:
     private = paper_records(noise)
@@ -123,7 +121,6 @@ _EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
     "(23) uses up (20b) for every class, after which (25) can only return the eps_0 it was given.",
     "The alternation stops where it starts: the split of epsilon is never optimised. Utility, not privacy.",
     "The split is a public setting.",
-    "test_L9_alternation_stays_at_its_start",
 )
 def alternation(noise: NoiseSource) -> tuple[Finding, ...]:
     drift, gain, passes = [], [], []
@@ -175,7 +172,6 @@ def _without_rounding(value: float) -> float:
     "Read literally, (21) does not give (22), (28) cannot hold, and the argument for convergence does not close. "
     "The formulas around them show what was meant.",
     "Nothing depends on these lines.",
-    "test_L10_misprints",
 )
 def misprints(noise: NoiseSource) -> tuple[Finding, ...]:
     d, trace, epsilon_0 = 3, 2.5, 1 / 3

@@ -39,7 +39,6 @@ def lemma_1_mu(epsilon_k: float, delta: float = DELTA) -> float:
     "The maximum over classes in (9) is too small: two affected classes cost up to eps_k + eps_k' and 2 delta, "
     "in quadrature for Gaussian noise.",
     "All classes form one vector with one sensitivity, which covers a record that changes class.",
-    "test_L3_two_classes_pay_for_one_flip",
 )
 def parallel_composition(noise: NoiseSource) -> tuple[Finding, ...]:
     exact = gdp.mu_for(_FIRST_SHARE, DELTA)
@@ -124,7 +123,6 @@ def _largest_joint_ratio(private: LabelledRecords) -> float:
     "The size and shape of the noise give records away: Theorem 1 compares two laws that differ in more than "
     "their mean.",
     "Noise levels are fixed by public settings, or by answers that were themselves released and charged.",
-    "test_L4_noise_fitted_to_the_data_breaks_delta",
     note="A first estimate in the design of this project, over other classes and flips, was a delta of up to "
     "0.197 at N_k = 12 and 74 % of 130 cases above 1e-5.",
 )
@@ -185,7 +183,6 @@ def _recalibrated_delta(noise: NoiseSource, size: int) -> float:
     "Means carry about twice the noise variance they need in the range of the experiments; far above it, the "
     "stated delta does not hold.",
     "Noise follows from the exact Gaussian curve (Balle and Wang 2018).",
-    "test_L7_gaussian_constant_is_loose_then_wrong",
 )
 def gaussian_constant(noise: NoiseSource) -> tuple[Finding, ...]:
     ratio = (gdp.mu_for(_FIRST_SHARE, DELTA) / lemma_1_mu(_FIRST_SHARE)) ** 2
@@ -241,7 +238,6 @@ def entering_costs(private: LabelledRecords) -> np.ndarray:
     "large as the distance between classes.",
     "Records are clipped to a ball around a released centre, so an entering record moves a sum no farther than "
     "a leaving one.",
-    "test_L13_an_entering_record_costs_more_than_a_leaving_one",
     note="Every figure and claim is tabulated under both readings.",
 )
 def leaving_members_only(noise: NoiseSource) -> tuple[Finding, ...]:

@@ -78,7 +78,6 @@ _COMPOSED_EPSILON = 4.0
     "Linear and advanced composition add up all delta_i, which in Fig. 2 exceed the delta of the figure.",
     "Neither has a budget at any epsilon; curves that are drawn for them have a delta several times the printed one.",
     "Gaussian answers compose without a delta of their own.",
-    "test_P4_the_deltas_of_the_steps_exceed_delta",
     note="The reproduction leaves these delta_i out of delta where they do not fit and says so.",
 )
 def deltas_of_steps(noise: NoiseSource) -> tuple[Finding, ...]:
@@ -121,7 +120,6 @@ _ORDER, _RENYI_CLASS = 5.0, 11
     "noise on its count nothing is left of the stated delta_i, and no class has a zCDP.",
     "Sums over all classes are released, whose sensitivity holds no count; division comes after the noise, by "
     "noisy counts above a public floor.",
-    "test_P2_noise_by_a_noisy_count_is_too_small",
 )
 def noisy_counts(noise: NoiseSource) -> tuple[Finding, ...]:
     return (

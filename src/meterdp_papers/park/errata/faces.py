@@ -29,7 +29,6 @@ _WHERE = "section 7, Fig. 5"
     "unit ball.",
     "The noise is added by one function that takes a standard deviation, and a test compares its level with the "
     "guarantee.",
-    "test_P3_stated_noise_drowns_every_second_moment",
     note="Both pictures are in the reproduction: Fig. 5 of results/reproduce/park.",
 )
 def variance_for_deviation(noise: NoiseSource) -> tuple[Finding, ...]:

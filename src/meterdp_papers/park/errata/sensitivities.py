@@ -27,7 +27,6 @@ _RECORDS, _DIMENSION, _FACTOR, _EPSILON = 1000, 10, 10.0, 1.0
     "One long record moves every other record and all means by far more than the sensitivities say, and whoever "
     "maps the result back to the original unit needs the private norm itself.",
     "Records are clipped to a ball of public radius, and the clipped ones are counted in a private table.",
-    "test_P1_the_largest_norm_moves_all_records",
     note="The principal components of Figs 2 and 3 are fitted on the private records and not charged, as in "
     "[L12](#l12).",
 )
@@ -95,7 +94,6 @@ def unit_vectors(noise: NoiseSource, count: int, dimension: int) -> np.ndarray:
     "mean, which moves with the record.",
     "The covariance that (19) releases changes by up to twice the stated sensitivity.",
     "Second moments about a released centre are perturbed, whose sensitivity holds no private mean.",
-    "test_P5_a_covariance_around_its_own_mean_moves_twice_as_far",
 )
 def moving_mean(noise: NoiseSource) -> tuple[Finding, ...]:
     n, d = 100, 10
@@ -136,7 +134,6 @@ def _covariance_move(others: np.ndarray, before: np.ndarray, after: np.ndarray) 
     "The two methods of Fig. 4 are private in different senses at the same epsilon: under the paper's own "
     "definition DPLloyd's noise is too small by the factor below.",
     "One adjacency, replacement of one household, for everything that is compared.",
-    "test_P6_two_methods_are_private_in_different_senses",
 )
 def two_adjacencies(noise: NoiseSource) -> tuple[Finding, ...]:
     d, k = 2, 5
@@ -181,7 +178,6 @@ def two_adjacencies(noise: NoiseSource) -> tuple[Finding, ...]:
     "The noise is several times what the same guarantee needs, more the more classes there are. Utility, not "
     "privacy.",
     "The sums of all classes are one vector with the sensitivity of one record.",
-    "test_P7_shares_of_a_record_add_up_to_one",
 )
 def shares_add_up(noise: NoiseSource) -> tuple[Finding, ...]:
     k, d = STROKE.classes, 10

@@ -33,7 +33,6 @@ _GRAPHS = 10
     "The first two cannot both be read off one curve; the last two leave no room for the improvement with rho "
     "that the text reports.",
     "Every number comes from a table of computed curves.",
-    "test_R5_printed_numbers_contradict_one_another",
     note="The caption may mean another rho, graph or data set; the text does not say.",
 )
 def printed_numbers(noise: NoiseSource) -> tuple[Finding, ...]:
@@ -114,7 +113,6 @@ def _tail_argument(delta: float, epsilon: float, ratio: float) -> float:
     "Read as a bound on delta, (42) is not the logarithm of (36) or (38) and may exceed zero. What is minimised "
     "stays the same.",
     "Nothing depends on this line.",
-    "test_R8_a_factor_of_two_is_misplaced",
 )
 def misplaced_factor(noise: NoiseSource) -> tuple[Finding, ...]:
     mu, epsilon, s = 1.0, 1.0, 5.0
@@ -160,7 +158,6 @@ def _surrogate_by_hand(mean, covariance, other_mean, other_covariance) -> float:
     "(38) can lie below the probability, and for every s it does for some pair and eps. Nothing may be "
     "guaranteed by it.",
     "Guarantees come from exact curves; Lemma 1, which holds, is the cross-check.",
-    "test_R11_the_corollaries_are_no_bounds",
 )
 def corollaries(noise: NoiseSource) -> tuple[Finding, ...]:
     mu, epsilon, s = 2.0, 4.0, 1.05

@@ -27,10 +27,7 @@ _ALL = ~np.eye(_LABELS, dtype=bool)
 def descend(queries: ClassQueries, trace: float) -> np.ndarray:
     """Run lines 1 to 10 of Algorithm 1 with the derived step.
 
-    Returns
-    -------
-    (n, k, k) float64 array
-        (A_X)^-1 where it ends, (log kWh)^2: the covariance that was optimised.
+    Returns (A_X)^-1 (n, k, k) where it ends, in (log kWh)^2: the covariance that was optimised.
     """
     means = queries.mean_log_kwh
     start = np.linalg.inv(queries.covariance + trace / queries.entries * np.eye(queries.entries))
@@ -53,7 +50,6 @@ def rescale(excess: np.ndarray, trace: float) -> np.ndarray:
     "What is released has a far larger worst-case surrogate and delta than what was optimised, and sometimes no "
     "covariance at all.",
     "No guarantee is read off an optimisation: the exact curve of the noise that is added is what counts.",
-    "test_R2_what_is_released_is_not_what_was_optimised",
 )
 def rescaled_covariance(noise: NoiseSource) -> tuple[Finding, ...]:
     optimised, released, delta_optimised, delta_released, indefinite, empty, by_code, by_quadrature = (
@@ -133,7 +129,6 @@ def _largest(laws: ClassQueries) -> float:
     "The printed step is always zero: Algorithm 1 ends where it starts, at white noise. With the signs put right "
     "the Lemma is still false, since appendix C linearises a logarithm on its wrong side.",
     "No sound release runs Algorithm 1; the published one checks every step and halves it until J falls.",
-    "test_R12_the_printed_step_is_zero",
     note="The proof note docs/proofs/published_class_noise.md derives the step that is used.",
 )
 def printed_step(noise: NoiseSource) -> tuple[Finding, ...]:

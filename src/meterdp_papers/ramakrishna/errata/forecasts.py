@@ -40,7 +40,6 @@ def process(ar, ma=()) -> ArmaFit:
     "The two processes differ in mean and variance, and with a subtraction half of the second does not exist.",
     "Both are public settings: profiles.seasonal (day, week, smoothed) and profiles.seasonal_scale (log, kwh), "
     "which divides by the mean energy where VI-B would subtract it.",
-    "test_R6_the_order_of_log_and_season_matters",
     note="Fifteen days hold two or three readings per slot of the week.",
 )
 def seasonal_order(noise: NoiseSource) -> tuple[Finding, ...]:
@@ -114,7 +113,6 @@ def _mean_by(values: np.ndarray, group: np.ndarray) -> np.ndarray:
     "a and b change places between (58) and (59), and (60) prints a convolution.",
     "The covariance (57) of one reading of the text is not that of the other, by an order of magnitude.",
     "(59) is followed, with b_0 = 1 and a free innovation variance.",
-    "test_R7_two_formulas_two_processes",
     note="(60) is given as far as our copy of the paper can be read.",
 )
 def swapped_coefficients(noise: NoiseSource) -> tuple[Finding, ...]:
@@ -173,7 +171,6 @@ def _transfer(above: list[float], below: list[float]) -> float:
     "The law that is to protect the query is not its law: the query has rank max(p, q), so without noise there "
     "is no density and no privacy, and anyone who knows the past knows the query.",
     "Queries count as known (`query_model: deterministic`): only added noise protects.",
-    "test_R9_the_query_has_another_law",
 )
 def law_of_the_query(noise: NoiseSource) -> tuple[Finding, ...]:
     phi, other = 0.9, 0.5
@@ -273,7 +270,6 @@ def _traced(noise: NoiseSource, phi: float, other: float) -> float:
     "The printed deltas come near only if the seasonal mean counts as public. It is the household's own and "
     "describes it best: with it in the query no curve of Fig. 4 leaves 1 visibly.",
     "The query is the whole forecast, seasonal mean included.",
-    "test_R13_the_seasonal_mean_is_the_households_own",
     note="The readings with and without the mean stand side by side in the scorecard.",
 )
 def public_seasonal_mean(noise: NoiseSource) -> tuple[Finding, ...]:

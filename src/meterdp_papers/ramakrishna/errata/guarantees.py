@@ -37,7 +37,6 @@ _GUESSES = 20_000
     "At one rho the noise differs by a factor of k, and a delta means nothing until one knows which rho is meant.",
     "The squared error is stated per entry and in all, and `accuracy_convention` says which one rho is; the "
     "figures can be computed under either.",
-    "test_R1_the_budget_is_counted_in_two_ways",
     note="The distance is fitted to one printed value of the white curve in Fig. 4; under the total its other "
     "printed value follows closely, so the figures seem to use the total.",
 )
@@ -101,7 +100,6 @@ def _argument_of_23(sensitivity: float, variance: float, epsilon: float) -> floa
     "Forecasts are released house by house, but a file that says whose it is says the label.",
     "The released pair (id, q~) has infinite loss: the attack succeeds with certainty whatever the noise.",
     "Files carry random release ids; the crosswalk to meters stays private.",
-    "test_R3_a_named_file_is_the_label",
 )
 def named_file(noise: NoiseSource) -> tuple[Finding, ...]:
     mu, epsilon = 0.1, 1.0
@@ -169,7 +167,6 @@ def _share_right(guess: np.ndarray, truth: np.ndarray) -> float:
     "Every household of a cluster gets a file at once, while (5) compares the laws of one file.",
     "An observer of two files asks which of the two households is which, and both losses add.",
     "A joint release is charged for the swap of two labels.",
-    "test_R4_a_joint_release_is_charged_for_swaps",
 )
 def joint_release(noise: NoiseSource) -> tuple[Finding, ...]:
     epsilon, mu = 1.0, 1.4
@@ -254,7 +251,6 @@ def _log_ratio(q: np.ndarray, mean, cov, other_mean, other_cov) -> np.ndarray:
     "Curves called (eps, delta)-PDP are one-sided; on a symmetric graph Definition 1 needs up to 1 + e^-eps "
     "times as much.",
     "Releases are stated as (eps, delta)-DP by the hockey-stick divergence in both directions.",
-    "test_R10_definition_1_has_two_sides",
 )
 def dropped_side(noise: NoiseSource) -> tuple[Finding, ...]:
     mu, epsilon, narrow, small = 1.0, 0.5, 0.2, 0.01

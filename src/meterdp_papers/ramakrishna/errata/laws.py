@@ -55,17 +55,8 @@ def two_labels(mean, covariance, other_mean, other_covariance) -> ClassQueries:
 
 
 def tails_by_quadrature(gamma: np.ndarray, nu: np.ndarray, epsilon: float) -> tuple[float, float]:
-    """Return Pr(L > epsilon) and Pr(L < -epsilon) of a loss (29) with two entries.
+    """Return Pr(L > epsilon) and Pr(L < -epsilon) of a loss (29) with two entries, gamma and nu (2,).
 
-    Parameters
-    ----------
-    gamma, nu : (2,) float64 arrays
-        From :class:`meterdp.accounting.gaussian_loss.PairLosses`.
-    epsilon : float
-        Non-negative.
-
-    Notes
-    -----
     Given xi_1, the loss is a parabola in xi_2, so the probability given xi_1 is a difference of normal distribution
     functions. It is integrated between the places where the parabola gains or loses its roots; there it changes like
     a square root, which the sine of an angle makes smooth for Gauss-Legendre quadrature.
