@@ -29,9 +29,9 @@ from meterdp.forecasting.forecasters.registry import FORECASTERS
 from meterdp.forecasting.rolling import Rolled, roll
 from meterdp.forecasting.select import choose_households
 from meterdp.forecasting.study import rolling_of, window_fits
-from meterdp.papers.ramakrishna.forecasts import FORECAST
 from meterdp.profiles.dense import LogLoad
 from meterdp.profiles.seasonal import Season, seasonal_part
+from meterdp_papers.ramakrishna.households import FORECAST
 
 ROOT = Path(__file__).resolve().parents[1]
 SETTLED_ON = 150  # homes the constants of the season were settled on

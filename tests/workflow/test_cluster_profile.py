@@ -11,7 +11,7 @@ import yaml
 from meterdp.core.provenance import modules_behind
 from tests.workflow.planning import ROOT, Planner
 
-WORKFLOW = {p.name: p.read_text() for p in [ROOT / "workflow/Snakefile", *ROOT.glob("workflow/rules/*.smk")]}
+WORKFLOW = {str(p): p.read_text() for p in [ROOT / "workflow/Snakefile", *ROOT.glob("workflow/rules/**/*.smk")]}
 PROFILES = {p.parent.name: yaml.safe_load(p.read_text()) for p in ROOT.glob("workflow/profiles/*/config.yaml")}
 SLURM = PROFILES["slurm"]
 # Rule -> the text that defines it.
@@ -26,7 +26,7 @@ LOCAL = {rule for rule, text in RULES.items() if "\n    localrule: True\n" in te
 
 
 def modules(rule):
-    script = re.search(r'"\.\./scripts/(\w+\.py)"', RULES[rule])
+    script = re.search(r'"(?:\.\./)+scripts/([\w/]+\.py)"', RULES[rule])
     return modules_behind(ROOT / "workflow/scripts" / script[1]) if script else ()
 
 

@@ -74,7 +74,7 @@ def test_every_figure_has_words_and_a_name_that_leads_back_to_it(drawn):
 
 def test_the_registries_are_read_without_importing_matplotlib():
     code = (
-        "import sys; import meterdp.figures.registry, meterdp.figures.report.page, meterdp.papers.registry; "
+        "import sys; import meterdp.figures.registry, meterdp.figures.report.page, meterdp_papers.registry; "
         "assert not {'matplotlib', 'scipy'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
