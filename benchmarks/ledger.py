@@ -22,11 +22,11 @@ import pandas as pd
 
 from meterdp.core.dates import interval_of
 from meterdp.core.parquet import atomic_path
+from meterdp.privacy import ledger_file, meter_lists
+from meterdp.privacy.account import Account, Cap
+from meterdp.privacy.charge import Charge
+from meterdp.privacy.ledger import Ledger, Request
 from meterdp.privacy.release import Part, release
-from meterdp.release import ledger_file, meter_lists
-from meterdp.release.account import Account, Cap
-from meterdp.release.charge import Charge
-from meterdp.release.ledger import Ledger, Request
 
 ROOT = Path(__file__).resolve().parents[1]
 # Meters, releases, lists they are about, files of each, whether labels are drawn.

@@ -30,14 +30,15 @@ from meterdp.core.parquet import atomic_path
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import PrivateRecords
 from meterdp.mechanisms.sound.mechanism import Sound
-from meterdp.release import mixture, safe_noise
+from meterdp.privacy import safe_noise
+from meterdp.privacy.ledger import CHARGED, STORED, Ledger
+from meterdp.privacy.safe_noise import SafeNoise
+from meterdp.release import mixture
 from meterdp.release.desk import Desk
 from meterdp.release.gate import CRATE, ENTRY
 from meterdp.release.household_forecasts import release_household_forecasts
-from meterdp.release.ledger import CHARGED, STORED, Ledger
 from meterdp.release.noise import StudyNoise
 from meterdp.release.publish import publish
-from meterdp.release.safe_noise import SafeNoise
 
 SEED, HOUSEHOLDS, RELEASES, KILLS = 778, 1409, 20, 100
 

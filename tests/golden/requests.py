@@ -13,10 +13,10 @@ import numpy as np
 
 from meterdp import PrivateGaussianMixture
 from meterdp.core.config import complete, load_schema
-from meterdp.release.account import Cap
+from meterdp.privacy.account import Cap
+from meterdp.privacy.ledger import Request
 from meterdp.release.asked import asked
 from meterdp.release.desk import Desk
-from meterdp.release.ledger import Request
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent

@@ -5,8 +5,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from meterdp.release.ledger import Ledger
-from meterdp.release.ledger_file import is_of_earlier_version
+from meterdp.privacy.ledger import Ledger
+from meterdp.privacy.ledger_file import is_of_earlier_version
 from meterdp.release.migrate import migrate
 from tests.golden.requests import CAP, CASES, HERE, drawn, fitted, ledger_of, requests_of
 from tests.unit.release.charged import released

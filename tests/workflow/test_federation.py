@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pytest
 
-from meterdp.accounting import gdp
 from meterdp.core.parquet import metadata_of, read_table
 from meterdp.distributed.fitted import read_fitted
 from meterdp.distributed.tables import FEDERATED_MIXTURE, FEDERATION, FEDERATION_PROTECTS
@@ -14,8 +13,9 @@ from meterdp.mixture.draws import Mixture
 from meterdp.mixture.gmm import raise_eigenvalues, share_statistics
 from meterdp.mixture.study import Records, mixture_of
 from meterdp.mixture.tables import CLASS_TABLE, LABELS, MIXTURE
+from meterdp.privacy import gdp
+from meterdp.privacy.ledger import CHARGED, Ledger
 from meterdp.profiles.tables import PROFILES
-from meterdp.release.ledger import CHARGED, Ledger
 from tests.workflow.conftest import TINY, Runner
 
 TABLES = (FEDERATED_MIXTURE, FEDERATION, FEDERATION_PROTECTS)

@@ -14,10 +14,10 @@ from typing import Literal
 import numpy as np
 from scipy.special import ndtr
 
-from meterdp.accounting import gdp
 from meterdp.accounting.gaussian_loss import PairLosses, pair_losses
-from meterdp.accounting.interface import Curve
 from meterdp.accounting.tail_integral import all_bounds, all_tails
+from meterdp.privacy import gdp
+from meterdp.privacy.curve import Curve
 
 Side = Literal["one", "two", "hockey_stick"]
 _BATCH, _FIRST, _FARTHEST = 256, 4, 2048

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from meterdp.accounting import advanced, exact_curve, gdp, gdp_with_response, linear, moments, zcdp
-from meterdp.accounting.interface import Curve
+from meterdp.accounting import advanced, exact_curve, linear, moments, zcdp
+from meterdp.privacy import gdp, gdp_with_response
+from meterdp.privacy.curve import Curve
 
 CURVES: dict[str, Curve] = {
     "gdp": gdp.CURVE,

@@ -10,8 +10,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from meterdp.accounting import gdp
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
+from meterdp.privacy import gdp
 
 # Inverses leave this room in ln delta for the error of evaluation.
 ROOM = 1e-9

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import betainccinv, betaincinv, ndtri
 
-from meterdp.accounting import gdp_with_response
+from meterdp.privacy import gdp_with_response
 
 
 def probability_low(hits: np.ndarray, trials: int, error: float) -> np.ndarray:

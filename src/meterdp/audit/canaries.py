@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 
 from meterdp.audit.cases.interface import DELTA, Spy, replayed
-from meterdp.core.errors import InputError
 from meterdp.core.noise import GaussianSource, fixed_normals
 from meterdp.core.parquet import read_table, write_table
+from meterdp.errors import InputError
 from meterdp.exports.ingest import ingest
 from meterdp.exports.roster import read_roster
 from meterdp.exports.settings import ExportSettings
@@ -31,13 +31,13 @@ from meterdp.mixture.density import record_log_densities
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.study import Records
 from meterdp.privacy.release import release_unrecorded
+from meterdp.privacy.safe_noise import GRID
 from meterdp.profiles.grid import read_shard
 from meterdp.profiles.process import process_shard
 from meterdp.profiles.tables import PROFILES
 from meterdp.release.desk import Desk
 from meterdp.release.gate import check_meters
 from meterdp.release.mixture import release_mixture
-from meterdp.release.safe_noise import GRID
 from meterdp.simulate.export import simulate_export
 from meterdp.simulate.layout import simulated_export
 from meterdp.simulate.parameters import SimulationParameters

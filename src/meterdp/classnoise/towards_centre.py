@@ -14,11 +14,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from meterdp.accounting import gdp
-from meterdp.accounting.discreteness import delta_margin, total_variation
-from meterdp.core.errors import InputError
-from meterdp.core.guarantee import Guarantee
 from meterdp.core.noise import MOST_STD_STEPS, MOST_STEPS, GaussianSource
+from meterdp.errors import InputError
+from meterdp.privacy import gdp
+from meterdp.privacy.discreteness import delta_margin, total_variation
+from meterdp.privacy.guarantee import Guarantee
 
 # Entries of a forecast further than this from the public level are cut, log kWh.
 ENTRY_LIMIT = 50.0

@@ -8,7 +8,7 @@ import stat
 from pathlib import Path
 from typing import BinaryIO
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 
 
 def opened(path: Path, most_bytes: int, remedy: str) -> BinaryIO:

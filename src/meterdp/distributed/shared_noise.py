@@ -14,7 +14,6 @@ from itertools import combinations
 
 import numpy as np
 
-from meterdp.core.errors import InputError
 from meterdp.core.noise import GaussianSource
 from meterdp.distributed.adversary import require_few_sets, smallest_group
 from meterdp.distributed.cycle import hamiltonian_cycle
@@ -24,6 +23,7 @@ from meterdp.distributed.graph import Graph
 from meterdp.distributed.pdmm import Subspace
 from meterdp.distributed.ring_sum import STEP, RingSum
 from meterdp.distributed.summation import Summation
+from meterdp.errors import InputError
 from meterdp.mechanisms.interface import Released
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mechanisms.sound.shares import Shares

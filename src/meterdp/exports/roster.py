@@ -12,8 +12,8 @@ import io
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from meterdp.core.errors import InputError
 from meterdp.core.parquet import atomic_path
+from meterdp.errors import InputError
 from meterdp.exports.streams import check_file
 
 METER_COLUMN, CIRCUIT_COLUMN = "meter_id", "circuit"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.exports.batch import Batch, nothing_but
 from meterdp.exports.members import PACKED, Member, is_zip, members
 from meterdp.exports.settings import ExportSettings

@@ -12,12 +12,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from meterdp.accounting import gdp
 from meterdp.core.noise import NoiseSource
 from meterdp.core.progress import progress
 from meterdp.feeders.mechanism import FeederRecords
 from meterdp.feeders.rules import group_totals
 from meterdp.feeders.study import Energies, FeederStudy, Grouping
+from meterdp.privacy import gdp
 
 SOUND, LAPLACE, GAUSSIAN = "sound", "laplace", "gaussian"
 LAPLACE_ONE_READING, MEAN_PROFILE = "laplace_one_reading", "mean_profile"

@@ -13,10 +13,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from meterdp.accounting import gdp
-from meterdp.core.errors import InputError
-from meterdp.core.guarantee import Guarantee
 from meterdp.core.noise import GaussianSource
+from meterdp.errors import InputError
 from meterdp.feeders.plan import (
     ENTRY_LIMIT,
     LEVEL_BOUNDS,
@@ -31,6 +29,8 @@ from meterdp.feeders.plan import (
 from meterdp.feeders.posterior import Observed, posterior
 from meterdp.feeders.window import LEAST_READ
 from meterdp.mechanisms.sound.stack import RECORDS_AT_ONCE, Step, clip_to_unit_ball
+from meterdp.privacy import gdp
+from meterdp.privacy.guarantee import Guarantee
 
 Measure = Callable[[Step, np.ndarray], np.ndarray]
 

@@ -19,11 +19,11 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
-from meterdp.accounting import gdp
-from meterdp.accounting.discreteness import FEWEST_NOISE_STEPS, delta_margin, rounded, total_variation
-from meterdp.core.errors import InputError
 from meterdp.core.noise import MOST_STD_STEPS, MOST_STEPS
+from meterdp.errors import InputError
 from meterdp.mechanisms.sound.stack import Step
+from meterdp.privacy import gdp
+from meterdp.privacy.discreteness import FEWEST_NOISE_STEPS, delta_margin, rounded, total_variation
 
 COUNTS = ("listed", "measured")
 # What a meter uses a day, of a study that is not told.

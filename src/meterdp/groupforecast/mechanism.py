@@ -13,10 +13,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from meterdp.accounting import gdp_with_response
-from meterdp.core.errors import InputError
-from meterdp.core.guarantee import Guarantee
 from meterdp.core.noise import ResponseSource
+from meterdp.errors import InputError
 from meterdp.groupforecast.plan import (
     COMMON_OFFSET_STD,
     COMMON_RADIUS,
@@ -32,6 +30,8 @@ from meterdp.groupforecast.plan import (
     response,
 )
 from meterdp.mechanisms.sound.stack import Step, clip_to_unit_ball
+from meterdp.privacy import gdp_with_response
+from meterdp.privacy.guarantee import Guarantee
 
 Measure = Callable[[Step, np.ndarray], np.ndarray]
 Assign = Callable[[np.ndarray, int, float], np.ndarray]

@@ -8,11 +8,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from meterdp.accounting import gdp
 from meterdp.accounting.exact_curve import exact_tails
 from meterdp.accounting.gaussian_loss import pair_losses
 from meterdp.library.arguments import array_of, is_one_of
 from meterdp.library.errors import Refused
+from meterdp.privacy import gdp
 
 _PAIRS = {"both": [[0, 1], [1, 0]], "forward": [[0, 1]], "reverse": [[1, 0]]}
 # Largest asymmetry of a covariance, relative to its variances, that counts as rounding.

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from meterdp.accounting import gdp
 from meterdp.core.log_scale import LogScale
 from meterdp.mechanisms.interface import PublicSettings
 from meterdp.mechanisms.sound.library import AUTO, HOURS, SHIPPED, read_library
 from meterdp.mechanisms.sound.plan import ENOUGH_WITHOUT_LIBRARY, SoundSettings, signal_of
 from meterdp.mechanisms.sound.shares import ALONE, Shares
+from meterdp.privacy import gdp
 
 
 def public_settings(

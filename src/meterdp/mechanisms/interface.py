@@ -12,11 +12,11 @@ from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 
-from meterdp.core.errors import InputError
-from meterdp.core.guarantee import Family, Guarantee
 from meterdp.core.log_scale import PLAIN, LogScale
 from meterdp.core.noise import NoiseSource
+from meterdp.errors import InputError
 from meterdp.mixture.draws import MixtureDraws
+from meterdp.privacy.guarantee import Family, Guarantee
 
 # Whether a mechanism is handed records alone or labelled records with the mixture fitted to them.
 Sees = Literal["records", "labels"]

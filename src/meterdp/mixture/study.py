@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.mixture.describe import marginals
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.gmm import FITS, Fit, fit_given, most_probable, raise_eigenvalues, share_statistics

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from meterdp.release.account import Cap
-from meterdp.release.ledger import Ledger, Request
-from meterdp.release.safe_noise import SafeNoise
+from meterdp.privacy.account import Cap
+from meterdp.privacy.ledger import Ledger, Request
+from meterdp.privacy.safe_noise import SafeNoise
 
 Files = dict[str, bytes]
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meterdp.core.errors import InputError
 from meterdp.core.log_scale import LogScale
+from meterdp.errors import InputError
 from meterdp.profiles.grid import Calendar
 
 if TYPE_CHECKING:

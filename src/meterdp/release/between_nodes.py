@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 
-from meterdp.core.errors import InputError
 from meterdp.core.noise import MOST_STEPS, GaussianSource
 from meterdp.distributed.configured import SharedNoise
 from meterdp.distributed.node.config import NodeSettings
@@ -24,16 +23,17 @@ from meterdp.distributed.node.messages import Kind
 from meterdp.distributed.node.records import own_records
 from meterdp.distributed.node.run import check_writable, compare, sum_of_all
 from meterdp.distributed.shared_noise import SharedSums, release_at_node
+from meterdp.errors import InputError
 from meterdp.exports.roster import read_roster
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import PublicSettings, Released
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mechanisms.sound.plan import step_entries
 from meterdp.privacy.release import Part
+from meterdp.privacy.safe_noise import GRID
 from meterdp.release.desk import Desk
 from meterdp.release.gate import check_meters, check_settings
 from meterdp.release.mixture import released_files, request_of, words_of_settings
-from meterdp.release.safe_noise import GRID
 
 FOLDER = Path("release/mixture")
 

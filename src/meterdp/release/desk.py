@@ -11,16 +11,16 @@ from functools import partial
 
 import meterdp
 from meterdp.core.dates import Interval
-from meterdp.core.guarantee import Guarantee, in_plain_words
 from meterdp.core.log_scale import LogScale
 from meterdp.exports.roster import digest_of_meters, parse_roster
+from meterdp.privacy.account import UNIT_OF, Account, Cap
+from meterdp.privacy.charge import Charge
+from meterdp.privacy.guarantee import Guarantee, in_plain_words
+from meterdp.privacy.ledger import Ledger, Request
 from meterdp.privacy.release import Part, release
 from meterdp.release.about import About
-from meterdp.release.account import UNIT_OF, Account, Cap
-from meterdp.release.charge import Charge
 from meterdp.release.described import check_described, described
 from meterdp.release.gate import CRATE, ENTRY, account_of, check_files, check_release, check_settings, touched_periods
-from meterdp.release.ledger import Ledger, Request
 from meterdp.release.planned import planned_charge
 from meterdp.release.publish import publish
 

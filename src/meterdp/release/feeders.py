@@ -17,12 +17,12 @@ from meterdp.exports.roster import Roster
 from meterdp.feeders.mechanism import FeederRecords, FeederRelease, FeederTotals
 from meterdp.feeders.plan import FeederPublic
 from meterdp.feeders.window import DAYS, Window, total_minutes
+from meterdp.privacy.charge import Charge
+from meterdp.privacy.ledger import Request
 from meterdp.privacy.release import Part
-from meterdp.release.charge import Charge
+from meterdp.privacy.safe_noise import GRID
 from meterdp.release.desk import Desk, as_json, checksums, in_words, words_of
 from meterdp.release.gate import FEEDER_FILES, check_feeder_names, check_feeders
-from meterdp.release.ledger import Request
-from meterdp.release.safe_noise import GRID
 from meterdp.release.tables import RELEASED_FEEDER_ERRORS, RELEASED_FEEDERS
 
 # Counts up when the same public words would give another release.

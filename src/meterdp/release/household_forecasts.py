@@ -18,8 +18,8 @@ from meterdp.forecasting.settings import AHEAD, some_of
 from meterdp.groupforecast.kept import KeptGroups
 from meterdp.groupforecast.mechanism import ForecastRecords, GroupRelease
 from meterdp.groupforecast.study import no_circuits
+from meterdp.privacy.charge import Charge, epsilon_of
 from meterdp.privacy.release import Files, Part
-from meterdp.release.charge import Charge, epsilon_of
 from meterdp.release.desk import Desk, as_json, words_of
 from meterdp.release.forecast_folder import Told, forecast_folder
 from meterdp.release.gate import check_groups

@@ -19,14 +19,14 @@ from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import GaussianSource
 from meterdp.exports.roster import parse_roster
 from meterdp.forecasting.settings import AHEAD, some_of
+from meterdp.privacy.charge import Charge
+from meterdp.privacy.meter_lists import plain_name
 from meterdp.privacy.release import Part
-from meterdp.release.charge import Charge
+from meterdp.privacy.safe_noise import GRID
 from meterdp.release.desk import Desk, as_json, words_of
 from meterdp.release.forecast_folder import Told, forecast_folder
 from meterdp.release.gate import check_groups
-from meterdp.release.meter_lists import plain_name
 from meterdp.release.noise import new_ids
-from meterdp.release.safe_noise import GRID
 
 # Counts up when the same public words would give another release.
 VERSION = 1

@@ -30,14 +30,14 @@ from meterdp.mechanisms.sound.shares import ALONE
 from meterdp.mechanisms.sound.tilt import Marginals, sample_tilted
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.sampling import sample
+from meterdp.privacy.charge import Charge
+from meterdp.privacy.ledger import Request
 from meterdp.privacy.release import Part
+from meterdp.privacy.safe_noise import GRID
 from meterdp.profiles.vector import VectorRules, hour_rows
-from meterdp.release.charge import Charge
 from meterdp.release.desk import Desk, as_json, checksums, in_words, words_of
 from meterdp.release.gate import MIXTURE_FILES
-from meterdp.release.ledger import Request
 from meterdp.release.noise import FreshNumbers
-from meterdp.release.safe_noise import GRID
 from meterdp.release.tables import RELEASED_MIXTURE, RELEASED_PROFILES
 from meterdp.release.worth import check_worth, worth_of
 

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from meterdp.core.log_scale import LogScale
 from meterdp.groupforecast.kept import KeptGroups
 from meterdp.groupforecast.plan import GroupPlan, GroupPublic, guess_error, predicted_error
-from meterdp.release.charge import NOTHING, Charge
+from meterdp.privacy.charge import NOTHING, Charge
+from meterdp.privacy.safe_noise import GRID
 from meterdp.release.gate import FEWEST_IN_GROUP
-from meterdp.release.safe_noise import GRID
 
 
 def group_public(config: Mapping, households: int, circuit: tuple[int, ...] | None) -> GroupPublic:

@@ -14,21 +14,21 @@ from functools import partial
 import numpy as np
 
 from meterdp.core.dates import Interval
-from meterdp.core.errors import InputError
 from meterdp.core.noise import MOST_STD_STEPS, GaussianSource
+from meterdp.errors import InputError
 from meterdp.mechanisms.interface import PrivateRecords
 from meterdp.mechanisms.sound.box import Box
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mixture.draws import Mixture
+from meterdp.privacy.account import Account, Cap
+from meterdp.privacy.charge import Charge
+from meterdp.privacy.ledger import Ledger, Request
 from meterdp.privacy.release import Part, release, release_unrecorded
-from meterdp.release.account import Account, Cap
-from meterdp.release.charge import Charge
+from meterdp.privacy.safe_noise import GRID
 from meterdp.release.desk import as_json, words_of
 from meterdp.release.gate import FEWEST_HOUSEHOLDS, MOST_HOUSEHOLDS, check_release
-from meterdp.release.ledger import Ledger, Request
 from meterdp.release.mixture import words_of_settings
 from meterdp.release.noise import StudyNoise
-from meterdp.release.safe_noise import GRID
 
 # Counts up when the same public words would give another release.
 VERSION = 1

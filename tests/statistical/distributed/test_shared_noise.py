@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 from scipy.stats import ks_2samp
 
-from meterdp.accounting import gdp
-from meterdp.core.errors import InputError
 from meterdp.distributed.graph import complete, five_node_example, random_geometric, ring
 from meterdp.distributed.pdmm import Stop, consensus
 from meterdp.distributed.ring_sum import decoded, encoded
 from meterdp.distributed.shared_noise import SharedSums, hiding_shares, release_together, shares_for
+from meterdp.errors import InputError
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
 from meterdp.mechanisms.sound.domain import Ball
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mechanisms.sound.plan import SoundSettings, step_entries
 from meterdp.mechanisms.sound.shares import ALONE, Shares
+from meterdp.privacy import gdp
+from meterdp.privacy.safe_noise import GRID, SafeNoise
 from meterdp.release.noise import StudyNoise
-from meterdp.release.safe_noise import GRID, SafeNoise
 from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households, library
 
 N, D, K, NODES = 240, 2, 3, 12

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, kstest
 
-from meterdp.accounting import gdp
 from meterdp.feeders.mechanism import FeederRecords, FeederTotals
 from meterdp.feeders.plan import FeederPublic
+from meterdp.privacy import gdp
 from meterdp.release.noise import StudyNoise
 
 DRAWS = 400

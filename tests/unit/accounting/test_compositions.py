@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from dp_accounting.pld import privacy_loss_distribution
 
-from meterdp.accounting import gdp
 from meterdp.accounting.orders import FAR_ORDER, LARGEST_ORDER
 from meterdp.accounting.registry import CURVES
 from meterdp.accounting.sequence import Infeasible, Sequence
+from meterdp.privacy import gdp
 
 NAMES = ("linear", "advanced", "zcdp", "moments", "moments_real")
 # J iterations with K classes, as in section 4.2.

@@ -7,9 +7,9 @@ import pytest
 from mpmath import mp
 from scipy.stats import norm
 
-from meterdp.accounting import gdp
 from meterdp.accounting.exact_curve import chernoff, exact_tails, worst_pair, worst_pairs
 from meterdp.accounting.gaussian_loss import PairLosses, pair_losses, swap_losses
+from meterdp.privacy import gdp
 from tests.unit.accounting.loss_oracles import by_quadrature, equal_gammas, losses_of, one_dimension, sample
 
 PROMISE = 1e-3  # relative error, certified

@@ -11,7 +11,7 @@ import pytest
 from dp_accounting.mechanism_calibration import calibrate_dp_mechanism
 from dp_accounting.pld import PLDAccountant, privacy_loss_distribution
 
-from meterdp.accounting import gdp
+from meterdp.privacy import gdp
 
 
 def exact(mu: float, epsilon: float, digits: int = 400) -> mpmath.mpf:

@@ -8,9 +8,9 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from meterdp.accounting import gdp
-from meterdp.accounting.gdp_with_response import composed_delta, delta, epsilon_after, gaussian_delta, mu_beside
 from meterdp.core.noise import keep_probability
+from meterdp.privacy import gdp
+from meterdp.privacy.gdp_with_response import composed_delta, delta, epsilon_after, gaussian_delta, mu_beside
 
 
 def hockey_stick(mu, epsilon, ratio):

@@ -12,9 +12,10 @@ from dp_accounting import GaussianDpEvent, LaplaceDpEvent
 from dp_accounting.rdp import RdpAccountant
 from scipy.integrate import quad
 
-from meterdp.accounting import gdp, moments, zcdp
+from meterdp.accounting import moments, zcdp
 from meterdp.accounting.orders import FAR_ORDER, LARGEST_ORDER
 from meterdp.accounting.sequence import Infeasible, Sequence
+from meterdp.privacy import gdp
 
 ORDERS = [0.01, 0.5, 1.0, 2.0, 7.3, 40.0, 100.0]
 MIXED = Sequence(40, 30, 1e-8)

@@ -9,8 +9,8 @@ import mpmath
 import pytest
 from dp_accounting.pld import privacy_loss_distribution
 
-from meterdp.accounting import gdp
 from meterdp.accounting.sequence import Infeasible, Sequence, check_budget, largest_step_epsilon
+from meterdp.privacy import gdp
 
 
 @pytest.mark.parametrize("step_epsilon", [1e-6, 0.02, 0.9])

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from meterdp.accounting import gdp
 from meterdp.audit.attacks import learned_scores
 from meterdp.audit.bounds import epsilon_lower, epsilon_of_mu, mu_lower, probability_high, probability_low
 from meterdp.audit.events import best_event
 from meterdp.audit.judge import Claim, Seen, judge
+from meterdp.privacy import gdp
 
 DELTA, ERROR = 1e-5, 0.05
 REPEATS, RUNS = 200, 2000

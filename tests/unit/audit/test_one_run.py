@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom, binomtest
 
-from meterdp.accounting import gdp
 from meterdp.audit.one_run import chance_of, epsilon_lower, right_guesses
+from meterdp.privacy import gdp
 
 
 def exact_tails(answer_chances, coins):

@@ -8,7 +8,6 @@ import pyarrow as pa
 import pytest
 from scipy.stats import norm
 
-from meterdp.accounting import gdp
 from meterdp.accounting.exact_curve import exact_tails
 from meterdp.classnoise.curves import curve_rows, judged, losses_of, prior_rows, study_curves
 from meterdp.classnoise.designs.interface import Budget, ClassQueries
@@ -18,6 +17,7 @@ from meterdp.classnoise.study import design_all, design_columns, queries_of
 from meterdp.classnoise.tables import DELTA_CURVES, DELTA_UNDER_PRIOR, NEIGHBOUR_GRAPH, NOISE_DESIGNS, WORST_PAIRS
 from meterdp.core.parquet import as_arrow
 from meterdp.forecasting.tables import FORECAST_LAWS
+from meterdp.privacy import gdp
 from tests.unit.classnoise.examples import all_pairs, synthetic, wishart
 
 EPSILON = np.array([0.1, 0.5, 1.0])

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
-from meterdp.accounting import gdp
 from meterdp.classnoise.towards_centre import LabelPublic, TowardsCentre
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
+from meterdp.privacy import gdp
+from meterdp.privacy.safe_noise import GRID, SafeNoise
 from meterdp.release.noise import StudyNoise
-from meterdp.release.safe_noise import GRID, SafeNoise
 
 STD, STEPS = 0.2, 4
 

@@ -9,12 +9,12 @@ import yaml
 from meterdp.__main__ import main
 from meterdp.commands.release_check import list_of_meters
 from meterdp.core.config import complete, load_schema
-from meterdp.core.errors import REFUSAL
+from meterdp.errors import REFUSAL
+from meterdp.privacy.charge import Charge, epsilon_of
+from meterdp.privacy.ledger import Ledger
 from meterdp.release import asked as asking
 from meterdp.release.asked import asked
-from meterdp.release.charge import Charge, epsilon_of
 from meterdp.release.desk import Desk
-from meterdp.release.ledger import Ledger
 from meterdp.simulate.export import simulate_export
 from meterdp.simulate.layout import describe_simulated
 from meterdp.simulate.parameters import SimulationParameters

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from meterdp.accounting import gdp
-from meterdp.core.errors import InputError
 from meterdp.distributed.circuits import Circuits
 from meterdp.distributed.configured import shared_noise, shares_of
 from meterdp.distributed.graph import complete
 from meterdp.distributed.protects import sound_epsilons
 from meterdp.distributed.shared_noise import shares_for
+from meterdp.errors import InputError
 from meterdp.mechanisms.sound.shares import ALONE, Shares
+from meterdp.privacy import gdp
 from tests.unit.distributed.test_circuits import FEDERATION, meters
 
 TWELVE = [f"circuit {i}" for i in range(12)]

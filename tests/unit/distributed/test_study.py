@@ -4,12 +4,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from meterdp.core.errors import InputError
 from meterdp.core.parquet import as_arrow, write_table
 from meterdp.distributed.circuits import Circuits
 from meterdp.distributed.fitted import read_fitted
 from meterdp.distributed.study import fit_over_circuits, iteration_columns, mixture_columns
 from meterdp.distributed.tables import FEDERATED_MIXTURE, FEDERATION
+from meterdp.errors import InputError
 from meterdp.mechanisms.sound.starts import start_classes
 from meterdp.mixture.density import record_log_densities
 from meterdp.mixture.draws import Mixture

@@ -7,7 +7,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from meterdp.accounting import gdp
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import read_table, write_table
 from meterdp.feeders.errors import METHODS, error_rows, layman_noise
@@ -16,6 +15,7 @@ from meterdp.feeders.mechanism import FeederRecords
 from meterdp.feeders.rules import RULES, group_totals
 from meterdp.feeders.study import CIRCUITS, Energies, FeederStudy, random_feeders, study_households
 from meterdp.feeders.tables import FEEDER_ATTACKS, FEEDER_ERRORS, FEEDER_RULES
+from meterdp.privacy import gdp
 from meterdp.profiles.dense import LogLoad
 from meterdp.profiles.grid import Calendar
 from meterdp.release.noise import StudyNoise

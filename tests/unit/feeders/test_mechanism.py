@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from meterdp.accounting import gdp
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.feeders.mechanism import FeederRecords, filled
+from meterdp.privacy import gdp
+from meterdp.privacy.safe_noise import GRID, SafeNoise
 from meterdp.release.noise import StudyNoise
-from meterdp.release.safe_noise import GRID, SafeNoise
 from tests.unit.feeders.made_up import DAYS, FEEDER, FEEDERS, METERS, PER_DAY, calibrate, energies, public
 
 T = DAYS * PER_DAY

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from meterdp.__main__ import main
-from meterdp.accounting import gdp
 from meterdp.core.log_scale import LogScale
 from meterdp.figures import ledger as page
-from meterdp.release import ledger_file as books
-from meterdp.release.account import Account, Cap
-from meterdp.release.charge import Charge, epsilon_of
-from meterdp.release.ledger import Ledger, Request
+from meterdp.privacy import gdp
+from meterdp.privacy import ledger_file as books
+from meterdp.privacy.account import Account, Cap
+from meterdp.privacy.charge import Charge, epsilon_of
+from meterdp.privacy.ledger import Ledger, Request
 from meterdp.release.show import statements
 from tests.unit.release.charged import released
 

@@ -5,12 +5,12 @@ import math
 import pytest
 from scipy.special import ndtri
 
-from meterdp.accounting import gdp
-from meterdp.accounting.gdp_with_response import epsilon_after, mu_beside
 from meterdp.core.config import complete, load_schema
 from meterdp.groupforecast.kept import KeptGroups
 from meterdp.groupforecast.plan import GroupPublic, make_plan
-from meterdp.release.charge import Charge, epsilon_of
+from meterdp.privacy import gdp
+from meterdp.privacy.charge import Charge, epsilon_of
+from meterdp.privacy.gdp_with_response import epsilon_after, mu_beside
 from meterdp.release.planned import assignment_charge, group_public
 
 

@@ -5,15 +5,15 @@ import math
 import numpy as np
 import pytest
 
-from meterdp.accounting import gdp
-from meterdp.accounting.discreteness import delta_margin
-from meterdp.accounting.gdp_with_response import delta
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.groupforecast.kept import CENTRE_SHARE, KeptGroups
 from meterdp.groupforecast.mechanism import ForecastRecords, GroupForecast
 from meterdp.groupforecast.plan import GroupPublic, make_plan
+from meterdp.privacy import gdp
+from meterdp.privacy.discreteness import delta_margin
+from meterdp.privacy.gdp_with_response import delta
+from meterdp.privacy.safe_noise import GRID, SafeNoise
 from meterdp.release.noise import StudyNoise
-from meterdp.release.safe_noise import GRID, SafeNoise
 
 N, STEPS = 1400, 12
 

@@ -6,10 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from meterdp.accounting.gdp_with_response import delta
-from meterdp.core.errors import InputError
 from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import randomised_response
+from meterdp.errors import InputError
 from meterdp.groupforecast.mechanism import (
     ForecastRecords,
     GroupForecast,
@@ -18,6 +17,7 @@ from meterdp.groupforecast.mechanism import (
     nearest,
 )
 from meterdp.groupforecast.plan import GroupPublic
+from meterdp.privacy.gdp_with_response import delta
 from meterdp.release.manifests.group import group_manifest
 from meterdp.release.noise import StudyNoise
 

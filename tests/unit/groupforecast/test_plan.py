@@ -5,8 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from meterdp.accounting.gdp_with_response import delta
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.groupforecast.plan import (
     LEVEL_STD,
     GroupPublic,
@@ -16,6 +15,7 @@ from meterdp.groupforecast.plan import (
     predicted_error,
     response,
 )
+from meterdp.privacy.gdp_with_response import delta
 
 
 def public(epsilon=2.0, records=400, groups="assigned", **others):

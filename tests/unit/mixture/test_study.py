@@ -8,8 +8,8 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 
-from meterdp.core.errors import InputError
 from meterdp.core.parquet import as_arrow
+from meterdp.errors import InputError
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.study import Records, fit_from, fit_of_own_classes, marginal_columns, start_labels
 from meterdp.mixture.tables import MARGINALS

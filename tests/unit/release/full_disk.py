@@ -12,10 +12,10 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from meterdp.core.errors import InputError
-from meterdp.release.account import CHARGED, STORED, Account, Cap
-from meterdp.release.charge import Charge
-from meterdp.release.ledger import Ledger, Request
+from meterdp.errors import InputError
+from meterdp.privacy.account import CHARGED, STORED, Account, Cap
+from meterdp.privacy.charge import Charge
+from meterdp.privacy.ledger import Ledger, Request
 from tests.unit.release.charged import released
 
 ACCOUNT = Account("one household", "replace_one", "made-up town", "2026")

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import yaml
 
-from meterdp.accounting import gdp
 from meterdp.core.parquet import metadata_of, read_table
-from meterdp.release.account import CHARGED
+from meterdp.privacy import gdp
+from meterdp.privacy.account import CHARGED
+from meterdp.privacy.ledger import Ledger
 from meterdp.release.gate import CRATE, ENTRY, MIXTURE_FILES
-from meterdp.release.ledger import Ledger
 from meterdp.release.tables import RELEASED_MIXTURE
 from tests.warm import warm_python
 from tools.make_nodes import make_exports, make_nodes

@@ -8,15 +8,14 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from meterdp.accounting import gdp
-from meterdp.accounting.gdp_with_response import composed_delta
 from meterdp.core.dates import interval_of
-from meterdp.core.errors import InputError
-from meterdp.release import budget
-from meterdp.release.account import Account, Cap
-from meterdp.release.budget import Entry, check_budget, most_spent
-from meterdp.release.charge import NOTHING, Charge
-from meterdp.release.meter_lists import MeterLists, hashed
+from meterdp.errors import InputError
+from meterdp.privacy import budget, gdp
+from meterdp.privacy.account import Account, Cap
+from meterdp.privacy.budget import Entry, check_budget, most_spent
+from meterdp.privacy.charge import NOTHING, Charge
+from meterdp.privacy.gdp_with_response import composed_delta
+from meterdp.privacy.meter_lists import MeterLists, hashed
 
 KEY = b"k" * 32
 YEAR, NEXT = ((interval_of(date(y, 1, 1), date(y, 12, 31), "Europe/London"),) for y in (2025, 2026))

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from meterdp.core.errors import InputError
-from meterdp.release import ledger as ledgers
-from meterdp.release.ledger import Ledger
-from meterdp.release.ledger_file import LedgerFile
+from meterdp.errors import InputError
+from meterdp.privacy import ledger as ledgers
+from meterdp.privacy.ledger import Ledger
+from meterdp.privacy.ledger_file import LedgerFile
 from meterdp.release.publish import publish
 from tests.unit.release.charged import released
 from tests.unit.release.full_disk import WIDE, attempt, checked, largest_file, request

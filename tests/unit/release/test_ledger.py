@@ -15,13 +15,12 @@ from datetime import date
 import numpy as np
 import pytest
 
-from meterdp.accounting import gdp
 from meterdp.core.dates import interval_of
-from meterdp.core.errors import InputError
-from meterdp.release import ledger_file
-from meterdp.release.account import CANCELLED, CHARGED, LISTED, PUBLISHED, RAISED, STORED, Account, Cap
-from meterdp.release.charge import Charge
-from meterdp.release.ledger import Ledger, Request
+from meterdp.errors import InputError
+from meterdp.privacy import gdp, ledger_file
+from meterdp.privacy.account import CANCELLED, CHARGED, LISTED, PUBLISHED, RAISED, STORED, Account, Cap
+from meterdp.privacy.charge import Charge
+from meterdp.privacy.ledger import Ledger, Request
 from meterdp.release.show import most_by_period
 from tests.unit.release.charged import released, released_all, spent
 

@@ -10,13 +10,13 @@ from datetime import date
 import pytest
 
 from meterdp.__main__ import main
-from meterdp.accounting import gdp
 from meterdp.core.dates import interval_of
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.exports.roster import digest_of_meters
-from meterdp.release.account import MOVED, Account, Cap
-from meterdp.release.charge import Charge
-from meterdp.release.ledger import Ledger, Request
+from meterdp.privacy import gdp
+from meterdp.privacy.account import MOVED, Account, Cap
+from meterdp.privacy.charge import Charge
+from meterdp.privacy.ledger import Ledger, Request
 from meterdp.release.migrate import migrate
 from tests.unit.release.charged import released, spent
 

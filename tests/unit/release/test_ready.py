@@ -10,12 +10,12 @@ from contextlib import ExitStack, contextmanager, suppress
 
 import pytest
 
-from meterdp.accounting import gdp
 from meterdp.commands import ledger_show
-from meterdp.core.errors import InputError
-from meterdp.release.account import CANCELLED, CHARGED, STORED, Account, Cap
-from meterdp.release.charge import Charge
-from meterdp.release.ledger import Ledger, Request
+from meterdp.errors import InputError
+from meterdp.privacy import gdp
+from meterdp.privacy.account import CANCELLED, CHARGED, STORED, Account, Cap
+from meterdp.privacy.charge import Charge
+from meterdp.privacy.ledger import Ledger, Request
 from tests.unit.distributed.node.test_failures import pair
 from tests.unit.release.charged import released_all
 

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 import meterdp.release.records as records
-from meterdp.accounting import gdp
 from meterdp.core.dates import interval_of
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.mechanisms.sound.ball import calibrate_ball
 from meterdp.mechanisms.sound.box import Box
-from meterdp.release.account import CHARGED, STORED, Account, Cap
-from meterdp.release.charge import Charge
-from meterdp.release.ledger import Ledger, Request
+from meterdp.privacy import gdp
+from meterdp.privacy.account import CHARGED, STORED, Account, Cap
+from meterdp.privacy.charge import Charge
+from meterdp.privacy.ledger import Ledger, Request
+from meterdp.privacy.safe_noise import SafeNoise
 from meterdp.release.records import Books, release_records
-from meterdp.release.safe_noise import SafeNoise
 from meterdp.release.show import in_words
 from tests.unit.release.charged import released, spent
 

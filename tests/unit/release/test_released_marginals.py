@@ -7,16 +7,16 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from meterdp.accounting import gdp
 from meterdp.core.config import complete, load_schema
 from meterdp.core.log_scale import LogScale
 from meterdp.mechanisms.sound.marginals import Reference, features
 from meterdp.mechanisms.sound.tilt import fit_exponents
 from meterdp.mixture.draws import Mixture
+from meterdp.privacy import gdp
+from meterdp.privacy.ledger import Ledger
 from meterdp.release import mixture
 from meterdp.release.desk import Desk
 from meterdp.release.gate import CRATE, ENTRY, MIXTURE_FILES
-from meterdp.release.ledger import Ledger
 from tests.conftest import ROOT
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, chi2, chisquare, kstest, norm
 
-from meterdp.accounting import gdp
-from meterdp.accounting.discreteness import delta_margin, total_variation
 from meterdp.core.noise import keep_probability
-from meterdp.release.safe_noise import GRID, SafeNoise, discrete_gaussian, response
+from meterdp.privacy import gdp
+from meterdp.privacy.discreteness import delta_margin, total_variation
+from meterdp.privacy.safe_noise import GRID, SafeNoise, discrete_gaussian, response
 
 DRAWS = 20_000
 ALARM = 1e-9  # false alarms of every test here

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from meterdp.__main__ import main
-from meterdp.accounting import gdp
+from meterdp.privacy import gdp
+from meterdp.privacy.account import Account, Cap
+from meterdp.privacy.charge import Charge
+from meterdp.privacy.ledger import Ledger, Request
 from meterdp.release import show
-from meterdp.release.account import Account, Cap
-from meterdp.release.charge import Charge
-from meterdp.release.ledger import Ledger, Request
 from tests.unit.release.charged import released
 
 ACCOUNT = Account("one household", "replace_one", "made-up town", "2026")

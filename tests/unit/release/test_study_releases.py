@@ -5,7 +5,6 @@ import ast
 import numpy as np
 import pytest
 
-from meterdp.accounting import gdp
 from meterdp.core.parquet import as_arrow
 from meterdp.evaluation import study
 from meterdp.evaluation.cost import cost
@@ -17,6 +16,7 @@ from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mechanisms.sound.shares import ALONE, Shares
 from meterdp.mechanisms.tables import VARIANT
 from meterdp.mixture.study import Records, fit_from, start_labels
+from meterdp.privacy import gdp
 
 MIXTURE = {"classes": 2, "fit": "labels", "eigenvalue_floor": 1e-3}
 PROFILES = {"clip_kwh_per_hour": [0.01, 100]}

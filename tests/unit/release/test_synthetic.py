@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from meterdp.core.errors import InputError
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow, read_table, write_table
+from meterdp.errors import InputError
 from meterdp.evaluation.fidelity import study as fidelity_study
 from meterdp.evaluation.fidelity.study import MEASURES, study_fidelity
 from meterdp.evaluation.fidelity.tasks import matched_agreement, most_probable_class, prediction_r2

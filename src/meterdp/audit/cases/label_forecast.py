@@ -14,7 +14,7 @@ from meterdp.audit.cases.interface import DELTA, OUTPUT, Case, Spy, gaussian_log
 from meterdp.audit.judge import Claim, Seen
 from meterdp.classnoise.towards_centre import LabelPublic, TowardsCentre
 from meterdp.core.noise import NoiseSource
-from meterdp.release.safe_noise import GRID
+from meterdp.privacy.safe_noise import GRID
 
 STD = 0.2
 # Pairs opposite to one another, which exchange their files: no order is told apart better.

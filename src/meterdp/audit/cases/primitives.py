@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from meterdp.accounting import gdp
 from meterdp.audit.cases.interface import DELTA, OUTPUT, Case, Spy
 from meterdp.audit.judge import Claim, Seen
 from meterdp.core.noise import NoiseSource
+from meterdp.privacy import gdp
 
 GROUPS = 4
 _AT_ONCE = 1_000_000

@@ -12,8 +12,8 @@ from pathlib import Path
 import pandas as pd
 import pyarrow as pa
 
-from meterdp.core.errors import InputError
 from meterdp.core.parquet import as_arrow, read_table
+from meterdp.errors import InputError
 from meterdp.exports.ingest import ingest
 from meterdp.exports.roster import read_roster
 from meterdp.exports.settings import ExportSettings

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.exports.batch import BATCH_BYTES, Batch
 from meterdp.exports.fields import Field
 from meterdp.exports.lines import INNER_DELIMITER, OLD_MAC, OLD_MAC_REMEDY, Block, Piece, SafeLines, separator_after

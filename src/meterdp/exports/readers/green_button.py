@@ -32,7 +32,7 @@ from xml.parsers import expat
 
 import numpy as np
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.exports.batch import BATCH_BYTES, NO_STAMP, Batch
 from meterdp.exports.members import Member
 from meterdp.exports.numerals import PLAIN

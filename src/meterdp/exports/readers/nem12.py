@@ -27,7 +27,7 @@ from string import ascii_uppercase, digits
 
 import numpy as np
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.exports.batch import BATCH_BYTES, Batch
 from meterdp.exports.fields import number_words
 from meterdp.exports.lines import INNER_DELIMITER, SafeLines, separator_after

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.exports.batch import BATCH_BYTES, NO_STAMP, Batch
 from meterdp.exports.fields import Field, Rejects, StampParser, key_columns, keys, number_words, numbers
 from meterdp.exports.members import Member

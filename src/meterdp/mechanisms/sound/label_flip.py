@@ -13,8 +13,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from meterdp.accounting import gdp
-from meterdp.core.guarantee import Family, Guarantee
 from meterdp.core.noise import NoiseSource
 from meterdp.mechanisms.interface import PublicSettings, Released, Sees
 from meterdp.mechanisms.published.labelled import LabelledRecords
@@ -24,6 +22,8 @@ from meterdp.mechanisms.sound.rounds import release_in_chunks, run_rounds
 from meterdp.mechanisms.sound.stack import Measure, Step
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import raise_eigenvalues
+from meterdp.privacy import gdp
+from meterdp.privacy.guarantee import Family, Guarantee
 
 # The first round finds the classes in coordinates of the whole, the others refine them in their own.
 ROUNDS = 4

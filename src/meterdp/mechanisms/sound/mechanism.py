@@ -16,11 +16,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from meterdp.accounting import gdp
-from meterdp.accounting.discreteness import FEWEST_NOISE_STEPS, delta_margin, total_variation
-from meterdp.core.errors import InputError
-from meterdp.core.guarantee import Family, Guarantee
 from meterdp.core.noise import GaussianSource
+from meterdp.errors import InputError
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings, Released, Sees
 from meterdp.mechanisms.sound.adapt import adapt
 from meterdp.mechanisms.sound.domain import Domain, Loads
@@ -45,6 +42,9 @@ from meterdp.mechanisms.sound.stack import (
 )
 from meterdp.mechanisms.sound.tilt import Marginals
 from meterdp.mixture.draws import MixtureDraws
+from meterdp.privacy import gdp
+from meterdp.privacy.discreteness import FEWEST_NOISE_STEPS, delta_margin, total_variation
+from meterdp.privacy.guarantee import Family, Guarantee
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ from functools import partial
 import numpy as np
 from scipy.optimize import brentq
 
-from meterdp.accounting import gdp
 from meterdp.accounting.exact_curve import hockey_stick
 from meterdp.core.noise import NoiseSource
 from meterdp.mechanisms.published.labelled import LabelledRecords
 from meterdp.mechanisms.published.sensitivities import mean_changes
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.sampling import sample
+from meterdp.privacy import gdp
 from meterdp.solvers.ellipsoid import program as sdp
 from meterdp_papers.common.finding import Finding, averaged, defect
 from meterdp_papers.liu.errata.synthetic import DELTA, DIMENSION, PAPER_SETTING, RECORDS, paper_mixture, paper_records

@@ -15,10 +15,10 @@ import numpy as np
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from meterdp.accounting import gdp
 from meterdp.accounting.registry import CURVES
 from meterdp.accounting.sequence import Sequence
 from meterdp.core.noise import NoiseSource
+from meterdp.privacy import gdp
 from meterdp_papers.common.finding import Finding, averaged, defect
 
 DELTA = 1e-4

@@ -8,10 +8,10 @@ from functools import partial
 import numpy as np
 from scipy.optimize import brentq
 
-from meterdp.accounting import gdp
 from meterdp.core.noise import NoiseSource
 from meterdp.mechanisms.dpem.factor import noisy_second_moment
 from meterdp.mechanisms.dpem.moments import mirrored
+from meterdp.privacy import gdp
 from meterdp_papers.common.finding import Finding, defect
 from meterdp_papers.park.errata.budgets import DELTA, analyze_gauss_std, delta_from_tails
 from meterdp_papers.park.factor_faces import spectral_norm

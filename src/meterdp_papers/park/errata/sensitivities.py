@@ -12,8 +12,8 @@ from functools import partial
 
 import numpy as np
 
-from meterdp.accounting import gdp
 from meterdp.core.noise import NoiseSource
+from meterdp.privacy import gdp
 from meterdp_papers.common.finding import Finding, defect
 from meterdp_papers.park.errata.budgets import LIFE_SCIENCES, STROKE, delta_from_tails
 

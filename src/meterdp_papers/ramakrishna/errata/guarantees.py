@@ -10,11 +10,11 @@ from functools import partial
 import numpy as np
 from scipy.stats import norm
 
-from meterdp.accounting import gdp
 from meterdp.accounting.exact_curve import chernoff
 from meterdp.classnoise.designs.interface import Budget, ClassQueries
 from meterdp.classnoise.designs.white import white_noise
 from meterdp.core.noise import NoiseSource
+from meterdp.privacy import gdp
 from meterdp_papers.common.finding import Finding, defect
 from meterdp_papers.ramakrishna.errata.laws import (
     STEPS,

@@ -13,9 +13,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta, chi2, kstest
 
-from meterdp.accounting import gdp
-from meterdp.accounting.discreteness import rounded
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
 from meterdp.mechanisms.published.labelled import LabelledRecords
 from meterdp.mechanisms.sound.ball import calibrate_ball
@@ -25,8 +23,10 @@ from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mechanisms.sound.plan import SoundSettings, noise_entries
 from meterdp.mechanisms.sound.stack import StackWeights, clip_to_unit_ball, moment_stack
 from meterdp.mixture.gmm import fit_labels
+from meterdp.privacy import gdp
+from meterdp.privacy.discreteness import rounded
+from meterdp.privacy.safe_noise import GRID, SafeNoise
 from meterdp.release.noise import StudyNoise
-from meterdp.release.safe_noise import GRID, SafeNoise
 from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households, library
 
 # What a run spends is exact, and 400 runs tell the law of its loss from one with half the noise. Of 1,000 draws the

@@ -16,9 +16,9 @@ from meterdp.distributed.shared_noise import SharedSums, release_at_node, releas
 from meterdp.mechanisms.interface import PublicSettings, Released
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mechanisms.sound.plan import SoundSettings
+from meterdp.privacy.safe_noise import SafeNoise
 from meterdp.release.between_nodes import _released
 from meterdp.release.noise import StudyNoise
-from meterdp.release.safe_noise import SafeNoise
 from tests.unit.distributed.node.made_up import Lying, settings_of, write_agreement
 from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households
 

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from sklearn.mixture import GaussianMixture
 
-from meterdp.accounting import gdp
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.mechanisms.interface import PrivateRecords
 from meterdp.mechanisms.sound.ball import calibrate_ball, fit_ball
 from meterdp.mechanisms.sound.domain import Ball
@@ -23,8 +22,9 @@ from meterdp.mechanisms.sound.starts import spread_classes
 from meterdp.mixture.density import record_log_densities
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.prior import Prior
+from meterdp.privacy import gdp
+from meterdp.privacy.safe_noise import GRID, SafeNoise
 from meterdp.release.noise import StudyNoise
-from meterdp.release.safe_noise import GRID, SafeNoise
 from tests.unit.mechanisms.made_up import library
 
 

@@ -8,8 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from meterdp.accounting import gdp
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.evaluation.cost import reference_fits
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
 from meterdp.mechanisms.sound.domain import Loads
@@ -19,6 +18,7 @@ from meterdp.mixture.divergence import kl_joint, mean_log_likelihood
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import fit_labels
 from meterdp.mixture.kmeans import kmeans_labels
+from meterdp.privacy import gdp
 from meterdp.release.noise import StudyNoise
 from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households
 

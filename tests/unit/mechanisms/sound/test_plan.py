@@ -8,8 +8,7 @@ import inspect
 import numpy as np
 import pytest
 
-from meterdp.accounting import gdp
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.mechanisms.sound import plan as sound_plan
 from meterdp.mechanisms.sound.plan import (
     SoundSettings,
@@ -20,6 +19,7 @@ from meterdp.mechanisms.sound.plan import (
     step_entries,
 )
 from meterdp.mechanisms.sound.starts import start_classes
+from meterdp.privacy import gdp
 
 
 @pytest.mark.parametrize("adjacency", ["replace_one", "add_remove"])

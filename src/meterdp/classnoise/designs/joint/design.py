@@ -13,13 +13,13 @@ import math
 
 import numpy as np
 
-from meterdp.accounting import gdp
 from meterdp.classnoise.designs.interface import Budget, ClassQueries, DesignReport, Noise
 from meterdp.classnoise.designs.joint.common_noise import common_noise
 from meterdp.classnoise.designs.joint.law_descent import EPSILONS, descend_component, worst_deltas
 from meterdp.classnoise.designs.moves import NOISE_FLOOR, within_budget
 from meterdp.classnoise.designs.published.design import published_noise
 from meterdp.classnoise.neighbourhoods.components import components, edges_within
+from meterdp.privacy import gdp
 
 # From this delta on the published design is taken to hide nothing: what hides a little more is not looked for.
 CERTAIN = 1 - 1e-6

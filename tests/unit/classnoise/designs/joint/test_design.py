@@ -4,7 +4,6 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from meterdp.accounting import gdp
 from meterdp.accounting.exact_curve import worst_pairs
 from meterdp.classnoise.curves import losses_of
 from meterdp.classnoise.designs.interface import Budget, ClassQueries
@@ -12,6 +11,7 @@ from meterdp.classnoise.designs.joint.common_noise import common_noise
 from meterdp.classnoise.designs.joint.saddle import saddles
 from meterdp.classnoise.designs.moves import NOISE_FLOOR
 from meterdp.classnoise.designs.registry import noise_design
+from meterdp.privacy import gdp
 from meterdp.solvers.smallest_ball import smallest_ball
 from tests.unit.classnoise.examples import all_pairs, random_queries, synthetic, wishart
 

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import erfcx, log_ndtr
 
-from meterdp.accounting.interface import Curve
+from meterdp.privacy.curve import Curve
 
 # Bound on the relative error of delta, checked against 100-digit arithmetic in the tests; inverses leave that room.
 RELATIVE_ERROR = 1e-9

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from meterdp.accounting import gdp
 from meterdp.core.dates import Interval, overlap
-from meterdp.core.errors import InputError
-from meterdp.release.account import Account, Cap
-from meterdp.release.charge import NOTHING, Charge, Responses, as_responses, counted, price_of_variation
-from meterdp.release.meter_lists import MeterLists
+from meterdp.errors import InputError
+from meterdp.privacy import gdp
+from meterdp.privacy.account import Account, Cap
+from meterdp.privacy.charge import NOTHING, Charge, Responses, as_responses, counted, price_of_variation
+from meterdp.privacy.meter_lists import MeterLists
 
 # Guarantees for all readings of a meter, which add up; any other excludes everything beside it.
 READINGS = ("replace_one", "add_remove")

@@ -24,10 +24,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from meterdp.core.dates import Interval
-from meterdp.release.account import CANCELLED, CHARGED, PUBLISHED, RAISED, STORED, Account, Cap
-from meterdp.release.budget import Entry, check_budget, check_periods, most_spent
-from meterdp.release.charge import NOTHING, Charge, as_responses, counted
-from meterdp.release.ledger_file import LedgerFile, as_json_text, cannot_write, tampered
+from meterdp.privacy.account import CANCELLED, CHARGED, PUBLISHED, RAISED, STORED, Account, Cap
+from meterdp.privacy.budget import Entry, check_budget, check_periods, most_spent
+from meterdp.privacy.charge import NOTHING, Charge, as_responses, counted
+from meterdp.privacy.ledger_file import LedgerFile, as_json_text, cannot_write, tampered
 
 
 @dataclass(frozen=True)

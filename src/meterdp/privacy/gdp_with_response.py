@@ -13,9 +13,9 @@ from functools import lru_cache
 
 from scipy.optimize import brentq
 
-from meterdp.accounting import gdp
-from meterdp.accounting.interface import Curve
 from meterdp.core.noise import keep_probability
+from meterdp.privacy import gdp
+from meterdp.privacy.curve import Curve
 
 # Of more responses the number of orders is no float.
 _AT_ONCE = 600

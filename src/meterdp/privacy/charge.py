@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from scipy.optimize import brentq
 
-from meterdp.accounting.gdp_with_response import composed_delta
+from meterdp.privacy.gdp_with_response import composed_delta
 
 _MOST_EPSILON = 100.0
 # Assignment epsilon, number of groups, how often labels are drawn.
