@@ -23,8 +23,7 @@ import pandas as pd
 from meterdp.core.dates import interval_of
 from meterdp.core.parquet import atomic_path
 from meterdp.privacy import ledger_file, meter_lists
-from meterdp.privacy.account import Account, Cap
-from meterdp.privacy.charge import Charge
+from meterdp.privacy.charge import Account, Cap, Charge
 from meterdp.privacy.ledger import Ledger, Request
 from meterdp.privacy.release import Part, release
 

@@ -275,7 +275,7 @@ MUTANTS = (
     ),
     Mutant(
         "off-by-one composition: group forecast, one release of many is not paid for",
-        "src/meterdp/privacy/gdp_with_response.py",
+        "src/meterdp/privacy/gaussian.py",
         "return composed_delta(mu * math.sqrt(releases),",
         "return composed_delta(mu * math.sqrt(max(releases - 1, 1)),",
         "tests/unit/accounting/test_gdp_with_response.py",
@@ -297,7 +297,7 @@ MUTANTS = (
     Mutant(
         "a delta that is not paid for: Gaussian steps above an epsilon of one",
         "src/meterdp/accounting/sequence.py",
-        "max(self.step_delta, gdp.delta(mu, step_epsilon) * (1 + gdp.RELATIVE_ERROR))",
+        "max(self.step_delta, gaussian.delta(mu, step_epsilon) * (1 + gaussian.RELATIVE_ERROR))",
         "self.step_delta",
         COMPOSITIONS,
     ),
@@ -692,14 +692,14 @@ MUTANTS = (
     ),
     Mutant(
         "release: a tenth less noise",
-        f"{PRIVACY}/safe_noise.py",
+        f"{PRIVACY}/noise.py",
         "discrete_gaussian(std / self.grid, steps.size)",
         "discrete_gaussian(0.9 * std / self.grid, steps.size)",
         f"{RELEASE_TESTS}/test_safe_noise.py",
     ),
     Mutant(
         "release: rounding is not charged",
-        "src/meterdp/privacy/discreteness.py",
+        "src/meterdp/privacy/gaussian.py",
         "return sensitivity * (1 + _FLOAT_SLACK) + grid * math.sqrt(entries) if grid > 0 else sensitivity",
         "return sensitivity * (1 + _FLOAT_SLACK)",
         f"{SOUND_PRIVACY}::test_without_the_charge_for_rounding_the_grid_would_exceed_the_budget",
@@ -758,7 +758,7 @@ MUTANTS = (
     ),
     Mutant(
         "release: labels are kept more often than charged for",
-        f"{PRIVACY}/safe_noise.py",
+        f"{PRIVACY}/noise.py",
         "respond = response(groups, assignment_epsilon)",
         "respond = response(groups, 1.3 * assignment_epsilon)",
         f"{RELEASE_TESTS}/test_safe_noise.py",
@@ -772,7 +772,7 @@ MUTANTS = (
     ),
     Mutant(
         "release: a response is left out of the sum",
-        "src/meterdp/privacy/gdp_with_response.py",
+        "src/meterdp/privacy/gaussian.py",
         "losses = _no_more_than([(loss + more, chance * c) for loss, chance in losses for more, c in one])",
         "losses = one",
         "tests/unit/accounting/test_gdp_with_response.py",

@@ -13,7 +13,7 @@ from meterdp.mixture.draws import Mixture
 from meterdp.mixture.gmm import raise_eigenvalues, share_statistics
 from meterdp.mixture.study import Records, mixture_of
 from meterdp.mixture.tables import CLASS_TABLE, LABELS, MIXTURE
-from meterdp.privacy import gdp
+from meterdp.privacy import gaussian
 from meterdp.privacy.ledger import CHARGED, Ledger
 from meterdp.profiles.tables import PROFILES
 from tests.workflow.conftest import TINY, Runner
@@ -102,6 +102,6 @@ def test_a_release_has_the_noise_of_circuits_that_make_it_together_and_says_so(f
         key: value for key, value in public["public"]["sound"].items() if key != "shares"
     }
     charged = [event["mu"] for event in ledger.events() if event["kind"] == CHARGED]
-    assert charged == [pytest.approx(gdp.mu_for(1.0, 1e-5), rel=1e-3)] * 2, "each at what colluding circuits see"
+    assert charged == [pytest.approx(gaussian.mu_for(1.0, 1e-5), rel=1e-3)] * 2, "each at what colluding circuits see"
     names = {f"C{i:02d}" for i in range(1, 4)}
     assert not any(name in json.dumps(shared) for name in names)

@@ -11,8 +11,8 @@ import math
 
 import numpy as np
 
+from meterdp.accounting.interface import Curve
 from meterdp.accounting.sequence import ROOM, Infeasible, Sequence, check_budget, largest_step_epsilon
-from meterdp.privacy.curve import Curve
 
 
 def log_slack(step_epsilon: float, sequence: Sequence, epsilon: float) -> float:

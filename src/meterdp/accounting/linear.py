@@ -6,8 +6,8 @@ A curve of one point: at a smaller epsilon nothing is known.
 
 from __future__ import annotations
 
+from meterdp.accounting.interface import Curve
 from meterdp.accounting.sequence import Infeasible, Sequence, check_budget, largest_step_epsilon
-from meterdp.privacy.curve import Curve
 
 
 def delta(step_epsilon: float, sequence: Sequence, epsilon: float) -> float:

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from meterdp.audit.cases.interface import DELTA, Spy, replayed
-from meterdp.core.noise import GaussianSource, fixed_normals
+from meterdp.core.noise import fixed_normals
 from meterdp.core.parquet import read_table, write_table
 from meterdp.errors import InputError
 from meterdp.exports.ingest import ingest
@@ -30,8 +30,8 @@ from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mixture.density import record_log_densities
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.study import Records
+from meterdp.privacy.noise import GRID, GaussianSource
 from meterdp.privacy.release import release_unrecorded
-from meterdp.privacy.safe_noise import GRID
 from meterdp.profiles.grid import read_shard
 from meterdp.profiles.process import process_shard
 from meterdp.profiles.tables import PROFILES

@@ -26,7 +26,7 @@ from meterdp.core.log_scale import LogScale
 from meterdp.core.progress import progress
 from meterdp.errors import InputError
 from meterdp.forecasting.energy import censored_absolute_error, censored_moment
-from meterdp.privacy.gdp import mu_for
+from meterdp.privacy.gaussian import mu_for
 
 # Budgets that are tried, (log kWh)^2 per entry: from a per cent of a reading to noise that hides everything.
 DECADES = (-4.0, 6.0)

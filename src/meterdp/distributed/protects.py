@@ -14,8 +14,8 @@ from meterdp.distributed.schemes import SCHEMES
 from meterdp.distributed.study import solvable_households
 from meterdp.distributed.tables import FEDERATION_PROTECTS
 from meterdp.errors import InputError
-from meterdp.privacy import gdp
-from meterdp.privacy.gdp_with_response import epsilon_after
+from meterdp.privacy import gaussian
+from meterdp.privacy.gaussian import epsilon_after
 
 # Numbers of colluding circuits that the table tells beside the configured one, as far as two others are left.
 COLLUDING = (1, 3, 6)
@@ -79,7 +79,7 @@ def sound_epsilons(
         Of the release.
     """
 
-    mu, calibrated = gdp.mu_for(epsilon, delta), sums_of(federation, graph, federation["colluding"]).shares
+    mu, calibrated = gaussian.mu_for(epsilon, delta), sums_of(federation, graph, federation["colluding"]).shares
     for t in colluding:
         hiding = graph.nodes if t is None else sums_of(federation, graph, t).shares.honest
         seen = mu * math.sqrt(calibrated.honest / hiding)

@@ -26,9 +26,9 @@ from meterdp.mechanisms.sound.plan import mean_error
 from meterdp.mixture.density import class_log_densities, class_shares, record_log_densities
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.sampling import sample
-from meterdp.privacy.account import Account, Cap
+from meterdp.privacy.charge import Account, Cap
 from meterdp.privacy.meter_lists import plain_name
-from meterdp.privacy.safe_noise import GRID
+from meterdp.privacy.noise import GRID
 from meterdp.release.gate import public_name
 from meterdp.release.noise import FreshNumbers, StudyNoise
 from meterdp.release.records import Books, release_records, study_records

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from meterdp.privacy.account import Cap
+from meterdp.privacy.charge import Cap
 from meterdp.privacy.ledger import Ledger, Request
-from meterdp.privacy.safe_noise import SafeNoise
+from meterdp.privacy.noise import SafeNoise
 
 Files = dict[str, bytes]
 

@@ -14,8 +14,6 @@ from pathlib import Path
 
 import numpy as np
 
-from meterdp.core.noise import MOST_STEPS, GaussianSource
-from meterdp.distributed.configured import SharedNoise
 from meterdp.distributed.node.config import NodeSettings
 from meterdp.distributed.node.faults import Reason
 from meterdp.distributed.node.links import Links
@@ -29,8 +27,9 @@ from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import PublicSettings, Released
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mechanisms.sound.plan import step_entries
+from meterdp.mechanisms.sound.shares import SharedNoise
+from meterdp.privacy.noise import GRID, MOST_STEPS, GaussianSource
 from meterdp.privacy.release import Part
-from meterdp.privacy.safe_noise import GRID
 from meterdp.release.desk import Desk
 from meterdp.release.gate import check_meters, check_settings
 from meterdp.release.mixture import released_files, request_of, words_of_settings

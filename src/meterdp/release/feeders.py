@@ -10,7 +10,6 @@ from datetime import date
 
 import numpy as np
 
-from meterdp.core.noise import GaussianSource
 from meterdp.core.parquet import table_bytes
 from meterdp.core.stamps import utc_column
 from meterdp.exports.roster import Roster
@@ -19,8 +18,8 @@ from meterdp.feeders.plan import FeederPublic
 from meterdp.feeders.window import DAYS, Window, total_minutes
 from meterdp.privacy.charge import Charge
 from meterdp.privacy.ledger import Request
+from meterdp.privacy.noise import GRID, GaussianSource
 from meterdp.privacy.release import Part
-from meterdp.privacy.safe_noise import GRID
 from meterdp.release.desk import Desk, as_json, checksums, in_words, words_of
 from meterdp.release.gate import FEEDER_FILES, check_feeder_names, check_feeders
 from meterdp.release.tables import RELEASED_FEEDER_ERRORS, RELEASED_FEEDERS

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from meterdp.core.noise import ResponseSource
 from meterdp.forecasting.settings import AHEAD, some_of
 from meterdp.groupforecast.kept import KeptGroups
 from meterdp.groupforecast.mechanism import ForecastRecords, GroupRelease
 from meterdp.groupforecast.study import no_circuits
 from meterdp.privacy.charge import Charge, epsilon_of
+from meterdp.privacy.noise import ResponseSource
 from meterdp.privacy.release import Files, Part
 from meterdp.release.desk import Desk, as_json, words_of
 from meterdp.release.forecast_folder import Told, forecast_folder

@@ -16,13 +16,12 @@ import numpy as np
 
 from meterdp.classnoise.towards_centre import LabelPublic, TowardsCentre
 from meterdp.core.log_scale import LogScale
-from meterdp.core.noise import GaussianSource
 from meterdp.exports.roster import parse_roster
 from meterdp.forecasting.settings import AHEAD, some_of
 from meterdp.privacy.charge import Charge
 from meterdp.privacy.meter_lists import plain_name
+from meterdp.privacy.noise import GRID, GaussianSource
 from meterdp.privacy.release import Part
-from meterdp.privacy.safe_noise import GRID
 from meterdp.release.desk import Desk, as_json, words_of
 from meterdp.release.forecast_folder import Told, forecast_folder
 from meterdp.release.gate import check_groups

@@ -12,9 +12,7 @@ from dataclasses import asdict, fields
 import numpy as np
 
 from meterdp.core.log_scale import LOG, LogScale
-from meterdp.core.noise import GaussianSource
 from meterdp.core.parquet import table_bytes
-from meterdp.distributed.configured import SharedNoise
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings, Released
 from meterdp.mechanisms.sound.marginals import (
@@ -26,14 +24,14 @@ from meterdp.mechanisms.sound.marginals import (
     TOTAL_WEIGHT,
 )
 from meterdp.mechanisms.sound.mechanism import Sound
-from meterdp.mechanisms.sound.shares import ALONE
+from meterdp.mechanisms.sound.shares import ALONE, SharedNoise
 from meterdp.mechanisms.sound.tilt import Marginals, sample_tilted
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.sampling import sample
 from meterdp.privacy.charge import Charge
 from meterdp.privacy.ledger import Request
+from meterdp.privacy.noise import GRID, GaussianSource
 from meterdp.privacy.release import Part
-from meterdp.privacy.safe_noise import GRID
 from meterdp.profiles.vector import VectorRules, hour_rows
 from meterdp.release.desk import Desk, as_json, checksums, in_words, words_of
 from meterdp.release.gate import MIXTURE_FILES

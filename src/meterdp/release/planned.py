@@ -12,7 +12,7 @@ from meterdp.core.log_scale import LogScale
 from meterdp.groupforecast.kept import KeptGroups
 from meterdp.groupforecast.plan import GroupPlan, GroupPublic, guess_error, predicted_error
 from meterdp.privacy.charge import NOTHING, Charge
-from meterdp.privacy.safe_noise import GRID
+from meterdp.privacy.noise import GRID
 from meterdp.release.gate import FEWEST_IN_GROUP
 
 

@@ -14,17 +14,15 @@ from functools import partial
 import numpy as np
 
 from meterdp.core.dates import Interval
-from meterdp.core.noise import MOST_STD_STEPS, GaussianSource
 from meterdp.errors import InputError
 from meterdp.mechanisms.interface import PrivateRecords
 from meterdp.mechanisms.sound.box import Box
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mixture.draws import Mixture
-from meterdp.privacy.account import Account, Cap
-from meterdp.privacy.charge import Charge
+from meterdp.privacy.charge import Account, Cap, Charge
 from meterdp.privacy.ledger import Ledger, Request
+from meterdp.privacy.noise import GRID, MOST_STD_STEPS, GaussianSource
 from meterdp.privacy.release import Part, release, release_unrecorded
-from meterdp.privacy.safe_noise import GRID
 from meterdp.release.desk import as_json, words_of
 from meterdp.release.gate import FEWEST_HOUSEHOLDS, MOST_HOUSEHOLDS, check_release
 from meterdp.release.mixture import words_of_settings

@@ -17,7 +17,7 @@ from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow, write_table
 from meterdp.errors import InputError
 from meterdp.forecasting.tables import FORECAST_LAWS
-from meterdp.privacy.gdp import delta as gaussian_delta
+from meterdp.privacy.gaussian import delta as gaussian_delta
 from tests.unit.classnoise.examples import all_pairs
 
 BOUNDS = (1e-3, 50.0)

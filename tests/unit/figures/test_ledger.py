@@ -10,10 +10,9 @@ import pytest
 from meterdp.__main__ import main
 from meterdp.core.log_scale import LogScale
 from meterdp.figures import ledger as page
-from meterdp.privacy import gdp
+from meterdp.privacy import gaussian
 from meterdp.privacy import ledger_file as books
-from meterdp.privacy.account import Account, Cap
-from meterdp.privacy.charge import Charge, epsilon_of
+from meterdp.privacy.charge import Account, Cap, Charge, epsilon_of
 from meterdp.privacy.ledger import Ledger, Request
 from meterdp.release.show import statements
 from tests.unit.release.charged import released
@@ -36,7 +35,7 @@ def release(ledger, month, level, account=ACCOUNT, epsilon=0.5):
         "public": {"epsilon": epsilon},
         "export": {"first_day": f"2026-{month:02d}-01", "last_day": f"2026-{month:02d}-28"},
     }
-    request = Request(account, words, Charge(gdp.mu_for(epsilon, 1e-5)), planned=LABELS)
+    request = Request(account, words, Charge(gaussian.mu_for(epsilon, 1e-5)), planned=LABELS)
     released(ledger, request, Cap(4.0, 1e-5), lambda: {"mixture.json": json.dumps(mixture(level)).encode()})
     return request
 

@@ -93,8 +93,8 @@ def test_a_circle_is_found_wherever_the_import_stands(tmp_path, first, second):
 # What makes noise that may leave, and a source of entropy or samplers that could; -> the modules that may name it.
 RELEASE_NOISE = {
     "SafeNoise": {"privacy.release"},
-    "discrete_gaussian": {"release.safe_noise"},
-    "opendp": {"release.safe_noise"},
+    "discrete_gaussian": {"privacy.noise"},
+    "opendp": {"privacy.noise"},
 }
 
 

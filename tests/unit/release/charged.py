@@ -1,7 +1,6 @@
 """Releases of made-up files, and what a ledger says was charged under a name."""
 
-from meterdp.privacy.account import CHARGED
-from meterdp.privacy.charge import NOTHING, Charge
+from meterdp.privacy.charge import CHARGED, NOTHING, Charge
 from meterdp.privacy.release import Part, release
 from meterdp.release.show import statements
 

@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from meterdp.errors import InputError
-from meterdp.privacy.account import CHARGED, STORED, Account, Cap
-from meterdp.privacy.charge import Charge
+from meterdp.privacy.charge import CHARGED, STORED, Account, Cap, Charge
 from meterdp.privacy.ledger import Ledger, Request
 from tests.unit.release.charged import released
 

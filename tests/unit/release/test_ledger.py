@@ -17,9 +17,8 @@ import pytest
 
 from meterdp.core.dates import interval_of
 from meterdp.errors import InputError
-from meterdp.privacy import gdp, ledger_file
-from meterdp.privacy.account import CANCELLED, CHARGED, LISTED, PUBLISHED, RAISED, STORED, Account, Cap
-from meterdp.privacy.charge import Charge
+from meterdp.privacy import gaussian, ledger_file
+from meterdp.privacy.charge import CANCELLED, CHARGED, LISTED, PUBLISHED, RAISED, STORED, Account, Cap, Charge
 from meterdp.privacy.ledger import Ledger, Request
 from meterdp.release.show import most_by_period
 from tests.unit.release.charged import released, released_all, spent
@@ -33,12 +32,12 @@ YEAR = interval_of(date(2026, 1, 1), date(2026, 12, 31), "Europe/London")
 
 
 def request(name="mixture", epsilon=1.0, account=ACCOUNT):
-    return Request(account, {"mechanism": name}, Charge(gdp.mu_for(epsilon, 1e-5), TV))
+    return Request(account, {"mechanism": name}, Charge(gaussian.mu_for(epsilon, 1e-5), TV))
 
 
 def listed(*meters, name="mixture", epsilon=0.5, period=YEAR, cap=CAP, **more):
     words = {"mechanism": name, "who": hashlib.sha256(repr(sorted(meters)).encode()).hexdigest(), "epsilon": epsilon}
-    return Request(ACCOUNT, words, Charge(gdp.mu_for(epsilon, 1e-5), TV), DAYS, meters, (period,), **more)
+    return Request(ACCOUNT, words, Charge(gaussian.mu_for(epsilon, 1e-5), TV), DAYS, meters, (period,), **more)
 
 
 def kinds(ledger):
@@ -84,8 +83,8 @@ def test_charges_compose_as_gaussian_dp_does_up_to_the_cap(ledger):
         for one in small:
             released(ledger, one, CAP, lambda: {"a": b"x"})
             allowed += 1
-    mu = gdp.mu_for(0.5, 1e-5)
-    most = max(n for n in range(1, 100) if gdp.delta(mu * np.sqrt(n), 2.0) + (1 + np.exp(2)) * n * TV <= 1e-5)
+    mu = gaussian.mu_for(0.5, 1e-5)
+    most = max(n for n in range(1, 100) if gaussian.delta(mu * np.sqrt(n), 2.0) + (1 + np.exp(2)) * n * TV <= 1e-5)
     assert allowed == most > 2
     left = float(str(refusal.value).split("release of epsilon ")[1].split(" ")[0])
     released(ledger, request("last", left), CAP, lambda: {"a": b"x"})

@@ -13,9 +13,8 @@ from meterdp.__main__ import main
 from meterdp.core.dates import interval_of
 from meterdp.errors import InputError
 from meterdp.exports.roster import digest_of_meters
-from meterdp.privacy import gdp
-from meterdp.privacy.account import MOVED, Account, Cap
-from meterdp.privacy.charge import Charge
+from meterdp.privacy import gaussian
+from meterdp.privacy.charge import MOVED, Account, Cap, Charge
 from meterdp.privacy.ledger import Ledger, Request
 from meterdp.release.migrate import migrate
 from tests.unit.release.charged import released, spent
@@ -35,7 +34,7 @@ def request(name="mixture", epsilon=1.9, account=ACCOUNT, meters=("a", "b"), per
     words = {"artefact": name, "mechanism": "sound", "public": {"epsilon": epsilon}}
     words |= {"export": {"time_zone": "Europe/London"}, "list_of_meters_sha256": hashlib.sha256(LIST).hexdigest()}
     known = (words["list_of_meters_sha256"], digest_of_meters(LIST))
-    charge = Charge(gdp.mu_for(epsilon, 1e-5), 1e-15)
+    charge = Charge(gaussian.mu_for(epsilon, 1e-5), 1e-15)
     return Request(account, words, charge, DAYS, meters, (period,), former_lists=known)
 
 

@@ -12,9 +12,8 @@ import pytest
 
 from meterdp.commands import ledger_show
 from meterdp.errors import InputError
-from meterdp.privacy import gdp
-from meterdp.privacy.account import CANCELLED, CHARGED, STORED, Account, Cap
-from meterdp.privacy.charge import Charge
+from meterdp.privacy import gaussian
+from meterdp.privacy.charge import CANCELLED, CHARGED, STORED, Account, Cap, Charge
 from meterdp.privacy.ledger import Ledger, Request
 from tests.unit.distributed.node.test_failures import pair
 from tests.unit.release.charged import released_all
@@ -24,7 +23,7 @@ CAP = Cap(1.2, 1e-5)  # lets one through
 
 def request(name):
     account = Account("one household", "replace_one", "made-up town", "2026")
-    return Request(account, {"artefact": "mixture", "mechanism": name}, Charge(gdp.mu_for(1.0, 1e-5), 1e-13))
+    return Request(account, {"artefact": "mixture", "mechanism": name}, Charge(gaussian.mu_for(1.0, 1e-5), 1e-13))
 
 
 @pytest.fixture

@@ -13,11 +13,10 @@ from meterdp.core.dates import interval_of
 from meterdp.errors import InputError
 from meterdp.mechanisms.sound.ball import calibrate_ball
 from meterdp.mechanisms.sound.box import Box
-from meterdp.privacy import gdp
-from meterdp.privacy.account import CHARGED, STORED, Account, Cap
-from meterdp.privacy.charge import Charge
+from meterdp.privacy import gaussian
+from meterdp.privacy.charge import CHARGED, STORED, Account, Cap, Charge
 from meterdp.privacy.ledger import Ledger, Request
-from meterdp.privacy.safe_noise import SafeNoise
+from meterdp.privacy.noise import SafeNoise
 from meterdp.release.records import Books, release_records
 from meterdp.release.show import in_words
 from tests.unit.release.charged import released, spent
@@ -74,7 +73,7 @@ def test_a_neighbour_is_told_apart_by_no_more_than_mu(adjacency, end):
     assert len(apart) == len(sound.plan.steps)
     for found, step in zip(apart, sound.plan.steps, strict=True):
         assert found <= step.mu, step.name
-    assert 0.25 * sound.mu < np.linalg.norm(apart) <= sound.mu <= gdp.mu_for(2.0, 1e-5)
+    assert 0.25 * sound.mu < np.linalg.norm(apart) <= sound.mu <= gaussian.mu_for(2.0, 1e-5)
 
 
 def test_a_release_is_charged_before_noise_is_drawn_and_drawn_once(books, monkeypatch):

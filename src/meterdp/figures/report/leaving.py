@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from meterdp.errors import InputError
 from meterdp.figures.report.grid import Tables
-from meterdp.privacy.account import UNIT_OF, Cap
+from meterdp.privacy.charge import UNIT_OF, Cap
 from meterdp.privacy.guarantee import Guarantee, in_plain_words
 from meterdp.release.gate import SIMULATED, check_release, refusals_of
 

@@ -11,7 +11,6 @@ from typing import Literal
 
 import numpy as np
 
-from meterdp.core.noise import GaussianSource
 from meterdp.errors import InputError
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
 from meterdp.mechanisms.sound.domain import Ball
@@ -21,6 +20,7 @@ from meterdp.mechanisms.sound.stack import RECORDS_AT_ONCE
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.prior import Prior
 from meterdp.privacy.guarantee import Guarantee
+from meterdp.privacy.noise import GaussianSource
 
 # Smallest eigenvalue of a released covariance, relative to the squared radius, if none is given.
 EIGENVALUE_FLOOR_RATIO = 1e-6

@@ -21,7 +21,7 @@ from meterdp.mechanisms.sound.library import Library
 from meterdp.mechanisms.sound.shares import ALONE, Shares
 from meterdp.mechanisms.sound.stack import RADIUS_EDGES, StackWeights, Step
 from meterdp.mixture.prior import Prior
-from meterdp.privacy.discreteness import rounded
+from meterdp.privacy.gaussian import rounded
 
 # Budget shares in units of mu^2.
 RECORDS_SHARE = 0.005
