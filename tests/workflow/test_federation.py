@@ -11,11 +11,12 @@ from meterdp.distributed.tables import FEDERATED_MIXTURE, FEDERATION, FEDERATION
 from meterdp.mixture.density import record_log_densities
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.gmm import raise_eigenvalues, share_statistics
-from meterdp.mixture.study import Records, mixture_of
+from meterdp.mixture.study import mixture_of
 from meterdp.mixture.tables import CLASS_TABLE, LABELS, MIXTURE
 from meterdp.privacy import gaussian
 from meterdp.privacy.ledger import CHARGED, Ledger
 from meterdp.profiles.tables import PROFILES
+from meterdp.profiles.vector import Records
 from tests.workflow.conftest import TINY, Runner
 
 TABLES = (FEDERATED_MIXTURE, FEDERATION, FEDERATION_PROTECTS)

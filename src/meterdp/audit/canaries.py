@@ -29,12 +29,12 @@ from meterdp.mechanisms.interface import PrivateRecords
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mixture.density import record_log_densities
 from meterdp.mixture.draws import Mixture
-from meterdp.mixture.study import Records
 from meterdp.privacy.noise import GRID, GaussianSource
 from meterdp.privacy.release import release_unrecorded
 from meterdp.profiles.grid import read_shard
 from meterdp.profiles.process import process_shard
 from meterdp.profiles.tables import PROFILES
+from meterdp.profiles.vector import Records
 from meterdp.release.desk import Desk
 from meterdp.release.gate import check_meters
 from meterdp.release.mixture import release_mixture

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from meterdp.core.parquet import atomic_path
+from meterdp.core.regular import check_file
 from meterdp.errors import InputError
-from meterdp.exports.streams import check_file
 
 METER_COLUMN, CIRCUIT_COLUMN = "meter_id", "circuit"
 # As British networks name them in their open data.

@@ -14,7 +14,8 @@ from meterdp.mechanisms.sound.starts import start_classes
 from meterdp.mixture.density import record_log_densities
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.gmm import raise_eigenvalues, share_statistics
-from meterdp.mixture.study import Records, fit_from, start_labels
+from meterdp.mixture.study import fit_from, start_labels
+from meterdp.profiles.vector import Records
 from tests.unit.distributed.test_circuits import FEDERATION as SETTINGS
 
 MIXTURE = {"classes": 4, "fit": "labels", "eigenvalue_floor": 1e-3}

@@ -15,8 +15,9 @@ from meterdp.mechanisms.registry import mechanism
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mechanisms.sound.shares import ALONE, Shares
 from meterdp.mechanisms.tables import VARIANT
-from meterdp.mixture.study import Records, fit_from, start_labels
+from meterdp.mixture.study import fit_from, start_labels
 from meterdp.privacy import gaussian
+from meterdp.profiles.vector import Records
 
 MIXTURE = {"classes": 2, "fit": "labels", "eigenvalue_floor": 1e-3}
 PROFILES = {"clip_kwh_per_hour": [0.01, 100]}

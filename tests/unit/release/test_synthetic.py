@@ -16,9 +16,10 @@ from meterdp.mechanisms.sound.marginals import statistics_of
 from meterdp.mechanisms.tables import VARIANT
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.sampling import sample
-from meterdp.mixture.study import Records, fit_from, mixture_rows, start_labels
+from meterdp.mixture.study import fit_from, mixture_rows, start_labels
 from meterdp.mixture.tables import MIXTURE
 from meterdp.profiles.tables import PROFILES
+from meterdp.profiles.vector import Records
 from meterdp.release.noise import StudyNoise
 from meterdp.release.synthetic import (
     Source,
