@@ -765,7 +765,7 @@ MUTANTS = (
     ),
     Mutant(
         "release: mixture and forecasts have budgets of their own",
-        f"{PRIVACY}/account.py",
+        f"{PRIVACY}/charge.py",
         "unit: str = field(compare=False)",
         "unit: str",
         FORECASTS,
