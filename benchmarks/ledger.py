@@ -24,7 +24,9 @@ from meterdp.core.dates import interval_of
 from meterdp.core.parquet import atomic_path
 from meterdp.privacy import ledger_file, meter_lists
 from meterdp.privacy.charge import Account, Cap, Charge
+from meterdp.privacy.guarantee import Guarantee
 from meterdp.privacy.ledger import Ledger, Request
+from meterdp.privacy.policy import FEWEST_HOUSEHOLDS
 from meterdp.privacy.release import Part, release
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -36,6 +38,7 @@ CASES = [
     (100_000, 100, 100, 2, False),
     (1_000_000, 100, 100, 2, True),
 ]
+GUARANTEE = Guarantee("one household", "replace_one", 1.0, 0.0, "made up", "none", "sound")
 ACCOUNT, CAP = Account("", "replace_one", "town", "2026"), Cap(8.0, 1e-6)
 PERIOD = (interval_of(date(2026, 1, 1), date(2026, 12, 31), "Europe/London"),)
 LABELS = (0.02, 4)
@@ -67,7 +70,8 @@ def make(folder: Path, case: tuple) -> None:
     ledger_file.hashed = hashed
     for number in range(releases):
         meters = names(count) if number == 0 else ["a meter"]
-        part = Part(request(number, number % lists, meters, labels), lambda *_: drawn, lambda files, _: files)
+        asked = request(number, number % lists, meters, labels)
+        part = Part(asked, GUARANTEE, FEWEST_HOUSEHOLDS, lambda *_: drawn, lambda files, _: files)
         release([part], None, ledger, CAP)
 
 

@@ -713,7 +713,7 @@ MUTANTS = (
     ),
     Mutant(
         "release: the gate lets a published mechanism pass",
-        f"{RELEASE}/gate.py",
+        f"{PRIVACY}/policy.py",
         "if guarantee.family not in MAY_LEAVE:",
         'if guarantee.family == "exact":',
         f"{RELEASE_TESTS}/test_gate.py",

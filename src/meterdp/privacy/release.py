@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from meterdp.privacy.charge import Cap
+from meterdp.privacy.guarantee import Guarantee
 from meterdp.privacy.ledger import Ledger, Request
 from meterdp.privacy.noise import SafeNoise
+from meterdp.privacy.policy import check_release
 
 Files = dict[str, bytes]
 
@@ -25,6 +27,10 @@ class Part:
     ----------
     request : Request
         What the ledger is asked for.
+    guarantee : Guarantee
+        What is claimed of it.
+    households : int
+        Of the public list, or records.
     answer : callable
         (records, noise, files of the parts before it) -> answers. The only call that sees records, and the only one
         that is handed a source of noise.
@@ -33,6 +39,8 @@ class Part:
     """
 
     request: Request
+    guarantee: Guarantee
+    households: int
     answer: Callable[[Any, SafeNoise, Sequence[Files]], Any]
     render: Callable[[Any, Sequence[Files]], Mapping[str, bytes]]
 
@@ -60,8 +68,10 @@ def release(
     Raises
     ------
     InputError
-        If a meter would pass a limit, the ledger was tampered with, or it cannot be written.
+        If the policy refuses a part, a meter would pass a limit, or the ledger was tampered with or cannot be written.
     """
+    for part in parts:
+        check_release(part.guarantee, part.households, cap)
     requests, noise, released = [part.request for part in parts], SafeNoise(), []
     with ledger.asked_once(requests):
         attempts = ledger.charge(requests, cap)

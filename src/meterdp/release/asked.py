@@ -15,10 +15,10 @@ from meterdp.errors import InputError
 from meterdp.exports.roster import Roster, parse_roster
 from meterdp.groupforecast.study import public_list
 from meterdp.privacy.ledger import Request
+from meterdp.privacy.policy import refusals_of_list
 from meterdp.privacy.release import Part
 from meterdp.release.desk import Desk
 from meterdp.release.feeders import Feeders, feeders_part
-from meterdp.release.gate import refusals_of_list
 from meterdp.release.household_forecasts import forecast_parts, neighbourhoods
 from meterdp.release.label_forecasts import label_part
 from meterdp.release.mixture import mixture_part

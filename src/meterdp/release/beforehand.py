@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from meterdp.errors import InputError
 from meterdp.exports.roster import read_roster
 from meterdp.groupforecast.kept import KeptGroups
+from meterdp.privacy.policy import FEWEST_HOUSEHOLDS, FEWEST_IN_GROUP
 from meterdp.release import worth
-from meterdp.release.gate import FEWEST_HOUSEHOLDS, FEWEST_IN_GROUP
 from meterdp.release.planned import group_public, level_in_words
 
 

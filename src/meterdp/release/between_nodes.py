@@ -99,7 +99,7 @@ def release_mixture_at(settings: NodeSettings, say: Callable[[str], object]) -> 
             return released_files(released, sound, request, desk, told)
 
         # No node sends a sum before all of them have charged; where one cannot, nobody has spent anything.
-        part = Part(request, answer, render)
+        part = Part(request, sound.guarantee, sound.public.records, answer, render)
         (files,), handed_over = desk.release(part, records=records.log_kwh, ready=links.all_charged)
     # With closed links: what goes wrong now is no other node's concern.
     desk.hand_over(files, folder)

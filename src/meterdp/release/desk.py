@@ -16,10 +16,11 @@ from meterdp.exports.roster import digest_of_meters, parse_roster
 from meterdp.privacy.charge import UNIT_OF, Account, Cap, Charge
 from meterdp.privacy.guarantee import Guarantee, in_plain_words
 from meterdp.privacy.ledger import Ledger, Request
+from meterdp.privacy.policy import check_release
 from meterdp.privacy.release import Part, release
 from meterdp.release.about import About
 from meterdp.release.described import check_described, described
-from meterdp.release.gate import CRATE, ENTRY, account_of, check_files, check_release, check_settings, touched_periods
+from meterdp.release.gate import CRATE, ENTRY, account_of, check_files, check_settings, touched_periods
 from meterdp.release.planned import planned_charge
 from meterdp.release.publish import publish
 

@@ -165,7 +165,7 @@ def feeders_part(feeders: Feeders, desk: Desk) -> Part:
     def render(released: FeederRelease, _) -> dict[str, bytes]:
         return _files(released, mechanism, feeders, window, request, desk)
 
-    return Part(request, answer, render)
+    return Part(request, mechanism.guarantee, len(feeders.feeder_of), answer, render)
 
 
 def _files(

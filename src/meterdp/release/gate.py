@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from meterdp.core.dates import PERIODS, Interval, covers, day_of, days_of, interval_of, overlap
 from meterdp.core.tables import Table
 from meterdp.errors import InputError
-from meterdp.privacy.charge import Account, Cap
+from meterdp.privacy.charge import Account
 from meterdp.privacy.guarantee import Guarantee
 from meterdp.release.tables import (
     RELEASED_FEEDER_ERRORS,
@@ -26,14 +26,6 @@ from meterdp.release.tables import (
     RELEASED_PROFILES,
 )
 
-# Below this a mixture of households describes hardly more than the households.
-FEWEST_HOUSEHOLDS = 50
-# Sums of so many records are exact on the grid.
-MOST_HOUSEHOLDS = 2**22
-# The forecast of a smaller group says more of its households than of a group.
-FEWEST_IN_GROUP = 15
-# "model" for forecasts that hide whose they are: deterministic queries, one noise and grid for all labels.
-MAY_LEAVE = ("sound", "model")
 SIMULATED = "simulated households"
 # What the folder of a released mixture holds, and nothing else.
 MIXTURE_FILES = ("mixture.parquet", "mixture.json", "synthetic_profiles.parquet", "manifest.json", "README.md")
@@ -126,61 +118,6 @@ def refusals_of(config: Mapping, simulated: bool) -> Iterator[InputError]:
             yield error
     if release["delta"] > release["cap_delta"]:
         yield _refused("release.delta", "is larger than release.cap_delta", "use a smaller delta")
-
-
-def check_release(guarantee: Guarantee, households: int, cap: Cap) -> None:
-    """Refuse what may not leave, whatever made it.
-
-    Raises
-    ------
-    InputError
-        If the mechanism is not sound, delta is too large for so many households, or there are too few of them.
-    """
-    if guarantee.family not in MAY_LEAVE:
-        raise _refused(
-            "release", f"is of family '{guarantee.family}', which is for study only", "release a sound mechanism"
-        )
-    for refusal in refusals_of_list(guarantee.delta, households, cap):
-        raise refusal
-
-
-def refusals_of_list(delta: float, households: int, cap: Cap) -> Iterator[InputError]:
-    """Yield what :func:`check_release` refuses about a release of some delta for so many households."""
-    if households < FEWEST_HOUSEHOLDS:
-        yield _refused(
-            "export.meters", f"lists fewer than {FEWEST_HOUSEHOLDS} households", "release about more households"
-        )
-    if households > MOST_HOUSEHOLDS:
-        yield _refused(
-            "export.meters", f"lists more than {MOST_HOUSEHOLDS} households", "release parts of them apart"
-        )
-    if delta > min(cap.delta, 1 / households):
-        yield _refused(
-            "release.delta", "is larger than 1 in the number of households, or than the cap", "use a smaller delta"
-        )
-    if cap.delta > 1 / households:
-        yield _refused("release.cap_delta", "is larger than 1 in the number of households", "use a smaller one")
-
-
-def check_groups(households: Sequence[int]) -> None:
-    """Refuse public groups that are too small.
-
-    Parameters
-    ----------
-    households : sequence of int
-        Of each group.
-
-    Raises
-    ------
-    InputError
-        If one has fewer than ``FEWEST_IN_GROUP``.
-    """
-    if min(households) < FEWEST_IN_GROUP:
-        raise _refused(
-            "release.forecast_groups",
-            f"makes a group of fewer than {FEWEST_IN_GROUP} households",
-            "join small circuits in export.meters, or use 'one' or 'assigned'",
-        )
 
 
 def check_feeders(feeder: Sequence[str | None]) -> None:

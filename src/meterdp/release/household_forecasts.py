@@ -19,10 +19,10 @@ from meterdp.groupforecast.mechanism import ForecastRecords, GroupRelease
 from meterdp.groupforecast.study import no_circuits
 from meterdp.privacy.charge import Charge, epsilon_of
 from meterdp.privacy.noise import ResponseSource
+from meterdp.privacy.policy import check_groups
 from meterdp.privacy.release import Files, Part
 from meterdp.release.desk import Desk, as_json, words_of
 from meterdp.release.forecast_folder import Told, forecast_folder
-from meterdp.release.gate import check_groups
 from meterdp.release.label_forecasts import PLACES, release_label_forecasts
 from meterdp.release.noise import new_ids
 from meterdp.release.planned import assignment_charge, group_public, level_in_words
@@ -148,7 +148,8 @@ def forecast_parts(households: int, circuit: tuple[int, ...] | None, desk: Desk)
         told = _told(kept, where["days"], places.charge, request.charge, desk)
         return forecast_folder(np.array(where["release_id"]), released.released_log_kwh, told, request, desk)
 
-    return Part(places, assign, place), Part(request, answer, render)
+    whose = kept.guarantee, households
+    return Part(places, *whose, assign, place), Part(request, *whose, answer, render)
 
 
 def on_the_list(ahead: pa.Table, household: np.ndarray, forecast: Mapping) -> np.ndarray:

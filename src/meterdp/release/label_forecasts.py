@@ -21,10 +21,10 @@ from meterdp.forecasting.settings import AHEAD, some_of
 from meterdp.privacy.charge import Charge
 from meterdp.privacy.meter_lists import plain_name
 from meterdp.privacy.noise import GRID, GaussianSource
+from meterdp.privacy.policy import check_groups
 from meterdp.privacy.release import Part
 from meterdp.release.desk import Desk, as_json, words_of
 from meterdp.release.forecast_folder import Told, forecast_folder
-from meterdp.release.gate import check_groups
 from meterdp.release.noise import new_ids
 
 # Counts up when the same public words would give another release.
@@ -126,7 +126,7 @@ def label_part(households: int, circuit: tuple[int, ...] | None, desk: Desk) -> 
         folder = forecast_folder(np.array(ids), released_log_kwh, _told(mechanism), request, desk)
         return folder | {PLACES: as_json({"release_id": ids})}
 
-    return Part(request, answer, render)
+    return Part(request, mechanism.guarantee, households, answer, render)
 
 
 def _digest_of(neighbourhood: tuple[int, ...], desk: Desk) -> str:

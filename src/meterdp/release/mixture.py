@@ -108,7 +108,7 @@ def mixture_part(shape: tuple[int, int], desk: Desk, shared: SharedNoise | None)
     def render(released: Released, _) -> dict[str, bytes]:
         return released_files(released, mechanism, request, desk, shared)
 
-    return Part(request, answer, render)
+    return Part(request, mechanism.guarantee, public.records, answer, render)
 
 
 def request_of(artefact: str, mechanism: Sound, desk: Desk, shared: SharedNoise | None, **more) -> Request:

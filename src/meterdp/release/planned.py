@@ -13,7 +13,7 @@ from meterdp.groupforecast.kept import KeptGroups
 from meterdp.groupforecast.plan import GroupPlan, GroupPublic, guess_error, predicted_error
 from meterdp.privacy.charge import NOTHING, Charge
 from meterdp.privacy.noise import GRID
-from meterdp.release.gate import FEWEST_IN_GROUP
+from meterdp.privacy.policy import FEWEST_IN_GROUP
 
 
 def group_public(config: Mapping, households: int, circuit: tuple[int, ...] | None) -> GroupPublic:

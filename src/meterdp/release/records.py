@@ -22,9 +22,9 @@ from meterdp.mixture.draws import Mixture
 from meterdp.privacy.charge import Account, Cap, Charge
 from meterdp.privacy.ledger import Ledger, Request
 from meterdp.privacy.noise import GRID, MOST_STD_STEPS, GaussianSource
+from meterdp.privacy.policy import FEWEST_HOUSEHOLDS, MOST_HOUSEHOLDS, check_release
 from meterdp.privacy.release import Part, release, release_unrecorded
 from meterdp.release.desk import as_json, words_of
-from meterdp.release.gate import FEWEST_HOUSEHOLDS, MOST_HOUSEHOLDS, check_release
 from meterdp.release.mixture import words_of_settings
 from meterdp.release.noise import StudyNoise
 
@@ -120,7 +120,7 @@ def release_records(
     def answer(x: np.ndarray, noise: GaussianSource, _) -> Mixture:
         return _drawn(x, noise, box, mechanism)
 
-    part = Part(request, answer, lambda mixture, _: {FILE: _as_json(mixture)})
+    part = Part(request, guarantee, public.records, answer, lambda mixture, _: {FILE: _as_json(mixture)})
     (files,) = release([part], x, Ledger(books.ledger), books.cap)
     return _of_json(files[FILE])
 

@@ -1,8 +1,12 @@
 """Releases of made-up files, and what a ledger says was charged under a name."""
 
 from meterdp.privacy.charge import CHARGED, NOTHING, Charge
+from meterdp.privacy.guarantee import Guarantee
+from meterdp.privacy.policy import FEWEST_HOUSEHOLDS
 from meterdp.privacy.release import Part, release
 from meterdp.release.show import statements
+
+SOUND = Guarantee("one household", "replace_one", 1.0, 0.0, "made up", "none", "sound")
 
 
 def spent(ledger, account) -> Charge:
@@ -18,7 +22,10 @@ def states(events) -> list[tuple[str, str]]:
 
 def released_all(ledger, links, cap, ready=None) -> list[dict[str, bytes]]:
     """Return the files of linked requests; each is drawn by a function of the files before."""
-    parts = [Part(request, lambda _, noise, earlier, draw=draw: draw(earlier), _same) for request, draw in links]
+    parts = [
+        Part(request, SOUND, FEWEST_HOUSEHOLDS, lambda _, noise, earlier, draw=draw: draw(earlier), _same)
+        for request, draw in links
+    ]
     return release(parts, None, ledger, cap, ready)
 
 

@@ -13,9 +13,10 @@ from meterdp.privacy.charge import Account, Cap
 from meterdp.privacy.guarantee import Guarantee
 from meterdp.privacy.ledger import Ledger
 from meterdp.privacy.noise import GRID, MOST_STEPS
+from meterdp.privacy.policy import MOST_HOUSEHOLDS, check_release
 from meterdp.release import mixture
 from meterdp.release.desk import Desk
-from meterdp.release.gate import MOST_HOUSEHOLDS, account_of, check_meters, check_release, check_settings, refusals_of
+from meterdp.release.gate import account_of, check_meters, check_settings, refusals_of
 from meterdp.release.publish import publish
 from tests.conftest import ROOT
 from tests.unit.release.charged import spent

@@ -217,9 +217,9 @@ def test_a_checkpoint_changes_nothing(tmp_path, monkeypatch):
         monkeypatch.setattr(ledger_file, "_EVENTS_A_CHECKPOINT", every)
         one = Ledger(tmp_path / f"{number}.sqlite")
         for epsilon, meters in ((0.5, "ab"), (0.7, "bc"), (0.4, "abc")):
-            one.release(listed(*meters, epsilon=epsilon), CAP, lambda: {"a": b"x"})
+            released(one, listed(*meters, epsilon=epsilon), CAP, lambda: {"a": b"x"})
         with pytest.raises(InputError) as refusal:
-            one.release(listed("b", epsilon=1.9), CAP, never)
+            released(one, listed("b", epsilon=1.9), CAP, never)
         kept[every] = str(refusal.value), one.most_spent(), one.verify()
     assert kept[1] == kept[3] == kept[10_000]
 
@@ -256,7 +256,7 @@ def test_no_meter_is_named_in_the_ledger_and_other_ledgers_hash_otherwise(tmp_pa
     found = []
     for town in "xy":
         one = Ledger(tmp_path / f"{town}.sqlite")
-        one.release(listed(*names), CAP, lambda: {"a": b"x"})
+        released(one, listed(*names), CAP, lambda: {"a": b"x"})
         written = b"".join(path.read_bytes() for path in (one.path, one.copy_path))
         assert not any(name.encode() in written or name.lower().encode() in written for name in names)
         found.append(next(event["meters"] for event in one.events() if event["kind"] == LISTED))
@@ -416,7 +416,7 @@ def test_a_plan_stays_if_answers_were_seen_before_its_charge_was_taken_back(ledg
 def test_the_key_of_another_ledger_is_refused(ledger, tmp_path):
     other = Ledger(tmp_path / "other.sqlite")
     for one in (ledger, other):
-        one.release(listed("a", epsilon=1.9), CAP, lambda: {"a": b"x"})
+        released(one, listed("a", epsilon=1.9), CAP, lambda: {"a": b"x"})
     ledger.key_path.write_text(other.key_path.read_text())
     with pytest.raises(InputError, match=r"is not the key of a ledger.*restore it from the backup"):
         released(ledger, listed("a", name="more", epsilon=1.9), CAP, never)

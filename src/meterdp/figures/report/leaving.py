@@ -9,7 +9,8 @@ from meterdp.errors import InputError
 from meterdp.figures.report.grid import Tables
 from meterdp.privacy.charge import UNIT_OF, Cap
 from meterdp.privacy.guarantee import Guarantee, in_plain_words
-from meterdp.release.gate import SIMULATED, check_release, refusals_of
+from meterdp.privacy.policy import check_release
+from meterdp.release.gate import SIMULATED, refusals_of
 
 # What of a release is called in the configuration -> what it is, more of what its folder holds, key of its epsilon.
 _FOLDERS = {

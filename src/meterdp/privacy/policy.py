@@ -1,0 +1,77 @@
+"""What may be released at all, whatever made it; decided by public numbers, never by a record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from meterdp.errors import InputError
+from meterdp.privacy.charge import Cap
+from meterdp.privacy.guarantee import Guarantee
+
+# Below this a mixture of households describes hardly more than the households.
+FEWEST_HOUSEHOLDS = 50
+# Sums of so many records are exact on the grid.
+MOST_HOUSEHOLDS = 2**22
+# The forecast of a smaller group says more of its households than of a group.
+FEWEST_IN_GROUP = 15
+# "model" for forecasts that hide whose they are: deterministic queries, one noise and grid for all labels.
+MAY_LEAVE = ("sound", "model")
+
+
+def check_release(guarantee: Guarantee, households: int, cap: Cap) -> None:
+    """Refuse what may not leave, whatever made it.
+
+    Raises
+    ------
+    InputError
+        If the mechanism is not sound, delta is too large for so many households, or there are too few of them.
+    """
+    if guarantee.family not in MAY_LEAVE:
+        raise _refused(
+            "release", f"is of family '{guarantee.family}', which is for study only", "release a sound mechanism"
+        )
+    for refusal in refusals_of_list(guarantee.delta, households, cap):
+        raise refusal
+
+
+def refusals_of_list(delta: float, households: int, cap: Cap) -> Iterator[InputError]:
+    """Yield what :func:`check_release` refuses about a release of some delta for so many households."""
+    if households < FEWEST_HOUSEHOLDS:
+        yield _refused(
+            "export.meters", f"lists fewer than {FEWEST_HOUSEHOLDS} households", "release about more households"
+        )
+    if households > MOST_HOUSEHOLDS:
+        yield _refused(
+            "export.meters", f"lists more than {MOST_HOUSEHOLDS} households", "release parts of them apart"
+        )
+    if delta > min(cap.delta, 1 / households):
+        yield _refused(
+            "release.delta", "is larger than 1 in the number of households, or than the cap", "use a smaller delta"
+        )
+    if cap.delta > 1 / households:
+        yield _refused("release.cap_delta", "is larger than 1 in the number of households", "use a smaller one")
+
+
+def check_groups(households: Sequence[int]) -> None:
+    """Refuse public groups that are too small.
+
+    Parameters
+    ----------
+    households : sequence of int
+        Of each group.
+
+    Raises
+    ------
+    InputError
+        If one has fewer than ``FEWEST_IN_GROUP``.
+    """
+    if min(households) < FEWEST_IN_GROUP:
+        raise _refused(
+            "release.forecast_groups",
+            f"makes a group of fewer than {FEWEST_IN_GROUP} households",
+            "join small circuits in export.meters, or use 'one' or 'assigned'",
+        )
+
+
+def _refused(field: str, problem: str, remedy: str) -> InputError:
+    return InputError(problem, file="config", field=field, remedy=remedy)

@@ -1,0 +1,82 @@
+"""The order of a release: policy, charge, noise, files."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from meterdp.errors import InputError
+from meterdp.privacy import release as module
+from meterdp.privacy.charge import CHARGED, STORED, Account, Cap, Charge
+from meterdp.privacy.ledger import Ledger, Request
+from meterdp.privacy.noise import SafeNoise
+from meterdp.privacy.policy import FEWEST_HOUSEHOLDS, MOST_HOUSEHOLDS
+from meterdp.privacy.release import Part, release
+from tests.unit.release.charged import SOUND
+
+CAP = Cap(2.0, 1e-5)
+
+
+def part(name="mixture", answer=None, render=None, **changed):
+    request = Request(Account("", "replace_one", "town", "2026"), {"artefact": name}, Charge(0.1))
+    made = Part(request, SOUND, FEWEST_HOUSEHOLDS, answer or draw, render or written)
+    return replace(made, **changed)
+
+
+def draw(records, noise, earlier):
+    return noise.add_gaussian(records.sum(axis=0), 2.0)
+
+
+def written(answers, earlier):
+    return {"sum": answers.tobytes(), "parts before": str(len(earlier)).encode()}
+
+
+def never(*_):
+    raise AssertionError("records were read")
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    return Ledger(tmp_path / "ledger.sqlite")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"guarantee": replace(SOUND, family="published")},
+        {"guarantee": replace(SOUND, family="exact")},
+        {"guarantee": replace(SOUND, delta=1e-4)},
+        {"households": FEWEST_HOUSEHOLDS - 1},
+        {"households": MOST_HOUSEHOLDS + 1},
+    ],
+)
+def test_what_the_policy_refuses_is_neither_charged_nor_drawn(ledger, changed):
+    with pytest.raises(InputError):
+        release([part("first", never), part("second", never, **changed)], np.zeros((50, 2)), ledger, CAP)
+    assert ledger.events() == []
+
+
+def test_answers_see_records_and_noise_and_files_are_made_of_answers_alone(ledger):
+    """The noise is on the grid and is that of the source; what was drawn comes back without records."""
+    records = np.ones((50, 2))
+    first, second = release([part("first"), part("second")], records, ledger, CAP)
+    assert (first["parts before"], second["parts before"]) == (b"0", b"1")
+    noisy = np.frombuffer(first["sum"])
+    assert np.array_equal(noisy / SafeNoise.grid, np.rint(noisy / SafeNoise.grid))
+    assert 0 < np.abs(noisy - 50).max() < 2 * 40
+    again = release([part("first", never, never), part("second", never, never)], None, ledger, CAP)
+    assert again == [first, second]
+    assert [event["kind"] for event in ledger.events()] == [CHARGED, CHARGED, STORED, STORED]
+
+
+def test_every_release_gets_a_source_after_its_charge(ledger, monkeypatch):
+    made = []
+
+    class Noted(SafeNoise):
+        def add_gaussian(self, exact, std):
+            made.append([event["kind"] for event in ledger.events()])
+            return super().add_gaussian(exact, std)
+
+    monkeypatch.setattr(module, "SafeNoise", Noted)
+    release([part()], np.zeros((50, 2)), ledger, CAP)
+    assert made == [[CHARGED]]
