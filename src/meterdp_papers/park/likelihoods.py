@@ -1,9 +1,7 @@
 """Figs 2 and 3 of Park et al.: test log-likelihood of private mixtures against epsilon, over ten splits.
 
 Every line of a split has the same records, the same public start and the same random numbers. The log-likelihood is
-that of records in the unit ball.
-
-Our own release on the records of Park et al., beside theirs; it takes no part in a verdict on the paper.
+that of records in the unit ball. Our own release stands beside theirs and takes no part in a verdict on the paper.
 """
 
 from __future__ import annotations
