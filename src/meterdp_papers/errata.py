@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from types import ModuleType
 
-from meterdp.core.noise import NoiseSource
+from meterdp.privacy.noise import NoiseSource
 from meterdp_papers.common.finding import Defect, Finding
 from meterdp_papers.common.tables import ERRATA
 from meterdp_papers.li.errata import exposure, updates

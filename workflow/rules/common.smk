@@ -17,7 +17,7 @@ from meterdp.audit.parts import SETTINGS as AUDITED_SETTINGS
 from meterdp.distributed.circuits import graph_file
 from meterdp.core.config import complete, load_schema, refuse_templates
 from meterdp.core.log_scale import SCALE_KEYS
-from meterdp.core.errors import REFUSAL, InputError, refusals
+from meterdp.errors import REFUSAL, InputError, refusals
 from meterdp.core.provenance import share_source, source_hash
 from meterdp.core.shipped import shipped
 from meterdp.core.steps import StepReport, seconds_per_job

@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 
 from meterdp.core.config import FEWEST_CIRCUITS
-from meterdp.core.errors import InputError
 from meterdp.distributed.graph import Graph, complete, read_graph, ring
 from meterdp.distributed.pdmm import Subspace
 from meterdp.distributed.schemes import scheme
 from meterdp.distributed.summation import Summation
+from meterdp.errors import InputError
 
 GRAPHS = {"complete": complete, "ring": ring}
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import yaml
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from meterdp.core.noise import NoiseSource
+from meterdp.privacy.noise import NoiseSource
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ import pandas as pd
 from meterdp.classnoise.curves import curve_rows
 from meterdp.classnoise.designs.interface import Budget, ClassQueries
 from meterdp.classnoise.designs.registry import noise_design
-from meterdp.core.noise import NoiseSource
 from meterdp.core.progress import progress
+from meterdp.privacy.noise import NoiseSource
 from meterdp.release.noise import StudyNoise
 from meterdp_papers.ramakrishna.setting import (
     CONVENTION,

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.figures import cost, densities, forecasts, intake, mixture, style
 from meterdp.figures.registry import FIGURES, drawings, figure_of
 from tests.unit.figures import made_up

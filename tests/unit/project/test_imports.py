@@ -88,3 +88,34 @@ def test_a_circle_is_found_wherever_the_import_stands(tmp_path, first, second):
     modules = modules_of(package)
     arrows = {name: set(imported(file, modules)) for name, file in modules.items()}
     assert circles(arrows) == {frozenset({"town.first", "town.second"})}
+
+
+# What makes noise that may leave, and a source of entropy or samplers that could; -> the modules that may name it.
+RELEASE_NOISE = {
+    "SafeNoise": {"privacy.release"},
+    "discrete_gaussian": {"privacy.noise"},
+    "opendp": {"privacy.noise"},
+}
+
+
+def names_of(file):
+    """Return every name that a module uses, imports or reaches as an attribute."""
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Name):
+            found.add(node.id)
+        elif isinstance(node, ast.Attribute):
+            found.add(node.attr)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            found |= {part for alias in node.names for part in alias.name.split(".")}
+            found |= set((getattr(node, "module", None) or "").split("."))
+    return found
+
+
+def test_release_noise_is_made_in_one_place(repository):
+    modules = modules_of(repository / "src/meterdp")
+    for name, allowed in RELEASE_NOISE.items():
+        found = {module.removeprefix("meterdp.") for module, file in modules.items() if name in names_of(file)}
+        assert found == allowed, name
+    for script in [*(repository / "workflow").rglob("*.py"), *(repository / "workflow").rglob("*.smk")]:
+        assert not any(name in script.read_text() for name in RELEASE_NOISE), script

@@ -3,9 +3,10 @@
 from meterdp.core.job import job
 from meterdp.core.parquet import read_table
 from meterdp.distributed.fitted import read_fitted
-from meterdp.mixture.study import Records, fit_from
+from meterdp.mixture.study import fit_from
 from meterdp.mixture.tables import LABELS
 from meterdp.profiles.tables import PROFILES
+from meterdp.profiles.vector import Records
 from meterdp_papers.liu.data import fixed_data_figures, load_profiles, table_1
 from meterdp_papers.liu.tables import LIU_CURVE, LIU_DENSITIES, LIU_MARGINAL_DISTANCES, LIU_TABLE1
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 
-from meterdp.core.errors import InputError
 from meterdp.core.log_scale import PLAIN, LogScale
+from meterdp.errors import InputError
 
 if TYPE_CHECKING:  # figures read the words below, and a plan of the workflow must not load compiled code for them
     from meterdp.forecasting.rolling import Rolling

@@ -8,13 +8,13 @@ from functools import partial
 import numpy as np
 from scipy.special import digamma
 
-from meterdp.core.noise import NoiseSource
 from meterdp.distributed import leakage
 from meterdp.distributed.adversary import known_sums, solvable
 from meterdp.distributed.em import local_statistics
 from meterdp.distributed.graph import CORRUPT, five_node_example
 from meterdp.distributed.transcript import View, consensus_view, ring_view
 from meterdp.mixture.draws import Mixture
+from meterdp.privacy.noise import NoiseSource
 from meterdp.simulate.streams import simulated_stream
 from meterdp_papers.common.finding import Finding, defect
 from meterdp_papers.li.recovery import error_up_to_order, solve

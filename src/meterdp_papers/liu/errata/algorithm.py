@@ -8,11 +8,11 @@ from functools import partial
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from meterdp.core.noise import NoiseSource
 from meterdp.mechanisms.published.kl import Design, KlPublished, neighbouring_frequencies
 from meterdp.mechanisms.published.labelled import LabelledRecords
 from meterdp.mixture.divergence import kl_joint
 from meterdp.mixture.gmm import fit_labels
+from meterdp.privacy.noise import NoiseSource
 from meterdp_papers.common.finding import Finding, defect
 from meterdp_papers.liu.errata.synthetic import PAPER_SETTING, paper_records, paper_settings
 

@@ -12,12 +12,12 @@ from functools import partial
 import numpy as np
 from scipy.special import psi
 
-from meterdp.core.noise import NoiseSource
 from meterdp.mechanisms.published.kl import KlPublished
 from meterdp.mechanisms.published.labelled import LabelledRecords
 from meterdp.mechanisms.published.sensitivities import covariance_changes
 from meterdp.mixture.gmm import fit_labels
 from meterdp.mixture.sampling import sample
+from meterdp.privacy.noise import NoiseSource
 from meterdp_papers.common.finding import Finding, averaged, defect
 from meterdp_papers.liu.errata.synthetic import (
     PAPER_SETTING,

@@ -10,9 +10,9 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
-from meterdp.core.noise import NoiseSource
 from meterdp.mixture.kmeans import kmeans_labels
 from meterdp.mixture.sampling import sample
+from meterdp.privacy.noise import NoiseSource
 from meterdp_papers.common.finding import Finding, averaged, defect
 from meterdp_papers.liu.errata.synthetic import household_mixture
 

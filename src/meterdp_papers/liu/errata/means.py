@@ -9,13 +9,13 @@ from functools import partial
 import numpy as np
 from scipy.optimize import brentq
 
-from meterdp.accounting import gdp
 from meterdp.accounting.exact_curve import hockey_stick
-from meterdp.core.noise import NoiseSource
 from meterdp.mechanisms.published.labelled import LabelledRecords
 from meterdp.mechanisms.published.sensitivities import mean_changes
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.sampling import sample
+from meterdp.privacy import gaussian
+from meterdp.privacy.noise import NoiseSource
 from meterdp.solvers.ellipsoid import program as sdp
 from meterdp_papers.common.finding import Finding, averaged, defect
 from meterdp_papers.liu.errata.synthetic import DELTA, DIMENSION, PAPER_SETTING, RECORDS, paper_mixture, paper_records
@@ -41,11 +41,13 @@ def lemma_1_mu(epsilon_k: float, delta: float = DELTA) -> float:
     "All classes form one vector with one sensitivity, which covers a record that changes class.",
 )
 def parallel_composition(noise: NoiseSource) -> tuple[Finding, ...]:
-    exact = gdp.mu_for(_FIRST_SHARE, DELTA)
-    needed = brentq(lambda e: gdp.log_delta(gdp.compose(exact, exact), e) - math.log(DELTA), _FIRST_SHARE, 1)
+    exact = gaussian.mu_for(_FIRST_SHARE, DELTA)
+    needed = brentq(
+        lambda e: gaussian.log_delta(gaussian.compose(exact, exact), e) - math.log(DELTA), _FIRST_SHARE, 1
+    )
     # Beyond this eps_k Lemma 1's slack (L7) no longer hides the second class.
     threshold = brentq(
-        lambda e: gdp.log_delta(gdp.compose(lemma_1_mu(e), lemma_1_mu(e)), e) - math.log(DELTA), 0.05, 5
+        lambda e: gaussian.log_delta(gaussian.compose(lemma_1_mu(e), lemma_1_mu(e)), e) - math.log(DELTA), 0.05, 5
     )
     doubled = np.array([_largest_joint_ratio(paper_records(noise)) for _ in range(_DATA_SETS)])
     here = partial(Finding, "eps_k = 1/3, both classes at their bound, exact Gaussian curve", "Lemma 3")
@@ -54,7 +56,7 @@ def parallel_composition(noise: NoiseSource) -> tuple[Finding, ...]:
             "Two classes whose means are each exactly (eps_k, 1e-5)-DP at eps_k = 1/3: delta of the two together at "
             "that eps_k; by parallel composition it would stay at 1e-5.",
             "delta of both means at eps_k",
-            gdp.delta(gdp.compose(exact, exact), _FIRST_SHARE),
+            gaussian.delta(gaussian.compose(exact, exact), _FIRST_SHARE),
             claimed=DELTA,
         ),
         here(
@@ -69,7 +71,7 @@ def parallel_composition(noise: NoiseSource) -> tuple[Finding, ...]:
             "With Lemma 1's constant, whose slack (L7) hides the second class at small eps_k: delta of two means at "
             "eps_k = 8/3.",
             "delta of both means at eps_k",
-            gdp.delta(gdp.compose(lemma_1_mu(8 / 3), lemma_1_mu(8 / 3)), 8 / 3),
+            gaussian.delta(gaussian.compose(lemma_1_mu(8 / 3), lemma_1_mu(8 / 3)), 8 / 3),
             claimed=DELTA,
         ),
         Finding(
@@ -135,7 +137,7 @@ def recalibrated_noise(noise: NoiseSource) -> tuple[Finding, ...]:
         f"{_SIZES[0]} to {_SIZES[-1]}, {deltas.size} cases; the one flip tried moves the outsider farthest out into "
         "the class"
     )
-    fixed = gdp.delta(lemma_1_mu(_FIRST_SHARE), _FIRST_SHARE)
+    fixed = gaussian.delta(lemma_1_mu(_FIRST_SHARE), _FIRST_SHARE)
     here = partial(Finding, settings, "(10), (23)")
     return (
         here(
@@ -185,8 +187,8 @@ def _recalibrated_delta(noise: NoiseSource, size: int) -> float:
     "Noise follows from the exact Gaussian curve (Balle and Wang 2018).",
 )
 def gaussian_constant(noise: NoiseSource) -> tuple[Finding, ...]:
-    ratio = (gdp.mu_for(_FIRST_SHARE, DELTA) / lemma_1_mu(_FIRST_SHARE)) ** 2
-    threshold = brentq(lambda e: gdp.log_delta(lemma_1_mu(e), e) - math.log(DELTA), 1, 30)
+    ratio = (gaussian.mu_for(_FIRST_SHARE, DELTA) / lemma_1_mu(_FIRST_SHARE)) ** 2
+    threshold = brentq(lambda e: gaussian.log_delta(lemma_1_mu(e), e) - math.log(DELTA), 1, 30)
     here = partial(Finding, f"delta = {DELTA:g}, exact Gaussian curve", "Lemma 1")
     return (
         here(
@@ -205,7 +207,7 @@ def gaussian_constant(noise: NoiseSource) -> tuple[Finding, ...]:
         here(
             "The delta it gives at eps_k = 16.",
             "delta at eps_k = 16",
-            gdp.delta(lemma_1_mu(16), 16),
+            gaussian.delta(lemma_1_mu(16), 16),
             claimed=DELTA,
         ),
     )
@@ -272,7 +274,7 @@ def leaving_members_only(noise: NoiseSource) -> tuple[Finding, ...]:
         here(
             "Exact delta at eps_k = 1/3 of that mean where the cost is the median; Lemma 1 promises 1e-5.",
             "delta of one mean at eps_k",
-            gdp.delta(mu, _FIRST_SHARE),
+            gaussian.delta(mu, _FIRST_SHARE),
             claimed=DELTA,
         ),
     )

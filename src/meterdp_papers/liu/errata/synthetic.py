@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from meterdp.core.noise import NoiseSource
 from meterdp.mechanisms.interface import PublicSettings
 from meterdp.mechanisms.published.labelled import LabelledRecords
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.gmm import fit_labels
 from meterdp.mixture.sampling import sample
+from meterdp.privacy.noise import NoiseSource
 
 DELTA = 1e-5
 RECORDS, CLASSES, DIMENSION = 1000, 5, 3

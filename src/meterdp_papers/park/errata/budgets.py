@@ -15,10 +15,10 @@ import numpy as np
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from meterdp.accounting import gdp
 from meterdp.accounting.registry import CURVES
 from meterdp.accounting.sequence import Sequence
-from meterdp.core.noise import NoiseSource
+from meterdp.privacy import gaussian
+from meterdp.privacy.noise import NoiseSource
 from meterdp_papers.common.finding import Finding, averaged, defect
 
 DELTA = 1e-4
@@ -90,16 +90,16 @@ def deltas_of_steps(noise: NoiseSource) -> tuple[Finding, ...]:
 
 
 def _finding(composition: str, scheme: str, setting: Setting) -> Finding:
-    gaussian = setting.steps if scheme == "GGG" else setting.iterations * setting.classes
-    sequence = Sequence(setting.steps - gaussian, gaussian, setting.step_delta)
+    answers = setting.steps if scheme == "GGG" else setting.iterations * setting.classes
+    sequence = Sequence(setting.steps - answers, answers, setting.step_delta)
     return Finding(
-        f"{setting.name}; {gaussian} Gaussian answers",
+        f"{setting.name}; {answers} Gaussian answers",
         "section 5; captions of Figs 2 and 3",
         f"delta of {composition} composition, scenario {scheme}, however small eps_i is; the text has delta = "
         f"{DELTA:g}.",
         f"delta at epsilon {_COMPOSED_EPSILON:g}, eps_i -> 0",
         CURVES[composition].delta(_TINY, sequence, _COMPOSED_EPSILON),
-        closed_form=gaussian * setting.step_delta,
+        closed_form=answers * setting.step_delta,
         claimed=DELTA,
     )
 
@@ -154,9 +154,9 @@ def _by_quadrature(multiplier: float, step: float, records: int) -> float:
     spread = 2 * multiplier
 
     def density(count: float) -> float:
-        return norm.pdf((count - records) / spread) / spread * gdp.delta(count / (records * multiplier), step)
+        return norm.pdf((count - records) / spread) / spread * gaussian.delta(count / (records * multiplier), step)
 
-    floored = norm.cdf((_FLOOR - records) / spread) * gdp.delta(_FLOOR / (records * multiplier), step)
+    floored = norm.cdf((_FLOOR - records) / spread) * gaussian.delta(_FLOOR / (records * multiplier), step)
     return float(floored + quad(density, _FLOOR, records + 12 * spread, limit=400, epsabs=1e-13)[0])
 
 

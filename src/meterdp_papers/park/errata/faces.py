@@ -8,10 +8,10 @@ from functools import partial
 import numpy as np
 from scipy.optimize import brentq
 
-from meterdp.accounting import gdp
-from meterdp.core.noise import NoiseSource
 from meterdp.mechanisms.dpem.factor import noisy_second_moment
 from meterdp.mechanisms.dpem.moments import mirrored
+from meterdp.privacy import gaussian
+from meterdp.privacy.noise import NoiseSource
 from meterdp_papers.common.finding import Finding, defect
 from meterdp_papers.park.errata.budgets import DELTA, analyze_gauss_std, delta_from_tails
 from meterdp_papers.park.factor_faces import spectral_norm
@@ -70,7 +70,7 @@ def variance_for_deviation(noise: NoiseSource) -> tuple[Finding, ...]:
             _WHERE,
             f"Epsilon that noise this small keeps at delta = {DELTA:g} for the stated sensitivity.",
             "exact epsilon",
-            brentq(lambda e: gdp.log_delta(mu, e) - math.log(DELTA), 0.0, 10.0, xtol=1e-12),
+            brentq(lambda e: gaussian.log_delta(mu, e) - math.log(DELTA), 0.0, 10.0, xtol=1e-12),
             closed_form=brentq(lambda e: delta_from_tails(mu, e) - DELTA, 0.0, 10.0, xtol=1e-12),
             claimed=_EPSILON,
         ),

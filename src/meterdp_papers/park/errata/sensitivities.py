@@ -12,8 +12,8 @@ from functools import partial
 
 import numpy as np
 
-from meterdp.accounting import gdp
-from meterdp.core.noise import NoiseSource
+from meterdp.privacy import gaussian
+from meterdp.privacy.noise import NoiseSource
 from meterdp_papers.common.finding import Finding, defect
 from meterdp_papers.park.errata.budgets import LIFE_SCIENCES, STROKE, delta_from_tails
 
@@ -71,7 +71,7 @@ def largest_norm(noise: NoiseSource) -> tuple[Finding, ...]:
             "(16)",
             "delta of one noisy mean at its own eps_i: the two data sets can be told apart from it.",
             "delta at eps_i",
-            gdp.delta(mu, step),
+            gaussian.delta(mu, step),
             closed_form=delta_from_tails(mu, step),
             claimed=LIFE_SCIENCES.step_delta,
         ),

@@ -10,7 +10,7 @@ from scipy.optimize import brentq, minimize_scalar
 from scipy.stats import norm
 
 from meterdp.accounting.exact_curve import chernoff
-from meterdp.core.noise import NoiseSource
+from meterdp.privacy.noise import NoiseSource
 from meterdp_papers.common.finding import Finding, defect
 from meterdp_papers.ramakrishna.errata.laws import (
     line_of_classes,

@@ -13,7 +13,7 @@ import numpy as np
 
 from meterdp.classnoise.designs.interface import Budget, ClassQueries
 from meterdp.classnoise.designs.published.design import published_noise
-from meterdp.core.noise import NoiseSource
+from meterdp.privacy.noise import NoiseSource
 from meterdp_papers.common.finding import Finding, averaged, defect
 from meterdp_papers.ramakrishna.errata.laws import line_of_classes, worst, worst_by_quadrature
 from meterdp_papers.ramakrishna.plain_algorithm1 import Step, edges_of, run, step_at, surrogate

@@ -12,9 +12,9 @@ import numpy as np
 from scipy.signal import lfilter
 
 from meterdp.classnoise.designs.interface import ClassQueries
-from meterdp.core.noise import NoiseSource
 from meterdp.forecasting.arma import ArmaFit
 from meterdp.forecasting.law import autocovariance, forecast_covariance, query_covariance
+from meterdp.privacy.noise import NoiseSource
 from meterdp.simulate.period import Period
 from meterdp.simulate.single import one_household
 from meterdp_papers.common.finding import Finding, averaged, defect

@@ -10,11 +10,11 @@ from functools import partial
 import numpy as np
 from scipy.stats import norm
 
-from meterdp.accounting import gdp
 from meterdp.accounting.exact_curve import chernoff
 from meterdp.classnoise.designs.interface import Budget, ClassQueries
 from meterdp.classnoise.designs.white import white_noise
-from meterdp.core.noise import NoiseSource
+from meterdp.privacy import gaussian
+from meterdp.privacy.noise import NoiseSource
 from meterdp_papers.common.finding import Finding, defect
 from meterdp_papers.ramakrishna.errata.laws import (
     STEPS,
@@ -188,7 +188,7 @@ def joint_release(noise: NoiseSource) -> tuple[Finding, ...]:
             "file; check: the Gaussian curve at sqrt 2 mu.)",
             "delta of two files",
             worst(swapped, epsilon, "hockey_stick"),
-            closed_form=gdp.delta(gdp.compose(mu, mu), epsilon),
+            closed_form=gaussian.delta(gaussian.compose(mu, mu), epsilon),
             claimed=worst(one, epsilon, "hockey_stick"),
         ),
         here(
@@ -273,7 +273,7 @@ def dropped_side(noise: NoiseSource) -> tuple[Finding, ...]:
             "Gaussian curve.)",
             "exact delta of (eps, delta)-DP",
             worst(laws, epsilon, "hockey_stick"),
-            closed_form=gdp.delta(mu, epsilon),
+            closed_form=gaussian.delta(mu, epsilon),
             claimed=normal_tail(mu, epsilon),
         ),
         Finding(

@@ -15,7 +15,7 @@ from scipy.stats import norm
 from meterdp.accounting.exact_curve import Side, worst_pair
 from meterdp.accounting.gaussian_loss import PairLosses, pair_losses
 from meterdp.classnoise.designs.interface import ClassQueries
-from meterdp.core.noise import NoiseSource
+from meterdp.privacy.noise import NoiseSource
 
 STEPS = 12  # entries of a query in section VI-B, three hours
 # Of the quadrature of tails: angles from -pi/2 to pi/2 in pieces, as narrow laws change fast within a few degrees.

@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import multivariate_normal
 from sklearn.decomposition import PCA
 
-from meterdp.core.errors import InputError
 from meterdp.core.parquet import as_arrow
+from meterdp.errors import InputError
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import fit_labels
 from meterdp_papers.common.datasets import Dataset, locate, registry

@@ -1,25 +1,66 @@
-"""Noise that may protect somebody: exact samplers of OpenDP, from the operating system's entropy.
+"""Where a mechanism's noise comes from: the protocol, and the source of a release.
 
-Discrete Gaussian noise lives on one public grid, the same for every label and data set, and is added to statistics
-that are exact multiples of it: neither the lattice nor a low bit tells anything (docs/proofs/safe_noise.md).
-Randomised response draws with a rational probability. There is no seed.
+Mechanisms never make a source; :mod:`meterdp.privacy.release` hands them one after the charge. That of a release
+draws with exact samplers of OpenDP from the operating system's entropy, and has no seed. Discrete Gaussian noise
+lives on one public grid, the same for every label and data set, and is added to statistics that are exact multiples
+of it: neither the lattice nor a low bit tells anything (docs/proofs/safe_noise.md).
 """
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 
-from meterdp.core.noise import MOST_STD_STEPS, MOST_STEPS, keep_probability
+from meterdp.privacy.gaussian import keep_probability
 
 # Sums of 2^22 records, the most that the gate lets through, of entries up to 3 (those of marginals) are below 2^52
 # steps, and with their noise below 2^53: exact in a float64. A test holds the three numbers together.
 GRID = 2.0**-28
 # How far below its nominal value the chance of keeping a label may lie, so that its odds are never above e^a.
 _LEAST_SLACK, _MOST_SLACK = 1e-15, 1e-6
+# A source with a grid adds up to so many steps exactly, and draws no larger noise (standard deviation).
+MOST_STEPS = 2.0**52
+MOST_STD_STEPS = 2.0**45
+
+
+class GaussianSource(Protocol):
+    """What a sound mechanism may draw: its only noise is Gaussian, added to exact statistics.
+
+    Attributes
+    ----------
+    grid : float
+        Statistics and answers are whole multiples of it; 0 for any real numbers, which is for studies only.
+    """
+
+    grid: float
+
+    def add_gaussian(self, exact: np.ndarray, std: float) -> np.ndarray:
+        """Return ``exact`` with independent Gaussian noise of standard deviation ``std`` on every entry."""
+
+
+class ResponseSource(GaussianSource, Protocol):
+    """What a mechanism may draw that randomises labels, too."""
+
+    def randomise(self, label: np.ndarray, groups: int, assignment_epsilon: float) -> np.ndarray:
+        """Return labels 0..K-1: each the given one with odds e^a against any other one (randomised response)."""
+
+
+class NoiseSource(ResponseSource, Protocol):
+    """What a mechanism may draw in a study."""
+
+    def normal(self, shape: tuple[int, ...]) -> np.ndarray:
+        """Independent standard normal numbers."""
+
+    def laplace(self, shape: tuple[int, ...]) -> np.ndarray:
+        """Independent Laplace numbers of scale one."""
+
+    def uniform(self, shape: tuple[int, ...]) -> np.ndarray:
+        """Independent numbers, uniform on [0, 1)."""
 
 
 class SafeNoise:
-    """The :class:`meterdp.core.noise.ResponseSource` of a release."""
+    """The :class:`ResponseSource` of a release."""
 
     grid = GRID
 

@@ -17,10 +17,10 @@ from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 
-from meterdp.core.errors import InputError
-from meterdp.release.account import LISTED
-from meterdp.release.entries import Entries
-from meterdp.release.meter_lists import MeterLists, digest_of, hashed, stored_lists
+from meterdp.errors import InputError
+from meterdp.privacy.charge import LISTED
+from meterdp.privacy.entries import Entries
+from meterdp.privacy.meter_lists import MeterLists, digest_of, hashed, stored_lists
 
 _WAIT_SECONDS = 600
 _EVENTS_A_CHECKPOINT = 100

@@ -18,16 +18,27 @@ import hashlib
 import io
 import os
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from meterdp.core.dates import Interval
-from meterdp.release.account import CANCELLED, CHARGED, PUBLISHED, RAISED, STORED, Account, Cap
-from meterdp.release.budget import Entry, check_budget, check_periods, most_spent
-from meterdp.release.charge import NOTHING, Charge, as_responses, counted
-from meterdp.release.ledger_file import LedgerFile, as_json_text, cannot_write, tampered
+from meterdp.privacy.budget import Entry, check_budget, check_periods, most_spent
+from meterdp.privacy.charge import (
+    CANCELLED,
+    CHARGED,
+    NOTHING,
+    PUBLISHED,
+    RAISED,
+    STORED,
+    Account,
+    Cap,
+    Charge,
+    as_responses,
+    counted,
+)
+from meterdp.privacy.ledger_file import LedgerFile, as_json_text, cannot_write, tampered
 
 
 @dataclass(frozen=True)
@@ -78,9 +89,6 @@ class Request:
         return hashlib.sha256(as_json_text(_same_numbers(words)).encode()).hexdigest()
 
 
-Link = tuple[Request, Callable[[list[dict[str, bytes]]], Mapping[str, bytes]]]
-
-
 class Ledger:
     """The ledger in one file.
 
@@ -98,57 +106,8 @@ class Ledger:
             self.path.with_name(f"{self.path.name}.{what}") for what in ("copy", "key", "files", "locks")
         )
 
-    def release(self, request: Request, cap: Cap, draw: Callable[[], Mapping[str, bytes]]) -> dict[str, bytes]:
-        """Return the files of a release, drawn at most once.
-
-        Parameters
-        ----------
-        request : Request
-        cap : Cap
-            What its meters may spend in its budget period.
-        draw : callable
-            Makes the files; called after the charge is on disk, if the request has no stored files yet.
-
-        Raises
-        ------
-        InputError
-            If a meter would pass a limit, the ledger was tampered with, or it cannot be written.
-        """
-        return self.release_all([(request, lambda earlier: draw())], cap)[0]
-
-    def release_all(
-        self, links: Sequence[Link], cap: Cap, ready: Callable[[], None] | None = None
-    ) -> list[dict[str, bytes]]:
-        """Return the files of releases that are of no use without one another: all are charged, or none.
-
-        Other processes may use the ledger while noise is drawn; one that asks for the same release waits.
-
-        Parameters
-        ----------
-        links : sequence of (request, draw)
-            ``draw`` is given the files of the requests before it. All requests are about the same meters and days.
-        cap : Cap
-            As for :meth:`release`.
-        ready : callable, optional
-            Called between charge and draw. If it raises, nothing was drawn, and the charge is taken back.
-        """
-        with ExitStack() as locks:
-            for key in sorted({request.key for request, _ in links}):
-                locks.enter_context(self._asked_once(key))
-            attempts = self._charge([request for request, _ in links], cap)
-            if attempts and ready is not None:
-                self._get_ready(ready, attempts)
-            out: list[dict[str, bytes]] = []
-            for request, draw in links:
-                if request.key in attempts:
-                    out.append(dict(draw(out)))
-                    self._store(request.key, attempts[request.key], out[-1])
-                else:
-                    out.append(self.stored(request.key))
-            return out
-
     def check(self, requests: Sequence[Request], cap: Cap) -> list[Request]:
-        """Refuse what :meth:`release_all` would refuse, and charge nothing; return what it would charge.
+        """Refuse what :meth:`charge` would refuse, and charge nothing; return what it would charge.
 
         Raises
         ------
@@ -224,8 +183,21 @@ class Ledger:
                 for name in sorted(periods)
             }
 
-    def _charge(self, requests: Sequence[Request], cap: Cap) -> dict[str, int]:
-        """Charge what is not stored yet; return the number of the attempt by request."""
+    def charge(self, requests: Sequence[Request], cap: Cap) -> dict[str, int]:
+        """Charge what is not stored yet, all or nothing; return the number of the attempt by request.
+
+        Parameters
+        ----------
+        requests : sequence of Request
+            All about the same meters and days.
+        cap : Cap
+            What the meters may spend in their budget period.
+
+        Raises
+        ------
+        InputError
+            If a meter would pass a limit, the ledger was tampered with, or it cannot be written.
+        """
         with self._opened() as file:
             new, events, rows = _checked(file, requests, cap)
             if not new:
@@ -254,17 +226,14 @@ class Ledger:
             file.append([*events, *charges], rows)
             return attempts
 
-    def _get_ready(self, ready: Callable[[], None], attempts: Mapping[str, int]) -> None:
-        try:
-            ready()
-        except BaseException:
-            with self._opened() as file:
-                file.append(
-                    [{"kind": CANCELLED, "request": key, "attempt": attempt} for key, attempt in attempts.items()]
-                )
-            raise
+    def cancel(self, attempts: Mapping[str, int]) -> None:
+        """Take charges back of which nothing was drawn."""
+        with self._opened() as file:
+            file.append(
+                [{"kind": CANCELLED, "request": key, "attempt": attempt} for key, attempt in attempts.items()]
+            )
 
-    def _store(self, key: str, attempt: int, files: Mapping[str, bytes]) -> None:
+    def store(self, key: str, attempt: int, files: Mapping[str, bytes]) -> None:
         """Keep what was drawn, with or without space for the copy."""
         name = self.keep(files)
         with self._opened() as file:
@@ -318,8 +287,15 @@ class Ledger:
             yield file
 
     @contextmanager
-    def _asked_once(self, key: str) -> Iterator[None]:
-        """Let one process at a time charge, draw and store a request."""
+    def asked_once(self, requests: Sequence[Request]) -> Iterator[None]:
+        """Let one process at a time charge, draw and store each of the requests."""
+        with ExitStack() as locks:
+            for key in sorted({request.key for request in requests}):
+                locks.enter_context(self._locked(key))
+            yield
+
+    @contextmanager
+    def _locked(self, key: str) -> Iterator[None]:
         path = self.locks_path / key
         while True:
             with cannot_write(self.path):

@@ -14,12 +14,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from meterdp.accounting import gdp
 from meterdp.core.dates import Interval, overlap
-from meterdp.core.errors import InputError
-from meterdp.release.account import Account, Cap
-from meterdp.release.charge import NOTHING, Charge, Responses, as_responses, counted, price_of_variation
-from meterdp.release.meter_lists import MeterLists
+from meterdp.errors import InputError
+from meterdp.privacy import gaussian
+from meterdp.privacy.charge import NOTHING, Account, Cap, Charge, Responses, as_responses, counted, price_of_variation
+from meterdp.privacy.meter_lists import MeterLists
 
 # Guarantees for all readings of a meter, which add up; any other excludes everything beside it.
 READINGS = ("replace_one", "add_remove")
@@ -112,7 +111,7 @@ def check_budget(entries: Sequence[Entry], new: Entry, lists: MeterLists, settin
             )
         if all(one.fits(new.mu, new.charge.total_variation) for one in spent):
             continue
-        left = _largest(lambda e: all(one.fits(gdp.mu_for(e, new.cap.delta), 0.0) for one in spent))  # noqa: B023
+        left = _largest(lambda e: all(one.fits(gaussian.mu_for(e, new.cap.delta), 0.0) for one in spent))  # noqa: B023
         cap = min((one.cap for one in spent), key=lambda cap: cap.epsilon)
         raise _refused(
             f"would spend more on its meters in '{new.account.period}' than the limit of epsilon {cap.epsilon:g} at "
