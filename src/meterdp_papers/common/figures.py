@@ -19,8 +19,7 @@ from meterdp.figures.style import WIDTH_IN, Look, canvas, legend_below, line_key
 if TYPE_CHECKING:
     import pandas as pd
 
-NOTE_LETTERS = 120
-PANEL_TITLE = 9.5  # points
+NOTE_LETTERS = 125
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
-"""How fast the average consensus of Li et al. settles, whatever the size of its dual noise; a figure of our own.
+"""Two figures of our own on Li et al.: how fast the consensus settles, and what one iteration of EM costs.
 
-What one iteration of distributed EM costs, against the number of nodes and the dimension; a figure of our own.
-
+The consensus settles whatever the size of its dual noise; costs are against the number of nodes and the dimension.
 Messages, numbers and rounds are counted in a run, to the last one. Seconds are of a processor, for all nodes one
 after the other in one process, with what the machine of the study does beside.
 """

@@ -1,10 +1,9 @@
-"""Fig. 1 of Li et al. as a table: the cycle they print, the corrupt nodes, and the chord that is ours.
+"""Figs 1 and 3 of Li et al.: the example, and what its corrupt nodes 2 and 4 learn about nodes 1 and 3.
 
-Fig. 3 of Li et al.: what corrupt nodes 2 and 4 learn about nodes 1 and 3 of Fig. 1, from simulated transcripts.
-
-As in Section 5.2 records are standard normal and responsibilities uniform, normalised over the classes; no EM is run,
-so the C of every iteration are about means of zero, as those of (4) are once the public means are known. Every trial
-runs the protocols, and the adversary's sums are taken from what it sees of them.
+The example is the cycle they print with a chord of ours. As in Section 5.2 records are standard normal and
+responsibilities uniform, normalised over the classes; no EM is run, so the C of every iteration are about means of
+zero, as those of (4) are once the public means are known. Every trial runs the protocols, and the adversary's sums
+are taken from what it sees of them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""The spectral norm of large symmetric matrices, which says whether noise drowns a second moment (defect P3).
-
-Fig. 5 of Park et al.: columns of factor loadings of faces, without noise and after Analyze Gauss.
+"""Fig. 5 of Park et al.: columns of factor loadings of faces, without noise and after Analyze Gauss.
 
 The noise is drawn as Section 7 states it, and once more with its variance where the standard deviation belongs, which
 is what the paper's public code does (defect P3).
@@ -39,7 +37,10 @@ from meterdp_papers.park.setting import (
 
 
 def spectral_norm(matrix: np.ndarray) -> float:
-    """Return the largest absolute eigenvalue of a symmetric matrix (d, d) by Lanczos iteration, to six digits."""
+    """Return the largest absolute eigenvalue of a symmetric matrix (d, d) by Lanczos iteration, to six digits.
+
+    That of noise says whether it drowns a second moment (defect P3).
+    """
     start = np.ones(len(matrix)) / np.sqrt(len(matrix))
     return float(abs(eigsh(matrix, k=1, v0=start, tol=1e-4, return_eigenvectors=False)[0]))
 

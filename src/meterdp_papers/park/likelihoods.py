@@ -1,9 +1,7 @@
 """Figs 2 and 3 of Park et al.: test log-likelihood of private mixtures against epsilon, over ten splits.
 
 Every line of a split has the same records, the same public start and the same random numbers. The log-likelihood is
-that of records in the unit ball.
-
-Our own release on the records of Park et al., beside theirs; it takes no part in a verdict on the paper.
+that of records in the unit ball. Our own release stands beside theirs and takes no part in a verdict on the paper.
 """
 
 from __future__ import annotations
@@ -188,8 +186,8 @@ def fit_ours(x: np.ndarray, classes: int, epsilon: float, delta: float, noise: G
 def compare(parts: pd.DataFrame, source: dict[str, str | None]) -> pd.DataFrame:
     """Return ``park_ours``: ``sound`` against zCDP GGG in the same splits, at the same epsilon and at twice as much.
 
-    ``parts`` are all splits of one figure (``park_likelihoods``); ``sound`` depends on no reading. One row per reading
-    and epsilon; where no run has twice the epsilon, the next larger one is taken, and null at the largest.
+    ``parts`` are all splits of one figure (``park_likelihoods``); ``sound`` depends on no reading. One row per
+    reading and epsilon; where no run has twice the epsilon, the next larger one is taken, and null at the largest.
     """
     values = {
         line: parts[parts["line"] == line].set_index(["reading", "epsilon", "split"])["log_likelihood"].sort_index()

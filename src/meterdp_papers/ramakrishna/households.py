@@ -1,12 +1,9 @@
-"""The paper's own forecasts: a season that stays where the training window put it, coefficients estimated once.
+"""Figs 3 and 4 of Ramakrishna et al. (section VI-B) on the study's export, from forecasts as the paper makes them.
 
-Section VI-B of Ramakrishna et al. takes the seasonal mean (61) and the ARMA(6, 5) from the first fifteen days and
-keeps both. A study's forecasts have moved on from there (docs/forecasts.md); the paper's figures are made of these.
-
-Figs 3 and 4 of Ramakrishna et al. (section VI-B) on the forecasts of the study's export.
-
-100 households, six clusters, 15 days of quarter-hours, ARMA(6, 5), 12 steps are the study's defaults; the forecasts
-and neighbourhoods are the study's own. The paper's homes are private: the export at hand stands for them.
+It takes the seasonal mean (61) and the ARMA(6, 5) from the first fifteen days and keeps both. A study's forecasts
+have moved on from there (docs/forecasts.md). 100 households, six clusters, 15 days of quarter-hours, ARMA(6, 5), 12
+steps are the study's defaults; the neighbourhoods are the study's own. The paper's homes are private: the export at
+hand stands for them.
 """
 
 from __future__ import annotations
@@ -162,8 +159,8 @@ def fig3(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return three houses before and after the paper's noise, and their errors.
 
-    The houses are the first of a fixed order that looks at no reading; the noise is study-mode noise. ``load`` has the
-    same households as ``laws``, in the same order. Columns of ``forecast_examples`` and
+    The houses are the first of a fixed order that looks at no reading; the noise is study-mode noise. ``load`` has
+    the same households as ``laws``, in the same order. Columns of ``forecast_examples`` and
     ``ramakrishna_fig3_errors``.
     """
     household = laws["household"].to_numpy()

@@ -1,4 +1,4 @@
-"""The findings of all defects, each computed when a test of this folder first asks for it."""
+"""The findings of all defects, each computed when a test of this folder first asks for it; words of figures."""
 
 from __future__ import annotations
 
@@ -32,3 +32,18 @@ def page(repository):
 def findings(page):
     """Findings by defect, from the streams of the documentation."""
     return Findings(page["stream"])
+
+
+@pytest.fixture
+def words_in(tmp_path, monkeypatch):
+    """A function that draws a figure and returns all text in it, in one line."""
+    from matplotlib.figure import Figure
+
+    def draw(figure, path) -> str:
+        seen, save = [], Figure.savefig
+        monkeypatch.setattr(Figure, "savefig", lambda self, *a, **k: (seen.append(self), save(self, *a, **k))[1])
+        figure.draw(path, output=tmp_path / "a.svg")
+        words = " ".join(artist.get_text() for artist in seen[0].findobj(lambda a: hasattr(a, "get_text")))
+        return words.replace("\n", " ")
+
+    return draw

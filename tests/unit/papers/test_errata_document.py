@@ -28,7 +28,7 @@ def test_the_page_is_what_the_findings_say(repository, page, every):
     assert (repository / "docs/errata.md").read_text() == page["as_markdown"](every)
 
 
-def test_every_defect_has_one_test_of_its_name(repository):
+def test_every_defect_has_a_test_of_its_name(repository):
     tests = [
         node.name
         for path in (repository / "tests/unit/papers").rglob("test_defects.py")
@@ -37,7 +37,7 @@ def test_every_defect_has_one_test_of_its_name(repository):
     ]
     for defects in PAPERS.values():
         for defect in defects:
-            assert sum(name.startswith(defect.test) for name in tests) == 1, defect.id
+            assert any(name.startswith(defect.test) for name in tests), defect.id
 
 
 def test_findings_belong_to_their_defect_and_fit_the_table(every, tmp_path):

@@ -1,6 +1,7 @@
-"""D1 and D3: the dual update as printed, line 6 of Algorithm 1 read literally, and its loop condition.
+"""Defects of Li et al. in what is printed as updates: consensus (D1, D3) and the covariances of (3) (D2).
 
-D2: the covariances of (3) are about the means of the last iteration, which is no M-step of the likelihood.
+D1 is the dual update, with line 6 of Algorithm 1 read literally, D3 its loop condition. D2: the covariances of (3)
+are about the means of the last iteration, which is no M-step of the likelihood.
 """
 
 from __future__ import annotations

@@ -72,11 +72,11 @@ def test_figures_of_a_fixed_data_set_are_declared_tables_and_repeat():
     first, again = (
         data.fixed_data_figures(("fig5", "fig6"), private, source, range(1), FLOOR, 20, seed=3) for _ in range(2)
     )
-    as_arrow(LIU_CURVE, first.curve)
-    as_arrow(LIU_DENSITIES, first.densities)
-    as_arrow(LIU_MARGINAL_DISTANCES, first.distances)
-    assert first.curve.equals(again.curve) and first.distances.equals(again.distances)
-    assert set(first.curve["figure"]) == {"fig5"} and set(first.distances["figure"]) == {"fig6"}
+    for declared, table in zip((LIU_CURVE, LIU_DENSITIES, LIU_MARGINAL_DISTANCES), first, strict=True):
+        as_arrow(declared, table)
+    curve, _, distances = first
+    assert curve.equals(again[0]) and distances.equals(again[2])
+    assert set(curve["figure"]) == {"fig5"} and set(distances["figure"]) == {"fig6"}
 
 
 @pytest.mark.parametrize("counts", [[50, 7, 300], [9] * 6, [5, 4, 3, 2, 1, 8, 7]])
