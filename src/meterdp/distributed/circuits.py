@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from meterdp.core.config import FEWEST_CIRCUITS
 from meterdp.core.errors import InputError
 from meterdp.distributed.graph import Graph, complete, read_graph, ring
 from meterdp.distributed.pdmm import Subspace
@@ -47,6 +46,8 @@ class Circuits:
         InputError
             If a meter has no circuit, there are too few circuits, or the graph does not join them.
         """
+        from meterdp.core.config import FEWEST_CIRCUITS  # loads PyYAML, which the library does without
+
         named = meters.sort_by("household")["circuit"].to_pylist()
         if any(name is None for name in named):
             raise InputError(

@@ -6,8 +6,9 @@ import importlib
 
 import numpy as np
 
+from meterdp.core.errors import NotInstalled
 from meterdp.core.progress import progress
-from meterdp.forecasting.forecasters.interface import OWN, NotInstalled, Task
+from meterdp.forecasting.forecasters.interface import OWN, Task
 
 
 class AutoEts:

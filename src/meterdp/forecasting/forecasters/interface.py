@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 
-from meterdp.core.errors import InputError
 from meterdp.core.log_scale import PLAIN, LogScale
 
 if TYPE_CHECKING:  # figures read the words below, and a plan of the workflow must not load compiled code for them
@@ -67,7 +66,3 @@ class Forecaster(Protocol):
             If an optional package is missing.
         """
         ...
-
-
-class NotInstalled(InputError):
-    """An optional package that a forecaster needs is missing."""
