@@ -18,7 +18,7 @@ PIN = re.compile(r"^([A-Za-z0-9_.\[\]-]+==[^\s\\]+)((?:\s*;\s*[^\\]+)?)", re.MUL
 # Extras of a study, in requirements.txt. What others add to it is in requirements-<name>.txt, of the same resolution.
 STUDY = ("study", "federated")
 ADDED = {"dev": ("dev", "docs"), "slurm": ("slurm",)}
-# Environments of their own, of packages that need other versions than the project or each other: a dependency group
+# Separate environments, for packages that need other versions than the project or each other: a dependency group
 # each -> what they do without. SmartNoise's neural synthesizers need 5 GB of packages that its MST never imports.
 APART = {"uv": (), "benchmark": ("opacus", "torch"), "opendp": (), "tools": ()}
 
