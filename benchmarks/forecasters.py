@@ -21,8 +21,8 @@ import numpy as np
 import pandas as pd
 from arma_parts.series import SWISS, SWISS_CONFIG, Homes, configuration, real_homes, simulated_homes
 
-from meterdp.core.errors import NotInstalled
 from meterdp.core.parquet import atomic_path
+from meterdp.errors import NotInstalled
 from meterdp.evaluation.forecast_errors import SCALES, household_means, plain_errors
 from meterdp.evaluation.intervals import interval_rows
 from meterdp.forecasting.forecasters.interface import Task
@@ -30,9 +30,9 @@ from meterdp.forecasting.forecasters.registry import FORECASTERS
 from meterdp.forecasting.rolling import Rolled, roll
 from meterdp.forecasting.select import choose_households
 from meterdp.forecasting.study import rolling_of, window_fits
-from meterdp.papers.ramakrishna.forecasts import FORECAST
 from meterdp.profiles.dense import LogLoad
 from meterdp.profiles.seasonal import Season, seasonal_part
+from meterdp_papers.ramakrishna.households import FORECAST
 
 ROOT = Path(__file__).resolve().parents[1]
 SETTLED_ON = 150  # homes the constants of the season were settled on

@@ -22,10 +22,10 @@ import pandas as pd
 
 from meterdp.core.dates import interval_of
 from meterdp.core.parquet import atomic_path
-from meterdp.release import ledger_file, meter_lists
-from meterdp.release.account import Account, Cap
-from meterdp.release.charge import Charge
-from meterdp.release.ledger import Ledger, Request
+from meterdp.privacy import ledger_file, meter_lists
+from meterdp.privacy.charge import Account, Cap, Charge
+from meterdp.privacy.ledger import Ledger, Request
+from meterdp.privacy.release import Part, release
 
 ROOT = Path(__file__).resolve().parents[1]
 # Meters, releases, lists they are about, files of each, whether labels are drawn.
@@ -67,7 +67,8 @@ def make(folder: Path, case: tuple) -> None:
     ledger_file.hashed = hashed
     for number in range(releases):
         meters = names(count) if number == 0 else ["a meter"]
-        ledger.release(request(number, number % lists, meters, labels), CAP, lambda: drawn)
+        part = Part(request(number, number % lists, meters, labels), lambda *_: drawn, lambda files, _: files)
+        release([part], None, ledger, CAP)
 
 
 def names(count: int) -> list[str]:

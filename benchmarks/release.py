@@ -30,14 +30,15 @@ from meterdp.core.parquet import atomic_path
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import PrivateRecords
 from meterdp.mechanisms.sound.mechanism import Sound
-from meterdp.release import mixture, safe_noise
+from meterdp.privacy import noise as release_noise
+from meterdp.privacy.ledger import CHARGED, STORED, Ledger
+from meterdp.privacy.noise import SafeNoise
+from meterdp.release import mixture
 from meterdp.release.desk import Desk
 from meterdp.release.gate import CRATE, ENTRY
 from meterdp.release.household_forecasts import release_household_forecasts
-from meterdp.release.ledger import CHARGED, STORED, Ledger
 from meterdp.release.noise import StudyNoise
 from meterdp.release.publish import publish
-from meterdp.release.safe_noise import SafeNoise
 
 SEED, HOUSEHOLDS, RELEASES, KILLS = 778, 1409, 20, 100
 
@@ -95,7 +96,7 @@ def utility(config: dict, x: np.ndarray, held_out: np.ndarray, epsilon: float) -
 
 def one_release(x: np.ndarray, config: dict, folder: Path) -> None:
     """Release and hand over; the sampler notes that it drew before anybody gets the noise."""
-    exact = safe_noise.discrete_gaussian
+    exact = release_noise.discrete_gaussian
 
     def noted(scale, count):
         drawn = exact(scale, count)
@@ -105,7 +106,7 @@ def one_release(x: np.ndarray, config: dict, folder: Path) -> None:
             os.fsync(file.fileno())
         return drawn
 
-    safe_noise.discrete_gaussian = noted
+    release_noise.discrete_gaussian = noted
     files, handed_over = mixture.release_mixture(x, Desk(config, b"", simulated=True))
     publish(files, folder / "results/release/mixture")
     handed_over()

@@ -45,8 +45,8 @@ from meterdp.mechanisms.sound.plan import SoundSettings
 from meterdp.mixture.divergence import mean_log_likelihood
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import FITS
-from meterdp.mixture.study import Records
 from meterdp.profiles.tables import PROFILES
+from meterdp.profiles.vector import Records
 from meterdp.release.noise import StudyNoise
 from meterdp.simulate.parameters import SimulationParameters
 from meterdp.simulate.variation import Variation, hourly_log_kwh

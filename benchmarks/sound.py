@@ -36,8 +36,8 @@ from meterdp.mixture.divergence import kl_terms, mean_log_likelihood
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import FITS
 from meterdp.mixture.kmeans import kmeans_labels
-from meterdp.mixture.study import Records
 from meterdp.profiles.tables import PROFILES
+from meterdp.profiles.vector import Records
 from meterdp.release.noise import StudyNoise
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -24,9 +24,9 @@ import pandas as pd
 from small_exports import LATER, SHOPS, flat
 
 from meterdp.core.config import complete, load_schema
-from meterdp.core.errors import InputError
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import atomic_path
+from meterdp.errors import InputError
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import PrivateRecords
 from meterdp.mechanisms.sound.mechanism import Sound

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from meterdp.papers.common.finding import Defect, Finding
-from meterdp.papers.errata import PAPERS, measure
 from meterdp.release.noise import StudyNoise
+from meterdp_papers.common.finding import Defect, Finding
+from meterdp_papers.errata import PAPERS, measure
 
 SEED = 20261121
 HEAD = """# Errata
 
 Where the published texts and their proofs do not hold, with the number that shows it. Every number is computed by
-`meterdp.papers` in a public setting, synthetic or a textbook data set, from seeded streams and without any meter
+`meterdp_papers` in a public setting, synthetic or a textbook data set, from seeded streams and without any meter
 reading; a test compares this page with a fresh computation. Written by `python tools/document_errata.py`.
 
 *Measured* is the computed value with its standard error where something is random, *check* the same number by an

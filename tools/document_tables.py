@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from meterdp.catalogue import catalogue
+from meterdp_papers.registry import catalogue
 
 HEAD = """# Tables
 

@@ -30,6 +30,7 @@ FEEDERS = "src/meterdp/feeders"
 FEEDER_PRIVACY = "tests/statistical/feeders/test_privacy.py"
 UNIT_FEEDERS = "tests/unit/feeders/test_mechanism.py"
 EXPORTS = "src/meterdp/exports"
+PRIVACY = "src/meterdp/privacy"
 RELEASE = "src/meterdp/release"
 RELEASE_TESTS = "tests/unit/release"
 FORECASTS = f"{RELEASE_TESTS}/test_household_forecasts.py"
@@ -274,7 +275,7 @@ MUTANTS = (
     ),
     Mutant(
         "off-by-one composition: group forecast, one release of many is not paid for",
-        "src/meterdp/accounting/gdp_with_response.py",
+        "src/meterdp/privacy/gaussian.py",
         "return composed_delta(mu * math.sqrt(releases),",
         "return composed_delta(mu * math.sqrt(max(releases - 1, 1)),",
         "tests/unit/accounting/test_gdp_with_response.py",
@@ -296,7 +297,7 @@ MUTANTS = (
     Mutant(
         "a delta that is not paid for: Gaussian steps above an epsilon of one",
         "src/meterdp/accounting/sequence.py",
-        "max(self.step_delta, gdp.delta(mu, step_epsilon) * (1 + gdp.RELATIVE_ERROR))",
+        "max(self.step_delta, gaussian.delta(mu, step_epsilon) * (1 + gaussian.RELATIVE_ERROR))",
         "self.step_delta",
         COMPOSITIONS,
     ),
@@ -583,22 +584,22 @@ MUTANTS = (
     ),
     Mutant(
         "release: noise is drawn before it is charged",
-        f"{RELEASE}/ledger.py",
-        "            attempts = self._charge([request for request, _ in links], cap)\n",
-        "            _ = [draw([]) for _, draw in links]\n"
-        "            attempts = self._charge([request for request, _ in links], cap)\n",
+        f"{PRIVACY}/release.py",
+        "        attempts = ledger.charge(requests, cap)\n",
+        "        _ = [part.answer(records, noise, []) for part in parts]\n"
+        "        attempts = ledger.charge(requests, cap)\n",
         f"{RELEASE_TESTS}/test_ledger.py",
     ),
     Mutant(
         "release: a rerun draws again",
-        f"{RELEASE}/ledger.py",
-        "                if request.key in attempts:",
-        "                if True:",
+        f"{PRIVACY}/release.py",
+        "            if key in attempts:",
+        "            if True:",
         f"{RELEASE_TESTS}/test_ledger.py",
     ),
     Mutant(
         "release: lost attempts are not counted",
-        f"{RELEASE}/entries.py",
+        f"{PRIVACY}/entries.py",
         'self.state["charges"].append(kept)',
         'mine = [one for one in self.state["charges"] if one.get("request") != kept.get("request")]\n'
         '        self.state["charges"] = [*mine, kept]',
@@ -606,42 +607,42 @@ MUTANTS = (
     ),
     Mutant(
         "ledger: a charge that was not taken back is forgotten",
-        f"{RELEASE}/entries.py",
+        f"{PRIVACY}/entries.py",
         'if (one.get("request"), one.get("attempt")) == (request, attempt):',
         "if True:",
         f"{RELEASE_TESTS}/test_ledger.py",
     ),
     Mutant(
         "ledger: a meter on another list has a budget of its own",
-        f"{RELEASE}/budget.py",
+        f"{PRIVACY}/budget.py",
         "            self._add(lists.on_both(name, new.meters), mine)",
         "            self._add(lists.on_both(name, new.meters) & (name in (None, new.meters)), mine)",
         LEDGER,
     ),
     Mutant(
         "ledger: a charge without a list counts for nobody",
-        f"{RELEASE}/meter_lists.py",
+        f"{PRIVACY}/meter_lists.py",
         "return np.ones(self.count(whose), dtype=bool)",
         "return np.zeros(self.count(whose), dtype=bool)",
         LEDGER,
     ),
     Mutant(
         "ledger: a name in another Unicode form is another meter",
-        f"{RELEASE}/meter_lists.py",
+        f"{PRIVACY}/meter_lists.py",
         'name = unicodedata.normalize("NFKC", unicodedata.normalize("NFD", name).casefold())',
         "name = name.casefold()",
         f"{RELEASE_TESTS}/test_meter_lists.py",
     ),
     Mutant(
         "ledger: of several periods the last one is charged",
-        f"{RELEASE}/budget.py",
+        f"{PRIVACY}/budget.py",
         "    for period in new.periods or (None,):",
         "    for period in (new.periods or (None,))[-1:]:",
         LEDGER,
     ),
     Mutant(
         "ledger: the highest limit that was stated holds",
-        f"{RELEASE}/budget.py",
+        f"{PRIVACY}/budget.py",
         "return [self._new.cap, *(c for c, n in self._stated.items() if n[row] >= since and c != self._new.cap)]",
         "return [max([self._new.cap, *(c for c, n in self._stated.items() if n[row] >= since)], "
         "key=lambda c: c.epsilon)]",
@@ -649,56 +650,56 @@ MUTANTS = (
     ),
     Mutant(
         "ledger: responses are added after answers were seen",
-        f"{RELEASE}/budget.py",
+        f"{PRIVACY}/budget.py",
         "fits = all(count <= plan.get(kind, 0) for kind, count in planned.items() if count)",
         "fits = True",
         LEDGER,
     ),
     Mutant(
         "ledger: the meter that spent the most mu is looked at, not the one with the most variation",
-        f"{RELEASE}/budget.py",
+        f"{PRIVACY}/budget.py",
         "return sums[sums[:, 1] > before]",
         "return sums[:1]",
         LEDGER,
     ),
     Mutant(
         "ledger: a removal and an addition cost as much as one of them",
-        f"{RELEASE}/budget.py",
+        f"{PRIVACY}/budget.py",
         'return (2 if self.account.adjacency == "add_remove" else 1) * self.charge.mu',
         "return self.charge.mu",
         LEDGER,
     ),
     Mutant(
         "ledger: neighbourhoods may change",
-        f"{RELEASE}/budget.py",
+        f"{PRIVACY}/budget.py",
         'return ("readings", None) if adjacency in READINGS else (adjacency, self.neighbourhoods)',
         'return ("readings", None) if adjacency in READINGS else (adjacency, None)',
         LEDGER,
     ),
     Mutant(
         "ledger: a checkpoint is believed without its seal",
-        f"{RELEASE}/ledger_file.py",
+        f"{PRIVACY}/ledger_file.py",
         "if not hmac.compare_digest(seal, self._seal(number, digest, state)) or (",
         "if (",
         f"{RELEASE_TESTS}/test_ledger.py",
     ),
     Mutant(
         "ledger: charges of an earlier version without days count in their period alone",
-        f"{RELEASE}/entries.py",
+        f"{PRIVACY}/entries.py",
         "        return tuple(interval_of(*span, zone) for span in [*days_of(name), (first, last)])\n    return None",
         "        return tuple(interval_of(*span, zone) for span in [*days_of(name), (first, last)])\n    return ()",
         f"{RELEASE_TESTS}/test_migrate.py",
     ),
     Mutant(
         "release: a tenth less noise",
-        f"{RELEASE}/safe_noise.py",
+        f"{PRIVACY}/noise.py",
         "discrete_gaussian(std / self.grid, steps.size)",
         "discrete_gaussian(0.9 * std / self.grid, steps.size)",
         f"{RELEASE_TESTS}/test_safe_noise.py",
     ),
     Mutant(
         "release: rounding is not charged",
-        "src/meterdp/accounting/discreteness.py",
+        "src/meterdp/privacy/gaussian.py",
         "return sensitivity * (1 + _FLOAT_SLACK) + grid * math.sqrt(entries) if grid > 0 else sensitivity",
         "return sensitivity * (1 + _FLOAT_SLACK)",
         f"{SOUND_PRIVACY}::test_without_the_charge_for_rounding_the_grid_would_exceed_the_budget",
@@ -719,14 +720,14 @@ MUTANTS = (
     ),
     Mutant(
         "release: on a full disk the charge is on the books before there is space for the copy",
-        f"{RELEASE}/ledger_file.py",
+        f"{PRIVACY}/ledger_file.py",
         "                if copied:\n                    raise\n",
         "",
         f"{RELEASE_TESTS}/test_full_disk.py",
     ),
     Mutant(
         "release: on a full disk noise is drawn after a charge that could not be written",
-        f"{RELEASE}/ledger.py",
+        f"{PRIVACY}/ledger.py",
         "            file.append([*events, *charges], rows)\n",
         "            try:\n"
         "                file.append([*events, *charges], rows)\n"
@@ -750,35 +751,35 @@ MUTANTS = (
     ),
     Mutant(
         "release: groups are charged although their forecast does not fit",
-        f"{RELEASE}/ledger.py",
+        f"{PRIVACY}/ledger.py",
         "charge = sum((request.charge for request in part), NOTHING)",
         "charge = part[0].charge",
         FORECASTS,
     ),
     Mutant(
         "release: labels are kept more often than charged for",
-        f"{RELEASE}/safe_noise.py",
+        f"{PRIVACY}/noise.py",
         "respond = response(groups, assignment_epsilon)",
         "respond = response(groups, 1.3 * assignment_epsilon)",
         f"{RELEASE_TESTS}/test_safe_noise.py",
     ),
     Mutant(
         "release: mixture and forecasts have budgets of their own",
-        f"{RELEASE}/account.py",
+        f"{PRIVACY}/charge.py",
         "unit: str = field(compare=False)",
         "unit: str",
         FORECASTS,
     ),
     Mutant(
         "release: a response is left out of the sum",
-        "src/meterdp/accounting/gdp_with_response.py",
+        "src/meterdp/privacy/gaussian.py",
         "losses = _no_more_than([(loss + more, chance * c) for loss, chance in losses for more, c in one])",
         "losses = one",
         "tests/unit/accounting/test_gdp_with_response.py",
     ),
     Mutant(
         "release: files that hide whose they are beside a guarantee for readings",
-        f"{RELEASE}/budget.py",
+        f"{PRIVACY}/budget.py",
         "if entry.kind != new.kind:",
         "if False:",
         f"{RELEASE_TESTS}/test_label_forecasts.py",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from meterdp.core.config import complete, load_schema, read_files
-from meterdp.core.errors import REFUSAL, InputError
+from meterdp.errors import REFUSAL, InputError
 
 
 def main(arguments: list[str]) -> None:

@@ -18,13 +18,13 @@ from meterdp.core.config import complete, load_schema
 from meterdp.core.log_scale import LogScale
 from meterdp.exports.ingest import ingest
 from meterdp.exports.settings import ExportSettings
-from meterdp.papers.ramakrishna.forecasts import SEASON
 from meterdp.profiles.grid import Calendar, read_shard
 from meterdp.profiles.quality import QualityRules, judge
 from meterdp.profiles.seasonal import Season, seasonal_part
 from meterdp.simulate.export import simulate_export
 from meterdp.simulate.layout import simulated_export
 from meterdp.simulate.parameters import SimulationParameters
+from meterdp_papers.ramakrishna.households import SEASON
 
 ROOT = Path(__file__).resolve().parents[2]
 SWISS = ROOT.parent / "shared/data/ch_bamberg_15min/export_long.csv.gz"

@@ -16,7 +16,7 @@ from pathlib import Path
 from meterdp.core.parquet import metadata_of
 from meterdp.figures.entry import Figure
 from meterdp.figures.registry import FIGURES, figure_of
-from meterdp.papers.registry import PAPERS
+from meterdp_papers.registry import PAPERS
 
 ROOT = Path(__file__).resolve().parents[2]
 _TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)

@@ -14,7 +14,7 @@ from importlib import import_module
 gc.set_threshold(100_000)
 
 from meterdp import __version__  # noqa: E402
-from meterdp.core.errors import REFUSAL, InputError, optional_packages  # noqa: E402
+from meterdp.errors import REFUSAL, InputError, optional_packages  # noqa: E402
 
 # What each command does. It is meterdp.commands.<name>, and <group>_<name> in a group; "" is what a group is for.
 COMMANDS: Mapping[str, str | Mapping[str, str]] = {

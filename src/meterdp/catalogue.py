@@ -1,4 +1,4 @@
-"""Every declared table of the project by name, for the documentation, the tests and adapters that join parts."""
+"""Every declared table by name, for the documentation, the tests and adapters that join parts."""
 
 from __future__ import annotations
 
@@ -16,11 +16,6 @@ from meterdp.feeders import tables as feeders
 from meterdp.forecasting import tables as forecasting
 from meterdp.mechanisms import tables as mechanisms
 from meterdp.mixture import tables as mixture
-from meterdp.papers.common import tables as papers
-from meterdp.papers.li import tables as li
-from meterdp.papers.liu import tables as liu
-from meterdp.papers.park import tables as park
-from meterdp.papers.ramakrishna import tables as ramakrishna
 from meterdp.profiles import tables as profiles
 from meterdp.release import tables as release
 
@@ -39,26 +34,27 @@ STUDY = (
 # Of a study whose mixture is fitted over circuits, too.
 FEDERATED = (distributed,)
 # Of targets beside the study.
-BESIDE = (node, audit, papers, liu, ramakrishna, park, li)
+BESIDE = (node, audit)
 
 
 def study_tables(federated: bool = False) -> dict[str, Table]:
-    """Return every table of a study by name, those of the audit and of reproduced papers left out.
+    """Return every table of a study by name, those of the audit left out.
 
     Parameters
     ----------
     federated : bool
         Whether its mixture is fitted over circuits.
     """
-    return _tables((*STUDY, *FEDERATED) if federated else STUDY)
+    return tables_of((*STUDY, *FEDERATED) if federated else STUDY)
 
 
 def catalogue() -> dict[str, Table]:
     """Return every declared table by name."""
-    return _tables((*STUDY, *FEDERATED, *BESIDE))
+    return tables_of((*STUDY, *FEDERATED, *BESIDE))
 
 
-def _tables(rooms: Iterable[ModuleType]) -> dict[str, Table]:
+def tables_of(rooms: Iterable[ModuleType]) -> dict[str, Table]:
+    """Return the tables that modules declare, by name; two of one name are refused."""
     tables: dict[str, Table] = {}
     for room in rooms:
         for table in vars(room).values():

@@ -11,7 +11,7 @@ import yaml
 from meterdp.core.provenance import modules_behind
 from tests.workflow.planning import ROOT, Planner
 
-WORKFLOW = {p.name: p.read_text() for p in [ROOT / "workflow/Snakefile", *ROOT.glob("workflow/rules/*.smk")]}
+WORKFLOW = {str(p): p.read_text() for p in [ROOT / "workflow/Snakefile", *ROOT.glob("workflow/rules/**/*.smk")]}
 PROFILES = {p.parent.name: yaml.safe_load(p.read_text()) for p in ROOT.glob("workflow/profiles/*/config.yaml")}
 SLURM = PROFILES["slurm"]
 # Rule -> the text that defines it.
@@ -26,7 +26,7 @@ LOCAL = {rule for rule, text in RULES.items() if "\n    localrule: True\n" in te
 
 
 def modules(rule):
-    script = re.search(r'"\.\./scripts/(\w+\.py)"', RULES[rule])
+    script = re.search(r'"(?:\.\./)+scripts/([\w/]+\.py)"', RULES[rule])
     return modules_behind(ROOT / "workflow/scripts" / script[1]) if script else ()
 
 
@@ -53,7 +53,7 @@ def test_nothing_is_retried_or_started_anew():
         assert not re.search(r"\bretries\b", text), name
 
 
-@pytest.mark.parametrize("module", ["meterdp.release.ledger", "meterdp.release.safe_noise"])
+@pytest.mark.parametrize("module", ["meterdp.privacy.ledger", "meterdp.privacy.noise"])
 def test_what_opens_the_ledger_or_draws_for_a_release_runs_where_snakemake_runs(module):
     using = {rule for rule in RULES if module in modules(rule)}
     assert {"release_mixture", "release_forecasts"} <= using

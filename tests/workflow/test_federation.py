@@ -5,17 +5,18 @@ import json
 import numpy as np
 import pytest
 
-from meterdp.accounting import gdp
 from meterdp.core.parquet import metadata_of, read_table
 from meterdp.distributed.fitted import read_fitted
 from meterdp.distributed.tables import FEDERATED_MIXTURE, FEDERATION, FEDERATION_PROTECTS
 from meterdp.mixture.density import record_log_densities
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.gmm import raise_eigenvalues, share_statistics
-from meterdp.mixture.study import Records, mixture_of
+from meterdp.mixture.study import mixture_of
 from meterdp.mixture.tables import CLASS_TABLE, LABELS, MIXTURE
+from meterdp.privacy import gaussian
+from meterdp.privacy.ledger import CHARGED, Ledger
 from meterdp.profiles.tables import PROFILES
-from meterdp.release.ledger import CHARGED, Ledger
+from meterdp.profiles.vector import Records
 from tests.workflow.conftest import TINY, Runner
 
 TABLES = (FEDERATED_MIXTURE, FEDERATION, FEDERATION_PROTECTS)
@@ -102,6 +103,6 @@ def test_a_release_has_the_noise_of_circuits_that_make_it_together_and_says_so(f
         key: value for key, value in public["public"]["sound"].items() if key != "shares"
     }
     charged = [event["mu"] for event in ledger.events() if event["kind"] == CHARGED]
-    assert charged == [pytest.approx(gdp.mu_for(1.0, 1e-5), rel=1e-3)] * 2, "each at what colluding circuits see"
+    assert charged == [pytest.approx(gaussian.mu_for(1.0, 1e-5), rel=1e-3)] * 2, "each at what colluding circuits see"
     names = {f"C{i:02d}" for i in range(1, 4)}
     assert not any(name in json.dumps(shared) for name in names)

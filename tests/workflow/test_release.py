@@ -13,9 +13,9 @@ from meterdp.core.parquet import metadata_of, read_table
 from meterdp.exports.roster import read_roster
 from meterdp.exports.tables import METERS, READINGS
 from meterdp.forecasting.tables import FORECASTS_AHEAD
+from meterdp.privacy.ledger import CHARGED, PUBLISHED, STORED, Ledger
 from meterdp.profiles.tables import LOG_LOAD, QUALITY
 from meterdp.release.gate import CRATE, ENTRY, FEEDER_FILES, FORECAST_FILES, MIXTURE_FILES
-from meterdp.release.ledger import CHARGED, PUBLISHED, STORED, Ledger
 from meterdp.release.tables import (
     RELEASE_CROSSWALK,
     RELEASED_FEEDERS,

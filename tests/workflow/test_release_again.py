@@ -5,8 +5,8 @@ import shutil
 import subprocess
 import time
 
+from meterdp.privacy.ledger import CHARGED, PUBLISHED, STORED, Ledger
 from meterdp.release.gate import MIXTURE_FILES
-from meterdp.release.ledger import CHARGED, PUBLISHED, STORED, Ledger
 from tests.unit.release.charged import states
 from tests.warm import warm_snakemake
 from tests.workflow.conftest import HANGS, PLANTED_RELEASE, Runner

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from meterdp.catalogue import catalogue
 from meterdp.core.parquet import metadata_of, read_table
-from meterdp.papers.common.tables import SCORECARD
-from meterdp.papers.liu.tables import LIU_CURVE, LIU_TRIALS
+from meterdp_papers.common.tables import SCORECARD
+from meterdp_papers.liu.tables import LIU_CURVE, LIU_TRIALS
+from meterdp_papers.registry import catalogue
 from tests.workflow.conftest import TINY, Runner
 from tests.workflow.planning import Planner
 

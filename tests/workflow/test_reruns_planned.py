@@ -15,7 +15,9 @@ from meterdp.core.config import complete, load_schema
 from meterdp.core.provenance import modules_behind, source_hash
 from tests.workflow.planning import ROOT, Planner
 
-SCRIPTS = sorted((ROOT / "workflow/scripts").glob("*.py"))
+FOLDER = ROOT / "workflow/scripts"
+# By name as code_of() takes it.
+SCRIPTS = {p.relative_to(FOLDER).with_suffix("").as_posix(): p for p in sorted(FOLDER.rglob("*.py"))}
 CONFIG = {
     "shards": 1,
     "trials": 1,
@@ -26,12 +28,14 @@ CONFIG = {
 
 
 def rules():
-    """Rule -> (its script, the script whose source it carries), from the text of the rule files."""
+    """Rule that writes something -> (its script, the script whose source it carries), from the rule files."""
     found = {}
     for path in sorted((ROOT / "workflow").rglob("*.smk")):
         for block in re.split(r"^(?=rule )", path.read_text(), flags=re.MULTILINE)[1:]:
-            script = re.search(r'^    script:\s+"\.\./scripts/(\w+)\.py"', block, re.MULTILINE)
-            code = re.search(r'^        code=code_of\("(\w+)"\),', block, re.MULTILINE)
+            if "\n    output:\n" not in block:
+                continue
+            script = re.search(r'^    script:\s+"(?:\.\./)+scripts/([\w/]+)\.py"', block, re.MULTILINE)
+            code = re.search(r'^        code=code_of\("([\w/]+)"\),', block, re.MULTILINE)
             found[re.match(r"rule (\w+)", block)[1]] = (script and script[1], code and code[1])
     return found
 
@@ -39,7 +43,7 @@ def rules():
 def test_every_rule_carries_the_source_of_its_own_script():
     assert len(rules()) > 30
     assert {rule: pair for rule, pair in rules().items() if pair[0] is None or pair[0] != pair[1]} == {}
-    assert {script for script, _ in rules().values()} == {path.stem for path in SCRIPTS}
+    assert {script for script, _ in rules().values()} == set(SCRIPTS)
 
 
 _IMPORT_ALL = """
@@ -47,6 +51,7 @@ import ast, builtins, importlib, json, sys
 from collections import defaultdict
 from pathlib import Path
 src, scripts = Path(sys.argv[1]), map(Path, sys.argv[2:])
+packages = [path.name for path in src.iterdir() if (path / "__init__.py").exists()]
 names = {p: ".".join(p.relative_to(src).with_suffix("").parts).removesuffix(".__init__") for p in src.rglob("*.py")}
 for name in names.values():
     importlib.import_module(name)
@@ -59,22 +64,23 @@ def watched(name, globals=None, locals=None, fromlist=(), level=0):
     return found
 
 builtins.__import__ = watched
-for path, name in [*names.items(), *((script, script.stem) for script in scripts)]:
+for path, name in [*names.items(), *((script, f"script {i}") for i, script in enumerate(scripts))]:
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import | ast.ImportFrom):
             exec(compile(ast.Module([node], []), path, "exec"), {"__name__": name})
 builtins.__import__ = plain_import
-print(json.dumps({name: sorted(m for m in found if m.split(".")[0] == "meterdp") for name, found in loaded.items()}))
+ours = {name: sorted(m for m in found if m.split(".")[0] in packages) for name, found in loaded.items()}
+print(json.dumps(ours))
 """
 
 
 @pytest.fixture(scope="module")
 def reached():
-    """Script -> modules of meterdp that are loaded when all its imports are made, and all of theirs.
+    """Script -> modules of the packages that are loaded when all its imports are made, and all of theirs.
 
     Oracle: Python's own import, watched while it executes every import statement of every file.
     """
-    command = [sys.executable, "-c", _IMPORT_ALL, str(ROOT / "src"), *map(str, SCRIPTS)]
+    command = [sys.executable, "-c", _IMPORT_ALL, str(ROOT / "src"), *map(str, SCRIPTS.values())]
     done = subprocess.run(
         command, env=os.environ | {"PYTHONPATH": str(ROOT / "src")}, stdout=subprocess.PIPE, text=True, check=True
     )
@@ -88,7 +94,7 @@ def reached():
             todo = packages.union(*(direct.get(m, ()) for m in todo)) - seen
         return seen - {script}
 
-    return {path.stem: closure(path.stem) for path in SCRIPTS}
+    return {name: closure(f"script {i}") for i, name in enumerate(SCRIPTS)}
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +115,7 @@ def test_the_hash_of_a_script_changes_with_the_modules_python_loads_for_it_and_w
     reached, checkout, monkeypatch
 ):
     """Oracle: Python's own imports. Files that are not changed are read once, since reading all takes most time."""
-    monkeypatch.setattr(provenance, "ROOT", checkout / "src/meterdp")
+    monkeypatch.setattr(provenance, "ROOT", checkout / "src")
     remembered = (provenance._file, provenance._imports, provenance._digest, modules_behind)
     for function in remembered:
         function.cache_clear()
@@ -124,7 +130,7 @@ def test_the_hash_of_a_script_changes_with_the_modules_python_loads_for_it_and_w
         assert opened[0] == path and all(p.parent == path.parent and p.suffix != ".py" for p in opened[1:]), module
 
     def hashes():
-        return {path.stem: source_hash(path) for path in SCRIPTS}
+        return {name: source_hash(path) for name, path in SCRIPTS.items()}
 
     before = hashes()
     for module in modules:
@@ -252,7 +258,7 @@ def test_another_or_changed_file_in_the_folder_of_an_export_is_read_and_none_is_
 
 
 def test_a_plan_imports_nothing_heavy():
-    lines = (ROOT / "workflow/rules/common.smk").read_text().splitlines()
+    lines = [line for path in ROOT.glob("workflow/rules/**/*.smk") for line in path.read_text().splitlines()]
     imports = "\n".join(line for line in lines if line.startswith("from meterdp"))
     program = f"{imports}\nimport sys\nprint(*{{m.split('.')[0] for m in sys.modules}})"
     done = subprocess.run(

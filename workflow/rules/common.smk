@@ -6,8 +6,8 @@ import time
 from pathlib import Path
 
 ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parents[1]
-# The package beside the workflow is the one that runs, also inside --sdm conda and when used as a module. A workflow
-# that is read from a Git server has none beside it: then the installed one runs.
+# The packages beside the workflow are those that run, also inside --sdm conda and when used as a module. A workflow
+# that is read from a Git server has none beside it: then the installed ones run.
 CHECKOUT = (ROOT / "src/meterdp").is_dir()
 if CHECKOUT:
     sys.path.insert(0, str(ROOT / "src"))
@@ -17,7 +17,7 @@ from meterdp.audit.parts import SETTINGS as AUDITED_SETTINGS
 from meterdp.distributed.circuits import graph_file
 from meterdp.core.config import complete, load_schema, refuse_templates
 from meterdp.core.log_scale import SCALE_KEYS
-from meterdp.core.errors import REFUSAL, InputError, refusals
+from meterdp.errors import REFUSAL, InputError, refusals
 from meterdp.core.provenance import share_source, source_hash
 from meterdp.core.shipped import shipped
 from meterdp.core.steps import StepReport, seconds_per_job
@@ -27,8 +27,6 @@ from meterdp.simulate.layout import describe_simulated
 from meterdp.figures.registry import drawings, figure_of
 from meterdp.figures.report.page import OF_FEDERATIONS, TABLES
 from meterdp.mechanisms.sound.library import library_files
-from meterdp.papers.park.setting import splits_of
-from meterdp.papers.registry import PAPERS
 from meterdp.forecasting.settings import AHEAD, POINTS, PROCESS, WINDOWS, some_of
 from meterdp.profiles.seasonal import SEASON_KEYS
 from meterdp.release.gate import FEEDER_FILES, FORECAST_FILES, MIXTURE_FILES
@@ -106,7 +104,6 @@ FEDERATION = config["federation"] if config["federation"]["by"] is not None else
 FITTED_ELSEWHERE = STUDY / "federated_mixture.parquet" if FEDERATION else []
 # What is in a folder, as a hash: its files may be called after meters, and Snakemake prints and keeps names of inputs.
 FOLDER_STATE = None if SIMULATED else state_of(config["export"]["path"])
-REPRODUCE = RESULTS / "reproduce"
 AUDIT = RESULTS / "audit"
 # Tables the report reads, by name.
 REPORTED = {
@@ -133,20 +130,6 @@ def code_of(script):
     return source_hash(
         ROOT / "workflow" / path if CHECKOUT else workflow.source_path(f"../{path}")
     )
-
-
-def drawn(paper):
-    """Figures of a reproduced paper."""
-    return [
-        REPRODUCE / paper / f"{figure.name}.svg" for figure in PAPERS[paper].figures
-    ]
-
-
-def printed(paper):
-    """Tables printed on the page of a reproduced paper."""
-    return [
-        REPRODUCE / paper / f"{table.name}.parquet" for table in PAPERS[paper].printed
-    ]
 
 
 def what_to_release(wildcards):

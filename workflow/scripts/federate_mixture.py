@@ -10,8 +10,8 @@ from meterdp.distributed.protects import protection_rows
 from meterdp.distributed.study import announce, fit_over_circuits, iteration_columns, mixture_columns
 from meterdp.distributed.tables import FEDERATED_MIXTURE, FEDERATION, FEDERATION_PROTECTS
 from meterdp.exports.tables import METERS
-from meterdp.mixture.study import Records
 from meterdp.profiles.tables import PROFILES
+from meterdp.profiles.vector import Records
 
 with job(snakemake.input, snakemake.log) as write:
     params, output = snakemake.params, snakemake.output

@@ -8,9 +8,9 @@ from meterdp.core.parquet import read_table
 from meterdp.evaluation.fidelity.study import study_fidelity
 from meterdp.evaluation.tables import FIDELITY
 from meterdp.mechanisms.tables import VARIANT
-from meterdp.mixture.study import Records
 from meterdp.mixture.tables import MIXTURE
 from meterdp.profiles.tables import PROFILES
+from meterdp.profiles.vector import Records
 from meterdp.release.synthetic import fit_source, released_source, synthetic_log_kwh
 from meterdp.release.tables import SYNTHETIC_PROFILES
 

@@ -4,10 +4,10 @@ from meterdp.core.job import job
 from meterdp.core.parquet import read_table
 from meterdp.distributed.fitted import read_fitted
 from meterdp.mixture.describe import class_table, normality
-from meterdp.mixture.study import Records, fit_from, label_rows, mixture_rows, start_labels
+from meterdp.mixture.study import fit_from, label_rows, mixture_rows, start_labels
 from meterdp.mixture.tables import CLASS_TABLE, LABELS, MIXTURE, NORMALITY
 from meterdp.profiles.tables import PROFILE_HOURS, PROFILES
-from meterdp.profiles.vector import scale_of
+from meterdp.profiles.vector import Records, scale_of
 
 with job(snakemake.input, snakemake.log) as write:
     records = Records.from_table(read_table(snakemake.input.profiles, PROFILES))

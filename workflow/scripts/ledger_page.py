@@ -2,7 +2,7 @@
 
 from meterdp.core.job import job
 from meterdp.figures.ledger import write_ledger_page
-from meterdp.release.ledger import Ledger
+from meterdp.privacy.ledger import Ledger
 
 with job(snakemake.input, snakemake.log):
     write_ledger_page(Ledger(snakemake.params.ledger), snakemake.output.page)

@@ -5,9 +5,10 @@ from meterdp.core.parquet import read_parts, read_table
 from meterdp.distributed.fitted import read_fitted
 from meterdp.mechanisms.registry import find_own_classes
 from meterdp.mechanisms.tables import VARIANT
-from meterdp.mixture.study import Records, fit_from, marginal_columns
+from meterdp.mixture.study import fit_from, marginal_columns
 from meterdp.mixture.tables import LABELS, MARGINALS
 from meterdp.profiles.tables import PROFILES
+from meterdp.profiles.vector import Records
 
 with job(snakemake.input, snakemake.log) as write:
     settings = snakemake.params.mixture

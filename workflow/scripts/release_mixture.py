@@ -4,11 +4,10 @@ from pathlib import Path
 
 from meterdp.core.job import job
 from meterdp.core.parquet import read_table
-from meterdp.distributed.configured import shared_noise
 from meterdp.exports.roster import read_roster
 from meterdp.exports.tables import METERS
-from meterdp.mixture.study import Records
 from meterdp.profiles.tables import PROFILES
+from meterdp.profiles.vector import Records
 from meterdp.release.desk import Desk
 from meterdp.release.gate import check_meters
 from meterdp.release.mixture import release_mixture
@@ -19,7 +18,11 @@ with job(snakemake.input, snakemake.log):
     check_meters(known["meter_id"].to_pylist(), read_roster(snakemake.input.meters).meter_ids, len(records.log_kwh))
     roster = Path(snakemake.input.meters).read_bytes()
     desk = Desk(snakemake.params.config, roster, snakemake.params.simulated)
-    shared = shared_noise(snakemake.params.config["federation"], known)
+    shared, federation = None, snakemake.params.config["federation"]
+    if federation["by"] is not None:
+        from meterdp.distributed.configured import shared_noise
+
+        shared = shared_noise(federation, known)
     files, handed_over = release_mixture(records.log_kwh, desk, shared)
     desk.hand_over(files, Path(snakemake.output.files[0]).parent)
     handed_over()

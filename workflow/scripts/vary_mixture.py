@@ -9,9 +9,10 @@ from meterdp.evaluation.study import study_folds, vary
 from meterdp.evaluation.tables import COST
 from meterdp.exports.tables import METERS
 from meterdp.mechanisms.tables import VARIANT
-from meterdp.mixture.study import Records, fit_from
+from meterdp.mixture.study import fit_from
 from meterdp.mixture.tables import LABELS
 from meterdp.profiles.tables import PROFILES
+from meterdp.profiles.vector import Records
 from meterdp.release.synthetic import guarantee_in_words, released_source, synthetic_columns, synthetic_log_kwh
 from meterdp.release.tables import SYNTHETIC_PROFILES
 

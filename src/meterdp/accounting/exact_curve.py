@@ -14,10 +14,11 @@ from typing import Literal
 import numpy as np
 from scipy.special import ndtr
 
-from meterdp.accounting import gdp
 from meterdp.accounting.gaussian_loss import PairLosses, pair_losses
 from meterdp.accounting.interface import Curve
+from meterdp.accounting.log_deltas import log_deltas
 from meterdp.accounting.tail_integral import all_bounds, all_tails
+from meterdp.privacy import gaussian
 
 Side = Literal["one", "two", "hockey_stick"]
 _BATCH, _FIRST, _FARTHEST = 256, 4, 2048
@@ -280,11 +281,11 @@ def _normal_tails(mu: np.ndarray, epsilon: np.ndarray) -> np.ndarray:
     scaled = epsilon / np.where(some, wide, 1.0)
     out[..., 0] = np.where(some, ndtr(wide / 2 - scaled), epsilon < 0)
     out[..., 4] = np.where(some, ndtr(-wide / 2 - scaled), epsilon < 0)
-    stick = np.exp(gdp.log_deltas(wide.ravel(), np.abs(epsilon).ravel())).reshape(epsilon.shape)
+    stick = np.exp(log_deltas(wide.ravel(), np.abs(epsilon).ravel())).reshape(epsilon.shape)
     # The reverse pair has the same law: delta(eps) = 1 - e^eps (1 - delta(-eps)).
     negative = np.minimum(epsilon, 0.0)
     out[..., 2] = np.where(epsilon < 0, np.exp(negative) * stick - np.expm1(negative), stick)
-    out[..., 1::2] = gdp.RELATIVE_ERROR * out[..., ::2]
+    out[..., 1::2] = gaussian.RELATIVE_ERROR * out[..., ::2]
     return out
 
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from meterdp.accounting import advanced, exact_curve, gdp, gdp_with_response, linear, moments, zcdp
+from meterdp.accounting import advanced, exact_curve, linear, moments, zcdp
 from meterdp.accounting.interface import Curve
+from meterdp.privacy import gaussian
 
 CURVES: dict[str, Curve] = {
-    "gdp": gdp.CURVE,
-    "gdp_with_response": gdp_with_response.CURVE,
+    "gdp": Curve(gaussian.STEPS, "any adaptive sequence of Gaussian steps", gaussian.delta, gaussian.mu_for),
+    "gdp_with_response": Curve(
+        gaussian.STEPS_AND_RESPONSES,
+        "Gaussian steps beside a randomised choice of a group",
+        gaussian.delta_with_response,
+        gaussian.mu_beside,
+    ),
     "gaussian_pair": exact_curve.CURVE,
     "linear": linear.CURVE,
     "advanced": advanced.CURVE,

@@ -10,8 +10,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from meterdp.accounting import gdp
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
+from meterdp.privacy import gaussian
 
 # Inverses leave this room in ln delta for the error of evaluation.
 ROOM = 1e-9
@@ -73,7 +73,7 @@ class Sequence:
         if self.gaussian == 0:
             return 0.0
         mu = step_epsilon / math.sqrt(2 * math.log(1.25 / self.step_delta))
-        return self.gaussian * max(self.step_delta, gdp.delta(mu, step_epsilon) * (1 + gdp.RELATIVE_ERROR))
+        return self.gaussian * max(self.step_delta, gaussian.delta(mu, step_epsilon) * (1 + gaussian.RELATIVE_ERROR))
 
 
 def check_budget(epsilon: float, delta: float) -> None:

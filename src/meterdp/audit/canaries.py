@@ -2,7 +2,7 @@
 
 Each canary of a simulated export has rows of its own or none at all, in which case the public default record stands
 for it (``replace_one``). Whoever audits knows everything but the coins, and guesses them from one release. It is
-drawn as every release is, by :class:`meterdp.release.safe_noise.SafeNoise` without a seed; ledger and files are the
+drawn as every release is, with safe noise, which has no seed; ledger and files are the
 audit's own.
 """
 
@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 
 from meterdp.audit.cases.interface import DELTA, Spy, replayed
-from meterdp.core.errors import InputError
 from meterdp.core.noise import fixed_normals
 from meterdp.core.parquet import read_table, write_table
+from meterdp.errors import InputError
 from meterdp.exports.ingest import ingest
 from meterdp.exports.roster import read_roster
 from meterdp.exports.settings import ExportSettings
@@ -29,14 +29,15 @@ from meterdp.mechanisms.interface import PrivateRecords
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mixture.density import record_log_densities
 from meterdp.mixture.draws import Mixture
-from meterdp.mixture.study import Records
+from meterdp.privacy.noise import GRID, GaussianSource
+from meterdp.privacy.release import release_unrecorded
 from meterdp.profiles.grid import read_shard
 from meterdp.profiles.process import process_shard
 from meterdp.profiles.tables import PROFILES
+from meterdp.profiles.vector import Records
 from meterdp.release.desk import Desk
 from meterdp.release.gate import check_meters
 from meterdp.release.mixture import release_mixture
-from meterdp.release.safe_noise import SafeNoise
 from meterdp.simulate.export import simulate_export
 from meterdp.simulate.layout import simulated_export
 from meterdp.simulate.parameters import SimulationParameters
@@ -215,9 +216,14 @@ def transcript_scores(fleet: Fleet, planted: Planted, epsilon: float, std_factor
     """
     config = fleet.config
     sections = (config["mechanisms"], config["mixture"], config["profiles"])
-    mechanism = Sound.calibrate(public_settings(epsilon, DELTA, planted.log_kwh.shape, *sections, SafeNoise.grid))
-    spy = Spy(SafeNoise(), lambda i: std_factor)
-    mechanism.release(PrivateRecords(planted.log_kwh), spy, 1)
+    mechanism = Sound.calibrate(public_settings(epsilon, DELTA, planted.log_kwh.shape, *sections, GRID))
+
+    def overheard(log_kwh: np.ndarray, noise: GaussianSource) -> Spy:
+        spy = Spy(noise, lambda i: std_factor)
+        mechanism.release(PrivateRecords(log_kwh), spy, 1)
+        return spy
+
+    spy = release_unrecorded(overheard, planted.log_kwh)
 
     def whitened(values: list[np.ndarray]) -> np.ndarray:
         return np.concatenate([v.ravel() / s for v, s in zip(values, spy.std, strict=True)])

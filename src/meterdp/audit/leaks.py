@@ -39,8 +39,8 @@ from meterdp.audit.forms import (
     significant,
 )
 from meterdp.core.config import read_files
-from meterdp.core.errors import InputError
 from meterdp.core.log_scale import PLAIN, LogScale
+from meterdp.errors import InputError
 from meterdp.exports.roster import read_roster
 
 _BLOCK_BYTES = 1 << 24

@@ -19,9 +19,9 @@ import yaml
 from meterdp.classnoise.designs.interface import Budget, ClassQueries, Noise, NoiseDesign
 from meterdp.classnoise.inverse import Answer, askers
 from meterdp.classnoise.tables import NEIGHBOUR_GRAPH
-from meterdp.core.errors import InputError
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import read_table
+from meterdp.errors import InputError
 from meterdp.forecasting.tables import FORECAST_LAWS
 
 # Seconds between two lines of progress.

@@ -17,16 +17,16 @@ import pyarrow as pa
 
 from meterdp.accounting.exact_curve import worst_pair
 from meterdp.accounting.gaussian_loss import PairLosses, pair_losses
-from meterdp.accounting.gdp import mu_for
 from meterdp.classnoise.designs.interface import AccuracyConvention, Budget, ClassQueries, Noise, NoiseDesign
 from meterdp.classnoise.designs.moves import NOISE_FLOOR
 from meterdp.classnoise.designs.registry import noise_design, runnable
 from meterdp.classnoise.designs.transport.barycentre import wasserstein_limit
 from meterdp.classnoise.study import queries_of, stack
-from meterdp.core.errors import InputError
 from meterdp.core.log_scale import LogScale
 from meterdp.core.progress import progress
+from meterdp.errors import InputError
 from meterdp.forecasting.energy import censored_absolute_error, censored_moment
+from meterdp.privacy.gaussian import mu_for
 
 # Budgets that are tried, (log kWh)^2 per entry: from a per cent of a reading to noise that hides everything.
 DECADES = (-4.0, 6.0)

@@ -21,8 +21,8 @@ from meterdp.classnoise.neighbourhoods.graph import (
     nearest_households,
 )
 from meterdp.classnoise.tables import NOISE_DESIGNS
-from meterdp.core.errors import InputError
 from meterdp.core.progress import progress
+from meterdp.errors import InputError
 from meterdp.profiles.dense import LogLoad
 
 

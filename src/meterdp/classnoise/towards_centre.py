@@ -14,11 +14,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from meterdp.accounting import gdp
-from meterdp.accounting.discreteness import delta_margin, total_variation
-from meterdp.core.errors import InputError
-from meterdp.core.guarantee import Guarantee
-from meterdp.core.noise import MOST_STD_STEPS, MOST_STEPS, GaussianSource
+from meterdp.errors import InputError
+from meterdp.privacy import gaussian
+from meterdp.privacy.gaussian import delta_margin, total_variation
+from meterdp.privacy.guarantee import Guarantee
+from meterdp.privacy.noise import MOST_STD_STEPS, MOST_STEPS, GaussianSource
 
 # Entries of a forecast further than this from the public level are cut, log kWh.
 ENTRY_LIMIT = 50.0
@@ -92,7 +92,7 @@ class TowardsCentre:
         delta = public.delta - delta_margin(public.epsilon, public.noise_entries, std_steps)
         if delta <= 0:
             raise _does_not_fit("forecast_epsilon", "use a smaller epsilon or more noise")
-        return cls(public, gdp.mu_for(public.epsilon, delta))
+        return cls(public, gaussian.mu_for(public.epsilon, delta))
 
     @property
     def guarantee(self) -> Guarantee:
@@ -102,7 +102,7 @@ class TowardsCentre:
             adjacency="class_label",
             epsilon=self.public.epsilon,
             delta=self.public.delta,
-            accountant=gdp.CURVE.title,
+            accountant=gaussian.STEPS,
             proof="docs/proofs/joint.md",
             family=self.family,
         )

@@ -6,7 +6,7 @@ import argparse
 from dataclasses import replace
 
 from meterdp.core.choices import names_in
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 
 EXAMPLES = ("meterdp audit leaks results/release --meters list.csv --secrets secrets.csv",)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 
 EXAMPLES = ("meterdp audit show results/audit",)
 

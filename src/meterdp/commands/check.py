@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Mapping
 from pathlib import Path
 
-from meterdp.core.errors import REFUSAL, InputError
 from meterdp.core.shipped import shipped
+from meterdp.errors import REFUSAL, InputError
 
 # numba looks for BLAS in SciPy, a third of a second.
 NEEDLESS = ("scipy.linalg",)

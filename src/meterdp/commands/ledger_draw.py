@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from meterdp.commands import ledger_show
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 
 EXAMPLES = ("meterdp ledger draw meterdp-ledger.sqlite --to ledger.html",)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from meterdp.core.errors import InputError
 from meterdp.core.shipped import shipped
+from meterdp.errors import InputError
 
 EXAMPLES = ("meterdp ledger raise --config my.yaml --epsilon 8",)
 
@@ -35,9 +35,9 @@ def run(arguments: argparse.Namespace) -> int:
     """
     from meterdp.core.config import complete, load_schema, read_files
     from meterdp.exports.roster import read_roster
-    from meterdp.release.account import Account, Cap
+    from meterdp.privacy.charge import Account, Cap
+    from meterdp.privacy.ledger import Ledger
     from meterdp.release.gate import check_settings, public_name, touched_periods
-    from meterdp.release.ledger import Ledger
 
     schema = load_schema(shipped("workflow/schemas/config.schema.yaml"))
     config = complete(read_files([str(file) for file in arguments.config]), schema)

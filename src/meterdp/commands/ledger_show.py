@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 
 EXAMPLES = ("meterdp ledger show", "meterdp ledger show /srv/ledgers/meterdp-ledger.sqlite")
 
@@ -43,8 +43,8 @@ def opened(path: Path):
     InputError
         If there is none, or the file is something else, which a ledger would make its own.
     """
-    from meterdp.release.ledger import Ledger
-    from meterdp.release.ledger_file import is_ledger
+    from meterdp.privacy.ledger import Ledger
+    from meterdp.privacy.ledger_file import is_ledger
 
     if not path.is_file():
         raise InputError("is not there", file=path, remedy="give the path of the ledger; the first release makes it")

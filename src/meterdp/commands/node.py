@@ -6,7 +6,7 @@ import argparse
 import signal
 import sys
 
-from meterdp.core.errors import REFUSAL, InputError
+from meterdp.errors import REFUSAL, InputError
 
 EXAMPLES = ("meterdp node --new-keys keys north", "meterdp node my.yaml node.yaml")
 

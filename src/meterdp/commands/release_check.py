@@ -7,8 +7,8 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from meterdp.core.errors import REFUSAL, InputError
 from meterdp.core.shipped import shipped
+from meterdp.errors import REFUSAL, InputError
 
 EXAMPLES = ("meterdp release check --config my.yaml", "meterdp release check readings.csv.gz --config my.yaml")
 # What stands for a setting that only the user knows; none of them would be taken for a value.
@@ -113,7 +113,7 @@ def _not_there(config: Mapping) -> Iterator[InputError]:
 
 def _not_stored(folders: Sequence, desk) -> list:
     """Return the requests that would be charged; the ledger refuses what its limits do not allow."""
-    from meterdp.release.ledger import Ledger
+    from meterdp.privacy.ledger import Ledger
 
     requests = [request for folder in folders for request in folder.requests]
     ledger = Ledger(desk.config["release"]["ledger"])
@@ -126,7 +126,7 @@ def _not_stored(folders: Sequence, desk) -> list:
 def _charges(folders: Sequence, new: Sequence, desk) -> list[str]:
     """Say what every folder will cost, and all of them together."""
     from meterdp.exports.roster import parse_roster
-    from meterdp.release.charge import NOTHING, epsilon_of
+    from meterdp.privacy.charge import NOTHING, epsilon_of
 
     delta, first = desk.cap.delta, folders[0].requests[0]
     meters = f"{len(parse_roster(desk.roster).circuit_of):,} listed meters of {desk.population(first)}"

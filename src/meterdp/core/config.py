@@ -19,8 +19,8 @@ import yaml
 
 from meterdp.core.choices import names_in
 from meterdp.core.dates import zone_remedy
-from meterdp.core.errors import InputError
 from meterdp.core.log_scale import LOG, SIGNED, LogScale
+from meterdp.errors import InputError
 
 # Of two circuits that add up their sums, each could take its own away.
 FEWEST_CIRCUITS = 3

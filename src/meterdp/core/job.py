@@ -19,9 +19,9 @@ from typing import TextIO
 
 from threadpoolctl import threadpool_limits
 
-from meterdp.core.errors import REFUSAL, InputError
 from meterdp.core.parquet import metadata_of, open_table, write_table
 from meterdp.core.tables import Table
+from meterdp.errors import REFUSAL, InputError
 
 _CANNOT_WRITE = (
     errno.ENOSPC,

@@ -1,61 +1,15 @@
-"""The interface through which a mechanism sees randomness, and the independent streams of a study.
+"""Seeded numbers of simulations and studies, which hide nothing.
 
-Mechanisms never make a random source: :mod:`meterdp.release` hands them one, after it has decided whether a release
-may happen. Study streams are keyed, so results depend neither on the number of cores nor on shards.
+Streams are keyed, so results depend neither on the number of cores nor on shards.
 """
 
 from __future__ import annotations
 
 import hashlib
-import math
-from typing import Protocol
 
 import numpy as np
 
-
-class GaussianSource(Protocol):
-    """What a sound mechanism may draw: its only noise is Gaussian, added to exact statistics.
-
-    Attributes
-    ----------
-    grid : float
-        Statistics and answers are whole multiples of it; 0 for any real numbers, which is for studies only.
-    """
-
-    grid: float
-
-    def add_gaussian(self, exact: np.ndarray, std: float) -> np.ndarray:
-        """Return ``exact`` with independent Gaussian noise of standard deviation ``std`` on every entry."""
-
-
-# A source with a grid adds up to so many steps exactly, and draws no larger noise (standard deviation).
-MOST_STEPS = 2.0**52
-MOST_STD_STEPS = 2.0**45
-
-
-class ResponseSource(GaussianSource, Protocol):
-    """What a mechanism may draw that randomises labels, too."""
-
-    def randomise(self, label: np.ndarray, groups: int, assignment_epsilon: float) -> np.ndarray:
-        """Return labels 0..K-1: each the given one with odds e^a against any other one (randomised response)."""
-
-
-class NoiseSource(ResponseSource, Protocol):
-    """What a mechanism may draw in a study."""
-
-    def normal(self, shape: tuple[int, ...]) -> np.ndarray:
-        """Independent standard normal numbers."""
-
-    def laplace(self, shape: tuple[int, ...]) -> np.ndarray:
-        """Independent Laplace numbers of scale one."""
-
-    def uniform(self, shape: tuple[int, ...]) -> np.ndarray:
-        """Independent numbers, uniform on [0, 1)."""
-
-
-def keep_probability(assignment_epsilon: float, groups: int) -> float:
-    """Return the probability with which randomised response over ``groups`` groups reports the right one."""
-    return 1 / (1 + (groups - 1) * math.exp(-assignment_epsilon))
+from meterdp.privacy.gaussian import keep_probability
 
 
 def randomised_response(label: np.ndarray, groups: int, assignment_epsilon: float, uniform: np.ndarray) -> np.ndarray:

@@ -17,9 +17,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import meterdp
-from meterdp.core.errors import InputError
-from meterdp.core.guarantee import NOT_FOR_RELEASE
 from meterdp.core.tables import Table
+from meterdp.errors import InputError
+from meterdp.privacy.guarantee import NOT_FOR_RELEASE
 
 if TYPE_CHECKING:
     import pandas as pd  # takes as long to load as all else that a plan does

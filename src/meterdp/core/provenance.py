@@ -1,8 +1,9 @@
 """What a result depends on in the source: a hash per script, so that a change of code reruns what used it.
 
 Snakemake's triggers do not see an imported package. Every rule therefore carries as a parameter the hash of all that
-its script imports from meterdp, found by reading import statements: nothing may be imported in another way. What was
-read is kept for the life of the process, which is one plan.
+its script imports from meterdp and from the packages beside it whose names begin with ``meterdp_``, found by reading
+import statements: nothing may be imported in another way. What was read is kept for the life of the process, which is
+one plan.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ from pathlib import Path
 
 import meterdp
 
-ROOT = Path(meterdp.__file__).parent
+# The folder of the packages.
+ROOT = Path(meterdp.__file__).parents[1]
 
 
 def share_source() -> None:
     """Let the Python processes this one starts import the same source, whatever is installed for them."""
-    paths = [str(ROOT.parent), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    paths = [str(ROOT), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(filter(None, paths)))
 
 
@@ -35,7 +37,7 @@ _NAME = re.compile(r"([.\w]+)(?: as \w+)?")
 
 @cache
 def _file(module: str) -> Path | None:
-    base = ROOT.joinpath(*module.split(".")[1:])
+    base = ROOT.joinpath(*module.split("."))
     for candidate in (base.with_suffix(".py"), base / "__init__.py"):
         if candidate.exists():
             return candidate
@@ -44,13 +46,13 @@ def _file(module: str) -> Path | None:
 
 @cache
 def _imports(path: Path) -> frozenset[str]:
-    """Modules of meterdp that a file imports directly, wherever in it."""
+    """Modules of the packages that a file imports directly, wherever in it."""
     found: set[str] = set()
     for statement in _IMPORT.finditer(path.read_text(encoding="utf-8")):
         package = statement["package"]
         names = _NAME.findall(re.sub(r"#[^\n]*", "", statement["names"] or statement["modules"]))
         found.update([package, *(f"{package}.{name}" for name in names)] if package else names)
-    return frozenset(name for name in found if name.split(".")[0] == "meterdp" and _file(name))
+    return frozenset(name for name in found if re.match(r"meterdp(_\w+)?(\.|$)", name) and _file(name))
 
 
 @cache
@@ -66,7 +68,7 @@ def _digest(module: str) -> bytes:
 
 @cache
 def modules_behind(script: str | os.PathLike) -> tuple[str, ...]:
-    """Return every module of meterdp that a script imports, directly or not, with its packages, sorted."""
+    """Return every module of the packages that a script imports, directly or not, with its parents, sorted."""
     todo, seen = list(_imports(Path(script))), set()
     while todo:
         module = todo.pop()
@@ -80,5 +82,5 @@ def modules_behind(script: str | os.PathLike) -> tuple[str, ...]:
 
 
 def source_hash(script: str | os.PathLike) -> str:
-    """Return a short hash of the source of meterdp behind a script; Snakemake itself watches the script."""
+    """Return a short hash of the source behind a script; Snakemake itself watches the script."""
     return hashlib.sha256(b"".join(map(_digest, modules_behind(script)))).hexdigest()[:16]

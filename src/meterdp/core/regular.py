@@ -1,4 +1,4 @@
-"""Open files that somebody else has made: regular ones of a possible size, and no others."""
+"""Open files that somebody else has made: those that exist, and regular ones of a possible size."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import stat
 from pathlib import Path
 from typing import BinaryIO
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 
 
 def opened(path: Path, most_bytes: int, remedy: str) -> BinaryIO:
@@ -47,3 +47,26 @@ def contents(path: Path, most_bytes: int, remedy: str) -> bytes:
     """Return what is in a file, as :func:`opened` opens it; one that grows meanwhile is read to its former end."""
     with opened(path, most_bytes, remedy) as file:
         return file.read(os.fstat(file.fileno()).st_size)
+
+
+def check_file(path, label=None) -> Path:
+    """Return ``path`` if it is a file that holds something, else raise :class:`InputError` about ``label``."""
+    path = Path(path)
+    label = path if label is None else label
+    check_access(path, label)
+    if path.stat().st_size == 0:
+        raise empty(label)
+    return path
+
+
+def check_access(path: Path, label) -> None:
+    """Refuse what is no file, or may not be read."""
+    if not path.is_file():
+        raise InputError("does not exist or is not a file", file=label, remedy="give the path of the meter export")
+    if not os.access(path, os.R_OK):
+        raise InputError("may not be read by this user", file=label, remedy="change its permissions")
+
+
+def empty(path) -> InputError:
+    """The error for an export without a single reading."""
+    return InputError("holds no readings", file=path, remedy="export the readings again")

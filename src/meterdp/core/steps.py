@@ -16,7 +16,6 @@ from pathlib import Path
 # Seconds a job of a rule takes in the default study; only their ratios matter once some jobs are done.
 TYPICAL_S = {
     "forecast_errors": 107,
-    "reproduce_errata": 60,
     "design_noise": 48,
     "audit_part": 40,
     "noise_answers": 45,
@@ -24,7 +23,6 @@ TYPICAL_S = {
     "forecast": 4,
     "hide_among": 14,
     "vary_mixture": 25,
-    "draw_reproduction": 10,
     "ingest": 9,
     "fidelity": 7,
     "simulate": 7,

@@ -10,8 +10,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from meterdp.core.errors import InputError
 from meterdp.distributed.graph import Graph
+from meterdp.errors import InputError
 
 # Sets of colluding nodes that are looked through one by one.
 MOST_SETS = 200_000

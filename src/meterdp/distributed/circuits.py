@@ -11,11 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from meterdp.core.errors import InputError
+from meterdp.core.config import FEWEST_CIRCUITS
 from meterdp.distributed.graph import Graph, complete, read_graph, ring
 from meterdp.distributed.pdmm import Subspace
 from meterdp.distributed.schemes import scheme
 from meterdp.distributed.summation import Summation
+from meterdp.errors import InputError
 
 GRAPHS = {"complete": complete, "ring": ring}
 
@@ -46,8 +47,6 @@ class Circuits:
         InputError
             If a meter has no circuit, there are too few circuits, or the graph does not join them.
         """
-        from meterdp.core.config import FEWEST_CIRCUITS  # loads PyYAML, which the library does without
-
         named = meters.sort_by("household")["circuit"].to_pylist()
         if any(name is None for name in named):
             raise InputError(

@@ -4,44 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import pyarrow as pa
 
 from meterdp.distributed.circuits import GRAPHS, Circuits
 from meterdp.distributed.graph import Graph
 from meterdp.distributed.shared_noise import SharedSums
-from meterdp.mechanisms.sound.shares import ALONE, Shares
-
-
-@dataclass(frozen=True)
-class SharedNoise:
-    """What is public about a release that circuits make together.
-
-    Parameters
-    ----------
-    shares : Shares
-        By which the mechanism is calibrated.
-    words : mapping
-        How they add up: scheme and graph, as words of a request. No name of a circuit is among them.
-    holders : {"circuits", "nodes"}
-        Who they are.
-    """
-
-    shares: Shares
-    words: Mapping
-    holders: str = "circuits"
-
-    @property
-    def in_words(self) -> str:
-        """What a manifest says of it."""
-        n, t, who = self.shares.nodes, self.shares.colluding, self.holders
-        return (
-            f"the noise is that of {n} {who} that hold the readings, each adding its share before anything is "
-            f"summed (scheme {self.words['scheme']}): what any {t} of them that collude would see while they make "
-            f"this release, with the release, has the epsilon and delta above for a meter of another of the {who}; "
-            f"the release alone has {1 / self.shares.seen_by_colluding:.3g} times the noise that they ask for"
-        )
+from meterdp.mechanisms.sound.shares import ALONE, SharedNoise, Shares
 
 
 def shared_noise(federation: Mapping | None, meters: pa.Table) -> SharedNoise | None:

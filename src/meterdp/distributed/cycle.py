@@ -6,8 +6,8 @@ import random
 
 import numpy as np
 
-from meterdp.core.errors import InputError
 from meterdp.distributed.graph import Graph, require_connected
+from meterdp.errors import InputError
 
 # Rotations a node, and steps of the complete search for small graphs, before giving up.
 _ROTATIONS = 2000

@@ -11,8 +11,8 @@ from typing import Literal
 
 import numpy as np
 
-from meterdp.core.errors import InputError
 from meterdp.distributed.summation import Summation
+from meterdp.errors import InputError
 from meterdp.mixture.class_sums import class_sums
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.gmm import raise_eigenvalues

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 
 # Redraws of a random graph that is not connected; with the radius of Li et al. one in n^2 graphs is not.
 MOST_DRAWS = 1000

@@ -15,7 +15,7 @@ from scipy.spatial import cKDTree
 from scipy.special import digamma
 from scipy.stats import t as student
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 
 NEIGHBOURS = 3
 # Standard deviations of a column; noise of this size breaks ties, which would be neighbours at distance zero.

@@ -14,10 +14,10 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
-from meterdp.core.errors import InputError
 from meterdp.core.noise import fixed_normals, keyed_generator
 from meterdp.distributed.graph import Graph, require_connected
 from meterdp.distributed.summation import Totals
+from meterdp.errors import InputError
 
 Schedule = Literal["synchronous", "asynchronous"]
 DualUpdate = Literal["corrected", "corrected_neighbours", "printed", "printed_neighbours"]

@@ -5,9 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from meterdp.accounting import gdp
-from meterdp.accounting.gdp_with_response import epsilon_after
-from meterdp.core.errors import InputError
 from meterdp.distributed.adversary import known_sums, smallest_group
 from meterdp.distributed.circuits import Circuits
 from meterdp.distributed.configured import sums_of
@@ -16,6 +13,9 @@ from meterdp.distributed.graph import Graph
 from meterdp.distributed.schemes import SCHEMES
 from meterdp.distributed.study import solvable_households
 from meterdp.distributed.tables import FEDERATION_PROTECTS
+from meterdp.errors import InputError
+from meterdp.privacy import gaussian
+from meterdp.privacy.gaussian import epsilon_after
 
 # Numbers of colluding circuits that the table tells beside the configured one, as far as two others are left.
 COLLUDING = (1, 3, 6)
@@ -79,7 +79,7 @@ def sound_epsilons(
         Of the release.
     """
 
-    mu, calibrated = gdp.mu_for(epsilon, delta), sums_of(federation, graph, federation["colluding"]).shares
+    mu, calibrated = gaussian.mu_for(epsilon, delta), sums_of(federation, graph, federation["colluding"]).shares
     for t in colluding:
         hiding = graph.nodes if t is None else sums_of(federation, graph, t).shares.honest
         seen = mu * math.sqrt(calibrated.honest / hiding)

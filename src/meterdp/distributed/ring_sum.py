@@ -12,9 +12,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from meterdp.core.errors import InputError
 from meterdp.distributed.graph import Graph
 from meterdp.distributed.summation import Totals
+from meterdp.errors import InputError
 
 # Sums of absolute values below 2^22 are exact to n 2^-41.
 STEP = 2.0**-40

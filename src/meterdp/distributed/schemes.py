@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from meterdp.core.errors import InputError
 from meterdp.distributed.cycle import hamiltonian_cycle
 from meterdp.distributed.edge_masks import EdgeMasks
 from meterdp.distributed.federated import Federated
@@ -14,6 +13,7 @@ from meterdp.distributed.graph import Graph
 from meterdp.distributed.pdmm import Subspace
 from meterdp.distributed.ring_sum import RingSum
 from meterdp.distributed.summation import Summation
+from meterdp.errors import InputError
 
 SCHEMES: dict[str, Callable[[Graph, np.random.Generator], Summation]] = {
     "federated": lambda graph, generator: Federated(graph),

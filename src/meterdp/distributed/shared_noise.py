@@ -14,8 +14,6 @@ from itertools import combinations
 
 import numpy as np
 
-from meterdp.core.errors import InputError
-from meterdp.core.noise import GaussianSource
 from meterdp.distributed.adversary import require_few_sets, smallest_group
 from meterdp.distributed.cycle import hamiltonian_cycle
 from meterdp.distributed.edge_masks import EdgeMasks
@@ -24,10 +22,12 @@ from meterdp.distributed.graph import Graph
 from meterdp.distributed.pdmm import Subspace
 from meterdp.distributed.ring_sum import STEP, RingSum
 from meterdp.distributed.summation import Summation
+from meterdp.errors import InputError
 from meterdp.mechanisms.interface import Released
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mechanisms.sound.shares import Shares
 from meterdp.mechanisms.sound.stack import Step
+from meterdp.privacy.noise import GaussianSource
 
 # Gives a node the sum over all nodes of a vector of theirs.
 Total = Callable[[np.ndarray], np.ndarray]

@@ -19,7 +19,8 @@ from meterdp.distributed.em import EmRun, distributed_em, entries_of
 from meterdp.mechanisms.sound.starts import start_classes
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.gmm import raise_eigenvalues
-from meterdp.mixture.study import Records, require_records
+from meterdp.mixture.study import require_records
+from meterdp.profiles.vector import Records
 
 # Of groups whose records might be solved for; beyond, a household more makes no difference.
 _MOST_HOUSEHOLDS = 10**9

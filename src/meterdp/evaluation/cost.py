@@ -15,13 +15,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from meterdp.core.noise import NoiseSource
 from meterdp.mechanisms.interface import Mechanism, PrivateRecords, PublicSettings, Released
 from meterdp.mechanisms.published.labelled import LabelledRecords
 from meterdp.mixture.divergence import kl_terms, mean_log_likelihood
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import raise_eigenvalues, share_statistics
 from meterdp.mixture.support import fewest_households
+from meterdp.privacy.noise import NoiseSource
 from meterdp.release.worth import average_profile_kwh
 
 

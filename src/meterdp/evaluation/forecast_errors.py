@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr
 
-from meterdp.core.errors import InputError
 from meterdp.core.log_scale import PLAIN, LogScale
+from meterdp.errors import InputError
 from meterdp.forecasting.energy import censored_absolute_error, censored_moment
 from meterdp.forecasting.rolling import METHODS, ForecastSet
 

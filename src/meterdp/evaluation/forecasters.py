@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from meterdp.core.errors import NotInstalled
+from meterdp.errors import NotInstalled
 from meterdp.evaluation.forecast_errors import Errors, household_means, plain_errors
 from meterdp.forecasting.forecasters.interface import Task
 from meterdp.forecasting.forecasters.registry import FORECASTERS

@@ -12,12 +12,12 @@ from functools import cache
 
 import numpy as np
 
-from meterdp.core.noise import NoiseSource
 from meterdp.mechanisms.interface import Mechanism, PrivateRecords
 from meterdp.mechanisms.published.labelled import LabelledRecords
 from meterdp.mixture.divergence import mean_log_likelihood
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import Fit
+from meterdp.privacy.noise import NoiseSource
 
 FOLDS = 5
 # With fewer households than this per class left to fit, a fold says nothing.

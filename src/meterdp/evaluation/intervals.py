@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from meterdp.core.errors import InputError
 from meterdp.core.log_scale import LogScale
+from meterdp.errors import InputError
 from meterdp.evaluation.forecast_errors import Released
 from meterdp.forecasting.energy import ROUNDING, censored_moment
 from meterdp.forecasting.rolling import ForecastSet

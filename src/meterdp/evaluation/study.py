@@ -18,7 +18,7 @@ from meterdp.mechanisms.registry import mechanism
 from meterdp.mechanisms.sound.shares import ALONE, Shares
 from meterdp.mixture.gmm import FITS, Fit
 from meterdp.mixture.kmeans import kmeans_labels
-from meterdp.mixture.study import Records
+from meterdp.profiles.vector import Records
 from meterdp.release.noise import StudyNoise
 
 # Releases per fold and epsilon that the held-out log-likelihood is averaged over.

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.exports.dense import REASONS, Grid, clear_conflicts, none_counts
 from meterdp.exports.settings import ExportSettings
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.exports.guess.remarks import remarks
 from meterdp.exports.guess.trial import MOST_READINGS, begin_strictly, first_batches, first_refusal, try_out
 from meterdp.exports.roster import read_roster

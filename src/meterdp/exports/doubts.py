@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.exports.batch import Batch
 from meterdp.exports.clock import LAST_MARK, Clock
 from meterdp.exports.dense import (

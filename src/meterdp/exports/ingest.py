@@ -18,9 +18,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from meterdp.core.errors import InputError
 from meterdp.core.parquet import atomic_path, open_table, write_table
 from meterdp.core.progress import progress
+from meterdp.errors import InputError
 from meterdp.exports.bands import Bands, band_edges, room_bytes
 from meterdp.exports.batch import BATCH_BYTES, NO_CODE, NOT_LISTED, Batch, NameIndex
 from meterdp.exports.changes import MeterMonths, compared

@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from meterdp.core.errors import InputError
 from meterdp.core.parquet import atomic_path
 from meterdp.core.provenance import source_hash
+from meterdp.errors import InputError
 from meterdp.exports.batch import NO_CODE, NO_STAMP, Batch, NameIndex, Names, Seen
 from meterdp.exports.fields import MIXED_OFFSETS
 from meterdp.exports.members import Member

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 
 ZIP_STARTS = (b"PK\x03\x04", b"PK\x05\x06")
 PACKED = (".gz", ".zip")

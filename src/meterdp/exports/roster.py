@@ -12,9 +12,9 @@ import io
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from meterdp.core.errors import InputError
 from meterdp.core.parquet import atomic_path
-from meterdp.exports.streams import check_file
+from meterdp.core.regular import check_file
+from meterdp.errors import InputError
 
 METER_COLUMN, CIRCUIT_COLUMN = "meter_id", "circuit"
 # As British networks name them in their open data.

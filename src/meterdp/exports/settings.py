@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 import pandas as pd
 
 from meterdp.core.dates import zone_remedy
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.exports.numerals import DECIMALS, THOUSANDS, Notation
 from meterdp.exports.shapes import ISO8601, SPREADSHEET, UNIX
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -12,7 +11,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from meterdp.core.errors import InputError
+from meterdp.core.regular import check_access, check_file
+from meterdp.errors import InputError
 from meterdp.exports.batch import Batch, nothing_but
 from meterdp.exports.members import PACKED, Member, is_zip, members
 from meterdp.exports.settings import ExportSettings
@@ -59,28 +59,6 @@ class _Start:
         return more
 
 
-def check_file(path, label=None) -> Path:
-    """Return ``path`` if it is a file that holds something, else raise :class:`InputError` about ``label``."""
-    path = Path(path)
-    label = path if label is None else label
-    _check_access(path, label)
-    if path.stat().st_size == 0:
-        raise empty(label)
-    return path
-
-
-def _check_access(path: Path, label) -> None:
-    if not path.is_file():
-        raise InputError("does not exist or is not a file", file=label, remedy="give the path of the meter export")
-    if not os.access(path, os.R_OK):
-        raise InputError("may not be read by this user", file=label, remedy="change its permissions")
-
-
-def empty(path) -> InputError:
-    """The error for an export without a single reading."""
-    return InputError("holds no readings", file=path, remedy="export the readings again")
-
-
 @contextmanager
 def telling_damage(file) -> Iterator[None]:
     """Say in one sentence what a decompressor says in many ways."""
@@ -122,7 +100,7 @@ def file_by_file(path, settings: ExportSettings, read: Callable[[Member], Iterat
     that cannot be read is counted as far as it was not read, and ends nothing.
     """
     for member in files_of(path, by_name=settings.packed_by_name):
-        _check_access(member.path, member.label)  # no row can take that away
+        check_access(member.path, member.label)  # no row can take that away
         try:
             yield from read(member)
         except InputError:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.exports.batch import Batch
 from meterdp.exports.clock import clock_changes
 from meterdp.exports.dense import REASONS

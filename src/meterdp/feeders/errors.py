@@ -12,12 +12,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from meterdp.accounting import gdp
-from meterdp.core.noise import NoiseSource
 from meterdp.core.progress import progress
 from meterdp.feeders.mechanism import FeederRecords
 from meterdp.feeders.rules import group_totals
 from meterdp.feeders.study import Energies, FeederStudy, Grouping
+from meterdp.privacy import gaussian
+from meterdp.privacy.noise import NoiseSource
 
 SOUND, LAPLACE, GAUSSIAN = "sound", "laplace", "gaussian"
 LAPLACE_ONE_READING, MEAN_PROFILE = "laplace_one_reading", "mean_profile"
@@ -108,10 +108,10 @@ def layman_noise(bound_kwh: float, window: Energies, epsilon: float, delta: floa
     """
     intervals = window.energy_kwh.shape[1]
     laplace = intervals * bound_kwh / epsilon
-    gaussian = np.sqrt(intervals) * bound_kwh / gdp.mu_for(epsilon, delta)
+    std = np.sqrt(intervals) * bound_kwh / gaussian.mu_for(epsilon, delta)
     one = bound_kwh / window.averaged_days / epsilon
     return {
         LAPLACE: lambda noise, shape: laplace * noise.laplace(shape),
-        GAUSSIAN: lambda noise, shape: gaussian * noise.normal(shape),
+        GAUSSIAN: lambda noise, shape: std * noise.normal(shape),
         LAPLACE_ONE_READING: lambda noise, shape: one * noise.laplace(shape),
     }

@@ -13,10 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from meterdp.accounting import gdp
-from meterdp.core.errors import InputError
-from meterdp.core.guarantee import Guarantee
-from meterdp.core.noise import GaussianSource
+from meterdp.errors import InputError
 from meterdp.feeders.plan import (
     ENTRY_LIMIT,
     LEVEL_BOUNDS,
@@ -31,6 +28,9 @@ from meterdp.feeders.plan import (
 from meterdp.feeders.posterior import Observed, posterior
 from meterdp.feeders.window import LEAST_READ
 from meterdp.mechanisms.sound.stack import RECORDS_AT_ONCE, Step, clip_to_unit_ball
+from meterdp.privacy import gaussian
+from meterdp.privacy.guarantee import Guarantee
+from meterdp.privacy.noise import GaussianSource
 
 Measure = Callable[[Step, np.ndarray], np.ndarray]
 
@@ -106,7 +106,7 @@ class FeederTotals:
             adjacency="replace_one",
             epsilon=self.public.epsilon,
             delta=self.public.delta,
-            accountant=gdp.CURVE.title,
+            accountant=gaussian.STEPS,
             proof="docs/proofs/feeder_totals.md",
             family=self.family,
         )

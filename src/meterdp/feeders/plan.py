@@ -19,11 +19,11 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
-from meterdp.accounting import gdp
-from meterdp.accounting.discreteness import FEWEST_NOISE_STEPS, delta_margin, rounded, total_variation
-from meterdp.core.errors import InputError
-from meterdp.core.noise import MOST_STD_STEPS, MOST_STEPS
+from meterdp.errors import InputError
 from meterdp.mechanisms.sound.stack import Step
+from meterdp.privacy import gaussian
+from meterdp.privacy.gaussian import FEWEST_NOISE_STEPS, delta_margin, rounded, total_variation
+from meterdp.privacy.noise import MOST_STD_STEPS, MOST_STEPS
 
 COUNTS = ("listed", "measured")
 # What a meter uses a day, of a study that is not told.
@@ -311,7 +311,7 @@ def make_plan(public: FeederPublic) -> FeederPlan:
     InputError
         If the noise does not fit the grid, by public numbers alone.
     """
-    mu = gdp.mu_for(public.epsilon, public.delta_of_curve)
+    mu = gaussian.mu_for(public.epsilon, public.delta_of_curve)
     household, mean, block = (a.ravel() for a in public_law(public))
     # The level, and then what the mean of all meters is least known of.
     order = np.argsort(np.where(block == LEVEL, -np.inf, -mean), kind="stable")

@@ -18,8 +18,8 @@ from meterdp.core.log_scale import LogScale
 from meterdp.figures.entry import Figure
 from meterdp.figures.pages import picture, write_page
 from meterdp.figures.style import BLUE, GREY, VERMILION, canvas, look, panels
-from meterdp.release.charge import epsilon_of
-from meterdp.release.ledger import Ledger
+from meterdp.privacy.charge import epsilon_of
+from meterdp.privacy.ledger import Ledger
 from meterdp.release.show import DELTAS, Statement, most_by_period, statements
 
 TEMPLATE = Path(__file__).with_name("ledger.html")

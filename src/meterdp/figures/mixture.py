@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meterdp.core.errors import InputError
 from meterdp.core.log_scale import LOG, LogScale
+from meterdp.errors import InputError
 from meterdp.figures import numbers
 from meterdp.figures.classes import class_names
 from meterdp.figures.densities import HEADROOM, Column, Panel, draw_grid, histogram_edges

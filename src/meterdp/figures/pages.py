@@ -11,8 +11,8 @@ import jinja2
 from markupsafe import Markup
 
 import meterdp
-from meterdp.core.errors import InputError
 from meterdp.core.parquet import atomic_path
+from meterdp.errors import InputError
 from meterdp.figures.entry import Figure
 from meterdp.figures.svg import compact, data_address
 

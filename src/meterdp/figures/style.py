@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meterdp.core.errors import InputError
 from meterdp.core.parquet import atomic_path, read_table
 from meterdp.core.tables import Table
+from meterdp.errors import InputError
 from meterdp.figures import numbers
 
 if TYPE_CHECKING:

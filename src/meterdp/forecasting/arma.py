@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.forecasting.diagnostics import residual_tests
 from meterdp.forecasting.kernel.fit import innovations, maximise
 from meterdp.forecasting.kernel.likelihood import MAX_ORDER

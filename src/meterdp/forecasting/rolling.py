@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.forecasting.arma import ArmaFit
 from meterdp.forecasting.calibration import interval_offsets, past_errors
 from meterdp.forecasting.law import forecast_covariance, forecast_means, forecast_std, query_covariance

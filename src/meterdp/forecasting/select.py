@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import numpy as np
 import pyarrow.parquet as pq
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.profiles.grid import Calendar
 
 

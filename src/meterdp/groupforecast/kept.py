@@ -13,10 +13,10 @@ from functools import cached_property
 
 import numpy as np
 
-from meterdp.core.guarantee import Guarantee
-from meterdp.core.noise import ResponseSource
 from meterdp.groupforecast.mechanism import ForecastRecords, GroupForecast, GroupRelease
 from meterdp.groupforecast.plan import GroupPlan, GroupPublic, make_plan, make_step
+from meterdp.privacy.guarantee import Guarantee
+from meterdp.privacy.noise import ResponseSource
 
 # Share of mu^2 of assignment and first forecast together that finds the centres of the groups.
 CENTRE_SHARE = 0.1

@@ -13,10 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from meterdp.accounting import gdp_with_response
-from meterdp.core.errors import InputError
-from meterdp.core.guarantee import Guarantee
-from meterdp.core.noise import ResponseSource
+from meterdp.errors import InputError
 from meterdp.groupforecast.plan import (
     COMMON_OFFSET_STD,
     COMMON_RADIUS,
@@ -32,6 +29,9 @@ from meterdp.groupforecast.plan import (
     response,
 )
 from meterdp.mechanisms.sound.stack import Step, clip_to_unit_ball
+from meterdp.privacy import gaussian
+from meterdp.privacy.guarantee import Guarantee
+from meterdp.privacy.noise import ResponseSource
 
 Measure = Callable[[Step, np.ndarray], np.ndarray]
 Assign = Callable[[np.ndarray, int, float], np.ndarray]
@@ -100,7 +100,7 @@ class GroupForecast:
             adjacency="replace_one",
             epsilon=self.public.epsilon,
             delta=self.public.delta,
-            accountant=gdp_with_response.CURVE.title,
+            accountant=gaussian.STEPS_AND_RESPONSES,
             proof="docs/proofs/group_forecast.md",
             family=self.family,
         )

@@ -14,11 +14,17 @@ from functools import cached_property, lru_cache
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from meterdp.accounting.discreteness import FEWEST_NOISE_STEPS, delta_margin, rounded, total_variation
-from meterdp.accounting.gdp_with_response import mu_beside
-from meterdp.core.errors import InputError
-from meterdp.core.noise import MOST_STD_STEPS, MOST_STEPS, keep_probability
+from meterdp.errors import InputError
 from meterdp.mechanisms.sound.stack import Step
+from meterdp.privacy.gaussian import (
+    FEWEST_NOISE_STEPS,
+    delta_margin,
+    keep_probability,
+    mu_beside,
+    rounded,
+    total_variation,
+)
+from meterdp.privacy.noise import MOST_STD_STEPS, MOST_STEPS
 
 GROUPS = ("one", "circuit", "assigned")
 # Standard deviation over households of the level of a forecast around the common one, log kWh.

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from meterdp.core.errors import InputError
 from meterdp.core.log_scale import PLAIN, LogScale
+from meterdp.errors import InputError
 from meterdp.forecasting.rolling import ForecastSet, forecast_set
 from meterdp.forecasting.select import choose_households
 from meterdp.groupforecast.mechanism import ForecastRecords

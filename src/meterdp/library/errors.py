@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 
 # Field of the workflow -> parameter of the library. Where they share a name there is nothing to say.
 _PARAMETER = {

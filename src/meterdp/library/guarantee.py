@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from meterdp.core.guarantee import STUDY_MODE, Guarantee
+from meterdp.privacy.guarantee import STUDY_MODE, Guarantee
 
 
 @dataclass(frozen=True)
@@ -14,7 +14,7 @@ class FitGuarantee(Guarantee):
     Parameters
     ----------
     unit, adjacency, epsilon, delta, accountant, proof, family
-        See :class:`meterdp.core.guarantee.Guarantee`.
+        See :class:`meterdp.privacy.guarantee.Guarantee`.
     noise : {"safe", "study"}
         With ``study`` nothing is protected, and the fit must not be released.
     covers : str

@@ -26,12 +26,12 @@ from meterdp.mechanisms.sound.plan import mean_error
 from meterdp.mixture.density import class_log_densities, class_shares, record_log_densities
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.sampling import sample
-from meterdp.release.account import Account, Cap
+from meterdp.privacy.charge import Account, Cap
+from meterdp.privacy.meter_lists import plain_name
+from meterdp.privacy.noise import GRID
 from meterdp.release.gate import public_name
-from meterdp.release.meter_lists import plain_name
 from meterdp.release.noise import FreshNumbers, StudyNoise
 from meterdp.release.records import Books, release_records, study_records
-from meterdp.release.safe_noise import SafeNoise
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -449,7 +449,7 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
                 float(self.epsilon),
                 float(self.delta),
                 box.ball,
-                grid=SafeNoise.grid if self.noise == "safe" else 0.0,
+                grid=GRID if self.noise == "safe" else 0.0,
                 adjacency=self.adjacency,
                 rounds=None if self.max_iter is None else int(self.max_iter),
             )

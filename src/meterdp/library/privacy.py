@@ -8,9 +8,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from meterdp.accounting import gdp
 from meterdp.library.arguments import array_of, is_one_of
 from meterdp.library.errors import Refused
+from meterdp.privacy import gaussian
 
 _PAIRS = {"both": [[0, 1], [1, 0]], "forward": [[0, 1]], "reverse": [[1, 0]]}
 # Largest asymmetry of a covariance, relative to its variances, that counts as rounding.
@@ -134,7 +134,9 @@ def mu_for(epsilon: ArrayLike, delta: ArrayLike) -> float | np.ndarray:
     >>> print(f"{1 / meterdp.mu_for(epsilon=1, delta=1e-5):.4f} times the sensitivity")
     3.7306 times the sensitivity
     """
-    return _each(gdp.mu_for, _numbers(epsilon, "epsilon", _GREATEST, infinite=True), _numbers(delta, "delta", 1.0))
+    return _each(
+        gaussian.mu_for, _numbers(epsilon, "epsilon", _GREATEST, infinite=True), _numbers(delta, "delta", 1.0)
+    )
 
 
 def epsilon_for(mu: ArrayLike, delta: ArrayLike) -> float | np.ndarray:
@@ -168,7 +170,7 @@ def epsilon_for(mu: ArrayLike, delta: ArrayLike) -> float | np.ndarray:
     """
     mus = _numbers(mu, "mu", _GREATEST, infinite=True)
     mus = np.where((mus > 0) & (mus < _LEAST_MU), _LEAST_MU, mus)
-    return _each(gdp.epsilon_for, mus, _numbers(delta, "delta", 1.0))
+    return _each(gaussian.epsilon_for, mus, _numbers(delta, "delta", 1.0))
 
 
 def _each(of: Callable[[float, float], float], first: np.ndarray, delta: np.ndarray) -> float | np.ndarray:

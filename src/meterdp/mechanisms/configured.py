@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from meterdp.accounting import gdp
 from meterdp.core.log_scale import LogScale
 from meterdp.mechanisms.interface import PublicSettings
 from meterdp.mechanisms.sound.library import AUTO, HOURS, SHIPPED, read_library
 from meterdp.mechanisms.sound.plan import ENOUGH_WITHOUT_LIBRARY, SoundSettings, signal_of
 from meterdp.mechanisms.sound.shares import ALONE, Shares
+from meterdp.privacy import gaussian
 
 
 def public_settings(
@@ -46,7 +46,7 @@ def public_settings(
         n = sound.records_guess  # nothing that is calibrated may know N
     if name == AUTO:
         covered = profiles["start_hour"] + profiles["hours"] <= HOURS and not scale.words and sound.classes is None
-        signal = signal_of(shares.seen_by_colluding * gdp.mu_for(epsilon, delta), n, d, sound)
+        signal = signal_of(shares.seen_by_colluding * gaussian.mu_for(epsilon, delta), n, d, sound)
         name = SHIPPED if covered and signal < ENOUGH_WITHOUT_LIBRARY else None
     if name is not None:
         library = read_library(name, profiles["start_hour"], profiles["hours"], scale.words)

@@ -2,7 +2,7 @@
 
 Public settings and private records are separate types, so a mechanism cannot calibrate to the data unless it is
 handed them; the published family does so inside ``release``, as the paper does (defect L4). Randomness comes from
-outside through :class:`meterdp.core.noise.NoiseSource`.
+outside through :class:`meterdp.privacy.noise.NoiseSource`.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 
-from meterdp.core.errors import InputError
-from meterdp.core.guarantee import Family, Guarantee
 from meterdp.core.log_scale import PLAIN, LogScale
-from meterdp.core.noise import NoiseSource
+from meterdp.errors import InputError
 from meterdp.mixture.draws import MixtureDraws
+from meterdp.privacy.guarantee import Family, Guarantee
+from meterdp.privacy.noise import NoiseSource
 
 # Whether a mechanism is handed records alone or labelled records with the mixture fitted to them.
 Sees = Literal["records", "labels"]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.mechanisms.dpem.mechanism import DpEmZcdp
 from meterdp.mechanisms.exact.kl import KlExact
 from meterdp.mechanisms.interface import Mechanism

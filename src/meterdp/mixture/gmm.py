@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.mixture.density import class_log_densities, class_shares
 from meterdp.mixture.draws import Mixture
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 
 STARTS = 10
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 
 
 @dataclass(frozen=True)

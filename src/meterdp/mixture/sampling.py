@@ -6,8 +6,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from meterdp.core.noise import NoiseSource, fixed_normals
+from meterdp.core.noise import fixed_normals
 from meterdp.mixture.draws import Mixture
+from meterdp.privacy.noise import NoiseSource
 
 
 def sample(mixture: Mixture, n: int, noise: NoiseSource) -> tuple[np.ndarray, np.ndarray]:

@@ -3,41 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.mixture.describe import marginals
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.gmm import FITS, Fit, fit_given, most_probable, raise_eigenvalues, share_statistics
 from meterdp.mixture.kmeans import kmeans_labels
-
-
-@dataclass(frozen=True)
-class Records:
-    """Profile vectors of all households of an export.
-
-    Parameters
-    ----------
-    household : (N,) int32
-    log_kwh : (N, d) float64
-        The public default record where not valid.
-    valid : (N,) bool
-    """
-
-    household: np.ndarray
-    log_kwh: np.ndarray
-    valid: np.ndarray
-
-    @classmethod
-    def from_table(cls, profiles: pa.Table) -> Records:
-        """Take the columns of the table ``profiles``."""
-        household = profiles["household"].to_numpy()
-        log_kwh = profiles["log_kwh"].combine_chunks().flatten().to_numpy().reshape(len(household), -1)
-        return cls(household, log_kwh, profiles["valid"].to_numpy(zero_copy_only=False))
+from meterdp.profiles.vector import Records
 
 
 def start_labels(records: Records, classes: int, seed: int, elsewhere: Mixture | None = None) -> np.ndarray:

@@ -15,9 +15,9 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pyarrow as pa
 
-from meterdp.core.errors import InputError
 from meterdp.core.parquet import read_row_groups, read_table
 from meterdp.core.stamps import utc_offset_minutes
+from meterdp.errors import InputError
 from meterdp.exports.tables import READINGS
 
 DAY_MINUTES = 24 * 60

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 
 _REMEDIES = {
     "too_few_readings": "`meterdp check` proposes the days that keep most meters (export.first_day, export.last_day)",

@@ -15,7 +15,7 @@ import numba
 import numpy as np
 import pandas as pd
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.profiles.gaps import coarse_readings, filled
 from meterdp.profiles.grid import Shard
 from meterdp.profiles.lone import catch_ups, register_resets, spikes, spread_over_gaps

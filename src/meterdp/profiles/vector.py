@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meterdp.core.errors import InputError
 from meterdp.core.log_scale import LogScale
+from meterdp.errors import InputError
 from meterdp.profiles.grid import Calendar
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -154,3 +155,27 @@ def hour_rows(rules: VectorRules) -> dict[str, list]:
         "offset_kwh": [float(scale.offset_kwh)] * rules.hours,
         "scale_kwh": [float(scale.scale_kwh)] * rules.hours,
     }
+
+
+@dataclass(frozen=True)
+class Records:
+    """Profile vectors of all households of an export.
+
+    Parameters
+    ----------
+    household : (N,) int32
+    log_kwh : (N, d) float64
+        The public default record where not valid.
+    valid : (N,) bool
+    """
+
+    household: np.ndarray
+    log_kwh: np.ndarray
+    valid: np.ndarray
+
+    @classmethod
+    def from_table(cls, profiles: pa.Table) -> Records:
+        """Take the columns of the table ``profiles``."""
+        household = profiles["household"].to_numpy()
+        log_kwh = profiles["log_kwh"].combine_chunks().flatten().to_numpy().reshape(len(household), -1)
+        return cls(household, log_kwh, profiles["valid"].to_numpy(zero_copy_only=False))

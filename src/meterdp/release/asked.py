@@ -10,17 +10,18 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from meterdp.core.errors import InputError
 from meterdp.distributed.configured import shared_noise
+from meterdp.errors import InputError
 from meterdp.exports.roster import Roster, parse_roster
 from meterdp.groupforecast.study import public_list
+from meterdp.privacy.ledger import Request
+from meterdp.privacy.release import Part
 from meterdp.release.desk import Desk
-from meterdp.release.feeders import Feeders, asked_feeders
+from meterdp.release.feeders import Feeders, feeders_part
 from meterdp.release.gate import refusals_of_list
-from meterdp.release.household_forecasts import asked_forecasts, neighbourhoods
-from meterdp.release.label_forecasts import asked_label_forecasts
-from meterdp.release.ledger import Request
-from meterdp.release.mixture import asked_mixture
+from meterdp.release.household_forecasts import forecast_parts, neighbourhoods
+from meterdp.release.label_forecasts import label_part
+from meterdp.release.mixture import mixture_part
 
 
 @dataclass(frozen=True)
@@ -31,12 +32,17 @@ class Asked:
     ----------
     what : str
         What is in it, as a phrase.
-    requests : tuple of Request
-        What the ledger is asked for; charged together or not at all.
+    parts : tuple of Part
+        Charged together or not at all.
     """
 
     what: str
-    requests: tuple[Request, ...]
+    parts: tuple[Part, ...]
+
+    @property
+    def requests(self) -> list[Request]:
+        """What the ledger is asked for."""
+        return [part.request for part in self.parts]
 
 
 def asked(desk: Desk) -> tuple[list[Asked], list[InputError]]:
@@ -55,22 +61,22 @@ def asked(desk: Desk) -> tuple[list[Asked], list[InputError]]:
 def _mixture(listed: Roster, desk: Desk) -> Asked:
     shared = shared_noise(desk.config["federation"], _meters(listed))
     shape = (len(listed.circuit_of), desk.config["profiles"]["hours"])
-    return Asked("a mixture and synthetic profiles", (asked_mixture(shape, desk, shared)[1],))
+    return Asked("a mixture and synthetic profiles", (mixture_part(shape, desk, shared),))
 
 
 def _forecasts(listed: Roster, desk: Desk) -> Asked:
     households, circuit = public_list(_meters(listed), desk.config["release"]["forecast_households"])
     if desk.config["release"]["forecast_protects"] == "label":
-        _, request = asked_label_forecasts(len(households), neighbourhoods(circuit, desk), desk)
-        return Asked(f"{len(households):,} forecast files that hide whom they belong to", (request,))
-    kept, places, request = asked_forecasts(len(households), circuit, desk)
-    groups = kept.plan.groups
+        part = label_part(len(households), neighbourhoods(circuit, desk), desk)
+        return Asked(f"{len(households):,} forecast files that hide whom they belong to", (part,))
+    parts = forecast_parts(len(households), circuit, desk)
+    groups = parts[0].request.words["group_count"]
     same = f"{groups} forecasts, one for each group" if groups > 1 else "one and the same forecast in all of them"
-    return Asked(f"{len(households):,} forecast files, {same}", (places, request))
+    return Asked(f"{len(households):,} forecast files, {same}", parts)
 
 
 def _feeders(listed: Roster, desk: Desk) -> Asked:
-    return Asked("the energy of every feeder", (asked_feeders(Feeders.of_roster(listed), desk)[2],))
+    return Asked("the energy of every feeder", (feeders_part(Feeders.of_roster(listed), desk),))
 
 
 _KINDS: Mapping[str, Callable[[Roster, Desk], Asked]] = {

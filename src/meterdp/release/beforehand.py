@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.exports.roster import read_roster
 from meterdp.groupforecast.kept import KeptGroups
 from meterdp.release import worth

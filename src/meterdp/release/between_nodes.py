@@ -14,9 +14,6 @@ from pathlib import Path
 
 import numpy as np
 
-from meterdp.core.errors import InputError
-from meterdp.core.noise import MOST_STEPS
-from meterdp.distributed.configured import SharedNoise
 from meterdp.distributed.node.config import NodeSettings
 from meterdp.distributed.node.faults import Reason
 from meterdp.distributed.node.links import Links
@@ -24,15 +21,18 @@ from meterdp.distributed.node.messages import Kind
 from meterdp.distributed.node.records import own_records
 from meterdp.distributed.node.run import check_writable, compare, sum_of_all
 from meterdp.distributed.shared_noise import SharedSums, release_at_node
+from meterdp.errors import InputError
 from meterdp.exports.roster import read_roster
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import PublicSettings, Released
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mechanisms.sound.plan import step_entries
+from meterdp.mechanisms.sound.shares import SharedNoise
+from meterdp.privacy.noise import GRID, MOST_STEPS, GaussianSource
+from meterdp.privacy.release import Part
 from meterdp.release.desk import Desk
 from meterdp.release.gate import check_meters, check_settings
 from meterdp.release.mixture import released_files, request_of, words_of_settings
-from meterdp.release.safe_noise import SafeNoise
 
 FOLDER = Path("release/mixture")
 
@@ -92,11 +92,15 @@ def release_mixture_at(settings: NodeSettings, say: Callable[[str], object]) -> 
         # Made of fresh numbers of all nodes: no run repeats another, so none is free.
         request = request_of("mixture between nodes", sound, desk, told, run=links.run.hex())
 
-        def draw(_) -> dict[str, bytes]:
-            return released_files(_released(sound, records.log_kwh, settings, links), sound, request, desk, told)
+        def answer(log_kwh: np.ndarray, noise: GaussianSource, _) -> Released:
+            return _released(sound, log_kwh, noise, settings, links)
+
+        def render(released: Released, _) -> dict[str, bytes]:
+            return released_files(released, sound, request, desk, told)
 
         # No node sends a sum before all of them have charged; where one cannot, nobody has spent anything.
-        (files,), handed_over = desk.release((request, draw), ready=links.all_charged)
+        part = Part(request, answer, render)
+        (files,), handed_over = desk.release(part, records=records.log_kwh, ready=links.all_charged)
     # With closed links: what goes wrong now is no other node's concern.
     desk.hand_over(files, folder)
     handed_over()
@@ -131,7 +135,7 @@ def _public(settings: NodeSettings, shared: SharedSums) -> PublicSettings:
         study["mechanisms"],
         {"classes": agreed["classes"], "eigenvalue_floor": agreed["eigenvalue_floor"]},
         study["profiles"],
-        SafeNoise.grid,
+        GRID,
         shared.shares,
     )
 
@@ -150,14 +154,16 @@ def _told(shared: SharedSums, settings: NodeSettings) -> SharedNoise:
     return SharedNoise(shared.shares, {"by": "node", "scheme": agreed["scheme"], "graph": agreed["graph"]}, "nodes")
 
 
-def _released(sound: Sound, log_kwh: np.ndarray, settings: NodeSettings, links: Links) -> Released:
+def _released(
+    sound: Sound, log_kwh: np.ndarray, noise: GaussianSource, settings: NodeSettings, links: Links
+) -> Released:
     """Draw this node's noise and sum, to the end of the links; every node has charged before the first sum."""
-    scheme, step = settings.agreement.scheme.on_grid(SafeNoise.grid), itertools.count(1)
+    scheme, step = settings.agreement.scheme.on_grid(noise.grid), itertools.count(1)
 
     def total(vector: np.ndarray) -> np.ndarray:
-        return sum_of_all(links, scheme, next(step), vector, 2 * MOST_STEPS * SafeNoise.grid)
+        return sum_of_all(links, scheme, next(step), vector, 2 * MOST_STEPS * noise.grid)
 
-    released = release_at_node(sound, log_kwh, SafeNoise(), total, finite_masks=False)
+    released = release_at_node(sound, log_kwh, noise, total, finite_masks=False)
     last = next(step)
     compare(links, released.mixtures.draw(0), last, settings.agreement.settings["largest_difference"])
     links.all_done(last, last=True)

@@ -9,8 +9,8 @@ import json
 from collections.abc import Mapping
 from datetime import date
 
-from meterdp.core.errors import InputError
-from meterdp.core.guarantee import NOT_FOR_RELEASE
+from meterdp.errors import InputError
+from meterdp.privacy.guarantee import NOT_FOR_RELEASE
 from meterdp.release.about import About
 from meterdp.release.crate import crate_of
 from meterdp.release.gate import CRATE, ENTRY

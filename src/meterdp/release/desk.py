@@ -11,15 +11,15 @@ from functools import partial
 
 import meterdp
 from meterdp.core.dates import Interval
-from meterdp.core.guarantee import Guarantee, in_plain_words
 from meterdp.core.log_scale import LogScale
 from meterdp.exports.roster import digest_of_meters, parse_roster
+from meterdp.privacy.charge import UNIT_OF, Account, Cap, Charge
+from meterdp.privacy.guarantee import Guarantee, in_plain_words
+from meterdp.privacy.ledger import Ledger, Request
+from meterdp.privacy.release import Part, release
 from meterdp.release.about import About
-from meterdp.release.account import UNIT_OF, Account, Cap
-from meterdp.release.charge import Charge
 from meterdp.release.described import check_described, described
 from meterdp.release.gate import CRATE, ENTRY, account_of, check_files, check_release, check_settings, touched_periods
-from meterdp.release.ledger import Ledger, Request
 from meterdp.release.planned import planned_charge
 from meterdp.release.publish import publish
 
@@ -140,20 +140,21 @@ class Desk:
         )
 
     def release(
-        self,
-        *links: tuple[Request, Callable[[list[dict[str, bytes]]], Mapping[str, bytes]]],
-        ready: Callable[[], None] | None = None,
+        self, *parts: Part, records, ready: Callable[[], None] | None = None
     ) -> tuple[list[dict[str, bytes]], Callable[[], None]]:
-        """Return the files of requests that belong together, and what to call once those of the last are handed over.
+        """Return the files of parts that belong together, and what to call once those of the last are handed over.
 
         Parameters
         ----------
-        *links : (request, draw)
+        *parts : Part
+        records
+            What their mechanisms take.
         ready : callable, optional
-            See :meth:`Ledger.release_all`.
+            See :func:`meterdp.privacy.release.release`.
         """
         ledger = Ledger(self.config["release"]["ledger"])
-        return ledger.release_all(links, self.cap, ready), partial(ledger.published, links[-1][0])
+        files = release(parts, records, ledger, self.cap, ready)
+        return files, partial(ledger.published, parts[-1].request)
 
     def hand_over(self, files: Mapping[str, bytes], folder) -> None:
         """Write the files of a release as ``folder``, if every file and column is declared for release."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import date
 
 import numpy as np
@@ -16,11 +16,12 @@ from meterdp.exports.roster import Roster
 from meterdp.feeders.mechanism import FeederRecords, FeederRelease, FeederTotals
 from meterdp.feeders.plan import FeederPublic
 from meterdp.feeders.window import DAYS, Window, total_minutes
-from meterdp.release.charge import Charge
+from meterdp.privacy.charge import Charge
+from meterdp.privacy.ledger import Request
+from meterdp.privacy.noise import GRID, GaussianSource
+from meterdp.privacy.release import Part
 from meterdp.release.desk import Desk, as_json, checksums, in_words, words_of
 from meterdp.release.gate import FEEDER_FILES, check_feeder_names, check_feeders
-from meterdp.release.ledger import Request
-from meterdp.release.safe_noise import SafeNoise
 from meterdp.release.tables import RELEASED_FEEDER_ERRORS, RELEASED_FEEDERS
 
 # Counts up when the same public words would give another release.
@@ -113,18 +114,12 @@ def release_feeders(
     InputError
         If gate or ledger refuses.
     """
-    mechanism, window, request = asked_feeders(feeders, desk)
-
-    def draw(_) -> dict[str, bytes]:
-        released = mechanism.release(FeederRecords(energy_kwh), SafeNoise())
-        return _files(released, mechanism, feeders, window, request, desk)
-
-    (files,), handed_over = desk.release((request, draw))
+    (files,), handed_over = desk.release(feeders_part(feeders, desk), records=energy_kwh)
     return files, handed_over
 
 
-def asked_feeders(feeders: Feeders, desk: Desk) -> tuple[FeederTotals, Window, Request]:
-    """Return mechanism, window and request, all from public settings alone; see :func:`release_feeders`."""
+def feeders_part(feeders: Feeders, desk: Desk) -> Part:
+    """Return what releases the totals of a configuration, from public settings alone."""
     release, window = desk.config["release"], feeder_window(desk.config)
     public = FeederPublic(
         epsilon=release["feeder_epsilon"],
@@ -135,12 +130,22 @@ def asked_feeders(feeders: Feeders, desk: Desk) -> tuple[FeederTotals, Window, R
         days=window.record_days,
         typical_daily_kwh=release["feeder_typical_daily_kwh"],
         count=release["feeder_count"],
-        grid=SafeNoise.grid,
+        grid=GRID,
         averaged_days=window.day_count // window.record_days,
     )
     mechanism = FeederTotals.calibrate(public)
-    # Feeders are those of the list, which is among the words.
-    settings = {key: value for key, value in asdict(public).items() if key != "feeder"}
+    # Their names stay for ever: ledgers know a release by them. Feeders are those of the list, which is among them.
+    settings = {
+        "epsilon": public.epsilon,
+        "delta": public.delta,
+        "feeders": public.feeders,
+        "intervals_per_day": public.intervals_per_day,
+        "days": public.days,
+        "typical_daily_kwh": public.typical_daily_kwh,
+        "count": public.count,
+        "grid": public.grid,
+        "averaged_days": public.averaged_days,
+    }
     words = words_of(
         "feeders",
         mechanism.name,
@@ -153,7 +158,14 @@ def asked_feeders(feeders: Feeders, desk: Desk) -> tuple[FeederTotals, Window, R
     request = desk.request(
         mechanism.guarantee, len(feeders.feeder_of), charge, words, setting="release.feeder_epsilon"
     )
-    return mechanism, window, request
+
+    def answer(energy_kwh: np.ndarray, noise: GaussianSource, _) -> FeederRelease:
+        return mechanism.release(FeederRecords(energy_kwh), noise)
+
+    def render(released: FeederRelease, _) -> dict[str, bytes]:
+        return _files(released, mechanism, feeders, window, request, desk)
+
+    return Part(request, answer, render)
 
 
 def _files(

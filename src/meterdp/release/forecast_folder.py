@@ -9,11 +9,11 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from meterdp.core.guarantee import Guarantee
 from meterdp.core.log_scale import LogScale
+from meterdp.privacy.guarantee import Guarantee
+from meterdp.privacy.ledger import Request
 from meterdp.release.desk import Desk, as_json, checksums, in_words
 from meterdp.release.forecast_files import forecast_files
-from meterdp.release.ledger import Request
 from meterdp.release.manifests.common import what_is_in_it
 from meterdp.release.tables import RELEASED_FORECAST
 

@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from meterdp.core.dates import PERIODS, Interval, covers, day_of, days_of, interval_of, overlap
-from meterdp.core.errors import InputError
-from meterdp.core.guarantee import Guarantee
 from meterdp.core.tables import Table
-from meterdp.release.account import Account, Cap
+from meterdp.errors import InputError
+from meterdp.privacy.charge import Account, Cap
+from meterdp.privacy.guarantee import Guarantee
 from meterdp.release.tables import (
     RELEASED_FEEDER_ERRORS,
     RELEASED_FEEDERS,

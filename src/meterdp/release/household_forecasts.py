@@ -7,7 +7,7 @@ to come is drawn for every period of readings (docs/proofs/group_forecast.md, 4)
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,17 +15,17 @@ import pyarrow as pa
 
 from meterdp.forecasting.settings import AHEAD, some_of
 from meterdp.groupforecast.kept import KeptGroups
-from meterdp.groupforecast.mechanism import ForecastRecords
+from meterdp.groupforecast.mechanism import ForecastRecords, GroupRelease
 from meterdp.groupforecast.study import no_circuits
-from meterdp.release.charge import Charge, epsilon_of
+from meterdp.privacy.charge import Charge, epsilon_of
+from meterdp.privacy.noise import ResponseSource
+from meterdp.privacy.release import Files, Part
 from meterdp.release.desk import Desk, as_json, words_of
 from meterdp.release.forecast_folder import Told, forecast_folder
 from meterdp.release.gate import check_groups
 from meterdp.release.label_forecasts import PLACES, release_label_forecasts
-from meterdp.release.ledger import Request
 from meterdp.release.noise import new_ids
 from meterdp.release.planned import assignment_charge, group_public, level_in_words
-from meterdp.release.safe_noise import SafeNoise
 
 # Counts up when the same public words would give another release.
 VERSION = 1
@@ -82,28 +82,13 @@ def release_household_forecasts(
     """
     if desk.config["release"]["forecast_protects"] == "label":
         return Delivery(*release_label_forecasts(forecast_log_kwh, neighbourhoods(circuit, desk), desk))
-    households = len(forecast_log_kwh)
-    records, (kept, places, request) = ForecastRecords(forecast_log_kwh), asked_forecasts(households, circuit, desk)
-
-    def draw_places(_) -> dict[str, bytes]:
-        group = kept.assign(records, SafeNoise())
-        drawn = {"release_id": new_ids(households), "group": group.tolist(), "days": desk.period}
-        return {PLACES: as_json(drawn)}
-
-    def draw(earlier: list[dict[str, bytes]]) -> dict[str, bytes]:
-        where = json.loads(earlier[0][PLACES])
-        released = kept.forecast(records, np.array(where["group"]), SafeNoise())
-        told = _told(kept, where["days"], places.charge, request.charge, desk)
-        return forecast_folder(np.array(where["release_id"]), released.released_log_kwh, told, request, desk)
-
-    (stored, files), handed_over = desk.release((places, draw_places), (request, draw))
+    parts = forecast_parts(len(forecast_log_kwh), circuit, desk)
+    (stored, files), handed_over = desk.release(*parts, records=forecast_log_kwh)
     return Delivery(files, json.loads(stored[PLACES])["release_id"], handed_over)
 
 
-def asked_forecasts(
-    households: int, circuit: tuple[int, ...] | None, desk: Desk
-) -> tuple[KeptGroups, Request, Request]:
-    """Return the mechanism and the requests for groups and forecast, all from public settings alone.
+def forecast_parts(households: int, circuit: tuple[int, ...] | None, desk: Desk) -> tuple[Part, Part]:
+    """Return what draws groups and file names, and the forecast of the groups, from public settings alone.
 
     Parameters
     ----------
@@ -116,8 +101,18 @@ def asked_forecasts(
     if circuit is not None:
         check_groups(np.bincount(circuit))
     kept = KeptGroups.calibrate(group_public(desk.config, households, circuit))
-    # Circuits are those of the list, which is among the words.
-    public = {key: value for key, value in vars(kept.public).items() if key != "circuit"}
+    # Their names stay for ever: ledgers know a release by them. Circuits are those of the list, which is among them.
+    public = {
+        "epsilon": kept.public.epsilon,
+        "delta": kept.public.delta,
+        "records": kept.public.records,
+        "steps": kept.public.steps,
+        "interval_hours": kept.public.interval_hours,
+        "level_log_kwh": kept.public.level_log_kwh,
+        "groups": kept.public.groups,
+        "most_groups": kept.public.most_groups,
+        "grid": kept.public.grid,
+    }
     places = desk.request(
         kept.guarantee,
         households,
@@ -135,7 +130,25 @@ def asked_forecasts(
         groups_request=places.key,
     )
     charge = Charge(kept.plan.mu, kept.plan.total_variation(kept.public))
-    return kept, places, desk.request(kept.guarantee, households, charge, words, setting=SETTING)
+    request = desk.request(kept.guarantee, households, charge, words, setting=SETTING)
+
+    def assign(forecast_log_kwh: np.ndarray, noise: ResponseSource, _) -> np.ndarray:
+        return kept.assign(ForecastRecords(forecast_log_kwh), noise)
+
+    def place(group: np.ndarray, _) -> dict[str, bytes]:
+        drawn = {"release_id": new_ids(households), "group": group.tolist(), "days": desk.period}
+        return {PLACES: as_json(drawn)}
+
+    def answer(forecast_log_kwh: np.ndarray, noise: ResponseSource, earlier: Sequence[Files]) -> GroupRelease:
+        group = np.array(json.loads(earlier[0][PLACES])["group"])
+        return kept.forecast(ForecastRecords(forecast_log_kwh), group, noise)
+
+    def render(released: GroupRelease, earlier: Sequence[Files]) -> dict[str, bytes]:
+        where = json.loads(earlier[0][PLACES])
+        told = _told(kept, where["days"], places.charge, request.charge, desk)
+        return forecast_folder(np.array(where["release_id"]), released.released_log_kwh, told, request, desk)
+
+    return Part(places, assign, place), Part(request, answer, render)
 
 
 def on_the_list(ahead: pa.Table, household: np.ndarray, forecast: Mapping) -> np.ndarray:

@@ -18,14 +18,14 @@ from meterdp.classnoise.towards_centre import LabelPublic, TowardsCentre
 from meterdp.core.log_scale import LogScale
 from meterdp.exports.roster import parse_roster
 from meterdp.forecasting.settings import AHEAD, some_of
-from meterdp.release.charge import Charge
+from meterdp.privacy.charge import Charge
+from meterdp.privacy.meter_lists import plain_name
+from meterdp.privacy.noise import GRID, GaussianSource
+from meterdp.privacy.release import Part
 from meterdp.release.desk import Desk, as_json, words_of
 from meterdp.release.forecast_folder import Told, forecast_folder
 from meterdp.release.gate import check_groups
-from meterdp.release.ledger import Request
-from meterdp.release.meter_lists import plain_name
 from meterdp.release.noise import new_ids
-from meterdp.release.safe_noise import SafeNoise
 
 # Counts up when the same public words would give another release.
 VERSION = 1
@@ -58,24 +58,14 @@ def release_label_forecasts(forecast_log_kwh: np.ndarray, circuit: tuple[int, ..
     InputError
         If gate or ledger refuses.
     """
-    households = len(forecast_log_kwh)
-    mechanism, request = asked_label_forecasts(households, circuit, desk)
-
-    def draw(_) -> dict[str, bytes]:
-        ids = new_ids(households)
-        released = mechanism.release(forecast_log_kwh, SafeNoise())
-        folder = forecast_folder(np.array(ids), released, _told(mechanism), request, desk)
-        return folder | {PLACES: as_json({"release_id": ids})}
-
-    (files,), handed_over = desk.release((request, draw))
+    part = label_part(len(forecast_log_kwh), circuit, desk)
+    (files,), handed_over = desk.release(part, records=forecast_log_kwh)
     where = json.loads(files.pop(PLACES))
     return files, where["release_id"], handed_over
 
 
-def asked_label_forecasts(
-    households: int, circuit: tuple[int, ...] | None, desk: Desk
-) -> tuple[TowardsCentre, Request]:
-    """Return mechanism and request, both from public settings alone.
+def label_part(households: int, circuit: tuple[int, ...] | None, desk: Desk) -> Part:
+    """Return what releases these forecasts, from public settings alone.
 
     Parameters
     ----------
@@ -96,15 +86,25 @@ def asked_label_forecasts(
         steps=config["forecast"]["horizon_steps"],
         noise_std_log_kwh=release["forecast_noise_std_log_kwh"],
         centre_log_kwh=float(level),
-        grid=SafeNoise.grid,
+        grid=GRID,
     )
     mechanism = TowardsCentre.calibrate(public)
-    said = {key: value for key, value in vars(public).items() if key != "neighbourhood"}
+    # Their names stay for ever: ledgers know a release by them.
+    settings = {
+        "epsilon": public.epsilon,
+        "delta": public.delta,
+        "steps": public.steps,
+        "noise_std_log_kwh": public.noise_std_log_kwh,
+        "centre_log_kwh": public.centre_log_kwh,
+        "grid": public.grid,
+        "records": households,
+        "neighbourhoods": "one" if circuit is None else "circuit",
+    }
     words = words_of(
         "forecasts",
         mechanism.name,
         VERSION,
-        {**said, "records": households, "neighbourhoods": "one" if circuit is None else "circuit"},
+        settings,
         **desk.records(),
         forecast=some_of(config["forecast"], AHEAD),
     )
@@ -117,7 +117,16 @@ def asked_label_forecasts(
         setting="release.forecast_epsilon",
         neighbourhoods=_digest_of(neighbourhood, desk),
     )
-    return mechanism, request
+
+    def answer(forecast_log_kwh: np.ndarray, noise: GaussianSource, _) -> np.ndarray:
+        return mechanism.release(forecast_log_kwh, noise)
+
+    def render(released_log_kwh: np.ndarray, _) -> dict[str, bytes]:
+        ids = new_ids(households)
+        folder = forecast_folder(np.array(ids), released_log_kwh, _told(mechanism), request, desk)
+        return folder | {PLACES: as_json({"release_id": ids})}
+
+    return Part(request, answer, render)
 
 
 def _digest_of(neighbourhood: tuple[int, ...], desk: Desk) -> str:

@@ -9,10 +9,10 @@ import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
 
-from meterdp.core.errors import InputError
-from meterdp.release.account import MOVED, STORED
-from meterdp.release.ledger import Ledger
-from meterdp.release.ledger_file import LedgerFile, cannot_write, chain, is_of_earlier_version, tampered
+from meterdp.errors import InputError
+from meterdp.privacy.charge import MOVED, STORED
+from meterdp.privacy.ledger import Ledger
+from meterdp.privacy.ledger_file import LedgerFile, cannot_write, chain, is_of_earlier_version, tampered
 
 
 def migrate(ledger: Ledger) -> dict[str, int]:

@@ -13,7 +13,6 @@ import numpy as np
 
 from meterdp.core.log_scale import LOG, LogScale
 from meterdp.core.parquet import table_bytes
-from meterdp.distributed.configured import SharedNoise
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings, Released
 from meterdp.mechanisms.sound.marginals import (
@@ -25,17 +24,18 @@ from meterdp.mechanisms.sound.marginals import (
     TOTAL_WEIGHT,
 )
 from meterdp.mechanisms.sound.mechanism import Sound
-from meterdp.mechanisms.sound.shares import ALONE
+from meterdp.mechanisms.sound.shares import ALONE, SharedNoise
 from meterdp.mechanisms.sound.tilt import Marginals, sample_tilted
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.sampling import sample
+from meterdp.privacy.charge import Charge
+from meterdp.privacy.ledger import Request
+from meterdp.privacy.noise import GRID, GaussianSource
+from meterdp.privacy.release import Part
 from meterdp.profiles.vector import VectorRules, hour_rows
-from meterdp.release.charge import Charge
 from meterdp.release.desk import Desk, as_json, checksums, in_words, words_of
 from meterdp.release.gate import MIXTURE_FILES
-from meterdp.release.ledger import Request
 from meterdp.release.noise import FreshNumbers
-from meterdp.release.safe_noise import SafeNoise
 from meterdp.release.tables import RELEASED_MIXTURE, RELEASED_PROFILES
 from meterdp.release.worth import check_worth, worth_of
 
@@ -74,18 +74,12 @@ def release_mixture(
     InputError
         If gate or ledger refuses.
     """
-    mechanism, request = asked_mixture(log_kwh.shape, desk, shared)
-
-    def draw(_) -> dict[str, bytes]:
-        released = mechanism.release(PrivateRecords(log_kwh), SafeNoise(), 1)
-        return released_files(released, mechanism, request, desk, shared)
-
-    (files,), handed_over = desk.release((request, draw))
+    (files,), handed_over = desk.release(mixture_part(log_kwh.shape, desk, shared), records=log_kwh)
     return files, handed_over
 
 
-def asked_mixture(shape: tuple[int, int], desk: Desk, shared: SharedNoise | None) -> tuple[Sound, Request]:
-    """Return mechanism and request for the mixture of a configuration, both from public settings alone.
+def mixture_part(shape: tuple[int, int], desk: Desk, shared: SharedNoise | None) -> Part:
+    """Return what releases the mixture of a configuration, from public settings alone.
 
     Parameters
     ----------
@@ -102,11 +96,19 @@ def asked_mixture(shape: tuple[int, int], desk: Desk, shared: SharedNoise | None
         config["mechanisms"],
         config["mixture"],
         config["profiles"],
-        SafeNoise.grid,
+        GRID,
         ALONE if shared is None else shared.shares,
     )
     mechanism = Sound.calibrate(public)
-    return mechanism, request_of("mixture", mechanism, desk, shared)
+    request = request_of("mixture", mechanism, desk, shared)
+
+    def answer(log_kwh: np.ndarray, noise: GaussianSource, _) -> Released:
+        return mechanism.release(PrivateRecords(log_kwh), noise, 1)
+
+    def render(released: Released, _) -> dict[str, bytes]:
+        return released_files(released, mechanism, request, desk, shared)
+
+    return Part(request, answer, render)
 
 
 def request_of(artefact: str, mechanism: Sound, desk: Desk, shared: SharedNoise | None, **more) -> Request:
@@ -133,14 +135,36 @@ def request_of(artefact: str, mechanism: Sound, desk: Desk, shared: SharedNoise 
 
 
 def words_of_settings(public: PublicSettings) -> dict:
-    """Return the public settings as words of a request; a library is known by its digest."""
-    words = asdict(public)
-    if public.sound.shares == ALONE:
-        del words["sound"]["shares"]
-    # The scale is among the words for the records.
-    del words["log_scale"]
-    library = words["sound"].pop("library")
-    return words if library is None else {**words, "library_sha256": library["sha256"]}
+    """Return the public settings as parameters of a request; a library is known by its digest.
+
+    Their names stay for ever: ledgers know a release by them. The scale is among those of the records.
+    """
+    sound = public.sound
+    return {
+        "epsilon": public.epsilon,
+        "delta": public.delta,
+        "classes": public.classes,
+        "dimension": public.dimension,
+        "records": public.records,
+        "low_log_kwh": public.low_log_kwh,
+        "high_log_kwh": public.high_log_kwh,
+        "eigenvalue_floor": public.eigenvalue_floor,
+        "sdp_solver": public.sdp_solver,
+        "sound": {
+            "adjacency": sound.adjacency,
+            "records_guess": sound.records_guess,
+            "classes": sound.classes,
+            "rounds": sound.rounds,
+            "level_log_kwh": sound.level_log_kwh,
+            "hour_correlation": sound.hour_correlation,
+            "marginal_share": sound.marginal_share,
+            "grid": sound.grid,
+            "ball": None if sound.ball is None else {"radius": sound.ball.radius, "centre": sound.ball.centre},
+            "prior": None if sound.prior is None else asdict(sound.prior),
+            **({} if sound.shares == ALONE else {"shares": asdict(sound.shares)}),
+        },
+        **({} if sound.library is None else {"library_sha256": sound.library.sha256}),
+    }
 
 
 def released_files(

@@ -14,7 +14,7 @@ from meterdp.core.noise import keyed_generator, randomised_response
 
 
 class StudyNoise:
-    """A :class:`meterdp.core.noise.NoiseSource` of one keyed study stream.
+    """A :class:`meterdp.privacy.noise.NoiseSource` of one keyed study stream.
 
     Parameters
     ----------

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from meterdp.core.log_scale import LogScale
 from meterdp.groupforecast.kept import KeptGroups
 from meterdp.groupforecast.plan import GroupPlan, GroupPublic, guess_error, predicted_error
-from meterdp.release.charge import NOTHING, Charge
+from meterdp.privacy.charge import NOTHING, Charge
+from meterdp.privacy.noise import GRID
 from meterdp.release.gate import FEWEST_IN_GROUP
-from meterdp.release.safe_noise import SafeNoise
 
 
 def group_public(config: Mapping, households: int, circuit: tuple[int, ...] | None) -> GroupPublic:
@@ -39,7 +39,7 @@ def group_public(config: Mapping, households: int, circuit: tuple[int, ...] | No
         groups=release["forecast_groups"],
         most_groups=max(1, min(config["group_forecast"]["most_groups"], households // FEWEST_IN_GROUP)),
         circuit=circuit,
-        grid=SafeNoise.grid,
+        grid=GRID,
     )
 
 

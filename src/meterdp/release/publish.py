@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 
 
 def publish(files: Mapping[str, bytes], folder) -> None:

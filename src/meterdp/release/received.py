@@ -18,10 +18,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from meterdp.core.errors import InputError
-from meterdp.core.guarantee import NOT_FOR_RELEASE
 from meterdp.core.parquet import metadata_of
 from meterdp.core.regular import contents, opened
+from meterdp.errors import InputError
+from meterdp.privacy.guarantee import NOT_FOR_RELEASE
 from meterdp.release.gate import CRATE, ENTRY, is_for_release
 
 MANIFEST = "manifest.json"

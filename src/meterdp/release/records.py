@@ -9,24 +9,24 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from meterdp.core.dates import Interval
-from meterdp.core.errors import InputError
-from meterdp.core.noise import MOST_STD_STEPS, GaussianSource
+from meterdp.errors import InputError
 from meterdp.mechanisms.interface import PrivateRecords
 from meterdp.mechanisms.sound.box import Box
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mixture.draws import Mixture
-from meterdp.release.account import Account, Cap
-from meterdp.release.charge import Charge
+from meterdp.privacy.charge import Account, Cap, Charge
+from meterdp.privacy.ledger import Ledger, Request
+from meterdp.privacy.noise import GRID, MOST_STD_STEPS, GaussianSource
+from meterdp.privacy.release import Part, release, release_unrecorded
 from meterdp.release.desk import as_json, words_of
 from meterdp.release.gate import FEWEST_HOUSEHOLDS, MOST_HOUSEHOLDS, check_release
-from meterdp.release.ledger import Ledger, Request
 from meterdp.release.mixture import words_of_settings
 from meterdp.release.noise import StudyNoise
-from meterdp.release.safe_noise import SafeNoise
 
 # Counts up when the same public words would give another release.
 VERSION = 1
@@ -95,10 +95,10 @@ def release_records(
             field="delta",
             remedy="use a smaller delta",
         )
-    if max(step.noise_std for step in mechanism.plan.steps) > MOST_STD_STEPS * SafeNoise.grid:
+    if max(step.noise_std for step in mechanism.plan.steps) > MOST_STD_STEPS * GRID:
         raise InputError("asks for more noise than its grid holds", field="epsilon", remedy="use a larger epsilon")
     if books is None:
-        return _drawn(x, box, mechanism, SafeNoise())
+        return release_unrecorded(partial(_drawn, box=box, mechanism=mechanism), x)
     if public.records < FEWEST_HOUSEHOLDS:
         raise InputError(
             f"has fewer than {FEWEST_HOUSEHOLDS} records", field="records", remedy="release more records together"
@@ -117,18 +117,20 @@ def release_records(
     charge = Charge(mechanism.mu, mechanism.total_variation)
     request = Request(books.account, words, charge, books.days, books.meters, books.periods, setting="epsilon")
 
-    def draw() -> dict[str, bytes]:
-        return {FILE: _as_json(_drawn(x, box, mechanism, SafeNoise()))}
+    def answer(x: np.ndarray, noise: GaussianSource, _) -> Mixture:
+        return _drawn(x, noise, box, mechanism)
 
-    return _of_json(Ledger(books.ledger).release(request, books.cap, draw)[FILE])
+    part = Part(request, answer, lambda mixture, _: {FILE: _as_json(mixture)})
+    (files,) = release([part], x, Ledger(books.ledger), books.cap)
+    return _of_json(files[FILE])
 
 
 def study_records(x: np.ndarray, box: Box, mechanism: Sound, seed: int) -> Mixture:
     """Return a mixture with seeded noise, which protects nobody; see :func:`release_records`."""
-    return _drawn(x, box, mechanism, StudyNoise(seed, "records"))
+    return _drawn(x, StudyNoise(seed, "records"), box, mechanism)
 
 
-def _drawn(x: np.ndarray, box: Box, mechanism: Sound, noise: GaussianSource) -> Mixture:
+def _drawn(x: np.ndarray, noise: GaussianSource, box: Box, mechanism: Sound) -> Mixture:
     released = mechanism.release(PrivateRecords(box.scaled(x)), noise, 1)
     return box.unscaled(released.mixtures.draw(0))
 

@@ -17,9 +17,9 @@ from pathlib import Path
 import jsonschema
 import yaml
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
+from meterdp.privacy.charge import UNIT_OF
 from meterdp.release.about import About
-from meterdp.release.account import UNIT_OF
 
 SCHEMA = Path(__file__).with_suffix(".schema.json")
 _OPEN = "Not stated; for the publisher to fill in."

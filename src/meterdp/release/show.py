@@ -9,9 +9,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from meterdp.release.account import CANCELLED, CHARGED, PUBLISHED, RAISED, STORED, UNIT_OF, Account
-from meterdp.release.charge import NOTHING, Charge, epsilon_of
-from meterdp.release.ledger import Ledger
+from meterdp.privacy.charge import (
+    CANCELLED,
+    CHARGED,
+    NOTHING,
+    PUBLISHED,
+    RAISED,
+    STORED,
+    UNIT_OF,
+    Account,
+    Charge,
+    epsilon_of,
+)
+from meterdp.privacy.ledger import Ledger
 
 DELTAS = (1e-5, 1e-6)
 

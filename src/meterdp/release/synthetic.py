@@ -13,14 +13,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from meterdp.core.errors import InputError
-from meterdp.core.guarantee import STUDY_MODE
 from meterdp.core.log_scale import LogScale
+from meterdp.errors import InputError
 from meterdp.mechanisms.sound.marginals import Reference
 from meterdp.mechanisms.sound.tilt import sample_tilted
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.sampling import sample
 from meterdp.mixture.study import mixture_of
+from meterdp.privacy.guarantee import STUDY_MODE
 from meterdp.release.noise import StudyNoise
 
 

@@ -15,9 +15,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from meterdp.core.errors import InputError
 from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import keyed_generator
+from meterdp.errors import InputError
 from meterdp.forecasting.energy import censored_moment
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import PublicSettings

@@ -14,7 +14,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 
 T = TypeVar("T")
 Reader = Callable[[Any, "Place"], Any]

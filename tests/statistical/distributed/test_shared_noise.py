@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 from scipy.stats import ks_2samp
 
-from meterdp.accounting import gdp
-from meterdp.core.errors import InputError
 from meterdp.distributed.graph import complete, five_node_example, random_geometric, ring
 from meterdp.distributed.pdmm import Stop, consensus
 from meterdp.distributed.ring_sum import decoded, encoded
 from meterdp.distributed.shared_noise import SharedSums, hiding_shares, release_together, shares_for
+from meterdp.errors import InputError
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
 from meterdp.mechanisms.sound.domain import Ball
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mechanisms.sound.plan import SoundSettings, step_entries
 from meterdp.mechanisms.sound.shares import ALONE, Shares
+from meterdp.privacy import gaussian
+from meterdp.privacy.noise import GRID, SafeNoise
 from meterdp.release.noise import StudyNoise
-from meterdp.release.safe_noise import GRID, SafeNoise
 from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households, library
 
 N, D, K, NODES = 240, 2, 3, 12
@@ -142,7 +142,7 @@ def test_what_colluding_nodes_see_costs_what_was_asked_for():
         # Against the noise that honest nodes draw, n - t shares of 1/n each.
         honest = np.sqrt((NODES - t) / NODES)
         seen = sum((step.sensitivity / (honest * step.noise_std)) ** 2 for step in sound.plan.steps)
-        assert seen == pytest.approx(gdp.mu_for(2.0, 1e-5) ** 2)
+        assert seen == pytest.approx(gaussian.mu_for(2.0, 1e-5) ** 2)
     on_grid = calibrated(SharedSums("edge_masks", complete(NODES), 3).shares, grid=GRID)
     entries = sum(step_entries(step, on_grid.plan.classes, D) / step.noise_std**2 for step in on_grid.plan.steps)
     assert on_grid.total_variation == pytest.approx(entries * 12 / 9 * GRID**2 / 8, rel=1e-6)

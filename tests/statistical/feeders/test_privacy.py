@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, kstest
 
-from meterdp.accounting import gdp
 from meterdp.feeders.mechanism import FeederRecords, FeederTotals
 from meterdp.feeders.plan import FeederPublic
+from meterdp.privacy import gaussian
 from meterdp.release.noise import StudyNoise
 
 DRAWS = 400
@@ -108,7 +108,7 @@ def test_replacing_a_meter_stays_below_the_claimed_curve(epsilon, count):
             assert 0.2 * mechanism.mu < mu <= mechanism.mu * (1 + 1e-12)
             assert kstest((loss - mu**2 / 2) / mu, "norm").pvalue > 1e-9
             for level in LEVELS:
-                assert np.maximum(0, -np.expm1(level - loss)).mean() <= gdp.delta(mechanism.mu, level) + MARGIN
+                assert np.maximum(0, -np.expm1(level - loss)).mean() <= gaussian.delta(mechanism.mu, level) + MARGIN
 
 
 def test_noise_has_the_variance_that_is_charged_for_and_every_entry_its_own():

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from scipy.stats import beta, binomtest, chi2, kstest
 
-from meterdp.accounting.gdp_with_response import delta, mu_beside
 from meterdp.core.noise import randomised_response
 from meterdp.groupforecast.mechanism import ForecastRecords, GroupForecast
 from meterdp.groupforecast.plan import GroupPublic, assigned_levels
+from meterdp.privacy.gaussian import delta_with_response, mu_beside
 from meterdp.release.noise import StudyNoise
 
 # What a run spends is exact, so few runs see too little noise; 500 still tell labels kept too often from the claim.
@@ -160,8 +160,8 @@ def test_replacing_a_household_stays_below_the_claimed_curve(x, groups, epsilon,
         assert np.abs(assigned).max() <= plan.assignment_epsilon * (1 + 1e-12)
         for level in LEVELS:
             measured = np.maximum(0, -np.expm1(level - loss)).mean()
-            assert measured <= delta(plan.mu, plan.assignment_epsilon, plan.groups, level) + MARGIN
-    assert delta(plan.mu, plan.assignment_epsilon, plan.groups, epsilon) <= 1e-5
+            assert measured <= delta_with_response(plan.mu, plan.assignment_epsilon, plan.groups, level) + MARGIN
+    assert delta_with_response(plan.mu, plan.assignment_epsilon, plan.groups, epsilon) <= 1e-5
 
 
 def test_the_claim_is_not_wasteful(x):
@@ -173,7 +173,7 @@ def test_the_claim_is_not_wasteful(x):
     assert mu.max() > 0.5 * plan.mu
     assert np.abs(assigned).max() == pytest.approx(plan.assignment_epsilon)
     measured = np.maximum(0, -np.expm1(1.0 - loss)).mean()
-    assert measured > 0.8 * delta(plan.mu, plan.assignment_epsilon, plan.groups, 1.0)
+    assert measured > 0.8 * delta_with_response(plan.mu, plan.assignment_epsilon, plan.groups, 1.0)
 
 
 def test_who_sees_only_the_files_cannot_beat_the_claim_and_nearly_reaches_it(x):
@@ -275,7 +275,7 @@ def test_a_mutant_that_randomises_too_little_is_caught(x, mutant):
         assert mu.max() > plan.mu
     else:
         measured = [np.maximum(0, -np.expm1(level - loss)).mean() for level in LEVELS]
-        claimed = [delta(plan.mu, plan.assignment_epsilon, plan.groups, level) for level in LEVELS]
+        claimed = [delta_with_response(plan.mu, plan.assignment_epsilon, plan.groups, level) for level in LEVELS]
         assert max(m - c for m, c in zip(measured, claimed, strict=True)) > MARGIN
 
 

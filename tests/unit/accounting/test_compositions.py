@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from dp_accounting.pld import privacy_loss_distribution
 
-from meterdp.accounting import gdp
 from meterdp.accounting.orders import FAR_ORDER, LARGEST_ORDER
 from meterdp.accounting.registry import CURVES
 from meterdp.accounting.sequence import Infeasible, Sequence
+from meterdp.privacy import gaussian
 
 NAMES = ("linear", "advanced", "zcdp", "moments", "moments_real")
 # J iterations with K classes, as in section 4.2.
@@ -67,11 +67,11 @@ def test_advanced_is_the_formula_that_is_printed(scheme, printed, slack):
 @pytest.mark.parametrize("scheme", [llg, ggg])
 def test_zcdp_is_the_formula_that_is_printed(scheme, delta):
     (j, k), epsilon_i, step_delta = LIFE, 0.05, 1e-8
-    gaussian = epsilon_i**2 / (2 * 2 * math.log(1.25 / step_delta))  # Delta^2 / (2 sigma^2)
+    each = epsilon_i**2 / (2 * 2 * math.log(1.25 / step_delta))  # Delta^2 / (2 sigma^2)
     if scheme is llg:
-        rho = j * (k + 1) * epsilon_i**2 / 2 + j * k * gaussian
+        rho = j * (k + 1) * epsilon_i**2 / 2 + j * k * each
     else:
-        rho = j * gaussian + j * k * gaussian + j * k * gaussian
+        rho = j * each + j * k * each + j * k * each
     epsilon = rho + 2 * math.sqrt(rho * math.log(1 / delta))
     sequence = scheme(j, k, step_delta)
     assert CURVES["zcdp"].delta(epsilon_i, sequence, epsilon) == pytest.approx(delta, rel=1e-10)
@@ -89,8 +89,8 @@ def test_moments_are_the_tail_bound_that_is_printed(scheme, epsilon):
             (lam + 1) / (2 * lam + 1) * math.exp(lam * epsilon_i)
             + lam / (2 * lam + 1) * math.exp(-epsilon_i * (lam + 1))
         )
-        gaussian = (lam**2 + lam) / (2 * sigma2)
-        spent = j * (k + 1) * laplace + j * k * gaussian if scheme is llg else j * (2 * k + 1) * gaussian
+        each = (lam**2 + lam) / (2 * sigma2)
+        spent = j * (k + 1) * laplace + j * k * each if scheme is llg else j * (2 * k + 1) * each
         exponents.append(spent - lam * epsilon)
     printed = min(1.0, math.exp(min(exponents)))
     assert CURVES["moments"].delta(epsilon_i, scheme(j, k, step_delta), epsilon) == pytest.approx(printed, rel=1e-9)
@@ -108,7 +108,7 @@ def test_gaussian_steps_cost_at_least_their_exact_delta(name):
         sequence = Sequence(0, random.choice([1, 2, 20, 420]), 10 ** random.uniform(-12, -0.3))
         step_epsilon, epsilon = 10 ** random.uniform(-3, 2), 10 ** random.uniform(-3, 2)
         mu = math.sqrt(sequence.gaussian) / sequence.noise_multiplier(step_epsilon)
-        claimed, true = CURVES[name].delta(step_epsilon, sequence, epsilon), gdp.delta(mu, epsilon)
+        claimed, true = CURVES[name].delta(step_epsilon, sequence, epsilon), gaussian.delta(mu, epsilon)
         assert claimed >= true, (sequence, step_epsilon, epsilon)
         meaningful += true > 1e-12 and claimed < 1
     assert meaningful >= 10
@@ -256,8 +256,8 @@ def test_a_budget_of_a_step_above_one_is_paid_for_in_full():
     sequence = Sequence(0, 1, 1e-6)
     found = CURVES["linear"].calibrated(sequence, 20.0, 1e-6)
     assert 1 < found < 20
-    assert gdp.delta(1 / sequence.noise_multiplier(found), found) <= 1e-6
-    assert gdp.delta(1 / sequence.noise_multiplier(20.0), 20.0) > 1e-6
+    assert gaussian.delta(1 / sequence.noise_multiplier(found), found) <= 1e-6
+    assert gaussian.delta(1 / sequence.noise_multiplier(20.0), 20.0) > 1e-6
 
 
 @pytest.mark.parametrize("name", ["advanced", "zcdp", "moments", "moments_real"])

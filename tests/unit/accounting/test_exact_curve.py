@@ -7,9 +7,9 @@ import pytest
 from mpmath import mp
 from scipy.stats import norm
 
-from meterdp.accounting import gdp
 from meterdp.accounting.exact_curve import chernoff, exact_tails, worst_pair, worst_pairs
 from meterdp.accounting.gaussian_loss import PairLosses, pair_losses, swap_losses
+from meterdp.privacy import gaussian
 from tests.unit.accounting.loss_oracles import by_quadrature, equal_gammas, losses_of, one_dimension, sample
 
 PROMISE = 1e-3  # relative error, certified
@@ -103,7 +103,7 @@ def test_equal_covariances_are_the_gaussian_curve():
         epsilon = mu * np.array([0.0, 0.5, 1.0, 5.0]) + np.array([0, 0, 1e-3, mu**2 / 2])
         tails = exact_tails(losses, epsilon)
         for column, eps in enumerate(epsilon):
-            truth = norm.sf((eps - mu**2 / 2) / mu), norm.cdf((-eps - mu**2 / 2) / mu), gdp.delta(mu, eps)
+            truth = norm.sf((eps - mu**2 / 2) / mu), norm.cdf((-eps - mu**2 / 2) / mu), gaussian.delta(mu, eps)
             for (name, true), lost in zip(tails.__dict__.items(), truth, strict=False):
                 error = getattr(tails, name + "_error")[0, column]
                 assert abs(true[0, column] - lost) <= error + 1e-9 * lost, (name, mu, eps)
@@ -269,11 +269,11 @@ def test_bounds_lie_above_the_values():
 
 def test_swapping_both_households_doubles_the_loss():
     """R4: with equal covariances the swap is a Gaussian mechanism of sqrt 2 times the mu: 0.28 becomes 0.50."""
-    mu = gdp.mu_for(1.0, 0.28)
+    mu = gaussian.mu_for(1.0, 0.28)
     losses = losses_of(([1.0], [mu]))
     assert exact_tails(losses, [1.0]).hockey_stick[0, 0] == pytest.approx(0.28, rel=1e-4)
     swapped = exact_tails(swap_losses(losses), [1.0]).hockey_stick[0, 0]
-    assert swapped == pytest.approx(gdp.delta(np.sqrt(2) * mu, 1.0), rel=1e-4)
+    assert swapped == pytest.approx(gaussian.delta(np.sqrt(2) * mu, 1.0), rel=1e-4)
     assert round(swapped, 2) == 0.50
 
 

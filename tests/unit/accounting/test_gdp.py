@@ -11,7 +11,7 @@ import pytest
 from dp_accounting.mechanism_calibration import calibrate_dp_mechanism
 from dp_accounting.pld import PLDAccountant, privacy_loss_distribution
 
-from meterdp.accounting import gdp
+from meterdp.privacy import gaussian
 
 
 def exact(mu: float, epsilon: float, digits: int = 400) -> mpmath.mpf:
@@ -32,8 +32,8 @@ def test_curve_agrees_with_mpmath_over_fourteen_decades():
         if epsilon / mu - mu / 2 > 118:
             continue  # below 1e-3000
         true = exact(mu, epsilon, 100)  # hardly eight of them cancel
-        error = abs(mpmath.mpf(gdp.log_delta(mu, epsilon)) - mpmath.log(true))
-        assert error < gdp.RELATIVE_ERROR, (mu, epsilon)
+        error = abs(mpmath.mpf(gaussian.log_delta(mu, epsilon)) - mpmath.log(true))
+        assert error < gaussian.RELATIVE_ERROR, (mu, epsilon)
 
 
 @pytest.mark.parametrize("std", [0.5, 1.7, 6.0])
@@ -45,7 +45,7 @@ def test_curve_agrees_with_dp_accounting(std):
         for above in (True, False)
     )
     for epsilon in (0.0, 0.1, 1.0, 4.0):
-        ours = gdp.delta(1 / std, epsilon)
+        ours = gaussian.delta(1 / std, epsilon)
         assert low.get_delta_for_epsilon(epsilon) - 1e-12 <= ours <= high.get_delta_for_epsilon(epsilon) + 1e-12
 
 
@@ -56,13 +56,13 @@ def test_calibration_agrees_with_dp_accounting():
         return GaussianDpEvent(std)
 
     oracle = calibrate_dp_mechanism(PLDAccountant, mechanism, 1.0, 1e-5, tol=1e-6)
-    assert 1 / gdp.mu_for(1.0, 1e-5) == pytest.approx(oracle, rel=1e-4)
+    assert 1 / gaussian.mu_for(1.0, 1e-5) == pytest.approx(oracle, rel=1e-4)
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 1e-9, 1e-3, 0.5, 2.0, 30.0, 1000.0])
 @pytest.mark.parametrize("delta", [1e-300, 1e-100, 1e-12, 1e-5, 0.1, 0.999])
 def test_inverse_is_on_the_safe_side_and_tight(epsilon, delta):
-    mu = gdp.mu_for(epsilon, delta)
+    mu = gaussian.mu_for(epsilon, delta)
     assert exact(mu, epsilon) <= mpmath.mpf(delta)
     assert exact(mu * (1 + 1e-7), epsilon) > mpmath.mpf(delta)
 
@@ -70,7 +70,7 @@ def test_inverse_is_on_the_safe_side_and_tight(epsilon, delta):
 @pytest.mark.parametrize("mu", [1e-6, 0.03, 0.5, 2.0, 40.0])
 @pytest.mark.parametrize("delta", [1e-300, 1e-100, 1e-12, 1e-5, 0.1, 0.999])
 def test_epsilon_is_on_the_safe_side_and_tight(mu, delta):
-    epsilon = gdp.epsilon_for(mu, delta)
+    epsilon = gaussian.epsilon_for(mu, delta)
     assert exact(mu, epsilon) <= mpmath.mpf(delta)
     assert epsilon == 0 or exact(mu, epsilon * (1 - 1e-6)) > mpmath.mpf(delta)
 
@@ -80,7 +80,7 @@ def test_epsilon_is_on_the_safe_side_and_tight(mu, delta):
     [(0.0, 0.0, 0.0), (1.0, 0.0, math.inf), (math.inf, 0.5, math.inf), (math.inf, 1.0, 0.0), (1e-9, 1e-5, 0.0)],
 )
 def test_epsilon_at_its_ends(mu, delta, expected):
-    assert gdp.epsilon_for(mu, delta) == expected
+    assert gaussian.epsilon_for(mu, delta) == expected
 
 
 @pytest.mark.parametrize(
@@ -95,35 +95,35 @@ def test_epsilon_at_its_ends(mu, delta, expected):
     ],
 )
 def test_curve_at_its_ends(mu, epsilon, expected):
-    assert gdp.delta(mu, epsilon) == expected
+    assert gaussian.delta(mu, epsilon) == expected
 
 
 def test_inverse_at_its_ends():
-    assert gdp.mu_for(1.0, 0.0) == 0.0, "Gaussian noise is never pure DP"
-    assert gdp.mu_for(1.0, 1.0) == math.inf
-    assert gdp.mu_for(math.inf, 1e-5) == math.inf
-    assert gdp.delta(gdp.mu_for(0.0, 1e-5), 0.0) == pytest.approx(1e-5, rel=1e-8)
+    assert gaussian.mu_for(1.0, 0.0) == 0.0, "Gaussian noise is never pure DP"
+    assert gaussian.mu_for(1.0, 1.0) == math.inf
+    assert gaussian.mu_for(math.inf, 1e-5) == math.inf
+    assert gaussian.delta(gaussian.mu_for(0.0, 1e-5), 0.0) == pytest.approx(1e-5, rel=1e-8)
 
 
 @pytest.mark.parametrize("bad", [-1.0, math.nan])
 def test_numbers_that_mean_nothing_are_refused(bad):
-    for call in (gdp.delta, gdp.mu_for, gdp.epsilon_for):
+    for call in (gaussian.delta, gaussian.mu_for, gaussian.epsilon_for):
         for arguments in ((bad, 0.1), (0.1, bad)):
             with pytest.raises(ValueError, match="negative or not a number"):
                 call(*arguments)
-    for call in (gdp.mu_for, gdp.epsilon_for):
+    for call in (gaussian.mu_for, gaussian.epsilon_for):
         with pytest.raises(ValueError, match="above one"):
             call(1.0, 1.5)
 
 
 def test_composition_adds_squares():
-    assert gdp.compose(3.0, 4.0) == 5.0
-    assert gdp.compose() == 0.0
+    assert gaussian.compose(3.0, 4.0) == 5.0
+    assert gaussian.compose() == 0.0
 
 
 def test_composition_agrees_with_dp_accounting_on_unequal_gaussians():
     stds = np.array([2.0, 3.0, 5.0])
     plds = [privacy_loss_distribution.from_gaussian_mechanism(s, value_discretization_interval=1e-4) for s in stds]
     composed = plds[0].compose(plds[1]).compose(plds[2])
-    ours = gdp.delta(gdp.compose(*(1 / stds)), 1.0)
+    ours = gaussian.delta(gaussian.compose(*(1 / stds)), 1.0)
     assert ours == pytest.approx(composed.get_delta_for_epsilon(1.0), rel=1e-3)

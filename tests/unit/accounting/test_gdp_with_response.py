@@ -8,9 +8,15 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from meterdp.accounting import gdp
-from meterdp.accounting.gdp_with_response import composed_delta, delta, epsilon_after, gaussian_delta, mu_beside
-from meterdp.core.noise import keep_probability
+from meterdp.privacy import gaussian
+from meterdp.privacy.gaussian import (
+    composed_delta,
+    delta_with_response,
+    epsilon_after,
+    keep_probability,
+    mu_beside,
+    signed_delta,
+)
 
 
 def hockey_stick(mu, epsilon, ratio):
@@ -38,7 +44,7 @@ def randomised_laws(a, groups):
 @pytest.mark.parametrize("epsilon", [-4.0, -1.0, -0.1, 0.0, 0.7, 3.0])
 def test_gaussian_curve_at_any_epsilon_is_the_integral(mu, epsilon):
     """Oracle: quadrature of the densities."""
-    assert gaussian_delta(mu, epsilon) == pytest.approx(hockey_stick(mu, epsilon, 1.0), rel=1e-8)
+    assert signed_delta(mu, epsilon) == pytest.approx(hockey_stick(mu, epsilon, 1.0), rel=1e-8)
 
 
 @pytest.mark.parametrize("groups", [2, 3, 7])
@@ -47,7 +53,7 @@ def test_delta_is_the_divergence_of_the_joint_densities(groups, a, mu, epsilon):
     """Oracle: sum over answers of the quadrature of p(y) N(mu, 1) against e^epsilon q(y) N(0, 1)."""
     p, q = randomised_laws(a, groups)
     exact = sum(q_y * hockey_stick(mu, epsilon, p_y / q_y) for p_y, q_y in zip(p, q, strict=True))
-    assert delta(mu, a, groups, epsilon) == pytest.approx(exact, rel=1e-8)
+    assert delta_with_response(mu, a, groups, epsilon) == pytest.approx(exact, rel=1e-8)
 
 
 @pytest.mark.parametrize("groups", [2, 4])
@@ -59,18 +65,18 @@ def test_repeated_releases_are_the_product_of_all_answers(groups):
     for answers in itertools.product(range(groups), repeat=3):
         p_y, q_y = p[list(answers)].prod(), q[list(answers)].prod()
         exact += q_y * hockey_stick(math.sqrt(3) * mu, epsilon, p_y / q_y)
-    assert delta(mu, a, groups, epsilon, releases=3) == pytest.approx(exact, rel=1e-8)
+    assert delta_with_response(mu, a, groups, epsilon, releases=3) == pytest.approx(exact, rel=1e-8)
 
 
 def test_one_group_is_plain_gaussian_dp():
-    assert delta(0.7, 0.0, 1, 1.0) == gdp.delta(0.7, 1.0)
-    assert delta(0.35, 0.0, 1, 1.0, releases=4) == gdp.delta(0.7, 1.0)
-    assert mu_beside(0.0, 1, 2.0, 1e-5) == gdp.mu_for(2.0, 1e-5)
+    assert delta_with_response(0.7, 0.0, 1, 1.0) == gaussian.delta(0.7, 1.0)
+    assert delta_with_response(0.35, 0.0, 1, 1.0, releases=4) == gaussian.delta(0.7, 1.0)
+    assert mu_beside(0.0, 1, 2.0, 1e-5) == gaussian.mu_for(2.0, 1e-5)
 
 
 def test_an_assignment_that_costs_nothing_says_nothing():
     assert keep_probability(0.0, 5) == pytest.approx(0.2)
-    assert delta(0.7, 0.0, 5, 1.0) == pytest.approx(gdp.delta(0.7, 1.0), rel=1e-12)
+    assert delta_with_response(0.7, 0.0, 5, 1.0) == pytest.approx(gaussian.delta(0.7, 1.0), rel=1e-12)
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0, 8.0])
@@ -78,15 +84,15 @@ def test_an_assignment_that_costs_nothing_says_nothing():
 @pytest.mark.parametrize("groups", [2, 12])
 def test_mu_beside_an_assignment_is_the_largest_that_fits(epsilon, share, groups):
     mu = mu_beside(share * epsilon, groups, epsilon, 1e-5)
-    assert delta(mu, share * epsilon, groups, epsilon) <= 1e-5
-    assert delta(mu * (1 + 1e-6), share * epsilon, groups, epsilon) > 1e-5
+    assert delta_with_response(mu, share * epsilon, groups, epsilon) <= 1e-5
+    assert delta_with_response(mu * (1 + 1e-6), share * epsilon, groups, epsilon) > 1e-5
 
 
 def test_it_beats_turning_the_assignment_into_gaussian_dp():
     """An a-DP step is GDP with mu = 2 Phi^-1(e^a / (1 + e^a)); at epsilon 2 that alone is over the budget."""
     a, mu = 1.6, mu_beside(1.6, 2, 2.0, 1e-5)
     assert mu > 0.1
-    assert 2 * norm.ppf(keep_probability(a, 2)) > gdp.mu_for(2.0, 1e-5)
+    assert 2 * norm.ppf(keep_probability(a, 2)) > gaussian.mu_for(2.0, 1e-5)
 
 
 def test_an_assignment_without_room_is_refused():
@@ -99,7 +105,11 @@ def test_epsilon_after_releases_inverts_delta(releases):
     a, groups = 1.6, 2
     mu = mu_beside(a, groups, 2.0, 1e-5)
     epsilon = epsilon_after(mu, a, groups, 1e-5, releases)
-    assert delta(mu, a, groups, epsilon, releases) <= 1e-5 < delta(mu, a, groups, 0.999 * epsilon, releases)
+    assert (
+        delta_with_response(mu, a, groups, epsilon, releases)
+        <= 1e-5
+        < delta_with_response(mu, a, groups, 0.999 * epsilon, releases)
+    )
     if releases == 1:
         assert epsilon == pytest.approx(2.0, abs=1e-6)
 
@@ -115,7 +125,7 @@ def test_different_responses_compose_as_the_product_of_all_answers():
         exact += q_y * hockey_stick(mu, epsilon, p_y / q_y)
     assert composed_delta(mu, dict.fromkeys(kinds, 1), epsilon) == pytest.approx(exact, rel=1e-8)
     twice = composed_delta(mu, {(0.9, 2): 2}, epsilon)
-    assert twice == pytest.approx(delta(mu / math.sqrt(2), 0.9, 2, epsilon, releases=2), rel=1e-12)
+    assert twice == pytest.approx(delta_with_response(mu / math.sqrt(2), 0.9, 2, epsilon, releases=2), rel=1e-12)
 
 
 def test_many_kinds_of_responses_are_bounded_from_above_in_little_time():
@@ -126,12 +136,12 @@ def test_many_kinds_of_responses_are_bounded_from_above_in_little_time():
         keep = keep_probability(a, groups)
         one = [(a, keep), (-a, keep * math.exp(-a)), (0.0, (groups - 2) * keep * math.exp(-a))]
         losses = [(loss + more, chance * c) for loss, chance in losses for more, c in one]
-    exact = sum(chance * gaussian_delta(0.3, 0.5 - loss) for loss, chance in losses)
+    exact = sum(chance * signed_delta(0.3, 0.5 - loss) for loss, chance in losses)
     assert exact <= composed_delta(0.3, kinds, 0.5) <= 1.02 * exact
 
 
 def test_nothing_assigned_is_the_gaussian_curve():
-    assert composed_delta(0.7, {}, 1.0) == composed_delta(0.7, {(0.0, 1): 3}, 1.0) == gdp.delta(0.7, 1.0)
+    assert composed_delta(0.7, {}, 1.0) == composed_delta(0.7, {(0.0, 1): 3}, 1.0) == gaussian.delta(0.7, 1.0)
 
 
 def test_thousands_of_responses_have_a_delta():

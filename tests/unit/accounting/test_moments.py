@@ -12,9 +12,10 @@ from dp_accounting import GaussianDpEvent, LaplaceDpEvent
 from dp_accounting.rdp import RdpAccountant
 from scipy.integrate import quad
 
-from meterdp.accounting import gdp, moments, zcdp
+from meterdp.accounting import moments, zcdp
 from meterdp.accounting.orders import FAR_ORDER, LARGEST_ORDER
 from meterdp.accounting.sequence import Infeasible, Sequence
+from meterdp.privacy import gaussian
 
 ORDERS = [0.01, 0.5, 1.0, 2.0, 7.3, 40.0, 100.0]
 MIXED = Sequence(40, 30, 1e-8)
@@ -233,5 +234,5 @@ def test_a_loss_that_cannot_exceed_epsilon_costs_nothing():
 def test_it_is_looser_than_the_exact_curve_by_what_markov_costs():
     step_epsilon = moments.calibrated(GAUSSIAN, 1.0, 1e-5)
     mu = math.sqrt(GAUSSIAN.gaussian) / GAUSSIAN.noise_multiplier(step_epsilon)
-    assert gdp.delta(mu, 1.0) < 1e-5
-    assert mu < gdp.mu_for(1.0, 1e-5) < 1.5 * mu
+    assert gaussian.delta(mu, 1.0) < 1e-5
+    assert mu < gaussian.mu_for(1.0, 1e-5) < 1.5 * mu

@@ -9,8 +9,8 @@ import mpmath
 import pytest
 from dp_accounting.pld import privacy_loss_distribution
 
-from meterdp.accounting import gdp
 from meterdp.accounting.sequence import Infeasible, Sequence, check_budget, largest_step_epsilon
+from meterdp.privacy import gaussian
 
 
 @pytest.mark.parametrize("step_epsilon", [1e-6, 0.02, 0.9])
@@ -22,7 +22,7 @@ def test_noise_is_that_of_the_paper_and_rho_follows_from_it(step_epsilon, step_d
     assert sigma == pytest.approx(float(mpmath.sqrt(variance)), rel=1e-14)
     assert sequence.gaussian_rho(step_epsilon) == pytest.approx(float(7 / (2 * variance)), rel=1e-14)
     # k Gaussian steps are sqrt(k)/sigma-GDP, and mu-GDP is mu^2/2-zCDP.
-    mu = gdp.compose(*[1 / sigma] * 7)
+    mu = gaussian.compose(*[1 / sigma] * 7)
     assert sequence.gaussian_rho(step_epsilon) == pytest.approx(mu**2 / 2, rel=1e-14)
 
 

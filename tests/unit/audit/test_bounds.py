@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from meterdp.accounting import gdp
 from meterdp.audit.attacks import learned_scores
 from meterdp.audit.bounds import epsilon_lower, epsilon_of_mu, mu_lower, probability_high, probability_low
 from meterdp.audit.events import best_event
 from meterdp.audit.judge import Claim, Seen, judge
+from meterdp.privacy import gaussian
 
 DELTA, ERROR = 1e-5, 0.05
 REPEATS, RUNS = 200, 2000
@@ -78,7 +78,7 @@ def test_bounds_are_the_logarithm_and_the_normal_quantiles_of_the_limits():
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
 def test_epsilon_of_mu_undoes_the_calibration(epsilon):
-    assert epsilon_of_mu(gdp.mu_for(epsilon, DELTA), DELTA) == pytest.approx(epsilon, rel=1e-6)
+    assert epsilon_of_mu(gaussian.mu_for(epsilon, DELTA), DELTA) == pytest.approx(epsilon, rel=1e-6)
     assert epsilon_of_mu(0.0, DELTA) == 0
 
 

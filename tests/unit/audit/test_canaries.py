@@ -8,7 +8,7 @@ import pytest
 from meterdp.audit import canaries, one_run
 from meterdp.audit.parts import SETTINGS
 from meterdp.core.config import complete, load_schema
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.simulate.parameters import SimulationParameters
 from tests.conftest import ROOT
 

@@ -38,7 +38,7 @@ def rows(case, trials):
 
 def test_seven_tenths_of_the_claim_are_found_on_a_scalar_gaussian():
     """The bound on epsilon itself, not only the one by way of mu."""
-    (row,) = rows(primitives.gaussian(1.0), 4_000_000)
+    (row,) = rows(primitives.gaussian_noise(1.0), 4_000_000)
     assert 0.7 < row["epsilon_power"] <= 1 and 0.9 < row["mu_power"] <= 1
     assert row["exceeded"] == "none" and row["as_expected"]
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from scipy.stats import binom, binomtest
 
-from meterdp.accounting import gdp
 from meterdp.audit.one_run import chance_of, epsilon_lower, right_guesses
 
 
@@ -95,7 +94,7 @@ def test_bounds_of_one_run_exceed_the_truth_in_five_per_cent_of_audits_at_most(g
     for _ in range(100):
         coins = generator.random(500) < 0.5
         if gaussian:
-            score = coins * gdp.mu_for(epsilon, delta) + generator.normal(size=500)
+            score = coins * gaussian.mu_for(epsilon, delta) + generator.normal(size=500)
         else:
             keep = generator.random(500) < 1 / (1 + math.exp(-epsilon))
             score = np.where(keep, coins, ~coins) + 0.1 * generator.random(500)

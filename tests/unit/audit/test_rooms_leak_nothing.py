@@ -15,9 +15,9 @@ from meterdp.core.job import job
 from meterdp.exports.ingest import ingest
 from meterdp.exports.roster import Roster, digest_of_meters, read_roster
 from meterdp.exports.settings import ExportSettings
+from meterdp.privacy.ledger import Ledger
 from meterdp.release.desk import Desk
 from meterdp.release.household_forecasts import release_household_forecasts
-from meterdp.release.ledger import Ledger
 from meterdp.release.mixture import release_mixture
 from tests.conftest import ROOT
 from tests.workflow.conftest import PLANTED, PLANTED_METERS, PLANTED_SECRETS, planted_readings

@@ -8,7 +8,6 @@ import pyarrow as pa
 import pytest
 from scipy.stats import norm
 
-from meterdp.accounting import gdp
 from meterdp.accounting.exact_curve import exact_tails
 from meterdp.classnoise.curves import curve_rows, judged, losses_of, prior_rows, study_curves
 from meterdp.classnoise.designs.interface import Budget, ClassQueries
@@ -18,6 +17,7 @@ from meterdp.classnoise.study import design_all, design_columns, queries_of
 from meterdp.classnoise.tables import DELTA_CURVES, DELTA_UNDER_PRIOR, NEIGHBOUR_GRAPH, NOISE_DESIGNS, WORST_PAIRS
 from meterdp.core.parquet import as_arrow
 from meterdp.forecasting.tables import FORECAST_LAWS
+from meterdp.privacy import gaussian
 from tests.unit.classnoise.examples import all_pairs, synthetic, wishart
 
 EPSILON = np.array([0.1, 0.5, 1.0])
@@ -134,8 +134,8 @@ def test_a_study_has_all_designs_and_agrees_with_closed_forms(study):
     exact = norm.sf((1 - distance**2 / 2) / distance)
     assert white.loc["one", "delta"] == pytest.approx(exact, rel=1e-4)
     assert white.loc["two", "delta"] == pytest.approx(exact + norm.cdf((-1 - distance**2 / 2) / distance), rel=1e-4)
-    assert white.loc["hockey_stick", "delta"] == pytest.approx(gdp.delta(distance, 1.0), rel=1e-4)
-    assert white.loc["swap", "delta"] == pytest.approx(gdp.delta(np.sqrt(2) * distance, 1.0), rel=1e-4)
+    assert white.loc["hockey_stick", "delta"] == pytest.approx(gaussian.delta(distance, 1.0), rel=1e-4)
+    assert white.loc["swap", "delta"] == pytest.approx(gaussian.delta(np.sqrt(2) * distance, 1.0), rel=1e-4)
     worst = pairs.query("design == 'white' and query_model == 'deterministic' and epsilon == 1 and sides == 'one'")
     found = tuple(np.searchsorted(HOUSEHOLDS, worst[["household", "neighbour"]].to_numpy()[0]))
     assert np.linalg.norm(queries.mean_log_kwh[found[0]] - queries.mean_log_kwh[found[1]]) == pytest.approx(distance)

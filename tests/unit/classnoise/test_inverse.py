@@ -7,17 +7,17 @@ import pytest
 import yaml
 
 from meterdp.__main__ import main
-from meterdp.accounting.gdp import delta as gaussian_delta
 from meterdp.classnoise import ask
 from meterdp.classnoise.designs.interface import Budget, ClassQueries, Noise
 from meterdp.classnoise.designs.registry import noise_design
 from meterdp.classnoise.inverse import DECADES, GRID, REFINEMENTS, Asker, answer_rows
 from meterdp.classnoise.query_models import QUERY_MODELS
 from meterdp.classnoise.tables import NEIGHBOUR_GRAPH, NOISE_ANSWERS
-from meterdp.core.errors import InputError
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow, write_table
+from meterdp.errors import InputError
 from meterdp.forecasting.tables import FORECAST_LAWS
+from meterdp.privacy.gaussian import delta as gaussian_delta
 from tests.unit.classnoise.examples import all_pairs
 
 BOUNDS = (1e-3, 50.0)

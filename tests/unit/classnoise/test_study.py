@@ -20,8 +20,8 @@ from meterdp.classnoise.study import (
     study_neighbourhoods,
 )
 from meterdp.classnoise.tables import NEIGHBOUR_GRAPH, NEIGHBOURHOOD_SUMMARY, NOISE_DESIGN_REPORTS, NOISE_DESIGNS
-from meterdp.core.errors import InputError
 from meterdp.core.parquet import as_arrow
+from meterdp.errors import InputError
 from meterdp.exports.tables import METERS
 from meterdp.forecasting.arma import ArmaFit
 from meterdp.forecasting.law import query_covariance

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
-from meterdp.accounting import gdp
 from meterdp.classnoise.towards_centre import LabelPublic, TowardsCentre
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
+from meterdp.privacy import gaussian
+from meterdp.privacy.noise import GRID, SafeNoise
 from meterdp.release.noise import StudyNoise
-from meterdp.release.safe_noise import GRID, SafeNoise
 
 STD, STEPS = 0.2, 4
 
@@ -90,14 +90,14 @@ def test_wild_forecasts_end_no_release(value):
 def test_the_guarantee_is_the_curve_of_the_charge():
     """Oracle: a Monte Carlo of the loss of one exchange that spends all of mu."""
     mechanism = calibrate([0, 0], epsilon=1.0)
-    assert gdp.delta(mechanism.mu, 1.0) == pytest.approx(1e-5, rel=1e-4)
+    assert gaussian.delta(mechanism.mu, 1.0) == pytest.approx(1e-5, rel=1e-4)
     x = np.array([[3.0] * STEPS, [-3.0] * STEPS])
     moved = mechanism.moved(x)
     noise = StudyNoise(1, "label").normal((400_000, 2, STEPS)) * STD
     shift = (moved - moved[::-1]) / STD
     loss = (noise / STD * shift).sum(axis=(1, 2)) + (shift**2).sum() / 2
     measured = np.maximum(0, -np.expm1(0.1 - loss)).mean()
-    assert measured == pytest.approx(gdp.delta(mechanism.mu, 0.1), abs=6.5 * 0.5 / math.sqrt(400_000))
+    assert measured == pytest.approx(gaussian.delta(mechanism.mu, 0.1), abs=6.5 * 0.5 / math.sqrt(400_000))
     guarantee = mechanism.guarantee
     assert (guarantee.family, guarantee.adjacency) == ("model", "class_label")
 

@@ -9,16 +9,17 @@ import yaml
 from meterdp.__main__ import main
 from meterdp.commands.release_check import list_of_meters
 from meterdp.core.config import complete, load_schema
-from meterdp.core.errors import REFUSAL
+from meterdp.errors import REFUSAL
+from meterdp.privacy.charge import Charge, epsilon_of
+from meterdp.privacy.ledger import Ledger
 from meterdp.release import asked as asking
 from meterdp.release.asked import asked
-from meterdp.release.charge import Charge, epsilon_of
 from meterdp.release.desk import Desk
-from meterdp.release.ledger import Ledger
 from meterdp.simulate.export import simulate_export
 from meterdp.simulate.layout import describe_simulated
 from meterdp.simulate.parameters import SimulationParameters
 from tests.conftest import ROOT
+from tests.unit.release.charged import released
 
 SCHEMA = ROOT / "workflow/schemas/config.schema.yaml"
 NAMED = {"population": "Made-up town", "budget_period": "2025", "what": ["mixture", "forecasts"]}
@@ -143,7 +144,7 @@ def test_what_was_drawn_before_is_not_said_to_be_charged_again(homes, check):
     desk = desk_of(homes)
     (mixture, _), _ = asked(desk)
     ledger = Ledger(homes["release"]["ledger"])
-    ledger.release(mixture.requests[0], desk.cap, lambda: {"mixture.json": b"{}"})
+    released(ledger, mixture.requests[0], desk.cap, lambda: {"mixture.json": b"{}"})
     before = ledger.events()
     code, said = check(homes)
     assert code == 0 and "synthetic profiles: drawn and charged before, published as it is" in said

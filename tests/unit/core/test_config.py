@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from meterdp.core.config import as_markdown, as_yaml, complete, load_schema, read_files, refuse_templates
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 
 
 @pytest.fixture(scope="module")

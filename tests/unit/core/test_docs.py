@@ -32,7 +32,7 @@ def test_rooms_import_only_what_the_architecture_allows(repository):
 
 
 def test_adapters_stay_thin(repository):
-    thick = [p for p in (repository / "workflow/scripts").glob("*.py") if len(p.read_text().splitlines()) > 40]
+    thick = [p for p in (repository / "workflow/scripts").rglob("*.py") if len(p.read_text().splitlines()) > 40]
     assert thick == []
 
 

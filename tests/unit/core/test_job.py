@@ -8,8 +8,8 @@ import pytest
 import sklearn.cluster  # noqa: F401  (brings OpenMP)
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from meterdp.core.errors import InputError
 from meterdp.core.job import REFUSAL, job
+from meterdp.errors import InputError
 
 
 def threads_in_use():

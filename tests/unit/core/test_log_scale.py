@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from meterdp.core.config import complete, load_schema
-from meterdp.core.errors import InputError
 from meterdp.core.log_scale import KINDS, LOG, OFFSET, PLAIN, SIGNED, LogScale
+from meterdp.errors import InputError
 
 SCHEMA = load_schema(Path(__file__).resolve().parents[3] / "workflow/schemas/config.schema.yaml")
 SCALES = {

@@ -6,10 +6,10 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from meterdp.catalogue import catalogue
-from meterdp.core.errors import InputError
 from meterdp.core.parquet import as_arrow, atomic_path, metadata_of, read_parts, read_table, write_table
 from meterdp.core.tables import INT, REAL, TEXT, Column, Table
+from meterdp.errors import InputError
+from meterdp_papers.registry import catalogue
 
 TABLE = Table(
     "sample",

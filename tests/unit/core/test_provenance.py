@@ -14,7 +14,7 @@ def test_imports_are_followed_and_other_rooms_left_alone(repository):
 
 @pytest.fixture
 def package(tmp_path, monkeypatch):
-    """A package of two rooms and two scripts."""
+    """A package of two rooms, one beside it, and two scripts."""
     for name, text in {
         "meterdp/__init__": "",
         "meterdp/a/__init__": "",
@@ -22,13 +22,14 @@ def package(tmp_path, monkeypatch):
         "meterdp/b/__init__": "",
         "meterdp/b/two": "x = 1\n",
         "meterdp/b/three": "y = 1\n",
+        "meterdp_more/__init__": "from meterdp.b import three\n",
         "first": "from meterdp.a.one import late\n",
-        "second": "from meterdp.b import three\n",
+        "second": "from meterdp_more import three\n",
     }.items():
         path = tmp_path / f"{name}.py"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    monkeypatch.setattr(provenance, "ROOT", tmp_path / "meterdp")
+    monkeypatch.setattr(provenance, "ROOT", tmp_path)
     forget()
     yield tmp_path
     forget()
@@ -47,6 +48,8 @@ def forget():
         ("meterdp/b/__init__.py", [True, True]),
         ("meterdp/b/page.html", [True, True]),
         ("meterdp/a/one.py", [True, False]),
+        ("meterdp_more/__init__.py", [False, True]),
+        ("meterdp_more/page.css", [False, True]),
     ],
 )
 def test_a_change_changes_the_hash_of_scripts_that_reach_it_and_of_no_other(package, file, changed):

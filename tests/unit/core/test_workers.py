@@ -5,8 +5,8 @@ import os
 
 import pytest
 
-from meterdp.core.errors import InputError
 from meterdp.core.workers import in_processes
+from meterdp.errors import InputError
 
 
 def touch(folder, name):

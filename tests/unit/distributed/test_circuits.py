@@ -4,12 +4,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from meterdp.core.errors import InputError
 from meterdp.distributed.adversary import known_sums, smallest_group, solvable
 from meterdp.distributed.circuits import Circuits, graph_file
 from meterdp.distributed.graph import complete, ring
 from meterdp.distributed.protects import protection_rows
 from meterdp.distributed.study import announce, solvable_households
+from meterdp.errors import InputError
 
 FEDERATION = {
     "by": "circuit",

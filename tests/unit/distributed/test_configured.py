@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from meterdp.accounting import gdp
-from meterdp.core.errors import InputError
 from meterdp.distributed.circuits import Circuits
 from meterdp.distributed.configured import shared_noise, shares_of
 from meterdp.distributed.graph import complete
 from meterdp.distributed.protects import sound_epsilons
 from meterdp.distributed.shared_noise import shares_for
+from meterdp.errors import InputError
 from meterdp.mechanisms.sound.shares import ALONE, Shares
+from meterdp.privacy import gaussian
 from tests.unit.distributed.test_circuits import FEDERATION, meters
 
 TWELVE = [f"circuit {i}" for i in range(12)]
@@ -69,5 +69,5 @@ def test_fewer_shares_of_noise_cost_what_gaussian_privacy_says():
     graph = Circuits.of(meters(TWELVE), settings).graph
     seen = dict(sound_epsilons(graph, settings, (None, 1, 3, 6), 2.0, 1e-5))
     for t, hiding in ((None, 12), (1, 11), (3, 9), (6, 6)):
-        mu = gdp.mu_for(2.0, 1e-5) * np.sqrt(9 / hiding)
-        assert gdp.delta(mu, seen[t]) == pytest.approx(1e-5, rel=1e-6)
+        mu = gaussian.mu_for(2.0, 1e-5) * np.sqrt(9 / hiding)
+        assert gaussian.delta(mu, seen[t]) == pytest.approx(1e-5, rel=1e-6)

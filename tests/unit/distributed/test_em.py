@@ -7,7 +7,6 @@ import pytest
 from scipy.optimize import least_squares
 from scipy.stats import multivariate_normal
 
-from meterdp.core.errors import InputError
 from meterdp.distributed.adversary import known_sums, smallest_group, solvable
 from meterdp.distributed.edge_masks import EdgeMasks, tree_depth, tree_of
 from meterdp.distributed.em import distributed_em, entries_of, local_statistics, m_step
@@ -15,6 +14,7 @@ from meterdp.distributed.federated import Federated
 from meterdp.distributed.graph import CORRUPT, Graph, complete, five_node_example, random_geometric, ring
 from meterdp.distributed.ring_sum import STEP, RingSum, decoded, encoded
 from meterdp.distributed.schemes import SCHEMES, scheme
+from meterdp.errors import InputError
 from meterdp.mixture.draws import Mixture
 
 

@@ -6,9 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from meterdp.core.errors import InputError
 from meterdp.distributed.cycle import hamiltonian_cycle
 from meterdp.distributed.graph import CORRUPT, Graph, complete, five_node_example, random_geometric, read_graph, ring
+from meterdp.errors import InputError
 
 
 def test_arcs_hold_every_edge_twice():

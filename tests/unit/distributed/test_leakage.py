@@ -7,8 +7,8 @@ samples; they leave room for the bias that the estimator is known to have.
 import numpy as np
 import pytest
 
-from meterdp.core.errors import InputError
 from meterdp.distributed import leakage
+from meterdp.errors import InputError
 
 SIGMAS = 6.5
 BIAS = 0.02  # nats, of the estimator at a few thousand trials in three dimensions

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from meterdp.core.errors import InputError
 from meterdp.distributed.graph import CORRUPT, Graph, complete, five_node_example, random_geometric, ring
 from meterdp.distributed.pdmm import Stop, Subspace, consensus, constant_for, rounds_for
+from meterdp.errors import InputError
 
 GRAPHS = {
     "pair": Graph.of(2, [(0, 1)]),

@@ -4,17 +4,18 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from meterdp.core.errors import InputError
 from meterdp.core.parquet import as_arrow, write_table
 from meterdp.distributed.circuits import Circuits
 from meterdp.distributed.fitted import read_fitted
 from meterdp.distributed.study import fit_over_circuits, iteration_columns, mixture_columns
 from meterdp.distributed.tables import FEDERATED_MIXTURE, FEDERATION
+from meterdp.errors import InputError
 from meterdp.mechanisms.sound.starts import start_classes
 from meterdp.mixture.density import record_log_densities
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.gmm import raise_eigenvalues, share_statistics
-from meterdp.mixture.study import Records, fit_from, start_labels
+from meterdp.mixture.study import fit_from, start_labels
+from meterdp.profiles.vector import Records
 from tests.unit.distributed.test_circuits import FEDERATION as SETTINGS
 
 MIXTURE = {"classes": 4, "fit": "labels", "eigenvalue_floor": 1e-3}

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from meterdp.figures.registry import FIGURES
-from meterdp.papers.registry import PAPERS
+from meterdp_papers.registry import PAPERS
 
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30"><title>A title &amp; *stars*</title></svg>'
 

@@ -6,7 +6,7 @@ import re
 import pytest
 from markdown_it import MarkdownIt
 
-from meterdp.accounting.gdp import mu_for
+from meterdp.privacy.gaussian import mu_for
 
 MARKDOWN = MarkdownIt("commonmark").enable("table")
 ROW = re.compile(r"^\| ([\d.]+) \| ([\d.]+) \| (\d+) % \| (\d+) \|$", re.MULTILINE)

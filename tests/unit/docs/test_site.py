@@ -10,7 +10,7 @@ import pytest
 
 import meterdp
 from meterdp.figures.registry import FIGURES
-from meterdp.papers.registry import PAPERS
+from meterdp_papers.registry import PAPERS
 from tests.chromium import inspect_pages
 from tests.unit.docs.conftest import results_with_every_figure
 

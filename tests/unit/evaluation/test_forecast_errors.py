@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from meterdp.core.errors import InputError
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow
+from meterdp.errors import InputError
 from meterdp.evaluation.forecast_errors import Released, forecast_errors, released_errors
 from meterdp.evaluation.tables import FORECAST_ERRORS
 from meterdp.forecasting.energy import censored_moment

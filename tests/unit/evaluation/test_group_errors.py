@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from meterdp.core.errors import InputError
 from meterdp.core.parquet import as_arrow
+from meterdp.errors import InputError
 from meterdp.evaluation.group_errors import group_error_columns
 from meterdp.evaluation.tables import GROUP_FORECAST_ERRORS
 from tests.unit.groupforecast.made_up import HOUSEHOLDS, ORIGINS, SETTINGS, study

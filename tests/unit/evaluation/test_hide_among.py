@@ -4,7 +4,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from meterdp.accounting.gdp import delta as gaussian_delta
 from meterdp.classnoise.designs.interface import ClassQueries, Noise
 from meterdp.classnoise.designs.registry import DESIGNS, noise_design
 from meterdp.classnoise.inverse import NEAR, Asker, budgets_near_limit
@@ -15,6 +14,7 @@ from meterdp.evaluation import hide_among as judge
 from meterdp.evaluation.hide_among import hide_among_rows, yardstick_rows
 from meterdp.evaluation.tables import GROUP_MEAN, HIDE_AMONG, HIDE_AMONG_YARDSTICKS
 from meterdp.forecasting.rolling import ForecastSet
+from meterdp.privacy.gaussian import delta as gaussian_delta
 from tests.unit.classnoise.examples import all_pairs
 
 BOUNDS = (0.0025, 25.0)

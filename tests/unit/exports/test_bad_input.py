@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.exports.ingest import ingest, survey_export
 from meterdp.exports.readers.interface import reader
 from meterdp.exports.settings import ExportSettings

@@ -7,8 +7,8 @@ import yaml
 
 from meterdp.__main__ import main
 from meterdp.core.config import complete, load_schema
-from meterdp.core.errors import InputError
 from meterdp.core.parquet import read_table
+from meterdp.errors import InputError
 from meterdp.exports.check import against
 from meterdp.exports.guess.examine import MAX_UNUSABLE_SHARE, TYPICAL_DAILY_KWH, examine
 from meterdp.exports.guess.words import config_text

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.exports.check import against
 from meterdp.exports.dense import USED
 from meterdp.exports.guess import examine as module

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.exports.guess.examine import examine
 from meterdp.exports.guess.words import config_text, finding_words
 from meterdp.exports.readers.interface import reader

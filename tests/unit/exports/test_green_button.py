@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.exports.dense import REASONS
 from meterdp.exports.readers import green_button
 from meterdp.exports.settings import ExportSettings

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.exports.settings import ExportSettings
 from tests.unit.exports.made_up import ingested, write_csv
 

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from meterdp.core.errors import InputError
 from meterdp.core.parquet import read_parts, read_table
+from meterdp.errors import InputError
 from meterdp.exports.batch import NameIndex
 from meterdp.exports.ingest import ingest
 from meterdp.exports.kept import KeptReadings, Outcome

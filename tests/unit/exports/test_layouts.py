@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.exports.batch import NO_SUCH_TIME
 from meterdp.exports.clock import elapsed_us, midnights_us
 from meterdp.exports.members import members, state_of

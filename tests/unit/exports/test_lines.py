@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.exports.guess.examine import examine
 from meterdp.exports.lines import INNER_DELIMITER, SafeLines, separator_after
 from meterdp.exports.readers import long_csv

@@ -2,7 +2,7 @@
 
 import pytest
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.exports.settings import ExportSettings
 from tests.unit.exports.made_up import ingested, write_csv
 

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from meterdp.core.config import complete, load_schema
-from meterdp.core.errors import InputError
 from meterdp.core.parquet import read_table
+from meterdp.errors import InputError
 from meterdp.exports.dense import REASONS
 from meterdp.exports.ingest import ingest
 from meterdp.exports.readers import nem12

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from meterdp.core.config import load_schema
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.exports.fields import Field, Rejects, numbers
 from meterdp.exports.numerals import DECIMALS, THOUSANDS, Notation, settings_that_fit
 from meterdp.exports.settings import ExportSettings

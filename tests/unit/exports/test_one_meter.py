@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from meterdp.core.errors import InputError
 from meterdp.core.parquet import read_table
+from meterdp.errors import InputError
 from meterdp.exports import kept, sums
 from meterdp.exports.batch import NameIndex, Names, Seen
 from meterdp.exports.fields import StampParser

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from meterdp.core.errors import InputError
 from meterdp.core.parquet import read_table
+from meterdp.errors import InputError
 from meterdp.exports.ingest import ingest
 from meterdp.exports.settings import ExportSettings
 from meterdp.exports.tables import INGEST_REPORT, READINGS

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.exports.plain_lines import NOT_PLAIN, NUMBER, PADDING, Words, count_lines, read_plain
 from meterdp.exports.readers import long_csv
 from meterdp.exports.settings import ExportSettings

@@ -18,8 +18,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from meterdp.core.config import complete, load_schema
-from meterdp.core.errors import InputError
 from meterdp.core.parquet import read_table
+from meterdp.errors import InputError
 from meterdp.exports.ingest import ingest
 from meterdp.exports.readers.csv_rows import CsvRows
 from meterdp.exports.roster import Roster, read_roster, write_roster

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.exports.readers import green_button, nem12
 from meterdp.exports.settings import ExportSettings
 from tests.unit.exports.naive import read_all

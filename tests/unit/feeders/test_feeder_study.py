@@ -7,7 +7,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from meterdp.accounting import gdp
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import read_table, write_table
 from meterdp.feeders.errors import METHODS, error_rows, layman_noise
@@ -16,6 +15,7 @@ from meterdp.feeders.mechanism import FeederRecords
 from meterdp.feeders.rules import RULES, group_totals
 from meterdp.feeders.study import CIRCUITS, Energies, FeederStudy, random_feeders, study_households
 from meterdp.feeders.tables import FEEDER_ATTACKS, FEEDER_ERRORS, FEEDER_RULES
+from meterdp.privacy import gaussian
 from meterdp.profiles.dense import LogLoad
 from meterdp.profiles.grid import Calendar
 from meterdp.release.noise import StudyNoise
@@ -167,7 +167,7 @@ def test_simpler_ways_have_the_noise_that_their_promise_needs():
 
     found = {name: float(draw(Unit, ())) for name, draw in layman_noise(bound, window, 0.5, 1e-5).items()}
     assert found["laplace"] == pytest.approx(moved.sum() / 0.5)
-    assert gdp.delta(np.sqrt((moved**2).sum()) / found["gaussian"], 0.5) == pytest.approx(1e-5)
+    assert gaussian.delta(np.sqrt((moved**2).sum()) / found["gaussian"], 0.5) == pytest.approx(1e-5)
     assert found["laplace_one_reading"] == pytest.approx(moved_by_one.sum() / 0.5)
 
 

@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from meterdp.accounting import gdp
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.feeders.mechanism import FeederRecords, filled
+from meterdp.privacy import gaussian
+from meterdp.privacy.noise import GRID, SafeNoise
 from meterdp.release.noise import StudyNoise
-from meterdp.release.safe_noise import GRID, SafeNoise
 from tests.unit.feeders.made_up import DAYS, FEEDER, FEEDERS, METERS, PER_DAY, calibrate, energies, public
 
 T = DAYS * PER_DAY
@@ -85,7 +85,7 @@ def test_the_charge_is_what_epsilon_and_delta_allow():
         plan = mechanism.plan
         assert math.hypot(plan.common.step.mu, plan.own.step.mu) == pytest.approx(mechanism.mu, rel=1e-12)
         margin = (1 + math.exp(1.5)) * mechanism.total_variation
-        assert 0.999e-5 < gdp.delta(mechanism.mu, 1.5) + margin <= 1e-5
+        assert 0.999e-5 < gaussian.delta(mechanism.mu, 1.5) + margin <= 1e-5
         assert (margin > 0) == ("grid" in others)
     stated = mechanism.guarantee
     assert (stated.adjacency, stated.family, stated.epsilon, stated.delta) == ("replace_one", "sound", 1.5, 1e-5)

@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.special import ndtri
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.feeders import plan as rules
 from meterdp.feeders.plan import (
     Choice,

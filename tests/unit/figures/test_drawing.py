@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.figures import cost, densities, forecasts, intake, mixture, style
 from meterdp.figures.registry import FIGURES, drawings, figure_of
 from tests.unit.figures import made_up
@@ -74,7 +74,7 @@ def test_every_figure_has_words_and_a_name_that_leads_back_to_it(drawn):
 
 def test_the_registries_are_read_without_importing_matplotlib():
     code = (
-        "import sys; import meterdp.figures.registry, meterdp.figures.report.page, meterdp.papers.registry; "
+        "import sys; import meterdp.figures.registry, meterdp.figures.report.page, meterdp_papers.registry; "
         "assert not {'matplotlib', 'scipy'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.figures.fidelity import fidelity
 
 SOURCES = {"sound": "sound", "real": "none", "kl_published": "published", "fit": "none"}

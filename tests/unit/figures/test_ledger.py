@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from meterdp.__main__ import main
-from meterdp.accounting import gdp
 from meterdp.core.log_scale import LogScale
 from meterdp.figures import ledger as page
-from meterdp.release import ledger_file as books
-from meterdp.release.account import Account, Cap
-from meterdp.release.charge import Charge, epsilon_of
-from meterdp.release.ledger import Ledger, Request
+from meterdp.privacy import gaussian
+from meterdp.privacy import ledger_file as books
+from meterdp.privacy.charge import Account, Cap, Charge, epsilon_of
+from meterdp.privacy.ledger import Ledger, Request
 from meterdp.release.show import statements
+from tests.unit.release.charged import released
 
 ACCOUNT = Account("one household", "replace_one", "made-up town", "2026")
 DAYS = ("2026-01-01", "2026-01-28")
@@ -35,8 +35,8 @@ def release(ledger, month, level, account=ACCOUNT, epsilon=0.5):
         "public": {"epsilon": epsilon},
         "export": {"first_day": f"2026-{month:02d}-01", "last_day": f"2026-{month:02d}-28"},
     }
-    request = Request(account, words, Charge(gdp.mu_for(epsilon, 1e-5)), planned=LABELS)
-    ledger.release(request, Cap(4.0, 1e-5), lambda: {"mixture.json": json.dumps(mixture(level)).encode()})
+    request = Request(account, words, Charge(gaussian.mu_for(epsilon, 1e-5)), planned=LABELS)
+    released(ledger, request, Cap(4.0, 1e-5), lambda: {"mixture.json": json.dumps(mixture(level)).encode()})
     return request
 
 
@@ -60,7 +60,7 @@ def ledger(tmp_path, monkeypatch):
 
     words = {"artefact": "forecast_groups", "mechanism": "group_forecast"}
     with pytest.raises(ArithmeticError):
-        made.release(Request(ACCOUNT, words, Charge(0.02, 0.0, ((0.9, 2, 1),)), DAYS), Cap(4.0, 1e-5), fails)
+        released(made, Request(ACCOUNT, words, Charge(0.02, 0.0, ((0.9, 2, 1),)), DAYS), Cap(4.0, 1e-5), fails)
     return made
 
 

@@ -1,8 +1,7 @@
 """The budget over time: no part of the curve is outside its panel, and people are named as they were written."""
 
 from meterdp.figures import ledger as page
-from meterdp.release.account import Account
-from meterdp.release.charge import Charge
+from meterdp.privacy.charge import Account, Charge
 from meterdp.release.show import Entry, Statement
 
 

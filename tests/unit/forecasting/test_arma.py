@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import meterdp.forecasting.arma as arma
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.forecasting.arma import STATUS_MEANING, ArmaSettings, fit_arma
 from meterdp.forecasting.diagnostics import residual_tests
 from meterdp.forecasting.state_space import arma_system, concentrated_likelihood, kalman_pass, largest_pole

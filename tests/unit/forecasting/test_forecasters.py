@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from meterdp.core.errors import NotInstalled
 from meterdp.core.parquet import as_arrow
+from meterdp.errors import NotInstalled
 from meterdp.evaluation.forecasters import comparison_rows, naive_error_kwh
 from meterdp.evaluation.tables import FORECASTER_COMPARISON
 from meterdp.forecasting.forecasters.exponential_smoothing import WEIGHTS, ExponentialSmoothing

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import lognorm, norm
 
-from meterdp.core.errors import InputError
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow
+from meterdp.errors import InputError
 from meterdp.evaluation.forecast_errors import Released
 from meterdp.evaluation.intervals import interval_rows
 from meterdp.evaluation.tables import FORECAST_INTERVALS

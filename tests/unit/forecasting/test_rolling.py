@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from meterdp.core.errors import InputError
 from meterdp.core.parquet import as_arrow
+from meterdp.errors import InputError
 from meterdp.forecasting.arma import STATUS_MEANING, ArmaSettings
 from meterdp.forecasting.bulk import fit_households, fits_of, summary_columns
 from meterdp.forecasting.law import forecast_covariance, forecast_means, forecast_std, query_covariance

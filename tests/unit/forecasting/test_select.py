@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from meterdp.core.errors import InputError
 from meterdp.core.parquet import write_table
+from meterdp.errors import InputError
 from meterdp.forecasting.select import check_room, choose_households, fixed_order, study_calendar
 from meterdp.profiles.grid import Calendar
 from meterdp.profiles.tables import LOG_LOAD

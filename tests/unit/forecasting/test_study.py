@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from meterdp.core.errors import InputError
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow
+from meterdp.errors import InputError
 from meterdp.forecasting.arma import ArmaSettings
 from meterdp.forecasting.bulk import fit_households, fits_of
 from meterdp.forecasting.rolling import interval_ends

@@ -5,12 +5,12 @@ import math
 import pytest
 from scipy.special import ndtri
 
-from meterdp.accounting import gdp
-from meterdp.accounting.gdp_with_response import epsilon_after, mu_beside
 from meterdp.core.config import complete, load_schema
 from meterdp.groupforecast.kept import KeptGroups
 from meterdp.groupforecast.plan import GroupPublic, make_plan
-from meterdp.release.charge import Charge, epsilon_of
+from meterdp.privacy import gaussian
+from meterdp.privacy.charge import Charge, epsilon_of
+from meterdp.privacy.gaussian import epsilon_after, mu_beside
 from meterdp.release.planned import assignment_charge, group_public
 
 
@@ -54,7 +54,7 @@ def test_what_later_forecasts_cost_is_what_the_code_charges(repository):
 
 def test_the_comparison_with_gaussian_dp_is_what_the_code_computes(repository):
     text = " ".join((repository / "docs/proofs/group_forecast.md").read_text().split())
-    mu = gdp.mu_for(2.0, 1e-5)
+    mu = gaussian.mu_for(2.0, 1e-5)
     keep = 0.5 * math.erfc(-mu / 2 / math.sqrt(2))
     assert 2 * ndtri(keep) == pytest.approx(mu)
     assert f"leave μ = {mu:.2f} in all: a ≤ {math.log(keep / (1 - keep)):.2f}" in text

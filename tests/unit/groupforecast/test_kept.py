@@ -5,15 +5,14 @@ import math
 import numpy as np
 import pytest
 
-from meterdp.accounting import gdp
-from meterdp.accounting.discreteness import delta_margin
-from meterdp.accounting.gdp_with_response import delta
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.groupforecast.kept import CENTRE_SHARE, KeptGroups
 from meterdp.groupforecast.mechanism import ForecastRecords, GroupForecast
 from meterdp.groupforecast.plan import GroupPublic, make_plan
+from meterdp.privacy import gaussian
+from meterdp.privacy.gaussian import delta_margin, delta_with_response
+from meterdp.privacy.noise import GRID, SafeNoise
 from meterdp.release.noise import StudyNoise
-from meterdp.release.safe_noise import GRID, SafeNoise
 
 N, STEPS = 1400, 12
 
@@ -58,7 +57,7 @@ def test_assignment_and_first_forecast_cost_what_is_stated_and_no_less(epsilon):
         spent += [reach[step.name] / step.noise_std for step in plan.measurements]
         assert math.hypot(*(reach[s.name] / s.noise_std for s in plan.measurements)) == pytest.approx(plan.mu)
     assert len(spent) == 3 and spent[0] ** 2 == pytest.approx(CENTRE_SHARE * math.hypot(*spent) ** 2)
-    stated = delta(math.hypot(*spent), kept.plan.assignment_epsilon, kept.plan.groups, epsilon)
+    stated = delta_with_response(math.hypot(*spent), kept.plan.assignment_epsilon, kept.plan.groups, epsilon)
     margin = delta_margin(epsilon, 2 * kept.public.noise_entries, 2.0**25)
     assert 0.999e-5 < stated + margin <= 1e-5
 
@@ -98,7 +97,7 @@ def test_one_group_and_circuits_need_no_assignment(x):
         spy = Spy()
         group = kept.assign(ForecastRecords(x), spy)
         assert not spy.answers and group.max() + 1 == kept.plan.groups
-        assert kept.plan.mu == pytest.approx(gdp.mu_for(kept.public.epsilon, 1e-5), rel=1e-6)
+        assert kept.plan.mu == pytest.approx(gaussian.mu_for(kept.public.epsilon, 1e-5), rel=1e-6)
 
 
 def test_the_grid_costs_nothing_that_matters(x):

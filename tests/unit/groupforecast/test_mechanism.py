@@ -6,10 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from meterdp.accounting.gdp_with_response import delta
-from meterdp.core.errors import InputError
 from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import randomised_response
+from meterdp.errors import InputError
 from meterdp.groupforecast.mechanism import (
     ForecastRecords,
     GroupForecast,
@@ -18,6 +17,7 @@ from meterdp.groupforecast.mechanism import (
     nearest,
 )
 from meterdp.groupforecast.plan import GroupPublic
+from meterdp.privacy.gaussian import delta_with_response
 from meterdp.release.manifests.group import group_manifest
 from meterdp.release.noise import StudyNoise
 
@@ -181,7 +181,8 @@ def test_guarantee_and_manifest_say_the_same_and_no_count_of_households():
     for releases, epsilon in manifest["privacy"]["epsilon_of_repeated_releases"].items():
         plan = mechanism.plan
         spent = [
-            delta(plan.mu, plan.assignment_epsilon, plan.groups, e, int(releases)) for e in (epsilon, epsilon - 0.01)
+            delta_with_response(plan.mu, plan.assignment_epsilon, plan.groups, e, int(releases))
+            for e in (epsilon, epsilon - 0.01)
         ]
         assert spent[0] <= 1e-5 < spent[1]
     assert any("class-based" in line for line in manifest["privacy"]["does_not_hide"])

@@ -5,8 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from meterdp.accounting.gdp_with_response import delta
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.groupforecast.plan import (
     LEVEL_STD,
     GroupPublic,
@@ -16,6 +15,7 @@ from meterdp.groupforecast.plan import (
     predicted_error,
     response,
 )
+from meterdp.privacy.gaussian import delta_with_response
 
 
 def public(epsilon=2.0, records=400, groups="assigned", **others):
@@ -28,7 +28,7 @@ def test_every_plan_costs_what_it_may_and_no_more(epsilon, records):
     plan = make_plan(public(epsilon, records))
     spent = math.sqrt(sum(step.mu**2 for step in plan.measurements))
     assert spent == pytest.approx(plan.mu, rel=1e-12)
-    assert delta(spent * (1 - 1e-12), plan.assignment_epsilon, plan.groups, epsilon) <= 1e-5
+    assert delta_with_response(spent * (1 - 1e-12), plan.assignment_epsilon, plan.groups, epsilon) <= 1e-5
     assert 1 <= plan.groups <= min(12, records)
     assert (plan.groups == 1) == (plan.group is None) == (plan.assignment_epsilon == 0)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from meterdp.core.config import complete, load_schema
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.forecasting.select import choose_households
 from meterdp.profiles.grid import Calendar, Shard
 from meterdp.profiles.quality import QualityRules, judge

@@ -12,11 +12,11 @@ from sklearn.mixture import GaussianMixture
 from sklearn.utils import estimator_checks
 
 from meterdp import PrivateGaussianMixture, epsilon_for
-from meterdp.core.guarantee import STUDY_MODE
 from meterdp.mechanisms.sound.ball import calibrate_ball
 from meterdp.mechanisms.sound.domain import Ball
-from meterdp.release.ledger import Ledger
-from meterdp.release.safe_noise import GRID
+from meterdp.privacy.guarantee import STUDY_MODE
+from meterdp.privacy.ledger import Ledger
+from meterdp.privacy.noise import GRID
 
 RNG = np.random.default_rng(1)
 X = np.vstack([RNG.normal([1, 4], [0.3, 0.5], (1200, 2)), RNG.normal([3.5, 2], [0.6, 0.3], (800, 2))])

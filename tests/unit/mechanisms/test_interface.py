@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from meterdp.core.config import load_schema
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.figures import style
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
 from meterdp.mechanisms.published.labelled import LabelledRecords

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.mixture.kmeans import kmeans_labels
 
 

@@ -8,11 +8,12 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 
-from meterdp.core.errors import InputError
 from meterdp.core.parquet import as_arrow
+from meterdp.errors import InputError
 from meterdp.mixture.draws import Mixture
-from meterdp.mixture.study import Records, fit_from, fit_of_own_classes, marginal_columns, start_labels
+from meterdp.mixture.study import fit_from, fit_of_own_classes, marginal_columns, start_labels
 from meterdp.mixture.tables import MARGINALS
+from meterdp.profiles.vector import Records
 
 SETTINGS = {"classes": 3, "fit": "labels", "eigenvalue_floor": 1e-3}
 

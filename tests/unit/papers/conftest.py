@@ -7,8 +7,8 @@ import runpy
 
 import pytest
 
-from meterdp.papers.common.finding import Finding
-from meterdp.papers.errata import PAPERS
+from meterdp_papers.common.finding import Finding
+from meterdp_papers.errata import PAPERS
 
 
 class Findings(dict[str, tuple[Finding, ...]]):

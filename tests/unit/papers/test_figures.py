@@ -7,13 +7,13 @@ import pytest
 from matplotlib.figure import Figure
 
 from meterdp.core.parquet import write_table
-from meterdp.papers.common.scorecard import FAILS, HOLDS, OPEN, Verdict, rows
-from meterdp.papers.common.tables import SCORECARD
-from meterdp.papers.liu import data as liu_data
-from meterdp.papers.liu.claims import CLAIMS, PAPER
-from meterdp.papers.liu.tables import LIU_ACCURACY, LIU_CURVE, LIU_DENSITIES, LIU_TABLE1
-from meterdp.papers.registry import PAPERS
-from meterdp.papers.report import build_reproduction_report
+from meterdp_papers.common.scorecard import FAILS, HOLDS, OPEN, Verdict, rows
+from meterdp_papers.common.tables import SCORECARD
+from meterdp_papers.liu import data as liu_data
+from meterdp_papers.liu.scorecard import CLAIMS
+from meterdp_papers.liu.tables import LIU_ACCURACY, LIU_CURVE, LIU_DENSITIES, LIU_TABLE1
+from meterdp_papers.registry import PAPERS
+from meterdp_papers.report import build_reproduction_report
 from tests.chromium import chromium_or_skip, inspect_page
 from tests.unit.papers.made_up import FAMILY, PUBLISHED, accuracy, curve, densities
 
@@ -54,7 +54,7 @@ def test_every_figure_is_svg_and_every_way_of_drawing_gives_the_same_bytes_twice
         assert ElementTree.parse(path).getroot().tag.endswith("svg")
         assert "<text" not in path.read_text() and "dc:date" not in path.read_text()
     for figure in WAYS:
-        PAPERS["liu"].figure(figure).draw(tables[figure], output=tmp_path / "again.svg")
+        PAPERS["liu"].named(figure).draw(tables[figure], output=tmp_path / "again.svg")
         assert (tmp_path / "again.svg").read_bytes() == drawn[figure].read_bytes()
 
 
@@ -62,7 +62,7 @@ def test_a_divergence_figure_names_its_data_and_every_mechanism(tables, tmp_path
     seen = []
     save = Figure.savefig
     monkeypatch.setattr(Figure, "savefig", lambda self, *a, **k: (seen.append(self), save(self, *a, **k))[1])
-    PAPERS["liu"].figure("fig3").draw(tables["fig3"], output=tmp_path / "a.svg")
+    PAPERS["liu"].named("fig3").draw(tables["fig3"], output=tmp_path / "a.svg")
     words = "\n".join(artist.get_text() for artist in seen[0].findobj(lambda a: hasattr(a, "get_text")))
     assert "Made-up data; stands for nothing; 1,000 trials per point" in words.replace("\n", " ")
     assert "7 at 2, 7 at 5, 7 at 20" in words.replace("\n", " ")
@@ -73,7 +73,7 @@ def test_a_divergence_figure_names_its_data_and_every_mechanism(tables, tmp_path
 def test_a_single_trial_can_be_drawn(tmp_path):
     data = curve(MEANS).assign(kl_se=None, trials=1)
     write_table(tmp_path / "a.parquet", LIU_CURVE, data)
-    PAPERS["liu"].figure("fig1").draw(tmp_path / "a.parquet", output=tmp_path / "a.svg")
+    PAPERS["liu"].named("fig1").draw(tmp_path / "a.parquet", output=tmp_path / "a.svg")
     assert (tmp_path / "a.svg").stat().st_size > 0
 
 
@@ -84,7 +84,7 @@ def page(drawn, tmp_path) -> Path:
     verdicts = {c.item: Verdict(words[i % 3], f"Measured {i} < {i + 1}.") for i, c in enumerate(CLAIMS)}
     verdicts["liu-1"] = {"one": verdicts["liu-1"], "other": Verdict(FAILS, "Measured otherwise.")}
     sources = {c.item: ("made-up data", None if i else "stands for <private>") for i, c in enumerate(CLAIMS)}
-    write_table(tmp_path / "card.parquet", SCORECARD, rows(PAPER, CLAIMS, verdicts, sources))
+    write_table(tmp_path / "card.parquet", SCORECARD, rows(CLAIMS.paper, CLAIMS, verdicts, sources))
     source = {"data": "made-up data", "substitute": None}
     write_table(tmp_path / "table1.parquet", LIU_TABLE1, liu_data.table_1([9, 4, 7], source))
     build_reproduction_report(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from meterdp.core.parquet import write_table
-from meterdp.papers.liu.tables import LIU_CURVE
+from meterdp_papers.liu.tables import LIU_CURVE
 from tests.unit.papers.made_up import curve
 
 

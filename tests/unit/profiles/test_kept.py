@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from meterdp.core.config import complete, load_schema
-from meterdp.core.errors import InputError
 from meterdp.core.parquet import read_table, write_table
+from meterdp.errors import InputError
 from meterdp.exports.tables import METERS
 from meterdp.profiles.kept import refuse_nobody
 from meterdp.profiles.quality import HOUSEHOLD_RULES

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from meterdp.core.config import complete, load_schema
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.profiles.grid import Calendar, Shard
 from meterdp.profiles.quality import (
     HOUSEHOLD_RULES,

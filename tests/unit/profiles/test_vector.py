@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.profiles.grid import Calendar
 from meterdp.profiles.vector import VectorRules, hour_rows, hourly_energy, profile_vectors, scale_of
 

@@ -40,9 +40,13 @@ def files_below(folder):
     return {p for p in folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts}
 
 
-def test_the_wheel_holds_the_package_and_the_files_it_reads(built, repository):
+def test_the_wheel_holds_the_packages_and_the_files_they_read(built, repository):
     """Oracle: the checkout."""
-    package = {p.relative_to(repository / "src").as_posix() for p in files_below(repository / "src/meterdp")}
+    packages = {
+        p.relative_to(repository / "src").as_posix()
+        for name in ("meterdp", "meterdp_papers")
+        for p in files_below(repository / "src" / name)
+    }
     shipped = {
         f"meterdp/shipped/{p.relative_to(repository).as_posix()}"
         for folder in ("workflow/schemas", "resources")
@@ -50,7 +54,7 @@ def test_the_wheel_holds_the_package_and_the_files_it_reads(built, repository):
     }
     (wheel,) = built.glob("*.whl")
     names = set(zipfile.ZipFile(wheel).namelist())
-    assert {name for name in names if ".dist-info/" not in name} == package | shipped
+    assert {name for name in names if ".dist-info/" not in name} == packages | shipped
     assert wheel.name.startswith(f"meterdp-{meterdp.__version__}-")
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
@@ -142,6 +146,8 @@ def test_the_wheel_works_in_an_empty_environment(built, repository, tmp_path):
         "from meterdp.core.shipped import shipped\n"
         "from meterdp.mechanisms.sound.library import SHIPPED, read_library\n"
         "assert shipped('resources/simulator.yaml').is_relative_to(Path(__import__('sys').prefix))\n"
+        "from meterdp_papers.registry import PAPERS\n"
+        "assert len(PAPERS) == 4\n"
         "print(read_library(SHIPPED, 12, 12).classes)"
     )
     done = run(programs / "python", "-I", "-c", program, **alone)

@@ -1,4 +1,4 @@
-"""How modules of the package import each other: in one direction only, so that each can be read before its users."""
+"""How modules of the packages import each other: in one direction only, so that each can be read before its users."""
 
 import ast
 
@@ -42,10 +42,30 @@ def circles(arrows):
     }
 
 
-def test_no_module_imports_itself_by_way_of_others(repository):
-    modules = modules_of(repository / "src/meterdp")
-    arrows = {name: set(imported(file, modules)) for name, file in modules.items()}
-    assert len(modules) > 200 and sum(map(len, arrows.values())) > len(modules)
+@pytest.fixture(scope="module")
+def arrows(repository):
+    """Module -> what it imports, of both packages."""
+    modules = modules_of(repository / "src/meterdp") | modules_of(repository / "src/meterdp_papers")
+    return {name: set(imported(file, modules)) for name, file in modules.items()}
+
+
+def test_nothing_of_the_product_imports_a_reproduction(arrows):
+    def of_a_paper(module):
+        return module.split(".")[0] == "meterdp_papers"
+
+    upwards = {name: {m for m in found if of_a_paper(m)} for name, found in arrows.items() if not of_a_paper(name)}
+    assert {name: found for name, found in upwards.items() if found} == {}
+    assert any(of_a_paper(name) and not all(map(of_a_paper, found)) for name, found in arrows.items())
+
+
+def test_no_script_and_no_rule_of_the_product_imports_a_reproduction(repository):
+    files = [p for kind in ("scripts", "rules") for p in (repository / "workflow" / kind).rglob("*.*")]
+    naming = {p for p in files if p.suffix in (".py", ".smk") and "meterdp_papers" in p.read_text()}
+    assert naming and {p for p in naming if p.parent.name != "papers"} == set()
+
+
+def test_no_module_imports_itself_by_way_of_others(arrows):
+    assert len(arrows) > 200 and sum(map(len, arrows.values())) > len(arrows)
     assert [sorted(circle) for circle in circles(arrows)] == []
 
 
@@ -68,3 +88,34 @@ def test_a_circle_is_found_wherever_the_import_stands(tmp_path, first, second):
     modules = modules_of(package)
     arrows = {name: set(imported(file, modules)) for name, file in modules.items()}
     assert circles(arrows) == {frozenset({"town.first", "town.second"})}
+
+
+# What makes noise that may leave, and a source of entropy or samplers that could; -> the modules that may name it.
+RELEASE_NOISE = {
+    "SafeNoise": {"privacy.release"},
+    "discrete_gaussian": {"privacy.noise"},
+    "opendp": {"privacy.noise"},
+}
+
+
+def names_of(file):
+    """Return every name that a module uses, imports or reaches as an attribute."""
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Name):
+            found.add(node.id)
+        elif isinstance(node, ast.Attribute):
+            found.add(node.attr)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            found |= {part for alias in node.names for part in alias.name.split(".")}
+            found |= set((getattr(node, "module", None) or "").split("."))
+    return found
+
+
+def test_release_noise_is_made_in_one_place(repository):
+    modules = modules_of(repository / "src/meterdp")
+    for name, allowed in RELEASE_NOISE.items():
+        found = {module.removeprefix("meterdp.") for module, file in modules.items() if name in names_of(file)}
+        assert found == allowed, name
+    for script in [*(repository / "workflow").rglob("*.py"), *(repository / "workflow").rglob("*.smk")]:
+        assert not any(name in script.read_text() for name in RELEASE_NOISE), script

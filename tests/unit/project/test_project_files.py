@@ -41,7 +41,7 @@ def test_one_version_and_one_licence_are_named_everywhere(repository, project, c
 def test_every_package_that_the_source_imports_is_a_dependency(repository, project):
     """Of the package or of an extra for its users; developers have more, so nothing else would tell."""
     found = set()
-    for path in [*(repository / "src/meterdp").rglob("*.py"), *(repository / "workflow").rglob("*.py")]:
+    for path in (path for folder in ("src", "workflow") for path in (repository / folder).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Import):
                 found |= {alias.name.partition(".")[0] for alias in node.names}
@@ -51,7 +51,7 @@ def test_every_package_that_the_source_imports_is_a_dependency(repository, proje
     extras = project["optional-dependencies"]
     lines = [*project["dependencies"], *extras["study"], *extras["federated"]]
     declared = {canonicalize_name(Requirement(line).name) for line in lines}
-    foreign = found - set(sys.stdlib_module_names) - {"meterdp"}
+    foreign = found - set(sys.stdlib_module_names) - {"meterdp", "meterdp_papers"}
     assert {"numpy", "opendp", "sklearn"} <= foreign
     assert {name for name in foreign if not declared & {*map(canonicalize_name, installed_by[name])}} == set()
 
@@ -68,7 +68,7 @@ def test_one_address_is_named_everywhere_and_called_a_placeholder(repository, pr
 def test_the_citation_is_in_the_format_and_names_the_four_papers(repository, citation):
     assert citation["cff-version"] == "1.2.0" and citation["type"] == "software"
     assert {"message", "title", "authors"} <= set(citation)
-    papers = {path.name for path in (repository / "src/meterdp/papers").iterdir() if path.is_dir()}
+    papers = {path.name for path in (repository / "src/meterdp_papers").iterdir() if path.is_dir()}
     first = {reference["authors"][0]["family-names"].lower() for reference in citation["references"]}
     assert first == papers - {"common", "__pycache__"} and len(citation["references"]) == len(first)
     for reference in citation["references"]:
@@ -101,7 +101,7 @@ def test_the_workflow_is_as_the_catalogue_wants_it(repository):
     usage = yaml.safe_load((repository / ".snakemake-workflow-catalog.yml").read_text())["usage"]
     assert set(usage) == {"mandatory-flags", "software-stack-deployment", "report"}
     assert set(usage["mandatory-flags"]) == {"desc", "flags"}
-    rules = [path.read_text() for path in (repository / "workflow/rules").glob("*.smk")]
+    rules = [path.read_text() for path in (repository / "workflow/rules").rglob("*.smk")]
     scripts, environments = (sum(text.count(f"    {word}:\n") for text in rules) for word in ("script", "conda"))
     assert usage["software-stack-deployment"]["conda"] is (scripts == environments > 0)
     assert usage["report"] is True and "\nreport:" in (repository / "workflow/Snakefile").read_text()

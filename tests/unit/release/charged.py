@@ -1,7 +1,7 @@
-"""What a ledger says was charged under a name."""
+"""Releases of made-up files, and what a ledger says was charged under a name."""
 
-from meterdp.release.account import CHARGED
-from meterdp.release.charge import NOTHING, Charge
+from meterdp.privacy.charge import CHARGED, NOTHING, Charge
+from meterdp.privacy.release import Part, release
 from meterdp.release.show import statements
 
 
@@ -14,3 +14,18 @@ def states(events) -> list[tuple[str, str]]:
     """Return what became of every request, by what it was of."""
     artefact = {event["request"]: event["words"]["artefact"] for event in events if event["kind"] == CHARGED}
     return sorted((artefact[event["request"]], event["kind"]) for event in events if "request" in event)
+
+
+def released_all(ledger, links, cap, ready=None) -> list[dict[str, bytes]]:
+    """Return the files of linked requests; each is drawn by a function of the files before."""
+    parts = [Part(request, lambda _, noise, earlier, draw=draw: draw(earlier), _same) for request, draw in links]
+    return release(parts, None, ledger, cap, ready)
+
+
+def released(ledger, request, cap, draw) -> dict[str, bytes]:
+    """Return the files of a request; ``draw`` makes them, if there are none."""
+    return released_all(ledger, [(request, lambda earlier: draw())], cap)[0]
+
+
+def _same(files, earlier):
+    return files

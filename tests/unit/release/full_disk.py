@@ -12,10 +12,10 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from meterdp.core.errors import InputError
-from meterdp.release.account import CHARGED, STORED, Account, Cap
-from meterdp.release.charge import Charge
-from meterdp.release.ledger import Ledger, Request
+from meterdp.errors import InputError
+from meterdp.privacy.charge import CHARGED, STORED, Account, Cap, Charge
+from meterdp.privacy.ledger import Ledger, Request
+from tests.unit.release.charged import released
 
 ACCOUNT = Account("one household", "replace_one", "made-up town", "2026")
 WIDE = Cap(12.0, 1e-5)
@@ -35,7 +35,7 @@ def _release(folder: Path, name: str, limit: Callable[[Path], None], drew, said)
         return {"a": os.urandom(FILE_BYTES), "b": b"small"}
 
     try:
-        Ledger(folder / "ledger.sqlite").release(request(name), WIDE, draw)
+        released(Ledger(folder / "ledger.sqlite"), request(name), WIDE, draw)
         said.send("")
     except InputError as error:
         said.send(str(error))

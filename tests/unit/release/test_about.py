@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from meterdp.core.config import complete, load_schema
-from meterdp.core.errors import InputError
-from meterdp.core.guarantee import STUDY_MODE
+from meterdp.errors import InputError
+from meterdp.privacy.guarantee import STUDY_MODE
 from meterdp.release.about import About
 from meterdp.release.crate import HOUSEHOLDS, NO_LICENCE
 from meterdp.release.described import described

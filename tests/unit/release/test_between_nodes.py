@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import yaml
 
-from meterdp.accounting import gdp
 from meterdp.core.parquet import metadata_of, read_table
-from meterdp.release.account import CHARGED
+from meterdp.privacy import gaussian
+from meterdp.privacy.charge import CHARGED
+from meterdp.privacy.ledger import Ledger
 from meterdp.release.gate import CRATE, ENTRY, MIXTURE_FILES
-from meterdp.release.ledger import Ledger
 from meterdp.release.tables import RELEASED_MIXTURE
 from tests.warm import warm_python
 from tools.make_nodes import make_exports, make_nodes
@@ -78,7 +78,7 @@ def test_every_node_has_the_same_release_and_every_run_is_paid_for(tmp_path, exp
     first = mixtures(tmp_path)
     for other in first[1:]:
         assert other.equals(first[0])
-    mu = gdp.mu_for(2.0, 1e-5)
+    mu = gaussian.mu_for(2.0, 1e-5)
     for name in NAMES:
         folder = tmp_path / name / "release/mixture"
         assert {file.name for file in folder.iterdir()} == {*MIXTURE_FILES, CRATE, ENTRY}

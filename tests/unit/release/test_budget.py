@@ -8,15 +8,13 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from meterdp.accounting import gdp
-from meterdp.accounting.gdp_with_response import composed_delta
 from meterdp.core.dates import interval_of
-from meterdp.core.errors import InputError
-from meterdp.release import budget
-from meterdp.release.account import Account, Cap
-from meterdp.release.budget import Entry, check_budget, most_spent
-from meterdp.release.charge import NOTHING, Charge
-from meterdp.release.meter_lists import MeterLists, hashed
+from meterdp.errors import InputError
+from meterdp.privacy import budget, gaussian
+from meterdp.privacy.budget import Entry, check_budget, most_spent
+from meterdp.privacy.charge import NOTHING, Account, Cap, Charge
+from meterdp.privacy.gaussian import composed_delta
+from meterdp.privacy.meter_lists import MeterLists, hashed
 
 KEY = b"k" * 32
 YEAR, NEXT = ((interval_of(date(y, 1, 1), date(y, 12, 31), "Europe/London"),) for y in (2025, 2026))
@@ -35,7 +33,7 @@ def add(lists, *meters):
 
 
 def entry(meters, epsilon=1.0, cap=CAP, periods=YEAR, planned=NOTHING, responses=(), **more):
-    mu = gdp.mu_for(epsilon, 1e-5) if epsilon else 0.0
+    mu = gaussian.mu_for(epsilon, 1e-5) if epsilon else 0.0
     charge = Charge(mu, 1e-15, tuple((*kind, times) for kind, times in responses))
     return Entry(more.pop("account", ACCOUNT), meters, periods, charge, cap, planned, **more)
 
@@ -131,9 +129,9 @@ def test_as_many_releases_fit_as_the_closed_form_says():
         for _ in range(100):
             check(entries, entry(town, 0.5), lists)
             entries.append(entry(town, 0.5))
-    mu = gdp.mu_for(0.5, 1e-5)
+    mu = gaussian.mu_for(0.5, 1e-5)
     room = max(1e-15, min(max(1e-8 / (1 + np.exp(2)), 1e-13), 1e-6 / (1 + np.exp(2))))
-    most = max(n for n in range(1, 100) if gdp.delta(mu * np.sqrt(n), 2.0) + (1 + np.exp(2)) * room <= 1e-5)
+    most = max(n for n in range(1, 100) if gaussian.delta(mu * np.sqrt(n), 2.0) + (1 + np.exp(2)) * room <= 1e-5)
     assert len(entries) == most > 2
 
 
@@ -225,7 +223,7 @@ def test_responses_are_those_the_first_release_planned(lists):
         with pytest.raises(InputError, match=r"release\.forecast_groups.*did not plan"):
             check(earlier, new, lists)
     # What was planned is counted from the first release on, whether it was made or not.
-    tight = gdp.mu_for(2.0, 1e-5) * (1 - 1e-4)
+    tight = gaussian.mu_for(2.0, 1e-5) * (1 - 1e-4)
     one = Entry(ACCOUNT, town, YEAR, Charge(tight, 0.0), CAP, Charge(0.0))
     check([], one, lists)
     with pytest.raises(InputError, match="would spend more"):
@@ -234,7 +232,7 @@ def test_responses_are_those_the_first_release_planned(lists):
 
 def test_a_first_release_may_take_all_there_is(lists):
     town = add(lists, "a")
-    all_of_it = Charge(gdp.mu_for(2.0, 1e-5 * (1 - 1e-9)), 1e-18)
+    all_of_it = Charge(gaussian.mu_for(2.0, 1e-5 * (1 - 1e-9)), 1e-18)
     new = Entry(ACCOUNT, town, YEAR, all_of_it, CAP, Charge(0.0, 1e-18))
     check([], new, lists)
     with pytest.raises(InputError, match="nothing is left"):
@@ -245,7 +243,7 @@ def test_the_most_that_any_meter_has_spent(lists):
     ab, bc = add(lists, "a", "b"), add(lists, "b", "c")
     spent = [entry(ab, 1.0), entry(bc, 0.5), entry(bc, 0.5, periods=NEXT)]
     most = max(charge.mu for charge in most_spent(spent, YEAR[0], lists))
-    assert most == pytest.approx(math.hypot(gdp.mu_for(1.0, 1e-5), gdp.mu_for(0.5, 1e-5)), rel=1e-12)
+    assert most == pytest.approx(math.hypot(gaussian.mu_for(1.0, 1e-5), gaussian.mu_for(0.5, 1e-5)), rel=1e-12)
     assert most_spent([], YEAR[0], lists) == []
 
 
@@ -256,10 +254,10 @@ def test_whoever_spent_the_most_of_either_decides(lists, most):
     plan = Charge(0.0, 0.09 * whole)
     spent = [
         Entry(ACCOUNT, add(lists, "a", "b"), YEAR, Charge(0.001), CAP, plan),
-        Entry(ACCOUNT, a, YEAR, Charge(gdp.mu_for(1.9, 1e-5)), CAP, plan),
+        Entry(ACCOUNT, a, YEAR, Charge(gaussian.mu_for(1.9, 1e-5)), CAP, plan),
         Entry(ACCOUNT, b, YEAR, Charge(0.01, 0.09 * whole), CAP, plan),
     ]
-    more = Charge(gdp.mu_for(1.0, 1e-5)) if most == "mu" else Charge(0.0, 0.02 * whole)
+    more = Charge(gaussian.mu_for(1.0, 1e-5)) if most == "mu" else Charge(0.0, 0.02 * whole)
     with pytest.raises(InputError, match="would spend more"):
         check(spent, Entry(ACCOUNT, add(lists, "a", "b"), YEAR, more, CAP, plan), lists)
     check(spent, Entry(ACCOUNT, b if most == "mu" else a, YEAR, more, CAP, plan), lists)

@@ -11,13 +11,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from meterdp.core.config import complete, load_schema
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.exports.roster import read_roster
-from meterdp.release.account import Account
+from meterdp.privacy.charge import Account
+from meterdp.privacy.ledger import CHARGED, Ledger
 from meterdp.release.desk import Desk
 from meterdp.release.feeders import Feeders, release_feeders
 from meterdp.release.gate import CRATE, ENTRY, FEEDER_FILES, check_files, check_settings
-from meterdp.release.ledger import CHARGED, Ledger
 from meterdp.release.tables import RELEASED_FEEDER_ERRORS, RELEASED_FEEDERS
 from tests.conftest import ROOT
 from tests.unit.release.charged import spent

@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from meterdp.core.errors import InputError
-from meterdp.release import ledger as ledgers
-from meterdp.release.ledger import Ledger
-from meterdp.release.ledger_file import LedgerFile
+from meterdp.errors import InputError
+from meterdp.privacy import ledger as ledgers
+from meterdp.privacy.ledger import Ledger
+from meterdp.privacy.ledger_file import LedgerFile
 from meterdp.release.publish import publish
+from tests.unit.release.charged import released
 from tests.unit.release.full_disk import WIDE, attempt, checked, largest_file, request
 
 NOBODY = 65534
@@ -44,7 +45,7 @@ def test_a_small_disk_that_is_filled_more_and_more(tmp_path):
 def test_a_database_that_may_not_grow(tmp_path, monkeypatch):
     """SQLite itself says "database or disk is full"."""
     ledger = Ledger(tmp_path / "ledger.sqlite")
-    ledger.release(request("first"), WIDE, lambda: {"a": b"x"})
+    released(ledger, request("first"), WIDE, lambda: {"a": b"x"})
     opened = LedgerFile._connected
 
     def small(self):
@@ -56,7 +57,7 @@ def test_a_database_that_may_not_grow(tmp_path, monkeypatch):
     monkeypatch.setattr(LedgerFile, "_connected", small)
     big = ledgers.Request(request("x").account, {"words": "w" * 4096}, request("x").charge)
     with pytest.raises(InputError, match=r"cannot be written \(SQLITE_FULL\); free disk space"):
-        ledger.release(big, WIDE, lambda: pytest.fail("noise was drawn"))
+        released(ledger, big, WIDE, lambda: pytest.fail("noise was drawn"))
     monkeypatch.undo()
     assert not any(event["request"] == big.key for event in ledger.events())
 
@@ -78,18 +79,18 @@ def test_without_space_for_the_copy_nothing_is_charged_or_drawn(tmp_path, monkey
     ledger = Ledger(tmp_path / "ledger.sqlite")
     no_space_for_the_copy(monkeypatch, event=1)
     with pytest.raises(InputError, match="No space left on device"):
-        ledger.release(request("a"), WIDE, lambda: pytest.fail("noise was drawn"))
+        released(ledger, request("a"), WIDE, lambda: pytest.fail("noise was drawn"))
     assert ledger.events() == []
 
 
 def test_what_is_stored_without_space_for_the_copy_is_handed_over_and_the_copy_catches_up(tmp_path, monkeypatch):
     ledger = Ledger(tmp_path / "ledger.sqlite")
     no_space_for_the_copy(monkeypatch, event=2)
-    assert ledger.release(request("a"), WIDE, lambda: {"a": b"noise"}) == {"a": b"noise"}
+    assert released(ledger, request("a"), WIDE, lambda: {"a": b"noise"}) == {"a": b"noise"}
     with closing(sqlite3.connect(ledger.copy_path)) as copy:
         assert copy.execute("SELECT count(*) FROM events").fetchone() == (1,)
     monkeypatch.undo()
-    assert ledger.release(request("a"), WIDE, lambda: pytest.fail("noise was drawn twice")) == {"a": b"noise"}
+    assert released(ledger, request("a"), WIDE, lambda: pytest.fail("noise was drawn twice")) == {"a": b"noise"}
     ledger.published(request("a"))
     with closing(sqlite3.connect(ledger.copy_path)) as copy:
         assert copy.execute("SELECT count(*) FROM events").fetchone() == (3,), "the copy did not catch up"

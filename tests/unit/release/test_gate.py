@@ -7,17 +7,16 @@ import numpy as np
 import pytest
 
 from meterdp.core.config import complete, load_schema
-from meterdp.core.errors import InputError
-from meterdp.core.guarantee import Guarantee
-from meterdp.core.noise import MOST_STEPS
+from meterdp.errors import InputError
 from meterdp.mechanisms.sound import marginals
+from meterdp.privacy.charge import Account, Cap
+from meterdp.privacy.guarantee import Guarantee
+from meterdp.privacy.ledger import Ledger
+from meterdp.privacy.noise import GRID, MOST_STEPS
 from meterdp.release import mixture
-from meterdp.release.account import Account, Cap
 from meterdp.release.desk import Desk
 from meterdp.release.gate import MOST_HOUSEHOLDS, account_of, check_meters, check_release, check_settings, refusals_of
-from meterdp.release.ledger import Ledger
 from meterdp.release.publish import publish
-from meterdp.release.safe_noise import GRID
 from tests.conftest import ROOT
 from tests.unit.release.charged import spent
 

@@ -9,17 +9,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from meterdp.core.config import complete, load_schema
-from meterdp.core.errors import InputError
 from meterdp.core.parquet import as_arrow, table_bytes
+from meterdp.errors import InputError
 from meterdp.forecasting.tables import FORECASTS_AHEAD
+from meterdp.privacy.charge import CHARGED, Account, Charge, epsilon_of
+from meterdp.privacy.ledger import Ledger
 from meterdp.release import household_forecasts
-from meterdp.release.account import CHARGED, Account
-from meterdp.release.charge import Charge, epsilon_of
 from meterdp.release.desk import Desk
 from meterdp.release.forecast_folder import intervals_ahead
 from meterdp.release.gate import CRATE, ENTRY, check_files
 from meterdp.release.household_forecasts import on_the_list, release_household_forecasts
-from meterdp.release.ledger import Ledger
 from meterdp.release.tables import FORECAST_FILE, RELEASED_FORECAST
 from tests.conftest import ROOT
 from tests.unit.release.charged import spent

@@ -9,13 +9,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from meterdp.core.config import complete, load_schema
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
+from meterdp.privacy.charge import Account
+from meterdp.privacy.ledger import CHARGED, Ledger
 from meterdp.release import mixture
-from meterdp.release.account import Account
 from meterdp.release.desk import Desk
 from meterdp.release.gate import check_files
 from meterdp.release.household_forecasts import release_household_forecasts
-from meterdp.release.ledger import CHARGED, Ledger
 from tests.conftest import ROOT
 from tests.unit.release.charged import spent
 

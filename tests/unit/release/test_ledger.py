@@ -15,15 +15,13 @@ from datetime import date
 import numpy as np
 import pytest
 
-from meterdp.accounting import gdp
 from meterdp.core.dates import interval_of
-from meterdp.core.errors import InputError
-from meterdp.release import ledger_file
-from meterdp.release.account import CANCELLED, CHARGED, LISTED, PUBLISHED, RAISED, STORED, Account, Cap
-from meterdp.release.charge import Charge
-from meterdp.release.ledger import Ledger, Request
+from meterdp.errors import InputError
+from meterdp.privacy import gaussian, ledger_file
+from meterdp.privacy.charge import CANCELLED, CHARGED, LISTED, PUBLISHED, RAISED, STORED, Account, Cap, Charge
+from meterdp.privacy.ledger import Ledger, Request
 from meterdp.release.show import most_by_period
-from tests.unit.release.charged import spent
+from tests.unit.release.charged import released, released_all, spent
 
 ACCOUNT = Account("one household", "replace_one", "made-up town", "2026")
 CAP = Cap(2.0, 1e-5)
@@ -34,12 +32,12 @@ YEAR = interval_of(date(2026, 1, 1), date(2026, 12, 31), "Europe/London")
 
 
 def request(name="mixture", epsilon=1.0, account=ACCOUNT):
-    return Request(account, {"mechanism": name}, Charge(gdp.mu_for(epsilon, 1e-5), TV))
+    return Request(account, {"mechanism": name}, Charge(gaussian.mu_for(epsilon, 1e-5), TV))
 
 
 def listed(*meters, name="mixture", epsilon=0.5, period=YEAR, cap=CAP, **more):
     words = {"mechanism": name, "who": hashlib.sha256(repr(sorted(meters)).encode()).hexdigest(), "epsilon": epsilon}
-    return Request(ACCOUNT, words, Charge(gdp.mu_for(epsilon, 1e-5), TV), DAYS, meters, (period,), **more)
+    return Request(ACCOUNT, words, Charge(gaussian.mu_for(epsilon, 1e-5), TV), DAYS, meters, (period,), **more)
 
 
 def kinds(ledger):
@@ -62,13 +60,13 @@ def test_a_charge_is_on_disk_before_noise_is_drawn(ledger):
         assert json.loads(body)["kind"] == CHARGED and json.loads(body)["mu"] == request().charge.mu
         return {"a.json": b"noise"}
 
-    assert ledger.release(request(), CAP, draw) == {"a.json": b"noise"}
+    assert released(ledger, request(), CAP, draw) == {"a.json": b"noise"}
     assert kinds(ledger) == [CHARGED, STORED]
 
 
 def test_the_same_request_gets_the_same_bytes_and_no_charge(ledger):
-    first = ledger.release(request(), CAP, lambda: {"a": os.urandom(64), "b": b""})
-    assert ledger.release(request(), CAP, never) == first
+    first = released(ledger, request(), CAP, lambda: {"a": os.urandom(64), "b": b""})
+    assert released(ledger, request(), CAP, never) == first
     assert spent(ledger, ACCOUNT) == request().charge
     ledger.published(request())
     ledger.published(request())
@@ -83,15 +81,15 @@ def test_charges_compose_as_gaussian_dp_does_up_to_the_cap(ledger):
         InputError, match=r"release\.epsilon.*one more release of epsilon 0\.\d+ would fit"
     ) as refusal:
         for one in small:
-            ledger.release(one, CAP, lambda: {"a": b"x"})
+            released(ledger, one, CAP, lambda: {"a": b"x"})
             allowed += 1
-    mu = gdp.mu_for(0.5, 1e-5)
-    most = max(n for n in range(1, 100) if gdp.delta(mu * np.sqrt(n), 2.0) + (1 + np.exp(2)) * n * TV <= 1e-5)
+    mu = gaussian.mu_for(0.5, 1e-5)
+    most = max(n for n in range(1, 100) if gaussian.delta(mu * np.sqrt(n), 2.0) + (1 + np.exp(2)) * n * TV <= 1e-5)
     assert allowed == most > 2
     left = float(str(refusal.value).split("release of epsilon ")[1].split(" ")[0])
-    ledger.release(request("last", left), CAP, lambda: {"a": b"x"})
+    released(ledger, request("last", left), CAP, lambda: {"a": b"x"})
     with pytest.raises(InputError):
-        ledger.release(request("too much", 0.1), CAP, never)
+        released(ledger, request("too much", 0.1), CAP, never)
 
 
 def test_a_draw_that_failed_is_spent_and_the_next_attempt_is_charged_again(ledger):
@@ -99,14 +97,14 @@ def test_a_draw_that_failed_is_spent_and_the_next_attempt_is_charged_again(ledge
         raise ArithmeticError("nothing was released")
 
     with pytest.raises(ArithmeticError):
-        ledger.release(request(), CAP, fails)
+        released(ledger, request(), CAP, fails)
     assert kinds(ledger) == [CHARGED]
-    ledger.release(request(), CAP, lambda: {"a": b"x"})
+    released(ledger, request(), CAP, lambda: {"a": b"x"})
     assert kinds(ledger) == [CHARGED, CHARGED, STORED]
     assert [e["attempt"] for e in ledger.events()] == [1, 2, 2]
     assert spent(ledger, ACCOUNT).mu == pytest.approx(np.sqrt(2) * request().charge.mu)
     with pytest.raises(InputError, match="would spend more"):  # beside one attempt it would fit
-        ledger.release(request("more", 1.5), CAP, never)
+        released(ledger, request("more", 1.5), CAP, never)
 
 
 def draw_and_note(path):
@@ -124,7 +122,7 @@ def draw_and_note(path):
 
 def one_release(folder, start):
     start.wait()
-    Ledger(folder / "ledger.sqlite").release(request(), WIDE, draw_and_note(folder / "drawn"))
+    released(Ledger(folder / "ledger.sqlite"), request(), WIDE, draw_and_note(folder / "drawn"))
 
 
 def test_of_eight_processes_one_draws(tmp_path):
@@ -156,9 +154,9 @@ def test_a_run_killed_at_any_moment_has_paid_for_what_it_drew(tmp_path):
         charged = sum(e["kind"] == CHARGED for e in events)
         assert drawn <= charged
         assert sum(e["kind"] == STORED for e in events) <= 1
-    stored = ledger.release(request(), WIDE, draw_and_note(tmp_path / "drawn"))
+    stored = released(ledger, request(), WIDE, draw_and_note(tmp_path / "drawn"))
     assert stored["a"] in (tmp_path / "drawn").read_bytes()
-    assert ledger.release(request(), WIDE, never) == stored
+    assert released(ledger, request(), WIDE, never) == stored
 
 
 def spoil(path, *statements):
@@ -184,16 +182,16 @@ def spoil(path, *statements):
 def test_tampering_is_found_and_nothing_is_released(ledger, monkeypatch, statement, said, sealed):
     if sealed:
         monkeypatch.setattr(ledger_file, "_EVENTS_A_CHECKPOINT", 4)
-    ledger.release(listed("a", "b"), CAP, lambda: {"a": b"x"})
+    released(ledger, listed("a", "b"), CAP, lambda: {"a": b"x"})
     ledger.published(listed("a", "b"))
-    ledger.release(listed("a", name="one more"), CAP, lambda: {"a": b"x"})
+    released(ledger, listed("a", name="one more"), CAP, lambda: {"a": b"x"})
     spoil(ledger.path, statement)
     with pytest.raises(InputError, match=said):
         ledger.verify()
     if sealed and "number = 2" in statement:  # what a checkpoint seals is read again by `meterdp ledger verify` alone
         return
     with pytest.raises(InputError, match=said):
-        ledger.release(listed("a", name="another"), CAP, never)
+        released(ledger, listed("a", name="another"), CAP, never)
 
 
 @pytest.mark.parametrize(
@@ -206,10 +204,10 @@ def test_tampering_is_found_and_nothing_is_released(ledger, monkeypatch, stateme
 )
 def test_a_checkpoint_holds_what_its_key_sealed(ledger, monkeypatch, statement):
     monkeypatch.setattr(ledger_file, "_EVENTS_A_CHECKPOINT", 2)
-    ledger.release(request(), CAP, lambda: {"a": b"x"})
+    released(ledger, request(), CAP, lambda: {"a": b"x"})
     spoil(ledger.path, statement)
     with pytest.raises(InputError, match="has an event that was changed"):
-        ledger.release(request("another"), CAP, never)
+        released(ledger, request("another"), CAP, never)
 
 
 def test_a_checkpoint_changes_nothing(tmp_path, monkeypatch):
@@ -227,20 +225,20 @@ def test_a_checkpoint_changes_nothing(tmp_path, monkeypatch):
 
 
 def test_a_stored_file_that_was_changed_or_is_missing_is_never_handed_over(ledger):
-    ledger.release(request(), CAP, lambda: {"a": b"x"})
+    released(ledger, request(), CAP, lambda: {"a": b"x"})
     (archive,) = ledger.files_path.iterdir()
     assert archive.stat().st_mode & 0o077 == 0 == ledger.files_path.stat().st_mode & 0o077
     archive.write_bytes(archive.read_bytes()[:-1])
     for _ in range(2):
         with pytest.raises(InputError, match="stored file that was changed or is missing"):
-            ledger.release(request(), CAP, never)
+            released(ledger, request(), CAP, never)
         with pytest.raises(InputError, match="stored file that was changed or is missing"):
             ledger.verify()
         archive.unlink(missing_ok=True)
 
 
 def test_a_ledger_without_its_key_is_refused(ledger):
-    ledger.release(listed("a"), CAP, lambda: {"a": b"x"})
+    released(ledger, listed("a"), CAP, lambda: {"a": b"x"})
     assert ledger.key_path.stat().st_mode & 0o077 == 0
     key = ledger.key_path.read_text()
     for spoilt in (None, "", "0" * 63, "no key"):
@@ -248,7 +246,7 @@ def test_a_ledger_without_its_key_is_refused(ledger):
         if spoilt is not None:
             ledger.key_path.write_text(spoilt)
         with pytest.raises(InputError, match=r"is not the key of a ledger.*restore it from the backup"):
-            ledger.release(request("another"), CAP, never)
+            released(ledger, request("another"), CAP, never)
     ledger.key_path.write_text(key)
     assert ledger.verify() == {"events": 3, "lists of meters": 1, "stored releases": 1}
 
@@ -266,7 +264,7 @@ def test_no_meter_is_named_in_the_ledger_and_other_ledgers_hash_otherwise(tmp_pa
 
 
 def test_the_ledger_itself_refuses_changes_and_is_for_its_owner_only(ledger):
-    ledger.release(request(), CAP, lambda: {"a": b"x"})
+    released(ledger, request(), CAP, lambda: {"a": b"x"})
     with sqlite3.connect(ledger.path) as base, pytest.raises(sqlite3.IntegrityError, match="append-only"):
         base.execute("DELETE FROM events")
     assert ledger.path.stat().st_mode & 0o077 == 0 == ledger.copy_path.stat().st_mode & 0o077
@@ -278,10 +276,10 @@ def test_the_ledger_itself_refuses_changes_and_is_for_its_owner_only(ledger):
 def test_what_cannot_be_written_is_said_before_anything_is_drawn(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="cannot be written"):
-        Ledger(tmp_path / "file/ledger.sqlite").release(request(), CAP, never)
+        released(Ledger(tmp_path / "file/ledger.sqlite"), request(), CAP, never)
     (tmp_path / "text.sqlite").write_text("not a ledger at all, but long enough to be read as one " * 20)
     with pytest.raises(InputError):
-        Ledger(tmp_path / "text.sqlite").release(request(), CAP, never)
+        released(Ledger(tmp_path / "text.sqlite"), request(), CAP, never)
 
 
 def test_the_key_of_a_request_is_its_public_words():
@@ -292,9 +290,9 @@ def test_the_key_of_a_request_is_its_public_words():
 
 
 def test_a_link_to_the_ledger_is_the_ledger(ledger, tmp_path):
-    first = ledger.release(request(), CAP, lambda: {"a": os.urandom(8)})
+    first = released(ledger, request(), CAP, lambda: {"a": os.urandom(8)})
     (tmp_path / "link.sqlite").symlink_to(ledger.path)
-    assert Ledger(tmp_path / "link.sqlite").release(request(), CAP, never) == first
+    assert released(Ledger(tmp_path / "link.sqlite"), request(), CAP, never) == first
     assert Ledger(tmp_path / "link.sqlite").path == ledger.path
 
 
@@ -307,16 +305,16 @@ def test_a_charge_that_nothing_followed_is_taken_back(ledger):
     def not_ready():
         raise ConnectionError("a peer is gone")
 
-    ledger.release(listed("b", epsilon=1.9), CAP, lambda: {"a": b"x"})
+    released(ledger, listed("b", epsilon=1.9), CAP, lambda: {"a": b"x"})
     links = [(listed("a"), lambda earlier: never())]
     with pytest.raises(ConnectionError):
-        ledger.release_all(links, CAP, not_ready)
+        released_all(ledger, links, CAP, not_ready)
     assert kinds(ledger)[3:] == [LISTED, CHARGED, CANCELLED]
     assert spent(ledger, ACCOUNT) == listed("b", epsilon=1.9).charge
-    ledger.release(listed("a", epsilon=1.99), CAP, lambda: {"a": b"x"})
+    released(ledger, listed("a", epsilon=1.99), CAP, lambda: {"a": b"x"})
     for meter in "ab":
         with pytest.raises(InputError, match="would spend more"):
-            ledger.release(listed(meter, name="more", epsilon=1.0), CAP, never)
+            released(ledger, listed(meter, name="more", epsilon=1.0), CAP, never)
 
 
 def test_others_use_the_ledger_while_noise_is_drawn_but_not_the_same_request(ledger):
@@ -325,12 +323,12 @@ def test_others_use_the_ledger_while_noise_is_drawn_but_not_the_same_request(led
 
     def draw():
         inside.append(kinds(ledger))
-        ledger.release(request("another", 0.1), CAP, lambda: {"b": b"y"})
+        released(ledger, request("another", 0.1), CAP, lambda: {"b": b"y"})
         with open(ledger.locks_path / request().key) as lock, pytest.raises(BlockingIOError):
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return {"a": b"x"}
 
-    ledger.release(request(), CAP, draw)
+    released(ledger, request(), CAP, draw)
     assert inside == [[CHARGED]] and kinds(ledger) == [CHARGED, CHARGED, STORED, STORED]
     assert not list(ledger.locks_path.iterdir())
 
@@ -338,7 +336,7 @@ def test_others_use_the_ledger_while_noise_is_drawn_but_not_the_same_request(led
 def test_linked_requests_are_charged_together_or_not_at_all(ledger):
     fits, too_much = (listed("a", name=name, epsilon=epsilon) for name, epsilon in (("one", 1.0), ("two", 1.9)))
     with pytest.raises(InputError, match="would spend more"):
-        ledger.release_all([(fits, lambda _: never()), (too_much, lambda _: never())], CAP)
+        released_all(ledger, [(fits, lambda _: never()), (too_much, lambda _: never())], CAP)
     with pytest.raises(InputError, match="would spend more"):
         ledger.check([fits, too_much], CAP)
     assert kinds(ledger) == []
@@ -347,22 +345,22 @@ def test_linked_requests_are_charged_together_or_not_at_all(ledger):
 
 
 def test_a_raised_limit_holds_for_the_meters_it_names_in_its_period_and_is_an_event(ledger):
-    ledger.release(listed("a", "b", epsilon=1.9), CAP, lambda: {"a": b"x"})
+    released(ledger, listed("a", "b", epsilon=1.9), CAP, lambda: {"a": b"x"})
     with pytest.raises(InputError, match="limit of epsilon 2 at"):
-        ledger.release(listed("a", "b", name="more", epsilon=1.0), WIDE, never)
+        released(ledger, listed("a", "b", name="more", epsilon=1.0), WIDE, never)
     day = interval_of(date(2026, 3, 1), date(2026, 3, 1), "Europe/London")
     with pytest.raises(InputError, match="without being the same time"):
         ledger.raise_limit(ACCOUNT, ["a"], (day,), WIDE)
     ledger.raise_limit(ACCOUNT, ["a"], (YEAR,), WIDE)
     assert kinds(ledger)[-1] == RAISED
     with pytest.raises(InputError, match="limit of epsilon 2 at"):  # b may not
-        ledger.release(listed("a", "b", name="more", epsilon=1.0), WIDE, never)
+        released(ledger, listed("a", "b", name="more", epsilon=1.0), WIDE, never)
     with pytest.raises(InputError, match="limit of epsilon 2 at"):  # its own configuration does not allow it
-        ledger.release(listed("a", name="more", epsilon=1.0), CAP, never)
-    ledger.release(listed("a", name="more", epsilon=1.0), WIDE, lambda: {"a": b"x"})
-    ledger.release(listed("a", name="low", epsilon=0.1), Cap(3.0, 1e-5), lambda: {"a": b"x"})
+        released(ledger, listed("a", name="more", epsilon=1.0), CAP, never)
+    released(ledger, listed("a", name="more", epsilon=1.0), WIDE, lambda: {"a": b"x"})
+    released(ledger, listed("a", name="low", epsilon=0.1), Cap(3.0, 1e-5), lambda: {"a": b"x"})
     with pytest.raises(InputError, match="limit of epsilon 3 at"):  # and what is stated later binds again
-        ledger.release(listed("a", name="yet more", epsilon=2.5), WIDE, never)
+        released(ledger, listed("a", name="yet more", epsilon=2.5), WIDE, never)
 
 
 def fails():
@@ -378,11 +376,13 @@ def with_labels(request):
 
 def test_nothing_that_was_not_planned_is_charged_beside_another_attempt(ledger):
     with pytest.raises(ArithmeticError):
-        ledger.release(listed("a"), CAP, fails)
+        released(ledger, listed("a"), CAP, fails)
     for links in ([listed("a"), with_labels(listed("a", name="labels"))], [with_labels(listed("b", "a"))]):
         with pytest.raises(InputError, match="did not plan"):
-            ledger.release_all([(one, lambda _: never()) for one in links], CAP)
-    ledger.release_all([(listed("a"), lambda _: {"a": b"x"}), (listed("a", name="two"), lambda _: {"b": b"y"})], CAP)
+            released_all(ledger, [(one, lambda _: never()) for one in links], CAP)
+    released_all(
+        ledger, [(listed("a"), lambda _: {"a": b"x"}), (listed("a", name="two"), lambda _: {"b": b"y"})], CAP
+    )
     assert [e["planned"] is None for e in ledger.events() if e["kind"] == CHARGED] == [False, True, False]
 
 
@@ -390,10 +390,10 @@ def test_another_attempt_with_another_list_makes_the_plan_of_its_meters(ledger):
     """A name of a request that does not hold its list, such as those of the library."""
     first, other = (replace(listed(*meters), words={"mechanism": "the same"}) for meters in ("a", "b"))
     with pytest.raises(ArithmeticError):
-        ledger.release(first, CAP, fails)
-    ledger.release(other, CAP, lambda: {"a": b"x"})
+        released(ledger, first, CAP, fails)
+    released(ledger, other, CAP, lambda: {"a": b"x"})
     with pytest.raises(InputError, match="did not plan"):
-        ledger.release(with_labels(listed("b", name="labels")), CAP, never)
+        released(ledger, with_labels(listed("b", name="labels")), CAP, never)
 
 
 def test_a_plan_stays_if_answers_were_seen_before_its_charge_was_taken_back(ledger):
@@ -401,15 +401,15 @@ def test_a_plan_stays_if_answers_were_seen_before_its_charge_was_taken_back(ledg
     later = replace(listed("a", name="later"), planned=ASSIGNED)
 
     def not_ready():
-        ledger.release(later, CAP, lambda: {"a": b"x"})
+        released(ledger, later, CAP, lambda: {"a": b"x"})
         raise ConnectionError("a peer is gone")
 
     with pytest.raises(ConnectionError):
-        ledger.release_all([(listed("a"), lambda earlier: never())], CAP, not_ready)
+        released_all(ledger, [(listed("a"), lambda earlier: never())], CAP, not_ready)
     assert max(charge.mu for charge in ledger.most_spent()[ACCOUNT.period]) == later.charge.mu
     with pytest.raises(InputError, match="did not plan"):
-        ledger.release(with_labels(listed("a", name="labels")), CAP, never)
-    ledger.release(listed("a"), CAP, lambda: {"a": b"x"})
+        released(ledger, with_labels(listed("a", name="labels")), CAP, never)
+    released(ledger, listed("a"), CAP, lambda: {"a": b"x"})
     assert ledger.verify()["stored releases"] == 2
 
 
@@ -419,19 +419,19 @@ def test_the_key_of_another_ledger_is_refused(ledger, tmp_path):
         one.release(listed("a", epsilon=1.9), CAP, lambda: {"a": b"x"})
     ledger.key_path.write_text(other.key_path.read_text())
     with pytest.raises(InputError, match=r"is not the key of a ledger.*restore it from the backup"):
-        ledger.release(listed("a", name="more", epsilon=1.9), CAP, never)
+        released(ledger, listed("a", name="more", epsilon=1.9), CAP, never)
 
 
 @pytest.mark.parametrize("meters", [(), ("AB", "c", "a\u200bb ")])
 def test_a_list_names_somebody_and_nobody_twice(ledger, meters):
     with pytest.raises(InputError, match=r"export\.meters.*lists no meter, or one twice"):
-        ledger.release(listed(*meters), CAP, never)
+        released(ledger, listed(*meters), CAP, never)
 
 
 def test_a_digest_that_two_lists_have_stays_with_the_first(ledger, monkeypatch):
     monkeypatch.setattr(ledger_file, "_EVENTS_A_CHECKPOINT", 2)
     for meters, former in (("ab", ("one", "two")), ("cd", ("one", "three"))):
-        ledger.release(listed(*meters, former_lists=former), CAP, lambda: {"a": b"x"})
+        released(ledger, listed(*meters, former_lists=former), CAP, lambda: {"a": b"x"})
     assert ledger.verify()["lists of meters"] == 2
 
 
@@ -440,6 +440,6 @@ def test_what_is_shown_of_a_period_is_the_most_in_any_that_has_its_name(ledger):
     assert most_by_period(ledger) == []
     for meter, epsilon, zone in (("a", 1.5, "Europe/London"), ("b", 0.5, "Asia/Tokyo")):
         period = interval_of(date(2026, 1, 1), date(2026, 12, 31), zone)
-        ledger.release(listed(meter, epsilon=epsilon, period=period), CAP, lambda: {"a": b"x"})
+        released(ledger, listed(meter, epsilon=epsilon, period=period), CAP, lambda: {"a": b"x"})
     (said,) = most_by_period(ledger)
     assert "epsilon 1.5 at" in said

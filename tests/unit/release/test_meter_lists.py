@@ -5,7 +5,7 @@ import unicodedata
 import numpy as np
 import pytest
 
-from meterdp.release.meter_lists import MeterLists, hashed, plain_name, stored_lists
+from meterdp.privacy.meter_lists import MeterLists, hashed, plain_name, stored_lists
 
 KEY = b"k" * 32
 

@@ -10,15 +10,14 @@ from datetime import date
 import pytest
 
 from meterdp.__main__ import main
-from meterdp.accounting import gdp
 from meterdp.core.dates import interval_of
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.exports.roster import digest_of_meters
-from meterdp.release.account import MOVED, Account, Cap
-from meterdp.release.charge import Charge
-from meterdp.release.ledger import Ledger, Request
+from meterdp.privacy import gaussian
+from meterdp.privacy.charge import MOVED, Account, Cap, Charge
+from meterdp.privacy.ledger import Ledger, Request
 from meterdp.release.migrate import migrate
-from tests.unit.release.charged import spent
+from tests.unit.release.charged import released, spent
 
 ACCOUNT = Account("one household", "replace_one", "town", "2025")
 CAP = Cap(2.0, 1e-5)
@@ -35,7 +34,7 @@ def request(name="mixture", epsilon=1.9, account=ACCOUNT, meters=("a", "b"), per
     words = {"artefact": name, "mechanism": "sound", "public": {"epsilon": epsilon}}
     words |= {"export": {"time_zone": "Europe/London"}, "list_of_meters_sha256": hashlib.sha256(LIST).hexdigest()}
     known = (words["list_of_meters_sha256"], digest_of_meters(LIST))
-    charge = Charge(gdp.mu_for(epsilon, 1e-5), 1e-15)
+    charge = Charge(gaussian.mu_for(epsilon, 1e-5), 1e-15)
     return Request(account, words, charge, DAYS, meters, (period,), former_lists=known)
 
 
@@ -76,12 +75,12 @@ def never():
 def test_the_same_request_gets_its_files_and_costs_nothing(path, capsys):
     ledger = earlier(path, request(), request("forecasts", 0.3))
     with pytest.raises(InputError, match=r"of an earlier version; run `meterdp ledger migrate`"):
-        ledger.release(request(), CAP, never)
+        released(ledger, request(), CAP, never)
     assert main(["ledger", "migrate", str(path)]) == 0
     said = capsys.readouterr().out
     assert "8 events, 2 stored releases" in said and "Back it up with ledger.sqlite.key" in said
     for one in (request(), request("forecasts", 0.3)):
-        assert ledger.release(one, CAP, never) == {"mixture.json": b"drawn for " + one.key.encode(), "page": b""}
+        assert released(ledger, one, CAP, never) == {"mixture.json": b"drawn for " + one.key.encode(), "page": b""}
     assert ledger.verify()["stored releases"] == 2
     assert spent(ledger, ACCOUNT) == request().charge + request("forecasts", 0.3).charge
     assert [e["kind"] for e in ledger.events()].count(MOVED) == 2
@@ -92,14 +91,14 @@ def test_a_charge_whose_list_was_not_shown_counts_for_everybody_until_it_is(path
     ledger = migrated(path, request())
     others = replace(request("more", 1.0, meters=("c",)), former_lists=("another digest",))
     with pytest.raises(InputError, match="would spend more"):
-        ledger.release(others, CAP, never)
+        released(ledger, others, CAP, never)
     with pytest.raises(InputError, match="would spend more"):
-        ledger.release(request("more", 1.0), CAP, never)
-    ledger.release(request("little", 0.1), CAP, lambda: {"a": b"x"})  # shows the list
-    ledger.release(others, CAP, lambda: {"a": b"x"})
+        released(ledger, request("more", 1.0), CAP, never)
+    released(ledger, request("little", 0.1), CAP, lambda: {"a": b"x"})  # shows the list
+    released(ledger, others, CAP, lambda: {"a": b"x"})
     with pytest.raises(InputError, match="would spend more"):
-        ledger.release(replace(request("other", 1.0, meters=("b", "z")), former_lists=()), CAP, never)
-    ledger.release(request("more", 1.0, period=NEXT), CAP, lambda: {"a": b"x"})
+        released(ledger, replace(request("other", 1.0, meters=("b", "z")), former_lists=()), CAP, never)
+    released(ledger, request("more", 1.0, period=NEXT), CAP, lambda: {"a": b"x"})
 
 
 @pytest.mark.parametrize(
@@ -111,18 +110,18 @@ def test_a_charge_whose_list_was_not_shown_counts_for_everybody_until_it_is(path
 )
 def test_what_has_no_known_time_counts_always(path, changed, what):
     ledger = migrated(path, request(), **changed)
-    ledger.release(request("little", 0.1), CAP, lambda: {"a": b"x"})
+    released(ledger, request("little", 0.1), CAP, lambda: {"a": b"x"})
     with pytest.raises(InputError, match="would spend more"):
-        ledger.release(request("more", 1.0, period=NEXT), CAP, never)
+        released(ledger, request("more", 1.0, period=NEXT), CAP, never)
 
 
 def test_days_outside_of_the_period_they_were_charged_to_count_too(path):
     """An earlier version took any name for a period: here readings of 2026 were charged to 2025."""
     ledger = migrated(path, request(), days=["2026-01-06", "2026-02-02"])
-    ledger.release(request("little", 0.1), CAP, lambda: {"a": b"x"})
+    released(ledger, request("little", 0.1), CAP, lambda: {"a": b"x"})
     for period in (YEAR, NEXT):
         with pytest.raises(InputError, match="would spend more"):
-            ledger.release(request("more", 1.0, period=period), CAP, never)
+            released(ledger, request("more", 1.0, period=period), CAP, never)
 
 
 def test_nothing_that_was_changed_is_migrated(path):
@@ -149,7 +148,7 @@ def test_a_migration_that_was_killed_is_done_again(path, monkeypatch):
         migrate(ledger)
     monkeypatch.undo()
     migrate(ledger)
-    assert ledger.release(request(), CAP, never)["page"] == b"" and ledger.verify()["events"] == 4
+    assert released(ledger, request(), CAP, never)["page"] == b"" and ledger.verify()["events"] == 4
 
 
 def test_a_charge_counts_in_the_time_zone_its_own_words_name(path):
@@ -160,10 +159,10 @@ def test_a_charge_counts_in_the_time_zone_its_own_words_name(path):
     ledger = migrated(path, london, auckland)
     there = interval_of(date(2026, 1, 1), date(2026, 12, 31), "Pacific/Auckland")
     with pytest.raises(InputError, match="would spend more"):
-        ledger.release(request("more", 1.0, period=there), CAP, never)
+        released(ledger, request("more", 1.0, period=there), CAP, never)
 
 
 def test_a_period_at_the_end_of_time_counts_always(path):
     ledger = migrated(path, request(), account=asdict(replace(ACCOUNT, period="9999")))
     with pytest.raises(InputError, match="would spend more"):
-        ledger.release(request("more", 1.0, period=NEXT), CAP, never)
+        released(ledger, request("more", 1.0, period=NEXT), CAP, never)

@@ -9,18 +9,17 @@ import numpy as np
 import pytest
 
 import meterdp.release.records as records
-from meterdp.accounting import gdp
 from meterdp.core.dates import interval_of
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.mechanisms.sound.ball import calibrate_ball
 from meterdp.mechanisms.sound.box import Box
-from meterdp.release.account import CHARGED, STORED, Account, Cap
-from meterdp.release.charge import Charge
-from meterdp.release.ledger import Ledger, Request
+from meterdp.privacy import gaussian
+from meterdp.privacy.charge import CHARGED, STORED, Account, Cap, Charge
+from meterdp.privacy.ledger import Ledger, Request
+from meterdp.privacy.noise import SafeNoise
 from meterdp.release.records import Books, release_records
-from meterdp.release.safe_noise import SafeNoise
 from meterdp.release.show import in_words
-from tests.unit.release.charged import spent
+from tests.unit.release.charged import released, spent
 
 BOX = Box((0.0, -1.0), (4.0, 1.0))
 X = np.random.default_rng(0).normal([2.0, 0.0], [0.8, 0.3], (120, 2))
@@ -67,14 +66,14 @@ def test_a_neighbour_is_told_apart_by_no_more_than_mu(adjacency, end):
         sound = mechanism(2.0, adjacency=adjacency, rounds=3)
         two = np.vstack([one, [end]])
     tape = Tape()
-    records._drawn(one, BOX, sound, tape)
+    records._drawn(one, tape, BOX, sound)
     again = Tape(tape.answers)
-    records._drawn(two, BOX, sound, again)
+    records._drawn(two, again, BOX, sound)
     apart = [np.linalg.norm(a - b) / s for a, b, s in zip(tape.exact, again.exact, tape.std, strict=True)]
     assert len(apart) == len(sound.plan.steps)
     for found, step in zip(apart, sound.plan.steps, strict=True):
         assert found <= step.mu, step.name
-    assert 0.25 * sound.mu < np.linalg.norm(apart) <= sound.mu <= gdp.mu_for(2.0, 1e-5)
+    assert 0.25 * sound.mu < np.linalg.norm(apart) <= sound.mu <= gaussian.mu_for(2.0, 1e-5)
 
 
 def test_a_release_is_charged_before_noise_is_drawn_and_drawn_once(books, monkeypatch):
@@ -88,7 +87,7 @@ def test_a_release_is_charged_before_noise_is_drawn_and_drawn_once(books, monkey
     def never(*_):
         raise AssertionError("noise was drawn")
 
-    monkeypatch.setattr(records, "SafeNoise", Watched)
+    monkeypatch.setattr("meterdp.privacy.release.SafeNoise", Watched)
     first = release_records(X, BOX, mechanism(), books, ())
     monkeypatch.setattr(Watched, "add_gaussian", never)
     again = release_records(X, BOX, mechanism(), books, ())
@@ -133,7 +132,7 @@ def test_a_ledger_serves_the_workflow_too(books, meters):
     other = Account("household", "replace_one", "another town", "2026")
     same = Request(other, {"mechanism": "m"}, Charge(mechanism(1.0).mu), DAYS, ["M7", "m200"], books.periods)
     with pytest.raises(InputError, match="would spend more"):
-        Ledger(books.ledger).release(same, books.cap, lambda: pytest.fail("noise was drawn"))
+        released(Ledger(books.ledger), same, books.cap, lambda: pytest.fail("noise was drawn"))
     others = replace(same, meters=["m200"])
     if meters is None:
         with pytest.raises(InputError, match="would spend more"):

@@ -7,16 +7,16 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from meterdp.accounting import gdp
 from meterdp.core.config import complete, load_schema
 from meterdp.core.log_scale import LogScale
 from meterdp.mechanisms.sound.marginals import Reference, features
 from meterdp.mechanisms.sound.tilt import fit_exponents
 from meterdp.mixture.draws import Mixture
+from meterdp.privacy import gaussian
+from meterdp.privacy.ledger import Ledger
 from meterdp.release import mixture
 from meterdp.release.desk import Desk
 from meterdp.release.gate import CRATE, ENTRY, MIXTURE_FILES
-from meterdp.release.ledger import Ledger
 from tests.conftest import ROOT
 
 
@@ -48,7 +48,7 @@ def test_the_manifest_tells_the_marginals_and_the_ledger_charges_once_for_all(re
     (charged,) = [e for e in ledger.events() if e["kind"] == "charged"]
     epsilon, delta = config["release"]["epsilon"], config["release"]["delta"]
     assert (manifest["privacy"]["epsilon"], manifest["privacy"]["delta"]) == (epsilon, delta)
-    assert charged["mu"] == pytest.approx(gdp.mu_for(epsilon, delta), rel=1e-3)
+    assert charged["mu"] == pytest.approx(gaussian.mu_for(epsilon, delta), rel=1e-3)
     assert ("marginals" in manifest) == (share > 0)
     assert ("measured beside it" in files["README.md"].decode()) == (share > 0)
 

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, chi2, chisquare, kstest, norm
 
-from meterdp.accounting import gdp
-from meterdp.accounting.discreteness import delta_margin, total_variation
-from meterdp.core.noise import keep_probability
-from meterdp.release.safe_noise import GRID, SafeNoise, discrete_gaussian, response
+from meterdp.privacy import gaussian
+from meterdp.privacy.gaussian import delta_margin, keep_probability, total_variation
+from meterdp.privacy.noise import GRID, SafeNoise, discrete_gaussian, response
 
 DRAWS = 20_000
 ALARM = 1e-9  # false alarms of every test here
@@ -95,7 +94,7 @@ def test_the_margin_covers_the_discrete_mechanism(steps, epsilon):
     law = discrete_law(steps, 30 * steps)
     here, there = np.pad(law, (0, sensitivity)), np.pad(law, (sensitivity, 0))
     exact = np.maximum(here - math.exp(epsilon) * there, 0).sum()
-    assert exact <= gdp.delta(1.0, epsilon) + delta_margin(epsilon, 1, steps)
+    assert exact <= gaussian.delta(1.0, epsilon) + delta_margin(epsilon, 1, steps)
 
 
 def test_too_coarse_a_grid_has_no_bound():

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from meterdp.core.guarantee import in_plain_words
+from meterdp.privacy.guarantee import in_plain_words
 from meterdp.release import feeders, household_forecasts, label_forecasts, mixture
 from meterdp.release.received import _in_text
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from meterdp.__main__ import main
-from meterdp.accounting import gdp
+from meterdp.privacy import gaussian
+from meterdp.privacy.charge import Account, Cap, Charge
+from meterdp.privacy.ledger import Ledger, Request
 from meterdp.release import show
-from meterdp.release.account import Account, Cap
-from meterdp.release.charge import Charge
-from meterdp.release.ledger import Ledger, Request
+from tests.unit.release.charged import released
 
 ACCOUNT = Account("one household", "replace_one", "made-up town", "2026")
 CAP = Cap(5.0, 1e-5)
@@ -19,13 +19,13 @@ CAP = Cap(5.0, 1e-5)
 
 def request(epsilon, account=ACCOUNT):
     words = {"artefact": "mixture", "mechanism": "sound", "epsilon": epsilon}
-    return Request(account, words, Charge(gdp.mu_for(epsilon, 1e-5), 1e-15))
+    return Request(account, words, Charge(gaussian.mu_for(epsilon, 1e-5), 1e-15))
 
 
 @pytest.mark.parametrize("epsilon", [0.05, 0.7, 3.0, 9.0])
 @pytest.mark.parametrize("total_variation", [0.0, 1e-14])
 def test_epsilon_of_a_charge_is_where_its_curve_meets_delta(epsilon, total_variation):
-    charge = Charge(gdp.mu_for(epsilon, 1e-5), total_variation)
+    charge = Charge(gaussian.mu_for(epsilon, 1e-5), total_variation)
     found = show.epsilon_of(charge, 1e-5)
     assert found == pytest.approx(epsilon, rel=1e-4) and charge.delta(found * (1 + 1e-6)) <= 1e-5 * (1 + 1e-4)
 
@@ -41,17 +41,17 @@ def test_charges_lost_attempts_and_totals_are_listed(tmp_path, capsys):
         raise ArithmeticError
 
     with pytest.raises(ArithmeticError):
-        ledger.release(request(1.0), CAP, fails)
-    ledger.release(request(1.0), CAP, lambda: {"a": b"x"})
+        released(ledger, request(1.0), CAP, fails)
+    released(ledger, request(1.0), CAP, lambda: {"a": b"x"})
     ledger.published(request(1.0))
     other = Account("one household", "replace_one", "another town", "2026")
-    ledger.release(request(0.5, other), CAP, lambda: {"a": b"y"})
+    released(ledger, request(0.5, other), CAP, lambda: {"a": b"y"})
     assert main(["ledger", "show", str(ledger.path)]) == 0
     text = capsys.readouterr().out
     assert (
         text.count("lost before it was stored") == 1 and text.count("published") == 1 and text.count(", stored") == 1
     )
-    both = show.epsilon_of(Charge(np.sqrt(2) * gdp.mu_for(1.0, 1e-5), 2e-15), 1e-5)
+    both = show.epsilon_of(Charge(np.sqrt(2) * gaussian.mu_for(1.0, 1e-5), 2e-15), 1e-5)
     assert f"spent in all: epsilon {both:.3g} at delta 1e-05" in text and text.count("spent in all") == 2
 
 

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from meterdp.core.errors import InputError
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow, read_table, write_table
+from meterdp.errors import InputError
 from meterdp.evaluation.fidelity import study as fidelity_study
 from meterdp.evaluation.fidelity.study import MEASURES, study_fidelity
 from meterdp.evaluation.fidelity.tasks import matched_agreement, most_probable_class, prediction_r2
@@ -16,9 +16,10 @@ from meterdp.mechanisms.sound.marginals import statistics_of
 from meterdp.mechanisms.tables import VARIANT
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.sampling import sample
-from meterdp.mixture.study import Records, fit_from, mixture_rows, start_labels
+from meterdp.mixture.study import fit_from, mixture_rows, start_labels
 from meterdp.mixture.tables import MIXTURE
 from meterdp.profiles.tables import PROFILES
+from meterdp.profiles.vector import Records
 from meterdp.release.noise import StudyNoise
 from meterdp.release.synthetic import (
     Source,

@@ -12,12 +12,12 @@ from meterdp.core.config import complete, load_schema
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mechanisms.sound.plan import ENOUGH_WITHOUT_LIBRARY
+from meterdp.privacy.noise import SafeNoise
 from meterdp.release.asked import asked
 from meterdp.release.beforehand import refusals, statements
 from meterdp.release.desk import Desk
 from meterdp.release.mixture import request_of
 from meterdp.release.received import expected_error
-from meterdp.release.safe_noise import SafeNoise
 from meterdp.release.worth import configured, worth_of
 from tests.conftest import ROOT
 

@@ -8,7 +8,7 @@ import math
 import pytest
 import yaml
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.simulate.parameters import SimulationParameters
 
 TABLE_I = {

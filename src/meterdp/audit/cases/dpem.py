@@ -14,12 +14,13 @@ import numpy as np
 
 from meterdp.audit.cases.interface import DELTA, TRANSCRIPT, Case, gaussian_log_ratio
 from meterdp.audit.judge import Claim, Seen
-from meterdp.core.noise import NoiseSource, fixed_normals
+from meterdp.core.noise import fixed_normals
 from meterdp.mechanisms.dpem.mechanism import DpEmZcdp, ball_radius
 from meterdp.mechanisms.dpem.mixture import Iterate, MixtureModel
 from meterdp.mechanisms.dpem.moments import Law, Perturbation, mirrored, moment_em
 from meterdp.mechanisms.dpem.records import to_unit_ball
 from meterdp.mechanisms.interface import PublicSettings
+from meterdp.privacy.noise import NoiseSource
 
 # All but one record lie close together, so that classes which noise moves elsewhere hold hardly any.
 RECORDS, HOURS, CLASSES, SPREAD = 1000, 2, 3, 0.3

@@ -9,9 +9,10 @@ import numpy as np
 
 from meterdp.audit.cases.interface import DELTA, OUTPUT, TRANSCRIPT, Case, Spy, gaussian_log_ratio, replayed
 from meterdp.audit.judge import Claim, Seen
-from meterdp.core.noise import NoiseSource, fixed_normals
+from meterdp.core.noise import fixed_normals
 from meterdp.feeders.mechanism import FeederRecords, FeederTotals
 from meterdp.feeders.plan import FeederPublic, Measurement
+from meterdp.privacy.noise import NoiseSource
 
 METERS, FEEDERS, PER_DAY = 24, 3, 6
 # A run takes some milliseconds, most of them for what follows the noise.

@@ -9,9 +9,10 @@ import numpy as np
 
 from meterdp.audit.cases.interface import DELTA, OUTPUT, TRANSCRIPT, Case, Spy, gaussian_log_ratio, replayed
 from meterdp.audit.judge import Claim, Seen
-from meterdp.core.noise import NoiseSource, fixed_normals
+from meterdp.core.noise import fixed_normals
 from meterdp.groupforecast.mechanism import ForecastRecords, GroupForecast, GroupRelease
 from meterdp.groupforecast.plan import GroupPublic
+from meterdp.privacy.noise import NoiseSource
 
 STEPS, CIRCUITS = 4, 2
 # So many that the public rule assigns more than one group at epsilon 1.

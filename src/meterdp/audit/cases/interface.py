@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from meterdp.audit.judge import Claim, Seen
-from meterdp.core.noise import NoiseSource
+from meterdp.privacy.noise import NoiseSource
 
 DELTA = 1e-5
 OUTPUT, TRANSCRIPT = "output", "transcript"

@@ -13,8 +13,7 @@ import numpy as np
 from meterdp.audit.cases.interface import DELTA, OUTPUT, Case, Spy, gaussian_log_ratio
 from meterdp.audit.judge import Claim, Seen
 from meterdp.classnoise.towards_centre import LabelPublic, TowardsCentre
-from meterdp.core.noise import NoiseSource
-from meterdp.release.safe_noise import GRID
+from meterdp.privacy.noise import GRID, NoiseSource
 
 STD = 0.2
 # Pairs opposite to one another, which exchange their files: no order is told apart better.

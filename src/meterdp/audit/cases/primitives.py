@@ -6,18 +6,18 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from meterdp.accounting import gdp
 from meterdp.audit.cases.interface import DELTA, OUTPUT, Case, Spy
 from meterdp.audit.judge import Claim, Seen
-from meterdp.core.noise import NoiseSource
+from meterdp.privacy import gaussian
+from meterdp.privacy.noise import NoiseSource
 
 GROUPS = 4
 _AT_ONCE = 1_000_000
 
 
-def gaussian(epsilon: float, std_factor: float = 1.0, mutant: str | None = None) -> Case:
+def gaussian_noise(epsilon: float, std_factor: float = 1.0, mutant: str | None = None) -> Case:
     """Return the audit of one number of sensitivity 1 with Gaussian noise for (epsilon, 1e-5)."""
-    mu = gdp.mu_for(epsilon, DELTA)
+    mu = gaussian.mu_for(epsilon, DELTA)
 
     def observe(noise: NoiseSource, on_d: bool, runs: int) -> Mapping[str, Seen]:
         spy = Spy(noise, lambda i: std_factor)
@@ -61,8 +61,8 @@ def response(epsilon: float, spent: float | None = None, mutant: str | None = No
 def cases(epsilons: list[float]) -> Iterator[Case]:
     """Yield all audits of building blocks."""
     for epsilon in epsilons:
-        yield gaussian(epsilon)
+        yield gaussian_noise(epsilon)
         yield response(epsilon)
     for factor in (0.5, 0.9):
-        yield gaussian(max(epsilons), factor, f"noise of {factor:g} times the scale")
+        yield gaussian_noise(max(epsilons), factor, f"noise of {factor:g} times the scale")
     yield response(max(epsilons), 1.2 * max(epsilons), "keeps the group at 1.2 times the epsilon")

@@ -13,7 +13,7 @@ import numpy as np
 
 from meterdp.audit.cases.interface import DELTA, OUTPUT, Case
 from meterdp.audit.judge import Claim, Seen
-from meterdp.core.noise import NoiseSource, fixed_normals
+from meterdp.core.noise import fixed_normals
 from meterdp.mechanisms.exact.kl import KlExact
 from meterdp.mechanisms.interface import PublicSettings
 from meterdp.mechanisms.published.kl import KlPublished
@@ -22,6 +22,7 @@ from meterdp.mechanisms.published.label_flip import lemma_1_multiplier
 from meterdp.mechanisms.published.labelled import LabelledRecords
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import fit_labels
+from meterdp.privacy.noise import NoiseSource
 
 CLASSES, EACH, HOURS = 5, 20, 2
 SPREAD, FLOOR = 4.0, 1e-9

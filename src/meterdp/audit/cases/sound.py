@@ -10,7 +10,7 @@ import numpy as np
 from meterdp.audit.bounds import epsilon_of_mu
 from meterdp.audit.cases.interface import DELTA, OUTPUT, TRANSCRIPT, Case, Spy, gaussian_log_ratio, replayed
 from meterdp.audit.judge import Claim, Seen
-from meterdp.core.noise import NoiseSource, fixed_normals
+from meterdp.core.noise import fixed_normals
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings, Released
 from meterdp.mechanisms.published.labelled import LabelledRecords
 from meterdp.mechanisms.sound.label_flip import SoundLabelFlip
@@ -20,6 +20,7 @@ from meterdp.mechanisms.sound.plan import SoundSettings
 from meterdp.mechanisms.sound.stack import Step
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.gmm import fit_labels
+from meterdp.privacy.noise import NoiseSource
 
 # Records of two hours: the noise does not depend on how many there are, but with a handful only nothing of them
 # would be left in the output. One round follows the pooled moments, so the sequence is adaptive.

@@ -13,7 +13,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from meterdp.classnoise.query_models import QUERY_MODELS, QueryModel
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 
 AccuracyConvention = Literal["per_entry", "total"]
 

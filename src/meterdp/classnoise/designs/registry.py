@@ -11,7 +11,7 @@ from meterdp.classnoise.designs.none import no_noise
 from meterdp.classnoise.designs.published.design import published_noise
 from meterdp.classnoise.designs.transport.design import transport_noise
 from meterdp.classnoise.designs.white import white_noise
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 
 # What a step must lower the sum by, as a share of the sum around the common mean: more than rounding.
 LEAST_GAIN = 1e-12

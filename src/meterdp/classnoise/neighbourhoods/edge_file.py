@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 
 _FIELD = "neighbourhoods.file"
 

@@ -13,13 +13,13 @@ from functools import cached_property
 import zmq
 
 from meterdp.core.config import complete, filled, load_schema, read_files
-from meterdp.core.errors import InputError
 from meterdp.core.parquet import read_table
 from meterdp.core.shipped import shipped
 from meterdp.distributed.graph import Graph, require_connected, ring
 from meterdp.distributed.graph import complete as every_two
 from meterdp.distributed.node.keys import NAME, read_secret
 from meterdp.distributed.node.protocol import PROTOCOLS, NodeScheme
+from meterdp.errors import InputError
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.study import mixture_of
 from meterdp.mixture.tables import MIXTURE

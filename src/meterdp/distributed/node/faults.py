@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 
 
 class Reason(IntEnum):

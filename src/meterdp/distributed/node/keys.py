@@ -10,7 +10,7 @@ from pathlib import Path
 
 import zmq.auth
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 

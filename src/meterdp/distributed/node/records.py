@@ -12,18 +12,18 @@ from pathlib import Path
 import pandas as pd
 import pyarrow as pa
 
-from meterdp.core.errors import InputError
 from meterdp.core.parquet import as_arrow, read_table
+from meterdp.errors import InputError
 from meterdp.exports.ingest import ingest
 from meterdp.exports.roster import read_roster
 from meterdp.exports.settings import ExportSettings
 from meterdp.exports.tables import METERS
-from meterdp.mixture.study import Records
 from meterdp.profiles.grid import read_shard_in_pieces
 from meterdp.profiles.kept import refuse_nobody
 from meterdp.profiles.process import process_shard
 from meterdp.profiles.quality import refuse_by_policy
 from meterdp.profiles.tables import PROFILES
+from meterdp.profiles.vector import Records
 
 
 def own_records(study: Mapping, private: Path, listed: bool = False) -> tuple[Records, list[str]]:

@@ -16,7 +16,6 @@ import numpy as np
 import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
-from meterdp.core.errors import InputError
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import atomic_path, write_table
 from meterdp.core.progress import progress
@@ -30,6 +29,7 @@ from meterdp.distributed.node.protocol import SERVER, NodeScheme
 from meterdp.distributed.node.records import own_records
 from meterdp.distributed.node.tables import NODE_MIXTURE, NODE_TRAFFIC
 from meterdp.distributed.study import one_class, solvable_households, start_from
+from meterdp.errors import InputError
 from meterdp.mixture.draws import Mixture
 
 # Where whole numbers end that a float64 tells apart; sums over readings are far below.

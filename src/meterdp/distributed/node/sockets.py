@@ -14,8 +14,8 @@ import zmq
 from zmq.auth.thread import ThreadAuthenticator
 from zmq.utils.monitor import parse_monitor_message
 
-from meterdp.core.errors import InputError
 from meterdp.distributed.node.config import Peer
+from meterdp.errors import InputError
 
 _DOMAIN = "meterdp"
 _EVENTS = (

@@ -9,13 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from meterdp.core.errors import InputError
 from meterdp.core.log_scale import LogScale
 from meterdp.core.progress import progress
+from meterdp.errors import InputError
 from meterdp.evaluation.fidelity.distances import sample_fidelity
 from meterdp.evaluation.fidelity.tasks import density_gap, matched_agreement, most_probable_class, prediction_r2
 from meterdp.mixture.draws import Mixture
-from meterdp.mixture.study import Records, fit_from, start_labels
+from meterdp.mixture.study import fit_from, start_labels
+from meterdp.profiles.vector import Records
 from meterdp.release.noise import StudyNoise
 from meterdp.release.synthetic import Source
 

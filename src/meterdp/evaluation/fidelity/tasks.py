@@ -13,10 +13,10 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.linear_model import Ridge
 from sklearn.metrics import r2_score
 
-from meterdp.core.noise import NoiseSource
 from meterdp.mixture.density import class_log_densities, record_log_densities
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.sampling import sample
+from meterdp.privacy.noise import NoiseSource
 
 RIDGE_PENALTY = 1.0
 

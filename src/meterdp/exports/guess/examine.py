@@ -9,8 +9,8 @@ from datetime import date, timedelta
 import numpy as np
 import pyarrow as pa
 
-from meterdp.core.errors import InputError
 from meterdp.core.stamps import local_text
+from meterdp.errors import InputError
 from meterdp.exports.batch import NO_STAMP, Batch
 from meterdp.exports.clock import clock_changes
 from meterdp.exports.doubts import daily_kwh, likely_unit, only_rises, step_minutes

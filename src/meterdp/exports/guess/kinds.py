@@ -6,7 +6,7 @@ import re
 import zipfile
 from pathlib import Path
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.exports.members import ZIP_STARTS
 from meterdp.exports.readers import green_button, nem12
 from meterdp.exports.streams import DAMAGE, files_of, open_bytes

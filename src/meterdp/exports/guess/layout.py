@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.exports.batch import NO_STAMP
 from meterdp.exports.fields import StampParser
 from meterdp.exports.guess.table import MISSING, Column, Table, has_digit

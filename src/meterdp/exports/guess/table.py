@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.exports.lines import OLD_MAC, OLD_MAC_REMEDY
 from meterdp.exports.numerals import Notation, notations_that_fit
 from meterdp.exports.shapes import SPREADSHEET, UNIX, formats_that_fit

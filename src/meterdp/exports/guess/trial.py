@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.exports.bands import Bands
 from meterdp.exports.batch import BATCH_BYTES, NO_STAMP, Batch
 from meterdp.exports.dense import REASONS

@@ -19,14 +19,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from meterdp.core.errors import InputError
+from meterdp.core.regular import empty
+from meterdp.errors import InputError
 from meterdp.exports.batch import BATCH_BYTES, Batch
 from meterdp.exports.fields import Field
 from meterdp.exports.lines import INNER_DELIMITER, OLD_MAC, OLD_MAC_REMEDY, Block, Piece, SafeLines, separator_after
 from meterdp.exports.members import Member
 from meterdp.exports.readers.plain_rows import PlainFile
 from meterdp.exports.settings import ExportSettings
-from meterdp.exports.streams import empty, file_by_file, open_bytes
+from meterdp.exports.streams import file_by_file, open_bytes
 
 # No row is longer, unless the header is a sixteenth of it.
 LONGEST_ROW_BYTES = 1 << 16

@@ -32,12 +32,13 @@ from xml.parsers import expat
 
 import numpy as np
 
-from meterdp.core.errors import InputError
+from meterdp.core.regular import empty
+from meterdp.errors import InputError
 from meterdp.exports.batch import BATCH_BYTES, NO_STAMP, Batch
 from meterdp.exports.members import Member
 from meterdp.exports.numerals import PLAIN
 from meterdp.exports.settings import ExportSettings
-from meterdp.exports.streams import Limit, empty, file_by_file, open_bytes
+from meterdp.exports.streams import Limit, file_by_file, open_bytes
 from meterdp.exports.sums import Batches, Held, Parts, nothing_left
 
 # Codes of ESPI: unit of measure, commodity and service category, accumulation behaviour and flow direction.

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.exports.batch import Batch
 from meterdp.exports.readers import cer, green_button, lcl_csv, long_csv, nem12, parquet, wide_csv
 from meterdp.exports.settings import ExportSettings

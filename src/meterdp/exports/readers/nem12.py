@@ -27,14 +27,15 @@ from string import ascii_uppercase, digits
 
 import numpy as np
 
-from meterdp.core.errors import InputError
+from meterdp.core.regular import empty
+from meterdp.errors import InputError
 from meterdp.exports.batch import BATCH_BYTES, Batch
 from meterdp.exports.fields import number_words
 from meterdp.exports.lines import INNER_DELIMITER, SafeLines, separator_after
 from meterdp.exports.members import Member
 from meterdp.exports.numerals import PLAIN
 from meterdp.exports.settings import ExportSettings
-from meterdp.exports.streams import Limit, empty, file_by_file, open_bytes
+from meterdp.exports.streams import Limit, file_by_file, open_bytes
 from meterdp.exports.sums import Batches, Held, Parts, nothing_left
 
 MARKET_OFFSET_HOURS = 10

@@ -18,12 +18,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from meterdp.core.errors import InputError
+from meterdp.core.regular import check_file, empty
+from meterdp.errors import InputError
 from meterdp.exports.batch import BATCH_BYTES, NO_STAMP, Batch
 from meterdp.exports.fields import Field, Rejects, StampParser, key_columns, keys, number_words, numbers
 from meterdp.exports.members import Member
 from meterdp.exports.settings import ExportSettings
-from meterdp.exports.streams import check_file, empty, telling_damage
+from meterdp.exports.streams import telling_damage
 
 # About what a reading takes in a long CSV, so that batches of all formats hold alike many readings.
 _BYTES_PER_READING = 32

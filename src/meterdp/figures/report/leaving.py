@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from meterdp.core.errors import InputError
-from meterdp.core.guarantee import Guarantee, in_plain_words
+from meterdp.errors import InputError
 from meterdp.figures.report.grid import Tables
-from meterdp.release.account import UNIT_OF, Cap
+from meterdp.privacy.charge import UNIT_OF, Cap
+from meterdp.privacy.guarantee import Guarantee, in_plain_words
 from meterdp.release.gate import SIMULATED, check_release, refusals_of
 
 # What of a release is called in the configuration -> what it is, more of what its folder holds, key of its epsilon.

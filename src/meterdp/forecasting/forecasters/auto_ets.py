@@ -6,8 +6,8 @@ import importlib
 
 import numpy as np
 
-from meterdp.core.errors import NotInstalled
 from meterdp.core.progress import progress
+from meterdp.errors import NotInstalled
 from meterdp.forecasting.forecasters.interface import OWN, Task
 
 

@@ -13,10 +13,10 @@ from typing import Literal
 
 import numpy as np
 
-from meterdp.core.noise import NoiseSource
 from meterdp.mechanisms.dpem.mixture import CHANGE
 from meterdp.mechanisms.dpem.moments import Perturbation, mirrored
 from meterdp.mechanisms.dpem.records import check_records
+from meterdp.privacy.noise import NoiseSource
 
 # Noise makes negative variances; without a floor the next iteration divides by one.
 LEAST_VARIANCE = 1e-6

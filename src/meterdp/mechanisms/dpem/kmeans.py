@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from meterdp.accounting.sequence import Sequence
-from meterdp.core.noise import NoiseSource
 from meterdp.mechanisms.dpem.mixture import CHANGE, clipped_weights
 from meterdp.mechanisms.dpem.moments import MomentModel, Perturbation, moment_em
 from meterdp.mechanisms.dpem.records import check_records
+from meterdp.privacy.noise import NoiseSource
 
 _ROWS_AT_ONCE = 8192
 

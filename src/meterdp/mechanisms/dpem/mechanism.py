@@ -13,13 +13,14 @@ from typing import ClassVar
 import numpy as np
 
 from meterdp.accounting.registry import CURVES
-from meterdp.core.guarantee import Family, Guarantee
-from meterdp.core.noise import NoiseSource, fixed_normals
+from meterdp.core.noise import fixed_normals
 from meterdp.mechanisms.dpem.mixture import EmSettings, fit_iterates, start_mixture
 from meterdp.mechanisms.dpem.records import to_unit_ball
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings, Released, Sees
 from meterdp.mechanisms.sound.plan import SoundSettings
 from meterdp.mixture.draws import Mixture, MixtureDraws
+from meterdp.privacy.guarantee import Family, Guarantee
+from meterdp.privacy.noise import NoiseSource
 
 ITERATIONS = 10  # of the paper's smaller experiment, Fig. 3
 STEP_DELTA = 1e-6  # scales step_epsilon only: zCDP asks for the noise multiplier, not for what it is called

@@ -15,13 +15,13 @@ from typing import Literal
 import numpy as np
 
 from meterdp.accounting.sequence import Sequence
-from meterdp.core.noise import NoiseSource
 from meterdp.mechanisms.dpem.moments import Law, Perturbation, iterates, moment_em
 from meterdp.mechanisms.dpem.records import check_records
 from meterdp.mixture.class_sums import ClassSums, class_sums
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.gmm import raise_eigenvalues
 from meterdp.mixture.prior import NO_PRIOR, Prior
+from meterdp.privacy.noise import NoiseSource
 
 # What the l1 norm of the responsibilities, or a norm of a record's part of a class sum, can change by.
 CHANGE = 2.0

@@ -15,7 +15,7 @@ from typing import Literal, Protocol, TypeVar
 import numpy as np
 
 from meterdp.accounting.sequence import Sequence
-from meterdp.core.noise import NoiseSource
+from meterdp.privacy.noise import NoiseSource
 
 Parameters = TypeVar("Parameters")
 Moments = TypeVar("Moments")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 
 # Room for rounding of a norm that is one.
 _ROUNDING = 1e-6

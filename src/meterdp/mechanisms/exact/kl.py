@@ -13,7 +13,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from meterdp.core.guarantee import Family
 from meterdp.mechanisms.published.kl_release import (
     Design,
     KlRelease,
@@ -24,6 +23,7 @@ from meterdp.mechanisms.published.kl_release import (
 )
 from meterdp.mechanisms.published.labelled import LabelledRecords
 from meterdp.mechanisms.published.wishart_cost import CovarianceCosts
+from meterdp.privacy.guarantee import Family
 
 # (20e) asks for epsilon_0 > 0 only; this share of epsilon stands for its infimum.
 EPSILON_0_SHARE = 1e-6

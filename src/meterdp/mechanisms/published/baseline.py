@@ -13,12 +13,12 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from meterdp.core.noise import NoiseSource
 from meterdp.mechanisms.interface import Released
 from meterdp.mechanisms.published.label_flip import LabelFlip, lemma_1_multiplier
 from meterdp.mechanisms.published.labelled import LabelledRecords
 from meterdp.mechanisms.published.projection import project_covariances, project_simplex, symmetric
 from meterdp.mixture.draws import MixtureDraws
+from meterdp.privacy.noise import NoiseSource
 
 PARTS = 3
 # "parallel": a scale for each class, each with the whole budget of a part; "common": the largest of these scales for

@@ -10,10 +10,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from meterdp.core.noise import NoiseSource
 from meterdp.mechanisms.interface import Released
 from meterdp.mechanisms.published.baseline import Baseline, perturb
 from meterdp.mechanisms.published.labelled import LabelledRecords
+from meterdp.privacy.noise import NoiseSource
 
 
 class IidLaplace(Baseline):

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from meterdp.core.noise import NoiseSource
 from meterdp.mechanisms.interface import PublicSettings, Released
 from meterdp.mechanisms.published.label_flip import LabelFlip, lemma_1_multiplier, square_roots
 from meterdp.mechanisms.published.labelled import LabelledRecords
 from meterdp.mixture.draws import MixtureDraws
+from meterdp.privacy.noise import NoiseSource
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from meterdp.core.errors import InputError
-from meterdp.core.guarantee import Family, Guarantee
+from meterdp.errors import InputError
 from meterdp.mechanisms.interface import PublicSettings, Sees
+from meterdp.privacy.guarantee import Family, Guarantee
 
 # Down to here releases are tested; the noise is some 1e7 times the sensitivity and drowns every parameter.
 SMALLEST_EPSILON = 1e-6

@@ -11,9 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from meterdp.core.errors import InputError
-from meterdp.core.guarantee import Guarantee
-from meterdp.core.noise import GaussianSource
+from meterdp.errors import InputError
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
 from meterdp.mechanisms.sound.domain import Ball
 from meterdp.mechanisms.sound.mechanism import Sound
@@ -21,6 +19,8 @@ from meterdp.mechanisms.sound.plan import SoundSettings
 from meterdp.mechanisms.sound.stack import RECORDS_AT_ONCE
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.prior import Prior
+from meterdp.privacy.guarantee import Guarantee
+from meterdp.privacy.noise import GaussianSource
 
 # Smallest eigenvalue of a released covariance, relative to the squared radius, if none is given.
 EIGENVALUE_FLOOR_RATIO = 1e-6

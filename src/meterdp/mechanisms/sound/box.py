@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.mechanisms.sound.domain import Ball
 from meterdp.mixture.draws import Mixture
 

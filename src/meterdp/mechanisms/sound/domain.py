@@ -12,8 +12,8 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from meterdp.core.errors import InputError
 from meterdp.core.log_scale import PLAIN, LogScale
+from meterdp.errors import InputError
 from meterdp.mechanisms.interface import PublicSettings
 from meterdp.mechanisms.sound.posterior import CovarianceRule, diagonal_covariance, household_covariance
 from meterdp.mechanisms.sound.stack import RADIUS_EDGES, StackWeights

@@ -13,9 +13,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from meterdp.accounting import gdp
-from meterdp.core.guarantee import Family, Guarantee
-from meterdp.core.noise import NoiseSource
 from meterdp.mechanisms.interface import PublicSettings, Released, Sees
 from meterdp.mechanisms.published.labelled import LabelledRecords
 from meterdp.mechanisms.sound.domain import Loads
@@ -24,6 +21,9 @@ from meterdp.mechanisms.sound.rounds import release_in_chunks, run_rounds
 from meterdp.mechanisms.sound.stack import Measure, Step
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import raise_eigenvalues
+from meterdp.privacy import gaussian
+from meterdp.privacy.guarantee import Family, Guarantee
+from meterdp.privacy.noise import NoiseSource
 
 # The first round finds the classes in coordinates of the whole, the others refine them in their own.
 ROUNDS = 4
@@ -53,7 +53,7 @@ class SoundLabelFlip:
     @classmethod
     def calibrate(cls, public: PublicSettings) -> SoundLabelFlip:
         """Split mu(epsilon, delta) over the rounds."""
-        mu = gdp.mu_for(public.epsilon, public.delta)
+        mu = gaussian.mu_for(public.epsilon, public.delta)
         shares = ROUND_GROWTH ** np.arange(ROUNDS)
         shares[-1] *= LAST_ROUND
         reach = Loads.round_weights.sensitivity("label_flip")
@@ -71,7 +71,7 @@ class SoundLabelFlip:
             adjacency="label_flip",
             epsilon=self.public.epsilon,
             delta=self.public.delta,
-            accountant=gdp.CURVE.title,
+            accountant=gaussian.STEPS,
             proof="docs/proofs/sound_label_flip.md",
             family=self.family,
         )

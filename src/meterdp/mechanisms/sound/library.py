@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from meterdp.core.errors import InputError
 from meterdp.core.regular import contents
 from meterdp.core.shipped import shipped
+from meterdp.errors import InputError
 from meterdp.mixture.draws import Mixture
 
 # What the configuration calls the library that comes with the code (tools/make_library.py), and the rule that takes

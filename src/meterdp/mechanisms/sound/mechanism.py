@@ -16,11 +16,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from meterdp.accounting import gdp
-from meterdp.accounting.discreteness import FEWEST_NOISE_STEPS, delta_margin, total_variation
-from meterdp.core.errors import InputError
-from meterdp.core.guarantee import Family, Guarantee
-from meterdp.core.noise import GaussianSource
+from meterdp.errors import InputError
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings, Released, Sees
 from meterdp.mechanisms.sound.adapt import adapt
 from meterdp.mechanisms.sound.domain import Domain, Loads
@@ -45,6 +41,10 @@ from meterdp.mechanisms.sound.stack import (
 )
 from meterdp.mechanisms.sound.tilt import Marginals
 from meterdp.mixture.draws import MixtureDraws
+from meterdp.privacy import gaussian
+from meterdp.privacy.gaussian import FEWEST_NOISE_STEPS, delta_margin, total_variation
+from meterdp.privacy.guarantee import Family, Guarantee
+from meterdp.privacy.noise import GaussianSource
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Sound:
             delta -= delta_margin(public.epsilon, entries, FEWEST_NOISE_STEPS)
             if delta <= 0:
                 raise _too_little_noise()
-        mu, shares = gdp.mu_for(public.epsilon, delta), settings.shares
+        mu, shares = gaussian.mu_for(public.epsilon, delta), settings.shares
         plan = make_plan(shares.seen_by_colluding * mu, public.records, public.dimension, public.classes, settings)
         if min(step.noise_std for step in plan.steps) * shares.of_node < FEWEST_NOISE_STEPS * settings.grid:
             raise _too_little_noise()
@@ -101,7 +101,7 @@ class Sound:
             adjacency=adjacency,
             epsilon=self.public.epsilon,
             delta=self.public.delta,
-            accountant=gdp.CURVE.title,
+            accountant=gaussian.STEPS,
             proof="docs/proofs/sound.md",
             family=self.family,
         )

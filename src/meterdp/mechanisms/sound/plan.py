@@ -13,8 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from meterdp.accounting.discreteness import rounded
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.mechanisms.sound import marginals
 from meterdp.mechanisms.sound.adapt import WEIGHTS, adapt_entries, adapt_share
 from meterdp.mechanisms.sound.domain import Ball, Loads
@@ -22,6 +21,7 @@ from meterdp.mechanisms.sound.library import Library
 from meterdp.mechanisms.sound.shares import ALONE, Shares
 from meterdp.mechanisms.sound.stack import RADIUS_EDGES, StackWeights, Step
 from meterdp.mixture.prior import Prior
+from meterdp.privacy.gaussian import rounded
 
 # Budget shares in units of mu^2.
 RECORDS_SHARE = 0.005

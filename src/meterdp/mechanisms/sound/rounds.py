@@ -9,7 +9,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from meterdp.core.noise import GaussianSource
 from meterdp.mechanisms.interface import Released
 from meterdp.mechanisms.published.projection import project_covariances
 from meterdp.mechanisms.sound.domain import Domain
@@ -25,6 +24,7 @@ from meterdp.mechanisms.sound.stack import (
 )
 from meterdp.mixture.density import class_shares, log_scales, standardised
 from meterdp.mixture.draws import MixtureDraws
+from meterdp.privacy.noise import GaussianSource
 
 CHUNK_BYTES = 128e6
 

@@ -6,9 +6,10 @@ Each node adds its share to its own statistics before they are summed (docs/proo
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -51,3 +52,33 @@ class Shares:
 
 # One node that holds all records and all noise.
 ALONE = Shares(1, 1, 0)
+
+
+@dataclass(frozen=True)
+class SharedNoise:
+    """What is public about a release that circuits make together.
+
+    Parameters
+    ----------
+    shares : Shares
+        By which the mechanism is calibrated.
+    words : mapping
+        How they add up: scheme and graph, as words of a request. No name of a circuit is among them.
+    holders : {"circuits", "nodes"}
+        Who they are.
+    """
+
+    shares: Shares
+    words: Mapping
+    holders: str = "circuits"
+
+    @property
+    def in_words(self) -> str:
+        """What a manifest says of it."""
+        n, t, who = self.shares.nodes, self.shares.colluding, self.holders
+        return (
+            f"the noise is that of {n} {who} that hold the readings, each adding its share before anything is "
+            f"summed (scheme {self.words['scheme']}): what any {t} of them that collude would see while they make "
+            f"this release, with the release, has the epsilon and delta above for a meter of another of the {who}; "
+            f"the release alone has {1 / self.shares.seen_by_colluding:.3g} times the noise that they ask for"
+        )

@@ -14,9 +14,9 @@ from functools import cached_property
 import numpy as np
 from scipy.optimize import minimize
 
-from meterdp.core.noise import NoiseSource
 from meterdp.mechanisms.sound.marginals import Reference, features
 from meterdp.mixture.sampling import sample
+from meterdp.privacy.noise import NoiseSource
 
 # Root mean squares of what the mixture may miss, in units of what its own records differ by.
 PRIOR_STDS = np.geomspace(1e-3, 1.0, 61)

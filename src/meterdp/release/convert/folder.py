@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.release.convert.profiles import LoadProfiles
 from meterdp.release.convert.registry import Tool
 from meterdp.release.received import expected_error

@@ -16,9 +16,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from meterdp.core.errors import InputError
 from meterdp.core.progress import progress
 from meterdp.core.stamps import local_text
+from meterdp.errors import InputError
 from meterdp.release.gate import is_of_a_household
 from meterdp.release.received import MANIFEST, RELEASED, checked, read_manifest
 from meterdp.release.tables import RELEASED_PROFILES

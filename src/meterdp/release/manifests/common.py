@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 import meterdp
-from meterdp.core.guarantee import STUDY_MODE
 from meterdp.core.log_scale import LogScale
 from meterdp.core.stamps import local_text
 from meterdp.core.tables import Table
+from meterdp.privacy.guarantee import STUDY_MODE
 from meterdp.release.tables import FORECAST_FILE
 
 

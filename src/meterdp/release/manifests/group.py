@@ -9,9 +9,9 @@ import math
 
 import numpy as np
 
-from meterdp.accounting.gdp_with_response import epsilon_after
 from meterdp.core.log_scale import LogScale
 from meterdp.groupforecast.mechanism import GroupForecast
+from meterdp.privacy.gaussian import epsilon_after
 from meterdp.release.manifests.common import study_manifest
 
 # Releases whose joint cost a manifest names, each with fresh labels and noise.

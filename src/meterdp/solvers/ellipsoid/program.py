@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from meterdp.core.errors import InputError, optional_packages
+from meterdp.errors import InputError, optional_packages
 from meterdp.solvers.ellipsoid import own as sdp_own
 
 SOLVERS = ("own", "cvxpy")

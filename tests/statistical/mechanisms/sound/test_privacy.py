@@ -13,9 +13,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta, chi2, kstest
 
-from meterdp.accounting import gdp
-from meterdp.accounting.discreteness import rounded
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
 from meterdp.mechanisms.published.labelled import LabelledRecords
 from meterdp.mechanisms.sound.ball import calibrate_ball
@@ -25,8 +23,10 @@ from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mechanisms.sound.plan import SoundSettings, noise_entries
 from meterdp.mechanisms.sound.stack import StackWeights, clip_to_unit_ball, moment_stack
 from meterdp.mixture.gmm import fit_labels
+from meterdp.privacy import gaussian
+from meterdp.privacy.gaussian import rounded
+from meterdp.privacy.noise import GRID, SafeNoise
 from meterdp.release.noise import StudyNoise
-from meterdp.release.safe_noise import GRID, SafeNoise
 from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households, library
 
 # What a run spends is exact, and 400 runs tell the law of its loss from one with half the noise. Of 1,000 draws the
@@ -151,7 +151,7 @@ def assert_steps_below_the_curve(mechanism, *steps):
         assert count == 0 or min(chi2.sf(squares, count), chi2.cdf(squares, count)) > 0.5e-9
     for level in (0.0, 0.25, 0.5, 1.0, 2.0):
         measured = np.maximum(0, -np.expm1(level - loss)).mean()
-        assert measured <= gdp.delta(mechanism.mu, level) + margin(len(loss))
+        assert measured <= gaussian.delta(mechanism.mu, level) + margin(len(loss))
     return mu
 
 
@@ -214,7 +214,7 @@ def test_noise_of_a_library_has_the_calibrated_scale(x, factor, accepted, monkey
         log, _ = record(of(sound, PrivateRecords(x), MANY), 12, monkeypatch)
         assert [s.name for s, _, _ in log if s.name != "records"] == ["adapt"]
         _, own, noisy = log[-1]
-        unit = math.sqrt(square / left) / gdp.mu_for(2.0, 1e-5)
+        unit = math.sqrt(square / left) / gaussian.mu_for(2.0, 1e-5)
         noise = (noisy - own).reshape(MANY, -1) / unit * factor
         squares, rare = (noise**2).sum(axis=0), 1e-9 / (2 * noise.shape[1])
         kept = (chi2.sf(squares, MANY) > rare) & (chi2.cdf(squares, MANY) > rare)
@@ -253,7 +253,7 @@ def test_noise_of_records_in_a_ball_has_the_calibrated_scale(x, monkeypatch):
     """As for loads, with (a, b, c) = (0.3, 0.8, 1): max(2 (a^2 + b^2 + c^2), 2 b^2 + 2 c^2 + b^4 / (2 c^2))."""
     ball = calibrate_ball(K, D, N, 2.0, 1e-5, Ball(1.0), rounds=2)
     log, _ = record(of(ball, PrivateRecords(in_a_ball(x, 0.1)), MANY), 8, monkeypatch)
-    mu, whole = gdp.mu_for(2.0, 1e-5), math.sqrt(max(2 * 1.73, 2 * 0.64 + 2 + 0.64**2 / 2))
+    mu, whole = gaussian.mu_for(2.0, 1e-5), math.sqrt(max(2 * 1.73, 2 * 0.64 + 2 + 0.64**2 / 2))
     pooled = min(0.25, max(0.05, 12 / (N * mu / D)))
     shares = (1 - 0.05 - pooled) * np.array([1.0, 2.2]) / 3.2
     expected = [math.sqrt(2 / 0.05), math.sqrt((2 * 0.16 + 2 + 0.16**2 / 2) / pooled), *(whole / np.sqrt(shares))]
@@ -306,7 +306,7 @@ def test_noise_has_the_calibrated_scale(x, factor, accepted, monkeypatch):
     """
     sound = calibrate(2.0, rounds=3)
     log = record(of(sound, PrivateRecords(x), MANY), 3, monkeypatch)
-    mu, (a, b, c) = gdp.mu_for(2.0, 1e-5), (0.3, 0.5, 1.0)
+    mu, (a, b, c) = gaussian.mu_for(2.0, 1e-5), (0.3, 0.5, 1.0)
     pooled = min(0.25, max(0.05, 12 / (N * mu / D)))
     growth = np.array([1.0, 1.1, 2 * 1.1**2])
     shares = (1 - 0.05 - pooled) * growth / growth.sum()
@@ -325,7 +325,7 @@ def test_noise_has_the_calibrated_scale(x, factor, accepted, monkeypatch):
 
 def test_noise_of_the_other_adjacencies_is_what_sensitivity_and_share_demand():
     """Written out again: (a, b, c) = (0.3, 0.5, 1), one record more or less, or one part that changes its class."""
-    mu, whole = gdp.mu_for(2.0, 1e-5), math.sqrt(0.3**2 + 0.5**2 + 1)
+    mu, whole = gaussian.mu_for(2.0, 1e-5), math.sqrt(0.3**2 + 0.5**2 + 1)
     pooled = min(0.25, max(0.05, 12 / (N * mu / D)))
     growth = np.array([1.0, 1.1, 2 * 1.1**2])
     shares = (1 - 0.005 - 0.05 - pooled) * growth / growth.sum()
@@ -373,7 +373,7 @@ def test_a_mutant_with_too_little_noise_is_caught(x, domain, monkeypatch):
     log = record(of(thin, PrivateRecords(one), MOST), 4, monkeypatch)
     loss, mu = total(*losses(log, replay(thin, (two,), log)))
     assert mu.max() > sound.mu
-    assert np.maximum(0, -np.expm1(-loss)).mean() > gdp.delta(sound.mu, 0.0) + margin(MOST)
+    assert np.maximum(0, -np.expm1(-loss)).mean() > gaussian.delta(sound.mu, 0.0) + margin(MOST)
 
 
 @pytest.fixture
@@ -435,7 +435,7 @@ def test_noise_of_marginals_has_the_calibrated_scale(x, small_pool):
         return 8 * sum(1 / j for j in range(1, count + 1, 2))
 
     expected = math.sqrt(D * ends(4) + 1.5**2 * (ends(12) + ends(8)) + 3**2) / (
-        gdp.mu_for(2.0, 1e-5) * math.sqrt(0.5)
+        gaussian.mu_for(2.0, 1e-5) * math.sqrt(0.5)
     )
     assert step.name == "marginals" and step.noise_std == pytest.approx(expected, rel=1e-12)
     noise = (noisy - own) / expected

@@ -10,8 +10,8 @@ from meterdp.classnoise.designs.interface import Budget, ClassQueries, class_que
 from meterdp.classnoise.designs.registry import DESIGNS, noise_design, report_row
 from meterdp.classnoise.query_models import QUERY_MODELS
 from meterdp.classnoise.tables import NOISE_DESIGN_REPORTS
-from meterdp.core.errors import InputError
 from meterdp.core.parquet import as_arrow
+from meterdp.errors import InputError
 from tests.unit.classnoise.examples import random_queries, two_laws
 
 

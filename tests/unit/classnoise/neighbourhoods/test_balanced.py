@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from meterdp.classnoise.neighbourhoods.balanced import balanced_groups
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 
 
 def spread(features, label):

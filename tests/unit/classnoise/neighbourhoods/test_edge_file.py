@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from meterdp.classnoise.neighbourhoods.edge_file import read_edges
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 
 HOUSEHOLDS = {"007": 0, "7": 1, "secret-9": 2, "12": 3}
 COLUMNS = ("meter_id", "neighbour_id")

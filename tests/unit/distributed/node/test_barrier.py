@@ -5,9 +5,9 @@ from functools import partial
 import numpy as np
 import pytest
 
-from meterdp.core.errors import InputError
 from meterdp.distributed.node.links import Links
 from meterdp.distributed.node.messages import Kind
+from meterdp.errors import InputError
 from tests.unit.distributed.node.made_up import settings_of, write_agreement
 from tests.unit.distributed.node.schedules import Killed, Schedule
 

@@ -5,10 +5,10 @@ import yaml
 
 from meterdp.__main__ import main
 from meterdp.core.config import as_markdown, load_schema
-from meterdp.core.errors import InputError
 from meterdp.distributed.node.config import SCHEMAS, read_agreement, read_node
 from meterdp.distributed.node.keys import new_keys
 from meterdp.distributed.node.run import exposed
+from meterdp.errors import InputError
 from tests.unit.distributed.node.made_up import settings_of, study_of, write_agreement
 
 

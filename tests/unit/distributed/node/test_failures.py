@@ -18,7 +18,6 @@ import pytest
 import yaml
 import zmq
 
-from meterdp.core.errors import InputError
 from meterdp.distributed.node import links, sockets
 from meterdp.distributed.node.faults import Fault, Reason
 from meterdp.distributed.node.keys import new_keys, read_secret
@@ -26,6 +25,7 @@ from meterdp.distributed.node.links import Links
 from meterdp.distributed.node.messages import NO_RUN, Kind, Message
 from meterdp.distributed.node.run import run_node
 from meterdp.distributed.node.sockets import Event, Happening
+from meterdp.errors import InputError
 from tests.unit.distributed.node.made_up import Lying, Nodes, changed, made_up_records, settings_of, write_agreement
 
 COUNT = 4

@@ -16,8 +16,6 @@ import pandas as pd
 import pytest
 import yaml
 
-from meterdp.core.errors import InputError
-from meterdp.core.guarantee import NOT_FOR_RELEASE
 from meterdp.core.parquet import metadata_of, read_table
 from meterdp.distributed.em import distributed_em
 from meterdp.distributed.federated import Federated
@@ -27,6 +25,8 @@ from meterdp.distributed.node.records import own_records
 from meterdp.distributed.node.run import mixture_columns
 from meterdp.distributed.node.tables import NODE_MIXTURE, NODE_TRAFFIC
 from meterdp.distributed.study import one_class, start_from
+from meterdp.errors import InputError
+from meterdp.privacy.guarantee import NOT_FOR_RELEASE
 from tests.warm import warm_python
 from tools.make_nodes import make_exports, make_nodes
 

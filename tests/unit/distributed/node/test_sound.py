@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from meterdp.core.noise import MOST_STEPS
 from meterdp.distributed.graph import complete
 from meterdp.distributed.node.faults import Reason
 from meterdp.distributed.node.links import Links
@@ -16,9 +15,9 @@ from meterdp.distributed.shared_noise import SharedSums, release_at_node, releas
 from meterdp.mechanisms.interface import PublicSettings, Released
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mechanisms.sound.plan import SoundSettings
+from meterdp.privacy.noise import MOST_STEPS, SafeNoise
 from meterdp.release.between_nodes import _released
 from meterdp.release.noise import StudyNoise
-from meterdp.release.safe_noise import SafeNoise
 from tests.unit.distributed.node.made_up import Lying, settings_of, write_agreement
 from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households
 

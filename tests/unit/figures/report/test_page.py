@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from meterdp.catalogue import study_tables
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.figures import numbers
 from meterdp.figures.report.page import TABLES, build_report
 from tests import chromium

@@ -8,8 +8,8 @@ import pytest
 from scipy.stats import chi2, multivariate_normal
 from sklearn.decomposition import FactorAnalysis
 
-from meterdp.core.errors import InputError
 from meterdp.core.noise import fixed_normals
+from meterdp.errors import InputError
 from meterdp.mechanisms.dpem.factor import (
     Factors,
     analyze_gauss_std,

@@ -9,8 +9,8 @@ import pytest
 from scipy.stats import chi2
 from sklearn.mixture import GaussianMixture
 
-from meterdp.core.errors import InputError
 from meterdp.core.noise import fixed_normals
+from meterdp.errors import InputError
 from meterdp.mechanisms.dpem.mixture import (
     EmSettings,
     Iterate,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.mechanisms.dpem.records import check_records, to_unit_ball
 
 

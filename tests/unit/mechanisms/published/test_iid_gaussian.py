@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from meterdp.accounting.gdp import delta
 from meterdp.mechanisms.published.iid_gaussian import IidGaussian
 from meterdp.mechanisms.published.label_flip import lemma_1_multiplier
+from meterdp.privacy.gaussian import delta
 from meterdp.release.noise import StudyNoise
 from tests.unit.mechanisms.made_up import public, records
 

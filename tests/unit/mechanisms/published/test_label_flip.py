@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.mechanisms.published.label_flip import lemma_1_multiplier, square_roots
 from meterdp.mechanisms.published.labelled import LabelledRecords
 from meterdp.mechanisms.registry import MECHANISMS

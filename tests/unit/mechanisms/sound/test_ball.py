@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from sklearn.mixture import GaussianMixture
 
-from meterdp.accounting import gdp
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.mechanisms.interface import PrivateRecords
 from meterdp.mechanisms.sound.ball import calibrate_ball, fit_ball
 from meterdp.mechanisms.sound.domain import Ball
@@ -23,8 +22,9 @@ from meterdp.mechanisms.sound.starts import spread_classes
 from meterdp.mixture.density import record_log_densities
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.prior import Prior
+from meterdp.privacy import gaussian
+from meterdp.privacy.noise import GRID, SafeNoise
 from meterdp.release.noise import StudyNoise
-from meterdp.release.safe_noise import GRID, SafeNoise
 from tests.unit.mechanisms.made_up import library
 
 
@@ -176,7 +176,9 @@ def test_the_guarantee_speaks_of_records_and_all_of_the_budget_is_spent():
         mechanism = calibrate_ball(4, 10, 5000, 1.0, 1e-5, Ball(1.0), adjacency=adjacency)
         assert mechanism.guarantee.unit == unit
         assert mechanism.plan.classes == 4
-        assert gdp.compose(*(s.mu for s in mechanism.plan.steps)) == pytest.approx(gdp.mu_for(1.0, 1e-5), rel=1e-12)
+        assert gaussian.compose(*(s.mu for s in mechanism.plan.steps)) == pytest.approx(
+            gaussian.mu_for(1.0, 1e-5), rel=1e-12
+        )
 
 
 def test_the_number_of_records_is_not_looked_at_where_it_is_private():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.mechanisms.sound.box import Box
 from meterdp.mixture.draws import Mixture
 

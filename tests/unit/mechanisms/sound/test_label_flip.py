@@ -5,18 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from meterdp.accounting import gdp
 from meterdp.mechanisms.published.labelled import LabelledRecords
 from meterdp.mechanisms.sound.label_flip import SoundLabelFlip
 from meterdp.mixture.divergence import kl_joint
 from meterdp.mixture.gmm import fit_labels
+from meterdp.privacy import gaussian
 from meterdp.release.noise import StudyNoise
 from tests.unit.mechanisms.made_up import FLOOR, public, records
 
 
 def test_rounds_compose_to_exactly_the_budget():
     mechanism = SoundLabelFlip.calibrate(public(records(0, n=200, d=3, k=2), 2.0))
-    assert gdp.compose(*(s.mu for s in mechanism.steps)) == pytest.approx(gdp.mu_for(2.0, 1e-5), rel=1e-12)
+    assert gaussian.compose(*(s.mu for s in mechanism.steps)) == pytest.approx(gaussian.mu_for(2.0, 1e-5), rel=1e-12)
     assert mechanism.guarantee.adjacency == "label_flip"
     assert "not protected" in mechanism.guarantee.unit
 

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from meterdp.core.config import complete, load_schema
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.sound.library import FILES, SHIPPED, library_files, read_library
+from meterdp.privacy.ledger import Ledger
 from meterdp.release.desk import Desk
-from meterdp.release.ledger import Ledger
 from meterdp.release.mixture import release_mixture
 from tests.conftest import ROOT
 

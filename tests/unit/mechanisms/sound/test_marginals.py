@@ -24,8 +24,8 @@ from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mechanisms.sound.plan import SoundSettings
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.sampling import sample
+from meterdp.privacy.noise import GRID
 from meterdp.release.noise import StudyNoise
-from meterdp.release.safe_noise import GRID
 from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households
 
 D = 5

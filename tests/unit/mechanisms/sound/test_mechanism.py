@@ -8,8 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from meterdp.accounting import gdp
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.evaluation.cost import reference_fits
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
 from meterdp.mechanisms.sound.domain import Loads
@@ -19,6 +18,7 @@ from meterdp.mixture.divergence import kl_joint, mean_log_likelihood
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import fit_labels
 from meterdp.mixture.kmeans import kmeans_labels
+from meterdp.privacy import gaussian
 from meterdp.release.noise import StudyNoise
 from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households
 
@@ -43,9 +43,9 @@ def no_noise(step, stack):
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
 def test_calibration_takes_all_of_the_budget_and_no_more(private, epsilon):
     sound = Sound.calibrate(settings(private, epsilon))
-    assert sound.mu == gdp.mu_for(epsilon, 1e-5)
-    assert gdp.compose(*(s.mu for s in sound.plan.steps)) == pytest.approx(sound.mu, rel=1e-12)
-    assert gdp.delta(sound.mu, epsilon) <= 1e-5
+    assert sound.mu == gaussian.mu_for(epsilon, 1e-5)
+    assert gaussian.compose(*(s.mu for s in sound.plan.steps)) == pytest.approx(sound.mu, rel=1e-12)
+    assert gaussian.delta(sound.mu, epsilon) <= 1e-5
 
 
 @pytest.mark.parametrize("adjacency", ["replace_one", "add_remove"])

@@ -8,8 +8,7 @@ import inspect
 import numpy as np
 import pytest
 
-from meterdp.accounting import gdp
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.mechanisms.sound import plan as sound_plan
 from meterdp.mechanisms.sound.plan import (
     SoundSettings,
@@ -20,15 +19,16 @@ from meterdp.mechanisms.sound.plan import (
     step_entries,
 )
 from meterdp.mechanisms.sound.starts import start_classes
+from meterdp.privacy import gaussian
 
 
 @pytest.mark.parametrize("adjacency", ["replace_one", "add_remove"])
 @pytest.mark.parametrize("rounds", [None, 1, 7])
 @pytest.mark.parametrize(("n", "d", "epsilon"), [(1, 1, 0.01), (1409, 12, 2.0), (1_000_000, 48, 8.0)])
 def test_steps_compose_to_exactly_the_budget(adjacency, rounds, n, d, epsilon):
-    mu = gdp.mu_for(epsilon, 1e-5)
+    mu = gaussian.mu_for(epsilon, 1e-5)
     plan = make_plan(mu, n, d, 6, SoundSettings(adjacency, records_guess=n, rounds=rounds))
-    assert gdp.compose(*(s.mu for s in plan.steps)) == pytest.approx(mu, rel=1e-12)
+    assert gaussian.compose(*(s.mu for s in plan.steps)) == pytest.approx(mu, rel=1e-12)
     assert all(s.noise_std > 0 for s in plan.steps)
     assert [s.name for s in plan.steps][-len(plan.rounds) :] == [f"round {t + 1}" for t in range(len(plan.rounds))]
     assert (plan.step("records") is None) == (adjacency == "replace_one"), "N is measured only where it is private"
@@ -39,10 +39,10 @@ def test_steps_compose_to_exactly_the_budget(adjacency, rounds, n, d, epsilon):
 @pytest.mark.parametrize("adjacency", ["replace_one", "add_remove"])
 @pytest.mark.parametrize("share", [0.0, 0.25, 0.9])
 def test_marginals_take_their_share_and_the_mixture_is_planned_with_the_rest(adjacency, share):
-    mu = gdp.mu_for(2.0, 1e-5)
+    mu = gaussian.mu_for(2.0, 1e-5)
     plan = make_plan(mu, 1409, 12, 6, SoundSettings(adjacency, records_guess=1409, marginal_share=share))
     mixture = make_plan(mu * np.sqrt(1 - share), 1409, 12, 6, SoundSettings(adjacency, records_guess=1409))
-    assert gdp.compose(*(s.mu for s in plan.steps)) == pytest.approx(mu, rel=1e-12)
+    assert gaussian.compose(*(s.mu for s in plan.steps)) == pytest.approx(mu, rel=1e-12)
     assert plan.classes == mixture.classes
     if share == 0:
         assert plan == mixture
@@ -53,12 +53,12 @@ def test_marginals_take_their_share_and_the_mixture_is_planned_with_the_rest(adj
 
 def test_entries_of_every_step_are_within_those_the_grid_is_paid_for():
     settings = SoundSettings(marginal_share=0.25)
-    plan = make_plan(gdp.mu_for(2.0, 1e-5), 1_000_000, 12, 6, settings)
+    plan = make_plan(gaussian.mu_for(2.0, 1e-5), 1_000_000, 12, 6, settings)
     assert sum(step_entries(s, plan.classes, 12) for s in plan.steps) <= noise_entries(6, 12, settings)
 
 
 def test_classes_and_rounds_follow_the_stated_rule():
-    mu = gdp.mu_for(2.0, 1e-5)
+    mu = gaussian.mu_for(2.0, 1e-5)
     small, large = (make_plan(mu, n, 12, 6, SoundSettings()) for n in (1409, 10_000))
     assert (small.classes, len(small.rounds)) == (3, 3)
     assert (large.classes, len(large.rounds)) == (4, 9)

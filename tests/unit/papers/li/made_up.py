@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from meterdp.papers.li import exposure
-from meterdp.papers.li.readings import CYCLE_ALONE, GRAPHS, NODES, RECORDS, SETTINGS, VIEWS, WITH_CHORD
+from meterdp_papers.li import exposure
+from meterdp_papers.li.setting import CYCLE_ALONE, GRAPHS, NODES, RECORDS, SETTINGS, VIEWS, WITH_CHORD
 
 SOURCE = {"data": "made-up data", "substitute": None}
 NATS = {"federated": 4.0, "secure_sum": 0.36, "subspace": 0.2}

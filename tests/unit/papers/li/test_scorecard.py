@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from meterdp.core.parquet import as_arrow
-from meterdp.papers.common.scorecard import FAILS, HOLDS, OPEN
-from meterdp.papers.common.tables import SCORECARD
-from meterdp.papers.li import scorecard as li
-from meterdp.papers.li import tables as declared
-from meterdp.papers.li.claims import CLAIMS
-from meterdp.papers.li.readings import CYCLE_ALONE, NODES, WITH_CHORD
+from meterdp_papers.common.scorecard import FAILS, HOLDS, OPEN
+from meterdp_papers.common.tables import SCORECARD
+from meterdp_papers.li import scorecard as li
+from meterdp_papers.li import tables as declared
+from meterdp_papers.li.scorecard import CLAIMS
+from meterdp_papers.li.setting import CYCLE_ALONE, NODES, WITH_CHORD
 from tests.unit.papers.li import made_up
 from tests.unit.papers.li.made_up import NATS
 
@@ -80,7 +80,7 @@ def test_every_claim_has_its_rows_and_sources():
         "fig2": made_up.likelihoods().assign(substitute="stands for nothing"),
         "fig3": made_up.leaks(),
     }
-    card = li.scorecard(tables)
+    card = CLAIMS.scorecard(tables)
     as_arrow(SCORECARD, card)
     assert card["item"].unique().tolist() == [claim.item for claim in CLAIMS] == [f"li-{n}" for n in range(1, 5)]
     assert not card.duplicated(["item", "reading"]).any()

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from meterdp.core.parquet import as_arrow
-from meterdp.papers.liu import algorithm
-from meterdp.papers.liu.synthetic import Setting
-from meterdp.papers.liu.tables import LIU_CONVERGENCE, LIU_SDP_WORK
 from meterdp.solvers.ellipsoid import program as sdp
+from meterdp_papers.liu import algorithm
+from meterdp_papers.liu.synthetic import Setting
+from meterdp_papers.liu.tables import LIU_CONVERGENCE, LIU_SDP_WORK
 
 FLOOR = 1e-3
 

@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from meterdp.core.noise import NoiseSource
-from meterdp.papers.liu.readings import FLIPS, READINGS
-from meterdp.papers.liu.setting import DELTA, PROPOSED, public_settings
-from meterdp.papers.liu.synthetic import Setting, draw_data_set
-from meterdp.papers.liu.variants import COMPARED, VARIANTS, Variant, read
+from meterdp.privacy.noise import NoiseSource
 from meterdp.release.noise import StudyNoise
+from meterdp_papers.liu.readings import FLIPS, READINGS
+from meterdp_papers.liu.setting import COMPARED, DELTA, PROPOSED, VARIANTS, Variant, public_settings, read
+from meterdp_papers.liu.synthetic import Setting, draw_data_set
 
 FLOOR, SETS = 1e-3, range(10)
 

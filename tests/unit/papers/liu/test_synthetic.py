@@ -6,14 +6,13 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from meterdp.core.parquet import as_arrow
-from meterdp.papers.common.batches import batch
-from meterdp.papers.liu import synthetic
-from meterdp.papers.liu.readings import READINGS
-from meterdp.papers.liu.setting import PROPOSED, curve, releases
-from meterdp.papers.liu.synthetic import SWEEPS, Setting, draw_data_set, draw_mixture, run_trials
-from meterdp.papers.liu.tables import LIU_CURVE, LIU_TRIALS
-from meterdp.papers.liu.variants import COMPARED, VARIANTS, Variant, read
 from meterdp.release.noise import StudyNoise
+from meterdp_papers.common.tables import batch
+from meterdp_papers.liu import synthetic
+from meterdp_papers.liu.readings import READINGS
+from meterdp_papers.liu.setting import COMPARED, PROPOSED, VARIANTS, Variant, curve, read, releases
+from meterdp_papers.liu.synthetic import SWEEPS, Setting, draw_data_set, draw_mixture, run_trials
+from meterdp_papers.liu.tables import LIU_CURVE, LIU_TRIALS
 
 FLOOR, SEED = 1e-3, 5
 

@@ -5,9 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from meterdp.papers.park import likelihoods, marital
-from meterdp.papers.park.readings import BY_PIXEL, CLUSTER_READINGS, MISREAD, SENSITIVITIES, SHOWN
-from meterdp.papers.park.setting import EM, LINES, LLOYD_LINEAR, LLOYD_ZCDP, PLAIN, PROPOSED, ZCDP
+from meterdp_papers.park import likelihoods, marital
+from meterdp_papers.park.setting import (
+    BY_PIXEL,
+    CLUSTER_READINGS,
+    EM,
+    LINES,
+    LLOYD_LINEAR,
+    LLOYD_ZCDP,
+    MISREAD,
+    PLAIN,
+    PROPOSED,
+    SENSITIVITIES,
+    SHOWN,
+    ZCDP,
+)
 
 SOURCE = {"data": "made-up data", "substitute": "stands for nothing"}
 # Nats per record at epsilon 0.1, 1 and 4.

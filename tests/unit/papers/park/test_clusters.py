@@ -6,12 +6,19 @@ import pytest
 from sklearn.cluster import KMeans
 
 from meterdp.core.parquet import as_arrow
-from meterdp.papers.park import clusters
-from meterdp.papers.park.data import Records
-from meterdp.papers.park.likelihoods import fold
-from meterdp.papers.park.readings import CLUSTER_READINGS, EPSILON_AS_PRINTED, SHOWN_CLUSTERS
-from meterdp.papers.park.setting import LLOYD_LINEAR, LLOYD_ZCDP, PLAIN, PROPOSED
-from meterdp.papers.park.tables import PARK_CLUSTERS, PARK_FOLDS, PARK_NICV
+from meterdp_papers.park import clusters
+from meterdp_papers.park.data import Records
+from meterdp_papers.park.likelihoods import fold
+from meterdp_papers.park.setting import (
+    CLUSTER_READINGS,
+    EPSILON_AS_PRINTED,
+    LLOYD_LINEAR,
+    LLOYD_ZCDP,
+    PLAIN,
+    PROPOSED,
+    SHOWN_CLUSTERS,
+)
+from meterdp_papers.park.tables import PARK_CLUSTERS, PARK_FOLDS, PARK_NICV
 
 SOURCE = {"data": "made-up places", "substitute": None}
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from meterdp.papers.common.datasets import registry
-from meterdp.papers.park import data
-from meterdp.simulate import substitutes
+from meterdp_papers.common import substitutes
+from meterdp_papers.common.datasets import registry
+from meterdp_papers.park import data
 
 
 @pytest.fixture(scope="module")

@@ -9,16 +9,15 @@ import pandas as pd
 import pytest
 
 from meterdp.core.parquet import write_table
-from meterdp.papers.common.scorecard import OPEN, Verdict, rows
-from meterdp.papers.common.tables import SCORECARD
-from meterdp.papers.park import clusters, factor_faces, marital, tables
-from meterdp.papers.park.claims import CLAIMS, PAPER
-from meterdp.papers.park.data import Records
-from meterdp.papers.park.ours import compare
-from meterdp.papers.park.readings import ALSO_SHOWN, PICTURES
-from meterdp.papers.park.setting import EM, OURS
-from meterdp.papers.registry import PAPERS
-from meterdp.papers.report import build_reproduction_report
+from meterdp_papers.common.scorecard import OPEN, Verdict, rows
+from meterdp_papers.common.tables import SCORECARD
+from meterdp_papers.park import clusters, factor_faces, marital, tables
+from meterdp_papers.park.data import Records
+from meterdp_papers.park.likelihoods import compare
+from meterdp_papers.park.scorecard import CLAIMS
+from meterdp_papers.park.setting import ALSO_SHOWN, EM, OURS, PICTURES
+from meterdp_papers.registry import PAPERS
+from meterdp_papers.report import build_reproduction_report
 from tests.chromium import chromium_or_skip, tables_wider_than_their_panel
 from tests.unit.papers.park import made_up
 
@@ -58,7 +57,7 @@ def paths(tmp_path_factory) -> dict[str, Path]:
 @pytest.mark.parametrize("name", [figure.name for figure in PARK.figures])
 def test_every_figure_is_svg_with_a_caption(paths, name, tmp_path):
     """That the same numbers give the same bytes is tested of the figures of Liu et al.; saving is shared."""
-    figure = PARK.figure(name)
+    figure = PARK.named(name)
     figure.draw(paths[name], output=tmp_path / "one.svg")
     assert ElementTree.parse(tmp_path / "one.svg").getroot().tag.endswith("svg")
     assert figure.look_for.endswith(".") and figure.alternative.endswith(".")
@@ -76,7 +75,7 @@ def test_no_printed_table_runs_out_of_its_panel(paths, tmp_path):
     chromium_or_skip()
     verdicts = {claim.item: Verdict(OPEN, "Made up.") for claim in CLAIMS}
     sources = {claim.item: ("made-up data", None) for claim in CLAIMS}
-    write_table(tmp_path / "card.parquet", SCORECARD, rows(PAPER, CLAIMS, verdicts, sources))
+    write_table(tmp_path / "card.parquet", SCORECARD, rows(CLAIMS.paper, CLAIMS, verdicts, sources))
     printed = {p.name: paths[p.name] for p in PARK.printed}
     card, page = {"park": tmp_path / "card.parquet"}, tmp_path / "report.html"
     build_reproduction_report(card, {"park": printed}, {"park": {}}, page, simulated=False, trials=2)
@@ -98,7 +97,7 @@ def test_the_picture_of_a_figure_names_data_and_defect(paths, tmp_path, monkeypa
     seen = []
     save = Figure.savefig
     monkeypatch.setattr(Figure, "savefig", lambda self, *a, **k: (seen.append(self), save(self, *a, **k))[1])
-    PARK.figure("fig2").draw(paths["fig2"], output=tmp_path / "a.svg")
+    PARK.named("fig2").draw(paths["fig2"], output=tmp_path / "a.svg")
     words = " ".join(artist.get_text() for artist in seen[0].findobj(lambda a: hasattr(a, "get_text")))
     assert "Made-up data; stands for nothing" in words.replace("\n", " ") and "defect P4" in words.replace("\n", " ")
     assert len(PICTURES) == 3

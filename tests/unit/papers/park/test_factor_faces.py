@@ -5,10 +5,10 @@ import pytest
 
 from meterdp.core.parquet import as_arrow
 from meterdp.mechanisms.dpem.factor import Factors
-from meterdp.papers.park import factor_faces
-from meterdp.papers.park.data import Records
-from meterdp.papers.park.readings import AS_THEY_ARE, BY_PIXEL, CENTRED, PICTURES
-from meterdp.papers.park.tables import PARK_FACE_NUMBERS, PARK_FACES
+from meterdp_papers.park import factor_faces
+from meterdp_papers.park.data import Records
+from meterdp_papers.park.setting import AS_THEY_ARE, BY_PIXEL, CENTRED, PICTURES
+from meterdp_papers.park.tables import PARK_FACE_NUMBERS, PARK_FACES
 
 SOURCE = {"data": "made-up pictures", "substitute": None}
 SIDE = 8

@@ -7,12 +7,11 @@ import pandas as pd
 import pytest
 
 from meterdp.core.parquet import as_arrow
-from meterdp.papers.park import likelihoods
-from meterdp.papers.park.data import LARGEST_NORM, PUBLIC_RADIUS, Records
-from meterdp.papers.park.ours import compare
-from meterdp.papers.park.readings import SHOWN
-from meterdp.papers.park.setting import EM, EXPERIMENTS, FEW_EPSILONS, LINES, OURS, PUBLIC_ZCDP, ZCDP
-from meterdp.papers.park.tables import PARK_CURVE, PARK_LIKELIHOODS, PARK_OURS
+from meterdp_papers.park import likelihoods
+from meterdp_papers.park.data import LARGEST_NORM, PUBLIC_RADIUS, Records
+from meterdp_papers.park.likelihoods import compare
+from meterdp_papers.park.setting import EM, EXPERIMENTS, FEW_EPSILONS, LINES, OURS, PUBLIC_ZCDP, SHOWN, ZCDP
+from meterdp_papers.park.tables import PARK_CURVE, PARK_LIKELIHOODS, PARK_OURS
 
 SOURCE = {"data": "made-up data", "substitute": None}
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from meterdp.core.parquet import as_arrow
-from meterdp.papers.park import marital
-from meterdp.papers.park.readings import CAPTIONS, LONE_CLASS
-from meterdp.papers.park.tables import PARK_DISTANCES, PARK_MAP
 from meterdp.release.noise import StudyNoise
+from meterdp_papers.park import marital
+from meterdp_papers.park.setting import CAPTIONS, LONE_CLASS
+from meterdp_papers.park.tables import PARK_DISTANCES, PARK_MAP
 
 
 @pytest.mark.parametrize("caption", CAPTIONS)

@@ -4,12 +4,12 @@ import pytest
 
 from meterdp.accounting.orders import FAR_ORDER, LARGEST_ORDER
 from meterdp.core.parquet import as_arrow
-from meterdp.papers.common.scorecard import FAILS, HOLDS, OPEN
-from meterdp.papers.common.tables import SCORECARD
-from meterdp.papers.park import clusters
-from meterdp.papers.park import scorecard as park
-from meterdp.papers.park import tables as declared
-from meterdp.papers.park.claims import CLAIMS
+from meterdp_papers.common.scorecard import FAILS, HOLDS, OPEN
+from meterdp_papers.common.tables import SCORECARD
+from meterdp_papers.park import clusters
+from meterdp_papers.park import scorecard as park
+from meterdp_papers.park import tables as declared
+from meterdp_papers.park.scorecard import CLAIMS
 from tests.unit.papers.park import made_up
 from tests.unit.papers.park.made_up import AS_CLAIMED
 
@@ -59,7 +59,7 @@ def test_park_3_wants_both_refined_compositions_above_both_others(changed, verdi
 
 
 def test_park_3_has_a_row_for_the_printed_delta_that_allows_no_budget():
-    found = park.refined_everywhere({"fig2": made_up.runs(left_out=True), "fig3": made_up.runs(figure="fig3")})
+    found = park.refined_everywhere(made_up.runs(left_out=True), made_up.runs(figure="fig3"))
     assert [v.holds for v in found.values()] == [HOLDS, HOLDS, OPEN]
     first, second, third = found
     assert "left out of delta" in first and "left out" not in second and third.startswith("Fig. 2 as printed")
@@ -81,13 +81,13 @@ def test_park_4_wants_a_gap_at_small_epsilon_that_real_orders_close(changed, rea
 
 
 def test_park_4_is_judged_with_orders_that_end_and_with_many():
-    both = {"fig2": made_up.runs(), "fig3": made_up.runs(figure="fig3")}
-    found = {reading.split("; ")[-1]: verdict for reading, verdict in park.integer_orders(both).items()}
+    both = made_up.runs(), made_up.runs(figure="fig3")
+    found = {reading.split("; ")[-1]: verdict for reading, verdict in park.integer_orders(*both).items()}
     assert {words: verdict.holds for words, verdict in found.items()} == {
         f"orders 1 to {LARGEST_ORDER:,}": HOLDS,
         f"orders 1 to {FAR_ORDER:,}": FAILS,
     }
-    assert len(park.integer_orders(both)) == 4
+    assert len(park.integer_orders(*both)) == 4
     assert all(f"with {words}, over 5 splits" in verdict.measured for words, verdict in found.items())
 
 
@@ -127,7 +127,7 @@ def test_every_claim_has_its_rows_and_sources():
         "fig2": made_up.curve(runs["fig2"]),
         "fig3": made_up.curve(runs["fig3"]).assign(substitute=None),  # the data set itself
     }
-    card = park.scorecard(tables)
+    card = CLAIMS.scorecard(tables)
     as_arrow(SCORECARD, card)
     assert card["item"].unique().tolist() == [claim.item for claim in CLAIMS] == [f"park-{n}" for n in range(1, 7)]
     assert not card.duplicated(["item", "reading"]).any()

@@ -8,7 +8,7 @@ from meterdp.accounting.exact_curve import worst_pair
 from meterdp.accounting.gaussian_loss import pair_losses
 from meterdp.classnoise.designs.interface import Budget, ClassQueries
 from meterdp.classnoise.designs.registry import noise_design
-from meterdp.papers.ramakrishna.households import QUERY_MEANS, read_queries
+from meterdp_papers.ramakrishna.households import QUERY_MEANS, read_queries
 
 LABELS, ENTRIES, RHO, EPSILON, DRAWS = 5, 4, 0.7, 0.5, 200_000
 

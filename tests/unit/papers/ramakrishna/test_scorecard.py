@@ -8,15 +8,16 @@ import pytest
 
 from meterdp.classnoise.tables import DESIGN_COMPARISON
 from meterdp.core.parquet import as_arrow, write_table
-from meterdp.papers.common.scorecard import FAILS, HOLDS, OPEN
-from meterdp.papers.common.tables import SCORECARD
-from meterdp.papers.ramakrishna import scorecard as ram
-from meterdp.papers.ramakrishna import tables as declared
-from meterdp.papers.ramakrishna.claims import CLAIMS, PRINTED, PRINTED_NMSE
-from meterdp.papers.ramakrishna.households import QUERY_MEANS, printed_beside_ours, scales_of
-from meterdp.papers.registry import PAPERS
-from meterdp.papers.report import build_reproduction_report
 from meterdp.release.tables import FORECAST_EXAMPLES
+from meterdp_papers.common.scorecard import FAILS, HOLDS, OPEN
+from meterdp_papers.common.tables import SCORECARD
+from meterdp_papers.ramakrishna import scorecard as ram
+from meterdp_papers.ramakrishna import tables as declared
+from meterdp_papers.ramakrishna.households import QUERY_MEANS, printed_beside_ours, scales_of
+from meterdp_papers.ramakrishna.scorecard import CLAIMS
+from meterdp_papers.ramakrishna.setting import PRINTED, PRINTED_NMSE
+from meterdp_papers.registry import PAPERS
+from meterdp_papers.report import build_reproduction_report
 from tests.unit.figures import made_up
 
 SOURCE = {"data": "made-up data", "substitute": "stands for nothing"}
@@ -209,7 +210,7 @@ def tables() -> dict[str, pd.DataFrame]:
 
 
 def test_the_scorecard_has_a_row_per_claim_and_the_page_shows_it(tables, tmp_path):
-    card = ram.scorecard(tables)
+    card = CLAIMS.scorecard(tables)
     assert card["item"].unique().tolist() == [c.item for c in CLAIMS] == [f"ram-{n}" for n in range(1, 7)]
     assert not card.duplicated(["item", "reading"]).any()
     assert card.groupby("item", sort=False)["substitute"].first().isna().tolist() == [True] + [False] * 5
@@ -243,5 +244,5 @@ def test_the_scorecard_has_a_row_per_claim_and_the_page_shows_it(tables, tmp_pat
 
 def test_figures_without_any_pair_say_so(tmp_path):
     write_table(tmp_path / "fig4.parquet", declared.RAMAKRISHNA_FIG4, fig4().iloc[:0])
-    PAPERS["ramakrishna"].figure("fig4").draw(tmp_path / "fig4.parquet", output=tmp_path / "fig4.svg")
+    PAPERS["ramakrishna"].named("fig4").draw(tmp_path / "fig4.parquet", output=tmp_path / "fig4.svg")
     assert (tmp_path / "fig4.svg").stat().st_size > 0

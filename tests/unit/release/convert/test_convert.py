@@ -18,9 +18,9 @@ import pytest
 
 from meterdp.__main__ import main
 from meterdp.core.config import complete, load_schema
-from meterdp.core.errors import InputError
-from meterdp.core.guarantee import STUDY_MODE
 from meterdp.core.parquet import write_table
+from meterdp.errors import InputError
+from meterdp.privacy.guarantee import STUDY_MODE
 from meterdp.release import mixture
 from meterdp.release.convert import profiles
 from meterdp.release.convert.folder import PROVENANCE

@@ -9,7 +9,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 from meterdp.solvers.ellipsoid import own as sdp_own
 from meterdp.solvers.ellipsoid import program as sdp
 from meterdp.solvers.ellipsoid.interior import interior_point

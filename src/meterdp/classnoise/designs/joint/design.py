@@ -13,13 +13,13 @@ import math
 
 import numpy as np
 
-from meterdp.accounting import gdp
 from meterdp.classnoise.designs.interface import Budget, ClassQueries, DesignReport, Noise
 from meterdp.classnoise.designs.joint.common_noise import common_noise
 from meterdp.classnoise.designs.joint.law_descent import EPSILONS, descend_component, worst_deltas
 from meterdp.classnoise.designs.moves import NOISE_FLOOR, within_budget
 from meterdp.classnoise.designs.published.design import published_noise
 from meterdp.classnoise.neighbourhoods.components import components, edges_within
+from meterdp.privacy import gaussian
 
 # From this delta on the published design is taken to hide nothing: what hides a little more is not looked for.
 CERTAIN = 1 - 1e-6
@@ -64,7 +64,7 @@ def _common(queries: ClassQueries, budget: Budget, allowed: float) -> Noise:
         # Where delta is near one, covariances that differ by label can hide more than the best common one.
         pairs = np.searchsorted(group, queries.pairs[np.isin(queries.pairs[:, 0], group)])
         laws = queries.mean_log_kwh[group], queries.covariance[group]
-        reached = np.array([gdp.delta(math.sqrt(found.worst), epsilon) for epsilon in EPSILONS])
+        reached = np.array([gaussian.delta(math.sqrt(found.worst), epsilon) for epsilon in EPSILONS])
         alike.append(group)
         if not reached.any():
             continue

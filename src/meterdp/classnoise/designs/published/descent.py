@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from meterdp.classnoise.designs.published.descent_kernel import all_values, descend_in_place
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 
 STOP_REASONS = ("no step", "no descent", "iteration limit")  # in the order of the kernel's numbers
 

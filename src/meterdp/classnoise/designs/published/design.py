@@ -16,7 +16,7 @@ import numpy as np
 from meterdp.classnoise.designs.interface import Budget, ClassQueries, DesignReport, Noise
 from meterdp.classnoise.designs.published.descent import descend, descent_state, neighbour_graph
 from meterdp.classnoise.neighbourhoods.components import components
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 
 STOP_REASONS = {
     "no step": "the step size of Lemma 2 is zero: the published stopping rule",

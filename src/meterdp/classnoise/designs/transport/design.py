@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from meterdp.classnoise.designs.interface import Budget, ClassQueries, Noise
 from meterdp.classnoise.designs.joint.design import descended
-from meterdp.core.errors import InputError
+from meterdp.errors import InputError
 
 SENTENCE = "No protection against anyone who knows or can predict this household's readings."
 

@@ -4,7 +4,6 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from meterdp.accounting import gdp
 from meterdp.accounting.exact_curve import worst_pairs
 from meterdp.classnoise.curves import losses_of
 from meterdp.classnoise.designs.interface import Budget, ClassQueries
@@ -12,6 +11,7 @@ from meterdp.classnoise.designs.joint.common_noise import common_noise
 from meterdp.classnoise.designs.joint.saddle import saddles
 from meterdp.classnoise.designs.moves import NOISE_FLOOR
 from meterdp.classnoise.designs.registry import noise_design
+from meterdp.privacy import gaussian
 from meterdp.solvers.smallest_ball import smallest_ball
 from tests.unit.classnoise.examples import all_pairs, random_queries, synthetic, wishart
 
@@ -106,9 +106,9 @@ def test_labels_on_a_line_are_the_closed_form():
     """
     queries = certain(np.arange(4)[:, None] * [0.6, 0.8])
     squared = 4 * (2.25 - 2.0) / 2.0
-    without_floor = gdp.delta(np.sqrt(squared), 1.0)
+    without_floor = gaussian.delta(np.sqrt(squared), 1.0)
     joint, white = (deltas(design, queries, Budget(2.0))[2] for design in ("joint", "white"))
-    assert (round(gdp.delta(np.sqrt(2 * squared), 1.0), 3), round(white, 3)) == (0.127, 0.788)
+    assert (round(gaussian.delta(np.sqrt(2 * squared), 1.0), 3), round(white, 3)) == (0.127, 0.788)
     assert without_floor < joint < without_floor + 0.01
     assert np.all(deltas("joint", queries, Budget(2.25 / (1 - NOISE_FLOOR) * (1 + 1e-9))) == 0.0)
 

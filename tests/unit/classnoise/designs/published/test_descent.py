@@ -7,9 +7,9 @@ from meterdp.classnoise.designs.interface import Budget, ClassQueries
 from meterdp.classnoise.designs.published.descent import descend, descent_state, neighbour_graph
 from meterdp.classnoise.designs.published.descent_kernel import _none_overtakes, _project
 from meterdp.classnoise.designs.published.design import STOP_REASONS, published_noise
-from meterdp.core.errors import InputError
-from meterdp.papers.ramakrishna import plain_algorithm1 as plain
-from meterdp.papers.ramakrishna.plain_algorithm1 import edges_of
+from meterdp.errors import InputError
+from meterdp_papers.ramakrishna import plain_algorithm1 as plain
+from meterdp_papers.ramakrishna.plain_algorithm1 import edges_of
 from tests.unit.classnoise.examples import all_pairs, nasty_queries, nearest_pairs, wishart
 
 LIMITS = {"first_step": 0.1, "smallest_step": 1e-12, "halvings": 30, "eigenvalue_floor": 1e-9}

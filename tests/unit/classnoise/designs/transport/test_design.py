@@ -13,8 +13,8 @@ from meterdp.classnoise.designs.transport.barycentre import minimax_centre, squa
 from meterdp.classnoise.designs.transport.design import SENTENCE
 from meterdp.classnoise.designs.transport.map import towards
 from meterdp.classnoise.tables import DESIGN_COMPARISON
-from meterdp.core.errors import InputError
 from meterdp.core.parquet import as_arrow
+from meterdp.errors import InputError
 from meterdp.solvers.smallest_ball import smallest_ball
 from tests.unit.classnoise.designs.joint.test_design import arma_like, certain, deltas
 from tests.unit.classnoise.examples import all_pairs, random_queries, synthetic, wishart

@@ -15,8 +15,8 @@ from meterdp.distributed.graph import CORRUPT, five_node_example, random_geometr
 from meterdp.distributed.pdmm import Stop, consensus
 from meterdp.distributed.ring_sum import RingSum, decoded
 from meterdp.distributed.transcript import consensus_view
-from meterdp.papers.li.errata import consensus as errata_consensus
-from meterdp.papers.li.errata.update import example, followed
+from meterdp_papers.li.errata import updates as errata_consensus
+from meterdp_papers.li.errata.updates import example, followed
 
 
 def closed(finding, rel=1e-6, absolute=1e-12) -> bool:

@@ -17,9 +17,9 @@ from scipy.stats import norm
 from meterdp.mechanisms.dpem.mixture import EmSettings, MixtureModel
 from meterdp.mechanisms.dpem.moments import Perturbation, mirrored
 from meterdp.mixture.class_sums import ClassSums
-from meterdp.papers.park.errata import stated
-from meterdp.papers.park.spectral import spectral_norm
 from meterdp.release.noise import StudyNoise
+from meterdp_papers.park.errata import budgets as stated
+from meterdp_papers.park.factor_faces import spectral_norm
 
 SIGMAS = 6.5
 

@@ -15,11 +15,11 @@ from scipy.optimize import brentq
 from scipy.stats import multivariate_normal, norm
 
 from meterdp.classnoise.designs.interface import ClassQueries
-from meterdp.papers.ramakrishna import plain_algorithm1 as plain
-from meterdp.papers.ramakrishna.errata import descent as ramakrishna_descent
-from meterdp.papers.ramakrishna.errata import forecasts as ramakrishna_forecasts
-from meterdp.papers.ramakrishna.errata import laws as ramakrishna_laws
 from meterdp.release.noise import StudyNoise
+from meterdp_papers.ramakrishna import plain_algorithm1 as plain
+from meterdp_papers.ramakrishna.errata import descent as ramakrishna_descent
+from meterdp_papers.ramakrishna.errata import forecasts as ramakrishna_forecasts
+from meterdp_papers.ramakrishna.errata import laws as ramakrishna_laws
 
 SIGMAS = 6.5
 

@@ -1,0 +1,87 @@
+"""Errors a user can mend.
+
+An :class:`InputError` is one sentence that says what is wrong, where (file, row, field) and what to do. It never
+holds a value of a record, because messages end in logs and logs are copied around.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+REFUSAL = "meterdp cannot go on."
+
+
+class InputError(Exception):
+    """One sentence for the user: where, what, and the remedy.
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong, without the value itself.
+    remedy : str
+        What the user can do about it.
+    file : str or path-like, optional
+        The file it was found in.
+    row : int, optional
+        Row of that file, counted from 1 with the header as row 1.
+    field : str, optional
+        Column or configuration key.
+    """
+
+    def __init__(self, problem: str, *, remedy: str, file=None, row: int | None = None, field: str | None = None):
+        self.problem, self.remedy, self.file, self.row, self.field = problem, remedy, file, row, field
+        where = [str(file)] if file is not None else []
+        if row is not None:
+            where.append(f"row {row}")
+        if field is not None:
+            where.append(f"field '{field}'")
+        prefix = ", ".join(where) + ": " if where else ""
+        super().__init__(f"{prefix}{problem}; {remedy}.")
+
+    def __reduce__(self):
+        # Keyword-only arguments do not survive the default pickling of exceptions across worker processes.
+        return (_rebuild, (type(self), self.problem, self.remedy, self.file, self.row, self.field))
+
+
+class NotInstalled(InputError, ImportError):
+    """A package that only an extra of meterdp brings is missing."""
+
+
+# Package -> the extra of pyproject.toml that brings it; all others are in "study".
+_EXTRA = {"zmq": "federated", "statsforecast": "forecasters"}
+
+
+@contextmanager
+def optional_packages(what: str, field: str | None = None) -> Iterator[None]:
+    """Name the extra to install where ``what`` imports a package that is missing.
+
+    Raises
+    ------
+    NotInstalled
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package in ("", "meterdp", "meterdp_papers"):
+            raise
+        raise NotInstalled(
+            f"{what} needs the package {package}, which is not installed",
+            remedy=f"pip install 'meterdp[{_EXTRA.get(package, 'study')}]'",
+            field=field,
+        ) from None
+
+
+def _rebuild(kind, problem, remedy, file, row, field):
+    return kind(problem, remedy=remedy, file=file, row=row, field=field)
+
+
+def refusals(logs: Path, since: float) -> list[str]:
+    """Return the sentences with which jobs refused their input, from log files written after ``since`` (epoch s)."""
+    found = []
+    for path in sorted(Path(logs).rglob("*.log")):
+        if path.stat().st_mtime >= since:
+            found += [line for line in path.read_text().splitlines() if line.startswith(REFUSAL)]
+    return found

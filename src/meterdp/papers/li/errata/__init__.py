@@ -1,1 +1,0 @@
-"""Defects D1 to D8."""

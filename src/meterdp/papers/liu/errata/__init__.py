@@ -1,1 +1,0 @@
-"""Defects L1 to L13."""

@@ -1,1 +1,0 @@
-"""Defects P1 to P7."""

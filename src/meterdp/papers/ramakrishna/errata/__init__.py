@@ -1,1 +1,0 @@
-"""Defects R1 to R13."""

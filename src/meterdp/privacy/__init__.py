@@ -1,0 +1,1 @@
+"""The privacy kernel: what all releases share."""

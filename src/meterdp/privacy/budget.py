@@ -1,0 +1,320 @@
+"""Whether a release fits: what every meter has spent in a budget period, against the lowest limit stated for it.
+
+Meters on the same lists have spent the same, so lists are added up instead of meters. What is compared with a limit
+is proven in docs/proofs/ledger.md: Gaussian measurements may be chosen after earlier answers were seen, randomised
+responses and room for discrete noise are fixed by the first release of a period.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from meterdp.core.dates import Interval, overlap
+from meterdp.errors import InputError
+from meterdp.privacy import gaussian
+from meterdp.privacy.charge import NOTHING, Account, Cap, Charge, Responses, as_responses, counted, price_of_variation
+from meterdp.privacy.meter_lists import MeterLists
+
+# Guarantees for all readings of a meter, which add up; any other excludes everything beside it.
+READINGS = ("replace_one", "add_remove")
+# How much of a limit's delta is kept free for the discrete noise of releases to come: enough for so many like the
+# first, within these shares.
+_RELEASES, _LEAST_ROOM, _MOST_ROOM = 100, 1e-3, 0.1
+_MOST_EPSILON = 50.0
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A charge, or a raised limit, as far as the budget is concerned.
+
+    Parameters
+    ----------
+    account : Account
+        Its adjacency decides what adds up, its names are labels.
+    meters : str or None
+        Digest of the list it counts for; None for every meter.
+    periods : tuple of Interval, or None
+        The budget periods it counts in; None for all.
+    charge : Charge
+    cap : Cap
+        The limit stated with it.
+    planned : Charge or None
+        Responses, and total variation, that the releases of the period may have if this is the first; None for a
+        charge of an earlier version and for another attempt, which come on top.
+    neighbourhoods : str or None
+        Digest of the neighbourhoods within which names are hidden.
+    raises : bool
+        Whether its limit takes the place of earlier ones.
+    """
+
+    account: Account
+    meters: str | None
+    periods: tuple[Interval, ...] | None
+    charge: Charge
+    cap: Cap
+    planned: Charge | None = None
+    neighbourhoods: str | None = None
+    raises: bool = False
+
+    @property
+    def kind(self) -> tuple[str, str | None]:
+        """What it protects, as far as guarantees of different kinds exclude each other."""
+        adjacency = self.account.adjacency
+        return ("readings", None) if adjacency in READINGS else (adjacency, self.neighbourhoods)
+
+    @property
+    def mu(self) -> float:
+        """GDP parameter for another record in the place of one: a removal and an addition are two steps."""
+        return (2 if self.account.adjacency == "add_remove" else 1) * self.charge.mu
+
+    def counts_in(self, period: Interval | None) -> bool:
+        """Whether it counts in a budget period; a raised limit does in its own, not in what shares a day with it."""
+        if self.raises:
+            return self.periods is None or period in self.periods
+        return self.periods is None or period is None or any(overlap(own, period) for own in self.periods)
+
+
+def check_budget(entries: Sequence[Entry], new: Entry, lists: MeterLists, setting: str) -> None:
+    """Refuse a release that any of its meters cannot afford in one of its budget periods.
+
+    Parameters
+    ----------
+    entries : sequence of Entry
+        Everything so far, oldest first.
+    new : Entry
+        All that is to be charged together.
+    lists : MeterLists
+    setting : str
+        Which setting of the configuration asks for the release.
+
+    Raises
+    ------
+    InputError
+        Saying how much would fit.
+    """
+    check_periods(entries, new, lists)
+    for period in new.periods or (None,):
+        earlier = [entry for entry in entries if entry.counts_in(period)]
+        _check_kinds(earlier, new, lists)
+        spent = list(_most_spent(earlier, new, lists))
+        if not all(one.responses_fit for one in spent):
+            raise _refused(
+                "would assign households to groups at random, which the first release of the budget period did not "
+                "plan",
+                "release.forecast_groups",
+                "set it to one or circuit, or ask for the same groups as then",
+            )
+        if all(one.fits(new.mu, new.charge.total_variation) for one in spent):
+            continue
+        left = _largest(lambda e: all(one.fits(gaussian.mu_for(e, new.cap.delta), 0.0) for one in spent))  # noqa: B023
+        cap = min((one.cap for one in spent), key=lambda cap: cap.epsilon)
+        raise _refused(
+            f"would spend more on its meters in '{new.account.period}' than the limit of epsilon {cap.epsilon:g} at "
+            f"delta {cap.delta:g}; "
+            + (f"one more release of epsilon {left:g} would fit" if left else "nothing is left"),
+            setting,
+            "ask for less, wait for the next budget period, or have the limit raised (meterdp ledger raise)",
+        )
+
+
+def most_spent(entries: Sequence[Entry], period: Interval | None, lists: MeterLists) -> list[Charge]:
+    """Return what meters that count in a period have spent at most: the charges that no other exceeds."""
+    mine = [entry for entry in entries if entry.counts_in(period) and not entry.raises]
+    if not mine:
+        return []
+    everybody = Entry(mine[-1].account, None, None, NOTHING, Cap(math.inf, 1.0))
+    return [spent for one in _most_spent(mine, everybody, lists) if one.cap == everybody.cap for spent in one.charges]
+
+
+def _check_kinds(earlier: Sequence[Entry], new: Entry, lists: MeterLists) -> None:
+    """Refuse what may not stand beside earlier releases about the same meters."""
+    shared = {name for name in {entry.meters for entry in earlier} if lists.share_meters(name, new.meters)}
+    for entry in earlier:
+        if entry.meters not in shared or entry.raises:
+            continue
+        if entry.kind != new.kind:
+            raise _refused(
+                "cannot be given beside what was released about these meters: files that hide only whose they "
+                "are say more about readings than a guarantee for readings allows, and their neighbourhoods may "
+                "not change",
+                "release.forecast_protects",
+                "release one or the other in a budget period",
+            )
+
+
+def check_periods(entries: Sequence[Entry], new: Entry, lists: MeterLists) -> None:
+    """Refuse budget periods that share days with others of the same meters without being the same time."""
+    for entry in entries:
+        # A charge of an earlier version, or another attempt, has no plan.
+        if entry.raises or entry.planned is None or entry.periods is None:
+            continue
+        others = (p for p in new.periods or () if p not in entry.periods and entry.counts_in(p))
+        if any(others) and lists.share_meters(entry.meters, new.meters):
+            raise _refused(
+                f"shares days with '{entry.account.period}', in which readings of these meters were charged, "
+                "without being the same time",
+                "release.budget_period",
+                "use that period, or one that shares no day with it in UTC",
+            )
+
+
+@dataclass(frozen=True)
+class _Spent:
+    """What some meters have spent, with the responses of the new release.
+
+    They are under the same limit and have the same responses; ``sums`` are mu^2 and total variation of those of them
+    that no other exceeds in both, (n, 2).
+    """
+
+    cap: Cap
+    sums: np.ndarray
+    responses: Responses
+    room: float
+    begins: bool
+    responses_fit: bool
+
+    @property
+    def charges(self) -> list[Charge]:
+        return [Charge(math.sqrt(mu2), float(variation), self.responses) for mu2, variation in self.sums]
+
+    def fits(self, mu: float, total_variation: float) -> bool:
+        """Whether so much more is within the limit."""
+        # If nobody who had spent the most of both would pass it, nobody does.
+        return self._fits(self.sums.max(axis=0), mu, total_variation) or all(
+            self._fits(sums, mu, total_variation) for sums in self.sums
+        )
+
+    def _fits(self, sums: np.ndarray, mu: float, total_variation: float) -> bool:
+        whole = self.cap.delta / price_of_variation(self.cap.epsilon)
+        rooms = [max(self.room, min(max(_LEAST_ROOM * whole, _RELEASES * self.room), _MOST_ROOM * whole))]
+        if self.begins:  # a first release may take all there is
+            rooms.append(self.room)
+        total = math.sqrt(sums[0] + mu**2)
+        return any(
+            sums[1] + total_variation <= room
+            and Charge(total, room, self.responses).delta(self.cap.epsilon) <= self.cap.delta
+            for room in rooms
+        )
+
+
+def _most_spent(earlier: Sequence[Entry], new: Entry, lists: MeterLists) -> Iterator[_Spent]:
+    """Yield what the meters of a release have spent, under every limit that holds for some of them."""
+    meters = _Meters(earlier, new, lists)
+    alike: dict[tuple, list[np.ndarray]] = {}
+    for rows, sums in meters.alike():
+        first = meters.first_of(rows[0])
+        begins = new if first is None else earlier[first]
+        planned, extra = ({kind: int(n[rows[0]]) for kind, n in times.items()} for times in meters.times)
+        nothing_yet = first is None and not sums.any() and not any((*planned.values(), *extra.values()))
+        wanted = counted(new.charge.responses)
+        if new.planned is None:  # another attempt comes on top
+            extra = _add(extra, wanted)
+        else:
+            planned = _add(planned, wanted)
+        plan = planned if begins.planned is None else counted(begins.planned.responses)
+        fits = all(count <= plan.get(kind, 0) for kind, count in planned.items() if count)
+        most = {kind: max(plan.get(kind, 0), planned.get(kind, 0)) for kind in {*plan, *planned}}
+        room = (begins.planned or begins.charge).total_variation
+        responses = as_responses(_add(most, extra))
+        for cap in meters.caps_of(rows[0]):
+            alike.setdefault((cap, responses, room, nothing_yet, fits), []).append(sums)
+    for (cap, *same), sums in alike.items():
+        yield _Spent(cap, _not_exceeded(np.concatenate(sums)), *same)
+
+
+class _Meters:
+    """What each of the meters of a release has spent, (m,) arrays.
+
+    Attributes
+    ----------
+    times : (dict, dict)
+        How often labels were drawn as planned, and beyond that, by kind of response.
+    """
+
+    def __init__(self, earlier: Sequence[Entry], new: Entry, lists: MeterLists):
+        m = lists.count(new.meters)
+        self._new, self._entries = new, len(earlier) + 1
+        self._mu2, self._variation = np.zeros(m), np.zeros(m)
+        # Entries are counted from 1, those with a plan from the end: the largest number wins, and 0 is none.
+        self._plan, self._raised = np.zeros(m, dtype=np.int32), np.zeros(m, dtype=np.int32)
+        self.times: tuple[dict, dict] = ({}, {})
+        self._stated: dict[Cap, np.ndarray] = {}
+        by_list: dict[str | None, list[tuple[int, Entry]]] = {}
+        for number, entry in enumerate(earlier, start=1):
+            by_list.setdefault(entry.meters, []).append((number, entry))
+        for name, mine in by_list.items():
+            self._add(lists.on_both(name, new.meters), mine)
+
+    def _add(self, on: np.ndarray, mine: Sequence[tuple[int, Entry]]) -> None:
+        """Add what was charged to one list."""
+        charged = [entry for _, entry in mine if not entry.raises]
+        self._mu2 += on * sum(entry.mu**2 for entry in charged)
+        self._variation += on * sum(entry.charge.total_variation for entry in charged)
+        for beyond, times in enumerate(self.times):
+            all_of_them = (e.charge.responses for e in charged if (e.planned is None) == bool(beyond))
+            for kind, count in sum(map(counted, all_of_them), Counter()).items():
+                times[kind] = times.get(kind, 0) + on * np.int32(count)
+        plans = [self._entries - number for number, entry in mine if entry.planned is not None]
+        _raise(self._plan, on, max(plans, default=0))
+        _raise(self._raised, on, max((number for number, entry in mine if entry.raises), default=0))
+        for cap, number in {entry.cap: number for number, entry in mine}.items():
+            _raise(self._stated.setdefault(cap, np.zeros(on.size, dtype=np.int32)), on, number)
+
+    def first_of(self, row: int) -> int | None:
+        """Return the place of the entry whose plan holds for a meter, None if none does."""
+        return self._entries - 1 - int(self._plan[row]) if self._plan[row] else None
+
+    def caps_of(self, row: int) -> list[Cap]:
+        """Return the limits that hold for a meter: the last raised, those stated since, and that of the release."""
+        since = max(self._raised[row], 1)
+        return [self._new.cap, *(c for c, n in self._stated.items() if n[row] >= since and c != self._new.cap)]
+
+    def alike(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield meters of one plan, with the same limits and responses, and the largest of their sums."""
+        if not self._plan.size:
+            return
+        since = np.maximum(self._raised, 1)
+        columns = [self._plan, *(latest >= since for latest in self._stated.values())]
+        columns += [n for times in self.times for n in times.values()]
+        group = np.zeros(self._plan.size, dtype=np.int64)
+        for column in columns:
+            if column.max() > column.min():
+                _, group = np.unique(group * (int(column.max()) + 1) + column, return_inverse=True)
+        order = np.argsort(group, kind="stable")
+        for rows in np.split(order, np.flatnonzero(np.diff(group[order])) + 1):
+            yield rows, _not_exceeded(np.column_stack([self._mu2[rows], self._variation[rows]]))
+
+
+def _not_exceeded(sums: np.ndarray) -> np.ndarray:
+    """Return those of (n, 2) sums that no other exceeds in both."""
+    sums = sums[np.lexsort((-sums[:, 1], -sums[:, 0]))]
+    before = np.concatenate([[-np.inf], np.maximum.accumulate(sums[:-1, 1])])
+    return sums[sums[:, 1] > before]
+
+
+def _raise(largest: np.ndarray, on: np.ndarray, number: int) -> None:
+    """Let a number take the place of smaller ones where ``on`` is true."""
+    if number:
+        np.maximum(largest, on * np.int32(number), out=largest)
+
+
+def _add(one, other) -> dict:
+    return {key: one.get(key, 0) + other.get(key, 0) for key in {*one, *other}}
+
+
+def _largest(fits, steps_of: float = 0.01) -> float:
+    """Return the largest epsilon on a grid of hundredths that fits, 0 if none does."""
+    low, high = 0, round(_MOST_EPSILON / steps_of)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if fits(middle * steps_of) else (low, middle - 1)
+    return round(low * steps_of, 2)
+
+
+def _refused(problem: str, field: str, remedy: str) -> InputError:
+    return InputError(problem, file="config", field=field, remedy=remedy)

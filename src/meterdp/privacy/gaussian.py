@@ -1,0 +1,383 @@
+"""Gaussian differential privacy: the exact cost of Gaussian noise, beside randomised responses, and on a grid.
+
+A Gaussian mechanism of l2 sensitivity D and standard deviation s is mu-GDP with mu = D/s, any adaptive sequence of
+them is mu-GDP with mu^2 the sum of the squares, and mu-GDP is (epsilon, delta)-DP exactly when delta is at least
+:func:`delta` (Dong, Roth and Su 2022; Balle and Wang 2018). Values are computed in log space and keep nine digits of
+delta down to the smallest float.
+
+Randomised response among K groups keeps the right one with odds e^a to one against each other group. Its privacy
+loss takes three values, so the composition with mu-GDP steps is a sum of Gaussian curves, without slack
+(docs/proofs/group_forecast.md, 3).
+
+A discrete Gaussian of scale s steps differs from a Gaussian rounded to whole steps by at most (1 + 1e-9) / (8 s^2) in
+total variation, for s of two or more; the curve holds up to that (docs/proofs/safe_noise.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import lru_cache
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import erfcx, log_ndtr
+
+# What guarantees call these accountants.
+STEPS = "Gaussian DP, exact conversion"
+STEPS_AND_RESPONSES = "Gaussian DP and randomised response, exact composition"
+
+# Bound on the relative error of delta, checked against 100-digit arithmetic in the tests; inverses leave that room.
+RELATIVE_ERROR = 1e-9
+_SQRT2 = math.sqrt(2.0)
+# Below this argument erfcx overflows; there the two terms differ by orders of magnitude and need no care.
+_ERFCX_FROM = -20.0
+# Below this mu the two terms nearly cancel and their difference is integrated instead.
+_SMALL_MU = 0.5
+_NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(12)
+_FROM_LEFT = _NODES + 1
+_SQRT_HALF_PI = math.sqrt(math.pi / 2)
+# From here on the asymptotic series of the Mills ratio is exact to rounding.
+_SERIES_FROM = 50.0
+# ln delta is below -1e200 from here on.
+_NOTHING_FROM = 1e100
+# Of more responses the number of orders is no float.
+_AT_ONCE = 600
+# The sum of the normal density over whole steps exceeds one by less, from two steps on.
+_LATTICE_EXCESS = 1e-9
+# Beyond it e^epsilon overflows.
+_LARGEST_EPSILON = 700.0
+FEWEST_STEPS = 2.0
+# What a release calibrates its margin for, and draws no finer noise than.
+FEWEST_NOISE_STEPS = 2.0**25
+_FLOAT_SLACK = 1e-9
+
+
+def log_delta(mu: float, epsilon: float) -> float:
+    """Return ln delta(mu, epsilon), with delta = Phi(-epsilon/mu + mu/2) - e^epsilon Phi(-epsilon/mu - mu/2).
+
+    Parameters
+    ----------
+    mu : float
+        GDP parameter, non-negative; 0 is perfect privacy, infinity none.
+    epsilon : float
+        Non-negative, may be infinite.
+
+    Returns
+    -------
+    float
+        In [-inf, 0].
+    """
+    _check(mu=mu, epsilon=epsilon)
+    if mu == 0 or epsilon == math.inf:
+        return -math.inf
+    if mu == math.inf:
+        return 0.0
+    near, far = epsilon / mu - mu / 2, epsilon / mu + mu / 2
+    if near > _NOTHING_FROM:
+        return -math.inf
+    if mu <= _SMALL_MU:
+        return _log_normal_density(near) + math.log(_mills_drop(near, mu))
+    first = float(log_ndtr(-near))
+    # e^epsilon Phi(-far) / Phi(-near) is a ratio of Mills ratios, since phi(near) = e^epsilon phi(far); taking the
+    # ratio of scaled functions avoids subtracting two logarithms of the size of near^2.
+    if near > _ERFCX_FROM:
+        ratio = float(erfcx(far / _SQRT2) / erfcx(near / _SQRT2))
+    else:
+        ratio = math.exp(epsilon + float(log_ndtr(-far)) - first)
+    return first + math.log1p(-ratio)
+
+
+def _log_normal_density(t: float) -> float:
+    return -0.5 * t * t - 0.5 * math.log(2 * math.pi)
+
+
+def _mills_drop(near: float, width: float) -> float:
+    """Return m(near) - m(near + width) for the Mills ratio m, by quadrature of -m'(s) = 1 - s m(s)."""
+    s = near + (width / 2) * _FROM_LEFT
+    q = np.maximum(s, _SERIES_FROM) ** -2
+    series = q * (1 - 3 * q * (1 - 5 * q * (1 - 7 * q * (1 - 9 * q))))
+    slope = np.where(s > _SERIES_FROM, series, 1 - s * _SQRT_HALF_PI * erfcx(s / _SQRT2))
+    return width / 2 * float(slope @ _NODE_WEIGHTS)
+
+
+def delta(mu: float, epsilon: float) -> float:
+    """Return the exact delta of a mu-GDP mechanism at ``epsilon``; see :func:`log_delta`."""
+    return math.exp(log_delta(mu, epsilon))
+
+
+def mu_for(epsilon: float, delta: float) -> float:
+    """Return the largest mu that is (epsilon, delta)-DP, on the safe side.
+
+    Parameters
+    ----------
+    epsilon : float
+        Non-negative.
+    delta : float
+        In [0, 1].
+
+    Returns
+    -------
+    float
+        ``delta(mu, epsilon) <= delta`` holds with room for the error of evaluation. 0 for delta = 0, since Gaussian
+        noise of any size is not pure DP; infinity where nothing is asked.
+    """
+    _check(epsilon=epsilon, delta=delta)
+    if delta > 1:
+        raise ValueError("delta is above one")
+    if delta == 0:
+        return 0.0
+    if delta == 1 or epsilon == math.inf:
+        return math.inf
+    return _largest_mu(float(epsilon), float(delta))
+
+
+@lru_cache(maxsize=4096)  # plans ask for the same budget again and again
+def _largest_mu(epsilon: float, delta: float) -> float:
+    target = math.log(delta) - RELATIVE_ERROR
+    low = high = max(epsilon, delta)
+    while log_delta(low, epsilon) > target:
+        low /= 2
+    while log_delta(high, epsilon) <= target:
+        high *= 2
+    mu = brentq(lambda m: log_delta(m, epsilon) - target, low, high, xtol=1e-320, rtol=1e-14)
+    step = 1e-14
+    while log_delta(mu, epsilon) > target:
+        mu *= 1 - step
+        step *= 2
+    return mu
+
+
+def epsilon_for(mu: float, delta: float) -> float:
+    """Return the smallest epsilon at which a mu-GDP mechanism keeps ``delta``, on the safe side.
+
+    Parameters
+    ----------
+    mu : float
+        Non-negative.
+    delta : float
+        In [0, 1].
+
+    Returns
+    -------
+    float
+        ``delta(mu, epsilon) <= delta`` holds with room for the error of evaluation. Infinity for delta = 0, unless mu
+        is 0.
+    """
+    _check(mu=mu, delta=delta)
+    if delta > 1:
+        raise ValueError("delta is above one")
+    if mu == 0 or delta == 1:
+        return 0.0
+    if delta == 0 or mu == math.inf:
+        return math.inf
+    target = math.log(delta) - RELATIVE_ERROR
+    if log_delta(mu, 0.0) <= target:
+        return 0.0
+    high = mu * (mu + 1)
+    while log_delta(mu, high) > target:
+        high *= 2
+        if high == math.inf:
+            return high
+    epsilon = brentq(lambda e: log_delta(mu, e) - target, 0.0, high, xtol=1e-320, rtol=1e-14)
+    step = 1e-14
+    while log_delta(mu, epsilon) > target:
+        epsilon *= 1 + step
+        step *= 2
+    return epsilon
+
+
+def compose(*mus: float) -> float:
+    """Return the GDP parameter of an adaptive sequence of mu-GDP steps, sqrt(sum mu^2)."""
+    return math.hypot(*mus)
+
+
+def _check(**values: float) -> None:
+    for name, value in values.items():
+        if not value >= 0:  # also refuses NaN
+            raise ValueError(f"{name} is negative or not a number")
+
+
+def keep_probability(assignment_epsilon: float, groups: int) -> float:
+    """Return the probability with which randomised response over ``groups`` groups reports the right one."""
+    return 1 / (1 + (groups - 1) * math.exp(-assignment_epsilon))
+
+
+def signed_delta(mu: float, epsilon: float) -> float:
+    """Return sup_S P(S) - e^epsilon Q(S) of a mu-GDP step; ``epsilon`` may be negative.
+
+    For epsilon < 0 the identity H_a(P, Q) = 1 - a + a H_1/a(Q, P) of hockey-stick divergences and the symmetry of
+    the Gaussian pair are used; both of its terms are positive, so no digit is lost.
+    """
+    if epsilon >= 0:
+        return delta(mu, epsilon)
+    return -math.expm1(epsilon) + math.exp(epsilon) * delta(mu, -epsilon)
+
+
+def delta_with_response(
+    mu: float, assignment_epsilon: float, groups: int, epsilon: float, releases: int = 1
+) -> float:
+    """Return the exact delta of mu-GDP composed with randomised response, both repeated.
+
+    Parameters
+    ----------
+    mu : float
+        GDP parameter of all Gaussian measurements of one release together.
+    assignment_epsilon : float
+        a, non-negative; the odds of the right group against any other are e^a.
+    groups : int
+        K; with one group nothing is assigned.
+    epsilon : float
+        Non-negative.
+    releases : int
+        T, one or more.
+    """
+    return composed_delta(mu * math.sqrt(releases), {(assignment_epsilon, groups): releases}, epsilon)
+
+
+def composed_delta(mu: float, responses: Mapping[tuple[float, int], int], epsilon: float) -> float:
+    """Return the exact delta of mu-GDP composed with any number of randomised responses.
+
+    Parameters
+    ----------
+    mu : float
+        GDP parameter of all Gaussian measurements together.
+    responses : mapping of (assignment epsilon, groups) to int
+        How often labels were assigned among so many groups at that cost.
+    epsilon : float
+        Non-negative.
+    """
+    losses = [(0.0, 1.0)]
+    for (assignment_epsilon, groups), times in responses.items():
+        for some in (min(_AT_ONCE, times - done) for done in range(0, times if groups > 1 else 0, _AT_ONCE)):
+            one = _response_losses(assignment_epsilon, groups, some)
+            losses = _no_more_than([(loss + more, chance * c) for loss, chance in losses for more, c in one])
+    if losses == [(0.0, 1.0)]:
+        return delta(mu, epsilon)
+    return sum(chance * signed_delta(mu, epsilon - loss) for loss, chance in losses)
+
+
+def _no_more_than(losses: list[tuple[float, float]], most: int = 1000) -> list[tuple[float, float]]:
+    """Return losses of which there are at most so many, moved up to the next of equal steps where there are more.
+
+    A larger loss has a larger delta: nothing is understated.
+    """
+    if len(losses) <= most:
+        return losses
+    low, high = min(losses)[0], max(losses)[0]
+    step, total = (high - low) / (most - 1), {}
+    for loss, chance in losses:
+        place = math.ceil((loss - low) / step)
+        total[place] = total.get(place, 0.0) + chance
+    return [(low + place * step, chance) for place, chance in total.items()]
+
+
+@lru_cache(maxsize=4096)
+def _response_losses(assignment_epsilon: float, groups: int, times: int) -> tuple[tuple[float, float], ...]:
+    """Return what ``times`` responses may lose in all, and with which chance if the worst label is the true one."""
+    keep = keep_probability(assignment_epsilon, groups)
+    other = keep * math.exp(-assignment_epsilon)
+    chances = (keep, other, (groups - 2) * other)  # of a loss of a, -a and 0
+    total: dict[int, float] = {}
+    for up in range(times + 1):
+        for down in range(times + 1 - up):
+            counts = (up, down, times - up - down)
+            chance = math.comb(times, up) * math.comb(times - up, down)
+            chance *= math.prod(c**n for c, n in zip(chances, counts, strict=True))
+            total[up - down] = total.get(up - down, 0.0) + chance
+    return tuple((steps * assignment_epsilon, chance) for steps, chance in total.items())
+
+
+def epsilon_after(mu: float, assignment_epsilon: float, groups: int, target: float, releases: int) -> float:
+    """Return the epsilon that ``releases`` releases cost together at delta ``target``, from above.
+
+    Every release draws assignments and noise anew; parameters are those of :func:`delta_with_response`.
+    """
+    low, high = 0.0, 1.0
+    while delta_with_response(mu, assignment_epsilon, groups, high, releases) > target:
+        low, high = high, 2 * high
+    for _ in range(60):
+        middle = (low + high) / 2
+        enough = delta_with_response(mu, assignment_epsilon, groups, middle, releases) <= target
+        low, high = (low, middle) if enough else (middle, high)
+    return high
+
+
+def mu_beside(assignment_epsilon: float, groups: int, epsilon: float, target: float) -> float:
+    """Return the largest mu that may be spent beside the assignment at (epsilon, target), on the safe side.
+
+    Parameters
+    ----------
+    assignment_epsilon : float
+    groups : int
+    epsilon : float
+        Positive; the assignment must leave room, ``assignment_epsilon < epsilon``.
+    target : float
+        delta of the whole release, in (0, 1).
+
+    Returns
+    -------
+    float
+        ``delta_with_response(mu, ...) <= target`` holds with room for the error of evaluation.
+    """
+    if groups == 1:
+        return mu_for(epsilon, target)
+    if not 0 <= assignment_epsilon < epsilon:
+        raise ValueError("the assignment leaves no privacy budget for the measurements")
+    goal = target * (1 - 10 * RELATIVE_ERROR)
+
+    def excess(mu: float) -> float:
+        return math.log(delta_with_response(mu, assignment_epsilon, groups, epsilon) + 1e-300) - math.log(goal)
+
+    # What the measurements could have for themselves is too much beside an assignment.
+    high = mu_for(epsilon, target)
+    if excess(high) <= 0:
+        return high
+    mu = brentq(excess, 0.0, high, xtol=1e-300, rtol=1e-14)
+    step = 1e-14
+    while excess(mu) > 0:
+        mu *= 1 - step
+        step *= 2
+    return mu
+
+
+def total_variation(std_steps: float) -> float:
+    """Bound the total variation between one discrete Gaussian and a Gaussian rounded to whole steps.
+
+    Parameters
+    ----------
+    std_steps : float
+        Scale of both in steps of the grid, two or more.
+
+    Raises
+    ------
+    ValueError
+        For fewer than two steps, where nothing is proven.
+    """
+    if not std_steps >= FEWEST_STEPS:
+        raise ValueError("the grid is too coarse for the noise")
+    return (1 + _LATTICE_EXCESS) / (8 * std_steps**2)
+
+
+def delta_margin(epsilon: float, entries: int, std_steps: float) -> float:
+    """Return how much smaller delta must be when ``entries`` numbers are drawn on a grid, one after the other.
+
+    Parameters
+    ----------
+    epsilon : float
+    entries : int
+        Noise entries of the whole release.
+    std_steps : float
+        Smallest standard deviation of any of them, in steps.
+    """
+    bound = math.exp(epsilon) if epsilon < _LARGEST_EPSILON else math.inf
+    return (1 + bound) * entries * total_variation(std_steps)
+
+
+def rounded(sensitivity: float, entries: int, grid: float) -> float:
+    """Return the sensitivity of a stack whose records' vectors are rounded to a grid (docs/proofs/safe_noise.md).
+
+    Each of two records is off by at most half a step an entry; the slack is for the floating-point vectors
+    themselves, whose norm may exceed its bound by some units of rounding.
+    """
+    return sensitivity * (1 + _FLOAT_SLACK) + grid * math.sqrt(entries) if grid > 0 else sensitivity

@@ -1,0 +1,381 @@
+"""The privacy ledger: what has been spent, on whom and for what.
+
+Append-only events in one SQLite file outside the workflow's outputs, each with the hash of the one before; a copy of
+them is kept beside it. Every charge names the meters it counts for, by a list in which meters are keyed hashes; the
+key lies in a file of its own. What was drawn lies in a folder, one archive a release, named by its digest.
+
+A release is charged, and the charge is on disk, before noise is drawn; what was drawn is stored, all of it or
+nothing, before anybody sees it. The same request gets the stored files byte for byte. A run that dies in between has
+spent its charge: the next one is another attempt, charged again, and within the limits or not at all.
+
+Everything that decides is public: the list of meters, days, mechanism, parameters. No record brings about a refusal.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import io
+import os
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from meterdp.core.dates import Interval
+from meterdp.privacy.budget import Entry, check_budget, check_periods, most_spent
+from meterdp.privacy.charge import (
+    CANCELLED,
+    CHARGED,
+    NOTHING,
+    PUBLISHED,
+    RAISED,
+    STORED,
+    Account,
+    Cap,
+    Charge,
+    as_responses,
+    counted,
+)
+from meterdp.privacy.ledger_file import LedgerFile, as_json_text, cannot_write, tampered
+
+
+@dataclass(frozen=True)
+class Request:
+    """One release, named by public words alone.
+
+    Parameters
+    ----------
+    account : Account
+        Its adjacency says what is protected; population and period are labels.
+    words : mapping
+        Mechanism and parameters; whatever shapes the release and is public. JSON.
+    charge : Charge
+    days : (str, str)
+        First and last day of the readings it is drawn from; in the ledger, not in the name.
+    meters : sequence of str, or None
+        The public list. A request without one counts for every meter.
+    periods : tuple of Interval, or None
+        Budget periods that its days are in, in UTC. A request without them counts in all.
+    planned : Charge, optional
+        Responses, and total variation, of all releases that the configuration plans for the budget period.
+    neighbourhoods : str, optional
+        Digest of the public neighbourhoods within which names are hidden.
+    setting : str
+        The setting that asks for it.
+    label : str, optional
+        The population as people write it.
+    former_lists : tuple of str
+        Digests by which an earlier version of the ledger knew the list.
+    """
+
+    account: Account
+    words: Mapping
+    charge: Charge
+    days: tuple[str, str] = ("", "")
+    meters: Sequence[str] | None = field(default=None, repr=False)
+    periods: tuple[Interval, ...] | None = None
+    planned: Charge = NOTHING
+    neighbourhoods: str | None = None
+    setting: str = "release.epsilon"
+    label: str | None = None
+    former_lists: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """SHA-256 of account and words: the name of the request."""
+        words = {"account": asdict(self.account), "words": self.words}
+        return hashlib.sha256(as_json_text(_same_numbers(words)).encode()).hexdigest()
+
+
+class Ledger:
+    """The ledger in one file.
+
+    Parameters
+    ----------
+    path : path-like
+        Created when it does not exist. Beside it, and to be backed up with it, lie its key (``.key``), the folder of
+        what was drawn (``.files``) and a copy of the events (``.copy``); a ledger that lacks what the copy has is
+        refused.
+    """
+
+    def __init__(self, path):
+        self.path = Path(path).resolve()  # one lock and one copy, however it is named
+        self.copy_path, self.key_path, self.files_path, self.locks_path = (
+            self.path.with_name(f"{self.path.name}.{what}") for what in ("copy", "key", "files", "locks")
+        )
+
+    def check(self, requests: Sequence[Request], cap: Cap) -> list[Request]:
+        """Refuse what :meth:`charge` would refuse, and charge nothing; return what it would charge.
+
+        Raises
+        ------
+        InputError
+            As there.
+        """
+        with self._opened() as file:
+            _checked(file, requests, cap)
+            return [request for request in requests if file.entries.archive_of(request.key) is None]
+
+    def published(self, request: Request) -> None:
+        """Note that the files of a request were written where everybody may see them, once."""
+        with self._opened() as file:
+            if not file.entries.is_published(request.key):
+                file.append([{"kind": PUBLISHED, "request": request.key}])
+
+    def raise_limit(
+        self, account: Account, meters: Sequence[str], periods: tuple[Interval, ...] | None, cap: Cap
+    ) -> None:
+        """State another limit for the meters of a list, in the place of those stated before.
+
+        Parameters
+        ----------
+        account : Account
+            Labels.
+        meters : sequence of str
+        periods : tuple of Interval, or None
+            Budget periods it is for; None for all.
+        cap : Cap
+        """
+        with self._opened() as file:
+            digest, events, rows = file.add_list(meters)
+            check_periods(
+                file.entries.entries(), Entry(account, digest, periods, NOTHING, cap, raises=True), file.lists
+            )
+            raised = {"kind": RAISED, "account": asdict(account), "meters": digest, "periods": periods}
+            file.append([*events, raised | {"cap": asdict(cap)}], rows)
+
+    def events(self) -> list[dict]:
+        """Return every event, oldest first, after checking that none was changed or removed."""
+        with self._opened() as file:
+            return file.verified()
+
+    def verify(self) -> dict[str, int]:
+        """Check every event, every list and every stored file; return how many there are.
+
+        Raises
+        ------
+        InputError
+            Naming what was changed.
+        """
+        with self._opened() as file:
+            events, lists, archives = file.verified(), len(file.lists.bitmaps), file.entries.archives()
+        for archive in archives.values():
+            self._read(archive)
+        return {"events": len(events), "lists of meters": lists, "stored releases": len(archives)}
+
+    def stored(self, request_key: str) -> dict[str, bytes]:
+        """Return the stored files of a request, none if it has none."""
+        with self._opened() as file:
+            archive = file.entries.archive_of(request_key)
+        return {} if archive is None else self._read(archive)
+
+    def most_spent(self) -> dict[str, list[Charge]]:
+        """Return what meters have spent at most by budget period: the charges that no other exceeds."""
+        with self._opened() as file:
+            entries = file.entries.entries()
+            periods: dict[str, set] = {}
+            for entry in entries:
+                periods.setdefault(entry.account.period, set()).update(entry.periods or (None,))
+            return {
+                name: [charge for period in periods[name] for charge in most_spent(entries, period, file.lists)]
+                for name in sorted(periods)
+            }
+
+    def charge(self, requests: Sequence[Request], cap: Cap) -> dict[str, int]:
+        """Charge what is not stored yet, all or nothing; return the number of the attempt by request.
+
+        Parameters
+        ----------
+        requests : sequence of Request
+            All about the same meters and days.
+        cap : Cap
+            What the meters may spend in their budget period.
+
+        Raises
+        ------
+        InputError
+            If a meter would pass a limit, the ledger was tampered with, or it cannot be written.
+        """
+        with self._opened() as file:
+            new, events, rows = _checked(file, requests, cap)
+            if not new:
+                return {}
+            attempts, charges = {}, []
+            for request, entry in new:
+                attempts[request.key] = 1 + file.entries.attempts(request.key)
+                planned = None if entry.planned is None else asdict(entry.planned)
+                charges.append(
+                    {
+                        "kind": CHARGED,
+                        "account": asdict(request.account),
+                        "request": request.key,
+                        "attempt": attempts[request.key],
+                        "words": dict(request.words),
+                        "days": list(request.days),
+                        "meters": entry.meters,
+                        "periods": request.periods,
+                        **asdict(request.charge),
+                        "planned": planned,
+                        "neighbourhoods": request.neighbourhoods,
+                        "label": request.label,
+                        "cap": asdict(cap),
+                    }
+                )
+            file.append([*events, *charges], rows)
+            return attempts
+
+    def cancel(self, attempts: Mapping[str, int]) -> None:
+        """Take charges back of which nothing was drawn."""
+        with self._opened() as file:
+            file.append(
+                [{"kind": CANCELLED, "request": key, "attempt": attempt} for key, attempt in attempts.items()]
+            )
+
+    def store(self, key: str, attempt: int, files: Mapping[str, bytes]) -> None:
+        """Keep what was drawn, with or without space for the copy."""
+        name = self.keep(files)
+        with self._opened() as file:
+            file.append([{"kind": STORED, "request": key, "attempt": attempt, "archive": name}], copied=False)
+
+    def keep(self, files: Mapping[str, bytes]) -> str:
+        """Write files into the folder beside the ledger; return the digest by which they are known there."""
+        archive = _archived(files)
+        name = hashlib.sha256(archive).hexdigest()
+        with cannot_write(self.path):
+            self.files_path.mkdir(mode=0o700, exist_ok=True)
+            part = self.files_path / f".{name}.part"
+            try:
+                with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+                    file.write(archive)
+                    file.flush()
+                    os.fsync(file.fileno())
+                os.replace(part, self._archive_path(name))
+            except BaseException:
+                part.unlink(missing_ok=True)
+                raise
+            _sync(self.files_path)
+        return name
+
+    def _archive_path(self, name: str) -> Path:
+        return self.files_path / f"{name}.zip"
+
+    def _read(self, name: str) -> dict[str, bytes]:
+        try:
+            archive = self._archive_path(name).read_bytes()
+        except OSError:
+            archive = b""
+        if hashlib.sha256(archive).hexdigest() != name:
+            raise tampered(self.path, "has a stored file that was changed or is missing")
+        with zipfile.ZipFile(io.BytesIO(archive)) as files:
+            return {one: files.read(one) for one in files.namelist()}
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Wait for every other process; the lock goes with the process that holds it, however that ends."""
+        with cannot_write(self.path):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            lock = open(self.path.with_name(f"{self.path.name}.lock"), "a")
+        with lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    @contextmanager
+    def _opened(self) -> Iterator[LedgerFile]:
+        with self.alone(), closing(LedgerFile(self.path, self.copy_path, self.key_path)) as file:
+            yield file
+
+    @contextmanager
+    def asked_once(self, requests: Sequence[Request]) -> Iterator[None]:
+        """Let one process at a time charge, draw and store each of the requests."""
+        with ExitStack() as locks:
+            for key in sorted({request.key for request in requests}):
+                locks.enter_context(self._locked(key))
+            yield
+
+    @contextmanager
+    def _locked(self, key: str) -> Iterator[None]:
+        path = self.locks_path / key
+        while True:
+            with cannot_write(self.path):
+                self.locks_path.mkdir(mode=0o700, parents=True, exist_ok=True)
+                lock = open(path, "a")
+            with lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                try:
+                    same = os.fstat(lock.fileno()).st_ino == path.stat().st_ino
+                except FileNotFoundError:
+                    same = False
+                if same:  # and not one that its last holder took away
+                    try:
+                        yield
+                    finally:
+                        path.unlink(missing_ok=True)
+                    return
+
+
+def _checked(
+    file: LedgerFile, requests: Sequence[Request], cap: Cap
+) -> tuple[list[tuple[Request, Entry]], list, list]:
+    """Refuse what does not fit; return what is charged with what, and what makes its list of meters known."""
+    new = [request for request in requests if file.entries.archive_of(request.key) is None]
+    if not new:
+        return [], [], []
+    digest, events, rows = None, [], []
+    if new[0].meters is not None:
+        digest, events, rows = file.add_list(new[0].meters, new[0].former_lists)
+        file.entries.show(digest, new[0].former_lists)
+    again = {request.key for request in new if file.entries.is_charged(request.key, digest, request.periods)}
+    entries, charged = file.entries.entries(), []
+    for lost in (True, False):  # another attempt needs no plan, whatever is asked for with it does
+        part = [request for request in new if (request.key in again) == lost]
+        if part:
+            charge = sum((request.charge for request in part), NOTHING)
+            entry = Entry(
+                part[0].account,
+                digest,
+                part[0].periods,
+                charge,
+                cap,
+                None if lost else _planned(part, charge),
+                part[0].neighbourhoods,
+            )
+            settings = " and ".join(dict.fromkeys(request.setting for request in part))
+            check_budget(entries, entry, file.lists, settings)
+            entries.append(entry)
+            charged += [(request, entry) for request in part]
+    return charged, events, rows
+
+
+def _planned(requests: Sequence[Request], charge: Charge) -> Charge:
+    """Return responses and room for discrete noise of all that is planned, what is asked for now included."""
+    responses = counted(charge.responses)
+    for request in requests:
+        responses |= counted(request.planned.responses)  # the larger count
+    return Charge(0.0, charge.total_variation, as_responses(responses))
+
+
+def _archived(files: Mapping[str, bytes]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for name, data in files.items():
+            archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED, 1)
+    return out.getvalue()
+
+
+def _sync(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _same_numbers(value):
+    """Write 1 and 1.0 alike, here and in what it holds."""
+    if isinstance(value, Mapping):
+        return {key: _same_numbers(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_same_numbers(entry) for entry in value]
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value

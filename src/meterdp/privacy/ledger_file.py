@@ -1,0 +1,389 @@
+"""The file of a ledger: append-only events in a chain of hashes, lists of meters, and a copy of both.
+
+Opened, it reads the sums of its last checkpoint, which its key seals, and checks the chain from there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import secrets
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, nullcontext, suppress
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+
+from meterdp.errors import InputError
+from meterdp.privacy.charge import LISTED
+from meterdp.privacy.entries import Entries
+from meterdp.privacy.meter_lists import MeterLists, digest_of, hashed, stored_lists
+
+_WAIT_SECONDS = 600
+_EVENTS_A_CHECKPOINT = 100
+_KEY_BYTES = 32
+_TABLES = {
+    "events": "body TEXT NOT NULL, hash TEXT NOT NULL",
+    "meters": "hashes BLOB NOT NULL",
+    "lists": "digest TEXT NOT NULL UNIQUE, bitmap BLOB NOT NULL",
+}
+
+
+def _schema(base: str) -> str:
+    return "".join(
+        f"CREATE TABLE IF NOT EXISTS {base}.{name} (number INTEGER PRIMARY KEY AUTOINCREMENT, {columns});"
+        f"CREATE TRIGGER IF NOT EXISTS {base}.{name}_stay BEFORE UPDATE ON {name} "
+        "BEGIN SELECT RAISE(ABORT, 'append-only'); END;"
+        f"CREATE TRIGGER IF NOT EXISTS {base}.{name}_are_kept BEFORE DELETE ON {name} "
+        "BEGIN SELECT RAISE(ABORT, 'append-only'); END;"
+        for name, columns in _TABLES.items()
+    )
+
+
+# What need not be read again; lost, it is made anew.
+_CHECKPOINT = (
+    "CREATE TABLE IF NOT EXISTS main.checkpoint "
+    "(only_one INTEGER PRIMARY KEY, number INTEGER, hash TEXT, state TEXT, seal TEXT);"
+)
+
+
+class LedgerFile:
+    """An open ledger; nobody else may have it open.
+
+    Parameters
+    ----------
+    path, copy_path, key_path : Path
+
+    Raises
+    ------
+    InputError
+        If it cannot be read or written, was tampered with, lacks its key, or is of an earlier version.
+    """
+
+    def __init__(self, path: Path, copy_path: Path, key_path: Path):
+        self.path, self.copy_path = path, copy_path
+        if not path.exists() and copy_path.exists():
+            raise tampered(path, "is missing but for its copy")
+        self.base = self._connected()
+        try:
+            # The key is on disk before the ledger is one.
+            new = not self._value("SELECT count(*) FROM main.sqlite_master")
+            if not new and is_of_earlier_version(path):
+                raise InputError(
+                    "is a ledger of an earlier version", file=path, remedy="run `meterdp ledger migrate` on it once"
+                )
+            self._key = _key(key_path, new and not copy_path.exists())
+            with cannot_write(path):
+                self.base.executescript(_schema("main") + _CHECKPOINT)
+                os.chmod(path, 0o600)
+            self.entries, self._last = self._read()
+            if self.entries.state.get("key") not in (None, self._name_of_key):
+                raise _no_key(key_path)
+            self._check_copy()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Close the file."""
+        self.base.close()
+
+    def _connected(self) -> sqlite3.Connection:
+        with cannot_write(self.path):
+            base = sqlite3.connect(self.path, timeout=_WAIT_SECONDS, isolation_level=None)
+            base.execute("PRAGMA synchronous = EXTRA")
+            return base
+
+    def _value(self, query: str, *values):
+        with cannot_write(self.path):
+            row = self.base.execute(query, values).fetchone()
+        return None if row is None else row[0]
+
+    def _read(self) -> tuple[Entries, tuple[int, str]]:
+        """Return what the events add up to, and the number and hash of the last one."""
+        kept = self._checkpoint()
+        entries, number, before = (Entries(), 0, "") if kept is None else kept
+        with cannot_write(self.path):
+            rows = self.base.execute("SELECT body, hash FROM main.events WHERE number > ? ORDER BY number", (number,))
+            rows = rows.fetchall()
+        for body, digest in rows:
+            if digest != chain(before, body):
+                raise tampered(self.path, "has an event that was changed")
+            entries.apply(json.loads(body))
+            number, before = number + 1, digest
+        if number != self._value("SELECT ifnull(max(number), 0) FROM main.events"):
+            raise tampered(self.path, "has an event that was changed")
+        return entries, (number, before)
+
+    def _checkpoint(self) -> tuple[Entries, int, str] | None:
+        with cannot_write(self.path):
+            row = self.base.execute("SELECT number, hash, state, seal FROM main.checkpoint").fetchone()
+        if row is None:
+            return None
+        number, digest, state, seal = row
+        there = self._value("SELECT hash FROM main.events WHERE number = ?", number)
+        count = self._value("SELECT count(*) FROM main.events WHERE number <= ?", number)
+        if not hmac.compare_digest(seal, self._seal(number, digest, state)) or (there, count) != (digest, number):
+            raise tampered(self.path, "has an event that was changed")
+        return Entries(json.loads(state)), number, digest
+
+    @property
+    def _name_of_key(self) -> str:
+        return hmac.new(self._key, b"the key of a ledger", "sha256").hexdigest()
+
+    def _seal(self, number: int, digest: str, state: str) -> str:
+        return hmac.new(self._key, f"{number}\n{digest}\n{state}".encode(), "sha256").hexdigest()
+
+    def _check_copy(self) -> None:
+        if not self.copy_path.exists():
+            return
+        for number, digest in self._of_copy("SELECT number, hash FROM events ORDER BY number DESC LIMIT 1"):
+            if self._value("SELECT hash FROM main.events WHERE number = ?", number) == digest:
+                continue
+            raise tampered(self.path, "lacks an event that its copy has")
+
+    def _of_copy(self, query: str) -> list[tuple]:
+        # Not read-only, as SQLite may have to take back what a crash left half written.
+        with (
+            cannot_write(self.copy_path),
+            closing(sqlite3.connect(f"{self.copy_path.as_uri()}?mode=rw", uri=True)) as copy,
+        ):
+            made = copy.execute("SELECT name FROM sqlite_master WHERE name = 'events'").fetchone()
+            return copy.execute(query).fetchall() if made else []  # a crash came before its first event
+
+    def verified(self) -> list[dict]:
+        """Return every event, after checking the chain from the first one, the copy and every list.
+
+        Raises
+        ------
+        InputError
+            If anything was changed or removed.
+        """
+        with cannot_write(self.path):
+            rows = self.base.execute("SELECT number, body, hash FROM main.events ORDER BY number").fetchall()
+        before, events, sums = "", [], Entries()
+        for number, (stated, body, digest) in enumerate(rows, start=1):
+            if digest != chain(before, body) or stated != number:
+                raise tampered(self.path, "has an event that was changed")
+            before = digest
+            events.append(json.loads(body))
+            sums.apply(events[-1])
+        if sums.state != self.entries.state:
+            raise tampered(self.path, "has an event that was changed")
+        if self.copy_path.exists():
+            kept = self._of_copy("SELECT number, body, hash FROM events ORDER BY number")
+            if rows[: len(kept)] != kept:
+                raise tampered(self.path, "lacks an event that its copy has")
+        _ = self.lists
+        return events
+
+    @cached_property
+    def lists(self) -> MeterLists:
+        """The lists of meters, after checking that none was changed.
+
+        Raises
+        ------
+        InputError
+            If one was.
+        """
+        with cannot_write(self.path):
+            batches = [row[0] for row in self.base.execute("SELECT hashes FROM main.meters ORDER BY number")]
+            bitmaps = dict(self.base.execute("SELECT digest, bitmap FROM main.lists"))
+        state = self.entries.state
+        if [_digest(batch) for batch in batches] != state["batches"] or {
+            name: _digest(bitmap) for name, bitmap in bitmaps.items()
+        } != state["lists"]:
+            raise tampered(self.path, "has a list of meters that was changed")
+        return stored_lists(batches, bitmaps)
+
+    def add_list(self, meters: Sequence[str], former: Sequence[str] = ()) -> tuple[str, list, list]:
+        """Make a list known to an open ledger; return its digest, and the events and rows that keep it.
+
+        Parameters
+        ----------
+        meters : sequence of str
+        former : sequence of str
+            Digests of its file, by which it may be known.
+        """
+        known = self.entries.state["former"]
+        if (same := {known.get(one) for one in former}) != {None} and len(same) == 1:
+            return same.pop(), [], []  # a million hashes take seconds
+        hashes = hashed(meters, self._key)
+        if not meters or hashes.size < len(meters):
+            raise InputError(
+                "lists no meter, or one twice, if case, blanks and unseen letters make no other name",
+                file="config",
+                field="export.meters",
+                remedy="list every meter once, under a name that differs in what can be seen",
+            )
+        digest, events, rows = digest_of(hashes), [], []
+        unknown = sorted(set(former) - known.keys())
+        if digest not in self.lists.bitmaps:
+            _, bitmap, new = self.lists.add(hashes)
+            rows = [("meters", (new,)), ("lists", (digest, bitmap))]
+            kept = {"bitmap_sha256": _digest(bitmap), "batch_sha256": _digest(new), "key": self._name_of_key}
+            events = [{"kind": LISTED, "meters": digest, "former": unknown, **kept}]
+        elif unknown:
+            kept = {"bitmap_sha256": None, "batch_sha256": None}
+            events = [{"kind": LISTED, "meters": digest, "former": unknown, **kept}]
+        return digest, events, rows
+
+    def append(self, events: Sequence[dict], rows: Sequence[tuple[str, tuple]] = (), copied: bool = True) -> None:
+        """Add events and what belongs to them, all or nothing.
+
+        Parameters
+        ----------
+        events : sequence of dict
+        rows : sequence of (table, values)
+        copied : bool
+            Whether it fails without space for the copy, which the next event brings up to date otherwise.
+
+        Raises
+        ------
+        InputError
+            If they cannot be written; then nothing was.
+        """
+        at = datetime.now(UTC).isoformat(timespec="seconds")
+        number, before = self._last
+        bodies = []
+        for event in events:
+            body = as_json_text({**event, "at_utc": at})
+            before = chain(before, body)
+            bodies.append((body, before))
+        with cannot_write(self.path):
+            try:
+                self._write(bodies, rows, with_copy=True)
+            except (sqlite3.Error, OSError):
+                if copied:
+                    raise
+                self._write(bodies, rows, with_copy=False)
+        for body, _ in bodies:
+            self.entries.apply(json.loads(body))
+        self._last = number + len(bodies), before
+        if number // _EVENTS_A_CHECKPOINT != self._last[0] // _EVENTS_A_CHECKPOINT:
+            self._seal_the_sums()
+
+    def _write(self, bodies: Sequence[tuple[str, str]], rows: Sequence[tuple[str, tuple]], with_copy: bool) -> None:
+        with self._copy_attached() if with_copy else nullcontext():
+            self.base.execute("BEGIN IMMEDIATE")
+            try:
+                self.base.executemany("INSERT INTO main.events (body, hash) VALUES (?, ?)", bodies)
+                for table, values in rows:
+                    marks = ", ".join("?" * len(values))
+                    self.base.execute(f"INSERT INTO main.{table} VALUES (NULL, {marks})", values)
+                if with_copy:
+                    for table in _TABLES:
+                        self.base.execute(
+                            f"INSERT INTO copy.{table} SELECT * FROM main.{table} WHERE number > "
+                            f"(SELECT ifnull(max(number), 0) FROM copy.{table}) ORDER BY number"
+                        )
+                self.base.execute("COMMIT")
+            except BaseException:
+                if self.base.in_transaction:
+                    self.base.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def _copy_attached(self) -> Iterator[None]:
+        """SQLite commits to both files, or to neither."""
+        self.base.execute("ATTACH DATABASE ? AS copy", (str(self.copy_path),))
+        try:
+            self.base.execute("PRAGMA copy.synchronous = EXTRA")
+            self.base.executescript(_schema("copy"))
+            os.chmod(self.copy_path, 0o600)
+            yield
+        finally:
+            self.base.execute("DETACH DATABASE copy")
+
+    def _seal_the_sums(self) -> None:
+        """Keep what the events add up to; without space for it the next opening reads more."""
+        number, digest = self._last
+        state = as_json_text(self.entries.state)
+        with suppress(sqlite3.Error):
+            self.base.execute(
+                "INSERT OR REPLACE INTO main.checkpoint VALUES (1, ?, ?, ?, ?)",
+                (number, digest, state, self._seal(number, digest, state)),
+            )
+
+
+def _key(path: Path, new: bool) -> bytes:
+    if new and not path.exists():
+        with cannot_write(path):
+            part = path.with_name(f".{path.name}.part")
+            with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+                file.write(secrets.token_hex(_KEY_BYTES).encode())
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(part, path)
+    try:
+        key = bytes.fromhex(path.read_text())
+    except (OSError, ValueError):
+        key = b""
+    if len(key) != _KEY_BYTES:
+        raise _no_key(path)
+    return key
+
+
+def _no_key(path: Path) -> InputError:
+    return InputError(
+        "is not the key of a ledger, without which its meters are not known again",
+        file=path,
+        remedy="restore it from the backup of the ledger; nothing is released until then",
+    )
+
+
+def is_ledger(path: Path) -> bool:
+    """Whether a file has what every ledger has; nothing is added to it."""
+    tables = _tables(path)
+    return "events" in tables and not tables.isdisjoint({"lists", "files"})
+
+
+def is_of_earlier_version(path: Path) -> bool:
+    """Whether a ledger holds its files itself."""
+    return {"events", "files"} <= _tables(path)
+
+
+def _tables(path: Path) -> set[str]:
+    # Not read-only, as SQLite may have to take back what a crash left half written.
+    where = f"{path.resolve().as_uri()}?mode=rw"
+    try:
+        with closing(sqlite3.connect(where, timeout=_WAIT_SECONDS, uri=True)) as base:
+            return {name for (name,) in base.execute("SELECT name FROM sqlite_master")}
+    except sqlite3.Error:
+        return set()
+
+
+def as_json_text(value) -> str:
+    """Return a value as JSON, always written alike."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def chain(before: str, body: str) -> str:
+    """Return the hash of an event after one with the hash ``before``."""
+    return _digest(f"{before}\n{body}".encode())
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def tampered(path: Path, what: str) -> InputError:
+    """Return what to say of a ledger that cannot be trusted."""
+    return InputError(what, file=path, remedy="restore the ledger from a backup; nothing is released until then")
+
+
+@contextmanager
+def cannot_write(path: Path) -> Iterator[None]:
+    """Say in one sentence that a file cannot be written."""
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        if getattr(error, "sqlite_errorname", None) in ("SQLITE_NOTADB", "SQLITE_CORRUPT"):
+            raise tampered(path, "is no ledger, or damaged") from None
+        why = getattr(error, "strerror", None) or getattr(error, "sqlite_errorname", None) or type(error).__name__
+        raise InputError(
+            f"cannot be written ({why})", file=path, remedy="free disk space, or correct its permissions"
+        ) from None

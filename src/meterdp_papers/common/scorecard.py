@@ -1,0 +1,162 @@
+"""One scorecard for every paper: claims with a rule each, verdicts computed from tables, rows of one declared table.
+
+A paper's module declares each claim at the function that goes from tables to a :class:`Verdict`; the workflow joins
+the papers' scorecards. Rules are written in the scorecard beside the verdicts they give. A text that can be read in
+more than one way gives a verdict, and a row, for each reading; :func:`summed_up` says under which of them a claim
+holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+HOLDS, FAILS, OPEN = "holds", "does not hold", "cannot be judged"
+EVERY, SOME, NONE = "under every reading", "under some readings", "under no reading"
+AS_PRINTED = "as printed"  # the reading of a claim that has only one
+SURE = 2.0  # standard errors a difference must exceed
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a paper says, in our words, and when it counts as holding."""
+
+    item: str
+    claim: str
+    rule: str
+    tables: tuple[str, ...] = ()  # names of what the judge takes
+    on: tuple[str, ...] = ()  # names of those whose first rows say what it is judged on
+    judge: Callable[..., Verdict | Mapping[str, Verdict]] | None = None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was measured, in a sentence with its numbers, and whether the claim holds."""
+
+    holds: str
+    measured: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two means that should be in order: ``low`` below ``high``, each with its standard error."""
+
+    where: str
+    low: float
+    low_se: float
+    high: float
+    high_se: float
+
+    @property
+    def lost(self) -> bool:
+        """Whether ``low`` is not below ``high``."""
+        return not self.low < self.high
+
+    @property
+    def sure(self) -> bool:
+        """Whether the two differ by more than two standard errors."""
+        return abs(self.low - self.high) > SURE * np.hypot(np.nan_to_num(self.low_se), np.nan_to_num(self.high_se))
+
+
+def judge(comparisons: Iterable[Comparison]) -> str:
+    """Return the verdict of a claim that every comparison should confirm.
+
+    It fails where one is lost by more than two standard errors and holds where all are won by more; in between
+    another seed could turn the order round, so it is open.
+    """
+    comparisons = list(comparisons)
+    if any(c.lost and c.sure for c in comparisons):
+        return FAILS
+    return HOLDS if all(c.sure for c in comparisons) else OPEN
+
+
+def number(value: float) -> str:
+    """Write a number with three significant digits."""
+    return f"{value:.3g}" if not 1e3 <= abs(value) < 1e6 else f"{value:,.0f}"
+
+
+def span(low: str, high: str) -> str:
+    """Write a range; one number if both ends read the same."""
+    return low if low == high else f"{low} to {high}"
+
+
+def listed(words: Iterable[str]) -> str:
+    """Join words with commas and a final 'and'; nothing for no words."""
+    words = list(words)
+    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+
+
+def rows(
+    paper: str, claims: Iterable[Claim], verdicts: Mapping[str, Verdict | Mapping[str, Verdict]], sources: Mapping
+) -> pd.DataFrame:
+    """Return the columns of the table ``scorecard``, one row per claim and reading.
+
+    Parameters
+    ----------
+    verdicts : mapping of item to Verdict, or to a mapping of reading to Verdict
+        A lone verdict is that of the only reading, :data:`AS_PRINTED`.
+    sources : mapping of item to (data, substitute)
+    """
+    readings = {i: {AS_PRINTED: v} if isinstance(v, Verdict) else v for i, v in verdicts.items()}
+    return pd.DataFrame(
+        {
+            "paper": paper,
+            "item": claim.item,
+            "claim": claim.claim,
+            "rule": claim.rule,
+            "reading": reading,
+            "data": sources[claim.item][0],
+            "substitute": sources[claim.item][1],
+            "measured": verdict.measured,
+            "holds": verdict.holds,
+        }
+        for claim in claims
+        for reading, verdict in readings[claim.item].items()
+    )
+
+
+class Claims:
+    """The claims of one paper, each declared where it is judged."""
+
+    def __init__(self, paper: str):
+        self.paper = paper
+        self._claims: list[Claim] = []
+
+    def __iter__(self) -> Iterator[Claim]:
+        return iter(sorted(self._claims, key=lambda claim: int(claim.item.split("-")[1])))
+
+    def claim(self, item: str, claim: str, rule: str, *tables: str, on: tuple[str, ...] = ()) -> Callable:
+        """Declare a claim that the function below judges from ``tables``, measured on what the first of them says."""
+
+        def declare(judge):
+            self._claims.append(Claim(item, claim, rule, tables, on or tables[:1], judge))
+            return judge
+
+        return declare
+
+    def scorecard(self, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+        """Return the columns of the table ``scorecard`` for all claims, from the tables by name."""
+        verdicts = {claim.item: claim.judge(*(tables[name] for name in claim.tables)) for claim in self}
+        sources = {claim.item: _source([tables[name] for name in claim.on]) for claim in self}
+        return rows(self.paper, self, verdicts, sources)
+
+
+def _source(tables: Iterable[pd.DataFrame]) -> tuple[str | None, ...]:
+    first = pd.DataFrame([table.iloc[0].reindex(["data", "substitute"]) for table in tables])
+    return tuple("; ".join(first[column].dropna()) or None for column in first)
+
+
+def summed_up(holds: Mapping[str, str]) -> str:
+    """Return :data:`EVERY`, :data:`SOME`, :data:`NONE` or :data:`OPEN` from the verdicts of a claim by reading.
+
+    Readings under which it cannot be judged count as neither; where there is no other, the claim cannot be judged.
+    """
+    judged = [value for value in holds.values() if value != OPEN]
+    if not judged:
+        return OPEN
+    if HOLDS not in judged:
+        return NONE if len(judged) == len(holds) else OPEN
+    return EVERY if set(holds.values()) == {HOLDS} else SOME

@@ -1,0 +1,48 @@
+"""All errata: papers, their defects, and the findings of every defect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
+from types import ModuleType
+
+from meterdp.privacy.noise import NoiseSource
+from meterdp_papers.common.finding import Defect, Finding
+from meterdp_papers.common.tables import ERRATA
+from meterdp_papers.li.errata import exposure, updates
+from meterdp_papers.liu.errata import algorithm, covariances, inputs, means
+from meterdp_papers.park.errata import budgets, faces, sensitivities
+from meterdp_papers.ramakrishna.errata import bounds, descent, forecasts, guarantees
+
+
+def defects_of(*modules: ModuleType) -> tuple[Defect, ...]:
+    """Return the defects that modules declare, by number."""
+    found = [value for module in modules for value in vars(module).values() if isinstance(value, Defect)]
+    return tuple(sorted(found, key=lambda defect: int(defect.id[1:])))
+
+
+# Title of the paper -> its defects.
+PAPERS: dict[str, tuple[Defect, ...]] = {
+    "Liu, Scaglione, Peisert: release of Gaussian mixtures by KL minimisation": defects_of(
+        algorithm, covariances, inputs, means
+    ),
+    "Ramakrishna, Scaglione, Wu, Ravi, Peisert: a Gaussian mechanism for class-based data": defects_of(
+        bounds, descent, forecasts, guarantees
+    ),
+    "Park, Foulds, Chaudhuri, Welling: differentially private EM": defects_of(budgets, faces, sensitivities),
+    "Li, Gundersen, Tjell, Wisniewski, Christensen: distributed EM": defects_of(exposure, updates),
+}
+
+
+def measure(source: Callable[[str], NoiseSource]) -> dict[str, tuple[Finding, ...]]:
+    """Return the findings of every defect by id.
+
+    ``source`` gives a stream per defect, so that a change in one leaves the numbers of the others alone.
+    """
+    return {defect.id: defect.measure(source(defect.id)) for defects in PAPERS.values() for defect in defects}
+
+
+def as_columns(findings: Iterable[Finding]) -> dict[str, list]:
+    """Return findings as the columns of table ``ERRATA``."""
+    rows = [asdict(f) for f in findings]
+    return {c.name: [row[c.name] for row in rows] for c in ERRATA.columns}

@@ -1,0 +1,1 @@
+"""The errata of Li, Gundersen, Tjell, Wisniewski and Christensen, "Privacy-Preserving Distributed EM ..."."""

@@ -1,0 +1,203 @@
+"""What every figure of Liu et al. shares: the setting, the mechanisms compared, and how trials become a curve.
+
+Section V of the paper. The mechanisms are those of the registry that protect a label: families ``published`` and
+``exact``, and the sound one for given labels. The sound release of households protects something else and does not
+belong on the same axes. A mechanism runs in one variant for every choice of a reading that concerns it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+import pandas as pd
+
+from meterdp.mechanisms.interface import Mechanism, PublicSettings
+from meterdp.mechanisms.published.baseline import Baseline
+from meterdp.mechanisms.published.labelled import LabelledRecords
+from meterdp.mechanisms.registry import MECHANISMS
+from meterdp.mixture.divergence import kl_joint
+from meterdp.mixture.draws import MixtureDraws
+from meterdp.privacy.noise import NoiseSource
+from meterdp.release.noise import StudyNoise
+from meterdp_papers.liu.readings import ANY, FLIPS, OVER_CLASSES, READINGS, Reading
+
+COMPARED = {name: kind for name, kind in MECHANISMS.items() if kind.sees == "labels"}
+# Mechanisms whose noise on means is designed from (10).
+_COVERS = ("kl_published", "coloured_gaussian", "coloured_gaussian_l1")
+
+_Value = TypeVar("_Value")
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way to run a mechanism."""
+
+    mechanism: str  # name in the registry
+    # {"all", "leaving", "any"}, as of `LabelledRecords`
+    flips: str = ANY
+    # {"parallel", "common", "split", "any"}, as of `Baseline`
+    over_classes: str = ANY
+
+    @property
+    def family(self) -> str:
+        """'published', 'exact' or 'sound'."""
+        return COMPARED[self.mechanism].family
+
+    def calibrate(self, public: PublicSettings) -> Mechanism:
+        """Return the mechanism for these public settings."""
+        found = COMPARED[self.mechanism].calibrate(public)
+        return found if self.over_classes == ANY else replace(found, over_classes=self.over_classes)
+
+    def of(self, reading: Reading) -> bool:
+        """Whether this belongs to a reading."""
+        return reading.has(self.flips, self.over_classes)
+
+    def records(self, private: Mapping[str, LabelledRecords]) -> LabelledRecords:
+        """Return the records as this variant reads (10), from :func:`read`."""
+        return private["all" if self.flips == ANY else self.flips]
+
+
+def _variants() -> tuple[Variant, ...]:
+    found = []
+    for name, kind in COMPARED.items():
+        over = tuple(OVER_CLASSES) if issubclass(kind, Baseline) else (ANY,)
+        flips = tuple(FLIPS) if name in _COVERS else (ANY,)
+        found += [Variant(name, f, o) for f in flips for o in over]
+    return tuple(found)
+
+
+VARIANTS = _variants()
+
+
+def read(private: LabelledRecords) -> dict[str, LabelledRecords]:
+    """Return the same records under every reading of (10)."""
+    return {flips: private if flips == private.flips else replace(private, flips=flips) for flips in FLIPS}
+
+
+def select(values: Mapping[Variant, _Value], reading: Reading) -> dict[str, _Value]:
+    """Return what belongs to a reading, by the name of the mechanism."""
+    return {variant.mechanism: value for variant, value in values.items() if variant.of(reading)}
+
+
+PROPOSED = "kl_published"
+DELTA = 1e-5
+EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)  # the paper does not print its values
+MARGINAL_EPSILON = 2.0
+BOUND = 1e3
+SIMULATED_EXPORT = "simulated export"  # how the data are named where the export is simulated
+
+
+def public_settings(private: LabelledRecords, epsilon: float, eigenvalue_floor: float) -> PublicSettings:
+    """Return the setting of the paper for these records.
+
+    The bounds are so wide that no record of the paper's settings meets them; label flips need none.
+    """
+    n, d = private.x.shape
+    return PublicSettings(
+        epsilon, DELTA, private.fit.mixture.classes, d, n, -BOUND, BOUND, eigenvalue_floor=eigenvalue_floor
+    )
+
+
+def releases(
+    variant: Variant,
+    private: Mapping[str, LabelledRecords],
+    epsilon: float,
+    eigenvalue_floor: float,
+    noise: NoiseSource,
+    draws: int,
+) -> MixtureDraws:
+    """Run one variant ``draws`` times on records from :func:`~meterdp_papers.liu.setting.read`."""
+    records = variant.records(private)
+    mechanism = variant.calibrate(public_settings(records, epsilon, eigenvalue_floor))
+    return mechanism.release(records, noise, draws).mixtures
+
+
+def fixed_data_releases(
+    figure: str,
+    private: LabelledRecords,
+    epsilon: float,
+    eigenvalue_floor: float,
+    draws: int,
+    seed: int,
+    given_labels: bool = True,
+    variants: tuple[Variant, ...] = VARIANTS,
+) -> dict[Variant, MixtureDraws]:
+    """Return the releases of every mechanism from one data set; the same for every figure drawn from it.
+
+    All variants of a mechanism use the same random numbers, so readings are compared without noise of their own.
+    Without ``given_labels`` these were found in the records: no sound release may build on them (defect L11).
+    """
+    records = read(private)
+    return {
+        variant: releases(
+            variant,
+            records,
+            epsilon,
+            eigenvalue_floor,
+            StudyNoise(seed, "reproduce liu", figure, repr(float(epsilon)), variant.mechanism),
+            draws,
+        )
+        for variant in variants
+        if given_labels or variant.family != "sound"
+    }
+
+
+def kl_trials(
+    figure: str, epsilon: float, drawn: Mapping[Variant, MixtureDraws], private: LabelledRecords
+) -> pd.DataFrame:
+    """Return one row per variant and release from one data set: what :func:`curve` takes."""
+    return pd.concat(
+        pd.DataFrame(
+            {
+                "figure": figure,
+                "x": float(epsilon),
+                "trial": np.arange(len(mixtures)),
+                "mechanism": variant.mechanism,
+                "family": variant.family,
+                "flips": variant.flips,
+                "over_classes": variant.over_classes,
+                "kl": kl_joint(mixtures, private.fit.mixture),
+                "redrawn_count": 0,
+            }
+        )
+        for variant, mixtures in drawn.items()
+    )
+
+
+def curve(trials: pd.DataFrame, x_name: str, data: str, substitute: str | None) -> pd.DataFrame:
+    """Summarise trials as the table ``liu_curve``, once for every reading.
+
+    Trials have the columns figure, x, trial, mechanism, family, flips, over_classes, kl and redrawn_count; every
+    variant has the same trials. ``data`` says what they were made on, ``substitute`` what that stands for.
+    """
+    return pd.concat(
+        curve_under(reading.rows(trials), reading.name, x_name, data, substitute) for reading in READINGS
+    )
+
+
+def curve_under(trials: pd.DataFrame, reading: str, x_name: str, data: str, substitute: str | None) -> pd.DataFrame:
+    """Summarise the trials of one reading, each mechanism once; arguments as of :func:`curve`."""
+    proposed = trials[trials["mechanism"] == PROPOSED].set_index(["x", "trial"])["kl"]
+    at_proposed = proposed.reindex(pd.MultiIndex.from_frame(trials[["x", "trial"]])).to_numpy()
+    excess = trials["kl"].to_numpy() - at_proposed
+    groups = trials.assign(excess=excess, below=excess < 0).groupby(
+        ["figure", "mechanism", "family", "x"], sort=False
+    )
+    out = groups.agg(
+        excess_mean=("excess", "mean"),
+        excess_se=("excess", "sem"),
+        below_proposed_share=("below", "mean"),
+        redrawn_count=("redrawn_count", "sum"),
+    )
+    out = out.join(summary(groups["kl"], "kl")).reset_index()
+    return out.assign(reading=reading, x_name=x_name, data=data, substitute=substitute)
+
+
+def summary(groups, name: str) -> pd.DataFrame:
+    """Return mean, standard error, median, quartiles and number of values per group: columns ``<name>_mean`` etc."""
+    out = groups.agg(["mean", "sem", "median", "count"])
+    out.columns = [f"{name}_mean", f"{name}_se", f"{name}_median", "trials"]
+    return out.assign(**{f"{name}_q25": groups.quantile(0.25), f"{name}_q75": groups.quantile(0.75)})

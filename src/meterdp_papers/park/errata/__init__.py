@@ -1,0 +1,1 @@
+"""The errata of Park, Foulds, Chaudhuri and Welling, "DP-EM: Differentially Private Expectation Maximization"."""

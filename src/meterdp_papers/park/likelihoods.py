@@ -1,0 +1,229 @@
+"""Figs 2 and 3 of Park et al.: test log-likelihood of private mixtures against epsilon, over ten splits.
+
+Every line of a split has the same records, the same public start and the same random numbers. The log-likelihood is
+that of records in the unit ball.
+
+Our own release on the records of Park et al., beside theirs; it takes no part in a verdict on the paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from meterdp.accounting.registry import CURVES
+from meterdp.accounting.sequence import Infeasible, Sequence
+from meterdp.core.noise import fixed_normals, fixed_uniforms
+from meterdp.core.progress import progress
+from meterdp.mechanisms.dpem.mixture import EmSettings, fit, start_mixture
+from meterdp.mechanisms.sound.ball import fit_ball
+from meterdp.mixture.class_sums import class_sums
+from meterdp.mixture.draws import Mixture
+from meterdp.privacy.noise import GaussianSource
+from meterdp.release.noise import StudyNoise
+from meterdp_papers.park.data import LARGEST_NORM, PUBLIC_RADIUS, Records
+from meterdp_papers.park.setting import (
+    DELTA,
+    EM,
+    EXPERIMENTS,
+    FEW_EPSILONS,
+    LINES,
+    OURS,
+    PUBLIC_ZCDP,
+    SHOWN,
+    SPLITS,
+    ZCDP,
+    Experiment,
+    Line,
+    Run,
+)
+
+_SAME = 1e-6  # relative difference of two budgets of a step below which the run is the same
+
+
+@dataclass(frozen=True)
+class Split:
+    """Records (N, d) of one split in the unit ball, and what their log-densities are raised by to be comparable."""
+
+    train: np.ndarray
+    test: np.ndarray
+    log_unit: float = 0.0
+
+
+def fold(n: int, figure: str, number: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows (N_train,) and (N_test,) of one of ten folds; the folds partition the records."""
+    order = np.argsort(fixed_uniforms(f"reproduce park, {figure}, folds", (n,)))
+    test = order[number * n // SPLITS : (number + 1) * n // SPLITS]
+    return np.setdiff1d(order, test), np.sort(test)
+
+
+def split(records: Records, figure: str, number: int, scaling: str = LARGEST_NORM) -> Split:
+    """Return one split in the unit ball."""
+    train, test = fold(len(records.x), figure, number)
+    x = records.in_unit_ball(scaling)
+    # p(x) in the unit of the largest norm: a density changes with the d-th power of the unit.
+    log_unit = 0.0 if scaling == LARGEST_NORM else x.shape[1] * np.log(records.largest_norm / records.public_radius)
+    return Split(x[train], x[test], float(log_unit))
+
+
+def budget(line: Line, sequence: Sequence, epsilon: float) -> tuple[float, bool]:
+    """Return eps_i of a line, and whether the deltas of the steps had to be left out of delta to have one.
+
+    For linear and advanced composition the deltas of all steps add up, in Fig. 2 to more than the printed delta
+    (defect P4).
+    """
+    curve = CURVES[line.composition]
+    try:
+        return curve.calibrated(sequence, epsilon, DELTA), False
+    except Infeasible:
+        return curve.calibrated(sequence, epsilon, DELTA + sequence.gaussian * sequence.step_delta), True
+
+
+def run_split(figure: str, records: Records, number: int, trials: int, seed: int) -> pd.DataFrame:
+    """Run every line of one split of fig2 or fig3: columns of ``park_likelihoods``.
+
+    With fewer than ten ``trials`` the drawn reading alone is run, at few epsilons.
+    """
+    experiment = EXPERIMENTS[figure]
+    runs = [run for run in experiment.runs if number < run.splits]
+    if trials < SPLITS:
+        runs = [replace(experiment.runs[0], epsilons=FEW_EPSILONS)]
+    rows = []
+    for run in progress(runs, f"{figure}, readings"):
+        for found in _run(figure, experiment, run, records, number, seed):
+            rows.append({"figure": figure, "reading": run.reading.name, "split": number, **found})
+    return pd.DataFrame(rows).astype({"step_epsilon": float, "log_likelihood": float})
+
+
+def _run(
+    figure: str, experiment: Experiment, run: Run, records: Records, number: int, seed: int
+) -> Iterator[dict[str, object]]:
+    reading, shown = run.reading, run.reading == SHOWN
+    data = split(records, figure, number)
+    shape = experiment.classes, data.train.shape[1]
+    start = start_mixture(fixed_normals(f"reproduce park, {figure}, start {number}", shape))
+    free = EmSettings(
+        experiment.iterations,
+        "GGG",
+        reading.estimate,
+        step_delta=experiment.step_delta,
+        eigenvalue_floor=reading.eigenvalue_floor,
+        divisor=reading.divisor,
+        centre=reading.centre,
+        dtype=experiment.dtype,
+    )
+
+    def noise(name: str) -> StudyNoise:
+        return StudyNoise(seed, "reproduce park", figure, name, number)
+
+    def fitted(line: Line, step_epsilon: float, on: Split = data) -> float:
+        settings = replace(free, scheme=line.scheme, step_epsilon=step_epsilon)
+        return _mean_log_density(on, fit(on.train, start, settings, noise(line.scheme)))
+
+    without = _mean_log_density(data, fit(data.train, start, free, noise(EM)))
+    public = split(records, figure, number, PUBLIC_RADIUS)
+    for epsilon in run.epsilons:
+        yield _row(EM, None, None, epsilon, None, False, without)
+        before: dict[str, tuple[float, float]] = {}  # of each scheme, its last budget and result
+        for line in LINES:
+            step_epsilon, left_out = budget(line, replace(free, scheme=line.scheme).sequence(start.classes), epsilon)
+            known = [found for at, found in before.values() if abs(at / step_epsilon - 1) < _SAME]
+            found = known[0] if known and line.scheme == "GGG" else fitted(line, step_epsilon)
+            if line.scheme == "GGG":
+                before[line.name] = step_epsilon, found
+            yield _row(line.name, line.scheme, line.composition, epsilon, step_epsilon, left_out, found)
+            if line.name == ZCDP and shown and experiment.public_radius:
+                found = fitted(line, step_epsilon, public)
+                yield _row(PUBLIC_ZCDP, line.scheme, line.composition, epsilon, step_epsilon, left_out, found)
+        if shown:
+            ours = fit_ours(data.train, experiment.classes, epsilon, DELTA, noise(OURS))
+            yield _row(OURS, None, None, epsilon, None, False, _mean_log_density(data, ours))
+
+
+def _row(*values) -> dict[str, object]:
+    names = ("line", "scheme", "composition", "epsilon", "step_epsilon", "deltas_left_out", "log_likelihood")
+    return dict(zip(names, values, strict=True))
+
+
+def _mean_log_density(data: Split, mixture: Mixture) -> float:
+    return class_sums(data.test, mixture).log_likelihood / len(data.test) - data.log_unit
+
+
+def summarise(parts: pd.DataFrame, source: dict[str, str | None]) -> pd.DataFrame:
+    """Return the columns of ``park_curve`` from all splits of one figure."""
+    keys = ["reading", "epsilon", "split"]
+    against = parts[parts["line"] == ZCDP].set_index(keys)["log_likelihood"]
+    free = parts[parts["line"] == EM].set_index(keys)["log_likelihood"]
+    index = pd.MultiIndex.from_frame(parts[keys])
+    parts = parts.assign(
+        excess=parts["log_likelihood"].to_numpy() - against.loc[index].to_numpy(),
+        shortfall=free.loc[index].to_numpy() - parts["log_likelihood"].to_numpy(),
+    )
+    groups = parts.groupby(
+        ["figure", "reading", "line", "scheme", "composition", "epsilon"], sort=False, dropna=False
+    )
+    table = groups.agg(
+        step_epsilon=("step_epsilon", "first"),
+        deltas_left_out=("deltas_left_out", "any"),
+        **_moments("log_likelihood"),
+        **_moments("excess"),
+        **_moments("shortfall"),
+        trials=("split", "size"),
+    ).reset_index()
+    return table.assign(**source)
+
+
+def _moments(name: str) -> dict[str, tuple]:
+    return {f"{name}_mean": (name, "mean"), f"{name}_se": (name, "sem")}
+
+
+def fit_ours(x: np.ndarray, classes: int, epsilon: float, delta: float, noise: GaussianSource) -> Mixture:
+    """Return the mixture that ``sound`` releases from records (N, d) in the unit ball."""
+    return fit_ball(x, classes, epsilon, delta, noise, radius=1.0).mixture
+
+
+def compare(parts: pd.DataFrame, source: dict[str, str | None]) -> pd.DataFrame:
+    """Return ``park_ours``: ``sound`` against zCDP GGG in the same splits, at the same epsilon and at twice as much.
+
+    ``parts`` are all splits of one figure (``park_likelihoods``); ``sound`` depends on no reading. One row per reading
+    and epsilon; where no run has twice the epsilon, the next larger one is taken, and null at the largest.
+    """
+    values = {
+        line: parts[parts["line"] == line].set_index(["reading", "epsilon", "split"])["log_likelihood"].sort_index()
+        for line in (OURS, ZCDP, EM)
+    }
+    ours = values[OURS].droplevel("reading")
+    rows = []
+    for reading, at in values[ZCDP].groupby("reading", sort=False):
+        known = sorted(at.index.unique("epsilon"))
+        for epsilon in known:
+            theirs = at.loc[reading, epsilon]
+            own = ours.loc[epsilon].reindex(theirs.index)
+            larger = next((e for e in known if e >= 2 * epsilon), None)
+            more = None if larger is None else own - at.loc[reading, larger].reindex(theirs.index)
+            rows.append(
+                {
+                    "figure": parts["figure"].iloc[0],
+                    "reading": reading,
+                    "epsilon": epsilon,
+                    "ours_mean": own.mean(),
+                    "ggg_mean": theirs.mean(),
+                    "ggg_shortfall_mean": (values[EM].loc[reading, epsilon].reindex(theirs.index) - theirs).mean(),
+                    **_difference("difference", own - theirs),
+                    "larger_epsilon": larger,
+                    **_difference("larger_difference", more),
+                    "trials": len(theirs),
+                    **source,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def _difference(name: str, values: pd.Series | None) -> dict[str, float | None]:
+    """Return the mean and its standard error."""
+    if values is None:
+        return {f"{name}_mean": None, f"{name}_se": None}
+    return {f"{name}_mean": values.mean(), f"{name}_se": values.sem() if len(values) > 1 else None}

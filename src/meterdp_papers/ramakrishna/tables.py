@@ -1,0 +1,114 @@
+"""Tables of the reproduction of Ramakrishna et al.: trials, one table per figure, printed numbers."""
+
+from __future__ import annotations
+
+from meterdp.core.tables import COUNT, INT, REAL, TEXT, VECTOR, Column
+from meterdp_papers.common.tables import DATA, TRIALS, table
+
+_READING = (
+    Column("accuracy_convention", TEXT, "", "whether rho is the squared error of all entries ('total') or of each"),
+    Column("rho", REAL, "1", "accuracy budget, in the squared unit of the query ((log kWh)^2 for forecasts)"),
+    Column("sides", TEXT, "", "'one' Pr(L > eps), 'two' Pr(|L| > eps), 'hockey_stick', 'swap': see delta_curves"),
+    Column("epsilon", REAL, "1", "privacy parameter"),
+)
+_DESIGN = Column("design", TEXT, "", "noise design, see config/README.md")
+_QUERY = Column("query_model", TEXT, "", "what counts as randomness of the query, see config/README.md")
+_QUERY_MEAN = Column(
+    "query_mean", TEXT, "", "'forecast' with its seasonal mean, or 'zero': the mean counts as public"
+)
+
+_EXACT = (
+    Column("delta", REAL, "1", "exact delta of the worst ordered pair"),
+    Column("delta_error", REAL, "1", "bound on its numerical error"),
+    Column("delta_chernoff", REAL, "1", "Lemma 1 minimised over s, capped at 1; null where none", nullable=True),
+    Column("pair_count", COUNT, "1", "ordered pairs"),
+)
+
+RAMAKRISHNA_CLASSES = table(
+    "ramakrishna_classes",
+    "The synthetic classes that are shown: Fig. 1 of Ramakrishna et al.",
+    Column("label", INT, "1", "class, from 1"),
+    Column("mean", VECTOR, "1", "mean of the query"),
+    Column("covariance", VECTOR, "1", "covariance of the query, by rows"),
+    source=(DATA,),
+)
+
+RAMAKRISHNA_TRIALS = table(
+    "ramakrishna_trials",
+    "Every synthetic set behind Fig. 2 of Ramakrishna et al.: the exact curves of each design.",
+    Column("trial", COUNT, "1", "number of the set, from 0; the set shown is 0"),
+    _DESIGN,
+    _QUERY,
+    *_READING,
+    *_EXACT,
+    source=(),
+)
+
+RAMAKRISHNA_FIG2 = table(
+    "ramakrishna_fig2",
+    "Exact curves of each design on the set shown and averaged over sets: Fig. 2 of Ramakrishna et al.",
+    _DESIGN,
+    *_READING,
+    Column("delta_shown", REAL, "1", "delta on the set shown"),
+    Column("delta_mean", REAL, "1", "mean over the sets"),
+    Column("delta_se", REAL, "1", "its standard error; null for a single set", nullable=True),
+    Column("excess_mean", REAL, "1", "mean of delta less that of white noise on the same set"),
+    Column("excess_se", REAL, "1", "standard error of excess_mean; null for a single set", nullable=True),
+    Column("below_white_share", REAL, "1", "share of the sets in which delta is below that of white noise"),
+    TRIALS,
+    source=(DATA,),
+)
+
+RAMAKRISHNA_FIG4 = table(
+    "ramakrishna_fig4",
+    "Exact curves of the paper's designs on household forecasts under every reading: Fig. 4 of Ramakrishna et al.",
+    _DESIGN,
+    _QUERY,
+    _QUERY_MEAN,
+    *_READING,
+    *_EXACT,
+)
+
+RAMAKRISHNA_NUMBERS = table(
+    "ramakrishna_numbers",
+    "Every delta Ramakrishna et al. print for household forecasts, beside ours under every reading.",
+    Column("item", TEXT, "", "claim"),
+    Column("where", TEXT, "", "place in the paper"),
+    _DESIGN,
+    _READING[1],
+    _READING[3],
+    Column("delta_printed", REAL, "1", "as printed"),
+    Column("query_model", TEXT, "", "what counts as randomness of the query; null without pairs", nullable=True),
+    Column("query_mean", TEXT, "", "'forecast' or 'zero'; null without pairs", nullable=True),
+    Column("accuracy_convention", TEXT, "", "what rho counts; null without pairs", nullable=True),
+    Column("sides", TEXT, "", "'one' or 'two'; null without pairs", nullable=True),
+    Column("delta", REAL, "1", "ours, exact; null without pairs", nullable=True),
+    source=(),
+)
+
+RAMAKRISHNA_FIG3_ERRORS = table(
+    "ramakrishna_fig3_errors",
+    "Normalised squared errors of the three houses of Fig. 3 of Ramakrishna et al., under every meaning of NMSE.",
+    Column("house", INT, "1", "house of the figure, from 1; not an id"),
+    Column("scale", TEXT, "", "'log_kwh', 'log_wh', 'log_w' (mean power of the interval) or 'kwh'"),
+    Column("line", TEXT, "", "'forecast' or 'released'"),
+    Column("reference", TEXT, "", "'truth' or 'forecast'"),
+    Column("nmse", REAL, "1", "squared error over squared reference; of released forecasts the mean over releases"),
+    Column("nmse_printed", REAL, "1", "as printed; null for the forecast", nullable=True),
+)
+
+RAMAKRISHNA_DESCENTS = table(
+    "ramakrishna_descents",
+    "How every run of Algorithm 1 of Ramakrishna et al. ended.",
+    Column("source", TEXT, "", "'synthetic' or 'households'"),
+    Column("trial", COUNT, "1", "number of the synthetic set, 0 for the households"),
+    _QUERY,
+    *_READING[:2],
+    Column("iteration_count", COUNT, "1", "steps"),
+    Column("halved_step_count", COUNT, "1", "halvings of steps of Lemma 2 that did not lower the worst pair"),
+    Column("stop_reason", TEXT, "", "why the descent ended"),
+    Column("surrogate_white", REAL, "1", "J of (47) at white noise"),
+    Column("surrogate_descended", REAL, "1", "J where the descent ended"),
+    Column("surrogate_released", REAL, "1", "J after the rescaling (50)"),
+    source=(),
+)

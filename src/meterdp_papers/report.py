@@ -1,0 +1,107 @@
+"""The page of reproduced papers: scorecard, tables and figures in one HTML file that loads nothing from outside.
+
+Every number comes from a Parquet artefact; the template ``report.html`` holds words only and shares the style of
+the study's report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from meterdp.figures import numbers
+from meterdp.figures.entry import Figure
+from meterdp.figures.pages import Picture, picture, write_page
+from meterdp.figures.style import load
+from meterdp_papers.common.scorecard import EVERY, NONE, OPEN, SOME, summed_up
+from meterdp_papers.common.tables import SCORECARD
+from meterdp_papers.registry import PAPERS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NAMED = 3
+TEMPLATE = Path(__file__).with_name("report.html")
+_MARKS = {EVERY: "holds", SOME: "some", NONE: "fails", OPEN: "open"}
+
+
+def build_reproduction_report(
+    scorecards: Mapping, tables: Mapping, figures: Mapping, output, *, simulated: bool, trials: int
+) -> None:
+    """Write the page.
+
+    Parameters
+    ----------
+    scorecards : mapping of paper to path-like
+        The paper's table ``scorecard``.
+    tables : mapping of paper to mapping of table name to path
+        Tables printed with it, such as ``{"liu": {"table1": ...}}``.
+    figures : mapping of paper to mapping of figure name to path
+        SVG files, such as ``{"liu": {"fig1": ...}}``.
+    """
+    papers = []
+    for key, scorecard in scorecards.items():
+        card = load(scorecard, SCORECARD).astype(object)
+        card = card.where(card.notna(), None)
+        papers.append(
+            {
+                "key": key,
+                "name": card["paper"].iloc[0],
+                "claims": (claims := _claims(card)),
+                "tally": _tally([claim["verdict"] for claim in claims]),
+                "tables": [p.write(tables[key][p.name]) for p in PAPERS[key].printed if p.name in tables[key]],
+                "pictures": _pictures(figures[key], PAPERS[key].figures),
+            }
+        )
+    write_page(
+        TEMPLATE,
+        output,
+        papers=papers,
+        marks=_MARKS,
+        simulated=simulated,
+        trials=numbers.counted(trials, "trial"),
+    )
+
+
+def _pictures(paths: Mapping, figures: Iterable[Figure]) -> dict[str, Picture]:
+    """Embed the SVG files of one paper, in the order of its figures."""
+    return {figure.name: picture(paths[figure.name], figure) for figure in figures if figure.name in paths}
+
+
+def _claims(card: pd.DataFrame) -> list[dict]:
+    """Return one entry per claim: its verdict over all readings, in a word and in a phrase, and its rows."""
+    found = []
+    for item, rows in card.groupby("item", sort=False):
+        holds = dict(zip(rows["reading"], rows["holds"], strict=True))
+        verdict = summed_up(holds)
+        yes = [reading for reading, value in holds.items() if value == "holds"]
+        phrase = {
+            EVERY: "holds" if len(holds) == 1 else f"holds under each of {len(holds)} readings",
+            SOME: f"holds under {len(yes)} of {len(holds)} readings{_named(yes)}",
+            NONE: "does not hold" if len(holds) == 1 else f"holds under none of {len(holds)} readings",
+            OPEN: OPEN,
+        }[verdict]
+        first = rows.iloc[0]
+        entry = {name: first[name] for name in ("claim", "rule", "data", "substitute")}
+        found.append({"item": item, "verdict": verdict, "phrase": phrase, "rows": rows.to_dict("records"), **entry})
+    return found
+
+
+def _named(readings: list[str]) -> str:
+    """Name up to three readings; the list of all with their verdicts follows on the page."""
+    return f": {'; or '.join(readings)}" if len(readings) <= NAMED else ""
+
+
+def _tally(verdicts: list[str]) -> str:
+    parts = [f"{verdicts.count(v)} {words}" for v, words in _TALLY.items() if v in verdicts]
+    return f"Of {numbers.counted(len(verdicts), 'claim')}, {', '.join(parts)}."
+
+
+# Verdict -> what is said of the claims it is given.
+_TALLY = {
+    EVERY: "true under every reading of the text on the data at hand",
+    SOME: "true under some readings",
+    NONE: "true under none",
+    OPEN: "not to be judged",
+}

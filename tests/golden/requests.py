@@ -1,0 +1,132 @@
+"""Releases of which ledgers already hold charges.
+
+``ledger_before.zip`` was written by 27a882d, before the ledger counted by meter, and ``ledger_after.zip`` by ff15f7d,
+both with this file as it is in d370000.
+"""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+
+import numpy as np
+
+from meterdp import PrivateGaussianMixture
+from meterdp.core.config import complete, load_schema
+from meterdp.privacy.charge import Cap
+from meterdp.privacy.ledger import Request
+from meterdp.release.asked import asked
+from meterdp.release.desk import Desk
+
+ROOT = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).resolve().parent
+LIST = "meter_id,circuit,secondary_substation_id,lv_feeder_id\n" + "".join(
+    f"m{i:03d},c{i % 4},s{i % 5 // 3},f{i % 5}\n" for i in range(300)
+)
+REAL = {
+    "export": {
+        "path": "export.csv",
+        "meters": "list.csv",
+        "first_day": "2025-01-06",
+        "last_day": "2025-02-02",
+        "time_zone": "Europe/London",
+        "interval_minutes": 30,
+    },
+    "release": {"population": "Tiny  Town", "budget_period": "2025"},
+}
+# What was the default of every version is written out, so that all of them are asked for the same.
+SAME = {
+    "profiles": {"clip_kwh_per_hour": [0.01, 100]},
+    "mechanisms": {"sound": {"library": None}},
+    "release": {"feeder_typical_daily_kwh": 8},
+}
+# Name -> what is asked for, and the settings.
+CASES = {
+    "mixture": ("mixture", {}),
+    "mixture of real homes": ("mixture", REAL),
+    "mixture of a mean day with marginals": (
+        "mixture",
+        {
+            "profiles": {"vector": "mean", "start_hour": 0, "hours": 24},
+            "mechanisms": {"sound": {"marginal_share": 0.25, "classes": 3, "rounds": 4}},
+            "release": {"epsilon": 2.5, "delta": 1e-6, "synthetic_profiles": 77},
+        },
+    ),
+    "mixture on an offset scale": (
+        "mixture",
+        {"profiles": {"log_scale": {"kind": "offset", "offset_kwh_per_hour": 0.1}, "clip_kwh_per_hour": [0, 50]}},
+    ),
+    "mixture on a signed scale": (
+        "mixture",
+        {"profiles": {"log_scale": {"kind": "signed", "scale_kwh_per_hour": 0.2}, "clip_kwh_per_hour": [-8, 30]}},
+    ),
+    "mixture with other solver, classes and quality": (
+        "mixture",
+        {
+            "mechanisms": {"sdp_solver": "cvxpy", "sound": {"hour_correlation": 0.5}},
+            "mixture": {"classes": 4, "eigenvalue_floor": 0.002},
+            "quality": {"max_missing_share": 0.2},
+        },
+    ),
+    "forecasts in groups": ("forecasts", {}),
+    "forecasts in groups of real homes": ("forecasts", REAL),
+    "forecasts in one group": ("forecasts", {"release": {"forecast_groups": "one"}}),
+    "forecasts by circuit": ("forecasts", {"release": {"forecast_groups": "circuit", "forecast_epsilon": 3}}),
+    "forecasts that hide names": (
+        "forecasts",
+        {
+            "release": {"forecast_protects": "label", "population": "others"},
+            "forecast": {"horizon_steps": 3, "ar_order": 2, "ma_order": 1},
+        },
+    ),
+    "feeders": ("feeders", {}),
+    "feeders of real homes": ("feeders", REAL),
+    "feeders on an average day, counted": (
+        "feeders",
+        {"release": {"feeder_window": "average_day", "feeder_days": 14, "feeder_count": "measured"}},
+    ),
+}
+
+
+CAP = Cap(18.0, 1e-3)
+
+
+def merged(*parts: dict) -> dict:
+    """Return nested settings as one."""
+    out: dict = {}
+    for part in parts:
+        for key, value in part.items():
+            out[key] = merged(out.get(key, {}), value) if isinstance(value, dict) else copy.deepcopy(value)
+    return out
+
+
+def requests_of(case: str) -> list[Request]:
+    """Return what the ledger is asked for; nothing is charged."""
+    what, settings = CASES[case]
+    real = "export" in settings
+    period = {} if real else {"export": {"first_day": "2025-01-06", "last_day": "2025-02-02", "time_zone": "UTC"}}
+    schema = load_schema(ROOT / "workflow/schemas/config.schema.yaml")
+    config = complete(merged(SAME, period, settings, {"release": {"what": [what], "insist": True}}), schema)
+    found, refused = asked(Desk(config, LIST.encode(), not real))
+    assert not refused
+    return [request for one in found for request in one.requests]
+
+
+def ledger_of(case: str) -> str:
+    """Return which ledger a case is charged in."""
+    special = next((word for word in ("hide names", "real homes") if word in case), "")
+    return f"{CASES[case][0]} {special}".strip() + ".sqlite"
+
+
+def drawn(case: str, number: int) -> dict[str, bytes]:
+    """Return what a golden ledger holds of a request, in the place of files."""
+    return {"what.txt": f"{case} {number}".encode()}
+
+
+def fitted(folder: Path) -> np.ndarray:
+    """Return the means that the Python library releases of two hundred records, with the ledger of a folder."""
+    who = {"population": "Town", "budget_period": "2025", "days": ("2025-01-06", "2025-02-02"), "records": "mean kWh"}
+    asked = PrivateGaussianMixture(
+        2, epsilon=3, bounds=([0, -1], [3, 2]), max_iter=3, ledger=folder / "library.sqlite", time_zone="UTC", **who
+    )
+    return asked.fit(np.random.default_rng(0).uniform(0, 2, (200, 2))).means_

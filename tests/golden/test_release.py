@@ -1,0 +1,141 @@
+"""Releases with made-up noise give the same files, word for word and number for number, as when they were frozen.
+
+``python -m tests.golden.test_release`` freezes them anew, for a change that is meant to change them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import re
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from meterdp.core.config import complete, load_schema
+from meterdp.core.noise import fixed_normals, fixed_uniforms
+from meterdp.privacy import release as privacy_release
+from meterdp.privacy.ledger import Ledger
+from meterdp.privacy.noise import SafeNoise
+from meterdp.release import household_forecasts, label_forecasts, mixture
+from meterdp.release.asked import asked
+from meterdp.release.desk import Desk
+from tests.golden.requests import HERE, ROOT, merged
+
+FROZEN = HERE / "release.json"
+LIST = "meter_id,circuit,secondary_substation_id,lv_feeder_id\n" + "".join(
+    f"m{i:02d},c{i % 3},s,f{i % 3}\n" for i in range(60)
+)
+PERIOD = {"first_day": "2025-01-06", "last_day": "2025-02-02", "time_zone": "Europe/London", "interval_minutes": 30}
+SOUND = {"library": None, "classes": 2, "rounds": 2, "marginal_share": 0.2}
+CASES = {
+    "mixture": {"release": {"what": ["mixture"], "synthetic_profiles": 20}},
+    "mixture without library": {
+        "release": {"what": ["mixture"], "synthetic_profiles": 20, "epsilon": 4},
+        "mechanisms": {"sound": SOUND},
+    },
+    "forecasts": {"release": {"what": ["forecasts"]}, "forecast": {"horizon_steps": 4}},
+    "forecasts by circuit": {
+        "release": {"what": ["forecasts"], "forecast_groups": "circuit"},
+        "forecast": {"horizon_steps": 4},
+    },
+    "forecasts that hide names": {
+        "release": {"what": ["forecasts"], "forecast_protects": "label"},
+        "forecast": {"horizon_steps": 4},
+    },
+    "feeders": {
+        "release": {
+            "what": ["feeders"],
+            "feeder_typical_daily_kwh": 8,
+            "feeder_window": "average_day",
+            "feeder_days": 7,
+        }
+    },
+}
+
+
+class MadeUp(SafeNoise):
+    """Noise on the grid that is the same each time."""
+
+    def __init__(self):
+        self.calls = 0
+
+    def add_gaussian(self, exact, std):
+        self.calls += 1
+        return exact + np.rint(std / self.grid * fixed_normals(f"golden {self.calls}", exact.shape)) * self.grid
+
+    def randomise(self, label, groups, assignment_epsilon):
+        return np.where(fixed_uniforms("golden labels", label.shape) < 0.8, label, (label + 1) % groups)
+
+
+class FixedNumbers:
+    """In the place of fresh numbers for what is post-processing."""
+
+    def normal(self, shape):
+        return fixed_normals("golden profiles", shape)
+
+    def uniform(self, shape):
+        return fixed_uniforms("golden profiles", shape)
+
+
+def released(case: str, patch: pytest.MonkeyPatch) -> dict[str, bytes]:
+    """Return the files of a case."""
+    patch.setattr(privacy_release, "SafeNoise", MadeUp)
+    patch.setattr(mixture, "FreshNumbers", FixedNumbers)
+    for module in (household_forecasts, label_forecasts):
+        patch.setattr(module, "new_ids", lambda count: [f"{number:016x}" for number in range(count)])
+    with tempfile.TemporaryDirectory() as folder:
+        given = merged({"export": PERIOD, "release": {"insist": True}}, CASES[case])
+        config = complete(given, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
+        desk = Desk(config, LIST.encode(), simulated=True)
+        found, refused = asked(desk)
+        assert not refused and len(found) == 1
+        width = {"mixture": config["profiles"]["hours"], "feeders": 48}.get(case.split()[0], 4)
+        records = 0.5 * fixed_normals("golden records", (60, width)) - 1
+        if case == "feeders":
+            records = np.exp(records)
+        (*_, files) = privacy_release.release(
+            found[0].parts, records, Ledger(Path(folder) / "ledger.sqlite"), desk.cap
+        )
+    return files
+
+
+def plain(name: str, data: bytes) -> str:
+    """Return what is in a file, numbers to nine digits, without the day and without digests of itself."""
+    if name.endswith(".parquet"):
+        table = pq.read_table(io.BytesIO(data))
+        metadata = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
+        data = json.dumps([table.to_pydict(), str(table.schema.remove_metadata()), metadata], default=str).encode()
+    text = re.sub(
+        r"\b20[2-9]\d-\d\d-\d\d(?=[\"'\n])", lambda day: day[0] if day[0] < "2026" else "TODAY", data.decode()
+    )
+    text = re.sub(r"\b[0-9a-f]{64}\b", "DIGEST", text)
+    return re.sub(r"-?\b\d+\.\d+(?:e-?\d+)?\b", lambda number: f"{float(number[0]):.9g}", text)
+
+
+def frozen(case: str, files: dict[str, bytes]) -> dict:
+    """Return what is kept of a case: short files whole, of the others and of all that households get a digest."""
+    texts = {name: plain(name, data) for name, data in sorted(files.items())}
+    whole = ("manifest.json", "README.md", "feeder_errors.parquet", "0000000000000000.json")
+    return {
+        name: text.split("\n") if name in whole else hashlib.sha256(text.encode()).hexdigest()
+        for name, text in texts.items()
+    }
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_files_of_a_release_are_those_that_were_frozen(case, monkeypatch):
+    kept = json.loads(FROZEN.read_text())[case]
+    found = frozen(case, released(case, monkeypatch))
+    assert list(found) == list(kept)
+    for name in kept:
+        assert found[name] == kept[name], name
+
+
+if __name__ == "__main__":
+    with pytest.MonkeyPatch.context() as patch:
+        FROZEN.write_text(json.dumps({case: frozen(case, released(case, patch)) for case in CASES}, indent=1) + "\n")

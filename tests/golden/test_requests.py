@@ -1,0 +1,55 @@
+"""Ledgers of earlier versions: the same releases get what is stored, and nobody is charged again."""
+
+import zipfile
+
+import numpy as np
+import pytest
+
+from meterdp.privacy.ledger import Ledger
+from meterdp.privacy.ledger_file import is_of_earlier_version
+from meterdp.release.migrate import migrate
+from tests.golden.requests import CAP, CASES, HERE, drawn, fitted, ledger_of, requests_of
+from tests.unit.release.charged import released
+
+
+@pytest.fixture(scope="module", params=["before", "after"])
+def ledgers(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp(request.param)
+    with zipfile.ZipFile(HERE / f"ledger_{request.param}.zip") as archive:
+        archive.extractall(folder)
+    for path in folder.glob("*.sqlite"):
+        assert is_of_earlier_version(path) == (request.param == "before")
+        if request.param == "before":
+            migrate(Ledger(path))
+    return folder
+
+
+def never():
+    raise AssertionError("noise was drawn")
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_same_request_has_the_key_it_always_had_and_costs_nothing(ledgers, case):
+    ledger = Ledger(ledgers / ledger_of(case))
+    events = len(ledger.events())
+    for number, request in enumerate(requests_of(case)):
+        assert released(ledger, request, CAP, never) == drawn(case, number)
+    assert len(ledger.events()) == events
+
+
+def test_a_fit_of_the_library_costs_nothing_again(ledgers):
+    events = len(Ledger(ledgers / "library.sqlite").events())
+    np.testing.assert_array_equal(fitted(ledgers), np.load(HERE / f"fitted_{ledgers.name[:-1]}.npy"))
+    assert len(Ledger(ledgers / "library.sqlite").events()) == events
+
+
+def test_whatever_was_charged_adds_up(ledgers):
+    for path in sorted({ledgers / ledger_of(case) for case in CASES}):
+        charged = [request for case in CASES if ledger_of(case) == path.name for request in requests_of(case)]
+        spent = {name: max(charge.mu for charge in charges) for name, charges in Ledger(path).most_spent().items()}
+        by_period: dict[str, float] = {}
+        for request in charged:
+            name = request.account.period
+            by_period[name] = by_period.get(name, 0.0) + request.charge.mu**2
+        assert spent == pytest.approx({name: square**0.5 for name, square in by_period.items()}, rel=1e-12)
+        assert Ledger(path).verify()["stored releases"] == len(charged)

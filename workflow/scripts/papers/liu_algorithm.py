@@ -1,0 +1,14 @@
+"""Watch Algorithm 1 of Liu et al. converge, and time its semi-definite program."""
+
+from meterdp.core.job import job
+from meterdp_papers.liu.algorithm import convergence, sdp_work
+from meterdp_papers.liu.tables import LIU_CONVERGENCE, LIU_SDP_WORK
+
+with job(snakemake.input, snakemake.log) as write:
+    params = snakemake.params
+    write(
+        snakemake.output.convergence,
+        LIU_CONVERGENCE,
+        convergence(params.trials, params.eigenvalue_floor, params.seed),
+    )
+    write(snakemake.output.sdp_work, LIU_SDP_WORK, sdp_work(params.trials, params.eigenvalue_floor, params.seed))

@@ -1,0 +1,20 @@
+"""Forecast the chosen households as Ramakrishna et al. do: fixed season, coefficients estimated once."""
+
+import pandas as pd
+
+from meterdp.core.job import job
+from meterdp.core.log_scale import LogScale
+from meterdp.core.parquet import read_table
+from meterdp.evaluation.tables import FORECAST_ERRORS
+from meterdp.forecasting.tables import FORECAST_HOUSEHOLDS, FORECAST_LAWS
+from meterdp.profiles.dense import read_log_load
+from meterdp_papers.ramakrishna.households import paper_forecasts
+
+with job(snakemake.input, snakemake.log) as write:
+    params = snakemake.params
+    chosen = read_table(snakemake.input.households, FORECAST_HOUSEHOLDS)["household"].to_numpy()
+    load = read_log_load(snakemake.input.log_load, chosen, params.interval_minutes, params.time_zone)
+    scale = LogScale.of_interval(params.log_scale, params.interval_minutes)
+    found = paper_forecasts(load, params.forecast, scale, snakemake.threads)
+    write(snakemake.output.laws, FORECAST_LAWS, found.laws)
+    write(snakemake.output.errors, FORECAST_ERRORS, pd.DataFrame(found.errors))

@@ -1,8 +1,0 @@
-"""Follow the average consensus of Li et al. round by round, for dual noise of many sizes."""
-
-from meterdp.core.job import job
-from meterdp.papers.li.consensus import tabulate
-from meterdp.papers.li.tables import LI_CONSENSUS
-
-with job(snakemake.input, snakemake.log) as write:
-    write(snakemake.output.consensus, LI_CONSENSUS, tabulate(snakemake.params.seed))

@@ -1,8 +1,0 @@
-"""Write down the example of Li et al.: Fig. 1."""
-
-from meterdp.core.job import job
-from meterdp.papers.li.network import tabulate
-from meterdp.papers.li.tables import LI_NETWORK
-
-with job(snakemake.input, snakemake.log) as write:
-    write(snakemake.output.network, LI_NETWORK, tabulate())
