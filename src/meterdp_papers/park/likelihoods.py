@@ -188,8 +188,8 @@ def fit_ours(x: np.ndarray, classes: int, epsilon: float, delta: float, noise: G
 def compare(parts: pd.DataFrame, source: dict[str, str | None]) -> pd.DataFrame:
     """Return ``park_ours``: ``sound`` against zCDP GGG in the same splits, at the same epsilon and at twice as much.
 
-    ``parts`` are all splits of one figure (``park_likelihoods``); ``sound`` depends on no reading. One row per reading
-    and epsilon; where no run has twice the epsilon, the next larger one is taken, and null at the largest.
+    ``parts`` are all splits of one figure (``park_likelihoods``); ``sound`` depends on no reading. One row per
+    reading and epsilon; where no run has twice the epsilon, the next larger one is taken, and null at the largest.
     """
     values = {
         line: parts[parts["line"] == line].set_index(["reading", "epsilon", "split"])["log_likelihood"].sort_index()

@@ -162,8 +162,8 @@ def fig3(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return three houses before and after the paper's noise, and their errors.
 
-    The houses are the first of a fixed order that looks at no reading; the noise is study-mode noise. ``load`` has the
-    same households as ``laws``, in the same order. Columns of ``forecast_examples`` and
+    The houses are the first of a fixed order that looks at no reading; the noise is study-mode noise. ``load`` has
+    the same households as ``laws``, in the same order. Columns of ``forecast_examples`` and
     ``ramakrishna_fig3_errors``.
     """
     household = laws["household"].to_numpy()
