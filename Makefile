@@ -1,4 +1,4 @@
-# meterdp: `make study` runs the main job, `make test` runs the tests; each installs what it needs first.
+# meterdp: `make study` runs the main job, `make test` runs the tests; each installs what it needs first, and no more.
 #   make study EXPORT=my_export.csv.gz CONFIG=my.yaml    a study of your own export
 #   make check EXPORT=my_export.csv.gz                   what an export is, and a configuration that reads it
 #   make release                                         what may leave the building (needs a list of meters and a period)
@@ -26,7 +26,7 @@ unexport PYTHONDONTWRITEBYTECODE
 BIN := $(abspath $(VENV))/bin
 INSTALLED := $(VENV)/.installed
 # Packages only benchmarks compare with, in environments of their own: they need other versions, and than each other.
-PEERS := $(addprefix $(VENV)-,benchmark opendp smartnoise)
+PEERS := $(addprefix $(VENV)-,benchmark opendp)
 # The tools that `meterdp release convert` writes files for: tests load the files with them where they are installed.
 TOOLS := $(VENV)-tools
 SCHEMA := workflow/schemas/config.schema.yaml
@@ -60,7 +60,7 @@ RUN = $(SNAKEMAKE) -- $(1) & run=$$!; trap 'kill -TERM $$run 2>/dev/null' TERM I
 	wait $$run; status=$$?; while kill -0 $$run 2>/dev/null; do wait $$run; status=$$?; done; \
 	trap - TERM INT HUP; [ $$status = 0 ] || exit $$status
 
-.PHONY: study check release audit report test slurm test-slurm lint docs benchmark tools lock dist install clean
+.PHONY: study check release audit report test slurm test-slurm lint docs benchmark tools lock dist install dev clean
 
 study: install
 	@$(FIND_RESULTS); $(CHECK); $(GUARD); $(call RUN,study); echo; echo "The report is at $$results/study/report.html"
@@ -82,34 +82,35 @@ report: study
 		echo && echo "Snakemake's report is at $$results/study/snakemake-report.html"
 
 # One process more than cores: some tests wait for processes of their own.
-test: install
+test: dev
 	PATH="$(BIN):$$PATH" pytest --numprocesses $$(($(CORES) + 1)) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 # Snakemake looks for its executors in its own environment. Not part of it for everybody, as it slows every start.
 slurm: $(VENV)/.installed-slurm
 
 # On a Slurm of this machine alone, for as long as the tests take; needs root and the Debian packages slurm-wlm and munge.
-test-slurm: slurm
+test-slurm: slurm dev
 	PATH="$(BIN):$$PATH" pytest -rs tests/slurm $(PYTEST_ARGS)
 
 # With the figures of what is in the results folder, if their households are simulated. Made anew as a whole, so that
 # nothing of an earlier one stays.
-docs: install
+docs: dev
 	@$(FIND_RESULTS); rm -rf build/site && METERDP_RESULTS="$$results" $(BIN)/sphinx-build --quiet --fail-on-warning \
 		--fresh-env --conf-dir docs --doctree-dir build/doctrees . build/site && \
 		echo "The documentation is at build/site/index.html"
 
-benchmark: install $(PEERS:=/.installed)
+benchmark: dev $(PEERS:=/.installed)
 	for benchmark in benchmarks/*.py; do PATH="$(BIN):$$PATH" python $$benchmark || exit 1; done
 
 tools: $(TOOLS)/.installed
 
-lint: install
+lint: dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/snakefmt --check Snakefile workflow
 	PATH="$(BIN):$$PATH" snakemake --lint
 
+# Locked versions stay while they fit; `python tools/lock.py --upgrade` takes the newest.
 lock: install
 	$(BIN)/python tools/lock.py
 
@@ -117,20 +118,22 @@ lock: install
 dist: install
 	@rm -rf dist && $(BIN)/uv build --quiet --offline --no-build-isolation --python $(BIN)/python --out-dir dist . && ls dist
 
+# What a study needs; and what tests, linters and the documentation need on top of it.
 install: $(INSTALLED)
+dev: $(VENV)/.installed-dev
 
 $(INSTALLED): requirements.txt requirements-uv.txt pyproject.toml setup.py
 	@python=""; for candidate in $(PYTHON) python3 python3.11 python3.12 python3.13 python3.14; do \
 		if $$candidate -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
 			python=$$candidate; break; fi; done; \
 	if [ -z "$$python" ]; then echo "meterdp needs Python 3.11 or newer with venv; name it: make study PYTHON=..."; exit 1; fi; \
-	rm -rf $(VENV) && $$python -m venv $(VENV)
+	$$python -m venv --clear $(VENV)
 	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-uv.txt
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.txt
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
 	@touch $@
 
-$(VENV)/.installed-slurm: requirements-slurm.txt $(INSTALLED)
+$(VENV)/.installed-%: requirements-%.txt $(INSTALLED)
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --require-hashes -r $<
 	@touch $@
 

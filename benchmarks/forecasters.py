@@ -22,9 +22,10 @@ import pandas as pd
 from arma_parts.series import SWISS, SWISS_CONFIG, Homes, configuration, real_homes, simulated_homes
 
 from meterdp.core.parquet import atomic_path
+from meterdp.errors import NotInstalled
 from meterdp.evaluation.forecast_errors import SCALES, household_means, plain_errors
 from meterdp.evaluation.intervals import interval_rows
-from meterdp.forecasting.forecasters.interface import NotInstalled, Task
+from meterdp.forecasting.forecasters.interface import Task
 from meterdp.forecasting.forecasters.registry import FORECASTERS
 from meterdp.forecasting.rolling import Rolled, roll
 from meterdp.forecasting.select import choose_households

@@ -114,9 +114,9 @@ def real_homes(case: Case) -> Outcome:
     return Outcome([[x] for x in case.train], np.nan, "the training records themselves, no privacy")
 
 
-def library(name: str) -> Callable[[Case], Outcome | str]:
-    """Return the source that runs ``NAME_mst.py`` in the environment of that name."""
-    python = Path(sys.prefix).with_name(f"{Path(sys.prefix).name}-{name}") / "bin/python"
+def library(name: str, environment: str) -> Callable[[Case], Outcome | str]:
+    """Return the source that runs ``NAME_mst.py`` in that environment of `make benchmark`."""
+    python = Path(sys.prefix).with_name(f"{Path(sys.prefix).name}-{environment}") / "bin/python"
     script = Path(__file__).with_name(f"{name}_mst.py")
 
     def run(case: Case) -> Outcome | str:
@@ -143,7 +143,7 @@ SOURCES: dict[str, Callable[[Case], Outcome | str]] = {
     "sound": ours,
     "sound, add or remove": ours_with_their_neighbours,
     "sound, mixture alone": ours_mixture_alone,
-    "OpenDP MST": library("opendp"),
-    "SmartNoise MST": library("smartnoise"),
+    "OpenDP MST": library("opendp", "opendp"),
+    "SmartNoise MST": library("smartnoise", "benchmark"),
     "real homes": real_homes,
 }

@@ -14,7 +14,7 @@ from importlib import import_module
 gc.set_threshold(100_000)
 
 from meterdp import __version__  # noqa: E402
-from meterdp.errors import REFUSAL, InputError  # noqa: E402
+from meterdp.errors import REFUSAL, InputError, optional_packages  # noqa: E402
 
 # What each command does. It is meterdp.commands.<name>, and <group>_<name> in a group; "" is what a group is for.
 COMMANDS: Mapping[str, str | Mapping[str, str]] = {
@@ -55,7 +55,8 @@ def main(words: Sequence[str] | None = None) -> int:
         for package in getattr(command, "NEEDLESS", ()):
             sys.modules.setdefault(package, None)
     try:
-        return command.run(arguments)
+        with optional_packages("this command"):
+            return command.run(arguments)
     except (InputError, FileExistsError) as error:
         print(f"{REFUSAL} {error}", file=sys.stderr)
         return 1

@@ -6,6 +6,8 @@ holds a value of a record, because messages end in logs and logs are copied arou
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 REFUSAL = "meterdp cannot go on."
@@ -41,6 +43,35 @@ class InputError(Exception):
     def __reduce__(self):
         # Keyword-only arguments do not survive the default pickling of exceptions across worker processes.
         return (_rebuild, (type(self), self.problem, self.remedy, self.file, self.row, self.field))
+
+
+class NotInstalled(InputError, ImportError):
+    """A package that only an extra of meterdp brings is missing."""
+
+
+# Package -> the extra of pyproject.toml that brings it; all others are in "study".
+_EXTRA = {"zmq": "federated", "statsforecast": "forecasters"}
+
+
+@contextmanager
+def optional_packages(what: str, field: str | None = None) -> Iterator[None]:
+    """Name the extra to install where ``what`` imports a package that is missing.
+
+    Raises
+    ------
+    NotInstalled
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package in ("", "meterdp", "meterdp_papers"):
+            raise
+        raise NotInstalled(
+            f"{what} needs the package {package}, which is not installed",
+            remedy=f"pip install 'meterdp[{_EXTRA.get(package, 'study')}]'",
+            field=field,
+        ) from None
 
 
 def _rebuild(kind, problem, remedy, file, row, field):

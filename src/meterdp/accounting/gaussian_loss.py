@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
+
+from meterdp.core.compiled import njit
 
 _SWEEPS = 40
 

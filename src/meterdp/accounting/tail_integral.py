@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from meterdp.core.compiled import njit
 
 _NEWTON_STEPS = 200
 _PART = 2e-5  # truncation, ends and aliasing may each be this share of width times height of the integrand

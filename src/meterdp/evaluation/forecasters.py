@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from meterdp.errors import NotInstalled
 from meterdp.evaluation.forecast_errors import Errors, household_means, plain_errors
-from meterdp.forecasting.forecasters.interface import NotInstalled, Task
+from meterdp.forecasting.forecasters.interface import Task
 from meterdp.forecasting.forecasters.registry import FORECASTERS
 from meterdp.forecasting.rolling import ForecastSet
 

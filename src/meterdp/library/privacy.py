@@ -8,8 +8,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from meterdp.accounting.exact_curve import exact_tails
-from meterdp.accounting.gaussian_loss import pair_losses
 from meterdp.library.arguments import array_of, is_one_of
 from meterdp.library.errors import Refused
 from meterdp.privacy import gaussian
@@ -85,6 +83,10 @@ def privacy_curve(
     reverse [0.01225 0.     ]
     both [0.03736 0.0006 ]
     """
+    # Compiled where numba is there, which takes half a second to import; the conversions below do without.
+    from meterdp.accounting.exact_curve import exact_tails
+    from meterdp.accounting.gaussian_loss import pair_losses
+
     if not is_one_of(direction, tuple(_PAIRS)):
         raise Refused("is not known", field="direction", remedy="use both, forward or reverse")
     m, other_m = _mean(mean, "mean"), _mean(other_mean, "other_mean")

@@ -15,7 +15,6 @@ from meterdp.release.about import About
 from meterdp.release.crate import crate_of
 from meterdp.release.gate import CRATE, ENTRY
 from meterdp.release.received import MANIFEST, RELEASED
-from meterdp.release.registry_entry import check_entry, entry_of
 
 
 def described(files: Mapping[str, bytes], about: About, day: date) -> dict[str, bytes]:
@@ -34,6 +33,8 @@ def described(files: Mapping[str, bytes], about: About, day: date) -> dict[str, 
     InputError
         If it is no release: without a manifest, or with a file that is not for release.
     """
+    from meterdp.release.registry_entry import entry_of  # loads PyYAML and jsonschema: the library does without
+
     _refuse_studies(files)
     manifest = json.loads(files[MANIFEST])
     files = {name: data for name, data in files.items() if name not in (CRATE, ENTRY)}
@@ -50,6 +51,8 @@ def check_described(files: Mapping[str, bytes]) -> None:
         Naming the first field that does not do.
     """
     if ENTRY in files:
+        from meterdp.release.registry_entry import check_entry
+
         check_entry(files[ENTRY])
 
 

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
-import yaml
 
 from meterdp.core.parquet import metadata_of
 from meterdp.core.regular import contents, opened
@@ -175,6 +174,8 @@ def checked(folder: Path, name: str, manifest: Mapping) -> tuple[bytes, str | No
 
 def _check_stated(path: Path, data: bytes, guarantee: str | None, privacy: Mapping) -> None:
     """Refuse a file that states another guarantee than the manifest, or data that state none."""
+    import yaml  # the library, which only imports this module, does without it
+
     try:
         stated = {_in_digits(e, d) for e, d in _stated_in(path.name, data, guarantee)}
     except (*_MALFORMED, yaml.YAMLError):
@@ -195,6 +196,8 @@ def _stated_in(name: str, data: bytes, guarantee: str | None) -> Iterator[tuple]
     if guarantee is not None:
         yield from _in_text(guarantee)
     elif name == ENTRY:
+        import yaml
+
         numbers = yaml.safe_load(data)["deployment"]["privacy_loss"]["privacy_parameters"]
         yield numbers["epsilon"], numbers["delta"]
     elif name.endswith(".json"):

@@ -14,7 +14,6 @@ from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import keyed_generator
@@ -202,6 +201,8 @@ def expected(public: PublicSettings, start_hour: int, default_kwh: float) -> Wor
         ratio = average_profile_kwh(mechanism.run(x, measure, DRAWS).mixtures, scale) / real
         absurd = ((ratio > FACTOR) | (ratio < 1 / FACTOR)).any(axis=1)
         return np.abs(ratio - 1).mean(axis=1), np.abs(guess / real - 1).mean(), absurd
+
+    from threadpoolctl import threadpool_limits
 
     # Matrices are small: more threads only wait for each other.
     with threadpool_limits(1):

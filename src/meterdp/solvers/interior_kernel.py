@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from meterdp.solvers.svec import unpacked
+from meterdp.solvers.packing import unpacked
 
 
 @njit(cache=True, error_model="numpy")

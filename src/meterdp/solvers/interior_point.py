@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from meterdp.solvers.interior_kernel import aimed, scale
-from meterdp.solvers.svec import Packing
+from meterdp.solvers.packing import Packing
 
 STEPS = 80
 TO_BOUNDARY = 0.9

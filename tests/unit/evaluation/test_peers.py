@@ -77,7 +77,7 @@ def test_a_library_that_is_not_installed_says_so_in_its_rows(rng, monkeypatch, t
     from peers_parts.sources import SOURCES, Case, library
 
     for name in ("OpenDP MST", "SmartNoise MST"):
-        monkeypatch.setitem(SOURCES, name, library("absent"))
+        monkeypatch.setitem(SOURCES, name, library("absent", "absent"))
     monkeypatch.setattr(sources, "RELEASES", 1)
     x = rng.normal(-1, 1, (3, 150, 4))
     case = Case("simulated, N = 150", [x[0], x[1]], [x[2], x[2]], -4.0, 4.0, 16)

@@ -7,8 +7,11 @@ import re
 import subprocess
 import sys
 from importlib import import_module
+from importlib.metadata import packages_distributions, requires
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 import meterdp
 
@@ -72,6 +75,89 @@ def test_importing_meterdp_loads_no_other_package():
     program += "print(*{m.split('.')[0] for m in set(sys.modules) - before})"
     done = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, check=True)
     assert set(done.stdout.split()) - sys.stdlib_module_names == {"meterdp"}
+
+
+def runtime() -> set[str]:
+    """Distributions that `pip install meterdp` brings, as their metadata say."""
+    found, left = set(), ["meterdp"]
+    while left:
+        name = left.pop()
+        if name not in found:
+            found.add(name)
+            for needed in map(Requirement, requires(name) or ()):
+                if needed.marker is None or needed.marker.evaluate({"extra": ""}):
+                    left.append(canonicalize_name(needed.name))
+    return found
+
+
+# Finds no package that `pip install meterdp` does not bring.
+ALONE = """
+import sys
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {missing}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Missing())
+"""
+
+
+def without_extras(program, *words, cwd=None):
+    """Run a program where the extras are not installed."""
+    own = runtime()
+    missing = {top for top, names in packages_distributions().items() if not own & {*map(canonicalize_name, names)}}
+    assert {"numba", "yaml", "zmq", "pytest"} <= missing and not missing & {"numpy", "sklearn", "threadpoolctl"}
+    words = [sys.executable, "-c", ALONE.format(missing=missing) + program, *words]
+    return subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=cwd)
+
+
+def test_what_is_private_loads_no_package_of_an_extra():
+    """What the packages load that it stands on, such as psutil where it is there, is not of our making."""
+    program = (
+        "import sys, numpy, scipy, sklearn.base, pandas, pyarrow.parquet, opendp\n"
+        "before = set(sys.modules); import meterdp\n"
+        "meterdp.PrivateGaussianMixture, meterdp.mu_for, meterdp.epsilon_for, meterdp.privacy_curve\n"
+        "print(*{m.split('.')[0] for m in set(sys.modules) - before})"
+    )
+    done = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, check=True)
+    foreign = set(done.stdout.split()) - sys.stdlib_module_names
+    installed_by, own = packages_distributions(), runtime()
+    assert "meterdp" in foreign
+    assert {top for top in foreign if not own & {*map(canonicalize_name, installed_by.get(top, [top]))}} == set()
+
+
+def test_the_library_works_without_the_extras(tmp_path):
+    """Oracle of the curve, which numba compiles where it is there: the same call here."""
+    done = without_extras(
+        "import meterdp, numpy as np\n"
+        "kwh = np.random.default_rng(0).gamma(4, 0.1, (500, 2))\n"
+        "one = dict(population='a', budget_period='2025', days=('2025-01-06', '2025-02-02'), time_zone='UTC')\n"
+        "for more in ({}, dict(ledger='ledger.sqlite', records='profiles', **one)):\n"
+        "    fit = meterdp.PrivateGaussianMixture(2, epsilon=1, bounds=(0, 3), **more).fit(kwh)\n"
+        "    print(fit.sample(10)[0].shape, fit.guarantee_.for_release)\n"
+        "print(repr(meterdp.mu_for(meterdp.epsilon_for(0.5, 1e-5), 1e-5)))\n"
+        "print(repr(meterdp.privacy_curve([0, 0], np.eye(2), [0.3, 1], np.diag([0.8, 0.9]), 1.0)))",
+        cwd=tmp_path,
+    )
+    *fits, mu, delta = done.stdout.splitlines()
+    assert done.returncode == 0 and fits == ["(10, 2) True"] * 2, done.stdout
+    assert float(mu) == pytest.approx(0.5)
+    compiled = meterdp.privacy_curve([0, 0], [[1, 0], [0, 1]], [0.3, 1], [[0.8, 0], [0, 0.9]], 1.0)
+    assert float(delta) == pytest.approx(compiled, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "program, package, extra",
+    [
+        ("import meterdp; meterdp.fit_arma", "numba", "study"),
+        ("from meterdp import fit_arma", "numba", "study"),
+        ("from meterdp.__main__ import main; sys.exit(main(['check', 'readings.csv']))", "numba", "study"),
+        ("from meterdp.__main__ import main; sys.exit(main(['node', '--new-keys', 'k', 'n']))", "zmq", "federated"),
+    ],
+)
+def test_what_needs_an_extra_says_which(program, package, extra):
+    done = without_extras(program)
+    says = f"needs the package {package}, which is not installed; pip install 'meterdp[{extra}]'.\n"
+    assert done.returncode == 1 and done.stdout.endswith(says), done.stdout
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -104,18 +104,22 @@ def hand_on_what_is_compiled(packages):
 
 
 def test_the_wheel_works_in_an_empty_environment(built, repository, tmp_path):
-    """At the locked versions, with the dependencies that it names itself; runs the lines of README."""
+    """At the locked versions, with the dependencies it names itself; runs the lines of README, then the command."""
     assert run(UV, "venv", "--quiet", "--python", sys.executable, tmp_path / "venv").returncode == 0
     programs = tmp_path / "venv/bin"
     (wheel,) = built.glob("*.whl")
-    install = (UV, "pip", "install", "--quiet", "--python", programs / "python")
-    what = ("--constraint", repository / "requirements.txt", wheel)
-    done = run(*install, "--offline", *what)
-    if done.returncode:
-        done = run(*install, *what)
-    if done.returncode and re.search(r"connect|dns|timed out|network|error sending request", done.stdout, re.I):
-        pytest.skip("the packages are not in uv's cache, and no package index can be reached")
-    assert done.returncode == 0, done.stdout
+
+    def install(what):
+        words = (UV, "pip", "install", "--quiet", "--python", programs / "python")
+        words = (*words, "--constraint", repository / "requirements.txt", what)
+        done = run(*words, "--offline")
+        if done.returncode:
+            done = run(*words)
+        if done.returncode and re.search(r"connect|dns|timed out|network|error sending request", done.stdout, re.I):
+            pytest.skip("the packages are not in uv's cache, and no package index can be reached")
+        assert done.returncode == 0, done.stdout
+
+    install(wheel)
     with contextlib.suppress(OSError):  # not on one file system
         (packages,) = (tmp_path / "venv/lib").glob("*/site-packages")
         hand_on_what_is_compiled(packages)
@@ -128,6 +132,9 @@ def test_the_wheel_works_in_an_empty_environment(built, repository, tmp_path):
     assert done.returncode == 0 and "-differential privacy" in done.stdout, done.stdout
 
     assert run("meterdp", "--version", **alone).stdout == f"meterdp {meterdp.__version__}\n"
+    done = run("meterdp", "check", "e.csv", **alone)
+    assert done.returncode == 1 and "pip install 'meterdp[study]'" in done.stdout, done.stdout
+    install(f"{wheel}[study]")
     assert "examples:" in run("meterdp", "release", "verify", "--help", **alone).stdout
     # The schema, and what the schema takes from the source.
     (tmp_path / "my.yaml").write_text("export: {path: e.csv, time_zone: UTC}\nmixture: {clases: 3}\n")

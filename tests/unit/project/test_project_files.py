@@ -39,16 +39,18 @@ def test_one_version_and_one_licence_are_named_everywhere(repository, project, c
 
 
 def test_every_package_that_the_source_imports_is_a_dependency(repository, project):
-    """The lock has more, so what is missing here would be missed only by those who install the wheel."""
+    """Of the package or of an extra for its users; developers have more, so nothing else would tell."""
     found = set()
-    for path in (repository / "src").rglob("*.py"):
+    for path in (path for folder in ("src", "workflow") for path in (repository / folder).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Import):
                 found |= {alias.name.partition(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.level == 0:
                 found.add(node.module.partition(".")[0])
     installed_by = packages_distributions()
-    declared = {canonicalize_name(Requirement(line).name) for line in project["dependencies"]}
+    extras = project["optional-dependencies"]
+    lines = [*project["dependencies"], *extras["study"], *extras["federated"]]
+    declared = {canonicalize_name(Requirement(line).name) for line in lines}
     foreign = found - set(sys.stdlib_module_names) - {"meterdp", "meterdp_papers"}
     assert {"numpy", "opendp", "sklearn"} <= foreign
     assert {name for name in foreign if not declared & {*map(canonicalize_name, installed_by[name])}} == set()

@@ -7,7 +7,8 @@ import importlib
 import numpy as np
 
 from meterdp.core.progress import progress
-from meterdp.forecasting.forecasters.interface import OWN, NotInstalled, Task
+from meterdp.errors import NotInstalled
+from meterdp.forecasting.forecasters.interface import OWN, Task
 
 
 class AutoEts:

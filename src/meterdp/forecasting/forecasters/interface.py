@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 import numpy as np
 
 from meterdp.core.log_scale import PLAIN, LogScale
-from meterdp.errors import InputError
 
 if TYPE_CHECKING:  # figures read the words below, and a plan of the workflow must not load compiled code for them
     from meterdp.forecasting.rolling import Rolling
@@ -67,7 +66,3 @@ class Forecaster(Protocol):
             If an optional package is missing.
         """
         ...
-
-
-class NotInstalled(InputError):
-    """An optional package that a forecaster needs is missing."""

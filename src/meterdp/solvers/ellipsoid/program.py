@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from meterdp.errors import InputError
+from meterdp.errors import InputError, optional_packages
 from meterdp.solvers.ellipsoid import own as sdp_own
 
 SOLVERS = ("own", "cvxpy")
@@ -94,7 +94,8 @@ def solve(z: np.ndarray, solver: str = "own", work: Counter | None = None) -> Sd
 
 def _other(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     # CVXPY takes a second to import and only this choice needs it.
-    from meterdp.solvers.ellipsoid import with_cvxpy as sdp_cvxpy
+    with optional_packages("the solver cvxpy", "mechanisms.sdp_solver"):
+        from meterdp.solvers.ellipsoid import with_cvxpy as sdp_cvxpy
 
     return sdp_cvxpy.solve(points)
 

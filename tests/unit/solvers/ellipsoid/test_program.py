@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 
 import cvxpy as cp
 import numpy as np
@@ -145,6 +146,14 @@ def test_own_solver_agrees_with_cvxpy(n, d):
     ours, theirs = solve(z), solve(z, "cvxpy")
     assert np.trace(ours.matrix) == pytest.approx(np.trace(theirs.matrix), rel=1e-6)
     assert np.abs(ours.matrix - theirs.matrix).max() <= 3e-3 * np.abs(theirs.matrix).max()
+
+
+def test_a_missing_cvxpy_is_named_with_its_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cvxpy", None)
+    monkeypatch.delitem(sys.modules, "meterdp.solvers.ellipsoid.with_cvxpy", raising=False)
+    monkeypatch.delattr("meterdp.solvers.ellipsoid.with_cvxpy", raising=False)
+    with pytest.raises(InputError, match=r"needs the package cvxpy.*pip install 'meterdp\[study\]'"):
+        solve(gaussian(50, 1), "cvxpy")
 
 
 @both_solvers

@@ -14,8 +14,8 @@ import numpy as np
 from meterdp.classnoise.designs.interface import AccuracyConvention, ClassQueries
 from meterdp.classnoise.neighbourhoods.components import components
 from meterdp.solvers.interior_point import minimise
+from meterdp.solvers.packing import Packing
 from meterdp.solvers.smallest_ball import smallest_ball
-from meterdp.solvers.svec import Packing
 
 TARGET = 1e-6
 # Eigenvalues of a law below this share of the largest variance of the component are raised to it in the search only.
