@@ -119,3 +119,13 @@ def test_release_noise_is_made_in_one_place(repository):
         assert found == allowed, name
     for script in [*(repository / "workflow").rglob("*.py"), *(repository / "workflow").rglob("*.smk")]:
         assert not any(name in script.read_text() for name in RELEASE_NOISE), script
+
+
+def test_the_kernel_imports_nothing_above_it(repository):
+    """Days and periods are all that it takes from the rest of the package, and errors."""
+    modules = modules_of(repository / "src/meterdp")
+    found = {target for name, file in modules.items() if ".privacy." in name for target in imported(file, modules)}
+    assert {name for name in found if not name.startswith("meterdp.privacy")} == {
+        "meterdp.errors",
+        "meterdp.core.dates",
+    }

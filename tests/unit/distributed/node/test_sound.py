@@ -88,7 +88,7 @@ def release_between(tmp_path, sound, bend):
         try:
             with Links(settings, graph.neighbours(i), graph.diameter, 10_000, lambda text: None) as links:
                 links.greet()
-                outcome[i] = _released(sound, parts[i], settings, links)
+                outcome[i] = _released(sound, parts[i], SafeNoise(), settings, links)
                 assert links._sockets is None, "connections take descriptors that the ledger needs"
         except BaseException as error:
             outcome[i] = error
