@@ -68,7 +68,7 @@ def release(
     Raises
     ------
     InputError
-        If the policy refuses a part, a meter would pass a limit, or the ledger was tampered with or cannot be written.
+        If the policy refuses a part, a meter would pass a limit, or the ledger was changed or cannot be written.
     """
     for part in parts:
         check_release(part.guarantee, part.households, cap)
