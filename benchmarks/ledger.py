@@ -23,7 +23,8 @@ import pandas as pd
 from meterdp.core.dates import interval_of
 from meterdp.core.parquet import atomic_path
 from meterdp.privacy import ledger_file, meter_lists
-from meterdp.privacy.charge import Account, Cap, Charge
+from meterdp.privacy.account import Account, Cap
+from meterdp.privacy.charge import Charge
 from meterdp.privacy.guarantee import Guarantee
 from meterdp.privacy.ledger import Ledger, Request
 from meterdp.privacy.policy import FEWEST_HOUSEHOLDS

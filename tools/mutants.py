@@ -765,7 +765,7 @@ MUTANTS = (
     ),
     Mutant(
         "release: mixture and forecasts have budgets of their own",
-        f"{PRIVACY}/charge.py",
+        f"{PRIVACY}/account.py",
         "unit: str = field(compare=False)",
         "unit: str",
         FORECASTS,

@@ -13,7 +13,7 @@ import numpy as np
 
 from meterdp import PrivateGaussianMixture
 from meterdp.core.config import complete, load_schema
-from meterdp.privacy.charge import Cap
+from meterdp.privacy.account import Cap
 from meterdp.privacy.ledger import Request
 from meterdp.release.asked import asked
 from meterdp.release.desk import Desk

@@ -53,7 +53,7 @@ def test_nothing_is_retried_or_started_anew():
         assert not re.search(r"\bretries\b", text), name
 
 
-@pytest.mark.parametrize("module", ["meterdp.privacy.ledger", "meterdp.privacy.noise"])
+@pytest.mark.parametrize("module", ["meterdp.privacy.ledger", "meterdp.privacy.release"])
 def test_what_opens_the_ledger_or_draws_for_a_release_runs_where_snakemake_runs(module):
     using = {rule for rule in RULES if module in modules(rule)}
     assert {"release_mixture", "release_forecasts"} <= using

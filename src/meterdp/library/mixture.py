@@ -26,7 +26,7 @@ from meterdp.mechanisms.sound.plan import mean_error
 from meterdp.mixture.density import class_log_densities, class_shares, record_log_densities
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.sampling import sample
-from meterdp.privacy.charge import Account, Cap
+from meterdp.privacy.account import Account, Cap
 from meterdp.privacy.meter_lists import plain_name
 from meterdp.privacy.noise import GRID
 from meterdp.release.gate import public_name

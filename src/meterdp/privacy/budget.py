@@ -17,7 +17,8 @@ import numpy as np
 from meterdp.core.dates import Interval, overlap
 from meterdp.errors import InputError
 from meterdp.privacy import gaussian
-from meterdp.privacy.charge import NOTHING, Account, Cap, Charge, Responses, as_responses, counted, price_of_variation
+from meterdp.privacy.account import Account, Cap
+from meterdp.privacy.charge import NOTHING, Charge, Responses, as_responses, counted, price_of_variation
 from meterdp.privacy.meter_lists import MeterLists
 
 # Guarantees for all readings of a meter, which add up; any other excludes everything beside it.

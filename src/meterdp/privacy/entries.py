@@ -6,20 +6,9 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
 from meterdp.core.dates import Interval, day_of, days_of, interval_of
+from meterdp.privacy.account import CANCELLED, CHARGED, LISTED, MOVED, PUBLISHED, RAISED, STORED, Account, Cap
 from meterdp.privacy.budget import Entry
-from meterdp.privacy.charge import (
-    CANCELLED,
-    CHARGED,
-    LISTED,
-    MOVED,
-    NOTHING,
-    PUBLISHED,
-    RAISED,
-    STORED,
-    Account,
-    Cap,
-    Charge,
-)
+from meterdp.privacy.charge import NOTHING, Charge
 
 _KEPT = ("kind", "account", "request", "attempt", "mu", "total_variation", "responses", "cap", "meters", "periods")
 _ALSO_KEPT = ("planned", "neighbourhoods")

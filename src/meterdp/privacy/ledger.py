@@ -24,20 +24,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from meterdp.core.dates import Interval
+from meterdp.privacy.account import CANCELLED, CHARGED, PUBLISHED, RAISED, STORED, Account, Cap
 from meterdp.privacy.budget import Entry, check_budget, check_periods, most_spent
-from meterdp.privacy.charge import (
-    CANCELLED,
-    CHARGED,
-    NOTHING,
-    PUBLISHED,
-    RAISED,
-    STORED,
-    Account,
-    Cap,
-    Charge,
-    as_responses,
-    counted,
-)
+from meterdp.privacy.charge import NOTHING, Charge, as_responses, counted
 from meterdp.privacy.ledger_file import LedgerFile, as_json_text, cannot_write, tampered
 
 

@@ -18,7 +18,7 @@ from functools import cached_property
 from pathlib import Path
 
 from meterdp.errors import InputError
-from meterdp.privacy.charge import LISTED
+from meterdp.privacy.account import LISTED
 from meterdp.privacy.entries import Entries
 from meterdp.privacy.meter_lists import MeterLists, digest_of, hashed, stored_lists
 

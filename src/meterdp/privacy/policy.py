@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from meterdp.errors import InputError
-from meterdp.privacy.charge import Cap
+from meterdp.privacy.account import Cap
 from meterdp.privacy.guarantee import Guarantee
 
 # Below this a mixture of households describes hardly more than the households.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from meterdp.privacy.charge import Cap
+from meterdp.privacy.account import Cap
 from meterdp.privacy.guarantee import Guarantee
 from meterdp.privacy.ledger import Ledger, Request
 from meterdp.privacy.noise import SafeNoise

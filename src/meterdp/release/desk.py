@@ -13,7 +13,8 @@ import meterdp
 from meterdp.core.dates import Interval
 from meterdp.core.log_scale import LogScale
 from meterdp.exports.roster import digest_of_meters, parse_roster
-from meterdp.privacy.charge import UNIT_OF, Account, Cap, Charge
+from meterdp.privacy.account import UNIT_OF, Account, Cap
+from meterdp.privacy.charge import Charge
 from meterdp.privacy.guarantee import Guarantee, in_plain_words
 from meterdp.privacy.ledger import Ledger, Request
 from meterdp.privacy.policy import check_release

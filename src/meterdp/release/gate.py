@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from meterdp.core.dates import PERIODS, Interval, covers, day_of, days_of, interval_of, overlap
 from meterdp.core.tables import Table
 from meterdp.errors import InputError
-from meterdp.privacy.charge import Account
+from meterdp.privacy.account import Account
 from meterdp.privacy.guarantee import Guarantee
 from meterdp.release.tables import (
     RELEASED_FEEDER_ERRORS,

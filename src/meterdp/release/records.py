@@ -19,7 +19,8 @@ from meterdp.mechanisms.interface import PrivateRecords
 from meterdp.mechanisms.sound.box import Box
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mixture.draws import Mixture
-from meterdp.privacy.charge import Account, Cap, Charge
+from meterdp.privacy.account import Account, Cap
+from meterdp.privacy.charge import Charge
 from meterdp.privacy.ledger import Ledger, Request
 from meterdp.privacy.noise import GRID, MOST_STD_STEPS, GaussianSource
 from meterdp.privacy.policy import FEWEST_HOUSEHOLDS, MOST_HOUSEHOLDS, check_release

@@ -18,7 +18,7 @@ import jsonschema
 import yaml
 
 from meterdp.errors import InputError
-from meterdp.privacy.charge import UNIT_OF
+from meterdp.privacy.account import UNIT_OF
 from meterdp.release.about import About
 
 SCHEMA = Path(__file__).with_suffix(".schema.json")

@@ -9,18 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from meterdp.privacy.charge import (
-    CANCELLED,
-    CHARGED,
-    NOTHING,
-    PUBLISHED,
-    RAISED,
-    STORED,
-    UNIT_OF,
-    Account,
-    Charge,
-    epsilon_of,
-)
+from meterdp.privacy.account import CANCELLED, CHARGED, PUBLISHED, RAISED, STORED, UNIT_OF, Account
+from meterdp.privacy.charge import NOTHING, Charge, epsilon_of
 from meterdp.privacy.ledger import Ledger
 
 DELTAS = (1e-5, 1e-6)

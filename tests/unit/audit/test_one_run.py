@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import binom, binomtest
 
 from meterdp.audit.one_run import chance_of, epsilon_lower, right_guesses
+from meterdp.privacy import gaussian
 
 
 def exact_tails(answer_chances, coins):
@@ -86,21 +87,21 @@ def test_the_bound_is_the_epsilon_at_which_the_guesses_become_credible():
         chance_of(5, 4, 10, 1.0, 0.0)
 
 
-@pytest.mark.parametrize("gaussian", [False, True])
-def test_bounds_of_one_run_exceed_the_truth_in_five_per_cent_of_audits_at_most(gaussian):
+@pytest.mark.parametrize("normal", [False, True])
+def test_bounds_of_one_run_exceed_the_truth_in_five_per_cent_of_audits_at_most(normal):
     """Of 100 audits of 500 coins, each answered by randomised response or with Gaussian noise for (1, 1e-3)."""
-    generator, epsilon, delta = np.random.default_rng(5), 1.0, 1e-3 if gaussian else 0.0
+    generator, epsilon, delta = np.random.default_rng(5), 1.0, 1e-3 if normal else 0.0
     lower = []
     for _ in range(100):
         coins = generator.random(500) < 0.5
-        if gaussian:
+        if normal:
             score = coins * gaussian.mu_for(epsilon, delta) + generator.normal(size=500)
         else:
             keep = generator.random(500) < 1 / (1 + math.exp(-epsilon))
             score = np.where(keep, coins, ~coins) + 0.1 * generator.random(500)
         lower.append(epsilon_lower(right_guesses(score, coins, 250), 250, 500, delta, 0.05))
     assert binomtest(int((np.array(lower) > epsilon).sum()), 100, 0.05, alternative="greater").pvalue > 1e-6
-    assert np.median(lower) > (0.05 if gaussian else 0.5), "the audit has teeth"
+    assert np.median(lower) > (0.05 if normal else 0.5), "the audit has teeth"
 
 
 def test_the_clearest_scores_are_guessed():

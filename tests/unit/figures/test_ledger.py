@@ -12,7 +12,8 @@ from meterdp.core.log_scale import LogScale
 from meterdp.figures import ledger as page
 from meterdp.privacy import gaussian
 from meterdp.privacy import ledger_file as books
-from meterdp.privacy.charge import Account, Cap, Charge, epsilon_of
+from meterdp.privacy.account import Account, Cap
+from meterdp.privacy.charge import Charge, epsilon_of
 from meterdp.privacy.ledger import Ledger, Request
 from meterdp.release.show import statements
 from tests.unit.release.charged import released

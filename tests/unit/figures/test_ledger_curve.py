@@ -1,7 +1,8 @@
 """The budget over time: no part of the curve is outside its panel, and people are named as they were written."""
 
 from meterdp.figures import ledger as page
-from meterdp.privacy.charge import Account, Charge
+from meterdp.privacy.account import Account
+from meterdp.privacy.charge import Charge
 from meterdp.release.show import Entry, Statement
 
 

@@ -7,7 +7,8 @@ import pytest
 
 from meterdp.errors import InputError
 from meterdp.privacy import release as module
-from meterdp.privacy.charge import CHARGED, STORED, Account, Cap, Charge
+from meterdp.privacy.account import CHARGED, STORED, Account, Cap
+from meterdp.privacy.charge import Charge
 from meterdp.privacy.ledger import Ledger, Request
 from meterdp.privacy.noise import SafeNoise
 from meterdp.privacy.policy import FEWEST_HOUSEHOLDS, MOST_HOUSEHOLDS

@@ -1,6 +1,7 @@
 """Releases of made-up files, and what a ledger says was charged under a name."""
 
-from meterdp.privacy.charge import CHARGED, NOTHING, Charge
+from meterdp.privacy.account import CHARGED
+from meterdp.privacy.charge import NOTHING, Charge
 from meterdp.privacy.guarantee import Guarantee
 from meterdp.privacy.policy import FEWEST_HOUSEHOLDS
 from meterdp.privacy.release import Part, release

@@ -1,6 +1,7 @@
 """Releases on a disk that is full at one point or another, each in a process of its own.
 
-``python full_disk.py FOLDER`` fills the file system of FOLDER, which should be a small one, to ever less space.
+``python -m tests.unit.release.full_disk FOLDER`` fills the file system of FOLDER, which should be a small one, to
+ever less space.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from meterdp.errors import InputError
-from meterdp.privacy.charge import CHARGED, STORED, Account, Cap, Charge
+from meterdp.privacy.account import CHARGED, STORED, Account, Cap
+from meterdp.privacy.charge import Charge
 from meterdp.privacy.ledger import Ledger, Request
 from tests.unit.release.charged import released
 

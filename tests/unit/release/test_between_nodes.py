@@ -10,7 +10,7 @@ import yaml
 
 from meterdp.core.parquet import metadata_of, read_table
 from meterdp.privacy import gaussian
-from meterdp.privacy.charge import CHARGED
+from meterdp.privacy.account import CHARGED
 from meterdp.privacy.ledger import Ledger
 from meterdp.release.gate import CRATE, ENTRY, MIXTURE_FILES
 from meterdp.release.tables import RELEASED_MIXTURE

@@ -11,8 +11,9 @@ from scipy.optimize import brentq
 from meterdp.core.dates import interval_of
 from meterdp.errors import InputError
 from meterdp.privacy import budget, gaussian
+from meterdp.privacy.account import Account, Cap
 from meterdp.privacy.budget import Entry, check_budget, most_spent
-from meterdp.privacy.charge import NOTHING, Account, Cap, Charge
+from meterdp.privacy.charge import NOTHING, Charge
 from meterdp.privacy.gaussian import composed_delta
 from meterdp.privacy.meter_lists import MeterLists, hashed
 

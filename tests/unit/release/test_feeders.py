@@ -13,7 +13,7 @@ import pytest
 from meterdp.core.config import complete, load_schema
 from meterdp.errors import InputError
 from meterdp.exports.roster import read_roster
-from meterdp.privacy.charge import Account
+from meterdp.privacy.account import Account
 from meterdp.privacy.ledger import CHARGED, Ledger
 from meterdp.release.desk import Desk
 from meterdp.release.feeders import Feeders, release_feeders

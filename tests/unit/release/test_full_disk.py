@@ -7,7 +7,6 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -16,6 +15,7 @@ from meterdp.privacy import ledger as ledgers
 from meterdp.privacy.ledger import Ledger
 from meterdp.privacy.ledger_file import LedgerFile
 from meterdp.release.publish import publish
+from tests.conftest import ROOT
 from tests.unit.release.charged import released
 from tests.unit.release.full_disk import WIDE, attempt, checked, largest_file, request
 
@@ -32,12 +32,11 @@ def test_files_that_may_not_grow_end_a_release_in_every_phase(tmp_path):
 
 def test_a_small_disk_that_is_filled_more_and_more(tmp_path):
     """On a file system of eight megabytes, in a namespace of its own."""
-    script = Path(__file__).with_name("full_disk.py")
     mounting = f'mount -t tmpfs -o size=8m none "{tmp_path}"'
     if shutil.which("unshare") is None or subprocess.run(["unshare", "-Urm", "sh", "-c", mounting]).returncode:
         pytest.skip("no small file system can be mounted here")
-    command = f'{mounting} && exec "{sys.executable}" "{script}" "{tmp_path}"'
-    done = subprocess.run(["unshare", "-Urm", "sh", "-c", command], capture_output=True, text=True)
+    command = f'{mounting} && exec "{sys.executable}" -m tests.unit.release.full_disk "{tmp_path}"'
+    done = subprocess.run(["unshare", "-Urm", "sh", "-c", command], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr[-3000:]
     assert {"before the charge", "after the draw", "went well"} <= set(done.stdout.splitlines())
 

@@ -9,7 +9,7 @@ import pytest
 from meterdp.core.config import complete, load_schema
 from meterdp.errors import InputError
 from meterdp.mechanisms.sound import marginals
-from meterdp.privacy.charge import Account, Cap
+from meterdp.privacy.account import Account, Cap
 from meterdp.privacy.guarantee import Guarantee
 from meterdp.privacy.ledger import Ledger
 from meterdp.privacy.noise import GRID, MOST_STEPS

@@ -12,7 +12,8 @@ from meterdp.core.config import complete, load_schema
 from meterdp.core.parquet import as_arrow, table_bytes
 from meterdp.errors import InputError
 from meterdp.forecasting.tables import FORECASTS_AHEAD
-from meterdp.privacy.charge import CHARGED, Account, Charge, epsilon_of
+from meterdp.privacy.account import CHARGED, Account
+from meterdp.privacy.charge import Charge, epsilon_of
 from meterdp.privacy.ledger import Ledger
 from meterdp.release import household_forecasts
 from meterdp.release.desk import Desk

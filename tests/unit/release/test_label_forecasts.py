@@ -10,7 +10,7 @@ import pytest
 
 from meterdp.core.config import complete, load_schema
 from meterdp.errors import InputError
-from meterdp.privacy.charge import Account
+from meterdp.privacy.account import Account
 from meterdp.privacy.ledger import CHARGED, Ledger
 from meterdp.release import mixture
 from meterdp.release.desk import Desk

@@ -18,7 +18,8 @@ import pytest
 from meterdp.core.dates import interval_of
 from meterdp.errors import InputError
 from meterdp.privacy import gaussian, ledger_file
-from meterdp.privacy.charge import CANCELLED, CHARGED, LISTED, PUBLISHED, RAISED, STORED, Account, Cap, Charge
+from meterdp.privacy.account import CANCELLED, CHARGED, LISTED, PUBLISHED, RAISED, STORED, Account, Cap
+from meterdp.privacy.charge import Charge
 from meterdp.privacy.ledger import Ledger, Request
 from meterdp.release.show import most_by_period
 from tests.unit.release.charged import released, released_all, spent

@@ -14,7 +14,8 @@ from meterdp.core.dates import interval_of
 from meterdp.errors import InputError
 from meterdp.exports.roster import digest_of_meters
 from meterdp.privacy import gaussian
-from meterdp.privacy.charge import MOVED, Account, Cap, Charge
+from meterdp.privacy.account import MOVED, Account, Cap
+from meterdp.privacy.charge import Charge
 from meterdp.privacy.ledger import Ledger, Request
 from meterdp.release.migrate import migrate
 from tests.unit.release.charged import released, spent

@@ -13,7 +13,8 @@ import pytest
 from meterdp.commands import ledger_show
 from meterdp.errors import InputError
 from meterdp.privacy import gaussian
-from meterdp.privacy.charge import CANCELLED, CHARGED, STORED, Account, Cap, Charge
+from meterdp.privacy.account import CANCELLED, CHARGED, STORED, Account, Cap
+from meterdp.privacy.charge import Charge
 from meterdp.privacy.ledger import Ledger, Request
 from tests.unit.distributed.node.test_failures import pair
 from tests.unit.release.charged import released_all

@@ -14,7 +14,8 @@ from meterdp.errors import InputError
 from meterdp.mechanisms.sound.ball import calibrate_ball
 from meterdp.mechanisms.sound.box import Box
 from meterdp.privacy import gaussian
-from meterdp.privacy.charge import CHARGED, STORED, Account, Cap, Charge
+from meterdp.privacy.account import CHARGED, STORED, Account, Cap
+from meterdp.privacy.charge import Charge
 from meterdp.privacy.ledger import Ledger, Request
 from meterdp.privacy.noise import SafeNoise
 from meterdp.release.records import Books, release_records

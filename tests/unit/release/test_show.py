@@ -8,7 +8,8 @@ import pytest
 
 from meterdp.__main__ import main
 from meterdp.privacy import gaussian
-from meterdp.privacy.charge import Account, Cap, Charge
+from meterdp.privacy.account import Account, Cap
+from meterdp.privacy.charge import Charge
 from meterdp.privacy.ledger import Ledger, Request
 from meterdp.release import show
 from tests.unit.release.charged import released

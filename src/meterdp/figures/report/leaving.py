@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from meterdp.errors import InputError
 from meterdp.figures.report.grid import Tables
-from meterdp.privacy.charge import UNIT_OF, Cap
+from meterdp.privacy.account import UNIT_OF, Cap
 from meterdp.privacy.guarantee import Guarantee, in_plain_words
 from meterdp.privacy.policy import check_release
 from meterdp.release.gate import SIMULATED, refusals_of
