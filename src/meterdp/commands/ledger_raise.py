@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     """
     from meterdp.core.config import complete, load_schema, read_files
     from meterdp.exports.roster import read_roster
-    from meterdp.privacy.charge import Account, Cap
+    from meterdp.privacy.account import Account, Cap
     from meterdp.privacy.ledger import Ledger
     from meterdp.release.gate import check_settings, public_name, touched_periods
 

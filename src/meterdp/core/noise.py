@@ -9,7 +9,7 @@ import hashlib
 
 import numpy as np
 
-from meterdp.privacy.gaussian import keep_probability
+from meterdp.privacy.noise import keep_probability
 
 
 def randomised_response(label: np.ndarray, groups: int, assignment_epsilon: float, uniform: np.ndarray) -> np.ndarray:

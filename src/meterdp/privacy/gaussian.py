@@ -23,6 +23,8 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import erfcx, log_ndtr
 
+from meterdp.privacy.noise import keep_probability
+
 # What guarantees call these accountants.
 STEPS = "Gaussian DP, exact conversion"
 STEPS_AND_RESPONSES = "Gaussian DP and randomised response, exact composition"
@@ -196,11 +198,6 @@ def _check(**values: float) -> None:
     for name, value in values.items():
         if not value >= 0:  # also refuses NaN
             raise ValueError(f"{name} is negative or not a number")
-
-
-def keep_probability(assignment_epsilon: float, groups: int) -> float:
-    """Return the probability with which randomised response over ``groups`` groups reports the right one."""
-    return 1 / (1 + (groups - 1) * math.exp(-assignment_epsilon))
 
 
 def signed_delta(mu: float, epsilon: float) -> float:

@@ -8,11 +8,10 @@ of it: neither the lattice nor a low bit tells anything (docs/proofs/safe_noise.
 
 from __future__ import annotations
 
+import math
 from typing import Protocol
 
 import numpy as np
-
-from meterdp.privacy.gaussian import keep_probability
 
 # Sums of 2^22 records, the most that the gate lets through, of entries up to 3 (those of marginals) are below 2^52
 # steps, and with their noise below 2^53: exact in a float64. A test holds the three numbers together.
@@ -57,6 +56,11 @@ class NoiseSource(ResponseSource, Protocol):
 
     def uniform(self, shape: tuple[int, ...]) -> np.ndarray:
         """Independent numbers, uniform on [0, 1)."""
+
+
+def keep_probability(assignment_epsilon: float, groups: int) -> float:
+    """Return the probability with which randomised response over ``groups`` groups reports the right one."""
+    return 1 / (1 + (groups - 1) * math.exp(-assignment_epsilon))
 
 
 class SafeNoise:

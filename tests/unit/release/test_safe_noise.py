@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import binomtest, chi2, chisquare, kstest, norm
 
 from meterdp.privacy import gaussian
-from meterdp.privacy.gaussian import delta_margin, keep_probability, total_variation
-from meterdp.privacy.noise import GRID, SafeNoise, discrete_gaussian, response
+from meterdp.privacy.gaussian import delta_margin, total_variation
+from meterdp.privacy.noise import GRID, SafeNoise, discrete_gaussian, keep_probability, response
 
 DRAWS = 20_000
 ALARM = 1e-9  # false alarms of every test here
