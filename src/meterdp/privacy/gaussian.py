@@ -31,18 +31,18 @@ STEPS_AND_RESPONSES = "Gaussian DP and randomised response, exact composition"
 
 # Bound on the relative error of delta, checked against 100-digit arithmetic in the tests; inverses leave that room.
 RELATIVE_ERROR = 1e-9
-_SQRT2 = math.sqrt(2.0)
+SQRT2 = math.sqrt(2.0)
 # Below this argument erfcx overflows; there the two terms differ by orders of magnitude and need no care.
-_ERFCX_FROM = -20.0
+ERFCX_FROM = -20.0
 # Below this mu the two terms nearly cancel and their difference is integrated instead.
-_SMALL_MU = 0.5
+SMALL_MU = 0.5
 _NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(12)
 _FROM_LEFT = _NODES + 1
 _SQRT_HALF_PI = math.sqrt(math.pi / 2)
 # From here on the asymptotic series of the Mills ratio is exact to rounding.
 _SERIES_FROM = 50.0
 # ln delta is below -1e200 from here on.
-_NOTHING_FROM = 1e100
+NOTHING_FROM = 1e100
 # Of more responses the number of orders is no float.
 _AT_ONCE = 600
 # The sum of the normal density over whole steps exceeds one by less, from two steps on.
@@ -76,15 +76,15 @@ def log_delta(mu: float, epsilon: float) -> float:
     if mu == math.inf:
         return 0.0
     near, far = epsilon / mu - mu / 2, epsilon / mu + mu / 2
-    if near > _NOTHING_FROM:
+    if near > NOTHING_FROM:
         return -math.inf
-    if mu <= _SMALL_MU:
-        return _log_normal_density(near) + math.log(_mills_drop(near, mu))
+    if mu <= SMALL_MU:
+        return _log_normal_density(near) + math.log(mills_drop(near, mu))
     first = float(log_ndtr(-near))
     # e^epsilon Phi(-far) / Phi(-near) is a ratio of Mills ratios, since phi(near) = e^epsilon phi(far); taking the
     # ratio of scaled functions avoids subtracting two logarithms of the size of near^2.
-    if near > _ERFCX_FROM:
-        ratio = float(erfcx(far / _SQRT2) / erfcx(near / _SQRT2))
+    if near > ERFCX_FROM:
+        ratio = float(erfcx(far / SQRT2) / erfcx(near / SQRT2))
     else:
         ratio = math.exp(epsilon + float(log_ndtr(-far)) - first)
     return first + math.log1p(-ratio)
@@ -94,13 +94,27 @@ def _log_normal_density(t: float) -> float:
     return -0.5 * t * t - 0.5 * math.log(2 * math.pi)
 
 
-def _mills_drop(near: float, width: float) -> float:
-    """Return m(near) - m(near + width) for the Mills ratio m, by quadrature of -m'(s) = 1 - s m(s)."""
-    s = near + (width / 2) * _FROM_LEFT
+def mills_drop(near, width):
+    """Return m(near) - m(near + width) for the Mills ratio m, by quadrature of -m'(s) = 1 - s m(s).
+
+    Parameters
+    ----------
+    near, width : float or (n,) float64
+
+    Returns
+    -------
+    float64 or (n,) float64
+    """
+    s = np.asarray(near)[..., None] + np.multiply.outer(width, _FROM_LEFT / 2)
+    if s.max() <= _SERIES_FROM:
+        return width / 2 * (_erfcx_slope(s) @ _NODE_WEIGHTS)
     q = np.maximum(s, _SERIES_FROM) ** -2
     series = q * (1 - 3 * q * (1 - 5 * q * (1 - 7 * q * (1 - 9 * q))))
-    slope = np.where(s > _SERIES_FROM, series, 1 - s * _SQRT_HALF_PI * erfcx(s / _SQRT2))
-    return width / 2 * float(slope @ _NODE_WEIGHTS)
+    return width / 2 * (np.where(s > _SERIES_FROM, series, _erfcx_slope(s)) @ _NODE_WEIGHTS)
+
+
+def _erfcx_slope(s: np.ndarray) -> np.ndarray:
+    return 1 - s * _SQRT_HALF_PI * erfcx(s / SQRT2)
 
 
 def delta(mu: float, epsilon: float) -> float:
