@@ -30,13 +30,13 @@ from meterdp.core.parquet import atomic_path
 
 ROOT = Path(__file__).resolve().parents[1]
 LABELS, ENTRIES, SEED = 687, 12, 1
-# Degrees of freedom of the covariances and spread of the means: laws far apart, close, and very close.
+# Degrees of freedom of the covariances and spread of the means: distributions far apart, close, and very close.
 SETS = {"far apart": (14, 1.0), "close": (60, 0.5), "very close": (1000, 0.2)}
 EPSILON = 1.0
 DRAWS, BLOCK = 10**7, 250_000
 
 
-def laws(freedom: int, spread: float) -> tuple[np.ndarray, np.ndarray]:
+def distributions(freedom: int, spread: float) -> tuple[np.ndarray, np.ndarray]:
     """Means and Wishart covariances of all labels."""
     random = keyed_generator(SEED, "benchmark", "curves", freedom)
     root = random.normal(size=(LABELS, ENTRIES, freedom)) / np.sqrt(freedom)
@@ -52,7 +52,7 @@ def seconds(call, *arguments) -> tuple[float, object]:
 
 def all_pairs(name: str) -> tuple[list[tuple], PairLosses]:
     """Time all ordered pairs of a set at one epsilon, gamma and nu included: all of them, and the worst only."""
-    mean, covariance = laws(*SETS[name])
+    mean, covariance = distributions(*SETS[name])
     pairs = np.argwhere(~np.eye(LABELS, dtype=bool))
     formed, losses = seconds(pair_losses, mean, covariance, pairs)
     taken, tails = seconds(exact_tails, losses, [EPSILON])

@@ -20,9 +20,9 @@ from sound import ROOT, log_likelihood, profiles
 
 from meterdp.core.config import complete, load_schema
 from meterdp.core.parquet import atomic_path
-from meterdp.distributed import graph
-from meterdp.distributed.shared_noise import shares_for
 from meterdp.evaluation.held_out import FOLDS
+from meterdp.federated import graph
+from meterdp.federated.shared_noise import shares_for
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import PrivateRecords
 from meterdp.mechanisms.sound.mechanism import Sound

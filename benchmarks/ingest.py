@@ -19,8 +19,8 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from meterdp.core.parquet import atomic_path
-from meterdp.exports.ingest import ingest
-from meterdp.exports.settings import ExportSettings
+from meterdp.ingest.ingest import ingest
+from meterdp.ingest.settings import ExportSettings
 from meterdp.simulate.export import simulate_export
 from meterdp.simulate.layout import simulated_export
 from meterdp.simulate.parameters import SimulationParameters

@@ -24,8 +24,8 @@ from arma_parts.series import ROOT, SWISS, SWISS_CONFIG, configuration
 
 from meterdp.core.noise import keyed_generator
 from meterdp.core.parquet import atomic_path
-from meterdp.exports.ingest import ingest
-from meterdp.exports.settings import ExportSettings
+from meterdp.ingest.ingest import ingest
+from meterdp.ingest.settings import ExportSettings
 from meterdp.profiles.grid import Shard, read_shard
 from meterdp.profiles.quality import KINDS, QualityRules, judge
 from meterdp.simulate.export import simulate_export

@@ -21,14 +21,14 @@ import numpy as np
 import pandas as pd
 
 from meterdp.core.parquet import atomic_path, read_table
-from meterdp.distributed.em import distributed_em
-from meterdp.distributed.federated import Federated
-from meterdp.distributed.graph import ring
-from meterdp.distributed.node.config import read_node
-from meterdp.distributed.node.records import own_records
-from meterdp.distributed.node.run import mixture_columns
-from meterdp.distributed.node.tables import NODE_MIXTURE, NODE_TRAFFIC
-from meterdp.distributed.study import one_class, start_from
+from meterdp.federated.em import distributed_em
+from meterdp.federated.federated import Federated
+from meterdp.federated.graph import ring
+from meterdp.federated.node.config import read_node
+from meterdp.federated.node.records import own_records
+from meterdp.federated.node.run import mixture_columns
+from meterdp.federated.node.tables import NODE_MIXTURE, NODE_TRAFFIC
+from meterdp.federated.study import one_class, start_from
 
 ROOT = Path(__file__).resolve().parents[1]
 CASES = {

@@ -34,11 +34,11 @@ from meterdp.privacy import noise as release_noise
 from meterdp.privacy.ledger import CHARGED, STORED, Ledger
 from meterdp.privacy.noise import SafeNoise
 from meterdp.release import mixture
-from meterdp.release.desk import Desk
 from meterdp.release.gate import CRATE, ENTRY
 from meterdp.release.household_forecasts import release_household_forecasts
 from meterdp.release.noise import StudyNoise
 from meterdp.release.publish import publish
+from meterdp.release.service import ReleaseService
 
 SEED, HOUSEHOLDS, RELEASES, KILLS = 778, 1409, 20, 100
 
@@ -107,7 +107,7 @@ def one_release(x: np.ndarray, config: dict, folder: Path) -> None:
         return drawn
 
     release_noise.discrete_gaussian = noted
-    files, handed_over = mixture.release_mixture(x, Desk(config, b"", simulated=True))
+    files, handed_over = mixture.release_mixture(x, ReleaseService(config, b"", simulated=True))
     publish(files, folder / "results/release/mixture")
     handed_over()
 
@@ -174,11 +174,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         config["release"]["ledger"] = f"{folder}/ledger.sqlite"
         begin = time.perf_counter()
-        desk = Desk(config, b"", simulated=True)
-        desk.hand_over(mixture.release_mixture(x, desk)[0], f"{folder}/results/release/mixture")
+        service = ReleaseService(config, b"", simulated=True)
+        service.hand_over(mixture.release_mixture(x, service)[0], f"{folder}/results/release/mixture")
         ours = time.perf_counter() - begin
-        delivery = release_household_forecasts(x, None, desk)
-        desk.hand_over(delivery.files, f"{folder}/results/release/forecasts")
+        delivery = release_household_forecasts(x, None, service)
+        service.hand_over(delivery.files, f"{folder}/results/release/forecasts")
         both = time.perf_counter() - begin
     begin = time.perf_counter()
     sound(config, x.shape, 1.0, 0.0).release(PrivateRecords(x), StudyNoise(SEED), 1)

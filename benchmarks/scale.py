@@ -45,7 +45,7 @@ PANDAS_BYTES_PER_ROW = 260
 def settings():
     """Return the configuration of the default study and how its export is written."""
     from meterdp.core.config import complete, load_schema
-    from meterdp.exports.settings import ExportSettings
+    from meterdp.ingest.settings import ExportSettings
     from meterdp.simulate.layout import simulated_export
 
     config = complete({}, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
@@ -130,7 +130,7 @@ def _profile(part: Path, config: dict) -> int:
 
 def ours(export: str, folder: Path) -> dict:
     """Read the export and take every shard through the profiles room, as the workflow does."""
-    import meterdp.exports.ingest as room
+    import meterdp.ingest.ingest as room
 
     config, export_settings = settings()
     if "damaged" in Path(export).name:

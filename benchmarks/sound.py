@@ -86,7 +86,7 @@ def judge(train: list[np.ndarray], test: list[np.ndarray], draws: int) -> tuple[
         best = {name: log_likelihood(held_out, MixtureDraws.single(f.mixture))[0] for name, f in fits.items()}
         for name, value in best.items():
             numbers.setdefault(name, []).append(value - own.mean())
-        reference, small = reference_fits(x, released.labeller, FLOOR)
+        reference, small = reference_fits(x, released.responsibilities_model, FLOOR)
         terms = kl_terms(released.mixtures, reference)
         numbers.setdefault("KL", []).append(terms.sum(axis=1).mean())
         numbers.setdefault("KL of small classes", []).append((terms * small).sum(axis=1).mean())

@@ -30,7 +30,7 @@ from meterdp.errors import InputError
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import PrivateRecords
 from meterdp.mechanisms.sound.mechanism import Sound
-from meterdp.mechanisms.sound.tilt import sample_tilted
+from meterdp.mechanisms.sound.reweighting import sample_reweighted
 from meterdp.release.noise import StudyNoise
 from meterdp.release.worth import FACTOR, average_profile_kwh, check_worth
 from meterdp.simulate.parameters import SimulationParameters
@@ -101,7 +101,7 @@ def judge(energy_kwh: np.ndarray, epsilon: float, releases: int = RELEASES) -> t
     for number in range(releases):
         released = mechanism.release(PrivateRecords(x), StudyNoise(SEED, "worth", number, repr(epsilon), len(x)), 1)
         beside, numbers = released.marginals, StudyNoise(SEED, "synthetic", number)
-        profiles = sample_tilted(beside.reference, beside.exponents, SYNTHETIC, numbers)
+        profiles = sample_reweighted(beside.reference, beside.exponents, SYNTHETIC, numbers)
         of_mixture.append(average_profile_kwh(released.mixtures, scale)[0] / mean)
         of_synthetic.append(scale.clipped_kwh(profiles).mean(axis=0) / mean)
     seconds = (time.perf_counter() - said) / releases, said - begin

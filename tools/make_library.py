@@ -18,7 +18,7 @@ import meterdp
 from meterdp.core.noise import keyed_generator
 from meterdp.mixture.gmm import fit_em
 from meterdp.mixture.kmeans import kmeans_labels
-from meterdp.release.desk import as_json, checksums
+from meterdp.release.service import as_json, checksums
 from meterdp.simulate.parameters import SimulationParameters
 from meterdp.simulate.variation import Variation, hourly_log_kwh
 

@@ -19,8 +19,8 @@ import pyarrow.csv as pa_csv
 import yaml
 
 from meterdp.core.config import complete, load_schema
-from meterdp.distributed.node.config import SCHEMAS
-from meterdp.distributed.node.keys import new_keys
+from meterdp.federated.node.config import SCHEMAS
+from meterdp.federated.node.keys import new_keys
 from meterdp.simulate.export import COLUMNS, simulate_export
 from meterdp.simulate.layout import simulated_export
 from meterdp.simulate.parameters import SimulationParameters
@@ -54,17 +54,17 @@ def make_exports(folder: Path, **simulate) -> dict[str, dict]:
         Section ``export`` of the configuration, by circuit.
     """
     config = complete({"simulate": simulate}, load_schema(SCHEMAS / "config.schema.yaml"))
-    whole, roster, simulate = folder / "whole.csv", folder / "meters.csv", config["simulate"]
+    whole, meter_list, simulate = folder / "whole.csv", folder / "meters.csv", config["simulate"]
     simulate_export(
         SimulationParameters.from_yaml(ROOT / "resources/simulator.yaml"),
         whole,
         seed=config["seed"],
-        roster_path=roster,
+        meter_list_path=meter_list,
         **simulate,
     )
     layout = simulated_export(simulate["start_date"], simulate["days"])
     texts = pa_csv.ConvertOptions(column_types=dict.fromkeys(COLUMNS, pa.string()))
-    readings, meters = (pa_csv.read_csv(path, convert_options=texts) for path in (whole, roster))
+    readings, meters = (pa_csv.read_csv(path, convert_options=texts) for path in (whole, meter_list))
     whole.unlink()
     out = {}
     for circuit in sorted(set(meters["circuit"].to_pylist())):

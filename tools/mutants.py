@@ -29,15 +29,15 @@ UNIT_GROUP = "tests/unit/groupforecast"
 FEEDERS = "src/meterdp/feeders"
 FEEDER_PRIVACY = "tests/statistical/feeders/test_privacy.py"
 UNIT_FEEDERS = "tests/unit/feeders/test_mechanism.py"
-EXPORTS = "src/meterdp/exports"
+EXPORTS = "src/meterdp/ingest"
 PRIVACY = "src/meterdp/privacy"
 RELEASE = "src/meterdp/release"
 RELEASE_TESTS = "tests/unit/release"
 FORECASTS = f"{RELEASE_TESTS}/test_household_forecasts.py"
 LEDGER = f"{RELEASE_TESTS}/test_budget.py"
 ROOMS_LEAK = "tests/unit/audit/test_rooms_leak_nothing.py"
-RECORDS = "tests/unit/exports/test_records_stand_alone.py"
-PLAIN = "tests/unit/exports/test_plain_lines.py"
+RECORDS = "tests/unit/ingest/test_records_stand_alone.py"
+PLAIN = "tests/unit/ingest/test_plain_lines.py"
 COMPOSITIONS = "tests/unit/accounting/test_compositions.py"
 REPLACING_SOUND = f"{SOUND_PRIVACY}::test_replacing_a_household_stays_below_the_claimed_curve"
 LIBRARY_CURVE = f"{SOUND_PRIVACY}::test_adapting_a_library_stays_below_the_claimed_curve"
@@ -360,24 +360,25 @@ MUTANTS = (
     ),
     Mutant(
         "a wrong label in a neighbour pair: graph",
-        "src/meterdp/classnoise/neighbourhoods/graph.py",
+        "src/meterdp/class_noise/neighbourhoods/graph.py",
         "    np.fill_diagonal(same, False)\n    return np.argwhere(same)",
         "    np.fill_diagonal(same, False)\n    return np.argwhere(np.roll(same, 1, axis=1))",
-        "tests/unit/classnoise/neighbourhoods/test_graph.py",
+        "tests/unit/class_noise/neighbourhoods/test_graph.py",
     ),
     Mutant(
         "a group smaller than it must be: a household may leave any",
-        "src/meterdp/classnoise/neighbourhoods/balanced.py",
+        "src/meterdp/class_noise/neighbourhoods/balanced.py",
         "if self.count[own] > self.size:",
         "if self.count[own] > 1:",
-        "tests/unit/classnoise/neighbourhoods/test_balanced.py",
+        "tests/unit/class_noise/neighbourhoods/test_balanced.py",
     ),
     Mutant(
         "a wrong label in a neighbour pair: curves",
-        "src/meterdp/classnoise/curves.py",
-        "return pair_losses(laws.mean_log_kwh, laws.covariance, laws.pairs)",
-        "return pair_losses(laws.mean_log_kwh, laws.covariance, (laws.pairs + [0, 1]) % len(laws.mean_log_kwh))",
-        "tests/unit/classnoise/test_curves.py",
+        "src/meterdp/class_noise/curves.py",
+        "return pair_losses(distributions.mean_log_kwh, distributions.covariance, distributions.pairs)",
+        "return pair_losses(distributions.mean_log_kwh, distributions.covariance, (distributions.pairs + [0, 1])"
+        " % len(distributions.mean_log_kwh))",
+        "tests/unit/class_noise/test_curves.py",
     ),
     Mutant(
         "a wrong label in a neighbour pair: losses of the reverse",
@@ -402,10 +403,10 @@ MUTANTS = (
     ),
     Mutant(
         "a wrong tail side in the exact curve: under a prior",
-        "src/meterdp/classnoise/curves.py",
+        "src/meterdp/class_noise/curves.py",
         "shifted = float(eps - np.log(ratio))",
         "shifted = float(eps + np.log(ratio))",
-        "tests/unit/classnoise/test_curves.py::test_a_prior_moves_the_curve_by_its_logarithm",
+        "tests/unit/class_noise/test_curves.py::test_a_prior_moves_the_curve_by_its_logarithm",
     ),
     Mutant(
         "a wrong log scale: the inverse of a signed one without its constant",
@@ -500,7 +501,7 @@ MUTANTS = (
     ),
     Mutant(
         "a wrong log scale: another scale is the same request",
-        "src/meterdp/release/desk.py",
+        "src/meterdp/release/service.py",
         'scale = {"log_scale": words} if (words := LogScale.from_config(profiles).words) else {}',
         "scale = {}",
         "tests/unit/release/test_household_forecasts.py",
@@ -559,26 +560,26 @@ MUTANTS = (
         f"{EXPORTS}/bands.py",
         'order = np.argsort(band, kind="stable")',
         'order = np.argsort(band, kind="stable")[::-1]',
-        "tests/unit/exports/test_formats.py",
+        "tests/unit/ingest/test_formats.py",
     ),
     Mutant(
         "an export misread: a changed file is taken for the kept one",
         f"{EXPORTS}/kept.py",
         "member.size_bytes, about.st_size, about.st_mtime_ns)",
         ")",
-        "tests/unit/exports/test_kept.py",
+        "tests/unit/ingest/test_kept.py",
     ),
     Mutant(
         "a record moved by another: whoever has rows is a household",
         f"{EXPORTS}/ingest.py",
-        "number = NameIndex(index, grow=roster is None)",
+        "number = NameIndex(index, grow=meter list is None)",
         "number = NameIndex(index, grow=True)",
         RECORDS,
     ),
     Mutant(
         "a record moved by another: a second circuit ends the run",
         f"{EXPORTS}/ingest.py",
-        "if batch.circuit is not None and roster is None:",
+        "if batch.circuit is not None and meter list is None:",
         "if batch.circuit is not None:",
         RECORDS,
     ),
@@ -786,14 +787,14 @@ MUTANTS = (
     ),
     Mutant(
         "release: one exchanged file is charged, not the order of all",
-        "src/meterdp/classnoise/towards_centre.py",
+        "src/meterdp/class_noise/towards_centre.py",
         "spread = 2 * math.sqrt(float((away**2).sum()))",
         "spread = 2 * math.sqrt(float((away**2).sum(axis=1).max()))",
-        "tests/unit/classnoise/test_towards_centre.py",
+        "tests/unit/class_noise/test_towards_centre.py",
     ),
     Mutant(
         "release: what is not declared is handed over",
-        f"{RELEASE}/desk.py",
+        f"{RELEASE}/service.py",
         "        check_files(files)\n",
         "",
         FORECASTS,
@@ -801,7 +802,7 @@ MUTANTS = (
     Mutant(
         "sound stops when exact counts settle",
         f"{SOUND}/rounds.py",
-        "    for step in steps:\n        labeller = MixtureDraws(weights, means, covariances)\n",
+        "    for step in steps:\n        responsibilities model = MixtureDraws(weights, means, covariances)\n",
         "    settled = None\n"
         "    for step in steps:\n"
         "        whiten = np.linalg.inv(np.linalg.cholesky(covariances[0]))\n"
@@ -811,7 +812,7 @@ MUTANTS = (
         "        if settled is not None and np.abs(exact - settled).max() <= 0.05 * len(x):\n"
         "            break\n"
         "        settled = exact\n"
-        "        labeller = MixtureDraws(weights, means, covariances)\n",
+        "        responsibilities model = MixtureDraws(weights, means, covariances)\n",
         SOUND_PRIVACY,
     ),
     Mutant(
@@ -824,8 +825,8 @@ MUTANTS = (
     Mutant(
         "sound is handed valid records only",
         "workflow/scripts/release_mixture.py",
-        "release_mixture(records.log_kwh, desk, shared)",
-        "release_mixture(records.log_kwh[records.valid], desk, shared)",
+        "release_mixture(records.log_kwh, release service, shared)",
+        "release_mixture(records.log_kwh[records.valid], release service, shared)",
         "tests/workflow/test_release.py",
     ),
     Mutant(
@@ -873,14 +874,14 @@ MUTANTS = (
     ),
     Mutant(
         "a leak: the digest of the list in the manifest of a release",
-        f"{RELEASE}/desk.py",
+        f"{RELEASE}/service.py",
         "{k: v for k, v in request.words.items() if k not in DIGESTS}",
         "dict(request.words)",
         ROOMS_LEAK,
     ),
     Mutant(
         "a leak: the name of the request, a digest of the list, in the manifest of a release",
-        f"{RELEASE}/desk.py",
+        f"{RELEASE}/service.py",
         '            "meterdp_version": meterdp.__version__,\n',
         '            "meterdp_version": meterdp.__version__,\n            "request": request.key,\n',
         ROOMS_LEAK,

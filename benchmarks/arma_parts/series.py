@@ -16,8 +16,8 @@ import yaml
 
 from meterdp.core.config import complete, load_schema
 from meterdp.core.log_scale import LogScale
-from meterdp.exports.ingest import ingest
-from meterdp.exports.settings import ExportSettings
+from meterdp.ingest.ingest import ingest
+from meterdp.ingest.settings import ExportSettings
 from meterdp.profiles.grid import Calendar, read_shard
 from meterdp.profiles.quality import QualityRules, judge
 from meterdp.profiles.seasonal import Season, seasonal_part

@@ -21,7 +21,7 @@ from meterdp.core.config import complete, load_schema
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mechanisms.sound.plan import SoundSettings
-from meterdp.mechanisms.sound.tilt import sample_tilted
+from meterdp.mechanisms.sound.reweighting import sample_reweighted
 from meterdp.mixture.sampling import sample
 from meterdp.release.noise import StudyNoise
 
@@ -103,7 +103,7 @@ def _release(case: Case, settings: SoundSettings, words: str) -> Outcome:
             if beside is None:
                 drawn, _ = sample(released.mixtures.draw(0), n, numbers)
             else:
-                drawn = sample_tilted(beside.reference, beside.exponents, n, numbers)
+                drawn = sample_reweighted(beside.reference, beside.exponents, n, numbers)
             seconds.append(time.perf_counter() - begin)
             samples[-1].append(drawn)
     return Outcome(samples, float(np.median(seconds)), f"{words}, {mechanism.guarantee.adjacency}")

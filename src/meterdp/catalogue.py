@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from types import ModuleType
 
 from meterdp.audit import tables as audit
-from meterdp.classnoise import tables as classnoise
+from meterdp.class_noise import tables as classnoise
 from meterdp.core.tables import Table
-from meterdp.distributed import tables as distributed
-from meterdp.distributed.node import tables as node
 from meterdp.evaluation import tables as evaluation
-from meterdp.exports import tables as exports
+from meterdp.federated import tables as distributed
+from meterdp.federated.node import tables as node
 from meterdp.feeders import tables as feeders
 from meterdp.forecasting import tables as forecasting
+from meterdp.ingest import tables as exports
 from meterdp.mechanisms import tables as mechanisms
 from meterdp.mixture import tables as mixture
 from meterdp.profiles import tables as profiles

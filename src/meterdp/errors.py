@@ -14,13 +14,13 @@ REFUSAL = "meterdp cannot go on."
 
 
 class InputError(Exception):
-    """One sentence for the user: where, what, and the remedy.
+    """One sentence for the user: where, what, and the hint.
 
     Parameters
     ----------
     problem : str
         What is wrong, without the value itself.
-    remedy : str
+    hint : str
         What the user can do about it.
     file : str or path-like, optional
         The file it was found in.
@@ -30,19 +30,19 @@ class InputError(Exception):
         Column or configuration key.
     """
 
-    def __init__(self, problem: str, *, remedy: str, file=None, row: int | None = None, field: str | None = None):
-        self.problem, self.remedy, self.file, self.row, self.field = problem, remedy, file, row, field
+    def __init__(self, problem: str, *, hint: str, file=None, row: int | None = None, field: str | None = None):
+        self.problem, self.hint, self.file, self.row, self.field = problem, hint, file, row, field
         where = [str(file)] if file is not None else []
         if row is not None:
             where.append(f"row {row}")
         if field is not None:
             where.append(f"field '{field}'")
         prefix = ", ".join(where) + ": " if where else ""
-        super().__init__(f"{prefix}{problem}; {remedy}.")
+        super().__init__(f"{prefix}{problem}; {hint}.")
 
     def __reduce__(self):
         # Keyword-only arguments do not survive the default pickling of exceptions across worker processes.
-        return (_rebuild, (type(self), self.problem, self.remedy, self.file, self.row, self.field))
+        return (_rebuild, (type(self), self.problem, self.hint, self.file, self.row, self.field))
 
 
 class NotInstalled(InputError, ImportError):
@@ -69,13 +69,13 @@ def optional_packages(what: str, field: str | None = None) -> Iterator[None]:
             raise
         raise NotInstalled(
             f"{what} needs the package {package}, which is not installed",
-            remedy=f"pip install 'meterdp[{_EXTRA.get(package, 'study')}]'",
+            hint=f"pip install 'meterdp[{_EXTRA.get(package, 'study')}]'",
             field=field,
         ) from None
 
 
-def _rebuild(kind, problem, remedy, file, row, field):
-    return kind(problem, remedy=remedy, file=file, row=row, field=field)
+def _rebuild(kind, problem, hint, file, row, field):
+    return kind(problem, hint=hint, file=file, row=row, field=field)
 
 
 def refusals(logs: Path, since: float) -> list[str]:

@@ -16,7 +16,7 @@ from meterdp.core.config import complete, load_schema
 from meterdp.privacy.account import Cap
 from meterdp.privacy.ledger import Request
 from meterdp.release.asked import asked
-from meterdp.release.desk import Desk
+from meterdp.release.service import ReleaseService
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
@@ -107,7 +107,7 @@ def requests_of(case: str) -> list[Request]:
     period = {} if real else {"export": {"first_day": "2025-01-06", "last_day": "2025-02-02", "time_zone": "UTC"}}
     schema = load_schema(ROOT / "workflow/schemas/config.schema.yaml")
     config = complete(merged(SAME, period, settings, {"release": {"what": [what], "insist": True}}), schema)
-    found, refused = asked(Desk(config, LIST.encode(), not real))
+    found, refused = asked(ReleaseService(config, LIST.encode(), not real))
     assert not refused
     return [request for one in found for request in one.requests]
 

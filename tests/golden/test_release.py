@@ -23,7 +23,7 @@ from meterdp.privacy.ledger import Ledger
 from meterdp.privacy.noise import SafeNoise
 from meterdp.release import household_forecasts, label_forecasts, mixture
 from meterdp.release.asked import asked
-from meterdp.release.desk import Desk
+from meterdp.release.service import ReleaseService
 from tests.golden.requests import HERE, ROOT, merged
 
 FROZEN = HERE / "release.json"
@@ -91,15 +91,15 @@ def released(case: str, patch: pytest.MonkeyPatch) -> dict[str, bytes]:
     with tempfile.TemporaryDirectory() as folder:
         given = merged({"export": PERIOD, "release": {"insist": True}}, CASES[case])
         config = complete(given, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
-        desk = Desk(config, LIST.encode(), simulated=True)
-        found, refused = asked(desk)
+        service = ReleaseService(config, LIST.encode(), simulated=True)
+        found, refused = asked(service)
         assert not refused and len(found) == 1
         width = {"mixture": config["profiles"]["hours"], "feeders": 48}.get(case.split()[0], 4)
         records = 0.5 * fixed_normals("golden records", (60, width)) - 1
         if case == "feeders":
             records = np.exp(records)
         (*_, files) = privacy_release.release(
-            found[0].parts, records, Ledger(Path(folder) / "ledger.sqlite"), desk.cap
+            found[0].parts, records, Ledger(Path(folder) / "ledger.sqlite"), service.cap
         )
     return files
 

@@ -19,7 +19,7 @@ import pytest
 import yaml
 
 from meterdp.audit.forms import CIRCUIT, COUNT, DIGEST, METER, READING, RELEASE_ID, SALT, SEED, TEXT, Secret
-from meterdp.exports.roster import digest_of_meters
+from meterdp.ingest.meter_list import digest_of_meters
 from tests.warm import warm_snakemake
 
 ROOT = Path(__file__).resolve().parents[2]

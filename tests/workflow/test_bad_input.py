@@ -53,7 +53,7 @@ def test_a_file_that_is_missing_is_refused_at_once(runner, settings, field):
 
 
 def test_a_bad_export_ends_the_run(runner, small_export):
-    """One of many; the sentences are in tests/unit/exports/test_bad_input.py."""
+    """One of many; the sentences are in tests/unit/ingest/test_bad_input.py."""
     path, frame, settings = small_export
     frame.loc[100, "kwh"] = "twelve"
     frame.to_csv(path, index=False)

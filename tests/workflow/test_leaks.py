@@ -13,7 +13,7 @@ from meterdp.__main__ import main
 from meterdp.audit.forms import METER, SALT, TEXT, Secret
 from meterdp.audit.leaks import HOMES, LEDGER_HOMES, SNAKEMAKE_HOMES, scan, scan_text
 from meterdp.core.parquet import read_table
-from meterdp.exports.tables import METERS
+from meterdp.ingest.tables import METERS
 from meterdp.release.gate import CRATE, ENTRY, FORECAST_FILES, MIXTURE_FILES
 from tests.warm import warm_snakemake
 from tests.workflow.conftest import HANGS, PLANTED, PLANTED_SECRETS, planted_readings

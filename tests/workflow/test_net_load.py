@@ -15,7 +15,7 @@ from meterdp.evaluation.tables import (
     GROUP_FORECAST_ERRORS,
     HIDE_AMONG_YARDSTICKS,
 )
-from meterdp.forecasting.tables import FORECAST_LAWS, FORECASTS, FORECASTS_KWH, GROUP_RECORDS
+from meterdp.forecasting.tables import FORECAST_DISTRIBUTIONS, FORECASTS, FORECASTS_KWH, GROUP_RECORDS
 from meterdp.mixture.tables import CLASS_TABLE, LABELS
 from meterdp.profiles.tables import LOG_LOAD, PROFILES, QUALITY
 from meterdp.release.convert.profiles import read_release
@@ -147,10 +147,10 @@ def test_every_number_in_kwh_is_that_of_the_signed_inverse(net_load):
     for column in ("median_kwh", "mean_kwh", "lower_kwh", "upper_kwh"):
         assert kwh[column].between(LOW, HIGH).all()
     assert (kwh["lower_kwh"] <= kwh["median_kwh"]).all() and (kwh["median_kwh"] <= kwh["upper_kwh"]).all()
-    laws = table(runner, FORECAST_LAWS, "private/forecast_laws.parquet")
+    distributions = table(runner, FORECAST_DISTRIBUTIONS, "private/forecast_distributions.parquet")
     medians = kwh.drop_duplicates(["household", "step"]).sort_values(["household", "step"])["median_kwh"]
     assert np.allclose(
-        medians, energy("signed", np.concatenate(laws.sort_values("household")["mean_log_kwh"].to_list()))
+        medians, energy("signed", np.concatenate(distributions.sort_values("household")["mean_log_kwh"].to_list()))
     )
     vectors, labels = table(runner, PROFILES), table(runner, LABELS)
     per_home = energy("signed", np.stack(vectors["log_kwh"])).mean(axis=1)

@@ -24,9 +24,9 @@ def also(text, old, new):
 
 
 def add_reader(source):
-    text = (source / "exports/readers/long_csv.py").read_text()
-    (source / "exports/readers/mine_csv.py").write_text(text)
-    registry = source / "exports/readers/interface.py"
+    text = (source / "ingest/readers/long_csv.py").read_text()
+    (source / "ingest/readers/mine_csv.py").write_text(text)
+    registry = source / "ingest/readers/interface.py"
     text = registry.read_text().replace(" lcl_csv,", " lcl_csv, mine_csv,", 1)
     entry = '    "long_csv": long_csv.batches,\n'
     assert entry in text
@@ -43,9 +43,9 @@ def add_mechanism(source):
 
 
 def add_design(source):
-    text = (source / "classnoise/designs/white.py").read_text()
-    (source / "classnoise/designs/mine.py").write_text(text.replace("white_noise", "my_noise"))
-    registry = source / "classnoise/designs/registry.py"
+    text = (source / "class_noise/designs/white.py").read_text()
+    (source / "class_noise/designs/mine.py").write_text(text.replace("white_noise", "my_noise"))
+    registry = source / "class_noise/designs/registry.py"
     text = also(registry.read_text(), "white_noise", "my_noise").replace(
         "white import my_noise", "mine import my_noise"
     )
@@ -57,8 +57,8 @@ RECIPES = {
         add_reader,
         {"export": {"path": "export.csv", "time_zone": "UTC", "format": "mine_csv"}},
         """
-from meterdp.exports.readers.interface import reader
-from meterdp.exports.settings import ExportSettings
+from meterdp.ingest.readers.interface import reader
+from meterdp.ingest.settings import ExportSettings
 (batch,) = reader("mine_csv")("export.csv", ExportSettings(format="mine_csv"))
 assert batch.energy.tolist() == [0.5]
 """,
@@ -77,8 +77,8 @@ assert mechanism("mine2").calibrate(PublicSettings(1.0, 1e-5, 2, 3, 50, -4.0, 4.
         {"class_noise": {"designs": ["mine", "none"], "stochastic_designs": ["mine"], "file_design": "mine"}},
         """
 import numpy as np
-from meterdp.classnoise.designs.interface import Budget, ClassQueries
-from meterdp.classnoise.designs.registry import noise_design, runnable
+from meterdp.class_noise.designs.interface import Budget, ClassQueries
+from meterdp.class_noise.designs.registry import noise_design, runnable
 queries = ClassQueries(np.zeros((2, 3)), np.zeros((2, 3, 3)), np.array([[0, 1], [1, 0]]))
 assert np.trace(noise_design("mine")(queries, Budget(0.6)).covariance[0]).round(9) == 0.6
 settings = {"query_models": ["deterministic"], "designs": ["mine"], "stochastic_designs": []}

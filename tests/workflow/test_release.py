@@ -10,9 +10,9 @@ import pytest
 from sklearn.mixture import GaussianMixture
 
 from meterdp.core.parquet import metadata_of, read_table
-from meterdp.exports.roster import read_roster
-from meterdp.exports.tables import METERS, READINGS
 from meterdp.forecasting.tables import FORECASTS_AHEAD
+from meterdp.ingest.meter_list import read_meter_list
+from meterdp.ingest.tables import METERS, READINGS
 from meterdp.privacy.ledger import CHARGED, PUBLISHED, STORED, Ledger
 from meterdp.profiles.tables import LOG_LOAD, QUALITY
 from meterdp.release.gate import CRATE, ENTRY, FEEDER_FILES, FORECAST_FILES, MIXTURE_FILES
@@ -124,7 +124,7 @@ def test_feeder_totals_are_of_the_listed_circuits_and_as_large_as_their_readings
     """Oracle: the meters of the public list; the readings of the week, of the median feeder, within a factor of 4."""
     assert set(contents(feeders)) == {*FEEDER_FILES, CRATE, ENTRY}
     totals = read_table(feeders / "feeders.parquet", RELEASED_FEEDERS).to_pandas()
-    listed = read_roster(released.folder / "results/private/export/meters.csv").circuit_of.values()
+    listed = read_meter_list(released.folder / "results/private/export/meters.csv").circuit_of.values()
     devices = totals.groupby("lv_feeder_id")["aggregated_device_count_active"].first()
     assert devices.to_dict() == Counter(listed) and len(totals) == 3 * 7 * 48 + 2 * 3, "clocks go back in that week"
     meters = read_table(released.folder / "results/private/meters.parquet", METERS)["circuit"].to_pylist()

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from meterdp.catalogue import catalogue, study_tables
 from meterdp.core.parquet import metadata_of, read_table
-from meterdp.exports.tables import INGEST_REPORT, METERS, READINGS
+from meterdp.ingest.tables import INGEST_REPORT, METERS, READINGS
 from meterdp.profiles.tables import QUALITY_SUMMARY
 from tests.chromium import chromium_or_skip, inspect_page
 from tests.workflow.conftest import TINY, Runner
@@ -140,7 +140,7 @@ def test_forecast_files_carry_release_ids_and_a_guarantee(tiny_study):
 
 
 def test_everybody_is_in_a_group_of_the_size_asked_for_and_the_cost_of_hiding_is_told(tiny_study):
-    from meterdp.classnoise.tables import NEIGHBOURHOOD_SUMMARY
+    from meterdp.class_noise.tables import NEIGHBOURHOOD_SUMMARY
     from meterdp.evaluation.tables import HIDE_AMONG
 
     study = tiny_study.folder / "results/study"

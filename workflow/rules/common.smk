@@ -14,7 +14,7 @@ if CHECKOUT:
 
 from meterdp.audit.parts import NAMES as AUDIT_PARTS
 from meterdp.audit.parts import SETTINGS as AUDITED_SETTINGS
-from meterdp.distributed.circuits import graph_file
+from meterdp.federated.circuits import graph_file
 from meterdp.core.config import complete, load_schema, refuse_templates
 from meterdp.core.log_scale import SCALE_KEYS
 from meterdp.errors import REFUSAL, InputError, refusals
@@ -22,7 +22,7 @@ from meterdp.core.provenance import share_source, source_hash
 from meterdp.core.shipped import shipped
 from meterdp.core.steps import StepReport, seconds_per_job
 from meterdp.core.stop import stop_on_sigterm
-from meterdp.exports.members import state_of
+from meterdp.ingest.members import state_of
 from meterdp.simulate.layout import describe_simulated
 from meterdp.figures.registry import drawings, figure_of
 from meterdp.figures.report.page import OF_FEDERATIONS, TABLES
@@ -53,7 +53,7 @@ try:
             "is not a file or folder",
             file=export,
             field="export.path",
-            remedy="give the path of the meter export",
+            hint="give the path of the meter export",
         )
     neighbours = config["neighbourhoods"]
     if neighbours["by"] == "file" and not Path(neighbours["file"]).is_file():
@@ -61,7 +61,7 @@ try:
             "is not a file",
             file=neighbours["file"],
             field="neighbourhoods.file",
-            remedy="give the path of the pairs of neighbours",
+            hint="give the path of the pairs of neighbours",
         )
     # Which circuits speak with which, if not all or those next to each other by name.
     GRAPH_FILE = graph_file(config["federation"])
@@ -70,7 +70,7 @@ try:
             "is neither 'complete' nor 'ring' nor a file",
             file=GRAPH_FILE,
             field="federation.graph",
-            remedy="give the path of the pairs of circuits",
+            hint="give the path of the pairs of circuits",
         )
     # Public classes the sound release starts from, if any.
     LIBRARY = library_files(config["mechanisms"]["sound"]["library"])
@@ -79,7 +79,7 @@ try:
             "is not a folder with the mixture.json and manifest.json of a released mixture",
             file="config",
             field="mechanisms.sound.library",
-            remedy="name such a folder, 'simulated' or null",
+            hint="name such a folder, 'simulated' or null",
         )
     handed_over = Path(config["results_dir"]) / "release"
     if any(handed_over.resolve() in Path(file).resolve().parents for file in LIBRARY):
@@ -87,7 +87,7 @@ try:
             "lies where this study's own releases are put, so that every release would ask for another one",
             file="config",
             field="mechanisms.sound.library",
-            remedy="copy the folder elsewhere and name the copy",
+            hint="copy the folder elsewhere and name the copy",
         )
 except InputError as error:
     raise SystemExit(f"{REFUSAL} {error}") from None

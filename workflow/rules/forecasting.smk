@@ -1,6 +1,6 @@
-# From deseasonalised log load to ARMA fits, rolling forecasts and the law of the forecast that is released.
+# From deseasonalised log load to ARMA fits, rolling forecasts and the distribution of the forecast that is released.
 # Needs:  private/log_load, private/quality.parquet.
-# Gives:  private/{arma_fits,forecasts,interval_ends,forecast_marks,forecast_laws,forecasts_kwh,gaussian_checks}.parquet,
+# Gives:  private/{arma_fits,forecasts,interval_ends,forecast_marks,forecast_distributions,forecasts_kwh,gaussian_checks}.parquet,
 #         study/{arma_summary,forecast_marks_summary,gaussian_summary,forecaster_comparison}.parquet.
 
 
@@ -40,7 +40,7 @@ rule forecast:
         forecasts=PRIVATE / "forecasts/part-{shard}.parquet",
         ends=PRIVATE / "interval_ends/part-{shard}.parquet",
         marks=PRIVATE / "forecast_marks/part-{shard}.parquet",
-        laws=PRIVATE / "forecast_laws/part-{shard}.parquet",
+        distributions=PRIVATE / "forecast_distributions/part-{shard}.parquet",
         energy=PRIVATE / "forecasts_kwh/part-{shard}.parquet",
         checks=PRIVATE / "gaussian_checks/part-{shard}.parquet",
     log:
@@ -70,8 +70,8 @@ rule gather_forecasts:
         forecast_marks=expand(
             PRIVATE / "forecast_marks/part-{shard}.parquet", shard=SHARDS
         ),
-        forecast_laws=expand(
-            PRIVATE / "forecast_laws/part-{shard}.parquet", shard=SHARDS
+        forecast_distributions=expand(
+            PRIVATE / "forecast_distributions/part-{shard}.parquet", shard=SHARDS
         ),
         forecasts_kwh=expand(
             PRIVATE / "forecasts_kwh/part-{shard}.parquet", shard=SHARDS
@@ -84,7 +84,7 @@ rule gather_forecasts:
         forecasts=PRIVATE / "forecasts.parquet",
         interval_ends=PRIVATE / "interval_ends.parquet",
         forecast_marks=PRIVATE / "forecast_marks.parquet",
-        forecast_laws=PRIVATE / "forecast_laws.parquet",
+        forecast_distributions=PRIVATE / "forecast_distributions.parquet",
         forecasts_kwh=PRIVATE / "forecasts_kwh.parquet",
         gaussian_checks=PRIVATE / "gaussian_checks.parquet",
         summary=STUDY / "arma_summary.parquet",

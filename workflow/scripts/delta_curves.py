@@ -2,17 +2,17 @@
 
 import pandas as pd
 
-from meterdp.classnoise.curves import study_curves
-from meterdp.classnoise.tables import DELTA_CURVES, DELTA_UNDER_PRIOR, NEIGHBOUR_GRAPH, NOISE_DESIGNS, WORST_PAIRS
+from meterdp.class_noise.curves import study_curves
+from meterdp.class_noise.tables import DELTA_CURVES, DELTA_UNDER_PRIOR, NEIGHBOUR_GRAPH, NOISE_DESIGNS, WORST_PAIRS
 from meterdp.core.job import job
 from meterdp.core.parquet import read_table
-from meterdp.forecasting.tables import FORECAST_LAWS
+from meterdp.forecasting.tables import FORECAST_DISTRIBUTIONS
 
 with job(snakemake.input, snakemake.log) as write:
-    laws = read_table(snakemake.input.laws, FORECAST_LAWS)
+    distributions = read_table(snakemake.input.distributions, FORECAST_DISTRIBUTIONS)
     graph = read_table(snakemake.input.graph, NEIGHBOUR_GRAPH)
     designs = read_table(snakemake.input.designs, NOISE_DESIGNS)
-    rows = study_curves(laws, graph, designs, snakemake.params.class_noise)
+    rows = study_curves(distributions, graph, designs, snakemake.params.class_noise)
     files = (snakemake.output.curves, snakemake.output.worst_pairs, snakemake.output.priors)
     for file, table, some in zip(files, (DELTA_CURVES, WORST_PAIRS, DELTA_UNDER_PRIOR), rows, strict=True):
         write(file, table, pd.DataFrame(some, columns=table.schema.names))

@@ -6,8 +6,8 @@ from meterdp.core.parquet import read_table
 from meterdp.forecasting.study import shard_forecasts, window_fit_columns, window_fits
 from meterdp.forecasting.tables import (
     ARMA_FITS,
+    FORECAST_DISTRIBUTIONS,
     FORECAST_HOUSEHOLDS,
-    FORECAST_LAWS,
     FORECAST_MARKS,
     FORECASTS,
     FORECASTS_KWH,
@@ -27,6 +27,6 @@ with job(snakemake.input, snakemake.log) as write:
     write(snakemake.output.forecasts, FORECASTS, found.forecasts)
     write(snakemake.output.ends, INTERVAL_ENDS, found.ends)
     write(snakemake.output.marks, FORECAST_MARKS, found.marks)
-    write(snakemake.output.laws, FORECAST_LAWS, found.laws)
+    write(snakemake.output.distributions, FORECAST_DISTRIBUTIONS, found.distributions)
     write(snakemake.output.energy, FORECASTS_KWH, found.energy)
     write(snakemake.output.checks, GAUSSIAN_CHECKS, found.checks)

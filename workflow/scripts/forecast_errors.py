@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from meterdp.classnoise.tables import NEIGHBOUR_GRAPH, NOISE_DESIGNS
+from meterdp.class_noise.tables import NEIGHBOUR_GRAPH, NOISE_DESIGNS
 from meterdp.core.job import job
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import read_table

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from meterdp.classnoise.tables import DELTA_CURVES, NOISE_DESIGNS
+from meterdp.class_noise.tables import DELTA_CURVES, NOISE_DESIGNS
 from meterdp.core.job import carried_metadata, job
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import read_table
-from meterdp.forecasting.tables import FORECAST_LAWS
+from meterdp.forecasting.tables import FORECAST_DISTRIBUTIONS
 from meterdp.profiles.dense import read_log_load
 from meterdp.release.forecasts import release_study_forecasts
 from meterdp.release.manifests.class_label import public_settings
@@ -15,16 +15,16 @@ from meterdp.release.tables import CROSSWALK, FORECAST_EXAMPLES
 with job(snakemake.input, snakemake.log) as write:
     params = snakemake.params
     salt = Path(snakemake.input.salt).read_text().strip()
-    laws = read_table(snakemake.input.laws, FORECAST_LAWS)
+    distributions = read_table(snakemake.input.distributions, FORECAST_DISTRIBUTIONS)
     designs = read_table(snakemake.input.designs, NOISE_DESIGNS)
     curves = read_table(snakemake.input.curves, DELTA_CURVES)
     export = params.export
-    wanted = laws["household"].to_numpy()
+    wanted = distributions["household"].to_numpy()
     load = read_log_load(snakemake.input.log_load, wanted, export["interval_minutes"], export["time_zone"])
     public = public_settings(export, params.forecast, params.profiles, params.neighbourhoods)
     scale = LogScale.of_interval(params.profiles, export["interval_minutes"])
     released = release_study_forecasts(
-        laws, designs, curves, load, params.class_noise, public, scale, params.seed, salt
+        distributions, designs, curves, load, params.class_noise, public, scale, params.seed, salt
     )
     released.write_files(snakemake.output.folder, carried_metadata(snakemake.input))
     write(snakemake.output.crosswalk, CROSSWALK, released.crosswalk)

@@ -10,7 +10,7 @@ from meterdp.forecasting.plausible import mark_rows
 from meterdp.forecasting.tables import (
     ARMA_FITS,
     ARMA_SUMMARY,
-    FORECAST_LAWS,
+    FORECAST_DISTRIBUTIONS,
     FORECAST_MARKS,
     FORECAST_MARKS_SUMMARY,
     FORECASTS,
@@ -20,7 +20,7 @@ from meterdp.forecasting.tables import (
     INTERVAL_ENDS,
 )
 
-TABLES = (ARMA_FITS, FORECASTS, INTERVAL_ENDS, FORECAST_LAWS, FORECASTS_KWH, GAUSSIAN_CHECKS, FORECAST_MARKS)
+TABLES = (ARMA_FITS, FORECASTS, INTERVAL_ENDS, FORECAST_DISTRIBUTIONS, FORECASTS_KWH, GAUSSIAN_CHECKS, FORECAST_MARKS)
 
 with job(snakemake.input, snakemake.log) as write:
     joined = {table.name: read_parts(snakemake.input[table.name], table) for table in TABLES}

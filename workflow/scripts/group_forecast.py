@@ -7,9 +7,9 @@ from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import read_parts, read_table
 from meterdp.evaluation.group_errors import group_error_columns
 from meterdp.evaluation.tables import GROUP_FORECAST_ERRORS
-from meterdp.exports.tables import METERS
 from meterdp.forecasting.tables import GROUP_RECORDS
 from meterdp.groupforecast.study import GroupStudy
+from meterdp.ingest.tables import METERS
 from meterdp.release.group_forecasts import write_group_forecasts
 from meterdp.release.tables import CROSSWALK
 

@@ -2,10 +2,10 @@
 
 from meterdp.core.job import job
 from meterdp.core.parquet import read_table
-from meterdp.exports.tables import METERS
 from meterdp.forecasting.study import point_forecasts, read_window_fits
 from meterdp.forecasting.tables import ARMA_FITS, GROUP_RECORDS
 from meterdp.groupforecast.study import public_list
+from meterdp.ingest.tables import METERS
 from meterdp.profiles.dense import read_log_load
 
 with job(snakemake.input, snakemake.log) as write:

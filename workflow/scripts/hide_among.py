@@ -2,23 +2,25 @@
 
 import pandas as pd
 
-from meterdp.classnoise.study import likeness
+from meterdp.class_noise.study import likeness
 from meterdp.core.job import job
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import read_table
 from meterdp.evaluation.hide_among import hide_among_rows, yardstick_rows
 from meterdp.evaluation.tables import HIDE_AMONG, HIDE_AMONG_YARDSTICKS
 from meterdp.forecasting.rolling import forecast_set
-from meterdp.forecasting.tables import FORECAST_LAWS, FORECASTS
+from meterdp.forecasting.tables import FORECAST_DISTRIBUTIONS, FORECASTS
 from meterdp.profiles.dense import read_log_load
 
 with job(snakemake.input, snakemake.log) as write:
     inputs, params = snakemake.input, snakemake.params
-    laws = read_table(inputs.laws, FORECAST_LAWS)
-    load = read_log_load(inputs.log_load, laws["household"].to_numpy(), params.interval_minutes, params.time_zone)
+    distributions = read_table(inputs.distributions, FORECAST_DISTRIBUTIONS)
+    load = read_log_load(
+        inputs.log_load, distributions["household"].to_numpy(), params.interval_minutes, params.time_zone
+    )
     scale = LogScale.of_interval(params.log_scale, params.interval_minutes)
     rows = hide_among_rows(
-        laws,
+        distributions,
         likeness(load, params.train_days),
         params.hide_among,
         params.designs,

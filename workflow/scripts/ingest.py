@@ -1,16 +1,16 @@
 """Read the export into canonical readings and count every row that is not used."""
 
 from meterdp.core.job import job
-from meterdp.exports.ingest import ingest
-from meterdp.exports.roster import read_roster
-from meterdp.exports.settings import ExportSettings
+from meterdp.ingest.ingest import ingest
+from meterdp.ingest.meter_list import read_meter_list
+from meterdp.ingest.settings import ExportSettings
 
 with job(snakemake.input, snakemake.log):
     meters = snakemake.input.get("meters") or None
     ingest(
         snakemake.input.export,
         ExportSettings.from_config({**snakemake.params.export, "meters": meters}),
-        roster=None if meters is None else read_roster(meters),
+        meter_list=None if meters is None else read_meter_list(meters),
         readings_paths=snakemake.output.readings,
         meters_path=snakemake.output.meters,
         report_path=snakemake.output.report,

@@ -9,6 +9,6 @@ with job(snakemake.input, snakemake.log):
         SimulationParameters.from_yaml(snakemake.input.parameters),
         snakemake.output.export,
         seed=snakemake.params.seed,
-        roster_path=snakemake.output.meters,
+        meter_list_path=snakemake.output.meters,
         **snakemake.params.simulate,
     )

@@ -3,11 +3,11 @@
 from meterdp.core.job import carried_metadata, job
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow, read_table, write_table
-from meterdp.distributed.configured import shares_of
-from meterdp.distributed.fitted import read_fitted
 from meterdp.evaluation.study import study_folds, vary
 from meterdp.evaluation.tables import COST
-from meterdp.exports.tables import METERS
+from meterdp.federated.configured import shares_of
+from meterdp.federated.fitted import read_fitted
+from meterdp.ingest.tables import METERS
 from meterdp.mechanisms.tables import VARIANT
 from meterdp.mixture.study import fit_from
 from meterdp.mixture.tables import LABELS

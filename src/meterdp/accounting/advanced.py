@@ -44,7 +44,7 @@ def calibrated(sequence: Sequence, epsilon: float, delta: float) -> float:
         raise Infeasible(
             "the deltas of the Gaussian steps leave no slack for advanced composition",
             field="step_delta",
-            remedy="lower step_delta or the number of iterations, or compose by zcdp or moments_real",
+            hint="lower step_delta or the number of iterations, or compose by zcdp or moments_real",
         )
 
     def holds(step_epsilon: float) -> bool:

@@ -1,4 +1,4 @@
-"""Exact (epsilon, delta) curves of pairs of Gaussian laws, with an error bound beside every value.
+"""Exact (epsilon, delta) curves of pairs of Gaussian distributions, with an error bound beside every value.
 
 Definition 1 of Ramakrishna et al. counts Pr(|L| > eps); (6)-(7) drop a side (defect R10); a release is stated by the
 hockey-stick divergence, Pr_X(L > eps) - e^eps Pr_X'(L > eps), maximised over both orders of every pair, which is
@@ -146,7 +146,8 @@ def worst_pairs(
 
     The search ends at a pair whose delta is at least ``enough``; there may then be worse ones.
 
-    Pairs of laws with one covariance have a closed form that grows with their distance mu, so the farthest are looked
+    Pairs of distributions with one covariance have a closed form that grows with their distance mu, so the farthest
+    are looked
     at; but for one- and two-sided delta at a negative epsilon, where all are. The others are taken in the order of
     their Chernoff bounds until the next bound is at most 1 + 1e-6 times the largest delta found. So no pair exceeds
     it by more than the error stated.
@@ -255,7 +256,7 @@ def _raw(losses: PairLosses, epsilon: np.ndarray, wanted: int) -> np.ndarray:
 
 
 def _is_normal(gamma: np.ndarray) -> np.ndarray:
-    """Whether losses are normal: both laws have one covariance, (P,)."""
+    """Whether losses are normal: both distributions have one covariance, (P,)."""
     return (gamma == 1).all(axis=1)
 
 
@@ -282,7 +283,7 @@ def _normal_tails(mu: np.ndarray, epsilon: np.ndarray) -> np.ndarray:
     out[..., 0] = np.where(some, ndtr(wide / 2 - scaled), epsilon < 0)
     out[..., 4] = np.where(some, ndtr(-wide / 2 - scaled), epsilon < 0)
     stick = np.exp(log_deltas(wide.ravel(), np.abs(epsilon).ravel())).reshape(epsilon.shape)
-    # The reverse pair has the same law: delta(eps) = 1 - e^eps (1 - delta(-eps)).
+    # The reverse pair has the same distribution: delta(eps) = 1 - e^eps (1 - delta(-eps)).
     negative = np.minimum(epsilon, 0.0)
     out[..., 2] = np.where(epsilon < 0, np.exp(negative) * stick - np.expm1(negative), stick)
     out[..., 1::2] = gaussian.RELATIVE_ERROR * out[..., ::2]
@@ -292,10 +293,11 @@ def _normal_tails(mu: np.ndarray, epsilon: np.ndarray) -> np.ndarray:
 def _off_by(losses: PairLosses, epsilon: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return (1 + e^eps) times the total variation of the rounding, and r of its factor e^r, (P, E) each.
 
-    A centred normal law whose covariance is off by R moves by at most sqrt(k) R / 2 in total variation, and by t / 2
+    A centred normal distribution whose covariance is off by R moves by at most sqrt(k) R / 2 in total variation, and
+    by t / 2
     for a mean off by t. Its density changes by a factor of at most e^((Z^2 + k) R / 2 + Z t + t^2 / 2) where the
-    vector of standard normals is no longer than Z; twice that also covers R relative to the other law. Z is such that
-    what is left out, times 1 + e^eps, is below ``_UNLIKELY``.
+    vector of standard normals is no longer than Z; twice that also covers R relative to the other distribution. Z is
+    such that what is left out, times 1 + e^eps, is below ``_UNLIKELY``.
     """
     (relative, shift), k = losses.off.T[:, :, None], losses.gamma.shape[1]
     with np.errstate(over="ignore", invalid="ignore"):
@@ -308,7 +310,8 @@ def _off_by(losses: PairLosses, epsilon: np.ndarray) -> tuple[np.ndarray, np.nda
 def _from_rounding(losses: PairLosses, epsilon: np.ndarray, stick: np.ndarray) -> np.ndarray:
     """Bound what the rounding of gamma and nu does to the hockey stick at epsilon, (P, E) all.
 
-    Two laws that are eta off in total variation have one that is (1 + e^eps) eta off. Two that are within a factor
+    Two distributions that are eta off in total variation have one that is (1 + e^eps) eta off. Two that are within a
+    factor
     e^r but for what is left out have at most e^r times that at eps - 2 r; it is looked at where the first bound is
     not small.
     """
@@ -346,4 +349,6 @@ def _bounds(losses: PairLosses, epsilon: np.ndarray, wanted: int) -> np.ndarray:
     return out
 
 
-CURVE = Curve("exact curve of two Gaussian laws", "one Gaussian law per label, and two labels", hockey_stick)
+CURVE = Curve(
+    "exact curve of two Gaussian distributions", "one Gaussian distribution per label, and two labels", hockey_stick
+)

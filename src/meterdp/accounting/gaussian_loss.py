@@ -1,7 +1,8 @@
-"""The law of the privacy loss between two Gaussian laws: Proposition 1 of Ramakrishna et al., section IV.
+"""The distribution of the privacy loss between two Gaussian distributions: Proposition 1 of Ramakrishna et al.,
+section IV.
 
-For released laws N(m_X, S_X) the loss L = ln f(q|X) - ln f(q|X') under X is a quadratic form in a standard normal
-vector (29). :mod:`meterdp.accounting.exact_curve` computes its tails.
+For released distributions N(m_X, S_X) the loss L = ln f(q|X) - ln f(q|X') under X is a quadratic form in a standard
+normal vector (29). :mod:`meterdp.accounting.exact_curve` computes its tails.
 """
 
 from __future__ import annotations
@@ -26,11 +27,12 @@ class PairLosses:
     nu : (P, k) float64 array
         sqrt(gamma_i) mu_i with mu of (30). Unlike mu it stays finite when S_X is nearly singular.
     singular : (P,) bool array
-        True where the two laws have no common density; the loss is infinite, gamma is 1 and nu 0 there.
+        True where the two distributions have no common density; the loss is infinite, gamma is 1 and nu 0 there.
     rounding : (P, 2) float64 array, optional
-        gamma and nu are those of two laws near the ones that are meant: covariances off by the first number relative
-        to the laws themselves, means by the second in standard deviations; infinite where the computed ones may be
-        anything. It hangs on the condition of the covariances. Zero by default.
+        gamma and nu are those of two distributions near the ones that are meant: covariances off by the first number
+        relative
+        to the distributions themselves, means by the second in standard deviations; infinite where the computed ones
+        may be anything. It hangs on the condition of the covariances. Zero by default.
     """
 
     gamma: np.ndarray
@@ -60,8 +62,8 @@ def pair_losses(mean: np.ndarray, covariance: np.ndarray, pairs: np.ndarray) -> 
     ----------
     mean : (H, k) float64 array
     covariance : (H, k, k) float64 array
-        Positive semidefinite; what may be singular is compared with the law's own largest variance, so units do not
-        matter.
+        Positive semidefinite; what may be singular is compared with the distribution's own largest variance, so
+        units do not matter.
     pairs : (P, 2) int array
         Ordered pairs (X, X') of positions.
 
@@ -70,8 +72,8 @@ def pair_losses(mean: np.ndarray, covariance: np.ndarray, pairs: np.ndarray) -> 
     With Cholesky factors K of S_X and K' of S_X', and the singular value decomposition K'^-1 K = V G U', gamma is
     the diagonal of G^2 and nu = V' K'^-1 (m_X' - m_X). The reverse pair has 1/gamma and nu/sqrt(gamma), so each
     unordered pair is decomposed once, by one-sided Jacobi rotations, which keep small singular values accurate.
-    A pair in which one law is singular counts as told apart for certain, unless the two laws are the same; if both
-    live in one common subspace that is an upper bound.
+    A pair in which one distribution is singular counts as told apart for certain, unless the two distributions are
+    the same; if both live in one common subspace that is an upper bound.
     """
     mean, covariance = np.asarray(mean, dtype=float), np.asarray(covariance, dtype=float)
     pairs = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
@@ -80,7 +82,7 @@ def pair_losses(mean: np.ndarray, covariance: np.ndarray, pairs: np.ndarray) -> 
     degenerate = values[:, 0] <= values[:, -1] * k * np.finfo(float).eps
     factor = np.linalg.cholesky(np.where(degenerate[:, None, None], np.eye(k), covariance))
     inverse = np.linalg.inv(factor)
-    # Laws with the same covariance get gamma = 1 to the last bit.
+    # Distributions with the same covariance get gamma = 1 to the last bit.
     known: dict[bytes, int] = {}
     shape = np.array([known.setdefault(one.tobytes(), len(known)) for one in covariance + 0.0], dtype=np.int64)
     label, other = pairs.T
@@ -103,10 +105,11 @@ def pair_losses(mean: np.ndarray, covariance: np.ndarray, pairs: np.ndarray) -> 
 def _rounding(
     covariance: np.ndarray, degenerate: np.ndarray, nu: np.ndarray, pairs: np.ndarray, same: np.ndarray
 ) -> np.ndarray:
-    """Bound how far the laws of the computed gamma and nu are from the ones that are meant, (P, 2).
+    """Bound how far the distributions of the computed gamma and nu are from the ones that are meant, (P, 2).
 
     A computed Cholesky factor is exact for a covariance that differs by at most a small multiple of k u in every
-    entry, relative to the diagonal (Demmel 1989; Higham 2002, Theorem 10.5): by 8 k u kappa relative to the law
+    entry, relative to the diagonal (Demmel 1989; Higham 2002, Theorem 10.5): by 8 k u kappa relative to the
+    distribution
     itself, kappa the condition of the correlations. nu is off by 8 k u sqrt(kappa) |nu| in the same way. The factor 8
     is empirical: tests hold the delta that follows, not gamma, against 60 digits. Where scales differ by orders of
     magnitude the product of the two factors adds more to gamma, and delta is one there.
@@ -130,7 +133,7 @@ def swap_losses(losses: PairLosses) -> PairLosses:
 
     Two households that swap places change both files; their losses are independent and add, so gamma and nu of the
     pair and of its reverse, 1/gamma and nu/sqrt(gamma), stand side by side, (P, 2k). A pair and its reverse have the
-    same law.
+    same distribution.
     """
     return PairLosses(
         np.concatenate([losses.gamma, 1 / losses.gamma], axis=1),

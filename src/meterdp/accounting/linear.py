@@ -29,7 +29,7 @@ def calibrated(sequence: Sequence, epsilon: float, delta: float) -> float:
         raise Infeasible(
             "the deltas of the Gaussian steps add up to more than delta",
             field="step_delta",
-            remedy="lower step_delta or the number of iterations, or compose by zcdp or moments_real",
+            hint="lower step_delta or the number of iterations, or compose by zcdp or moments_real",
         )
 
     def holds(step_epsilon: float) -> bool:

@@ -149,7 +149,7 @@ def calibrated_integer(sequence: Sequence, epsilon: float, delta: float, largest
         raise Infeasible(
             "the largest integer order is too small for an epsilon this small",
             field="epsilon",
-            remedy="raise epsilon or delta, or compose by zcdp or moments_real",
+            hint="raise epsilon or delta, or compose by zcdp or moments_real",
         )
     return calibrated_to_tail(partial(log_delta_integer, largest=largest), sequence, epsilon, delta)
 

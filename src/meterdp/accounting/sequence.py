@@ -147,7 +147,7 @@ def log_target(delta: float) -> float:
         For delta = 0.
     """
     if delta == 0:
-        raise Infeasible("a tail bound is never zero", field="delta", remedy="raise delta, or compose linearly")
+        raise Infeasible("a tail bound is never zero", field="delta", hint="raise delta, or compose linearly")
     return math.log(delta) - ROOM
 
 

@@ -1,4 +1,4 @@
-"""Compiled tails of the privacy loss between two Gaussian laws, each with a bound on its numerical error.
+"""Compiled tails of the privacy loss between two Gaussian distributions, each with a bound on its numerical error.
 
 The loss of Proposition 1 (Ramakrishna et al., section IV) is a quadratic form in a normal vector: its tails are
 generalised chi-square probabilities, integrals of its moment generating function along a line right of the pole at
@@ -171,17 +171,18 @@ def _exponent(form, p, v):
 
 
 @njit(cache=True)
-def _point(s, w, bend, tilt, y):
-    """The hyperbola that turns into the one through s when its bend + tilt is ``bend``: p, v of u = p + iv, du/dy."""
-    sine, cosine = w * math.sin(bend + tilt), w * math.cos(bend + tilt)
+def _point(s, w, bend, reweighting, y):
+    """The hyperbola that turns into the one through s when its bend + reweighting is ``bend``: p, v of u = p + iv,
+    du/dy."""
+    sine, cosine = w * math.sin(bend + reweighting), w * math.cos(bend + reweighting)
     ch, sh = math.cosh(y), math.sinh(y)
     return s - w * math.sin(bend) + sine * ch, cosine * sh, complex(sine * sh, cosine * ch)
 
 
 @njit(cache=True)
-def _modulus(form, s, w, peak, bend, tilt, y):
+def _modulus(form, s, w, peak, bend, reweighting, y):
     """Modulus of both integrands, relative to e^peak; infinite if it has grown too much."""
-    p, v, direction = _point(s, w, bend, tilt, y)
+    p, v, direction = _point(s, w, bend, reweighting, y)
     height = _log_modulus(form, p, v) - peak
     if not height < _STEEPEST:
         return np.inf, np.inf
@@ -313,7 +314,7 @@ def tail(gamma, nu, sign, epsilon, a, q, edges, out):
         return
     s = _saddle(form, 1.0, 1e-3)
     if s > _LARGEST:
-        return  # laws that differ by less than 1e-70 count as equal
+        return  # distributions that differ by less than 1e-70 count as equal
     peak = _log_modulus(form, s, 0.0)
     if not peak > _SMALLEST_LOG:
         return  # by Chernoff's bound, less than any float64

@@ -1,7 +1,7 @@
 """Attacks: scores of what an adversary sees, the higher the more it looks like a run on D than on its neighbour.
 
-Where the law of what is seen is known the score is the likelihood ratio, which by Neyman and Pearson no attack beats.
-Otherwise it is learned from runs that are used for nothing else.
+Where the distribution of what is seen is known the score is the likelihood ratio, which by Neyman and Pearson no
+attack beats. Otherwise it is learned from runs that are used for nothing else.
 """
 
 from __future__ import annotations

@@ -20,10 +20,10 @@ from meterdp.audit.cases.interface import DELTA, Spy, replayed
 from meterdp.core.noise import fixed_normals
 from meterdp.core.parquet import read_table, write_table
 from meterdp.errors import InputError
-from meterdp.exports.ingest import ingest
-from meterdp.exports.roster import read_roster
-from meterdp.exports.settings import ExportSettings
-from meterdp.exports.tables import METERS
+from meterdp.ingest.ingest import ingest
+from meterdp.ingest.meter_list import read_meter_list
+from meterdp.ingest.settings import ExportSettings
+from meterdp.ingest.tables import METERS
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import PrivateRecords
 from meterdp.mechanisms.sound.mechanism import Sound
@@ -35,9 +35,9 @@ from meterdp.profiles.grid import read_shard
 from meterdp.profiles.process import process_shard
 from meterdp.profiles.tables import PROFILES
 from meterdp.profiles.vector import Records
-from meterdp.release.desk import Desk
 from meterdp.release.gate import check_meters
 from meterdp.release.mixture import release_mixture
+from meterdp.release.service import ReleaseService
 from meterdp.simulate.export import simulate_export
 from meterdp.simulate.layout import simulated_export
 from meterdp.simulate.parameters import SimulationParameters
@@ -69,7 +69,7 @@ class Fleet:
     @classmethod
     def simulated(cls, folder: Path, config: Mapping, parameters: SimulationParameters, canaries: int) -> Fleet:
         """Simulate an export of ``canaries`` and 50 other households, by the rules of ``config``."""
-        roster = folder / "meters.csv"
+        meter_list = folder / "meters.csv"
         simulate_export(
             parameters,
             folder / "export.csv",
@@ -77,7 +77,7 @@ class Fleet:
             households=canaries + OTHERS,
             days=DAYS,
             start_date=START_DATE,
-            roster_path=roster,
+            meter_list_path=meter_list,
         )
         own = {
             **config,
@@ -91,7 +91,7 @@ class Fleet:
                 "sound": {**config["mechanisms"]["sound"], "adjacency": "replace_one", "library": None},
             },
         }
-        return cls(folder, own, read_roster(roster).meter_ids[:canaries])
+        return cls(folder, own, read_meter_list(meter_list).meter_ids[:canaries])
 
     def records(self, coins: np.ndarray) -> np.ndarray:
         """Write the export with the rows of those canaries whose coin says so, and read it as a study does.
@@ -102,14 +102,14 @@ class Fleet:
             Profile vectors of all listed households, log kWh, canaries first.
         """
         settings = ExportSettings.from_config({**self.config["export"], "meters": str(self.folder / "meters.csv")})
-        roster = read_roster(self.folder / "meters.csv")
+        meter_list = read_meter_list(self.folder / "meters.csv")
         planted, readings = self.folder / "planted.csv", self.folder / "readings.parquet"
         self._plant(planted, coins)
         meters = self.folder / "meters.parquet"
         ingest(
             planted,
             settings,
-            roster=roster,
+            meter_list=meter_list,
             readings_paths=[readings],
             meters_path=meters,
             report_path=self.folder / "report.parquet",
@@ -120,12 +120,12 @@ class Fleet:
         processed = process_shard(shard, config["quality"], config["profiles"], DAYS, horizon_steps=1)
         write_table(profiles, PROFILES, processed.profiles)
         records = Records.from_table(read_table(profiles, PROFILES)).log_kwh
-        check_meters(read_table(meters, METERS)["meter_id"].to_pylist(), roster.meter_ids, len(records))
+        check_meters(read_table(meters, METERS)["meter_id"].to_pylist(), meter_list.meter_ids, len(records))
         return records
 
     def _plant(self, path: Path, coins: np.ndarray) -> None:
         """Copy the export without the rows of canaries, and write those of the ones that are in."""
-        hidden, circuit_of = set(self.canaries), read_roster(self.folder / "meters.csv").circuit_of
+        hidden, circuit_of = set(self.canaries), read_meter_list(self.folder / "meters.csv").circuit_of
         own = canary_kwh_per_hour(len(coins))
         with open(self.folder / "export.csv") as source, open(path, "w") as target:
             target.writelines(line for line in source if line.split(",", 1)[0] not in hidden)
@@ -179,7 +179,7 @@ def plant(fleet: Fleet, coins: np.ndarray) -> Planted:
             "leaves no valid profile to the canaries of the audit",
             file="config",
             field="quality, profiles",
-            remedy="audit with the default rules",
+            hint="audit with the default rules",
         )
     is_in = np.zeros(len(log_kwh), dtype=bool)
     is_in[: len(coins)] = coins
@@ -200,9 +200,9 @@ def released_scores(fleet: Fleet, planted: Planted, epsilon: float) -> np.ndarra
         "cap_epsilon": 1.1 * epsilon,
         "ledger": str(fleet.folder / f"ledger-{epsilon:g}.sqlite"),
     }
-    roster = (fleet.folder / "meters.csv").read_bytes()
-    desk = Desk({**fleet.config, "release": release}, roster, simulated=True)
-    files, _ = release_mixture(planted.log_kwh, desk)
+    meter_list = (fleet.folder / "meters.csv").read_bytes()
+    service = ReleaseService({**fleet.config, "release": release}, meter_list, simulated=True)
+    files, _ = release_mixture(planted.log_kwh, service)
     said = json.loads(files["mixture.json"])
     mixture = Mixture(*(np.array(said[name]) for name in ("weights", "means", "covariances")))
     return record_log_densities(planted.all_in[: len(planted.coins)], mixture)

@@ -53,7 +53,7 @@ def best_event(score_d: np.ndarray, score_other: np.ndarray, bound: Bound, judgi
     """
     n = len(score_d)
     one, two = np.sort(score_d), np.sort(score_other)
-    # Ranks within each sample, so that both tails of both laws have thresholds.
+    # Ranks within each sample, so that both tails of both distributions have thresholds.
     rank = np.unique(np.geomspace(1, n, _CANDIDATES).astype(int)) - 1
     rank = np.unique(np.concatenate([rank, n - 1 - rank]))
     threshold = np.unique(np.concatenate([one[rank], two[rank]]))

@@ -24,7 +24,7 @@ class Seen:
     Parameters
     ----------
     ratio : (R,) float64, optional
-        ln p(seen | D) - ln p(seen | D'), where the law is known; may be infinite.
+        ln p(seen | D) - ln p(seen | D'), where the distribution is known; may be infinite.
     numbers : (R, f) float64, optional
         The numbers themselves, for attacks that are learned.
     """

@@ -41,7 +41,7 @@ from meterdp.audit.forms import (
 from meterdp.core.config import read_files
 from meterdp.core.log_scale import PLAIN, LogScale
 from meterdp.errors import InputError
-from meterdp.exports.roster import read_roster
+from meterdp.ingest.meter_list import read_meter_list
 
 _BLOCK_BYTES = 1 << 24
 _STRIDE = 1 << 20
@@ -258,7 +258,7 @@ def scan(folder, secrets: Iterable[Secret], homes: Sequence[Home] = ()) -> list[
     """
     root = Path(folder)
     if not root.exists():
-        raise InputError("is not a folder", file=root, remedy="give the folder to look into")
+        raise InputError("is not a folder", file=root, hint="give the folder to look into")
     scanner = Scanner(secrets)
     found: dict[Finding, None] = {}
     for path in [root] if root.is_file() else sorted(root.rglob("*")):
@@ -299,15 +299,15 @@ def read_secrets(path) -> list[Secret]:
         with open(path, encoding="utf-8-sig", newline="") as file:
             rows = list(csv.DictReader(file, strict=True))
     except (OSError, UnicodeDecodeError, csv.Error):
-        raise InputError("cannot be read", file=path, remedy="save the secrets as CSV in UTF-8") from None
+        raise InputError("cannot be read", file=path, hint="save the secrets as CSV in UTF-8") from None
     secrets = []
     for number, row in enumerate(rows, start=2):
         if set(row) != {"name", "kind", "value"} or None in row.values():
-            raise InputError("is not a name, a kind and a value", file=path, row=number, remedy="write these three")
+            raise InputError("is not a name, a kind and a value", file=path, row=number, hint="write these three")
         try:
             secrets.append(Secret(row["name"], row["kind"], row["value"]))
         except ValueError as error:
-            raise InputError(str(error), file=path, row=number, remedy="choose another secret") from None
+            raise InputError(str(error), file=path, row=number, hint="choose another secret") from None
     return secrets
 
 
@@ -320,13 +320,13 @@ def meters_of(path) -> list[Secret]:
         If it is no such list, or all ids are so short that they are met by chance.
     """
     secrets = []
-    for number, meter in enumerate(read_roster(path).meter_ids, 1):
+    for number, meter in enumerate(read_meter_list(path).meter_ids, 1):
         try:
             secrets.append(Secret(f"meter {number} of the list", METER, meter))
         except ValueError:
             continue
     if not secrets:
-        raise InputError("has only ids that are met by chance", file=path, remedy="scan for other secrets")
+        raise InputError("has only ids that are met by chance", file=path, hint="scan for other secrets")
     return secrets
 
 
@@ -342,5 +342,5 @@ def scale_of(recipe) -> LogScale:
         return PLAIN.of_kind(read_files([recipe])["profiles"]["log_scale"])
     except (KeyError, TypeError):
         raise InputError(
-            "does not say profiles.log_scale", file=recipe, remedy="give the study/config.yaml of the study"
+            "does not say profiles.log_scale", file=recipe, hint="give the study/config.yaml of the study"
         ) from None

@@ -20,7 +20,7 @@ def names_in(registry: str, without: str | None = None) -> list[str]:
     Parameters
     ----------
     registry : str
-        Module below ``meterdp`` and variable, for example ``exports.readers.interface.READERS``.
+        Module below ``meterdp`` and variable, for example ``ingest.readers.interface.READERS``.
     without : str, optional
         Flag of entries to leave out: those made by a call with ``<flag>=True``.
 

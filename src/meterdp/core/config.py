@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo
 import yaml
 
 from meterdp.core.choices import names_in
-from meterdp.core.dates import zone_remedy
+from meterdp.core.dates import zone_hint
 from meterdp.core.log_scale import LOG, SIGNED, LogScale
 from meterdp.errors import InputError
 
@@ -115,7 +115,7 @@ def _filled(config: Mapping, schema: Mapping, source: str) -> tuple[dict, list[I
     first = jsonschema.exceptions.best_match(errors)
     for error in sorted(errors, key=lambda error: error is not first):
         path = list(error.absolute_path)
-        problems.append(InputError(_problem(error), file=source, field=_field(path), remedy=_remedy(error, schema)))
+        problems.append(InputError(_problem(error), file=source, field=_field(path), hint=_hint(error, schema)))
         _put_default(settings, schema, path)
     return settings, problems
 
@@ -153,19 +153,17 @@ def _unknown(config, schema, source, path) -> Iterator[InputError]:
     if known is None:
         return
     if not isinstance(config, Mapping):
-        yield InputError(
-            "must be a section with keys", file=source, field=_field(path), remedy="see config/README.md"
-        )
+        yield InputError("must be a section with keys", file=source, field=_field(path), hint="see config/README.md")
         return
     for key, value in config.items():
         if key not in known:
             close = difflib.get_close_matches(str(key), known, n=1)
-            remedy = (
+            hint = (
                 f"write '{close[0]}' if you meant that key"
                 if close
                 else "see config/README.md for the keys that exist"
             )
-            yield InputError("is not a known key", file=source, field=_field((*path, key)), remedy=remedy)
+            yield InputError("is not a known key", file=source, field=_field((*path, key)), hint=hint)
         elif value is not None or "properties" in known[key]:
             yield from _unknown({} if value is None else value, known[key], source, (*path, key))
 
@@ -221,7 +219,7 @@ def _problem(error) -> str:
             return f"is {value!r}, which does not fit {error.validator} {limit!r}"
 
 
-def _remedy(error, schema) -> str:
+def _hint(error, schema) -> str:
     sub, described = schema, ""
     for key in error.absolute_path:
         sub = sub.get("properties", {}).get(key, sub) if not isinstance(key, int) else sub
@@ -242,8 +240,8 @@ def _lower_first(text: str) -> str:
 
 
 def _across_keys(config, source) -> Iterator[InputError]:
-    def refuse(field, problem, remedy):
-        return InputError(problem, file=source, field=field, remedy=remedy)
+    def refuse(field, problem, hint):
+        return InputError(problem, file=source, field=field, hint=hint)
 
     for section, key in (
         ("profiles", "clip_kwh_per_hour"),
@@ -325,12 +323,12 @@ def _across_keys(config, source) -> Iterator[InputError]:
             yield refuse(
                 f"export.{key}",
                 f"is {zone!r}, which is not a known time zone",
-                zone_remedy(zone),
+                zone_hint(zone),
             )
 
 
 def _of_federation(config, refuse) -> Iterator[InputError]:
-    """Yield what can be told before the circuits are counted; ``distributed.study`` counts those of an export."""
+    """Yield what can be told before the circuits are counted; ``federated.study`` counts those of an export."""
     federation, export = config["federation"], config["export"]
     if federation["by"] is None:
         return
@@ -417,15 +415,15 @@ def read_files(files: list[str]) -> dict:
         try:
             value = _loaded(Path(file).read_text(encoding="utf-8"))
         except OSError:
-            raise InputError("cannot be read", file=file, remedy="give the path of a configuration file") from None
+            raise InputError("cannot be read", file=file, hint="give the path of a configuration file") from None
         except (yaml.YAMLError, UnicodeDecodeError) as error:
             mark = getattr(error, "problem_mark", None)
             row = mark.line + 1 if mark else None
             raise InputError(
-                "is not valid YAML", file=file, row=row, remedy="write 'key: value' lines as in config/config.yaml"
+                "is not valid YAML", file=file, row=row, hint="write 'key: value' lines as in config/config.yaml"
             ) from None
         if not isinstance(value or {}, Mapping):
-            raise InputError("holds no keys", file=file, remedy="write 'key: value' lines as in config/config.yaml")
+            raise InputError("holds no keys", file=file, hint="write 'key: value' lines as in config/config.yaml")
         _merge(merged, value or {})
     return merged
 
@@ -453,7 +451,7 @@ def refuse_templates(files: Iterable[str]) -> None:
                 "is a template, whose Python Snakemake has run already",
                 file=file,
                 field=_TEMPLATE,
-                remedy="write plain settings, look at what the file did, and start with make, which runs none of it",
+                hint="write plain settings, look at what the file did, and start with make, which runs none of it",
             )
 
 

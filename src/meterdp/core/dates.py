@@ -19,7 +19,7 @@ _YEAR, _MONTH = re.compile(r"\d{4}"), re.compile(r"\d{4}-\d{2}")
 _MOST_AHEAD, _MOST_BEHIND = timedelta(hours=14), timedelta(hours=12)
 
 
-def zone_remedy(name) -> str:
+def zone_hint(name) -> str:
     """Return what to write instead of a time zone that nobody knows."""
     names = available_timezones()
     written = str(name).strip().replace(" ", "_").casefold()

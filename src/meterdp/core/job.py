@@ -85,7 +85,7 @@ def _refuse(error: InputError) -> None:
 def _cannot_write(error: OSError) -> InputError:
     return InputError(
         f"a file cannot be opened or written ({os.strerror(error.errno)})",
-        remedy="free disk space or correct the permissions, and run again",
+        hint="free disk space or correct the permissions, and run again",
     )
 
 

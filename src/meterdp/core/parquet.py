@@ -178,11 +178,11 @@ def _check(path, table: Table) -> None:
     try:
         schema = pq.read_schema(path)
     except (pa.ArrowInvalid, FileNotFoundError) as error:
-        raise InputError("is not a readable Parquet file", file=path, remedy="delete it and run again") from error
+        raise InputError("is not a readable Parquet file", file=path, hint="delete it and run again") from error
     declared = table.schema
     if schema.names != declared.names or any(schema.field(n).type != declared.field(n).type for n in declared.names):
         raise InputError(
-            f"does not have the columns of table '{table.name}'", file=path, remedy="delete it and run again"
+            f"does not have the columns of table '{table.name}'", file=path, hint="delete it and run again"
         )
 
 

@@ -11,14 +11,14 @@ from typing import BinaryIO
 from meterdp.errors import InputError
 
 
-def opened(path: Path, most_bytes: int, remedy: str) -> BinaryIO:
+def opened(path: Path, most_bytes: int, hint: str) -> BinaryIO:
     """Open a file if it is a regular one of at most so many bytes.
 
     Parameters
     ----------
     path : Path
     most_bytes : int
-    remedy : str
+    hint : str
         What to do if it is not.
 
     Raises
@@ -34,18 +34,18 @@ def opened(path: Path, most_bytes: int, remedy: str) -> BinaryIO:
     except OSError as error:
         if error.errno not in (errno.ELOOP, errno.ENXIO):  # a link; a socket
             raise
-        raise InputError("is no regular file", file=path, remedy=remedy) from None
+        raise InputError("is no regular file", file=path, hint=hint) from None
     state = os.fstat(descriptor)
     if stat.S_ISREG(state.st_mode) and state.st_size <= most_bytes:
         return os.fdopen(descriptor, "rb")
     os.close(descriptor)
     problem = "is larger than any such file" if stat.S_ISREG(state.st_mode) else "is no regular file"
-    raise InputError(problem, file=path, remedy=remedy)
+    raise InputError(problem, file=path, hint=hint)
 
 
-def contents(path: Path, most_bytes: int, remedy: str) -> bytes:
+def contents(path: Path, most_bytes: int, hint: str) -> bytes:
     """Return what is in a file, as :func:`opened` opens it; one that grows meanwhile is read to its former end."""
-    with opened(path, most_bytes, remedy) as file:
+    with opened(path, most_bytes, hint) as file:
         return file.read(os.fstat(file.fileno()).st_size)
 
 
@@ -62,11 +62,11 @@ def check_file(path, label=None) -> Path:
 def check_access(path: Path, label) -> None:
     """Refuse what is no file, or may not be read."""
     if not path.is_file():
-        raise InputError("does not exist or is not a file", file=label, remedy="give the path of the meter export")
+        raise InputError("does not exist or is not a file", file=label, hint="give the path of the meter export")
     if not os.access(path, os.R_OK):
-        raise InputError("may not be read by this user", file=label, remedy="change its permissions")
+        raise InputError("may not be read by this user", file=label, hint="change its permissions")
 
 
 def empty(path) -> InputError:
     """The error for an export without a single reading."""
-    return InputError("holds no readings", file=path, remedy="export the readings again")
+    return InputError("holds no readings", file=path, hint="export the readings again")

@@ -87,7 +87,7 @@ def cost(
         "unit": guarantee.unit,
         "adjacency": guarantee.adjacency,
         "draw_count": draws,
-        "kl_reference": "fit" if released.labeller is None else "own_classes",
+        "kl_reference": "fit" if released.responsibilities_model is None else "own_classes",
         "kl_mean": float(total.mean()),
         "kl_se": _standard_error(total),
         **dict(zip(("kl_q05", "kl_q25", "kl_median", "kl_q75", "kl_q95"), quantiles.tolist(), strict=True)),
@@ -119,17 +119,19 @@ def variant_columns(mechanism: Mechanism, released: Released, index: int = 0) ->
     }
 
 
-def reference_fits(x: np.ndarray, labeller: MixtureDraws, eigenvalue_floor: float) -> tuple[MixtureDraws, np.ndarray]:
+def reference_fits(
+    x: np.ndarray, responsibilities_model: MixtureDraws, eigenvalue_floor: float
+) -> tuple[MixtureDraws, np.ndarray]:
     """Fit the records under the released responsibilities of each draw, regularising classes too small to fit.
 
     One maximisation step of EM without noise and without clipping. Classes below 5 d records take
-    (scatter + 5 d pooled covariance)/(N_k + 5 d); an empty class keeps the labeller's mean with the weight of half a
-    record, so that the divergence stays finite and still punishes it.
+    (scatter + 5 d pooled covariance)/(N_k + 5 d); an empty class keeps the responsibilities model's mean with the
+    weight of half a record, so that the divergence stays finite and still punishes it.
 
     Parameters
     ----------
     x : (N, d) float64
-    labeller : MixtureDraws
+    responsibilities_model : MixtureDraws
         R mixtures of K classes.
     eigenvalue_floor : float
 
@@ -140,9 +142,13 @@ def reference_fits(x: np.ndarray, labeller: MixtureDraws, eigenvalue_floor: floa
         Classes below 5 d records.
     """
     borrowed = fewest_households(x.shape[1])
-    counts, means, covariances = np.empty_like(labeller.weights), np.empty_like(labeller.means), []
-    for r in range(len(labeller)):
-        _, counts[r], means[r], scatter = share_statistics(x, labeller.draw(r), 0.5)
+    counts, means, covariances = (
+        np.empty_like(responsibilities_model.weights),
+        np.empty_like(responsibilities_model.means),
+        [],
+    )
+    for r in range(len(responsibilities_model)):
+        _, counts[r], means[r], scatter = share_statistics(x, responsibilities_model.draw(r), 0.5)
         count = counts[r][:, None, None]
         lent = (scatter + borrowed * scatter.sum(axis=0) / len(x)) / (count + borrowed)
         covariances.append(np.where(count < borrowed, lent, scatter / np.maximum(count, 1)))
@@ -155,10 +161,10 @@ def _divergence(
     labelled: LabelledRecords, released: Released, eigenvalue_floor: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the terms (R, K) of (8) and which classes are small."""
-    if released.labeller is None:
+    if released.responsibilities_model is None:
         small = labelled.fit.counts < fewest_households(labelled.fit.mixture.dimension)
         return kl_terms(released.mixtures, labelled.fit.mixture), small
-    fits, small = reference_fits(labelled.x, released.labeller, eigenvalue_floor)
+    fits, small = reference_fits(labelled.x, released.responsibilities_model, eigenvalue_floor)
     return kl_terms(released.mixtures, fits), small
 
 

@@ -47,7 +47,8 @@ class Errors:
 def plain_errors(log_forecast: np.ndarray, actual_log_kwh: np.ndarray, scale: LogScale = PLAIN) -> list[Errors]:
     """Errors of a forecast without noise, in log kWh and in kWh.
 
-    In kWh a forecast is the inverse of the scale at the log forecast, the median of the law; (62) on a plain log.
+    In kWh a forecast is the inverse of the scale at the log forecast, the median of the distribution; (62) on a
+    plain log.
     """
     gaps = log_forecast - actual_log_kwh, scale.kwh(log_forecast) - scale.kwh(actual_log_kwh)
     return [Errors(name, gap**2, np.abs(gap)) for name, gap in zip(SCALES, gaps, strict=True)]
@@ -76,7 +77,7 @@ def forecast_errors(forecasts: ForecastSet, scale: LogScale = PLAIN) -> list[dic
         raise InputError(
             "no held-out reading has a reading one week before it",
             field="origins",
-            remedy="give an export of more than a week before the first origin",
+            hint="give an export of more than a week before the first origin",
         )
     return rows
 
@@ -109,8 +110,8 @@ def released_errors(forecasts: ForecastSet, released: Released, scale: LogScale)
 
     With f the mean of the released log forecast, y the log reading and s^2 the noise variance of the step, the
     expected squared error is (f - y)^2 + s^2 in log kWh. In kWh the released value is the energy of f + n clipped to
-    the public bounds, as in the forecast files, and its moments are those of a censored law (log-normal on a plain
-    log): the accuracy after the exponential that section V-B leaves out.
+    the public bounds, as in the forecast files, and its moments are those of a censored distribution (log-normal on
+    a plain log): the accuracy after the exponential that section V-B leaves out.
 
     Parameters
     ----------

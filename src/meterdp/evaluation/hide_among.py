@@ -1,7 +1,7 @@
 """What it costs to hide a household among k: the error of released forecasts against the size of the groups.
 
-Neighbourhoods are groups of at least k similar households (:mod:`meterdp.classnoise.neighbourhoods.balanced`), each a
-problem of its own: it gets the least noise with which its own files keep (epsilon, delta). That guarantee is
+Neighbourhoods are groups of at least k similar households (:mod:`meterdp.class_noise.neighbourhoods.balanced`), each
+a problem of its own: it gets the least noise with which its own files keep (epsilon, delta). That guarantee is
 ``class_label``, for one file of one release and certain queries (section III-D of Ramakrishna et al.), and is read
 off the exact curve. Beside the designs stands the mean forecast of the group for everybody in it, without noise.
 """
@@ -13,12 +13,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from meterdp.classnoise.designs.interface import AccuracyConvention, ClassQueries, Noise
-from meterdp.classnoise.designs.registry import DESIGNS, noise_design
-from meterdp.classnoise.inverse import Asker, budgets_near_limit
-from meterdp.classnoise.neighbourhoods.balanced import balanced_groups
-from meterdp.classnoise.neighbourhoods.graph import full_cluster_graph
-from meterdp.classnoise.study import stack
+from meterdp.class_noise.designs.interface import AccuracyConvention, ClassQueries, Noise
+from meterdp.class_noise.designs.registry import DESIGNS, noise_design
+from meterdp.class_noise.inverse import Asker, budgets_near_limit
+from meterdp.class_noise.neighbourhoods.balanced import balanced_groups
+from meterdp.class_noise.neighbourhoods.graph import full_cluster_graph
+from meterdp.class_noise.study import stack
 from meterdp.core.log_scale import LogScale
 from meterdp.core.progress import progress
 from meterdp.evaluation.tables import GROUP_MEAN
@@ -29,7 +29,7 @@ NOT_SERVED = "no noise that was tried hides the households of every group"
 
 
 def hide_among_rows(
-    laws: pa.Table,
+    distributions: pa.Table,
     features: np.ndarray,
     asked: Mapping,
     designs: Sequence[str],
@@ -40,10 +40,10 @@ def hide_among_rows(
 
     Parameters
     ----------
-    laws : pyarrow.Table
-        Table ``forecast_laws``.
+    distributions : pyarrow.Table
+        Table ``forecast_distributions``.
     features : (H, m) float64 array
-        What makes households similar, in the order of ``laws``.
+        What makes households similar, in the order of ``distributions``.
     asked : mapping
         Section ``hide_among`` of the configuration: ``sizes``, ``epsilon`` and ``delta``.
     designs : sequence of str
@@ -53,7 +53,7 @@ def hide_among_rows(
     scale : LogScale
         Of the energy in an interval.
     """
-    forecast = stack(laws["mean_log_kwh"], -1)
+    forecast = stack(distributions["mean_log_kwh"], -1)
     wanted = [
         (size, design) for size in sorted(asked["sizes"]) for design in (*designs, GROUP_MEAN) if design != "none"
     ]

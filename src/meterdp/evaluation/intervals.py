@@ -37,7 +37,8 @@ def interval_rows(
     -----
     The interval sits at the released forecast r + n with n ~ N(0, s^2), so the noise enters its position by exact
     expectation. An end that lies q from the forecast lies sqrt(q^2 + (z s)^2) from the released one, on its side,
-    where z is the normal quantile of the level: for the Gaussian law (57) that is the interval of its variance plus
+    where z is the normal quantile of the level: for the Gaussian distribution (57) that is the interval of its
+    variance plus
     s^2. A reading y is covered with probability Phi((y - r + low)/s) - Phi((y - r - high)/s). What a design shifts is
     not in it: the recipient does not know it.
     """
@@ -46,16 +47,16 @@ def interval_rows(
     seen = np.isfinite(forecasts.actual_log_kwh)
     judged = seen.any(axis=(1, 2))
     if not judged.any() and released is None:
-        raise InputError("no held-out reading to judge", field="origins", remedy="give a longer export")
+        raise InputError("no held-out reading to judge", field="origins", hint="give a longer export")
     gap = np.where(seen, forecasts.actual_log_kwh - mean, 0.0)
     spread = np.where(noise > 0, noise, 1.0)
     rows = []
     for level, (lower, upper) in ends.items():
         z = ndtri(0.5 + 0.5 * level)
-        law = z * forecasts.forecast_std_log_kwh
+        distribution = z * forecasts.forecast_std_log_kwh
         own = {
             "calibrated": (forecasts.forecast_log_kwh - lower, upper - forecasts.forecast_log_kwh),
-            "law": (law, law),
+            "law": (distribution, distribution),
         }
         for interval, sides in own.items():
             low, high = (np.where(side < 0, -1.0, 1.0) * np.hypot(side, z * noise) for side in sides)

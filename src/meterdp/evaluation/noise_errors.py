@@ -11,10 +11,10 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from meterdp.classnoise.designs.interface import Budget, Noise, class_queries
-from meterdp.classnoise.designs.registry import noise_design
-from meterdp.classnoise.query_models import QUERY_MODELS
-from meterdp.classnoise.study import noises_of, pair_positions
+from meterdp.class_noise.designs.interface import Budget, Noise, class_queries
+from meterdp.class_noise.designs.registry import noise_design
+from meterdp.class_noise.query_models import QUERY_MODELS
+from meterdp.class_noise.study import noises_of, pair_positions
 from meterdp.core.log_scale import LogScale
 from meterdp.core.progress import progress
 from meterdp.evaluation.forecast_errors import Released, forecast_errors, released_errors

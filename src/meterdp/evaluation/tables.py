@@ -155,7 +155,7 @@ FORECAST_INTERVALS = Table(
     "How often central intervals of forecasts and released forecasts cover the held-out reading, and their width.",
     (
         Column("method", TEXT, "", "'arma' or 'released'; the latter's interval counts the noise variance too"),
-        Column("interval", TEXT, "", "'calibrated' on the household's own past errors, or 'law': of (57)"),
+        Column("interval", TEXT, "", "'calibrated' on the household's own past errors, or 'distribution': of (57)"),
         Column("design", TEXT, "", "noise design of a released forecast, 'none' otherwise"),
         Column("query_model", TEXT, "", "query model the noise was designed for, empty without noise"),
         Column("rho", REAL, "(log kWh)^2", "accuracy budget of the noise, 0 without noise"),

@@ -60,7 +60,7 @@ class FeederRelease:
         Meters the totals are of: listed ones, or the measured number of those that were read.
     error_kwh : (F,) float64
         Standard error of a total, root mean square over the intervals: noise, and what is not measured and what
-        clipping takes away as a public law of the measured level has it.
+        clipping takes away as a public distribution of the measured level has it.
     """
 
     total_kwh: np.ndarray
@@ -147,7 +147,7 @@ class FeederTotals:
             raise InputError(
                 "the records do not have the public number of meters and intervals",
                 field="records",
-                remedy="give every listed meter a record of the whole window, NaN where it has no reading",
+                hint="give every listed meter a record of the whole window, NaN where it has no reading",
             )
         own = np.asarray(public.feeder)
         sums = np.zeros((1, plan.common.entries)), np.zeros((public.feeders, plan.own.entries))

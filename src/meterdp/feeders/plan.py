@@ -2,8 +2,8 @@
 
 A record is the energy of one meter in the intervals of a public window. Measured are a few of its coefficients on
 orthonormal cosines, the level first. Everything here is a function of configuration and of the public list: which
-coefficients are worth their noise is decided by the error that a public law of households predicts. The constants of
-that law were chosen on simulated households (docs/proofs/feeder_totals.md, 5).
+coefficients are worth their noise is decided by the error that a public distribution of households predicts. The
+constants of that distribution were chosen on simulated households (docs/proofs/feeder_totals.md, 5).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ENTRY_LIMIT = 1e6
 # Of the meters, what is typically not read.
 MISSING_SHARE = 0.02
 
-# The public law, in units of the typical energy: standard deviations between meters ...
+# The public distribution, in units of the typical energy: standard deviations between meters ...
 LEVEL_STD = 1.0
 SHAPE_STD, SHAPE_DECAY = 0.8, 1.0
 DAY_STD, DAY_DECAY = 0.7, 0.6
@@ -56,7 +56,7 @@ COMMON_SHARES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9)
 LEVEL_LIMITS = (3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 48.0)
 # how many coefficients are measured,
 COEFFICIENTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 96, 192, 336)
-# the radius of the ball the shape is clipped to, in root mean squares of the public law,
+# the radius of the ball the shape is clipped to, in root mean squares of the public distribution,
 SHAPE_RADII = (0.7, 1.0, 1.4, 2.0)
 # and of the square of the sensitivity, what the level gets.
 LEVEL_SHARES = (0.2, 0.4, 0.6, 0.8)
@@ -115,9 +115,9 @@ class FeederPublic:
             "count": (self.count in COUNTS, f"use one of {', '.join(COUNTS)}"),
             "averaged_days": (self.averaged_days >= 1, "use one day or more"),
         }
-        for name, (holds, remedy) in checks.items():
+        for name, (holds, hint) in checks.items():
             if not holds:
-                raise InputError("is outside its allowed range", field=name, remedy=remedy)
+                raise InputError("is outside its allowed range", field=name, hint=hint)
 
     @property
     def intervals(self) -> int:
@@ -198,11 +198,11 @@ class FeederPlan:
     basis : (K, T) float64
         Orthonormal rows, the level first; K is that of ``common``, no smaller than that of ``own``.
     household_std, mean_std : (K,) float64
-        Public law of the coefficients: between meters, and of the mean of all around the public centre, kWh.
+        Public distribution of the coefficients: between meters, and of the mean of all around the public centre, kWh.
     block : (K,) int64
         LEVEL, SHAPE (means over the days) or DAY (differences between them).
     unmeasured_std : float
-        Root mean square over the intervals of what the law says of a meter beside the K coefficients, kWh.
+        Root mean square over the intervals of what the distribution says of a meter beside the K coefficients, kWh.
     """
 
     mu: float
@@ -229,7 +229,7 @@ def cosines(count: int) -> np.ndarray:
     return np.cos(angle) * np.where(np.arange(count) == 0, 1.0, math.sqrt(2.0))[:, None] / math.sqrt(count)
 
 
-def public_law(public: FeederPublic) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def public_distribution(public: FeederPublic) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return (household_std, mean_std, block) of all T coefficients, each (days, intervals_per_day)."""
     h = np.arange(public.intervals_per_day)
     j = np.arange(public.days)[:, None]
@@ -247,8 +247,8 @@ def public_law(public: FeederPublic) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 
 @dataclass(frozen=True)
-class Law:
-    """The public law of the coefficients in the order they are measured in, (T,) each, kWh."""
+class Distribution:
+    """The public distribution of the coefficients in the order they are measured in, (T,) each, kWh."""
 
     household: np.ndarray
     mean: np.ndarray
@@ -304,7 +304,8 @@ class Choice:
 
 
 def make_plan(public: FeederPublic) -> FeederPlan:
-    """Return the plan with the smallest error that the public law predicts, by a search one choice after the other.
+    """Return the plan with the smallest error that the public distribution predicts, by a search one choice after
+    the other.
 
     Raises
     ------
@@ -312,19 +313,20 @@ def make_plan(public: FeederPublic) -> FeederPlan:
         If the noise does not fit the grid, by public numbers alone.
     """
     mu = gaussian.mu_for(public.epsilon, public.delta_of_curve)
-    household, mean, block = (a.ravel() for a in public_law(public))
+    household, mean, block = (a.ravel() for a in public_distribution(public))
     # The level, and then what the mean of all meters is least known of.
     order = np.argsort(np.where(block == LEVEL, -np.inf, -mean), kind="stable")
-    law = Law(household[order], mean[order], block[order])
+    distribution = Distribution(household[order], mean[order], block[order])
     best = None
     for share, limit in product(COMMON_SHARES, LEVEL_LIMITS):
         stds = [1 / (mu * math.sqrt(s)) for s in (share, 1 - share)]
         alone = [
-            _best(c, predicted_error(public, law, (c, stds[0]), None)) for c in _choices(public.intervals, limit)
+            _best(c, predicted_error(public, distribution, (c, stds[0]), None))
+            for c in _choices(public.intervals, limit)
         ]
         _, common = min(alone, key=itemgetter(0))
         both = [
-            _best(c, predicted_error(public, law, (common, stds[0]), (c, stds[1])))
+            _best(c, predicted_error(public, distribution, (common, stds[0]), (c, stds[1])))
             for c in _choices(common.coefficients, limit)
         ]
         error, own = min(both, key=itemgetter(0))
@@ -334,14 +336,14 @@ def make_plan(public: FeederPublic) -> FeederPlan:
     k = common.coefficients
     return FeederPlan(
         mu=mu,
-        common=_measurement("common", common, public, law, mu * math.sqrt(share)),
-        own=_measurement("feeders", own, public, law, mu * math.sqrt(1 - share)),
+        common=_measurement("common", common, public, distribution, mu * math.sqrt(share)),
+        own=_measurement("feeders", own, public, distribution, mu * math.sqrt(1 - share)),
         level_limit=common.level_limit,
         basis=_rows(public, order[:k]),
-        household_std=law.household[:k],
-        mean_std=law.mean[:k],
-        block=law.block[:k],
-        unmeasured_std=math.sqrt((law.household[k:] ** 2).sum() / public.intervals),
+        household_std=distribution.household[:k],
+        mean_std=distribution.mean[:k],
+        block=distribution.block[:k],
+        unmeasured_std=math.sqrt((distribution.household[k:] ** 2).sum() / public.intervals),
     )
 
 
@@ -352,7 +354,9 @@ def _rows(public: FeederPublic, order: np.ndarray) -> np.ndarray:
     return product_of.reshape(len(order), public.intervals)
 
 
-def _measurement(name: str, choice: Choice, public: FeederPublic, law: Law, mu: float) -> Measurement:
+def _measurement(
+    name: str, choice: Choice, public: FeederPublic, distribution: Distribution, mu: float
+) -> Measurement:
     measured = public.count == "measured"
     reach = rounded(1.0, choice.coefficients + measured, public.grid)
     step = Step(name, reach, reach / mu)
@@ -360,7 +364,7 @@ def _measurement(name: str, choice: Choice, public: FeederPublic, law: Law, mu: 
         std_steps, sum_steps = step.noise_std / public.grid, len(public.feeder) * (1 / public.grid + 1)
         if not (FEWEST_NOISE_STEPS <= std_steps <= MOST_STD_STEPS and sum_steps < MOST_STEPS):
             raise _does_not_fit()
-    weight = choice.weights(law.household, public.unit_kwh)
+    weight = choice.weights(distribution.household, public.unit_kwh)
     return Measurement(step, weight, choice.radius, choice.count_weight if measured else 0.0)
 
 
@@ -380,27 +384,30 @@ def _best(choices: Choice, error: np.ndarray) -> tuple[float, Choice]:
 Measured = tuple[Choice, float]
 
 
-def predicted_error(public: FeederPublic, law: Law, common: Measured, own: Measured | None) -> float | np.ndarray:
-    """Return the squared error of a feeder's totals that the public law predicts, summed over intervals, kWh^2.
+def predicted_error(
+    public: FeederPublic, distribution: Distribution, common: Measured, own: Measured | None
+) -> float | np.ndarray:
+    """Return the squared error of a feeder's totals that the public distribution predicts, summed over intervals,
+    kWh^2.
 
     Of a feeder of mean size: noise after shrinkage, what clipping takes away, and what is not measured.
 
     Parameters
     ----------
     public : FeederPublic
-    law : Law
+    distribution : Distribution
     common, own : (Choice, noise standard deviation)
         What is measured of all meters together and of each feeder's. One of them may be C choices at once.
     """
     choice, std = common
     k, feeders = choice.coefficients, public.feeders
     n = len(public.feeder) / feeders
-    household, mean = law.household[:k], law.mean[:k]
+    household, mean = distribution.household[:k], distribution.mean[:k]
     precision = np.zeros(k)
     if own is not None:
-        measured = (own[0].weights(law.household, public.unit_kwh) / own[1]) ** 2
+        measured = (own[0].weights(distribution.household, public.unit_kwh) / own[1]) ** 2
         precision = np.concatenate([measured, np.zeros((*measured.shape[:-1], k - measured.shape[-1]))], axis=-1)
-    sum_variance = (std / choice.weights(law.household, public.unit_kwh)) ** 2
+    sum_variance = (std / choice.weights(distribution.household, public.unit_kwh)) ** 2
     # As in posterior.conditional, for feeders of one size.
     sampling = spread(n) * household**2
     left = 1 / (1 + sampling * precision)
@@ -412,7 +419,7 @@ def predicted_error(public: FeederPublic, law: Law, common: Measured, own: Measu
     level_loss = lost_share(choice.level_limit, 0.0) * typical
     # The square of a shape's size has mean one.
     shape_loss = lost_share(choice.shape_radius, -(TAIL_STD_LOG**2)) ** 2 * (mean[1:] ** 2).sum()
-    unmeasured = n * (law.household[k:] ** 2).sum() + n**2 * (law.mean[k:] ** 2).sum()
+    unmeasured = n * (distribution.household[k:] ** 2).sum() + n**2 * (distribution.mean[k:] ** 2).sum()
     if own is not None:
         at = slice(1, own[0].coefficients)
         loss = lost_share(own[0].shape_radius, -(TAIL_STD_LOG**2))
@@ -426,14 +433,14 @@ def spread(meters: np.ndarray) -> np.ndarray:
 
 
 def lost_share(limit: float | np.ndarray, log_median: float) -> float | np.ndarray:
-    """Return E[max(X - limit, 0)] / E[X] of the public log-normal law with a median."""
+    """Return E[max(X - limit, 0)] / E[X] of the public log-normal distribution with a median."""
     z = (np.log(limit) - log_median) / TAIL_STD_LOG
     mean = math.exp(log_median + TAIL_STD_LOG**2 / 2)
     return ndtr(TAIL_STD_LOG - z) - limit / mean * ndtr(-z)
 
 
 def expected_excess(level: float, limit: float) -> float:
-    """Return E[max(X - limit, 0)] of the log-normal law whose clipped mean E[min(X, limit)] is ``level``.
+    """Return E[max(X - limit, 0)] of the log-normal distribution whose clipped mean E[min(X, limit)] is ``level``.
 
     Parameters
     ----------
@@ -453,5 +460,5 @@ def _does_not_fit() -> InputError:
     return InputError(
         "asks for noise that does not fit its grid",
         field="epsilon",
-        remedy="use an epsilon between 0.01 and 10, or fewer households",
+        hint="use an epsilon between 0.01 and 10, or fewer households",
     )

@@ -3,7 +3,7 @@
 Model of one coefficient: the sum of feeder f is S_f = n_f theta + r_f s a_f with theta ~ N(0, b^2), a_f standard
 normal and a public r_f, sqrt(n_f) if meters are alike wherever they are. Observed are S_f and the sum of all S_f,
 each with noise of known variance. Factors on s and on b are common to a block of coefficients and integrated over a
-public grid, so that the result neither trusts the public law too much nor follows the noise.
+public grid, so that the result neither trusts the public distribution too much nor follows the noise.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def posterior(
     variance_factor : (F,) float64
         r^2.
     household_std, mean_std : (K,) float64
-        s and b of the public law.
+        s and b of the public distribution.
     """
     found = []
     for s, b in product(HOUSEHOLD_FACTORS, MEAN_FACTORS):

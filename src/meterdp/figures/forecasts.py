@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meterdp.classnoise.query_models import RANDOMNESS
-from meterdp.classnoise.tables import DELTA_CURVES
+from meterdp.class_noise.query_models import RANDOMNESS
+from meterdp.class_noise.tables import DELTA_CURVES
 from meterdp.evaluation.tables import FORECAST_ERRORS, FORECASTER_COMPARISON
 from meterdp.figures import numbers
 from meterdp.figures.entry import FORECASTS, Figure

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meterdp.exports.tables import INGEST_REPORT
 from meterdp.figures import numbers
 from meterdp.figures.entry import INTAKE, Figure
 from meterdp.figures.style import BLUE, GREY, VERMILION, canvas, load
+from meterdp.ingest.tables import INGEST_REPORT
 from meterdp.profiles.tables import QUALITY_SUMMARY
 
 if TYPE_CHECKING:

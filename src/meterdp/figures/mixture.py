@@ -161,7 +161,7 @@ def marginal_densities(marginals, profile_hours, output, mechanism: str, epsilon
         raise InputError(
             f"has no curve of mechanism '{mechanism}'",
             file=marginals,
-            remedy="draw a mechanism it holds or add this one to mechanisms.variants",
+            hint="draw a mechanism it holds or add this one to mechanisms.variants",
         )
     # A mechanism that found its own classes is shown beside the households of these, not of the fit's classes.
     own = mechanism in set(data["classes"])

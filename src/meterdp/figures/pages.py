@@ -39,7 +39,7 @@ def picture(path: str | os.PathLike, figure: Figure, folded: bool = False) -> Pi
     try:
         svg = Path(path).read_text(encoding="utf-8")
     except FileNotFoundError as error:
-        raise InputError("does not exist", file=path, remedy="draw the figure again") from error
+        raise InputError("does not exist", file=path, hint="draw the figure again") from error
     return Picture(Markup(data_address(compact(svg))), figure, folded)
 
 

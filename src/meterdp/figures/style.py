@@ -122,7 +122,7 @@ def load(path, table: Table, may_be_empty: bool = False) -> pd.DataFrame:
     """Read an artefact of a declared table; one without rows is refused unless it may be empty."""
     data = read_table(path, table).to_pandas()
     if data.empty and not may_be_empty:
-        raise InputError("has no rows to draw", file=path, remedy="check the stage that writes it")
+        raise InputError("has no rows to draw", file=path, hint="check the stage that writes it")
     return data
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from meterdp.forecasting.arma import ArmaSettings
 from meterdp.forecasting.bulk import fit_households
-from meterdp.forecasting.law import forecast_means
+from meterdp.forecasting.distribution import forecast_means
 from meterdp.forecasting.rolling import cap_slots_of, held_between
 from meterdp.profiles.dense import LogLoad
 from meterdp.profiles.seasonal import Season, seasonal_part

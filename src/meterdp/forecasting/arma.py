@@ -95,13 +95,13 @@ class ArmaSettings:
             raise InputError(
                 f"the ARMA order is not a pair of integers from 0 to {MAX_ORDER} with a positive sum",
                 field="order",
-                remedy="use for example [6, 5]",
+                hint="use for example [6, 5]",
             )
         if not 1 <= self.long_ar_order <= MAX_ORDER:
             raise InputError(
                 f"the order of the long autoregression is not from 1 to {MAX_ORDER}",
                 field="long_ar_order",
-                remedy="use for example 24",
+                hint="use for example 24",
             )
         for field, allowed in (
             ("process", tuple(PROCESSES)),
@@ -113,22 +113,22 @@ class ArmaSettings:
                 raise InputError(
                     f"the ARMA setting '{getattr(self, field)}' is not known",
                     field=field,
-                    remedy=f"use {' or '.join(allowed)}",
+                    hint=f"use {' or '.join(allowed)}",
                 )
         if self.starts < 1 or self.iteration_limit < 1:
             raise InputError(
                 "the ARMA search is given no start or no iteration",
                 field="starts" if self.starts < 1 else "iteration_limit",
-                remedy="use a positive integer",
+                hint="use a positive integer",
             )
         margins = self.root_margin, self.pacf_margin, self.forecast_pacf_margin, self.forecast_root_margin
         if not all(0 < margin < 1 for margin in margins):
             raise InputError(
-                "a margin of the ARMA fits is not between 0 and 1", field="margin", remedy="use for example 1e-4"
+                "a margin of the ARMA fits is not between 0 and 1", field="margin", hint="use for example 1e-4"
             )
         if not min(self.ar_prior_sd, self.ma_prior_sd) > 0:
             raise InputError(
-                "a standard deviation of the prior is not positive", field="prior_sd", remedy="use inf for no prior"
+                "a standard deviation of the prior is not positive", field="prior_sd", hint="use inf for no prior"
             )
 
     @classmethod

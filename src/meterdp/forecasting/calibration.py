@@ -1,6 +1,7 @@
 """Intervals that cover: their ends are quantiles of the household's own past errors at the same step.
 
-The law (57) is Gaussian and log load is not: its intervals cover too little in the tails and too much in the middle.
+The distribution (57) is Gaussian and log load is not: its intervals cover too little in the tails and too much in
+the middle.
 Before an origin the same fit would have forecast every earlier slot of the last days, and what it would have missed
 by is known. The interval takes the empirical quantiles of those errors, step by step, in the manner of conformal
 prediction (Vovk, Gammerman and Shafer 2005); many of those slots lie in the training window and errors follow one
@@ -14,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import ndtri
 
-FEWEST = 48  # errors of a step below which the Gaussian law is kept
+FEWEST = 48  # errors of a step below which the Gaussian distribution is kept
 
 
 def past_errors(means_log_kwh: np.ndarray, log_kwh: np.ndarray) -> np.ndarray:
@@ -46,7 +47,7 @@ def interval_offsets(errors_log_kwh: np.ndarray, std_log_kwh: np.ndarray, levels
     errors_log_kwh : (m, h) float64 array
         From :func:`past_errors`.
     std_log_kwh : (h,) float64 array
-        Of the law (57): its quantiles stand in where a step has fewer than 48 past errors.
+        Of the distribution (57): its quantiles stand in where a step has fewer than 48 past errors.
     levels : sequence of L floats
         Probabilities in (0, 1).
 
@@ -57,8 +58,8 @@ def interval_offsets(errors_log_kwh: np.ndarray, std_log_kwh: np.ndarray, levels
     """
     levels = np.asarray(levels, dtype=float)
     tails = np.stack([0.5 - 0.5 * levels, 0.5 + 0.5 * levels], axis=1).ravel()
-    law = ndtri(tails)[:, None] * std_log_kwh
-    offsets = law.copy()
+    distribution = ndtri(tails)[:, None] * std_log_kwh
+    offsets = distribution.copy()
     finite = np.isfinite(errors_log_kwh)
     counts = finite.sum(axis=0)
     enough = np.flatnonzero(counts >= FEWEST)

@@ -1,7 +1,7 @@
 """Tests of the innovations of a fit: left-over correlation, normality, and variance that comes in spells.
 
-The Gaussian law (57) of Ramakrishna et al. assumes independent normal innovations; these say per household how far
-that is from true. Missing readings are left out of every sum.
+The Gaussian distribution (57) of Ramakrishna et al. assumes independent normal innovations; these say per household
+how far that is from true. Missing readings are left out of every sum.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class ResidualTests(NamedTuple):
     ljung_box_p : float
         Ljung-Box p-value over p + q + 10 lags, chi-square with 10 degrees of freedom.
     skewness, excess_kurtosis : float
-        Both 0 for a normal law.
+        Both 0 for a normal distribution.
     jarque_bera_p : float
         p-value of the two together.
     arch_p : float

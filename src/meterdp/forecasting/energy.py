@@ -1,4 +1,4 @@
-"""Forecasts in kWh: median, mean and central intervals of the law on the log scale, and its moments.
+"""Forecasts in kWh: median, mean and central intervals of the distribution on the log scale, and its moments.
 
 Section V-B of Ramakrishna et al. takes the exponential of a log forecast, the median. The intervals are those of
 :mod:`meterdp.forecasting.calibration`. On another scale (:mod:`meterdp.core.log_scale`) its inverse is in the place
@@ -16,7 +16,7 @@ from meterdp.core.log_scale import Bounds, LogScale
 from meterdp.core.stamps import local_text, utc_column
 from meterdp.profiles.grid import Calendar
 
-ROUNDING = 1e-9  # log kWh; a law without spread covers the reading it equals
+ROUNDING = 1e-9  # log kWh; a distribution without spread covers the reading it equals
 
 
 def energy_columns(
@@ -36,7 +36,7 @@ def energy_columns(
     household : (H,) int array
         Dense indices.
     mean_log_kwh, std_log_kwh : (H, h) float64 arrays
-        Gaussian law of every step.
+        Gaussian distribution of every step.
     interval_log_kwh : (H, L, 2, h) float64 array
         Lower and upper ends of the intervals.
     calendar : Calendar
@@ -50,8 +50,8 @@ def energy_columns(
 
     Notes
     -----
-    The law is that of the clipped reading, so the mean is that of the clipped law; on a plain log with bounds far
-    away it is exp(m + s^2/2).
+    The distribution is that of the clipped reading, so the mean is that of the clipped distribution; on a plain log
+    with bounds far away it is exp(m + s^2/2).
     """
     shape = (*mean_log_kwh.shape, len(levels))
     at = np.indices(shape).reshape(3, -1)

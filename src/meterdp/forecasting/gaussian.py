@@ -15,10 +15,10 @@ from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import chdtrc
 
 from meterdp.forecasting.arma import ArmaFit
-from meterdp.forecasting.law import autocovariance
+from meterdp.forecasting.distribution import autocovariance
 from meterdp.forecasting.state_space import arma_system, kalman_pass
 
-FEWEST = 30  # values below which a limit law says nothing
+FEWEST = 30  # values below which a limit distribution says nothing
 REJECTED_BELOW = 0.01
 
 

@@ -2,9 +2,12 @@
 
 The exponential of a log forecast is unbounded, and one household of a study with a forecast of ten times what it ever
 used decides every mean in kWh. A forecast is therefore held between the smallest and the largest reading of the
-household's last days. The bounds are known at the origin, like the season. The law (57) of the future is not touched:
-what is bounded is the forecast that is handed out, which is the deterministic query of class-based noise. The law of
-a random query is that of the forecast before it is held: holding is not linear, so no Gaussian law is exact after it.
+household's last days. The bounds are known at the origin, like the season. The distribution (57) of the future is
+not touched:
+what is bounded is the forecast that is handed out, which is the deterministic query of class-based noise. The
+distribution of
+a random query is that of the forecast before it is held: holding is not linear, so no Gaussian distribution is exact
+after it.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ import pyarrow as pa
 from meterdp.errors import InputError
 from meterdp.forecasting.arma import ArmaFit
 from meterdp.forecasting.calibration import interval_offsets, past_errors
-from meterdp.forecasting.law import forecast_covariance, forecast_means, forecast_std, query_covariance
+from meterdp.forecasting.distribution import forecast_covariance, forecast_means, forecast_std, query_covariance
 from meterdp.forecasting.plausible import plausible_bounds
 from meterdp.forecasting.windows import TrainingWindow
 from meterdp.profiles.dense import LogLoad
@@ -80,7 +80,7 @@ def rolling_origins(train_length: int, total_length: int, horizon: int, count: i
         raise InputError(
             "the readings after the training window are too few for that many rolling origins",
             field="origins",
-            remedy="give a longer export, shorten the training window or ask for fewer origins",
+            hint="give a longer export, shorten the training window or ask for fewer origins",
         )
     if count == 1:
         return np.array([last], dtype=np.int64)
@@ -271,8 +271,11 @@ def forecast_set(table: pa.Table) -> ForecastSet:
     return ForecastSet(household.astype(np.int32), **values)
 
 
-def law_columns(load: LogLoad, fits: Sequence[ArmaFit], origin: int, horizon: int, cap_slots: int | None) -> dict:
-    """Return the columns of table ``forecast_laws``: both laws at one origin, given the gaps before it.
+def distribution_columns(
+    load: LogLoad, fits: Sequence[ArmaFit], origin: int, horizon: int, cap_slots: int | None
+) -> dict:
+    """Return the columns of table ``forecast_distributions``: both distributions at one origin, given the gaps
+    before it.
 
     Parameters
     ----------
@@ -290,7 +293,8 @@ def law_columns(load: LogLoad, fits: Sequence[ArmaFit], origin: int, horizon: in
     Notes
     -----
     The season of the h steps is a function of the past, so given the past the reading is N(season + mean of the
-    residual, covariance (57) of the residual), exactly, whatever the season. The law over all pasts takes the season
+    residual, covariance (57) of the residual), exactly, whatever the season. The distribution over all pasts takes
+    the season
     and the bounds ``mean_log_kwh`` is held at as known, as the paper takes its season; since both are computed from
     the same past, it is that of the residual's forecast and no more than an approximation for the whole.
     """

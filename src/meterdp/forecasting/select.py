@@ -100,6 +100,6 @@ def check_room(calendar: Calendar, train_days: int, horizon: int, origins: int) 
             f"asks for {train_days} days of training and {origins} origins, but the export is too short for them",
             file="config",
             field="forecast.train_days",
-            remedy="lower forecast.train_days or forecast.origins, or give a longer export",
+            hint="lower forecast.train_days or forecast.origins, or give a longer export",
         )
     return train_end

@@ -1,4 +1,4 @@
-"""An ARMA process in state space: its stationary law and one Kalman pass over a series with gaps.
+"""An ARMA process in state space: its stationary distribution and one Kalman pass over a series with gaps.
 
 Harvey's form of (59) in Ramakrishna et al.: with r = max(p, q + 1) the state follows s[t+1] = F s[t] + R e[t+1],
 x[t] = s[t][0], where F holds phi in its first column and ones above the diagonal and R = (1, theta_1, ...).

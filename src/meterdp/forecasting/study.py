@@ -1,4 +1,5 @@
-"""Forecasts of one shard of a study: fits, rolling origins, the laws at the last, kWh, a check for Gaussianity."""
+"""Forecasts of one shard of a study: fits, rolling origins, the distributions at the last, kWh, a check for
+Gaussianity."""
 
 from __future__ import annotations
 
@@ -17,16 +18,16 @@ from meterdp.forecasting.plausible import innovation_ratio, marks
 from meterdp.forecasting.rolling import (
     Rolling,
     cap_slots_of,
+    distribution_columns,
     forecast_columns,
     interval_columns,
-    law_columns,
     roll,
     rolling_origins,
 )
 from meterdp.forecasting.select import check_room
 from meterdp.forecasting.tables import (
     ARMA_FITS,
-    FORECAST_LAWS,
+    FORECAST_DISTRIBUTIONS,
     FORECAST_MARKS,
     FORECASTS,
     FORECASTS_KWH,
@@ -129,13 +130,13 @@ class ShardForecasts:
 
     forecasts: dict
     ends: dict
-    laws: dict
+    distributions: dict
     energy: dict
     checks: dict
     marks: dict
 
 
-_TABLES = FORECASTS, INTERVAL_ENDS, FORECAST_LAWS, FORECASTS_KWH, GAUSSIAN_CHECKS, FORECAST_MARKS
+_TABLES = FORECASTS, INTERVAL_ENDS, FORECAST_DISTRIBUTIONS, FORECASTS_KWH, GAUSSIAN_CHECKS, FORECAST_MARKS
 
 
 def shard_forecasts(
@@ -156,7 +157,8 @@ def shard_forecasts(
     Returns
     -------
     ShardForecasts
-        The laws and the forecasts in kWh are those of the last origin; Gaussianity is judged in the first window.
+        The distributions and the forecasts in kWh are those of the last origin; Gaussianity is judged in the first
+        window.
 
     Raises
     ------
@@ -175,7 +177,7 @@ def shard_forecasts(
     return ShardForecasts(
         forecast_columns(found, rolling.origins, calendar.start_utc),
         interval_columns(load.household, levels, rolled.interval_log_kwh),
-        law_columns(load, fits[-1], last, rolling.horizon, rolling.cap_slots),
+        distribution_columns(load, fits[-1], last, rolling.horizon, rolling.cap_slots),
         energy_columns(
             load.household,
             found.forecast_log_kwh[:, -1],

@@ -1,4 +1,4 @@
-"""Tables the ``forecasting`` room writes: ARMA fits, rolling forecasts, the law of the released forecast."""
+"""Tables the ``forecasting`` room writes: ARMA fits, rolling forecasts, the distribution of the released forecast."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ARMA_FITS = Table(
         Column("observation_count", COUNT, "readings", "readings used"),
         Column("ljung_box_p", REAL, "1", "p-value of Ljung-Box on the innovations, p + q + 10 lags; NaN if untested"),
         Column("skewness", REAL, "1", "of the innovations over their standard deviations"),
-        Column("excess_kurtosis", REAL, "1", "of the innovations, 0 for a normal law"),
+        Column("excess_kurtosis", REAL, "1", "of the innovations, 0 for a normal distribution"),
         Column("jarque_bera_p", REAL, "1", "p-value of normal innovations, from the two before"),
         Column("arch_p", REAL, "1", "p-value of Ljung-Box on the squared innovations, 10 lags (McLeod-Li)"),
         Column("start", INT, "1", "start point of the search the fit was found from, 0 is the first"),
@@ -131,10 +131,11 @@ FORECASTS_AHEAD = Table(
     file_name="release/forecasts_ahead/part-<shard>.parquet",
 )
 
-FORECAST_LAWS = Table(
-    "forecast_laws",
+FORECAST_DISTRIBUTIONS = Table(
+    "forecast_distributions",
     "private",
-    "At the last origin: the forecast, the law (57) of the future about it, and the law of the forecast itself.",
+    "At the last origin: the forecast, the distribution (57) of the future about it, and the distribution of the "
+    "forecast itself.",
     (
         _HOUSEHOLD,
         Column("origin_utc", STAMP_UTC, "UTC", "start of the first forecast interval"),
@@ -149,14 +150,15 @@ FORECAST_LAWS = Table(
 FORECASTS_KWH = Table(
     "forecasts_kwh",
     "private",
-    "The forecast at the last origin in kWh, without noise: median, mean and intervals of its log-normal law.",
+    "The forecast at the last origin in kWh, without noise: median, mean and intervals of its log-normal "
+    "distribution.",
     (
         _HOUSEHOLD,
         Column("step", INT, "1", "steps ahead, from 1"),
         Column("interval_start_utc", STAMP_UTC, "UTC", "start of the forecast interval"),
         Column("interval_start_local", TEXT, "", "the same as wall-clock time with its offset from UTC, ISO 8601"),
         Column("median_kwh", REAL, "kWh", "exponential of the forecast, clipped to the public bounds"),
-        Column("mean_kwh", REAL, "kWh", "mean of the log-normal law, clipped to the public bounds"),
+        Column("mean_kwh", REAL, "kWh", "mean of the log-normal distribution, clipped to the public bounds"),
         Column("level", REAL, "1", "probability the interval should cover"),
         Column("lower_kwh", REAL, "kWh", "lower end of the central interval, clipped to the public bounds"),
         Column("upper_kwh", REAL, "kWh", "upper end"),
@@ -172,8 +174,10 @@ GAUSSIAN_CHECKS = Table(
         Column("series", TEXT, "", "'residual' (marginal, dependence allowed for) or 'innovations' (standardised)"),
         Column("reading_count", COUNT, "readings", "values judged"),
         Column("effective_count", REAL, "readings", "independent values of the same accuracy", nullable=True),
-        Column("skewness", REAL, "1", "0 for a Gaussian law, null for a constant series", nullable=True),
-        Column("excess_kurtosis", REAL, "1", "0 for a Gaussian law, null for a constant series", nullable=True),
+        Column("skewness", REAL, "1", "0 for a Gaussian distribution, null for a constant series", nullable=True),
+        Column(
+            "excess_kurtosis", REAL, "1", "0 for a Gaussian distribution, null for a constant series", nullable=True
+        ),
         Column("statistic", REAL, "1", "Jarque-Bera statistic, generalised to dependence", nullable=True),
         Column("p_value", REAL, "1", "its upper tail, chi-square with two degrees of freedom", nullable=True),
     ),

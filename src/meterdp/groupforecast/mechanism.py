@@ -168,7 +168,7 @@ class GroupForecast:
             raise InputError(
                 "the forecasts do not have the public number of households and steps",
                 field="records",
-                remedy="set records and steps to the size of the public list and of a forecast",
+                hint="set records and steps to the size of the public list and of a forecast",
             )
         z = np.where(np.isfinite(x).all(axis=1, keepdims=True), x - public.centre_log_kwh, 0.0)
         return np.clip(z, -ENTRY_LIMIT, ENTRY_LIMIT)
@@ -187,7 +187,7 @@ class GroupForecast:
         return self._shrunk(noisy, plan.common, follows * len(z), COMMON_OFFSET_STD**2)
 
     def _offsets(self, z: np.ndarray, group: np.ndarray, expected: np.ndarray, measure: Measure) -> np.ndarray:
-        """Measure how far the group means lie from what the public law expects, (K, k)."""
+        """Measure how far the group means lie from what the public distribution expects, (K, k)."""
         plan = self.plan
         sums = group_sums(z - expected[group], group, plan.groups, plan.group_radius, self.public.grid)
         noisy = measure(plan.group, sums)

@@ -1,8 +1,8 @@
 """Public rules of the sound forecast: how many groups, what the assignment costs, radii and shares of the budget.
 
 Every choice is a function of N, k, epsilon, delta and configuration: the plan minimises the squared error that a
-public normal law of household levels predicts. The constants were chosen on simulated households and on the Swiss
-homes of config/examples, for which the guarantee is not claimed (docs/proofs/group_forecast.md, 6).
+public normal distribution of household levels predicts. The constants were chosen on simulated households and on the
+Swiss homes of config/examples, for which the guarantee is not claimed (docs/proofs/group_forecast.md, 6).
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from meterdp.privacy.noise import MOST_STD_STEPS, MOST_STEPS
 GROUPS = ("one", "circuit", "assigned")
 # Standard deviation over households of the level of a forecast around the common one, log kWh.
 LEVEL_STD = 1.2
-# What the public level is off by, and what the public law says wrongly about a group, log kWh (standard deviations).
+# What the public level is off by, and what the public distribution says wrongly about a group, log kWh (standard
+# deviations).
 COMMON_OFFSET_STD = 0.5
 GROUP_OFFSET_STD = 0.2
 # Entries of a record further than this from the public level are cut, log kWh; keeps sums of squares finite.
@@ -97,9 +98,9 @@ class GroupPublic:
                 "set export.circuit_column, or use 'one' or 'assigned'",
             ),
         }
-        for name, (holds, remedy) in checks.items():
+        for name, (holds, hint) in checks.items():
             if not holds:
-                raise InputError("is outside its allowed range", field=name, remedy=remedy)
+                raise InputError("is outside its allowed range", field=name, hint=hint)
 
     @property
     def centre_log_kwh(self) -> float:
@@ -177,7 +178,8 @@ class GroupPlan:
 
 @lru_cache
 def normal_groups(groups: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return levels (K,) and shares (K,) of the groups that split a standard normal law with least squared error.
+    """Return levels (K,) and shares (K,) of the groups that split a standard normal distribution with least squared
+    error.
 
     Lloyd's iteration on the density (Max 1960).
     """
@@ -192,7 +194,7 @@ def normal_groups(groups: int) -> tuple[np.ndarray, np.ndarray]:
 
 @lru_cache(maxsize=4096)
 def assigned_levels(groups: int, assignment_epsilon: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return what the public law expects of the households assigned to each group.
+    """Return what the public distribution expects of the households assigned to each group.
 
     Returns
     -------
@@ -274,12 +276,12 @@ def _does_not_fit() -> InputError:
     return InputError(
         "asks for noise that does not fit its grid",
         field="epsilon",
-        remedy="use an epsilon between 0.01 and 10, or fewer households",
+        hint="use an epsilon between 0.01 and 10, or fewer households",
     )
 
 
 def predicted_error(public: GroupPublic, plan: GroupPlan) -> float:
-    """Return the squared error of a household's level that the public normal law predicts, (log kWh)^2.
+    """Return the squared error of a household's level that the public normal distribution predicts, (log kWh)^2.
 
     What the groups leave, the noise of the group means and that of the common mean, each after shrinkage. The noise
     of a level is that of one entry over sqrt(k): offsets hardly change over the steps.

@@ -78,7 +78,7 @@ class GroupStudy:
                 "is so small that no household on the public list has a forecast",
                 file="config",
                 field="group_forecast.households",
-                remedy="raise it",
+                hint="raise it",
             )
         judged = forecast_set(own)
         last = np.flatnonzero(own["origin"].to_numpy() == judged.actual_log_kwh.shape[1] - 1)
@@ -152,5 +152,5 @@ def no_circuits(field: str) -> InputError:
         "asks for circuits, but not every meter's circuit is known",
         file="config",
         field=field,
-        remedy="name them in export.meters or export.circuit_column, or use 'one' or 'assigned'",
+        hint="name them in export.meters or export.circuit_column, or use 'one' or 'assigned'",
     )

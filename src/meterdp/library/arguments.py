@@ -33,7 +33,7 @@ def is_one_of(value, words: tuple[str, ...]) -> bool:
     return isinstance(value, str) and value in words
 
 
-def array_of(value, problem: str, *, field: str, remedy: str) -> np.ndarray:
+def array_of(value, problem: str, *, field: str, hint: str) -> np.ndarray:
     """Return numbers as float64 of any shape, NaN where None, pandas.NA or a mask says that there is none.
 
     Raises
@@ -51,7 +51,7 @@ def array_of(value, problem: str, *, field: str, remedy: str) -> np.ndarray:
             raise TypeError
         array = np.array(array, dtype=float, order="C")
     except Exception:  # of whatever the value is made of
-        raise Refused(problem, field=field, remedy=remedy) from None
+        raise Refused(problem, field=field, hint=hint) from None
     if masked is not None:
         array[masked] = np.nan
     return array

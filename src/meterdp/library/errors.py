@@ -1,4 +1,4 @@
-"""Errors of the public face: one sentence with its remedy, in the words of its parameters."""
+"""Errors of the public face: one sentence with its hint, in the words of its parameters."""
 
 from __future__ import annotations
 
@@ -33,4 +33,4 @@ def refusals() -> Iterator[None]:
     except InputError as error:
         field = error.field and _PARAMETER.get(error.field, error.field.removeprefix("release."))
         file = None if error.file == "config" else error.file
-        raise Refused(error.problem, remedy=error.remedy, file=file, row=error.row, field=field) from None
+        raise Refused(error.problem, hint=error.hint, file=file, row=error.row, field=field) from None

@@ -136,7 +136,7 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
     Raises
     ------
     ValueError
-        From `fit`; one sentence that names the parameter and the remedy.
+        From `fit`; one sentence that names the parameter and the hint.
 
     Examples
     --------
@@ -260,7 +260,7 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
         mixture = self._mixture()
         if not is_whole(n_samples, most=MOST_SAMPLES):
             problem = f"is not a whole number from 1 to {MOST_SAMPLES:,}"
-            raise Refused(problem, field="n_samples", remedy="use for example 1000")
+            raise Refused(problem, field="n_samples", hint="use for example 1000")
         study = self.guarantee_.noise == "study"
         numbers = StudyNoise(self.random_state or 0, "sample") if study else FreshNumbers()
         x, label = sample(mixture, n_samples, numbers)
@@ -308,7 +308,7 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
             refused = Refused(
                 "has entries that are NaN or infinite",
                 field="X",
-                remedy="leave out or fill in such records, by a rule that looks at one record alone",
+                hint="leave out or fill in such records, by a rule that looks at one record alone",
             )
         raise refused
 
@@ -328,29 +328,29 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
             ),
             "cap_delta": (is_real(self.cap_delta) and 0 < self.cap_delta < 1, "use a number between 0 and 1"),
         }
-        for field, (holds, remedy) in checks.items():
+        for field, (holds, hint) in checks.items():
             if not holds:
-                raise Refused("is outside its allowed range", field=field, remedy=remedy)
+                raise Refused("is outside its allowed range", field=field, hint=hint)
         if self.noise == "safe" and self.random_state is not None:
             raise Refused(
                 "is a seed, with which the noise could be subtracted",
                 field="random_state",
-                remedy="leave it out, or set noise='study' for what is never released",
+                hint="leave it out, or set noise='study' for what is never released",
             )
         if self.random_state is not None and not is_whole(self.random_state, 0, 2**63):
-            raise Refused("is not a whole number of zero or more", field="random_state", remedy="use for example 1")
+            raise Refused("is not a whole number of zero or more", field="random_state", hint="use for example 1")
         counted = self.adjacency == "add_remove"
         if counted and not is_whole(self.n_samples_guess, self.n_components, 2**53):
             raise Refused(
                 "is not a whole number of n_components or more, and add_remove keeps the number itself private",
                 field="n_samples_guess",
-                remedy="give a public guess of the number of records, not one from X",
+                hint="give a public guess of the number of records, not one from X",
             )
         if not counted and self.n_samples_guess is not None:
             raise Refused(
                 "has no meaning under replace_one, where the number of records is public",
                 field="n_samples_guess",
-                remedy="leave it out, or set adjacency='add_remove'",
+                hint="leave it out, or set adjacency='add_remove'",
             )
         self._check_ledger()
 
@@ -358,18 +358,18 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
         given = [name for name in _NAMES if getattr(self, name) is not None]
         if self.ledger is None:
             if given:
-                raise Refused("has no meaning without a ledger", field=given[0], remedy="give one, or leave it out")
+                raise Refused("has no meaning without a ledger", field=given[0], hint="give one, or leave it out")
             return
         if self.noise != "safe":
-            raise Refused("is for what may leave", field="ledger", remedy="leave it out, or set noise='safe'")
+            raise Refused("is for what may leave", field="ledger", hint="leave it out, or set noise='safe'")
         if self.adjacency != "replace_one":
-            raise Refused("is not what a ledger adds up", field="adjacency", remedy="use replace_one, or no ledger")
+            raise Refused("is not what a ledger adds up", field="adjacency", hint="use replace_one, or no ledger")
         if not isinstance(self.ledger, str | os.PathLike) or not str(self.ledger) or "\0" in str(self.ledger):
-            raise Refused("is not the path of a file", field="ledger", remedy="give one such as 'ledger.sqlite'")
+            raise Refused("is not the path of a file", field="ledger", hint="give one such as 'ledger.sqlite'")
         for name in ("population", "budget_period", "records"):
             value = getattr(self, name)
             if not isinstance(value, str) or not value.strip() or not _is_text(value):
-                raise Refused("is not a name", field=name, remedy="give a public one, which a ledger needs")
+                raise Refused("is not a name", field=name, hint="give a public one, which a ledger needs")
         self._periods()
 
     def _days(self) -> tuple[date, date]:
@@ -381,7 +381,7 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
             raise Refused(
                 "are not a first and a last day",
                 field="days",
-                remedy="give those of the readings behind the records, such as ('2025-01-06', '2025-02-02')",
+                hint="give those of the readings behind the records, such as ('2025-01-06', '2025-02-02')",
             )
         return first, last
 
@@ -395,14 +395,14 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
             raise
         except (OverflowError, ValueError):
             raise Refused(
-                "is not the name of a time zone", field="time_zone", remedy="give one such as 'Europe/London'"
+                "is not the name of a time zone", field="time_zone", hint="give one such as 'Europe/London'"
             ) from None
         try:
             periods = [interval_of(*span, self.time_zone) for span in days_of(self.budget_period)]
         except (OverflowError, ValueError):
-            raise Refused("is no period of time", field="budget_period", remedy=f"give {PERIODS}") from None
+            raise Refused("is no period of time", field="budget_period", hint=f"give {PERIODS}") from None
         if not covers(periods, days):
-            raise Refused("does not hold all days", field="budget_period", remedy="give the period the days are in")
+            raise Refused("does not hold all days", field="budget_period", hint="give the period the days are in")
         return tuple(period for period in periods if overlap(period, days))
 
     def _listed(self, n: int) -> tuple[str, ...] | None:
@@ -414,20 +414,20 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
             raise Refused(
                 "are not as many different names as there are records",
                 field="meters",
-                remedy="give the meter of every record, each once, or none",
+                hint="give the meter of every record, each once, or none",
             )
         return meters
 
     def _box(self, d: int) -> Box:
-        remedy = "give (low, high) from public knowledge, numbers or one for each feature, never from X"
+        hint = "give (low, high) from public knowledge, numbers or one for each feature, never from X"
         if self.bounds is None:
-            raise Refused("are not set", field="bounds", remedy=remedy)
+            raise Refused("are not set", field="bounds", hint=hint)
         problem = f"are not two numbers, or two rows of {d}"
         try:
-            sides = (array_of(side, problem, field="bounds", remedy=remedy) for side in self.bounds)
+            sides = (array_of(side, problem, field="bounds", hint=hint) for side in self.bounds)
             low, high = (np.broadcast_to(side, d) for side in sides)
         except (TypeError, ValueError):
-            raise Refused(problem, field="bounds", remedy=remedy) from None
+            raise Refused(problem, field="bounds", hint=hint) from None
         with refusals():
             return Box(tuple(low.tolist()), tuple(high.tolist()))
 
@@ -438,7 +438,7 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
             raise Refused(
                 f"is more than n_samples = {records}",
                 field="n_components",
-                remedy="lower it, or supply more records",
+                hint="lower it, or supply more records",
             )
         with refusals():
             # Plain numbers, as they become words of the ledger.
@@ -468,16 +468,14 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
 def _refused(error: Exception) -> Refused:
     """Return what is said instead of an error about records."""
     said = str(error)
-    for part, (problem, remedy) in _SAID.items():
+    for part, (problem, hint) in _SAID.items():
         if part in said:
-            return Refused(problem, field="X", remedy=remedy)
+            return Refused(problem, field="X", hint=hint)
     if any(part in said for part in _OF_THE_TABLE):
-        return Refused(
-            said.rstrip().rstrip("."), field="X", remedy="give one row a record, and the columns of the fit"
-        )
+        return Refused(said.rstrip().rstrip("."), field="X", hint="give one row a record, and the columns of the fit")
     # scikit-learn's checks of an estimator ask for these words and this type.
     problem = "holds an object, and this argument must be a table without strings and the like: each entry a number"
-    return RefusedType(problem, field="X", remedy="use numbers alone")
+    return RefusedType(problem, field="X", hint="use numbers alone")
 
 
 def _unmasked(x):

@@ -1,4 +1,5 @@
-"""Gaussian noise in numbers: exact curves between two Gaussian laws, and Gaussian DP in terms of (epsilon, delta)."""
+"""Gaussian noise in numbers: exact curves between two Gaussian distributions, and Gaussian DP in terms of (epsilon,
+delta)."""
 
 from __future__ import annotations
 
@@ -31,8 +32,8 @@ def privacy_curve(
     """Return the exact delta(epsilon) of a release that is Gaussian under two neighbours.
 
     With P = N(mean, covariance) and Q = N(other_mean, other_covariance), delta is the largest P(H) - e^epsilon Q(H)
-    over all events H, the hockey-stick divergence. A release whose law is one of the two, whichever neighbour it was
-    made from, is (epsilon, delta)-DP for that pair exactly if delta holds in both directions.
+    over all events H, the hockey-stick divergence. A release whose distribution is one of the two, whichever
+    neighbour it was made from, is (epsilon, delta)-DP for that pair exactly if delta holds in both directions.
 
     Parameters
     ----------
@@ -49,13 +50,13 @@ def privacy_curve(
     -------
     float or ndarray
         delta in [0, 1], in the shape of ``epsilon``. The bound on the numerical error, below a thousandth of delta
-        unless a covariance is nearly singular, is added, so that delta is never too small. 1 where a law is singular
-        and not the same as the other; if both live in one subspace that is an upper bound.
+        unless a covariance is nearly singular, is added, so that delta is never too small. 1 where a distribution is
+        singular and not the same as the other; if both live in one subspace that is an upper bound.
 
     Raises
     ------
     ValueError
-        One sentence that names the argument and the remedy.
+        One sentence that names the argument and the hint.
 
     Notes
     -----
@@ -76,9 +77,9 @@ def privacy_curve(
 
     >>> import numpy as np
     >>> wide, narrow = np.eye(2), np.diag([0.8, 0.9])
-    >>> laws = [0, 0], wide, [0, 0], narrow
+    >>> distributions = [0, 0], wide, [0, 0], narrow
     >>> for direction in ("forward", "reverse", "both"):
-    ...     print(direction, meterdp.privacy_curve(*laws, [0.1, 1], direction=direction).round(5))
+    ...     print(direction, meterdp.privacy_curve(*distributions, [0.1, 1], direction=direction).round(5))
     forward [0.03736 0.0006 ]
     reverse [0.01225 0.     ]
     both [0.03736 0.0006 ]
@@ -88,10 +89,12 @@ def privacy_curve(
     from meterdp.accounting.gaussian_loss import pair_losses
 
     if not is_one_of(direction, tuple(_PAIRS)):
-        raise Refused("is not known", field="direction", remedy="use both, forward or reverse")
+        raise Refused("is not known", field="direction", hint="use both, forward or reverse")
     m, other_m = _mean(mean, "mean"), _mean(other_mean, "other_mean")
     if m.size != other_m.size:
-        raise Refused("has another length than mean", field="other_mean", remedy="give laws of as many entries")
+        raise Refused(
+            "has another length than mean", field="other_mean", hint="give distributions of as many entries"
+        )
     s, other_s = (
         _covariance(covariance, m.size, "covariance"),
         _covariance(other_covariance, m.size, "other_covariance"),
@@ -126,7 +129,7 @@ def mu_for(epsilon: ArrayLike, delta: ArrayLike) -> float | np.ndarray:
     Raises
     ------
     ValueError
-        One sentence that names the argument and the remedy.
+        One sentence that names the argument and the hint.
 
     Examples
     --------
@@ -158,7 +161,7 @@ def epsilon_for(mu: ArrayLike, delta: ArrayLike) -> float | np.ndarray:
     Raises
     ------
     ValueError
-        One sentence that names the argument and the remedy.
+        One sentence that names the argument and the hint.
 
     Examples
     --------
@@ -178,8 +181,8 @@ def _each(of: Callable[[float, float], float], first: np.ndarray, delta: np.ndar
     try:
         first, second = np.broadcast_arrays(first, second)
     except ValueError:
-        problem, remedy = "has a shape that does not go with the other argument", "use a number, or the same shape"
-        raise Refused(problem, field="delta", remedy=remedy) from None
+        problem, hint = "has a shape that does not go with the other argument", "use a number, or the same shape"
+        raise Refused(problem, field="delta", hint=hint) from None
     values = [of(float(a), float(b)) for a, b in zip(first.flat, second.flat, strict=True)]
     return values[0] if first.ndim == 0 else np.array(values).reshape(first.shape)
 
@@ -189,33 +192,33 @@ def _numbers(value: ArrayLike, field: str, most: float, *, infinite: bool = Fals
     numbers = _array(value, field)
     if not ((numbers >= 0) & (((numbers <= most) & np.isfinite(numbers)) | (infinite & (numbers == np.inf)))).all():
         allowed = f"from 0 to {most:g}" if most < np.inf else "that are zero or more"
-        raise Refused("is outside its allowed range", field=field, remedy=f"use numbers {allowed}")
+        raise Refused("is outside its allowed range", field=field, hint=f"use numbers {allowed}")
     return numbers
 
 
 def _mean(value: ArrayLike, field: str) -> np.ndarray:
     mean = np.atleast_1d(_array(value, field))
     if mean.ndim != 1 or not mean.size or not np.isfinite(mean).all():
-        raise Refused("is not a row of finite numbers", field=field, remedy="give one number for each entry")
+        raise Refused("is not a row of finite numbers", field=field, hint="give one number for each entry")
     return mean
 
 
 def _covariance(value: ArrayLike, d: int, field: str) -> np.ndarray:
     covariance = _array(value, field)
     covariance = covariance.reshape(1, 1) if covariance.size == 1 else covariance
-    remedy = f"give a symmetric matrix of {d} by {d} whose eigenvalues are not negative"
+    hint = f"give a symmetric matrix of {d} by {d} whose eigenvalues are not negative"
     if covariance.shape != (d, d) or not np.isfinite(covariance).all():
-        raise Refused("is not a finite square matrix of the length of the mean", field=field, remedy=remedy)
+        raise Refused("is not a finite square matrix of the length of the mean", field=field, hint=hint)
     variances = np.diagonal(covariance)
     scale = np.sqrt(np.maximum(variances, 0.0))
     if (np.abs(covariance - covariance.T) > _ASYMMETRY * np.outer(scale, scale)).any():
-        raise Refused("is not symmetric", field=field, remedy=remedy)
+        raise Refused("is not symmetric", field=field, hint=hint)
     covariance = (covariance + covariance.T) / 2
     values = np.linalg.eigvalsh(covariance)
     if values[0] < -d * np.finfo(float).eps * max(values[-1], 0.0) or (variances < 0).any():
-        raise Refused("has a negative eigenvalue", field=field, remedy=remedy)
+        raise Refused("has a negative eigenvalue", field=field, hint=hint)
     return covariance
 
 
 def _array(value: ArrayLike, field: str) -> np.ndarray:
-    return array_of(value, "is not numbers", field=field, remedy="use numbers or an array of them")
+    return array_of(value, "is not numbers", field=field, hint="use numbers or an array of them")

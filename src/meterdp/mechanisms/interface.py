@@ -72,9 +72,9 @@ class PublicSettings:
             ),
             "eigenvalue_floor": (0 < self.eigenvalue_floor < np.inf, "use a small positive variance"),
         }
-        for name, (holds, remedy) in checks.items():
+        for name, (holds, hint) in checks.items():
             if not holds:
-                raise InputError("is outside its allowed range", field=name, remedy=remedy)
+                raise InputError("is outside its allowed range", field=name, hint=hint)
 
 
 @dataclass(frozen=True)
@@ -107,18 +107,18 @@ class Released:
         R independent releases.
     projected : (R,) bool
         Whether a weight or a covariance of the draw had to be projected to the feasible set.
-    labeller : MixtureDraws or None
+    responsibilities_model : MixtureDraws or None
         Released mixtures under whose responsibilities the last statistics were taken. None where the mechanism
         uses the labels of the fit.
     records : (R,) float64 or None
         Number of records, public or released. None where nothing needs it.
-    marginals : meterdp.mechanisms.sound.tilt.Marginals or None
+    marginals : meterdp.mechanisms.sound.reweighting.Marginals or None
         What was released beside the first mixture, None where a mechanism releases mixtures alone.
     """
 
     mixtures: MixtureDraws
     projected: np.ndarray
-    labeller: MixtureDraws | None = None
+    responsibilities_model: MixtureDraws | None = None
     records: np.ndarray | None = None
     marginals: object | None = None
 

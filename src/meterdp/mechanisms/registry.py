@@ -42,7 +42,7 @@ def mechanism(name: str) -> type[Mechanism]:
     """
     if name not in MECHANISMS:
         raise InputError(
-            f"there is no mechanism '{name}'", field="mechanisms", remedy=f"choose from {', '.join(MECHANISMS)}"
+            f"there is no mechanism '{name}'", field="mechanisms", hint=f"choose from {', '.join(MECHANISMS)}"
         )
     return MECHANISMS[name]
 

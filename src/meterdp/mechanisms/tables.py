@@ -25,7 +25,8 @@ VARIANT = Table(
             "marginal_exponents",
             VECTOR,
             "1",
-            "what tilts the mixture to its released marginals, the same for all its classes; empty where none are",
+            "what reweighting the mixture to its released marginals, the same for all its classes; empty where "
+            "none are",
         ),
     ),
     file_name="variants/<mechanism>.parquet",

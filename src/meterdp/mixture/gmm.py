@@ -144,7 +144,7 @@ def fit_labels(x: np.ndarray, labels: np.ndarray, eigenvalue_floor: float) -> Fi
     k = int(labels.max())
     counts, means, scatter = class_statistics(x, labels, k)
     if (counts == 0).any():
-        raise InputError("a class has no household", field="labels", remedy="number the classes 1 to K without a gap")
+        raise InputError("a class has no household", field="labels", hint="number the classes 1 to K without a gap")
     sample = scatter / np.maximum(counts - 1, 1)[:, None, None]
     covariances, floored = raise_eigenvalues(sample, eigenvalue_floor)
     mixture = Mixture(counts / len(x), means, covariances)
@@ -249,5 +249,5 @@ def _check_floor(eigenvalue_floor: float) -> None:
         raise InputError(
             "the eigenvalue floor is not positive",
             field="eigenvalue_floor",
-            remedy="use a small positive variance in (log kWh)^2",
+            hint="use a small positive variance in (log kWh)^2",
         )

@@ -37,13 +37,13 @@ def kmeans_labels(x: np.ndarray, k: int, seed: int) -> np.ndarray:
     """
     from sklearn.cluster import KMeans  # takes a second to import
 
-    remedy = "lower the number of classes or supply more households"
+    hint = "lower the number of classes or supply more households"
     if k < 1:
-        raise InputError("the number of classes is below one", field="classes", remedy="use one class or more")
+        raise InputError("the number of classes is below one", field="classes", hint="use one class or more")
     if len(x) < k:
-        raise InputError("there are fewer households than classes", field="classes", remedy=remedy)
+        raise InputError("there are fewer households than classes", field="classes", hint=hint)
     if len(np.unique(x, axis=0)) < k:
-        raise InputError("there are fewer distinct profiles than classes", field="classes", remedy=remedy)
+        raise InputError("there are fewer distinct profiles than classes", field="classes", hint=hint)
     model = KMeans(n_clusters=k, n_init=STARTS, random_state=seed).fit(x)
     counts = np.bincount(model.labels_, minlength=k)
     order = np.lexsort((model.cluster_centers_[:, 0], -counts))

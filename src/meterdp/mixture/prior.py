@@ -36,7 +36,7 @@ class Prior:
             raise InputError(
                 "is outside its allowed range",
                 field="prior",
-                remedy="use a concentration of one or more, and no negative number of records or scatter",
+                hint="use a concentration of one or more, and no negative number of records or scatter",
             )
 
     @classmethod

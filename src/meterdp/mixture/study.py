@@ -36,7 +36,7 @@ def require_records(records: Records, classes: int) -> None:
             f"asks for {classes} classes, but too few households have a valid profile",
             file="config",
             field="mixture.classes",
-            remedy="lower it or give more households, and check export.interval_minutes and export.unit",
+            hint="lower it or give more households, and check export.interval_minutes and export.unit",
         )
 
 
@@ -51,7 +51,7 @@ def fit_from(records: Records, labels: np.ndarray, mixture: Mapping, elsewhere: 
     mixture : mapping
         Section ``mixture`` of the configuration.
     elsewhere : Mixture, optional
-        What was fitted to the same records elsewhere (:mod:`meterdp.distributed`), in place of a fit; only the floor
+        What was fitted to the same records elsewhere (:mod:`meterdp.federated`), in place of a fit; only the floor
         of the settings is then used.
     """
     if elsewhere is not None:

@@ -317,5 +317,5 @@ def _largest(fits, steps_of: float = 0.01) -> float:
     return round(low * steps_of, 2)
 
 
-def _refused(problem: str, field: str, remedy: str) -> InputError:
-    return InputError(problem, file="config", field=field, remedy=remedy)
+def _refused(problem: str, field: str, hint: str) -> InputError:
+    return InputError(problem, file="config", field=field, hint=hint)

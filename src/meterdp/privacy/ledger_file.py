@@ -73,7 +73,7 @@ class LedgerFile:
             new = not self._value("SELECT count(*) FROM main.sqlite_master")
             if not new and is_of_earlier_version(path):
                 raise InputError(
-                    "is a ledger of an earlier version", file=path, remedy="run `meterdp ledger migrate` on it once"
+                    "is a ledger of an earlier version", file=path, hint="run `meterdp ledger migrate` on it once"
                 )
             self._key = _key(key_path, new and not copy_path.exists())
             with cannot_write(path):
@@ -217,7 +217,7 @@ class LedgerFile:
                 "lists no meter, or one twice, if case, blanks and unseen letters make no other name",
                 file="config",
                 field="export.meters",
-                remedy="list every meter once, under a name that differs in what can be seen",
+                hint="list every meter once, under a name that differs in what can be seen",
             )
         digest, events, rows = digest_of(hashes), [], []
         unknown = sorted(set(former) - known.keys())
@@ -331,7 +331,7 @@ def _no_key(path: Path) -> InputError:
     return InputError(
         "is not the key of a ledger, without which its meters are not known again",
         file=path,
-        remedy="restore it from the backup of the ledger; nothing is released until then",
+        hint="restore it from the backup of the ledger; nothing is released until then",
     )
 
 
@@ -372,7 +372,7 @@ def _digest(data: bytes) -> str:
 
 def tampered(path: Path, what: str) -> InputError:
     """Return what to say of a ledger that cannot be trusted."""
-    return InputError(what, file=path, remedy="restore the ledger from a backup; nothing is released until then")
+    return InputError(what, file=path, hint="restore the ledger from a backup; nothing is released until then")
 
 
 @contextmanager
@@ -385,5 +385,5 @@ def cannot_write(path: Path) -> Iterator[None]:
             raise tampered(path, "is no ledger, or damaged") from None
         why = getattr(error, "strerror", None) or getattr(error, "sqlite_errorname", None) or type(error).__name__
         raise InputError(
-            f"cannot be written ({why})", file=path, remedy="free disk space, or correct its permissions"
+            f"cannot be written ({why})", file=path, hint="free disk space, or correct its permissions"
         ) from None

@@ -73,5 +73,5 @@ def check_groups(households: Sequence[int]) -> None:
         )
 
 
-def _refused(field: str, problem: str, remedy: str) -> InputError:
-    return InputError(problem, file="config", field=field, remedy=remedy)
+def _refused(field: str, problem: str, hint: str) -> InputError:
+    return InputError(problem, file="config", field=field, hint=hint)

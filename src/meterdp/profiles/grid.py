@@ -18,7 +18,7 @@ import pyarrow as pa
 from meterdp.core.parquet import read_row_groups, read_table
 from meterdp.core.stamps import utc_offset_minutes
 from meterdp.errors import InputError
-from meterdp.exports.tables import READINGS
+from meterdp.ingest.tables import READINGS
 
 DAY_MINUTES = 24 * 60
 
@@ -197,7 +197,7 @@ def _as_shard(path, table: pa.Table, interval_minutes: int, time_zone: str, like
         not rest and np.array_equal(first, np.arange(first.size) * slots) and (np.diff(household[first]) > 0).all()
     )
     if not regular or (like is not None and (like.start, like.slot_count) != (start, slots)):
-        raise InputError("does not hold a regular grid", file=path, remedy="delete it and run again")
+        raise InputError("does not hold a regular grid", file=path, hint="delete it and run again")
     return Shard(
         household[first].astype(np.int32),
         energy.reshape(first.size, slots),

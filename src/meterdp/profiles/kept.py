@@ -29,9 +29,9 @@ def refuse_nobody(quality: pd.DataFrame) -> None:
     if quality["kept"].any():
         return
     # How many are kept is told by no log, also not roughly: tables and report have it.
-    problem, remedy = "there is none", "export readings of homes"
+    problem, hint = "there is none", "export readings of homes"
     if len(quality):
         reason = quality["reason"].mode().iloc[0]
         problem = f"most of them: {reason.replace('_', ' ')}"
-        remedy = _REMEDIES.get(reason, "see the section quality of the configuration")
-    raise InputError(f"leaves no household to study; {problem}", field="quality", remedy=remedy)
+        hint = _REMEDIES.get(reason, "see the section quality of the configuration")
+    raise InputError(f"leaves no household to study; {problem}", field="quality", hint=hint)

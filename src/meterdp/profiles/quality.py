@@ -250,7 +250,7 @@ def refuse_by_policy(quality: pd.DataFrame, policies: Mapping[str, str]) -> None
                 f"refuses such readings, and {households:,} of {len(quality):,} households have some",
                 file="config",
                 field=f"quality.policies.{kind}",
-                remedy=f"correct the export, or set it to {QUARANTINE}",
+                hint=f"correct the export, or set it to {QUARANTINE}",
             )
 
 

@@ -2,8 +2,8 @@
 
 The paper's is a mean over the training window, which stays where that window put it. The rolling one moves with the
 origin of a forecast. Either comes from readings of that household only, and from none after an origin: given the
-past it is a number, so the law of the future given the past is that of the residual, moved by it. Missing readings
-are left out of the averages.
+past it is a number, so the distribution of the future given the past is that of the residual, moved by it. Missing
+readings are left out of the averages.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ def _days(rules: VectorRules, calendar: Calendar) -> list[date]:
             f"asks for {rules.hours} hours that are not all in the export's period",
             file="config",
             field="profiles.date",
-            remedy="choose a day inside the period or 'auto'",
+            hint="choose a day inside the period or 'auto'",
         )
     return [day]
 

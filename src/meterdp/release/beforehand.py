@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from meterdp.errors import InputError
-from meterdp.exports.roster import read_roster
 from meterdp.groupforecast.kept import KeptGroups
+from meterdp.ingest.meter_list import read_meter_list
 from meterdp.privacy.policy import FEWEST_HOUSEHOLDS, FEWEST_IN_GROUP
 from meterdp.release import worth
 from meterdp.release.planned import group_public, level_in_words
@@ -59,6 +59,6 @@ def _listed(config: Mapping, simulated: bool) -> int | None:
     if simulated:
         return config["simulate"]["households"]
     try:
-        return len(read_roster(config["export"]["meters"]).meter_ids)
+        return len(read_meter_list(config["export"]["meters"]).meter_ids)
     except (InputError, TypeError):
         return None

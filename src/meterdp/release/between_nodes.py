@@ -14,15 +14,15 @@ from pathlib import Path
 
 import numpy as np
 
-from meterdp.distributed.node.config import NodeSettings
-from meterdp.distributed.node.faults import Reason
-from meterdp.distributed.node.links import Links
-from meterdp.distributed.node.messages import Kind
-from meterdp.distributed.node.records import own_records
-from meterdp.distributed.node.run import check_writable, compare, sum_of_all
-from meterdp.distributed.shared_noise import SharedSums, release_at_node
 from meterdp.errors import InputError
-from meterdp.exports.roster import read_roster
+from meterdp.federated.node.config import NodeSettings
+from meterdp.federated.node.faults import Reason
+from meterdp.federated.node.links import Links
+from meterdp.federated.node.messages import Kind
+from meterdp.federated.node.records import own_records
+from meterdp.federated.node.run import check_writable, compare, sum_of_all
+from meterdp.federated.shared_noise import SharedSums, release_at_node
+from meterdp.ingest.meter_list import read_meter_list
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import PublicSettings, Released
 from meterdp.mechanisms.sound.mechanism import Sound
@@ -30,9 +30,9 @@ from meterdp.mechanisms.sound.plan import step_entries
 from meterdp.mechanisms.sound.shares import SharedNoise
 from meterdp.privacy.noise import GRID, MOST_STEPS, GaussianSource
 from meterdp.privacy.release import Part
-from meterdp.release.desk import Desk
 from meterdp.release.gate import check_meters, check_settings
 from meterdp.release.mixture import released_files, request_of, words_of_settings
+from meterdp.release.service import ReleaseService
 
 FOLDER = Path("release/mixture")
 
@@ -57,20 +57,20 @@ def release_mixture_at(settings: NodeSettings, say: Callable[[str], object]) -> 
         If gate or ledger refuses, or something is wrong with another node. What was charged stays charged, unless
         this node has sent nothing yet that depends on its readings.
     """
-    desk = _desk(settings)
+    service = _service(settings)
     folder = Path(settings.study["results_dir"]) / FOLDER
     check_writable(folder.with_suffix(".part"))  # the folder itself may be there
     shared = shared_sums(settings)
     sound = Sound.calibrate(_public(settings, shared))
     records, meter_ids = own_records(settings.study, Path(settings.study["results_dir"]) / "private", listed=True)
-    listed = read_roster(settings.study["export"]["meters"]).meter_ids
+    listed = read_meter_list(settings.study["export"]["meters"]).meter_ids
     check_meters(sorted(meter_ids), listed, len(records.log_kwh))
     said = settings.agreement.settings["release"]["meters"][settings.number]
     if len(listed) != said:
         raise InputError(
             "has not as many meters as the agreement says of this node",
             file=settings.study["export"]["meters"],
-            remedy="correct release.meters at every node, or the list",
+            hint="correct release.meters at every node, or the list",
         )
     if not records.valid.any():
         say("none of its listed meters has a valid profile: see whether the ids of the list are those of the export")
@@ -90,19 +90,19 @@ def release_mixture_at(settings: NodeSettings, say: Callable[[str], object]) -> 
         _agree(links, sound.public)
         told = _told(shared, settings)
         # Made of fresh numbers of all nodes: no run repeats another, so none is free.
-        request = request_of("mixture between nodes", sound, desk, told, run=links.run.hex())
+        request = request_of("mixture between nodes", sound, service, told, run=links.run.hex())
 
         def answer(log_kwh: np.ndarray, noise: GaussianSource, _) -> Released:
             return _released(sound, log_kwh, noise, settings, links)
 
         def render(released: Released, _) -> dict[str, bytes]:
-            return released_files(released, sound, request, desk, told)
+            return released_files(released, sound, request, service, told)
 
         # No node sends a sum before all of them have charged; where one cannot, nobody has spent anything.
         part = Part(request, sound.guarantee, sound.public.records, answer, render)
-        (files,), handed_over = desk.release(part, records=records.log_kwh, ready=links.all_charged)
+        (files,), handed_over = service.release(part, records=records.log_kwh, ready=links.all_charged)
     # With closed links: what goes wrong now is no other node's concern.
-    desk.hand_over(files, folder)
+    service.hand_over(files, folder)
     handed_over()
     return f"all nodes released a mixture of {sound.plan.classes} classes; it is in {FOLDER} of its results"
 
@@ -113,16 +113,16 @@ def shared_sums(settings: NodeSettings) -> SharedSums:
     return SharedSums(agreed["scheme"], graph, agreed["release"]["colluding"])
 
 
-def _desk(settings: NodeSettings) -> Desk:
+def _service(settings: NodeSettings) -> ReleaseService:
     release, study = settings.agreement.settings["release"], settings.study
     # Forecasts are no part of it, but what they draw by lot is planned with the first release of a period.
     what = ["mixture", *(one for one in study["release"]["what"] if one == "forecasts")]
     own = {"epsilon": release["epsilon"], "delta": release["delta"], "what": what}
-    roster = study["export"]["meters"]
+    meter_list = study["export"]["meters"]
     config = {**study, "release": study["release"] | own}
     # Whoever the households are, a node has an export and must name what a release of it needs, the list included.
     check_settings(config, simulated=False)
-    return Desk(config, Path(roster).read_bytes(), release["simulated"])
+    return ReleaseService(config, Path(meter_list).read_bytes(), release["simulated"])
 
 
 def _public(settings: NodeSettings, shared: SharedSums) -> PublicSettings:

@@ -58,6 +58,6 @@ def check_described(files: Mapping[str, bytes]) -> None:
 
 def _refuse_studies(files: Mapping[str, bytes]) -> None:
     if any(NOT_FOR_RELEASE.encode() in data for data in files.values()):
-        raise InputError(f"holds a file that is {NOT_FOR_RELEASE}", file="release", remedy=RELEASED)
+        raise InputError(f"holds a file that is {NOT_FOR_RELEASE}", file="release", hint=RELEASED)
     if MANIFEST not in files:
-        raise InputError("has no manifest of a release", file="release", remedy=RELEASED)
+        raise InputError("has no manifest of a release", file="release", hint=RELEASED)

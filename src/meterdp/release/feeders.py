@@ -12,16 +12,16 @@ import numpy as np
 
 from meterdp.core.parquet import table_bytes
 from meterdp.core.stamps import utc_column
-from meterdp.exports.roster import Roster
 from meterdp.feeders.mechanism import FeederRecords, FeederRelease, FeederTotals
 from meterdp.feeders.plan import FeederPublic
 from meterdp.feeders.window import DAYS, Window, total_minutes
+from meterdp.ingest.meter_list import MeterList
 from meterdp.privacy.charge import Charge
 from meterdp.privacy.ledger import Request
 from meterdp.privacy.noise import GRID, GaussianSource
 from meterdp.privacy.release import Part
-from meterdp.release.desk import Desk, as_json, checksums, in_words, words_of
 from meterdp.release.gate import FEEDER_FILES, check_feeder_names, check_feeders
+from meterdp.release.service import ReleaseService, as_json, checksums, in_words, words_of
 from meterdp.release.tables import RELEASED_FEEDER_ERRORS, RELEASED_FEEDERS
 
 # Counts up when the same public words would give another release.
@@ -54,7 +54,7 @@ class Feeders:
     feeder_of: tuple[int, ...]
 
     @classmethod
-    def of_roster(cls, roster: Roster) -> Feeders:
+    def of_meter_list(cls, meter_list: MeterList) -> Feeders:
         """Take the feeders that a list names, or its circuits.
 
         Raises
@@ -63,9 +63,9 @@ class Feeders:
             If a meter has none, or two feeders would be called alike.
         """
         places = []
-        for meter in roster.meter_ids:
-            substation, feeder = roster.feeder_of.get(meter, (None, None))
-            places.append((substation or ONE_SUBSTATION, feeder or roster.circuit_of[meter]))
+        for meter in meter_list.meter_ids:
+            substation, feeder = meter_list.feeder_of.get(meter, (None, None))
+            places.append((substation or ONE_SUBSTATION, feeder or meter_list.circuit_of[meter]))
         check_feeders([feeder for _, feeder in places])
         known = sorted(set(places))
         at = {place: number for number, place in enumerate(known)}
@@ -92,7 +92,7 @@ def feeder_window(config) -> Window:
 
 
 def release_feeders(
-    energy_kwh: np.ndarray, feeders: Feeders, desk: Desk
+    energy_kwh: np.ndarray, feeders: Feeders, service: ReleaseService
 ) -> tuple[dict[str, bytes], Callable[[], None]]:
     """Return the files of the feeder totals: drawn and charged once, afterwards the stored ones.
 
@@ -101,7 +101,7 @@ def release_feeders(
     energy_kwh : (N, T) float64
         Records of all listed meters, NaN where there is no usable reading.
     feeders : Feeders
-    desk : Desk
+    service : ReleaseService
 
     Returns
     -------
@@ -114,13 +114,13 @@ def release_feeders(
     InputError
         If gate or ledger refuses.
     """
-    (files,), handed_over = desk.release(feeders_part(feeders, desk), records=energy_kwh)
+    (files,), handed_over = service.release(feeders_part(feeders, service), records=energy_kwh)
     return files, handed_over
 
 
-def feeders_part(feeders: Feeders, desk: Desk) -> Part:
+def feeders_part(feeders: Feeders, service: ReleaseService) -> Part:
     """Return what releases the totals of a configuration, from public settings alone."""
-    release, window = desk.config["release"], feeder_window(desk.config)
+    release, window = service.config["release"], feeder_window(service.config)
     public = FeederPublic(
         epsilon=release["feeder_epsilon"],
         delta=release["delta"],
@@ -151,11 +151,11 @@ def feeders_part(feeders: Feeders, desk: Desk) -> Part:
         mechanism.name,
         VERSION,
         settings,
-        **desk.records(profile_keys=("clip_kwh_per_hour",)),
+        **service.records(profile_keys=("clip_kwh_per_hour",)),
         window={"kind": window.kind, "first_day": window.first_day.isoformat(), "days": window.day_count},
     )
     charge = Charge(mechanism.mu, mechanism.total_variation)
-    request = desk.request(
+    request = service.request(
         mechanism.guarantee, len(feeders.feeder_of), charge, words, setting="release.feeder_epsilon"
     )
 
@@ -163,16 +163,21 @@ def feeders_part(feeders: Feeders, desk: Desk) -> Part:
         return mechanism.release(FeederRecords(energy_kwh), noise)
 
     def render(released: FeederRelease, _) -> dict[str, bytes]:
-        return _files(released, mechanism, feeders, window, request, desk)
+        return _files(released, mechanism, feeders, window, request, service)
 
     return Part(request, mechanism.guarantee, len(feeders.feeder_of), answer, render)
 
 
 def _files(
-    released: FeederRelease, mechanism: FeederTotals, feeders: Feeders, window: Window, request: Request, desk: Desk
+    released: FeederRelease,
+    mechanism: FeederTotals,
+    feeders: Feeders,
+    window: Window,
+    request: Request,
+    service: ReleaseService,
 ) -> dict[str, bytes]:
     guarantee = mechanism.guarantee
-    metadata = {"guarantee": in_words(guarantee), **desk.metadata}
+    metadata = {"guarantee": in_words(guarantee), **service.metadata}
     ends, cell = window.ends_utc()
     total_wh = np.rint(WH_PER_KWH * released.total_kwh[:, cell]).astype(np.int64)
     devices = np.rint(released.devices).astype(np.int64)
@@ -198,7 +203,7 @@ def _files(
         "feeders.csv": _csv(totals | {"data_collection_log_timestamp": _spoken_utc(stamps)}),
         "feeder_errors.parquet": table_bytes(RELEASED_FEEDER_ERRORS, errors, metadata),
     }
-    manifest = desk.manifest(
+    manifest = service.manifest(
         "energy per low-voltage feeder and interval, and how many meters it is of",
         guarantee,
         HIDES,
@@ -207,8 +212,8 @@ def _files(
     )
     manifest |= {"feeder_totals": _facts(mechanism, window)}
     files["manifest.json"] = as_json({**manifest, "sha256": checksums(files)})
-    files["README.md"] = _page(mechanism, released, window, request, desk)
-    return desk.described({name: files[name] for name in FEEDER_FILES})
+    files["README.md"] = _page(mechanism, released, window, request, service)
+    return service.described({name: files[name] for name in FEEDER_FILES})
 
 
 def _facts(mechanism: FeederTotals, window: Window) -> dict:
@@ -228,7 +233,7 @@ def _facts(mechanism: FeederTotals, window: Window) -> dict:
             "every feeder": _daily_noise(plan.own, public),
         },
         "standard_errors": "of the totals of a feeder, root mean square over its intervals: noise, and what was not "
-        "measured or is beyond the largest daily energy, as a public law of households has it",
+        "measured or is beyond the largest daily energy, as a public distribution of households has it",
     }
 
 
@@ -255,13 +260,15 @@ def _meters_in_words(count: str) -> str:
     )
 
 
-def _page(mechanism: FeederTotals, released: FeederRelease, window: Window, request: Request, desk: Desk) -> bytes:
+def _page(
+    mechanism: FeederTotals, released: FeederRelease, window: Window, request: Request, service: ReleaseService
+) -> bytes:
     public, plan = mechanism.public, mechanism.plan
     of_total = float(np.median(released.error_kwh / np.maximum(released.total_kwh.mean(axis=1), 1e-9)))
     largest = plan.level_limit * public.typical_daily_kwh
     least, most = public.listed.min(), public.listed.max()
     sizes = f"are {least} to {most} meters on a" if least < most else f"are {most} meters on every"
-    return desk.page(
+    return service.page(
         "Electricity used per feeder by",
         f"This folder says how much electricity the meters of each of {public.feeders:,} low-voltage feeders used "
         f"together, in every {window.interval_minutes} minutes. It holds no household's readings. It covers "

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from meterdp.classnoise.designs.interface import Noise
+from meterdp.class_noise.designs.interface import Noise
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import atomic_path, table_bytes
 from meterdp.core.stamps import local_text, utc_column

@@ -12,9 +12,9 @@ import numpy as np
 from meterdp.core.log_scale import LogScale
 from meterdp.privacy.guarantee import Guarantee
 from meterdp.privacy.ledger import Request
-from meterdp.release.desk import Desk, as_json, checksums, in_words
 from meterdp.release.forecast_files import forecast_files
 from meterdp.release.manifests.common import what_is_in_it
+from meterdp.release.service import ReleaseService, as_json, checksums, in_words
 from meterdp.release.tables import RELEASED_FORECAST
 
 
@@ -52,7 +52,9 @@ class Told:
     expected: str | None = None
 
 
-def forecast_folder(ids: np.ndarray, released_log_kwh: np.ndarray, told: Told, request: Request, desk: Desk) -> dict:
+def forecast_folder(
+    ids: np.ndarray, released_log_kwh: np.ndarray, told: Told, request: Request, service: ReleaseService
+) -> dict:
     """Return the files of the folder by name.
 
     Parameters
@@ -62,22 +64,22 @@ def forecast_folder(ids: np.ndarray, released_log_kwh: np.ndarray, told: Told, r
     released_log_kwh : (N, k) float64
     told : Told
     request : Request
-    desk : Desk
+    service : ReleaseService
     """
-    config, guarantee = desk.config, told.guarantee
+    config, guarantee = service.config, told.guarantee
     minutes, zone = config["export"]["interval_minutes"], config["export"]["time_zone"]
-    stamps = intervals_ahead(desk.period[1], released_log_kwh.shape[1], minutes, zone)
+    stamps = intervals_ahead(service.period[1], released_log_kwh.shape[1], minutes, zone)
     scale = LogScale.of_interval(config["profiles"], minutes)
     manifest = {
-        **desk.manifest(told.what, guarantee, told.hides, told.does_not_hide, request),
+        **service.manifest(told.what, guarantee, told.hides, told.does_not_hide, request),
         "guarantee": f"{in_words(guarantee)}, of {told.covers}",
         **told.facts,
         **what_is_in_it(RELEASED_FORECAST, stamps, minutes, zone, scale),
     }
-    each = (RELEASED_FORECAST, ids, released_log_kwh, stamps, scale, manifest, desk.metadata)
+    each = (RELEASED_FORECAST, ids, released_log_kwh, stamps, scale, manifest, service.metadata)
     files = dict(forecast_files(*each))
     files["manifest.json"] = as_json({**manifest, "sha256": checksums(files)})
-    files["README.md"] = desk.page(
+    files["README.md"] = service.page(
         "Forecasts for",
         f"This folder holds a file for each of {len(ids):,} households: how much electricity a household like it "
         f"will use from {_spoken(manifest['time']['first_interval_start_local'])} on, in {stamps.size} steps of "
@@ -95,7 +97,7 @@ def forecast_folder(ids: np.ndarray, released_log_kwh: np.ndarray, told: Told, r
         means=told.means,
         **({} if told.expected is None else {"expected": told.expected}),
     )
-    return desk.described(files)
+    return service.described(files)
 
 
 def different_forecasts(released_log_kwh: np.ndarray) -> str:

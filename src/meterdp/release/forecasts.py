@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from meterdp.classnoise.query_models import QUERY_MODELS
-from meterdp.classnoise.study import noises_of, stack
+from meterdp.class_noise.query_models import QUERY_MODELS
+from meterdp.class_noise.study import noises_of, stack
 from meterdp.core.log_scale import LogScale
 from meterdp.profiles.dense import LogLoad
 from meterdp.release.forecast_files import (
@@ -54,7 +54,7 @@ class StudyRelease:
 
 
 def release_study_forecasts(
-    laws: pa.Table,
+    distributions: pa.Table,
     designs: pa.Table,
     curves: pa.Table,
     load: LogLoad,
@@ -70,8 +70,8 @@ def release_study_forecasts(
 
     Parameters
     ----------
-    laws, designs, curves : pyarrow.Table
-        Tables ``forecast_laws``, ``noise_designs`` and ``delta_curves``.
+    distributions, designs, curves : pyarrow.Table
+        Tables ``forecast_distributions``, ``noise_designs`` and ``delta_curves``.
     load : LogLoad
         Log load of the same households, for the examples.
     class_noise : mapping
@@ -85,8 +85,8 @@ def release_study_forecasts(
     salt : str
         Private salt; it fixes the release ids and which three households are the examples.
     """
-    household = laws["household"].to_numpy()
-    mean = stack(laws["mean_log_kwh"], -1)
+    household = distributions["household"].to_numpy()
+    mean = stack(distributions["mean_log_kwh"], -1)
     noises = noises_of(designs)
     design, rho = class_noise["file_design"], float(class_noise["file_rho"])
     key = next((design, model, rho) for model in QUERY_MODELS if (design, model, rho) in noises)
@@ -99,7 +99,9 @@ def release_study_forecasts(
 
     calendar = load.calendar
     origin = int(
-        np.searchsorted(calendar.start_utc, np.datetime64(laws["origin_utc"][0].as_py().replace(tzinfo=None)))
+        np.searchsorted(
+            calendar.start_utc, np.datetime64(distributions["origin_utc"][0].as_py().replace(tzinfo=None))
+        )
     )
     steps = slice(origin, origin + mean.shape[1])
     history = slice(max(origin - HISTORY_HOURS * calendar.slots_per_hour, 0), origin)

@@ -1,4 +1,4 @@
-"""The gate: what a release must be before anything is charged, each refusal one sentence with its remedy.
+"""The gate: what a release must be before anything is charged, each refusal one sentence with its hint.
 
 It looks at public settings and at what a mechanism says of itself, never at a record.
 """
@@ -167,7 +167,7 @@ def check_files(files: Mapping[str, bytes]) -> None:
             raise InputError(
                 "would hand over a file or a column that is not declared for release",
                 file="release",
-                remedy="declare it in release/tables.py and in the gate, with its proof",
+                hint="declare it in release/tables.py and in the gate, with its proof",
             )
 
 
@@ -253,5 +253,5 @@ def public_name(name: str) -> str:
     return " ".join(name.split()).casefold()
 
 
-def _refused(field: str, problem: str, remedy: str) -> InputError:
-    return InputError(problem, file="config", field=field, remedy=remedy)
+def _refused(field: str, problem: str, hint: str) -> InputError:
+    return InputError(problem, file="config", field=field, hint=hint)

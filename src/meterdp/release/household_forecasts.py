@@ -21,11 +21,11 @@ from meterdp.privacy.charge import Charge, epsilon_of
 from meterdp.privacy.noise import ResponseSource
 from meterdp.privacy.policy import check_groups
 from meterdp.privacy.release import Files, Part
-from meterdp.release.desk import Desk, as_json, words_of
 from meterdp.release.forecast_folder import Told, forecast_folder
 from meterdp.release.label_forecasts import PLACES, release_label_forecasts
 from meterdp.release.noise import new_ids
 from meterdp.release.planned import assignment_charge, group_public, level_in_words
+from meterdp.release.service import ReleaseService, as_json, words_of
 
 # Counts up when the same public words would give another release.
 VERSION = 1
@@ -63,7 +63,7 @@ class Delivery:
 
 
 def release_household_forecasts(
-    forecast_log_kwh: np.ndarray, circuit: tuple[int, ...] | None, desk: Desk
+    forecast_log_kwh: np.ndarray, circuit: tuple[int, ...] | None, service: ReleaseService
 ) -> Delivery:
     """Return a forecast file for every household of the list: drawn and charged once, afterwards the stored ones.
 
@@ -73,34 +73,34 @@ def release_household_forecasts(
         Each household's own forecast of the steps after the period, NaN where it has none.
     circuit : tuple of N int, or None
         Public circuit 0..G-1 of every household, if the list names them all.
-    desk : Desk
+    service : ReleaseService
 
     Raises
     ------
     InputError
         If gate or ledger refuses.
     """
-    if desk.config["release"]["forecast_protects"] == "label":
-        return Delivery(*release_label_forecasts(forecast_log_kwh, neighbourhoods(circuit, desk), desk))
-    parts = forecast_parts(len(forecast_log_kwh), circuit, desk)
-    (stored, files), handed_over = desk.release(*parts, records=forecast_log_kwh)
+    if service.config["release"]["forecast_protects"] == "label":
+        return Delivery(*release_label_forecasts(forecast_log_kwh, neighbourhoods(circuit, service), service))
+    parts = forecast_parts(len(forecast_log_kwh), circuit, service)
+    (stored, files), handed_over = service.release(*parts, records=forecast_log_kwh)
     return Delivery(files, json.loads(stored[PLACES])["release_id"], handed_over)
 
 
-def forecast_parts(households: int, circuit: tuple[int, ...] | None, desk: Desk) -> tuple[Part, Part]:
+def forecast_parts(households: int, circuit: tuple[int, ...] | None, service: ReleaseService) -> tuple[Part, Part]:
     """Return what draws groups and file names, and the forecast of the groups, from public settings alone.
 
     Parameters
     ----------
     households : int
         N, who get a file.
-    circuit, desk
+    circuit, service
         As for :func:`release_household_forecasts`.
     """
-    circuit = neighbourhoods(circuit, desk)
+    circuit = neighbourhoods(circuit, service)
     if circuit is not None:
         check_groups(np.bincount(circuit))
-    kept = KeptGroups.calibrate(group_public(desk.config, households, circuit))
+    kept = KeptGroups.calibrate(group_public(service.config, households, circuit))
     # Their names stay for ever: ledgers know a release by them. Circuits are those of the list, which is among them.
     public = {
         "epsilon": kept.public.epsilon,
@@ -113,7 +113,7 @@ def forecast_parts(households: int, circuit: tuple[int, ...] | None, desk: Desk)
         "most_groups": kept.public.most_groups,
         "grid": kept.public.grid,
     }
-    places = desk.request(
+    places = service.request(
         kept.guarantee,
         households,
         assignment_charge(kept),
@@ -125,18 +125,18 @@ def forecast_parts(households: int, circuit: tuple[int, ...] | None, desk: Desk)
         MECHANISM,
         VERSION,
         public,
-        **desk.records(),
-        forecast=some_of(desk.config["forecast"], AHEAD),
+        **service.records(),
+        forecast=some_of(service.config["forecast"], AHEAD),
         groups_request=places.key,
     )
     charge = Charge(kept.plan.mu, kept.plan.total_variation(kept.public))
-    request = desk.request(kept.guarantee, households, charge, words, setting=SETTING)
+    request = service.request(kept.guarantee, households, charge, words, setting=SETTING)
 
     def assign(forecast_log_kwh: np.ndarray, noise: ResponseSource, _) -> np.ndarray:
         return kept.assign(ForecastRecords(forecast_log_kwh), noise)
 
     def place(group: np.ndarray, _) -> dict[str, bytes]:
-        drawn = {"release_id": new_ids(households), "group": group.tolist(), "days": desk.period}
+        drawn = {"release_id": new_ids(households), "group": group.tolist(), "days": service.period}
         return {PLACES: as_json(drawn)}
 
     def answer(forecast_log_kwh: np.ndarray, noise: ResponseSource, earlier: Sequence[Files]) -> GroupRelease:
@@ -145,8 +145,8 @@ def forecast_parts(households: int, circuit: tuple[int, ...] | None, desk: Desk)
 
     def render(released: GroupRelease, earlier: Sequence[Files]) -> dict[str, bytes]:
         where = json.loads(earlier[0][PLACES])
-        told = _told(kept, where["days"], places.charge, request.charge, desk)
-        return forecast_folder(np.array(where["release_id"]), released.released_log_kwh, told, request, desk)
+        told = _told(kept, where["days"], places.charge, request.charge, service)
+        return forecast_folder(np.array(where["release_id"]), released.released_log_kwh, told, request, service)
 
     whose = kept.guarantee, households
     return Part(places, *whose, assign, place), Part(request, *whose, answer, render)
@@ -171,9 +171,9 @@ def on_the_list(ahead: pa.Table, household: np.ndarray, forecast: Mapping) -> np
     return rows
 
 
-def neighbourhoods(circuit: tuple[int, ...] | None, desk: Desk) -> tuple[int, ...] | None:
+def neighbourhoods(circuit: tuple[int, ...] | None, service: ReleaseService) -> tuple[int, ...] | None:
     """Return the public circuits if they are asked for, None for one neighbourhood of all."""
-    groups = desk.config["release"]["forecast_groups"]
+    groups = service.config["release"]["forecast_groups"]
     if groups == "circuit" and circuit is None:
         raise no_circuits("release.forecast_groups")
     return circuit if groups == "circuit" else None
@@ -184,18 +184,18 @@ def _assigned(kept: KeptGroups) -> dict:
     return {"group_count": kept.plan.groups, "assignment_epsilon": kept.plan.assignment_epsilon}
 
 
-def _together(groups: Charge, forecast: Charge, desk: Desk) -> dict[str, float]:
+def _together(groups: Charge, forecast: Charge, service: ReleaseService) -> dict[str, float]:
     """Return what groups and so many forecasts cost together, as far as the cap allows them."""
     out = {}
     for number in SO_MANY:
         total = sum([forecast] * number, groups)
-        epsilon = float(np.ceil(100 * epsilon_of(total, desk.config["release"]["delta"])) / 100)
-        if epsilon <= desk.cap.epsilon:
+        epsilon = float(np.ceil(100 * epsilon_of(total, service.config["release"]["delta"])) / 100)
+        if epsilon <= service.cap.epsilon:
             out[str(number)] = epsilon
     return out
 
 
-def _told(kept: KeptGroups, days: list[str], groups: Charge, forecast: Charge, desk: Desk) -> Told:
+def _told(kept: KeptGroups, days: list[str], groups: Charge, forecast: Charge, service: ReleaseService) -> Told:
     plan, drawn = kept.plan, kept.assignment_plan is not None
     count = "is one group" if plan.groups == 1 else f"are {plan.groups} groups"
     expected = level_in_words(kept.public, plan)
@@ -205,7 +205,7 @@ def _told(kept: KeptGroups, days: list[str], groups: Charge, forecast: Charge, d
         what="the forecast of a household's group",
         covers="the groups and all files of this folder together",
         facts={
-            "epsilon_of_groups_and_forecasts": _together(groups, forecast, desk),
+            "epsilon_of_groups_and_forecasts": _together(groups, forecast, service),
             **({} if expected is None else {"expected_error": {"in_words": expected}}),
             "mechanism": {
                 "name": MECHANISM,

@@ -14,18 +14,18 @@ import math
 
 import numpy as np
 
-from meterdp.classnoise.towards_centre import LabelPublic, TowardsCentre
+from meterdp.class_noise.towards_centre import LabelPublic, TowardsCentre
 from meterdp.core.log_scale import LogScale
-from meterdp.exports.roster import parse_roster
 from meterdp.forecasting.settings import AHEAD, some_of
+from meterdp.ingest.meter_list import parse_meter_list
 from meterdp.privacy.charge import Charge
 from meterdp.privacy.meter_lists import plain_name
 from meterdp.privacy.noise import GRID, GaussianSource
 from meterdp.privacy.policy import check_groups
 from meterdp.privacy.release import Part
-from meterdp.release.desk import Desk, as_json, words_of
 from meterdp.release.forecast_folder import Told, forecast_folder
 from meterdp.release.noise import new_ids
+from meterdp.release.service import ReleaseService, as_json, words_of
 
 # Counts up when the same public words would give another release.
 VERSION = 1
@@ -42,7 +42,7 @@ DOES_NOT_HIDE = (
 )
 
 
-def release_label_forecasts(forecast_log_kwh: np.ndarray, circuit: tuple[int, ...] | None, desk: Desk):
+def release_label_forecasts(forecast_log_kwh: np.ndarray, circuit: tuple[int, ...] | None, service: ReleaseService):
     """Return files, the name of every household's file and what notes that they were handed over.
 
     Parameters
@@ -51,30 +51,30 @@ def release_label_forecasts(forecast_log_kwh: np.ndarray, circuit: tuple[int, ..
         Each household's own forecast, NaN where it has none.
     circuit : tuple of N int, or None
         Public neighbourhoods; all households are one without them.
-    desk : Desk
+    service : ReleaseService
 
     Raises
     ------
     InputError
         If gate or ledger refuses.
     """
-    part = label_part(len(forecast_log_kwh), circuit, desk)
-    (files,), handed_over = desk.release(part, records=forecast_log_kwh)
+    part = label_part(len(forecast_log_kwh), circuit, service)
+    (files,), handed_over = service.release(part, records=forecast_log_kwh)
     where = json.loads(files.pop(PLACES))
     return files, where["release_id"], handed_over
 
 
-def label_part(households: int, circuit: tuple[int, ...] | None, desk: Desk) -> Part:
+def label_part(households: int, circuit: tuple[int, ...] | None, service: ReleaseService) -> Part:
     """Return what releases these forecasts, from public settings alone.
 
     Parameters
     ----------
     households : int
         N, who get a file.
-    circuit, desk
+    circuit, service
         As for :func:`release_label_forecasts`.
     """
-    config = desk.config
+    config = service.config
     release, minutes, profiles = config["release"], config["export"]["interval_minutes"], config["profiles"]
     level = LogScale.of_interval(profiles, minutes).log(profiles["default_kwh_per_hour"] * (minutes / 60))
     neighbourhood = (0,) * households if circuit is None else circuit
@@ -105,17 +105,17 @@ def label_part(households: int, circuit: tuple[int, ...] | None, desk: Desk) -> 
         mechanism.name,
         VERSION,
         settings,
-        **desk.records(),
+        **service.records(),
         forecast=some_of(config["forecast"], AHEAD),
     )
     charge = Charge(mechanism.mu, mechanism.total_variation)
-    request = desk.request(
+    request = service.request(
         mechanism.guarantee,
         households,
         charge,
         words,
         setting="release.forecast_epsilon",
-        neighbourhoods=_digest_of(neighbourhood, desk),
+        neighbourhoods=_digest_of(neighbourhood, service),
     )
 
     def answer(forecast_log_kwh: np.ndarray, noise: GaussianSource, _) -> np.ndarray:
@@ -123,15 +123,15 @@ def label_part(households: int, circuit: tuple[int, ...] | None, desk: Desk) -> 
 
     def render(released_log_kwh: np.ndarray, _) -> dict[str, bytes]:
         ids = new_ids(households)
-        folder = forecast_folder(np.array(ids), released_log_kwh, _told(mechanism), request, desk)
+        folder = forecast_folder(np.array(ids), released_log_kwh, _told(mechanism), request, service)
         return folder | {PLACES: as_json({"release_id": ids})}
 
     return Part(request, mechanism.guarantee, households, answer, render)
 
 
-def _digest_of(neighbourhood: tuple[int, ...], desk: Desk) -> str:
+def _digest_of(neighbourhood: tuple[int, ...], service: ReleaseService) -> str:
     """Return a digest of who is in which neighbourhood; another one is another secret."""
-    meters = sorted(plain_name(meter) for meter in parse_roster(desk.roster).meter_ids)
+    meters = sorted(plain_name(meter) for meter in parse_meter_list(service.meter_list).meter_ids)
     return hashlib.sha256(as_json([meters, neighbourhood])).hexdigest()
 
 

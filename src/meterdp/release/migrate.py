@@ -32,7 +32,7 @@ def migrate(ledger: Ledger) -> dict[str, int]:
     """
     with ledger.alone():
         if not is_of_earlier_version(ledger.path):
-            raise InputError("needs no migration", file=ledger.path, remedy="use it as it is")
+            raise InputError("needs no migration", file=ledger.path, hint="use it as it is")
         events, stored = _checked(ledger)
         new_path, new_copy = (path.with_name(f".{path.name}.part") for path in (ledger.path, ledger.copy_path))
         for path in (new_path, new_copy):

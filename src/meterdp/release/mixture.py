@@ -24,8 +24,8 @@ from meterdp.mechanisms.sound.marginals import (
     TOTAL_WEIGHT,
 )
 from meterdp.mechanisms.sound.mechanism import Sound
+from meterdp.mechanisms.sound.reweighting import Marginals, sample_reweighted
 from meterdp.mechanisms.sound.shares import ALONE, SharedNoise
-from meterdp.mechanisms.sound.tilt import Marginals, sample_tilted
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.sampling import sample
 from meterdp.privacy.charge import Charge
@@ -33,9 +33,9 @@ from meterdp.privacy.ledger import Request
 from meterdp.privacy.noise import GRID, GaussianSource
 from meterdp.privacy.release import Part
 from meterdp.profiles.vector import VectorRules, hour_rows
-from meterdp.release.desk import Desk, as_json, checksums, in_words, words_of
 from meterdp.release.gate import MIXTURE_FILES
 from meterdp.release.noise import FreshNumbers
+from meterdp.release.service import ReleaseService, as_json, checksums, in_words, words_of
 from meterdp.release.tables import RELEASED_MIXTURE, RELEASED_PROFILES
 from meterdp.release.worth import check_worth, worth_of
 
@@ -51,7 +51,7 @@ DOES_NOT_HIDE = (
 
 
 def release_mixture(
-    log_kwh: np.ndarray, desk: Desk, shared: SharedNoise | None = None
+    log_kwh: np.ndarray, service: ReleaseService, shared: SharedNoise | None = None
 ) -> tuple[dict[str, bytes], Callable[[], None]]:
     """Return the files of the released mixture: drawn and charged once, afterwards the stored ones.
 
@@ -59,7 +59,7 @@ def release_mixture(
     ----------
     log_kwh : (N, d) float64
         Profile vectors of all listed households, the public default record where not valid.
-    desk : Desk
+    service : ReleaseService
     shared : SharedNoise, optional
         How circuits share the noise, if they do.
 
@@ -74,21 +74,21 @@ def release_mixture(
     InputError
         If gate or ledger refuses.
     """
-    (files,), handed_over = desk.release(mixture_part(log_kwh.shape, desk, shared), records=log_kwh)
+    (files,), handed_over = service.release(mixture_part(log_kwh.shape, service, shared), records=log_kwh)
     return files, handed_over
 
 
-def mixture_part(shape: tuple[int, int], desk: Desk, shared: SharedNoise | None) -> Part:
+def mixture_part(shape: tuple[int, int], service: ReleaseService, shared: SharedNoise | None) -> Part:
     """Return what releases the mixture of a configuration, from public settings alone.
 
     Parameters
     ----------
     shape : (N, d)
         Meters of the public list and hours of a profile.
-    desk, shared
+    service, shared
         As for :func:`release_mixture`.
     """
-    config = desk.config
+    config = service.config
     public = public_settings(
         config["release"]["epsilon"],
         config["release"]["delta"],
@@ -100,18 +100,20 @@ def mixture_part(shape: tuple[int, int], desk: Desk, shared: SharedNoise | None)
         ALONE if shared is None else shared.shares,
     )
     mechanism = Sound.calibrate(public)
-    request = request_of("mixture", mechanism, desk, shared)
+    request = request_of("mixture", mechanism, service, shared)
 
     def answer(log_kwh: np.ndarray, noise: GaussianSource, _) -> Released:
         return mechanism.release(PrivateRecords(log_kwh), noise, 1)
 
     def render(released: Released, _) -> dict[str, bytes]:
-        return released_files(released, mechanism, request, desk, shared)
+        return released_files(released, mechanism, request, service, shared)
 
     return Part(request, mechanism.guarantee, public.records, answer, render)
 
 
-def request_of(artefact: str, mechanism: Sound, desk: Desk, shared: SharedNoise | None, **more) -> Request:
+def request_of(
+    artefact: str, mechanism: Sound, service: ReleaseService, shared: SharedNoise | None, **more
+) -> Request:
     """Return the request for a mixture; ``more`` are words of its own.
 
     Raises
@@ -119,19 +121,19 @@ def request_of(artefact: str, mechanism: Sound, desk: Desk, shared: SharedNoise 
     InputError
         If the gate refuses it, or it is not worth its epsilon.
     """
-    check_worth(mechanism.public, desk.config)
+    check_worth(mechanism.public, service.config)
     words = words_of(
         artefact,
         mechanism.name,
         VERSION if mechanism.public.sound.library is None else LIBRARY_VERSION,
         words_of_settings(mechanism.public),
-        **desk.records(profile_keys=[field.name for field in fields(VectorRules)]),
-        synthetic_profiles=desk.config["release"]["synthetic_profiles"],
+        **service.records(profile_keys=[field.name for field in fields(VectorRules)]),
+        synthetic_profiles=service.config["release"]["synthetic_profiles"],
         **({} if shared is None else {"federation": shared.words}),
         **more,
     )
     charge = Charge(mechanism.mu, mechanism.total_variation)
-    return desk.request(mechanism.guarantee, mechanism.public.records, charge, words)
+    return service.request(mechanism.guarantee, mechanism.public.records, charge, words)
 
 
 def words_of_settings(public: PublicSettings) -> dict:
@@ -168,18 +170,18 @@ def words_of_settings(public: PublicSettings) -> dict:
 
 
 def released_files(
-    released: Released, mechanism: Sound, request: Request, desk: Desk, shared: SharedNoise | None
+    released: Released, mechanism: Sound, request: Request, service: ReleaseService, shared: SharedNoise | None
 ) -> dict[str, bytes]:
     """Return the files of a mixture that was drawn with release noise; arguments are what made it."""
     mixture, beside = released.mixtures.draw(0), released.marginals
-    rules = VectorRules.from_config(desk.config["profiles"])
+    rules = VectorRules.from_config(service.config["profiles"])
     hours, guarantee, scale = hour_rows(rules)["label"], mechanism.guarantee, rules.scale
-    metadata = {"guarantee": in_words(guarantee), **desk.metadata}
-    n = desk.config["release"]["synthetic_profiles"]
+    metadata = {"guarantee": in_words(guarantee), **service.metadata}
+    n = service.config["release"]["synthetic_profiles"]
     if beside is None:
         profiles, _ = sample(mixture, n, FreshNumbers())
     else:
-        profiles = sample_tilted(beside.reference, beside.exponents, n, FreshNumbers())
+        profiles = sample_reweighted(beside.reference, beside.exponents, n, FreshNumbers())
     energy_kwh = scale.clipped_kwh(profiles)
     files = {
         "mixture.parquet": table_bytes(
@@ -210,9 +212,9 @@ def released_files(
         ),
     }
     what = "a Gaussian mixture of load profiles, and synthetic profiles sampled from it"
-    manifest = desk.manifest(what, guarantee, HIDES, DOES_NOT_HIDE, request) | {
+    manifest = service.manifest(what, guarantee, HIDES, DOES_NOT_HIDE, request) | {
         "log_scale": scale.stated,
-        "expected_error": worth_of(mechanism.public, desk.config).stated,
+        "expected_error": worth_of(mechanism.public, service.config).stated,
     }
     if shared is not None:
         manifest["privacy"][shared.holders] = shared.in_words
@@ -222,8 +224,8 @@ def released_files(
     if beside is not None:
         manifest["marginals"] = _marginals(beside, mechanism, hours)
     files["manifest.json"] = as_json({**manifest, "sha256": checksums(files)})
-    files["README.md"] = _page(mixture, rules, mechanism, request, desk, shared)
-    return desk.described({name: files[name] for name in MIXTURE_FILES})
+    files["README.md"] = _page(mixture, rules, mechanism, request, service, shared)
+    return service.described({name: files[name] for name in MIXTURE_FILES})
 
 
 def _marginals(beside: Marginals, mechanism: Sound, hours: Sequence[str]) -> dict:
@@ -231,7 +233,8 @@ def _marginals(beside: Marginals, mechanism: Sound, hours: Sequence[str]) -> dic
     functions = {"hours": HOUR_COSINES, "energy": ENERGY_COSINES, "peak": PEAK_COSINES}
     return {
         "what": "means over all meters of functions of the share u of the mixture below a meter: in every hour, in "
-        "the energy of all hours and in the largest hour; synthetic profiles follow the law nearest to the mixture "
+        "the energy of all hours and in the largest hour; synthetic profiles follow the distribution nearest to "
+        "the mixture "
         "that has them",
         "functions": "per hour sqrt(2/j) cos(pi j u); of energy and peak the same times the weight; then the shares "
         "of the upper bins of the energy times theirs",
@@ -262,9 +265,14 @@ def _title(shared: SharedNoise | None) -> str:
 
 
 def _page(
-    mixture: Mixture, rules: VectorRules, mechanism: Sound, request: Request, desk: Desk, shared: SharedNoise | None
+    mixture: Mixture,
+    rules: VectorRules,
+    mechanism: Sound,
+    request: Request,
+    service: ReleaseService,
+    shared: SharedNoise | None,
 ) -> bytes:
-    hours, period, scale = hour_rows(rules)["label"], desk.period, rules.scale
+    hours, period, scale = hour_rows(rules)["label"], service.period, rules.scale
     if rules.vector == "mean":
         days = f"on the days from {period[0]} to {period[1]}, averaged"
     else:
@@ -273,7 +281,7 @@ def _page(
     beside = " so that single hours, energy and peak are those measured beside it" if share else ""
     until = hours[-1][-5:].replace("00:00", "24:00")
     shares = ", ".join(f"{share:.0%}" for share in mixture.weights)
-    return desk.page(
+    return service.page(
         _title(shared),
         f"This folder describes how households used electricity between {hours[0][:5]} and {until} {days}. It holds "
         "no household's readings.",
@@ -281,12 +289,12 @@ def _page(
             f"`mixture.parquet` and `mixture.json`: {mixture.classes} typical profiles (shares {shares}), each with "
             f"the typical energy per hour ({_typical(scale)}) and how much households differ from it. Meters "
             "without usable readings count as a household of one and the same, publicly known use",
-            f"`synthetic_profiles.parquet`: {desk.config['release']['synthetic_profiles']:,} made-up profiles, "
+            f"`synthetic_profiles.parquet`: {service.config['release']['synthetic_profiles']:,} made-up profiles, "
             f"sampled from the mixture{beside}. None of them belongs to anybody",
             "`manifest.json`: how the files were made, for experts and machines",
         ),
         request,
-        expected=worth_of(mechanism.public, desk.config).in_words,
+        expected=worth_of(mechanism.public, service.config).in_words,
         guarantee=mechanism.guarantee,
         covers="",
         hides=HIDES,

@@ -64,7 +64,7 @@ def planned_charge(config: Mapping, listed: int) -> Charge:
 def level_in_words(public: GroupPublic, plan: GroupPlan) -> str | None:
     """Return how far the level of a household's forecast is expected to be off; None for circuits.
 
-    From the public law that the plan was made with, so that it tells nothing of a reading.
+    From the public distribution that the plan was made with, so that it tells nothing of a reading.
     """
     if plan.common is None:
         return None

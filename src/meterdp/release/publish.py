@@ -57,7 +57,7 @@ def publish(files: Mapping[str, bytes], folder) -> None:
         raise InputError(
             f"cannot be written ({error.strerror or type(error).__name__})",
             file=folder,
-            remedy="free disk space or correct the permissions and run again; nothing is charged twice",
+            hint="free disk space or correct the permissions and run again; nothing is charged twice",
         ) from None
 
 

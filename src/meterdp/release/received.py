@@ -98,13 +98,13 @@ def read_manifest(folder) -> tuple[bytes, dict]:
             raise ValueError("no guarantee")
     except _MALFORMED:
         _refuse_studies(folder)
-        raise InputError("has no manifest of a release", file=folder, remedy=RELEASED) from None
+        raise InputError("has no manifest of a release", file=folder, hint=RELEASED) from None
     for name in digests:
         if name in BESIDE or not is_for_release(name):
-            raise InputError("is declared, but no release holds such a file", file=folder / name, remedy=RELEASED)
+            raise InputError("is declared, but no release holds such a file", file=folder / name, hint=RELEASED)
     if not any(name.endswith(".parquet") for name in digests):
         problem = "declares no Parquet file, and every release has one"
-        raise InputError(problem, file=folder / MANIFEST, remedy=RELEASED)
+        raise InputError(problem, file=folder / MANIFEST, hint=RELEASED)
     return raw, manifest
 
 
@@ -139,7 +139,7 @@ def _refuse_studies(folder: Path) -> None:
 
 def _refuse_a_study(path: Path, told: Mapping[str, str]) -> None:
     if told.get("audience") != "release" or NOT_FOR_RELEASE in told.get("guarantee", NOT_FOR_RELEASE):
-        raise InputError(f"is {NOT_FOR_RELEASE}", file=path, remedy=RELEASED)
+        raise InputError(f"is {NOT_FOR_RELEASE}", file=path, hint=RELEASED)
 
 
 def checked(folder: Path, name: str, manifest: Mapping) -> tuple[bytes, str | None]:
@@ -156,18 +156,18 @@ def checked(folder: Path, name: str, manifest: Mapping) -> tuple[bytes, str | No
     except OSError:
         data = None
     if data is None or hashlib.sha256(data).hexdigest() != manifest["sha256"][name]:
-        raise InputError("is missing or not what was released", file=path, remedy="copy the released folder again")
+        raise InputError("is missing or not what was released", file=path, hint="copy the released folder again")
     guarantee = None
     if path.suffix == ".parquet":
         try:
             told = metadata_of(pa.BufferReader(data))
         except (OSError, ValueError):
-            raise InputError("is not a readable Parquet file", file=path, remedy=RELEASED) from None
+            raise InputError("is not a readable Parquet file", file=path, hint=RELEASED) from None
         _refuse_a_study(path, told)
         # On one line, because it becomes a comment in the scripts of other tools.
         guarantee = shown(" ".join(told["guarantee"].split()))
     if not is_for_release(name, data):
-        raise InputError("has columns that no release has", file=path, remedy=RELEASED)
+        raise InputError("has columns that no release has", file=path, hint=RELEASED)
     _check_stated(path, data, guarantee, manifest["privacy"])
     return data, guarantee
 
@@ -179,7 +179,7 @@ def _check_stated(path: Path, data: bytes, guarantee: str | None, privacy: Mappi
     try:
         stated = {_in_digits(e, d) for e, d in _stated_in(path.name, data, guarantee)}
     except (*_MALFORMED, yaml.YAMLError):
-        raise InputError("cannot be read", file=path, remedy=RELEASED) from None
+        raise InputError("cannot be read", file=path, hint=RELEASED) from None
     states_none = guarantee is not None and not stated
     of_labels = guarantee is not None and "-class_label privacy" in guarantee
     agrees = of_labels == (privacy["adjacency"] == "class_label") or guarantee is None
@@ -187,7 +187,7 @@ def _check_stated(path: Path, data: bytes, guarantee: str | None, privacy: Mappi
         raise InputError(
             f"states another guarantee than {MANIFEST}",
             file=path,
-            remedy="trust neither, and ask whoever published the folder",
+            hint="trust neither, and ask whoever published the folder",
         )
 
 
@@ -252,7 +252,7 @@ def verify(folder) -> Received:
             raise InputError(
                 "is not declared in the manifest",
                 file=shown(str(path)),
-                remedy="take it out: it is no part of the release",
+                hint="take it out: it is no part of the release",
             )
     _check_stated(folder / MANIFEST, raw, None, manifest["privacy"])
     guarantees = [checked(folder, name, manifest)[1] for name in sorted(digests)]
@@ -280,6 +280,6 @@ def released_folders(folder) -> list[Path]:
             raise InputError(
                 "belongs to no released folder",
                 file=shown(str(path)),
-                remedy="take it out: it is no part of a release",
+                hint="take it out: it is no part of a release",
             )
     return found or [folder]  # refused for what it is

@@ -1,7 +1,7 @@
 """Mixtures of any records in a public box: drawn with safe noise and, if there are books, charged before.
 
-The workflow's release goes through the :mod:`~meterdp.release.desk`, which knows load profiles and a configuration.
-What is asked for here knows records by a public name alone.
+The workflow's release goes through the :mod:`~meterdp.release.service`, which knows load profiles and a
+configuration. What is asked for here knows records by a public name alone.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from meterdp.privacy.ledger import Ledger, Request
 from meterdp.privacy.noise import GRID, MOST_STD_STEPS, GaussianSource
 from meterdp.privacy.policy import FEWEST_HOUSEHOLDS, MOST_HOUSEHOLDS, check_release
 from meterdp.privacy.release import Part, release, release_unrecorded
-from meterdp.release.desk import as_json, words_of
 from meterdp.release.mixture import words_of_settings
 from meterdp.release.noise import StudyNoise
+from meterdp.release.service import as_json, words_of
 
 # Counts up when the same public words would give another release.
 VERSION = 1
@@ -88,21 +88,21 @@ def release_records(
     guarantee, public = mechanism.guarantee, mechanism.public
     if max(len(x), public.records) > MOST_HOUSEHOLDS:
         raise InputError(
-            f"has more than {MOST_HOUSEHOLDS} records", field="records", remedy="release parts of them apart"
+            f"has more than {MOST_HOUSEHOLDS} records", field="records", hint="release parts of them apart"
         )
     if public.delta > 1 / public.records:
         raise InputError(
             "is larger than 1 in the number of records, so that it allows to tell all of one of them",
             field="delta",
-            remedy="use a smaller delta",
+            hint="use a smaller delta",
         )
     if max(step.noise_std for step in mechanism.plan.steps) > MOST_STD_STEPS * GRID:
-        raise InputError("asks for more noise than its grid holds", field="epsilon", remedy="use a larger epsilon")
+        raise InputError("asks for more noise than its grid holds", field="epsilon", hint="use a larger epsilon")
     if books is None:
         return release_unrecorded(partial(_drawn, box=box, mechanism=mechanism), x)
     if public.records < FEWEST_HOUSEHOLDS:
         raise InputError(
-            f"has fewer than {FEWEST_HOUSEHOLDS} records", field="records", remedy="release more records together"
+            f"has fewer than {FEWEST_HOUSEHOLDS} records", field="records", hint="release more records together"
         )
     check_release(guarantee, public.records, books.cap)
     words = words_of(

@@ -72,7 +72,8 @@ _MIXTURE = Product(
     "Planning and research with load profiles, without access to readings.",
     "Private expectation-maximisation for a mixture of Gaussians: stacked sums over clipped load profiles, and means "
     "of functions of single hours, energy and peak where the manifest names marginals, each with Gaussian noise.",
-    "The mixture is made of noisy sums; synthetic profiles are sampled from it and tilted to the noisy marginals.",
+    "The mixture is made of noisy sums; synthetic profiles are sampled from it and reweighted to the noisy "
+    "marginals.",
 )
 _FORECASTS = Product(
     "Load forecasts for",
@@ -176,7 +177,7 @@ def check_entry(data: bytes) -> None:
             "does not fit the fields of the registry",
             file="registry_entry.yaml",
             field=".".join(map(str, error.absolute_path)) or None,
-            remedy="report it: this is a defect of meterdp",
+            hint="report it: this is a defect of meterdp",
         )
 
 

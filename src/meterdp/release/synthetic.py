@@ -1,4 +1,5 @@
-"""Synthetic load profiles of a study: sampled from each mechanism's mixture, tilted where marginals are beside it.
+"""Synthetic load profiles of a study: sampled from each mechanism's mixture, reweighted where marginals are beside
+it.
 
 Sampling a released mixture is post-processing (mechanisms.md 2.4), but study noise is seeded and the number of
 profiles is that of the valid households, so these files are not for release. Every measure is taken between equally
@@ -16,7 +17,7 @@ import pyarrow.compute as pc
 from meterdp.core.log_scale import LogScale
 from meterdp.errors import InputError
 from meterdp.mechanisms.sound.marginals import Reference
-from meterdp.mechanisms.sound.tilt import sample_tilted
+from meterdp.mechanisms.sound.reweighting import sample_reweighted
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.sampling import sample
 from meterdp.mixture.study import mixture_of
@@ -64,7 +65,7 @@ def released_source(variant: pa.Table, epsilon: float) -> Source:
     rows = variant.filter(pc.equal(variant["epsilon"], float(epsilon)))
     if rows.num_rows == 0:
         raise InputError(
-            "has no draw at mechanisms.figure_epsilon", file="variant", remedy="choose one of mechanisms.epsilons"
+            "has no draw at mechanisms.figure_epsilon", file="variant", hint="choose one of mechanisms.epsilons"
         )
     return Source(
         rows["mechanism"][0].as_py(),
@@ -84,7 +85,7 @@ def synthetic_log_kwh(source: Source, n: int, scale: LogScale, seed: int) -> np.
     bounds = scale.bounds_log_kwh
     if source.marginal_exponents:
         reference = Reference(source.mixture, *bounds, scale)
-        return sample_tilted(reference, np.array(source.marginal_exponents), n, noise)
+        return sample_reweighted(reference, np.array(source.marginal_exponents), n, noise)
     x, _ = sample(source.mixture, n, noise)
     return np.clip(x, *bounds)
 

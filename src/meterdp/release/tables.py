@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from meterdp.classnoise.tables import DESIGN, RHO
+from meterdp.class_noise.tables import DESIGN, RHO
 from meterdp.core.tables import COUNT, INT, REAL, STAMP_UTC, TEXT, VECTOR, Column, Table
 from meterdp.profiles.tables import PROFILES
 

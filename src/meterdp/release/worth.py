@@ -116,23 +116,23 @@ def check_worth(public: PublicSettings, config: Mapping) -> None:
     worth = worth_of(public, config)
     if not worth.too_little:
         return
-    remedies = [
+    hints = [
         f"use an epsilon of {epsilon:g} or more"
         for epsilon in _first_that_does(_EPSILONS, public.epsilon, lambda e: replace(public, epsilon=e), config)
     ]
-    remedies += [
+    hints += [
         f"list {households:,} meters or more"
         for households in _first_that_does(_HOUSEHOLDS, public.records, lambda n: replace(public, records=n), config)
     ]
     if public.sound.library is None:
-        remedies.append("set mechanisms.sound.library to auto")
+        hints.append("set mechanisms.sound.library to auto")
     raise InputError(
         f"is too small for {public.records:,} listed meters: some hour of the mixture would be off by more than a "
         f"factor of {FACTOR:g} in {_percent(worth.absurd)} of such releases, as far as public numbers tell; on "
         f"average {worth.in_words}",
         file="config",
         field="release.epsilon",
-        remedy="; ".join([*remedies, "or set release.insist to true to release it all the same"]),
+        hint="; ".join([*hints, "or set release.insist to true to release it all the same"]),
     )
 
 

@@ -20,7 +20,7 @@ import pyarrow.csv as pa_csv
 
 from meterdp.core.parquet import atomic_path
 from meterdp.core.progress import progress
-from meterdp.exports.roster import write_roster
+from meterdp.ingest.meter_list import write_meter_list
 from meterdp.simulate.fields import read_day, read_whole
 from meterdp.simulate.fleet import Fleet, override
 from meterdp.simulate.load import LoadModel
@@ -44,7 +44,7 @@ def simulate_export(
     circuits: int | None = None,
     days: int | None = None,
     start_date: date | str | None = None,
-    roster_path=None,
+    meter_list_path=None,
 ) -> None:
     """Write a synthetic export.
 
@@ -59,7 +59,7 @@ def simulate_export(
         Override the parameters; proportions of household types are kept.
     start_date : date or str, optional
         First local day, overrides the parameters.
-    roster_path : path-like, optional
+    meter_list_path : path-like, optional
         CSV file for the public list of meters and their circuits.
 
     Raises
@@ -81,8 +81,8 @@ def simulate_export(
         range(first, min(first + _METERS_PER_BATCH, fleet.count))
         for first in range(0, fleet.count, _METERS_PER_BATCH)
     ]
-    if roster_path is not None:
-        write_roster(fleet.meter_list, roster_path)
+    if meter_list_path is not None:
+        write_meter_list(fleet.meter_list, meter_list_path)
     resent: list[tuple[int, Rows]] = []
     with atomic_path(path) as temporary, _sink(temporary, compressed=Path(path).suffix == ".gz") as sink:
         sink.write((",".join(COLUMNS) + "\n").encode())

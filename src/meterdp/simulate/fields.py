@@ -32,9 +32,9 @@ class Place:
         """Return the place of ``key`` below this one."""
         return Place(self.file, (*self.keys, str(key)))
 
-    def refuse(self, problem: str, remedy: str) -> InputError:
+    def refuse(self, problem: str, hint: str) -> InputError:
         """Return the error for a value at this place."""
-        return InputError(problem, remedy=remedy, file=self.file, field=".".join(self.keys) or None)
+        return InputError(problem, hint=hint, file=self.file, field=".".join(self.keys) or None)
 
 
 def build(cls: type[T], raw: Any, place: Place) -> T:

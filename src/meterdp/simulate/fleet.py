@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from meterdp.core.noise import keyed_generator
-from meterdp.exports.roster import Roster
+from meterdp.ingest.meter_list import MeterList
 from meterdp.simulate.fields import Place, read_whole
 from meterdp.simulate.parameters import HouseholdType, SimulationParameters
 
@@ -86,9 +86,9 @@ class Fleet:
         )
 
     @property
-    def meter_list(self) -> Roster:
+    def meter_list(self) -> MeterList:
         """The public list of meters and their circuits."""
-        return Roster({self.meter_id(i): self.circuit_name(i) for i in range(self.count)})
+        return MeterList({self.meter_id(i): self.circuit_name(i) for i in range(self.count)})
 
     @cached_property
     def type_index(self) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Primal-dual interior point for min t subject to f_i(x) <= t or <= 0 and K >= 0 in the semidefinite order.
 
-x = (t, svec K, rest) with convex f_i; the solver of :mod:`meterdp.classnoise.designs.joint.common_noise` and
-:mod:`meterdp.classnoise.designs.transport.barycentre`. Promises nothing: whoever calls it certifies the gap from its
+x = (t, svec K, rest) with convex f_i; the solver of :mod:`meterdp.class_noise.designs.joint.common_noise` and
+:mod:`meterdp.class_noise.designs.transport.barycentre`. Promises nothing: whoever calls it certifies the gap from its
 multipliers.
 """
 
@@ -117,9 +117,9 @@ def _step(problem: Problem, packing: Packing, state: Iterate) -> Iterate:
     right[0, 0] -= 1
     right[1, where] += packing.pack(inverse)
     steps = dpotrs(factor, right.T, lower=1, overwrite_b=1)[0].T
-    laws = (k, z, root, inverse, scaling, root_z)
+    distributions = (k, z, root, inverse, scaling, root_z)
     step_x, closing, rise, step_z, primal, dual, complementarity = aimed(
-        steps, jacobian, slack, weight, broken, *laws, packing.rows, packing.columns, CENTRING, LAG
+        steps, jacobian, slack, weight, broken, *distributions, packing.rows, packing.columns, CENTRING, LAG
     )
     primal, dual = min(1.0, TO_BOUNDARY * primal), min(1.0, TO_BOUNDARY * dual)
     allowed = max(np.sum(np.abs(broken)), OVERSHOOT * complementarity)

@@ -51,7 +51,7 @@ def locate(dataset: Dataset, data_dir) -> Path | None:
             "is not a folder",
             file=folder,
             field="data_dir",
-            remedy="give the folder of the public data sets, or null",
+            hint="give the folder of the public data sets, or null",
         )
     path = folder / dataset.file
     if not path.is_file():
@@ -62,6 +62,6 @@ def locate(dataset: Dataset, data_dir) -> Path | None:
         raise InputError(
             f"is not the registered file of data set '{dataset.name}' (its SHA-256 differs)",
             file=path,
-            remedy=f"fetch the data set again, or remove the file to use the substitute ({dataset.substitute})",
+            hint=f"fetch the data set again, or remove the file to use the substitute ({dataset.substitute})",
         )
     return path

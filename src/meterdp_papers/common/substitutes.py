@@ -24,7 +24,7 @@ def _generator(name: str) -> np.random.Generator:
 
 
 def patients() -> sparse.csr_array:
-    """Return binary records of conditions (50,345, 4,096): rates as in Zipf's law, ten groups, heavy tails.
+    """Return binary records of conditions (50,345, 4,096): rates as in Zipf's distribution, ten groups, heavy tails.
 
     Every group of patients shifts the rates of the conditions by a factor of its own; the number of entries of a
     patient is log-normal, so a few have many times as many as most.
@@ -90,7 +90,8 @@ def life_sciences() -> np.ndarray:
 
 
 def check_ins() -> np.ndarray:
-    """Return check-ins as longitude and latitude in degrees (1,256,384, 2): cities with sizes as in Zipf's law."""
+    """Return check-ins as longitude and latitude in degrees (1,256,384, 2): cities with sizes as in Zipf's
+    distribution."""
     generator = _generator("check-ins")
     # West, east, south, north of five densely settled regions, and their share of the cities.
     regions = np.array(

@@ -12,13 +12,13 @@ import time
 import numpy as np
 import pandas as pd
 
-from meterdp.distributed.cycle import hamiltonian_cycle
-from meterdp.distributed.em import distributed_em, entries_of
-from meterdp.distributed.federated import Federated
-from meterdp.distributed.graph import Graph
-from meterdp.distributed.pdmm import Stop, Subspace, consensus, constant_for
-from meterdp.distributed.ring_sum import RingSum
-from meterdp.distributed.summation import Summation
+from meterdp.federated.cycle import hamiltonian_cycle
+from meterdp.federated.em import distributed_em, entries_of
+from meterdp.federated.federated import Federated
+from meterdp.federated.graph import Graph
+from meterdp.federated.pdmm import Stop, Subspace, consensus, constant_for
+from meterdp.federated.ring_sum import RingSum
+from meterdp.federated.summation import Summation
 from meterdp.mixture.draws import Mixture
 from meterdp.simulate.streams import simulated_stream
 from meterdp_papers.li.likelihoods import network

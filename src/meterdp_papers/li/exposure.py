@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pandas as pd
 
-from meterdp.distributed import leakage
-from meterdp.distributed.adversary import known_sums
-from meterdp.distributed.federated import Federated
-from meterdp.distributed.graph import CHORD, CORRUPT, Graph, five_node_example
-from meterdp.distributed.pdmm import Stop, consensus
-from meterdp.distributed.ring_sum import RingSum, decoded
-from meterdp.distributed.transcript import consensus_view, ring_view, seen_in_consensus, sums_on_ring
+from meterdp.federated import leakage
+from meterdp.federated.adversary import known_sums
+from meterdp.federated.federated import Federated
+from meterdp.federated.graph import CHORD, CORRUPT, Graph, five_node_example
+from meterdp.federated.pdmm import Stop, consensus
+from meterdp.federated.ring_sum import RingSum, decoded
+from meterdp.federated.transcript import consensus_view, ring_view, seen_in_consensus, sums_on_ring
 from meterdp.simulate.streams import simulated_stream
 from meterdp_papers.li.setting import (
     ALL_SO_FAR,

@@ -12,13 +12,13 @@ import numpy as np
 import pandas as pd
 
 from meterdp.core.noise import fixed_uniforms
-from meterdp.distributed.cycle import hamiltonian_cycle
-from meterdp.distributed.em import EmRun, Update, distributed_em, local_statistics, m_step
-from meterdp.distributed.federated import Federated
-from meterdp.distributed.graph import Graph, random_geometric
-from meterdp.distributed.pdmm import ACCURACY, Stop, Subspace, constant_for, rounds_for
-from meterdp.distributed.ring_sum import RingSum
-from meterdp.distributed.summation import Summation
+from meterdp.federated.cycle import hamiltonian_cycle
+from meterdp.federated.em import EmRun, Update, distributed_em, local_statistics, m_step
+from meterdp.federated.federated import Federated
+from meterdp.federated.graph import Graph, random_geometric
+from meterdp.federated.pdmm import ACCURACY, Stop, Subspace, constant_for, rounds_for
+from meterdp.federated.ring_sum import RingSum
+from meterdp.federated.summation import Summation
 from meterdp.mixture.draws import Mixture
 from meterdp.simulate.streams import simulated_stream
 from meterdp_papers.common import substitutes

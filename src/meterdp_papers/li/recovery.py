@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import least_squares, linear_sum_assignment
 
-from meterdp.distributed.adversary import known_sums, solvable
-from meterdp.distributed.em import local_statistics, m_step
-from meterdp.distributed.federated import Federated
-from meterdp.distributed.graph import CORRUPT
-from meterdp.distributed.transcript import consensus_view, ring_view
+from meterdp.federated.adversary import known_sums, solvable
+from meterdp.federated.em import local_statistics, m_step
+from meterdp.federated.federated import Federated
+from meterdp.federated.graph import CORRUPT
+from meterdp.federated.transcript import consensus_view, ring_view
 from meterdp.mixture.draws import Mixture
 from meterdp.simulate.streams import simulated_stream
 from meterdp_papers.li.exposure import CYCLE, NODES, SOURCE, Group, example, named, statistics, sums_seen

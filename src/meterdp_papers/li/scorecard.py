@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from meterdp.distributed import leakage
+from meterdp.federated import leakage
 from meterdp_papers.common.scorecard import FAILS, HOLDS, OPEN, Claims, Verdict, listed, number, span
 from meterdp_papers.li.setting import (
     ALL_SO_FAR,

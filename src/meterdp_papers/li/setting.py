@@ -62,7 +62,8 @@ MASK_STD = 1e3  # of a dual variable at the start; statistics are of the order o
 EIGENVALUE_FLOOR = 1e-9  # below every eigenvalue met, so that it changes nothing
 SAME_LOG_LIKELIHOOD = 1e-8
 
-# --- Fig. 3: 10^4 trials, standard normal records and the law of A are printed --------------------------------------
+# --- Fig. 3: 10^4 trials, standard normal records and the distribution of A are printed
+# --------------------------------------
 TRIALS = 10_000
 FEW_TRIALS = 400  # of a study with few trials, for each
 CONFIDENCE = 0.95

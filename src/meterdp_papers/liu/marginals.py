@@ -28,13 +28,15 @@ def histogram(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def normal_density(grid: np.ndarray, mean: np.ndarray, deviation: np.ndarray) -> np.ndarray:
-    """Return the densities (..., G) of normal laws with ``mean`` and ``deviation`` (...) on ``grid`` (G,)."""
+    """Return the densities (..., G) of normal distributions with ``mean`` and ``deviation`` (...) on ``grid``
+    (G,)."""
     z = (grid - mean[..., None]) / deviation[..., None]
     return np.exp(-0.5 * z**2) / (np.sqrt(2 * np.pi) * deviation[..., None])
 
 
 def tv_to_histogram(mean: np.ndarray, deviation: np.ndarray, density: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Return the total variation distance between normal laws (...) and a histogram, both taken over its bins.
+    """Return the total variation distance between normal distributions (...) and a histogram, both taken over its
+    bins.
 
     Half the sum of differences of bin probabilities, what lies outside all bins included.
     """
@@ -44,12 +46,12 @@ def tv_to_histogram(mean: np.ndarray, deviation: np.ndarray, density: np.ndarray
 
 
 def tv_of_normals(mean: np.ndarray, deviation: np.ndarray, other_mean: float, other_deviation: float) -> np.ndarray:
-    """Return the total variation distance between normal laws (...) and one other.
+    """Return the total variation distance between normal distributions (...) and one other.
 
     The densities cross at the roots of a quadratic; between crossings the difference has one sign, so the distance
     is half the sum of absolute increments of the difference of the distribution functions.
     """
-    # Coordinates in which the other law is standard; a z^2 - 2 b z + c = 0 where log-densities are equal.
+    # Coordinates in which the other distribution is standard; a z^2 - 2 b z + c = 0 where log-densities are equal.
     m, s = (mean - other_mean) / other_deviation, deviation / other_deviation
     a, b = 1 - s**2, m
     c = m**2 + 2 * s**2 * np.log(s)
@@ -64,7 +66,7 @@ def tv_of_normals(mean: np.ndarray, deviation: np.ndarray, other_mean: float, ot
 
 
 def kl_of_normals(mean: np.ndarray, deviation: np.ndarray, other_mean: float, other_deviation: float) -> np.ndarray:
-    """Return KL(N(mean, deviation^2) || other), nats, of normal laws (...)."""
+    """Return KL(N(mean, deviation^2) || other), nats, of normal distributions (...)."""
     ratio = (deviation / other_deviation) ** 2
     return 0.5 * (ratio - 1 - np.log(ratio) + ((mean - other_mean) / other_deviation) ** 2)
 
@@ -79,7 +81,7 @@ def tabulate(
     """Return the columns of ``liu_densities``, which shows one reading, and of ``liu_marginal_distances``."""
     densities, distances = [], []
     fit = private.fit.mixture
-    laws = {None: MixtureDraws.single(fit), **drawn}
+    distributions = {None: MixtureDraws.single(fit), **drawn}
     for k in range(fit.classes):
         members = private.x[private.labels == k + 1][:, entries]
         margin = 0.35 * np.ptp(members) or 1.0
@@ -89,7 +91,7 @@ def tabulate(
             cell = {"figure": figure, "component": k + 1, "entry": j}
             densities.append(_frame(cell, "histogram", "data", edges[:-1], heights))
             own = fit.means[k, j], np.sqrt(fit.covariances[k, j, j])
-            for variant, mixtures in laws.items():
+            for variant, mixtures in distributions.items():
                 name = "fit" if variant is None else variant.mechanism
                 mean, deviation = mixtures.means[:, k, j], np.sqrt(mixtures.covariances[:, k, j, j])
                 if variant is None:

@@ -108,7 +108,7 @@ def tabulate(records: Records, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def noises(pictures: str) -> list[tuple[str, str, float]]:
-    """Return sensitivity, law and epsilon of every noise that is drawn on pictures prepared in this way."""
+    """Return sensitivity, distribution and epsilon of every noise that is drawn on pictures prepared in this way."""
     if pictures == BY_PIXEL:
         return [(words, MISREAD, e) for words in (PRINTED_SENSITIVITY, SMALLEST_SENSITIVITY) for e in CODE_EPSILONS]
     stated = [(words, STATED, e) for words in SENSITIVITIES for e in EPSILONS]

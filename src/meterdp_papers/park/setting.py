@@ -152,7 +152,7 @@ class Experiment:
     iterations: int  # J
     step_delta: float  # delta_i
     dtype: str  # arithmetic of the class sums
-    # whether zCDP is run once more on records clipped to a public radius, the remedy for defect P1
+    # whether zCDP is run once more on records clipped to a public radius, the hint for defect P1
     public_radius: bool
     runs: tuple[Run, ...]  # the first is of the reading that is drawn
 

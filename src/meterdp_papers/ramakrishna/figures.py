@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meterdp.classnoise.query_models import RANDOMNESS
-from meterdp.classnoise.tables import DESIGN_COMPARISON
+from meterdp.class_noise.query_models import RANDOMNESS
+from meterdp.class_noise.tables import DESIGN_COMPARISON
 from meterdp.figures import numbers
 from meterdp.figures.forecasts import forecast_examples
 from meterdp.figures.report.grid import Grid

@@ -15,15 +15,15 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from meterdp.classnoise.comparison import design_comparison_rows
-from meterdp.classnoise.curves import curve_rows
-from meterdp.classnoise.designs.interface import Budget, ClassQueries
-from meterdp.classnoise.designs.registry import noise_design
-from meterdp.classnoise.study import design_all, queries_of, stack
+from meterdp.class_noise.comparison import design_comparison_rows
+from meterdp.class_noise.curves import curve_rows
+from meterdp.class_noise.designs.interface import Budget, ClassQueries
+from meterdp.class_noise.designs.registry import noise_design
+from meterdp.class_noise.study import design_all, queries_of, stack
 from meterdp.core.log_scale import PLAIN, LogScale
 from meterdp.core.progress import progress
 from meterdp.evaluation.forecast_errors import forecast_errors
-from meterdp.forecasting.rolling import law_columns, roll
+from meterdp.forecasting.rolling import distribution_columns, roll
 from meterdp.forecasting.select import fixed_order
 from meterdp.forecasting.study import rolling_of, window_fits
 from meterdp.profiles.dense import LogLoad
@@ -47,9 +47,10 @@ FORECAST = {
 
 @dataclass(frozen=True)
 class PaperForecasts:
-    """Columns of table ``forecast_laws`` at the last origin and rows of table ``forecast_errors`` without noise."""
+    """Columns of table ``forecast_distributions`` at the last origin and rows of table ``forecast_errors`` without
+    noise."""
 
-    laws: dict
+    distributions: dict
     errors: list[dict]
 
 
@@ -66,8 +67,10 @@ def paper_forecasts(load: LogLoad, forecast: Mapping, scale: LogScale = PLAIN, t
     )
     fixed = replace(load, seasonal_log_kwh=seasonal_part(load.log_kwh, calendar, season))
     fits, rolling = window_fits(fixed, settings, threads), rolling_of(calendar, settings)
-    laws = law_columns(fixed, fits[-1], int(rolling.origins[-1]), rolling.horizon, rolling.cap_slots)
-    return PaperForecasts(laws, forecast_errors(roll(fixed, fits, rolling).forecasts, scale))
+    distributions = distribution_columns(
+        fixed, fits[-1], int(rolling.origins[-1]), rolling.horizon, rolling.cap_slots
+    )
+    return PaperForecasts(distributions, forecast_errors(roll(fixed, fits, rolling).forecasts, scale))
 
 
 RHOS = (0.45, 0.68571, 1.0, 1.4)
@@ -96,13 +99,13 @@ def data_words(simulated: bool) -> str:
     return f"household forecasts of the study's {'simulated ' if simulated else ''}export"
 
 
-def fig4(laws: pa.Table, graph: pa.Table, simulated: bool) -> tuple[pd.DataFrame, pd.DataFrame]:
+def fig4(distributions: pa.Table, graph: pa.Table, simulated: bool) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the exact curves of the paper's designs under every reading of the text.
 
     Columns of ``ramakrishna_fig4`` and ``ramakrishna_descents``.
     """
     curves, descents = [], []
-    queries = read_queries(laws, graph)
+    queries = read_queries(distributions, graph)
     wanted = [(*key, c, rho, d) for key in queries for c in CONVENTIONS for rho in RHOS for d in PAPERS_DESIGNS]
     for model, mean, convention, rho, name in progress(wanted, "privacy curves of the paper's designs"):
         asked = queries[model, mean]
@@ -116,18 +119,18 @@ def fig4(laws: pa.Table, graph: pa.Table, simulated: bool) -> tuple[pd.DataFrame
     return table, pd.DataFrame(descents)
 
 
-def read_queries(laws: pa.Table, graph: pa.Table) -> dict[tuple[str, str], ClassQueries]:
+def read_queries(distributions: pa.Table, graph: pa.Table) -> dict[tuple[str, str], ClassQueries]:
     """Return the queries under every reading, by (query model, query mean) of :data:`QUERY_MEANS`."""
     found = {}
     for model, means in QUERY_MEANS.items():
-        queries = queries_of(laws, graph, model)
+        queries = queries_of(distributions, graph, model)
         for mean in means:
             zero = replace(queries, mean_log_kwh=np.zeros_like(queries.mean_log_kwh))
             found[model, mean] = queries if mean == "forecast" else zero
     return found
 
 
-def comparison(laws: pa.Table, graph: pa.Table, query_model: str) -> list[dict]:
+def comparison(distributions: pa.Table, graph: pa.Table, query_model: str) -> list[dict]:
     """Return rows of table ``design_comparison``: our designs and the paper's at equal budgets.
 
     The budgets are those at which the published design's delta leaves 1; at the paper's own it is 1 to rounding.
@@ -140,8 +143,8 @@ def comparison(laws: pa.Table, graph: pa.Table, query_model: str) -> list[dict]:
         "rhos": COMPARED_RHOS[query_model],
         "accuracy_convention": FIGURE_CONVENTION,
     }
-    noises = design_all(laws, graph, settings)
-    queries = {query_model: queries_of(laws, graph, query_model)}
+    noises = design_all(distributions, graph, settings)
+    queries = {query_model: queries_of(distributions, graph, query_model)}
     return design_comparison_rows(queries, noises, np.array(COMPARED_EPSILONS), FIGURE_CONVENTION)
 
 
@@ -155,17 +158,19 @@ def printed_beside_ours(curves: pd.DataFrame) -> pd.DataFrame:
 
 
 def fig3(
-    laws: pa.Table, graph: pa.Table, load: LogLoad, scale: LogScale, seed: int, simulated: bool
+    distributions: pa.Table, graph: pa.Table, load: LogLoad, scale: LogScale, seed: int, simulated: bool
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return three houses before and after the paper's noise, and their errors.
 
     The houses are the first of a fixed order that looks at no reading; the noise is study-mode noise. ``load`` has
-    the same households as ``laws``, in the same order. Columns of ``forecast_examples`` and
+    the same households as ``distributions``, in the same order. Columns of ``forecast_examples`` and
     ``ramakrishna_fig3_errors``.
     """
-    household = laws["household"].to_numpy()
-    mean = stack(laws["mean_log_kwh"], -1)
-    noise = noise_design("published")(queries_of(laws, graph, FIGURE_MODEL), Budget(FIGURE_RHO, FIGURE_CONVENTION))
+    household = distributions["household"].to_numpy()
+    mean = stack(distributions["mean_log_kwh"], -1)
+    noise = noise_design("published")(
+        queries_of(distributions, graph, FIGURE_MODEL), Budget(FIGURE_RHO, FIGURE_CONVENTION)
+    )
     draws = np.stack(
         [
             StudyNoise(seed, "reproduce ramakrishna", "fig3", int(h)).normal((RELEASES, *mean.shape[1:]))
@@ -176,7 +181,7 @@ def fig3(
     releases = np.stack([release_forecasts(mean, noise, draw) for draw in draws])
     released = releases[0]
     calendar = load.calendar
-    start = np.datetime64(laws["origin_utc"][0].as_py().replace(tzinfo=None))
+    start = np.datetime64(distributions["origin_utc"][0].as_py().replace(tzinfo=None))
     origin = int(np.searchsorted(calendar.start_utc, start))
     truth = load.log_kwh[:, origin : origin + mean.shape[1]]
     chosen = fixed_order(household, "houses of figure 3")[:HOUSES]

@@ -1,6 +1,7 @@
 """The claims of Ramakrishna et al. in our words, and a verdict on each, computed from the tables of the reproduction.
 
-Section VI leaves open whether rho counts per entry or in all (defect R1), whether the law (57) of the future counts
+Section VI leaves open whether rho counts per entry or in all (defect R1), whether the distribution (57) of the
+future counts
 as randomness of the query (R9), whether the seasonal mean belongs to the query (V-A has none, (62) adds it), whether
 delta is one- or two-sided (R10), and in which unit NMSE is meant. Every claim is judged under every reading.
 """
@@ -38,10 +39,10 @@ _NUMBERS = f"every printed delta is met within {NEAR}"
 _SCALES = {"log_kwh": "log kWh", "log_wh": "log Wh", "log_w": "log W", "kwh": "kWh"}
 _QUERIES = {
     ("deterministic", "forecast"): "deterministic query",
-    ("published", "forecast"): "law (57)",
-    ("published", "zero"): "law (57), zero mean",
-    ("stochastic", "forecast"): "law of the forecast",
-    ("stochastic", "zero"): "law of the forecast, zero mean",
+    ("published", "forecast"): "distribution (57)",
+    ("published", "zero"): "distribution (57), zero mean",
+    ("stochastic", "forecast"): "distribution of the forecast",
+    ("stochastic", "zero"): "distribution of the forecast, zero mean",
 }
 _CONVENTIONS = {"total": "rho in total", "per_entry": "rho per entry"}
 _SIDES = {"one": "one-sided", "two": "two-sided"}

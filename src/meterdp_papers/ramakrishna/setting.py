@@ -12,7 +12,8 @@ EPSILONS = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0)
 CONVENTION = "total"
 PAPERS_DESIGNS = ("none", "white", "published")
 OUR_DESIGNS = ("joint", "transport")
-# The set has a law of its own, with no past behind it: it is the query's law under every reading of (57).
+# The set has a distribution of its own, with no past behind it: it is the query's distribution under every reading
+# of (57).
 QUERY_MODEL = "stochastic"
 OUR_SETS = 20  # sets our designs are run on: their search takes seconds a set
 

@@ -13,9 +13,9 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
-from meterdp.classnoise.curves import curve_rows
-from meterdp.classnoise.designs.interface import Budget, ClassQueries
-from meterdp.classnoise.designs.registry import noise_design
+from meterdp.class_noise.curves import curve_rows
+from meterdp.class_noise.designs.interface import Budget, ClassQueries
+from meterdp.class_noise.designs.registry import noise_design
 from meterdp.core.progress import progress
 from meterdp.privacy.noise import NoiseSource
 from meterdp.release.noise import StudyNoise

@@ -245,7 +245,8 @@ def test_labels_are_kept_as_often_as_charged(x):
 def test_every_number_and_label_has_randomness_of_its_own(x):
     """Correlations r over the draws of all pairs of noises and changed labels; Bonferroni at 1e-9 in all.
 
-    Of independent normal numbers r^2 has the law Beta(1/2, MANY/2 - 1); a tenth more is for labels, which are not.
+    Of independent normal numbers r^2 has the distribution Beta(1/2, MANY/2 - 1); a tenth more is for labels, which
+    are not.
     """
     runs = record(calibrate(2.0), x, 8, MANY)
     rows = []

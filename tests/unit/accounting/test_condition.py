@@ -12,7 +12,7 @@ EPSILONS = np.array([0.1, 1.0, 4.0])
 
 
 def made_up(generator, condition, same):
-    """Two laws in five dimensions whose covariances have about this condition, and means near each other."""
+    """Two distributions in five dimensions whose covariances have about this condition, and means near each other."""
 
     def covariance():
         axes = np.linalg.qr(generator.standard_normal((5, 5)))[0]
@@ -96,7 +96,7 @@ def test_a_pair_that_is_skipped_inside_a_batch_counts_with_its_error():
     assert found.error > 0.1
 
 
-def test_laws_that_are_the_same_are_told_apart_by_nothing():
+def test_distributions_that_are_the_same_are_told_apart_by_nothing():
     means, covariances = np.zeros((2, 5)), made_up(np.random.default_rng(1), 1e13, True)[1]
     tails = exact_tails(pair_losses(means, covariances, [[0, 1]]), EPSILONS)
     assert (tails.hockey_stick == 0).all() and (tails.hockey_stick_error <= 1e-299).all()

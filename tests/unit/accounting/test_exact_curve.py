@@ -149,12 +149,12 @@ def test_a_bounded_loss_has_no_tail_beyond_its_largest_value():
 
 
 @pytest.mark.parametrize("off", [0.0, 1e-14, -1e-14, 1e-10])
-def test_nearly_equal_laws_lose_nothing(off):
+def test_nearly_equal_distributions_lose_nothing(off):
     tails = exact_tails(losses_of((np.full(12, 1 + off), np.full(12, 1e-12))), [1e-3, 0.1, 1.0])
     assert not tails.upper.any() and not tails.lower.any() and not tails.hockey_stick.any()
 
 
-def test_equal_laws():
+def test_equal_distributions():
     tails = exact_tails(losses_of((np.ones(3), np.zeros(3))), [0.0, 1.0, -1.0])
     assert np.array_equal(tails.upper[0], [0, 0, 1])
     assert np.allclose(tails.hockey_stick[0], [0, 0, 1 - np.exp(-1)])
@@ -218,7 +218,7 @@ def test_the_worst_pair_is_that_of_all():
 
 
 @pytest.mark.parametrize("epsilon", [-1.0, 0.0, 0.1, 2.0, 50.0])
-def test_of_laws_with_one_covariance_only_the_farthest_are_looked_at(epsilon):
+def test_of_distributions_with_one_covariance_only_the_farthest_are_looked_at(epsilon):
     """Oracle: the closed form of every pair. Components differ in condition, hence in rounding; some means repeat."""
     generator = np.random.default_rng(9)
     parts = []
@@ -303,7 +303,7 @@ def test_a_prior_shifts_epsilon():
 @pytest.mark.parametrize(
     "excess", [[4.4e-16, -2.2e-16], [2.2e-16, 0.0], [-2e-16, -4e-16], [1e-15, 1e-15], [1e-14, 0.0], [1e-12, -1e-13]]
 )
-def test_laws_that_differ_by_rounding_are_not_told_apart_and_divide_by_nothing(excess):
+def test_distributions_that_differ_by_rounding_are_not_told_apart_and_divide_by_nothing(excess):
     """Covariances that were made equal come out with such gamma; the saddle point lies at the edge of the strip."""
     losses = PairLosses(1.0 + np.array([excess]), np.zeros((1, 2)), np.zeros(1, bool))
     tails = exact_tails(losses, np.array([0.0, 1e-3, 0.5, 1.0, 10.0, 1e3]))

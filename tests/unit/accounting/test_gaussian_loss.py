@@ -1,4 +1,4 @@
-"""The law of the privacy loss against densities, closed forms and (34) minimised literally."""
+"""The distribution of the privacy loss against densities, closed forms and (34) minimised literally."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def wishart(generator, count, size, freedom):
     return root @ np.swapaxes(root, 1, 2)
 
 
-def nasty_laws():
+def nasty_distributions():
     """Pairs (m_X, S_X, m_X', S_X') at the edges."""
     generator = np.random.default_rng(0)
     a, b = wishart(generator, 2, 3, 5)
@@ -38,7 +38,7 @@ def nasty_laws():
     }
 
 
-def losses_of_laws(mean, covariance, other_mean, other_covariance):
+def losses_of_distributions(mean, covariance, other_mean, other_covariance):
     """Pair 0 is (X, X'), pair 1 the reverse."""
     return pair_losses(np.array([mean, other_mean]), np.array([covariance, other_covariance]), [[0, 1], [1, 0]])
 
@@ -62,22 +62,22 @@ def lemma_1(gamma, nu, epsilon):
 @pytest.mark.parametrize("name", ["random", "equal covariances", "equal means", "all gamma above one"])
 def test_tails_are_those_of_log_density_ratios(name):
     """Oracle: scipy's densities at 400,000 draws of q; 6.5 standard errors: false alarm below 1e-10."""
-    mean, cov, other_mean, other_cov = nasty_laws()[name]
+    mean, cov, other_mean, other_cov = nasty_distributions()[name]
     generator = np.random.default_rng(1)
     q = generator.multivariate_normal(mean, cov, 400_000)
     direct = multivariate_normal(mean, cov).logpdf(q) - multivariate_normal(other_mean, other_cov).logpdf(q)
-    losses = losses_of_laws(mean, cov, other_mean, other_cov)
+    losses = losses_of_distributions(mean, cov, other_mean, other_cov)
     tails = exact_tails(losses, EPSILON)
     for value, event in ((tails.upper[0], direct[:, None] > EPSILON), (tails.lower[0], direct[:, None] < -EPSILON)):
         error = np.sqrt(np.maximum(value * (1 - value), 1e-5) / len(q))
         assert np.all(np.abs(event.mean(axis=0) - value) <= 6.5 * error)
 
 
-@pytest.mark.parametrize("name", nasty_laws())
+@pytest.mark.parametrize("name", nasty_distributions())
 def test_gamma_and_nu_against_an_eigendecomposition(name):
     """Oracle: eigenvalues of S_X'^-1 S_X by numpy; |nu|^2 and sum gamma nu^2 as Mahalanobis distances."""
-    mean, cov, other_mean, other_cov = nasty_laws()[name]
-    losses = losses_of_laws(mean, cov, other_mean, other_cov)
+    mean, cov, other_mean, other_cov = nasty_distributions()[name]
+    losses = losses_of_distributions(mean, cov, other_mean, other_cov)
     d = other_mean - mean
     for pair, (s, t) in enumerate([(cov, other_cov), (other_cov, cov)]):
         eigenvalues = np.sort(np.linalg.eigvals(np.linalg.solve(t, s)).real)
@@ -88,7 +88,7 @@ def test_gamma_and_nu_against_an_eigendecomposition(name):
 
 
 def test_small_gammas_are_accurate_beside_large_ones():
-    """Oracle: diagonal laws turned by one triangular matrix, gammas 1e-12 to 1e12 known."""
+    """Oracle: diagonal distributions turned by one triangular matrix, gammas 1e-12 to 1e12 known."""
     gamma = np.array([1e-12, 1e-3, 1.0, 1e5, 1e12])
     lower = np.tril(np.random.default_rng(0).normal(size=(5, 5))) + 3 * np.eye(5)
     covariance = np.array([lower @ np.diag(np.sqrt(gamma)) @ lower.T, lower @ np.diag(1 / np.sqrt(gamma)) @ lower.T])
@@ -111,8 +111,8 @@ def test_each_pair_beside_its_reverse_in_any_order():
 
 def test_equal_covariances_are_corollary_1():
     """Oracle: (33), and for the bound the closed form exp(-(eps - m^2/2)^2 / (2 m^2)) of a normal loss."""
-    mean, cov, other_mean, _ = nasty_laws()["equal covariances"]
-    losses = losses_of_laws(mean, cov, other_mean, cov)
+    mean, cov, other_mean, _ = nasty_distributions()["equal covariances"]
+    losses = losses_of_distributions(mean, cov, other_mean, cov)
     distance = np.sqrt((other_mean - mean) @ np.linalg.solve(cov, other_mean - mean))
     epsilon = distance**2 / 2 + np.array([0.5, 1.0, 3.0])
     exact = norm.sf((epsilon - distance**2 / 2) / distance)
@@ -133,10 +133,10 @@ def test_defect_r10_one_sided_two_sided_and_true_dp():
     assert tails.hockey_stick[0, 0] == pytest.approx(norm.cdf(0) - np.exp(0.5) * norm.cdf(-1), rel=1e-4)
 
 
-@pytest.mark.parametrize("name", nasty_laws())
+@pytest.mark.parametrize("name", nasty_distributions())
 def test_the_bound_is_lemma_1_at_its_minimum(name):
     """Oracle: (34) as printed, minimised by scipy; at most 0.01 % above it, and never below by more than rounding."""
-    losses = losses_of_laws(*nasty_laws()[name])
+    losses = losses_of_distributions(*nasty_distributions()[name])
     one, _ = chernoff(losses, EPSILON)
     for pair in range(2):
         for column, eps in enumerate(EPSILON):
@@ -145,9 +145,9 @@ def test_the_bound_is_lemma_1_at_its_minimum(name):
             assert one[pair, column] >= oracle * (1 - 1e-3) - 1e-12
 
 
-@pytest.mark.parametrize("name", nasty_laws())
+@pytest.mark.parametrize("name", nasty_distributions())
 def test_delta_cannot_rise_with_epsilon(name):
-    losses = losses_of_laws(*nasty_laws()[name])
+    losses = losses_of_distributions(*nasty_distributions()[name])
     tails = exact_tails(losses, EPSILON)
     for value, error in (tails.side(side) for side in ("one", "two", "hockey_stick")):
         assert np.all(np.diff(value, axis=1) <= error[:, 1:] + error[:, :-1])
@@ -157,16 +157,16 @@ def test_delta_cannot_rise_with_epsilon(name):
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 def test_the_unit_of_the_readings_does_not_matter(scale):
-    mean, cov, other_mean, other_cov = nasty_laws()["random"]
-    base = exact_tails(losses_of_laws(mean, cov, other_mean, other_cov), EPSILON)
+    mean, cov, other_mean, other_cov = nasty_distributions()["random"]
+    base = exact_tails(losses_of_distributions(mean, cov, other_mean, other_cov), EPSILON)
     scaled = exact_tails(
-        losses_of_laws(scale * mean, scale**2 * cov, scale * other_mean, scale**2 * other_cov), EPSILON
+        losses_of_distributions(scale * mean, scale**2 * cov, scale * other_mean, scale**2 * other_cov), EPSILON
     )
     assert np.allclose(base.upper, scaled.upper, rtol=1e-6)
     assert np.allclose(base.hockey_stick, scaled.hockey_stick, rtol=1e-6)
 
 
-def test_a_singular_law_beside_a_regular_one_is_told_apart():
+def test_a_singular_distribution_beside_a_regular_one_is_told_apart():
     mean, covariance = np.zeros((3, 2)), np.array([np.diag([1.0, 0.0]), np.eye(2), np.diag([1.0, 0.0])])
     losses = pair_losses(mean, covariance, [[0, 1], [1, 0], [0, 2]])
     assert losses.singular.tolist() == [True, True, False]
@@ -177,7 +177,7 @@ def test_a_singular_law_beside_a_regular_one_is_told_apart():
 
 @pytest.mark.parametrize("mu", [0.05, 0.3, 1.0, 3.0])
 @pytest.mark.parametrize("epsilon", [0.0, 1 / 3, 1.0, 4.0])
-def test_hockey_stick_of_two_laws(mu, epsilon):
+def test_hockey_stick_of_two_distributions(mu, epsilon):
     """Oracle: the curve of Gaussian DP in normal distribution functions, in coordinates that hide it."""
     lower = np.array([[1.0, 0, 0], [3.0, 0.1, 0], [-2.0, 5.0, 20.0]])
     value = hockey_stick(lower @ [0, mu, 0], lower @ lower.T, lower @ lower.T, epsilon)

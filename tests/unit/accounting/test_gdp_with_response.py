@@ -34,8 +34,8 @@ def hockey_stick(mu, epsilon, ratio):
     return value
 
 
-def randomised_laws(a, groups):
-    """Laws of the answer for true labels 0 and 1."""
+def randomised_distributions(a, groups):
+    """Distributions of the answer for true labels 0 and 1."""
     weight = np.exp(a * np.eye(groups)[:2])
     return weight / weight.sum(axis=1, keepdims=True)
 
@@ -51,7 +51,7 @@ def test_gaussian_curve_at_any_epsilon_is_the_integral(mu, epsilon):
 @pytest.mark.parametrize(("a", "mu", "epsilon"), [(0.5, 0.8, 1.0), (3.0, 0.4, 4.0), (1.0, 2.0, 0.0), (6.0, 1.0, 5.0)])
 def test_delta_is_the_divergence_of_the_joint_densities(groups, a, mu, epsilon):
     """Oracle: sum over answers of the quadrature of p(y) N(mu, 1) against e^epsilon q(y) N(0, 1)."""
-    p, q = randomised_laws(a, groups)
+    p, q = randomised_distributions(a, groups)
     exact = sum(q_y * hockey_stick(mu, epsilon, p_y / q_y) for p_y, q_y in zip(p, q, strict=True))
     assert delta_with_response(mu, a, groups, epsilon) == pytest.approx(exact, rel=1e-8)
 
@@ -60,7 +60,7 @@ def test_delta_is_the_divergence_of_the_joint_densities(groups, a, mu, epsilon):
 def test_repeated_releases_are_the_product_of_all_answers(groups):
     """Oracle: every sequence of three answers, one by one; the Gaussians of all three are one of sqrt(3) mu."""
     a, mu, epsilon = 1.2, 0.5, 2.0
-    p, q = randomised_laws(a, groups)
+    p, q = randomised_distributions(a, groups)
     exact = 0.0
     for answers in itertools.product(range(groups), repeat=3):
         p_y, q_y = p[list(answers)].prod(), q[list(answers)].prod()
@@ -117,11 +117,11 @@ def test_epsilon_after_releases_inverts_delta(releases):
 def test_different_responses_compose_as_the_product_of_all_answers():
     """Oracle: every pair of answers of two unlike responses, and the Gaussian between them."""
     mu, epsilon, kinds = 0.6, 1.5, [(0.9, 2), (1.7, 3)]
-    laws = [randomised_laws(*kind) for kind in kinds]
+    distributions = [randomised_distributions(*kind) for kind in kinds]
     exact = 0.0
     for answers in itertools.product(*(range(groups) for _, groups in kinds)):
-        p_y = math.prod(law[0][y] for law, y in zip(laws, answers, strict=True))
-        q_y = math.prod(law[1][y] for law, y in zip(laws, answers, strict=True))
+        p_y = math.prod(distribution[0][y] for distribution, y in zip(distributions, answers, strict=True))
+        q_y = math.prod(distribution[1][y] for distribution, y in zip(distributions, answers, strict=True))
         exact += q_y * hockey_stick(mu, epsilon, p_y / q_y)
     assert composed_delta(mu, dict.fromkeys(kinds, 1), epsilon) == pytest.approx(exact, rel=1e-8)
     twice = composed_delta(mu, {(0.9, 2): 2}, epsilon)

@@ -93,6 +93,6 @@ def test_the_search_ends_just_below_the_point_wherever_it_starts(point):
 
 def test_what_is_infeasible_stays_so_between_processes():
     """A figure catches it from its workers, and nothing else that users are told."""
-    again = pickle.loads(pickle.dumps(Infeasible("nothing fits", remedy="raise delta", field="delta")))
+    again = pickle.loads(pickle.dumps(Infeasible("nothing fits", hint="raise delta", field="delta")))
     assert type(again) is Infeasible
     assert str(again) == "field 'delta': nothing fits; raise delta."

@@ -28,7 +28,7 @@ ERROR = 1e-3
 
 @pytest.fixture(autouse=True)
 def small_pool(monkeypatch):
-    """Fewer profiles for the law of energies, a public constant, make many runs with marginals quick."""
+    """Fewer profiles for the distribution of energies, a public constant, make many runs with marginals quick."""
     monkeypatch.setattr("meterdp.mechanisms.sound.marginals.POOL", 2000)
 
 
@@ -220,11 +220,11 @@ def test_the_density_of_wishart_noise_is_that_of_scipy():
     factor = generator.normal(size=(2, d, d + 1))
     w = factor @ factor.swapaxes(1, 2)
     for gamma in (0.5, 4.0):
-        law = wishart(d + 1, np.eye(d) / gamma)
+        distribution = wishart(d + 1, np.eye(d) / gamma)
         own = published.wishart_log_density(w, np.full(2, gamma))
         one = published.wishart_log_density(w[:1], np.array([1.0]))[0]
-        assert own[0] - own[1] == pytest.approx(law.logpdf(w[0]) - law.logpdf(w[1]))
-        assert own[0] - one == pytest.approx(law.logpdf(w[0]) - wishart(d + 1, np.eye(d)).logpdf(w[0]))
+        assert own[0] - own[1] == pytest.approx(distribution.logpdf(w[0]) - distribution.logpdf(w[1]))
+        assert own[0] - one == pytest.approx(distribution.logpdf(w[0]) - wishart(d + 1, np.eye(d)).logpdf(w[0]))
     assert published.wishart_log_density(-w, np.ones(2)).tolist() == [-np.inf, -np.inf]
 
 

@@ -12,13 +12,13 @@ from meterdp.audit.forms import COUNT, DIGEST, METER, TEXT, Secret
 from meterdp.audit.leaks import HOMES, scan, scan_text
 from meterdp.core.config import complete, load_schema
 from meterdp.core.job import job
-from meterdp.exports.ingest import ingest
-from meterdp.exports.roster import Roster, digest_of_meters, read_roster
-from meterdp.exports.settings import ExportSettings
+from meterdp.ingest.ingest import ingest
+from meterdp.ingest.meter_list import MeterList, digest_of_meters, read_meter_list
+from meterdp.ingest.settings import ExportSettings
 from meterdp.privacy.ledger import Ledger
-from meterdp.release.desk import Desk
 from meterdp.release.household_forecasts import release_household_forecasts
 from meterdp.release.mixture import release_mixture
+from meterdp.release.service import ReleaseService
 from tests.conftest import ROOT
 from tests.workflow.conftest import PLANTED, PLANTED_METERS, PLANTED_SECRETS, planted_readings
 
@@ -31,14 +31,14 @@ SECRETS = (
 CONFIG = complete(PLANTED, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
 
 
-def ingested(path, results, roster=None, **export):
+def ingested(path, results, meter_list=None, **export):
     """What the rule ``ingest`` does, in a job."""
     private = results / "private"
     with job([path], [private / "logs/ingest.log"]):
         ingest(
             path,
             ExportSettings.from_config(CONFIG["export"] | export),
-            roster=roster,
+            meter_list=meter_list,
             readings_paths=[private / "readings/part-000.parquet"],
             meters_path=private / "meters.parquet",
             report_path=private / "ingest_report.parquet",
@@ -56,8 +56,8 @@ def test_ingestion_with_bad_rows_leaks_nothing(tmp_path, capsys):
     frame.loc[1300, "meter_id"] = "NMI-UNLISTED-13"
     frame.to_csv(tmp_path / "export.csv", index=False)
     days = {"meters": "list.csv", "first_day": "2025-01-06", "last_day": "2025-01-22"}
-    roster = Roster(dict.fromkeys(PLANTED_METERS))
-    ingested(tmp_path / "export.csv", tmp_path / "results", roster, **days)
+    meter_list = MeterList(dict.fromkeys(PLANTED_METERS))
+    ingested(tmp_path / "export.csv", tmp_path / "results", meter_list, **days)
     report = pq.read_table(tmp_path / "results/private/ingest_report.parquet").to_pylist()
     used = next(row["row_count"] for row in report if row["reason"] == "used")
     assert used == len(frame) - 3
@@ -94,7 +94,7 @@ def test_an_export_that_is_refused_leaks_nothing(tmp_path, capsys, damage):
 def test_a_list_that_is_refused_leaks_nothing(tmp_path, capsys):
     (tmp_path / "list.csv").write_text("meter_id\n" + "\n".join([*PLANTED_METERS, PLANTED_METERS[3]]))
     with pytest.raises(SystemExit), job([], [tmp_path / "results/private/logs/a.log"]):
-        read_roster(tmp_path / "list.csv")
+        read_meter_list(tmp_path / "list.csv")
     assert "a second time" in (tmp_path / "results/private/logs/a.log").read_text()
     assert leaked(tmp_path / "results", capsys) == []
 
@@ -109,9 +109,9 @@ def test_no_digest_of_the_list_is_in_the_files_of_a_release(tmp_path):
     config["export"] |= {"first_day": "2025-01-01", "last_day": "2025-01-28"}
     config["release"] |= {"insist": True, "ledger": str(tmp_path / "books/ledger.sqlite"), "synthetic_profiles": 20}
     x = np.random.default_rng(2).normal(-1.0, 0.7, (80, config["forecast"]["horizon_steps"]))
-    desk = Desk(config, listed, simulated=True)
-    files, _ = release_mixture(x, desk)
-    files = files | release_household_forecasts(x, None, desk).files
+    service = ReleaseService(config, listed, simulated=True)
+    files, _ = release_mixture(x, service)
+    files = files | release_household_forecasts(x, None, service).files
     (tmp_path / "release").mkdir()
     for name, data in files.items():
         (tmp_path / "release" / name).write_bytes(data)

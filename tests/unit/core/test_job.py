@@ -33,7 +33,7 @@ def test_a_job_has_one_thread_unless_it_is_given_more(tmp_path):
 
 def test_bad_input_ends_a_job_with_one_sentence(tmp_path):
     with pytest.raises(SystemExit), job([], [tmp_path / "a.log"]):
-        raise InputError("is not a file", field="export.path", remedy="give the path of the meter export")
+        raise InputError("is not a file", field="export.path", hint="give the path of the meter export")
     assert [line.startswith(REFUSAL) for line in (tmp_path / "a.log").read_text().splitlines() if line] == [True]
 
 
@@ -75,7 +75,7 @@ def test_neither_do_the_errors_it_came_from_say_it(tmp_path, capsys):
     assert "Quackenbush" not in said and "KeyError" in said and "Which led to" in said and "RuntimeError" in said
 
 
-def test_a_full_disk_is_said_in_one_sentence_with_its_remedy(tmp_path, capsys):
+def test_a_full_disk_is_said_in_one_sentence_with_its_hint(tmp_path, capsys):
     def full():
         raise OSError(errno.ENOSPC, "No space left on device", SECRET)
 

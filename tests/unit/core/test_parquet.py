@@ -88,5 +88,5 @@ def test_every_declared_table_names_units_and_describes_itself():
 
 
 def test_input_errors_survive_worker_processes():
-    error = InputError("is empty", remedy="give one", file="a.csv", row=3, field="kwh")
+    error = InputError("is empty", hint="give one", file="a.csv", row=3, field="kwh")
     assert str(pickle.loads(pickle.dumps(error))) == str(error) == "a.csv, row 3, field 'kwh': is empty; give one."

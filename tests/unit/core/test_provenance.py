@@ -9,7 +9,7 @@ from meterdp.core.provenance import modules_behind, source_hash
 def test_imports_are_followed_and_other_rooms_left_alone(repository):
     behind = modules_behind(repository / "workflow/scripts/profile_shard.py")
     assert {"meterdp.profiles.quality", "meterdp.profiles.grid", "meterdp.core.parquet", "meterdp"} <= set(behind)
-    assert not any(m.startswith(("meterdp.mechanisms", "meterdp.classnoise")) for m in behind)
+    assert not any(m.startswith(("meterdp.mechanisms", "meterdp.class_noise")) for m in behind)
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ def test_nothing_to_do_starts_no_process():
 def test_an_error_of_any_process_is_raised_here(culprit):
     def work(i):
         if i == culprit:
-            raise InputError("is not right", remedy="mend it", field="a")
+            raise InputError("is not right", hint="mend it", field="a")
 
     with pytest.raises(InputError, match="field 'a': is not right; mend it"):
         in_processes(work, [(i,) for i in range(6)], 2)

@@ -91,7 +91,7 @@ def test_one_draw_has_no_standard_error(private):
     assert np.isfinite(row["kl_mean"])
 
 
-def labeller(means, covariance, weights=None):
+def responsibilities_model(means, covariance, weights=None):
     k = len(means)
     return MixtureDraws(
         np.full((1, k), 1 / k) if weights is None else np.array([weights]),
@@ -103,7 +103,9 @@ def labeller(means, covariance, weights=None):
 def test_reference_of_far_apart_classes_is_the_labelled_fit(private):
     """Responsibilities are labels where classes do not touch; the fit divides by N_k - 1, one EM step by N_k."""
     x = np.vstack([private.x, private.x + 60.0])
-    fits, small = reference_fits(x, labeller([private.x.mean(axis=0), private.x.mean(axis=0) + 60], np.eye(4)), FLOOR)
+    fits, small = reference_fits(
+        x, responsibilities_model([private.x.mean(axis=0), private.x.mean(axis=0) + 60], np.eye(4)), FLOOR
+    )
     expected = fit_labels(x, np.repeat([1, 2], len(private.x)), FLOOR).mixture
     n = len(private.x)
     assert not small.any()
@@ -134,7 +136,7 @@ def test_reference_is_one_step_of_expectation_maximisation(private):
 
 def test_reference_of_an_empty_class_is_finite_and_small(private):
     x = private.x
-    far = labeller([x.mean(axis=0), np.full(4, 500.0)], np.eye(4))
+    far = responsibilities_model([x.mean(axis=0), np.full(4, 500.0)], np.eye(4))
     fits, small = reference_fits(x, far, FLOOR)
     assert small.tolist() == [[False, True]]
     assert fits.weights[0, 1] == pytest.approx(0.5 / (len(x) + 0.5))
@@ -145,7 +147,7 @@ def test_reference_of_an_empty_class_is_finite_and_small(private):
 @pytest.mark.parametrize("scale", [LogScale(0.01, 5.0), LogScale(-0.05, 5.0, offset_kwh=0.1)])
 def test_the_average_profile_is_that_of_sampled_households(scale):
     """Oracle: numerical integration of the clipped energy over each class's Gaussian, hour by hour."""
-    mixtures = labeller([[0.3, -2.0], [1.2, 0.1]], np.array([[0.4, 0.1], [0.1, 2.0]]), [0.7, 0.3])
+    mixtures = responsibilities_model([[0.3, -2.0], [1.2, 0.1]], np.array([[0.4, 0.1], [0.1, 2.0]]), [0.7, 0.3])
     z = np.linspace(-9, 9, 40_001)
     density = np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
     deviation = np.sqrt([0.4, 2.0])

@@ -4,10 +4,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from meterdp.classnoise.designs.interface import ClassQueries, Noise
-from meterdp.classnoise.designs.registry import DESIGNS, noise_design
-from meterdp.classnoise.inverse import NEAR, Asker, budgets_near_limit
-from meterdp.classnoise.neighbourhoods.balanced import balanced_groups
+from meterdp.class_noise.designs.interface import ClassQueries, Noise
+from meterdp.class_noise.designs.registry import DESIGNS, noise_design
+from meterdp.class_noise.inverse import NEAR, Asker, budgets_near_limit
+from meterdp.class_noise.neighbourhoods.balanced import balanced_groups
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow
 from meterdp.evaluation import hide_among as judge
@@ -15,7 +15,7 @@ from meterdp.evaluation.hide_among import hide_among_rows, yardstick_rows
 from meterdp.evaluation.tables import GROUP_MEAN, HIDE_AMONG, HIDE_AMONG_YARDSTICKS
 from meterdp.forecasting.rolling import ForecastSet
 from meterdp.privacy.gaussian import delta as gaussian_delta
-from tests.unit.classnoise.examples import all_pairs
+from tests.unit.class_noise.examples import all_pairs
 
 BOUNDS = (0.0025, 25.0)
 SCALE = LogScale(*BOUNDS)

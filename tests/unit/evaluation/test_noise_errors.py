@@ -6,17 +6,17 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from meterdp.classnoise.designs.interface import Noise
-from meterdp.classnoise.neighbourhoods.graph import graph_columns
-from meterdp.classnoise.study import design_all, design_columns
-from meterdp.classnoise.tables import NEIGHBOUR_GRAPH, NOISE_DESIGNS
+from meterdp.class_noise.designs.interface import Noise
+from meterdp.class_noise.neighbourhoods.graph import graph_columns
+from meterdp.class_noise.study import design_all, design_columns
+from meterdp.class_noise.tables import NEIGHBOUR_GRAPH, NOISE_DESIGNS
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow
 from meterdp.evaluation import noise_errors as judge
 from meterdp.evaluation.noise_errors import judge_forecasts, released_forecasts
 from meterdp.evaluation.tables import FORECAST_ERRORS, FORECAST_INTERVALS
 from meterdp.forecasting.rolling import forecast_set, interval_columns
-from meterdp.forecasting.tables import FORECAST_LAWS, FORECASTS, INTERVAL_ENDS
+from meterdp.forecasting.tables import FORECAST_DISTRIBUTIONS, FORECASTS, INTERVAL_ENDS
 
 HOUSEHOLDS = np.array([3, 4, 8, 11], np.int32)
 H, N, K = 4, 6, 3
@@ -45,7 +45,7 @@ def tables():
         **{name: v.ravel() for name, v in values.items()},
     }
     roots = generator.standard_normal((H, K, K))
-    laws = {
+    distributions = {
         "household": HOUSEHOLDS,
         "origin_utc": pa.array([datetime(2025, 1, 15, tzinfo=UTC)] * H),
         "mean_log_kwh": list(values["forecast_log_kwh"][:, -1]),
@@ -54,7 +54,11 @@ def tables():
         "query_covariance": [2 * (r @ r.T).ravel() for r in roots],
     }
     graph = graph_columns(HOUSEHOLDS, np.array([1, 1, 2, 2]))
-    return as_arrow(FORECASTS, columns), as_arrow(FORECAST_LAWS, laws), as_arrow(NEIGHBOUR_GRAPH, graph)
+    return (
+        as_arrow(FORECASTS, columns),
+        as_arrow(FORECAST_DISTRIBUTIONS, distributions),
+        as_arrow(NEIGHBOUR_GRAPH, graph),
+    )
 
 
 def ends(forecasts, *levels):
@@ -77,8 +81,8 @@ def to_the_middle(queries, budget):
 
 
 def test_every_method_is_judged_once(tables):
-    forecasts, laws, graph = tables
-    designs = designed(design_all(laws, graph, SETTINGS))
+    forecasts, distributions, graph = tables
+    designs = designed(design_all(distributions, graph, SETTINGS))
     errors, intervals = judge_forecasts(forecasts, ends(forecasts, 0.5, 0.9), graph, designs, "total", SCALE)
     for table, rows in ((FORECAST_ERRORS, errors), (FORECAST_INTERVALS, intervals)):
         as_arrow(table, {name: [row[name] for row in rows] for name in rows[0]})
@@ -140,9 +144,9 @@ def test_a_last_origin_without_readings_has_no_error_and_is_no_crash(tables):
 
 
 def test_the_other_query_models_are_judged_where_there_is_no_deterministic_noise(tables):
-    forecasts, laws, graph = tables
+    forecasts, distributions, graph = tables
     only = {**SETTINGS, "stochastic_designs": ["white"], "query_models": ["published"]}
-    designs = designed(design_all(laws, graph, only))
+    designs = designed(design_all(distributions, graph, only))
     found = list(released_forecasts(forecast_set(forecasts), graph, designs, "total"))
     assert [(r.design, r.query_model, r.rho) for _, r in found] == [
         ("white", "published", 0.4),
@@ -151,8 +155,8 @@ def test_the_other_query_models_are_judged_where_there_is_no_deterministic_noise
 
 
 def test_noise_of_other_households_is_a_mistake_of_ours(tables):
-    forecasts, laws, graph = tables
-    designs = designed(design_all(laws, graph, SETTINGS))
+    forecasts, distributions, graph = tables
+    designs = designed(design_all(distributions, graph, SETTINGS))
     keep = designs.filter(pa.compute.not_equal(designs["household"], 11))
     with pytest.raises(ValueError, match="same households"):
         list(released_forecasts(forecast_set(forecasts), graph, keep, "total"))

@@ -39,7 +39,7 @@ def test_pairwise_total_variation_is_that_of_two_way_histograms(rng):
     assert pairwise_total_variation(a - 50, a + 50, edges) == pytest.approx(1)
 
 
-def test_the_classifier_tells_other_laws_apart_and_nothing_from_itself(rng):
+def test_the_classifier_tells_other_distributions_apart_and_nothing_from_itself(rng):
     from peers_parts.measures import real_against_synthetic_auc
 
     same = real_against_synthetic_auc(rng.normal(size=(600, 3)), rng.normal(size=(500, 3)))
@@ -50,10 +50,10 @@ def test_the_classifier_tells_other_laws_apart_and_nothing_from_itself(rng):
 def test_both_densities_find_the_entropy_of_a_gaussian(rng):
     from peers_parts.measures import kernel_log_likelihood, mixture_log_likelihood
 
-    law = multivariate_normal(np.zeros(2), [[1.0, 0.6], [0.6, 1.0]])
-    real, synthetic = law.rvs(3000, random_state=1), law.rvs(3000, random_state=2)
+    distribution = multivariate_normal(np.zeros(2), [[1.0, 0.6], [0.6, 1.0]])
+    real, synthetic = distribution.rvs(3000, random_state=1), distribution.rvs(3000, random_state=2)
     for measure in (mixture_log_likelihood, kernel_log_likelihood):
-        assert measure(real, synthetic) == pytest.approx(-law.entropy(), abs=0.1)
+        assert measure(real, synthetic) == pytest.approx(-distribution.entropy(), abs=0.1)
         assert measure(real, synthetic + 1.0) < measure(real, synthetic) - 0.3
 
 

@@ -11,22 +11,22 @@ from meterdp.errors import InputError
 from meterdp.feeders import plan as rules
 from meterdp.feeders.plan import (
     Choice,
-    Law,
+    Distribution,
     cosines,
     expected_excess,
     lost_share,
     predicted_error,
-    public_law,
+    public_distribution,
     spread,
 )
 from meterdp.feeders.posterior import Observed, conditional
 from tests.unit.feeders.made_up import DAYS, METERS, PER_DAY, calibrate, public
 
 
-def law_of(given):
-    household, mean, block = (part.ravel() for part in public_law(given))
+def distribution_of(given):
+    household, mean, block = (part.ravel() for part in public_distribution(given))
     order = np.argsort(np.where(block == rules.LEVEL, -np.inf, -mean), kind="stable")
-    return Law(household[order], mean[order], block[order])
+    return Distribution(household[order], mean[order], block[order])
 
 
 def test_the_basis_is_orthonormal_and_its_first_row_the_level():
@@ -58,7 +58,7 @@ def test_weights_fit_a_typical_shape_into_the_ball_with_the_least_noise():
 
 
 @pytest.mark.parametrize(("limit", "log_median"), [(2.0, 0.0), (12.0, 0.0), (1.4, -1.0)])
-def test_what_clipping_takes_is_that_of_the_log_normal_law(limit, log_median):
+def test_what_clipping_takes_is_that_of_the_log_normal_distribution(limit, log_median):
     """Oracle: quadrature."""
     s = rules.TAIL_STD_LOG
 
@@ -72,7 +72,7 @@ def test_what_clipping_takes_is_that_of_the_log_normal_law(limit, log_median):
 
 @pytest.mark.parametrize(("log_median", "limit"), [(0.0, 6.0), (0.8, 8.0), (-1.5, 12.0)])
 def test_what_is_beyond_the_limit_follows_from_the_clipped_mean(log_median, limit):
-    """Oracle: a million levels of the log-normal law, evenly spread over its quantiles."""
+    """Oracle: a million levels of the log-normal distribution, evenly spread over its quantiles."""
     level = np.exp(log_median + rules.TAIL_STD_LOG * ndtri((np.arange(1_000_000) + 0.5) / 1_000_000))
     excess = np.maximum(level - limit, 0).mean()
     assert expected_excess(np.minimum(level, limit).mean(), limit) == pytest.approx(excess, rel=2e-3, abs=1e-4)
@@ -83,36 +83,38 @@ def test_a_level_outside_its_limits_has_a_finite_excess():
 
 
 def test_the_predicted_error_is_that_of_the_posterior_and_of_what_is_lost():
-    """Oracle: variances of the posterior for feeders of one size; the law of the rest, written out."""
+    """Oracle: variances of the posterior for feeders of one size; the distribution of the rest, written out."""
     given = public()
-    law = law_of(given)
+    distribution = distribution_of(given)
     common, own = Choice(6, 6.0, 1.0, 0.4), Choice(2, 6.0, 2.0, 0.6)
     stds = 3.0, 4.0
     precision = np.zeros(6)
-    precision[:2] = (own.weights(law.household, given.unit_kwh) / stds[1]) ** 2
-    all_variance = (stds[0] / common.weights(law.household, given.unit_kwh)) ** 2
+    precision[:2] = (own.weights(distribution.household, given.unit_kwh) / stds[1]) ** 2
+    all_variance = (stds[0] / common.weights(distribution.household, given.unit_kwh)) ** 2
     count = np.full(given.feeders, METERS / given.feeders)
     seen = Observed(np.zeros((given.feeders, 6)), precision, np.zeros(6), all_variance)
-    _, _, variance = conditional(seen, count, spread(count), law.household[:6], law.mean[:6])
+    _, _, variance = conditional(seen, count, spread(count), distribution.household[:6], distribution.mean[:6])
     n = count[0]
-    rest = n * (law.household[6:] ** 2).sum() + n**2 * (law.mean[6:] ** 2).sum()
+    rest = n * (distribution.household[6:] ** 2).sum() + n**2 * (distribution.mean[6:] ** 2).sum()
     level = lost_share(6.0, 0.0) * given.unit_kwh * math.exp(0.5)
-    own_share = 1 - 1 / (1 + spread(n) * law.household[1] ** 2 * precision[1])
-    shape = lost_share(1.0, -1.0) ** 2 * (law.mean[1:6] ** 2).sum()
-    shape += (lost_share(2.0, -1.0) * law.mean[1] * own_share) ** 2
+    own_share = 1 - 1 / (1 + spread(n) * distribution.household[1] ** 2 * precision[1])
+    shape = lost_share(1.0, -1.0) ** 2 * (distribution.mean[1:6] ** 2).sum()
+    shape += (lost_share(2.0, -1.0) * distribution.mean[1] * own_share) ** 2
     expected = variance[0].sum() + n**2 * (level**2 + shape) + rest
-    assert predicted_error(given, law, (common, stds[0]), (own, stds[1])) == pytest.approx(expected, rel=1e-12)
+    assert predicted_error(given, distribution, (common, stds[0]), (own, stds[1])) == pytest.approx(
+        expected, rel=1e-12
+    )
 
 
 def test_many_choices_at_once_are_those_one_by_one():
     given = public()
-    law = law_of(given)
+    distribution = distribution_of(given)
     many = Choice(6, 6.0, np.array([1.0, 2.0]), np.array([0.4, 0.8]))
     single = [Choice(6, 6.0, 1.0, 0.4), Choice(6, 6.0, 2.0, 0.8)]
     other = (Choice(6, 6.0, 1.4, 0.5), 2.0)
     for pair in (lambda c: ((c, 3.0), None), lambda c: (other, (c, 3.0))):
-        expected = [predicted_error(given, law, *pair(c)) for c in single]
-        assert predicted_error(given, law, *pair(many)) == pytest.approx(expected, rel=1e-12)
+        expected = [predicted_error(given, distribution, *pair(c)) for c in single]
+        assert predicted_error(given, distribution, *pair(many)) == pytest.approx(expected, rel=1e-12)
 
 
 def test_more_budget_buys_more_coefficients_and_wider_limits():

@@ -12,7 +12,8 @@ HOUSEHOLD, MEAN = np.array([1.0, 0.4]), np.array([0.7, 2.0])
 
 
 def dense(seen, k, household_std, mean_std):
-    """Log-likelihood, mean and covariance of the sums of coefficient k by the formulas of a joint normal law."""
+    """Log-likelihood, mean and covariance of the sums of coefficient k by the formulas of a joint normal
+    distribution."""
     prior = np.diag(SPREAD) * household_std**2 + mean_std**2 * np.outer(COUNT, COUNT)
     look, noise, answer = [np.ones((1, FEEDERS))], [seen.all_variance[k]], [seen.all_meters[k]]
     if seen.precision[k] > 0:
@@ -20,9 +21,9 @@ def dense(seen, k, household_std, mean_std):
         noise += [1 / seen.precision[k]] * FEEDERS
         answer += seen.feeders[:, k].tolist()
     look, noise, answer = np.concatenate(look), np.diag(noise), np.array(answer)
-    law = look @ prior @ look.T + noise
-    gain = prior @ look.T @ np.linalg.inv(law)
-    log_likelihood = -0.5 * (np.linalg.slogdet(law)[1] + answer @ np.linalg.solve(law, answer))
+    distribution = look @ prior @ look.T + noise
+    gain = prior @ look.T @ np.linalg.inv(distribution)
+    log_likelihood = -0.5 * (np.linalg.slogdet(distribution)[1] + answer @ np.linalg.solve(distribution, answer))
     return log_likelihood, gain @ answer, prior - gain @ look @ prior
 
 
@@ -34,7 +35,7 @@ def seen():
     return Observed(feeders, np.array([0.3, 0.0]), generator.normal(0, 9, 2), np.array([4.0, 25.0]))
 
 
-def test_given_the_scales_it_is_the_conditional_normal_law(seen):
+def test_given_the_scales_it_is_the_conditional_normal_distribution(seen):
     _, mean, variance = conditional(seen, COUNT, SPREAD, HOUSEHOLD, MEAN)
     for k in range(2):
         _, exact, covariance = dense(seen, k, HOUSEHOLD[k], MEAN[k])
@@ -42,7 +43,7 @@ def test_given_the_scales_it_is_the_conditional_normal_law(seen):
         assert variance[:, k] == pytest.approx(np.diag(covariance), rel=1e-10, abs=1e-12)
 
 
-def test_the_likelihood_of_scales_is_that_of_the_normal_law(seen):
+def test_the_likelihood_of_scales_is_that_of_the_normal_distribution(seen):
     """Up to a constant that is the same for all scales."""
     differences = []
     for s, b in ((1.0, 1.0), (0.25, 2.0), (4.0, 0.1)):
@@ -52,7 +53,7 @@ def test_the_likelihood_of_scales_is_that_of_the_normal_law(seen):
 
 
 def test_scales_are_integrated_over_their_grid(seen):
-    """Oracle: the mixture of normal laws, written out with dense algebra."""
+    """Oracle: the mixture of normal distributions, written out with dense algebra."""
     log_weight, means, variances = [], [], []
     for s in HOUSEHOLD_FACTORS:
         for b in MEAN_FACTORS:

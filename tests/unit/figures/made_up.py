@@ -11,8 +11,8 @@ import pyarrow as pa
 from meterdp.catalogue import catalogue
 from meterdp.core.parquet import write_table
 from meterdp.core.tables import Table
-from meterdp.distributed.circuits import Circuits
-from meterdp.distributed.protects import protection_rows
+from meterdp.federated.circuits import Circuits
+from meterdp.federated.protects import protection_rows
 
 MECHANISMS = {
     "iid_laplace": ("published", "label_flip", 900.0),

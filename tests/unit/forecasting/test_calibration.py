@@ -1,4 +1,4 @@
-"""Intervals from past errors cover what they should where the Gaussian law does not."""
+"""Intervals from past errors cover what they should where the Gaussian distribution does not."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def test_errors_at_or_after_the_origin_are_not_known():
             assert errors[start, step] == start + step if known else np.isnan(errors[start, step])
 
 
-def test_few_errors_leave_the_gaussian_law():
+def test_few_errors_leave_the_gaussian_distribution():
     errors = np.random.default_rng(0).normal(size=(200, 2))
     errors[: 200 - FEWEST + 1, 1] = np.nan
     offsets = interval_offsets(errors, np.array([7.0, 7.0]), [0.5, 0.9])
@@ -27,7 +27,7 @@ def test_few_errors_leave_the_gaussian_law():
 
 @pytest.mark.parametrize("law", ["skewed", "spiky", "switched", "constant"])
 @pytest.mark.parametrize("level", [0.5, 0.9])
-def test_a_new_error_is_covered_as_often_as_stated(law, level):
+def test_a_new_error_is_covered_as_often_as_stated(distribution, level):
     """Exchangeable errors: coverage is the level up to 1/(n + 1) on each side and chance, 4,000 trials, seeded."""
     generator = np.random.default_rng(5)
     draw = {
@@ -35,17 +35,17 @@ def test_a_new_error_is_covered_as_often_as_stated(law, level):
         "spiky": lambda n: generator.standard_t(1.5, n),
         "switched": lambda n: np.where(generator.random(n) < 0.2, 4.0, -0.1) + 1e-6 * generator.random(n),
         "constant": lambda n: np.full(n, 2.0),
-    }[law]
+    }[distribution]
     inside, gauss, trials, n = 0, 0, 4000, 96
-    reach_of_law = norm.ppf(0.5 + level / 2)
+    reach_of_distribution = norm.ppf(0.5 + level / 2)
     for _ in range(trials):
         sample = draw(n + 1)
         low, high = interval_offsets(sample[:n, None], np.array([sample[:n].std()]), [level])[0, :, 0]
         inside += low <= sample[n] <= high
-        gauss += abs(sample[n]) <= reach_of_law * sample[:n].std()
+        gauss += abs(sample[n]) <= reach_of_distribution * sample[:n].std()
     reach = 5 * np.sqrt(level * (1 - level) / trials) + 2 / (n + 1)
-    if law == "constant":
+    if distribution == "constant":
         assert inside == trials
     else:
         assert abs(inside / trials - level) < reach
-        assert (law, level) != ("skewed", 0.5) or abs(gauss / trials - level) > reach, "the check can fail"
+        assert (distribution, level) != ("skewed", 0.5) or abs(gauss / trials - level) > reach, "the check can fail"

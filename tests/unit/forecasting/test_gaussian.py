@@ -13,8 +13,8 @@ from tests.unit.forecasting.processes import process, simulate, with_gaps
 
 
 @pytest.mark.parametrize("law", ["normal", "gumbel", "uniform"])
-def test_independent_values_oracle_is_scipy(law):
-    x = getattr(np.random.default_rng(0), law)(size=500)
+def test_independent_values_oracle_is_scipy(distribution):
+    x = getattr(np.random.default_rng(0), distribution)(size=500)
     found = check(np.insert(x, [3, 3, 200], np.nan))
     oracle = stats.jarque_bera(x)
     assert found["reading_count"] == found["effective_count"] == 500

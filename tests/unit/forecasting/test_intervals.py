@@ -22,7 +22,7 @@ WIDE = LogScale(1e-9, 1e9)
 
 
 def ends(forecasts, *levels):
-    """Intervals of the Gaussian law."""
+    """Intervals of the Gaussian distribution."""
     mean, std = forecasts.forecast_log_kwh, forecasts.forecast_std_log_kwh
     return {
         level: np.stack([mean - norm.ppf(0.5 + level / 2) * std, mean + norm.ppf(0.5 + level / 2) * std])
@@ -30,14 +30,14 @@ def ends(forecasts, *levels):
     }
 
 
-def law_ends(mean, std, levels):
+def distribution_ends(mean, std, levels):
     reach = norm.ppf(0.5 + 0.5 * np.array(levels))[:, None] * std[:, None, :]
     return np.stack([mean[:, None] - reach, mean[:, None] + reach], axis=2)
 
 
 @pytest.fixture
 def forecasts():
-    """Readings that follow the stated law, a tenth of them missing."""
+    """Readings that follow the stated distribution, a tenth of them missing."""
     generator = np.random.default_rng(0)
     mean, std = generator.normal(-1, 1, (H, N, K)), generator.uniform(0.1, 1.0, (H, N, K))
     actual = mean + std * generator.standard_normal((H, N, K))
@@ -45,18 +45,20 @@ def forecasts():
     return ForecastSet(np.arange(H), mean, mean, mean, actual, std)
 
 
-def test_median_mean_and_ends_are_those_of_a_log_normal_law():
+def test_median_mean_and_ends_are_those_of_a_log_normal_distribution():
     """Oracle: scipy.stats.lognorm; the bounds are far away."""
     calendar = Calendar(datetime(2025, 1, 6, tzinfo=UTC), 24, 60, "UTC")
     mean, std = np.array([[0.3, -2.0]]), np.array([[0.5, 1.1]])
-    columns = energy_columns(np.array([7]), mean, std, law_ends(mean, std, [0.5, 0.9]), calendar, 3, [0.5, 0.9], WIDE)
+    columns = energy_columns(
+        np.array([7]), mean, std, distribution_ends(mean, std, [0.5, 0.9]), calendar, 3, [0.5, 0.9], WIDE
+    )
     table = as_arrow(FORECASTS_KWH, columns).to_pandas()
     assert table["household"].tolist() == [7] * 4 and table["step"].tolist() == [1, 1, 2, 2]
     for row in table.itertuples():
-        law = lognorm(std[0, row.step - 1], scale=np.exp(mean[0, row.step - 1]))
-        assert row.median_kwh == pytest.approx(law.median())
-        assert row.mean_kwh == pytest.approx(law.mean())
-        assert (row.lower_kwh, row.upper_kwh) == pytest.approx(law.interval(row.level))
+        distribution = lognorm(std[0, row.step - 1], scale=np.exp(mean[0, row.step - 1]))
+        assert row.median_kwh == pytest.approx(distribution.median())
+        assert row.mean_kwh == pytest.approx(distribution.mean())
+        assert (row.lower_kwh, row.upper_kwh) == pytest.approx(distribution.interval(row.level))
     assert table["interval_start_local"][2] == "2025-01-06T04:00:00+00:00"
 
 
@@ -64,7 +66,7 @@ def test_everything_in_kwh_stays_within_the_public_bounds():
     calendar = Calendar(datetime(2025, 1, 6, tzinfo=UTC), 24, 60, "UTC")
     mean, std = np.array([[-9.0], [0.0], [9.0]]), np.array([[2.0], [30.0], [0.0]])
     columns = energy_columns(
-        np.arange(3), mean, std, law_ends(mean, std, [0.9]), calendar, 0, [0.9], LogScale(0.1, 5.0)
+        np.arange(3), mean, std, distribution_ends(mean, std, [0.9]), calendar, 0, [0.9], LogScale(0.1, 5.0)
     )
     for name in ("median_kwh", "mean_kwh", "lower_kwh", "upper_kwh"):
         assert np.all((columns[name] >= 0.1) & (columns[name] <= 5.0))
@@ -81,7 +83,7 @@ def test_intervals_cover_what_they_should(forecasts):
         assert (row["household_count"], row["origin_count"]) == (H, N)
     assert [(r["interval"], r["level"]) for r in rows] == [(i, v) for v in (0.5, 0.9) for i in ("calibrated", "law")]
     assert rows[2]["mean_width_kwh"] > rows[0]["mean_width_kwh"] > 0
-    assert rows[0]["coverage"] == rows[1]["coverage"], "the ends given are those of the law"
+    assert rows[0]["coverage"] == rows[1]["coverage"], "the ends given are those of the distribution"
 
 
 def test_calibrated_intervals_may_be_lopsided(forecasts):
@@ -101,10 +103,10 @@ def test_the_interval_of_a_release_counts_the_noise(forecasts):
     few = ForecastSet(*(value[:3] for value in vars(forecasts).values()))
     noise = generator.uniform(0.1, 0.8, (3, 1, K))
     bounds = (0.05, 3.0)
-    row, law = interval_rows(
+    row, distribution = interval_rows(
         few, ends(few, 0.9), LogScale(*bounds), Released("joint", "deterministic", 1.0, moved, noise)
     )
-    assert law["coverage"] == pytest.approx(row["coverage"], abs=1e-12)
+    assert distribution["coverage"] == pytest.approx(row["coverage"], abs=1e-12)
     seen = np.isfinite(few.actual_log_kwh)
     reach = 1.6448536269514722 * np.sqrt(few.forecast_std_log_kwh**2 + noise**2)
     covered, width = np.empty((2, 4000))
@@ -120,7 +122,7 @@ def test_the_interval_of_a_release_counts_the_noise(forecasts):
     assert (row["method"], row["design"], row["query_model"]) == ("released", "joint", "deterministic")
 
 
-def test_a_law_without_spread_covers_the_reading_it_equals():
+def test_a_distribution_without_spread_covers_the_reading_it_equals():
     level = np.full((1, 2, 3), -2.0)
     constant = ForecastSet(np.array([0]), level, level, level, level.copy(), np.zeros((1, 2, 3)))
     for row in interval_rows(constant, ends(constant, 0.5), WIDE):

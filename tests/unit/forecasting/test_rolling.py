@@ -9,19 +9,19 @@ from meterdp.core.parquet import as_arrow
 from meterdp.errors import InputError
 from meterdp.forecasting.arma import STATUS_MEANING, ArmaSettings
 from meterdp.forecasting.bulk import fit_households, fits_of, summary_columns
-from meterdp.forecasting.law import forecast_covariance, forecast_means, forecast_std, query_covariance
+from meterdp.forecasting.distribution import forecast_covariance, forecast_means, forecast_std, query_covariance
 from meterdp.forecasting.rolling import (
     Rolling,
+    distribution_columns,
     forecast_columns,
     forecast_set,
     interval_columns,
     interval_ends,
-    law_columns,
     roll,
     rolling_origins,
 )
 from meterdp.forecasting.study import window_fit_columns
-from meterdp.forecasting.tables import ARMA_FITS, ARMA_SUMMARY, FORECAST_LAWS, FORECASTS, INTERVAL_ENDS
+from meterdp.forecasting.tables import ARMA_FITS, ARMA_SUMMARY, FORECAST_DISTRIBUTIONS, FORECASTS, INTERVAL_ENDS
 from meterdp.forecasting.windows import TrainingWindow, training_windows
 from meterdp.profiles.dense import LogLoad
 from meterdp.profiles.grid import Calendar
@@ -120,11 +120,11 @@ def test_the_forecast_table_keeps_everything(study):
     )
 
 
-def test_the_law_is_that_of_the_origin_given_the_gaps_before_it(study):
+def test_the_distribution_is_that_of_the_origin_given_the_gaps_before_it(study):
     load, fits = study
     log_kwh, season = load.log_kwh, load.seasonal_log_kwh
     origin = TOTAL - HORIZON
-    table = as_arrow(FORECAST_LAWS, law_columns(load, fits, origin, HORIZON, None))
+    table = as_arrow(FORECAST_DISTRIBUTIONS, distribution_columns(load, fits, origin, HORIZON, None))
     assert table["household"].to_pylist() == [4, 7, 9]
     covariance = np.array(table["covariance"].to_pylist()).reshape(3, HORIZON, HORIZON)
     rolled = roll(load, [fits], rolling(np.array([origin]))).forecasts
@@ -136,7 +136,7 @@ def test_the_law_is_that_of_the_origin_given_the_gaps_before_it(study):
         assert np.allclose(table["query_mean_log_kwh"][row].as_py(), fit.mean + season[row, origin:])
 
 
-def test_a_forecast_is_held_within_the_late_readings_and_the_law_says_so(study):
+def test_a_forecast_is_held_within_the_late_readings_and_the_distribution_says_so(study):
     load, fits = study
     season = load.seasonal_log_kwh.copy()
     season[0, ORIGINS[-1] :] += 30.0
@@ -145,9 +145,9 @@ def test_a_forecast_is_held_within_the_late_readings_and_the_law_says_so(study):
     past = load.log_kwh[0, ORIGINS[-1] - 48 : ORIGINS[-1]]
     assert np.allclose(rolled.forecasts.forecast_log_kwh[0, -1], past.max()) and rolled.held[0, -1].all()
     assert not rolled.held[2].any(), "without readings there is no bound"
-    law = law_columns(absurd, fits, int(ORIGINS[-1]), HORIZON, 48)
-    assert np.array_equal(law["mean_log_kwh"][0], rolled.forecasts.forecast_log_kwh[0, -1])
-    assert np.allclose(law["query_mean_log_kwh"][0], fits[0].mean + season[0, ORIGINS[-1] :])
+    distribution = distribution_columns(absurd, fits, int(ORIGINS[-1]), HORIZON, 48)
+    assert np.array_equal(distribution["mean_log_kwh"][0], rolled.forecasts.forecast_log_kwh[0, -1])
+    assert np.allclose(distribution["query_mean_log_kwh"][0], fits[0].mean + season[0, ORIGINS[-1] :])
     for row in (0, 1):
         for place, origin in enumerate(ORIGINS):
             late = load.log_kwh[row, origin - 48 : origin]

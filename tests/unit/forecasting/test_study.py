@@ -15,7 +15,7 @@ from meterdp.forecasting.rolling import interval_ends
 from meterdp.forecasting.study import point_forecasts, rolling_of, shard_forecasts, window_fit_columns
 from meterdp.forecasting.tables import (
     ARMA_FITS,
-    FORECAST_LAWS,
+    FORECAST_DISTRIBUTIONS,
     FORECAST_MARKS,
     FORECASTS,
     FORECASTS_KWH,
@@ -77,10 +77,10 @@ def test_every_household_is_forecast_from_every_origin_after_training(load):
         table[["household", "interval_start_utc", "actual_log_kwh"]], on=["household", "interval_start_utc"]
     )
     assert (truth["actual_log_kwh_x"].fillna(0) == truth["actual_log_kwh_y"].fillna(0)).all()
-    law = as_arrow(FORECAST_LAWS, found.laws).to_pandas()
+    distribution = as_arrow(FORECAST_DISTRIBUTIONS, found.distributions).to_pandas()
     last = table[(table["household"] == 5) & (table["origin"] == 19)].sort_values("step")
-    assert np.allclose(law.loc[1, "mean_log_kwh"], last["forecast_log_kwh"])
-    assert law["origin_utc"][0].to_datetime64() == CALENDAR.start_utc[-4]
+    assert np.allclose(distribution.loc[1, "mean_log_kwh"], last["forecast_log_kwh"])
+    assert distribution["origin_utc"][0].to_datetime64() == CALENDAR.start_utc[-4]
     energy = as_arrow(FORECASTS_KWH, found.energy).to_pandas()
     assert len(energy) == 3 * 4 * 2
     own = energy[(energy["household"] == 5) & (energy["level"] == 0.9)].sort_values("step")
@@ -119,7 +119,7 @@ def test_a_shard_without_households_gives_empty_tables(slots):
     none = np.empty((0, slots))
     nobody = LogLoad(np.empty(0, np.int32), none, none, CALENDAR if slots else None)
     found = shard_forecasts(nobody, fits_of(as_arrow(ARMA_FITS, window_fit_columns([], []))), SETTINGS, SCALE)
-    tables = (FORECASTS, INTERVAL_ENDS, FORECAST_LAWS, FORECASTS_KWH, GAUSSIAN_CHECKS, FORECAST_MARKS)
+    tables = (FORECASTS, INTERVAL_ENDS, FORECAST_DISTRIBUTIONS, FORECASTS_KWH, GAUSSIAN_CHECKS, FORECAST_MARKS)
     assert [as_arrow(t, c).num_rows for t, c in zip(tables, vars(found).values(), strict=True)] == [0] * 6
     assert as_arrow(GROUP_RECORDS, point_forecasts(nobody, PROCESS | SETTINGS)).num_rows == 0
 
@@ -137,9 +137,9 @@ def test_bad_households_are_forecast_without_a_crash(load):
     table = as_arrow(FORECASTS, found.forecasts).to_pandas()
     assert np.isfinite(table["forecast_log_kwh"]).all() and np.isfinite(table["forecast_std_log_kwh"]).all()
     assert np.allclose(table.loc[table["household"] == 0, "forecast_log_kwh"], -2.0)
-    laws = as_arrow(FORECAST_LAWS, found.laws).to_pandas()
-    assert not np.any(laws["query_covariance"][0]) and not np.any(laws["query_covariance"][3])
-    assert np.isfinite(np.stack(laws["covariance"])).all()
+    distributions = as_arrow(FORECAST_DISTRIBUTIONS, found.distributions).to_pandas()
+    assert not np.any(distributions["query_covariance"][0]) and not np.any(distributions["query_covariance"][3])
+    assert np.isfinite(np.stack(distributions["covariance"])).all()
     checks = as_arrow(GAUSSIAN_CHECKS, found.checks).to_pandas()
     tested = checks[checks["p_value"].notna()]["household"].unique()
     assert tested.tolist() == [1, 2]

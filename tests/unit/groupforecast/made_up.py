@@ -4,10 +4,10 @@ import numpy as np
 import pyarrow as pa
 
 from meterdp.core.parquet import as_arrow
-from meterdp.exports.tables import METERS
 from meterdp.forecasting.rolling import ForecastSet, forecast_columns
 from meterdp.forecasting.tables import FORECASTS
 from meterdp.groupforecast.study import GroupStudy
+from meterdp.ingest.tables import METERS
 
 METER_COUNT = 50
 HOUSEHOLDS = np.arange(3, 43, dtype=np.int32)

@@ -56,7 +56,7 @@ def test_one_group_and_circuits_take_no_assignment():
     assert one.mu == circuit.mu
 
 
-def test_groups_of_the_normal_law_are_those_of_max_1960():
+def test_groups_of_the_normal_distribution_are_those_of_max_1960():
     """Oracle: the half-normal mean for 2 levels, his table for 3 and 4."""
     assert normal_groups(1)[0] == pytest.approx([0.0], abs=1e-12)
     assert normal_groups(2)[0] == pytest.approx(np.array([-1, 1]) * math.sqrt(2 / math.pi), rel=1e-12)

@@ -90,7 +90,7 @@ def test_what_has_no_process_is_a_mean_and_says_so(fits):
         ("threads", {"threads": 0}),
     ],
 )
-def test_wrong_arguments_are_refused_by_name_with_a_remedy(field, choice):
+def test_wrong_arguments_are_refused_by_name_with_a_hint(field, choice):
     with pytest.raises(ValueError, match=rf"^field '{field}': [^;]+; (use|give) [^;]+\.$"):
         meterdp.fit_arma(**{"readings": SERIES} | choice)
 

@@ -198,7 +198,7 @@ def test_nothing_private_stays_behind(safe):
         ("adjacency", {"ledger": "l", "adjacency": "add_remove", "n_samples_guess": 2000}),
     ],
 )
-def test_wrong_parameters_are_refused_by_name_with_a_remedy(field, choices, tmp_path, monkeypatch):
+def test_wrong_parameters_are_refused_by_name_with_a_hint(field, choices, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match=rf"^field '{field}': [^;]+; (use|give|leave|lower|supply) [^;]+\.$"):
         PrivateGaussianMixture(**{"n_components": 2, "bounds": BOUNDS} | choices).fit(X)

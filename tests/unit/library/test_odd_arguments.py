@@ -92,7 +92,7 @@ def answered(call, *given):
     return None
 
 
-LAW = {
+DISTRIBUTION = {
     "mean": [0.0, 0.0],
     "covariance": np.eye(2),
     "other_mean": [1, 0],
@@ -101,10 +101,10 @@ LAW = {
 }
 
 
-@pytest.mark.parametrize("field", [*LAW, "direction"])
+@pytest.mark.parametrize("field", [*DISTRIBUTION, "direction"])
 def test_a_curve_is_of_numbers_or_refused(field):
     for odd in ODD:
-        delta = answered(lambda odd: meterdp.privacy_curve(**LAW | {field: odd}), odd)
+        delta = answered(lambda odd: meterdp.privacy_curve(**DISTRIBUTION | {field: odd}), odd)
         assert delta is None or ((np.asarray(delta) >= 0) & (np.asarray(delta) <= 1)).all(), named(odd)
 
 

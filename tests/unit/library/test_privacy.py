@@ -16,7 +16,7 @@ def by_summation(first, second, epsilon, reach=7.0, points=701):
     """The integral of (p - e^epsilon q)+ over a fine square; first and second are (mean, covariance)."""
     axis = np.linspace(-reach, reach, points)
     where = np.stack(np.meshgrid(axis, axis), axis=-1)
-    p, q = (multivariate_normal(*law).pdf(where) for law in (first, second))
+    p, q = (multivariate_normal(*distribution).pdf(where) for distribution in (first, second))
     return np.maximum(p - math.exp(epsilon) * q, 0).sum() * (axis[1] - axis[0]) ** 2
 
 
@@ -34,7 +34,7 @@ def test_both_directions_are_the_hockey_stick_divergence():
         found = meterdp.privacy_curve(*p, *q, epsilons, direction=direction)
         assert found == pytest.approx(expected, rel=2e-4, abs=1e-7), direction
     assert not np.allclose(forward, reverse, rtol=0.05)
-    # The example of the docstring, which has other laws.
+    # The example of the docstring, which has other distributions.
     other = ((0, 0), np.diag([0.8, 0.9]))
     assert by_summation(p, other, 1.0) == pytest.approx(0.0006, abs=5e-6)
     assert by_summation(other, p, 0.1) == pytest.approx(0.01225, abs=5e-6)
@@ -63,7 +63,7 @@ def test_curve_mu_and_epsilon_agree_in_any_shape():
     assert meterdp.privacy_curve([0], [[1]], [1], [[2]], np.ones((2, 0, 3))).shape == (2, 0, 3)
 
 
-def test_singular_laws_are_told_apart_unless_they_are_one():
+def test_singular_distributions_are_told_apart_unless_they_are_one():
     flat = np.diag([1.0, 0.0])
     assert meterdp.privacy_curve([0, 0], flat, [0, 1], flat, 5.0) == 1.0
     assert meterdp.privacy_curve([0, 0], flat, [0, 0], flat, 0.0) == 0.0
@@ -90,7 +90,7 @@ GOOD = {"mean": [0, 0], "covariance": WIDE, "other_mean": SHIFT, "other_covarian
         ("direction", "forwards"),
     ],
 )
-def test_wrong_arguments_are_refused_by_name_with_a_remedy(field, value):
+def test_wrong_arguments_are_refused_by_name_with_a_hint(field, value):
     with pytest.raises(ValueError, match=rf"^field '{field}': [^;]+; (use|give) [^;]+\.$"):
         meterdp.privacy_curve(**GOOD | {field: value})
 
@@ -105,6 +105,6 @@ def test_wrong_arguments_are_refused_by_name_with_a_remedy(field, value):
         ("epsilon_for", "delta", (1, -0.1)),
     ],
 )
-def test_wrong_conversions_are_refused_by_name_with_a_remedy(of, field, arguments):
+def test_wrong_conversions_are_refused_by_name_with_a_hint(of, field, arguments):
     with pytest.raises(ValueError, match=rf"^field '{field}': [^;]+; use [^;]+\.$"):
         getattr(meterdp, of)(*arguments)

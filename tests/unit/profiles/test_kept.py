@@ -10,7 +10,7 @@ import pytest
 from meterdp.core.config import complete, load_schema
 from meterdp.core.parquet import read_table, write_table
 from meterdp.errors import InputError
-from meterdp.exports.tables import METERS
+from meterdp.ingest.tables import METERS
 from meterdp.profiles.kept import refuse_nobody
 from meterdp.profiles.quality import HOUSEHOLD_RULES
 from meterdp.profiles.tables import PROFILES, QUALITY, QUALITY_SUMMARY

@@ -16,12 +16,12 @@ from meterdp.privacy.guarantee import STUDY_MODE
 from meterdp.release.about import About
 from meterdp.release.crate import HOUSEHOLDS, NO_LICENCE
 from meterdp.release.described import described
-from meterdp.release.desk import Desk
 from meterdp.release.gate import CRATE, ENTRY, FORECAST_FILES, MIXTURE_FILES
 from meterdp.release.household_forecasts import release_household_forecasts
 from meterdp.release.label_forecasts import PLACES
 from meterdp.release.mixture import release_mixture
 from meterdp.release.registry_entry import check_entry, entry_of
+from meterdp.release.service import ReleaseService
 from tests.conftest import ROOT
 
 N = 60
@@ -40,25 +40,25 @@ ABOUT = About.from_config(CONFIG["release"] | SAID)
 DAY = date(2025, 12, 1)
 
 
-def desk(folder, simulated=False, **release):
+def service(folder, simulated=False, **release):
     config = copy.deepcopy(CONFIG)
     config["export"] |= {"first_day": "2025-11-01", "last_day": "2025-11-28", "meters": "secret-folder/list.csv"}
     config["release"] |= (
         SAID | {"insist": True, "ledger": str(folder / "ledger.sqlite"), "synthetic_profiles": 20} | release
     )
-    return Desk(config, b"meter_id\nm1\n", simulated)
+    return ReleaseService(config, b"meter_id\nm1\n", simulated)
 
 
 @pytest.fixture(scope="module", params=["mixture", "forecasts", "label"])
 def files(request, tmp_path_factory):
-    """Released files of every kind, as a desk hands them over."""
+    """Released files of every kind, as a release service hands them over."""
     folder, generator = tmp_path_factory.mktemp(request.param), np.random.default_rng(2)
     if request.param == "mixture":
-        made, _ = release_mixture(generator.normal(-1.0, 0.7, (N, 12)), desk(folder))
+        made, _ = release_mixture(generator.normal(-1.0, 0.7, (N, 12)), service(folder))
         return made
     protects = {"forecast_protects": "label", "what": ["forecasts"]} if request.param == "label" else {}
     x = generator.normal(-2.0, 1.0, (N, CONFIG["forecast"]["horizon_steps"]))
-    return release_household_forecasts(x, None, desk(folder, **protects)).files
+    return release_household_forecasts(x, None, service(folder, **protects)).files
 
 
 def entities(files):
@@ -147,7 +147,7 @@ def test_neither_names_a_path_a_list_or_the_ledger(files):
 def test_simulated_households_are_said_to_be_and_nobody_named_leaves_both_files_whole(tmp_path):
     open_ = dict.fromkeys(("population", "budget_period", "publisher", "region", "licence"))
     x = np.random.default_rng(3).normal(-1.0, 0.7, (N, 12))
-    files, _ = release_mixture(x, desk(tmp_path, simulated=True, **open_))
+    files, _ = release_mixture(x, service(tmp_path, simulated=True, **open_))
     check_entry(files[ENTRY])
     root = entities(files)["./"]
     assert root["license"] == NO_LICENCE and root["description"].startswith("The households are simulated")
@@ -162,13 +162,13 @@ def test_what_the_registry_would_not_take_is_not_handed_over(files, tmp_path):
     entry["deployment"]["privacy_loss"]["privacy_parameters"]["delta"] = 2
     broken = dict(files) | {ENTRY: yaml.safe_dump(entry).encode()}
     with pytest.raises(InputError, match="does not fit the fields of the registry"):
-        desk(tmp_path).hand_over(broken, tmp_path / "results/release/mixture")
+        service(tmp_path).hand_over(broken, tmp_path / "results/release/mixture")
     assert not (tmp_path / "results").exists()
 
 
 def test_what_an_earlier_version_stored_is_handed_over_as_it_is(files, tmp_path):
     stored = {name: data for name, data in files.items() if name not in (CRATE, ENTRY)}
-    desk(tmp_path).hand_over(stored, tmp_path / "results/release/mixture")
+    service(tmp_path).hand_over(stored, tmp_path / "results/release/mixture")
     assert {p.name: p.read_bytes() for p in (tmp_path / "results/release/mixture").iterdir()} == stored
 
 

@@ -12,12 +12,12 @@ import pytest
 
 from meterdp.core.config import complete, load_schema
 from meterdp.errors import InputError
-from meterdp.exports.roster import read_roster
+from meterdp.ingest.meter_list import read_meter_list
 from meterdp.privacy.account import Account
 from meterdp.privacy.ledger import CHARGED, Ledger
-from meterdp.release.desk import Desk
 from meterdp.release.feeders import Feeders, release_feeders
 from meterdp.release.gate import CRATE, ENTRY, FEEDER_FILES, check_files, check_settings
+from meterdp.release.service import ReleaseService
 from meterdp.release.tables import RELEASED_FEEDER_ERRORS, RELEASED_FEEDERS
 from tests.conftest import ROOT
 from tests.unit.release.charged import spent
@@ -30,7 +30,7 @@ ACCOUNT = Account("", "replace_one", "town", "2025")
 N, DAYS = 60, 2
 
 
-def roster_file(folder, header="meter_id,secondary_substation_id,lv_feeder_id", rows=None):
+def meter_list_file(folder, header="meter_id,secondary_substation_id,lv_feeder_id", rows=None):
     rows = rows or [f"m{i:02d},{i % 2 + 1:03d},{i % 4 // 2 + 10}" for i in range(N)]
     path = folder / "list.csv"
     path.write_text("\n".join([header, *rows]) + "\n")
@@ -41,7 +41,7 @@ def roster_file(folder, header="meter_id,secondary_substation_id,lv_feeder_id", 
 def released(tmp_path):
     """A call that releases totals of made-up meters; records, last day, list and settings can be changed."""
     x = np.random.default_rng(2).gamma(2.0, 0.15, (N, 48 * DAYS))
-    path = roster_file(tmp_path)
+    path = meter_list_file(tmp_path)
 
     def call(x=x, last_day="2025-03-30", path=path, **release):
         config = copy.deepcopy(CONFIG)
@@ -51,8 +51,8 @@ def released(tmp_path):
             own | {"what": ["feeders"], "feeder_days": DAYS, "feeder_typical_daily_kwh": 12.0} | release
         )
         check_settings(config, simulated=True)
-        desk = Desk(config, path.read_bytes(), simulated=True)
-        return release_feeders(x, Feeders.of_roster(read_roster(path)), desk)[0]
+        service = ReleaseService(config, path.read_bytes(), simulated=True)
+        return release_feeders(x, Feeders.of_meter_list(read_meter_list(path)), service)[0]
 
     return call, Ledger(tmp_path / "ledger.sqlite"), x
 
@@ -65,7 +65,7 @@ def test_a_list_on_which_two_feeders_would_be_called_alike_is_refused(released, 
     call, _, _ = released
     rows = [f"m{i:02d},{'a-b,c' if i % 2 else 'a,b-c'}" for i in range(N)]
     with pytest.raises(InputError, match="two feeders that would both be called") as told:
-        call(path=roster_file(tmp_path, rows=rows))
+        call(path=meter_list_file(tmp_path, rows=rows))
     assert "a-b" not in str(told.value)
 
 
@@ -155,7 +155,7 @@ def test_a_measured_count_is_a_noisy_one_and_an_average_day_has_one_days_rows(re
 
 def test_circuits_stand_for_feeders_that_a_list_does_not_name(released, tmp_path):
     call, _, _ = released
-    path = roster_file(tmp_path, "meter_id,circuit", [f"m{i:02d},C{i % 4}" for i in range(N)])
+    path = meter_list_file(tmp_path, "meter_id,circuit", [f"m{i:02d},C{i % 4}" for i in range(N)])
     totals = table(call(path=path), "feeders.parquet")
     assert set(totals["secondary_substation_id"]) == {"all"} and set(totals["lv_feeder_id"]) == {
         "C0",
@@ -167,7 +167,7 @@ def test_circuits_stand_for_feeders_that_a_list_does_not_name(released, tmp_path
 
 def test_what_cannot_be_released_is_refused_before_anything_is_charged(released, tmp_path):
     call, ledger, _ = released
-    path = roster_file(tmp_path, "meter_id,lv_feeder_id", [f"m{i:02d},{'' if i == 7 else 1}" for i in range(N)])
+    path = meter_list_file(tmp_path, "meter_id,lv_feeder_id", [f"m{i:02d},{'' if i == 7 else 1}" for i in range(N)])
     with pytest.raises(InputError, match=r"export\.meters.*does not name a feeder of every meter"):
         call(path=path)
     with pytest.raises(InputError, match=r"release\.feeder_days.*more days than the period has"):
@@ -186,6 +186,6 @@ def test_a_csv_with_another_column_is_not_handed_over(released):
 
 def test_a_list_with_another_column_is_refused(tmp_path):
     with pytest.raises(InputError, match="its header must be meter_id, or that and some of circuit,secondary"):
-        read_roster(roster_file(tmp_path, "meter_id,customer", ["m1,Smith"]))
+        read_meter_list(meter_list_file(tmp_path, "meter_id,customer", ["m1,Smith"]))
     with pytest.raises(InputError, match="names a meter a second time"):
-        read_roster(roster_file(tmp_path, rows=["m1,1,1", "m1,1,2"]))
+        read_meter_list(meter_list_file(tmp_path, rows=["m1,1,1", "m1,1,2"]))

@@ -4,12 +4,12 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from meterdp.classnoise.designs.interface import Noise
+from meterdp.class_noise.designs.interface import Noise
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow, metadata_of, read_table
 from meterdp.release.forecast_files import crosswalk_columns, example_columns, release_forecasts, write_forecast_files
 from meterdp.release.tables import CROSSWALK, FORECAST_EXAMPLES, FORECAST_FILE
-from tests.unit.classnoise.examples import wishart
+from tests.unit.class_noise.examples import wishart
 
 IDS = np.array(["q7", "a1", "m3-x_"])
 STAMPS = np.datetime64("2024-03-01T00:00", "us") + np.arange(4) * np.timedelta64(15, "m")
@@ -19,7 +19,7 @@ GUARANTEE = "Study only: no guarantee."
 MANIFEST = {"guarantee": GUARANTEE, "time": {"zone": "Europe/Zurich"}}
 
 
-def test_the_noise_has_the_designed_law():
+def test_the_noise_has_the_designed_distribution():
     """200,000 draws; entries of the sample covariance within 6.5 standard errors, seeded."""
     covariance = wishart(np.random.default_rng(0), 1, 3, 5)
     draws = np.random.default_rng(1).standard_normal((200_000, 3))

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from meterdp.core.config import complete, load_schema
-from meterdp.release.desk import Desk
 from meterdp.release.forecast_folder import different_forecasts
 from meterdp.release.household_forecasts import release_household_forecasts
+from meterdp.release.service import ReleaseService
 from tests.conftest import ROOT
 
 CONFIG = complete(
@@ -33,10 +33,10 @@ def test_the_page_says_how_many_forecasts_there_are(tmp_path, release, said):
     config = copy.deepcopy(CONFIG)
     config["export"] |= {"first_day": "2025-01-01", "last_day": "2025-01-28"}
     config["release"] |= {"ledger": str(tmp_path / "ledger.sqlite"), "what": ["forecasts"], **release}
-    roster = "".join(f"m{number},c{number % 4}\n" for number in range(N))
-    desk = Desk(config, f"meter_id,circuit\n{roster}".encode(), simulated=True)
+    meter_list = "".join(f"m{number},c{number % 4}\n" for number in range(N))
+    service = ReleaseService(config, f"meter_id,circuit\n{meter_list}".encode(), simulated=True)
     x = np.random.default_rng(2).normal(-2.0, 1.0, (N, CONFIG["forecast"]["horizon_steps"]))
-    files = release_household_forecasts(x, tuple(number % 4 for number in range(N)), desk).files
+    files = release_household_forecasts(x, tuple(number % 4 for number in range(N)), service).files
     assert said in files["README.md"].decode()
 
 

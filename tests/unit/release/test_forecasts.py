@@ -8,13 +8,13 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from meterdp.classnoise.designs.interface import Noise
-from meterdp.classnoise.neighbourhoods.graph import graph_columns
-from meterdp.classnoise.study import design_all, design_columns
-from meterdp.classnoise.tables import DELTA_CURVES, NEIGHBOUR_GRAPH, NOISE_DESIGNS
+from meterdp.class_noise.designs.interface import Noise
+from meterdp.class_noise.neighbourhoods.graph import graph_columns
+from meterdp.class_noise.study import design_all, design_columns
+from meterdp.class_noise.tables import DELTA_CURVES, NEIGHBOUR_GRAPH, NOISE_DESIGNS
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow, metadata_of, read_table
-from meterdp.forecasting.tables import FORECAST_LAWS
+from meterdp.forecasting.tables import FORECAST_DISTRIBUTIONS
 from meterdp.profiles.dense import LogLoad
 from meterdp.profiles.grid import Calendar
 from meterdp.release.forecasts import release_study_forecasts
@@ -52,9 +52,9 @@ def forecasts():
         "query_mean_log_kwh": list(generator.standard_normal((6, 3))),
         "query_covariance": [np.eye(3).ravel()] * 6,
     }
-    laws = as_arrow(FORECAST_LAWS, columns)
+    distributions = as_arrow(FORECAST_DISTRIBUTIONS, columns)
     graph = as_arrow(NEIGHBOUR_GRAPH, graph_columns(HOUSEHOLDS, np.array([1, 1, 1, 2, 2, 2])))
-    designs = as_arrow(NOISE_DESIGNS, design_columns(HOUSEHOLDS, design_all(laws, graph, NOISE)))
+    designs = as_arrow(NOISE_DESIGNS, design_columns(HOUSEHOLDS, design_all(distributions, graph, NOISE)))
     load = LogLoad(HOUSEHOLDS, generator.standard_normal((6, 240)), np.zeros((6, 240)), CALENDAR)
     rows = [
         ("white", model, 3.0, sides, epsilon, delta, 1e-9, None, 12)
@@ -63,12 +63,12 @@ def forecasts():
         for epsilon, delta in ((1.0, 0.25 + shift), (0.5, 0.5 + shift))
     ]
     curves = as_arrow(DELTA_CURVES, pd.DataFrame(rows, columns=[c.name for c in DELTA_CURVES.columns]))
-    return laws, designs, curves, load
+    return distributions, designs, curves, load
 
 
 def release(forecasts, salt=SALT, noise=NOISE, seed=SEED):
-    laws, designs, curves, load = forecasts
-    return release_study_forecasts(laws, designs, curves, load, noise, PUBLIC, SCALE, seed, salt)
+    distributions, designs, curves, load = forecasts
+    return release_study_forecasts(distributions, designs, curves, load, noise, PUBLIC, SCALE, seed, salt)
 
 
 def test_forecast_files_hold_the_released_forecasts_and_the_crosswalk_finds_them(forecasts, tmp_path):
@@ -91,12 +91,12 @@ def test_forecast_files_hold_the_released_forecasts_and_the_crosswalk_finds_them
 
 
 def test_a_households_noise_does_not_depend_on_who_else_is_forecast(forecasts):
-    laws, designs, curves, load = forecasts
+    distributions, designs, curves, load = forecasts
     rows = [1, 4]
     some = LogLoad(HOUSEHOLDS[rows], load.log_kwh[rows], load.seasonal_log_kwh[rows], CALENDAR)
     keep = designs.to_pandas()
     keep = as_arrow(NOISE_DESIGNS, keep[keep["household"].isin(HOUSEHOLDS[rows])].to_dict("list"))
-    few = release((laws.take(rows), keep, curves, some))
+    few = release((distributions.take(rows), keep, curves, some))
     assert np.array_equal(release(forecasts).released_log_kwh[rows], few.released_log_kwh)
 
 
@@ -136,7 +136,7 @@ def test_every_manifest_states_the_guarantee_and_nothing_private(forecasts, tmp_
         assert "this one file" in found["privacy"]["epsilon_delta_means"]
         assert any("no neighbour" in line for line in found["privacy"]["does_not_hide"])
         assert found["noise"]["query_model"] == "deterministic"
-        assert "law of every household's noise" in found["noise"]["query_model_means"]
+        assert "distribution of every household's noise" in found["noise"]["query_model_means"]
         assert found["time"]["first_interval_start_local"] == "2025-01-15T22:00:00+01:00"
         assert found["time"]["zone"] == "Europe/Zurich" and found["time"]["steps"] == 3
         assert found["columns"]["released_kwh"]["unit"] == "kWh"
@@ -149,24 +149,24 @@ def test_every_manifest_states_the_guarantee_and_nothing_private(forecasts, tmp_
 
 
 def test_a_release_for_other_queries_says_that_it_hides_nothing_from_who_can_predict(forecasts):
-    laws, designs, curves, load = forecasts
+    distributions, designs, curves, load = forecasts
     stochastic = designs.filter(pa.compute.equal(designs["query_model"], "stochastic"))
-    noise = release((laws, stochastic, curves, load)).manifest["noise"]
+    noise = release((distributions, stochastic, curves, load)).manifest["noise"]
     assert noise["query_model"] == "stochastic"
     assert "No protection against anyone who knows or can predict this household's readings." in str(noise)
 
 
 def test_without_curves_no_guarantee_is_invented(forecasts):
-    laws, designs, curves, load = forecasts
-    found = release((laws, designs, curves.slice(0, 0), load)).manifest
+    distributions, designs, curves, load = forecasts
+    found = release((distributions, designs, curves.slice(0, 0), load)).manifest
     assert found["privacy"]["epsilon_delta"] == [] and "no class_label statement" in found["guarantee"]
 
 
 def test_a_design_that_moves_forecasts_is_applied(forecasts):
-    laws, _, curves, load = forecasts
+    distributions, _, curves, load = forecasts
     shift = np.arange(18.0).reshape(6, 3)
     noise = Noise(np.zeros((6, 3, 3)), shift, 0.5 * np.stack([np.eye(3)] * 6))
     columns = design_columns(HOUSEHOLDS, {("white", "deterministic", 3.0): noise})
-    released = release((laws, as_arrow(NOISE_DESIGNS, columns), curves, load))
-    mean = np.array(laws["mean_log_kwh"].to_pylist())
+    released = release((distributions, as_arrow(NOISE_DESIGNS, columns), curves, load))
+    mean = np.array(distributions["mean_log_kwh"].to_pylist())
     assert np.allclose(released.released_log_kwh, 0.5 * mean + shift)

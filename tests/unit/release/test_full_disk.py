@@ -136,7 +136,7 @@ def test_a_read_only_folder(tmp_path, read_only, there):
 
 
 def published_in_a_child(results, limit):
-    """Exit code of a child that hands two files over under a limit: 3 for a sentence with its remedy."""
+    """Exit code of a child that hands two files over under a limit: 3 for a sentence with its hint."""
     pid = os.fork()
     if not pid:
         try:

@@ -15,9 +15,9 @@ from meterdp.privacy.ledger import Ledger
 from meterdp.privacy.noise import GRID, MOST_STEPS
 from meterdp.privacy.policy import MOST_HOUSEHOLDS, check_release
 from meterdp.release import mixture
-from meterdp.release.desk import Desk
 from meterdp.release.gate import account_of, check_meters, check_settings, refusals_of
 from meterdp.release.publish import publish
+from meterdp.release.service import ReleaseService
 from tests.conftest import ROOT
 from tests.unit.release.charged import spent
 
@@ -119,7 +119,7 @@ def released(tmp_path):
             | {"insist": True, "ledger": str(tmp_path / "ledger.sqlite"), "synthetic_profiles": 5}
             | release,
         )
-        files, handed_over = mixture.release_mixture(x, Desk(given, meters, simulated=True))
+        files, handed_over = mixture.release_mixture(x, ReleaseService(given, meters, simulated=True))
         handed_over()
         return files
 
@@ -217,7 +217,9 @@ def test_sums_of_as_many_records_as_the_gate_lets_through_stay_exact():
 def test_what_becomes_of_mess_is_part_of_the_public_settings(section):
     """Else a release under one policy could pass for the same request under another."""
     schema = load_schema(ROOT / "workflow/schemas/config.schema.yaml")
-    usual, other = (Desk(complete(config, schema), b"", simulated=True).records() for config in ({}, section))
+    usual, other = (
+        ReleaseService(complete(config, schema), b"", simulated=True).records() for config in ({}, section)
+    )
     assert usual != other
     ((name, changed),) = section.items()
     assert {key: other[name][key] for key in changed} != {key: usual[name][key] for key in changed}

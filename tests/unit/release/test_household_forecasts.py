@@ -16,10 +16,10 @@ from meterdp.privacy.account import CHARGED, Account
 from meterdp.privacy.charge import Charge, epsilon_of
 from meterdp.privacy.ledger import Ledger
 from meterdp.release import household_forecasts
-from meterdp.release.desk import Desk
 from meterdp.release.forecast_folder import intervals_ahead
 from meterdp.release.gate import CRATE, ENTRY, check_files
 from meterdp.release.household_forecasts import on_the_list, release_household_forecasts
+from meterdp.release.service import ReleaseService
 from meterdp.release.tables import FORECAST_FILE, RELEASED_FORECAST
 from tests.conftest import ROOT
 from tests.unit.release.charged import spent
@@ -44,7 +44,7 @@ def released(tmp_path):
         config["export"] |= {"first_day": f"{year}-{month}-01", "last_day": f"{year}-{month}-28"}
         own = {"population": "town", "budget_period": "2025", "ledger": str(tmp_path / "ledger.sqlite")}
         config["release"] |= own | {"forecast_epsilon": 3.0} | release
-        return release_household_forecasts(x, circuit, Desk(config, ROSTER, simulated=True))
+        return release_household_forecasts(x, circuit, ReleaseService(config, ROSTER, simulated=True))
 
     return call, Ledger(tmp_path / "ledger.sqlite"), x
 
@@ -217,7 +217,9 @@ def test_what_is_not_declared_is_not_handed_over(released, tmp_path):
         {"crosswalk.csv": b"release_id,meter_id\n"},
     ):
         with pytest.raises(InputError, match="not declared for release"):
-            Desk(CONFIG, ROSTER, simulated=True).hand_over(delivery.files | wrong, tmp_path / "results/release/f")
+            ReleaseService(CONFIG, ROSTER, simulated=True).hand_over(
+                delivery.files | wrong, tmp_path / "results/release/f"
+            )
         assert not (tmp_path / "results/release/f").exists()
     check_files({name: with_column(False)})
 

@@ -13,9 +13,9 @@ from meterdp.errors import InputError
 from meterdp.privacy.account import Account
 from meterdp.privacy.ledger import CHARGED, Ledger
 from meterdp.release import mixture
-from meterdp.release.desk import Desk
 from meterdp.release.gate import check_files
 from meterdp.release.household_forecasts import release_household_forecasts
+from meterdp.release.service import ReleaseService
 from tests.conftest import ROOT
 from tests.unit.release.charged import spent
 
@@ -33,19 +33,19 @@ def made(tmp_path):
     """Desks of one town; records of made-up households."""
     x = -2.0 + np.random.default_rng(2).normal(0, 1.2, (N, CONFIG["forecast"]["horizon_steps"]))
 
-    def desk(month="01", year=2025, **release):
+    def service(month="01", year=2025, **release):
         config = copy.deepcopy(CONFIG)
         config["export"] |= {"first_day": f"{year}-{month}-01", "last_day": f"{year}-{month}-28"}
         own = {"population": "town", "budget_period": "2025", "ledger": str(tmp_path / "ledger.sqlite")}
         config["release"] |= own | release
-        return Desk(config, b"meter_id\nm1\n", simulated=True)
+        return ReleaseService(config, b"meter_id\nm1\n", simulated=True)
 
-    return desk, Ledger(tmp_path / "ledger.sqlite"), x
+    return service, Ledger(tmp_path / "ledger.sqlite"), x
 
 
 def test_files_say_what_they_hide_and_that_readings_are_not_hidden(made):
-    desk, ledger, x = made
-    delivery = release_household_forecasts(x, None, desk(**LABEL))
+    service, ledger, x = made
+    delivery = release_household_forecasts(x, None, service(**LABEL))
     check_files(delivery.files)
     assert len(set(delivery.release_id)) == N and len(delivery.files) == 2 * N + 4
     manifest = json.loads(delivery.files["manifest.json"])
@@ -62,39 +62,39 @@ def test_files_say_what_they_hide_and_that_readings_are_not_hidden(made):
     )
     assert np.abs(rows - x.mean(axis=0)).max() < 0.6 and np.unique(rows, axis=0).shape[0] == N
     assert 0.999e-5 < spent(ledger, ACCOUNT).delta(1.0) <= 1e-5
-    again = release_household_forecasts(x + 1, None, desk(**LABEL))
+    again = release_household_forecasts(x + 1, None, service(**LABEL))
     assert again.files == delivery.files and again.release_id == delivery.release_id
 
 
 def test_days_add_up_under_new_names(made):
-    desk, ledger, x = made
-    first = release_household_forecasts(x, None, desk(**LABEL))
-    second = release_household_forecasts(x, None, desk("02", **LABEL))
+    service, ledger, x = made
+    first = release_household_forecasts(x, None, service(**LABEL))
+    second = release_household_forecasts(x, None, service("02", **LABEL))
     assert not set(first.release_id) & set(second.release_id)
     one = next(e["mu"] for e in ledger.events() if e["kind"] == CHARGED)
     assert spent(ledger, ACCOUNT).mu == pytest.approx(np.sqrt(2) * one)
 
 
 def test_nothing_that_protects_readings_is_released_beside_them(made):
-    desk, ledger, x = made
+    service, ledger, x = made
     with pytest.raises(InputError, match="is 'label' beside a mixture"):
-        desk(forecast_protects="label")
-    mixture.release_mixture(x, desk())
+        service(forecast_protects="label")
+    mixture.release_mixture(x, service())
     with pytest.raises(InputError, match=r"release\.forecast_protects.*cannot be given beside"):
-        release_household_forecasts(x, None, desk(**LABEL))
-    release_household_forecasts(x, None, desk("02", 2026, **LABEL, budget_period="2026"))
+        release_household_forecasts(x, None, service(**LABEL))
+    release_household_forecasts(x, None, service("02", 2026, **LABEL, budget_period="2026"))
     with pytest.raises(InputError, match=r"release\.forecast_protects.*cannot be given beside"):
-        mixture.release_mixture(x, desk("03", 2026, budget_period="2026"))
+        mixture.release_mixture(x, service("03", 2026, budget_period="2026"))
     assert sum(e["kind"] == CHARGED for e in ledger.events()) == 2
 
 
 def test_small_neighbourhoods_and_unknown_circuits_are_refused(made):
-    desk, ledger, x = made
+    service, ledger, x = made
     label = LABEL | {"forecast_groups": "circuit"}
     with pytest.raises(InputError, match="circuit is known"):
-        release_household_forecasts(x, None, desk(**label))
+        release_household_forecasts(x, None, service(**label))
     with pytest.raises(InputError, match="fewer than 15 households"):
-        release_household_forecasts(x, tuple(i // 10 for i in range(N)), desk(**label))
+        release_household_forecasts(x, tuple(i // 10 for i in range(N)), service(**label))
     assert ledger.events() == []
-    delivery = release_household_forecasts(x, tuple(i // 20 for i in range(N)), desk(**label))
+    delivery = release_household_forecasts(x, tuple(i // 20 for i in range(N)), service(**label))
     assert len(delivery.files) == 2 * N + 4

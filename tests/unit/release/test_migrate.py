@@ -12,7 +12,7 @@ import pytest
 from meterdp.__main__ import main
 from meterdp.core.dates import interval_of
 from meterdp.errors import InputError
-from meterdp.exports.roster import digest_of_meters
+from meterdp.ingest.meter_list import digest_of_meters
 from meterdp.privacy import gaussian
 from meterdp.privacy.account import MOVED, Account, Cap
 from meterdp.privacy.charge import Charge

@@ -12,8 +12,8 @@ def test_a_stream_is_named_by_seed_and_keys():
         assert not np.array_equal(first, other.normal((5,)))
 
 
-def test_noise_has_the_stated_laws():
-    noise, n = StudyNoise(3, "laws"), 400_000
+def test_noise_has_the_stated_distributions():
+    noise, n = StudyNoise(3, "distributions"), 400_000
     assert abs(noise.normal((n,)).var() - 1) < 8 * np.sqrt(2 / n)  # 8 standard errors: false alarm < 1e-14
     assert abs(np.abs(noise.laplace((n,))).mean() - 1) < 8 / np.sqrt(n)
     uniform = noise.uniform((n,))

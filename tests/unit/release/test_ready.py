@@ -10,13 +10,13 @@ from contextlib import ExitStack, contextmanager, suppress
 
 import pytest
 
-from meterdp.commands import ledger_show
+from meterdp.cli import ledger_show
 from meterdp.errors import InputError
 from meterdp.privacy import gaussian
 from meterdp.privacy.account import CANCELLED, CHARGED, STORED, Account, Cap
 from meterdp.privacy.charge import Charge
 from meterdp.privacy.ledger import Ledger, Request
-from tests.unit.distributed.node.test_failures import pair
+from tests.unit.federated.node.test_failures import pair
 from tests.unit.release.charged import released_all
 
 CAP = Cap(1.2, 1e-5)  # lets one through
@@ -48,7 +48,7 @@ def fails(error):
     raise error
 
 
-@pytest.mark.parametrize("error", [InputError("was refused", remedy="ask"), KeyboardInterrupt(), SystemExit(143)])
+@pytest.mark.parametrize("error", [InputError("was refused", hint="ask"), KeyboardInterrupt(), SystemExit(143)])
 def test_a_charge_is_taken_back_where_the_wait_fails(ledger, error):
     for name in ("first", "second"):
         with pytest.raises(type(error)):

@@ -1,4 +1,5 @@
-"""Marginals beside a released mixture: one charge for both, told in the manifest, enough to find the tilt again."""
+"""Marginals beside a released mixture: one charge for both, told in the manifest, enough to find the reweighting
+again."""
 
 import io
 import json
@@ -10,13 +11,13 @@ import pytest
 from meterdp.core.config import complete, load_schema
 from meterdp.core.log_scale import LogScale
 from meterdp.mechanisms.sound.marginals import Reference, features
-from meterdp.mechanisms.sound.tilt import fit_exponents
+from meterdp.mechanisms.sound.reweighting import fit_exponents
 from meterdp.mixture.draws import Mixture
 from meterdp.privacy import gaussian
 from meterdp.privacy.ledger import Ledger
 from meterdp.release import mixture
-from meterdp.release.desk import Desk
 from meterdp.release.gate import CRATE, ENTRY, MIXTURE_FILES
+from meterdp.release.service import ReleaseService
 from tests.conftest import ROOT
 
 
@@ -34,7 +35,7 @@ def release(tmp_path):
             },
             load_schema(ROOT / "workflow/schemas/config.schema.yaml"),
         )
-        files, _ = mixture.release_mixture(x, Desk(config, b"meter_id\nm1\n", simulated=True))
+        files, _ = mixture.release_mixture(x, ReleaseService(config, b"meter_id\nm1\n", simulated=True))
         return files, Ledger(tmp_path / f"{share}.sqlite"), config
 
     return call
@@ -69,9 +70,9 @@ def test_on_a_signed_scale_anyone_can_make_exponents_and_energies_from_what_is_r
     assert "between -8 and 30 kWh per hour" in files["README.md"].decode()
     assert stated == values["log_scale"] and stated["kwh"].startswith("x = 2 * 0.2 * sinh(y - ln(0.2))")
     assert "log_scale" in files["README.md"].decode()
-    law = Mixture(*(np.array(values[name]) for name in ("weights", "means", "covariances")))
+    distribution = Mixture(*(np.array(values[name]) for name in ("weights", "means", "covariances")))
     bounds = np.log(0.2) + np.arcsinh(np.array(stated["clipped_to_kwh"]) / 0.4)
-    reference = Reference(law, *bounds, LogScale(scale_kwh=stated["scale_kwh"]))
+    reference = Reference(distribution, *bounds, LogScale(scale_kwh=stated["scale_kwh"]))
     told = manifest["marginals"]
     again = fit_exponents(features(reference.pool, reference), np.array(told["noisy_means"]), told["noise_std"])
     assert again == pytest.approx(told["exponents"], abs=1e-6)
@@ -84,8 +85,8 @@ def test_anyone_can_make_the_exponents_from_the_released_numbers(release):
     """Post-processing: mixture and noisy means in, the stated exponents out."""
     files, _, config = release(0.25)
     told, values = json.loads(files["manifest.json"])["marginals"], json.loads(files["mixture.json"])
-    law = Mixture(*(np.array(values[name]) for name in ("weights", "means", "covariances")))
-    reference = Reference(law, *np.log(config["profiles"]["clip_kwh_per_hour"]))
+    distribution = Mixture(*(np.array(values[name]) for name in ("weights", "means", "covariances")))
+    reference = Reference(distribution, *np.log(config["profiles"]["clip_kwh_per_hour"]))
     pool = features(reference.pool, reference)
     again = fit_exponents(pool, np.array(told["noisy_means"]), told["noise_std"])
     assert again == pytest.approx(told["exponents"], abs=1e-6)

@@ -1,4 +1,4 @@
-"""Release noise: the stated law and no other, on one grid, from no seed; and what its grid costs."""
+"""Release noise: the stated distribution and no other, on one grid, from no seed; and what its grid costs."""
 
 import math
 
@@ -14,30 +14,30 @@ DRAWS = 20_000
 ALARM = 1e-9  # false alarms of every test here
 
 
-def discrete_law(scale: float, reach: int) -> np.ndarray:
+def discrete_distribution(scale: float, reach: int) -> np.ndarray:
     """P(n) for n = -reach..reach."""
     density = np.exp(-(np.arange(-reach, reach + 1) ** 2) / (2 * scale**2))
     return density / density.sum()
 
 
-def rounded_law(scale: float, reach: int) -> np.ndarray:
+def rounded_distribution(scale: float, reach: int) -> np.ndarray:
     """The same of a Gaussian rounded to whole numbers; by symmetry from the lower tail, which keeps its digits."""
     n = -np.abs(np.arange(-reach, reach + 1))
     return norm.cdf((n + 0.5) / scale) - norm.cdf((n - 0.5) / scale)
 
 
 def p_value(draws: np.ndarray, scale: float) -> float:
-    """Chi-square test of the discrete law, tails pooled."""
+    """Chi-square test of the discrete distribution, tails pooled."""
     reach = math.ceil(2.5 * scale)
-    law = discrete_law(scale, 40 * math.ceil(scale))
-    middle = len(law) // 2
-    expected = law[middle - reach : middle + reach + 1]
+    distribution = discrete_distribution(scale, 40 * math.ceil(scale))
+    middle = len(distribution) // 2
+    expected = distribution[middle - reach : middle + reach + 1]
     expected[[0, -1]] += (1 - expected.sum()) / 2
     found = np.bincount(np.clip(draws, -reach, reach) + reach, minlength=len(expected))
     return chisquare(found, expected * len(draws)).pvalue
 
 
-def test_small_noise_has_the_stated_law_and_is_told_from_a_tenth_more_or_less():
+def test_small_noise_has_the_stated_distribution_and_is_told_from_a_tenth_more_or_less():
     draws = discrete_gaussian(5.0, DRAWS)
     assert p_value(draws, 5.0) > ALARM
     assert p_value(draws, 0.9 * 5) < ALARM and p_value(draws, 1.1 * 5) < ALARM
@@ -80,19 +80,19 @@ def test_what_is_off_the_grid_or_too_large_is_not_released(wrong):
 
 @pytest.mark.parametrize("scale", [2.0, 3.7, 20.0, 373.0])
 def test_the_bound_on_the_total_variation_holds_and_is_not_wasteful(scale):
-    """Oracle: both laws summed."""
+    """Oracle: both distributions summed."""
     reach = math.ceil(12 * scale)
-    measured = np.abs(discrete_law(scale, reach) - rounded_law(scale, reach)).sum() / 2
+    measured = np.abs(discrete_distribution(scale, reach) - rounded_distribution(scale, reach)).sum() / 2
     assert 0.1 * total_variation(scale) < measured < total_variation(scale)
 
 
 @pytest.mark.parametrize("steps", [2, 5, 50])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
 def test_the_margin_covers_the_discrete_mechanism(steps, epsilon):
-    """Oracle: the hockey-stick divergence between two shifted discrete laws, summed."""
+    """Oracle: the hockey-stick divergence between two shifted discrete distributions, summed."""
     sensitivity = steps  # mu = 1
-    law = discrete_law(steps, 30 * steps)
-    here, there = np.pad(law, (0, sensitivity)), np.pad(law, (sensitivity, 0))
+    distribution = discrete_distribution(steps, 30 * steps)
+    here, there = np.pad(distribution, (0, sensitivity)), np.pad(distribution, (sensitivity, 0))
     exact = np.maximum(here - math.exp(epsilon) * there, 0).sum()
     assert exact <= gaussian.delta(1.0, epsilon) + delta_margin(epsilon, 1, steps)
 

@@ -33,7 +33,7 @@ from meterdp.release.tables import SYNTHETIC_PROFILES
 
 SCALE = LogScale(0.01, 100)
 SETTINGS = {"classes": 2, "fit": "labels", "eigenvalue_floor": 1e-3}
-LAW = Mixture(
+DISTRIBUTION = Mixture(
     np.array([0.6, 0.4]),
     np.array([[-2.0, -1.5, -1.0, -1.2], [0.5, 0.0, 0.5, 1.0]]),
     np.array([0.3 * np.eye(4) + 0.2, 0.2 * np.eye(4) + 0.1]),
@@ -44,7 +44,7 @@ SAMPLE_MEASURES = {m for m in MEASURES if m not in ("class_agreement", "density_
 
 
 def made_up_records(n=401, seed=1) -> Records:
-    x, _ = sample(LAW, n, StudyNoise(seed, "made-up records"))
+    x, _ = sample(DISTRIBUTION, n, StudyNoise(seed, "made-up records"))
     valid = np.arange(n) % 20 != 3
     return Records(np.arange(n, dtype=np.int32), np.where(valid[:, None], x, np.log(0.5)), valid)
 
@@ -57,10 +57,10 @@ def records():
 @pytest.fixture(scope="module")
 def sources(records):
     fit = fit_from(records, start_labels(records, 2, seed=1), SETTINGS)
-    far = Mixture(LAW.weights, LAW.means + 1.5, LAW.covariances)
+    far = Mixture(DISTRIBUTION.weights, DISTRIBUTION.means + 1.5, DISTRIBUTION.covariances)
     listed = [
         fit_source(as_arrow(MIXTURE, mixture_rows(fit))),
-        Source("close", "sound", 2.0, LAW),
+        Source("close", "sound", 2.0, DISTRIBUTION),
         Source("far", "published", 2.0, far),
     ]
     return [(s, synthetic_log_kwh(s, int(records.valid.sum()), SCALE, 7)) for s in listed]
@@ -86,9 +86,9 @@ def variant_table():
             epsilon,
             1e-5,
             k + 1,
-            LAW.weights[k],
-            LAW.means[k] + epsilon,
-            LAW.covariances[k].ravel(),
+            DISTRIBUTION.weights[k],
+            DISTRIBUTION.means[k] + epsilon,
+            DISTRIBUTION.covariances[k].ravel(),
             TILT,
         )
         for epsilon in (1.0, 2.0)
@@ -100,9 +100,9 @@ def variant_table():
 def test_the_mixture_of_a_variant_is_the_one_at_the_asked_epsilon_in_order_of_components():
     source = released_source(variant_table(), 2)
     assert (source.name, source.family, source.epsilon) == ("sound", "sound", 2.0)
-    np.testing.assert_array_equal(source.mixture.weights, LAW.weights)
-    np.testing.assert_array_equal(source.mixture.means, LAW.means + 2)
-    np.testing.assert_array_equal(source.mixture.covariances, LAW.covariances)
+    np.testing.assert_array_equal(source.mixture.weights, DISTRIBUTION.weights)
+    np.testing.assert_array_equal(source.mixture.means, DISTRIBUTION.means + 2)
+    np.testing.assert_array_equal(source.mixture.covariances, DISTRIBUTION.covariances)
     assert source.marginal_exponents == tuple(TILT)
     with pytest.raises(InputError, match=r"has no draw at mechanisms[.]figure_epsilon"):
         released_source(variant_table(), 3)
@@ -119,39 +119,40 @@ def test_synthetic_profiles_are_a_table_of_profiles_that_stand_for_nobody(tmp_pa
 
 
 def test_synthetic_profiles_repeat_and_every_stream_has_its_own_name():
-    source = Source("sound", "sound", 2.0, LAW)
+    source = Source("sound", "sound", 2.0, DISTRIBUTION)
     first = synthetic_log_kwh(source, 50, SCALE, 7)
     assert np.array_equal(first, synthetic_log_kwh(source, 50, SCALE, 7))
     others = [
-        Source("other", "sound", 2.0, LAW),
-        Source("sound", "sound", 4.0, LAW),
-        Source("fit", "none", None, LAW),
+        Source("other", "sound", 2.0, DISTRIBUTION),
+        Source("sound", "sound", 4.0, DISTRIBUTION),
+        Source("fit", "none", None, DISTRIBUTION),
     ]
     drawn = [synthetic_log_kwh(other, 50, SCALE, 7) for other in others] + [synthetic_log_kwh(source, 50, SCALE, 8)]
     assert all(not np.array_equal(first, x) for x in drawn)
 
 
 def test_synthetic_profiles_follow_the_mixture_and_are_clipped_like_real_ones():
-    """Oracle: the Kolmogorov-Smirnov test of scipy against the law of the first hour; false alarm 1e-9."""
-    x = synthetic_log_kwh(Source("close", "sound", 2.0, LAW), 5000, SCALE, 7)
+    """Oracle: the Kolmogorov-Smirnov test of scipy against the distribution of the first hour; false alarm 1e-9."""
+    x = synthetic_log_kwh(Source("close", "sound", 2.0, DISTRIBUTION), 5000, SCALE, 7)
 
-    def law(t):
-        deviations = np.sqrt(LAW.covariances[:, 0, 0])
+    def distribution(t):
+        deviations = np.sqrt(DISTRIBUTION.covariances[:, 0, 0])
         return sum(
-            w * stats.norm.cdf(t, m, s) for w, m, s in zip(LAW.weights, LAW.means[:, 0], deviations, strict=True)
+            w * stats.norm.cdf(t, m, s)
+            for w, m, s in zip(DISTRIBUTION.weights, DISTRIBUTION.means[:, 0], deviations, strict=True)
         )
 
-    assert stats.kstest(x[:, 0], law).pvalue > 1e-9
+    assert stats.kstest(x[:, 0], distribution).pvalue > 1e-9
     wild = synthetic_log_kwh(Source("wild", "published", 2.0, Mixture(*_wild())), 500, SCALE, 7)
     assert wild.min() == np.log(0.01) and wild.max() == np.log(100)
 
 
 def _wild():
-    return LAW.weights, LAW.means, 1e6 * LAW.covariances
+    return DISTRIBUTION.weights, DISTRIBUTION.means, 1e6 * DISTRIBUTION.covariances
 
 
 def test_a_file_says_that_it_is_not_for_release_and_what_it_is():
-    words = guarantee_in_words(Source("sound", "sound", 2.0, LAW))
+    words = guarantee_in_words(Source("sound", "sound", 2.0, DISTRIBUTION))
     assert words.startswith("not for release") and "'sound'" in words and "epsilon 2," in words
 
 
@@ -172,7 +173,7 @@ def test_every_source_has_every_measure_that_means_something_for_it(table):
     assert value(table, "far", "ks_mean") == pytest.approx(mean)
 
 
-def test_profiles_of_the_right_law_are_like_other_real_households_and_of_a_wrong_one_are_not(table):
+def test_profiles_of_the_right_distribution_are_like_other_real_households_and_of_a_wrong_one_are_not(table):
     for measure in ("ks_mean", "sliced_wasserstein", "peak_wasserstein", "energy_wasserstein"):
         assert value(table, "close", measure) < 2 * value(table, "real", measure), measure
         assert value(table, "far", measure) > 5 * value(table, "real", measure), measure
@@ -213,8 +214,10 @@ def test_rows_of_one_source_do_not_depend_on_the_others(records, sources, table)
 @pytest.mark.parametrize("hours", [1, 2])
 def test_short_profiles_and_few_households_leave_out_what_cannot_be_measured(records, hours):
     few = Records(records.household[:9], records.log_kwh[:9, :hours], records.valid[:9])
-    law = Mixture(LAW.weights, LAW.means[:, :hours], LAW.covariances[:, :hours, :hours])
-    source = Source("fit", "none", None, law)
+    distribution = Mixture(
+        DISTRIBUTION.weights, DISTRIBUTION.means[:, :hours], DISTRIBUTION.covariances[:, :hours, :hours]
+    )
+    source = Source("fit", "none", None, distribution)
     drawn = [(source, synthetic_log_kwh(source, int(few.valid.sum()), SCALE, 7))]
     found = pd.DataFrame(study_fidelity(few, drawn, SCALE, SETTINGS | {"classes": 5}, 7))
     as_arrow(FIDELITY, found)
@@ -225,6 +228,6 @@ def test_short_profiles_and_few_households_leave_out_what_cannot_be_measured(rec
 
 def test_too_few_households_are_refused(records):
     few = Records(records.household[:3], records.log_kwh[:3], np.ones(3, bool))
-    source = Source("fit", "none", None, LAW)
+    source = Source("fit", "none", None, DISTRIBUTION)
     with pytest.raises(InputError, match="too few households"):
         study_fidelity(few, [(source, few.log_kwh)], SCALE, SETTINGS, 7)

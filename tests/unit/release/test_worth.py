@@ -15,9 +15,9 @@ from meterdp.mechanisms.sound.plan import ENOUGH_WITHOUT_LIBRARY
 from meterdp.privacy.noise import SafeNoise
 from meterdp.release.asked import asked
 from meterdp.release.beforehand import refusals, statements
-from meterdp.release.desk import Desk
 from meterdp.release.mixture import request_of
 from meterdp.release.received import expected_error
+from meterdp.release.service import ReleaseService
 from meterdp.release.worth import configured, worth_of
 from tests.conftest import ROOT
 
@@ -31,7 +31,7 @@ def config(**sections):
     return out
 
 
-def roster(meters):
+def meter_list(meters):
     return ("meter_id\n" + "".join(f"m{i}\n" for i in range(meters))).encode()
 
 
@@ -57,7 +57,7 @@ def test_five_hundred_homes_pass_and_what_to_expect_is_said_beside_a_public_gues
 
 
 def test_the_size_is_that_of_the_public_list_whatever_was_read(tmp_path):
-    (tmp_path / "list.csv").write_bytes(roster(60))
+    (tmp_path / "list.csv").write_bytes(meter_list(60))
     real = {
         "path": "e.csv",
         "meters": str(tmp_path / "list.csv"),
@@ -94,7 +94,7 @@ def test_an_hour_counts_as_twenty_kwh_at_most_and_settings_that_were_explicit_ke
     )
     sections = given["mechanisms"], given["mixture"], given["profiles"]
     public = public_settings(1, 1e-5, (1409, 12), *sections, SafeNoise.grid)
-    words = request_of("mixture", Sound.calibrate(public), Desk(given, roster(1409), True), None).words
+    words = request_of("mixture", Sound.calibrate(public), ReleaseService(given, meter_list(1409), True), None).words
     digest = hashlib.sha256(json.dumps(words, sort_keys=True, default=str).encode()).hexdigest()
     assert digest == "195d8c33266ca33a4585a6ffdcd8582072420aceea2ba26019a2a166107cb651"
 
@@ -117,6 +117,6 @@ def test_refused_before_anything_is_charged(tmp_path):
         export={"first_day": "2025-01-01", "last_day": "2025-01-28"},
         release={"ledger": str(tmp_path / "ledger.sqlite")},
     )
-    _, refused = asked(Desk(given, roster(100), True))
+    _, refused = asked(ReleaseService(given, meter_list(100), True))
     assert "release.epsilon" in [error.field for error in refused]
     assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,4 @@
-"""The load model: its noise has the stated law, and its households look like the types they are."""
+"""The load model: its noise has the stated distribution, and its households look like the types they are."""
 
 from __future__ import annotations
 
@@ -133,10 +133,10 @@ def test_covariances_are_not_toeplitz(half_days):
     rng = keyed_generator(1, "toeplitz")
     for log_kwh in half_days:
         covariance = np.cov(log_kwh.T)
-        law = nearest_toeplitz(covariance)
-        samples = rng.multivariate_normal(np.zeros(12), law, size=(100, len(log_kwh)), method="eigh")
+        distribution = nearest_toeplitz(covariance)
+        samples = rng.multivariate_normal(np.zeros(12), distribution, size=(100, len(log_kwh)), method="eigh")
         by_chance = [np.linalg.norm(c - nearest_toeplitz(c)) for c in (np.cov(x.T) for x in samples)]
-        assert np.linalg.norm(covariance - law) > max(by_chance)
+        assert np.linalg.norm(covariance - distribution) > max(by_chance)
 
 
 def test_correlations_differ_by_type(half_days):

@@ -106,7 +106,7 @@ def test_a_bad_value_is_refused_by_its_key(raw, tmp_path, keys, value, field):
     assert str(caught.value).count("\n") == 0 and str(caught.value).endswith(".")
 
 
-def test_a_misspelt_key_gets_the_right_one_as_remedy(raw, tmp_path):
+def test_a_misspelt_key_gets_the_right_one_as_hint(raw, tmp_path):
     with pytest.raises(InputError, match="write 'circuits' if you meant that key"):
         load_changed(raw, tmp_path, ("circiuts",), 3)
 

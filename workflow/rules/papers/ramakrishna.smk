@@ -57,7 +57,7 @@ rule reproduce_ramakrishna_forecasts:
         households=PRIVATE / "forecast_households.parquet",
         log_load=expand(PRIVATE / "log_load/part-{shard}.parquet", shard=SHARDS),
     output:
-        laws=PRIVATE / "reproduce_ramakrishna/forecast_laws.parquet",
+        distributions=PRIVATE / "reproduce_ramakrishna/forecast_distributions.parquet",
         errors=RAMAKRISHNA / "forecast_errors.parquet",
     log:
         RAMAKRISHNA_LOGS / "forecasts.log",
@@ -78,7 +78,7 @@ rule reproduce_ramakrishna_forecasts:
 
 rule reproduce_ramakrishna_households:
     input:
-        laws=rules.reproduce_ramakrishna_forecasts.output.laws,
+        distributions=rules.reproduce_ramakrishna_forecasts.output.distributions,
         graph=PRIVATE / "neighbour_graph.parquet",
         log_load=expand(PRIVATE / "log_load/part-{shard}.parquet", shard=SHARDS),
     output:
@@ -106,7 +106,7 @@ rule reproduce_ramakrishna_households:
 
 rule reproduce_ramakrishna_comparison:
     input:
-        laws=rules.reproduce_ramakrishna_forecasts.output.laws,
+        distributions=rules.reproduce_ramakrishna_forecasts.output.distributions,
         graph=PRIVATE / "neighbour_graph.parquet",
     output:
         part=RAMAKRISHNA / "comparisons/{model}.parquet",

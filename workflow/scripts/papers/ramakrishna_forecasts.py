@@ -6,7 +6,7 @@ from meterdp.core.job import job
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import read_table
 from meterdp.evaluation.tables import FORECAST_ERRORS
-from meterdp.forecasting.tables import FORECAST_HOUSEHOLDS, FORECAST_LAWS
+from meterdp.forecasting.tables import FORECAST_DISTRIBUTIONS, FORECAST_HOUSEHOLDS
 from meterdp.profiles.dense import read_log_load
 from meterdp_papers.ramakrishna.households import paper_forecasts
 
@@ -16,5 +16,5 @@ with job(snakemake.input, snakemake.log) as write:
     load = read_log_load(snakemake.input.log_load, chosen, params.interval_minutes, params.time_zone)
     scale = LogScale.of_interval(params.log_scale, params.interval_minutes)
     found = paper_forecasts(load, params.forecast, scale, snakemake.threads)
-    write(snakemake.output.laws, FORECAST_LAWS, found.laws)
+    write(snakemake.output.distributions, FORECAST_DISTRIBUTIONS, found.distributions)
     write(snakemake.output.errors, FORECAST_ERRORS, pd.DataFrame(found.errors))

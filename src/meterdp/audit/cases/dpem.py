@@ -17,7 +17,7 @@ from meterdp.audit.judge import Claim, Seen
 from meterdp.core.noise import fixed_normals
 from meterdp.mechanisms.dpem.mechanism import DpEmZcdp, ball_radius
 from meterdp.mechanisms.dpem.mixture import Iterate, MixtureModel
-from meterdp.mechanisms.dpem.moments import Law, Perturbation, mirrored, moment_em
+from meterdp.mechanisms.dpem.moments import Distribution, Perturbation, mirrored, moment_em
 from meterdp.mechanisms.dpem.records import to_unit_ball
 from meterdp.mechanisms.interface import PublicSettings
 from meterdp.privacy.noise import NoiseSource
@@ -39,9 +39,9 @@ class Recorded(Perturbation):
     answers: list = field(default_factory=list)
     std: list = field(default_factory=list)
 
-    def vector(self, exact: np.ndarray, sensitivity: np.ndarray | float, law: Law) -> np.ndarray:
+    def vector(self, exact: np.ndarray, sensitivity: np.ndarray | float, distribution: Distribution) -> np.ndarray:
         """Return a noisy answer."""
-        return self._kept(exact, super().vector(exact, sensitivity, law), self.gaussian_std(sensitivity))
+        return self._kept(exact, super().vector(exact, sensitivity, distribution), self.gaussian_std(sensitivity))
 
     def symmetric(self, exact: np.ndarray, sensitivity: np.ndarray | float) -> np.ndarray:
         """Return noisy matrices; the upper triangles are the answer."""
@@ -63,7 +63,7 @@ class Replayed(Perturbation):
     given: Sequence[np.ndarray] = ()
     exact: list = field(default_factory=list)
 
-    def vector(self, exact: np.ndarray, sensitivity: np.ndarray | float, law: Law) -> np.ndarray:
+    def vector(self, exact: np.ndarray, sensitivity: np.ndarray | float, distribution: Distribution) -> np.ndarray:
         """Return the recorded answer."""
         self.exact.append(exact)
         return self.given[len(self.exact) - 1]

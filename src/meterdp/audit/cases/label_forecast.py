@@ -1,7 +1,7 @@
 """Forecast files that hide whose they are: two orders of the same files, and what breaks the claim.
 
-An adversary knows every forecast, so the law of all files under either order is known, and the likelihood ratio is
-the best attack on what is released. Noise is drawn in floating point and rounded to the grid of a release.
+An adversary knows every forecast, so the distribution of all files under either order is known, and the likelihood
+ratio is the best attack on what is released. Noise is drawn in floating point and rounded to the grid of a release.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from meterdp.audit.cases.interface import DELTA, OUTPUT, Case, Spy, gaussian_log_ratio
 from meterdp.audit.judge import Claim, Seen
-from meterdp.classnoise.towards_centre import LabelPublic, TowardsCentre
+from meterdp.class_noise.towards_centre import LabelPublic, TowardsCentre
 from meterdp.privacy.noise import GRID, NoiseSource
 
 STD = 0.2

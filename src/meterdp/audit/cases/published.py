@@ -1,6 +1,7 @@
 """The published release and the exact one on one label flip: where their claims have holes.
 
-The law of an output is known, so the attack is its likelihood ratio, infinite where the neighbour cannot give the
+The distribution of an output is known, so the attack is its likelihood ratio, infinite where the neighbour cannot
+give the
 output: covariances below the neighbour's (defect L1) and frequencies that are not among the neighbour's (L5).
 """
 
@@ -31,8 +32,8 @@ LEMMA_2_RECORDS, LEMMA_2_DIMENSION = 50, 3
 
 
 @dataclass(frozen=True)
-class OutputLaw:
-    """The law of the output of one data set: (5), (6) and the normalised column of (26).
+class OutputDistribution:
+    """The distribution of the output of one data set: (5), (6) and the normalised column of (26).
 
     Parameters
     ----------
@@ -47,8 +48,8 @@ class OutputLaw:
     precision: np.ndarray
 
     @classmethod
-    def of(cls, mechanism: KlRelease, private: LabelledRecords) -> OutputLaw:
-        """Return the law of what ``mechanism`` releases of these records."""
+    def of(cls, mechanism: KlRelease, private: LabelledRecords) -> OutputDistribution:
+        """Return the distribution of what ``mechanism`` releases of these records."""
         design, sigma = mechanism.design(private), private.fit.mixture.covariances
         shapes = np.stack([s.matrix for s in private.shapes(mechanism.public.sdp_solver)])
         scale = lemma_1_multiplier(design.epsilon_k, mechanism.public.delta)
@@ -64,7 +65,7 @@ class OutputLaw:
         return np.array([known.get(tuple(row), -np.inf) for row in seen])
 
     def means(self, draws: MixtureDraws) -> np.ndarray:
-        """Return ln of the density of the drawn means, (R,), up to what is the same for all laws."""
+        """Return ln of the density of the drawn means, (R,), up to what is the same for all distributions."""
         moved = draws.means - self.private.fit.mixture.means
         squares = np.einsum("rki,kij,rkj->r", moved, self.precision, moved)
         return 0.5 * (np.linalg.slogdet(self.precision)[1].sum() - squares)
@@ -107,12 +108,13 @@ def flip_case(kind: type[KlRelease], epsilon: float) -> Case:
     d, neighbour = records(1), records(2)
     bound = float(np.abs(d.x).max()) + 1
     mechanism = kind.calibrate(PublicSettings(epsilon, DELTA, CLASSES, HOURS, len(d.x), -bound, bound, FLOOR))
-    laws = OutputLaw.of(mechanism, d), OutputLaw.of(mechanism, neighbour)
+    distributions = OutputDistribution.of(mechanism, d), OutputDistribution.of(mechanism, neighbour)
 
     def observe(noise: NoiseSource, on_d: bool, runs: int) -> Mapping[str, Seen]:
         draws = mechanism.release(d if on_d else neighbour, noise, runs).mixtures
         one, two = (
-            {part: getattr(law, part)(draws) for part in ("frequencies", "means", "covariances")} for law in laws
+            {part: getattr(distribution, part)(draws) for part in ("frequencies", "means", "covariances")}
+            for distribution in distributions
         )
         with np.errstate(invalid="ignore"):
             frequencies, covariances = (

@@ -11,8 +11,8 @@ from meterdp.audit.cases.interface import DELTA, OUTPUT, TRANSCRIPT, Case, Spy, 
 from meterdp.audit.cases.sound import REPLACED, REPLACED_WORDS, calibrated, released_numbers
 from meterdp.audit.judge import Claim, Seen
 from meterdp.core.noise import keyed_generator
-from meterdp.distributed.graph import complete
-from meterdp.distributed.shared_noise import SharedSums, release_together
+from meterdp.federated.graph import complete
+from meterdp.federated.shared_noise import SharedSums, release_together
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.privacy.noise import NoiseSource
 from meterdp.release.noise import StudyNoise

@@ -97,9 +97,9 @@ class PairWithMarginals(Pair):
 
 
 def released_numbers(released: Released) -> np.ndarray:
-    """Return all released parameters, labeller included, as (R, f) float64."""
+    """Return all released parameters, responsibilities model included, as (R, f) float64."""
     parts = []
-    for mixtures in (released.mixtures, released.labeller):
+    for mixtures in (released.mixtures, released.responsibilities_model):
         if mixtures is not None:
             rows, columns = np.triu_indices(mixtures.means.shape[-1])
             covariances = mixtures.covariances[..., rows, columns]

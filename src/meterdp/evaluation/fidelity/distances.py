@@ -1,8 +1,9 @@
 """How close synthetic log profiles come to real ones: Example 2 of Liu et al. (density estimation and simulation).
 
-Distances between two samples of profiles, none of which assumes a law: hour by hour, jointly, and in what a planner
-reads off a profile (hour and size of the peak, energy, load factor). Two samples of one law give values near zero
-that shrink with the sample size, so values compare between samples of equal size only.
+Distances between two samples of profiles, none of which assumes a distribution: hour by hour, jointly, and in what a
+planner
+reads off a profile (hour and size of the peak, energy, load factor). Two samples of one distribution give values
+near zero that shrink with the sample size, so values compare between samples of equal size only.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def wasserstein(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def sliced_wasserstein_log_kwh(a: np.ndarray, b: np.ndarray, directions: np.ndarray) -> float:
-    """Return the mean Wasserstein-1 distance of projections: a distance of the joint laws of all hours.
+    """Return the mean Wasserstein-1 distance of projections: a distance of the joint distributions of all hours.
 
     Parameters
     ----------

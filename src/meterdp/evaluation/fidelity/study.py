@@ -102,7 +102,7 @@ def study_fidelity(
             "has too few households with a valid profile to compare one half with the other",
             file="config",
             field="export",
-            remedy="give more households, and check export.interval_minutes and export.unit",
+            hint="give more households, and check export.interval_minutes and export.unit",
         )
     directions = _directions(real.shape[1])
     fit = next(s.mixture for s, _ in sources if s.name == "fit")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from meterdp.distributed.tables import FEDERATION, FEDERATION_PROTECTS
+from meterdp.federated.tables import FEDERATION, FEDERATION_PROTECTS
 from meterdp.figures.numbers import count, counted, plain, significant
 from meterdp.figures.report.grid import Grid, Tables
 

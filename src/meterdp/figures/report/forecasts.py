@@ -153,12 +153,12 @@ def interval_grid(tables: Tables) -> Grid | None:
     data = tables.get("forecast_intervals")
     if data is None:
         return None
-    # The law's intervals are shown once, to compare with.
+    # The distribution's intervals are shown once, to compare with.
     data = data[(data["interval"] == "calibrated") | (data["method"] != "released")]
     groups = dict(list(data.groupby(["method", "design", "rho"])))
     rows = [
         (
-            method_label(*key) + ("" if r.interval == "calibrated" else ", by the Gaussian law alone"),
+            method_label(*key) + ("" if r.interval == "calibrated" else ", by the Gaussian distribution alone"),
             percent(r.level),
             f"{percent(r.coverage)} ± {percent(r.coverage_se)}",
             significant(r.mean_width_kwh),
@@ -171,7 +171,7 @@ def interval_grid(tables: Tables) -> Grid | None:
 
 
 def gaussian_grid(tables: Tables) -> Grid | None:
-    """How far log load is from the Gaussian law that the forecasts assume."""
+    """How far log load is from the Gaussian distribution that the forecasts assume."""
     data = tables.get("gaussian_summary")
     if data is None:
         return None
@@ -184,7 +184,9 @@ def gaussian_grid(tables: Tables) -> Grid | None:
         rows.append((r.series, *spread, percent(r.rejected_share), count(r.untested_count)))
     header = ("series", "skewness, quartiles", "excess kurtosis, quartiles", "rejected at 1 %", "untested")
     return Grid(
-        "Is each household’s log load Gaussian? A Gaussian law has skewness and excess kurtosis 0", header, rows
+        "Is each household’s log load Gaussian? A Gaussian distribution has skewness and excess kurtosis 0",
+        header,
+        rows,
     )
 
 

@@ -8,9 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from meterdp.core.log_scale import LOG
-from meterdp.exports.tables import INGEST_REPORT
 from meterdp.figures.numbers import count, percent, significant
 from meterdp.figures.report.grid import Grid, Tables
+from meterdp.ingest.tables import INGEST_REPORT
 from meterdp.profiles.tables import PROFILE_HOURS, QUALITY_SUMMARY
 from meterdp.profiles.vector import scale_of
 

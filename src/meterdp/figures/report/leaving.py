@@ -51,7 +51,7 @@ def leaving(tables: Tables, settings: Mapping, simulated: bool) -> Leaving | Non
     known = {what: _FOLDERS[what] for what in release["what"] if what in _FOLDERS}
     return Leaving(
         [(f"release/{what}/", words + more) for what, (words, more, _) in known.items()],
-        [(error.field, f"{error.problem}; {error.remedy}.") for error in _refusals(tables, settings, simulated)],
+        [(error.field, f"{error.problem}; {error.hint}.") for error in _refusals(tables, settings, simulated)],
         _sentences({what: release[key] for what, (*_, key) in known.items()}, settings, simulated),
     )
 

@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from meterdp.classnoise.tables import (
+from meterdp.class_noise.tables import (
     DELTA_CURVES,
     DELTA_UNDER_PRIOR,
     DESIGN_COMPARISON,

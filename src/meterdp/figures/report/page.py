@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from meterdp.classnoise.query_models import RANDOMNESS
+from meterdp.class_noise.query_models import RANDOMNESS
 from meterdp.core.parquet import read_table
 from meterdp.core.tables import Table
 from meterdp.figures import numbers

@@ -24,7 +24,7 @@ class AutoEts:
             raise NotInstalled(
                 "needs the package statsforecast",
                 field="forecast.compare",
-                remedy="pip install 'meterdp[forecasters]', or leave auto_ets out",
+                hint="pip install 'meterdp[forecasters]', or leave auto_ets out",
             ) from None
         load, rolling = task.load, task.rolling
         length = task.settings["train_days"] * load.calendar.slots_per_day

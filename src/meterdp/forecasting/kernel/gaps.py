@@ -124,17 +124,17 @@ def _adjoint(x, phi, theta, r, rate, kind, level, innovation, scale, column, g_p
     for t in range(x.size - 1, -1, -1):
         nu, inverse = innovation[t], 1.0 / scale[t]
         gap = kind[t] == _GAP
-        tilt = 0.0
+        reweighting = 0.0
         for i in range(r):
             first[i] = phi[i] if gap else -theta[i]  # first column of the companion matrix B
-            tilt += first[i] * d_mean[i]
+            reweighting += first[i] * d_mean[i]
         if kind[t] == _KNOWN:
             for i in range(r):
                 g_theta[i] += d_mean[i] * nu
                 g_phi[i] += d_mean[i] * x[t]
             for i in range(r - 1, 0, -1):
                 d_mean[i] = d_mean[i - 1]
-            d_mean[0] = tilt - rate * nu
+            d_mean[0] = reweighting - rate * nu
             d_cov[:] = 0.0
             continue
         for i in range(r):
@@ -170,7 +170,7 @@ def _adjoint(x, phi, theta, r, rate, kind, level, innovation, scale, column, g_p
             d_cov[i * _ROW] = turned[i - 1]
         for i in range(1, r):
             d_cov[i] = turned[i - 1]
-        d_mean[0], d_cov[0] = tilt, corner
+        d_mean[0], d_cov[0] = reweighting, corner
         if not gap:
             d_col[0] = edge
             for i in range(1, r):

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from meterdp.accounting.sequence import Sequence
-from meterdp.mechanisms.dpem.moments import Law, Perturbation, iterates, moment_em
+from meterdp.mechanisms.dpem.moments import Distribution, Perturbation, iterates, moment_em
 from meterdp.mechanisms.dpem.records import check_records
 from meterdp.mixture.class_sums import ClassSums, class_sums
 from meterdp.mixture.draws import Mixture
@@ -38,7 +38,7 @@ class EmSettings:
     iterations : int
         J.
     scheme : {"GGG", "LLG"}
-        Laws of the noise on weights, means and covariances: Gaussian or Laplace.
+        Distributions of the noise on weights, means and covariances: Gaussian or Laplace.
     estimate : {"mle", "map"}
         Maximum likelihood, (12), or the paper's maximum a posteriori.
     step_epsilon : float
@@ -112,19 +112,19 @@ class MixtureModel:
         settings, n = self.settings, self.records
         d = sums.sums.shape[1]
         believed = prior(settings.estimate, d)
-        law: Law = "laplace" if settings.scheme == "LLG" else "gaussian"
-        weights, cut = clipped_weights(perturbation.vector(sums.counts / n, CHANGE / n, law))
+        distribution: Distribution = "laplace" if settings.scheme == "LLG" else "gaussian"
+        weights, cut = clipped_weights(perturbation.vector(sums.counts / n, CHANGE / n, distribution))
         noisy_counts = np.maximum(n * weights, settings.count_floor)
         # A class of no record has sums of zero, whatever they are divided by.
         own_counts = np.maximum(sums.counts, np.finfo(float).tiny)
         counts = own_counts if settings.divisor == "own" else noisy_counts
 
         # (15), for Laplace noise in the l1 norm.
-        change = CHANGE * (math.sqrt(d) if law == "laplace" else 1.0)
+        change = CHANGE * (math.sqrt(d) if distribution == "laplace" else 1.0)
         sensitivity = change / (noisy_counts + believed.mean_records)
         divisor = (counts + believed.mean_records)[:, None]
         exact = sums.sums / divisor
-        means = perturbation.vector(exact, sensitivity[:, None], law)
+        means = perturbation.vector(exact, sensitivity[:, None], distribution)
 
         # With an exact mean m = A/(N_k + kappa_0) of the posterior, N_k Sigma^MLE + kappa_0 N_k/(kappa_0 + N_k) m^MLE
         # m^MLE' is B - (N_k + kappa_0) m m'; for the MLE kappa_0 is zero.

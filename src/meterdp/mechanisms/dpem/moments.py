@@ -19,7 +19,7 @@ from meterdp.privacy.noise import NoiseSource
 
 Parameters = TypeVar("Parameters")
 Moments = TypeVar("Moments")
-Law = Literal["laplace", "gaussian"]
+Distribution = Literal["laplace", "gaussian"]
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class Perturbation:
         """Return the standard deviation for an l2 sensitivity."""
         return Sequence(0, 1, self.step_delta).noise_multiplier(self.step_epsilon) * sensitivity
 
-    def vector(self, exact: np.ndarray, sensitivity: np.ndarray | float, law: Law) -> np.ndarray:
+    def vector(self, exact: np.ndarray, sensitivity: np.ndarray | float, distribution: Distribution) -> np.ndarray:
         """Return ``exact`` with independent noise on every entry; the sensitivity broadcasts to its shape."""
-        if law == "gaussian":
+        if distribution == "gaussian":
             return exact + self.gaussian_std(sensitivity) * self.noise.normal(exact.shape)
         return exact + sensitivity / self.step_epsilon * self.noise.laplace(exact.shape)
 

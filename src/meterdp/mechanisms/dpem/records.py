@@ -40,7 +40,7 @@ def to_unit_ball(x: np.ndarray, radius: float, centre: np.ndarray | float | None
     """
     if not 0 < radius < np.inf:
         raise InputError(
-            "the radius of the ball is not a positive number", field="radius", remedy="use a public bound of a norm"
+            "the radius of the ball is not a positive number", field="radius", hint="use a public bound of a norm"
         )
     u = (x if centre is None else x - centre) / radius
     _refuse_missing(u)
@@ -64,7 +64,7 @@ def check_records(x: np.ndarray, classes: int) -> None:
         raise InputError(
             "there are fewer records than classes",
             field="classes",
-            remedy="lower the number of classes or supply more records",
+            hint="lower the number of classes or supply more records",
         )
     for start in range(0, len(x), _ROWS_AT_ONCE):
         part = x[start : start + _ROWS_AT_ONCE]
@@ -76,5 +76,5 @@ def check_records(x: np.ndarray, classes: int) -> None:
 def _refuse_missing(x: np.ndarray) -> None:
     if not np.isfinite(x).all():
         raise InputError(
-            "a record holds an entry that is not a finite number", field="records", remedy="fill or drop such records"
+            "a record holds an entry that is not a finite number", field="records", hint="fill or drop such records"
         )

@@ -54,7 +54,7 @@ class LabelFlip:
             raise InputError(
                 "is so small that the noise leaves no digit of the parameters",
                 field="epsilon",
-                remedy=f"use {SMALLEST_EPSILON} or more",
+                hint=f"use {SMALLEST_EPSILON} or more",
             )
         return cls(public)
 

@@ -200,19 +200,23 @@ def adapt(
     draws, d = len(records), x.shape[1]
     radius = RADIUS * math.sqrt(d)
     start = library.mixture
-    labeller = MixtureDraws(
+    responsibilities_model = MixtureDraws(
         *(np.repeat(a[None], draws, axis=0) for a in (start.weights, start.means, start.covariances))
     )
-    values, vectors = np.linalg.eigh(labeller.covariances)
+    values, vectors = np.linalg.eigh(responsibilities_model.covariances)
     roots = (vectors * np.sqrt(values)[..., None, :]) @ np.swapaxes(vectors, -1, -2)
-    noisy = measure(step, adapt_stack(x, domain, labeller, roots, radius, grid))
+    noisy = measure(step, adapt_stack(x, domain, responsibilities_model, roots, radius, grid))
     weights, shift, scale = adapted(noisy, step.noise_std, start.weights[None], records, radius, d)
-    means = labeller.means + np.einsum("rkij,rj->rki", roots, shift)
-    covariances, projected = project_covariances(scale[:, None, None, None] * labeller.covariances, eigenvalue_floor)
+    means = responsibilities_model.means + np.einsum("rkij,rj->rki", roots, shift)
+    covariances, projected = project_covariances(
+        scale[:, None, None, None] * responsibilities_model.covariances, eigenvalue_floor
+    )
     mixture = MixtureDraws(weights, domain.clip(means), covariances)
     factor = 1 / WEIGHTS.energy / records
     level = level_for_energy(mixture, factor * noisy[:, -1], factor * step.noise_std, domain)
-    return Released(replace(mixture, means=domain.clip(means + level[:, None, None])), projected, labeller)
+    return Released(
+        replace(mixture, means=domain.clip(means + level[:, None, None])), projected, responsibilities_model
+    )
 
 
 def level_for_energy(mixtures: MixtureDraws, share: np.ndarray, std: np.ndarray, domain: Loads) -> np.ndarray:

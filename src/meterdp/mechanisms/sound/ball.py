@@ -137,14 +137,14 @@ def fit_ball(
     records = records_guess if choices.get("adjacency") == "add_remove" else len(x)
     if records is None:
         raise InputError(
-            "is not set", field="records_guess", remedy="give a public guess of the number of records, for add_remove"
+            "is not set", field="records_guess", hint="give a public guess of the number of records, for add_remove"
         )
     x = np.asarray(x, dtype=float)
     if x.ndim != 2 or not x.size or not np.isfinite([x.min(), x.max()]).all():
         raise InputError(
             "are not rows of finite numbers",
             field="records",
-            remedy="leave out or fill in records with missing entries, by a rule that looks at one record alone",
+            hint="leave out or fill in records with missing entries, by a rule that looks at one record alone",
         )
     ball = Ball(radius, centre)
     mechanism = calibrate_ball(classes, x.shape[1], records, epsilon, delta, ball, grid=noise.grid, **choices)

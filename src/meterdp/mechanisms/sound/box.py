@@ -37,7 +37,7 @@ class Box:
             raise InputError(
                 "are not finite numbers with the lower one first, from 1e-100 to 1e100 apart",
                 field="bounds",
-                remedy="give (low, high) from public knowledge, numbers or one for each entry of a record",
+                hint="give (low, high) from public knowledge, numbers or one for each entry of a record",
             )
 
     @property

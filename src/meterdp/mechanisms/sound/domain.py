@@ -130,11 +130,9 @@ class Ball:
 
     def __post_init__(self):
         if not 0 < self.radius < np.inf:
-            raise InputError("is outside its allowed range", field="radius", remedy="use a positive number")
+            raise InputError("is outside its allowed range", field="radius", hint="use a positive number")
         if self.centre is not None and not np.isfinite(self.centre).all():
-            raise InputError(
-                "is not a point", field="centre", remedy="use a finite number for each entry of a record"
-            )
+            raise InputError("is not a point", field="centre", hint="use a finite number for each entry of a record")
 
     def clip(self, x: np.ndarray) -> np.ndarray:
         """Move what lies outside to the surface, towards the centre."""

@@ -148,5 +148,5 @@ def _is_mixture(weights: np.ndarray, means: np.ndarray, covariances: np.ndarray)
     return bool(skew <= 1e-9 * np.abs(covariances).max() and np.linalg.eigvalsh(covariances).min() > 0)
 
 
-def _refused(problem: str, remedy: str) -> InputError:
-    return InputError(problem, file="config", field="mechanisms.sound.library", remedy=remedy)
+def _refused(problem: str, hint: str) -> InputError:
+    return InputError(problem, file="config", field="mechanisms.sound.library", hint=hint)

@@ -3,7 +3,7 @@
 One measurement more (docs/proofs/sound.md, 2 and 6). A record enters by where it stands in the released mixture: the
 level u, the share of the mixture below it, of every hour, of the energy over all hours and of the largest hour. Means
 of cos(pi j u) over the records are zero if the mixture is right, and say otherwise where it is not. They become
-synthetic profiles in ``tilt.py``.
+synthetic profiles in ``reweighting.py``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TOTAL_WEIGHT = 1.5
 # Lower ends of the bins of u that are counted for the energy: cosines of u hardly see one household in a hundred.
 TAIL_LEVELS = (0.9, 0.97, 0.99)
 TAIL_WEIGHT = 3.0
-# Profiles of the mixture that stand for its law of energy and peak.
+# Profiles of the mixture that stand for its distribution of energy and peak.
 POOL = 20_000
 _RECORDS_AT_ONCE = 20_000
 

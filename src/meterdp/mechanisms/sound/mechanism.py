@@ -30,6 +30,7 @@ from meterdp.mechanisms.sound.plan import (
     step_entries,
 )
 from meterdp.mechanisms.sound.posterior import pooled_parameters, radius_from
+from meterdp.mechanisms.sound.reweighting import Marginals
 from meterdp.mechanisms.sound.rounds import release_in_chunks, run_rounds
 from meterdp.mechanisms.sound.stack import (
     RECORDS_AT_ONCE,
@@ -39,7 +40,6 @@ from meterdp.mechanisms.sound.stack import (
     moment_stack,
     radius_stack,
 )
-from meterdp.mechanisms.sound.tilt import Marginals
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.privacy import gaussian
 from meterdp.privacy.gaussian import FEWEST_NOISE_STEPS, delta_margin, total_variation
@@ -180,7 +180,9 @@ class Sound:
                 with_prior=public.sound.prior and partial(public.sound.ball.with_prior, public.sound.prior),
             )
         order = np.argsort(-released.mixtures.weights, axis=1, kind="stable")
-        return Released(released.mixtures.take(order), released.projected, released.labeller.take(order), records)
+        return Released(
+            released.mixtures.take(order), released.projected, released.responsibilities_model.take(order), records
+        )
 
     def run_whole(self, x: np.ndarray, measure: Measure, draws: int) -> tuple[Released, list[Marginals]]:
         """Run all steps, the marginals beside every mixture if there are any; parameters as in :meth:`run`."""
@@ -248,7 +250,7 @@ class Sound:
             raise InputError(
                 "the records do not have the public number of households and hours",
                 field="records",
-                remedy="set records and dimension to the size of the export",
+                hint="set records and dimension to the size of the export",
             )
 
 
@@ -256,5 +258,5 @@ def _too_little_noise() -> InputError:
     return InputError(
         "asks for so little noise that its grid would show",
         field="epsilon",
-        remedy="use a smaller epsilon or a larger delta",
+        hint="use a smaller epsilon or a larger delta",
     )

@@ -111,9 +111,9 @@ class SoundSettings:
             ),
             "prior": (self.prior is None or self.ball is not None, "use null for loads"),
         }
-        for field, (holds, remedy) in checks.items():
+        for field, (holds, hint) in checks.items():
             if not holds:
-                raise InputError("is outside its allowed range", field=field, remedy=remedy)
+                raise InputError("is outside its allowed range", field=field, hint=hint)
 
 
 def _whole(value: int | None) -> bool:

@@ -70,10 +70,12 @@ def run_rounds(
     d = x.shape[1]
     radius = ROUND_RADIUS * np.sqrt(d)
     for step in steps:
-        labeller = MixtureDraws(weights, means, covariances)
+        responsibilities_model = MixtureDraws(weights, means, covariances)
         values, vectors = np.linalg.eigh(covariances)
         root = vectors * np.sqrt(values)[..., None, :]
-        noisy = measure(step, _class_stacks(x, domain, labeller, np.linalg.inv(root), radius, given, grid))
+        noisy = measure(
+            step, _class_stacks(x, domain, responsibilities_model, np.linalg.inv(root), radius, given, grid)
+        )
         weights, shift, shape = round_parameters(
             noisy, step.noise_std, domain.round_weights, records, radius, d, domain.diagonal_apart
         )
@@ -82,13 +84,13 @@ def run_rounds(
         if with_prior is not None:
             weights, means, covariances = with_prior(weights, means, covariances, records)
         covariances, projected = project_covariances(covariances, eigenvalue_floor)
-    return Released(MixtureDraws(weights, means, covariances), projected, labeller)
+    return Released(MixtureDraws(weights, means, covariances), projected, responsibilities_model)
 
 
 def _class_stacks(
     x: np.ndarray,
     domain: Domain,
-    labeller: MixtureDraws,
+    responsibilities_model: MixtureDraws,
     whiten: np.ndarray,
     radius: float,
     given: np.ndarray | None,
@@ -97,9 +99,9 @@ def _class_stacks(
     """Return the exact class stacks (R, K, q) in the coordinates of what was released last."""
     n, d = x.shape
     weights = domain.round_weights
-    draws, k = labeller.weights.shape
+    draws, k = responsibilities_model.weights.shape
     stacks = np.zeros((draws, k, 1 + d + d * (d + 1) // 2))
-    log_scale = log_scales(labeller.weights, whiten)
+    log_scale = log_scales(responsibilities_model.weights, whiten)
     # So many records of one draw, or all records of so many draws, stay in the processor's cache.
     rows = max(1, RECORDS_BYTES // (8 * k * d))
     together = max(1, rows // max(n, 1))
@@ -109,7 +111,7 @@ def _class_stacks(
         size = len(clipped)
         for r in range(0, draws, together):
             some = slice(r, min(r + together, draws))
-            means, roots = labeller.means[some].reshape(-1, d), whiten[some].reshape(-1, d, d)
+            means, roots = responsibilities_model.means[some].reshape(-1, d), whiten[some].reshape(-1, d, d)
             z = standardised(clipped, means, roots, out=memory[: len(means), :size])
             square = np.einsum("knd,knd->kn", z, z)
             by_class = (-1, k, size)
@@ -154,6 +156,8 @@ def release_in_chunks(
     return Released(
         MixtureDraws.join([p.mixtures for p in parts]),
         np.concatenate([p.projected for p in parts]),
-        None if parts[0].labeller is None else MixtureDraws.join([p.labeller for p in parts]),
+        None
+        if parts[0].responsibilities_model is None
+        else MixtureDraws.join([p.responsibilities_model for p in parts]),
         None if parts[0].records is None else np.concatenate([p.records for p in parts]),
     )

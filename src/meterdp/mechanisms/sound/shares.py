@@ -36,7 +36,7 @@ class Shares:
             raise InputError(
                 "is outside its allowed range",
                 field="shares",
-                remedy="use fewer colluding nodes than nodes, and no more honest ones than are left",
+                hint="use fewer colluding nodes than nodes, and no more honest ones than are left",
             )
 
     @property

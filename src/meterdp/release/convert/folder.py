@@ -55,7 +55,7 @@ def write_folder(files: Mapping[str, bytes], folder) -> None:
     """
     folder = Path(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError("is there already", file=folder, remedy="name a folder that is empty or not there")
+        raise InputError("is there already", file=folder, hint="name a folder that is empty or not there")
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as staging:
@@ -68,5 +68,5 @@ def write_folder(files: Mapping[str, bytes], folder) -> None:
         raise InputError(
             f"cannot be written ({error.strerror or type(error).__name__})",
             file=folder,
-            remedy="free disk space or correct the permissions and run again",
+            hint="free disk space or correct the permissions and run again",
         ) from None

@@ -103,7 +103,7 @@ def read_release(folder, day: date | None = None) -> LoadProfiles:
         ArithmeticError,
     ):  # words and files of whoever made the folder
         raise InputError(
-            f"holds files that do not go with its {MANIFEST}", file=folder, remedy="copy the released folder again"
+            f"holds files that do not go with its {MANIFEST}", file=folder, hint="copy the released folder again"
         ) from None
 
 
@@ -112,11 +112,11 @@ def _profiles_of(folder: Path, raw: bytes, manifest: Mapping, day: date | None) 
     if Path(RELEASED_PROFILES.file_name).name in digests:
         return _synthetic(folder, raw, manifest, day)
     if day is not None and "time" in manifest:
-        raise InputError("holds forecasts, which have a day of their own", file=folder, remedy="leave --date out")
+        raise InputError("holds forecasts, which have a day of their own", file=folder, hint="leave --date out")
     names = sorted(name for name in digests if name.endswith(".parquet"))
     # Names end up in scripts, so none but those a release gives are taken.
     if not names or not all(map(is_of_a_household, names)):
-        raise InputError("holds neither synthetic profiles nor forecasts", file=folder, remedy=RELEASED)
+        raise InputError("holds neither synthetic profiles nor forecasts", file=folder, hint=RELEASED)
     return _forecasts(folder, raw, names, manifest)
 
 
@@ -198,6 +198,6 @@ def hours_of_day(day: date, start_hour: int, hours: int, time_zone: str) -> np.n
     utc = np.array([w.astimezone(UTC).replace(tzinfo=None) for w in wall], "datetime64[s]")
     if (np.diff(utc) != np.timedelta64(1, "h")).any():
         raise InputError(
-            "has a clock change within the hours of the profiles", field="--date", remedy="choose another day"
+            "has a clock change within the hours of the profiles", field="--date", hint="choose another day"
         )
     return utc[:-1]

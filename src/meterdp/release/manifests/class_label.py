@@ -12,7 +12,7 @@ from decimal import ROUND_CEILING, Context
 import numpy as np
 import pandas as pd
 
-from meterdp.classnoise.query_models import MODEL_WORDS
+from meterdp.class_noise.query_models import MODEL_WORDS
 from meterdp.core.log_scale import LogScale
 from meterdp.release.manifests.common import study_manifest
 

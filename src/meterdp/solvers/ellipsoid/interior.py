@@ -46,7 +46,7 @@ def interior_point(points, factor, weights, target):
         tr X^-1.
     gap : float
         Estimate of value / optimum - 1 among these points.
-    tilt : float
+    reweighting : float
         |K^-1/2 R K^-1/2|_F with K = (G G')^-1 and R = K - sum_n weight_n y_n y_n', the relative dual residual.
 
     Notes
@@ -62,14 +62,14 @@ def interior_point(points, factor, weights, target):
     slack, shift, change, aim = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
     plain, curvature, residual, direction = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
     k, w, root = np.empty(d), np.empty((d, d)), np.empty((d, d))
-    value = gap = tilt = np.inf
+    value = gap = reweighting = np.inf
     _orthogonalise(factor)
     for _ in range(STEPS):
         _diagonal(factor, k, plain, curvature)
         _squares(np.dot(points, factor.T), features, slack)
         _minus(plain, np.dot(weights, features), residual)
         complementarity = _inner(weights, slack)
-        value, gap, tilt = _quality(residual, k, curvature, complementarity)
+        value, gap, reweighting = _quality(residual, k, curvature, complementarity)
         if not gap > target:
             break
         for n in range(m):
@@ -90,7 +90,7 @@ def interior_point(points, factor, weights, target):
         affine = 0.0
         for n in range(m):
             affine += (weights[n] + reach * change[n]) * (slack[n] + reach * shift[n])
-        share = 1.0 if tilt > TILT else (affine / complementarity) ** 3
+        share = 1.0 if reweighting > TILT else (affine / complementarity) ** 3
         # Corrector: aim at the centre, with the products of the predictor's changes taken into account.
         for n in range(m):
             aim[n] = (share * complementarity / m - change[n] * shift[n]) / slack[n]
@@ -118,7 +118,7 @@ def interior_point(points, factor, weights, target):
         _orthogonalise(factor)
         for n in range(m):
             weights[n] += reach * change[n]
-    return factor, weights, value, gap, tilt
+    return factor, weights, value, gap, reweighting
 
 
 @compiled
@@ -170,15 +170,15 @@ def _squares(y, features, slack):
 @compiled
 def _quality(residual, k, curvature, complementarity):
     """Return tr K, the relative gap to second order in the dual residual, and that residual relative to K."""
-    value = quadratic = tilt = 0.0
+    value = quadratic = reweighting = 0.0
     c = 0
     for i in range(len(k)):
         value += k[i]
         for j in range(i + 1):
             quadratic += residual[c] ** 2 / curvature[c]
-            tilt += residual[c] ** 2 / (k[i] * k[j])
+            reweighting += residual[c] ** 2 / (k[i] * k[j])
             c += 1
-    return value, (complementarity + quadratic / 2) / value, np.sqrt(tilt)
+    return value, (complementarity + quadratic / 2) / value, np.sqrt(reweighting)
 
 
 @compiled

@@ -57,7 +57,7 @@ def solve(points: np.ndarray, work: Counter | None = None) -> tuple[np.ndarray, 
     pool, candidates = points, np.arange(n)
     best, least = (factor, rows, weights), np.inf
     for _ in range(ROUNDS):
-        factor, weights, value, gap, tilt = interior_point(points[rows], factor, weights, target)
+        factor, weights, value, gap, reweighting = interior_point(points[rows], factor, weights, target)
         reach, leverage = _price(pool, factor)
         if work is not None:
             work.update(priced=len(pool), solved=len(rows))
@@ -67,7 +67,7 @@ def solve(points: np.ndarray, work: Counter | None = None) -> tuple[np.ndarray, 
             best, least = (factor, rows, weights), worst - 1 + gap
         if least <= 2 * TARGET or not np.isfinite(gap):
             break
-        keep = _may_be_active(reach, leverage, weights.sum(), value, worst, tilt)
+        keep = _may_be_active(reach, leverage, weights.sum(), value, worst, reweighting)
         pool, candidates, reach, leverage = pool[keep], candidates[keep], reach[keep], leverage[keep]
         old = np.isin(rows, candidates, assume_unique=True)
         rows, weights = rows[old], weights[old]
@@ -95,7 +95,7 @@ def _largest(values: np.ndarray, count: int) -> np.ndarray:
 
 
 def _may_be_active(
-    reach: np.ndarray, leverage: np.ndarray, total_weight: float, value: float, worst: float, tilt: float
+    reach: np.ndarray, leverage: np.ndarray, total_weight: float, value: float, worst: float, reweighting: float
 ) -> np.ndarray:
     """Tell which points may touch the optimum; all others can be left out without changing it.
 
@@ -105,7 +105,7 @@ def _may_be_active(
         w_n = |y_n|^2 and v_n = y_n' K^-1 y_n with y_n = G z_n, X = G'G, K = (G G')^-1.
     total_weight, value, worst : float
         L = sum of the weights l_n, f = tr X^-1 = tr K, c = max(1, max_n w_n).
-    tilt : float
+    reweighting : float
         t = |K^-1/2 (K - sum l_n y_n y_n') K^-1/2|_F.
 
     Notes
@@ -118,9 +118,9 @@ def _may_be_active(
     sum a_j sqrt(h_j) <= sqrt(w v r), and z'X*z = sum a_j q_j <= w + sqrt(w v r) + v r. A point for which that is
     below one does not touch the optimum of this convex problem and can be dropped.
     """
-    if tilt >= 1:
+    if reweighting >= 1:
         return np.ones(len(reach), dtype=bool)
-    room = max(total_weight / (1 - tilt) + (worst - 2) * value, 0.0) * leverage
+    room = max(total_weight / (1 - reweighting) + (worst - 2) * value, 0.0) * leverage
     return reach + np.sqrt(reach * room) + room >= 1 - 1e-9
 
 

@@ -73,7 +73,7 @@ def solve(z: np.ndarray, solver: str = "own", work: Counter | None = None) -> Sd
     """
     if solver not in SOLVERS:
         raise InputError(
-            "names a solver that does not exist", field="sdp_solver", remedy=f"use one of {', '.join(SOLVERS)}"
+            "names a solver that does not exist", field="sdp_solver", hint=f"use one of {', '.join(SOLVERS)}"
         )
     z = np.asarray(z, dtype=np.float64)
     d = z.shape[1]
@@ -83,7 +83,7 @@ def solve(z: np.ndarray, solver: str = "own", work: Counter | None = None) -> Sd
     if not SMALLEST_LENGTH < length < LARGEST_LENGTH:
         raise InputError(
             "a difference vector is not finite, or its square is out of range",
-            remedy="check the records for infinite values and the class covariances for zeros",
+            hint="check the records for infinite values and the class covariances for zeros",
         )
     points, axes = _principal(z / length)
     factor, rows, weights = sdp_own.solve(points, work) if solver == "own" else _other(points)

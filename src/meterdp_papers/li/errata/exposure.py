@@ -8,11 +8,11 @@ from functools import partial
 import numpy as np
 from scipy.special import digamma
 
-from meterdp.distributed import leakage
-from meterdp.distributed.adversary import known_sums, solvable
-from meterdp.distributed.em import local_statistics
-from meterdp.distributed.graph import CORRUPT, five_node_example
-from meterdp.distributed.transcript import View, consensus_view, ring_view
+from meterdp.federated import leakage
+from meterdp.federated.adversary import known_sums, solvable
+from meterdp.federated.em import local_statistics
+from meterdp.federated.graph import CORRUPT, five_node_example
+from meterdp.federated.transcript import View, consensus_view, ring_view
 from meterdp.mixture.draws import Mixture
 from meterdp.privacy.noise import NoiseSource
 from meterdp.simulate.streams import simulated_stream
@@ -198,7 +198,8 @@ def self_information(noise: NoiseSource) -> tuple[Finding, ...]:
             Finding(
                 "standard normal records, k = 3 neighbours",
                 "(6), (11), section 5.2",
-                f"The estimate of I(X; X), which is infinite, from {trials:,} trials: about ln N for any law of X.",
+                f"The estimate of I(X; X), which is infinite, from {trials:,} trials: about ln N for any "
+                "distribution of X.",
                 f"estimate of I(X; X), N = {trials:,}",
                 leakage.mutual_information(x, x, generator),
                 unit="nats",

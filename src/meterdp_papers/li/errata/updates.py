@@ -12,9 +12,9 @@ from functools import partial
 import numpy as np
 
 from meterdp.core.noise import fixed_normals
-from meterdp.distributed.em import Update, local_statistics, m_step
-from meterdp.distributed.graph import Graph, five_node_example
-from meterdp.distributed.pdmm import DualUpdate, Stop, consensus
+from meterdp.federated.em import Update, local_statistics, m_step
+from meterdp.federated.graph import Graph, five_node_example
+from meterdp.federated.pdmm import DualUpdate, Stop, consensus
 from meterdp.mixture.draws import Mixture
 from meterdp.privacy.noise import NoiseSource
 from meterdp.simulate.streams import simulated_stream

@@ -1,7 +1,7 @@
 """Defects of Liu et al. in the release of covariances: Lemma 2 (L1, L2) and the covariance term of (30) (L8).
 
 For d + 1 degrees of freedom the Wishart density is proportional to exp(-gamma tr(W)/2) on the positive semidefinite
-cone: the privacy loss is gamma tr(Sigma' - Sigma)/2 where both laws have mass, and infinite elsewhere.
+cone: the privacy loss is gamma tr(Sigma' - Sigma)/2 where both distributions have mass, and infinite elsewhere.
 """
 
 from __future__ import annotations
@@ -289,7 +289,7 @@ def published_term(inverse: np.ndarray, gamma: float) -> float:
 
 
 def true_term_by_quadrature(gamma: float, nodes: int = 60) -> float:
-    """Return the expected covariance term for Sigma = I, d = 3, from the law of the eigenvalues of W.
+    """Return the expected covariance term for Sigma = I, d = 3, from the distribution of the eigenvalues of W.
 
     With d + 1 degrees of freedom the eigenvalues l_1 > l_2 > l_3 of gamma W have a density proportional to
     exp(-sum l/2) prod (l_i - l_j); in the gaps l_3, l_2 - l_3, l_1 - l_2 that is Gauss-Laguerre quadrature.

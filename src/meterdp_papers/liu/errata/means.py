@@ -121,8 +121,10 @@ def _largest_joint_ratio(private: LabelledRecords) -> float:
 @defect(
     "L4",
     "(10), (23), Algorithm 1",
-    "The noise is calibrated to this data set and its law depends on it; (10) compares means under one law.",
-    "The size and shape of the noise give records away: Theorem 1 compares two laws that differ in more than "
+    "The noise is calibrated to this data set and its distribution depends on it; (10) compares means under one "
+    "distribution.",
+    "The size and shape of the noise give records away: Theorem 1 compares two distributions that differ in more "
+    "than "
     "their mean.",
     "Noise levels are fixed by public settings, or by answers that were themselves released and charged.",
     note="A first estimate in the design of this project, over other classes and flips, was a delta of up to "
@@ -142,7 +144,7 @@ def recalibrated_noise(noise: NoiseSource) -> tuple[Finding, ...]:
     return (
         here(
             f"The largest delta of one released mean, at N_k = {_SIZES[largest[0]]}, when (23) is solved on D' as it "
-            f"is on D; with one noise law for both it is at most {fixed:.2g}.",
+            f"is on D; with one noise distribution for both it is at most {fixed:.2g}.",
             "largest exact delta of one mean at eps_k",
             float(deltas.max()),
             claimed=DELTA,
@@ -174,8 +176,10 @@ def _recalibrated_delta(noise: NoiseSource, size: int) -> float:
     flipped[size + int(np.argmax(use[size:]))] = 1
     other_mean, _, other_shape = _noise_shape(x, flipped, 1)
     scale = 2 * math.log(2 / DELTA) / _FIRST_SHARE**2
-    shift, laws = other_mean - mean, (scale * shape, scale * other_shape)
-    return max(hockey_stick(shift, *laws, _FIRST_SHARE), hockey_stick(-shift, *laws[::-1], _FIRST_SHARE))
+    shift, distributions = other_mean - mean, (scale * shape, scale * other_shape)
+    return max(
+        hockey_stick(shift, *distributions, _FIRST_SHARE), hockey_stick(-shift, *distributions[::-1], _FIRST_SHARE)
+    )
 
 
 @defect(

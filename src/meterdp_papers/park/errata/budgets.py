@@ -64,7 +64,7 @@ def analyze_gauss_std(epsilon: float, delta: float, sensitivity: float) -> float
 
 
 def delta_from_tails(mu: float, epsilon: float) -> float:
-    """Return delta at ``epsilon`` of normal laws whose means are ``mu`` standard deviations apart."""
+    """Return delta at ``epsilon`` of normal distributions whose means are ``mu`` standard deviations apart."""
     return float(norm.sf(epsilon / mu - mu / 2) - math.exp(epsilon) * norm.sf(epsilon / mu + mu / 2))
 
 
@@ -185,11 +185,11 @@ def _renyi() -> Finding:
         return math.exp(rate * count**2 - ((count - n) / spread) ** 2 / 2) / (spread * math.sqrt(2 * math.pi))
 
     # Completing the square gives another normal density; it exists where rate is below 1/(2 spread^2).
-    tilt = 1 - 2 * rate * spread**2
-    width, centre = spread / math.sqrt(tilt), n / tilt
+    reweighting = 1 - 2 * rate * spread**2
+    width, centre = spread / math.sqrt(reweighting), n / reweighting
     floored = norm.cdf((_FLOOR - n) / spread) * math.exp(rate * _FLOOR**2)
     whole = quad(density, _FLOOR, centre + 12 * width, limit=400)[0]
-    by_hand = math.exp(rate * n**2 / tilt) / math.sqrt(tilt) * norm.sf((_FLOOR - centre) / width)
+    by_hand = math.exp(rate * n**2 / reweighting) / math.sqrt(reweighting) * norm.sf((_FLOOR - centre) / width)
     return Finding(
         f"{STROKE.name}, eps = {_EPSILON:g} in all, noisy counts below 1 set to 1",
         "section 5, zCDP",

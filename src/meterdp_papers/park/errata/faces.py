@@ -36,7 +36,7 @@ def variance_for_deviation(noise: NoiseSource) -> tuple[Finding, ...]:
     empty = np.zeros((_FACES, _FEW_PIXELS))
     drawn = [np.triu(noisy_second_moment(empty, 1.0, DELTA, noise, misread=misread)) for misread in (False, True)]
     ratio = float(np.linalg.norm(drawn[0]) / np.linalg.norm(drawn[1]))
-    edge = 2 * math.sqrt(_PIXELS)  # semicircle law
+    edge = 2 * math.sqrt(_PIXELS)  # semicircle distribution
     settings = f"N = {_FACES}, d = {_PIXELS}, eps = {_EPSILON:g}, delta = {DELTA:g}, one draw"
     std = {s: analyze_gauss_std(_EPSILON, DELTA, s / _FACES) for s in (1, 2)}
     wrong = std[2] ** 2

@@ -12,7 +12,7 @@ from scipy.stats import norm
 from meterdp.accounting.exact_curve import chernoff
 from meterdp.privacy.noise import NoiseSource
 from meterdp_papers.common.finding import Finding, defect
-from meterdp_papers.ramakrishna.errata.laws import (
+from meterdp_papers.ramakrishna.errata.distributions import (
     line_of_classes,
     losses_of,
     mu_of_tail,

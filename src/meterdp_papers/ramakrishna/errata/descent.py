@@ -11,11 +11,11 @@ from functools import partial
 
 import numpy as np
 
-from meterdp.classnoise.designs.interface import Budget, ClassQueries
-from meterdp.classnoise.designs.published.design import published_noise
+from meterdp.class_noise.designs.interface import Budget, ClassQueries
+from meterdp.class_noise.designs.published.design import published_noise
 from meterdp.privacy.noise import NoiseSource
 from meterdp_papers.common.finding import Finding, averaged, defect
-from meterdp_papers.ramakrishna.errata.laws import line_of_classes, worst, worst_by_quadrature
+from meterdp_papers.ramakrishna.errata.distributions import line_of_classes, worst, worst_by_quadrature
 from meterdp_papers.ramakrishna.plain_algorithm1 import Step, edges_of, run, step_at, surrogate
 
 _ITERATIONS = 2000
@@ -59,15 +59,15 @@ def rescaled_covariance(noise: NoiseSource) -> tuple[Finding, ...]:
         queries = line_of_classes(noise)
         covariance = descend(queries, _RHO)
         excess = covariance - queries.covariance
-        laws = [
+        distributions = [
             ClassQueries(queries.mean_log_kwh, c, queries.pairs)
             for c in (covariance, queries.covariance + rescale(excess, _RHO))
         ]
-        optimised.append(_largest(laws[0]))
-        released.append(_largest(laws[1]))
-        delta_optimised.append(worst(laws[0], _EPSILON))
-        delta_released.append(worst(laws[1], _EPSILON))
-        by_quadrature.append([worst_by_quadrature(law, _EPSILON) for law in laws])
+        optimised.append(_largest(distributions[0]))
+        released.append(_largest(distributions[1]))
+        delta_optimised.append(worst(distributions[0], _EPSILON))
+        delta_released.append(worst(distributions[1], _EPSILON))
+        by_quadrature.append([worst_by_quadrature(distribution, _EPSILON) for distribution in distributions])
         values = np.linalg.eigvalsh(excess)
         indefinite.append(np.mean(values[:, 0] < 0))
         empty.append(np.mean(values[:, -1] <= 0))
@@ -116,9 +116,11 @@ def rescaled_covariance(noise: NoiseSource) -> tuple[Finding, ...]:
     )
 
 
-def _largest(laws: ClassQueries) -> float:
+def _largest(distributions: ClassQueries) -> float:
     """J of (47)."""
-    return float(surrogate(laws.mean_log_kwh, np.linalg.inv(laws.covariance), edges_of(laws)).max())
+    return float(
+        surrogate(distributions.mean_log_kwh, np.linalg.inv(distributions.covariance), edges_of(distributions)).max()
+    )
 
 
 @defect(

@@ -1,5 +1,5 @@
 """Defects of Ramakrishna et al. in the forecasts: order of log and seasonal part (R6), swapped coefficients (R7), and
-the law of the future in place of that of the query (R9).
+the distribution of the future in place of that of the query (R9).
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from functools import partial
 import numpy as np
 from scipy.signal import lfilter
 
-from meterdp.classnoise.designs.interface import ClassQueries
+from meterdp.class_noise.designs.interface import ClassQueries
 from meterdp.forecasting.arma import ArmaFit
-from meterdp.forecasting.law import autocovariance, forecast_covariance, query_covariance
+from meterdp.forecasting.distribution import autocovariance, forecast_covariance, query_covariance
 from meterdp.privacy.noise import NoiseSource
 from meterdp.simulate.period import Period
 from meterdp.simulate.single import one_household
 from meterdp_papers.common.finding import Finding, averaged, defect
-from meterdp_papers.ramakrishna.errata.laws import normal_tail, two_labels, worst
+from meterdp_papers.ramakrishna.errata.distributions import normal_tail, two_labels, worst
 
 # R6: section VI-B's 15 days at 15 minutes; two weeks and a day.
 _DAYS, _HOUSEHOLDS = 15, 20
@@ -168,11 +168,12 @@ def _transfer(above: list[float], below: list[float]) -> float:
     "(55), (57), Algorithm 2",
     "(57) is the covariance of the future given the past. The query is the conditional mean, whose covariance is "
     "S^fo (S^o)^-1 S^of.",
-    "The law that is to protect the query is not its law: the query has rank max(p, q), so without noise there "
+    "The distribution that is to protect the query is not its distribution: the query has rank max(p, q), so "
+    "without noise there "
     "is no density and no privacy, and anyone who knows the past knows the query.",
     "Queries count as known (`query_model: deterministic`): only added noise protects.",
 )
-def law_of_the_query(noise: NoiseSource) -> tuple[Finding, ...]:
+def distribution_of_the_query(noise: NoiseSource) -> tuple[Finding, ...]:
     phi, other = 0.9, 0.5
     fit = process([phi])
     variance = float(autocovariance(fit, 1)[0])
@@ -224,11 +225,11 @@ def law_of_the_query(noise: NoiseSource) -> tuple[Finding, ...]:
         Finding(
             two_steps,
             "(57), Fig. 4",
-            "The same as a delta, from the law of the query. (Text: from (57).)",
+            "The same as a delta, from the distribution of the query. (Text: from (57).)",
             "Pr(L > 1) without noise",
-            worst(_laws([_line(phi), _line(other)]), 1.0),
+            worst(_distributions([_line(phi), _line(other)]), 1.0),
             closed_form=1.0,
-            claimed=worst(_laws([forecast_covariance(process([c]), 2) for c in (phi, other)]), 1.0),
+            claimed=worst(_distributions([forecast_covariance(process([c]), 2) for c in (phi, other)]), 1.0),
         ),
     )
 
@@ -239,8 +240,8 @@ def _line(phi: float) -> np.ndarray:
     return np.outer(step, step) / (1 - phi**2)
 
 
-def _laws(covariances: list[np.ndarray]) -> ClassQueries:
-    """Two laws of mean zero."""
+def _distributions(covariances: list[np.ndarray]) -> ClassQueries:
+    """Two distributions of mean zero."""
     return two_labels(np.zeros(2), covariances[0], np.zeros(2), covariances[1])
 
 
@@ -275,12 +276,13 @@ def _traced(noise: NoiseSource, phi: float, other: float) -> float:
 def public_seasonal_mean(noise: NoiseSource) -> tuple[Finding, ...]:
     phi, rho, difference, epsilon = 0.9, 1.4, 0.5, 1.0
     fit = process([phi])
-    law = _HOME_VARIANCE * forecast_covariance(fit, _STEPS) / float(autocovariance(fit, 1)[0])
-    released = law + rho / _STEPS * np.eye(_STEPS)
+    distribution = _HOME_VARIANCE * forecast_covariance(fit, _STEPS) / float(autocovariance(fit, 1)[0])
+    released = distribution + rho / _STEPS * np.eye(_STEPS)
     mean = np.full(_STEPS, difference)
     mu = math.sqrt(mean @ np.linalg.solve(released, mean))
     settings = (
-        f"two AR({phi:g}) homes of variance {_HOME_VARIANCE:g}, {_STEPS} steps, (57) as the law, white noise of "
+        f"two AR({phi:g}) homes of variance {_HOME_VARIANCE:g}, {_STEPS} steps, (57) as the distribution, white "
+        "noise of "
         f"rho = {rho:g} in total, eps = {epsilon:g}"
     )
     both = [two_labels(m * mean, released, 0 * mean, released) for m in (0.0, 1.0)]

@@ -11,12 +11,12 @@ import numpy as np
 from scipy.stats import norm
 
 from meterdp.accounting.exact_curve import chernoff
-from meterdp.classnoise.designs.interface import Budget, ClassQueries
-from meterdp.classnoise.designs.white import white_noise
+from meterdp.class_noise.designs.interface import Budget, ClassQueries
+from meterdp.class_noise.designs.white import white_noise
 from meterdp.privacy import gaussian
 from meterdp.privacy.noise import NoiseSource
 from meterdp_papers.common.finding import Finding, defect
-from meterdp_papers.ramakrishna.errata.laws import (
+from meterdp_papers.ramakrishna.errata.distributions import (
     STEPS,
     losses_of,
     mu_of_tail,
@@ -123,7 +123,8 @@ def named_file(noise: NoiseSource) -> tuple[Finding, ...]:
             claimed=chance,
         ),
         here(
-            "The same attack on files under random release ids, which have one law whatever the household. (Check: "
+            "The same attack on files under random release ids, which have one distribution whatever the "
+            "household. (Check: "
             "Phi(mu/2).)",
             "share of files traced, random release ids",
             by_forecast,
@@ -164,7 +165,7 @@ def _share_right(guess: np.ndarray, truth: np.ndarray) -> float:
 @defect(
     "R4",
     "(5), section VI-B",
-    "Every household of a cluster gets a file at once, while (5) compares the laws of one file.",
+    "Every household of a cluster gets a file at once, while (5) compares the distributions of one file.",
     "An observer of two files asks which of the two households is which, and both losses add.",
     "A joint release is charged for the swap of two labels.",
 )
@@ -200,7 +201,8 @@ def joint_release(noise: NoiseSource) -> tuple[Finding, ...]:
             claimed=normal_tail(mu, epsilon),
         ),
         Finding(
-            f"two 2-D laws with different covariances, eps = {epsilon:g}; standard error of the check {error:.1g}",
+            f"two 2-D distributions with different covariances, eps = {epsilon:g}; standard error of the check "
+            f"{error:.1g}",
             "section VI-B, Algorithm 2",
             "Two files whose noise differs by household, as Algorithm 1 makes it. (Check: simulation of the two "
             "losses.)",
@@ -213,7 +215,7 @@ def joint_release(noise: NoiseSource) -> tuple[Finding, ...]:
 
 
 def _swap(mean, covariance, other_mean, other_covariance) -> ClassQueries:
-    """Laws of two files (q~_1, q~_2) when X has the first and X' the second, and the other way round."""
+    """Distributions of two files (q~_1, q~_2) when X has the first and X' the second, and the other way round."""
     k, zero = len(mean), np.zeros((len(mean), len(mean)))
     own = np.block([[np.array(covariance), zero], [zero, np.array(other_covariance)]])
     swapped = np.block([[np.array(other_covariance), zero], [zero, np.array(covariance)]])
@@ -254,7 +256,7 @@ def _log_ratio(q: np.ndarray, mean, cov, other_mean, other_cov) -> np.ndarray:
 )
 def dropped_side(noise: NoiseSource) -> tuple[Finding, ...]:
     mu, epsilon, narrow, small = 1.0, 0.5, 0.2, 0.01
-    laws = two_labels([0.0], [[1.0]], [mu], [[1.0]])
+    distributions = two_labels([0.0], [[1.0]], [mu], [[1.0]])
     settings = f"equal covariances, mu = {mu:g}, eps = {epsilon:g}"
     here = partial(Finding, settings)
     return (
@@ -272,7 +274,7 @@ def dropped_side(noise: NoiseSource) -> tuple[Finding, ...]:
             "The delta of (eps, delta)-DP of the same release, which the tail bounds from above only. (Check: the "
             "Gaussian curve.)",
             "exact delta of (eps, delta)-DP",
-            worst(laws, epsilon, "hockey_stick"),
+            worst(distributions, epsilon, "hockey_stick"),
             closed_form=gaussian.delta(mu, epsilon),
             claimed=normal_tail(mu, epsilon),
         ),

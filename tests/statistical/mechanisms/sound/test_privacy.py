@@ -29,11 +29,13 @@ from meterdp.privacy.noise import GRID, SafeNoise
 from meterdp.release.noise import StudyNoise
 from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households, library
 
-# What a run spends is exact, and 400 runs tell the law of its loss from one with half the noise. Of 1,000 draws the
+# What a run spends is exact, and 400 runs tell the distribution of its loss from one with half the noise. Of 1,000
+# draws the
 # variance of one entry is known to 27 % and a correlation to 0.25 at 1e-9 over all entries and pairs: noise of 1.3 or
 # 0.77 times the scale and noise used twice are seen. Only a curve that is exceeded by little takes 4,000.
 DRAWS, MANY, MOST = 400, 1000, 4000
-# Marginals take a law of energies each: 60 runs are exact, too, and know the variance of one step's noise to 20 %.
+# Marginals take a distribution of energies each: 60 runs are exact, too, and know the variance of one step's noise
+# to 20 %.
 FEW = 60
 N, D, K = 120, 6, 3
 
@@ -110,7 +112,10 @@ def replay(mechanism, neighbour, recorded):
     again = mechanism.run(*neighbour, measure, len(released.projected))
     assert next(answers, None) is None, "every measurement is made again"
     assert np.array_equal(again.projected, released.projected)
-    for one, two in ((again.mixtures, released.mixtures), (again.labeller, released.labeller)):
+    for one, two in (
+        (again.mixtures, released.mixtures),
+        (again.responsibilities_model, released.responsibilities_model),
+    ):
         for field in ("weights", "means", "covariances") if one is not None else ():
             assert np.array_equal(getattr(one, field), getattr(two, field)), field
     return stacks
@@ -343,7 +348,7 @@ def test_noise_of_the_other_adjacencies_is_what_sensitivity_and_share_demand():
 def test_every_number_of_a_release_has_noise_of_its_own(x, adjacency, classes, monkeypatch):
     """Empirical correlations r over the draws of all pairs of entries of all steps; Bonferroni at 1e-9 in all.
 
-    Of independent normal numbers r^2 has the law Beta(1/2, MANY/2 - 1).
+    Of independent normal numbers r^2 has the distribution Beta(1/2, MANY/2 - 1).
     """
     log, _ = record(of(calibrate(2.0, adjacency, rounds=3, library=classes), PrivateRecords(x), MANY), 8, monkeypatch)
     noise = np.hstack([((noisy - own) / step.noise_std).reshape(MANY, -1) for step, own, noisy in log])
@@ -378,7 +383,7 @@ def test_a_mutant_with_too_little_noise_is_caught(x, domain, monkeypatch):
 
 @pytest.fixture
 def small_pool(monkeypatch):
-    """Fewer profiles for the law of energies, a public constant, make a test of many runs quick."""
+    """Fewer profiles for the distribution of energies, a public constant, make a test of many runs quick."""
     monkeypatch.setattr("meterdp.mechanisms.sound.marginals.POOL", 2000)
 
 

@@ -219,13 +219,15 @@ def test_prediction_is_ridge_regression_by_the_normal_equations(d):
     assert fidelity_tasks.prediction_r2(train, test) == pytest.approx(expected)
 
 
-def test_prediction_reaches_the_share_of_variance_the_law_allows():
+def test_prediction_reaches_the_share_of_variance_the_distribution_allows():
     """Oracle: R^2 = rho^2 for two hours of correlation rho; the tolerance of 0.06 is 7 standard errors."""
     rng = np.random.default_rng(8)
-    law = np.linalg.cholesky([[1.0, 0.8], [0.8, 1.0]])
-    train, test = (rng.normal(size=(8000, 2)) @ law.T for _ in range(2))
+    distribution = np.linalg.cholesky([[1.0, 0.8], [0.8, 1.0]])
+    train, test = (rng.normal(size=(8000, 2)) @ distribution.T for _ in range(2))
     assert fidelity_tasks.prediction_r2(train, test) == pytest.approx(0.64, abs=0.06)
-    assert fidelity_tasks.prediction_r2(rng.normal(size=(8000, 2)) + 5, test) < -1, "records of another law mislead"
+    assert fidelity_tasks.prediction_r2(rng.normal(size=(8000, 2)) + 5, test) < -1, (
+        "records of another distribution mislead"
+    )
 
 
 def test_energy_peak_and_load_factor_are_those_of_the_scale():

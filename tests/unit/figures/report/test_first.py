@@ -64,7 +64,7 @@ def test_every_pattern_is_named_and_drawn_from_the_mean_of_its_class(page):
     assert page.cards[0].energy == "0.41 kWh an hour"
     row = made_up.mixture().iloc[0]
     variance = np.diag(np.reshape(row["covariance"], (12, 12)))
-    mean_kwh = np.exp(row["mean_log_kwh"] + variance / 2)  # of a log-normal law; its bounds are far off
+    mean_kwh = np.exp(row["mean_log_kwh"] + variance / 2)  # of a log-normal distribution; its bounds are far off
     points = np.array([point.split(",") for point in page.cards[0].line.split()], dtype=float)
     assert points[:, 0] == pytest.approx(WIDTH * (np.arange(12) + 0.5) / 12, abs=0.06)
     assert points[:, 1] == pytest.approx(HEIGHT * (1 - mean_kwh / mean_kwh.max()), abs=0.1)
@@ -149,7 +149,7 @@ def test_a_forecast_no_better_than_a_public_number_is_said_to_be_so():
         assert ("hardly less than one public number for everybody" in words) is said
 
 
-def test_too_many_classes_are_said_with_the_remedy(page):
+def test_too_many_classes_are_said_with_the_hint(page):
     assert page.caution is None  # two of six are small, but there are households enough
     few = made_up.class_table()
     few["household_count"] = [40, 20, 12, 9, 5, 3]

@@ -17,7 +17,7 @@ def clusters(n: int, d: int, k: int, seed: int = 0, width: float = 0.1) -> np.nd
 
 
 class NotedNoise(StudyNoise):
-    """Study noise that keeps what was drawn, by law."""
+    """Study noise that keeps what was drawn, by distribution."""
 
     def __init__(self, *keys):
         super().__init__(0, *keys)

@@ -43,7 +43,7 @@ def test_the_papers_noise_is_that_of_13_to_16(step_epsilon):
     counts, sums = one_iteration(x, start)
     noise = NotedNoise("ours", step_epsilon)
     centres = dp_kmeans(x, start, 1, step_epsilon, noise, count_floor=5.0)
-    assert [law for law, _ in noise.drawn] == ["laplace", "laplace"]
+    assert [distribution for distribution, _ in noise.drawn] == ["laplace", "laplace"]
     shares = np.clip(counts / n + 2 / n / step_epsilon * noise.drawn[0][1], 0, 1)
     noisy = np.maximum(n * shares / shares.sum(), 5.0)
     expected = sums / counts[:, None] + 2 * math.sqrt(d) / noisy[:, None] / step_epsilon * noise.drawn[1][1]

@@ -57,8 +57,8 @@ def test_a_release_is_fit_in_the_ball_mapped_back():
     assert released.mixtures.means[0] == pytest.approx(radius * oracle.means - 0.7)
     assert released.mixtures.covariances[0] == pytest.approx(radius**2 * oracle.covariances)
     before = dataclasses.replace(mechanism.settings, iterations=ITERATIONS - 1)
-    labeller = fit((x + 0.7) / radius, mechanism.start, before, StudyNoise(0, "one"))
-    assert released.labeller.means[0] == pytest.approx(radius * labeller.means - 0.7)
+    responsibilities_model = fit((x + 0.7) / radius, mechanism.start, before, StudyNoise(0, "one"))
+    assert released.responsibilities_model.means[0] == pytest.approx(radius * responsibilities_model.means - 0.7)
     assert ball_radius(settings) == pytest.approx(radius)
 
 

@@ -134,7 +134,7 @@ def test_an_iteration_is_what_the_paper_prints(estimate, scheme, divisor, centre
     noise = NotedNoise("one iteration")
     got = fit(x, given, settings, noise)
     first = "laplace" if scheme == "LLG" else "gaussian"
-    assert [law for law, _ in noise.drawn] == [first, first, "gaussian"]
+    assert [distribution for distribution, _ in noise.drawn] == [first, first, "gaussian"]
     weights, means, covariances = printed(x, given, settings, [z for _, z in noise.drawn])
     assert got.weights == pytest.approx(weights, rel=1e-9)
     assert got.means == pytest.approx(means, rel=1e-9, abs=1e-12)

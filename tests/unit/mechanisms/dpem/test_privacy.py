@@ -48,8 +48,8 @@ def spent(settings, noise_factor=1.0):
         recorded = Weakened(StudyNoise(run, "privacy of dpem"), STEP_EPSILON, STEP_DELTA, noise_factor=noise_factor)
         replayed = Replayed(recorded.noise, STEP_EPSILON, STEP_DELTA, given=recorded.answers)
         end = [
-            moment_em(model, records, Iterate(start), settings.iterations, law).mixture
-            for records, law in ((x, recorded), (other, replayed))
+            moment_em(model, records, Iterate(start), settings.iterations, distribution).mixture
+            for records, distribution in ((x, recorded), (other, replayed))
         ]
         assert np.array_equal(end[0].covariances, end[1].covariances), "the answers alone decide the release"
         seen = zip(recorded.exact, recorded.answers, recorded.std, replayed.exact, strict=True)

@@ -139,7 +139,7 @@ def test_at_most_half_the_divergence_of_algorithm_1_at_every_epsilon_of_fig_1():
 
 
 @pytest.mark.parametrize(("factor", "accepted"), [(1.0, True), (1.3, False), (0.77, False)])
-def test_noise_has_the_designed_law(private, factor, accepted):
+def test_noise_has_the_designed_distribution(private, factor, accepted):
     """Means: Mahalanobis lengths; covariances: gamma v'Wv is chi-square with d + 1 degrees of freedom; below 1e-9."""
     mechanism = KlExact.calibrate(public(private, 1.0))
     design, mixture = mechanism.design(private), private.fit.mixture

@@ -41,7 +41,7 @@ def test_released_mixtures_are_feasible_and_projection_is_counted(private):
     lowest = np.linalg.eigvalsh(released.mixtures.covariances).min()
     assert lowest >= settings.eigenvalue_floor * (1 - 1e-6)
     assert released.projected.any()
-    assert released.labeller is None, "the labels are those of the fit"
+    assert released.responsibilities_model is None, "the labels are those of the fit"
 
 
 def test_little_noise_leaves_the_fit(private):

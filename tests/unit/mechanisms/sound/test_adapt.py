@@ -124,7 +124,7 @@ def test_stack_is_the_sum_of_its_records_parts():
 
 
 def test_without_noise_the_shift_and_the_scale_of_a_gaussian_are_found():
-    """Oracle: the parameters of the law the records are drawn from, at small shifts."""
+    """Oracle: the parameters of the distribution the records are drawn from, at small shifts."""
     d, n = 8, 200_000
     rng = np.random.default_rng(1)
     shift, scale = 0.1 * rng.normal(size=d), 1.3
@@ -208,7 +208,7 @@ def test_releases_are_mixtures_in_the_public_range(n, d, epsilon):
     assert np.linalg.eigvalsh(mixtures.covariances).min() >= FLOOR * (1 - 1e-6)
     assert LOW <= mixtures.means.min() <= mixtures.means.max() <= HIGH
     assert np.isfinite(mixtures.means).all()
-    assert released.labeller.weights.shape == mixtures.weights.shape
+    assert released.responsibilities_model.weights.shape == mixtures.weights.shape
 
 
 def test_a_small_export_is_described_a_nat_better_from_a_library_of_other_households():
@@ -232,6 +232,6 @@ def test_with_many_households_rounds_refine_the_library():
     sound = Sound.calibrate(settings)
     assert sound.plan.rounds
     released = sound.run(x, lambda step, stack: np.array(stack), 1)
-    fit, _ = reference_fits(x, released.labeller, FLOOR)
+    fit, _ = reference_fits(x, released.responsibilities_model, FLOOR)
     ours, best = (mean_log_likelihood(x, m)[0] for m in (released.mixtures, fit))
     assert best - ours < 0.15

@@ -28,9 +28,9 @@ def test_responses_match_monte_carlo_with_common_random_numbers(d, factor):
     slope = (clipped(z + shift) - clipped(z - shift))[:, 0].mean() / (2 * step)
     assert of.mean == pytest.approx(slope, rel=0.01)
     if d > 1:
-        tilt = np.zeros(d)
-        tilt[:2] = step, -step
-        up, down = (clipped(z * np.sqrt(1 + sign * tilt)) for sign in (1, -1))
+        reweighting = np.zeros(d)
+        reweighting[:2] = step, -step
+        up, down = (clipped(z * np.sqrt(1 + sign * reweighting)) for sign in (1, -1))
         change = ((up**2 - down**2)[:, 0] - (up**2 - down**2)[:, 1]).mean() / 2 / (2 * step)
         assert of.shape == pytest.approx(change / of.mean_square, rel=0.02)
 

@@ -28,7 +28,7 @@ def test_with_a_large_budget_it_is_the_fit_of_the_given_labels():
     released = mechanism.release(private, StudyNoise(1, "flip"), 20)
     assert kl_joint(released.mixtures, private.fit.mixture).mean() < 0.1
     assert released.mixtures.weights.mean(axis=0) == pytest.approx(private.fit.mixture.weights, abs=2e-3)
-    assert released.labeller is None, "the classes are those of the given labels, in their order"
+    assert released.responsibilities_model is None, "the classes are those of the given labels, in their order"
 
 
 def test_divergence_falls_with_epsilon():

@@ -16,8 +16,8 @@ from meterdp.errors import InputError
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.sound.library import FILES, SHIPPED, library_files, read_library
 from meterdp.privacy.ledger import Ledger
-from meterdp.release.desk import Desk
 from meterdp.release.mixture import release_mixture
+from meterdp.release.service import ReleaseService
 from tests.conftest import ROOT
 
 CONFIG = complete({}, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
@@ -166,7 +166,7 @@ def releasing(tmp_path):
             | {"ledger": str(tmp_path / "ledger.sqlite"), "synthetic_profiles": 5, "insist": True},
             "mechanisms": CONFIG["mechanisms"] | {"sound": CONFIG["mechanisms"]["sound"] | {"library": library}},
         }
-        files, handed_over = release_mixture(x, Desk(given, b"meter_id\nm1\n", simulated=True))
+        files, handed_over = release_mixture(x, ReleaseService(given, b"meter_id\nm1\n", simulated=True))
         handed_over()
         return files, Ledger(given["release"]["ledger"])
 

@@ -31,7 +31,7 @@ from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households
 D = 5
 
 
-def law(seed=0, classes=3, d=D):
+def distribution(seed=0, classes=3, d=D):
     rng = np.random.default_rng(seed)
     root = rng.normal(size=(classes, d, d + 3)) / 3
     weights = rng.dirichlet(np.ones(classes))
@@ -40,7 +40,7 @@ def law(seed=0, classes=3, d=D):
 
 @pytest.fixture(scope="module")
 def reference():
-    return Reference(law(), LOW, HIGH)
+    return Reference(distribution(), LOW, HIGH)
 
 
 def nasty(rng, n, d=D):
@@ -61,7 +61,7 @@ def test_no_pair_of_records_differs_by_more_than_the_sensitivity_and_some_nearly
     most = sensitivity("replace_one", d)
     largest = 0.0
     for seed in range(3):
-        f = features(nasty(rng, 100, d), Reference(law(seed, d=d), LOW, HIGH, scale))
+        f = features(nasty(rng, 100, d), Reference(distribution(seed, d=d), LOW, HIGH, scale))
         square = (f**2).sum(axis=1)
         largest = max(largest, math.sqrt((square[:, None] + square - 2 * f @ f.T).max()))
         assert math.sqrt(square.max()) <= sensitivity("add_remove", d) * (1 + 1e-12)
@@ -105,7 +105,7 @@ def test_two_records_in_upper_bins_differ_by_less_than_the_two_ends():
 
 def test_ties_of_a_mixture_beyond_its_bounds_cost_no_more():
     """A mixture of which most is clipped has a pool of equal energies; levels are ranks all the same."""
-    m = law()
+    m = distribution()
     high = Reference(Mixture(m.weights, m.means + 8, m.covariances), LOW, HIGH)
     x = np.concatenate(
         [nasty(np.random.default_rng(4), 60), HIGH - np.geomspace(1e-9, 1e-1, 60)[:, None] * np.ones(D)]
@@ -135,7 +135,7 @@ def test_on_a_grid_every_record_is_rounded_for_itself(reference, monkeypatch):
 
 
 def test_levels_of_an_hour_are_the_distribution_function(reference):
-    """Oracle: scipy's normal law."""
+    """Oracle: scipy's normal distribution."""
     x, m = nasty(np.random.default_rng(3), 40), reference.mixture
     expected = sum(
         w * stats.norm.cdf(x, mean, np.sqrt(np.diag(c)))
@@ -187,7 +187,7 @@ def test_energy_of_records_is_that_of_the_scale_and_features_rank_by_it():
     """Oracle: hours with feed-in, whose sum of e^y is largest where the energy is smallest."""
     scale = LogScale(-20.0, 20.0, scale_kwh=0.1)
     low, high = scale.bounds_log_kwh
-    m = law()
+    m = distribution()
     signed = Reference(
         Mixture(m.weights, np.log(0.1) + 2 * (m.means - m.means.mean()), m.covariances), low, high, scale
     )

@@ -68,7 +68,7 @@ def test_release_is_a_mixture_in_the_public_range(private, epsilon, sound):
     assert np.linalg.eigvalsh(mixtures.covariances).min() >= FLOOR * (1 - 1e-6)
     assert mixtures.means.min() >= LOW
     assert mixtures.means.max() <= HIGH
-    assert released.labeller.weights.shape == mixtures.weights.shape
+    assert released.responsibilities_model.weights.shape == mixtures.weights.shape
     assert released.projected.shape == (50,)
 
 
@@ -124,7 +124,7 @@ def test_without_noise_it_fits_the_classes_it_released():
     """Oracle: one maximisation step on the exact responsibilities; what is left is clipping."""
     private = PrivateRecords(households(1, n=6000))
     released = Sound.calibrate(settings(private, 2.0)).run(private.x, no_noise, 1)
-    fit, _ = reference_fits(private.x, released.labeller, FLOOR)
+    fit, _ = reference_fits(private.x, released.responsibilities_model, FLOOR)
     ours, best = (mean_log_likelihood(private.x, m)[0] for m in (released.mixtures, fit))
     assert best - ours < 0.1
     assert released.mixtures.weights == pytest.approx(fit.weights, abs=0.01)
@@ -145,7 +145,7 @@ def test_bars_of_the_design_at_epsilon_two(n, seeds, bar):
         k = released.mixtures.weights.shape[1]
         fit = fit_labels(train, kmeans_labels(train, k, 0), FLOOR).mixture
         gap = mean_log_likelihood(test, MixtureDraws.single(fit))[0] - mean_log_likelihood(test, released.mixtures)
-        own, _ = reference_fits(train, released.labeller, FLOOR)
+        own, _ = reference_fits(train, released.responsibilities_model, FLOOR)
         gaps.append(gap.mean())
         divergences.append(kl_joint(released.mixtures, own).mean())
     assert np.mean(gaps) <= bar
@@ -187,7 +187,7 @@ def test_identical_households_get_a_finite_release():
 def test_chunks_of_draws_add_up_and_draws_differ(private, monkeypatch):
     monkeypatch.setattr("meterdp.mechanisms.sound.rounds.CHUNK_BYTES", 2e6)
     released = Sound.calibrate(settings(private)).release(private, StudyNoise(6, "chunks"), 7)
-    assert len(released.mixtures) == len(released.projected) == len(released.labeller) == 7
+    assert len(released.mixtures) == len(released.projected) == len(released.responsibilities_model) == 7
     assert len(np.unique(released.mixtures.weights[:, 0])) == 7
 
 

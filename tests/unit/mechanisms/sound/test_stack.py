@@ -64,8 +64,8 @@ def largest(d, distance, size):
     random = np.random.default_rng(d).normal(size=(300, size)) * 3
     starts = list(random[np.argsort(distance(random))[-3:]])
     e = np.eye(d)[0] * 1.0
-    tilted = np.cos(2.0) * e + (np.sin(2.0) * np.eye(d)[1] if d > 1 else 0)
-    for label, v in ((0, -e), (0, tilted), (1, e)):
+    reweighted = np.cos(2.0) * e + (np.sin(2.0) * np.eye(d)[1] if d > 1 else 0)
+    for label, v in ((0, -e), (0, reweighted), (1, e)):
         one, two = (np.array([40.0, 0.0]), e), (np.array([40.0, 0.0])[:: -1 if label else 1], v)
         starts.append(np.concatenate([np.concatenate([a, b, b]) for a, b in (one, two)])[:size])
     found = 0.0

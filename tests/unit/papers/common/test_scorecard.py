@@ -126,7 +126,7 @@ def runs(passes=2, rise=0.0) -> pd.DataFrame:
     return pd.DataFrame(values | {"largest_rise": rise, "epsilon_0_share": 1 / 3})
 
 
-def test_exponents_are_recovered_from_power_laws():
+def test_exponents_are_recovered_from_power_distributions():
     table = work(1.5, 2.0, 0.9)
     assert liu.exponent(table, "interior_point", "records") == pytest.approx((1.5, 0.0), abs=1e-7)
     assert liu.exponent(table, "interior_point", "classes") == pytest.approx((2.0, 0.0), abs=1e-7)

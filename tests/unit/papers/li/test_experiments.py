@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from meterdp.core.parquet import as_arrow
-from meterdp.distributed.em import entries_of
+from meterdp.federated.em import entries_of
 from meterdp_papers.common.datasets import registry
 from meterdp_papers.li import consensus, exposure, likelihoods, recovery, tables
 from meterdp_papers.li.likelihoods import Voices, dealt, start, voices

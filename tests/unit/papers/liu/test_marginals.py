@@ -60,14 +60,14 @@ def test_total_variation_of_random_normals_on_a_grid():
 
 
 def test_distance_to_a_histogram_counts_what_lies_outside():
-    """Oracle: bin by bin by hand; a law far away is at distance one."""
+    """Oracle: bin by bin by hand; a distribution far away is at distance one."""
     heights, edges = marginals.histogram(np.random.default_rng(4).normal(size=300))
     assert (heights * np.diff(edges)).sum() == pytest.approx(1)
     cells = np.concatenate([[-np.inf], edges, [np.inf]])
-    law = np.diff(norm.cdf(cells, 0.2, 1.3))
+    distribution = np.diff(norm.cdf(cells, 0.2, 1.3))
     seen = np.concatenate([[0], heights * np.diff(edges), [0]])
     found = marginals.tv_to_histogram(np.array([0.2, 99.0]), np.array([1.3, 1.0]), heights, edges)
-    assert found == pytest.approx([0.5 * np.abs(law - seen).sum(), 1.0])
+    assert found == pytest.approx([0.5 * np.abs(distribution - seen).sum(), 1.0])
 
 
 def test_tables_hold_every_class_and_curve_with_densities_of_area_one():

@@ -1,4 +1,4 @@
-"""Synthetic trials of Figs 1 to 4: laws of the mixtures, redraws, pairing, batches, the divergence."""
+"""Synthetic trials of Figs 1 to 4: distributions of the mixtures, redraws, pairing, batches, the divergence."""
 
 import numpy as np
 import pandas as pd
@@ -25,10 +25,10 @@ def test_the_sweeps_vary_one_thing_and_keep_the_papers_setting():
     assert SWEEPS["fig1"].setting(0.5) == Setting(epsilon=0.5)
 
 
-def test_mixtures_follow_the_papers_laws():
+def test_mixtures_follow_the_papers_distributions():
     """Oracle: moments of Dirichlet(1), U[-10, 10] and Wishart(I, d + 1); bands of 7 standard errors, < 1e-11 each."""
     setting, n = Setting(), 4000
-    drawn = [draw_mixture(setting, StudyNoise(SEED, "laws", i)) for i in range(n)]
+    drawn = [draw_mixture(setting, StudyNoise(SEED, "distributions", i)) for i in range(n)]
     k, d = setting.classes, setting.dimension
     weights = np.stack([m.weights for m in drawn])
     assert np.allclose(weights.sum(axis=1), 1) and (weights > 0).all()

@@ -57,7 +57,7 @@ def test_spectral_norms_are_those_of_all_eigenvalues(records, tables):
         assert numbers.loc[numbers["pictures"] == pictures, "top_eigenvalue"].to_numpy() == pytest.approx(top)
     ratio = numbers["noise_spectral_norm"] / numbers["noise_std"]
     assert ratio.nunique() == 1 or ratio.std() < 1e-9 * ratio.mean()
-    assert ratio.mean() == pytest.approx(2 * SIDE, rel=0.3)  # semicircle law
+    assert ratio.mean() == pytest.approx(2 * SIDE, rel=0.3)  # semicircle distribution
 
 
 def test_the_misread_noise_is_the_square_of_the_stated_one(tables):

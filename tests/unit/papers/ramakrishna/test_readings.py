@@ -6,14 +6,14 @@ import pytest
 
 from meterdp.accounting.exact_curve import worst_pair
 from meterdp.accounting.gaussian_loss import pair_losses
-from meterdp.classnoise.designs.interface import Budget, ClassQueries
-from meterdp.classnoise.designs.registry import noise_design
+from meterdp.class_noise.designs.interface import Budget, ClassQueries
+from meterdp.class_noise.designs.registry import noise_design
 from meterdp_papers.ramakrishna.households import QUERY_MEANS, read_queries
 
 LABELS, ENTRIES, RHO, EPSILON, DRAWS = 5, 4, 0.7, 0.5, 200_000
 
 
-def laws(trial: int) -> np.ndarray:
+def distributions(trial: int) -> np.ndarray:
     """Covariances of forecasts: rank three of four, as of an ARMA model of low order."""
     columns = np.random.default_rng([71, trial]).normal(size=(LABELS, ENTRIES, ENTRIES - 1))
     return columns @ columns.transpose(0, 2, 1) / 4
@@ -68,7 +68,7 @@ def delta_by_sampling(x, first, second, epsilon):
 @pytest.mark.parametrize("trial", range(10))
 def test_zero_mean_queries_get_the_noise_and_the_delta_of_own_code(trial):
     """Delta of the worst pair within 0.006, of which sampling takes 5.4 standard errors at most."""
-    sigma = laws(trial)
+    sigma = distributions(trial)
     pairs = np.argwhere(~np.eye(LABELS, dtype=bool))
     queries = ClassQueries(np.zeros((LABELS, ENTRIES)), sigma, pairs)
     noise = noise_design("published")(queries, Budget(RHO, "total"))
@@ -81,21 +81,25 @@ def test_zero_mean_queries_get_the_noise_and_the_delta_of_own_code(trial):
     normal = generator.normal(size=(LABELS, DRAWS, ENTRIES))
     drawn = [z @ np.linalg.cholesky(s).T for z, s in zip(normal, released, strict=True)]
     sampled = max(delta_by_sampling(drawn[x], released[x], released[y], EPSILON) for x, y in pairs)
-    law = noise.released(queries)
-    exact = worst_pair(pair_losses(law.mean_log_kwh, law.covariance, law.pairs), EPSILON, "one").delta
+    distribution = noise.released(queries)
+    exact = worst_pair(
+        pair_losses(distribution.mean_log_kwh, distribution.covariance, distribution.pairs), EPSILON, "one"
+    ).delta
     assert 0.05 < exact < 0.999 and exact == pytest.approx(sampled, abs=0.006)
 
 
-def test_every_reading_of_the_query_has_the_mean_and_law_it_names():
+def test_every_reading_of_the_query_has_the_mean_and_distribution_it_names():
     mean, query_mean = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[5.0, 6.0], [7.0, 8.0]])
-    law, query_law = ([[2.0, 0.1, 0.1, 2.0]] * 2, [[1.0, 0.3, 0.3, 1.0]] * 2)
-    columns = {"household": [1, 2], "mean_log_kwh": list(mean), "covariance": law}
-    table = pa.table(columns | {"query_mean_log_kwh": list(query_mean), "query_covariance": query_law})
+    distribution, query_distribution = ([[2.0, 0.1, 0.1, 2.0]] * 2, [[1.0, 0.3, 0.3, 1.0]] * 2)
+    columns = {"household": [1, 2], "mean_log_kwh": list(mean), "covariance": distribution}
+    table = pa.table(columns | {"query_mean_log_kwh": list(query_mean), "query_covariance": query_distribution})
     graph = pa.table({"household": [1, 2], "neighbour": [2, 1]})
     found = read_queries(table, graph)
     assert list(found) == [(model, of) for model, means in QUERY_MEANS.items() for of in means]
     for (model, of), queries in found.items():
         whole = query_mean if model == "stochastic" else mean
         assert queries.mean_log_kwh == pytest.approx(whole if of == "forecast" else 0 * whole)
-        wanted = {"published": law, "stochastic": query_law, "deterministic": np.zeros((2, 4))}[model]
+        wanted = {"published": distribution, "stochastic": query_distribution, "deterministic": np.zeros((2, 4))}[
+            model
+        ]
         assert queries.covariance.reshape(2, 4) == pytest.approx(np.array(wanted))

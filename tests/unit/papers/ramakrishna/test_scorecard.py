@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from meterdp.classnoise.tables import DESIGN_COMPARISON
+from meterdp.class_noise.tables import DESIGN_COMPARISON
 from meterdp.core.parquet import as_arrow, write_table
 from meterdp.release.tables import FORECAST_EXAMPLES
 from meterdp_papers.common.scorecard import FAILS, HOLDS, OPEN
@@ -101,8 +101,8 @@ def test_no_noise_has_to_be_certain_under_a_reading():
     low = fig4(lambda d, r, e, model, mean, c, sides: 0.9 if (model, mean) == ("published", "zero") else 1.0)
     found = ram.certain_without_noise(ram.with_query(low))
     assert {name for name, v in found.items() if v.holds == FAILS} == {
-        "law (57), zero mean; one-sided",
-        "law (57), zero mean; two-sided",
+        "distribution (57), zero mean; one-sided",
+        "distribution (57), zero mean; two-sided",
     }
     assert ram.certain_without_noise(ram.with_query(low.iloc[:0])).holds == OPEN
 

@@ -26,9 +26,9 @@ from meterdp.release.convert import profiles
 from meterdp.release.convert.folder import PROVENANCE
 from meterdp.release.convert.profiles import hours_of_day, read_release
 from meterdp.release.convert.registry import TOOLS
-from meterdp.release.desk import Desk
 from meterdp.release.household_forecasts import release_household_forecasts
 from meterdp.release.received import checked
+from meterdp.release.service import ReleaseService
 from meterdp.release.synthetic import synthetic_columns
 from meterdp.release.tables import RELEASED_PROFILES, SYNTHETIC_PROFILES
 from tests.conftest import ROOT
@@ -56,14 +56,14 @@ def released(tmp_path_factory):
         "cap_epsilon": 8.0,
         "synthetic_profiles": 11,
     }
-    desk = Desk(config, b"meter_id\nm1\n", simulated=True)
+    service = ReleaseService(config, b"meter_id\nm1\n", simulated=True)
     generator = np.random.default_rng(3)
     vectors = generator.normal(-1.0, 0.7, (N, config["profiles"]["hours"]))
     steps = config["forecast"]["horizon_steps"]
     forecasts = -2.0 + generator.normal(0, 1.2, (N, 1)) + generator.normal(0, 0.2, (N, steps))
     files = {
-        "mixture": mixture.release_mixture(vectors, desk)[0],
-        "forecasts": release_household_forecasts(forecasts, None, desk).files,
+        "mixture": mixture.release_mixture(vectors, service)[0],
+        "forecasts": release_household_forecasts(forecasts, None, service).files,
     }
     for artefact, contents in files.items():
         (folder / artefact).mkdir()

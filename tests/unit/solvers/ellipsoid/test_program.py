@@ -249,9 +249,9 @@ def test_points_that_touch_the_optimum_are_never_eliminated(make, d, count):
     start = np.eye(d) / (2 * np.linalg.norm(points, axis=1).max())
     kept = []
     for target in (3.0, 1.0, 0.3, 0.1, 1e-2, 1e-3, 1e-6):
-        factor, weights, value, _, tilt = interior_point(points[:count], start, np.ones(count), target)
+        factor, weights, value, _, reweighting = interior_point(points[:count], start, np.ones(count), target)
         w, leverage = sdp_own._price(points, factor)
-        keep = sdp_own._may_be_active(w, leverage, weights.sum(), value, max(w.max(), 1.0), tilt)
+        keep = sdp_own._may_be_active(w, leverage, weights.sum(), value, max(w.max(), 1.0), reweighting)
         assert keep[touching].all()
         kept.append(keep.sum())
     assert touching.any()

@@ -10,11 +10,11 @@ import math
 import numpy as np
 import pytest
 
-from meterdp.distributed import leakage
-from meterdp.distributed.graph import CORRUPT, five_node_example, random_geometric
-from meterdp.distributed.pdmm import Stop, consensus
-from meterdp.distributed.ring_sum import RingSum, decoded
-from meterdp.distributed.transcript import consensus_view
+from meterdp.federated import leakage
+from meterdp.federated.graph import CORRUPT, five_node_example, random_geometric
+from meterdp.federated.pdmm import Stop, consensus
+from meterdp.federated.ring_sum import RingSum, decoded
+from meterdp.federated.transcript import consensus_view
 from meterdp_papers.li.errata import updates as errata_consensus
 from meterdp_papers.li.errata.updates import example, followed
 

@@ -109,10 +109,10 @@ def test_L3_two_classes_pay_for_one_flip(findings):
     assert needed.value > needed.claimed
     mu = 8 / 3 / math.sqrt(2 * math.log(2 / DELTA))
     rng = np.random.default_rng(2)
-    tilt = 3.0  # shifts both noises towards the losses that matter
-    z = rng.standard_normal((200_000, 2)) + tilt
+    reweighting = 3.0  # shifts both noises towards the losses that matter
+    z = rng.standard_normal((200_000, 2)) + reweighting
     loss = mu**2 + mu * z.sum(axis=1)
-    terms = np.maximum(0, -np.expm1(8 / 3 - loss)) * np.exp(tilt**2 - tilt * z.sum(axis=1))
+    terms = np.maximum(0, -np.expm1(8 / 3 - loss)) * np.exp(reweighting**2 - reweighting * z.sum(axis=1))
     assert abs(lemma.value - terms.mean()) < SIGMAS * terms.std() / math.sqrt(len(terms))
     joint = threshold.value * math.sqrt(2 / (2 * math.log(2 / DELTA)))
     assert gaussian_delta(joint, threshold.value) == pytest.approx(DELTA, rel=1e-6)
@@ -120,10 +120,11 @@ def test_L3_two_classes_pay_for_one_flip(findings):
 
 
 def test_L4_noise_fitted_to_the_data_breaks_delta(findings):
-    """The curve itself is checked in test_exact_curve; with one law for both data sets delta would be kept."""
+    """The curve itself is checked in test_exact_curve; with one distribution for both data sets delta would be
+    kept."""
     largest, share = findings["L4"]
     fixed = liu_means.lemma_1_mu(1 / 3)
-    assert gaussian_delta(fixed, 1 / 3) < DELTA, "a fixed law keeps what Lemma 1 promises"
+    assert gaussian_delta(fixed, 1 / 3) < DELTA, "a fixed distribution keeps what Lemma 1 promises"
     assert largest.value > 1000 * DELTA
     assert share.value - SIGMAS * share.standard_error > 0.5
 

@@ -14,12 +14,12 @@ from scipy.linalg import toeplitz
 from scipy.optimize import brentq
 from scipy.stats import multivariate_normal, norm
 
-from meterdp.classnoise.designs.interface import ClassQueries
+from meterdp.class_noise.designs.interface import ClassQueries
 from meterdp.release.noise import StudyNoise
 from meterdp_papers.ramakrishna import plain_algorithm1 as plain
 from meterdp_papers.ramakrishna.errata import descent as ramakrishna_descent
+from meterdp_papers.ramakrishna.errata import distributions as ramakrishna_distributions
 from meterdp_papers.ramakrishna.errata import forecasts as ramakrishna_forecasts
-from meterdp_papers.ramakrishna.errata import laws as ramakrishna_laws
 
 SIGMAS = 6.5
 
@@ -45,7 +45,7 @@ def test_R2_what_is_released_is_not_what_was_optimised(findings):
     assert closed(tail) and tail.value - SIGMAS * tail.standard_error > tail.claimed
     assert out_of_reach.value > 0 and 0 <= empty.value < 0.5
 
-    queries = ramakrishna_laws.line_of_classes(StudyNoise(3, "R2 test"))
+    queries = ramakrishna_distributions.line_of_classes(StudyNoise(3, "R2 test"))
     optimised = ramakrishna_descent.descend(queries, 2.0)
     noise = ramakrishna_descent.rescale(optimised - queries.covariance, 2.0)
     assert np.trace(noise, axis1=1, axis2=2) == pytest.approx(2.0), "(50) does meet the budget"
@@ -73,10 +73,11 @@ def test_R3_a_named_file_is_the_label(findings):
     assert named.value == 1.0 and infinite.value == 1.0
     assert abs(anonymous.value - anonymous.closed_form) < SIGMAS * anonymous.standard_error
     assert closed(alone) and infinite.claimed == 0.0
-    # Laws of (id, q~) with the id smeared a little: delta rises to one as the smear shrinks, at any eps and noise.
+    # Distributions of (id, q~) with the id smeared a little: delta rises to one as the smear shrinks, at any eps and
+    # noise.
     deltas = [
-        ramakrishna_laws.worst(
-            ramakrishna_laws.two_labels([0, 0], np.diag([s**2, 1e6]), [1, 0.1], np.diag([s**2, 1e6])), 100.0
+        ramakrishna_distributions.worst(
+            ramakrishna_distributions.two_labels([0, 0], np.diag([s**2, 1e6]), [1, 0.1], np.diag([s**2, 1e6])), 100.0
         )
         for s in (1.0, 0.1, 0.05, 0.02)
     ]
@@ -149,7 +150,7 @@ def test_R8_a_factor_of_two_is_misplaced(findings):
     assert closed(difference, 1e-12) and difference.value == pytest.approx(0.2)
 
 
-def test_R9_the_query_has_another_law(findings):
+def test_R9_the_query_has_another_distribution(findings):
     """Oracle: S^fo (S^o)^-1 S^of and (57) from Toeplitz matrices of 400 observed readings."""
     first, last, rank, traced, promised = findings["R9"]
     assert closed(first, 1e-9) and closed(last, 1e-9) and rank.value == 6 and rank.claimed == 12
@@ -173,8 +174,10 @@ def test_R9_the_query_has_another_law(findings):
     for fit in two_steps:
         expected = ramakrishna_forecasts.query_covariance(fit, 2)
         assert ramakrishna_forecasts._line(fit.ar[0]) == pytest.approx(expected)
-    future = ramakrishna_forecasts._laws([ramakrishna_forecasts.forecast_covariance(fit, 2) for fit in two_steps])
-    assert promised.claimed == pytest.approx(ramakrishna_laws.worst_by_quadrature(future, 1.0), rel=1e-6)
+    future = ramakrishna_forecasts._distributions(
+        [ramakrishna_forecasts.forecast_covariance(fit, 2) for fit in two_steps]
+    )
+    assert promised.claimed == pytest.approx(ramakrishna_distributions.worst_by_quadrature(future, 1.0), rel=1e-6)
     assert promised.claimed < 0.1
 
 
@@ -239,13 +242,13 @@ def test_quadrature_of_two_dimensional_losses_agrees_with_simulation(seed):
     if seed == 0:
         covariance[1] = covariance[0]
     means = rng.standard_normal((2, 2))
-    laws = ramakrishna_laws.two_labels(means[0], covariance[0], means[1], covariance[1])
-    losses = ramakrishna_laws.losses_of(laws)
+    distributions = ramakrishna_distributions.two_labels(means[0], covariance[0], means[1], covariance[1])
+    losses = ramakrishna_distributions.losses_of(distributions)
     own, other = (multivariate_normal(m, c) for m, c in zip(means, covariance, strict=True))
     q = own.rvs(400_000, random_state=rng)
     loss = own.logpdf(q) - other.logpdf(q)
     for epsilon in (0.0, 0.7):
-        upper, lower = ramakrishna_laws.tails_by_quadrature(losses.gamma[0], losses.nu[0], epsilon)
+        upper, lower = ramakrishna_distributions.tails_by_quadrature(losses.gamma[0], losses.nu[0], epsilon)
         for value, share in ((upper, np.mean(loss > epsilon)), (lower, np.mean(loss < -epsilon))):
             assert abs(value - share) < SIGMAS * math.sqrt(0.25 / 400_000)
 
@@ -255,10 +258,12 @@ def test_R13_the_seasonal_mean_is_the_households_own(findings):
     (found,) = findings["R13"]
     assert closed(found) and found.claimed == 0.0 and found.value > 0.4
     gap, fit = np.full(12, 0.5), ramakrishna_forecasts.process([0.9])
-    law = toeplitz(ramakrishna_forecasts.autocovariance(fit, 412))
-    cross = law[400:, :400]
-    law = law[400:, 400:] - cross @ np.linalg.solve(law[:400, :400], cross.T)
-    released = 0.5 * law * (1 - 0.81) + 1.4 / 12 * np.eye(12)  # unit innovations have variance 1 / (1 - 0.81)
+    distribution = toeplitz(ramakrishna_forecasts.autocovariance(fit, 412))
+    cross = distribution[400:, :400]
+    distribution = distribution[400:, 400:] - cross @ np.linalg.solve(distribution[:400, :400], cross.T)
+    released = 0.5 * distribution * (1 - 0.81) + 1.4 / 12 * np.eye(
+        12
+    )  # unit innovations have variance 1 / (1 - 0.81)
     x = np.random.default_rng(3).multivariate_normal(gap, released, size=200_000)
     precision = np.linalg.inv(released)
     loss = x @ precision @ gap - 0.5 * gap @ precision @ gap

@@ -1,0 +1,53 @@
+"""What the designs that move a query share: the public noise floor, the last word on the budget, distributions that
+meet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from meterdp.accounting.gaussian_loss import PairLosses
+from meterdp.class_noise.designs.interface import ClassQueries, Noise
+
+# Share of the budget spent on white noise common to all labels, so that every released distribution has a density.
+NOISE_FLOOR = 1e-3
+# Distributions that meet do so up to rounding: gamma this close to one is one.
+SAME = 1e-12
+
+
+def within_budget(queries: ClassQueries, noise: Noise, allowed: float, alike: Sequence[np.ndarray] = ()) -> Noise:
+    """Shrink what a design does to every label that is above the budget by rounding, until it is not.
+
+    Moves and maps are shrunk towards doing nothing, which lowers the squared error quadratically.
+
+    Parameters
+    ----------
+    queries : ClassQueries
+    noise : Noise
+    allowed : float
+        Squared error, (log kWh)^2.
+    alike : sequence of (n,) int arrays
+        Groups of labels that share one covariance: they are shrunk alike, so that they share it to the last bit.
+    """
+    error = noise.squared_error(queries)
+    above = error > allowed
+    if not above.any():
+        return noise
+    factor = np.where(above, (1 - 1e-12) * np.sqrt(allowed / np.where(above, error, 1.0)), 1.0)
+    for group in alike:
+        factor[group] = factor[group].min()
+    gain = noise.gain
+    mean = queries.mean_log_kwh
+    moved = noise.apply(mean) - mean
+    if gain is not None:
+        gain = np.eye(queries.entries) + factor[:, None, None] * (gain - np.eye(queries.entries))
+    shift = mean + factor[:, None] * moved - (mean if gain is None else np.einsum("hij,hj->hi", gain, mean))
+    covariance = factor[:, None, None] ** 2 * noise.covariance
+    return within_budget(queries, Noise(covariance, shift, gain, noise.report), allowed, alike)
+
+
+def alike(losses: PairLosses) -> PairLosses:
+    """Return the losses with gamma set to one where rounding is all that keeps it from that."""
+    return replace(losses, gamma=np.where(np.abs(losses.gamma - 1) <= SAME, 1.0, losses.gamma))

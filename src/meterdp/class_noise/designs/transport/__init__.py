@@ -1,0 +1,1 @@
+"""`transport`: queries mapped towards a common distribution."""

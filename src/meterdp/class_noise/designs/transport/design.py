@@ -1,0 +1,40 @@
+"""`transport`: every query moved, mapped and given noise so that the released distributions of a neighbourhood meet.
+
+Family ``published`` in rank: study only, stochastic queries only. It starts on the Wasserstein geodesic to the
+minimax barycentre, at whose distance all labels share one released distribution, the smallest budget at which any
+design can;
+below that a descent mixes map and noise. Its randomness is mostly the query's own, so it protects against nobody who
+knows the query. Proof note: docs/proofs/transport.md.
+"""
+
+from __future__ import annotations
+
+from meterdp.class_noise.designs.interface import Budget, ClassQueries, Noise
+from meterdp.class_noise.designs.joint.design import descended
+from meterdp.errors import InputError
+
+SENTENCE = "No protection against anyone who knows or can predict this household's readings."
+
+
+def transport_noise(queries: ClassQueries, budget: Budget) -> Noise:
+    """Return gain, move and noise of every label; the report carries :data:`SENTENCE`.
+
+    Parameters
+    ----------
+    queries : ClassQueries
+        Queries with a distribution of their own; it may be singular.
+    budget : Budget
+        A share of it, a public constant, is white noise common to all labels.
+
+    Raises
+    ------
+    InputError
+        If the queries are deterministic: there is nothing to transport.
+    """
+    if not queries.covariance.any():
+        raise InputError(
+            "works only where the query itself is random",
+            field="class_noise.designs.transport",
+            hint="use 'joint' where only the added noise counts",
+        )
+    return descended(queries, budget, maps=True, sentence=SENTENCE)

@@ -1,0 +1,381 @@
+"""The two questions a user of class-based noise has: the smallest error for (epsilon, delta), and the reverse.
+
+Delta is the hockey-stick divergence of the worst ordered pair of the graph at the design's actual noise, so an answer
+is (epsilon, delta)-DP for `class_label` under the query model it names, for one file of one release. Error is what
+the noise does to the forecast of a household, in kWh, clipped to the public bounds as in the forecast files (the
+accuracy that section V-B of Ramakrishna et al. leaves out). Designs need not be monotone in rho: a search takes the
+smallest budget of a grid from which on every larger one is good enough, refines it, and states what it reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from meterdp.accounting.exact_curve import worst_pair
+from meterdp.accounting.gaussian_loss import PairLosses, pair_losses
+from meterdp.class_noise.designs.interface import AccuracyConvention, Budget, ClassQueries, Noise, NoiseDesign
+from meterdp.class_noise.designs.moves import NOISE_FLOOR
+from meterdp.class_noise.designs.registry import noise_design, runnable
+from meterdp.class_noise.designs.transport.barycentre import wasserstein_limit
+from meterdp.class_noise.study import queries_of, stack
+from meterdp.core.log_scale import LogScale
+from meterdp.core.progress import progress
+from meterdp.errors import InputError
+from meterdp.forecasting.energy import censored_absolute_error, censored_moment
+from meterdp.privacy.gaussian import mu_for
+
+# Budgets that are tried, (log kWh)^2 per entry: from a per cent of a reading to noise that hides everything.
+DECADES = (-4.0, 6.0)
+GRID = 21
+REFINEMENTS = 7  # the budget is then known to a factor of 10^(1/2 / 2^7), 1 %
+# Guesses of a refinement before it halves the bracket if that has shrunk less than halving would have.
+GUESSES = 2
+LARGEST_EPSILON = 1e3
+# Ratio of the budgets tried near the Wasserstein limit: an error that is known to 2.5 %.
+NEAR = 1.05
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A budget of one design and what it gives.
+
+    Parameters
+    ----------
+    rho : float
+        Accuracy budget in the convention asked for, (log kWh)^2; infinity if no budget of the grid will do.
+    epsilon, delta : float
+        Guarantee at that budget, numerical error included.
+    error_kwh : float
+        Root mean square of released less unreleased forecast over households and steps, kWh per interval.
+    """
+
+    rho: float
+    epsilon: float
+    delta: float
+    error_kwh: float
+
+
+@dataclass(frozen=True)
+class Asker:
+    """Answers for one design on one set of forecasts.
+
+    Parameters
+    ----------
+    design : NoiseDesign
+    queries : ClassQueries
+        H forecasts under a query model, with at least one pair.
+    forecast_log_kwh : (H, k) float64 array
+        The forecasts that are released, whatever the query model takes as their mean.
+    scale : LogScale
+        Of the energy in an interval.
+    accuracy_convention : {"total", "per_entry"}
+        What rho counts.
+    """
+
+    design: NoiseDesign
+    queries: ClassQueries
+    forecast_log_kwh: np.ndarray
+    scale: LogScale
+    accuracy_convention: str
+    _designed: dict[float, Noise] = field(default_factory=dict, repr=False)
+    _deltas: dict[tuple[float, float], float] = field(default_factory=dict, repr=False)
+    _errors: dict[float, float] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self):
+        if len(self.queries.pairs) == 0:
+            raise InputError(
+                "have no household with a neighbour, so there is nothing to protect",
+                field="neighbourhoods",
+                hint="use fewer, larger neighbourhoods",
+            )
+
+    def noise(self, rho: float) -> Noise:
+        """Return the design's noise at a budget; designed once."""
+        if rho not in self._designed:
+            self._designed[rho] = self.design(self.queries, Budget(rho, self.accuracy_convention))
+        return self._designed[rho]
+
+    def delta(self, noise: Noise, epsilon: float) -> float:
+        """Return the hockey-stick delta of the worst pair, its numerical error added."""
+        worst = worst_pair(self._losses(noise), epsilon, "hockey_stick")
+        return min(worst.delta + worst.error, 1.0)
+
+    def _losses(self, noise: Noise) -> PairLosses:
+        distributions = noise.released(self.queries)
+        return pair_losses(distributions.mean_log_kwh, distributions.covariance, distributions.pairs)
+
+    def _delta_at(self, rho: float, epsilon: float) -> float:
+        if (rho, epsilon) not in self._deltas:
+            self._deltas[rho, epsilon] = self.delta(self.noise(rho), epsilon)
+        return self._deltas[rho, epsilon]
+
+    def _error_at(self, rho: float) -> float:
+        if rho not in self._errors:
+            self._errors[rho] = self.error_kwh(self.noise(rho))
+        return self._errors[rho]
+
+    def error_kwh(self, noise: Noise) -> float:
+        """Return the root mean square of released less unreleased forecast, kWh per interval."""
+        return float(np.sqrt(np.mean(self.squared_error_kwh2(noise))))
+
+    def squared_error_kwh2(self, noise: Noise) -> np.ndarray:
+        """Return the expected square of released less unreleased forecast, (H, k) kWh^2."""
+        median = self._unreleased()
+        first, second = (censored_moment(*self._distribution(noise), self.scale, order) for order in (1, 2))
+        return np.maximum(second - 2 * median * first + median**2, 0.0)
+
+    def absolute_error_kwh(self, noise: Noise) -> np.ndarray:
+        """Return the expected absolute value of released less unreleased forecast, (H, k) kWh."""
+        return censored_absolute_error(*self._distribution(noise), self._unreleased(), self.scale)
+
+    def _unreleased(self) -> np.ndarray:
+        return self.scale.clipped_kwh(self.forecast_log_kwh)
+
+    def _distribution(self, noise: Noise) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and standard deviation of the released log forecast, (H, k) each."""
+        return noise.apply(self.forecast_log_kwh), np.sqrt(np.diagonal(noise.covariance, axis1=1, axis2=2))
+
+    def smallest_error(self, epsilon: float, delta: float, budgets: np.ndarray | None = None) -> Answer:
+        """Return the budget with the smallest error at which the design is (epsilon, delta)-DP for the class label.
+
+        Parameters
+        ----------
+        epsilon, delta : float
+        budgets : (B,) array, optional
+            Ascending, to try in place of the common grid and its refinements.
+
+        Raises
+        ------
+        InputError
+            If epsilon is negative or delta not between 0 and 1.
+        """
+        if not (np.isfinite(epsilon) and epsilon >= 0 and 0 < delta < 1):
+            raise InputError(
+                "is not a pair of a non-negative epsilon and a delta between 0 and 1",
+                field="guarantee",
+                hint="use for example epsilon 1, delta 1e-5",
+            )
+        # ln(-ln delta) and ln error are all but linear in ln rho where noise is Gaussian.
+        rho = self._threshold(
+            lambda rho: _signed(
+                self._delta_at(rho, epsilon) <= delta, _log_log(delta) - _log_log(self._delta_at(rho, epsilon))
+            ),
+            budgets,
+        )
+        if not np.isfinite(rho):
+            return Answer(rho, epsilon, 1.0, np.nan)
+        # A larger budget may come with a smaller error: where all forecasts meet, little noise is left to add.
+        tried = self._budgets() if budgets is None else budgets
+        rho = min([rho, *(larger for larger in tried if larger > rho)], key=self._error_at)
+        return Answer(rho, epsilon, self._delta_at(rho, epsilon), self._error_at(rho))
+
+    def guarantee(self, error_kwh: float, delta: float) -> Answer:
+        """Return the largest budget whose error is at most ``error_kwh``, and its epsilon at ``delta``.
+
+        Where every budget of the grid errs by more, the answer is no budget and no epsilon, both infinite.
+
+        Raises
+        ------
+        InputError
+            If the error is not a positive number.
+        """
+        if not (np.isfinite(error_kwh) and error_kwh > 0 and 0 < delta < 1):
+            raise InputError(
+                "is not a positive error in kWh with a delta between 0 and 1",
+                field="error_kwh",
+                hint="use for example 0.05 and 1e-5",
+            )
+        above = self._threshold(
+            lambda rho: _signed(
+                self._error_at(rho) > error_kwh, np.log(error_kwh) - np.log(max(self._error_at(rho), 1e-300))
+            )
+        )
+        if above <= self._budgets()[0]:
+            return Answer(np.inf, np.inf, 1.0, np.nan)
+        # The refined budget is just too large; one refinement below it is not.
+        rho = min(above, self._budgets()[-1]) / self._resolution()
+        epsilon = self._epsilon(self._losses(self.noise(rho)), delta)
+        return Answer(rho, epsilon, self._delta_at(rho, min(epsilon, LARGEST_EPSILON)), self._error_at(rho))
+
+    @staticmethod
+    def _epsilon(losses: PairLosses, delta: float) -> float:
+        """Smallest epsilon at which the design is (epsilon, delta)-DP, infinity beyond LARGEST_EPSILON."""
+
+        def enough(epsilon: float) -> bool:
+            worst = worst_pair(losses, epsilon, "hockey_stick")
+            return worst.delta + worst.error <= delta
+
+        if losses.singular.any() or not enough(LARGEST_EPSILON):
+            return np.inf
+        if enough(0.0):
+            return 0.0
+        low, high = 0.0, LARGEST_EPSILON
+        while high - low > 1e-3 * max(high, 1e-3):
+            middle = np.sqrt(low * high) if low > 0 else min(0.5 * high, 1.0)
+            middle = middle if low < middle < high else 0.5 * (low + high)
+            low, high = (low, middle) if enough(middle) else (middle, high)
+        return high
+
+    def _budgets(self) -> np.ndarray:
+        """Grid of budgets in the convention asked for."""
+        entries = self.queries.entries if self.accuracy_convention == "total" else 1
+        return entries * np.logspace(*DECADES, GRID)
+
+    @staticmethod
+    def _resolution() -> float:
+        """Ratio of neighbouring budgets after all refinements."""
+        return 10 ** ((DECADES[1] - DECADES[0]) / (GRID - 1) / 2**REFINEMENTS)
+
+    def _threshold(self, excess: Callable[[float], float], budgets: np.ndarray | None = None) -> float:
+        """Return the smallest budget from which on every larger one of the grid is enough; infinity if none is.
+
+        Parameters
+        ----------
+        excess : callable
+            Of a budget; not positive where the budget is enough.
+        budgets : (B,) array, optional
+            In place of the grid, without refinement.
+
+        Notes
+        -----
+        Between two budgets of the grid the budgets are those that ``REFINEMENTS`` halvings of the bracket in the
+        logarithm can meet. Interpolation finds the place with fewer of the costly designs than halving.
+        """
+        grid = self._budgets() if budgets is None else budgets
+        high, at_high = np.inf, -np.inf
+        for low in grid[::-1]:
+            at_low = excess(low)
+            if at_low > 0:
+                break
+            high, at_high = low, at_low
+        else:
+            return high
+        if budgets is not None or not np.isfinite(high):
+            return high
+        ends, (first, last) = (low, high), (0, 2**REFINEMENTS)
+        tried = 0
+        while last - first > 1:
+            slow = tried >= GUESSES and last - first > 2 ** (REFINEMENTS - tried)
+            share = 0.5 if slow or not np.isfinite(at_low - at_high) else at_low / (at_low - at_high)
+            middle = min(max(first + int(np.ceil(share * (last - first))), first + 1), last - 1)
+            budget = _between(*ends, middle)
+            value, tried = excess(budget), tried + 1
+            if value > 0:
+                first, at_low = middle, value
+            else:
+                last, high, at_high = middle, budget, value
+        return high
+
+
+def budgets_near_limit(
+    queries: ClassQueries, accuracy_convention: AccuracyConvention, epsilon: float, delta: float
+) -> np.ndarray:
+    """Return the budgets among which is the least one of a design that moves certain queries together, ascending.
+
+    From the Wasserstein limit R^2 on all distributions are the same. Below R^2 / (1 + mu^2 / 2), mu that of
+    (epsilon, delta)
+    in Gaussian DP, no common covariance is enough where all labels are neighbours (docs/proofs/joint.md). Budgets are
+    ``NEAR`` apart; for a small epsilon the limit is the only one.
+
+    Parameters
+    ----------
+    queries : ClassQueries
+        Deterministic.
+    accuracy_convention : {"total", "per_entry"}
+    epsilon, delta : float
+    """
+    limit = wasserstein_limit(queries, accuracy_convention)
+    # The noise floor is spent before the moves; the rest is for rounding.
+    high = max(limit / (1 - NOISE_FLOOR) * (1 + 1e-9), 10.0 ** DECADES[0])
+    count = int(np.log1p(0.5 * mu_for(epsilon, delta) ** 2) / np.log(NEAR))
+    return high * NEAR ** np.arange(-count, 1.0)
+
+
+def _signed(enough: bool, excess: float) -> float:
+    """Return the excess with the sign of the exact comparison, which rounding of logarithms may miss."""
+    return min(excess, 0.0) if enough else max(excess, 1e-300)
+
+
+def _log_log(delta: float) -> float:
+    """Return ln(-ln delta), plus infinity for zero and minus infinity for one; falls as delta rises."""
+    return float(np.log(-np.log(delta))) if 0 < delta < 1 else np.inf if delta <= 0 else -np.inf
+
+
+def _between(low: float, high: float, position: int) -> float:
+    """Return the budget at a position of 0 .. 2^REFINEMENTS between two, by the square roots halvings would take."""
+    first, last = 0, 2**REFINEMENTS
+    while True:
+        middle, budget = (first + last) // 2, np.sqrt(low * high)
+        if position == middle:
+            return budget
+        if position < middle:
+            last, high = middle, budget
+        else:
+            first, low = middle, budget
+
+
+def askers(
+    distributions: pa.Table, graph: pa.Table, settings: Mapping, scale: LogScale
+) -> dict[tuple[str, str], Asker]:
+    """Return an asker per design and query model of the section ``class_noise``; none for no noise or no pairs.
+
+    Parameters
+    ----------
+    distributions, graph : pyarrow.Table
+        Tables ``forecast_distributions`` and ``neighbour_graph``.
+    settings : mapping
+        Section ``class_noise`` of the configuration.
+    scale : LogScale
+        Of the energy in an interval.
+    """
+    if graph.num_rows == 0:
+        return {}
+    forecast = stack(distributions["mean_log_kwh"], -1)
+    convention = settings["accuracy_convention"]
+    return {
+        (design, model): Asker(
+            noise_design(design), queries_of(distributions, graph, model), forecast, scale, convention
+        )
+        for design, model in runnable(settings)
+        if design != "none"
+    }
+
+
+def answer_rows(
+    askers: dict[tuple[str, str], Asker], guarantees: Iterable[tuple[float, float]], errors_kwh: Iterable[float]
+) -> list[dict]:
+    """Return rows of table ``noise_answers``: both questions for every design and query model.
+
+    Parameters
+    ----------
+    askers : mapping of (design, query model) to Asker
+    guarantees : iterable of (epsilon, delta)
+        What is asked for; the first delta also goes with the errors.
+    errors_kwh : iterable of float
+        Errors that are asked for, kWh per interval.
+    """
+    guarantees = list(guarantees)
+    rows = []
+    for (design, model), asker in progress(askers.items(), "noise answers"):
+        common = {"design": design, "query_model": model}
+        for epsilon, delta in guarantees:
+            answer = asker.smallest_error(epsilon, delta)
+            rows.append(
+                {**common, "question": "smallest error", "asked": epsilon, "asked_delta": delta, **_row(answer)}
+            )
+        for error in errors_kwh:
+            answer = asker.guarantee(error, guarantees[0][1])
+            rows.append(
+                {**common, "question": "guarantee", "asked": error, "asked_delta": guarantees[0][1], **_row(answer)}
+            )
+    return rows
+
+
+def _row(answer: Answer) -> dict:
+    """Infinite values are null in the table: no budget is enough, or no epsilon."""
+    values = {"rho": answer.rho, "epsilon": answer.epsilon, "delta": answer.delta, "error_kwh": answer.error_kwh}
+    return {name: value if np.isfinite(value) else None for name, value in values.items()}

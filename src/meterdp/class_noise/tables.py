@@ -1,0 +1,183 @@
+"""Tables the ``classnoise`` room writes: neighbourhoods, noise designs and privacy curves."""
+
+from __future__ import annotations
+
+from meterdp.core.tables import COUNT, INT, REAL, TEXT, VECTOR, Column, Table
+
+DESIGN = Column("design", TEXT, "", "noise design, see config/README.md")
+RHO = Column("rho", REAL, "(log kWh)^2", "accuracy budget, in the stated convention")
+_QUERY = Column(
+    "query_model",
+    TEXT,
+    "",
+    "'deterministic' (only added noise counts), 'stochastic' (distribution of the forecast over all pasts counts "
+    "too) or "
+    "'published' (distribution (57) of the future counts too, no guarantee)",
+)
+_EPSILON = Column("epsilon", REAL, "1", "privacy parameter")
+_DELTA_ERROR = Column("delta_error", REAL, "1", "no pair exceeds delta by more; bound on the numerical error")
+
+NEIGHBOURHOODS = Table(
+    "neighbourhoods",
+    "private",
+    "Which households of the forecast belong to the same neighbourhood.",
+    (
+        Column("household", INT, "1", "dense index of the household"),
+        Column("neighbourhood", INT, "1", "neighbourhood, 1 is the largest"),
+    ),
+)
+
+NEIGHBOUR_GRAPH = Table(
+    "neighbour_graph",
+    "private",
+    "The graph (1): ordered pairs of households that must not be told apart.",
+    (
+        Column("household", INT, "1", "label X"),
+        Column("neighbour", INT, "1", "label X'"),
+        Column("neighbourhood", INT, "1", "neighbourhood both belong to"),
+    ),
+)
+
+NEIGHBOURHOOD_SUMMARY = Table(
+    "neighbourhood_summary",
+    "study",
+    "Sizes of the neighbourhoods, and who has no neighbour.",
+    (
+        Column("neighbourhood", INT, "1", "neighbourhood, 1 is the largest"),
+        Column("household_count", COUNT, "households", "households"),
+        Column("pair_count", COUNT, "1", "ordered pairs of the graph"),
+        Column("households_alone", COUNT, "households", "households without a neighbour"),
+        Column("outside_pair_count", COUNT, "1", "pairs of neighbourhoods.file with a household without forecast"),
+        Column("meaning", TEXT, "", "what it means to have no neighbour, empty otherwise"),
+    ),
+)
+
+NOISE_DESIGNS = Table(
+    "noise_designs",
+    "private",
+    "What a design does to a household's forecast q, per query model and accuracy budget: gain q + shift + noise.",
+    (
+        DESIGN,
+        _QUERY,
+        RHO,
+        Column("household", INT, "1", "dense index of the household"),
+        Column("noise_covariance", VECTOR, "(log kWh)^2", "covariance of the added noise, by rows"),
+        Column("noise_shift", VECTOR, "log kWh", "fixed part of what is added, null for zero", nullable=True),
+        Column("gain", VECTOR, "1", "matrix the forecast is multiplied by, by rows, null for 1", nullable=True),
+    ),
+)
+
+NOISE_DESIGN_REPORTS = Table(
+    "noise_design_reports",
+    "study",
+    "How each noise design ended, and what the rescaling (50) does to the objective it optimised (defect R2).",
+    (
+        DESIGN,
+        _QUERY,
+        RHO,
+        Column("iteration_count", COUNT, "1", "iterations of the descent"),
+        Column("halved_step_count", COUNT, "1", "steps that had to be halved to lower the worst pair"),
+        Column("white_label_count", COUNT, "households", "households that fell back to white noise, (50) being 0/0"),
+        Column("stop_reason", TEXT, "", "why the descent ended"),
+        Column("surrogate_white", REAL, "1", "J of (47) at white noise, null for a closed form", nullable=True),
+        Column("surrogate_descended", REAL, "1", "J where the descent ended, null for a closed form", nullable=True),
+        Column("surrogate_released", REAL, "1", "J after the rescaling (50), null for a closed form", nullable=True),
+        Column("certified_gap", REAL, "1", "certified relative distance from the optimum, if any", nullable=True),
+        Column("sentence", TEXT, "", "what must be said wherever the design is reported, empty for most"),
+    ),
+)
+
+DELTA_CURVES = Table(
+    "delta_curves",
+    "study",
+    "delta(eps) of a design: the worst pair of all neighbourhoods (Fig. 4 of Ramakrishna et al.).",
+    (
+        DESIGN,
+        _QUERY,
+        RHO,
+        Column(
+            "sides",
+            TEXT,
+            "",
+            "'one' Pr(L > eps) as in the paper, 'two' Pr(|L| > eps) as in its Definition 1, 'hockey_stick' the delta "
+            "of (eps, delta)-DP for one file, 'swap' the same for the files of both households of a pair",
+        ),
+        _EPSILON,
+        Column("delta", REAL, "1", "exact value for the worst pair"),
+        _DELTA_ERROR,
+        Column("delta_chernoff", REAL, "1", "Lemma 1 minimised over s, capped at 1, 'one' and 'two'", nullable=True),
+        Column("pair_count", COUNT, "1", "pairs the maximum was taken over, for 'swap' not ordered"),
+    ),
+)
+
+WORST_PAIRS = Table(
+    "worst_pairs",
+    "private",
+    "The pair of households each value of delta_curves belongs to.",
+    (
+        DESIGN,
+        _QUERY,
+        RHO,
+        Column("sides", TEXT, "", "as in delta_curves"),
+        _EPSILON,
+        Column("delta", REAL, "1", "as in delta_curves"),
+        Column("household", INT, "1", "label X"),
+        Column("neighbour", INT, "1", "label X'"),
+    ),
+)
+
+DELTA_UNDER_PRIOR = Table(
+    "delta_under_prior",
+    "study",
+    "delta(eps) of the posterior odds of two labels for an analyst with a prior (Remark 1 of Ramakrishna et al.).",
+    (
+        DESIGN,
+        _QUERY,
+        RHO,
+        Column("prior_ratio", REAL, "1", "largest ratio f(X)/f(X') of the prior over all pairs; public"),
+        _EPSILON,
+        Column("delta", REAL, "1", "largest Pr(L + ln f(X)/f(X') > eps), (9)"),
+        _DELTA_ERROR,
+        Column("pair_count", COUNT, "1", "ordered pairs the maximum was taken over"),
+    ),
+)
+
+
+NOISE_ANSWERS = Table(
+    "noise_answers",
+    "study",
+    "The smallest error for a guarantee, and the guarantee for an error, per design: class_label, one released file.",
+    (
+        DESIGN,
+        _QUERY,
+        Column("question", TEXT, "", "'smallest error' for an epsilon, or 'guarantee' for an error in kWh"),
+        Column("asked", REAL, "1 or kWh", "the epsilon or the error that was asked for"),
+        Column("asked_delta", REAL, "1", "the delta that was asked for"),
+        Column("rho", REAL, "(log kWh)^2", "accuracy budget that answers; null if none tried does", nullable=True),
+        Column("epsilon", REAL, "1", "epsilon at that budget; null if none is finite", nullable=True),
+        Column("delta", REAL, "1", "hockey-stick delta there, numerical error added"),
+        Column("error_kwh", REAL, "kWh", "RMS the noise moves a forecast by; null without rho", nullable=True),
+    ),
+)
+
+
+DESIGN_COMPARISON = Table(
+    "design_comparison",
+    "study",
+    "The designs at equal budgets: exact delta of the worst pair, beside `published` and the Wasserstein limit.",
+    (
+        DESIGN,
+        _QUERY,
+        RHO,
+        _EPSILON,
+        Column("delta", REAL, "1", "hockey stick of the worst pair plus the bound on its numerical error"),
+        Column("delta_published", REAL, "1", "the same for the published design", nullable=True),
+        Column("ratio_to_published", REAL, "1", "delta over delta_published, null for 0/0", nullable=True),
+        Column(
+            "wasserstein_limit", REAL, "(log kWh)^2", "rho at which all labels can share one released distribution"
+        ),
+        Column("share_of_limit", REAL, "1", "rho over wasserstein_limit, null if that is 0", nullable=True),
+        Column("largest_squared_error", REAL, "(log kWh)^2", "largest E|q~ - q|^2 of a label, in the unit of rho"),
+        Column("certified_gap", REAL, "1", "certified relative distance from the optimum, if any", nullable=True),
+    ),
+)

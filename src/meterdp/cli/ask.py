@@ -1,0 +1,37 @@
+"""``meterdp ask``: what noise costs the forecasts of a finished study."""
+
+from __future__ import annotations
+
+import argparse
+
+EXAMPLES = ("meterdp ask --epsilon 1 --delta 1e-5", "meterdp ask --error-kwh 0.05 --results results")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    question = parser.add_mutually_exclusive_group(required=True)
+    question.add_argument("--epsilon", type=float, help="ask for the smallest error at this epsilon")
+    question.add_argument("--error-kwh", type=float, help="ask for the guarantee at this error per interval, kWh")
+    parser.add_argument("--delta", type=float, default=1e-5, help="delta of the guarantee (1e-5)")
+    parser.add_argument("--design", help="one noise design instead of all of the study")
+    parser.add_argument(
+        "--results", metavar="FOLDER", default="results", help="results_dir of the study that is asked (results)"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print one line per design and query model, each as soon as it is found.
+
+    Raises
+    ------
+    InputError
+        If the folder holds no study, or what is asked for makes no sense.
+    """
+    from meterdp.class_noise.ask import ask
+    from meterdp.class_noise.query_models import MODEL_WORDS
+
+    for line in ask(arguments.results, arguments.epsilon, arguments.error_kwh, arguments.delta, arguments.design):
+        print(line, flush=True)
+    print("(epsilon, delta)-DP for class_label within the neighbourhoods of the study, for one file of one release.")
+    print("\n".join(f"{model}: {words}" for model, words in MODEL_WORDS.items()))
+    return 0

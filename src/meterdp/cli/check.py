@@ -1,0 +1,142 @@
+"""``meterdp check``: what an export is, and whether a configuration describes it, in seconds."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+
+from meterdp.core.shipped import shipped
+from meterdp.errors import REFUSAL, InputError
+
+# numba looks for BLAS in SciPy, a third of a second.
+NEEDLESS = ("scipy.linalg",)
+EXAMPLES = ("meterdp check readings.csv.gz > found.txt", "meterdp check readings.csv.gz --config my.yaml")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.add_argument(
+        "export", nargs="?", help="file, folder or zip of the readings; else that of the configuration"
+    )
+    parser.add_argument(
+        "--config",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="configuration(s) of a study: say only whether they describe the export",
+    )
+    parser.add_argument("--time-zone", metavar="ZONE", help="IANA zone of the homes, e.g. Europe/Zurich")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="write the proposed configuration to a new file")
+    parser.add_argument(
+        "--unless-read",
+        type=Path,
+        metavar="FILE",
+        help="with --config: nothing is done if this result of reading the export is younger than both",
+    )
+    parser.add_argument(
+        "--schema", type=Path, default=shipped("workflow/schemas/config.schema.yaml"), help=argparse.SUPPRESS
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Look at the export and print what it is; return 1 if a study with the given settings would be refused.
+
+    Raises
+    ------
+    InputError
+        If the export is nothing meterdp reads.
+    """
+    if arguments.config:
+        return _compare(arguments)
+    if arguments.export is None:
+        raise InputError("no export is named", hint=f"write e.g. {EXAMPLES[0]}")
+    from meterdp.ingest.guess.examine import examine
+    from meterdp.ingest.guess.words import config_text, finding_words
+
+    found = examine(arguments.export, time_zone=arguments.time_zone)
+    proposed = config_text(arguments.export, found)
+    print(finding_words(arguments.export, found))
+    print("\nA configuration that reads it:\n")
+    print(proposed, end="")
+    if arguments.write is not None:
+        with open(arguments.write, "x", encoding="utf-8") as file:
+            file.write(proposed)
+    return int(bool(found.doubts))
+
+
+def _compare(arguments: argparse.Namespace) -> int:
+    """Say whether the settings describe the export, and if not, what does not fit and what would."""
+    from meterdp.core.config import load_schema, looked_through, read_files
+
+    given = read_files([str(file) for file in arguments.config])
+    section = given["export"] = dict(given.get("export") or {})
+    if arguments.export is not None:
+        section["path"] = arguments.export
+    path = section.get("path")
+    if path is None or _is_read(arguments, path):  # a simulated export is what it is
+        return _well(arguments, "no export is named, so that one is simulated as the settings say")
+    from meterdp.ingest.check import looked_at
+
+    source = " + ".join(map(str, arguments.config))
+    config, problems = looked_through(given, load_schema(arguments.schema), source)
+    export, odd, listed = config["export"], [], False
+    proposed = any(_is_of_layout(problem, section) for problem in problems)
+    if not any((problem.field or "").startswith("export.") for problem in problems):
+        try:
+            found, odd = looked_at(path, export)
+            # Of a public list nothing may end because of what its rows hold: it is said, and the run goes on.
+            listed = export["meters"] is not None
+        except InputError as error:
+            found = [error]
+        if listed:
+            odd = [*map(str, found), *odd]
+        else:
+            problems, proposed = [*problems, *found], bool(found)
+    if problems:
+        print("\n".join(f"{REFUSAL} {problem}" for problem in problems))
+    for sentence in odd:
+        print(f"To be checked: {sentence}")
+    if proposed:
+        misspelt = any(problem.field == "export.time_zone" for problem in problems)
+        _propose(path, None if misspelt else export["time_zone"], {str(problem) for problem in problems})
+    if problems:
+        return 1
+    return _well(arguments, f"the settings describe {path}{', except for what is to be checked' if odd else ''}")
+
+
+def _is_of_layout(problem: InputError, section: Mapping) -> bool:
+    """Whether what an export looks like helps with a problem; not with the misspelt name of a zone."""
+    _, dot, key = (problem.field or "").partition("export.")
+    return bool(dot) and not (key in ("time_zone", "stamp_time_zone") and section.get(key) is not None)
+
+
+def _well(arguments: argparse.Namespace, said: str) -> int:
+    """Say that nothing speaks against a study, unless one is about to begin."""
+    if arguments.unless_read is None:
+        print(f"{said[0].upper()}{said[1:]}; nothing speaks against a study.")
+    return 0
+
+
+def _is_read(arguments: argparse.Namespace, path) -> bool:
+    """Whether the export has been read since it and the settings were written."""
+    done, written = arguments.unless_read, [Path(path), *arguments.config]
+    if done is None or not done.is_file() or not all(file.is_file() for file in written):
+        return False
+    return done.stat().st_mtime > max(file.stat().st_mtime for file in written)
+
+
+def _propose(path, time_zone: str | None, said: set[str]) -> None:
+    """Print what the export looks like by itself."""
+    from meterdp.ingest.guess.examine import examine
+    from meterdp.ingest.guess.words import config_text, finding_words
+
+    try:
+        found = examine(path, time_zone=time_zone)
+    except InputError as error:
+        if str(error) not in said:
+            print(f"{REFUSAL} {error}")
+        return
+    print(f"\nThe export by itself looks like this:\n\n{finding_words(path, found)}")
+    print(f"\nA configuration that reads it:\n\n{config_text(path, found)}", end="")

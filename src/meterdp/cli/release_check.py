@@ -1,0 +1,189 @@
+"""``meterdp release check``: all that stands in the way of a release or, if nothing does, what it will charge."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from meterdp.core.shipped import shipped
+from meterdp.errors import REFUSAL, InputError
+
+EXAMPLES = ("meterdp release check --config my.yaml", "meterdp release check readings.csv.gz --config my.yaml")
+# What stands for a setting that only the user knows; none of them would be taken for a value.
+_TO_FILL_IN = {
+    "export.meters": ("meters.csv", "a CSV with the header meter_id and a meter in each row, not made from readings"),
+    "export.first_day": ("YYYY-MM-DD", "days chosen without looking at the readings"),
+    "export.last_day": ("YYYY-MM-DD", None),
+    "export.time_zone": ("Area/City", "the IANA zone of the homes, such as Europe/London"),
+    "release.population": ("<who they are>", "a public name, such as Homes of Newtown"),
+    "release.budget_period": ("YYYY", "a year (2025), a month (2025-03) or a first and a last day (... to ...)"),
+    "release.feeder_typical_daily_kwh": ("kWh", "a number: what a meter uses a day by public statistics"),
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.add_argument("export", nargs="?", help="the export, in the place of export.path; it is not read")
+    parser.add_argument(
+        "--config", type=Path, action="append", default=[], metavar="FILE", help="configuration(s), later ones on top"
+    )
+    parser.add_argument(
+        "--schema", type=Path, default=shipped("workflow/schemas/config.schema.yaml"), help=argparse.SUPPRESS
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print every refusal and return 1, or print what the release would charge.
+
+    Raises
+    ------
+    InputError
+        If a configuration cannot be read.
+    """
+    from meterdp.core.config import load_schema, looked_through, read_files
+    from meterdp.release.gate import refusals_of
+    from meterdp.simulate.layout import describe_simulated
+
+    given, schema = read_files([str(file) for file in arguments.config]), load_schema(arguments.schema)
+    if arguments.export is not None:
+        given["export"] = {**(given.get("export") or {}), "path": arguments.export}
+    source = " + ".join(map(str, arguments.config)) or "config"
+    config, problems = looked_through(given, schema, source)
+    simulated = config["export"]["path"] is None
+    if simulated:
+        describe_simulated(config)
+    of_settings = _once([*problems, *refusals_of(config, simulated)])
+    refused, said = [*of_settings, *_not_there(config)], []
+    if not refused:
+        refused, said = before_release(config, simulated)
+    if refused:
+        print("\n".join(f"{REFUSAL} {error}" for error in refused))
+        print("Nothing was read or charged.")
+        print("\n".join(_lines_to_paste(config, schema, [error.field for error in of_settings], source)), end="")
+        return 1
+    print("\n".join(said))
+    return 0
+
+
+def before_release(config: Mapping, simulated: bool) -> tuple[list[InputError], list[str]]:
+    """Return what refuses a release, from public settings, the list of meters and the ledger; else what to say of it.
+
+    Parameters
+    ----------
+    config : mapping
+        Complete, and nothing that the gate refuses by itself.
+    simulated : bool
+    """
+    from meterdp.release.asked import asked
+    from meterdp.release.beforehand import statements
+    from meterdp.release.service import ReleaseService
+
+    try:
+        service = ReleaseService(config, list_of_meters(config, simulated), simulated)
+        folders, refused = asked(service)
+        new = [] if refused else _not_stored(folders, service)
+    except InputError as error:
+        return [error], []
+    return refused, [] if refused else [*_charges(folders, new, service), *statements(config, simulated)]
+
+
+def list_of_meters(config: Mapping, simulated: bool) -> bytes:
+    """Return the public list of meters; that of a simulated export is known before there is one."""
+    from meterdp.ingest.meter_list import meter_list_bytes, read_meter_list
+    from meterdp.simulate.fleet import Fleet
+    from meterdp.simulate.parameters import SimulationParameters
+
+    if not simulated:
+        read_meter_list(config["export"]["meters"])
+        return Path(config["export"]["meters"]).read_bytes()
+    parameters = SimulationParameters.from_yaml(shipped("resources/simulator.yaml"))
+    settings = {key: config["simulate"][key] for key in ("households", "circuits")}
+    return meter_list_bytes(Fleet.of(parameters, seed=config["seed"], **settings).meter_list)
+
+
+def _not_there(config: Mapping) -> Iterator[InputError]:
+    """Yield the files that a release would read and that are not there."""
+    for key, what in (("path", "the meter export"), ("meters", "the list of meters")):
+        file = config["export"][key]
+        if file is not None and not Path(file).exists():
+            yield InputError("is not there", file=file, field=f"export.{key}", hint=f"give the path of {what}")
+
+
+def _not_stored(folders: Sequence, service) -> list:
+    """Return the requests that would be charged; the ledger refuses what its limits do not allow."""
+    from meterdp.privacy.ledger import Ledger
+
+    requests = [request for folder in folders for request in folder.requests]
+    ledger = Ledger(service.config["release"]["ledger"])
+    if ledger.path.exists() or ledger.copy_path.exists():
+        return ledger.check(requests, service.cap)
+    with tempfile.TemporaryDirectory() as folder:  # the first release makes the ledger
+        return Ledger(Path(folder) / "ledger.sqlite").check(requests, service.cap)
+
+
+def _charges(folders: Sequence, new: Sequence, service) -> list[str]:
+    """Say what every folder will cost, and all of them together."""
+    from meterdp.ingest.meter_list import parse_meter_list
+    from meterdp.privacy.charge import NOTHING, epsilon_of
+
+    delta, first = service.cap.delta, folders[0].requests[0]
+    meters = f"{len(parse_meter_list(service.meter_list).circuit_of):,} listed meters of {service.population(first)}"
+    period = "" if service.simulated else f", in '{first.account.period}'"
+    said = [f"To be released about {meters}{period}:"]
+    for folder in folders:
+        charge = sum((request.charge for request in folder.requests if request in new), NOTHING)
+        cost = f"charged epsilon {epsilon_of(charge, delta):.3g} at delta {delta:g} ({folder.requests[-1].setting})"
+        stored = "drawn and charged before, published as it is"
+        said.append(f"  {folder.what}: {cost if folder.requests[-1] in new else stored}")
+    if new:
+        total = epsilon_of(sum((request.charge for request in new), NOTHING), delta)
+        said.append(
+            f"  together epsilon {total:.3g}; with all that was charged before, no meter passes its limit, which is "
+            f"epsilon {service.cap.epsilon:g} or one stated lower earlier"
+        )
+    return said
+
+
+def _once(refused: Sequence[InputError]) -> list[InputError]:
+    """Return the first refusal of every setting."""
+    first = {error.field: error for error in reversed(refused)}
+    return [error for error in refused if error is first[error.field]]
+
+
+def _lines_to_paste(config: Mapping, schema: Mapping, fields: Sequence[str | None], source: str) -> list[str]:
+    """Return whole sections, as they are with what is missing added; a section that stood twice would lose one."""
+    import yaml
+
+    missing = {field: _filled_in(field, config) for field in fields if field in _TO_FILL_IN}
+    if not missing:
+        return []
+    lines = ["", f"Sections to put in the place of those in {source.rpartition(' + ')[2]}, with what is missing:", ""]
+    for section in ("export", "release"):
+        of_section = {field: value for field, value in missing.items() if field.startswith(f"{section}.")}
+        if not of_section:
+            continue
+        known = schema["properties"][section]["properties"]
+        own = {
+            key: value
+            for key, value in config[section].items()
+            if value != known[key]["default"] and f"{section}.{key}" not in missing
+        }
+        lines.append(f"{section}:")
+        if own:
+            text = yaml.safe_dump(own, sort_keys=False, allow_unicode=True, width=1000)
+            lines += [f"  {line}" for line in text.splitlines()]
+        for field, (value, why) in of_section.items():
+            # In quotes: YAML takes a bare day for a date and a bare year for a number.
+            lines.append(f"  {field.partition('.')[2]}: '{value}'{f'  # {why}' if why else ''}")
+    return [*lines, ""]
+
+
+def _filled_in(field: str, config: Mapping) -> tuple[str, str | None]:
+    """Return what to write for a setting that is missing, and why: the years, if the days are known."""
+    days = [config["export"][key] for key in ("first_day", "last_day")]
+    if field == "release.budget_period" and None not in days:
+        first, last = (int(day[:4]) for day in days)
+        return ", ".join(map(str, range(first, last + 1))), _TO_FILL_IN[field][1]
+    return _TO_FILL_IN[field]

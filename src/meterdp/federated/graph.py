@@ -1,0 +1,257 @@
+"""Who may speak with whom: undirected graphs of nodes, made, drawn at random or read from a file."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from meterdp.errors import InputError
+
+# Redraws of a random graph that is not connected; with the radius of Li et al. one in n^2 graphs is not.
+MOST_DRAWS = 1000
+# The corrupt nodes of the example of Li et al., their 2 and 4.
+CORRUPT = (1, 3)
+# The chord that we add to the example, their 1-3: what else its picture shows is lost, and without a chord node 3 has
+# corrupt neighbours only.
+CHORD = (0, 2)
+
+
+@dataclass(frozen=True)
+class Graph:
+    """An undirected graph without loops.
+
+    Parameters
+    ----------
+    nodes : int
+        n; nodes are 0..n-1.
+    edges : (m, 2) int array
+        Ends of every edge, the smaller first, each edge once and in order.
+    positions : (n, 2) float64, optional
+        Where nodes are drawn.
+    """
+
+    nodes: int
+    edges: np.ndarray
+    positions: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, nodes: int, pairs, positions: np.ndarray | None = None) -> Graph:
+        """Return the graph of any pairs of nodes, each once or more, in any order.
+
+        Raises
+        ------
+        InputError
+            If a pair joins a node with itself or names one that is not there.
+        """
+        pairs = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+        if nodes < 1 or (pairs.size and (pairs.min() < 0 or pairs.max() >= nodes)):
+            raise InputError("names a node that is not there", field="edges", hint="number nodes from 0 to n - 1")
+        if (pairs[:, 0] == pairs[:, 1]).any():
+            raise InputError("joins a node with itself", field="edges", hint="leave that edge out")
+        return cls(nodes, np.unique(np.sort(pairs, axis=1), axis=0), positions)
+
+    @cached_property
+    def arcs(self) -> Arcs:
+        """Every edge in both directions."""
+        both = np.concatenate([self.edges, self.edges[:, ::-1]])
+        order = np.lexsort((both[:, 1], both[:, 0]))
+        place = np.empty(len(both), dtype=np.int64)
+        place[order] = np.arange(len(both))
+        m = len(self.edges)
+        reverse = place[(order + m) % max(len(both), 1)]
+        tail, head = both[order].T
+        starts = np.searchsorted(tail, np.arange(self.nodes + 1))
+        return Arcs(tail, head, reverse, starts, np.where(tail > head, 1.0, -1.0))
+
+    @property
+    def degrees(self) -> np.ndarray:
+        """Number of neighbours of every node, (n,) int."""
+        return np.diff(self.arcs.starts)
+
+    def neighbours(self, node: int) -> np.ndarray:
+        """Return the neighbours of a node in order."""
+        return self.arcs.head[self.arcs.starts[node] : self.arcs.starts[node + 1]]
+
+    def components(self, without: Collection[int] = ()) -> list[tuple[int, ...]]:
+        """Return the connected parts of what is left of the graph without some nodes, the one of the lowest first."""
+        left = set(range(self.nodes)) - set(without)
+        parts = []
+        while left:
+            part, border = set(), [min(left)]
+            while border:
+                node = border.pop()
+                if node not in part:
+                    part.add(node)
+                    border += [int(j) for j in self.neighbours(node) if j in left and j not in part]
+            left -= part
+            parts.append(tuple(sorted(part)))
+        return parts
+
+    @cached_property
+    def connected(self) -> bool:
+        """Whether messages get from any node to any other."""
+        return len(self.components()) == 1
+
+    @cached_property
+    def diameter(self) -> int:
+        """Most edges on the shortest way between two nodes of a connected graph."""
+        reached, steps = np.eye(self.nodes, dtype=bool), 0
+        joined = reached.copy()
+        joined[self.arcs.tail, self.arcs.head] = True
+        while not reached.all():
+            reached, steps = reached @ joined, steps + 1
+        return steps
+
+    def laplacian(self) -> np.ndarray:
+        """Return degrees on the diagonal and -1 for every edge, (n, n) float64."""
+        out = np.diag(self.degrees.astype(float))
+        out[self.edges[:, 0], self.edges[:, 1]] = out[self.edges[:, 1], self.edges[:, 0]] = -1.0
+        return out
+
+    def part(self, nodes: Sequence[int]) -> Graph:
+        """Return the graph of some nodes, renumbered in their order, and the edges between them."""
+        place = {node: i for i, node in enumerate(nodes)}
+        kept = [(place[i], place[j]) for i, j in self.edges.tolist() if i in place and j in place]
+        return Graph.of(len(place), kept, None if self.positions is None else self.positions[list(nodes)])
+
+
+@dataclass(frozen=True)
+class Arcs:
+    """The 2m directed edges of a graph, by tail and then by head.
+
+    Parameters
+    ----------
+    tail, head : (2m,) int array
+    reverse : (2m,) int array
+        Place of the opposite arc.
+    starts : (n + 1,) int array
+        Arcs of node i are starts[i] to starts[i + 1].
+    signs : (2m,) float64
+        B_{i|j} of Li et al.: 1 where the tail has the higher number, otherwise -1.
+    """
+
+    tail: np.ndarray
+    head: np.ndarray
+    reverse: np.ndarray
+    starts: np.ndarray
+    signs: np.ndarray
+
+
+def ring(nodes: int) -> Graph:
+    """Return the cycle 0, 1, ..., n - 1; three nodes or more."""
+    if nodes < 3:
+        raise InputError("has too few nodes for a ring", field="nodes", hint="use three or more")
+    angle = 2 * math.pi * np.arange(nodes) / nodes
+    at = np.column_stack([np.sin(angle), np.cos(angle)])
+    return Graph.of(nodes, [(i, (i + 1) % nodes) for i in range(nodes)], at)
+
+
+def complete(nodes: int) -> Graph:
+    """Return the graph in which every two nodes are joined."""
+    angle = 2 * math.pi * np.arange(nodes) / nodes
+    rows, columns = np.triu_indices(nodes, 1)
+    return Graph.of(nodes, np.column_stack([rows, columns]), np.column_stack([np.sin(angle), np.cos(angle)]))
+
+
+def five_node_example(chord: bool = True) -> Graph:
+    """Return the example of Li et al. (Fig. 1): a ring of five, in which :data:`CORRUPT` are corrupt.
+
+    Parameters
+    ----------
+    chord : bool
+        Whether :data:`CHORD` is among the edges.
+    """
+    five = ring(5)
+    return Graph.of(5, [*five.edges.tolist(), CHORD], five.positions) if chord else five
+
+
+def random_geometric(
+    nodes: int, generator: np.random.Generator, radius: float | None = None, draws: list | None = None
+) -> Graph:
+    """Return points uniform in the unit square, joined where they are near, redrawn until all hang together.
+
+    Parameters
+    ----------
+    nodes : int
+        n, two or more.
+    generator : numpy.random.Generator
+    radius : float, optional
+        sqrt(2 ln(n) / n) by default, with which the graph is connected with probability 1 - 1/n^2 (Li et al., 5.1).
+    draws : list, optional
+        Gets the number of graphs that were drawn.
+
+    Raises
+    ------
+    InputError
+        If no graph of many is connected.
+    """
+    radius = math.sqrt(2 * math.log(nodes) / nodes) if radius is None else radius
+    for drawn in range(1, MOST_DRAWS + 1):
+        at = generator.random((nodes, 2))
+        near = ((at[:, None] - at[None]) ** 2).sum(axis=2) <= radius**2
+        graph = Graph.of(nodes, np.argwhere(np.triu(near, 1)), at)
+        if graph.connected:
+            if draws is not None:
+                draws.append(drawn)
+            return graph
+    raise InputError("is so small that no graph is connected", field="radius", hint="use a larger radius")
+
+
+def read_graph(path, names: Sequence[str]) -> Graph:
+    """Read a connected graph from a CSV file with the header ``node,neighbour`` and an edge a row.
+
+    Parameters
+    ----------
+    path : path-like
+    names : sequence of str
+        Names of all nodes; the first is node 0.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, names a node that is not there, or does not join all nodes.
+    """
+    place = {name: i for i, name in enumerate(names)}
+    pairs = []
+    try:
+        with Path(path).open(encoding="utf-8-sig", newline="") as file:
+            rows = csv.reader(file)
+            if [cell.strip() for cell in next(rows, [])] != ["node", "neighbour"]:
+                raise InputError(
+                    "has another header than node,neighbour", file=path, row=1, hint="write one edge a row below it"
+                )
+            for row in rows:
+                cells = [cell.strip() for cell in row]
+                if not any(cells):
+                    continue
+                bad = len(cells) != 2 or cells[0] == cells[1] or not set(cells) <= set(place)
+                if bad:
+                    raise InputError(
+                        "does not name two different nodes",
+                        file=path,
+                        row=rows.line_num,
+                        hint="write two names of nodes, separated by a comma",
+                    )
+                pairs.append((place[cells[0]], place[cells[1]]))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError("cannot be read", file=path, hint="give a CSV file in UTF-8") from error
+    graph = Graph.of(len(names), pairs)
+    require_connected(graph, path)
+    return graph
+
+
+def require_connected(graph: Graph, file=None) -> None:
+    """Refuse a graph in which messages do not get from every node to every other."""
+    if not graph.connected:
+        raise InputError(
+            f"falls into {len(graph.components())} parts, and a sum needs them joined",
+            file=file,
+            field="graph",
+            hint="add edges between the parts",
+        )

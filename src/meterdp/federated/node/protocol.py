@@ -1,0 +1,290 @@
+"""One node's side of every scheme: give it a vector, it returns the sum over all nodes.
+
+Every scheme is made of the public agreement alone, and says which links it needs and which constants it works with,
+so that nodes can compare them. Whatever vector is summed, :meth:`total` is all there is to call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from meterdp.federated.cycle import hamiltonian_cycle
+from meterdp.federated.edge_masks import tree_of
+from meterdp.federated.graph import Graph
+from meterdp.federated.node.masks import normal_numbers, uniform_words
+from meterdp.federated.node.messages import Kind
+from meterdp.federated.pdmm import ACCURACY, constant_for, dual_step, primal_step, rounds_for
+from meterdp.federated.ring_sum import decoded, encoded
+
+SERVER = 0
+# So that two machines whose arithmetic differs in the last bit work with the same constant.
+_DIGITS = 3
+
+
+class Neighbours(Protocol):
+    """What a scheme needs of a node's links; :class:`meterdp.federated.node.links.Links` has it."""
+
+    me: int
+    neighbours: Sequence[int]
+
+    def send(self, node: int, kind: Kind, iteration: int, round_: int, words: np.ndarray) -> None:
+        """Send numbers to a neighbour."""
+
+    def receive(self, node: int, kind: Kind, iteration: int, round_: int, size: int) -> np.ndarray:
+        """Return the numbers that a neighbour sent in one step."""
+
+    def swap(self, kind: Kind, iteration: int, round_: int, words: np.ndarray) -> dict[int, np.ndarray]:
+        """Send the same numbers to all neighbours and return as many from each."""
+
+
+class NodeScheme(Protocol):
+    """One node's side of a scheme."""
+
+    links: Graph
+
+    @classmethod
+    def of(cls, settings: Mapping, graph: Graph) -> NodeScheme:
+        """Make the scheme of an agreement.
+
+        Parameters
+        ----------
+        settings : mapping
+            Every key of the agreement.
+        graph : Graph
+            Who may talk with whom.
+
+        Raises
+        ------
+        InputError
+            If the graph does not allow the scheme.
+        """
+
+    @property
+    def constants(self) -> dict:
+        """Public numbers that follow from the agreement and must be the same everywhere."""
+
+    def on_grid(self, grid: float) -> NodeScheme:
+        """Return the scheme for vectors with release noise: exact multiples of ``grid``, refused for no size.
+
+        To refuse a value for its size would tell something of it.
+
+        Raises
+        ------
+        ValueError
+            If its sums are not exact.
+        """
+
+    def total(self, links: Neighbours, iteration: int, values: np.ndarray) -> np.ndarray:
+        """Return the sum over all nodes.
+
+        Parameters
+        ----------
+        links : Neighbours
+            Of this node.
+        iteration : int
+            That nobody has used before in this run.
+        values : (q,) float64
+            This node's.
+
+        Returns
+        -------
+        (q,) float64
+            The same to the bit at every node, but for ``subspace``, where nodes agree up to rounding.
+
+        Raises
+        ------
+        Fault
+            If a neighbour does not do its part.
+        """
+
+
+@dataclass(frozen=True)
+class FederatedNode:
+    """Every node tells the first one its values, and is told the sum."""
+
+    links: Graph
+
+    @classmethod
+    def of(cls, settings: Mapping, graph: Graph) -> FederatedNode:
+        """Link every node to the first; see :class:`NodeScheme`."""
+        return cls(Graph.of(graph.nodes, [(SERVER, i) for i in range(1, graph.nodes)]))
+
+    @property
+    def constants(self) -> dict:
+        """None."""
+        return {}
+
+    def on_grid(self, grid: float) -> FederatedNode:
+        """Return itself: what is sent is never encoded."""
+        return self
+
+    def total(self, links: Neighbours, iteration: int, values: np.ndarray) -> np.ndarray:
+        """Sum at the first node; see :class:`NodeScheme`."""
+        q = len(values)
+        if links.me != SERVER:
+            links.send(SERVER, Kind.STATISTICS, iteration, 0, values)
+            return links.receive(SERVER, Kind.SUMS, iteration, 0, q)
+        total = sum((links.receive(i, Kind.STATISTICS, iteration, 0, q) for i in links.neighbours), start=values)
+        for i in links.neighbours:
+            links.send(i, Kind.SUMS, iteration, 0, total)
+        return total
+
+
+@dataclass(frozen=True)
+class RingNode:
+    """Partial sums modulo 2^64 go around a cycle under a uniform mask, and then the sum does.
+
+    ``wraps`` says that no vector is refused for its size (:func:`meterdp.federated.ring_sum.encoded`).
+    """
+
+    links: Graph
+    cycle: tuple[int, ...]
+    step: float
+    wraps: bool = False
+
+    @classmethod
+    def of(cls, settings: Mapping, graph: Graph) -> RingNode:
+        """Link the nodes along a Hamiltonian cycle of the graph; see :class:`NodeScheme`."""
+        cycle = hamiltonian_cycle(graph)
+        links = Graph.of(graph.nodes, list(zip(cycle, cycle[1:] + cycle[:1], strict=True)))
+        return cls(links, cycle, 2.0 ** -settings["sum_bits"])
+
+    @property
+    def constants(self) -> dict:
+        """The cycle."""
+        return {"cycle": self.cycle}
+
+    def on_grid(self, grid: float) -> RingNode:
+        """Take the grid as the resolution; see :class:`NodeScheme`."""
+        return replace(self, step=grid, wraps=True)
+
+    def total(self, links: Neighbours, iteration: int, values: np.ndarray) -> np.ndarray:
+        """Add to what comes from the node before, hand it to the next; see :class:`NodeScheme`."""
+        n, q = len(self.cycle), len(values)
+        place = self.cycle.index(links.me)
+        before, after = self.cycle[place - 1], self.cycle[(place + 1) % n]
+        own = encoded(values, self.step, n, self.wraps)
+        if place == 0:
+            mask = uniform_words(q)
+            links.send(after, Kind.PARTIAL, iteration, 0, own + mask)
+            total = decoded(links.receive(before, Kind.PARTIAL, iteration, 0, q) - mask, self.step)
+        else:
+            partial = links.receive(before, Kind.PARTIAL, iteration, 0, q)
+            links.send(after, Kind.PARTIAL, iteration, 0, partial + own)
+            total = links.receive(before, Kind.TOTAL, iteration, 0, q)
+        if place < n - 1:
+            links.send(after, Kind.TOTAL, iteration, 0, total)
+        return total
+
+
+@dataclass(frozen=True)
+class SubspaceNode:
+    """Neighbours average, under dual variables that they told each other at the start."""
+
+    links: Graph
+    c: float
+    rounds: int
+    mask_std: float
+
+    @classmethod
+    def of(cls, settings: Mapping, graph: Graph) -> SubspaceNode:
+        """Work out the constants that are not agreed on; see :class:`NodeScheme`."""
+        c = settings["c"] or float(f"{constant_for(graph):.{_DIGITS}g}")
+        rounds = settings["rounds"] or rounds_for(graph, c, ACCURACY)
+        return cls(graph, c, rounds, settings["mask_std"])
+
+    @property
+    def constants(self) -> dict:
+        """Constant and number of rounds."""
+        return {"c": self.c, "rounds": self.rounds}
+
+    def on_grid(self, grid: float) -> SubspaceNode:
+        """Refuse: its masks are no whole numbers; see :class:`NodeScheme`."""
+        raise ValueError("sums of subspace perturbation are not exact")
+
+    def total(self, links: Neighbours, iteration: int, values: np.ndarray) -> np.ndarray:
+        """Average with the neighbours round by round; see :class:`NodeScheme`."""
+        near_nodes, q = links.neighbours, len(values)
+        signs = np.array([1.0 if links.me > j else -1.0 for j in near_nodes])
+        starts = np.array([0, len(near_nodes)])
+        dual_out = self.mask_std * normal_numbers((len(near_nodes), q))
+        for j, dual in zip(near_nodes, dual_out, strict=True):
+            links.send(j, Kind.DUAL, iteration, 0, dual)
+        dual_in = np.stack([links.receive(j, Kind.DUAL, iteration, 0, q) for j in near_nodes])
+        near, own = np.zeros((len(near_nodes), q)), np.zeros(q)
+        for round_ in range(1, self.rounds + 1):
+            new = primal_step(values[None], near, dual_in, signs, starts, self.c)[0]
+            if round_ == self.rounds:
+                break
+            told = links.swap(Kind.PRIMAL, iteration, round_, new)
+            now = np.stack([told[j] for j in near_nodes])
+            # Both ends of a link know both of its dual variables, so each works out the other's step as well.
+            dual_in, dual_out = (
+                dual_step(dual_out, now, own, -signs, self.c),
+                dual_step(dual_in, new, near, signs, self.c),
+            )
+            near, own = now, new
+        return self.links.nodes * new
+
+
+@dataclass(frozen=True)
+class EdgeMasksNode:
+    """Neighbours mask their values for each other modulo 2^64; masked values are summed up a tree of the graph.
+
+    ``wraps`` as for :class:`RingNode`.
+    """
+
+    links: Graph
+    step: float
+    wraps: bool = False
+
+    @classmethod
+    def of(cls, settings: Mapping, graph: Graph) -> EdgeMasksNode:
+        """Take the graph as it is; see :class:`NodeScheme`."""
+        return cls(graph, 2.0 ** -settings["sum_bits"])
+
+    @property
+    def constants(self) -> dict:
+        """None."""
+        return {}
+
+    def on_grid(self, grid: float) -> EdgeMasksNode:
+        """Take the grid as the resolution; see :class:`NodeScheme`."""
+        return replace(self, step=grid, wraps=True)
+
+    def total(self, links: Neighbours, iteration: int, values: np.ndarray) -> np.ndarray:
+        """Mask, gather from below, pass up, and pass the sum down; see :class:`NodeScheme`."""
+        parents, q = tree_of(self.links), len(values)
+        parent = int(parents[links.me])
+        below = [j for j in links.neighbours if parents[j] == links.me]
+        masked = encoded(values, self.step, self.links.nodes, self.wraps)
+        for j in links.neighbours:
+            if j > links.me:  # the first of two draws the mask and takes it away
+                mask = uniform_words(q)
+                links.send(j, Kind.MASK, iteration, 0, mask)
+                masked -= mask
+        for j in links.neighbours:
+            if j < links.me:
+                masked += links.receive(j, Kind.MASK, iteration, 0, q)
+        for j in below:
+            masked += links.receive(j, Kind.PARTIAL, iteration, 0, q)
+        if parent < 0:
+            total = decoded(masked, self.step)
+        else:
+            links.send(parent, Kind.PARTIAL, iteration, 0, masked)
+            total = links.receive(parent, Kind.TOTAL, iteration, 0, q)
+        for j in below:
+            links.send(j, Kind.TOTAL, iteration, 0, total)
+        return total
+
+
+PROTOCOLS: dict[str, type[NodeScheme]] = {
+    "federated": FederatedNode,
+    "secure_sum": RingNode,
+    "subspace": SubspaceNode,
+    "edge_masks": EdgeMasksNode,
+}

@@ -1,0 +1,283 @@
+"""A run of one node: read the own export, meet the others, fit together, compare, and only then write."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from threadpoolctl import threadpool_limits
+
+from meterdp.core.log_scale import LogScale
+from meterdp.core.parquet import atomic_path, write_table
+from meterdp.core.progress import progress
+from meterdp.errors import InputError
+from meterdp.federated.adversary import known_sums
+from meterdp.federated.em import Update, entries_of, local_statistics, m_step
+from meterdp.federated.node.config import Agreement, NodeSettings
+from meterdp.federated.node.faults import Reason
+from meterdp.federated.node.links import Links
+from meterdp.federated.node.messages import Kind
+from meterdp.federated.node.protocol import SERVER, NodeScheme
+from meterdp.federated.node.records import own_records
+from meterdp.federated.node.tables import NODE_MIXTURE, NODE_TRAFFIC
+from meterdp.federated.study import one_class, solvable_households, start_from
+from meterdp.mixture.draws import Mixture
+
+# Where whole numbers end that a float64 tells apart; sums over readings are far below.
+_MOST = 2.0**53
+# What a node does with the others; returns the sentence that it ends with.
+Work = Callable[[NodeSettings, Callable[[str], object]], str]
+
+
+def run_node(settings: NodeSettings, work: Work | None = None) -> None:
+    """Run a node to its end.
+
+    Parameters
+    ----------
+    settings : NodeSettings
+    work : callable, optional
+        What it does with the others, and the sentence that it ends with; by default a fit without noise.
+
+    Raises
+    ------
+    InputError
+        If a setting or the export is bad, or something is wrong with another node. Nothing is written then.
+    """
+
+    def say(text: str) -> None:
+        print(f"node {settings.name}: {text}", file=sys.stderr, flush=True)
+
+    _allow_many_descriptors()
+    pa.set_cpu_count(1)
+    pa.set_io_thread_count(1)
+    with threadpool_limits(1):
+        for sentence in exposed(settings.agreement, settings.number):
+            say(sentence)
+        say((work or fit_own)(settings, say))
+
+
+def _allow_many_descriptors() -> None:
+    """Take as many descriptors as the system grants: each connection of a stranger takes one until it is cut off."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    with suppress(ValueError, OSError):  # where the system grants fewer than it says
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+def fit_own(settings: NodeSettings, say: Callable[[str], object]) -> str:
+    """Fit the mixture to the node's own export and those of the others; see :func:`fit`."""
+    results = Path(settings.study["results_dir"])
+    records, _ = own_records(settings.study, results / "private")
+    say("its own records are ready")
+    mixture = fit(settings, records.log_kwh[records.valid], results, say)
+    return f"all nodes agree on a mixture of {mixture.classes} classes; it is in {results / NODE_MIXTURE.file}"
+
+
+def exposed(agreement: Agreement, me: int) -> list[str]:
+    """Return what others may learn of a node in a run, from public numbers, one sentence each."""
+    settings, names = agreement.settings, [peer.name for peer in agreement.peers]
+    if agreement.releases:
+        release = settings["release"]
+        return [
+            f"what any {release['colluding']} of the other nodes see together is differentially private with epsilon "
+            f"{release['epsilon']:g} and delta {release['delta']:g} for a meter of this node"
+        ]
+    solved = solvable_households(agreement.dimension, settings["classes"], settings["iterations"])
+    within = (
+        f"where a group has {solved:,} records or fewer, its sums of {settings['iterations']} iterations are enough "
+        "equations to solve for all of them"
+    )
+    if settings["scheme"] == "federated":
+        who = "" if me == SERVER else f"; node '{names[SERVER]}' learns those of this node"
+        return [f"federated sums hide nothing from the server{who}", within]
+    cycle = agreement.scheme.constants.get("cycle")
+    near = [names[int(j)] for j in agreement.scheme.links.neighbours(me)]
+    alone = min(
+        len(group)
+        for other in range(len(names))
+        if other != me
+        for group in known_sums(settings["scheme"], agreement.graph, [other], cycle)
+        if me in group
+    )
+    of = "this node alone" if alone == 1 else f"this node and {alone - 1} more"
+    return [
+        f"a single curious node learns the sums of {of} after every iteration, if it is in the best place",
+        f"{' and '.join(near)} {'together learn' if len(near) > 1 else 'learns'} the sums of this node alone",
+        within,
+    ]
+
+
+def fit(settings: NodeSettings, records: np.ndarray, results: Path, say: Callable[[str], object]) -> Mixture:
+    """Fit the mixture with the other nodes and write this node's results, all nodes' or none's.
+
+    Parameters
+    ----------
+    settings : NodeSettings
+    records : (n_i, d) float64
+        This node's.
+    results : Path
+        Folder of results.
+    say : callable of a text
+
+    Raises
+    ------
+    Fault
+        If something is wrong with another node.
+    """
+    agreement, agreed = settings.agreement, settings.agreement.settings
+    scheme, d, classes = agreement.scheme, agreement.dimension, agreed["classes"]
+    most_words = max(entries_of(classes, d), classes * (1 + d + d * d))
+    links = Links(settings, scheme.links.neighbours(settings.number), scheme.links.diameter, most_words, say)
+    traffic = _Traffic(links)
+    for table in (NODE_MIXTURE, NODE_TRAFFIC):
+        check_writable(results / table.file)
+    # Links are closed before files get their names: what goes wrong then is no other node's concern.
+    with ExitStack() as files, links, _blaming_nobody(links):
+        links.greet()
+        for table in (NODE_MIXTURE, NODE_TRAFFIC):  # of an earlier run
+            (results / table.file).unlink(missing_ok=True)
+        say("all nodes are there")
+        traffic.note("greeting", 0)
+        mixture = agreement.start
+        if mixture is None:
+            first = one_class(d)
+            total = sum_of_all(links, scheme, 0, local_statistics(records, first)[0], _MOST)
+            if 0 <= total[0] < classes:
+                raise links.fault(links.me, Reason.FEW_RECORDS)
+            pooled = _step(total, first, "textbook", agreement)
+            mixture = start_from(pooled, classes, agreed["eigenvalue_floor"])
+        traffic.note("start", 0)
+        for iteration in progress(range(1, agreed["iterations"] + 1), f"node {settings.name}: iterations"):
+            statistics, _ = local_statistics(records, mixture)
+            total = sum_of_all(links, scheme, iteration, statistics, _MOST)
+            mixture = _step(total, mixture, agreed["update"], agreement)
+            traffic.note("iteration", iteration)
+        last = agreed["iterations"] + 1
+        compare(links, mixture, last, agreed["largest_difference"])
+        links.all_done(last)
+        traffic.note("end", last)
+        paths = [files.enter_context(atomic_path(results / t.file)) for t in (NODE_MIXTURE, NODE_TRAFFIC)]
+        told = {"title": agreed["title"], "agreement": agreement.digest.hex(), "run": links.run.hex()}
+        write_table(paths[0], NODE_MIXTURE, mixture_columns(mixture), told)
+        write_table(paths[1], NODE_TRAFFIC, traffic.columns(), told)
+        links.all_done(last + 1, last=True)  # everybody has written; what is left is to give the files their names
+    return mixture
+
+
+def sum_of_all(links: Links, scheme: NodeScheme, iteration: int, values: np.ndarray, most: float) -> np.ndarray:
+    """Return the sum over all nodes.
+
+    Parameters
+    ----------
+    links : Links
+    scheme : NodeScheme
+    iteration : int
+    values : (q,) float64
+        This node's.
+    most : float
+        What no entry of the sum can reach, by public numbers.
+
+    Raises
+    ------
+    Fault
+        If one does, or a neighbour does not do its part.
+    """
+    total = scheme.total(links, iteration, values)
+    if not (np.abs(total) < most).all():
+        raise links.fault(links.me, Reason.IMPOSSIBLE_SUM)
+    return total
+
+
+def _step(total: np.ndarray, mixture: Mixture, update: Update, agreement: Agreement) -> Mixture:
+    """Return the mixture that follows from the sums over all nodes, if it can be one of clipped readings."""
+    if not total[: mixture.classes].max() > 0:
+        raise np.linalg.LinAlgError("there are no records")
+    mixture = m_step(total, mixture, update, agreement.settings["eigenvalue_floor"])
+    most = np.abs(LogScale.from_config(agreement.profiles).bounds_log_kwh).max()
+    # Twice as far as sums can be, as masks that are real numbers leave rounding.
+    if not ((np.abs(mixture.means) <= 2 * most).all() and (np.abs(mixture.covariances) <= 8 * most**2).all()):
+        raise np.linalg.LinAlgError("means or covariances lie where no reading does")
+    return mixture
+
+
+@contextmanager
+def _blaming_nobody(links: Links) -> Iterator[None]:
+    """Say that linear algebra failed by the sums over all nodes, as it does not on a node's own records."""
+    try:
+        yield
+    except np.linalg.LinAlgError:
+        raise links.fault(links.me, Reason.IMPOSSIBLE_SUM) from None
+
+
+def check_writable(path: Path) -> None:
+    """Refuse a file that could not be written in the end, while that is no loss yet.
+
+    Raises
+    ------
+    InputError
+        If its folder cannot be made or written to, or a folder has its name.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+        if path.is_dir():
+            raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))
+    except OSError as error:
+        raise InputError(
+            f"cannot be written ({error.strerror or type(error).__name__})",
+            file=path,
+            hint="correct the permissions, free disk space or remove what is in the way",
+        ) from None
+
+
+def compare(links: Links, mixture: Mixture, iteration: int, largest_difference: float) -> None:
+    """Compare mixtures with the neighbours, parameter by parameter.
+
+    Raises
+    ------
+    Fault
+        If one differs by more than is allowed.
+    """
+    own = np.concatenate([mixture.weights, mixture.means.ravel(), mixture.covariances.ravel()])
+    for node, theirs in links.swap(Kind.MODEL, iteration, 0, own).items():
+        if np.abs(theirs - own).max() > largest_difference:
+            raise links.fault(node, Reason.DISAGREES)
+
+
+def mixture_columns(mixture: Mixture) -> dict[str, object]:
+    """Columns of the table ``node_mixture``, the largest class first."""
+    order = np.argsort(-mixture.weights, kind="stable")
+    return {
+        "component": np.arange(1, mixture.classes + 1),
+        "weight": mixture.weights[order],
+        "mean_log_kwh": list(mixture.means[order]),
+        "covariance": [c.ravel() for c in mixture.covariances[order]],
+    }
+
+
+class _Traffic:
+    """Takes down what has been sent in each step."""
+
+    def __init__(self, links: Links):
+        self._links, self._rows = links, []
+        self._before, self._began = (0, 0, 0), time.monotonic()
+
+    def note(self, step: str, iteration: int) -> None:
+        sent, now = self._links.sent, time.monotonic()
+        counts = (sent.messages, sent.payload_bytes, sent.link_bytes)
+        more = [after - before for after, before in zip(counts, self._before, strict=True)]
+        self._rows.append((step, iteration, *more, now - self._began))
+        self._before, self._began = counts, now
+
+    def columns(self) -> dict[str, list]:
+        names = [column.name for column in NODE_TRAFFIC.columns]
+        return dict(zip(names, map(list, zip(*self._rows, strict=True)), strict=True))

@@ -1,0 +1,344 @@
+"""Average consensus by PDMM with subspace perturbation (Li et al., 4.1 and 4.2; Zhang and Heusdens 2018).
+
+Every arc i|j has a dual variable lambda_{i|j}; what they hold at the start, large random numbers told to one
+neighbour each, hides the nodes' values and does not move the average. As printed, (9) diverges (defect D1): the
+update that converges takes the neighbour's dual variable, lambda_{i|j} <- lambda_{j|i} + c B_{i|j} (y_i - y_j).
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, Literal, get_args
+
+import numpy as np
+
+from meterdp.core.noise import fixed_normals, keyed_generator
+from meterdp.errors import InputError
+from meterdp.federated.graph import Graph, require_connected
+from meterdp.federated.summation import Totals
+
+Schedule = Literal["synchronous", "asynchronous"]
+DualUpdate = Literal["corrected", "corrected_neighbours", "printed", "printed_neighbours"]
+# Rounds after which an average that has not settled never will.
+MOST_ROUNDS = 100_000
+# Of the dual noise, that a sum is taken to be exact to. Rounding leaves about 1e-16 of it.
+ACCURACY = 1e-13
+# Beyond what public numbers needed, as the nodes' own may lie along slower directions.
+_ROUNDS_MARGIN = 1.25
+
+
+def primal_step(
+    values: np.ndarray,
+    from_neighbours: np.ndarray,
+    dual_in: np.ndarray,
+    signs: np.ndarray,
+    starts: np.ndarray,
+    c: float,
+) -> np.ndarray:
+    """Return y of (8), for all nodes at once or for one alone.
+
+    Parameters
+    ----------
+    values : (n, q) float64
+        s_i.
+    from_neighbours : (arcs, q) float64
+        y_j of the head of every arc i|j, arcs of a node together.
+    dual_in : (arcs, q) float64
+        lambda_{j|i}.
+    signs : (arcs,) float64
+        B_{i|j}.
+    starts : (n + 1,) int array
+        Arcs of node i are starts[i] to starts[i + 1]; every node has one or more.
+    c : float
+    """
+    sums = np.add.reduceat(c * from_neighbours - signs[:, None] * dual_in, starts[:-1], axis=0)
+    return (values + sums) / (1 + c * np.diff(starts))[:, None]
+
+
+def dual_step(
+    dual_in: np.ndarray, own: np.ndarray, from_neighbours: np.ndarray, signs: np.ndarray, c: float
+) -> np.ndarray:
+    """Return lambda_{i|j} of the corrected (9), (arcs, q).
+
+    Parameters
+    ----------
+    dual_in : (arcs, q) float64
+        lambda_{j|i}.
+    own, from_neighbours : (arcs, q) float64
+        The new y_i and the y_j that it was made of.
+    signs : (arcs,) float64
+    c : float
+    """
+    return dual_in + c * signs[:, None] * (own - from_neighbours)
+
+
+@dataclass(frozen=True)
+class Stop:
+    """When a consensus ends: after a public number of rounds, or when nodes agree and stand still.
+
+    Li et al. stop at a distance from the average, which no node knows, and print the condition the wrong way round
+    (defect D3).
+
+    Parameters
+    ----------
+    rounds : int, optional
+        That many; nothing that nodes hold decides. n activations are a round of the asynchronous schedule.
+    tolerance : float, optional
+        Until, in one round, no y changed and no two neighbours differed by more. In the unit of the values.
+    most : int
+        Rounds after which a consensus that has not settled is an error.
+    """
+
+    rounds: int | None = None
+    tolerance: float | None = None
+    most: int = MOST_ROUNDS
+
+    def __post_init__(self):
+        if (self.rounds is None) == (self.tolerance is None):
+            raise InputError("has both a number of rounds and a tolerance, or neither", field="stop", hint="give one")
+
+
+@dataclass(frozen=True)
+class Consensus:
+    """What a consensus came to.
+
+    Parameters
+    ----------
+    at_node : (n, q) float64
+        Every node's idea of the average.
+    rounds : int
+    messages : int
+        Of y over one edge each and, once, of the dual variables.
+    trace : (rounds, n, q) float64 or None
+        y after every round, if asked for.
+    """
+
+    at_node: np.ndarray
+    rounds: int
+    messages: int
+    trace: np.ndarray | None = None
+
+
+def consensus(
+    graph: Graph,
+    values: np.ndarray,
+    dual_noise: np.ndarray,
+    stop: Stop,
+    *,
+    c: float,
+    schedule: Schedule = "synchronous",
+    dual_update: DualUpdate = "corrected",
+    generator: np.random.Generator | None = None,
+    traced: bool = False,
+) -> Consensus:
+    """Average the nodes' values.
+
+    Parameters
+    ----------
+    graph : Graph
+        Connected, two nodes or more.
+    values : (n, q) float64
+        s_i.
+    dual_noise : (2m, q) float64
+        lambda_{i|j} at the start, in the order of ``graph.arcs``.
+    stop : Stop
+    c : float
+        The constant of (8) and (9), positive.
+    schedule : {"synchronous", "asynchronous"}
+        All nodes at once, or one at a time drawn uniformly (Algorithm 1).
+    dual_update : {"corrected", "corrected_neighbours", "printed", "printed_neighbours"}
+        (9) as corrected or as printed, by an active node for its own lambda_{i|j}, or, as line 6 of Algorithm 1 says,
+        by its neighbours for their lambda_{j|i}. As printed it diverges in the first case and settles on a wrong
+        average in the second (defect D1): these are there to be shown.
+    generator : numpy.random.Generator, optional
+        Of the order of activations.
+    traced : bool
+        Whether to keep y of every round.
+
+    Raises
+    ------
+    InputError
+        If the graph does not hang together, or the consensus has not settled within the rounds allowed.
+    """
+    require_connected(graph)
+    if not c > 0:
+        raise InputError("is not positive", field="c", hint="use a positive number")
+    if dual_update not in get_args(DualUpdate):
+        raise ValueError(f"there is no update '{dual_update}'")
+    if schedule == "synchronous":
+        advance = _synchronous(graph, values, dual_noise, c, dual_update)
+    else:
+        advance = _asynchronous(graph, values, dual_noise, c, dual_update, generator)
+    y, trace, done = np.zeros_like(values), [], 0
+    while done < (stop.most if stop.rounds is None else stop.rounds):
+        before, y = y, advance(y)
+        done += 1
+        if traced:
+            trace.append(y.copy())
+        if stop.tolerance is not None:
+            apart = np.abs(y[graph.edges[:, 0]] - y[graph.edges[:, 1]]).max(initial=0.0)
+            if max(apart, np.abs(y - before).max(initial=0.0)) <= stop.tolerance:
+                break
+    else:
+        if stop.rounds is None:
+            raise InputError(
+                f"was not reached within {stop.most} rounds; nothing came of the sum",
+                field="tolerance",
+                hint="use another constant c, a larger tolerance or smaller dual noise",
+            )
+    arcs = len(graph.arcs.tail)
+    return Consensus(y, done, arcs * (done + 1), np.array(trace) if traced else None)
+
+
+def _synchronous(graph: Graph, values: np.ndarray, dual_noise: np.ndarray, c: float, dual_update: DualUpdate):
+    arcs, dual = graph.arcs, dual_noise.astype(float)
+    if dual_update not in ("corrected", "printed"):
+        raise InputError("is of one active node at a time", field="dual_update", hint="use the asynchronous schedule")
+
+    def advance(y: np.ndarray) -> np.ndarray:
+        nonlocal dual
+        near, dual_in = y[arcs.head], dual[arcs.reverse]
+        new = primal_step(values, near, dual_in, arcs.signs, arcs.starts, c)
+        with np.errstate(over="ignore", invalid="ignore"):
+            dual = dual_step(dual_in if dual_update == "corrected" else dual, new[arcs.tail], near, arcs.signs, c)
+        return new
+
+    return advance
+
+
+def _asynchronous(
+    graph: Graph,
+    values: np.ndarray,
+    dual_noise: np.ndarray,
+    c: float,
+    dual_update: DualUpdate,
+    generator: np.random.Generator,
+):
+    arcs, dual = graph.arcs, dual_noise.astype(float)
+    signs = arcs.signs[:, None]
+    # An activation takes microseconds, which looking up what belongs to a node would treble. Per node: own arcs and
+    # their reverses, the neighbours, B_{i|j}, c B_{i|j} and 1 + c degree.
+    of_node = [
+        (own, arcs.reverse[own], arcs.head[own], signs[own], c * signs[own], 1 + c * (own.stop - own.start))
+        for own in itertools.starmap(slice, itertools.pairwise(arcs.starts.tolist()))
+    ]
+    neighbours_update = dual_update.endswith("_neighbours")
+
+    def advance(y: np.ndarray) -> np.ndarray:
+        y = y.copy()
+        for i in generator.integers(graph.nodes, size=graph.nodes).tolist():
+            own, there, head, sign, step, share = of_node[i]
+            near, dual_in = y.take(head, axis=0), dual.take(there, axis=0)
+            new = (values[i] + np.add.reduce(c * near - sign * dual_in, axis=0)) / share  # (8)
+            y[i] = new
+            change = step * (new - near)  # of (9), for the node or, with both signs turned, for its neighbours
+            if neighbours_update:
+                dual[there] = (dual[own] if dual_update == "corrected_neighbours" else dual_in) + change
+            else:
+                dual[own] = (dual_in if dual_update == "corrected" else dual[own]) + change
+        return y
+
+    return advance
+
+
+def rounds_for(graph: Graph, c: float, accuracy: float, schedule: Schedule = "synchronous") -> int:
+    """Return a public number of rounds after which an average is exact to ``accuracy`` times the dual noise.
+
+    It is what public numbers in place of values and dual noise need, and a quarter more.
+
+    Parameters
+    ----------
+    graph : Graph
+    c, accuracy : float
+    schedule : {"synchronous", "asynchronous"}
+
+    Raises
+    ------
+    InputError
+        If that many rounds are not enough for any accuracy.
+    """
+    # More columns are more directions that a slow part may hide in.
+    values = fixed_normals("rounds of a consensus, values", (graph.nodes, 8))
+    dual_noise = fixed_normals("rounds of a consensus, dual noise", (len(graph.arcs.tail), 8))
+    if schedule == "asynchronous":
+        order = keyed_generator(0, "rounds of a consensus", "order")
+        advance = _asynchronous(graph, values, dual_noise, c, "corrected", order)
+    else:
+        advance = _synchronous(graph, values, dual_noise, c, "corrected")
+    y, average = np.zeros_like(values), values.mean(axis=0)
+    within = 0
+    for done in range(1, MOST_ROUNDS + 1):
+        y = advance(y)
+        within = within + 1 if np.abs(y - average).max() <= accuracy else 0
+        if within == 2:  # an error that swings passes zero
+            return int(np.ceil(_ROUNDS_MARGIN * done))
+    raise InputError(
+        f"is out of reach within {MOST_ROUNDS} rounds", field="accuracy", hint="use another c or a larger number"
+    )
+
+
+def constant_for(graph: Graph) -> float:
+    """Return a public constant c with which a consensus on this graph is quick.
+
+    The quickest of nine around 1/sqrt(l_2 l_n), of the second and the largest eigenvalue of the graph's Laplacian.
+    """
+    require_connected(graph)
+    values = np.linalg.eigvalsh(graph.laplacian())
+    near = 1 / np.sqrt(values[1] * values[-1])
+    return float(min(near * 2.0 ** np.arange(-2, 2.5, 0.5), key=lambda c: rounds_for(graph, c, 1e-4)))
+
+
+@dataclass(frozen=True)
+class Subspace:
+    """Sums by consensus with subspace noise, all nodes in one process.
+
+    Parameters
+    ----------
+    graph : Graph
+        Connected.
+    generator : numpy.random.Generator
+        Of the dual noise and of the order of activations: for simulation.
+    mask_std : float
+        Standard deviation of lambda_{i|j} at the start, in the unit of the values. Rounding leaves an error of about
+        1e-16 times it.
+    c : float, optional
+        By default :func:`constant_for` the graph.
+    stop : Stop, optional
+        By default the public number of rounds for :data:`ACCURACY`.
+    schedule : {"synchronous", "asynchronous"}
+    """
+
+    graph: Graph
+    generator: np.random.Generator
+    mask_std: float = 1e3
+    c: float | None = None
+    stop: Stop | None = None
+    schedule: Schedule = "synchronous"
+    name: ClassVar[str] = "subspace"
+
+    @cached_property
+    def constant(self) -> float:
+        """The constant c."""
+        return self.c or constant_for(self.graph)
+
+    @cached_property
+    def stopping(self) -> Stop:
+        """When a consensus ends."""
+        return self.stop or Stop(rounds=rounds_for(self.graph, self.constant, ACCURACY, self.schedule))
+
+    def total(self, values: np.ndarray) -> Totals:
+        """Average, times n; see :class:`~meterdp.federated.summation.Summation`."""
+        n, q = values.shape
+        dual_noise = self.mask_std * self.generator.standard_normal((len(self.graph.arcs.tail), q))
+        out = consensus(
+            self.graph,
+            values,
+            dual_noise,
+            self.stopping,
+            c=self.constant,
+            schedule=self.schedule,
+            generator=self.generator,
+        )
+        return Totals(n * out.at_node, out.rounds, out.messages, out.messages * q)

@@ -1,0 +1,279 @@
+"""The sound release fitted by nodes: each adds its share of the noise before anything is summed.
+
+What any t colluding nodes see, transcripts and result, costs the (epsilon, delta) asked for; who sees the result
+alone sees more noise than that (docs/proofs/shared_noise.md).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+
+from meterdp.errors import InputError
+from meterdp.federated.adversary import require_few_sets, smallest_group
+from meterdp.federated.cycle import hamiltonian_cycle
+from meterdp.federated.edge_masks import EdgeMasks
+from meterdp.federated.federated import Federated
+from meterdp.federated.graph import Graph
+from meterdp.federated.pdmm import Subspace
+from meterdp.federated.ring_sum import STEP, RingSum
+from meterdp.federated.summation import Summation
+from meterdp.mechanisms.interface import Released
+from meterdp.mechanisms.sound.mechanism import Sound
+from meterdp.mechanisms.sound.shares import Shares
+from meterdp.mechanisms.sound.stack import Step
+from meterdp.privacy.noise import GaussianSource
+
+# Gives a node the sum over all nodes of a vector of theirs.
+Total = Callable[[np.ndarray], np.ndarray]
+
+
+# Of masks with a size to a node's share of the noise (standard deviations).
+MASK_RATIO = 1e4
+
+
+@dataclass(frozen=True)
+class SharedSums:
+    """How nodes add up what they have put noise on: the one thing that shares of noise and sums are both made of.
+
+    Parameters
+    ----------
+    scheme : {"federated", "secure_sum", "subspace", "edge_masks"}
+    graph : Graph
+    colluding : int
+        t.
+    mask_ratio : float
+        Of the dual noise of subspace perturbation to a node's share of the noise.
+    """
+
+    scheme: str
+    graph: Graph
+    colluding: int
+    mask_ratio: float = MASK_RATIO
+
+    @cached_property
+    def cycle(self) -> tuple[int, ...] | None:
+        """The cycle of secure summation."""
+        return hamiltonian_cycle(self.graph) if self.scheme == RingSum.name else None
+
+    @cached_property
+    def shares(self) -> Shares:
+        """By which the mechanism is calibrated."""
+        return shares_for(self.scheme, self.graph, self.colluding, self.cycle, self.mask_ratio)
+
+    @property
+    def finite_masks(self) -> bool:
+        """Whether masks have a size."""
+        return self.scheme == Subspace.name
+
+    def summation(self, generator: np.random.Generator, grid: float) -> Summation:
+        """Return the scheme, all nodes in one process, for simulation.
+
+        Parameters
+        ----------
+        generator : numpy.random.Generator
+            Of masks.
+        grid : float
+            Of the noise; 0 in a study.
+
+        Raises
+        ------
+        InputError
+            For a grid and masks that are real numbers: their rounding can be more than its steps.
+        """
+        if grid > 0 and self.finite_masks:
+            raise InputError(
+                "has masks that are no whole numbers, so that sums are not exact",
+                field="scheme",
+                hint="use 'edge_masks' for a release",
+            )
+        if self.finite_masks:
+            return Subspace(self.graph, generator, mask_std=self.mask_ratio)
+        if self.scheme == Federated.name:
+            return Federated(self.graph)
+        # A node's noisy statistics must not be refused for their size: that would tell something of them alone.
+        step = grid or STEP
+        if self.scheme == RingSum.name:
+            return RingSum(self.graph, self.cycle, generator, step=step, wraps=True)
+        return EdgeMasks(self.graph, generator, step, wraps=True)
+
+
+def shares_for(
+    scheme: str,
+    graph: Graph,
+    colluding: int,
+    cycle: Sequence[int] | None = None,
+    mask_ratio: float = np.inf,
+) -> Shares:
+    """Return how the noise must be shared so that any ``colluding`` nodes see enough of it, from public numbers.
+
+    Parameters
+    ----------
+    scheme : {"federated", "secure_sum", "subspace", "edge_masks"}
+    graph : Graph
+    colluding : int
+        t.
+    cycle : sequence of int, optional
+        Of secure summation.
+    mask_ratio : float
+        Of the dual noise of subspace perturbation to a node's share of the noise (standard deviations); infinite for
+        ideal masks.
+
+    Raises
+    ------
+    InputError
+        If no honest node is left, or there are too many sets of nodes to look through.
+    """
+    group = smallest_group(scheme, graph, colluding, cycle)
+    if scheme != Subspace.name or np.isinf(mask_ratio) or group == 1:
+        return Shares(graph.nodes, group, colluding)
+    sets = [tuple(range(colluding))]
+    if int(graph.degrees.min()) < graph.nodes - 1:  # otherwise all sets are alike
+        require_few_sets(graph.nodes, colluding)
+        sets = combinations(range(graph.nodes), colluding)
+    return Shares(graph.nodes, min(hiding_shares(graph, corrupt, mask_ratio) for corrupt in sets), colluding)
+
+
+def hiding_shares(graph: Graph, corrupt: Sequence[int], mask_ratio: float) -> float:
+    """Return how many nodes' noise hides each honest node from the corrupt ones, at least (Lemma 2 of the note).
+
+    One over the largest entry on the diagonal of (I + mask_ratio^2/2 L)^-1, L the Laplacian of the honest part of the
+    graph; for large masks the nodes of its smallest connected part.
+
+    Parameters
+    ----------
+    graph : Graph
+    corrupt : sequence of int
+    mask_ratio : float
+        As in :func:`shares_for`.
+    """
+    fewest = np.inf
+    for nodes in graph.components(corrupt):
+        values, vectors = np.linalg.eigh(graph.part(nodes).laplacian())
+        # A sum of positive terms, the first of them known: a matrix that is nearly singular is not inverted.
+        rest = (vectors[:, 1:] ** 2 / (1 + mask_ratio**2 / 2 * values[1:])).sum(axis=1).max()
+        fewest = min(fewest, 1 / (1 / len(nodes) + rest * (1 + 1e-6)))
+    return float(fewest)
+
+
+def release_at_node(
+    sound: Sound, x: np.ndarray, noise: GaussianSource, total: Total, finite_masks: bool, draws: int = 1
+) -> Released:
+    """Run a node's side of a release: its records and its share of the noise, and sums from everybody.
+
+    Parameters
+    ----------
+    sound : Sound
+        Calibrated, with ``shares`` among its public settings; the same at every node.
+    x : (n_i, d) float64
+        The node's records, none or more.
+    noise : GaussianSource
+        The node's own.
+    total : callable
+        Takes (q,) float64 and returns the sum over nodes, the same to the bit at every node. It must not refuse a
+        vector for what is in it: that would tell something of this node's alone.
+    finite_masks : bool
+        Of the scheme; vectors are then in units of the node's share of the noise, so that masks have a scale.
+    draws : int
+        Runs at once, for studies.
+
+    Returns
+    -------
+    Released
+        The same at every node, marginals of the first draw included if there are any.
+    """
+    part, grid = sound.public.sound.shares.of_node, sound.public.sound.grid
+
+    if noise.grid != grid:
+        raise ValueError("the mechanism was calibrated for another grid than that of the noise")
+
+    def measure(step: Step, stack: np.ndarray) -> np.ndarray:
+        own = noise.add_gaussian(stack, part * step.noise_std)
+        scale = part * step.noise_std if finite_masks else 1.0
+        return total(own.ravel() / scale).reshape(own.shape) * scale
+
+    released = sound.run(x, measure, draws)
+    if sound.plan.step("marginals") is None:
+        return released
+    first = replace(released, mixtures=released.mixtures.slice(0, 1), records=released.records[:1])
+    return replace(released, marginals=sound.run_marginals(x, first, measure)[0])
+
+
+def release_together(
+    sound: Sound,
+    shared: SharedSums,
+    parts: Sequence[np.ndarray],
+    noises: Sequence[GaussianSource],
+    generator: np.random.Generator,
+    draws: int = 1,
+) -> list[Released]:
+    """Run all nodes in one process, a thread each, and return what every one of them holds at the end.
+
+    Parameters
+    ----------
+    sound : Sound
+        Calibrated for ``shared.shares``.
+    shared : SharedSums
+    parts : sequence of (n_i, d) float64
+        Records of every node.
+    noises : sequence of GaussianSource
+        One for every node, independent of each other.
+    generator : numpy.random.Generator
+        Of masks: for simulation.
+    draws : int
+
+    Raises
+    ------
+    InputError
+        If the records are not as many as public, or the scheme cannot be used on a grid.
+    ValueError
+        If mechanism, nodes and noises do not belong together.
+    """
+    n, public = len(parts), sound.public
+    if public.sound.shares != shared.shares:
+        raise ValueError("the mechanism was calibrated for other shares of the noise")
+    if not n == shared.graph.nodes == len(noises) == len(set(map(id, noises))):
+        raise ValueError("every node needs a part of the records and a source of noise of its own")
+    if public.sound.adjacency == "replace_one" and sum(map(len, parts)) != public.records:
+        raise InputError(
+            "are not as many as public", field="parts", hint="give every record of the export to one node"
+        )
+    summation = shared.summation(generator, public.sound.grid)
+    vectors, sums = [np.empty(0)] * n, [np.empty(0)] * n
+    failed: list[BaseException] = []
+
+    def add_up() -> None:
+        # The first node's sum is passed on: a class's principal axes may hang on the last bits, and statistics that
+        # nodes took along different axes must not be added up.
+        sums[:] = [summation.total(np.stack(vectors)).at_node[0]] * n
+
+    together = threading.Barrier(n, action=add_up)
+
+    def run(i: int) -> None:
+        def total(vector: np.ndarray) -> np.ndarray:
+            vectors[i] = vector
+            together.wait()
+            return sums[i]
+
+        try:
+            out[i] = release_at_node(sound, parts[i], noises[i], total, shared.finite_masks, draws)
+        except threading.BrokenBarrierError:
+            pass
+        except BaseException as error:
+            failed.append(error)
+            together.abort()
+
+    out: list[Released | None] = [None] * n
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(n)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failed:
+        raise failed[0]
+    return out

@@ -1,0 +1,141 @@
+"""The mixture of a study, fitted over the circuits of its export (Li et al., Algorithm 2), in one process.
+
+The start is public but for one more sum: pooled mean and covariance of all circuits, and from them start classes by
+the rule of the sound release. A circuit whose households have no valid profile takes part with zeros.
+"""
+
+from __future__ import annotations
+
+import sys
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from meterdp.federated.adversary import smallest_group, solvable
+from meterdp.federated.circuits import Circuits, summation_of
+from meterdp.federated.em import EmRun, distributed_em, entries_of
+from meterdp.mechanisms.sound.starts import start_classes
+from meterdp.mixture.draws import Mixture
+from meterdp.mixture.gmm import raise_eigenvalues
+from meterdp.mixture.study import require_records
+from meterdp.profiles.vector import Records
+
+# Of groups whose records might be solved for; beyond, a household more makes no difference.
+_MOST_HOUSEHOLDS = 10**9
+
+
+@dataclass(frozen=True)
+class FederatedFit:
+    """What the circuits came to.
+
+    Parameters
+    ----------
+    start : Mixture
+    pooled, run : EmRun
+        The one sum the start is made of, and the fit.
+    """
+
+    start: Mixture
+    pooled: EmRun
+    run: EmRun
+
+
+def fit_over_circuits(
+    records: Records, circuits: Circuits, federation: Mapping, mixture: Mapping, generator: np.random.Generator
+) -> FederatedFit:
+    """Fit one mixture to the valid records of all circuits.
+
+    Parameters
+    ----------
+    records : Records
+        Of all N households.
+    circuits : Circuits
+    federation, mixture : mapping
+        Sections of the configuration.
+    generator : numpy.random.Generator
+        Of the random numbers that mask what is sent: for a study, in which they hide nothing from who runs it.
+
+    Raises
+    ------
+    InputError
+        If the graph does not allow the scheme, or there are fewer valid records than classes.
+    """
+    require_records(records, mixture["classes"])
+    node = circuits.node[records.household]
+    parts = [records.log_kwh[records.valid & (node == i)] for i in range(circuits.graph.nodes)]
+    summation, floor = summation_of(federation, circuits.graph, generator), mixture["eigenvalue_floor"]
+    pooled = distributed_em(parts, one_class(records.log_kwh.shape[1]), 1, summation, eigenvalue_floor=floor)
+    start = start_from(pooled.mixture, mixture["classes"], floor)
+    steps, update = federation["iterations"], federation["update"]
+    return FederatedFit(start, pooled, distributed_em(parts, start, steps, summation, update, floor))
+
+
+def one_class(dimension: int) -> Mixture:
+    """Return the public mixture whose first step of EM is the pooled mean and covariance of the records."""
+    return Mixture(np.ones(1), np.zeros((1, dimension)), np.eye(dimension)[None])
+
+
+def start_from(pooled: Mixture, classes: int, eigenvalue_floor: float) -> Mixture:
+    """Return the start that follows from the pooled mean and covariance, classes of equal weight."""
+    means, covariances = start_classes(pooled.means, pooled.covariances, classes)
+    return Mixture(np.full(classes, 1 / classes), means[0], raise_eigenvalues(covariances[0], eigenvalue_floor)[0])
+
+
+def solvable_households(dimension: int, classes: int, iterations: int) -> int:
+    """Return how many households a group may have for their records to follow from its sums of all iterations.
+
+    The sum the start is made of tells nothing that those of the first iteration do not tell.
+    """
+
+    def needed(households: int) -> float:
+        found = solvable([(0,)], [households], dimension, classes)[0].from_iteration
+        return found or np.inf
+
+    return bisect_right(range(_MOST_HOUSEHOLDS), iterations, lo=1, key=needed) - 1
+
+
+def announce(circuits: Circuits, federation: Mapping, dimension: int, classes: int) -> None:
+    """Say before the fit what it will give away to whom, from public numbers alone."""
+    scheme, steps, t = (federation[key] for key in ("scheme", "iterations", "colluding"))
+    group = smallest_group(scheme, circuits.graph, t)
+    if scheme == "federated":
+        learnt = "The server learns exactly what each of them sums up"
+    else:
+        learnt = f"Who controls {t} of them learns exactly only sums over {group} or more of the others"
+    print(
+        f"{len(circuits.names)} circuits fit one mixture, scheme {scheme}. {learnt}: "
+        f"{entries_of(classes, dimension)} numbers in each of {steps} iterations, enough to solve for every reading "
+        f"behind them where that are {solvable_households(dimension, classes, steps)} households or fewer.",
+        file=sys.stderr,
+        flush=True,
+    )
+
+
+def mixture_columns(fit: FederatedFit) -> dict[str, object]:
+    """Columns of the table ``federated_mixture``."""
+    stages = {"start": fit.start, "fit": fit.run.mixture}
+    k = fit.start.classes
+    return {
+        "stage": np.repeat(list(stages), k),
+        "component": np.tile(np.arange(1, k + 1), len(stages)),
+        "weight": np.concatenate([m.weights for m in stages.values()]),
+        "mean_log_kwh": [mean for m in stages.values() for mean in m.means],
+        "covariance": [c.ravel() for m in stages.values() for c in m.covariances],
+    }
+
+
+def iteration_columns(fit: FederatedFit, scheme: str) -> dict[str, object]:
+    """Columns of the table ``federation``; every iteration of the fit takes the same messages."""
+    steps = len(fit.run.log_likelihood) - 1
+    sent = {
+        column: [getattr(fit.pooled, name), *[getattr(fit.run, name) // steps] * steps]
+        for column, name in (("round_count", "rounds"), ("message_count", "messages"), ("number_count", "numbers"))
+    }
+    return {
+        "scheme": [scheme] * (steps + 1),
+        "iteration": np.arange(steps + 1),
+        "log_likelihood": fit.run.log_likelihood,
+        **sent,
+    }

@@ -1,0 +1,149 @@
+"""What every reader yields: some readings as arrays, in the order of the file, with the row they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+NO_STAMP = np.iinfo(np.int64).min  # what NumPy calls NaT
+NO_SUCH_TIME = NO_STAMP + 1  # a time that the local day does not have
+NO_CODE = -1
+NOT_LISTED = -2  # a meter that is not on the public list
+
+# Why a reading cannot be read at all, where bad rows count as missing values; 0 where it can.
+UNIT_DIFFERS, STAMP_UNREADABLE, VALUE_UNREADABLE, HEADER_REPEATED = 1, 2, 3, 4
+
+# Bytes of export a reader turns into one batch: the arrays of a batch stay within some tens of megabytes.
+BATCH_BYTES = 4 << 20
+
+
+class Names(list):
+    """A list of names that goes on growing; :class:`NameIndex` remembers it while something reads it."""
+
+    __hash__ = object.__hash__
+    __eq__ = object.__eq__
+    __ne__ = object.__ne__
+
+
+class Seen(Sequence):
+    """The first ``count`` of a list of names that goes on growing, so that batches can share it.
+
+    Attributes
+    ----------
+    names : Names
+        The same object in all batches that share it.
+    """
+
+    def __init__(self, names: Names, count: int):
+        self.names, self._count = names, count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, at):
+        return self.names[: self._count][at] if isinstance(at, slice) else self.names[range(self._count)[at]]
+
+
+class NameIndex:
+    """Numbers of names through all batches of an export.
+
+    Parameters
+    ----------
+    index : dict
+        Number of every known name.
+    grow : bool
+        Whether an unknown name gets the next number; ``NOT_LISTED`` otherwise.
+    """
+
+    def __init__(self, index: dict[str, int], *, grow: bool):
+        self._index, self._grow = index, grow
+        # The numbers of those already met in lists of names that batches share.
+        self._shared: WeakKeyDictionary[Names, np.ndarray] = WeakKeyDictionary()
+
+    def __call__(self, names: Sequence[str], codes: np.ndarray) -> np.ndarray:
+        """Return (n,) int64 numbers of ``names[codes]``, ``NO_CODE`` where that is the code."""
+        if not isinstance(names, Seen):
+            return np.append(self._look_up(names), NO_CODE)[codes]
+        numbers = self._shared.get(names.names, np.empty(0, np.int64))
+        if len(names) > len(numbers):
+            numbers = np.append(numbers, self._look_up(names[len(numbers) :]))
+            self._shared[names.names] = numbers
+        return np.append(numbers[: len(names)], NO_CODE)[codes]
+
+    def _look_up(self, names: Sequence[str]) -> np.ndarray:
+        index = self._index
+        found = [index.setdefault(name, len(index)) if self._grow else index.get(name, NOT_LISTED) for name in names]
+        return np.array(found, np.int64)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Consecutive readings of an export, n of them.
+
+    Parameters
+    ----------
+    first_row : int
+        Row of the file the first reading stands in; the header is row 1, a Parquet file starts with record 1.
+    meter_ids : sequence of str
+        Meter ids of this batch and perhaps of batches before it, in any order; :attr:`meter` indexes it.
+    meter : (n,) int32
+        Index into :attr:`meter_ids`, ``NO_CODE`` where the row names no meter.
+    stamp_us : (n,) int64
+        Stamp as written, microseconds since 1970-01-01 00:00, ``NO_STAMP`` where there is none,
+        ``NO_SUCH_TIME`` where the local day ended before.
+    stamps_are_utc : bool or (n,) bool
+        Whether a stamp carried an offset and is UTC; otherwise it is on the local clock.
+    energy : (n,) float64
+        Reading in the unit of the export, NaN where missing.
+    readings_per_row : int
+        Readings that stand in one row; more than one in a wide export.
+    circuits : sequence of str
+        Circuits likewise; empty if the export names none.
+    circuit : (n,) int32, optional
+        Index into :attr:`circuits`, ``NO_CODE`` where empty.
+    unreadable : (n,) int8, optional
+        0, ``UNIT_DIFFERS``, ``STAMP_UNREADABLE``, ``VALUE_UNREADABLE`` or ``HEADER_REPEATED``.
+    left_out : int
+        Readings in rows that could not be split into fields; they are not among the n.
+    place : str
+        Which of several files of the export it is, for messages; see :class:`~meterdp.ingest.members.Member`.
+    rows : (n,) int64, optional
+        Row of the file of every reading, where they are not consecutive.
+    set_aside : mapping of str to int
+        Readings per reason of ``dense.REASONS`` that are not among the n, where readings are summed.
+    """
+
+    first_row: int
+    meter_ids: Sequence[str]
+    meter: np.ndarray
+    stamp_us: np.ndarray
+    stamps_are_utc: bool | np.ndarray
+    energy: np.ndarray
+    readings_per_row: int = 1
+    circuits: Sequence[str] = ()
+    circuit: np.ndarray | None = None
+    unreadable: np.ndarray | None = None
+    left_out: int = 0
+    place: str = ""
+    rows: np.ndarray | None = None
+    set_aside: Mapping[str, int] = field(default_factory=dict)
+
+    def first(self, readings: int) -> Batch:
+        """Return a batch of no more than so many of the readings."""
+        arrays = {name: value for name, value in vars(self).items() if isinstance(value, np.ndarray)}
+        return replace(self, **{name: values[:readings] for name, values in arrays.items()})
+
+    def row_of(self, reading: int) -> int:
+        """Return the row of the file that holds reading ``reading`` of this batch."""
+        if self.rows is not None:
+            return int(self.rows[reading])
+        return self.first_row + int(reading) // self.readings_per_row
+
+
+def nothing_but(set_aside: Mapping[str, int], place: str) -> Batch:
+    """Return a batch without a reading."""
+    none = np.zeros(0, np.int64)
+    return Batch(1, (), none, none, True, np.zeros(0), place=place, set_aside=set_aside)

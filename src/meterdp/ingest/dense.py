@@ -1,0 +1,256 @@
+"""From readings in the order of an export to a dense array meters x slots, and the count of what became of each.
+
+The last row of the file wins, as a corrected reading is sent after the one it corrects, unless rows that differ shall
+not count; a missing value corrects nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+
+from meterdp.ingest.batch import HEADER_REPEATED, NO_CODE, NO_STAMP, NOT_LISTED, UNIT_DIFFERS
+from meterdp.ingest.clock import END_YEAR, FIRST_YEAR, LAST_MARK, NONEXISTENT, OUT_OF_RANGE, OUTSIDE_PERIOD
+from meterdp.ingest.settings import ExportSettings
+
+# What can become of a row, in the order in which the tests are made, with 'used' first.
+REASONS = {
+    "used": "The reading is one of the canonical readings.",
+    "meter_missing": "The row names no meter, e.g. a blank line.",
+    "meter_not_listed": "The meter is not on the public list export.meters.",
+    "row_malformed": "The row cannot be split into as many fields as the header has, or is no text.",
+    "unit_differs": "The row names another unit than export.unit.",
+    "stamp_unreadable": "The stamp is not in the format of export.time_format.",
+    "value_unreadable": "The reading is not a number.",
+    "header_repeated": "The row is the header once more.",
+    "stamp_missing": "The row has no stamp.",
+    "value_missing": "The reading is empty, or a word that means a missing one.",
+    "value_not_finite": "The reading is infinite.",
+    "stamp_out_of_range": f"The stamp lies before {FIRST_YEAR} or after {END_YEAR - 1}.",
+    "stamp_outside_period": "The stamp lies outside the days export.first_day to export.last_day.",
+    "nonexistent_local_time": "The stamp names a local time that a clock change skips.",
+    "off_grid_stamp": "The stamp does not lie on the interval grid.",
+    "duplicate_identical": "An earlier row has the same meter, interval and reading.",
+    "superseded_by_later_row": "A later row has the same meter and interval but another reading; the last counts.",
+    "conflicting_rows": "Another row has the same meter and interval but another reading; none counts, by policy.",
+    "part_of_sum": "The reading is one more part of a sum that is used: over registers, or within an interval.",
+    "sum_incomplete": "Another part of the sum is missing: another register, or the rest of the interval.",
+    "other_register": "The register is not among those of export.flow, or measures something else than energy.",
+    "interval_differs": "The reading covers more than export.interval_minutes, or a time that does not divide it.",
+    "quality_unknown": "The row says that its quality varies, but not which this reading has.",
+    "reading_type_missing": "No reading type, or more than one, says what the reading means.",
+    "too_many_readings": "The meter has more readings of different times and registers than can be in the period.",
+    "file_unreadable": "One of several files cannot be read, or not to its end; counted once for each such file.",
+}
+(
+    USED,
+    METER_MISSING,
+    METER_NOT_LISTED,
+    ROW_MALFORMED,
+    _UNIT_DIFFERS,
+    _STAMP_UNREADABLE,
+    _VALUE_UNREADABLE,
+    _HEADER_REPEATED,
+    STAMP_MISSING,
+    VALUE_MISSING,
+    VALUE_NOT_FINITE,
+    STAMP_OUT_OF_RANGE,
+    STAMP_OUTSIDE_PERIOD,
+    NONEXISTENT_LOCAL_TIME,
+    OFF_GRID_STAMP,
+    DUPLICATE_IDENTICAL,
+    SUPERSEDED_BY_LATER_ROW,
+    CONFLICTING_ROWS,
+    *_,
+) = range(len(REASONS))
+
+FILE_UNREADABLE = list(REASONS).index("file_unreadable")
+
+_NO_SLOT = -1
+# A mark of Batch.unreadable and its reason differ by this.
+_MARKS = _UNIT_DIFFERS - UNIT_DIFFERS
+assert _MARKS + HEADER_REPEATED == _HEADER_REPEATED
+
+
+@numba.njit(cache=True, nogil=True)
+def run_begins(meter, circuit):
+    """Return where meter or circuit are others than in the row before, of rows that name both."""
+    out = np.empty(len(meter), np.int64)
+    found, last_meter, last_circuit = 0, NO_CODE, NO_CODE
+    for i in range(len(meter)):
+        if meter[i] != NO_CODE and circuit[i] != NO_CODE and (meter[i] != last_meter or circuit[i] != last_circuit):
+            last_meter, last_circuit = meter[i], circuit[i]
+            out[found] = i
+            found += 1
+    return out[:found]
+
+
+@numba.njit(cache=True, nogil=True)
+def slot_range(start_us, meter, anchor_us, interval_us):
+    """Return the first and last slot on the grid and the readings they come from; first > last if there is none."""
+    first, last, first_at, last_at = np.iinfo(np.int64).max, np.iinfo(np.int64).min, -1, -1
+    for i in range(len(start_us)):
+        t = start_us[i]
+        if t <= LAST_MARK or meter[i] < 0 or (t - anchor_us) % interval_us != 0:
+            continue
+        slot = (t - anchor_us) // interval_us
+        if slot < first:
+            first, first_at = slot, i
+        if slot > last:
+            last, last_at = slot, i
+    return first, last, first_at, last_at
+
+
+@numba.njit(cache=True, nogil=True)
+def _reason_and_slot(start_us, household, energy, unreadable, anchor_us, interval_us):
+    """Return why a reading cannot be used, or ``USED`` and its absolute slot."""
+    if unreadable == HEADER_REPEATED:  # names no meter
+        return _HEADER_REPEATED, _NO_SLOT
+    if household < 0:
+        return METER_NOT_LISTED if household == NOT_LISTED else METER_MISSING, _NO_SLOT
+    if unreadable > 0:
+        return _MARKS + unreadable, _NO_SLOT
+    if start_us == NO_STAMP:
+        return STAMP_MISSING, _NO_SLOT
+    if np.isnan(energy):
+        return VALUE_MISSING, _NO_SLOT
+    if np.isinf(energy):
+        return VALUE_NOT_FINITE, _NO_SLOT
+    if start_us == OUT_OF_RANGE:
+        return STAMP_OUT_OF_RANGE, _NO_SLOT
+    if start_us == OUTSIDE_PERIOD:
+        return STAMP_OUTSIDE_PERIOD, _NO_SLOT
+    if start_us == NONEXISTENT:
+        return NONEXISTENT_LOCAL_TIME, _NO_SLOT
+    if (start_us - anchor_us) % interval_us != 0:
+        return OFF_GRID_STAMP, _NO_SLOT
+    return USED, (start_us - anchor_us) // interval_us
+
+
+@numba.njit(cache=True, nogil=True)
+def scatter(
+    start_us,
+    household,
+    energy,
+    unreadable,
+    kwh_per_unit,
+    anchor_us,
+    interval_us,
+    first_slot,
+    has_period,
+    none_counts,
+    energy_kwh,
+    repeated,
+    counts,
+):
+    """Put a batch of readings into the dense array and count what became of each.
+
+    Parameters
+    ----------
+    start_us : (n,) int64
+        UTC starts of the intervals, or the marks of :mod:`meterdp.ingest.clock`.
+    household : (n,) int
+        Row of ``energy_kwh``, negative for no meter.
+    energy : (n,) float64
+        Readings in the unit of the export.
+    unreadable : (n,) int8
+        As in ``Batch``.
+    kwh_per_unit : (int, int)
+        Numerator and denominator of the factor to kWh.
+    anchor_us, interval_us, first_slot : int
+        The grid; column j of ``energy_kwh`` starts at ``anchor_us + (first_slot + j) * interval_us``.
+    has_period : bool
+        Whether the grid is that of a public period, so that a slot outside is none of the study's.
+    none_counts : bool
+        Whether rows of one slot that differ leave it without a reading, marked by infinity until
+        :func:`clear_conflicts`; otherwise the last counts.
+    energy_kwh : (H, T) float64
+        Filled in place.
+    repeated : (H, 2) int64
+        Rows that were not used because of another with the same reading, and of one with another; added to in place.
+    counts : (R,) int64
+        Counts per reason, in the order of :data:`REASONS`; added to in place.
+
+    Returns
+    -------
+    bool
+        False if a slot lies outside the array, which means the export changed since its range was found.
+    """
+    for i in range(len(start_us)):
+        reason, slot = _reason_and_slot(start_us[i], household[i], energy[i], unreadable[i], anchor_us, interval_us)
+        if reason == USED:
+            column = slot - first_slot
+            if column < 0 or column >= energy_kwh.shape[1]:
+                if not has_period:
+                    return False
+                # The last of a period that does not end on the grid.
+                counts[STAMP_OUTSIDE_PERIOD] += 1
+                continue
+            new, old = energy[i] * kwh_per_unit[0] / kwh_per_unit[1], energy_kwh[household[i], column]
+            if not np.isfinite(new):
+                reason = VALUE_NOT_FINITE
+            elif np.isnan(old):
+                energy_kwh[household[i], column] = new
+            elif old == new:
+                reason = DUPLICATE_IDENTICAL
+                repeated[household[i], 0] += 1
+            elif none_counts:
+                reason = CONFLICTING_ROWS
+                if np.isfinite(old):  # the row before this one counted until now
+                    counts[USED] -= 1
+                    counts[CONFLICTING_ROWS] += 1
+                    repeated[household[i], 1] += 1
+                energy_kwh[household[i], column] = np.inf
+                repeated[household[i], 1] += 1
+            else:
+                energy_kwh[household[i], column] = new
+                reason = SUPERSEDED_BY_LATER_ROW
+                repeated[household[i], 1] += 1
+        counts[reason] += 1
+    return True
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The grid of an export and what its settings say about readings on it.
+
+    Parameters
+    ----------
+    settings : ExportSettings
+    anchor_us, first_slot : int
+        As for :func:`scatter`.
+    """
+
+    settings: ExportSettings
+    anchor_us: int
+    first_slot: int
+
+    def put(self, readings: Sequence[np.ndarray], energy_kwh, repeated, counts) -> bool:
+        """Put start, household, energy and mark of readings into arrays; see :func:`scatter`."""
+        settings = self.settings
+        return scatter(
+            *readings,
+            settings.kwh_per_unit,
+            self.anchor_us,
+            settings.interval_us,
+            self.first_slot,
+            settings.period_us is not None,
+            none_counts(settings),
+            energy_kwh,
+            repeated,
+            counts,
+        )
+
+
+def none_counts(settings: ExportSettings) -> bool:
+    """Whether rows of one interval that differ leave it without a reading."""
+    return settings.conflicting_rows == "missing"
+
+
+def clear_conflicts(energy_kwh: np.ndarray) -> None:
+    """Turn the marks of slots whose rows differ into missing readings, (H, T), in place."""
+    for row in energy_kwh:
+        row[np.isinf(row)] = np.nan

@@ -1,0 +1,236 @@
+"""Whether settings and export can belong together: what would otherwise end in a study of nothing, minutes later.
+
+Judged from all readings at once, so a study with a public list of meters must not be refused by it: there, nothing
+that happens may depend on a record. ``meterdp check`` tells it in either case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+
+from meterdp.errors import InputError
+from meterdp.ingest.batch import Batch
+from meterdp.ingest.clock import LAST_MARK, Clock
+from meterdp.ingest.dense import (
+    CONFLICTING_ROWS,
+    DUPLICATE_IDENTICAL,
+    METER_NOT_LISTED,
+    NONEXISTENT_LOCAL_TIME,
+    OFF_GRID_STAMP,
+    REASONS,
+    STAMP_OUTSIDE_PERIOD,
+    SUPERSEDED_BY_LATER_ROW,
+    USED,
+    VALUE_MISSING,
+)
+from meterdp.ingest.settings import UNITS, ExportSettings
+
+PART_OF_SUM, OTHER_REGISTER = (list(REASONS).index(name) for name in ("part_of_sum", "other_register"))
+# Rows that are not used and yet are no sign of a wrong setting.
+_INNOCENT = (
+    USED,
+    PART_OF_SUM,
+    OTHER_REGISTER,
+    METER_NOT_LISTED,
+    VALUE_MISSING,
+    STAMP_OUTSIDE_PERIOD,
+    DUPLICATE_IDENTICAL,
+    SUPERSEDED_BY_LATER_ROW,
+    CONFLICTING_ROWS,
+)
+# A home; to find the unit that makes sense, not to refuse one that does not.
+_TYPICAL_DAILY_KWH = 10.0
+_MOST_METERS = 200
+_STEP_READINGS = 1 << 17
+_MINUTES_PER_DAY = 24 * 60
+# A register never runs back and hardly moves beside where it stands; no home's use rises for days on end.
+_RISING_SHARE, _REGISTER_STEPS, _FEWEST_READINGS = 0.99, 20, 300
+
+
+def doubts(
+    path,
+    settings: ExportSettings,
+    counts: np.ndarray,
+    energy_kwh: np.ndarray,
+    minutes_apart: Callable[[], float | None],
+) -> Iterator[InputError]:
+    """Yield every reason to believe that the settings do not describe the export, the weightiest first.
+
+    Parameters
+    ----------
+    path : path-like
+        The export, for messages.
+    settings : ExportSettings
+    counts : (R,) int64
+        Rows per reason, in the order of :data:`meterdp.ingest.dense.REASONS`.
+    energy_kwh : (H, T) float64
+        Readings on the grid of every :func:`sample_step`-th meter, NaN where there is none.
+    minutes_apart : callable
+        Returns how far neighbouring stamps of a meter are usually apart; called where it matters.
+    """
+    yield from _unusable(path, settings, counts, minutes_apart)
+    yield from _coarser(path, settings, energy_kwh)
+    yield from _register(path, energy_kwh)
+    yield from _energy(path, settings, energy_kwh)
+
+
+def sample_step(meters: int) -> int:
+    """Return which n-th meter is looked at: not more of them than tell."""
+    return -(-meters // _MOST_METERS) or 1
+
+
+def _unusable(path, settings: ExportSettings, counts: np.ndarray, minutes_apart):
+    bad = np.delete(np.arange(len(counts)), _INNOCENT)
+    unusable, total = int(counts[bad].sum()), int(counts.sum())
+    if not total or unusable <= settings.max_unusable_share * total:
+        return
+    worst = int(bad[counts[bad].argmax()])
+    words = list(REASONS.values())[worst].rstrip(".")
+    hint = _REMEDIES.get(worst, "correct the export or its settings")
+    step = minutes_apart() if worst == OFF_GRID_STAMP else None
+    if step and step != settings.interval_minutes:
+        hint = f"stamps of a meter are {step:g} minutes apart: set export.interval_minutes to that"
+    yield InputError(
+        f"has {unusable:,} of {total:,} rows that cannot be used, more than export.max_unusable_share allows; "
+        f"most frequent, {int(counts[worst]):,} times: {words[:1].lower()}{words[1:]}",
+        file=path,
+        hint=hint,
+    )
+
+
+_REMEDIES = {
+    OFF_GRID_STAMP: "correct export.interval_minutes, or export.time_format",
+    NONEXISTENT_LOCAL_TIME: "the stamps do not follow this local clock: correct export.stamp_time_zone or time_zone",
+}
+
+
+def _coarser(path, settings: ExportSettings, energy_kwh: np.ndarray):
+    """Readings that are always several intervals apart."""
+    meter, slot = np.nonzero(~np.isnan(energy_kwh))
+    gaps = np.diff(slot)[np.diff(meter) == 0]
+    if not len(gaps):
+        return
+    values, count = np.unique(gaps, return_counts=True)
+    usual = int(values[count.argmax()])
+    if usual == 1 or count.max() < 0.5 * len(gaps) or ((values == 1).any() and count[0] > 0.02 * len(gaps)):
+        return
+    minutes = usual * settings.interval_minutes
+    if minutes >= _MINUTES_PER_DAY:
+        yield InputError(
+            f"has readings {minutes // _MINUTES_PER_DAY} days apart: daily or monthly sums, not an interval export",
+            file=path,
+            hint="ask for the readings of every quarter, half or whole hour",
+        )
+        return
+    hint = (
+        f"set it to {minutes}"
+        if 60 % minutes == 0
+        else "no interval that divides an hour fits: ask for quarter, half or whole hours"
+    )
+    yield InputError(
+        f"has readings {minutes} minutes apart, but the interval is said to be {settings.interval_minutes}",
+        file=path,
+        field="export.interval_minutes",
+        hint=hint,
+    )
+
+
+def only_rises(energy_kwh: np.ndarray) -> bool:
+    """Whether most meters have values of a register that is read, which only rise, not the energy of an interval."""
+    registers = judged = 0
+    for row in energy_kwh:
+        given = row[~np.isnan(row)]
+        if len(given) < _FEWEST_READINGS or given[0] == given[-1]:
+            continue
+        steps = np.diff(given)
+        judged += 1
+        registers += (steps >= 0).mean() >= _RISING_SHARE and given.mean() > _REGISTER_STEPS * np.abs(steps).mean()
+    return judged > 0 and registers > judged / 2
+
+
+def _register(path, energy_kwh: np.ndarray):
+    if only_rises(energy_kwh):
+        yield InputError(
+            "holds values that only rise: readings of a register, not the energy of an interval",
+            file=path,
+            field="export.energy_column",
+            hint="export the consumption per interval (interval data), or take the difference of neighbours",
+        )
+
+
+def daily_kwh(energy_kwh: np.ndarray, interval_minutes: int) -> float:
+    """Return the median over meters of the mean energy of a day, kWh; NaN without a reading."""
+    given = ~np.isnan(energy_kwh)
+    some = given.any(axis=1)
+    if not some.any():
+        return np.nan
+    means = np.nansum(energy_kwh[some], axis=1) / given[some].sum(axis=1)
+    return float(np.median(means)) * _MINUTES_PER_DAY / interval_minutes
+
+
+def likely_unit(daily: float, settings: ExportSettings) -> str:
+    """Return the unit under which a day comes nearest to that of a home.
+
+    Parameters
+    ----------
+    daily : float
+        Energy of a day under the unit of the settings, kWh.
+    """
+    own = np.divide(*settings.kwh_per_unit)
+
+    def distance(unit: str) -> float:
+        factor = np.divide(*UNITS[unit](settings.interval_minutes)) / own
+        return abs(np.log(max(daily * factor, 1e-300) / _TYPICAL_DAILY_KWH))
+
+    # Mean power is a guess only a name can make: it differs from energy by no more than homes do.
+    return min(("kWh", "Wh", "MWh"), key=distance)
+
+
+def _energy(path, settings: ExportSettings, energy_kwh: np.ndarray):
+    """A day's energy that no home uses, nor most other customers."""
+    daily = daily_kwh(energy_kwh, settings.interval_minutes)
+    low, high = settings.typical_daily_kwh
+    if np.isnan(daily) or low <= abs(daily) <= high:
+        return
+    if daily == 0:
+        yield InputError(
+            "holds hardly anything but zeros",
+            file=path,
+            field="export.energy_column",
+            hint="name the column of the consumption, or export the readings again",
+        )
+        return
+    unit = likely_unit(abs(daily), settings)
+    hint = f"set export.unit to {unit} if that is meant" if unit != settings.unit else "correct export.unit"
+    side = "less than the lower" if abs(daily) < low else "more than the upper"
+    yield InputError(
+        f"is said to be in {settings.unit}, which makes a meter's day {side} bound of export.typical_daily_kwh",
+        file=path,
+        field="export.unit",
+        hint=f"{hint}, or export.typical_daily_kwh where meters are of another kind",
+    )
+
+
+def step_minutes(settings: ExportSettings, batches: Iterable[Batch]) -> float | None:
+    """Return the most frequent distance of neighbouring stamps of a meter, minutes; None without two of them.
+
+    Of a batch the first ``_STEP_READINGS`` tell.
+    """
+    clock, index = Clock(settings), {}
+    found: dict[int, int] = {}
+    for batch in batches:
+        batch = batch.first(_STEP_READINGS)
+        number = np.array([index.setdefault(name, len(index)) for name in batch.meter_ids] + [-1])
+        meter = number[batch.meter]
+        starts = clock.interval_starts(meter, batch)
+        good = (meter >= 0) & (starts > LAST_MARK)
+        meter, starts = meter[good], starts[good]
+        if ((np.diff(meter) < 0) | ((np.diff(meter) == 0) & (np.diff(starts) < 0))).any():
+            order = np.lexsort((starts, meter))
+            meter, starts = meter[order], starts[order]
+        steps = np.diff(starts)[np.diff(meter) == 0]
+        for step, count in zip(*np.unique(steps[steps > 0], return_counts=True), strict=True):
+            found[int(step)] = found.get(int(step), 0) + int(count)
+    return max(found, key=found.get) / 60_000_000 if found else None

@@ -1,0 +1,393 @@
+"""Turn the columns of one batch from text into codes, stamps and numbers, and say which row does not fit.
+
+A bad field is refused with file, row and column; its content never enters the message. Where bad rows count as
+missing values it is marked instead, and what a field is read as depends on its text alone, not on other rows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from meterdp.errors import InputError
+from meterdp.ingest.batch import (
+    HEADER_REPEATED,
+    NO_CODE,
+    NO_STAMP,
+    STAMP_UNREADABLE,
+    UNIT_DIFFERS,
+    VALUE_UNREADABLE,
+)
+from meterdp.ingest.numerals import PLAIN, Notation, settings_that_fit
+from meterdp.ingest.settings import ExportSettings
+from meterdp.ingest.shapes import (
+    ISO8601,
+    SPREADSHEET,
+    UNIX,
+    ends_of_days,
+    formats_that_fit,
+    serial_seconds,
+    shape_of,
+    unix_microseconds,
+)
+
+# An offset or Z behind a time of day; a date alone ends in "-31" and has no time.
+_OFFSET = r"[T ].*(?:[Zz]|[+-][\d:]+)$"
+_FINE = re.compile(r"([.,]\d{6})\d+")
+# What a study is told whose files have stamps with and without an offset, and what to do.
+MIXED_OFFSETS = "has a UTC offset where other rows have none, or vice versa", "write all stamps the same way"
+# Distinct stamps that cannot be read are looked at together, up to this many, for a format that fits them all.
+_LOOKED_AT = 1000
+LONGEST_STAMP = 256
+_DAY_US = 24 * 3600 * 1_000_000
+
+
+@dataclass(frozen=True)
+class Field:
+    """One column of one batch, and where it stands for messages.
+
+    Parameters
+    ----------
+    values : pyarrow.Array
+        n entries, text unless a reader says otherwise.
+    file : path-like
+        The export.
+    name : str
+        Column name, or a description where the column name is a meter id.
+    first_row : int
+        Row of the file of entry 0.
+    """
+
+    values: pa.Array
+    file: object
+    name: str
+    first_row: int
+
+    def refuse(self, entry: int, problem: str, hint: str) -> InputError:
+        """Return the error for one entry."""
+        return InputError(problem, file=self.file, row=self.first_row + int(entry), field=self.name, hint=hint)
+
+
+def codes(field: Field, missing_words: tuple[str, ...]) -> tuple[list[str], np.ndarray]:
+    """Return the texts that occur in a column without surrounding blanks, and (n,) int32 codes into them.
+
+    Missing entries have the code ``NO_CODE``.
+    """
+    words, code = _encode(field)
+    present = np.array([word not in missing_words for word in words], dtype=bool)
+    number = np.where(present, np.cumsum(present) - 1, NO_CODE).astype(np.int32)
+    return [word for word, here in zip(words, present, strict=True) if here], _look_up(number, code, NO_CODE)
+
+
+class Rejects:
+    """What becomes of fields that cannot be read: the first is refused, or all are marked.
+
+    Parameters
+    ----------
+    settings : ExportSettings
+    shape : tuple of int
+        Shape of the readings of the batch, rows first.
+    header_repeated : bool array, optional
+        Rows that are the header once more.
+
+    Attributes
+    ----------
+    marks : int8 array of that shape
+        As ``Batch.unreadable``; the first mark a reading gets stays.
+    """
+
+    def __init__(self, settings: ExportSettings, shape: tuple[int, ...], header_repeated: np.ndarray | None = None):
+        self._refuse = settings.bad_rows == "refuse"
+        self.marks = np.zeros(shape, np.int8)
+        if header_repeated is not None:
+            self.marks[header_repeated] = HEADER_REPEATED
+
+    @property
+    def tolerant(self) -> bool:
+        """Whether bad fields are marked."""
+        return not self._refuse
+
+    def reject(self, mark: int, field: Field, entries: np.ndarray, problem: str, hint: str, column=...) -> None:
+        """Mark ``entries`` of a column of fields, or raise the first of them as an error."""
+        if not len(entries):
+            return
+        if self._refuse:
+            raise field.refuse(entries[0], problem, hint)
+        chosen = self.marks[:, column]
+        chosen[entries] = np.where(chosen[entries] == 0, mark, chosen[entries])
+
+
+def numbers(
+    field: Field, missing_words: tuple[str, ...], rejects: Rejects, column=..., notation: Notation = PLAIN
+) -> np.ndarray:
+    """Return a text column as (n,) float64, NaN where a missing word or nothing stands.
+
+    Parameters
+    ----------
+    field : Field
+    missing_words : tuple of str
+    rejects : Rejects
+        Told what is not a number.
+    column : int, optional
+        Of the marks, where a row has several readings.
+    notation : Notation
+        How the numbers are written.
+
+    Raises
+    ------
+    InputError
+        Naming the first row that holds something else than a number, if bad rows are refused.
+    """
+    plainly = _plain_numbers(field.values, missing_words) if notation == PLAIN else None
+    if plainly is not None:
+        return plainly
+    texts = pc.utf8_trim_whitespace(field.values)
+    texts = pc.if_else(pc.is_in(texts, pa.array(missing_words, pa.string())), None, texts)
+    bad: list[int] = []
+    written = texts
+    if rejects.tolerant or notation != PLAIN:
+        shaped = pc.match_substring_regex(texts, notation.pattern).fill_null(True)
+        bad = np.flatnonzero(~shaped.to_numpy(zero_copy_only=False)).tolist()
+        texts = notation.plain(pc.if_else(shaped, texts, None))
+    while True:
+        try:
+            parsed = texts.cast(pa.float64())
+            break
+        except pa.ArrowInvalid:
+            at = _first_not_a_number(texts)
+            bad.append(at)
+            if not rejects.tolerant:
+                break
+            texts = pc.if_else(pa.array(np.arange(len(texts)) == at), None, texts)
+    rejects.reject(
+        VALUE_UNREADABLE,
+        field,
+        bad,
+        "is not a number",
+        _hint_for_number(written, bad, rejects, notation),
+        column,
+    )
+    return parsed.to_numpy(zero_copy_only=False)
+
+
+def _plain_numbers(texts: pa.Array, missing_words: tuple[str, ...]) -> np.ndarray | None:
+    """Return (n,) numbers where every text is a finite one without blanks and may not mean a missing one, else None.
+
+    What pyarrow reads as a finite number is one by :attr:`Notation.pattern`.
+    """
+    if texts.null_count or number_words(missing_words):
+        return None
+    try:
+        parsed = texts.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    except pa.ArrowInvalid:
+        return None
+    return parsed if np.isfinite(parsed).all() else None
+
+
+@cache
+def number_words(missing_words: tuple[str, ...]) -> tuple[float, ...]:
+    """Return the finite numbers among the words for a missing reading, such as -999."""
+    texts = (word.strip() for word in missing_words)
+    values = (float(text) for text in texts if re.search(PLAIN.pattern, text, re.ASCII))
+    return tuple(value for value in values if np.isfinite(value))
+
+
+def _hint_for_number(texts: pa.Array, bad: list[int], rejects: Rejects, notation: Notation) -> str:
+    hint = "correct it, or add the word to export.missing_words"
+    if not bad or rejects.tolerant:
+        return hint
+    fitting = settings_that_fit(texts[bad[0]].as_py(), notation)
+    if not fitting:
+        return hint
+    return f"set {fitting}" + (", whichever the utility means" if " or " in fitting else "")
+
+
+def _first_not_a_number(texts: pa.Array) -> int:
+    """Halve the range that holds the first entry pyarrow cannot cast."""
+    good, bad = 0, len(texts)  # texts[:good] can be cast, texts[:bad] cannot
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        try:
+            texts.slice(good, middle - good).cast(pa.float64())
+            good = middle
+        except pa.ArrowInvalid:
+            bad = middle
+    return good
+
+
+def _require_unit(field: Field, unit: str, meter: np.ndarray, rejects: Rejects) -> None:
+    """Reject rows with a meter whose unit is not ``unit``, apart from case and blanks."""
+    words, code = _encode(field)
+    other = _look_up(np.array([word.lower() != unit.lower() for word in words], dtype=bool), code, True)
+    rejects.reject(
+        UNIT_DIFFERS,
+        field,
+        np.flatnonzero(other & (meter != NO_CODE)),
+        f"is not {unit} (mixed units, or another unit than export.unit)",
+        "convert all readings to one unit and name it in export.unit",
+    )
+
+
+def key_columns(settings: ExportSettings) -> list[str]:
+    """Return the columns that say whose reading a row is: meter, and circuit and unit where there are any."""
+    names = (settings.meter_column, settings.circuit_column, settings.unit_column)
+    return [name for name in names if name is not None]
+
+
+def keys(columns: Mapping[str, Field], settings: ExportSettings, rejects: Rejects, file_meter: str = "") -> dict:
+    """Return the ``meter`` and ``circuit`` fields of a :class:`Batch` from its key columns.
+
+    Without a column for the meter, all is of ``file_meter``.
+
+    Raises
+    ------
+    InputError
+        Naming the first row that names a meter and another unit than ``settings.unit``, if bad rows are refused.
+    """
+    if settings.meter_column is None:
+        meter_ids, meter = [file_meter], np.zeros(len(rejects.marks), np.int32)
+    else:
+        meter_ids, meter = codes(columns[settings.meter_column], settings.missing_words)
+    if settings.unit_column is not None:
+        _require_unit(columns[settings.unit_column], settings.unit, meter, rejects)
+    if settings.circuit_column is None:
+        return {"meter_ids": meter_ids, "meter": meter}
+    circuits, circuit = codes(columns[settings.circuit_column], settings.missing_words)
+    return {"meter_ids": meter_ids, "meter": meter, "circuits": circuits, "circuit": circuit}
+
+
+class StampParser:
+    """Parse stamps by one format; where bad rows are refused, either all or none of a file carry an offset.
+
+    Distinct texts are parsed once a batch, because an export repeats the same stamps for every meter.
+
+    Parameters
+    ----------
+    time_format : str
+        strptime format, "ISO8601", "spreadsheet", "unix_s" or "unix_ms".
+    missing_words : tuple of str
+        Words that stand for no stamp.
+    """
+
+    def __init__(self, time_format: str, missing_words: tuple[str, ...]):
+        self._format, self._missing_words = time_format, missing_words
+        # "%z" is an offset; a literal Z at the end says UTC, "%Z" would be a name.
+        utc = "%z" in time_format or re.search(r"(?<!%)Z$", time_format) is not None
+        self._by_format = utc or time_format in UNIX
+        self._carries_offset: bool | None = None
+
+    def __call__(self, field: Field, rejects: Rejects) -> tuple[np.ndarray, np.ndarray]:
+        """Return stamps and whether they carry an offset.
+
+        Returns
+        -------
+        stamp_us : (n,) int64
+            Microseconds since 1970, ``NO_STAMP`` where missing or unreadable.
+        is_utc : (n,) bool
+            Whether that is UTC.
+
+        Raises
+        ------
+        InputError
+            If bad rows are refused, naming the first row that is not in the format, or that carries an offset where
+            others do not.
+        """
+        words, code = _encode(field)
+        stamp_us, present, carries = self.read_words(words)
+        if self._format == ISO8601 and not rejects.tolerant:
+            self._check_offsets(field, present, carries, code, rejects)
+        unreadable = np.flatnonzero(_look_up(present & (stamp_us == NO_STAMP), code, False))
+        if unreadable.size and not rejects.tolerant:
+            first = code[unreadable[0]]
+            others = np.flatnonzero(present & (stamp_us == NO_STAMP))[:_LOOKED_AT]
+            raise _not_in_format(field, unreadable[0], words[first], [words[i] for i in others])
+        rejects.reject(STAMP_UNREADABLE, field, unreadable, "", "")
+        return _look_up(stamp_us, code, NO_STAMP), _look_up(carries, code, False)
+
+    def read_words(self, words: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Read single texts.
+
+        Parameters
+        ----------
+        words : list of str
+            w texts without surrounding blanks.
+
+        Returns
+        -------
+        stamp_us : (w,) int64
+            As above.
+        present : (w,) bool
+            Whether a text is no missing word.
+        is_utc : (w,) bool
+        """
+        present = np.array([word not in self._missing_words for word in words], dtype=bool)
+        carries = np.full(len(words), self._by_format)
+        if self._format == ISO8601:
+            carries = pc.match_substring_regex(pa.array(words, pa.string()), _OFFSET).to_numpy(zero_copy_only=False)
+        stamp_us = np.full(len(words), NO_STAMP)
+        # pandas reads "now" and "today" as the time of the run, and takes its time for a long text.
+        dated = (len(word) <= LONGEST_STAMP and any(c.isdigit() for c in word) for word in words)
+        readable = present & np.fromiter(dated, bool, len(words))
+        some = np.flatnonzero(readable)
+        if some.size and self._format == SPREADSHEET:
+            seconds, bad = serial_seconds([words[i] for i in some])
+            stamp_us[some] = np.where(bad, NO_STAMP, seconds * 1_000_000)
+        elif some.size and self._format in UNIX:
+            counts, bad = unix_microseconds([words[i] for i in some], self._format)
+            stamp_us[some] = np.where(bad, NO_STAMP, counts)
+        elif some.size:
+            # One stamp with nanoseconds would make pandas keep all of them in nanoseconds, for fewer years; without
+            # utc=True one with another offset than the rest is an error. A stamp without one stays as it is.
+            cut, next_day = ends_of_days([_FINE.sub(r"\1", words[i]) for i in some], self._format)
+            parsed = pd.to_datetime(cut, format=self._format, errors="coerce", utc=True, cache=False)  # no word twice
+            parsed_us = parsed.tz_localize(None).as_unit("us").asi8
+            stamp_us[some] = np.where(next_day & (parsed_us != NO_STAMP), parsed_us + _DAY_US, parsed_us)
+        return stamp_us, present, carries
+
+    def all_alike(self, is_utc: np.ndarray) -> bool:
+        """Whether stamps carry an offset or none as all others before them, (w,) bool; the first set the rule."""
+        if self._carries_offset is None and is_utc.size:
+            self._carries_offset = bool(is_utc[0])
+        return self._format != ISO8601 or bool((is_utc == self._carries_offset).all())
+
+    def _check_offsets(self, field: Field, present, carries, code: np.ndarray, rejects: Rejects) -> None:
+        given = np.flatnonzero(_look_up(present, code, False))
+        if self._carries_offset is None and given.size:
+            self._carries_offset = bool(carries[code[given[0]]])
+        rejects.reject(
+            STAMP_UNREADABLE,
+            field,
+            given[carries[code[given]] != self._carries_offset] if given.size else given,
+            *MIXED_OFFSETS,
+        )
+
+
+def _not_in_format(field: Field, entry: int, word: str, others: list[str]) -> InputError:
+    """Return the error for a stamp: its shape, and what would read it and the others."""
+    fitting = formats_that_fit(others) or formats_that_fit([word])
+    hint = "correct the stamp or the setting"
+    if fitting:
+        hint = f"set export.time_format to {' or '.join(repr(known) for known in fitting)}"
+        hint += ", whichever the utility means" if len(fitting) > 1 else ""
+    return field.refuse(
+        entry, f"is not in the format of export.time_format: it is of the shape {shape_of(word)!r}", hint
+    )
+
+
+def _encode(field: Field) -> tuple[list[str], np.ndarray]:
+    """Return distinct texts without surrounding blanks and (n,) int64 codes, ``NO_CODE`` for null."""
+    encoded = field.values if pa.types.is_dictionary(field.values.type) else field.values.dictionary_encode()
+    words = pc.utf8_trim_whitespace(encoded.dictionary.cast(pa.string())).to_pylist()
+    return words, encoded.indices.cast(pa.int64()).fill_null(NO_CODE).to_numpy()
+
+
+def _look_up(per_word: np.ndarray, code: np.ndarray, missing) -> np.ndarray:
+    """Return ``per_word[code]`` with ``missing`` where there is no code."""
+    return np.append(per_word, np.array([missing], per_word.dtype))[code]

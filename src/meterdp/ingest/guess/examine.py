@@ -1,0 +1,350 @@
+"""Look at an export nobody has described: settings that read it, what is in it, and what speaks against them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+
+import numpy as np
+import pyarrow as pa
+
+from meterdp.core.stamps import local_text
+from meterdp.errors import InputError
+from meterdp.ingest.batch import NO_STAMP, Batch
+from meterdp.ingest.clock import clock_changes
+from meterdp.ingest.doubts import daily_kwh, likely_unit, only_rises, step_minutes
+from meterdp.ingest.guess.kinds import kind_of
+from meterdp.ingest.guess.layout import UNIT_SAID, Layout, guess_layout
+from meterdp.ingest.guess.period import best_period
+from meterdp.ingest.guess.remarks import remarks
+from meterdp.ingest.guess.table import Table, read_table
+from meterdp.ingest.guess.trial import (
+    MOST_READINGS,
+    FirstReadings,
+    Trial,
+    first_refusal,
+    read_strictly,
+    try_out,
+)
+from meterdp.ingest.guess.zone import ClockEvidence, clock_evidence
+from meterdp.ingest.readers import parquet
+from meterdp.ingest.settings import SELF_DESCRIBED, ExportSettings
+from meterdp.ingest.streams import files_of
+
+# What the configuration has for them; a test compares.
+MAX_UNUSABLE_SHARE, TYPICAL_DAILY_KWH = 0.1, (0.1, 1000.0)
+INTERVALS = (5, 10, 15, 20, 30, 60)
+_DAY_US, _HOUR_US, _MINUTE_US, _MINUTES_PER_DAY = 86_400_000_000, 3_600_000_000, 60_000_000, 24 * 60
+_SAMPLE_ROWS = 4000
+_STEP_BATCHES = 8
+# What a row or column of sums is called where others name a meter.
+_TOTAL = re.compile(
+    r"(?:grand|sub)?[\s_-]*(?:totals?|totale|totaal|sum|summe|summa|suma|soma|somme|gesamt\w*|yhteensä|razem|i alt)"
+    r"(?:[\s_(\[:.-].*)?",
+    re.IGNORECASE,
+)
+# Readings that may be enough to see that an export is none of intervals, whatever follows.
+_FIRST_LOOK = 200_000
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What an export turned out to be.
+
+    Parameters
+    ----------
+    settings : dict
+        The section ``export`` of a configuration, without what is the default anyway.
+    said, to_check : list of str
+        What was found and why; what the file leaves open.
+    trial : Trial
+        The first readings under these settings.
+    clock : ClockEvidence or None
+        None where the file counts intervals instead of naming times.
+    period : (int, int, int, int)
+        From :func:`meterdp.ingest.guess.period.best_period`.
+    doubts : list of InputError
+        What still speaks against the settings.
+    odd : list of str
+        From :func:`meterdp.ingest.guess.remarks.remarks`; not for a configuration, as it counts readings.
+    """
+
+    settings: dict
+    said: list[str]
+    to_check: list[str]
+    trial: Trial
+    clock: ClockEvidence | None
+    period: tuple[int, int, int, int]
+    doubts: list[InputError]
+    odd: list[str]
+
+
+def examine(
+    path,
+    *,
+    time_zone: str | None = None,
+    max_missing_share: float = 0.1,
+    fewest_days: int = 28,
+    most_readings: int = MOST_READINGS,
+) -> Finding:
+    """Guess the settings of an export and try them out on its first readings.
+
+    Parameters
+    ----------
+    path : path-like
+        File, folder or archive.
+    time_zone : str, optional
+        IANA zone of the homes where it is known; otherwise one is proposed.
+    max_missing_share, fewest_days : float, int
+        When the study leaves a meter out, and how many days it needs, to propose a period.
+    most_readings : int
+        No more are looked at.
+
+    Raises
+    ------
+    InputError
+        If the file is nothing we read, or cannot be read under any settings we know; names what it is.
+    """
+    layout = _layout(path)
+    given, said, to_check = layout.settings, layout.said, layout.to_check
+    guessed_unit, given["unit"] = given.get("unit", "kWh"), given.get("unit") or "kWh"
+    given.setdefault("interval_minutes", 60 if given.get("format") != "lcl_csv" else 30)
+    proposed = given.pop("time_zone", None)
+    first_settings = _settings(given, time_zone or proposed or "UTC")
+    first = FirstReadings(path, first_settings)
+    _read(path, first, min(_FIRST_LOOK, most_readings), most_readings)
+    if not first.whole and not _no_intervals(path, first):
+        first.read(most_readings)
+    for other in layout.other_formats:
+        unread = _unread_stamps(first.batches)
+        if not unread:
+            break
+        again = FirstReadings(path, _settings(given | {"time_format": other}, time_zone or proposed or "UTC"))
+        _read(path, again, most_readings, most_readings)
+        if _unread_stamps(again.batches) < unread:
+            given["time_format"], first = other, again
+            to_check[:] = [sentence for sentence in to_check if "(export.time_format)" not in sentence]
+            said.append(f"stamps further down fit {other} alone")
+    batches = first.batches
+    # Day codes and numbered columns are turned into UTC by the zone that is to be found.
+    clock = None if first_settings.counts_intervals else clock_evidence(batches)
+    zone = time_zone or proposed or _zone(clock, to_check)
+    given["time_zone"] = zone
+    if clock is not None and clock.changes is False and "stamp_time_zone" not in given:
+        _standard_time(given, batches, to_check)
+    if "wide_layout" not in given or given["wide_layout"] == "meters":
+        _set_interval(path, given, batches)
+    if given.get("format", "long_csv") in ("long_csv", "parquet") or given.get("wide_layout") == "meters":
+        _set_stamp(given, batches, said, to_check)
+    trial = try_out(path, _settings(given, zone), batches, first.whole)
+    trial = _set_unit(given, trial, guessed_unit is not None, said, to_check)
+    if any(_TOTAL.fullmatch(name) for name in trial.survey.meter_ids) and len(trial.survey.meter_ids) > 1:
+        to_check.append("one that counts as a meter is called a total: leave it out if it is the sum of the others")
+    period = best_period(
+        trial.energy_kwh, _MINUTES_PER_DAY // given["interval_minutes"], max_missing_share, fewest_days
+    )
+    strict = replace(trial.settings, max_unusable_share=MAX_UNUSABLE_SHARE, typical_daily_kwh=TYPICAL_DAILY_KWH)
+    doubts = replace(trial, settings=strict).doubts(path) or first_refusal(path, trial)
+    found = Finding(given, said, to_check, trial, clock, period, doubts, remarks(trial, zone))
+    given |= _days(found)
+    return found
+
+
+def _read(path, first: FirstReadings, readings: int, most_readings: int) -> None:
+    """Read the start of an export, more of it if nothing can be used; then say what stands in the way."""
+    first.read(readings)
+    if not first.any_usable:
+        first.read(most_readings)
+    if not first.any_usable:
+        read_strictly(path, first.settings)
+        raise InputError("holds no reading that can be used", file=path, hint="export the readings again")
+
+
+def _no_intervals(path, first: FirstReadings) -> bool:
+    """Whether the first readings are those of registers, or sums of days, so that no other can mend it."""
+    step = step_minutes(first.settings, first.batches)
+    if step not in INTERVALS:
+        return step is not None and step >= _MINUTES_PER_DAY
+    try:
+        trial = try_out(path, replace(first.settings, interval_minutes=int(step)), first.batches, False)
+    except InputError:
+        return False
+    return only_rises(trial.energy_kwh)
+
+
+def _unread_stamps(batches: list[Batch]) -> int:
+    return sum(int((batch.stamp_us == NO_STAMP).sum()) for batch in batches)
+
+
+def _settings(given: dict, zone: str) -> ExportSettings:
+    return ExportSettings.from_config({**given, "time_zone": zone})
+
+
+def _layout(path) -> Layout:
+    """Return the layout of any kind of file."""
+    kind, head = kind_of(path)
+    if kind == "csv":
+        members = files_of(path)
+        return guess_layout(path, read_table(path, head), several_files=len(members) > 1)
+    if kind == "parquet":
+        return _parquet(path)
+    out = Layout({"format": kind})
+    found = re.findall(rb"<(?:\w+:)?(?:intervalLength|duration)>(\d+)<", head) if kind == "green_button" else []
+    minutes = [int(s) // 60 for s in found if 0 < int(s) < 24 * 3600]
+    if kind == "nem12":
+        minutes = [int(m) for m in re.findall(rb"(?m)^200,(?:[^,\r\n]*,){7}\s*\"?(\d+)", head)]
+    fitting = [m for m in minutes if m in INTERVALS]
+    if kind == "nem12":
+        out.settings["time_zone"] = "Australia/Sydney"
+        out.said.append("stamps are in market time (UTC+10)")
+        out.to_check.append("Australia/Sydney stands where the zone of the homes belongs (export.time_zone)")
+    if fitting:
+        out.settings["interval_minutes"] = max(fitting)
+        if len(set(fitting)) > 1:
+            out.to_check.append("meters have intervals of several lengths; the longest is proposed")
+    return out
+
+
+def _parquet(path) -> Layout:
+    """Guess from the first records as if they stood in a CSV."""
+    records = parquet.first_records(path, _SAMPLE_ROWS)
+    if records is None:
+        raise InputError("holds no readings", file=path, hint="export the readings again")
+    columns = [_text(records.column(i)) for i in range(records.num_columns)]
+    table = Table(",", 0, list(records.schema.names), False, [list(row) for row in zip(*columns, strict=True)], "")
+    out = guess_layout(path, table, several_files=False)
+    if out.settings.get("format", "long_csv") != "long_csv":
+        raise InputError(
+            "is a Parquet file with a column per meter or interval",
+            file=path,
+            hint="write a row per reading: meter, time stamp and energy",
+        )
+    out.settings["format"] = "parquet"
+    stamp = records.schema.field(out.settings.get("time_column", "interval_start"))
+    if pa.types.is_timestamp(stamp.type):
+        out.settings.pop("time_format", None)
+    return out
+
+
+def _text(column: pa.Array) -> list[str]:
+    if pa.types.is_timestamp(column.type):
+        stamps = column.cast(pa.timestamp("us", column.type.tz)).to_pylist()
+        return ["" if v is None else v.isoformat(" ", "seconds") for v in stamps]
+    return ["" if v is None else str(v).strip() for v in column.to_pylist()]
+
+
+def _zone(clock: ClockEvidence | None, to_check: list[str]) -> str:
+    if clock is not None and clock.changes:
+        zone = clock.zones[0]
+        to_check.append(f"{zone} stands for every zone with the same changes of clocks: write that of the homes")
+        return zone
+    if clock is not None and clock.carries_offset:
+        to_check.append("stamps are in UTC or carry offsets: UTC stands where the zone of the homes belongs")
+    else:
+        to_check.append("nothing tells the time zone: UTC stands where that of the homes belongs")
+    return "UTC"
+
+
+def _standard_time(given: dict, batches: list[Batch], to_check: list[str]) -> None:
+    """Say that stamps are in standard time where the homes' clock changes and that of the file does not."""
+    stamps = [b.stamp_us[b.stamp_us != NO_STAMP] for b in batches]
+    first, last = min(s.min() for s in stamps if len(s)), max(s.max() for s in stamps if len(s))
+    changes = clock_changes(given["time_zone"])
+    inside = np.flatnonzero((changes.utc_us > first) & (changes.utc_us < last))
+    if given.get("format") in SELF_DESCRIBED or not len(inside):
+        return
+    hours = changes.offset_us[inside[0] : inside[0] + 2].min() / _HOUR_US
+    if hours != int(hours):
+        to_check.append("stamps are in standard time or UTC, not in local time: set export.stamp_time_zone")
+        return
+    given["stamp_time_zone"] = "UTC" if hours == 0 else f"Etc/GMT{-int(hours):+d}"
+    if hours:
+        to_check.append(
+            f"stamps follow no change of clocks: {given['stamp_time_zone']} is the homes' standard time, but they "
+            "may be in UTC (export.stamp_time_zone)"
+        )
+
+
+def _set_interval(path, given: dict, batches: list[Batch]) -> None:
+    """Take the interval from the distance of neighbouring stamps."""
+    step = step_minutes(_settings(given, given["time_zone"]), batches[:_STEP_BATCHES])
+    if step is None or (given.get("format") in ("nem12", "green_button") and step in INTERVALS):
+        return
+    if step >= _MINUTES_PER_DAY:
+        raise InputError(
+            "has readings a day or more apart: daily or monthly sums, not an interval export",
+            file=path,
+            hint="ask for the readings of every quarter, half or whole hour",
+        )
+    if step not in INTERVALS:
+        raise InputError(
+            f"has stamps {step:g} minutes apart; meterdp reads intervals of {', '.join(map(str, INTERVALS))} minutes",
+            file=path,
+            hint="ask for such intervals, or sum the readings to them",
+        )
+    given["interval_minutes"] = int(step)
+
+
+def _set_stamp(given: dict, batches: list[Batch], said: list[str], to_check: list[str]) -> None:
+    """Tell starts from ends by the first and the last stamp of the export."""
+    if "stamp" in given:
+        return
+    stamps = [b.stamp_us[b.stamp_us != NO_STAMP] for b in batches]
+    stamps = [s for s in stamps if len(s)]
+    if not stamps:
+        return
+    edges = np.array([min(s.min() for s in stamps), max(s.max() for s in stamps)])
+    if all(np.all(batch.stamps_are_utc) for batch in batches):
+        changes = clock_changes(given["time_zone"])
+        edges = edges + [changes.offset_at(int(edge)) for edge in edges]
+    first, last = edges % _DAY_US
+    step = given["interval_minutes"] * _MINUTE_US
+    named = re.search("start|begin|from", given.get("time_column", "interval_start"), re.IGNORECASE)
+    if first == step and last == 0 and not named:
+        given["stamp"] = "end"
+        said.append("days run from the end of the first interval to midnight: stamps are ends")
+    elif first == 0 and last != 0:
+        said.append("days begin at midnight: stamps are starts")
+    elif named:
+        said.append("the column of stamps is called after the starts of intervals")
+    else:
+        to_check.append("nothing tells whether stamps are starts or ends: starts are assumed (export.stamp)")
+
+
+def _set_unit(given: dict, trial: Trial, named: bool, said: list[str], to_check: list[str]) -> Trial:
+    """Guess the unit by the size of the readings where it is not named, or named wrongly."""
+    if given.get("format") in SELF_DESCRIBED:
+        return trial
+    daily = abs(daily_kwh(trial.energy_kwh, given["interval_minutes"]))
+    low, high = TYPICAL_DAILY_KWH
+    if np.isnan(daily) or daily == 0 or (named and low <= daily <= high) or only_rises(trial.energy_kwh):
+        return trial
+    unit = likely_unit(daily, trial.settings)
+    if named and unit != given["unit"]:
+        to_check.append(f"the export says {given['unit']}, but no meter uses so much or little; {unit} is likely")
+    elif not named:
+        to_check.append(
+            f"nothing names the unit; {unit} makes a day most like that of a home, but it may be power (export.unit)"
+        )
+    if unit == given["unit"]:
+        return trial
+    said[:] = [sentence for sentence in said if not sentence.startswith(UNIT_SAID)]
+    given["unit"] = unit
+    settings = replace(_settings(given, given["time_zone"]), bad_rows=trial.settings.bad_rows)
+    factor = np.divide(*settings.kwh_per_unit) / np.divide(*trial.settings.kwh_per_unit)
+    return replace(trial, settings=settings, energy_kwh=trial.energy_kwh * factor)
+
+
+def _days(found: Finding) -> dict:
+    """Return the proposed period as local days, those at its ends only if they are whole."""
+    begin, end, _, _ = found.period
+    edges = found.trial.starts_us[[begin, end - 1]] + np.array([0, found.trial.settings.interval_us])
+    texts = local_text(edges.astype("datetime64[us]"), found.settings["time_zone"])
+    first, after = (date.fromisoformat(text[:10]) for text in texts)
+    day = timedelta(days=1)
+    whole = first if texts[0][11:16] == "00:00" else first + day
+    last = after - day
+    # An export of less than a day keeps what it has.
+    first, last = (whole, last) if whole <= last else (first, max(first, last))
+    return {"first_day": first.isoformat(), "last_day": last.isoformat()}

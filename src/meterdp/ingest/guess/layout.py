@@ -1,0 +1,564 @@
+"""From the columns of a sample to settings: which column is what, in which layout, in which unit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from meterdp.errors import InputError
+from meterdp.ingest.batch import NO_STAMP
+from meterdp.ingest.fields import StampParser
+from meterdp.ingest.guess.table import MISSING, Column, Table, has_digit
+from meterdp.ingest.numerals import PLAIN, Notation
+from meterdp.ingest.readers.cer import CODE_PATTERN
+from meterdp.ingest.readers.lcl_csv import ENERGY_COLUMNS, METER_COLUMN, TIME_COLUMNS
+from meterdp.ingest.readers.wide_csv import numbered_columns, times_of_day_us
+from meterdp.ingest.settings import CER_ZONE, HALF_HOUR_MINUTES, ExportSettings
+
+_MINUTE_US = 60_000_000
+_MONTH = r"\d{4}[-/.]\d{1,2}|\d{1,2}[-/.]\d{4}|[A-Za-z]{3,9}[- ]\d{2,4}"
+_JOINED = 500
+# Columns that are times or numbers of intervals from here on make a day a row.
+_FEWEST_INTERVALS = 20
+# Share of rows that changes of clocks and repetitions explain.
+_SELDOM, _MOST_REPEATED = 0.02, 0.1
+_INTERVAL_NAME = r"\D{0,3}(\d{1,2}[:.h]?\d\d)|\d{1,2}(:\d\d)? ?[AaPp][Mm]"
+_PER_DAY = (24, 48, 72, 96, 144, 288)
+
+# Words in names of columns, in the languages of the exports we know. Of meters, the nearer ones first.
+_METER_FIRST = (
+    r"meter|nmi|mpan|mprn|mpxn|lclid|esi ?id|\bean\b|zähl|zaehl|messpunkt|messlok|målepunkt|malepunkt|anläggning|cups"
+    r"|\bpod\b|\bprm\b|\bpdl\b|\bppe\b|\bcpe\b|\bicp\b|mittaus|punto|ponto|compteur|contador|contatore|licznik|特定番号"
+)
+_METER_NEXT = (
+    r"obis|customer|household|home|account|device|serial|premise|service.?point|site|house|installation|data_?id"
+    r"|\bid\b|_id|id$|contra[tc]"
+)
+_METER = f"{_METER_FIRST}|{_METER_NEXT}"
+_ENERGY = (
+    r"kwh|wh\b|energ|énerg|consum|usage|\buse\b|used|reading|value|import|delivered|load|demand|power|kw|grid"
+    r"|verbrauch|bezug|wert|valeur|puissance|conso|prelievo|potenza|mængde|förbruk|forbruk|kulutus|määrä|volume"
+    r"|verbruik|afname|pobór|wartość|使用量|電力"
+)
+_TIME = r"time|date|stamp|start|begin|from|interval|period|zeit|datum|von|tid|fecha|data|horo"
+_START = r"start|begin|from|\bvon\b|\bfra\b|\bfrån\b|desde|d[ée]but|\bvan\b|\bod\b|alku|inizio|início"
+_END = r"\bend|_end|end$|until|to$|\bbis\b|finish|\bende\b|\btil\b|til_|\btill\b|\btot\b|\bfine?\b|hasta|loppu"
+_NOT_OF_READING = r"revis|creat|insert|updat|modif|extract|upload|received|process|published"
+_UTC_NAME = r"utc|(?<![a-z])gmt|zulu"
+_CIRCUIT = r"circuit|feeder|transformer|substation"
+_UNIT = r"unit|uom|einheit|enhe[dt]|eenheid|yksik|jednot|unidad|jednostka"
+_OTHER_NUMBER = (
+    r"temp|price|cost|tariff|volt|current|amp|kvar|export|generation|solar|pv|latitude|longitude|factor|status"
+    r"|quality|flag|code|received|surplus|inje|inye|verti|einspeis|teruglever|reactive|frequency|postcode|\bzip\b"
+)
+_PART_OF_METER = r"register|channel|kanal|circuit|obis|direction|category|type|flow|tari"
+_UNIT_WORD = re.compile(r"(?<![A-Za-z])(?:([kKmM]?[wW][hH])|(kW|KW|kw|W))(?![A-Za-z])")
+# How a sentence about the unit begins.
+UNIT_SAID = "the unit is"
+_UNITS = {"kwh": "kWh", "mwh": "MWh", "wh": "Wh", "kw": "kW", "w": "W"}
+
+
+@dataclass
+class Layout:
+    """Settings of an export as far as its first rows tell.
+
+    Parameters
+    ----------
+    settings : dict
+        Keys of the section ``export``.
+    said : list of str
+        What was found and why, in words, without an entry of the file.
+    to_check : list of str
+        What the file leaves open.
+    other_formats : list of str
+        Of stamps, that fit the first rows as well.
+    """
+
+    settings: dict = field(default_factory=dict)
+    said: list[str] = field(default_factory=list)
+    to_check: list[str] = field(default_factory=list)
+    other_formats: list[str] = field(default_factory=list)
+
+
+def guess_layout(path, table: Table, *, several_files: bool) -> Layout:
+    """Return the settings that read a CSV of this structure.
+
+    Parameters
+    ----------
+    path : path-like
+        For messages.
+    table : Table
+    several_files : bool
+        Whether the export is a folder or archive of several files.
+
+    Raises
+    ------
+    InputError
+        If no column holds time stamps or none holds readings.
+    """
+    out = Layout()
+    if not table.header:
+        _day_codes(path, table, out)
+        return out
+    if METER_COLUMN in table.header and {*TIME_COLUMNS} & {*table.header} and {*ENERGY_COLUMNS} & {*table.header}:
+        out.settings = {"format": "lcl_csv", "interval_minutes": HALF_HOUR_MINUTES, "time_zone": "Europe/London"}
+        out.said.append("the columns are those of Low Carbon London")
+        return out
+    if table.delimiter != ",":
+        out.settings["delimiter"] = table.delimiter
+    if table.skip_rows:
+        out.settings["skip_rows"] = table.skip_rows
+        out.said.append(f"{table.skip_rows} lines stand above the header")
+    if table.units_row:
+        out.settings["skip_rows_after_header"] = 1
+        out.said.append("a line of units stands under the header")
+    for guess in (_days, _meters, _long):
+        if guess(path, table, out, several_files):
+            _unit(table, out)
+            return out
+    raise InputError(
+        f"has no column of time stamps in a format we know; its columns: {_names(table.header)}",
+        file=path,
+        hint="give export.time_format in strptime notation, and name the columns",
+    )
+
+
+def _names(names: list[str]) -> str:
+    """Return the names of columns that are words we know; others may be meter ids."""
+    known = f"{_METER}|{_ENERGY}|{_TIME}|{_START}|{_END}|{_UNIT}|{_CIRCUIT}|{_OTHER_NUMBER}"
+    shown = [repr(n) for n in names if re.search(known, n, re.IGNORECASE) and not re.search(r"\d{3}", n)][:12]
+    others = len(names) - len(shown)
+    return ", ".join([*shown, *([f"{others} that are not shown"] if others else [])])
+
+
+def _day_codes(path, table: Table, out: Layout) -> None:
+    """Three fields without a header, the second of five digits: the day codes of the Irish trial."""
+    columns = table.columns
+    if (
+        table.delimiter == " "
+        and len(columns) == 3
+        and all(re.fullmatch(CODE_PATTERN, word) for word in columns[1].words)
+    ):
+        out.settings = {"format": "cer", "time_zone": CER_ZONE, "interval_minutes": HALF_HOUR_MINUTES}
+        out.said.append("three fields without a header, the second a day code: the layout of the Irish trial (CER)")
+        return
+    raise InputError(
+        "has no header",
+        file=path,
+        row=1,
+        hint="write the column names into the first row, e.g. meter_id,interval_start,kwh",
+    )
+
+
+def _days(path, table: Table, out: Layout, several_files: bool) -> bool:
+    """A row per meter and day."""
+    times = times_of_day_us(table.header, ends=False)
+    if len(times) < _FEWEST_INTERVALS:
+        times = {}
+    per_day, numbers = next(
+        ((n, found) for n in _PER_DAY if (found := numbered_columns(table.header, n, n // 24))), (0, {})
+    )
+    if not times and not numbers:
+        return False
+    intervals = set(times or numbers)
+    others = [c for i, c in enumerate(table.columns) if i not in intervals]
+    date = _best(others, _TIME, lambda c: bool(c.time_formats))
+    if date is None:
+        raise InputError(
+            "has a column per interval but none of dates in a format we know",
+            file=path,
+            hint="give export.date_column and export.time_format",
+        )
+    out.settings |= {"format": "wide_csv", "wide_layout": "days", "date_column": date.name}
+    _time_format(date, out)
+    meter = _meter([date], [c for c in others if c is not date and not c.counts_rows], out, several_files)
+    cells = [c for i, c in enumerate(table.columns) if i in intervals]
+    _refuse_registers(path, [date], [c for c in others if c is not date], meter, cells[len(cells) // 2])
+    _notation(cells, out)
+    if times:
+        order = sorted(times.values())
+        step = int(np.median(np.diff(order)))
+        out.settings["interval_minutes"] = step // _MINUTE_US
+        if next(iter(times.values())) == step:
+            out.settings["stamp"] = "end"
+            out.said.append("the first column of a day is not 00:00 but one interval later: times are ends")
+    else:
+        out.settings["wide_columns"] = "numbers"
+        out.settings["interval_minutes"] = 24 * 60 // per_day
+    return True
+
+
+def _meters(path, table: Table, out: Layout, several_files: bool) -> bool:
+    """A row per stamp and a column per meter."""
+    stamps = [c for c in table.columns if c.is_stamp]
+    rest = [c for c in table.columns if not c.is_stamp]
+    if len(stamps) != 1 or len(rest) < 2 or not all(c.is_number or not c.words for c in rest):
+        return False
+    # Names of meters differ in their numbers only; names of quantities do not. A stamp that returns has other meters.
+    if len({re.sub(r"\d+", "", c.name) for c in rest}) > 1:
+        named = [c for c in rest if re.search(f"{_ENERGY}|{_OTHER_NUMBER}|{_METER_FIRST}", c.name, re.IGNORECASE)]
+        if len(named) > len(rest) / 4 or any(c.counts_rows for c in rest) or _repeats(stamps) > _SELDOM:
+            return False
+        out.to_check.append("every column but that of the stamps is taken for a meter: remove those that are none")
+    stamp = stamps[0]
+    out.settings |= {"format": "wide_csv", "wide_layout": "meters", "time_column": stamp.name}
+    _time_format(stamp, out)
+    _notation(rest, out)
+    out.said.append(f"a column per meter: {len(rest)} of them")
+    return True
+
+
+def _long(path, table: Table, out: Layout, several_files: bool) -> bool:
+    """A row per reading."""
+    stamp, parts = _stamp(path, table, out)
+    if stamp is None:
+        return False
+    if stamp.name != "interval_start":
+        out.settings["time_column"] = stamp.name
+    _time_format(stamp, out)
+    rest = [c for c in table.columns if c not in parts and not c.counts_rows]
+    meter = _meter(parts, rest, out, several_files)
+    numbers = [c for c in rest if c is not meter and c.is_number]
+    energy = _energy(numbers, meter)
+    if energy is None:
+        named = _names([c.name for c in numbers]) or "none"
+        raise InputError(
+            f"has no column that is clearly the energy; columns of numbers: {named}",
+            file=path,
+            hint="name it in export.energy_column",
+        )
+    if energy.name != "kwh":
+        out.settings["energy_column"] = energy.name
+    others = [c for c in numbers if c is not energy and re.search(_ENERGY, c.name, re.IGNORECASE)]
+    if others:
+        out.to_check.append(
+            f"readings are taken from '{energy.name}'; '{others[0].name}' could be meant, too (export.energy_column)"
+        )
+    _refuse_registers(path, [stamp], [c for c in rest if c is not energy], meter, energy)
+    _notation([energy], out)
+    circuit = _best(rest, _CIRCUIT, lambda c: c not in (meter, energy) and re.search(_CIRCUIT, c.name, re.IGNORECASE))
+    if circuit is not None:
+        out.settings["circuit_column"] = circuit.name
+    # "W" may as well be a flag, for winter or for a true value ("wahr").
+    unit = _best(rest, _UNIT, lambda c: c.words and all(w.lower() in _UNITS for w in c.words))
+    if unit is not None and (re.search(_UNIT, unit.name, re.IGNORECASE) or {w.lower() for w in unit.words} != {"w"}):
+        out.settings["unit_column"] = unit.name
+    return True
+
+
+def _stamp(path, table: Table, out: Layout) -> tuple[Column | None, list[Column]]:
+    """Return the column of stamps, put together where dates and times stand apart, and all columns of dates."""
+    parts = [c for c in table.columns if c.time_formats or c.is_time]
+    parts = [c for c in parts if not c.counts_rows and not (c.is_number and re.search(_METER, c.name, re.IGNORECASE))]
+    _refuse_other_stamps(path, table)
+    dates, times = ([c for c in parts if kind(c)] for kind in (lambda c: c.is_date, lambda c: c.is_time))
+    stamps = [c for c in parts if c.is_stamp]
+    joined = None
+    if dates and times:
+        of_day = _best(times, _START, lambda c: True)
+        day = _best(dates, _START, lambda c: not re.search(_NOT_OF_READING, c.name, re.IGNORECASE)) or dates[0]
+        entries = tuple(f"{d} {t}" if d and t else "" for d, t in zip(day.entries, of_day.entries, strict=True))
+        joined = Column(day.name, tuple(dict.fromkeys(e for e in entries if e)), entries)
+        stamps = [*stamps, joined] if joined.time_formats else stamps
+    # A date of processing changes seldom; an id or a reading may look like a date.
+    most = max((len(c.words) for c in stamps), default=0)
+    stamps = [c for c in stamps if len(c.words) >= most / 2]
+    if not stamps:
+        if dates or any(re.fullmatch(_MONTH, w) for c in table.columns for w in c.words[:1]):
+            _refuse_dates(path, table, dates)
+        return None, []
+    stamp = _best(stamps, _START, lambda c: not re.search(_NOT_OF_READING, c.name, re.IGNORECASE)) or stamps[0]
+    name = stamp.name
+    if stamp is joined:
+        out.settings["time_of_day_column"] = name = of_day.name
+        name = f"{name} {day.name}"
+    ends = re.search(_END, name, re.IGNORECASE) and not re.search(_START, name, re.IGNORECASE)
+    if ends and (stamp is joined or len(stamps) == 1):
+        out.settings["stamp"] = "end"
+        out.said.append("the column of stamps is called after the ends of intervals")
+    if stamp is joined and _ends_on_its_own_day(joined):
+        raise InputError(
+            "writes the end of a day as 00:00 of the same day, not of the next",
+            file=path,
+            field=of_day.name,
+            hint="write the starts of the intervals, or the date of the next day",
+        )
+    if re.search(_UTC_NAME, name, re.IGNORECASE):
+        out.settings["stamp_time_zone"] = "UTC"
+        out.said.append("the column of stamps is called after UTC")
+    return stamp, parts
+
+
+def _ends_on_its_own_day(joined: Column) -> bool:
+    """Whether 00:00 follows the other times of its date."""
+    last, days = {}, {}
+    for entry in joined.entries:
+        day, _, time = entry.partition(" ")
+        days.setdefault(day, time)
+        last[day] = time
+    midnights = [re.fullmatch(r"0?0:00(:00)?", last[day]) and days[day] == min(days.values()) for day in days if day]
+    first = min((t for t in days.values() if t), default="")
+    return len(midnights) > 2 and not re.match("0?0:00", first) and sum(map(bool, midnights)) > len(midnights) / 2
+
+
+def _refuse_other_stamps(path, table: Table) -> None:
+    """Say which way of writing time it is that we do not read."""
+    for column in table.columns:
+        words = column.words[:_JOINED]
+        known = column.time_formats or column.is_time
+        if not known and any(re.search(r"(^|[ T])24:00(:00)?$", w) for w in column.words):
+            raise InputError(
+                "writes the end of a day as 24:00",
+                file=path,
+                field=column.name,
+                hint="write the starts of the intervals, or 00:00 of the next day",
+            )
+        two = r"(\d{1,4}[-./]\d{1,2}[-./]\d{1,4}[ T]\S.*?)(?:\s*[-–/]\s*|\s+[^\W\d]+\s+)\d.*\d"
+        if len(words) > 2 and not column.time_formats and all(re.fullmatch(two, w) for w in words):
+            raise InputError(
+                "has the start and the end of an interval in one column",
+                file=path,
+                field=column.name,
+                hint="write a column of starts",
+            )
+
+
+def _refuse_dates(path, table: Table, dates: list[Column]) -> None:
+    """A date and no time of day: sums of days, or intervals that are numbered."""
+    for column in table.columns:
+        small = [w for w in column.words if re.fullmatch(r"\d{1,3}", w) and int(w) <= 300]
+        if dates and len(small) == len(column.words) >= _FEWEST_INTERVALS and not column.counts_rows:
+            raise InputError(
+                "has a date and the number of the interval in each row",
+                file=path,
+                field=column.name,
+                hint="write the time of day instead of the number, or a row per day with a column per interval",
+            )
+    if len([n for n in table.header if re.match(_INTERVAL_NAME, n)]) >= _FEWEST_INTERVALS:
+        raise InputError(
+            "has a row per day, but names the columns of its intervals in a way we do not read",
+            file=path,
+            hint="call them by the times at which they begin, 00:00, 00:30 and so on",
+        )
+    raise InputError(
+        "has a date per row and no time of day: daily or monthly sums, not an interval export",
+        file=path,
+        hint="ask for the readings of every quarter, half or whole hour",
+    )
+
+
+def _repeats(columns: Iterable[Column]) -> float:
+    """Return the share of rows whose entries in these columns have been there before."""
+    rows = list(zip(*(c.entries for c in columns), strict=True))
+    return 1 - len(set(rows)) / max(1, len(rows))
+
+
+def _energy(numbers: list[Column], meter: Column | None) -> Column | None:
+    """Return the column of readings: by its name, and not one that only rises where there is another."""
+    fitting = [c for c in numbers if not re.search(_OTHER_NUMBER, c.name, re.IGNORECASE)]
+    if not fitting:
+        return numbers[0] if len(numbers) == 1 else None
+    named = [c for c in fitting if re.search(_ENERGY, c.name, re.IGNORECASE)]
+    if not named:
+        return max(fitting, key=lambda c: len(c.words))
+    return next((c for c in named if not _only_rises(c, meter)), named[0])
+
+
+def _refuse_registers(path, stamps: list[Column], others: list[Column], meter: Column | None, energy: Column) -> None:
+    """Refuse several rows per meter and interval that a column tells apart: registers, directions, quantities."""
+    given = [i for i, entry in enumerate(energy.entries) if has_digit(entry)]
+
+    def repeats(columns: list[Column]) -> float:
+        return _repeats([Column(c.name, (), tuple(c.entries[i] for i in given)) for c in columns])
+
+    key = [*stamps, *([meter] if meter is not None else [])]
+    if repeats(key) < _MOST_REPEATED:
+        return
+    for column in others:
+        if column is not meter and 2 <= len(column.words) <= 20 and repeats([*key, column]) < repeats(key) / 2:
+            raise InputError(
+                "has several rows per meter and interval, told apart by this column: registers, flows or quantities",
+                file=path,
+                field=column.name,
+                hint="keep the rows of one of them, or sum those that are parts of the consumption",
+            )
+
+
+def _only_rises(column: Column, meter: Column | None) -> bool:
+    """Whether the entries of the first meter are those of a register."""
+    of = meter.entries if meter is not None else ("",) * len(column.entries)
+    known = set(column.words[:_JOINED])
+    own = [e for e, m in zip(column.entries, of, strict=True) if m == of[0] and e in known]
+    if len(own) < 20 or not column.notations:
+        return False
+    steps = np.diff(_values(own, column.notations[0]))
+    return bool((steps >= 0).mean() > 0.99 and (steps > 0).any())
+
+
+def _best(columns: Iterable[Column], names: str, allowed: Callable[[Column], object]) -> Column | None:
+    """Return the first column whose name fits, or else the first that is allowed at all."""
+    columns = [c for c in columns if allowed(c)]
+    named = [c for c in columns if re.search(names, c.name, re.IGNORECASE)]
+    return (named or columns or [None])[0]
+
+
+def _meter(stamps: list[Column], columns: list[Column], out: Layout, several_files: bool) -> Column | None:
+    """Find the column of meter ids; without one every file is a meter.
+
+    Where stamps return, it is a column that tells the rows of a stamp apart: that counts more than names do.
+    """
+    possible = [
+        c
+        for c in columns
+        if c.words
+        and not re.search(rf"{_CIRCUIT}|{_UNIT}|{_OTHER_NUMBER}|type|model|note|comment", c.name, re.IGNORECASE)
+        and not (c.is_number and re.search("kwh|usage|consum", c.name, re.IGNORECASE))
+        and not all(w.lower() in _UNITS for w in c.words)
+        and not c.is_time
+    ]
+    # Readings change from row to row; "meter reading" is not the name of a meter.
+    named = [
+        c
+        for names in (_METER_FIRST, _METER_NEXT)
+        for c in possible
+        if re.search(names, c.name, re.IGNORECASE) and not re.search("reading|value", c.name, re.IGNORECASE)
+    ]
+    named = [c for c in dict.fromkeys(named) if not (_changes(c) and c.is_number)]
+    base, chosen = _repeats(stamps), None
+    if base > _SELDOM:
+        left = {c: _repeats([*stamps, c]) for c in possible if not _changes(c)}
+        some = [c for c in named if c in left] or [c for c in left if not re.search(_PART_OF_METER, c.name, re.I)]
+        some = [c for c in some if left[c] < 0.9 * base or c in named]
+        best = min((left[c] for c in some), default=1.0)
+        chosen = next((c for c in _fewest_first(some, named) if left[c] <= best + _SELDOM), None)
+    elif named:
+        chosen = named[0]
+    elif not several_files:
+        constant = [c for c in possible if len(c.words) == 1 and len(c.entries) > 1]
+        ids = [c for c in constant if re.search(r"\d{4}", c.words[0])]
+        texts = [c for c in constant if not c.is_number and not c.time_formats]
+        chosen = (ids or texts or [None])[0]
+    if chosen is None:
+        out.settings["meter_column"] = None
+        out.said.append("no column names a meter: every file is one meter, called like the file")
+    elif chosen.name != "meter_id":
+        out.settings["meter_column"] = chosen.name
+    other = next((c for c in named if c is not chosen), None)
+    if chosen is not None and other is not None:
+        out.to_check.append(
+            f"meters are told apart by '{chosen.name}'; '{other.name}' could be meant, too (export.meter_column)"
+        )
+    return chosen
+
+
+def _changes(column: Column) -> bool:
+    """Whether many rows have an entry of their own, as readings do, above all those with decimals, and ids do not."""
+    decimals = column.is_number and any("." in word or "," in word for word in column.words)
+    return len(column.words) > max(50, (0.05 if decimals else 0.5) * len(column.entries))
+
+
+def _fewest_first(columns: list[Column], named: list[Column]) -> list[Column]:
+    return columns if named else sorted(columns, key=lambda c: len(c.words))
+
+
+def _time_format(column: Column, out: Layout) -> None:
+    formats = column.time_formats
+    chosen = formats[0]
+    if len(formats) > 1:
+        chosen = _most_regular(column.words, formats)
+        out.to_check.append(
+            f"stamps fit {' and '.join(formats)}; {chosen} puts them in the more regular order (export.time_format)"
+        )
+        out.other_formats = [known for known in formats if known != chosen]
+    if chosen != "%Y-%m-%d %H:%M":
+        out.settings["time_format"] = chosen
+
+
+def _most_regular(words: tuple[str, ...], formats: tuple[str, ...]) -> str:
+    """Return the format under which steps between neighbours are most often the same."""
+
+    def regularity(time_format: str) -> float:
+        stamp_us, _, _ = StampParser(time_format, ()).read_words(list(words))
+        if (stamp_us == NO_STAMP).any():
+            return 0.0
+        steps = np.diff(stamp_us)
+        _, counts = np.unique(steps, return_counts=True)
+        # Of formats that make most steps alike the one that jumps least: months for days go back and forth.
+        return counts.max(initial=0) / max(1, len(steps)) - len(counts) / max(1, len(steps) + 1)
+
+    return max(formats, key=regularity)
+
+
+def _notation(columns: list[Column], out: Layout) -> None:
+    """Find the notation in which all readings are numbers, and the words that stand for missing ones."""
+    filled = [c for c in columns if c.words]
+    usual = ExportSettings.missing_words
+    words = {word for c in filled if c.is_number for word in c.words_for_missing} - {*usual}
+    # Only words everybody uses: others come from somebody's rows and have no place in public settings.
+    more = sorted(word for word in words if word.lower() in MISSING)
+    if more:
+        out.settings["missing_words"] = [*usual, *more]
+    if words:
+        out.to_check.append("some readings are words; those that mean a missing one belong into export.missing_words")
+    if not filled:
+        return
+    common = [n for n in filled[0].notations if all(n in c.notations for c in filled)]
+    if not common:
+        out.to_check.append("some readings are no numbers, or are written in several ways (export.missing_words)")
+        return
+    chosen = common[0]
+    if chosen != PLAIN and Notation(",") in common and Notation(".", ",") in common:
+        words = [w for c in filled for w in c.words]
+        chosen = min((Notation(","), Notation(".", ",")), key=lambda notation: _spread(words, notation))
+        out.to_check.append(
+            "a comma may be the decimal mark or stand between thousands (export.decimal, export.thousands)"
+        )
+    if chosen.decimal != ".":
+        out.settings["decimal"] = chosen.decimal
+    if chosen.thousands is not None:
+        out.settings["thousands"] = chosen.thousands
+
+
+def _spread(words: list[str], notation: Notation) -> float:
+    """Return how many orders of magnitude the numbers differ by: more if marks are taken for others."""
+    values = np.abs(_values(words, notation))
+    return float(np.log(values[values > 0]).std()) if (values > 0).any() else 0.0
+
+
+def _values(words: list[str], notation: Notation) -> np.ndarray:
+    """Return the numbers among words that are numbers in a notation, but for some without a digit."""
+    plain = notation.plain(pa.array([word for word in words if has_digit(word)], pa.string()))
+    return np.array([float(text) for text in plain.to_pylist()])
+
+
+def _unit(table: Table, out: Layout) -> None:
+    """Take the unit from a column of units, the name of the readings' column or the lines above."""
+    if "unit_column" in out.settings:
+        column = next(c for c in table.columns if c.name == out.settings["unit_column"])
+        words = {_UNITS[w.lower()] for w in column.words}
+        where = "the column of units"
+    else:
+        energy = out.settings.get("energy_column", "kwh")
+        named = [name for name in table.header if name == energy]
+        words, where = _units_in(named), "the name of the column of readings"
+        if not words:
+            words, where = _units_in([table.above]), "the lines above the readings"
+    if len(words) == 1:
+        unit = words.pop()
+        out.said.append(f"{UNIT_SAID} {unit}: {where} says so")
+        if unit != "kWh":
+            out.settings["unit"] = unit
+    else:
+        out.settings["unit"] = None  # left to the size of the readings
+
+
+def _units_in(texts: list[str]) -> set[str]:
+    found = set()
+    for text in texts:
+        for energy, power in _UNIT_WORD.findall(text):
+            found.add(_UNITS.get((energy or power).lower()))
+    return found - {None}

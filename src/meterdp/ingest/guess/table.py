@@ -1,0 +1,261 @@
+"""The structure of a CSV from its first rows: what separates fields, where the header is, what the columns hold."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+from meterdp.errors import InputError
+from meterdp.ingest.lines import OLD_MAC, OLD_MAC_REMEDY
+from meterdp.ingest.numerals import Notation, notations_that_fit
+from meterdp.ingest.shapes import SPREADSHEET, UNIX, formats_that_fit
+
+# In order of preference: a decimal comma makes a comma look like a separator, too.
+DELIMITERS = (";", "\t", "|", ",", " ")
+# Rows that are looked at, and distinct entries of a column that are tried as stamps.
+_LINES, _TRIED = 30_000, 2_000
+_HEADER_WITHIN = 30
+_TIME_OF_DAY = re.compile(r"\d{1,2}:\d{2}(:\d{2})?( ?[AaPp][Mm])?")
+# Share of distinct entries of a column that may be of another kind than the rest.
+_MOST_ODD = 0.1
+# Numbers that no format of stamps reads.
+_PLAIN_NUMBER = re.compile(r"-?\d{0,4}(?:[.,]\d*)?", re.ASCII)
+_UNIX_NAME = r"unix|epoch|time|date|stamp|start|begin|from|zeit|\bts\b"
+_DIGIT = re.compile(r"\d")
+_DATED = r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}|\d:\d\d:\d\d|^\d{8,14}$"
+_UNITS_ROW = r"[-()\[\] ]*([kKmM]?[wW][hH]?|text|string|number|(local )?(date)?(time)?|utc|[ymdhs:/. -]*)[)\] ]*"
+MISSING = {
+    "", "null", "na", "n/a", "n.a.", "nan", "-", "--", "---", "none", "#n/a", "missing", "offline", "error",
+    "no data",
+    "no read", "?", "*", "..", "...", "nil", "void", "empty", "invalid",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One column of the sample.
+
+    Parameters
+    ----------
+    name : str
+        Its header, or its number where there is none.
+    words : tuple of str
+        Distinct entries in order of appearance, missing ones left out.
+    entries : tuple of str
+        All its entries in the order of the rows.
+    """
+
+    name: str
+    words: tuple[str, ...]
+    entries: tuple[str, ...] = ()
+
+    @cached_property
+    def time_formats(self) -> tuple[str, ...]:
+        """Formats of time stamps that fit every entry, or all but a few of another shape."""
+        words = self.words[:_TRIED]
+        if sum(_PLAIN_NUMBER.fullmatch(word) is not None for word in words) > _MOST_ODD * len(words):
+            return ()
+        words = _of_usual_shape(words)
+        # Most columns hold no stamps, which a few entries tell.
+        found = formats_that_fit(words) if words and formats_that_fit(words[:3]) else []
+        # Ids of ten digits look the same.
+        ids = set(found) & set(UNIX) and not re.search(_UNIX_NAME, self.name, re.IGNORECASE)
+        return () if ids else tuple(found)
+
+    @cached_property
+    def notations(self) -> tuple[Notation, ...]:
+        """Notations in which every entry is a number, but for a few without a digit; the likeliest first."""
+        words = [word for word in self.words if has_digit(word)]
+        return tuple(notations_that_fit(words)) if len(words) > (1 - _MOST_ODD) * len(self.words) else ()
+
+    @property
+    def words_for_missing(self) -> set[str]:
+        """Entries without a digit: among numbers they can only stand for a missing one."""
+        return {entry for entry in {*self.entries} if not has_digit(entry)}
+
+    @cached_property
+    def counts_rows(self) -> bool:
+        """Whether the entries number the rows."""
+        first = self.entries[:_TRIED]
+        if len(first) < 3 or not all(entry.isdecimal() and len(entry) < 10 for entry in first):
+            return False
+        return all(int(after) == int(entry) + 1 for entry, after in pairwise(first))
+
+    @property
+    def is_stamp(self) -> bool:
+        """Whether the entries are dates with a time of day."""
+        if self.time_formats == (SPREADSHEET,):
+            # Serial numbers of one day after another have decimals; whole numbers are ids or readings.
+            return all("." in word or "," in word for word in self.words[1:]) and len(self.words) > 2
+        return bool(self.time_formats) and not self.is_date
+
+    @property
+    def is_date(self) -> bool:
+        """Whether the entries are dates without a time of day."""
+        return bool(self.time_formats) and all("%" in f and not re.search("%[HI]", f) for f in self.time_formats)
+
+    @property
+    def is_time(self) -> bool:
+        """Whether the entries are times of day without a date."""
+        return bool(self.words) and all(_TIME_OF_DAY.fullmatch(word) for word in self.words)
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the entries are numbers."""
+        return bool(self.notations)
+
+
+@dataclass(frozen=True)
+class Table:
+    """The rows of the start of a CSV.
+
+    Parameters
+    ----------
+    delimiter : str
+    skip_rows : int
+        Lines before the header.
+    header : list of str
+        Empty if the file has none.
+    units_row : bool
+        Whether a line with units instead of readings follows the header.
+    rows : list of list of str
+        Rows as wide as the header, in order, without surrounding blanks; repeated headers are left out.
+    above : str
+        The text of what stands before the first row of readings.
+    """
+
+    delimiter: str
+    skip_rows: int
+    header: list[str]
+    units_row: bool
+    rows: list[list[str]]
+    above: str
+
+    @cached_property
+    def columns(self) -> list[Column]:
+        """The columns in the order of the file."""
+        names = self.header or [str(i + 1) for i in range(len(self.rows[0]))]
+        found = []
+        for name, entries in zip(names, zip(*self.rows, strict=False), strict=False):
+            words = [word for word in dict.fromkeys(entries) if word.lower() not in MISSING]
+            found.append(Column(name, tuple(words), entries))
+        return found
+
+
+def read_table(path, head: bytes) -> Table:
+    """Return the structure of a CSV from the bytes it starts with.
+
+    Raises
+    ------
+    InputError
+        If they are not UTF-8 text, or not in rows of at least two fields.
+    """
+    try:
+        text = head[: head.rfind(b"\n") + 1 or len(head)].decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError("is not UTF-8 text", file=path, hint="save the export as CSV UTF-8") from None
+    if "\r" in text and "\n" not in text:
+        raise InputError(OLD_MAC, file=path, hint=OLD_MAC_REMEDY)
+    lines = text.splitlines()[:_LINES]
+    delimiter, width = _delimiter(path, lines)
+    split = [[field.strip() for field in row] for row in _split(lines, delimiter)]
+    at = _header_at(split, width)
+    header = split[at]
+    below = [row for row in split[at + 1 :] if len(row) == width and row != header]
+    if not below:
+        raise InputError("holds no row under its header", file=path, hint="export the readings again")
+    if not _is_header(header, below):
+        return Table(delimiter, at, [], False, [header, *below], "")
+    units_row = len(below) > 1 and not _digits(below[0]) and _digits(below[1])
+    above = "\n".join([*lines[: at + 1], *([delimiter.join(below[0])] if units_row else [])])
+    return Table(delimiter, at, header, units_row, below[units_row:], above)
+
+
+def _split(lines: Sequence[str], delimiter: str) -> list[list[str]]:
+    try:
+        if not any('"' in line for line in lines):  # so that no line can run on into the next
+            return list(csv.reader(lines, delimiter=delimiter, skipinitialspace=delimiter == " "))
+    except csv.Error:
+        pass
+    out = []
+    for line in lines:
+        try:
+            out.append(next(csv.reader([line], delimiter=delimiter, skipinitialspace=delimiter == " "), []))
+        except csv.Error:
+            out.append([])
+    return out
+
+
+def _delimiter(path, lines: Sequence[str]) -> tuple[str, int]:
+    """Return what separates fields and the number of fields most rows have."""
+    best, found = 0.0, None
+    some = [line for line in lines[:300] if line.strip()]
+    for delimiter in DELIMITERS:
+        widths = Counter(len(row) for row in _split(some, delimiter))
+        width, count = widths.most_common(1)[0] if widths else (0, 0)
+        share = count / len(some) if some else 0.0
+        if width >= 2 and share > best + 0.15:
+            best, found = share, (delimiter, width)
+    if found is None:
+        raise InputError(
+            "has rows of one field only" if some else "holds no rows",
+            file=path,
+            hint="write one reading per row: meter, time stamp and energy, separated by commas",
+        )
+    return found
+
+
+def _header_at(split: list[list[str]], width: int) -> int:
+    """Return the row that names the columns of the readings below; the first that is mostly filled if none does."""
+    wide = [at for at, row in enumerate(split[:_HEADER_WITHIN]) if len(row) == width]
+    filled = [at for at in wide if sum(field != "" for field in split[at]) >= max(1, width / 2)]
+    naming: list[int] = []
+    for at in filled:
+        dated = any(re.search(_DATED, field) for field in split[at])
+        if not dated and _is_header(split[at], [row for row in split[at + 1 : at + 300] if len(row) == width]):
+            naming.append(at)
+        elif naming:
+            break
+    if not naming:
+        return filled[0] if filled else 0
+    # A title as wide as the table looks like a header, and so does a line of units under it.
+    units = len(naming) > 1 and all(re.fullmatch(_UNITS_ROW, field, re.IGNORECASE) for field in split[naming[-1]])
+    return naming[-1 - units]
+
+
+def has_digit(text: str) -> bool:
+    """Whether there is a digit in a text."""
+    return _DIGIT.search(text) is not None
+
+
+def _of_usual_shape(words: Sequence[str]) -> list[str]:
+    """Return the entries that look like most others if nearly all do, else all."""
+    if not words:
+        return []
+    shapes = [re.sub(r"\d+", "0", re.sub(r"[^\W\d_]+", "a", word)) for word in words]
+    usual, count = Counter(shapes).most_common(1)[0]
+    enough = count >= (1 - _MOST_ODD) * len(words)
+    return [word for word, shape in zip(words, shapes, strict=True) if shape == usual] if enough else list(words)
+
+
+def _is_header(row: list[str], below: list[list[str]]) -> bool:
+    """Whether a row is text in some column in which the others hold stamps or numbers."""
+    for i, name in enumerate(row):
+        words = tuple(dict.fromkeys(r[i] for r in below[1:200] if r[i].lower() not in MISSING))
+        if not words:
+            continue
+        column, own = Column("", words), Column("", (name,))
+        if own.is_number or own.is_time or not (column.is_number or column.time_formats):
+            continue
+        if not own.time_formats:
+            return True
+    return False
+
+
+def _digits(row: list[str]) -> bool:
+    return any(map(has_digit, row))

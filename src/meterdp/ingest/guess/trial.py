@@ -1,0 +1,212 @@
+"""The first readings of an export, taken in as a study would, to see what becomes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from meterdp.errors import InputError
+from meterdp.ingest.bands import Bands
+from meterdp.ingest.batch import BATCH_BYTES, NO_STAMP, Batch
+from meterdp.ingest.dense import REASONS
+from meterdp.ingest.doubts import doubts, sample_step, step_minutes
+from meterdp.ingest.guess.zone import clock_evidence
+from meterdp.ingest.ingest import Survey, fill, household_numbers, refuse_unusable, survey_export
+from meterdp.ingest.meter_list import MeterList
+from meterdp.ingest.readers.interface import reader
+from meterdp.ingest.settings import ExportSettings
+from meterdp.ingest.streams import Limit
+
+# What a few seconds are enough for.
+MOST_READINGS = 2_000_000
+# And of a file that is otherwise gone through before its first reading is there.
+_MOST_BYTES = {"nem12": 1 << 22, "green_button": 1 << 22}
+_MOST_CELLS = 1 << 27  # of the grid, 1 GiB
+_NO_LINK = {"meter_missing", "reading_type_missing"}
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What became of the first readings.
+
+    Parameters
+    ----------
+    settings : ExportSettings
+    survey : Survey
+        Meters and range of stamps.
+    counts : (R,) int64
+        Rows per reason, in the order of :data:`meterdp.ingest.dense.REASONS`.
+    energy_kwh : (H, T) float64
+        Readings on the grid, meters in order of their ids.
+    batches : list of Batch
+    whole : bool
+        Whether these are all readings of the export.
+    """
+
+    settings: ExportSettings
+    survey: Survey
+    counts: np.ndarray
+    energy_kwh: np.ndarray
+    batches: list[Batch]
+    whole: bool
+
+    @property
+    def starts_us(self) -> np.ndarray:
+        """UTC start of every slot, (T,) int64 microseconds since 1970."""
+        first = self.survey.first_slot
+        return self.survey.anchor_us + (first + np.arange(self.survey.slots)) * self.settings.interval_us
+
+    def doubts(self, path) -> list[InputError]:
+        """Return every reason to believe that the settings do not describe the export."""
+        some = self.energy_kwh[:: sample_step(len(self.energy_kwh))]
+        return [*doubts(path, self.settings, self.counts, some, self.step_minutes), *self._wrong_clock(path)]
+
+    def _wrong_clock(self, path) -> Iterator[InputError]:
+        settings = self.settings
+        if settings.counts_intervals:
+            return
+        # The end of an interval at a change of clocks may be written by the old clock or by the new one.
+        shifts = (0, settings.interval_us) if settings.stamp == "end" else (0,)
+        said = [clock_evidence(self.batches, shift).against(settings.time_zone) for shift in shifts]
+        found = next((one for one in said if one is not None and one[2]), said[0] if all(said) else None)
+        if found is not None:
+            problem, hint, _ = found
+            yield InputError(problem, file=path, field="export.time_zone", hint=hint)
+
+    def step_minutes(self) -> float | None:
+        """Return how far neighbouring stamps of a meter are usually apart."""
+        return step_minutes(self.settings, self.batches)
+
+
+def first_refusal(path, trial: Trial) -> list[InputError]:
+    """Return what a study without a list of meters says of the first row that cannot be read, if any."""
+    unreadable = ("row_malformed", "unit_differs", "stamp_unreadable", "value_unreadable")
+    if not any(trial.counts[list(REASONS).index(name)] for name in unreadable):
+        return []
+    try:
+        read_strictly(path, trial.settings)
+    except InputError as error:
+        return [error]
+    return []
+
+
+def read_strictly(path, settings: ExportSettings) -> None:
+    """Read an export up to the first row that cannot be read, as a study without a list of meters does.
+
+    Raises
+    ------
+    InputError
+        About that row.
+    """
+    for limit in (_limit(settings), None):
+        for _ in reader(settings.format, limit=limit)(path, replace(settings, bad_rows="refuse")):
+            pass
+        if limit is not None and not limit.cut:
+            return
+
+
+def begin_strictly(path, settings: ExportSettings) -> None:
+    """Read no more than the header and the first readings, as a study without a list of meters does.
+
+    Raises
+    ------
+    InputError
+        If that cannot be read.
+    """
+    next(iter(reader(settings.format, limit=_limit(settings))(path, settings)), None)
+
+
+def _limit(settings: ExportSettings) -> Limit:
+    return Limit(_MOST_BYTES.get(settings.format, 0))
+
+
+class FirstReadings:
+    """The start of an export, read as far as asked for; rows that cannot be read are marked, not refused.
+
+    Parameters
+    ----------
+    path : path-like
+    settings : ExportSettings
+
+    Attributes
+    ----------
+    settings : ExportSettings
+    batches : list of Batch
+        What has been read.
+    """
+
+    def __init__(self, path, settings: ExportSettings):
+        self._path, self.settings = path, replace(settings, bad_rows="missing")
+        self._begin(_limit(settings))
+
+    def _begin(self, limit: Limit | None) -> None:
+        batches = reader(self.settings.format, limit=limit)
+        self._coming = batches(self._path, self.settings, batch_bytes=BATCH_BYTES)
+        self._cut = set() if limit is None else limit.cut
+        self.batches: list[Batch] = []
+        self._readings, self._next = 0, next(self._coming, None)
+
+    @property
+    def whole(self) -> bool:
+        """Whether that is all of the export."""
+        return self._next is None and not self._cut
+
+    @property
+    def any_usable(self) -> bool:
+        """Whether one of the readings can be used, as far as stamp and value tell."""
+        return any(((batch.stamp_us != NO_STAMP) & np.isfinite(batch.energy)).any() for batch in self.batches)
+
+    def read(self, most_readings: int) -> None:
+        """Go on until there are so many readings.
+
+        A feed whose links stand at its end is read to its end.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be read under these settings.
+        """
+        while self._next is not None and self._readings < most_readings:
+            self.batches.append(self._next)
+            self._readings += len(self._next.meter)
+            self._next = next(self._coming, None)
+        linked_later = any(_NO_LINK & batch.set_aside.keys() for batch in self.batches)
+        if self._cut and (linked_later or not self.any_usable):
+            self._begin(None)
+            self.read(most_readings)
+
+
+def first_batches(path, settings: ExportSettings, most_readings: int) -> tuple[list[Batch], bool]:
+    """Return the start of an export and whether that is all; see :class:`FirstReadings`."""
+    first = FirstReadings(path, settings)
+    first.read(most_readings)
+    return first.batches, first.whole
+
+
+def try_out(
+    path, settings: ExportSettings, batches: list[Batch], whole: bool, meter_list: MeterList | None = None
+) -> Trial:
+    """Take in the readings of some batches.
+
+    Raises
+    ------
+    InputError
+        If no stamp lies on the grid.
+    """
+    settings = replace(settings, bad_rows="missing")
+
+    def read() -> Iterator[Batch]:
+        return iter(batches)
+
+    survey = survey_export(path, settings, read, meter_list)
+    cells = len(survey.meter_ids) * survey.slots
+    if cells > _MOST_CELLS and len(batches) > 1:
+        return try_out(path, settings, batches[: len(batches) // 2], False, meter_list)
+    edges = [0, len(survey.meter_ids)]
+    with Bands(settings, survey.anchor_us, survey.first_slot, survey.slots, edges) as bands:
+        fill(path, settings, read, survey, household_numbers(survey)[1], bands)
+        [(_, energy_kwh)] = bands.arrays()
+    refuse_unusable(path, settings, survey, bands)
+    return Trial(settings, survey, bands.counts, energy_kwh, batches, whole)

@@ -1,0 +1,211 @@
+"""What the stamps tell about their clock: hours that a change of clocks skips or repeats, and when homes sleep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from meterdp.ingest.batch import NO_STAMP, Batch
+from meterdp.ingest.clock import ClockChanges, clock_changes
+
+# One zone per rule of clock changes; others share it.
+CLOCKS = {
+    "Europe/London": "British and Irish",
+    "Europe/Zurich": "Central European",
+    "Europe/Athens": "Eastern European",
+    "America/Los_Angeles": "North American",
+    "Australia/Sydney": "south-east Australian",
+    "Pacific/Auckland": "New Zealand",
+}
+_HOUR_US = 3_600_000_000
+# Hours since 1970 of the years in which changes of clocks are looked for, 1980 to 2199.
+_FIRST_HOUR, _END_HOUR = (int(np.datetime64(year, "h").astype(int)) for year in ("1980", "2200"))
+# A skipped hour is empty and a repeated one twice as full as the same hour a day before and after, or nearly.
+_EMPTY, _FULL, _DOUBLE = 0.1, 0.8, 1.6
+_FEWEST = 4
+# Of many readings every seventh, which meets every time of day, tells when homes sleep.
+_MANY, _SLEEP_STEP = 50_000, 7
+
+
+@dataclass(frozen=True)
+class Hours:
+    """How many stamps lie in each local hour from ``_FIRST_HOUR`` on, and in which hours the first and last do."""
+
+    count: np.ndarray
+    first: int
+    last: int
+
+    @classmethod
+    def of(cls, hours: np.ndarray) -> Hours | None:
+        """Count (n,) hours since 1970; strays far off only move the first or last."""
+        if not len(hours):
+            return None
+        known = hours[(hours >= _FIRST_HOUR) & (hours < _END_HOUR)] - _FIRST_HOUR
+        return cls(np.bincount(known, minlength=1), int(hours.min()), int(hours.max()))
+
+    def between(self, begin: int, end: int) -> int:
+        """Return how many stamps lie in [begin, end)."""
+        return int(self.count[max(0, begin - _FIRST_HOUR) : max(0, end - _FIRST_HOUR)].sum())
+
+
+@dataclass(frozen=True)
+class ClockEvidence:
+    """What the stamps say about the clock.
+
+    Parameters
+    ----------
+    carries_offset : bool
+        Whether stamps carry an offset from UTC.
+    changes : bool or None
+        Whether the clock changes twice a year; None if no change lies in the period, or the stamps contradict.
+    zones : tuple of str
+        A zone for every rule of changes that fits, in the order of :data:`CLOCKS`.
+    sleep_hour : float or None
+        Hour of the file's clock, or of UTC, around which least energy is used.
+    hours : Hours or None
+        Where stamps without an offset lie.
+    """
+
+    carries_offset: bool
+    changes: bool | None
+    zones: tuple[str, ...]
+    sleep_hour: float | None
+    hours: Hours | None = None
+
+    def against(self, time_zone: str) -> tuple[str, str, bool] | None:
+        """Return what the stamps say against being on the clock of a zone, None if nothing.
+
+        Returns
+        -------
+        problem, hint : str
+        doubled : bool
+            Whether it is an hour that is there twice, which no clock but one that is set back can write.
+        """
+        verdicts = _verdicts(self.hours, time_zone)
+        if verdicts and all(said for said, _ in verdicts):
+            return None
+        # An hour that is missing may be missing for another reason.
+        doubled = not verdicts and any(twice for zone in self.zones for _, twice in _verdicts(self.hours, zone))
+        if not verdicts and not doubled:
+            return None
+        hint = (
+            "if stamps are in standard time or UTC, set export.stamp_time_zone to that, such as Etc/GMT-1 for UTC+1"
+        )
+        if self.zones:
+            names = " or ".join(CLOCKS[zone] for zone in self.zones)
+            hint = (
+                f"stamps follow the {names} rule: set it to the zone of the homes, such as {self.zones[0]}, or "
+                "export.stamp_time_zone to that of the stamps"
+            )
+        what = "has an hour twice that the clock of {} does not repeat"
+        if not doubled:
+            what = "holds readings in an hour that the clock of {} skips"
+        return what.format(time_zone), hint, doubled
+
+    def sentences(self) -> list[str]:
+        """Say it in words."""
+        said = []
+        if self.carries_offset:
+            said.append("stamps carry an offset from UTC, so no change of clocks is lost")
+        elif self.changes:
+            names = " or ".join(CLOCKS[zone] for zone in self.zones)
+            said.append(f"hours are skipped in spring or repeated in autumn by the {names} rule: a local clock")
+        elif self.changes is False:
+            said.append("the clock runs through the dates of all clock changes we know: standard time or UTC")
+        else:
+            said.append("no change of clocks lies in the period, so the stamps do not tell their time zone")
+        if self.sleep_hour is not None:
+            clock = "UTC" if self.carries_offset else "the file's clock"
+            said.append(
+                f"least energy is used around {self.sleep_hour:.0f}:00 of {clock}; most homes do so before dawn"
+            )
+        return said
+
+
+def clock_evidence(batches: Iterable[Batch], earlier_us: int = 0) -> ClockEvidence:
+    """Judge the stamps of an export, made earlier by so much, by the dates on which zones change their clocks."""
+    local, utc, by_hour, energy = [], 0, np.zeros(24), np.zeros(24)
+    for batch in batches:
+        is_utc = np.broadcast_to(batch.stamps_are_utc, batch.stamp_us.shape)
+        # Where a row holds a whole day, the skipped hour is there and has no readings.
+        used = (batch.stamp_us != NO_STAMP) & np.isfinite(batch.energy)
+        hour = (batch.stamp_us[used] - earlier_us) // _HOUR_US
+        is_utc = is_utc[used]
+        utc += int(is_utc.sum())
+        if not is_utc.all():
+            local.append(hour[~is_utc])
+        some = slice(None, None, _SLEEP_STEP if len(hour) > _MANY else 1)
+        of_day = hour[some] % 24
+        by_hour += np.bincount(of_day, minlength=24)
+        energy += np.bincount(of_day, np.abs(batch.energy[used][some]), minlength=24)
+    hours = np.concatenate(local) if local else np.empty(0, np.int64)
+    sleep = _sleep_hour(energy, by_hour)
+    if utc > len(hours):
+        return ClockEvidence(True, None, (), sleep)
+    fits, contradicts, seen = [], 0, 0
+    counted = Hours.of(hours)
+    for zone in CLOCKS:
+        verdict = _follows(counted, zone)
+        seen += verdict is not None
+        contradicts += verdict is False
+        if verdict:
+            fits.append(zone)
+    changes = True if fits else False if seen and contradicts == seen else None
+    return ClockEvidence(False, changes, tuple(fits), sleep, counted)
+
+
+def _follows(hours: Hours | None, zone: str) -> bool | None:
+    """Whether local stamps follow a zone's changes, which all are of whole hours; None if they cannot tell."""
+    verdicts = [said for said, _ in _verdicts(hours, zone)]
+    return None if not verdicts else all(verdicts)
+
+
+def _verdicts(hours: Hours | None, zone: str) -> list[tuple[bool, bool]]:
+    """Return whether stamps follow each change of a zone that they tell of, and whether its hour is there twice."""
+    if hours is None:
+        return []
+    changes, verdicts = _changes_between(zone, hours.first, hours.last), []
+    for i, at in enumerate(changes.utc_us):
+        before, after = changes.offset_us[i], changes.offset_us[i + 1]
+        begin, end = sorted((int(at + before) // _HOUR_US, int(at + after) // _HOUR_US))
+        if end + 24 > hours.last or begin - 24 < hours.first:
+            continue
+        here, usual = hours.between(begin, end), [hours.between(begin + d, end + d) for d in (-24, 24)]
+        typical = sum(usual) / 2
+        if typical < _FEWEST:
+            continue
+        if after > before:
+            if here <= _EMPTY * typical or here >= _FULL * typical:
+                verdicts.append((here <= _EMPTY * typical, False))
+        elif here >= _DOUBLE * typical:
+            # An hour that is there once may have been written once by a local clock, too.
+            verdicts.append((True, True))
+    return verdicts
+
+
+def _changes_between(zone: str, first_hour: int, last_hour: int) -> ClockChanges:
+    """Return the changes of a zone in the years of two hours since 1970."""
+    edges = np.clip(np.array([first_hour, last_hour]), _FIRST_HOUR, _END_HOUR - 1).astype("datetime64[h]")
+    years = edges.astype("datetime64[Y]").astype(int) + 1970
+    return clock_changes(zone, int(years[0]), int(years[1]) + 1)
+
+
+def local_changes(zone: str, hours: np.ndarray) -> np.ndarray:
+    """Return the local hours since 1970 in which a zone changes its clock, (K,), in the years of (n,) such hours."""
+    if not len(hours):
+        return np.empty(0, np.int64)
+    changes = _changes_between(zone, int(hours.min()), int(hours.max()))
+    return (changes.utc_us + changes.offset_us[:-1]) // _HOUR_US
+
+
+def _sleep_hour(energy: np.ndarray, count: np.ndarray) -> float | None:
+    """Return the middle of the four hours of least energy; None where nights do not stand out."""
+    if not (count > 0).all():
+        return None
+    mean = energy / count
+    window = np.array([mean[np.arange(h, h + 4) % 24].mean() for h in range(24)])
+    if window.min() > 0.9 * mean.mean():
+        return None
+    return float((window.argmin() + 2) % 24)

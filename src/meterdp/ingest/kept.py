@@ -1,0 +1,241 @@
+"""What was read from the files of an export, kept so that the next run reads only files that are new or changed.
+
+Utilities deliver a file a month. Kept are the batches of each file as its reader yields them, before clock, grid and
+repeats are looked at, so that an export read from them and one read from its files give the same tables to the bit.
+A file is known by name, size and time of its last change, and by the settings and the source that read it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from itertools import count, islice
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from meterdp.core.parquet import atomic_path
+from meterdp.core.provenance import source_hash
+from meterdp.errors import InputError
+from meterdp.ingest.batch import NO_CODE, NO_STAMP, Batch, NameIndex, Names, Seen
+from meterdp.ingest.fields import MIXED_OFFSETS
+from meterdp.ingest.members import Member
+from meterdp.ingest.readers import interface
+from meterdp.ingest.settings import ExportSettings
+from meterdp.ingest.shapes import ISO8601
+from meterdp.ingest.streams import files_of
+
+_INDEX = "index.json"
+# Names of a file beyond this are numbered again.
+NAMES_BYTES = 32 << 20
+_BYTES_PER_NAME = 200
+_SCHEMA = pa.schema(
+    [
+        ("row", pa.int64()),
+        ("meter", pa.int32()),
+        ("circuit", pa.int32()),
+        ("stamp_us", pa.int64()),
+        ("is_utc", pa.bool_()),
+        ("energy", pa.float64()),
+        ("unreadable", pa.int8()),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How many files of an export were read, and how many were known."""
+
+    read: int
+    known: int
+
+    def in_words(self) -> str:
+        """Return a sentence; how many files there are may be how many meters, so no number is told."""
+        share = self.read / max(self.read + self.known, 1)
+        words = {0.0: "no file", 1.0: "every file"}.get(
+            share, f"about {min(max(round(10 * share), 1), 9)} files in ten"
+        )
+        return f"export: {words} had to be read, the others were kept; ingest_changes.parquet says what changed"
+
+
+class KeptReadings:
+    """The batches of the files of an export.
+
+    Parameters
+    ----------
+    folder : path-like
+        Where they are kept; private. File names in it are numbers, because those of the export may be meter ids.
+    settings : ExportSettings
+    listed : collection of str, optional
+        The public list of meters: what some readers keep depends on it.
+
+    Attributes
+    ----------
+    outcome : Outcome
+        Of the first time :meth:`batches` was used up.
+    """
+
+    def __init__(self, folder, settings: ExportSettings, listed: Collection[str] | None = None):
+        self._folder, self._settings = Path(folder), settings
+        self._listed = sorted(listed) if listed is not None and settings.format in interface.TWICE else None
+        self.outcome: Outcome | None = None
+
+    @property
+    def months_path(self) -> Path:
+        """Where the table ``meter_months`` of the last reading is."""
+        return self._folder / "meter_months.parquet"
+
+    def batches(self, path, read: Callable[[Member], Iterator[Batch]]) -> Iterator[Batch]:
+        """Yield the batches of an export in order of its files, and keep them.
+
+        Parameters
+        ----------
+        path : path-like
+            The export.
+        read : callable (Member) -> iterator of Batch
+            Reads one of its files.
+        """
+        index, kept, new = self._index(), {}, 0
+        taken = {*index.values()}
+        free = (name for number in count() if (name := f"{number:06d}.arrow") not in taken)
+        alike = _Alike(self._settings)
+        for member in files_of(path, by_name=self._settings.packed_by_name):
+            key = self._key(member)
+            name = index.get(key)
+            if name is None or not (self._folder / name).is_file():
+                name = next(free)
+                new += 1
+                batches = self._written(self._folder / name, read(member))
+            else:
+                batches = self._read(self._folder / name, member.place)
+            for batch in batches:
+                alike.check(member, batch)
+                yield batch
+            kept[key] = name
+        # Only now: a run that fails leaves the index as it was, and files it does not name are written over.
+        if kept != index:
+            with atomic_path(self._folder / _INDEX) as temporary:
+                temporary.write_text(json.dumps(kept))
+            names = {*kept.values()}
+            for file in self._folder.glob("*.arrow"):
+                if file.name not in names:
+                    file.unlink()
+        if self.outcome is None:
+            self.outcome = Outcome(new, len(kept) - new)
+
+    def _index(self) -> dict[str, str]:
+        try:
+            return json.loads((self._folder / _INDEX).read_text())
+        except (OSError, ValueError):
+            return {}
+
+    def _key(self, member: Member) -> str:
+        about = member.path.stat()
+        known = (str(member.path), member.inside, member.size_bytes, about.st_size, about.st_mtime_ns)
+        words = repr((known, self._settings, self._listed, source_hash(interface.__file__)))
+        return hashlib.sha256(words.encode(errors="surrogateescape")).hexdigest()
+
+    @staticmethod
+    def _written(path: Path, batches: Iterator[Batch]) -> Iterator[Batch]:
+        """Yield batches and write them."""
+        known: dict[str, dict[str, int]] = {"meter": {}, "circuit": {}}
+        number = {column: NameIndex(names, grow=True) for column, names in known.items()}
+        size = 0
+        options = pa.ipc.IpcWriteOptions(compression="zstd")
+        with atomic_path(path) as temporary, pa.ipc.new_stream(temporary, _SCHEMA, options=options) as writer:
+            for batch in batches:
+                about = {
+                    "readings_per_row": batch.readings_per_row,
+                    "first_row": batch.first_row,
+                    "has_circuits": batch.circuit is not None,
+                    "left_out": batch.left_out,
+                    "set_aside": dict(batch.set_aside),
+                    "again": size > NAMES_BYTES,
+                }
+                if about["again"]:
+                    known, size = {column: {} for column in known}, 0
+                    number = {column: NameIndex(names, grow=True) for column, names in known.items()}
+                columns = {"row": _rows(batch), "stamp_us": batch.stamp_us, "energy": batch.energy}
+                columns["is_utc"] = np.broadcast_to(batch.stamps_are_utc, len(batch.meter))
+                columns["unreadable"] = np.zeros(len(batch.meter), np.int8)
+                if batch.unreadable is not None:
+                    columns["unreadable"] = batch.unreadable
+                for column, ids, codes in (
+                    ("meter", batch.meter_ids, batch.meter),
+                    ("circuit", batch.circuits, batch.circuit),
+                ):
+                    before = len(known[column])
+                    codes = np.full(len(batch.meter), NO_CODE) if codes is None else codes
+                    columns[column] = number[column](ids, codes).astype(np.int32)
+                    about[column] = [*islice(reversed(known[column]), len(known[column]) - before)][::-1]
+                    size += sum(_BYTES_PER_NAME + len(name) for name in about[column])
+                arrays = [pa.array(np.ascontiguousarray(columns[field.name]), field.type) for field in _SCHEMA]
+                rows = pa.record_batch(arrays, schema=_SCHEMA)
+                writer.write_batch(rows, custom_metadata={"about": json.dumps(about)})
+                yield batch
+
+    @staticmethod
+    def _read(path: Path, place: str) -> Iterator[Batch]:
+        """Yield what was written."""
+        names = {"meter": Names(), "circuit": Names()}
+        with pa.memory_map(str(path)) as file, pa.ipc.open_stream(file) as reader:
+            while True:
+                try:
+                    rows, metadata = reader.read_next_batch_with_custom_metadata()
+                except StopIteration:
+                    return
+                about = json.loads(metadata[b"about"])
+                if about["again"]:
+                    names = {column: Names() for column in names}
+                for column, known in names.items():
+                    known += about[column]
+                values = {field.name: rows[field.name].to_numpy(zero_copy_only=False) for field in _SCHEMA}
+                is_utc = values["is_utc"]
+                yield Batch(
+                    first_row=about["first_row"],
+                    meter_ids=Seen(names["meter"], len(names["meter"])),
+                    meter=values["meter"],
+                    stamp_us=values["stamp_us"],
+                    stamps_are_utc=bool(is_utc[0]) if len(is_utc) and (is_utc == is_utc[0]).all() else is_utc,
+                    energy=values["energy"],
+                    readings_per_row=about["readings_per_row"],
+                    circuits=Seen(names["circuit"], len(names["circuit"])) if about["has_circuits"] else (),
+                    circuit=values["circuit"] if about["has_circuits"] else None,
+                    unreadable=values["unreadable"],
+                    left_out=about["left_out"],
+                    place=place,
+                    rows=values["row"],
+                    set_aside=about["set_aside"],
+                )
+
+
+class _Alike:
+    """The rule of :class:`~meterdp.ingest.fields.StampParser` over files that are read one by one."""
+
+    def __init__(self, settings: ExportSettings):
+        self._settings = settings
+        self._carries_offset: bool | None = None
+
+    def check(self, member: Member, batch: Batch) -> None:
+        """Refuse a file with a UTC offset where another has none, where bad rows are refused."""
+        if self._settings.bad_rows != "refuse" or self._settings.time_format != ISO8601:
+            return
+        given = np.flatnonzero(batch.stamp_us != NO_STAMP)
+        is_utc = np.broadcast_to(batch.stamps_are_utc, len(batch.meter))[given]
+        if self._carries_offset is None and len(given):
+            self._carries_offset = bool(is_utc[0])
+        other = given[is_utc != self._carries_offset]
+        if len(other):
+            problem, hint = MIXED_OFFSETS
+            row, name = batch.row_of(other[0]), self._settings.time_column
+            raise InputError(problem, file=member.label, row=row, field=name, hint=hint)
+
+
+def _rows(batch: Batch) -> np.ndarray:
+    """Return the row of the file of every reading."""
+    if batch.rows is not None:
+        return batch.rows
+    return batch.first_row + np.arange(len(batch.meter)) // batch.readings_per_row

@@ -1,0 +1,120 @@
+"""The public list of meters: who is in a study, said outside the readings.
+
+With it the number of households is public: a listed meter without rows keeps its place, a meter that is not listed is
+left out and its rows are counted.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from meterdp.core.parquet import atomic_path
+from meterdp.core.regular import check_file
+from meterdp.errors import InputError
+
+METER_COLUMN, CIRCUIT_COLUMN = "meter_id", "circuit"
+# As British networks name them in their open data.
+SUBSTATION_COLUMN, FEEDER_COLUMN = "secondary_substation_id", "lv_feeder_id"
+_OPTIONAL = (CIRCUIT_COLUMN, SUBSTATION_COLUMN, FEEDER_COLUMN)
+
+
+@dataclass(frozen=True)
+class MeterList:
+    """The meters of a study in ascending order.
+
+    Parameters
+    ----------
+    circuit_of : mapping of str to str or None
+        Circuit of every meter, if the list names one.
+    feeder_of : mapping of str to (str or None, str or None)
+        Secondary substation and low-voltage feeder of the meters for which the list has a column of either.
+    """
+
+    circuit_of: Mapping[str, str | None]
+    feeder_of: Mapping[str, tuple[str | None, str | None]] = field(default_factory=dict)
+
+    @property
+    def meter_ids(self) -> list[str]:
+        """Meter ids, ascending."""
+        return sorted(self.circuit_of)
+
+
+def read_meter_list(path) -> MeterList:
+    """Read a CSV with a column ``meter_id`` and, if circuits or feeders are public, columns that name them.
+
+    Raises
+    ------
+    InputError
+        If it has no such column, a row without a meter, a meter twice or none at all.
+    """
+    path = check_file(path)
+    return parse_meter_list(path.read_bytes(), path)
+
+
+def digest_of_meters(meter_list: bytes) -> str:
+    """Return SHA-256 of who is on a list: another order, column or line ending is no other list.
+
+    Raises
+    ------
+    InputError
+        As for :func:`read_meter_list`.
+    """
+    meters = parse_meter_list(meter_list).meter_ids
+    return hashlib.sha256("\n".join(meters).encode()).hexdigest()
+
+
+def parse_meter_list(data: bytes, path="list of meters") -> MeterList:
+    """Return the list that a file holds.
+
+    Raises
+    ------
+    InputError
+        As for :func:`read_meter_list`.
+    """
+    try:
+        rows = list(csv.reader(data.decode("utf-8-sig").splitlines(), strict=True))
+    except (UnicodeDecodeError, csv.Error):
+        raise InputError("is not a CSV in UTF-8", file=path, hint="save the list as CSV UTF-8") from None
+    header = [name.strip() for name in rows[0]] if rows else []
+    if METER_COLUMN not in header or not set(header) <= {METER_COLUMN, *_OPTIONAL} or len(set(header)) < len(header):
+        raise InputError(
+            f"is not a list of meters: its header must be {METER_COLUMN}, or that and some of {','.join(_OPTIONAL)}",
+            file=path,
+            row=1,
+            hint="write one meter per line under that header",
+        )
+    circuit_of: dict[str, str | None] = {}
+    feeder_of: dict[str, tuple[str | None, str | None]] = {}
+    for number, row in enumerate(rows[1:], start=2):
+        if not row:
+            continue
+        fields = dict(zip(header, (value.strip() for value in row), strict=False))
+        meter = fields.get(METER_COLUMN)
+        if not meter or len(row) != len(header) or meter in circuit_of:
+            problem = "names a meter a second time" if meter in circuit_of else "does not name one meter"
+            raise InputError(problem, file=path, row=number, hint="write every meter once, each in its own row")
+        circuit_of[meter] = fields.get(CIRCUIT_COLUMN) or None
+        if not {SUBSTATION_COLUMN, FEEDER_COLUMN}.isdisjoint(header):
+            feeder_of[meter] = fields.get(SUBSTATION_COLUMN) or None, fields.get(FEEDER_COLUMN) or None
+    if not circuit_of:
+        raise InputError("lists no meter", file=path, hint="write one meter per line")
+    return MeterList(circuit_of, feeder_of)
+
+
+def write_meter_list(meter_list: MeterList, path) -> None:
+    """Write a list that :func:`read_meter_list` reads as the same."""
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(meter_list_bytes(meter_list))
+
+
+def meter_list_bytes(meter_list: MeterList) -> bytes:
+    """Return a list as a file that :func:`read_meter_list` reads as the same."""
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([METER_COLUMN, CIRCUIT_COLUMN])
+    writer.writerows((meter, meter_list.circuit_of[meter] or "") for meter in meter_list.meter_ids)
+    return out.getvalue().encode()

@@ -1,0 +1,84 @@
+"""Long CSV: a row per reading with meter, stamp and energy, and if wanted circuit and unit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from meterdp.ingest.batch import BATCH_BYTES, Batch
+from meterdp.ingest.fields import Rejects, StampParser, key_columns, keys, numbers
+from meterdp.ingest.readers.csv_rows import CsvRows, csv_batches
+from meterdp.ingest.readers.plain_rows import TABLE_BYTES, PlainRows
+from meterdp.ingest.settings import ExportSettings
+
+
+def batches(
+    path: str | Path, settings: ExportSettings, *, batch_bytes: int = BATCH_BYTES, threads: int = 1
+) -> Iterator[Batch]:
+    """Yield the readings of a long CSV in the order of the file; see `ingest.readers.interface`."""
+    parse_stamps = StampParser(settings.time_format, settings.missing_words)
+    plain = plain_rows(settings, parse_stamps, threads)
+
+    def read(rows: CsvRows) -> Iterator[Batch]:
+        return file_batches(rows, settings, parse_stamps, batch_bytes, plain)
+
+    return csv_batches(path, settings, read)
+
+
+def plain_rows(settings: ExportSettings, parse_stamps: StampParser, threads: int) -> list[PlainRows]:
+    """Return fast readers of plain lines, where the layout is one for them."""
+    if not PlainRows.can_read(settings):
+        return []
+    # One of several waits for its lines to be used while the others read.
+    readers = threads + 1 if threads > 1 else 1
+    return [PlainRows(settings, parse_stamps, TABLE_BYTES // readers) for _ in range(readers)]
+
+
+def file_batches(
+    rows: CsvRows,
+    settings: ExportSettings,
+    parse_stamps: StampParser,
+    batch_bytes: int,
+    plain: Sequence[PlainRows] = (),
+) -> Iterator[Batch]:
+    """Yield the readings of one of its files."""
+    of_day = settings.time_of_day_column
+    names = [*key_columns(settings), settings.time_column, settings.energy_column, *([of_day] if of_day else [])]
+    positions = [rows.position(name) for name in names]
+    if len(set(positions)) < len(positions):
+        plain = ()
+    readers = [one.of_file(rows.header, rows.member.meter_id, rows.member.place) for one in plain]
+    for batch in rows.batches(positions, batch_bytes, readers):
+        if isinstance(batch, Batch):
+            yield batch
+            continue
+        columns = dict(zip(names, batch.fields, strict=True))
+        rejects = Rejects(settings, (len(batch.fields[0].values),), batch.header_repeated)
+        stamp = columns[settings.time_column]
+        if of_day:
+            stamp = replace(stamp, values=_joined(stamp.values, columns[of_day].values, settings.missing_words))
+        stamp_us, stamps_are_utc = parse_stamps(stamp, rejects)
+        yield Batch(
+            first_row=batch.fields[0].first_row,
+            stamp_us=stamp_us,
+            stamps_are_utc=stamps_are_utc,
+            energy=numbers(
+                columns[settings.energy_column], settings.missing_words, rejects, notation=settings.notation
+            ),
+            **keys(columns, settings, rejects, rows.member.meter_id),
+            unreadable=rejects.marks,
+            left_out=batch.left_out,
+            place=rows.member.place,
+        )
+
+
+def _joined(days: pa.Array, times: pa.Array, missing_words: tuple[str, ...]) -> pa.Array:
+    """Return dates and times of day as stamps, null where one of them is missing."""
+    words = pa.array(missing_words, pa.string())
+    parts = [pc.utf8_trim_whitespace(texts) for texts in (days, times)]
+    parts = [pc.if_else(pc.is_in(texts, words), None, texts) for texts in parts]
+    return pc.binary_join_element_wise(*parts, " ")

@@ -1,0 +1,278 @@
+"""Blocks of plain lines of a long CSV as batches, without a text in Python for every field.
+
+What a field means is decided once for every distinct text, by the functions of :mod:`meterdp.ingest.fields` that
+also read the other lines. A block that holds anything they would not accept is not read here at all, so that what is
+refused, and in which words, does not depend on this file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from meterdp.ingest.batch import NO_CODE, NO_STAMP, STAMP_UNREADABLE, Batch, Names, Seen
+from meterdp.ingest.fields import Field, Rejects, StampParser, numbers
+from meterdp.ingest.plain_lines import NOT_PLAIN, NUMBER, PADDING, SKIPPED, Words, count_lines, read_plain
+from meterdp.ingest.settings import ExportSettings
+
+_DELIMITERS = ",;\t|"
+# Tables of all readers of an export that grow beyond this are begun anew: stamps that hardly repeat, or are long.
+TABLE_BYTES = 128 << 20
+_BYTES_PER_WORD = 100  # beside its text: of the tables, and as a text in Python
+
+
+@dataclass(frozen=True)
+class Scan:
+    """What :func:`read_plain` finds in n lines.
+
+    Parameters
+    ----------
+    codes : mapping of str to (n,) int32
+        Numbers of the texts, per column.
+    energy : (n,) float64
+        Numbers, NaN in odd lines.
+    odd_row, odd_code : (m,) int32
+        Lines whose number is none at first sight, and the number of that text.
+    """
+
+    codes: Mapping[str, np.ndarray]
+    energy: np.ndarray
+    odd_row: np.ndarray
+    odd_code: np.ndarray
+
+
+@dataclass(frozen=True)
+class PlainFile:
+    """A reader of plain lines and what it must know of one file.
+
+    Parameters
+    ----------
+    rows : PlainRows
+    roles : (F,) int64
+        What the fields of a line are, for :func:`read_plain`.
+    file_meter, place : str
+        As for :meth:`PlainRows.of_file`.
+    """
+
+    rows: PlainRows
+    roles: np.ndarray
+    file_meter: str
+    place: str
+
+    def scan(self, lines: bytes, longest: int) -> Scan | None:
+        """Find the fields of whole lines of valid text; None if one is not plain or longer than ``longest`` bytes."""
+        return self.rows.scan(lines, longest, self.roles)
+
+    def batch(self, scan: Scan, first_row: int) -> Batch | None:
+        """Return the readings of what was scanned last, or None if one of them cannot be accepted."""
+        return self.rows.batch(scan, first_row, self.file_meter, self.place)
+
+
+class PlainRows:
+    """Read blocks of plain lines; keeps what it has learnt about texts from block to block and from file to file.
+
+    Parameters
+    ----------
+    settings : ExportSettings
+    parse_stamps : StampParser
+        Shared with the reader of the other lines, because all or none of a file's stamps carry an offset.
+    table_bytes : int
+        About what its tables may take.
+    """
+
+    def __init__(self, settings: ExportSettings, parse_stamps: StampParser, table_bytes: int = TABLE_BYTES):
+        self._settings, self._parse_stamps, self._table_bytes = settings, parse_stamps, table_bytes
+        of_rows = (settings.meter_column, settings.circuit_column, settings.unit_column)
+        self._texts = [name for name in of_rows if name is not None] + [settings.time_column]
+        self._missing_numbers = _missing_numbers(settings)
+        self._forget()
+
+    @staticmethod
+    def can_read(settings: ExportSettings) -> bool:
+        """Whether the layout is one whose lines may be plain."""
+        energy = settings.energy_column
+        return (
+            settings.time_of_day_column is None
+            and settings.thousands is None
+            and settings.delimiter in _DELIMITERS
+            and settings.delimiter != settings.decimal
+            # So that a header in mid-file is no number, and its line not plain.
+            and energy not in settings.missing_words
+            and not any(c.isdigit() for c in energy)
+            and energy.lower().strip("+-") not in ("", "inf", "infinity", "nan")
+        )
+
+    def _forget(self) -> None:
+        self._words = Words(len(self._texts) + 1)
+        self._names = {
+            name: _Names(self._settings.missing_words)
+            for name in (self._settings.meter_column, self._settings.circuit_column)
+            if name is not None
+        }
+        self._unit_differs = np.empty(0, bool)
+        self._stamp_us, self._is_utc = np.empty(0, np.int64), np.empty(0, bool)
+        self._stamp_unreadable = np.empty(0, bool)
+        self._odd_values = np.empty(0)
+        self._odd_unreadable = np.empty(0, bool)
+
+    def of_file(self, header: list[str], file_meter: str, place: str) -> PlainFile:
+        """Return the reader of one of the files.
+
+        Parameters
+        ----------
+        header : list of str
+            Column names, each of those wanted once.
+        file_meter : str
+            Whose readings they are if there is no column for it.
+        place : str
+            Which of several files it is.
+        """
+        roles = np.full(len(header), SKIPPED)
+        for number, name in enumerate(self._texts):
+            roles[header.index(name)] = number
+        roles[header.index(self._settings.energy_column)] = NUMBER
+        return PlainFile(self, roles, file_meter, place)
+
+    def scan(self, lines: bytes, longest: int, roles: np.ndarray) -> Scan | None:
+        """Find the fields of whole lines; the part that may run beside other readers."""
+        settings = self._settings
+        if self._words.text_bytes + _BYTES_PER_WORD * self._words.total > self._table_bytes:
+            self._forget()
+        text = np.frombuffer(lines + bytes(PADDING), np.uint8)
+        rows = count_lines(text)
+        codes = np.empty((len(self._texts), rows), np.int32)
+        energy, odd_row, odd_code = np.empty(rows), np.empty(rows, np.int32), np.empty(rows, np.int32)
+        marks = [ord(c) for c in (settings.delimiter, settings.decimal)]
+        tables = self._words.arrays(rows, len(lines))
+        odd = read_plain(text, len(lines), *marks, roles, longest, *tables, codes, energy, odd_row, odd_code)
+        if odd == NOT_PLAIN:
+            # Some of what was met may be no text of a row, so nothing of it is kept.
+            self._forget()
+            return None
+        return Scan(dict(zip(self._texts, codes, strict=True)), energy, odd_row[:odd], odd_code[:odd])
+
+    def batch(self, scan: Scan, first_row: int, file_meter: str, place: str) -> Batch | None:
+        """Return the readings of scanned lines, or None if one of them holds what cannot be accepted."""
+        batch = self._batch(scan, first_row, file_meter, place) if self._learn() else None
+        if batch is None:
+            self._forget()
+        return batch
+
+    def _batch(self, scan: Scan, first_row: int, file_meter: str, place: str) -> Batch | None:
+        settings, rows = self._settings, len(scan.energy)
+        if any((scan.energy == number).any() for number in self._missing_numbers):
+            return None  # whether it is written like the missing word, its text says
+        if len(scan.odd_row):
+            if self._odd_unreadable[scan.odd_code].any():
+                return None
+            scan.energy[scan.odd_row] = self._odd_values[scan.odd_code]
+        stamp = scan.codes[settings.time_column]
+        unreadable = np.zeros(rows, np.int8)
+        if self._stamp_unreadable.any():
+            unreadable[self._stamp_unreadable[stamp]] = STAMP_UNREADABLE
+        if settings.meter_column is None:
+            keys = {"meter_ids": [file_meter], "meter": np.zeros(rows, np.int32)}
+        else:
+            names = self._names[settings.meter_column]
+            keys = {"meter_ids": names.seen(), "meter": names.numbers(scan.codes[settings.meter_column])}
+        if settings.unit_column is not None and self._unit_differs.any():
+            if (self._unit_differs[scan.codes[settings.unit_column]] & (keys["meter"] != NO_CODE)).any():
+                return None
+        if settings.circuit_column is not None:
+            names = self._names[settings.circuit_column]
+            keys |= {"circuits": names.seen(), "circuit": names.numbers(scan.codes[settings.circuit_column])}
+        one_kind = len(self._is_utc) and (self._is_utc == self._is_utc[0]).all()
+        return Batch(
+            first_row=first_row,
+            stamp_us=self._stamp_us[stamp],
+            stamps_are_utc=bool(self._is_utc[0]) if one_kind else self._is_utc[stamp],
+            energy=scan.energy,
+            **keys,
+            unreadable=unreadable,
+            place=place,
+        )
+
+    def _learn(self) -> bool:
+        """Find out what new texts mean; return whether the file may go on like this."""
+        settings = self._settings
+        for number, name in enumerate(self._texts):
+            if name in self._names:
+                names = self._names[name]
+                names.add(self._new(number, names.known))
+            elif name == settings.unit_column:
+                units = self._new(number, len(self._unit_differs))
+                differs = [unit.lower() != settings.unit.lower() for unit in units]
+                self._unit_differs = np.append(self._unit_differs, np.array(differs, bool))
+            elif (stamps := self._new(number, len(self._stamp_us))) and not self._learn_stamps(stamps):
+                return False
+        odd = self._new(len(self._texts), len(self._odd_values))
+        if odd:
+            rejects = Rejects(replace(settings, bad_rows="missing"), (len(odd),))
+            field = Field(pa.array(odd, pa.string()), "", settings.energy_column, 0)
+            values = numbers(field, settings.missing_words, rejects, notation=settings.notation)
+            self._odd_values = np.append(self._odd_values, values)
+            self._odd_unreadable = np.append(self._odd_unreadable, rejects.marks != 0)
+        return True
+
+    def _learn_stamps(self, stamps: list[str]) -> bool:
+        stamp_us, present, is_utc = self._parse_stamps.read_words(stamps)
+        unreadable = present & (stamp_us == NO_STAMP)
+        if self._settings.bad_rows == "refuse" and (
+            unreadable.any() or not self._parse_stamps.all_alike(is_utc[present])
+        ):
+            return False
+        self._stamp_us = np.append(self._stamp_us, stamp_us)
+        self._is_utc = np.append(self._is_utc, is_utc)
+        self._stamp_unreadable = np.append(self._stamp_unreadable, unreadable)
+        return True
+
+    def _new(self, column: int, known: int) -> list[str]:
+        """Return the texts of a column from number ``known`` on, without surrounding blanks."""
+        if known == self._words.count(column):
+            return []
+        texts = pa.array(self._words.texts(column, known), pa.binary()).cast(pa.string())
+        return pc.utf8_trim_whitespace(texts).to_pylist()
+
+
+def _missing_numbers(settings: ExportSettings) -> list[float]:
+    """Return the missing words that are numbers at first sight, such as -999."""
+    words = pa.array(settings.missing_words, pa.string())
+    field = Field(words, "", settings.energy_column, 0)
+    rejects = Rejects(replace(settings, bad_rows="missing"), (len(words),))
+    values = numbers(field, (), rejects, notation=settings.notation)
+    return values[np.isfinite(values)].tolist()
+
+
+class _Names:
+    """Ids among the texts of a column, and which of them a text is."""
+
+    def __init__(self, missing_words: Sequence[str]):
+        self._missing_words = missing_words
+        self._names = Names()
+        self._number = np.empty(0, np.int32)
+
+    @property
+    def known(self) -> int:
+        """Texts added so far."""
+        return len(self._number)
+
+    def add(self, texts: list[str]) -> None:
+        """Add texts."""
+        if not texts:
+            return
+        present = np.array([text not in self._missing_words for text in texts])
+        number = np.where(present, len(self._names) + np.cumsum(present) - 1, NO_CODE)
+        self._number = np.append(self._number, number.astype(np.int32))
+        self._names += [text for text, here in zip(texts, present, strict=True) if here]
+
+    def seen(self) -> Seen:
+        """Return the ids met so far."""
+        return Seen(self._names, len(self._names))
+
+    def numbers(self, codes: np.ndarray) -> np.ndarray:
+        """Return which id a text is, ``NO_CODE`` for a missing word, from (n,) numbers of texts."""
+        return codes if len(self._names) == self.known else self._number[codes]

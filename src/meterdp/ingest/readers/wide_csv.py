@@ -1,0 +1,169 @@
+"""Wide CSV in two layouts: a row per meter and day with a column per interval, or a row per stamp with a column per
+meter. Every cell is a reading; cells are taken row by row, as they would stand in a long export.
+
+Columns of intervals are named by times of day, or numbered as the settlement periods of Great Britain are: a number
+counts what has passed since local midnight, so that the days of clock changes have 46 and 50 half-hours. There it
+makes no difference whether stamps are starts or ends.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from meterdp.ingest.batch import BATCH_BYTES, NO_STAMP, Batch
+from meterdp.ingest.clock import elapsed_us
+from meterdp.ingest.fields import Field, Rejects, StampParser, key_columns, keys, numbers
+from meterdp.ingest.readers.csv_rows import CsvRows, csv_batches
+from meterdp.ingest.settings import ExportSettings
+
+_TIME_OF_DAY = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
+_NUMBERED = re.compile(r"(.*?)(\d{1,4})")
+# No clock change is longer.
+_LONGEST_CHANGE_HOURS = 2
+_SECOND_US = 1_000_000
+_DAY_US = 24 * 3600 * _SECOND_US
+
+
+def batches(path: str | Path, settings: ExportSettings, *, batch_bytes: int = BATCH_BYTES) -> Iterator[Batch]:
+    """Yield the readings of a wide CSV row by row; see :class:`meterdp.ingest.readers.interface.Reader`."""
+    days = settings.wide_layout == "days"
+    time_format = re.split("[ T]", settings.time_format)[0] if days else settings.time_format
+    parse_stamps = StampParser(time_format, settings.missing_words)
+    layout = _days if days else _meters
+    return csv_batches(path, settings, lambda rows: layout(rows, settings, parse_stamps, batch_bytes))
+
+
+def _days(rows: CsvRows, settings: ExportSettings, parse_dates: StampParser, batch_bytes: int) -> Iterator[Batch]:
+    """A row per meter and day, a column per interval."""
+    names = [*key_columns(settings), settings.date_column]
+    positions = [rows.position(name) for name in names]
+    numbered = settings.wide_columns == "numbers"
+    intervals = _numbers(rows, settings) if numbered else _times(rows, settings)
+    width, each = len(intervals), np.array(list(intervals.values()))
+    for batch in rows.batches([*positions, *intervals], batch_bytes):
+        fields, cells = batch.fields[: len(names)], batch.fields[len(names) :]
+        columns = dict(zip(names, fields, strict=True))
+        rejects = Rejects(settings, (len(fields[0].values), width), batch.header_repeated)
+        date_us = parse_dates(columns[settings.date_column], rejects)[0][:, None]
+        if numbered:
+            stamp_us = elapsed_us(date_us, each, settings)
+        else:
+            stamp_us = np.where(date_us == NO_STAMP, NO_STAMP, date_us + each)
+        key = keys(columns, settings, rejects, rows.member.meter_id)
+        for name in {"meter", "circuit"} & set(key):
+            key[name] = np.repeat(key[name], width)
+        yield Batch(
+            first_row=fields[0].first_row,
+            stamp_us=stamp_us.ravel(),
+            stamps_are_utc=numbered,
+            energy=_cells(cells, settings, rejects),
+            readings_per_row=width,
+            unreadable=rejects.marks.ravel(),
+            left_out=batch.left_out * width,
+            place=rows.member.place,
+            **key,
+        )
+
+
+def _times(rows: CsvRows, settings: ExportSettings) -> dict[int, int]:
+    times = times_of_day_us(rows.header, ends=settings.stamp == "end")
+    if not times:
+        raise rows.refuse_header(
+            "has no column that is a time of day such as 00:15",
+            "name the columns of the intervals by their times, or set export.wide_columns to numbers or "
+            "export.wide_layout to meters",
+        )
+    return times
+
+
+def _numbers(rows: CsvRows, settings: ExportSettings) -> dict[int, int]:
+    per_day = _DAY_US // settings.interval_us
+    numbered = numbered_columns(rows.header, per_day, per_day * _LONGEST_CHANGE_HOURS // 24)
+    if numbered is None:
+        raise rows.refuse_header(
+            f"has no columns, or several rows of columns, that count the {per_day} intervals of a day from 1 on",
+            "number the columns of the intervals behind one common word, or set export.interval_minutes to what they "
+            "are",
+        )
+    return numbered
+
+
+def numbered_columns(header: list[str], per_day: int, surplus: int) -> dict[int, int] | None:
+    """Return position and number of every column that counts the intervals of a day.
+
+    They are called by a common word, or none, and the numbers 1 to ``per_day``, at most ``surplus`` more or fewer for
+    days on which the clock changes: 1, HH01 or Kwh 1. None if there are no such columns, or two sets of them.
+    """
+    found: dict[str, dict[int, int]] = {}
+    for position, name in enumerate(header):
+        match = _NUMBERED.fullmatch(name)
+        if match is not None:
+            found.setdefault(match[1], {})[position] = int(match[2])
+    fitting = [
+        columns
+        for columns in found.values()
+        if abs(len(columns) - per_day) <= surplus and set(columns.values()) == set(range(1, len(columns) + 1))
+    ]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def times_of_day_us(header: list[str], *, ends: bool) -> dict[int, int]:
+    """Return position and microseconds since midnight of every column that is named by a time of day.
+
+    24:00 is the end of the day. If columns name the ends of intervals, so is a 00:00 that does not stand first.
+    """
+    times: dict[int, int] = {}
+    for position, name in enumerate(header):
+        match = _TIME_OF_DAY.fullmatch(name)
+        if match is None:
+            continue
+        hours, minutes, seconds = (int(part or 0) for part in match.groups())
+        time_us = (hours * 3600 + minutes * 60 + seconds) * _SECOND_US
+        if hours > 24 or minutes > 59 or seconds > 59 or time_us > _DAY_US:
+            continue
+        times[position] = _DAY_US if ends and time_us == 0 and times else time_us
+    return times
+
+
+def _meters(rows: CsvRows, settings: ExportSettings, parse_stamps: StampParser, batch_bytes: int) -> Iterator[Batch]:
+    """A row per stamp; every column but that of the stamp is a meter."""
+    time = rows.position(settings.time_column, header_is_public=False)
+    meters = [p for p in range(len(rows.header)) if p != time]
+    meter_ids = [rows.header[p] for p in meters]
+    if not meters or any(name in settings.missing_words for name in meter_ids):
+        raise rows.refuse_header(
+            "has a column without a meter id in the header",
+            "write the meter ids into the header, or remove such columns",
+        )
+    width = len(meters)
+    for batch in rows.batches([time, *meters], batch_bytes):
+        stamp, *cells = batch.fields
+        rejects = Rejects(settings, (len(stamp.values), width), batch.header_repeated)
+        stamp_us, stamps_are_utc = parse_stamps(stamp, rejects)
+        # The column name is a meter id, which has no place in a message.
+        cells = [replace(cell, name=f"column {p + 1}") for p, cell in zip(meters, cells, strict=True)]
+        yield Batch(
+            first_row=stamp.first_row,
+            meter_ids=meter_ids,
+            meter=np.tile(np.arange(width, dtype=np.int32), len(stamp.values)),
+            stamp_us=np.repeat(stamp_us, width),
+            stamps_are_utc=np.repeat(stamps_are_utc, width),
+            energy=_cells(cells, settings, rejects),
+            readings_per_row=width,
+            unreadable=rejects.marks.ravel(),
+            left_out=batch.left_out * width,
+            place=rows.member.place,
+        )
+
+
+def _cells(columns: list[Field], settings: ExportSettings, rejects: Rejects) -> np.ndarray:
+    """Return the readings of all columns, row after row."""
+    read = [
+        numbers(column, settings.missing_words, rejects, at, settings.notation) for at, column in enumerate(columns)
+    ]
+    return np.stack(read, axis=1).ravel()

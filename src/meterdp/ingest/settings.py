@@ -1,0 +1,295 @@
+"""How an export is written: the public settings every reader works from.
+
+They mirror the ``export`` section of the configuration. A value no reader can work with is refused on construction,
+so the readers need not check again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from datetime import date, datetime, time, timedelta
+from functools import cache
+from zoneinfo import ZoneInfo
+
+import pandas as pd
+
+from meterdp.core.dates import zone_hint
+from meterdp.errors import InputError
+from meterdp.ingest.numerals import DECIMALS, THOUSANDS, Notation
+from meterdp.ingest.shapes import ISO8601, SPREADSHEET, UNIX
+
+__all__ = ["ISO8601", "SPREADSHEET", "ExportSettings"]
+
+STAMPS = ("start", "end")
+WIDE_LAYOUTS = ("days", "meters")
+FLOWS = ("consumption", "net")
+BAD_ROWS = ("refuse", "missing")
+CONFLICTING_ROWS = ("last", "missing", "refuse")
+WIDE_COLUMNS = ("times", "numbers")
+# Without a header: the first bytes of a file are a meter's, so its name says whether it is packed.
+HEADERLESS = ("cer",)
+# Half-hourly energy by definition.
+HALF_HOURLY = ("lcl_csv", "cer")
+HALF_HOUR_MINUTES = 30
+CER_ZONE = "Europe/Dublin"
+# Formats whose files say themselves what unit and stamp a reading has, and which of two counts.
+SELF_DESCRIBED = {
+    name: {"unit": "kWh", "stamp": "start", "conflicting_rows": "last"} for name in ("nem12", "green_button")
+}
+
+# kWh in an interval of m minutes = reading * numerator / denominator; two integers keep 123 Wh at exactly 0.123 kWh.
+UNITS = {
+    "kWh": lambda minutes: (1, 1),
+    "Wh": lambda minutes: (1, 1000),
+    "MWh": lambda minutes: (1000, 1),
+    "kW": lambda minutes: (minutes, 60),
+    "W": lambda minutes: (minutes, 60 * 1000),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportSettings:
+    """The public description of an export.
+
+    Parameters
+    ----------
+    format : str
+        Name in :data:`meterdp.ingest.readers.interface.READERS`, which refuses what it does not know.
+    meter_column : str, optional
+        Column with the meter id; None if every file is of one meter and called after it.
+    time_column, energy_column, date_column : str
+        Column names; the Low Carbon London and Irish layouts bring their own.
+    time_of_day_column : str, optional
+        Column of a long CSV with the time of day, where ``time_column`` has the date alone; ``time_format`` is that
+        of both with a blank between.
+    circuit_column, unit_column : str, optional
+        Columns with the circuit of the meter and the unit of the reading, if there are any.
+    time_format : str
+        strptime format of the stamps, "ISO8601", which may carry an offset or a Z, "spreadsheet", days since
+        1899-12-30 with decimals, or "unix_s" or "unix_ms", (milli)seconds since 1970 in UTC. Under %H:%M, 24:00 is
+        the end of its day. In the layout "days" the date column is in the part before the first blank or T.
+    unit : {"kWh", "Wh", "MWh", "kW", "W"}
+        Unit of the readings; kW and W are mean power over the interval.
+    time_zone : str
+        IANA zone of stamps without an offset.
+    stamp : {"start", "end"}
+        Whether a stamp names the start or the end of its interval.
+    interval_minutes : int
+        Length of an interval; divides an hour, so that clock changes fall between intervals.
+    missing_words : tuple of str
+        Words that stand for a missing entry, compared without surrounding blanks.
+    delimiter : str
+        Character between two fields of a CSV.
+    wide_layout : {"days", "meters"}
+        A row per meter and day with a column per interval, or a row per stamp with a column per meter.
+    wide_columns : {"times", "numbers"}
+        Whether the columns of intervals are named by times of day, or numbered by what has passed since midnight.
+    skip_rows, skip_rows_after_header : int
+        Lines of a CSV before its header, and between it and the first reading, that are none of both.
+    decimal : {".", ","}
+        Mark before the decimals of a reading.
+    thousands : {None, ",", ".", " ", "'"}
+        Mark between the thousands of a reading; a blank is also one that does not break the line.
+    flow : {"consumption", "net"}
+        Whether a reading is the energy delivered to the customer, or that minus the energy received from it; for
+        formats that tell them apart.
+
+    period_us : (int, int), optional
+        UTC start and end of the public period of the export, microseconds since 1970; rows outside are not used.
+    bad_rows : {"refuse", "missing"}
+        Whether the first row that cannot be read ends the run with its number, or all such rows are left out and
+        counted. With a public list of meters they are left out: whether a run succeeds must not depend on a record.
+    conflicting_rows : {"last", "missing", "refuse"}
+        Whether the last of several rows of one meter and interval counts where their readings differ, or none, or a
+        study without a list of meters is refused.
+    max_unusable_share : float
+        Share of rows that may be unusable, repeats, other meters and other days apart, before a study without a list
+        of meters is refused.
+    typical_daily_kwh : (float, float)
+        Where the daily energy of the median meter must lie, kWh, or such a study is refused.
+
+    Raises
+    ------
+    InputError
+        If a value is not one of the allowed ones.
+    """
+
+    format: str = "long_csv"
+    meter_column: str | None = "meter_id"
+    time_column: str = "interval_start"
+    energy_column: str = "kwh"
+    time_of_day_column: str | None = None
+    circuit_column: str | None = None
+    unit_column: str | None = None
+    time_format: str = "%Y-%m-%d %H:%M"
+    unit: str = "kWh"
+    time_zone: str = "UTC"
+    stamp: str = "start"
+    interval_minutes: int = 15
+    missing_words: tuple[str, ...] = ("", "Null", "NULL", "null", "NA", "NaN", "nan")
+    delimiter: str = ","
+    wide_layout: str = "days"
+    wide_columns: str = "times"
+    skip_rows: int = 0
+    skip_rows_after_header: int = 0
+    decimal: str = "."
+    thousands: str | None = None
+    date_column: str = "date"
+    flow: str = "consumption"
+    period_us: tuple[int, int] | None = None
+    bad_rows: str = "refuse"
+    conflicting_rows: str = "last"
+    max_unusable_share: float = 1.0
+    typical_daily_kwh: tuple[float, float] = (0.0, float("inf"))
+
+    def __post_init__(self):
+        for name, allowed in (
+            ("unit", tuple(UNITS)),
+            ("stamp", STAMPS),
+            ("wide_layout", WIDE_LAYOUTS),
+            ("wide_columns", WIDE_COLUMNS),
+            ("decimal", DECIMALS),
+            ("thousands", (None, *THOUSANDS)),
+            ("bad_rows", BAD_ROWS),
+            ("conflicting_rows", CONFLICTING_ROWS),
+            ("flow", FLOWS),
+        ):
+            if getattr(self, name) not in allowed:
+                _refuse(name, "is not a known choice", f"give one of {', '.join(map(str, allowed))}")
+        if not isinstance(self.interval_minutes, int) or self.interval_minutes < 1 or 60 % self.interval_minutes:
+            _refuse("interval_minutes", "does not divide an hour", "give the length of an interval, e.g. 15")
+        if not isinstance(self.delimiter, str) or len(self.delimiter) != 1:
+            _refuse("delimiter", "is not one character", "give the character between two fields, e.g. ','")
+        for name in ("skip_rows", "skip_rows_after_header"):
+            if not isinstance(getattr(self, name), int) or getattr(self, name) < 0:
+                _refuse(name, "is not a number of lines", "give 0 or how many lines to skip")
+        if self.thousands == self.decimal:
+            _refuse("thousands", "is the same as export.decimal", "give two different marks")
+        if self.format != "long_csv" and self.time_of_day_column is not None:
+            _refuse("time_of_day_column", f"does not go with {self.format}", "leave it out")
+        if self.format == "parquet" and self.meter_column is None:
+            _refuse("meter_column", "is missing, which a Parquet file needs", "name the column with the meter id")
+        _check_zone(self.time_zone)
+        _check_time_format(self.time_format)
+        if self.format in HALF_HOURLY and (self.interval_minutes, self.unit) != (HALF_HOUR_MINUTES, "kWh"):
+            _refuse(
+                "interval_minutes",
+                f"does not fit {self.format}, which is half-hourly and in kWh",
+                f"set interval_minutes to {HALF_HOUR_MINUTES} and unit to kWh",
+            )
+        if self.format == "cer" and self.time_zone != CER_ZONE:
+            _refuse("time_zone", "does not fit cer, whose days are Irish", f"set time_zone to {CER_ZONE}")
+        for name, only in SELF_DESCRIBED.get(self.format, {}).items():
+            if getattr(self, name) != only:
+                _refuse(name, f"does not go with {self.format}, where the file says it", "leave it out")
+        if self.format == "wide_csv" and self.wide_layout == "meters":
+            for name in ("circuit_column", "unit_column"):
+                if getattr(self, name) is not None:
+                    _refuse(name, "cannot be read from a column per meter", "leave it out")
+
+    @classmethod
+    def from_config(cls, mapping: Mapping) -> ExportSettings:
+        """Make settings from the ``export`` section of the configuration.
+
+        ``stamp_time_zone`` goes before ``time_zone`` where it is given, ``first_day`` and ``last_day`` (local days,
+        both inclusive) make the period, a list of ``meters`` makes bad rows missing values and needs a period,
+        ``path`` is not a setting of the format, and the Low Carbon London and Irish layouts are half-hourly unless
+        something else is asked for.
+
+        Raises
+        ------
+        InputError
+            For a key there is no setting for, or a value that is not allowed.
+        """
+        elsewhere = ("path", "meters", "stamp_time_zone", "first_day", "last_day", "incremental")
+        values = {key: value for key, value in mapping.items() if key not in elsewhere}
+        unknown = sorted(set(values) - {field.name for field in fields(cls)})
+        if unknown:
+            _refuse(unknown[0], "is not a setting of an export", "see config/README.md for the keys that exist")
+        values["time_zone"] = mapping.get("stamp_time_zone") or mapping.get("time_zone") or "UTC"
+        values["period_us"] = _period_us(mapping)
+        if mapping.get("meters") is not None:
+            if values["period_us"] is None:
+                _refuse("meters", "needs a public period", "give export.first_day and export.last_day")
+            if mapping.get("format") == "wide_csv" and mapping.get("wide_layout") == "meters":
+                _refuse(
+                    "meters",
+                    "cannot be used with a column per meter, where one bad cell takes the row from all meters",
+                    "export a row per reading, or per meter and day",
+                )
+            values["bad_rows"] = "missing"
+        for name in {"missing_words", "typical_daily_kwh"} & set(values):
+            values[name] = tuple(values[name])
+        if values.get("format") in HALF_HOURLY:
+            values.setdefault("interval_minutes", HALF_HOUR_MINUTES)
+        if values.get("format") in SELF_DESCRIBED and mapping.get("stamp_time_zone"):
+            _refuse("stamp_time_zone", "does not go with a format that says it itself", "leave it out")
+        return cls(**values)
+
+    @property
+    def packed_by_name(self) -> bool:
+        """Whether the name of a file says that it is packed, and not its first bytes."""
+        return self.format in HEADERLESS
+
+    @property
+    def notation(self) -> Notation:
+        """How readings are written."""
+        return Notation(self.decimal, self.thousands)
+
+    @property
+    def counts_intervals(self) -> bool:
+        """Whether the file counts the intervals of a day and names no times, so that no stamp tells its clock."""
+        return self.format == "cer" or self.wide_columns == "numbers"
+
+    @property
+    def interval_us(self) -> int:
+        """Length of an interval in microseconds."""
+        return self.interval_minutes * 60_000_000
+
+    @property
+    def kwh_per_unit(self) -> tuple[int, int]:
+        """Numerator and denominator of the factor that turns a reading into kWh per interval."""
+        return UNITS[self.unit](self.interval_minutes)
+
+
+def _period_us(mapping: Mapping) -> tuple[int, int] | None:
+    """Return the period from local midnight of the first day to the one after the last day."""
+    days = [mapping.get(key) for key in ("first_day", "last_day")]
+    if days == [None, None]:
+        return None
+    if None in days or days[1] < days[0]:
+        _refuse("last_day", "does not form a period with export.first_day", "give both days, in order, or neither")
+    zone = ZoneInfo(mapping.get("time_zone") or "UTC")
+    first, last = (date.fromisoformat(day) for day in days)
+    edges = [datetime.combine(day, time(), zone) for day in (first, last + timedelta(days=1))]
+    return tuple(int(edge.timestamp()) * 1_000_000 for edge in edges)
+
+
+def _refuse(name: str, problem: str, hint: str) -> None:
+    raise InputError(problem, field=f"export.{name}", hint=hint)
+
+
+def _check_zone(name: str) -> None:
+    try:
+        ZoneInfo(name)
+    except (KeyError, ValueError, OSError, TypeError):
+        raise InputError(
+            "is not a known time zone",
+            field="export.time_zone",
+            hint=zone_hint(name),
+        ) from None
+
+
+@cache
+def _check_time_format(time_format: str) -> None:
+    if time_format == SPREADSHEET or time_format in UNIX:
+        return
+    try:
+        pd.to_datetime(["1"], format=time_format, errors="coerce")
+    except (ValueError, TypeError):
+        raise InputError(
+            "is not a strptime format",
+            field="export.time_format",
+            hint="write e.g. '%Y-%m-%d %H:%M', ISO8601, spreadsheet, unix_s or unix_ms",
+        ) from None

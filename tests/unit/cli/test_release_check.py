@@ -1,0 +1,178 @@
+"""``meterdp release check``: everything that stands in the way, at once, and what will be charged, before any job."""
+
+import copy
+import subprocess
+
+import pytest
+import yaml
+
+from meterdp.__main__ import main
+from meterdp.cli.release_check import list_of_meters
+from meterdp.core.config import complete, load_schema
+from meterdp.errors import REFUSAL
+from meterdp.privacy.charge import Charge, epsilon_of
+from meterdp.privacy.ledger import Ledger
+from meterdp.release import asked as asking
+from meterdp.release.asked import asked
+from meterdp.release.service import ReleaseService
+from meterdp.simulate.export import simulate_export
+from meterdp.simulate.layout import describe_simulated
+from meterdp.simulate.parameters import SimulationParameters
+from tests.conftest import ROOT
+from tests.unit.release.charged import released
+
+SCHEMA = ROOT / "workflow/schemas/config.schema.yaml"
+NAMED = {"population": "Made-up town", "budget_period": "2025", "what": ["mixture", "forecasts"]}
+NAMED |= {"insist": True}  # so few homes are not worth their epsilon
+
+
+@pytest.fixture
+def homes(tmp_path):
+    """A configuration of a real-looking export of 120 homes that could be released; its readings are not read."""
+    (tmp_path / "homes.csv").write_text("meter_id,interval_start,kwh\n")
+    meters = "".join(f"M{number:03d},C{number % 4}\n" for number in range(120))
+    (tmp_path / "list.csv").write_text(f"meter_id,circuit\n{meters}")
+    export = {
+        "path": str(tmp_path / "homes.csv"),
+        "meters": str(tmp_path / "list.csv"),
+        "first_day": "2025-01-06",
+        "last_day": "2025-03-02",
+        "time_zone": "Europe/London",
+        "interval_minutes": 30,
+    }
+    return {"export": export, "release": NAMED | {"ledger": str(tmp_path / "ledger.sqlite")}}
+
+
+@pytest.fixture
+def check(tmp_path, capsys):
+    """A call of the command with a configuration; returns its exit code and what it prints."""
+
+    def call(config):
+        (tmp_path / "own.yaml").write_text(yaml.safe_dump(config))
+        return main(["release", "check", "--config", str(tmp_path / "own.yaml")]), capsys.readouterr().out
+
+    return call
+
+
+def service_of(config, simulated=False):
+    settings = complete(config, load_schema(SCHEMA))
+    if simulated:
+        describe_simulated(settings)
+    return ReleaseService(settings, list_of_meters(settings, simulated), simulated)
+
+
+def refusals(said):
+    return [line for line in said.splitlines() if line.startswith(REFUSAL)]
+
+
+def test_all_that_is_missing_comes_at_once_with_sections_to_paste(tmp_path, homes, check):
+    wanted = copy.deepcopy(homes)
+    first = {"export": {key: homes["export"][key] for key in ("path", "interval_minutes")}}
+    first["release"] = {"ledger": homes["release"]["ledger"], "delta": 1e-3, "insist": True}
+    code, said = check(first)
+    fields = ("export.time_zone", "export.meters", "export.first_day", "export.last_day")
+    fields += ("release.population", "release.budget_period", "release.delta")
+    assert code == 1 and "Traceback" not in said
+    assert [line.partition("field '")[2].partition("'")[0] for line in refusals(said)] == list(fields)
+    pasted = said.partition("with what is missing:")[2]
+    sections = yaml.safe_load(pasted)
+    assert sections["export"]["path"] == homes["export"]["path"] and sections["export"]["interval_minutes"] == 30
+    assert sections["release"]["ledger"] == homes["release"]["ledger"]
+    code, said = check(sections)  # as they stand, none of the words to fill in is taken for a setting
+    assert code == 1 and len(refusals(said)) == 7
+    for section, keys in sections.items():
+        keys |= {key: wanted[section][key] for key in keys if key in wanted[section]}
+    sections["release"].pop("delta")
+    assert check(sections)[0] == 0
+    assert not (tmp_path / "ledger.sqlite").exists()
+
+
+def test_make_asks_it_before_the_export_is_read_and_snakemake_starts():
+    words = ["make", "--dry-run", "release", "EXPORT=homes.csv", "CONFIG=my.yaml"]
+    recipe = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    recipe = recipe[recipe.index("meterdp release check") :]
+    first = recipe.partition("|| exit 1")[0]
+    assert '-- "$EXPORT"' in first and "config/config.yaml" in first and '--config="$CONFIG"' in first
+    assert 0 < recipe.index("meterdp check") < recipe.index("snakemake --cores")
+
+
+def test_a_value_that_does_not_do_hides_no_other_refusal(homes, check):
+    homes["release"] |= {"budget_period": "Winter 2025", "population": None, "epsilonn": 1}
+    homes["export"] |= {"time_zone": "Europe/Lodon", "meters": "nowhere.csv"}
+    code, said = check(homes)
+    assert code == 1 and len(refusals(said)) == 5
+    assert "is 'Winter 2025', which is not written as it has to be" in said
+    assert "write 'Europe/London' if you meant that" in said and "write 'epsilon' if you meant that key" in said
+    assert "nowhere.csv, field 'export.meters': is not there" in said
+    assert "budget_period: '2025'" in said  # the year of the days
+
+
+def test_what_a_list_is_too_short_for_comes_at_once(tmp_path, homes, check):
+    (tmp_path / "list.csv").write_text("meter_id\n" + "".join(f"M{number}\n" for number in range(40)))
+    homes["release"] |= {"what": ["mixture", "forecasts", "feeders"], "feeder_typical_daily_kwh": 10}
+    homes["release"] |= {"forecast_groups": "circuit"}
+    code, said = check(homes)
+    assert code == 1 and len(refusals(said)) == 3
+    assert "lists fewer than 50 households" in said and "does not name a feeder of every meter" in said
+    assert "'release.forecast_groups': asks for circuits" in said
+
+
+def test_what_will_be_charged_is_said_and_nothing_is_charged(tmp_path, homes, check):
+    code, said = check(homes)
+    assert code == 0 and not list(tmp_path.glob("ledger*"))
+    (mixture, forecasts), refused = asked(service_of(homes))
+    assert not refused
+    together = [*mixture.requests, *forecasts.requests]
+    total = epsilon_of(sum((request.charge for request in together), Charge(0.0)), 1e-5)
+    assert "To be released about 120 listed meters of Made-up town, in '2025':" in said
+    assert said.count("charged epsilon 1 at delta 1e-05") == 2 and f"together epsilon {total:.3g};" in said
+    assert "120 forecast files, one and the same forecast in all of them" in said
+
+
+def test_a_limit_is_refused_once_before_anything_is_charged_and_names_what_asks(homes, check):
+    """Each alone would fit; and one whose own forecasts do not."""
+    homes["release"]["cap_epsilon"] = 1.2
+    code, said = check(homes)
+    assert code == 1 and len(refusals(said)) == 1
+    assert "field 'release.epsilon and release.forecast_epsilon': would spend more" in said
+    homes["release"] |= {"cap_epsilon": 4, "what": ["forecasts"], "forecast_epsilon": 5}
+    code, said = check(homes)
+    assert code == 1 and len(refusals(said)) == 1 and "field 'release.forecast_epsilon': would spend more" in said
+
+
+def test_what_was_drawn_before_is_not_said_to_be_charged_again(homes, check):
+    service = service_of(homes)
+    (mixture, _), _ = asked(service)
+    ledger = Ledger(homes["release"]["ledger"])
+    released(ledger, mixture.requests[0], service.cap, lambda: {"mixture.json": b"{}"})
+    before = ledger.events()
+    code, said = check(homes)
+    assert code == 0 and "synthetic profiles: drawn and charged before, published as it is" in said
+    assert ledger.events() == before
+    homes["release"]["cap_epsilon"] = 1.2
+    assert "field 'release.forecast_epsilon': would spend more" in check(homes)[1]
+
+
+def test_a_simulated_export_is_known_by_its_list_before_it_is_simulated(tmp_path):
+    config = {"simulate": {"households": 60, "circuits": 3, "days": 20}, "release": {"insist": True}}
+    service = service_of(config, simulated=True)
+    parameters = SimulationParameters.from_yaml(ROOT / "resources/simulator.yaml")
+    own = {"households": 60, "circuits": 3, "days": 1}
+    simulate_export(
+        parameters, tmp_path / "e.csv", seed=service.config["seed"], meter_list_path=tmp_path / "list", **own
+    )
+    assert service.meter_list == (tmp_path / "list").read_bytes()
+    folders, refused = asked(service)
+    assert len(folders) == 2 and not refused
+
+
+def test_every_folder_of_a_release_can_be_asked_for(homes):
+    what = load_schema(SCHEMA)["properties"]["release"]["properties"]["what"]["items"]["enum"]
+    assert set(asking._KINDS) == set(what)
+    homes["release"] |= {"what": what, "feeder_typical_daily_kwh": 10, "forecast_groups": "circuit"}
+    folders, refused = asked(service_of(homes))
+    assert len(folders) == len(what) and not refused
+    assert folders[what.index("forecasts")].what == "120 forecast files, 4 forecasts, one for each group"
+    homes["release"] |= {"what": ["forecasts"], "forecast_protects": "label", "forecast_noise_std_log_kwh": 2.0}
+    (labels,), refused = asked(service_of(homes))
+    assert labels.what == "120 forecast files that hide whom they belong to" and labels.requests[0].neighbourhoods

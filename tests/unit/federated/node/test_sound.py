@@ -1,0 +1,144 @@
+"""The sound release with noise in shares runs over the same links as any sum; here with the noise of a study."""
+
+import itertools
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from meterdp.federated.graph import complete
+from meterdp.federated.node.faults import Reason
+from meterdp.federated.node.links import Links
+from meterdp.federated.node.protocol import PROTOCOLS
+from meterdp.federated.shared_noise import SharedSums, release_at_node, release_together
+from meterdp.mechanisms.interface import PublicSettings, Released
+from meterdp.mechanisms.sound.mechanism import Sound
+from meterdp.mechanisms.sound.plan import SoundSettings
+from meterdp.privacy.noise import MOST_STEPS, SafeNoise
+from meterdp.release.between_nodes import _released
+from meterdp.release.noise import StudyNoise
+from tests.unit.federated.node.made_up import Lying, settings_of, write_agreement
+from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households
+
+N, D, K, NODES = 240, 2, 3, 4
+
+
+@pytest.mark.parametrize("scheme", ["secure_sum", "edge_masks"])
+def test_nodes_release_what_threads_of_one_process_do(tmp_path, scheme):
+    """Oracle: ``release_together`` with the same noise; masks are others, and cancel."""
+    shared = SharedSums(scheme, complete(NODES), 1)
+    sound = Sound.calibrate(PublicSettings(2.0, 1e-5, K, D, N, LOW, HIGH, FLOOR, SoundSettings(shares=shared.shares)))
+    parts = np.split(households(0, N, D, K), [60, 61, 150])
+    expected = release_together(
+        sound, shared, parts, [StudyNoise(1, "share", i) for i in range(NODES)], np.random.default_rng(0)
+    )
+    file = tmp_path / "agreement.yaml"
+    keys = write_agreement(file, NODES, scheme=scheme, graph="complete")
+    outcome = {}
+
+    def run(i):
+        settings = settings_of(file, keys, i)
+        own = replace(settings.agreement.scheme, wraps=True)
+        try:
+            with Links(settings, own.links.neighbours(i), own.links.diameter, 100_000, lambda text: None) as links:
+                links.greet()
+                step = itertools.count()
+                outcome[i] = release_at_node(
+                    sound,
+                    parts[i],
+                    StudyNoise(1, "share", i),
+                    lambda vector: own.total(links, next(step), vector),
+                    finite_masks=False,
+                )
+                links.all_done(next(step))
+        except BaseException as error:
+            outcome[i] = error
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(NODES)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    for i in range(NODES):
+        assert not isinstance(outcome[i], BaseException), outcome
+        for name in ("weights", "means", "covariances"):
+            assert np.array_equal(getattr(outcome[i].mixtures, name), getattr(expected[0].mixtures, name))
+
+
+def calibrated(**settings):
+    shared = SharedSums("edge_masks", complete(NODES), 1)
+    chosen = SoundSettings(shares=shared.shares, grid=SafeNoise.grid, **settings)
+    return Sound.calibrate(PublicSettings(2.0, 1e-5, K, D, N, LOW, HIGH, FLOOR, chosen))
+
+
+def release_between(tmp_path, sound, bend):
+    """Let nodes in threads draw their shares and sum them; the first tells others sums that are bent."""
+    file = tmp_path / "agreement.yaml"
+    keys = write_agreement(file, NODES, scheme="edge_masks", graph="complete", timeout_seconds=20)
+    parts, outcome = np.split(households(0, N, D, K), [60, 61, 150]), {}
+
+    def run(i):
+        settings = settings_of(file, keys, i)
+        if i == 0:
+            lying = Lying(settings.agreement.scheme.on_grid(SafeNoise.grid), 2, bend)
+            lying.on_grid = lambda grid: lying
+            settings = replace(settings, agreement=replace(settings.agreement, scheme=lying))
+        graph = settings.agreement.scheme.links
+        try:
+            with Links(settings, graph.neighbours(i), graph.diameter, 10_000, lambda text: None) as links:
+                links.greet()
+                outcome[i] = _released(sound, parts[i], SafeNoise(), settings, links)
+                assert links._sockets is None, "connections take descriptors that the ledger needs"
+        except BaseException as error:
+            outcome[i] = error
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(NODES)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    return outcome
+
+
+def test_links_are_closed_before_anything_is_stored(tmp_path):
+    outcome = release_between(tmp_path, calibrated(), lambda total: total)
+    assert all(isinstance(came, Released) for came in outcome.values()), outcome
+
+
+def test_a_sum_that_is_too_large_is_refused_by_every_node_and_blamed_on_none(tmp_path):
+    outcome = release_between(tmp_path, calibrated(), lambda total: total + 2.0**26)
+    assert {came.reason for came in outcome.values()} == {Reason.IMPOSSIBLE_SUM}, outcome
+    assert all(came.node == came.finder != 0 for came in outcome.values())
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2])
+def test_any_sum_that_is_not_too_large_gives_a_mixture(share):
+    """Whatever a node that adds up may tell within the limit, no other one fails by it."""
+    sound, most = calibrated(marginal_share=share), 2 * MOST_STEPS * SafeNoise.grid
+    generator = np.random.default_rng(5)
+
+    def measure(step, stack):
+        kinds = (generator.uniform(-most, most, stack.shape), np.full(stack.shape, -most), np.zeros(stack.shape))
+        spoilt = np.where(generator.random(stack.shape) < 0.1, generator.choice([-most, most], stack.shape), stack)
+        return (*kinds, spoilt, -kinds[1])[generator.integers(5)]
+
+    for _ in range(10):
+        released, _ = sound.run_whole(households(0, N, D, K), measure, 1)
+        for name in ("weights", "means", "covariances"):
+            assert np.isfinite(getattr(released.mixtures, name)).all()
+
+
+def test_every_scheme_but_one_sums_what_lies_on_the_grid_of_the_noise_whatever_its_size(tmp_path):
+    """On a grid of its own and of any size, modulo 2^64; real masks leave no exact sum."""
+    for name in PROTOCOLS:
+        file = tmp_path / f"{name}.yaml"
+        keys = write_agreement(file, NODES, scheme=name, graph="complete")
+        scheme = settings_of(file, keys, 0).agreement.scheme
+        if name == "subspace":
+            with pytest.raises(ValueError, match="not exact"):
+                scheme.on_grid(2.0**-28)
+        else:
+            words = vars(scheme.on_grid(2.0**-28))
+            assert words["links"] is scheme.links
+            assert (words.get("step", 2.0**-28), words.get("wraps", True)) == (2.0**-28, True)

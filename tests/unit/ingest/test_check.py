@@ -1,0 +1,316 @@
+"""``meterdp check`` on exports nobody has described: what it finds reads the file; what it refuses it names."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from meterdp.__main__ import main
+from meterdp.core.config import complete, load_schema
+from meterdp.core.parquet import read_table
+from meterdp.errors import InputError
+from meterdp.ingest.check import against
+from meterdp.ingest.guess.examine import MAX_UNUSABLE_SHARE, TYPICAL_DAILY_KWH, examine
+from meterdp.ingest.guess.words import config_text
+from meterdp.ingest.ingest import ingest
+from meterdp.ingest.settings import ExportSettings
+from meterdp.ingest.tables import METERS as METERS_TABLE
+from meterdp.ingest.tables import READINGS
+from tests.unit.ingest.made_up_exports import METERS, READ, REFUSED, ZONE, plain, readings
+
+NO_LOCAL_CLOCK = {
+    *("UTC", "Parquet", "Parquet called CSV", "settlement periods", "standard time", "ends in UTC"),
+    *("Unix time", "Unix time, milliseconds"),
+}
+
+
+@pytest.fixture(scope="module")
+def schema(repository):
+    return load_schema(repository / "workflow/schemas/config.schema.yaml")
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return readings()
+
+
+def written(folder, frame, case):
+    name, write, expected = case
+    write(frame, folder / name)
+    return folder / name, expected
+
+
+def ingested(path, export: dict, folder) -> pd.DataFrame:
+    """Return the readings an export section gives, meter ids as columns."""
+    out = {"readings_paths": [folder / "r.parquet"], "meters_path": folder / "m.parquet"}
+    ingest(path, ExportSettings.from_config(export), report_path=folder / "i.parquet", **out)
+    table = read_table(out["readings_paths"][0], READINGS).to_pandas()
+    ids = read_table(out["meters_path"], METERS_TABLE).to_pandas().set_index("household")["meter_id"]
+    wide = table.pivot_table(index="interval_start_utc", columns="household", values="energy_kwh", dropna=False)
+    return wide.rename(columns=ids)
+
+
+@pytest.mark.parametrize("name", READ)
+def test_the_settings_it_prints_read_the_file_as_it_was_meant(tmp_path, frame, schema, name):
+    path, expected = written(tmp_path, frame, READ[name])
+    found = examine(path, time_zone=ZONE)
+    assert found.doubts == []
+    assert {key: found.settings.get(key) for key in expected} == expected
+    assert found.settings["interval_minutes"] == 30
+    config = complete(yaml.safe_load(config_text(path, found)), schema)
+    table = ingested(path, config["export"], tmp_path)
+    truth = frame.pivot_table(index="utc", columns="meter_id", values="kwh")
+    assert table.shape == truth.shape and (table.index == truth.index).all()
+    np.testing.assert_allclose(table.to_numpy(), truth.to_numpy(), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "name",
+    sorted(set(READ) - NO_LOCAL_CLOCK),
+)
+def test_the_clock_is_told_by_the_hour_that_is_skipped(tmp_path, frame, name):
+    path, _ = written(tmp_path, frame, READ[name])
+    assert examine(path).settings["time_zone"] == ZONE
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_read_is_named_for_what_it_is(tmp_path, frame, capsys, name):
+    path, words = written(tmp_path, frame, REFUSED[name])
+    assert main(["check", str(path)]) == 1
+    said = capsys.readouterr()
+    assert words in said.out + said.err
+    assert "Traceback" not in said.err
+    ids_and_values = [*frame["meter_id"].unique(), *map(str, frame["kwh"].iloc[:50])]
+    assert not [word for word in ids_and_values if word in said.err]
+
+
+def export_of(schema, **changes) -> dict:
+    return complete({"export": {"path": "e.csv", "time_zone": ZONE, "interval_minutes": 30, **changes}}, schema)[
+        "export"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words", "hint"),
+    [
+        ({"interval_minutes": 60}, "cannot be used", {"interval_minutes": 30}),
+        ({"interval_minutes": 15}, "has readings 30 minutes apart", {"interval_minutes": 30}),
+        ({"unit": "Wh"}, "is said to be in Wh", {"unit": "kWh"}),
+        ({"unit": "MWh"}, "is said to be in MWh", {"unit": "kWh"}),
+        ({"energy_column": "usage"}, "is missing from the header", {"energy_column": "kwh"}),
+        ({"time_format": "%d/%m/%Y %H:%M"}, "time_format", {"time_format": "%Y-%m-%d %H:%M"}),
+        ({"format": "parquet"}, "is not a Parquet file", {"format": "long_csv"}),
+        ({"delimiter": ";"}, "is missing from the header", {"delimiter": ","}),
+    ],
+)
+def test_settings_that_do_not_describe_the_export_are_refused_and_the_hint_works(
+    tmp_path, frame, schema, changes, words, hint
+):
+    path, _ = written(tmp_path, frame, READ["plain"])
+    export = export_of(schema, **changes)
+    problems = against(path, export)
+    assert words in str(problems[0])
+    with pytest.raises(InputError, match=words):  # a study says the same if nobody has checked
+        ingested(path, export, tmp_path)
+    assert str(next(iter(hint.values()))) in str(problems[0]) or next(iter(hint)) in str(problems[0])
+    assert against(path, export | hint) == []
+    assert len(ingested(path, export | hint, tmp_path)) == frame["utc"].nunique()
+
+
+def test_with_a_public_list_of_meters_nothing_a_row_holds_ends_a_study(tmp_path, frame, schema, capsys):
+    path, _ = written(tmp_path, frame, READ["plain"])
+    (tmp_path / "meters.csv").write_text("meter_id\nM000\nM001\n")
+    export = export_of(schema, interval_minutes=60, first_day="2025-03-10", last_day="2025-04-06")
+    listed = export | {"meters": str(tmp_path / "meters.csv")}
+    assert "cannot be used" in str(against(path, listed)[0])
+    (tmp_path / "listed.yaml").write_text(yaml.safe_dump({"export": listed}))
+    assert main(["check", str(path), "--config", str(tmp_path / "listed.yaml")]) == 0
+    assert capsys.readouterr().out.startswith("To be checked: ")
+    from meterdp.ingest.meter_list import read_meter_list
+
+    names = {"readings_paths": [tmp_path / "r"], "meters_path": tmp_path / "m", "report_path": tmp_path / "i"}
+    ingest(path, ExportSettings.from_config(listed), meter_list=read_meter_list(listed["meters"]), **names)
+    assert read_table(tmp_path / "r", READINGS).num_rows > 0
+
+
+def test_meters_with_start_dates_of_their_own_get_the_period_that_keeps_most(tmp_path):
+    frame = readings(days=90)
+    age = (frame["utc"] - frame["utc"].min()).dt.days
+    joined = frame["meter_id"].str[1:].astype(int) * 9
+    frame[age >= joined].pipe(plain).to_csv(tmp_path / "e.csv", index=False)
+    found = examine(tmp_path / "e.csv", time_zone=ZONE)
+    first, last = (pd.Timestamp(found.settings[key], tz=ZONE) for key in ("first_day", "last_day"))
+    assert found.period[2] == METERS > found.period[3]
+    # With a tenth missing allowed, the last to join may join up to a tenth of the period later.
+    begin, days = frame["utc"].min().tz_convert(ZONE), (last - first).days + 1
+    assert (begin + pd.Timedelta(days=int(joined.max())) - first).days <= 0.1 * days + 1
+    assert last.date() == frame["utc"].max().tz_convert(ZONE).date()
+
+
+def test_a_real_export_needs_a_time_zone(schema):
+    with pytest.raises(InputError, match=r"field 'export\.time_zone': is not set.*meterdp check"):
+        complete({"export": {"path": "e.csv"}}, schema)
+
+
+def test_the_limits_are_those_of_the_configuration(schema):
+    export = complete({}, schema)["export"]
+    assert (export["max_unusable_share"], tuple(export["typical_daily_kwh"])) == (
+        MAX_UNUSABLE_SHARE,
+        TYPICAL_DAILY_KWH,
+    )
+
+
+def test_a_configuration_that_fits_is_said_to_do_so_and_another_gets_one_that_does(tmp_path, frame, capsys):
+    path, _ = written(tmp_path, frame, READ["decimal comma"])
+    good = {"export": {"time_zone": ZONE, "interval_minutes": 30, "delimiter": ";", "decimal": ","}}
+    bad = {"export": {"time_zone": ZONE, "interval_minutes": 30}}
+    for name, config in (("good.yaml", good), ("bad.yaml", bad)):
+        (tmp_path / name).write_text(yaml.safe_dump(config))
+    assert main(["check", str(path), "--config", str(tmp_path / "good.yaml")]) == 0
+    assert capsys.readouterr().out == f"The settings describe {path}; nothing speaks against a study.\n"
+    assert main(["check", str(path), "--config", str(tmp_path / "bad.yaml")]) == 1
+    said = capsys.readouterr().out
+    proposed = yaml.safe_load(said.partition("A configuration that reads it:")[2])
+    (tmp_path / "proposed.yaml").write_text(yaml.safe_dump(proposed))
+    assert main(["check", "--config", str(tmp_path / "proposed.yaml")]) == 0
+    assert main(["check", str(path), "--time-zone", ZONE, "--write", str(tmp_path / "new.yaml")]) == 0
+    assert yaml.safe_load((tmp_path / "new.yaml").read_text())["export"]["decimal"] == ","
+    assert main(["check", str(path), "--write", str(tmp_path / "new.yaml")]) == 1  # never over a file
+
+
+def test_what_has_been_read_is_not_looked_at_again(tmp_path, frame, capsys):
+    path, _ = written(tmp_path, frame, READ["plain"])
+    (tmp_path / "bad.yaml").write_text("export: {time_zone: Europe/London, interval_minutes: 60}")
+    words = ["check", str(path), "--config", str(tmp_path / "bad.yaml"), "--unless-read", str(tmp_path / "done")]
+    assert main(words) == 1
+    (tmp_path / "done").write_text("")
+    assert main(words) == 0
+    capsys.readouterr()
+
+
+def _with_total_rows(frame, path, name):
+    total = frame.groupby(["utc", "local"], as_index=False)["kwh"].sum().assign(meter_id=name)
+    plain(pd.concat([frame, total])).to_csv(path, index=False)
+
+
+def _with_total_column(frame, path, name):
+    wide = frame.pivot_table(index=["utc", "local"], columns="meter_id", values="kwh").reset_index("utc", drop=True)
+    wide.assign(**{name: wide.sum(axis=1)}).to_csv(path, index_label="interval_start")
+
+
+@pytest.mark.parametrize("write", [_with_total_rows, _with_total_column])
+@pytest.mark.parametrize(
+    ("name", "is_total"),
+    [("Total", 1), ("SUM", 1), ("Gesamtverbrauch", 1), ("Grand total (kWh)", 1), ("Sumner 4", 0), ("Totalis1", 0)],
+)
+def test_a_total_that_counts_as_a_meter_is_told(tmp_path, frame, capsys, write, name, is_total):
+    write(frame, tmp_path / "e.csv", name)
+    assert main(["check", str(tmp_path / "e.csv"), "--time-zone", ZONE]) == 0
+    said = capsys.readouterr().out
+    assert f"{METERS + 1} meters" in said  # never left out in silence
+    assert said.count("is called a total") == 2 * is_total  # in words, and above the configuration
+
+
+def test_an_entry_without_a_digit_among_ambiguous_numbers_is_no_crash(tmp_path, frame):
+    watt_hours = (frame["kwh"] * 1000 + 1000).map("{:,.0f}".format).where(frame.index % 50 != 3, "\x01")
+    plain(frame).assign(kwh=watt_hours).to_csv(tmp_path / "e.csv", index=False)
+    found = examine(tmp_path / "e.csv", time_zone=ZONE)
+    assert "is not a number" in str(found.doubts[-1])
+
+
+def checked(tmp_path, capsys, path, **sections):
+    """Return exit code and output of a check of an export with a configuration."""
+    (tmp_path / "own.yaml").write_text(yaml.safe_dump(sections))
+    return main(["check", str(path), "--config", str(tmp_path / "own.yaml")]), capsys.readouterr().out
+
+
+@pytest.mark.parametrize("start", ["2025-03-01", "2025-10-20"], ids=["skipped", "repeated"])
+@pytest.mark.parametrize("minutes", [30, 60])
+@pytest.mark.parametrize("stamp", ["start", "end"])
+def test_a_zone_whose_clock_changes_contradict_the_stamps_is_refused(tmp_path, capsys, start, minutes, stamp):
+    frame = readings(minutes=minutes, days=40, start=start)
+    if stamp == "end":
+        ends = (frame["utc"] + pd.Timedelta(minutes=minutes)).dt.tz_convert(ZONE)
+        frame["local"] = ends.dt.strftime("%Y-%m-%d %H:%M")
+    plain(frame).to_csv(tmp_path / "e.csv", index=False)
+    own = {"interval_minutes": minutes, "stamp": stamp}
+    code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export={"time_zone": "America/New_York", **own})
+    assert code == 1 and "field 'export.time_zone': " in said and "such as Europe/London" in said
+    for zone in ("Europe/London", "Europe/Lisbon"):
+        assert checked(tmp_path, capsys, tmp_path / "e.csv", export={"time_zone": zone, **own})[0] == 0
+
+
+@pytest.mark.parametrize("minutes", [30, 60])
+@pytest.mark.parametrize("stamp", ["start", "end"])
+def test_standard_time_on_a_clock_that_changes_is_refused_and_the_hint_works(tmp_path, capsys, minutes, stamp):
+    frame = readings(minutes=minutes, days=40, start="2025-03-01")
+    later = pd.Timedelta(minutes=minutes if stamp == "end" else 0)
+    frame["local"] = (frame["utc"] + later).dt.strftime("%Y-%m-%d %H:%M")
+    plain(frame).to_csv(tmp_path / "e.csv", index=False)
+    own = {"time_zone": ZONE, "interval_minutes": minutes, "stamp": stamp}
+    code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=own)
+    assert code == 1 and "holds readings in an hour that the clock of Europe/London skips" in said
+    assert "set export.stamp_time_zone" in said
+    assert checked(tmp_path, capsys, tmp_path / "e.csv", export=own | {"stamp_time_zone": "UTC"})[0] == 0
+
+
+def test_the_end_of_an_interval_by_the_old_clock_contradicts_nothing(tmp_path, capsys):
+    frame = readings(minutes=60, days=28)
+    local = pd.to_datetime(frame["local"]) + pd.Timedelta(hours=1)
+    plain(frame.assign(local=local.dt.strftime("%Y-%m-%d %H:%M"))).to_csv(tmp_path / "e.csv", index=False)
+    own = {"time_zone": ZONE, "interval_minutes": 60, "stamp": "end"}
+    assert checked(tmp_path, capsys, tmp_path / "e.csv", export=own)[0] == 0
+
+
+def test_meters_of_two_intervals_are_told_with_how_many_there_are(tmp_path, capsys):
+    frame = readings(meters=10)
+    hourly = frame["meter_id"].isin(["M000", "M001", "M002"]) & (frame["utc"].dt.minute == 30)
+    plain(frame[~hourly]).to_csv(tmp_path / "e.csv", index=False)
+    words = "of 10 meters, 7 have a reading every 30 minutes and 3 every 60"
+    code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export={"time_zone": ZONE, "interval_minutes": 30})
+    assert code == 0 and words in said
+    assert main(["check", str(tmp_path / "e.csv")]) == 0 and words in capsys.readouterr().out
+
+
+def test_rows_that_contradict_each_other_at_a_clock_change_are_said_to_lie_there(tmp_path, capsys):
+    """Half of the meters have the readings of two hours an hour early, as a real Australian export has."""
+    frame = readings(days=40, start="2025-03-01")
+    late = frame["utc"].between("2025-03-30 01:00+00:00", "2025-03-30 01:30+00:00")
+    moved = frame["meter_id"].isin(["M000", "M001"]) & late
+    early = frame["utc"] - pd.to_timedelta(moved.astype(int), unit="h")
+    frame["local"] = early.dt.strftime("%Y-%m-%d %H:%M")
+    plain(frame).to_csv(tmp_path / "e.csv", index=False)
+    words = "all of 4 rows that contradict another row of the same meter and interval lie between 00:00 and 01:00 on "
+    own = {"time_zone": ZONE, "stamp_time_zone": "UTC", "interval_minutes": 30}
+    code, said = checked(tmp_path, capsys, tmp_path / "e.csv", export=own)
+    assert code == 0 and f"{words}2025-03-30, when clocks of Europe/London change" in said
+    assert main(["check", str(tmp_path / "e.csv"), "--time-zone", ZONE]) == 0
+    found, _, proposed = capsys.readouterr().out.partition("A configuration that reads it:")
+    assert words in found and words not in proposed  # counts of readings have no place in a configuration
+    again = frame.iloc[[500, 1900]].assign(kwh=9.0)
+    plain(pd.concat([readings(days=40, start="2025-03-01"), again])).to_csv(tmp_path / "e.csv", index=False)
+    own = {"time_zone": ZONE, "interval_minutes": 30}
+    assert "contradict another" not in checked(tmp_path, capsys, tmp_path / "e.csv", export=own)[1]
+
+
+def test_one_unit_is_said_of_one_column(tmp_path, capsys):
+    frame = readings()
+    plain(frame.assign(kwh=(frame["kwh"] * 1000).round())).to_csv(tmp_path / "e.csv", index=False)
+    main(["check", str(tmp_path / "e.csv")])
+    said = capsys.readouterr().out
+    assert "  in Wh;" in said and "the export says kWh" in said and "the unit is kWh" not in said
+
+
+def test_an_error_elsewhere_in_the_configuration_reprints_nothing(tmp_path, frame, capsys):
+    path, _ = written(tmp_path, frame, READ["plain"])
+    good = {"time_zone": ZONE, "interval_minutes": 30}
+    code, said = checked(tmp_path, capsys, path, export=good, mixture={"clases": 3})
+    assert code == 1 and said.count("\n") == 1 and "write 'classes' if you meant that key" in said
+
+
+def test_a_misspelt_zone_is_one_error_with_the_zone_that_was_meant(tmp_path, frame, capsys):
+    path, _ = written(tmp_path, frame, READ["plain"])
+    code, said = checked(tmp_path, capsys, path, export={"time_zone": "Europe/Lodon", "interval_minutes": 30})
+    assert code == 1 and said.count("\n") == 1 and "write 'Europe/London' if you meant that" in said
+    assert main(["check", str(path), "--time-zone", "Zurich"]) == 1
+    assert "write 'Europe/Zurich' if you meant that" in capsys.readouterr().err

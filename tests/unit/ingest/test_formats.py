@@ -1,0 +1,282 @@
+"""Every format, zone notation, unit and packing gives the same canonical readings for the same content."""
+
+import gzip
+import zipfile
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from meterdp.core.parquet import metadata_of, read_table
+from meterdp.ingest.ingest import ingest
+from meterdp.ingest.settings import ExportSettings
+from meterdp.ingest.tables import READINGS
+from tests.unit.ingest.made_up import ingested, two_days, write_csv
+
+ZONE = "Europe/Zurich"
+LOCAL = ExportSettings(time_zone=ZONE)
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return two_days()
+
+
+@pytest.fixture(scope="module")
+def expected(frame):
+    table = frame.pivot_table(index="utc", columns="meter", values="kwh", dropna=False)
+    assert list(table.columns) == ["A1", "B7", "a2"]
+    return table
+
+
+def text(kwh) -> list[str]:
+    return ["" if np.isnan(x) else repr(float(x)) for x in kwh]
+
+
+def long_rows(frame, stamp="local", kwh=None):
+    return zip(frame["meter"], frame[stamp], text(frame["kwh"]) if kwh is None else kwh, strict=True)
+
+
+def check(result, expected, *, exact=True):
+    assert list(result.energy_kwh.columns) == list(expected.columns)
+    assert (result.energy_kwh.index == expected.index).all()
+    compare = np.testing.assert_array_equal if exact else np.testing.assert_allclose
+    compare(result.energy_kwh.to_numpy(), expected.to_numpy())
+    assert result.counts == {"used": expected.size - 1, "value_missing": 1}
+
+
+def test_long_csv(tmp_path, frame, expected):
+    check(ingested(write_csv(tmp_path / "e.csv", long_rows(frame)), LOCAL), expected)
+
+
+@pytest.mark.parametrize("order", ["by_time", "shuffled"])
+def test_the_order_of_rows_does_not_matter_without_a_clock_change(tmp_path, frame, expected, order):
+    other = frame.sort_values("utc") if order == "by_time" else frame.sample(frac=1, random_state=1)
+    check(ingested(write_csv(tmp_path / "e.csv", long_rows(other)), LOCAL), expected)
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t"])
+def test_delimiter_quotes_byte_order_mark_blank_lines_and_windows_line_ends(tmp_path, frame, expected, delimiter):
+    lines = [delimiter.join(['"meter_id"', " interval_start ", "kwh"])]
+    lines += [delimiter.join([f'"{m}"', t, f" {v} "]) for m, t, v in long_rows(frame)]
+    path = tmp_path / "e.csv"
+    path.write_bytes(b"\xef\xbb\xbf" + "\r\n".join([*lines, "", ""]).encode())
+    result = ingested(path, ExportSettings(time_zone=ZONE, delimiter=delimiter))
+    assert result.counts.pop("meter_missing") == 1
+    check(result, expected)
+
+
+@pytest.mark.parametrize(
+    ("time_format", "strftime"),
+    [
+        ("%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M"),
+        ("%Y%m%d%H%M%S", "%Y%m%d%H%M%S"),
+        ("ISO8601", "%Y-%m-%dT%H:%M:%S.000"),
+    ],
+)
+def test_formats_of_local_stamps(tmp_path, frame, expected, time_format, strftime):
+    frame = frame.assign(local=frame["utc"].dt.tz_convert(ZONE).dt.strftime(strftime))
+    path = write_csv(tmp_path / "e.csv", long_rows(frame))
+    check(ingested(path, ExportSettings(time_zone=ZONE, time_format=time_format)), expected)
+
+
+@pytest.mark.parametrize("time_zone", [ZONE, "America/Los_Angeles"])
+@pytest.mark.parametrize(
+    ("time_format", "strftime", "zone"),
+    [
+        ("ISO8601", "%Y-%m-%dT%H:%M:%SZ", "UTC"),
+        ("ISO8601", "%Y-%m-%d %H:%M%z", "Asia/Kathmandu"),
+        ("%d/%m/%Y %H:%M %z", "%d/%m/%Y %H:%M %z", ZONE),
+        ("%Y-%m-%dT%H:%MZ", "%Y-%m-%dT%H:%MZ", "UTC"),
+    ],
+)
+def test_stamps_with_an_offset_are_taken_as_they_are(
+    tmp_path, frame, expected, time_format, strftime, zone, time_zone
+):
+    frame = frame.assign(stamp=frame["utc"].dt.tz_convert(zone).dt.strftime(strftime))
+    path = write_csv(tmp_path / "e.csv", long_rows(frame, "stamp"))
+    check(ingested(path, ExportSettings(time_zone=time_zone, time_format=time_format)), expected)
+
+
+def test_end_stamps(tmp_path, frame, expected):
+    ends = frame["utc"].dt.tz_convert(ZONE) + pd.Timedelta("15min")
+    frame = frame.assign(local=ends.dt.strftime("%Y-%m-%d %H:%M"))
+    path = write_csv(tmp_path / "e.csv", long_rows(frame))
+    check(ingested(path, ExportSettings(time_zone=ZONE, stamp="end")), expected)
+
+
+@pytest.mark.parametrize(("unit", "per_kwh"), [("kWh", 1), ("Wh", 1000), ("MWh", 0.001), ("kW", 4), ("W", 4000)])
+def test_units(tmp_path, frame, expected, unit, per_kwh):
+    path = write_csv(tmp_path / "e.csv", long_rows(frame, kwh=text(frame["kwh"] * per_kwh)))
+    check(ingested(path, ExportSettings(time_zone=ZONE, unit=unit)), expected, exact=False)
+
+
+def test_whole_watt_hours_become_the_nearest_kilowatt_hours(tmp_path):
+    path = write_csv(tmp_path / "e.csv", [("m", "2020-01-01 00:00", 123)])
+    assert ingested(path, ExportSettings(unit="Wh")).at("m", "2020-01-01") == 0.123
+
+
+def test_circuits_and_units_in_columns_of_their_own(tmp_path, frame, expected):
+    rows = [
+        (m, t, v, " KWH ", {"A1": "north", "B7": "", "a2": "south"}[m] if i % 3 else "")
+        for i, (m, t, v) in enumerate(long_rows(frame))
+    ]
+    path = write_csv(tmp_path / "e.csv", rows, "meter_id,interval_start,kwh,u,c")
+    result = ingested(path, ExportSettings(time_zone=ZONE, unit_column="u", circuit_column="c"), shards=3)
+    check(result, expected)
+    assert result.meters["circuit"].fillna("none").tolist() == ["north", "none", "south"]
+    assert result.meters["shard"].tolist() == [0, 1, 2]
+
+
+def test_wide_csv_with_a_row_per_meter_and_day(tmp_path, frame, expected):
+    local = frame["utc"].dt.tz_convert(ZONE)
+    wide = frame.assign(date=local.dt.strftime("%d.%m.%Y"), time=local.dt.strftime("%H:%M"), kwh=text(frame["kwh"]))
+    wide = wide.pivot_table(index=["meter", "date"], columns="time", values="kwh", aggfunc="first").reset_index()
+    header = ",".join(["meter_id", "day", *wide.columns[2:], "note"])
+    path = write_csv(tmp_path / "e.csv", [(*row, "x") for row in wide.itertuples(index=False)], header)
+    setting = ExportSettings(format="wide_csv", time_zone=ZONE, time_format="%d.%m.%Y %H:%M", date_column="day")
+    check(ingested(path, setting), expected)
+
+
+@pytest.mark.parametrize("midnight", ["24:00", "00:00"])
+def test_wide_csv_with_columns_that_name_ends(tmp_path, frame, expected, midnight):
+    local = frame["utc"].dt.tz_convert(ZONE)
+    ends = (local + pd.Timedelta("15min")).dt.strftime("%H:%M").replace("00:00", midnight)
+    wide = frame.assign(date=local.dt.strftime("%Y-%m-%d"), time=ends, kwh=text(frame["kwh"]))
+    order = list(ends.unique())
+    wide = wide.pivot_table(index=["meter", "date"], columns="time", values="kwh", aggfunc="first")[
+        order
+    ].reset_index()
+    path = write_csv(tmp_path / "e.csv", wide.itertuples(index=False), ",".join(["meter_id", "date", *order]))
+    check(ingested(path, ExportSettings(format="wide_csv", time_zone=ZONE, stamp="end")), expected)
+
+
+def test_wide_csv_with_a_column_per_meter(tmp_path, frame, expected):
+    wide = frame.assign(kwh=text(frame["kwh"]))
+    wide = wide.pivot_table(index="local", columns="meter", values="kwh", aggfunc="first").reset_index()
+    path = write_csv(
+        tmp_path / "e.csv", wide.itertuples(index=False), ",".join(["interval_start", *wide.columns[1:]])
+    )
+    check(ingested(path, ExportSettings(format="wide_csv", wide_layout="meters", time_zone=ZONE)), expected)
+
+
+@pytest.mark.parametrize("stamps", ["zone", "naive_ns", "text"])
+@pytest.mark.parametrize("ids", ["plain", "dictionary", "large"])
+@pytest.mark.parametrize("energy", ["float", "decimal", "text"])
+def test_parquet(tmp_path, frame, expected, stamps, ids, energy):
+    kinds = {"plain": pa.string(), "dictionary": pa.dictionary(pa.int32(), pa.string()), "large": pa.large_string()}
+    local = frame["utc"].dt.tz_convert(ZONE)
+    stamp = {
+        "zone": pa.array(local, pa.timestamp("ms", tz=ZONE)),
+        "naive_ns": pa.array(local.dt.tz_localize(None), pa.timestamp("ns")),
+        "text": pa.array(frame["local"].to_numpy(), pa.string()),
+    }[stamps]
+    kwh = {
+        "float": pa.array(frame["kwh"], pa.float64(), from_pandas=True),
+        "decimal": pa.array(text(frame["kwh"].fillna(0))).cast(pa.decimal128(12, 3)),
+        "text": pa.array(text(frame["kwh"])),
+    }[energy]
+    if energy == "decimal":
+        kwh = pa.array(
+            [None if np.isnan(k) else d for k, d in zip(frame["kwh"], kwh.to_pylist(), strict=True)], kwh.type
+        )
+    table = pa.table({"meter_id": pa.array(frame["meter"]).cast(kinds[ids]), "interval_start": stamp, "kwh": kwh})
+    pq.write_table(table, tmp_path / "e.parquet", row_group_size=100)
+    check(ingested(tmp_path / "e.parquet", ExportSettings(format="parquet", time_zone=ZONE)), expected)
+
+
+def test_parquet_with_integer_ids(tmp_path):
+    stamps = pa.array(np.array(["2020-01-01T00:00", "2020-01-01T00:15"], "datetime64[us]"))
+    pq.write_table(pa.table({"meter_id": [70, 9], "interval_start": stamps, "kwh": [1, 2]}), tmp_path / "e.parquet")
+    result = ingested(tmp_path / "e.parquet", ExportSettings(format="parquet"))
+    assert list(result.energy_kwh.columns) == ["70", "9"]
+    assert result.at("9", "2020-01-01T00:15") == 2
+
+
+@pytest.mark.parametrize("kind", ["int32", "float32", "float64", "decimal128(8, 3)", "string"])
+def test_parquet_with_numbers_that_stand_for_missing_readings(tmp_path, kind):
+    stamps = pa.array(np.array([f"2020-01-01T00:{m:02d}" for m in (0, 15, 30, 45)], "datetime64[us]"))
+    kinds = {"decimal128(8, 3)": pa.decimal128(8, 3), "string": pa.string()}
+    kwh = pa.array(["1", "-999", "-99", "2"]).cast(kinds.get(kind) or pa.type_for_alias(kind))
+    pq.write_table(pa.table({"meter_id": [7] * 4, "interval_start": stamps, "kwh": kwh}), tmp_path / "e.parquet")
+    result = ingested(tmp_path / "e.parquet", ExportSettings(format="parquet", missing_words=("", "-999")))
+    assert result.counts == {"used": 3, "value_missing": 1}
+    assert np.isnan(result.at("7", "2020-01-01T00:15")) and result.at("7", "2020-01-01T00:30") == -99
+
+
+@pytest.mark.parametrize("word", ["-999.9", "0.1"])
+def test_parquet_with_a_missing_number_that_single_precision_does_not_hold(tmp_path, word):
+    stamps = pa.array(np.array(["2020-01-01T00:00", "2020-01-01T00:15"], "datetime64[us]"))
+    kwh = pa.array([1.5, float(word)], pa.float32())
+    pq.write_table(pa.table({"meter_id": [7, 7], "interval_start": stamps, "kwh": kwh}), tmp_path / "e.parquet")
+    result = ingested(tmp_path / "e.parquet", ExportSettings(format="parquet", missing_words=(word,)))
+    assert result.counts == {"used": 1, "value_missing": 1}
+
+
+@pytest.mark.parametrize("packing", ["gz", "gz_two_members", "zip", "gz_without_the_name"])
+def test_packed_exports(tmp_path, frame, expected, packing):
+    plain = write_csv(tmp_path / "e.csv", long_rows(frame)).read_bytes()
+    path = tmp_path / {"zip": "e.zip", "gz_without_the_name": "f.csv"}.get(packing, "e.csv.gz")
+    if packing == "zip":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.mkdir("folder")
+            archive.writestr("folder/e.csv", plain)
+    elif packing == "gz_two_members":
+        path.write_bytes(gzip.compress(plain[:1000]) + gzip.compress(plain[1000:]))
+    else:
+        path.write_bytes(gzip.compress(plain))
+    check(ingested(path, LOCAL, batch_bytes=500), expected)
+
+
+def test_neither_shards_nor_batches_change_the_readings(tmp_path, frame):
+    path = write_csv(tmp_path / "e.csv", long_rows(frame))
+    results = [ingested(path, LOCAL, shards=s, batch_bytes=b) for s, b in ((1, 1 << 20), (2, 100), (3, 7), (5, 4000))]
+    for result in results[1:]:
+        pd.testing.assert_frame_equal(result.readings, results[0].readings)
+        assert result.counts == results[0].counts
+    assert [r.meters["shard"].tolist() for r in results] == [[0, 0, 0], [0, 0, 1], [0, 1, 2], [0, 1, 2]]
+
+
+def test_lines_without_a_reading_are_counted_where_several_bands_are_read(tmp_path, frame, monkeypatch):
+    settings = replace(LOCAL, bad_rows="missing")
+    path = write_csv(tmp_path / "e.csv", [*long_rows(frame), *[("no", "row")] * 100])
+    monkeypatch.setattr("meterdp.ingest.bands.OTHER_BYTES", (2 << 30) - 8 * len(frame) // 3)
+    assert ingested(path, settings, shards=3, batch_bytes=100).counts["row_malformed"] == 100
+
+
+@pytest.mark.parametrize("policy", ["last", "missing"])
+@pytest.mark.parametrize("households_at_once", [1, 2])
+def test_bands_give_the_same_as_one_array_and_leave_nothing(tmp_path, frame, monkeypatch, policy, households_at_once):
+    settings = replace(LOCAL, conflicting_rows=policy)
+    rows = list(long_rows(frame))
+    again = [(meter, stamp, 7.5) for meter, stamp, _ in rows[::5]]
+    path = write_csv(tmp_path / "e.csv", [*rows, *rows[::7], *again, ("", rows[0][1], 1)])
+    whole = ingested(path, settings, shards=3)
+    slots = len(whole.readings) // 3
+    monkeypatch.setattr("meterdp.ingest.bands.OTHER_BYTES", (2 << 30) - 8 * slots * households_at_once)
+    banded = ingested(path, settings, shards=3, batch_bytes=300)
+    pd.testing.assert_frame_equal(banded.readings, whole.readings)
+    pd.testing.assert_frame_equal(banded.meters, whole.meters)
+    assert banded.counts == whole.counts and {"duplicate_identical", "meter_missing"} <= set(whole.counts)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_metadata_is_passed_on_and_holds_nothing_private(tmp_path, frame):
+    path = write_csv(tmp_path / "e.csv", long_rows(frame))
+    parts = [tmp_path / "r0.parquet", tmp_path / "r1.parquet"]
+    ingest(
+        path,
+        LOCAL,
+        readings_paths=parts,
+        meters_path=tmp_path / "m.parquet",
+        report_path=tmp_path / "q.parquet",
+        metadata={"synthetic": "yes"},
+    )
+    for file in (*parts, tmp_path / "m.parquet", tmp_path / "q.parquet"):
+        metadata = metadata_of(file)
+        assert metadata["synthetic"] == "yes" and metadata["release"] == "not for release"
+        assert not any(meter in value for value in metadata.values() for meter in ("A1", "B7"))
+    assert read_table(parts[1], READINGS).schema.field("energy_kwh").nullable

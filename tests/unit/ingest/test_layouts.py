@@ -1,0 +1,490 @@
+"""Exports as utilities deliver them: several files, a file per meter, title and unit lines, comma decimals, numbers
+for times. Each says the same as the plain long CSV of the same content."""
+
+import gzip
+import os
+import zipfile
+from datetime import datetime, timedelta
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from meterdp.errors import InputError
+from meterdp.ingest.batch import NO_SUCH_TIME
+from meterdp.ingest.clock import elapsed_us, midnights_us
+from meterdp.ingest.members import members, state_of
+from meterdp.ingest.readers.wide_csv import numbered_columns
+from meterdp.ingest.settings import ExportSettings
+from meterdp.ingest.streams import open_bytes
+from tests.unit.ingest.made_up import ingested, two_days, write_csv
+from tests.unit.ingest.test_bad_input import refused
+
+ZONE = "Europe/Zurich"
+LOCAL = ExportSettings(time_zone=ZONE)
+HEADER = "meter_id,interval_start,kwh"
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return two_days()
+
+
+@pytest.fixture(scope="module")
+def whole(frame, tmp_path_factory):
+    return ingested(write_csv(tmp_path_factory.mktemp("whole") / "e.csv", rows_of(frame)), LOCAL)
+
+
+def text(kwh) -> str:
+    return "" if np.isnan(kwh) else repr(float(kwh))
+
+
+def rows_of(frame):
+    return [(m, t, text(v)) for m, t, v in zip(frame["meter"], frame["local"], frame["kwh"], strict=True)]
+
+
+def csv_text(rows, header=HEADER, delimiter=",") -> str:
+    return "\n".join([header, *(delimiter.join(map(str, row)) for row in rows)]) + "\n"
+
+
+def same(result, whole):
+    pd.testing.assert_frame_equal(result.energy_kwh, whole.energy_kwh)
+    assert result.counts == whole.counts
+
+
+def pack(path, files: dict[str, str], how: str):
+    """Put files into a folder or a zip."""
+    if how == "zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, content in reversed(files.items()):
+                archive.writestr(name, content)
+        return path
+    for name, content in files.items():
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        (path / name).write_text(content)
+    return path
+
+
+# Several files.
+
+
+@pytest.mark.parametrize("how", ["folder", "zip"])
+def test_files_of_one_layout_are_one_export(tmp_path, frame, whole, how):
+    """The second has its columns in another order and one more, the third no rows; what is no data is passed over."""
+    rows = rows_of(frame)
+    files = {
+        "2021/a.csv": csv_text(rows[:100]),
+        "2021/b.TXT": csv_text([(t, "x", v, m) for m, t, v in rows[100:]], "interval_start,more,kwh,meter_id"),
+        "c.csv": HEADER + "\n",
+        "d.csv": "",
+        ".hidden": "x",
+        "__MACOSX/._a.csv": "x",
+        "README.md": "x",
+        "LICENSE": "x",
+    }
+    for batch_bytes in (300, 1 << 20):
+        same(ingested(pack(tmp_path / f"e{batch_bytes}", files, how), LOCAL, batch_bytes=batch_bytes), whole)
+
+
+def test_files_in_a_folder_may_be_packed(tmp_path, frame, whole):
+    rows = rows_of(frame)
+    folder = tmp_path / "e"
+    folder.mkdir()
+    (folder / "1.csv.gz").write_bytes(gzip.compress(csv_text(rows[:200]).encode()))
+    pack(folder / "2.csv.zip", {"any.name": csv_text(rows[200:300]), "readme.txt": "x"}, "zip")
+    (folder / "3.csv").write_text(csv_text(rows[300:]))
+    same(ingested(folder, LOCAL), whole)
+    pack(folder / "4.zip", {"SECRET5.csv": HEADER, "6.csv": HEADER}, "zip")
+    assert refused(folder).startswith(", file 4 of 4, in order of names: holds 2 files; put them into one folder")
+
+
+@pytest.mark.parametrize("how", ["folder", "zip"])
+def test_the_last_row_wins_in_the_order_of_names(tmp_path, how):
+    files = {f"{name}.csv": csv_text([("m", "2020-01-01 00:00", name)]) for name in ("10", "9", "2")}
+    result = ingested(pack(tmp_path / "e", files, how), ExportSettings())
+    assert result.at("m", "2020-01-01") == 9 and result.counts == {"used": 1, "superseded_by_later_row": 2}
+
+
+@pytest.mark.parametrize("how", ["folder", "zip"])
+def test_a_refusal_says_the_place_of_the_file_and_not_its_name(tmp_path, how):
+    good = csv_text([("SECRET1", "2020-01-01 00:00", 1)])
+    where = ", file 2 of 2, in order of names"
+
+    def said(second, name="e", **options):
+        files = {"SECRET1.csv": good, "SECRET2.csv": second, "README": "x"}
+        return refused(pack(tmp_path / (name + str(len(list(tmp_path.iterdir())))), files, how), **options)
+
+    bad = csv_text([("SECRET2", "2020-01-01 00:00", 1), ("SECRET2", "2020-01-01 00:15", "oops")])
+    assert said(bad).startswith(f"{where}, row 3, field 'kwh': is not a number")
+    assert said("meter_id,kwh\n").startswith(f"{where}, row 1, field 'interval_start': is missing from the header; ")
+    assert said("\n" + bad).startswith(f"{where}, row 1: has no header")
+    assert said(HEADER + "\nSECRET2\n").startswith(f"{where}, row 2: has more or fewer fields")
+    apart = csv_text([("SECRET1", "1999-01-01 00:00", 1)])
+    assert said(apart).startswith(
+        ": the stamps of row 2 of file 2 of 2, in order of names and row 2 of file 1 of 2, in order of names are more"
+    )
+    far = csv_text([("SECRET2", "2025-01-01 00:00", 1), ("SECRET1", "1999-01-01 00:00", 1)])
+    assert said(far).startswith(f"{where}: the stamps of rows 3 and 2 are more than 20 years apart")
+    with_circuit = f"{HEADER},c\nSECRET1,2020-01-01 00:00,1,"
+    files = {"SECRET1.csv": with_circuit + "N\n", "SECRET2.csv": with_circuit + "S\n"}
+    message = refused(pack(tmp_path / "circuits", files, how), circuit_column="c")
+    assert message.startswith(f"{where}, row 2, field 'c': names a different circuit")
+
+
+@pytest.mark.parametrize("how", ["folder", "zip"])
+def test_files_of_other_kinds_are_refused_by_kind(tmp_path, how):
+    files = {
+        "a.csv": csv_text([("m", "2020-01-01 00:00", 1)]),
+        "SECRET1.xlsx": "x",
+        "bill.pdf": "x",
+        "b.SECRET": "x",
+        "SECRET3": "x",
+    }
+    message = refused(pack(tmp_path / "e", files, how))
+    assert message.startswith(": holds 5 files that are not all text: 1 .pdf, 1 .xlsx, 2 of no known kind; leave")
+    assert refused(pack(tmp_path / "none", {"README": "x"}, how)).startswith(": holds no files with data")
+    empty = {"a.csv": HEADER, "b.csv": ""}
+    assert refused(pack(tmp_path / "empty", empty, how)).startswith(": holds no readings")
+
+
+def test_a_format_of_one_file_takes_a_path(tmp_path):
+    files = {"a.csv": "12", "b.csv": "3"}
+    with pytest.raises(InputError, match="holds 2 files; give an export of this format as one file"):
+        with open_bytes(pack(tmp_path / "e", files, "folder")):
+            pass
+    for how in ("folder", "zip"):
+        with open_bytes(pack(tmp_path / f"one {how}", {"a.csv": "12"}, how)) as stream:
+            assert stream.read(9) == b"12"
+
+
+def test_the_state_of_a_folder_is_that_of_all_its_files(tmp_path):
+    folder = pack(tmp_path / "e", {"a.csv": "1", "b/c.csv": "2"}, "folder")
+    seen = [state_of(folder)]
+    (folder / "b/c.csv").write_text("22")
+    seen.append(state_of(folder))
+    (folder / "d.csv").write_text("3")
+    seen.append(state_of(folder))
+    (folder / "d.csv").rename(folder / "e.csv")
+    seen.append(state_of(folder))
+    assert len(set(seen)) == 4 and state_of(folder) == seen[-1]
+    assert state_of(folder / "a.csv") is None and "csv" not in seen[-1]
+
+
+# A file per meter.
+
+
+@pytest.mark.parametrize("how", ["folder", "zip"])
+def test_a_file_is_a_meter_called_after_it(tmp_path, frame, whole, how):
+    files = {
+        f"{'x/' * (meter == 'a2')}{meter}.csv": csv_text(
+            [(t, text(v)) for t, v in zip(rows["local"], rows["kwh"], strict=True)], "interval_start,kwh"
+        )
+        for meter, rows in frame.groupby("meter")
+    }
+    setting = ExportSettings(time_zone=ZONE, meter_column=None)
+    same(ingested(pack(tmp_path / "e", files, how), setting), whole)
+
+
+@pytest.mark.parametrize(
+    ("name", "meter"),
+    [
+        ("17.csv", "17"),
+        ("17.csv.gz", "17"),
+        ("4.5.txt", "4.5"),
+        ("17", "17"),
+        (".csv", ".csv"),
+        ("a.b.CSV.zip", "a.b"),
+    ],
+)
+def test_the_name_without_extensions(tmp_path, name, meter):
+    (tmp_path / name).write_text("x")
+    assert members(tmp_path / name)[0].meter_id == meter
+
+
+def test_a_name_that_is_no_text_is_still_a_meter_of_its_own(tmp_path):
+    for name, kwh in ((b"\xe4.csv", 1), (b"\xe5.csv", 2), ("ä .csv".encode(), 3)):
+        path = os.fsencode(tmp_path / "e") + b"/" + name
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w") as file:
+            file.write(f"interval_start,kwh\n2020-01-01 00:00,{kwh}\n")
+    result = ingested(tmp_path / "e", ExportSettings(meter_column=None))
+    assert result.energy_kwh.iloc[0].to_dict() == {"\\udce4": 1, "\\udce5": 2, "ä": 3}
+    assert state_of(tmp_path / "e") is not None
+
+
+def test_one_file_is_one_meter(tmp_path):
+    path = tmp_path / "17.csv.gz"
+    path.write_bytes(gzip.compress(b"interval_start,kwh\n2020-01-01 00:00,1\n\n2020-01-01 00:15,2\n"))
+    result = ingested(path, ExportSettings(meter_column=None))
+    assert result.energy_kwh["17"].tolist() == [1, 2] and result.counts == {"used": 2, "stamp_missing": 1}
+    path = write_csv(tmp_path / "18.csv", [("2020-01-01", 1, 2)], "date,00:00,00:15")
+    assert ingested(path, ExportSettings(meter_column=None, format="wide_csv")).energy_kwh["18"].tolist() == [1, 2]
+    with pytest.raises(InputError, match=r"export.meter_column.*which a Parquet file needs"):
+        ExportSettings(format="parquet", meter_column=None)
+
+
+# Lines that are no readings.
+
+
+@pytest.mark.parametrize(
+    ("end", "bad_rows"),
+    [("\n", "refuse"), ("\n", "missing"), ("\r\n", "refuse"), ("\r\n", "missing")],
+)
+@pytest.mark.parametrize("batch_bytes", [500, 1 << 20])
+def test_title_and_unit_lines(tmp_path, frame, whole, end, batch_bytes, bad_rows):
+    first, *rest = csv_text(rows_of(frame)).splitlines()
+    title = ['"Load curves, 2021', "", "\u00fc" * 40_000]  # longer than a row may be
+    lines = [*title, first, ",local,kWh,too many", *rest]
+    path = tmp_path / "e.csv"
+    path.write_bytes(b"\xef\xbb\xbf" + end.join(lines).encode() + end.encode())
+    setting = ExportSettings(time_zone=ZONE, skip_rows=3, skip_rows_after_header=1, bad_rows=bad_rows)
+    same(ingested(path, setting, batch_bytes=batch_bytes), whole)
+
+
+def test_rows_are_counted_with_the_lines_that_are_skipped(tmp_path):
+    path = tmp_path / "e.csv"
+    path.write_text(f"Title\n\n{HEADER}\n,,kWh\nm,2020-01-01 00:00,1\nm,2020-01-01 00:15,oops\n")
+    assert ", row 6, field 'kwh'" in refused(path, skip_rows=2, skip_rows_after_header=1)
+    assert refused(path, skip_rows=1).startswith(", row 2: has no header; write")
+    assert refused(path).startswith(", row 1, field 'meter_id': is missing from the header; the header has 'Title'")
+    assert refused(path, skip_rows=6).startswith(": holds no readings")
+    assert refused(path, skip_rows=60).startswith(": holds no readings")
+
+
+@pytest.mark.parametrize("batch_bytes", [30, 1 << 20])
+@pytest.mark.parametrize("bad_rows", ["refuse", "missing"])
+def test_a_header_in_mid_file_is_counted_and_no_error(tmp_path, batch_bytes, bad_rows):
+    again = ["meter_id,interval_start,kwh,c", '"meter_id", interval_start ,"kwh",c', "meter_id,interval_start,kwh,d"]
+    lines = [again[0], "m,2020-01-01 00:00,1,x", again[0], again[1], "m,2020-01-01 00:15,2,x", again[2], ""]
+    path = tmp_path / "e.csv"
+    path.write_text("\n".join(lines) + "\n")
+    result = ingested(path, ExportSettings(bad_rows=bad_rows), batch_bytes=batch_bytes)
+    # The last one differs in a column nobody reads.
+    assert result.counts == {"used": 2, "header_repeated": 3, "meter_missing": 1}
+    path.write_text("\n".join([*lines[:6], "m,2020-01-01 00:30,oops,x"]) + "\n")
+    assert ", row 7, field 'kwh'" in refused(path)
+
+
+def test_a_row_with_only_some_names_of_the_header_is_no_header(tmp_path):
+    path = write_csv(tmp_path / "e.csv", [("m", "2020-01-01 00:00", 1), ("meter_id", "2020-01-01 00:15", "kwh")])
+    assert ", row 3, field 'kwh': is not a number" in refused(path)
+    assert ingested(path, ExportSettings(bad_rows="missing")).counts == {"used": 1, "value_unreadable": 1}
+
+
+@pytest.mark.parametrize("wide_layout", ["days", "meters"])
+def test_a_header_in_mid_file_of_a_wide_export_counts_a_row_of_cells(tmp_path, wide_layout):
+    header = {"days": "meter_id,date,00:00,00:15", "meters": ",17,18"}[wide_layout]
+    row = {"days": ("m", "2020-01-01", 1, 2), "meters": ("2020-01-01 00:00", 1, 2)}[wide_layout]
+    path = write_csv(tmp_path / "e.csv", [row, header.split(",")], header)
+    setting = ExportSettings(format="wide_csv", wide_layout=wide_layout, time_column="")
+    assert ingested(path, setting).counts == {"used": 2, "header_repeated": 2}
+
+
+# Numbers and stamps.
+
+
+def test_decimal_comma_and_thousands(tmp_path, frame, whole):
+    rows = [
+        (m, t, "" if np.isnan(v) else f"{v * 1e6:_.1f}".replace(".", ",").replace("_", "."))
+        for m, t, v in zip(frame["meter"], frame["local"], frame["kwh"], strict=True)
+    ]
+    path = tmp_path / "e.csv"
+    path.write_text(csv_text(rows, HEADER.replace(",", ";"), ";"))
+    setting = ExportSettings(time_zone=ZONE, delimiter=";", decimal=",", thousands=".")
+    result = ingested(path, setting)
+    np.testing.assert_allclose(result.energy_kwh.to_numpy(), whole.energy_kwh.to_numpy() * 1e6, rtol=1e-12)
+    assert result.counts == whole.counts
+    assert "set export.decimal to" in refused(path, ExportSettings(time_zone=ZONE, delimiter=";"))
+
+
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_spreadsheet_stamps(tmp_path, frame, whole, decimal):
+    local = pd.to_datetime(frame["local"])
+    days = (local - pd.Timestamp("1899-12-30")) / pd.Timedelta("1D")
+    rows = [
+        (m, f"{d:.10f}".replace(".", decimal), text(v))
+        for (m, _, _), d, v in zip(rows_of(frame), days, frame["kwh"], strict=True)
+    ]
+    path = tmp_path / "e.csv"
+    path.write_text(csv_text(rows, HEADER.replace(",", ";"), ";"))
+    same(ingested(path, ExportSettings(time_zone=ZONE, delimiter=";", time_format="spreadsheet")), whole)
+    message = refused(path, ExportSettings(time_zone=ZONE, delimiter=";"))
+    assert f"it is of the shape 'ddddd{decimal}dddddddddd'; set export.time_format to 'spreadsheet'." in message
+
+
+def test_spreadsheet_dates_of_a_wide_export_and_what_is_none(tmp_path):
+    path = write_csv(tmp_path / "e.csv", [("m", "45231", 1, 2)], "meter_id,date,00:00,00:15")
+    result = ingested(path, ExportSettings(format="wide_csv", time_format="spreadsheet"))
+    assert result.at("m", "2023-11-01T00:15") == 2
+    rows = [("m", stamp, 1) for stamp in ("45231", "45231.5e1", "-5", "4523100", "1")]
+    path = write_csv(tmp_path / "e.csv", rows)
+    result = ingested(path, ExportSettings(time_format="spreadsheet", bad_rows="missing"))
+    assert result.counts == {"used": 1, "stamp_unreadable": 3, "stamp_out_of_range": 1}
+
+
+@pytest.mark.parametrize(
+    ("stamps", "said"),
+    [
+        (["01/02/2020 00:15"], "'dd/dd/dddd dd:dd'; set export.time_format to '%d/%m/%Y %H:%M' or '%m/%d/%Y %H:%M'"),
+        (["01/02/2020 00:15", "31/01/2020 00:15"], "'dd/dd/dddd dd:dd'; set export.time_format to '%d/%m/%Y %H:%M'."),
+        (["2020-01-01T00:15:00Z"], "'dddd-dd-ddadd:dd:dda'; set export.time_format to 'ISO8601'."),
+        (["01JAN2013:00:00:00", "soon"], "'ddaaadddd:dd:dd:dd'; set export.time_format to '%d%b%Y:%H:%M:%S'."),
+        (["soon"], "'aaaa'; correct the stamp or the setting."),
+    ],
+)  # fmt: skip
+def test_a_refused_stamp_shows_its_shape_and_what_would_read_it(tmp_path, stamps, said):
+    path = write_csv(tmp_path / "e.csv", [("m", "2020-01-01 00:00", 1), *(("m", stamp, 1) for stamp in stamps)])
+    message = refused(path)
+    assert message.startswith(
+        ", row 3, field 'interval_start': is not in the format of export.time_format: it is of "
+    )
+    assert f"shape {said}" in message
+
+
+# Public data sets.
+
+
+def test_the_electricity_load_diagrams_of_uci(tmp_path):
+    """Meters beside each other, an empty name over the stamps, quotes, decimal commas, kW over the quarter before."""
+    path = tmp_path / "LD2011_2014.txt"
+    path.write_text(
+        '"";"MT_001";"MT_002"\n"2011-01-01 00:15:00";0;2,28425797266515\n"2011-01-01 00:30:00";1,5;1e1\n'
+        '"2011-03-27 01:15:00";0;0\n'
+    )
+    setting = ExportSettings(
+        format="wide_csv", wide_layout="meters", delimiter=";", decimal=",", time_column="", unit="kW", stamp="end",
+        time_format="%Y-%m-%d %H:%M:%S", time_zone="Europe/Lisbon",
+    )  # fmt: skip
+    result = ingested(path, setting)
+    assert result.at("MT_002", "2011-01-01T00:00") == 2.28425797266515 / 4
+    assert result.at("MT_001", "2011-01-01T00:15") == 0.375 and result.at("MT_002", "2011-01-01T00:15") == 2.5
+    assert result.counts == {"used": 4, "nonexistent_local_time": 2}
+
+
+CER = ExportSettings(format="cer", time_zone="Europe/Dublin", interval_minutes=30)
+# Of the trial: both nights the clock is set back, the one it is set forward, and an ordinary day before it.
+CHANGE_DAYS = {298: [*range(1, 51)], 669: [*range(1, 51)], 452: [1, *range(4, 49)], 451: [*range(1, 49)]}
+
+
+@pytest.mark.parametrize(("day", "numbers"), CHANGE_DAYS.items())
+@pytest.mark.parametrize("stamp", ["start", "end"])
+def test_the_irish_trial_on_the_days_the_clock_changes(tmp_path, day, numbers, stamp):
+    path = tmp_path / "File1.txt"
+    path.write_bytes(b"".join(b"1392 %03d%02d %d.5\r\n" % (day, number, number) for number in range(1, 51)))
+    result = ingested(path, ExportSettings(**{**CER.__dict__, "stamp": stamp}), batch_bytes=64)
+    date = pd.Timestamp(datetime(2009, 1, 1) + timedelta(days=day - 1), tz="Europe/Dublin")
+    expected = pd.date_range(date, date + pd.DateOffset(days=1), freq="30min", inclusive="left").tz_convert("UTC")
+    assert (result.energy_kwh.index == expected).all()
+    assert result.energy_kwh["1392"].tolist() == [n + 0.5 for n in numbers]
+    beyond = 50 - len(numbers)
+    assert result.counts == {"used": len(numbers)} | ({"nonexistent_local_time": beyond} if beyond else {})
+
+
+@pytest.mark.parametrize("code", ["00001", "19500", "19551", "1951", "195011", "1950a", "-1901", "19 01"])
+def test_codes_that_are_no_day_and_half_hour(tmp_path, code):
+    path = tmp_path / "File1.txt"
+    path.write_text(f"SECRET1 19501 0.5\nSECRET1 {code} 0.25\n")
+    message = refused(path, CER)
+    fields = code.count(" ")
+    said = ", row 2: has more or fewer" if fields else ", row 2, field 'day and time code': is not a day from 001 on"
+    assert message.startswith(said)
+    result = ingested(path, ExportSettings(**{**CER.__dict__, "bad_rows": "missing"}))
+    assert result.counts == {"used": 1, "row_malformed" if fields else "stamp_unreadable": 1}
+
+
+def test_the_irish_trial_comes_in_several_files_and_has_its_own_zone(tmp_path):
+    files = {f"File{n}.txt": f"100{n} 19501 0.{n}\n100{n} NA 1\n100{n} 19502 oops\n" for n in (1, 2)}
+    folder = pack(tmp_path / "e", files, "folder")
+    result = ingested(folder, ExportSettings(**{**CER.__dict__, "bad_rows": "missing"}))
+    assert result.counts == {"used": 2, "stamp_missing": 2, "value_unreadable": 2}
+    assert refused(folder, CER).startswith(", file 1 of 2, in order of names, row 3, field 'kWh': is not a number")
+    for other in ({"time_zone": "Europe/London"}, {"interval_minutes": 15}, {"unit": "kW"}):
+        with pytest.raises(InputError, match="does not fit cer"):
+            ExportSettings(**{**CER.__dict__, **other})
+    assert ExportSettings.from_config({"format": "cer", "time_zone": "Europe/Dublin"}) == CER
+
+
+# Numbered columns.
+
+
+@pytest.mark.parametrize("names", ["{}", "HH{:02d}", "P{}", "Kwh {}"])
+@pytest.mark.parametrize("minutes", [15, 30, 60])
+@pytest.mark.parametrize("stamp", ["start", "end"])
+def test_numbered_columns_count_what_has_passed_since_midnight(tmp_path, names, minutes, stamp):
+    """Against pandas' own calendar over both changes of the clock."""
+    zone, per_hour = "Europe/London", 60 // minutes
+    surplus = 25 * per_hour
+    days = [pd.Timestamp(d, tz=zone) for d in ("2021-03-27", "2021-03-28", "2021-03-29", "2021-10-31", "2021-11-01")]
+    utc = [
+        pd.date_range(d, d + pd.DateOffset(days=1), freq=f"{minutes}min", inclusive="left").tz_convert("UTC")
+        for d in days
+    ]
+    rng = np.random.default_rng(7)
+    values = [rng.gamma(1, 1, len(u)).round(3) for u in utc]
+    rows = [
+        ("m", d.strftime("%d/%m/%Y"), 1, *v, *[""] * (surplus - len(v))) for d, v in zip(days, values, strict=True)
+    ]
+    header = ",".join(["meter_id", "date", "phase1", *(names.format(n) for n in range(1, surplus + 1))])
+    path = write_csv(tmp_path / "e.csv", rows, header)
+    setting = ExportSettings(
+        format="wide_csv", wide_columns="numbers", time_zone=zone, interval_minutes=minutes, stamp=stamp,
+        time_format="%d/%m/%Y",
+    )  # fmt: skip
+    result = ingested(path, setting)
+    found = result.energy_kwh["m"].dropna()
+    assert found.index.equals(pd.DatetimeIndex(np.concatenate([u.tz_localize(None) for u in utc])).tz_localize("UTC"))
+    assert found.tolist() == np.concatenate(values).tolist()
+    assert result.counts == {"used": len(found), "value_missing": 5 * surplus - len(found)}
+
+
+def test_a_value_behind_the_end_of_its_day_is_of_no_time(tmp_path):
+    header = ",".join(["meter_id", "date", *map(str, range(1, 51))])
+    rows = [("m", d, *range(50)) for d in ("2021-03-28", "2021-03-29", "2021-10-31", "")]
+    path = write_csv(tmp_path / "e.csv", rows, header)
+    setting = ExportSettings(
+        format="wide_csv", wide_columns="numbers", time_zone="Europe/London", interval_minutes=30, bad_rows="missing"
+    )
+    counts = ingested(path, setting).counts
+    assert counts == {"used": 46 + 48 + 50, "nonexistent_local_time": 4 + 2, "stamp_missing": 50}
+
+
+def test_which_columns_are_numbered():
+    hours = [f"H{n}" for n in range(1, 25)]
+    assert numbered_columns(["m", *hours], 24, 2) == {n: n for n in range(1, 25)}
+    assert numbered_columns([*reversed(hours), "x1"], 24, 2) == {24 - n: n for n in range(1, 25)}
+    assert numbered_columns([*hours, "H25", "H26"], 24, 2) is not None
+    for header in (
+        [*hours, "H25", "H26", "H27"],
+        hours[:21],
+        hours[1:],
+        [*hours, "H01"],
+        [*hours, *(f"V{n}" for n in range(1, 25))],
+        [f"H{n}" for n in range(24)],
+        ["00:00", "01:00"],
+    ):
+        assert numbered_columns(header, 24, 2) is None, header
+
+
+def test_a_header_without_numbered_columns_is_refused(tmp_path):
+    path = write_csv(tmp_path / "e.csv", [("m", "2020-01-01", 1, 2)], "meter_id,date,1,2")
+    message = refused(path, format="wide_csv", wide_columns="numbers", interval_minutes=60)
+    assert message.startswith(", row 1: has no columns, or several rows of columns, that count the 24 intervals")
+    assert "set export.wide_columns to numbers" in refused(path, format="wide_csv")
+
+
+@pytest.mark.parametrize(
+    "zone", ["UTC", "Europe/Dublin", "America/Havana", "America/Sao_Paulo", "Atlantic/Azores", "Australia/Lord_Howe"]
+)
+def test_midnights_and_lengths_of_days_against_the_zone_itself(zone):
+    """The first instant of every local day, found by stepping through the UTC half-hours of ten years."""
+    utc = pd.date_range("2009-12-30", "2020-01-03", freq="30min", tz="UTC")
+    local = pd.Series(utc, index=utc.tz_convert(zone).tz_localize(None).normalize())
+    first = local.groupby(level=0).min().iloc[2:-2]
+    day_us = first.index.as_unit("us").asi8
+    found = midnights_us(day_us, zone)
+    # A midnight that comes twice: the day before has begun again in between, which is no new day.
+    assert (found == pd.DatetimeIndex(first).as_unit("us").asi8).all()
+    setting = ExportSettings(time_zone=zone, interval_minutes=30)
+    stamps = elapsed_us(day_us[:, None], np.arange(1, 53), setting)
+    lengths = (stamps != NO_SUCH_TIME).sum(axis=1)
+    assert (lengths[:-1] == np.diff(found) // (30 * 60 * 10**6)).all()

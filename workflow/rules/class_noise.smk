@@ -1,0 +1,206 @@
+# From the distribution of the forecasts to class-based noise, its privacy curves, its errors and one file per household.
+# Needs:  private/{forecast_distributions,forecasts}.parquet.
+# Gives:  private/{neighbourhoods,neighbour_graph,noise_designs,worst_pairs,crosswalk}.parquet, study/{delta_curves,delta_under_prior,hide_among,forecast_errors}.parquet,
+#         study/forecasts/<release id>.{parquet,json}. Study mode: seeded, not for release.
+
+
+rule neighbourhoods:
+    input:
+        log_load=expand(PRIVATE / "log_load/part-{shard}.parquet", shard=SHARDS),
+        households=PRIVATE / "forecast_households.parquet",
+        meters=PRIVATE / "meters.parquet",
+        edges=branch(
+            lookup("by", within=config["neighbourhoods"]) == "file",
+            then=config["neighbourhoods"]["file"] or [],
+        ),
+    output:
+        neighbourhoods=PRIVATE / "neighbourhoods.parquet",
+        graph=PRIVATE / "neighbour_graph.parquet",
+        summary=STUDY / "neighbourhood_summary.parquet",
+    log:
+        PRIVATE / "logs/neighbourhoods.log",
+    benchmark:
+        PRIVATE / "benchmarks/neighbourhoods.tsv"
+    priority: 20
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        interval_minutes=lookup("interval_minutes", within=config["export"]),
+        time_zone=lookup("time_zone", within=config["export"]),
+        train_days=lookup("train_days", within=config["forecast"]),
+        neighbourhoods=config["neighbourhoods"],
+        seed=config["seed"],
+        code=code_of("neighbourhoods"),
+    script:
+        "../scripts/neighbourhoods.py"
+
+
+rule design_noise:
+    input:
+        distributions=PRIVATE / "forecast_distributions.parquet",
+        graph=PRIVATE / "neighbour_graph.parquet",
+    output:
+        designs=PRIVATE / "noise_designs.parquet",
+        reports=STUDY / "noise_design_reports.parquet",
+        comparison=STUDY / "design_comparison.parquet",
+    log:
+        PRIVATE / "logs/design_noise.log",
+    benchmark:
+        PRIVATE / "benchmarks/design_noise.tsv"
+    priority: 20
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        class_noise=config["class_noise"],
+        code=code_of("design_noise"),
+    script:
+        "../scripts/design_noise.py"
+
+
+rule delta_curves:
+    input:
+        distributions=PRIVATE / "forecast_distributions.parquet",
+        graph=PRIVATE / "neighbour_graph.parquet",
+        designs=PRIVATE / "noise_designs.parquet",
+    output:
+        curves=STUDY / "delta_curves.parquet",
+        priors=STUDY / "delta_under_prior.parquet",
+        worst_pairs=PRIVATE / "worst_pairs.parquet",
+    log:
+        PRIVATE / "logs/delta_curves.log",
+    benchmark:
+        PRIVATE / "benchmarks/delta_curves.tsv"
+    # Forecast files and their examples wait for it.
+    priority: 10
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        class_noise=config["class_noise"],
+        code=code_of("delta_curves"),
+    script:
+        "../scripts/delta_curves.py"
+
+
+rule noise_answers:
+    input:
+        distributions=PRIVATE / "forecast_distributions.parquet",
+        graph=PRIVATE / "neighbour_graph.parquet",
+    output:
+        answers=STUDY / "noise_answers.parquet",
+    log:
+        PRIVATE / "logs/noise_answers.log",
+    benchmark:
+        PRIVATE / "benchmarks/noise_answers.tsv"
+    # Long: what is short fills the gaps at the end.
+    priority: 10
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        class_noise=config["class_noise"],
+        log_scale=some_of(config["profiles"], SCALE_KEYS),
+        interval_minutes=lookup("interval_minutes", within=config["export"]),
+        code=code_of("noise_answers"),
+    script:
+        "../scripts/noise_answers.py"
+
+
+rule hide_among:
+    input:
+        log_load=expand(PRIVATE / "log_load/part-{shard}.parquet", shard=SHARDS),
+        distributions=PRIVATE / "forecast_distributions.parquet",
+        forecasts=PRIVATE / "forecasts.parquet",
+    output:
+        costs=STUDY / "hide_among.parquet",
+        yardsticks=STUDY / "hide_among_yardsticks.parquet",
+    log:
+        PRIVATE / "logs/hide_among.log",
+    benchmark:
+        PRIVATE / "benchmarks/hide_among.tsv"
+    priority: 4
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        hide_among=config["hide_among"],
+        designs=lookup("designs", within=config["class_noise"]),
+        accuracy_convention=lookup("accuracy_convention", within=config["class_noise"]),
+        log_scale=some_of(config["profiles"], SCALE_KEYS),
+        interval_minutes=lookup("interval_minutes", within=config["export"]),
+        time_zone=lookup("time_zone", within=config["export"]),
+        train_days=lookup("train_days", within=config["forecast"]),
+        code=code_of("hide_among"),
+    script:
+        "../scripts/hide_among.py"
+
+
+rule forecast_errors:
+    input:
+        forecasts=PRIVATE / "forecasts.parquet",
+        ends=PRIVATE / "interval_ends.parquet",
+        graph=PRIVATE / "neighbour_graph.parquet",
+        designs=PRIVATE / "noise_designs.parquet",
+    output:
+        errors=STUDY / "forecast_errors.parquet",
+        intervals=STUDY / "forecast_intervals.parquet",
+    log:
+        PRIVATE / "logs/forecast_errors.log",
+    benchmark:
+        PRIVATE / "benchmarks/forecast_errors.tsv"
+    priority: 20
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        log_scale=some_of(config["profiles"], SCALE_KEYS),
+        interval_minutes=lookup("interval_minutes", within=config["export"]),
+        accuracy_convention=lookup("accuracy_convention", within=config["class_noise"]),
+        code=code_of("forecast_errors"),
+    script:
+        "../scripts/forecast_errors.py"
+
+
+rule make_salt:
+    input:
+        # Only once the export could be read.
+        after=ancient(PRIVATE / "ingest_report.parquet"),
+    output:
+        # Kept if it is there: new ids would be new names for the same households.
+        salt=update(PRIVATE / "release_id_salt.txt"),
+    log:
+        PRIVATE / "logs/make_salt.log",
+    benchmark:
+        PRIVATE / "benchmarks/make_salt.tsv"
+    localrule: True
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        code=code_of("make_salt"),
+    script:
+        "../scripts/make_salt.py"
+
+
+rule forecast_files:
+    input:
+        salt=ancient(PRIVATE / "release_id_salt.txt"),
+        distributions=PRIVATE / "forecast_distributions.parquet",
+        designs=PRIVATE / "noise_designs.parquet",
+        curves=STUDY / "delta_curves.parquet",
+        log_load=expand(PRIVATE / "log_load/part-{shard}.parquet", shard=SHARDS),
+    output:
+        folder=directory(STUDY / "forecasts"),
+        crosswalk=PRIVATE / "crosswalk.parquet",
+        examples=STUDY / "forecast_examples.parquet",
+    log:
+        PRIVATE / "logs/forecast_files.log",
+    benchmark:
+        PRIVATE / "benchmarks/forecast_files.tsv"
+    conda:
+        "../envs/meterdp.yaml"
+    params:
+        class_noise=config["class_noise"],
+        export=config["export"],
+        forecast=config["forecast"],
+        profiles=config["profiles"],
+        neighbourhoods=config["neighbourhoods"],
+        seed=config["seed"],
+        code=code_of("forecast_files"),
+    script:
+        "../scripts/forecast_files.py"
