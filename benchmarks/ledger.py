@@ -23,9 +23,8 @@ import pandas as pd
 from meterdp.core.dates import interval_of
 from meterdp.core.parquet import atomic_path
 from meterdp.privacy import ledger_file, meter_lists
-from meterdp.privacy.account import Account, Cap
 from meterdp.privacy.charge import Charge
-from meterdp.privacy.guarantee import Guarantee
+from meterdp.privacy.guarantee import Guarantee, Limit, PrivacyBudget
 from meterdp.privacy.ledger import Ledger, Request
 from meterdp.privacy.policy import FEWEST_HOUSEHOLDS
 from meterdp.privacy.release import Part, release
@@ -40,7 +39,7 @@ CASES = [
     (1_000_000, 100, 100, 2, True),
 ]
 GUARANTEE = Guarantee("one household", "replace_one", 1.0, 0.0, "made up", "none", "sound")
-ACCOUNT, CAP = Account("", "replace_one", "town", "2026"), Cap(8.0, 1e-6)
+ACCOUNT, CAP = PrivacyBudget("", "replace_one", "town", "2026"), Limit(8.0, 1e-6)
 PERIOD = (interval_of(date(2026, 1, 1), date(2026, 12, 31), "Europe/London"),)
 LABELS = (0.02, 4)
 ROUNDS = 3  # of measurements, the best of which counts

@@ -572,23 +572,23 @@ MUTANTS = (
     Mutant(
         "a record moved by another: whoever has rows is a household",
         f"{EXPORTS}/ingest.py",
-        "number = NameIndex(index, grow=meter list is None)",
+        "number = NameIndex(index, grow=meter_list is None)",
         "number = NameIndex(index, grow=True)",
         RECORDS,
     ),
     Mutant(
         "a record moved by another: a second circuit ends the run",
         f"{EXPORTS}/ingest.py",
-        "if batch.circuit is not None and meter list is None:",
+        "if batch.circuit is not None and meter_list is None:",
         "if batch.circuit is not None:",
         RECORDS,
     ),
     Mutant(
         "release: noise is drawn before it is charged",
         f"{PRIVACY}/release.py",
-        "        attempts = ledger.charge(requests, cap)\n",
+        "        attempts = ledger.charge(requests, limit)\n",
         "        _ = [part.answer(records, noise, []) for part in parts]\n"
-        "        attempts = ledger.charge(requests, cap)\n",
+        "        attempts = ledger.charge(requests, limit)\n",
         f"{RELEASE_TESTS}/test_ledger.py",
     ),
     Mutant(
@@ -600,7 +600,7 @@ MUTANTS = (
     ),
     Mutant(
         "release: lost attempts are not counted",
-        f"{PRIVACY}/entries.py",
+        f"{PRIVACY}/spent.py",
         'self.state["charges"].append(kept)',
         'mine = [one for one in self.state["charges"] if one.get("request") != kept.get("request")]\n'
         '        self.state["charges"] = [*mine, kept]',
@@ -608,14 +608,14 @@ MUTANTS = (
     ),
     Mutant(
         "ledger: a charge that was not taken back is forgotten",
-        f"{PRIVACY}/entries.py",
+        f"{PRIVACY}/spent.py",
         'if (one.get("request"), one.get("attempt")) == (request, attempt):',
         "if True:",
         f"{RELEASE_TESTS}/test_ledger.py",
     ),
     Mutant(
         "ledger: a meter on another list has a budget of its own",
-        f"{PRIVACY}/budget.py",
+        f"{PRIVACY}/spent.py",
         "            self._add(lists.on_both(name, new.meters), mine)",
         "            self._add(lists.on_both(name, new.meters) & (name in (None, new.meters)), mine)",
         LEDGER,
@@ -636,43 +636,43 @@ MUTANTS = (
     ),
     Mutant(
         "ledger: of several periods the last one is charged",
-        f"{PRIVACY}/budget.py",
+        f"{PRIVACY}/spent.py",
         "    for period in new.periods or (None,):",
         "    for period in (new.periods or (None,))[-1:]:",
         LEDGER,
     ),
     Mutant(
         "ledger: the highest limit that was stated holds",
-        f"{PRIVACY}/budget.py",
-        "return [self._new.cap, *(c for c, n in self._stated.items() if n[row] >= since and c != self._new.cap)]",
-        "return [max([self._new.cap, *(c for c, n in self._stated.items() if n[row] >= since)], "
+        f"{PRIVACY}/spent.py",
+        "return [self._new.limit, *(c for c, n in self._stated.items() if n[row] >= since and c != self._new.limit)]",
+        "return [max([self._new.limit, *(c for c, n in self._stated.items() if n[row] >= since)], "
         "key=lambda c: c.epsilon)]",
         LEDGER,
     ),
     Mutant(
         "ledger: responses are added after answers were seen",
-        f"{PRIVACY}/budget.py",
+        f"{PRIVACY}/spent.py",
         "fits = all(count <= plan.get(kind, 0) for kind, count in planned.items() if count)",
         "fits = True",
         LEDGER,
     ),
     Mutant(
         "ledger: the meter that spent the most mu is looked at, not the one with the most variation",
-        f"{PRIVACY}/budget.py",
+        f"{PRIVACY}/spent.py",
         "return sums[sums[:, 1] > before]",
         "return sums[:1]",
         LEDGER,
     ),
     Mutant(
         "ledger: a removal and an addition cost as much as one of them",
-        f"{PRIVACY}/budget.py",
-        'return (2 if self.account.adjacency == "add_remove" else 1) * self.charge.mu',
+        f"{PRIVACY}/spent.py",
+        'return (2 if self.budget.adjacency == "add_remove" else 1) * self.charge.mu',
         "return self.charge.mu",
         LEDGER,
     ),
     Mutant(
         "ledger: neighbourhoods may change",
-        f"{PRIVACY}/budget.py",
+        f"{PRIVACY}/spent.py",
         'return ("readings", None) if adjacency in READINGS else (adjacency, self.neighbourhoods)',
         'return ("readings", None) if adjacency in READINGS else (adjacency, None)',
         LEDGER,
@@ -686,7 +686,7 @@ MUTANTS = (
     ),
     Mutant(
         "ledger: charges of an earlier version without days count in their period alone",
-        f"{PRIVACY}/entries.py",
+        f"{PRIVACY}/spent.py",
         "        return tuple(interval_of(*span, zone) for span in [*days_of(name), (first, last)])\n    return None",
         "        return tuple(interval_of(*span, zone) for span in [*days_of(name), (first, last)])\n    return ()",
         f"{RELEASE_TESTS}/test_migrate.py",
@@ -766,7 +766,7 @@ MUTANTS = (
     ),
     Mutant(
         "release: mixture and forecasts have budgets of their own",
-        f"{PRIVACY}/account.py",
+        f"{PRIVACY}/guarantee.py",
         "unit: str = field(compare=False)",
         "unit: str",
         FORECASTS,
@@ -780,7 +780,7 @@ MUTANTS = (
     ),
     Mutant(
         "release: files that hide whose they are beside a guarantee for readings",
-        f"{PRIVACY}/budget.py",
+        f"{PRIVACY}/spent.py",
         "if entry.kind != new.kind:",
         "if False:",
         f"{RELEASE_TESTS}/test_label_forecasts.py",
@@ -802,7 +802,7 @@ MUTANTS = (
     Mutant(
         "sound stops when exact counts settle",
         f"{SOUND}/rounds.py",
-        "    for step in steps:\n        responsibilities model = MixtureDraws(weights, means, covariances)\n",
+        "    for step in steps:\n        responsibilities_model = MixtureDraws(weights, means, covariances)\n",
         "    settled = None\n"
         "    for step in steps:\n"
         "        whiten = np.linalg.inv(np.linalg.cholesky(covariances[0]))\n"
@@ -812,7 +812,7 @@ MUTANTS = (
         "        if settled is not None and np.abs(exact - settled).max() <= 0.05 * len(x):\n"
         "            break\n"
         "        settled = exact\n"
-        "        responsibilities model = MixtureDraws(weights, means, covariances)\n",
+        "        responsibilities_model = MixtureDraws(weights, means, covariances)\n",
         SOUND_PRIVACY,
     ),
     Mutant(
@@ -825,7 +825,7 @@ MUTANTS = (
     Mutant(
         "sound is handed valid records only",
         "workflow/scripts/release_mixture.py",
-        "release_mixture(records.log_kwh, release service, shared)",
+        "release_mixture(records.log_kwh, service, shared)",
         "release_mixture(records.log_kwh[records.valid], release service, shared)",
         "tests/workflow/test_release.py",
     ),

@@ -13,7 +13,7 @@ import numpy as np
 
 from meterdp import PrivateGaussianMixture
 from meterdp.core.config import complete, load_schema
-from meterdp.privacy.account import Cap
+from meterdp.privacy.guarantee import Limit
 from meterdp.privacy.ledger import Request
 from meterdp.release.asked import asked
 from meterdp.release.service import ReleaseService
@@ -88,7 +88,7 @@ CASES = {
 }
 
 
-CAP = Cap(18.0, 1e-3)
+LIMIT = Limit(18.0, 1e-3)
 
 
 def merged(*parts: dict) -> dict:

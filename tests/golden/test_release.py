@@ -99,7 +99,7 @@ def released(case: str, patch: pytest.MonkeyPatch) -> dict[str, bytes]:
         if case == "feeders":
             records = np.exp(records)
         (*_, files) = privacy_release.release(
-            found[0].parts, records, Ledger(Path(folder) / "ledger.sqlite"), service.cap
+            found[0].parts, records, Ledger(Path(folder) / "ledger.sqlite"), service.limit
         )
     return files
 

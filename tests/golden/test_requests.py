@@ -8,7 +8,7 @@ import pytest
 from meterdp.privacy.ledger import Ledger
 from meterdp.privacy.ledger_file import is_of_earlier_version
 from meterdp.release.migrate import migrate
-from tests.golden.requests import CAP, CASES, HERE, drawn, fitted, ledger_of, requests_of
+from tests.golden.requests import LIMIT, CASES, HERE, drawn, fitted, ledger_of, requests_of
 from tests.unit.release.charged import released
 
 
@@ -33,7 +33,7 @@ def test_the_same_request_has_the_key_it_always_had_and_costs_nothing(ledgers, c
     ledger = Ledger(ledgers / ledger_of(case))
     events = len(ledger.events())
     for number, request in enumerate(requests_of(case)):
-        assert released(ledger, request, CAP, never) == drawn(case, number)
+        assert released(ledger, request, LIMIT, never) == drawn(case, number)
     assert len(ledger.events()) == events
 
 
@@ -49,7 +49,7 @@ def test_whatever_was_charged_adds_up(ledgers):
         spent = {name: max(charge.mu for charge in charges) for name, charges in Ledger(path).most_spent().items()}
         by_period: dict[str, float] = {}
         for request in charged:
-            name = request.account.period
+            name = request.budget.period
             by_period[name] = by_period.get(name, 0.0) + request.charge.mu**2
         assert spent == pytest.approx({name: square**0.5 for name, square in by_period.items()}, rel=1e-12)
         assert Ledger(path).verify()["stored releases"] == len(charged)

@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     """
     from meterdp.core.config import complete, load_schema, read_files
     from meterdp.ingest.meter_list import read_meter_list
-    from meterdp.privacy.account import Account, Cap
+    from meterdp.privacy.guarantee import Limit, PrivacyBudget
     from meterdp.privacy.ledger import Ledger
     from meterdp.release.gate import check_settings, public_name, touched_periods
 
@@ -43,15 +43,15 @@ def run(arguments: argparse.Namespace) -> int:
     config = complete(read_files([str(file) for file in arguments.config]), schema)
     check_settings(config, simulated=False)
     release = config["release"]
-    cap = Cap(arguments.epsilon, release["cap_delta"] if arguments.delta is None else arguments.delta)
-    for name, value, most in (("--epsilon", cap.epsilon, 20), ("--delta", cap.delta, 1)):
+    limit = Limit(arguments.epsilon, release["cap_delta"] if arguments.delta is None else arguments.delta)
+    for name, value, most in (("--epsilon", limit.epsilon, 20), ("--delta", limit.delta, 1)):
         if not 0 < value <= most:
             raise InputError(f"is {value:g}", field=name, hint=f"use a number above 0, at most {most}")
-    account = Account("", "", *map(public_name, (release["population"], release["budget_period"])))
+    budget = PrivacyBudget("", "", *map(public_name, (release["population"], release["budget_period"])))
     meters = read_meter_list(config["export"]["meters"]).meter_ids
-    Ledger(release["ledger"]).raise_limit(account, meters, touched_periods(config), cap)
+    Ledger(release["ledger"]).raise_limit(budget, meters, touched_periods(config), limit)
     print(
-        f"{len(meters)} meters may spend epsilon {cap.epsilon:g} at delta {cap.delta:g} in '{account.period}'; the "
-        "lower limit of a configuration (release.cap_epsilon) still holds for what it releases."
+        f"{len(meters)} meters may spend epsilon {limit.epsilon:g} at delta {limit.delta:g} in '{budget.period}'; "
+        "the lower limit of a configuration (release.cap_epsilon) still holds for what it releases."
     )
     return 0

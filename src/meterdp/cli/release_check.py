@@ -118,9 +118,9 @@ def _not_stored(folders: Sequence, service) -> list:
     requests = [request for folder in folders for request in folder.requests]
     ledger = Ledger(service.config["release"]["ledger"])
     if ledger.path.exists() or ledger.copy_path.exists():
-        return ledger.check(requests, service.cap)
+        return ledger.check(requests, service.limit)
     with tempfile.TemporaryDirectory() as folder:  # the first release makes the ledger
-        return Ledger(Path(folder) / "ledger.sqlite").check(requests, service.cap)
+        return Ledger(Path(folder) / "ledger.sqlite").check(requests, service.limit)
 
 
 def _charges(folders: Sequence, new: Sequence, service) -> list[str]:
@@ -128,9 +128,9 @@ def _charges(folders: Sequence, new: Sequence, service) -> list[str]:
     from meterdp.ingest.meter_list import parse_meter_list
     from meterdp.privacy.charge import NOTHING, epsilon_of
 
-    delta, first = service.cap.delta, folders[0].requests[0]
+    delta, first = service.limit.delta, folders[0].requests[0]
     meters = f"{len(parse_meter_list(service.meter_list).circuit_of):,} listed meters of {service.population(first)}"
-    period = "" if service.simulated else f", in '{first.account.period}'"
+    period = "" if service.simulated else f", in '{first.budget.period}'"
     said = [f"To be released about {meters}{period}:"]
     for folder in folders:
         charge = sum((request.charge for request in folder.requests if request in new), NOTHING)
@@ -141,7 +141,7 @@ def _charges(folders: Sequence, new: Sequence, service) -> list[str]:
         total = epsilon_of(sum((request.charge for request in new), NOTHING), delta)
         said.append(
             f"  together epsilon {total:.3g}; with all that was charged before, no meter passes its limit, which is "
-            f"epsilon {service.cap.epsilon:g} or one stated lower earlier"
+            f"epsilon {service.limit.epsilon:g} or one stated lower earlier"
         )
     return said
 

@@ -43,12 +43,14 @@ def budget_over_time(statements: Sequence[Statement], output) -> None:
                 markevery=list(range(1, len(when) + 1)),
                 label=f"spent, at delta {DELTAS[0]:g}",
             )
-            cap = statement.entries[-1].event["cap"]
-            axes.axhline(cap["epsilon"], color=VERMILION, linestyle="--", label=f"cap, at delta {cap['delta']:g}")
+            limit = statement.entries[-1].event["cap"]
+            axes.axhline(
+                limit["epsilon"], color=VERMILION, linestyle="--", label=f"limit, at delta {limit['delta']:g}"
+            )
             axes.set(
                 title=statement.title,
                 ylabel="epsilon",
-                ylim=(0, 1.3 * max(cap["epsilon"], statement.entries[-1].total_epsilon)),
+                ylim=(0, 1.3 * max(limit["epsilon"], statement.entries[-1].total_epsilon)),
             )
             axes.legend(loc="upper left", ncols=2)
 

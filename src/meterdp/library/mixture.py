@@ -26,7 +26,7 @@ from meterdp.mechanisms.sound.plan import mean_error
 from meterdp.mixture.density import class_log_densities, class_shares, record_log_densities
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.sampling import sample
-from meterdp.privacy.account import Account, Cap
+from meterdp.privacy.guarantee import Limit, PrivacyBudget
 from meterdp.privacy.meter_lists import plain_name
 from meterdp.privacy.noise import GRID
 from meterdp.release.gate import public_name
@@ -457,12 +457,12 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
     def _books(self, n: int) -> Books | None:
         if self.ledger is None:
             return None
-        account = Account(
+        budget = PrivacyBudget(
             "one whole record", self.adjacency, *map(public_name, (self.population, self.budget_period))
         )
-        cap = Cap(float(self.cap_epsilon), float(self.cap_delta))
+        limit = Limit(float(self.cap_epsilon), float(self.cap_delta))
         days = tuple(day.isoformat() for day in self._days())
-        return Books(self.ledger, account, cap, public_name(self.records), days, self._periods(), self._listed(n))
+        return Books(self.ledger, budget, limit, public_name(self.records), days, self._periods(), self._listed(n))
 
 
 def _refused(error: Exception) -> Refused:

@@ -1,9 +1,9 @@
-"""What a release claims, in the words that go on its label, and what study mode is."""
+"""What a release claims, whose privacy it spends, and how much may be spent: public names and numbers."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Literal
 
 NOT_FOR_RELEASE = "not for release"
@@ -12,18 +12,31 @@ STUDY_MODE = f"{NOT_FOR_RELEASE}: study mode, the noise is seeded and protects n
 Family = Literal["published", "exact", "sound", "model"]
 
 
-Adjacency = Literal["label_flip", "replace_one", "add_remove", "class_label"]
+class Adjacency(StrEnum):
+    """What makes two data sets neighbours: one record replaced, added or removed, or a label exchanged."""
+
+    REPLACE_ONE = "replace_one"
+    ADD_REMOVE = "add_remove"
+    LABEL_FLIP = "label_flip"
+    CLASS_LABEL = "class_label"
+
+
+# What a release protects, whatever its mechanism sees: a record follows from the rows of one meter.
+UNIT_OF = {
+    Adjacency.REPLACE_ONE: "all readings of one listed meter",
+    Adjacency.CLASS_LABEL: "which household of its neighbourhood a forecast file belongs to",
+}
 
 
 @dataclass(frozen=True)
 class Guarantee:
-    """What a release claims, in the words that go on its label.
+    """What a release claims.
 
     Parameters
     ----------
     unit : str
         What one neighbour changes.
-    adjacency : {"label_flip", "replace_one", "add_remove", "class_label"}
+    adjacency : Adjacency
     epsilon, delta : float
     accountant : str
         How the steps were added up: the title of an accounting curve, or what the paper says.
@@ -31,7 +44,7 @@ class Guarantee:
         Proof note, relative to the repository.
     family : {"published", "exact", "sound", "model"}
         Only what is of family "sound", or holds under a stated model of what an adversary does not know, and was
-        drawn with release noise may leave the building.
+        drawn with release noise can be shared.
     """
 
     unit: str
@@ -42,22 +55,34 @@ class Guarantee:
     proof: str
     family: Family
 
+    def __post_init__(self):
+        object.__setattr__(self, "adjacency", Adjacency(self.adjacency))
 
-def in_plain_words(epsilon: float, delta: float, covers: str = "") -> str:
-    """Return what differential privacy for the readings of one meter means, as a customer could read it.
+
+@dataclass(frozen=True)
+class PrivacyBudget:
+    """What a charge is made to; the meters of its list say whose privacy is spent.
 
     Parameters
     ----------
-    epsilon, delta : float
-    covers : str
-        What the numbers are of, after them.
+    unit, adjacency : str
+        What one neighbour changes. Whatever is computed from a household's readings spends the same budget, however
+        its mechanism names what it sees of them; so the unit makes no difference.
+    population : str
+        Public name of the households, from the configuration; a label.
+    period : str
+        Public name of the time a budget lasts, such as a year.
     """
-    # e^epsilon overflows, and as a factor it says no more.
-    factor = math.exp(epsilon) if epsilon < 700 else math.inf
-    return (
-        "This is a mathematical guarantee, differential privacy with epsilon "
-        f"{epsilon:g} and delta {delta:g}{covers}: "
-        "whatever set of outcomes is looked at, its probability with the readings of any one meter is at most "
-        f"{factor:.3g} times its probability with others in their place, plus {delta:g}, whatever else somebody "
-        "knows."
-    )
+
+    unit: str = field(compare=False)
+    adjacency: str
+    population: str
+    period: str
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What a meter may spend in a budget period: (epsilon, delta) of everything released."""
+
+    epsilon: float
+    delta: float

@@ -24,10 +24,20 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from meterdp.core.dates import Interval
-from meterdp.privacy.account import CANCELLED, CHARGED, PUBLISHED, RAISED, STORED, Account, Cap
-from meterdp.privacy.budget import Entry, check_budget, check_periods, most_spent
 from meterdp.privacy.charge import NOTHING, Charge, as_responses, counted
+from meterdp.privacy.guarantee import Limit, PrivacyBudget
 from meterdp.privacy.ledger_file import LedgerFile, as_json_text, cannot_write, tampered
+from meterdp.privacy.spent import (
+    CANCELLED,
+    CHARGED,
+    PUBLISHED,
+    RAISED,
+    STORED,
+    Entry,
+    check_budget,
+    check_periods,
+    most_spent,
+)
 
 
 @dataclass(frozen=True)
@@ -36,7 +46,7 @@ class Request:
 
     Parameters
     ----------
-    account : Account
+    budget : PrivacyBudget
         Its adjacency says what is protected; population and period are labels.
     words : mapping
         Mechanism and parameters; whatever shapes the release and is public. JSON.
@@ -59,7 +69,7 @@ class Request:
         Digests by which an earlier version of the ledger knew the list.
     """
 
-    account: Account
+    budget: PrivacyBudget
     words: Mapping
     charge: Charge
     days: tuple[str, str] = ("", "")
@@ -73,8 +83,8 @@ class Request:
 
     @property
     def key(self) -> str:
-        """SHA-256 of account and words: the name of the request."""
-        words = {"account": asdict(self.account), "words": self.words}
+        """SHA-256 of budget and parameters: the name of the request."""
+        words = {"account": asdict(self.budget), "words": self.words}
         return hashlib.sha256(as_json_text(_same_numbers(words)).encode()).hexdigest()
 
 
@@ -95,7 +105,7 @@ class Ledger:
             self.path.with_name(f"{self.path.name}.{what}") for what in ("copy", "key", "files", "locks")
         )
 
-    def check(self, requests: Sequence[Request], cap: Cap) -> list[Request]:
+    def check(self, requests: Sequence[Request], limit: Limit) -> list[Request]:
         """Refuse what :meth:`charge` would refuse, and charge nothing; return what it would charge.
 
         Raises
@@ -104,7 +114,7 @@ class Ledger:
             As there.
         """
         with self._opened() as file:
-            _checked(file, requests, cap)
+            _checked(file, requests, limit)
             return [request for request in requests if file.entries.archive_of(request.key) is None]
 
     def published(self, request: Request) -> None:
@@ -114,26 +124,26 @@ class Ledger:
                 file.append([{"kind": PUBLISHED, "request": request.key}])
 
     def raise_limit(
-        self, account: Account, meters: Sequence[str], periods: tuple[Interval, ...] | None, cap: Cap
+        self, budget: PrivacyBudget, meters: Sequence[str], periods: tuple[Interval, ...] | None, limit: Limit
     ) -> None:
         """State another limit for the meters of a list, in the place of those stated before.
 
         Parameters
         ----------
-        account : Account
+        budget : PrivacyBudget
             Labels.
         meters : sequence of str
         periods : tuple of Interval, or None
             Budget periods it is for; None for all.
-        cap : Cap
+        limit : Limit
         """
         with self._opened() as file:
             digest, events, rows = file.add_list(meters)
             check_periods(
-                file.entries.entries(), Entry(account, digest, periods, NOTHING, cap, raises=True), file.lists
+                file.entries.entries(), Entry(budget, digest, periods, NOTHING, limit, raises=True), file.lists
             )
-            raised = {"kind": RAISED, "account": asdict(account), "meters": digest, "periods": periods}
-            file.append([*events, raised | {"cap": asdict(cap)}], rows)
+            raised = {"kind": RAISED, "account": asdict(budget), "meters": digest, "periods": periods}
+            file.append([*events, raised | {"cap": asdict(limit)}], rows)
 
     def events(self) -> list[dict]:
         """Return every event, oldest first, after checking that none was changed or removed."""
@@ -166,20 +176,20 @@ class Ledger:
             entries = file.entries.entries()
             periods: dict[str, set] = {}
             for entry in entries:
-                periods.setdefault(entry.account.period, set()).update(entry.periods or (None,))
+                periods.setdefault(entry.budget.period, set()).update(entry.periods or (None,))
             return {
                 name: [charge for period in periods[name] for charge in most_spent(entries, period, file.lists)]
                 for name in sorted(periods)
             }
 
-    def charge(self, requests: Sequence[Request], cap: Cap) -> dict[str, int]:
+    def charge(self, requests: Sequence[Request], limit: Limit) -> dict[str, int]:
         """Charge what is not stored yet, all or nothing; return the number of the attempt by request.
 
         Parameters
         ----------
         requests : sequence of Request
             All about the same meters and days.
-        cap : Cap
+        limit : Limit
             What the meters may spend in their budget period.
 
         Raises
@@ -188,7 +198,7 @@ class Ledger:
             If a meter would pass a limit, the ledger was tampered with, or it cannot be written.
         """
         with self._opened() as file:
-            new, events, rows = _checked(file, requests, cap)
+            new, events, rows = _checked(file, requests, limit)
             if not new:
                 return {}
             attempts, charges = {}, []
@@ -198,7 +208,7 @@ class Ledger:
                 charges.append(
                     {
                         "kind": CHARGED,
-                        "account": asdict(request.account),
+                        "account": asdict(request.budget),
                         "request": request.key,
                         "attempt": attempts[request.key],
                         "words": dict(request.words),
@@ -209,7 +219,7 @@ class Ledger:
                         "planned": planned,
                         "neighbourhoods": request.neighbourhoods,
                         "label": request.label,
-                        "cap": asdict(cap),
+                        "cap": asdict(limit),
                     }
                 )
             file.append([*events, *charges], rows)
@@ -305,7 +315,7 @@ class Ledger:
 
 
 def _checked(
-    file: LedgerFile, requests: Sequence[Request], cap: Cap
+    file: LedgerFile, requests: Sequence[Request], limit: Limit
 ) -> tuple[list[tuple[Request, Entry]], list, list]:
     """Refuse what does not fit; return what is charged with what, and what makes its list of meters known."""
     new = [request for request in requests if file.entries.archive_of(request.key) is None]
@@ -322,11 +332,11 @@ def _checked(
         if part:
             charge = sum((request.charge for request in part), NOTHING)
             entry = Entry(
-                part[0].account,
+                part[0].budget,
                 digest,
                 part[0].periods,
                 charge,
-                cap,
+                limit,
                 None if lost else _planned(part, charge),
                 part[0].neighbourhoods,
             )

@@ -18,9 +18,8 @@ from functools import cached_property
 from pathlib import Path
 
 from meterdp.errors import InputError
-from meterdp.privacy.account import LISTED
-from meterdp.privacy.entries import Entries
 from meterdp.privacy.meter_lists import MeterLists, digest_of, hashed, stored_lists
+from meterdp.privacy.spent import LISTED, Entries
 
 _WAIT_SECONDS = 600
 _EVENTS_A_CHECKPOINT = 100

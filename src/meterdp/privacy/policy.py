@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from meterdp.errors import InputError
-from meterdp.privacy.account import Cap
-from meterdp.privacy.guarantee import Guarantee
+from meterdp.privacy.guarantee import Guarantee, Limit
 
 # Below this a mixture of households describes hardly more than the households.
 FEWEST_HOUSEHOLDS = 50
@@ -18,7 +17,7 @@ FEWEST_IN_GROUP = 15
 MAY_LEAVE = ("sound", "model")
 
 
-def check_release(guarantee: Guarantee, households: int, cap: Cap) -> None:
+def check_release(guarantee: Guarantee, households: int, limit: Limit) -> None:
     """Refuse what may not leave, whatever made it.
 
     Raises
@@ -30,11 +29,11 @@ def check_release(guarantee: Guarantee, households: int, cap: Cap) -> None:
         raise _refused(
             "release", f"is of family '{guarantee.family}', which is for study only", "release a sound mechanism"
         )
-    for refusal in refusals_of_list(guarantee.delta, households, cap):
+    for refusal in refusals_of_list(guarantee.delta, households, limit):
         raise refusal
 
 
-def refusals_of_list(delta: float, households: int, cap: Cap) -> Iterator[InputError]:
+def refusals_of_list(delta: float, households: int, limit: Limit) -> Iterator[InputError]:
     """Yield what :func:`check_release` refuses about a release of some delta for so many households."""
     if households < FEWEST_HOUSEHOLDS:
         yield _refused(
@@ -44,11 +43,11 @@ def refusals_of_list(delta: float, households: int, cap: Cap) -> Iterator[InputE
         yield _refused(
             "export.meters", f"lists more than {MOST_HOUSEHOLDS} households", "release parts of them apart"
         )
-    if delta > min(cap.delta, 1 / households):
+    if delta > min(limit.delta, 1 / households):
         yield _refused(
             "release.delta", "is larger than 1 in the number of households, or than the cap", "use a smaller delta"
         )
-    if cap.delta > 1 / households:
+    if limit.delta > 1 / households:
         yield _refused("release.cap_delta", "is larger than 1 in the number of households", "use a smaller one")
 
 

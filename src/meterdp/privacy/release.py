@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from meterdp.privacy.account import Cap
-from meterdp.privacy.guarantee import Guarantee
+from meterdp.privacy.guarantee import Guarantee, Limit
 from meterdp.privacy.ledger import Ledger, Request
 from meterdp.privacy.noise import SafeNoise
 from meterdp.privacy.policy import check_release
@@ -46,7 +45,7 @@ class Part:
 
 
 def release(
-    parts: Sequence[Part], records: Any, ledger: Ledger, cap: Cap, ready: Callable[[], None] | None = None
+    parts: Sequence[Part], records: Any, ledger: Ledger, limit: Limit, ready: Callable[[], None] | None = None
 ) -> list[Files]:
     """Return the files of parts that are of no use without one another: all are charged, or none.
 
@@ -60,7 +59,7 @@ def release(
     records
         What the mechanisms of the parts take.
     ledger : Ledger
-    cap : Cap
+    limit : Limit
         What the meters may spend in their budget period.
     ready : callable, optional
         Called between charge and draw. If it raises, nothing was drawn, and the charge is taken back.
@@ -71,10 +70,10 @@ def release(
         If the policy refuses a part, a meter would pass a limit, or the ledger was changed or cannot be written.
     """
     for part in parts:
-        check_release(part.guarantee, part.households, cap)
+        check_release(part.guarantee, part.households, limit)
     requests, noise, released = [part.request for part in parts], SafeNoise(), []
     with ledger.asked_once(requests):
-        attempts = ledger.charge(requests, cap)
+        attempts = ledger.charge(requests, limit)
         if attempts and ready is not None:
             try:
                 ready()

@@ -48,7 +48,9 @@ class Asked:
 def asked(service: ReleaseService) -> tuple[list[Asked], list[InputError]]:
     """Return all that a configuration asks to release, and everything that gate and mechanisms refuse about it."""
     listed, release = parse_meter_list(service.meter_list), service.config["release"]
-    refused = {str(error): error for error in refusals_of_list(release["delta"], len(listed.circuit_of), service.cap)}
+    refused = {
+        str(error): error for error in refusals_of_list(release["delta"], len(listed.circuit_of), service.limit)
+    }
     found = []
     for what in release["what"]:
         try:

@@ -16,8 +16,7 @@ import pyarrow.parquet as pq
 from meterdp.core.dates import PERIODS, Interval, covers, day_of, days_of, interval_of, overlap
 from meterdp.core.tables import Table
 from meterdp.errors import InputError
-from meterdp.privacy.account import Account
-from meterdp.privacy.guarantee import Guarantee
+from meterdp.privacy.guarantee import Guarantee, PrivacyBudget
 from meterdp.release.tables import (
     RELEASED_FEEDER_ERRORS,
     RELEASED_FEEDERS,
@@ -241,11 +240,11 @@ def touched_periods(config: Mapping) -> tuple[Interval, ...]:
     return tuple(period for period in periods if overlap(period, days))
 
 
-def account_of(guarantee: Guarantee, config: Mapping, simulated: bool) -> Account:
+def budget_of(guarantee: Guarantee, config: Mapping, simulated: bool) -> PrivacyBudget:
     """Return whose privacy a release spends."""
     release = config["release"]
     names = [release[key] or (SIMULATED if simulated else None) for key in ("population", "budget_period")]
-    return Account(guarantee.unit, guarantee.adjacency, *map(public_name, names))
+    return PrivacyBudget(guarantee.unit, guarantee.adjacency, *map(public_name, names))
 
 
 def public_name(name: str) -> str:

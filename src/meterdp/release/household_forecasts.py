@@ -185,12 +185,12 @@ def _assigned(kept: KeptGroups) -> dict:
 
 
 def _together(groups: Charge, forecast: Charge, service: ReleaseService) -> dict[str, float]:
-    """Return what groups and so many forecasts cost together, as far as the cap allows them."""
+    """Return what groups and so many forecasts cost together, as far as the limit allows them."""
     out = {}
     for number in SO_MANY:
         total = sum([forecast] * number, groups)
         epsilon = float(np.ceil(100 * epsilon_of(total, service.config["release"]["delta"])) / 100)
-        if epsilon <= service.cap.epsilon:
+        if epsilon <= service.limit.epsilon:
             out[str(number)] = epsilon
     return out
 

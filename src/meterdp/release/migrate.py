@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from contextlib import closing
 
 from meterdp.errors import InputError
-from meterdp.privacy.account import MOVED, STORED
 from meterdp.privacy.ledger import Ledger
 from meterdp.privacy.ledger_file import LedgerFile, cannot_write, chain, is_of_earlier_version, tampered
+from meterdp.privacy.spent import MOVED, STORED
 
 
 def migrate(ledger: Ledger) -> dict[str, int]:

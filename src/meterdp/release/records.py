@@ -19,8 +19,8 @@ from meterdp.mechanisms.interface import PrivateRecords
 from meterdp.mechanisms.sound.box import Box
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mixture.draws import Mixture
-from meterdp.privacy.account import Account, Cap
 from meterdp.privacy.charge import Charge
+from meterdp.privacy.guarantee import Limit, PrivacyBudget
 from meterdp.privacy.ledger import Ledger, Request
 from meterdp.privacy.noise import GRID, MOST_STD_STEPS, GaussianSource
 from meterdp.privacy.policy import FEWEST_HOUSEHOLDS, MOST_HOUSEHOLDS, check_release
@@ -41,9 +41,9 @@ class Books:
     Parameters
     ----------
     ledger : path-like
-    account : Account
-    cap : Cap
-        Of all that the account spends.
+    budget : PrivacyBudget
+    limit : Limit
+        Of all that is spent of the budget.
     records : str
         What the records are. Records are known by this name and their days alone: others under the same names and
         settings get the release of the first.
@@ -56,8 +56,8 @@ class Books:
     """
 
     ledger: object
-    account: Account
-    cap: Cap
+    budget: PrivacyBudget
+    limit: Limit
     records: str
     days: tuple[str, str]
     periods: tuple[Interval, ...] | None
@@ -104,7 +104,7 @@ def release_records(
         raise InputError(
             f"has fewer than {FEWEST_HOUSEHOLDS} records", field="records", hint="release more records together"
         )
-    check_release(guarantee, public.records, books.cap)
+    check_release(guarantee, public.records, books.limit)
     words = words_of(
         "mixture_of_records",
         mechanism.name,
@@ -116,13 +116,13 @@ def release_records(
         bounds=[list(box.low), list(box.high)],
     )
     charge = Charge(mechanism.mu, mechanism.total_variation)
-    request = Request(books.account, words, charge, books.days, books.meters, books.periods, setting="epsilon")
+    request = Request(books.budget, words, charge, books.days, books.meters, books.periods, setting="epsilon")
 
     def answer(x: np.ndarray, noise: GaussianSource, _) -> Mixture:
         return _drawn(x, noise, box, mechanism)
 
     part = Part(request, guarantee, public.records, answer, lambda mixture, _: {FILE: _as_json(mixture)})
-    (files,) = release([part], x, Ledger(books.ledger), books.cap)
+    (files,) = release([part], x, Ledger(books.ledger), books.limit)
     return _of_json(files[FILE])
 
 

@@ -18,7 +18,7 @@ import jsonschema
 import yaml
 
 from meterdp.errors import InputError
-from meterdp.privacy.account import UNIT_OF
+from meterdp.privacy.guarantee import UNIT_OF
 from meterdp.release.about import About
 
 SCHEMA = Path(__file__).with_suffix(".schema.json")
@@ -39,7 +39,7 @@ _PREPROCESSING = (
 )
 _JUSTIFICATION = (
     "Mechanism and noise are proven in the notes named under composition; lower bounds on epsilon are looked for by "
-    "attack (docs/audit.md of meterdp). Why this epsilon, this delta and this cap is for the publisher to say."
+    "attack (docs/audit.md of meterdp). Why this epsilon, this delta and this limit is for the publisher to say."
 )
 
 

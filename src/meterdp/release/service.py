@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,15 +15,14 @@ import meterdp
 from meterdp.core.dates import Interval
 from meterdp.core.log_scale import LogScale
 from meterdp.ingest.meter_list import digest_of_meters, parse_meter_list
-from meterdp.privacy.account import UNIT_OF, Account, Cap
 from meterdp.privacy.charge import Charge
-from meterdp.privacy.guarantee import Guarantee, in_plain_words
+from meterdp.privacy.guarantee import UNIT_OF, Guarantee, Limit, PrivacyBudget
 from meterdp.privacy.ledger import Ledger, Request
 from meterdp.privacy.policy import check_release
 from meterdp.privacy.release import Part, release
 from meterdp.release.about import About
 from meterdp.release.described import check_described, described
-from meterdp.release.gate import CRATE, ENTRY, account_of, check_files, check_settings, touched_periods
+from meterdp.release.gate import CRATE, ENTRY, budget_of, check_files, check_settings, touched_periods
 from meterdp.release.planned import planned_charge
 from meterdp.release.publish import publish
 
@@ -64,9 +64,9 @@ class ReleaseService:
         check_settings(self.config, self.simulated)
 
     @property
-    def cap(self) -> Cap:
+    def limit(self) -> Limit:
         """What one account may spend in all."""
-        return Cap(self.config["release"]["cap_epsilon"], self.config["release"]["cap_delta"])
+        return Limit(self.config["release"]["cap_epsilon"], self.config["release"]["cap_delta"])
 
     @property
     def period(self) -> list[str]:
@@ -78,9 +78,9 @@ class ReleaseService:
         """What every Parquet file says beside its guarantee."""
         return {"synthetic": "yes" if self.simulated else "no"}
 
-    def account(self, guarantee: Guarantee) -> Account:
+    def budget(self, guarantee: Guarantee) -> PrivacyBudget:
         """Return whose privacy a release spends."""
-        return account_of(guarantee, self.config, self.simulated)
+        return budget_of(guarantee, self.config, self.simulated)
 
     def records(self, *more: str, profile_keys: Iterable[str] | None = None) -> dict:
         """Return the public words for the records: all that shapes them, and who they are of.
@@ -126,11 +126,11 @@ class ReleaseService:
         InputError
             If the gate refuses it.
         """
-        check_release(guarantee, households, self.cap)
+        check_release(guarantee, households, self.limit)
         who = {"list_of_meters_sha256": hashlib.sha256(self.meter_list).hexdigest(), "synthetic": self.simulated}
         meters = parse_meter_list(self.meter_list).meter_ids
         return Request(
-            self.account(guarantee),
+            self.budget(guarantee),
             {**words, **who},
             charge,
             tuple(self.period),
@@ -156,7 +156,7 @@ class ReleaseService:
             See :func:`meterdp.privacy.release.release`.
         """
         ledger = Ledger(self.config["release"]["ledger"])
-        files = release(parts, records, ledger, self.cap, ready)
+        files = release(parts, records, ledger, self.limit, ready)
         return files, partial(ledger.published, parts[-1].request)
 
     def hand_over(self, files: Mapping[str, bytes], folder) -> None:
@@ -184,7 +184,7 @@ class ReleaseService:
                 "does_not_hide": list(does_not_hide),
             },
             "population": self.population(request),
-            "budget_period": request.account.period,
+            "budget_period": request.budget.period,
             "period": self.period,
             # The list itself is public to whom it is; a digest would let others check a guess. So would the name of
             # a request, which is a digest of the list and of public words; the ledger knows every file by its digest.
@@ -198,7 +198,7 @@ class ReleaseService:
 
     def population(self, request: Request) -> str:
         """Return the name of the households as the configuration writes it."""
-        return self.config["release"]["population"] or request.account.population
+        return self.config["release"]["population"] or request.budget.population
 
     def page(self, title: str, opening: str, inside: Sequence[str], request: Request, **told) -> bytes:
         """Return one page that a customer could read.
@@ -278,3 +278,23 @@ def checksums(files: Mapping[str, bytes]) -> dict[str, str]:
 def _points(words: Sequence[str]) -> str:
     lines = (w if w.startswith("`") else f"{w[0].upper()}{w[1:]}" for w in words)
     return "\n".join(f"- {line.rstrip('.')}." for line in lines)
+
+
+def in_plain_words(epsilon: float, delta: float, covers: str = "") -> str:
+    """Return what differential privacy for the readings of one meter means, for a customer.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+    covers : str
+        What the numbers are of, after them.
+    """
+    # e^epsilon overflows, and as a factor it says no more.
+    factor = math.exp(epsilon) if epsilon < 700 else math.inf
+    return (
+        "This is a mathematical guarantee, differential privacy with epsilon "
+        f"{epsilon:g} and delta {delta:g}{covers}: "
+        "whatever set of outcomes is looked at, its probability with the readings of any one meter is at most "
+        f"{factor:.3g} times its probability with others in their place, plus {delta:g}, whatever else somebody "
+        "knows."
+    )

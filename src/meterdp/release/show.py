@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from meterdp.privacy.account import CANCELLED, CHARGED, PUBLISHED, RAISED, STORED, UNIT_OF, Account
 from meterdp.privacy.charge import NOTHING, Charge, epsilon_of
+from meterdp.privacy.guarantee import UNIT_OF, PrivacyBudget
 from meterdp.privacy.ledger import Ledger
+from meterdp.privacy.spent import CANCELLED, CHARGED, PUBLISHED, RAISED, STORED
 
 DELTAS = (1e-5, 1e-6)
 
@@ -41,14 +42,14 @@ class Entry:
 class Statement:
     """Everything charged under one name, oldest first."""
 
-    account: Account
+    budget: PrivacyBudget
     entries: tuple[Entry, ...]
     total: Charge
 
     @property
     def title(self) -> str:
         """Whose privacy, when, and what of it."""
-        who = self.account
+        who = self.budget
         name = self.entries[-1].event.get("label") or who.population
         return f"{name}, {who.period}: {UNIT_OF.get(who.adjacency, who.unit)} ({who.adjacency})"
 
@@ -59,8 +60,8 @@ def statements(events: Sequence[dict]) -> list[Statement]:
     charged = [e for e in events if e["kind"] == CHARGED and (e["request"], e["attempt"]) not in back]
     last = {event["request"]: event["kind"] for event in events if event["kind"] in (CHARGED, *_STATES)}
     out = []
-    for who in dict.fromkeys(Account(**event["account"]) for event in charged):
-        mine = [event for event in charged if Account(**event["account"]) == who]
+    for who in dict.fromkeys(PrivacyBudget(**event["account"]) for event in charged):
+        mine = [event for event in charged if PrivacyBudget(**event["account"]) == who]
         latest = {event["request"]: event["attempt"] for event in mine}
         total, entries = NOTHING, []
         for event in mine:
@@ -100,10 +101,10 @@ def in_words(ledger: Ledger) -> str:
         lines.append(f"  spent in all: {spent}")
     for event in events:
         if event["kind"] == RAISED:
-            name, cap = Account(**event["account"]), event["cap"]
+            name, limit = PrivacyBudget(**event["account"]), event["cap"]
             lines.append(
-                f"{event['at_utc'][:10]}  limit of epsilon {cap['epsilon']:g} at delta {cap['delta']:g} stated for "
-                f"meters of {name.population} in '{name.period}'"
+                f"{event['at_utc'][:10]}  limit of epsilon {limit['epsilon']:g} at delta {limit['delta']:g} stated "
+                f"for meters of {name.population} in '{name.period}'"
             )
     lines += most_by_period(ledger)
     return "\n".join(lines) + "\n" if lines else "Nothing has been released.\n"

@@ -144,7 +144,7 @@ def test_what_was_drawn_before_is_not_said_to_be_charged_again(homes, check):
     service = service_of(homes)
     (mixture, _), _ = asked(service)
     ledger = Ledger(homes["release"]["ledger"])
-    released(ledger, mixture.requests[0], service.cap, lambda: {"mixture.json": b"{}"})
+    released(ledger, mixture.requests[0], service.limit, lambda: {"mixture.json": b"{}"})
     before = ledger.events()
     code, said = check(homes)
     assert code == 0 and "synthetic profiles: drawn and charged before, published as it is" in said

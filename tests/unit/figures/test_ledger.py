@@ -12,13 +12,13 @@ from meterdp.core.log_scale import LogScale
 from meterdp.figures import ledger as page
 from meterdp.privacy import gaussian
 from meterdp.privacy import ledger_file as books
-from meterdp.privacy.account import Account, Cap
 from meterdp.privacy.charge import Charge, epsilon_of
+from meterdp.privacy.guarantee import Limit, PrivacyBudget
 from meterdp.privacy.ledger import Ledger, Request
 from meterdp.release.show import statements
 from tests.unit.release.charged import released
 
-ACCOUNT = Account("one household", "replace_one", "made-up town", "2026")
+BUDGET = PrivacyBudget("one household", "replace_one", "made-up town", "2026")
 DAYS = ("2026-01-01", "2026-01-28")
 LABELS = Charge(0.0, 0.0, ((0.9, 2, 1),))
 ENTRIES = [f"{h}:00 to {h + 1}:00" for h in (12, 13, 14)]
@@ -29,15 +29,15 @@ def mixture(level):
     return {"weights": [0.75, 0.25], "means": means, "covariances": [np.eye(3).tolist()] * 2, "entries": ENTRIES}
 
 
-def release(ledger, month, level, account=ACCOUNT, epsilon=0.5):
+def release(ledger, month, level, budget=BUDGET, epsilon=0.5):
     words = {
         "artefact": "mixture",
         "mechanism": "sound",
         "public": {"epsilon": epsilon},
         "export": {"first_day": f"2026-{month:02d}-01", "last_day": f"2026-{month:02d}-28"},
     }
-    request = Request(account, words, Charge(gaussian.mu_for(epsilon, 1e-5)), planned=LABELS)
-    released(ledger, request, Cap(4.0, 1e-5), lambda: {"mixture.json": json.dumps(mixture(level)).encode()})
+    request = Request(budget, words, Charge(gaussian.mu_for(epsilon, 1e-5)), planned=LABELS)
+    released(ledger, request, Limit(4.0, 1e-5), lambda: {"mixture.json": json.dumps(mixture(level)).encode()})
     return request
 
 
@@ -61,7 +61,7 @@ def ledger(tmp_path, monkeypatch):
 
     words = {"artefact": "forecast_groups", "mechanism": "group_forecast"}
     with pytest.raises(ArithmeticError):
-        released(made, Request(ACCOUNT, words, Charge(0.02, 0.0, ((0.9, 2, 1),)), DAYS), Cap(4.0, 1e-5), fails)
+        released(made, Request(BUDGET, words, Charge(0.02, 0.0, ((0.9, 2, 1),)), DAYS), Limit(4.0, 1e-5), fails)
     return made
 
 
@@ -104,10 +104,10 @@ def test_the_steps_are_those_of_the_statement(ledger, monkeypatch, tmp_path):
     monkeypatch.setattr(page, "panels", spy)
     told = statements(ledger.events())
     page.budget_over_time(told, tmp_path / "budget.svg")
-    (line, cap) = drawn["axes"][0].get_lines()
+    (line, limit) = drawn["axes"][0].get_lines()
     wanted = [e.total_epsilon for e in told[0].entries]
     assert line.get_ydata().tolist() == [0, *wanted, wanted[-1]] and sorted(wanted) == wanted
-    assert set(cap.get_ydata()) == {4.0}
+    assert set(limit.get_ydata()) == {4.0}
 
 
 def test_an_empty_and_a_broken_ledger(tmp_path, capsys):

@@ -32,9 +32,9 @@ CALENDAR = Calendar(datetime(2024, 3, 1, tzinfo=UTC), TOTAL, 60, "UTC")
 ORIGINS = rolling_origins(TRAIN, TOTAL, HORIZON, 20)
 
 
-def rolling(origins=ORIGINS, cap=None, levels=(0.5, 0.9)):
+def rolling(origins=ORIGINS, limit=None, levels=(0.5, 0.9)):
     window = TrainingWindow(slice(0, TRAIN), np.arange(len(origins)))
-    return Rolling([window], origins, HORIZON, cap, 120, tuple(levels))
+    return Rolling([window], origins, HORIZON, limit, 120, tuple(levels))
 
 
 @pytest.fixture
@@ -141,7 +141,7 @@ def test_a_forecast_is_held_within_the_late_readings_and_the_distribution_says_s
     season = load.seasonal_log_kwh.copy()
     season[0, ORIGINS[-1] :] += 30.0
     absurd = LogLoad(load.household, load.log_kwh, season, CALENDAR)
-    rolled = roll(absurd, [fits], rolling(cap=48))
+    rolled = roll(absurd, [fits], rolling(limit=48))
     past = load.log_kwh[0, ORIGINS[-1] - 48 : ORIGINS[-1]]
     assert np.allclose(rolled.forecasts.forecast_log_kwh[0, -1], past.max()) and rolled.held[0, -1].all()
     assert not rolled.held[2].any(), "without readings there is no bound"

@@ -7,19 +7,20 @@ import pytest
 
 from meterdp.errors import InputError
 from meterdp.privacy import release as module
-from meterdp.privacy.account import CHARGED, STORED, Account, Cap
 from meterdp.privacy.charge import Charge
+from meterdp.privacy.guarantee import Limit, PrivacyBudget
 from meterdp.privacy.ledger import Ledger, Request
 from meterdp.privacy.noise import SafeNoise
 from meterdp.privacy.policy import FEWEST_HOUSEHOLDS, MOST_HOUSEHOLDS
 from meterdp.privacy.release import Part, release
+from meterdp.privacy.spent import CHARGED, STORED
 from tests.unit.release.charged import SOUND
 
-CAP = Cap(2.0, 1e-5)
+LIMIT = Limit(2.0, 1e-5)
 
 
 def part(name="mixture", answer=None, render=None, **changed):
-    request = Request(Account("", "replace_one", "town", "2026"), {"artefact": name}, Charge(0.1))
+    request = Request(PrivacyBudget("", "replace_one", "town", "2026"), {"artefact": name}, Charge(0.1))
     made = Part(request, SOUND, FEWEST_HOUSEHOLDS, answer or draw, render or written)
     return replace(made, **changed)
 
@@ -53,19 +54,19 @@ def ledger(tmp_path):
 )
 def test_what_the_policy_refuses_is_neither_charged_nor_drawn(ledger, changed):
     with pytest.raises(InputError):
-        release([part("first", never), part("second", never, **changed)], np.zeros((50, 2)), ledger, CAP)
+        release([part("first", never), part("second", never, **changed)], np.zeros((50, 2)), ledger, LIMIT)
     assert ledger.events() == []
 
 
 def test_answers_see_records_and_noise_and_files_are_made_of_answers_alone(ledger):
     """The noise is on the grid and is that of the source; what was drawn comes back without records."""
     records = np.ones((50, 2))
-    first, second = release([part("first"), part("second")], records, ledger, CAP)
+    first, second = release([part("first"), part("second")], records, ledger, LIMIT)
     assert (first["parts before"], second["parts before"]) == (b"0", b"1")
     noisy = np.frombuffer(first["sum"])
     assert np.array_equal(noisy / SafeNoise.grid, np.rint(noisy / SafeNoise.grid))
     assert 0 < np.abs(noisy - 50).max() < 2 * 40
-    again = release([part("first", never, never), part("second", never, never)], None, ledger, CAP)
+    again = release([part("first", never, never), part("second", never, never)], None, ledger, LIMIT)
     assert again == [first, second]
     assert [event["kind"] for event in ledger.events()] == [CHARGED, CHARGED, STORED, STORED]
 
@@ -79,5 +80,5 @@ def test_every_release_gets_a_source_after_its_charge(ledger, monkeypatch):
             return super().add_gaussian(exact, std)
 
     monkeypatch.setattr(module, "SafeNoise", Noted)
-    release([part()], np.zeros((50, 2)), ledger, CAP)
+    release([part()], np.zeros((50, 2)), ledger, LIMIT)
     assert made == [[CHARGED]]

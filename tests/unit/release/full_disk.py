@@ -14,19 +14,20 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from meterdp.errors import InputError
-from meterdp.privacy.account import CHARGED, STORED, Account, Cap
 from meterdp.privacy.charge import Charge
+from meterdp.privacy.guarantee import Limit, PrivacyBudget
 from meterdp.privacy.ledger import Ledger, Request
+from meterdp.privacy.spent import CHARGED, STORED
 from tests.unit.release.charged import released
 
-ACCOUNT = Account("one household", "replace_one", "made-up town", "2026")
-WIDE = Cap(12.0, 1e-5)
+BUDGET = PrivacyBudget("one household", "replace_one", "made-up town", "2026")
+WIDE = Limit(12.0, 1e-5)
 FILE_BYTES = 60_000
 
 
 def request(name: str) -> Request:
     """Return a request like any other."""
-    return Request(ACCOUNT, {"mechanism": name}, Charge(0.05))
+    return Request(BUDGET, {"mechanism": name}, Charge(0.05))
 
 
 def _release(folder: Path, name: str, limit: Callable[[Path], None], drew, said) -> None:

@@ -10,8 +10,8 @@ import yaml
 
 from meterdp.core.parquet import metadata_of, read_table
 from meterdp.privacy import gaussian
-from meterdp.privacy.account import CHARGED
 from meterdp.privacy.ledger import Ledger
+from meterdp.privacy.spent import CHARGED
 from meterdp.release.gate import CRATE, ENTRY, MIXTURE_FILES
 from meterdp.release.tables import RELEASED_MIXTURE
 from tests.warm import warm_python

@@ -10,17 +10,17 @@ from scipy.optimize import brentq
 
 from meterdp.core.dates import interval_of
 from meterdp.errors import InputError
-from meterdp.privacy import budget, gaussian
-from meterdp.privacy.account import Account, Cap
-from meterdp.privacy.budget import Entry, check_budget, most_spent
+from meterdp.privacy import gaussian, spent
 from meterdp.privacy.charge import NOTHING, Charge
 from meterdp.privacy.gaussian import composed_delta
+from meterdp.privacy.guarantee import Limit, PrivacyBudget
 from meterdp.privacy.meter_lists import MeterLists, hashed
+from meterdp.privacy.spent import Entry, check_budget, most_spent
 
 KEY = b"k" * 32
 YEAR, NEXT = ((interval_of(date(y, 1, 1), date(y, 12, 31), "Europe/London"),) for y in (2025, 2026))
-ACCOUNT = Account("", "replace_one", "town", "2025")
-CAP = Cap(2.0, 1e-5)
+BUDGET = PrivacyBudget("", "replace_one", "town", "2025")
+LIMIT = Limit(2.0, 1e-5)
 A, B = (0.2, 3), (0.1, 5)
 
 
@@ -33,10 +33,10 @@ def add(lists, *meters):
     return lists.add(hashed(meters, KEY))[0]
 
 
-def entry(meters, epsilon=1.0, cap=CAP, periods=YEAR, planned=NOTHING, responses=(), **more):
+def entry(meters, epsilon=1.0, limit=LIMIT, periods=YEAR, planned=NOTHING, responses=(), **more):
     mu = gaussian.mu_for(epsilon, 1e-5) if epsilon else 0.0
     charge = Charge(mu, 1e-15, tuple((*kind, times) for kind, times in responses))
-    return Entry(more.pop("account", ACCOUNT), meters, periods, charge, cap, planned, **more)
+    return Entry(more.pop("budget", BUDGET), meters, periods, charge, limit, planned, **more)
 
 
 def check(entries, new, lists):
@@ -54,7 +54,7 @@ def naive(entries, new, on):
                 if (e.meters is None or meter in on[e.meters]) and (e.periods is None or period in e.periods)
             ]
             raises = [number for number, e in mine if e.raises]
-            caps = {e.cap for number, e in mine if number >= max(raises, default=0)} | {new.cap}
+            limits = {e.limit for number, e in mine if number >= max(raises, default=0)} | {new.limit}
             charged = [e for _, e in mine if not e.raises]
             mu2 = sum(e.charge.mu**2 for e in charged)
             variation = sum(e.charge.total_variation for e in charged)
@@ -67,16 +67,16 @@ def naive(entries, new, on):
             if any(made[kind] > plan[kind] for kind in made):
                 return False
             responses = {kind: plan[kind] + extra[kind] for kind in {*plan, *extra}}
-            for cap in caps:
-                whole = cap.delta / (1 + math.exp(cap.epsilon))
+            for limit in limits:
+                whole = limit.delta / (1 + math.exp(limit.epsilon))
                 first_room = first.planned.total_variation
                 rooms = [max(first_room, min(max(1e-3 * whole, 100 * first_room), 0.1 * whole))]
                 rooms += [first_room] * (not charged)
                 fits = (
                     variation + new.charge.total_variation <= room
-                    and composed_delta(math.sqrt(mu2 + new.charge.mu**2), responses, cap.epsilon)
-                    + (1 + math.exp(cap.epsilon)) * room
-                    <= cap.delta
+                    and composed_delta(math.sqrt(mu2 + new.charge.mu**2), responses, limit.epsilon)
+                    + (1 + math.exp(limit.epsilon)) * room
+                    <= limit.delta
                     for room in rooms
                 )
                 if not any(fits):
@@ -99,7 +99,7 @@ def test_random_histories_are_judged_as_a_loop_over_meters_judges_them(seed):
         new = entry(
             names[generator.integers(len(names))],
             epsilon=generator.choice([0.0, 0.3, 0.8, 1.7]),
-            cap=[CAP, Cap(3.0, 1e-5), Cap(1.2, 1e-6)][generator.choice(3, p=[0.6, 0.3, 0.1])],
+            limit=[LIMIT, Limit(3.0, 1e-5), Limit(1.2, 1e-6)][generator.choice(3, p=[0.6, 0.3, 0.1])],
             periods=periods,
             planned=plan if kind < 0.9 else None,
             responses=[((A, B)[generator.integers(2)], 1)] if generator.random() < 0.3 else (),
@@ -139,8 +139,8 @@ def test_as_many_releases_fit_as_the_closed_form_says():
 @pytest.mark.parametrize(
     "again",
     [
-        {"account": Account("", "replace_one", "city", "2025")},
-        {"account": Account("another unit", "replace_one", "", "the year 2025")},
+        {"budget": PrivacyBudget("", "replace_one", "city", "2025")},
+        {"budget": PrivacyBudget("another unit", "replace_one", "", "the year 2025")},
     ],
 )
 def test_no_name_gives_the_same_meters_a_new_budget(lists, again):
@@ -161,9 +161,9 @@ def test_another_list_with_one_of_the_meters_has_no_new_budget(lists, more):
 
 def test_a_charge_without_a_list_counts_for_everybody_and_one_without_a_period_always(lists):
     town, other = add(lists, "a"), add(lists, "b")
-    for spent in (entry(None, 1.9), entry(town, 1.9, periods=None)):
+    for charged in (entry(None, 1.9), entry(town, 1.9, periods=None)):
         with pytest.raises(InputError, match="would spend more"):
-            check([spent], entry(town, 1.0), lists)
+            check([charged], entry(town, 1.0), lists)
     with pytest.raises(InputError, match="would spend more"):  # whoever it is of may be on any list
         check([entry(town, 1.9)], entry(None, 1.0), lists)
     check([entry(town, 1.9, periods=None)], entry(other, 1.9), lists)
@@ -191,20 +191,20 @@ def test_periods_of_a_meter_are_equal_or_share_no_day(lists):
 
 def test_what_hides_names_alone_stands_beside_nothing_else(lists):
     town, other = add(lists, "a", "b"), add(lists, "c")
-    label = Account("", "class_label", "town", "2025")
-    names = entry(town, 0.5, account=label, neighbourhoods="circuits")
+    label = PrivacyBudget("", "class_label", "town", "2025")
+    names = entry(town, 0.5, budget=label, neighbourhoods="circuits")
     for one, two in ((names, entry(town, 0.1)), (entry(town, 0.1), names)):
         with pytest.raises(InputError, match=r"release\.forecast_protects.*cannot be given beside"):
             check([one], two, lists)
     with pytest.raises(InputError, match="their neighbourhoods may not change"):
-        check([names], entry(town, 0.5, account=label, neighbourhoods="others"), lists)
+        check([names], entry(town, 0.5, budget=label, neighbourhoods="others"), lists)
     check([names], names, lists)
     check([names], entry(other, 0.5), lists)
     check([names], entry(town, 0.5, periods=NEXT), lists)
 
 
 def test_a_removal_and_an_addition_are_charged_for_a_replacement(lists):
-    added = entry(None, 0.5, account=Account("", "add_remove", "town", "2025"))
+    added = entry(None, 0.5, budget=PrivacyBudget("", "add_remove", "town", "2025"))
     assert added.mu == 2 * added.charge.mu
     with pytest.raises(InputError, match="would spend more"):
         check([added, added], entry(add(lists, "a"), 1.5), lists)
@@ -225,16 +225,16 @@ def test_responses_are_those_the_first_release_planned(lists):
             check(earlier, new, lists)
     # What was planned is counted from the first release on, whether it was made or not.
     tight = gaussian.mu_for(2.0, 1e-5) * (1 - 1e-4)
-    one = Entry(ACCOUNT, town, YEAR, Charge(tight, 0.0), CAP, Charge(0.0))
+    one = Entry(BUDGET, town, YEAR, Charge(tight, 0.0), LIMIT, Charge(0.0))
     check([], one, lists)
     with pytest.raises(InputError, match="would spend more"):
-        check([], Entry(ACCOUNT, town, YEAR, Charge(tight, 0.0), CAP, plan), lists)
+        check([], Entry(BUDGET, town, YEAR, Charge(tight, 0.0), LIMIT, plan), lists)
 
 
 def test_a_first_release_may_take_all_there_is(lists):
     town = add(lists, "a")
     all_of_it = Charge(gaussian.mu_for(2.0, 1e-5 * (1 - 1e-9)), 1e-18)
-    new = Entry(ACCOUNT, town, YEAR, all_of_it, CAP, Charge(0.0, 1e-18))
+    new = Entry(BUDGET, town, YEAR, all_of_it, LIMIT, Charge(0.0, 1e-18))
     check([], new, lists)
     with pytest.raises(InputError, match="nothing is left"):
         check([new], entry(town, 0.01), lists)
@@ -254,46 +254,46 @@ def test_whoever_spent_the_most_of_either_decides(lists, most):
     whole = 1e-5 / (1 + math.exp(2))  # of the limit's delta, in units of total variation
     plan = Charge(0.0, 0.09 * whole)
     spent = [
-        Entry(ACCOUNT, add(lists, "a", "b"), YEAR, Charge(0.001), CAP, plan),
-        Entry(ACCOUNT, a, YEAR, Charge(gaussian.mu_for(1.9, 1e-5)), CAP, plan),
-        Entry(ACCOUNT, b, YEAR, Charge(0.01, 0.09 * whole), CAP, plan),
+        Entry(BUDGET, add(lists, "a", "b"), YEAR, Charge(0.001), LIMIT, plan),
+        Entry(BUDGET, a, YEAR, Charge(gaussian.mu_for(1.9, 1e-5)), LIMIT, plan),
+        Entry(BUDGET, b, YEAR, Charge(0.01, 0.09 * whole), LIMIT, plan),
     ]
     more = Charge(gaussian.mu_for(1.0, 1e-5)) if most == "mu" else Charge(0.0, 0.02 * whole)
     with pytest.raises(InputError, match="would spend more"):
-        check(spent, Entry(ACCOUNT, add(lists, "a", "b"), YEAR, more, CAP, plan), lists)
-    check(spent, Entry(ACCOUNT, b if most == "mu" else a, YEAR, more, CAP, plan), lists)
+        check(spent, Entry(BUDGET, add(lists, "a", "b"), YEAR, more, LIMIT, plan), lists)
+    check(spent, Entry(BUDGET, b if most == "mu" else a, YEAR, more, LIMIT, plan), lists)
 
 
 def test_limits_and_noise_of_any_size_are_numbers(lists):
     town = add(lists, "a")
     for epsilon in (1e-9, 20.0, 800.0, 1e6):
         try:
-            check([entry(town, 0.3)], entry(town, 0.3, cap=Cap(epsilon, 1e-5)), lists)
+            check([entry(town, 0.3)], entry(town, 0.3, limit=Limit(epsilon, 1e-5)), lists)
         except InputError as error:
             assert "would spend more" in str(error)
-    assert budget.most_spent([entry(town, 0.3)], None, lists)
+    assert spent.most_spent([entry(town, 0.3)], None, lists)
 
 
 def test_a_limit_is_raised_for_the_period_it_names_alone(lists):
     """Not for a year that the named day is in, nor for a release that counts in all periods."""
     town = add(lists, "a")
     day = (interval_of(date(2025, 3, 1), date(2025, 3, 1), "Europe/London"),)
-    wide = Cap(8.0, 1e-5)
+    wide = Limit(8.0, 1e-5)
     for charged, raised, new in ((YEAR, day, YEAR), (NEXT, YEAR, None)):
         earlier = [
             entry(town, 1.9, periods=charged),
-            entry(town, 0.0, cap=wide, periods=raised, planned=None, raises=True),
+            entry(town, 0.0, limit=wide, periods=raised, planned=None, raises=True),
         ]
         with pytest.raises(InputError, match="limit of epsilon 2 at"):
-            check(earlier, entry(town, 4.0, cap=wide, periods=new), lists)
+            check(earlier, entry(town, 4.0, limit=wide, periods=new), lists)
 
 
 def test_a_second_release_has_no_budget_of_its_own_even_if_the_first_had_no_measurement(lists):
     town = add(lists, "a")
     plan = Charge(0.0, 1e-18, ((*A, 1),))
-    first = Entry(ACCOUNT, town, YEAR, Charge(0.0, 0.0, plan.responses), CAP, plan)
+    first = Entry(BUDGET, town, YEAR, Charge(0.0, 0.0, plan.responses), LIMIT, plan)
     mu = brentq(lambda m: Charge(m, 1e-18, plan.responses).delta(2.0) / 1e-5 - (1 - 1e-6), 0.1, 1.0)
-    most = Entry(ACCOUNT, town, YEAR, Charge(mu, 1e-18), CAP, plan)
+    most = Entry(BUDGET, town, YEAR, Charge(mu, 1e-18), LIMIT, plan)
     with pytest.raises(InputError, match="would spend more"):
         check([first], most, lists)
     check([], most, lists)
@@ -303,7 +303,7 @@ def test_lists_that_cross_are_compared_with_a_limit_once(lists, monkeypatch):
     """4096 kinds of meters, of which those with one limit differ in no more than the sums."""
     names = [f"{n:012b}" for n in range(4096)]
     entries = [
-        entry(add(lists, *(n for n in names if n[bit] == "1")), 0.01, cap=Cap(2 + bit, 1e-5)) for bit in range(12)
+        entry(add(lists, *(n for n in names if n[bit] == "1")), 0.01, limit=Limit(2 + bit, 1e-5)) for bit in range(12)
     ]
     asked, delta = [], Charge.delta
     monkeypatch.setattr(Charge, "delta", lambda charge, epsilon: asked.append(epsilon) or delta(charge, epsilon))

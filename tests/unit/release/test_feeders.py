@@ -13,7 +13,7 @@ import pytest
 from meterdp.core.config import complete, load_schema
 from meterdp.errors import InputError
 from meterdp.ingest.meter_list import read_meter_list
-from meterdp.privacy.account import Account
+from meterdp.privacy.guarantee import PrivacyBudget
 from meterdp.privacy.ledger import CHARGED, Ledger
 from meterdp.release.feeders import Feeders, release_feeders
 from meterdp.release.gate import CRATE, ENTRY, FEEDER_FILES, check_files, check_settings
@@ -26,7 +26,7 @@ CONFIG = complete(
     {"export": {"time_zone": "Europe/London", "interval_minutes": 30}},
     load_schema(ROOT / "workflow/schemas/config.schema.yaml"),
 )
-ACCOUNT = Account("", "replace_one", "town", "2025")
+BUDGET = PrivacyBudget("", "replace_one", "town", "2025")
 N, DAYS = 60, 2
 
 
@@ -118,7 +118,7 @@ def test_drawn_and_charged_once_whatever_the_readings(released):
     first, events = call(), ledger.events()
     assert [e["words"]["artefact"] for e in events if e["kind"] == CHARGED] == ["feeders"]
     assert call(np.full_like(x, np.nan)) == first and ledger.events() == events
-    assert 0.999e-5 < spent(ledger, ACCOUNT).delta(1.0) <= 1e-5
+    assert 0.999e-5 < spent(ledger, BUDGET).delta(1.0) <= 1e-5
     assert call(last_day="2025-03-29") != first and len(ledger.events()) == 2 * len(events) - 1
 
 

@@ -54,7 +54,7 @@ def test_a_database_that_may_not_grow(tmp_path, monkeypatch):
         return base
 
     monkeypatch.setattr(LedgerFile, "_connected", small)
-    big = ledgers.Request(request("x").account, {"words": "w" * 4096}, request("x").charge)
+    big = ledgers.Request(request("x").budget, {"words": "w" * 4096}, request("x").charge)
     with pytest.raises(InputError, match=r"cannot be written \(SQLITE_FULL\); free disk space"):
         released(ledger, big, WIDE, lambda: pytest.fail("noise was drawn"))
     monkeypatch.undo()

@@ -9,13 +9,12 @@ import pytest
 from meterdp.core.config import complete, load_schema
 from meterdp.errors import InputError
 from meterdp.mechanisms.sound import marginals
-from meterdp.privacy.account import Account, Cap
-from meterdp.privacy.guarantee import Guarantee
+from meterdp.privacy.guarantee import Guarantee, Limit, PrivacyBudget
 from meterdp.privacy.ledger import Ledger
 from meterdp.privacy.noise import GRID, MOST_STEPS
 from meterdp.privacy.policy import MOST_HOUSEHOLDS, check_release
 from meterdp.release import mixture
-from meterdp.release.gate import account_of, check_meters, check_settings, refusals_of
+from meterdp.release.gate import budget_of, check_meters, check_settings, refusals_of
 from meterdp.release.publish import publish
 from meterdp.release.service import ReleaseService
 from tests.conftest import ROOT
@@ -38,8 +37,8 @@ def config(**sections):
 def test_the_defaults_pass_for_a_simulated_export_and_a_named_one():
     check_settings(CONFIG, simulated=True)
     check_settings(config(export=REAL, release=NAMED), simulated=False)
-    assert account_of(SOUND, CONFIG, True).population == "simulated households"
-    assert account_of(SOUND, config(release=NAMED), False) == Account("household", "replace_one", "town", "2025")
+    assert budget_of(SOUND, CONFIG, True).population == "simulated households"
+    assert budget_of(SOUND, config(release=NAMED), False) == PrivacyBudget("household", "replace_one", "town", "2025")
 
 
 @pytest.mark.parametrize(
@@ -100,10 +99,10 @@ def test_all_that_misses_can_be_listed_and_the_first_is_what_is_refused():
 )
 def test_what_may_not_leave_is_refused_whatever_made_it(changed, households, said):
     with pytest.raises(InputError, match=said):
-        check_release(Guarantee(**{**vars(SOUND), **changed}), households, Cap(4.0, 1e-5))
+        check_release(Guarantee(**{**vars(SOUND), **changed}), households, Limit(4.0, 1e-5))
     with pytest.raises(InputError, match=r"release\.cap_delta"):
-        check_release(SOUND, 1000, Cap(4.0, 0.5))
-    check_release(SOUND, 1000, Cap(4.0, 1e-5))
+        check_release(SOUND, 1000, Limit(4.0, 0.5))
+    check_release(SOUND, 1000, Limit(4.0, 1e-5))
 
 
 @pytest.fixture
@@ -162,8 +161,8 @@ def test_a_second_month_is_charged_beside_the_first_and_leaves_its_files_alone(r
     second = call(x + 0.1, month="02")
     assert second["mixture.json"] != first["mixture.json"] and call() == first
     one, both = ([e["mu"] for e in ledger.events() if e["kind"] == "charged"][:n] for n in (1, 2))
-    account = Account("the whole profile of one household", "replace_one", "town", "2025")
-    assert spent(ledger, account).mu == pytest.approx(np.sqrt(2) * one[0]) and len(both) == 2
+    budget = PrivacyBudget("the whole profile of one household", "replace_one", "town", "2025")
+    assert spent(ledger, budget).mu == pytest.approx(np.sqrt(2) * one[0]) and len(both) == 2
     with pytest.raises(InputError, match=r"would spend more.*one more release of epsilon 3\.\d+ would fit"):
         call(month="03", epsilon=3.9)
 
@@ -179,8 +178,8 @@ def test_what_is_charged_is_what_the_mechanism_spends(released):
     """Oracle: (epsilon, delta) of the request from the charge alone."""
     call, ledger, _ = released
     call(epsilon=0.7)
-    account = Account("the whole profile of one household", "replace_one", "town", "2025")
-    assert 0.999e-5 < spent(ledger, account).delta(0.7) <= 1e-5
+    budget = PrivacyBudget("the whole profile of one household", "replace_one", "town", "2025")
+    assert 0.999e-5 < spent(ledger, budget).delta(0.7) <= 1e-5
 
 
 def test_a_folder_appears_whole_or_not_at_all(tmp_path, monkeypatch):

@@ -12,9 +12,10 @@ from meterdp.core.config import complete, load_schema
 from meterdp.core.parquet import as_arrow, table_bytes
 from meterdp.errors import InputError
 from meterdp.forecasting.tables import FORECASTS_AHEAD
-from meterdp.privacy.account import CHARGED, Account
 from meterdp.privacy.charge import Charge, epsilon_of
+from meterdp.privacy.guarantee import PrivacyBudget
 from meterdp.privacy.ledger import Ledger
+from meterdp.privacy.spent import CHARGED
 from meterdp.release import household_forecasts
 from meterdp.release.forecast_folder import intervals_ahead
 from meterdp.release.gate import CRATE, ENTRY, check_files
@@ -28,7 +29,7 @@ CONFIG = complete(
     {"export": {"time_zone": "America/Los_Angeles"}}, load_schema(ROOT / "workflow/schemas/config.schema.yaml")
 )
 ROSTER = b"meter_id\nm1\n"
-ACCOUNT = Account("", "replace_one", "town", "2025")
+BUDGET = PrivacyBudget("", "replace_one", "town", "2025")
 N = 120
 
 
@@ -82,13 +83,13 @@ def test_groups_and_forecasts_cost_what_is_stated(released):
     call, ledger, x = released
     first = call()
     assert charged(ledger) == [("forecast_groups", 1), ("forecasts", 1)]
-    assert 0.999e-5 < spent(ledger, ACCOUNT).delta(3.0) <= 1e-5
+    assert 0.999e-5 < spent(ledger, BUDGET).delta(3.0) <= 1e-5
     together = json.loads(first.files["manifest.json"])["epsilon_of_groups_and_forecasts"]
     for month in range(2, 13):
         later = call(x + 0.1, month=f"{month:02d}")
         assert later.release_id == first.release_id and later.files != first.files
     assert charged(ledger)[2:] == [("forecasts", 1)] * 11
-    assert together["12"] - 0.011 < epsilon_of(spent(ledger, ACCOUNT), 1e-5) <= together["12"] < 4
+    assert together["12"] - 0.011 < epsilon_of(spent(ledger, BUDGET), 1e-5) <= together["12"] < 4
     assert call().files == first.files and len(charged(ledger)) == 13
 
 
@@ -110,7 +111,7 @@ def test_groups_are_not_charged_if_their_forecast_would_not_fit(released):
     with pytest.raises(InputError, match=r"release\.forecast_epsilon'.*would spend more"):
         call(cap_epsilon=2.9)
     assert ledger.events() == []
-    assert epsilon_of(call() and spent(ledger, ACCOUNT), 1e-5) == pytest.approx(3.0, abs=0.01)
+    assert epsilon_of(call() and spent(ledger, BUDGET), 1e-5) == pytest.approx(3.0, abs=0.01)
     groups = next(e for e in ledger.events() if e.get("words", {}).get("artefact") == "forecast_groups")
     assert groups["mu"] < 0.1 and groups["responses"][0][0] < 2.9
 
@@ -175,9 +176,9 @@ def test_mixture_and_forecasts_spend_one_budget(released):
     """Both are computed from the same readings: one account, whatever their mechanisms call their unit."""
     call, ledger, _ = released
     call()
-    other = Account("the whole profile of one household", "replace_one", "town", "2025")
-    assert spent(ledger, other) == spent(ledger, ACCOUNT)
-    assert spent(ledger, Account("", "class_label", "town", "2025")).mu == 0
+    other = PrivacyBudget("the whole profile of one household", "replace_one", "town", "2025")
+    assert spent(ledger, other) == spent(ledger, BUDGET)
+    assert spent(ledger, PrivacyBudget("", "class_label", "town", "2025")).mu == 0
 
 
 def test_circuits_must_be_named_and_large_enough(released):

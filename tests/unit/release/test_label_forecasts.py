@@ -10,7 +10,7 @@ import pytest
 
 from meterdp.core.config import complete, load_schema
 from meterdp.errors import InputError
-from meterdp.privacy.account import Account
+from meterdp.privacy.guarantee import PrivacyBudget
 from meterdp.privacy.ledger import CHARGED, Ledger
 from meterdp.release import mixture
 from meterdp.release.gate import check_files
@@ -25,7 +25,7 @@ CONFIG = complete(
 N = 60
 LABEL = {"forecast_protects": "label", "what": ["forecasts"]}
 CONFIG["release"]["insist"] = True  # a mixture of so few homes is not worth its epsilon
-ACCOUNT = Account("", "class_label", "town", "2025")
+BUDGET = PrivacyBudget("", "class_label", "town", "2025")
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_files_say_what_they_hide_and_that_readings_are_not_hidden(made):
         ]
     )
     assert np.abs(rows - x.mean(axis=0)).max() < 0.6 and np.unique(rows, axis=0).shape[0] == N
-    assert 0.999e-5 < spent(ledger, ACCOUNT).delta(1.0) <= 1e-5
+    assert 0.999e-5 < spent(ledger, BUDGET).delta(1.0) <= 1e-5
     again = release_household_forecasts(x + 1, None, service(**LABEL))
     assert again.files == delivery.files and again.release_id == delivery.release_id
 
@@ -72,7 +72,7 @@ def test_days_add_up_under_new_names(made):
     second = release_household_forecasts(x, None, service("02", **LABEL))
     assert not set(first.release_id) & set(second.release_id)
     one = next(e["mu"] for e in ledger.events() if e["kind"] == CHARGED)
-    assert spent(ledger, ACCOUNT).mu == pytest.approx(np.sqrt(2) * one)
+    assert spent(ledger, BUDGET).mu == pytest.approx(np.sqrt(2) * one)
 
 
 def test_nothing_that_protects_readings_is_released_beside_them(made):

@@ -18,27 +18,28 @@ import pytest
 from meterdp.core.dates import interval_of
 from meterdp.errors import InputError
 from meterdp.privacy import gaussian, ledger_file
-from meterdp.privacy.account import CANCELLED, CHARGED, LISTED, PUBLISHED, RAISED, STORED, Account, Cap
 from meterdp.privacy.charge import Charge
+from meterdp.privacy.guarantee import Limit, PrivacyBudget
 from meterdp.privacy.ledger import Ledger, Request
+from meterdp.privacy.spent import CANCELLED, CHARGED, LISTED, PUBLISHED, RAISED, STORED
 from meterdp.release.show import most_by_period
 from tests.unit.release.charged import released, released_all, spent
 
-ACCOUNT = Account("one household", "replace_one", "made-up town", "2026")
-CAP = Cap(2.0, 1e-5)
+BUDGET = PrivacyBudget("one household", "replace_one", "made-up town", "2026")
+LIMIT = Limit(2.0, 1e-5)
 TV = 1e-13
-WIDE = Cap(12.0, 1e-5)
+WIDE = Limit(12.0, 1e-5)
 DAYS = ("2026-01-01", "2026-01-31")
 YEAR = interval_of(date(2026, 1, 1), date(2026, 12, 31), "Europe/London")
 
 
-def request(name="mixture", epsilon=1.0, account=ACCOUNT):
-    return Request(account, {"mechanism": name}, Charge(gaussian.mu_for(epsilon, 1e-5), TV))
+def request(name="mixture", epsilon=1.0, budget=BUDGET):
+    return Request(budget, {"mechanism": name}, Charge(gaussian.mu_for(epsilon, 1e-5), TV))
 
 
-def listed(*meters, name="mixture", epsilon=0.5, period=YEAR, cap=CAP, **more):
+def listed(*meters, name="mixture", epsilon=0.5, period=YEAR, limit=LIMIT, **more):
     words = {"mechanism": name, "who": hashlib.sha256(repr(sorted(meters)).encode()).hexdigest(), "epsilon": epsilon}
-    return Request(ACCOUNT, words, Charge(gaussian.mu_for(epsilon, 1e-5), TV), DAYS, meters, (period,), **more)
+    return Request(BUDGET, words, Charge(gaussian.mu_for(epsilon, 1e-5), TV), DAYS, meters, (period,), **more)
 
 
 def kinds(ledger):
@@ -61,14 +62,14 @@ def test_a_charge_is_on_disk_before_noise_is_drawn(ledger):
         assert json.loads(body)["kind"] == CHARGED and json.loads(body)["mu"] == request().charge.mu
         return {"a.json": b"noise"}
 
-    assert released(ledger, request(), CAP, draw) == {"a.json": b"noise"}
+    assert released(ledger, request(), LIMIT, draw) == {"a.json": b"noise"}
     assert kinds(ledger) == [CHARGED, STORED]
 
 
 def test_the_same_request_gets_the_same_bytes_and_no_charge(ledger):
-    first = released(ledger, request(), CAP, lambda: {"a": os.urandom(64), "b": b""})
-    assert released(ledger, request(), CAP, never) == first
-    assert spent(ledger, ACCOUNT) == request().charge
+    first = released(ledger, request(), LIMIT, lambda: {"a": os.urandom(64), "b": b""})
+    assert released(ledger, request(), LIMIT, never) == first
+    assert spent(ledger, BUDGET) == request().charge
     ledger.published(request())
     ledger.published(request())
     assert kinds(ledger) == [CHARGED, STORED, PUBLISHED]
@@ -82,15 +83,15 @@ def test_charges_compose_as_gaussian_dp_does_up_to_the_cap(ledger):
         InputError, match=r"release\.epsilon.*one more release of epsilon 0\.\d+ would fit"
     ) as refusal:
         for one in small:
-            released(ledger, one, CAP, lambda: {"a": b"x"})
+            released(ledger, one, LIMIT, lambda: {"a": b"x"})
             allowed += 1
     mu = gaussian.mu_for(0.5, 1e-5)
     most = max(n for n in range(1, 100) if gaussian.delta(mu * np.sqrt(n), 2.0) + (1 + np.exp(2)) * n * TV <= 1e-5)
     assert allowed == most > 2
     left = float(str(refusal.value).split("release of epsilon ")[1].split(" ")[0])
-    released(ledger, request("last", left), CAP, lambda: {"a": b"x"})
+    released(ledger, request("last", left), LIMIT, lambda: {"a": b"x"})
     with pytest.raises(InputError):
-        released(ledger, request("too much", 0.1), CAP, never)
+        released(ledger, request("too much", 0.1), LIMIT, never)
 
 
 def test_a_draw_that_failed_is_spent_and_the_next_attempt_is_charged_again(ledger):
@@ -98,14 +99,14 @@ def test_a_draw_that_failed_is_spent_and_the_next_attempt_is_charged_again(ledge
         raise ArithmeticError("nothing was released")
 
     with pytest.raises(ArithmeticError):
-        released(ledger, request(), CAP, fails)
+        released(ledger, request(), LIMIT, fails)
     assert kinds(ledger) == [CHARGED]
-    released(ledger, request(), CAP, lambda: {"a": b"x"})
+    released(ledger, request(), LIMIT, lambda: {"a": b"x"})
     assert kinds(ledger) == [CHARGED, CHARGED, STORED]
     assert [e["attempt"] for e in ledger.events()] == [1, 2, 2]
-    assert spent(ledger, ACCOUNT).mu == pytest.approx(np.sqrt(2) * request().charge.mu)
+    assert spent(ledger, BUDGET).mu == pytest.approx(np.sqrt(2) * request().charge.mu)
     with pytest.raises(InputError, match="would spend more"):  # beside one attempt it would fit
-        released(ledger, request("more", 1.5), CAP, never)
+        released(ledger, request("more", 1.5), LIMIT, never)
 
 
 def draw_and_note(path):
@@ -183,16 +184,16 @@ def spoil(path, *statements):
 def test_tampering_is_found_and_nothing_is_released(ledger, monkeypatch, statement, said, sealed):
     if sealed:
         monkeypatch.setattr(ledger_file, "_EVENTS_A_CHECKPOINT", 4)
-    released(ledger, listed("a", "b"), CAP, lambda: {"a": b"x"})
+    released(ledger, listed("a", "b"), LIMIT, lambda: {"a": b"x"})
     ledger.published(listed("a", "b"))
-    released(ledger, listed("a", name="one more"), CAP, lambda: {"a": b"x"})
+    released(ledger, listed("a", name="one more"), LIMIT, lambda: {"a": b"x"})
     spoil(ledger.path, statement)
     with pytest.raises(InputError, match=said):
         ledger.verify()
     if sealed and "number = 2" in statement:  # what a checkpoint seals is read again by `meterdp ledger verify` alone
         return
     with pytest.raises(InputError, match=said):
-        released(ledger, listed("a", name="another"), CAP, never)
+        released(ledger, listed("a", name="another"), LIMIT, never)
 
 
 @pytest.mark.parametrize(
@@ -205,10 +206,10 @@ def test_tampering_is_found_and_nothing_is_released(ledger, monkeypatch, stateme
 )
 def test_a_checkpoint_holds_what_its_key_sealed(ledger, monkeypatch, statement):
     monkeypatch.setattr(ledger_file, "_EVENTS_A_CHECKPOINT", 2)
-    released(ledger, request(), CAP, lambda: {"a": b"x"})
+    released(ledger, request(), LIMIT, lambda: {"a": b"x"})
     spoil(ledger.path, statement)
     with pytest.raises(InputError, match="has an event that was changed"):
-        released(ledger, request("another"), CAP, never)
+        released(ledger, request("another"), LIMIT, never)
 
 
 def test_a_checkpoint_changes_nothing(tmp_path, monkeypatch):
@@ -218,28 +219,28 @@ def test_a_checkpoint_changes_nothing(tmp_path, monkeypatch):
         monkeypatch.setattr(ledger_file, "_EVENTS_A_CHECKPOINT", every)
         one = Ledger(tmp_path / f"{number}.sqlite")
         for epsilon, meters in ((0.5, "ab"), (0.7, "bc"), (0.4, "abc")):
-            released(one, listed(*meters, epsilon=epsilon), CAP, lambda: {"a": b"x"})
+            released(one, listed(*meters, epsilon=epsilon), LIMIT, lambda: {"a": b"x"})
         with pytest.raises(InputError) as refusal:
-            released(one, listed("b", epsilon=1.9), CAP, never)
+            released(one, listed("b", epsilon=1.9), LIMIT, never)
         kept[every] = str(refusal.value), one.most_spent(), one.verify()
     assert kept[1] == kept[3] == kept[10_000]
 
 
 def test_a_stored_file_that_was_changed_or_is_missing_is_never_handed_over(ledger):
-    released(ledger, request(), CAP, lambda: {"a": b"x"})
+    released(ledger, request(), LIMIT, lambda: {"a": b"x"})
     (archive,) = ledger.files_path.iterdir()
     assert archive.stat().st_mode & 0o077 == 0 == ledger.files_path.stat().st_mode & 0o077
     archive.write_bytes(archive.read_bytes()[:-1])
     for _ in range(2):
         with pytest.raises(InputError, match="stored file that was changed or is missing"):
-            released(ledger, request(), CAP, never)
+            released(ledger, request(), LIMIT, never)
         with pytest.raises(InputError, match="stored file that was changed or is missing"):
             ledger.verify()
         archive.unlink(missing_ok=True)
 
 
 def test_a_ledger_without_its_key_is_refused(ledger):
-    released(ledger, listed("a"), CAP, lambda: {"a": b"x"})
+    released(ledger, listed("a"), LIMIT, lambda: {"a": b"x"})
     assert ledger.key_path.stat().st_mode & 0o077 == 0
     key = ledger.key_path.read_text()
     for spoilt in (None, "", "0" * 63, "no key"):
@@ -247,7 +248,7 @@ def test_a_ledger_without_its_key_is_refused(ledger):
         if spoilt is not None:
             ledger.key_path.write_text(spoilt)
         with pytest.raises(InputError, match=r"is not the key of a ledger.*restore it from the backup"):
-            released(ledger, request("another"), CAP, never)
+            released(ledger, request("another"), LIMIT, never)
     ledger.key_path.write_text(key)
     assert ledger.verify() == {"events": 3, "lists of meters": 1, "stored releases": 1}
 
@@ -257,7 +258,7 @@ def test_no_meter_is_named_in_the_ledger_and_other_ledgers_hash_otherwise(tmp_pa
     found = []
     for town in "xy":
         one = Ledger(tmp_path / f"{town}.sqlite")
-        released(one, listed(*names), CAP, lambda: {"a": b"x"})
+        released(one, listed(*names), LIMIT, lambda: {"a": b"x"})
         written = b"".join(path.read_bytes() for path in (one.path, one.copy_path))
         assert not any(name.encode() in written or name.lower().encode() in written for name in names)
         found.append(next(event["meters"] for event in one.events() if event["kind"] == LISTED))
@@ -265,7 +266,7 @@ def test_no_meter_is_named_in_the_ledger_and_other_ledgers_hash_otherwise(tmp_pa
 
 
 def test_the_ledger_itself_refuses_changes_and_is_for_its_owner_only(ledger):
-    released(ledger, request(), CAP, lambda: {"a": b"x"})
+    released(ledger, request(), LIMIT, lambda: {"a": b"x"})
     with sqlite3.connect(ledger.path) as base, pytest.raises(sqlite3.IntegrityError, match="append-only"):
         base.execute("DELETE FROM events")
     assert ledger.path.stat().st_mode & 0o077 == 0 == ledger.copy_path.stat().st_mode & 0o077
@@ -277,45 +278,45 @@ def test_the_ledger_itself_refuses_changes_and_is_for_its_owner_only(ledger):
 def test_what_cannot_be_written_is_said_before_anything_is_drawn(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="cannot be written"):
-        released(Ledger(tmp_path / "file/ledger.sqlite"), request(), CAP, never)
+        released(Ledger(tmp_path / "file/ledger.sqlite"), request(), LIMIT, never)
     (tmp_path / "text.sqlite").write_text("not a ledger at all, but long enough to be read as one " * 20)
     with pytest.raises(InputError):
-        released(Ledger(tmp_path / "text.sqlite"), request(), CAP, never)
+        released(Ledger(tmp_path / "text.sqlite"), request(), LIMIT, never)
 
 
 def test_the_key_of_a_request_is_its_public_words():
     assert request().key == request().key != request("other").key
-    assert request().key != request(account=Account("one household", "replace_one", "made-up town", "2027")).key
+    assert request().key != request(budget=PrivacyBudget("one household", "replace_one", "made-up town", "2027")).key
     with pytest.raises(ValueError):
-        _ = Request(ACCOUNT, {"epsilon": float("nan")}, Charge(1.0)).key
+        _ = Request(BUDGET, {"epsilon": float("nan")}, Charge(1.0)).key
 
 
 def test_a_link_to_the_ledger_is_the_ledger(ledger, tmp_path):
-    first = released(ledger, request(), CAP, lambda: {"a": os.urandom(8)})
+    first = released(ledger, request(), LIMIT, lambda: {"a": os.urandom(8)})
     (tmp_path / "link.sqlite").symlink_to(ledger.path)
-    assert released(Ledger(tmp_path / "link.sqlite"), request(), CAP, never) == first
+    assert released(Ledger(tmp_path / "link.sqlite"), request(), LIMIT, never) == first
     assert Ledger(tmp_path / "link.sqlite").path == ledger.path
 
 
 def test_one_and_one_point_zero_are_one_request():
-    keys = {Request(ACCOUNT, {"epsilon": e, "clip": [c, 2]}, Charge(1.0)).key for e in (1, 1.0) for c in (3, 3.0)}
-    assert len(keys) == 1 != len(keys | {Request(ACCOUNT, {"epsilon": True, "clip": [3, 2]}, Charge(1.0)).key})
+    keys = {Request(BUDGET, {"epsilon": e, "clip": [c, 2]}, Charge(1.0)).key for e in (1, 1.0) for c in (3, 3.0)}
+    assert len(keys) == 1 != len(keys | {Request(BUDGET, {"epsilon": True, "clip": [3, 2]}, Charge(1.0)).key})
 
 
 def test_a_charge_that_nothing_followed_is_taken_back(ledger):
     def not_ready():
         raise ConnectionError("a peer is gone")
 
-    released(ledger, listed("b", epsilon=1.9), CAP, lambda: {"a": b"x"})
+    released(ledger, listed("b", epsilon=1.9), LIMIT, lambda: {"a": b"x"})
     links = [(listed("a"), lambda earlier: never())]
     with pytest.raises(ConnectionError):
-        released_all(ledger, links, CAP, not_ready)
+        released_all(ledger, links, LIMIT, not_ready)
     assert kinds(ledger)[3:] == [LISTED, CHARGED, CANCELLED]
-    assert spent(ledger, ACCOUNT) == listed("b", epsilon=1.9).charge
-    released(ledger, listed("a", epsilon=1.99), CAP, lambda: {"a": b"x"})
+    assert spent(ledger, BUDGET) == listed("b", epsilon=1.9).charge
+    released(ledger, listed("a", epsilon=1.99), LIMIT, lambda: {"a": b"x"})
     for meter in "ab":
         with pytest.raises(InputError, match="would spend more"):
-            released(ledger, listed(meter, name="more", epsilon=1.0), CAP, never)
+            released(ledger, listed(meter, name="more", epsilon=1.0), LIMIT, never)
 
 
 def test_others_use_the_ledger_while_noise_is_drawn_but_not_the_same_request(ledger):
@@ -324,12 +325,12 @@ def test_others_use_the_ledger_while_noise_is_drawn_but_not_the_same_request(led
 
     def draw():
         inside.append(kinds(ledger))
-        released(ledger, request("another", 0.1), CAP, lambda: {"b": b"y"})
+        released(ledger, request("another", 0.1), LIMIT, lambda: {"b": b"y"})
         with open(ledger.locks_path / request().key) as lock, pytest.raises(BlockingIOError):
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return {"a": b"x"}
 
-    released(ledger, request(), CAP, draw)
+    released(ledger, request(), LIMIT, draw)
     assert inside == [[CHARGED]] and kinds(ledger) == [CHARGED, CHARGED, STORED, STORED]
     assert not list(ledger.locks_path.iterdir())
 
@@ -337,29 +338,29 @@ def test_others_use_the_ledger_while_noise_is_drawn_but_not_the_same_request(led
 def test_linked_requests_are_charged_together_or_not_at_all(ledger):
     fits, too_much = (listed("a", name=name, epsilon=epsilon) for name, epsilon in (("one", 1.0), ("two", 1.9)))
     with pytest.raises(InputError, match="would spend more"):
-        released_all(ledger, [(fits, lambda _: never()), (too_much, lambda _: never())], CAP)
+        released_all(ledger, [(fits, lambda _: never()), (too_much, lambda _: never())], LIMIT)
     with pytest.raises(InputError, match="would spend more"):
-        ledger.check([fits, too_much], CAP)
+        ledger.check([fits, too_much], LIMIT)
     assert kinds(ledger) == []
-    ledger.check([fits], CAP)
+    ledger.check([fits], LIMIT)
     assert kinds(ledger) == []
 
 
 def test_a_raised_limit_holds_for_the_meters_it_names_in_its_period_and_is_an_event(ledger):
-    released(ledger, listed("a", "b", epsilon=1.9), CAP, lambda: {"a": b"x"})
+    released(ledger, listed("a", "b", epsilon=1.9), LIMIT, lambda: {"a": b"x"})
     with pytest.raises(InputError, match="limit of epsilon 2 at"):
         released(ledger, listed("a", "b", name="more", epsilon=1.0), WIDE, never)
     day = interval_of(date(2026, 3, 1), date(2026, 3, 1), "Europe/London")
     with pytest.raises(InputError, match="without being the same time"):
-        ledger.raise_limit(ACCOUNT, ["a"], (day,), WIDE)
-    ledger.raise_limit(ACCOUNT, ["a"], (YEAR,), WIDE)
+        ledger.raise_limit(BUDGET, ["a"], (day,), WIDE)
+    ledger.raise_limit(BUDGET, ["a"], (YEAR,), WIDE)
     assert kinds(ledger)[-1] == RAISED
     with pytest.raises(InputError, match="limit of epsilon 2 at"):  # b may not
         released(ledger, listed("a", "b", name="more", epsilon=1.0), WIDE, never)
     with pytest.raises(InputError, match="limit of epsilon 2 at"):  # its own configuration does not allow it
-        released(ledger, listed("a", name="more", epsilon=1.0), CAP, never)
+        released(ledger, listed("a", name="more", epsilon=1.0), LIMIT, never)
     released(ledger, listed("a", name="more", epsilon=1.0), WIDE, lambda: {"a": b"x"})
-    released(ledger, listed("a", name="low", epsilon=0.1), Cap(3.0, 1e-5), lambda: {"a": b"x"})
+    released(ledger, listed("a", name="low", epsilon=0.1), Limit(3.0, 1e-5), lambda: {"a": b"x"})
     with pytest.raises(InputError, match="limit of epsilon 3 at"):  # and what is stated later binds again
         released(ledger, listed("a", name="yet more", epsilon=2.5), WIDE, never)
 
@@ -377,12 +378,12 @@ def with_labels(request):
 
 def test_nothing_that_was_not_planned_is_charged_beside_another_attempt(ledger):
     with pytest.raises(ArithmeticError):
-        released(ledger, listed("a"), CAP, fails)
+        released(ledger, listed("a"), LIMIT, fails)
     for links in ([listed("a"), with_labels(listed("a", name="labels"))], [with_labels(listed("b", "a"))]):
         with pytest.raises(InputError, match="did not plan"):
-            released_all(ledger, [(one, lambda _: never()) for one in links], CAP)
+            released_all(ledger, [(one, lambda _: never()) for one in links], LIMIT)
     released_all(
-        ledger, [(listed("a"), lambda _: {"a": b"x"}), (listed("a", name="two"), lambda _: {"b": b"y"})], CAP
+        ledger, [(listed("a"), lambda _: {"a": b"x"}), (listed("a", name="two"), lambda _: {"b": b"y"})], LIMIT
     )
     assert [e["planned"] is None for e in ledger.events() if e["kind"] == CHARGED] == [False, True, False]
 
@@ -391,10 +392,10 @@ def test_another_attempt_with_another_list_makes_the_plan_of_its_meters(ledger):
     """A name of a request that does not hold its list, such as those of the library."""
     first, other = (replace(listed(*meters), words={"mechanism": "the same"}) for meters in ("a", "b"))
     with pytest.raises(ArithmeticError):
-        released(ledger, first, CAP, fails)
-    released(ledger, other, CAP, lambda: {"a": b"x"})
+        released(ledger, first, LIMIT, fails)
+    released(ledger, other, LIMIT, lambda: {"a": b"x"})
     with pytest.raises(InputError, match="did not plan"):
-        released(ledger, with_labels(listed("b", name="labels")), CAP, never)
+        released(ledger, with_labels(listed("b", name="labels")), LIMIT, never)
 
 
 def test_a_plan_stays_if_answers_were_seen_before_its_charge_was_taken_back(ledger):
@@ -402,45 +403,45 @@ def test_a_plan_stays_if_answers_were_seen_before_its_charge_was_taken_back(ledg
     later = replace(listed("a", name="later"), planned=ASSIGNED)
 
     def not_ready():
-        released(ledger, later, CAP, lambda: {"a": b"x"})
+        released(ledger, later, LIMIT, lambda: {"a": b"x"})
         raise ConnectionError("a peer is gone")
 
     with pytest.raises(ConnectionError):
-        released_all(ledger, [(listed("a"), lambda earlier: never())], CAP, not_ready)
-    assert max(charge.mu for charge in ledger.most_spent()[ACCOUNT.period]) == later.charge.mu
+        released_all(ledger, [(listed("a"), lambda earlier: never())], LIMIT, not_ready)
+    assert max(charge.mu for charge in ledger.most_spent()[BUDGET.period]) == later.charge.mu
     with pytest.raises(InputError, match="did not plan"):
-        released(ledger, with_labels(listed("a", name="labels")), CAP, never)
-    released(ledger, listed("a"), CAP, lambda: {"a": b"x"})
+        released(ledger, with_labels(listed("a", name="labels")), LIMIT, never)
+    released(ledger, listed("a"), LIMIT, lambda: {"a": b"x"})
     assert ledger.verify()["stored releases"] == 2
 
 
 def test_the_key_of_another_ledger_is_refused(ledger, tmp_path):
     other = Ledger(tmp_path / "other.sqlite")
     for one in (ledger, other):
-        released(one, listed("a", epsilon=1.9), CAP, lambda: {"a": b"x"})
+        released(one, listed("a", epsilon=1.9), LIMIT, lambda: {"a": b"x"})
     ledger.key_path.write_text(other.key_path.read_text())
     with pytest.raises(InputError, match=r"is not the key of a ledger.*restore it from the backup"):
-        released(ledger, listed("a", name="more", epsilon=1.9), CAP, never)
+        released(ledger, listed("a", name="more", epsilon=1.9), LIMIT, never)
 
 
 @pytest.mark.parametrize("meters", [(), ("AB", "c", "a\u200bb ")])
 def test_a_list_names_somebody_and_nobody_twice(ledger, meters):
     with pytest.raises(InputError, match=r"export\.meters.*lists no meter, or one twice"):
-        released(ledger, listed(*meters), CAP, never)
+        released(ledger, listed(*meters), LIMIT, never)
 
 
 def test_a_digest_that_two_lists_have_stays_with_the_first(ledger, monkeypatch):
     monkeypatch.setattr(ledger_file, "_EVENTS_A_CHECKPOINT", 2)
     for meters, former in (("ab", ("one", "two")), ("cd", ("one", "three"))):
-        released(ledger, listed(*meters, former_lists=former), CAP, lambda: {"a": b"x"})
+        released(ledger, listed(*meters, former_lists=former), LIMIT, lambda: {"a": b"x"})
     assert ledger.verify()["lists of meters"] == 2
 
 
 def test_what_is_shown_of_a_period_is_the_most_in_any_that_has_its_name(ledger):
-    ledger.raise_limit(ACCOUNT, ["z"], (YEAR,), WIDE)
+    ledger.raise_limit(BUDGET, ["z"], (YEAR,), WIDE)
     assert most_by_period(ledger) == []
     for meter, epsilon, zone in (("a", 1.5, "Europe/London"), ("b", 0.5, "Asia/Tokyo")):
         period = interval_of(date(2026, 1, 1), date(2026, 12, 31), zone)
-        released(ledger, listed(meter, epsilon=epsilon, period=period), CAP, lambda: {"a": b"x"})
+        released(ledger, listed(meter, epsilon=epsilon, period=period), LIMIT, lambda: {"a": b"x"})
     (said,) = most_by_period(ledger)
     assert "epsilon 1.5 at" in said

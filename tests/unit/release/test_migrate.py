@@ -14,14 +14,15 @@ from meterdp.core.dates import interval_of
 from meterdp.errors import InputError
 from meterdp.ingest.meter_list import digest_of_meters
 from meterdp.privacy import gaussian
-from meterdp.privacy.account import MOVED, Account, Cap
 from meterdp.privacy.charge import Charge
+from meterdp.privacy.guarantee import Limit, PrivacyBudget
 from meterdp.privacy.ledger import Ledger, Request
+from meterdp.privacy.spent import MOVED
 from meterdp.release.migrate import migrate
 from tests.unit.release.charged import released, spent
 
-ACCOUNT = Account("one household", "replace_one", "town", "2025")
-CAP = Cap(2.0, 1e-5)
+BUDGET = PrivacyBudget("one household", "replace_one", "town", "2025")
+LIMIT = Limit(2.0, 1e-5)
 LIST = b"meter_id\na\nb\n"
 DAYS = ("2025-01-06", "2025-02-02")
 YEAR, NEXT = (interval_of(date(y, 1, 1), date(y, 12, 31), "Europe/London") for y in (2025, 2026))
@@ -31,12 +32,12 @@ CREATE TABLE files (request TEXT NOT NULL, name TEXT NOT NULL, bytes BLOB NOT NU
 """
 
 
-def request(name="mixture", epsilon=1.9, account=ACCOUNT, meters=("a", "b"), period=YEAR):
+def request(name="mixture", epsilon=1.9, budget=BUDGET, meters=("a", "b"), period=YEAR):
     words = {"artefact": name, "mechanism": "sound", "public": {"epsilon": epsilon}}
     words |= {"export": {"time_zone": "Europe/London"}, "list_of_meters_sha256": hashlib.sha256(LIST).hexdigest()}
     known = (words["list_of_meters_sha256"], digest_of_meters(LIST))
     charge = Charge(gaussian.mu_for(epsilon, 1e-5), 1e-15)
-    return Request(account, words, charge, DAYS, meters, (period,), former_lists=known)
+    return Request(budget, words, charge, DAYS, meters, (period,), former_lists=known)
 
 
 def earlier(path, *requests, files=None, **changed):
@@ -45,9 +46,9 @@ def earlier(path, *requests, files=None, **changed):
         base.executescript(SCHEMA)
         before = ""
         for one in requests:
-            event = {"at_utc": "2025-03-01T00:00:00+00:00", "account": asdict(one.account), "request": one.key}
+            event = {"at_utc": "2025-03-01T00:00:00+00:00", "account": asdict(one.budget), "request": one.key}
             event |= {"attempt": 1, "words": one.words, "days": list(one.days), "meters": digest_of_meters(LIST)}
-            event |= asdict(one.charge) | {"cap": asdict(CAP)} | changed
+            event |= asdict(one.charge) | {"cap": asdict(LIMIT)} | changed
             drawn = {"mixture.json": b"drawn for " + one.key.encode(), "page": b""} if files is None else files
             digests = {name: hashlib.sha256(data).hexdigest() for name, data in drawn.items()}
             for kind, more in (("charged", {}), ("stored", {"files": digests}), ("published", {})):
@@ -76,14 +77,14 @@ def never():
 def test_the_same_request_gets_its_files_and_costs_nothing(path, capsys):
     ledger = earlier(path, request(), request("forecasts", 0.3))
     with pytest.raises(InputError, match=r"of an earlier version; run `meterdp ledger migrate`"):
-        released(ledger, request(), CAP, never)
+        released(ledger, request(), LIMIT, never)
     assert main(["ledger", "migrate", str(path)]) == 0
     said = capsys.readouterr().out
     assert "8 events, 2 stored releases" in said and "Back it up with ledger.sqlite.key" in said
     for one in (request(), request("forecasts", 0.3)):
-        assert released(ledger, one, CAP, never) == {"mixture.json": b"drawn for " + one.key.encode(), "page": b""}
+        assert released(ledger, one, LIMIT, never) == {"mixture.json": b"drawn for " + one.key.encode(), "page": b""}
     assert ledger.verify()["stored releases"] == 2
-    assert spent(ledger, ACCOUNT) == request().charge + request("forecasts", 0.3).charge
+    assert spent(ledger, BUDGET) == request().charge + request("forecasts", 0.3).charge
     assert [e["kind"] for e in ledger.events()].count(MOVED) == 2
     assert main(["ledger", "migrate", str(path)]) == 1 and "needs no migration" in capsys.readouterr().err
 
@@ -92,37 +93,37 @@ def test_a_charge_whose_list_was_not_shown_counts_for_everybody_until_it_is(path
     ledger = migrated(path, request())
     others = replace(request("more", 1.0, meters=("c",)), former_lists=("another digest",))
     with pytest.raises(InputError, match="would spend more"):
-        released(ledger, others, CAP, never)
+        released(ledger, others, LIMIT, never)
     with pytest.raises(InputError, match="would spend more"):
-        released(ledger, request("more", 1.0), CAP, never)
-    released(ledger, request("little", 0.1), CAP, lambda: {"a": b"x"})  # shows the list
-    released(ledger, others, CAP, lambda: {"a": b"x"})
+        released(ledger, request("more", 1.0), LIMIT, never)
+    released(ledger, request("little", 0.1), LIMIT, lambda: {"a": b"x"})  # shows the list
+    released(ledger, others, LIMIT, lambda: {"a": b"x"})
     with pytest.raises(InputError, match="would spend more"):
-        released(ledger, replace(request("other", 1.0, meters=("b", "z")), former_lists=()), CAP, never)
-    released(ledger, request("more", 1.0, period=NEXT), CAP, lambda: {"a": b"x"})
+        released(ledger, replace(request("other", 1.0, meters=("b", "z")), former_lists=()), LIMIT, never)
+    released(ledger, request("more", 1.0, period=NEXT), LIMIT, lambda: {"a": b"x"})
 
 
 @pytest.mark.parametrize(
     ("changed", "what"),
     [
-        ({"account": asdict(replace(ACCOUNT, period="pilot"))}, "a period that is no time"),
+        ({"account": asdict(replace(BUDGET, period="pilot"))}, "a period that is no time"),
         ({"days": ["", ""]}, "no days"),
     ],
 )
 def test_what_has_no_known_time_counts_always(path, changed, what):
     ledger = migrated(path, request(), **changed)
-    released(ledger, request("little", 0.1), CAP, lambda: {"a": b"x"})
+    released(ledger, request("little", 0.1), LIMIT, lambda: {"a": b"x"})
     with pytest.raises(InputError, match="would spend more"):
-        released(ledger, request("more", 1.0, period=NEXT), CAP, never)
+        released(ledger, request("more", 1.0, period=NEXT), LIMIT, never)
 
 
 def test_days_outside_of_the_period_they_were_charged_to_count_too(path):
     """An earlier version took any name for a period: here readings of 2026 were charged to 2025."""
     ledger = migrated(path, request(), days=["2026-01-06", "2026-02-02"])
-    released(ledger, request("little", 0.1), CAP, lambda: {"a": b"x"})
+    released(ledger, request("little", 0.1), LIMIT, lambda: {"a": b"x"})
     for period in (YEAR, NEXT):
         with pytest.raises(InputError, match="would spend more"):
-            released(ledger, request("more", 1.0, period=period), CAP, never)
+            released(ledger, request("more", 1.0, period=period), LIMIT, never)
 
 
 def test_nothing_that_was_changed_is_migrated(path):
@@ -149,7 +150,7 @@ def test_a_migration_that_was_killed_is_done_again(path, monkeypatch):
         migrate(ledger)
     monkeypatch.undo()
     migrate(ledger)
-    assert released(ledger, request(), CAP, never)["page"] == b"" and ledger.verify()["events"] == 4
+    assert released(ledger, request(), LIMIT, never)["page"] == b"" and ledger.verify()["events"] == 4
 
 
 def test_a_charge_counts_in_the_time_zone_its_own_words_name(path):
@@ -160,10 +161,10 @@ def test_a_charge_counts_in_the_time_zone_its_own_words_name(path):
     ledger = migrated(path, london, auckland)
     there = interval_of(date(2026, 1, 1), date(2026, 12, 31), "Pacific/Auckland")
     with pytest.raises(InputError, match="would spend more"):
-        released(ledger, request("more", 1.0, period=there), CAP, never)
+        released(ledger, request("more", 1.0, period=there), LIMIT, never)
 
 
 def test_a_period_at_the_end_of_time_counts_always(path):
-    ledger = migrated(path, request(), account=asdict(replace(ACCOUNT, period="9999")))
+    ledger = migrated(path, request(), account=asdict(replace(BUDGET, period="9999")))
     with pytest.raises(InputError, match="would spend more"):
-        released(ledger, request("more", 1.0, period=NEXT), CAP, never)
+        released(ledger, request("more", 1.0, period=NEXT), LIMIT, never)

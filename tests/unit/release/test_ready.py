@@ -13,18 +13,19 @@ import pytest
 from meterdp.cli import ledger_show
 from meterdp.errors import InputError
 from meterdp.privacy import gaussian
-from meterdp.privacy.account import CANCELLED, CHARGED, STORED, Account, Cap
 from meterdp.privacy.charge import Charge
+from meterdp.privacy.guarantee import Limit, PrivacyBudget
 from meterdp.privacy.ledger import Ledger, Request
+from meterdp.privacy.spent import CANCELLED, CHARGED, STORED
 from tests.unit.federated.node.test_failures import pair
 from tests.unit.release.charged import released_all
 
-CAP = Cap(1.2, 1e-5)  # lets one through
+LIMIT = Limit(1.2, 1e-5)  # lets one through
 
 
 def request(name):
-    account = Account("one household", "replace_one", "made-up town", "2026")
-    return Request(account, {"artefact": "mixture", "mechanism": name}, Charge(gaussian.mu_for(1.0, 1e-5), 1e-13))
+    budget = PrivacyBudget("one household", "replace_one", "made-up town", "2026")
+    return Request(budget, {"artefact": "mixture", "mechanism": name}, Charge(gaussian.mu_for(1.0, 1e-5), 1e-13))
 
 
 @pytest.fixture
@@ -52,18 +53,18 @@ def fails(error):
 def test_a_charge_is_taken_back_where_the_wait_fails(ledger, error):
     for name in ("first", "second"):
         with pytest.raises(type(error)):
-            released_all(ledger, [(request(name), never)], CAP, lambda: fails(error))
+            released_all(ledger, [(request(name), never)], LIMIT, lambda: fails(error))
     assert kinds(ledger) == [CHARGED, CANCELLED] * 2
-    released_all(ledger, [(request("third"), drawn)], CAP, lambda: None)
+    released_all(ledger, [(request("third"), drawn)], LIMIT, lambda: None)
     with pytest.raises(InputError):
-        released_all(ledger, [(request("fourth"), never)], CAP, lambda: fails(AssertionError("was charged")))
+        released_all(ledger, [(request("fourth"), never)], LIMIT, lambda: fails(AssertionError("was charged")))
     assert kinds(ledger)[4:] == [CHARGED, STORED]
 
 
 def test_a_charge_stands_where_the_draw_fails(ledger):
     """Something may have been sent by then."""
     with pytest.raises(ConnectionError):
-        released_all(ledger, [(request("first"), lambda earlier: fails(ConnectionError()))], CAP, lambda: None)
+        released_all(ledger, [(request("first"), lambda earlier: fails(ConnectionError()))], LIMIT, lambda: None)
     assert kinds(ledger) == [CHARGED]
 
 
@@ -71,13 +72,13 @@ def test_a_charge_stands_where_the_process_is_killed_in_its_wait(ledger):
     child = os.fork()
     if child == 0:
         try:
-            released_all(ledger, [(request("first"), never)], CAP, lambda: os.kill(os.getpid(), signal.SIGKILL))
+            released_all(ledger, [(request("first"), never)], LIMIT, lambda: os.kill(os.getpid(), signal.SIGKILL))
         finally:
             os._exit(1)
     assert os.waitpid(child, 0)[1] == signal.SIGKILL
     assert kinds(ledger) == [CHARGED]
     with pytest.raises(InputError):
-        released_all(ledger, [(request("second"), never)], CAP, lambda: None)
+        released_all(ledger, [(request("second"), never)], LIMIT, lambda: None)
     assert kinds(ledger) == [CHARGED]
 
 
@@ -94,7 +95,7 @@ def test_a_ledger_can_be_shown_while_a_release_waits_and_while_it_draws(ledger, 
         show()
         return {"a": b"noise"}
 
-    released_all(ledger, [(request("first"), draw)], CAP, show)
+    released_all(ledger, [(request("first"), draw)], LIMIT, show)
     assert kinds(ledger) == [CHARGED, STORED]
 
 
@@ -146,7 +147,7 @@ def test_a_stranger_who_takes_all_descriptors_does_not_keep_a_charge_from_being_
     try:
         with ExitStack() as limited, pytest.raises(InputError, match="ended with an error of its own"), first:
             first.greet()
-            released_all(ledger, [(request("first"), never)], CAP, wait)
+            released_all(ledger, [(request("first"), never)], LIMIT, wait)
     finally:
         stranger.kill()
         stranger.wait()

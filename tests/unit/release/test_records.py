@@ -14,17 +14,18 @@ from meterdp.errors import InputError
 from meterdp.mechanisms.sound.ball import calibrate_ball
 from meterdp.mechanisms.sound.box import Box
 from meterdp.privacy import gaussian
-from meterdp.privacy.account import CHARGED, STORED, Account, Cap
 from meterdp.privacy.charge import Charge
+from meterdp.privacy.guarantee import Limit, PrivacyBudget
 from meterdp.privacy.ledger import Ledger, Request
 from meterdp.privacy.noise import SafeNoise
+from meterdp.privacy.spent import CHARGED, STORED
 from meterdp.release.records import Books, release_records
 from meterdp.release.show import in_words
 from tests.unit.release.charged import released, spent
 
 BOX = Box((0.0, -1.0), (4.0, 1.0))
 X = np.random.default_rng(0).normal([2.0, 0.0], [0.8, 0.3], (120, 2))
-ACCOUNT = Account("one whole record", "replace_one", "made-up town", "2026")
+BUDGET = PrivacyBudget("one whole record", "replace_one", "made-up town", "2026")
 DAYS = ("2026-01-01", "2026-01-31")
 YEAR = (interval_of(date(2026, 1, 1), date(2026, 12, 31), "Europe/London"),)
 
@@ -35,7 +36,7 @@ def mechanism(epsilon=1.0, records=120, **choices):
 
 @pytest.fixture
 def books(tmp_path):
-    return Books(tmp_path / "ledger.sqlite", ACCOUNT, Cap(2.0, 1e-5), "made-up energy", DAYS, YEAR, None)
+    return Books(tmp_path / "ledger.sqlite", BUDGET, Limit(2.0, 1e-5), "made-up energy", DAYS, YEAR, None)
 
 
 class Tape:
@@ -96,7 +97,7 @@ def test_a_release_is_charged_before_noise_is_drawn_and_drawn_once(books, monkey
         assert np.array_equal(getattr(first, name), getattr(again, name)), "to the bit"
     ledger = Ledger(books.ledger)
     assert [e["kind"] for e in ledger.events()] == [CHARGED, STORED]
-    charged = spent(ledger, ACCOUNT)
+    charged = spent(ledger, BUDGET)
     assert (charged.mu, charged.total_variation) == (mechanism().mu, mechanism().total_variation)
     assert "mixture of records by sound" in in_words(ledger).replace("_", " ")
     for other in ({"epsilon": 1.9}, {"epsilon": 1.9, "rounds": 2}):
@@ -130,22 +131,22 @@ def test_no_record_is_in_the_ledger(books):
 def test_a_ledger_serves_the_workflow_too(books, meters):
     """What was charged for records counts for a release of the workflow about the same meters, or about any."""
     release_records(X, BOX, mechanism(1.9), replace(books, meters=meters), ())
-    other = Account("household", "replace_one", "another town", "2026")
+    other = PrivacyBudget("household", "replace_one", "another town", "2026")
     same = Request(other, {"mechanism": "m"}, Charge(mechanism(1.0).mu), DAYS, ["M7", "m200"], books.periods)
     with pytest.raises(InputError, match="would spend more"):
-        released(Ledger(books.ledger), same, books.cap, lambda: pytest.fail("noise was drawn"))
+        released(Ledger(books.ledger), same, books.limit, lambda: pytest.fail("noise was drawn"))
     others = replace(same, meters=["m200"])
     if meters is None:
         with pytest.raises(InputError, match="would spend more"):
-            Ledger(books.ledger).check([others], books.cap)
+            Ledger(books.ledger).check([others], books.limit)
     else:
-        Ledger(books.ledger).check([others], books.cap)
+        Ledger(books.ledger).check([others], books.limit)
 
 
 def test_what_may_not_leave_is_refused_before_it_is_charged(books):
     for wrong, words in (
         ((X[:49], mechanism(records=49), books), "fewer than 50"),
-        ((X, mechanism(), replace(books, cap=Cap(2.0, 1e-2))), "cap_delta"),
+        ((X, mechanism(), replace(books, limit=Limit(2.0, 1e-2))), "cap_delta"),
         ((X, calibrate_ball(2, 2, 120, 1.0, 1e-2, BOX.ball, grid=SafeNoise.grid), None), "field 'delta'"),
         ((X, mechanism(1e-7), books), "more noise than its grid holds"),
     ):

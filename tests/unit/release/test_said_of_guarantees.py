@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from meterdp.privacy.guarantee import in_plain_words
 from meterdp.release import feeders, household_forecasts, label_forecasts, mixture
 from meterdp.release.received import _in_text
+from meterdp.release.service import in_plain_words
 
 # As if the factor held but for an event of probability delta, or for odds: (epsilon, delta) says neither.
 OVERCLAIMS = re.compile(

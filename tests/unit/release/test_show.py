@@ -8,19 +8,19 @@ import pytest
 
 from meterdp.__main__ import main
 from meterdp.privacy import gaussian
-from meterdp.privacy.account import Account, Cap
 from meterdp.privacy.charge import Charge
+from meterdp.privacy.guarantee import Limit, PrivacyBudget
 from meterdp.privacy.ledger import Ledger, Request
 from meterdp.release import show
 from tests.unit.release.charged import released
 
-ACCOUNT = Account("one household", "replace_one", "made-up town", "2026")
-CAP = Cap(5.0, 1e-5)
+BUDGET = PrivacyBudget("one household", "replace_one", "made-up town", "2026")
+LIMIT = Limit(5.0, 1e-5)
 
 
-def request(epsilon, account=ACCOUNT):
+def request(epsilon, budget=BUDGET):
     words = {"artefact": "mixture", "mechanism": "sound", "epsilon": epsilon}
-    return Request(account, words, Charge(gaussian.mu_for(epsilon, 1e-5), 1e-15))
+    return Request(budget, words, Charge(gaussian.mu_for(epsilon, 1e-5), 1e-15))
 
 
 @pytest.mark.parametrize("epsilon", [0.05, 0.7, 3.0, 9.0])
@@ -42,11 +42,11 @@ def test_charges_lost_attempts_and_totals_are_listed(tmp_path, capsys):
         raise ArithmeticError
 
     with pytest.raises(ArithmeticError):
-        released(ledger, request(1.0), CAP, fails)
-    released(ledger, request(1.0), CAP, lambda: {"a": b"x"})
+        released(ledger, request(1.0), LIMIT, fails)
+    released(ledger, request(1.0), LIMIT, lambda: {"a": b"x"})
     ledger.published(request(1.0))
-    other = Account("one household", "replace_one", "another town", "2026")
-    released(ledger, request(0.5, other), CAP, lambda: {"a": b"y"})
+    other = PrivacyBudget("one household", "replace_one", "another town", "2026")
+    released(ledger, request(0.5, other), LIMIT, lambda: {"a": b"y"})
     assert main(["ledger", "show", str(ledger.path)]) == 0
     text = capsys.readouterr().out
     assert (

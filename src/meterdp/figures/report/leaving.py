@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from meterdp.errors import InputError
 from meterdp.figures.report.grid import Tables
-from meterdp.privacy.account import UNIT_OF, Cap
-from meterdp.privacy.guarantee import Guarantee, in_plain_words
+from meterdp.privacy.guarantee import UNIT_OF, Guarantee, Limit
 from meterdp.privacy.policy import check_release
 from meterdp.release.gate import SIMULATED, refusals_of
+from meterdp.release.service import in_plain_words
 
 # What of a release is called in the configuration -> what it is, more of what its folder holds, key of its epsilon.
 _FOLDERS = {
@@ -64,7 +64,7 @@ def _refusals(tables: Tables, settings: Mapping, simulated: bool) -> list[InputE
         households = int(quality.loc[quality["scope"] == "households", "item_count"].sum())
         stated = Guarantee("", "replace_one", release["epsilon"], release["delta"], "", "", "sound")
         try:
-            check_release(stated, households, Cap(release["cap_epsilon"], release["cap_delta"]))
+            check_release(stated, households, Limit(release["cap_epsilon"], release["cap_delta"]))
         except InputError as error:
             refused.append(error)
     return refused

@@ -79,16 +79,16 @@ class DpEmZcdp:
         """Run the mechanism ``draws`` times; see :class:`~meterdp.mechanisms.interface.Mechanism`."""
         public, radius, centre = self.public, ball_radius(self.public), self.public.sound.level_log_kwh
         x, _ = to_unit_ball(np.clip(private.x, public.low_log_kwh, public.high_log_kwh), radius, centre)
-        last, responsibilities_model = [], []
+        last, responsibilities_models = [], []
         for _ in range(draws):
             # The last two: the responsibilities of the last iteration are those of the mixture before.
             responsibilities_model, end = deque(fit_iterates(x, self.start, self.settings, noise), maxlen=2)
-            responsibilities_model.append(responsibilities_model.mixture)
+            responsibilities_models.append(responsibilities_model.mixture)
             last.append(end)
         return Released(
             _in_log_kwh([one.mixture for one in last], radius, centre),
             np.array([one.projected for one in last]),
-            _in_log_kwh(responsibilities_model, radius, centre),
+            _in_log_kwh(responsibilities_models, radius, centre),
         )
 
 

@@ -9,18 +9,23 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 
-from meterdp.core.dates import Interval, overlap
+from meterdp.core.dates import Interval, day_of, days_of, interval_of, overlap
 from meterdp.errors import InputError
 from meterdp.privacy import gaussian
-from meterdp.privacy.account import Account, Cap
 from meterdp.privacy.charge import NOTHING, Charge, Responses, as_responses, counted, price_of_variation
+from meterdp.privacy.guarantee import Limit, PrivacyBudget
 from meterdp.privacy.meter_lists import MeterLists
 
+# Kinds of events in a ledger.
+CHARGED, CANCELLED, STORED, PUBLISHED = "charged", "cancelled", "stored", "published"
+# A list of meters is shown, a limit raised, files of an earlier version moved out of the ledger.
+LISTED, RAISED, MOVED = "listed", "raised", "moved"
 # Guarantees for all readings of a meter, which add up; any other excludes everything beside it.
 READINGS = ("replace_one", "add_remove")
 # How much of a limit's delta is kept free for the discrete noise of releases to come: enough for so many like the
@@ -35,14 +40,14 @@ class Entry:
 
     Parameters
     ----------
-    account : Account
+    budget : PrivacyBudget
         Its adjacency decides what adds up, its names are labels.
     meters : str or None
         Digest of the list it counts for; None for every meter.
     periods : tuple of Interval, or None
         The budget periods it counts in; None for all.
     charge : Charge
-    cap : Cap
+    limit : Limit
         The limit stated with it.
     planned : Charge or None
         Responses, and total variation, that the releases of the period may have if this is the first; None for a
@@ -53,11 +58,11 @@ class Entry:
         Whether its limit takes the place of earlier ones.
     """
 
-    account: Account
+    budget: PrivacyBudget
     meters: str | None
     periods: tuple[Interval, ...] | None
     charge: Charge
-    cap: Cap
+    limit: Limit
     planned: Charge | None = None
     neighbourhoods: str | None = None
     raises: bool = False
@@ -65,13 +70,13 @@ class Entry:
     @property
     def kind(self) -> tuple[str, str | None]:
         """What it protects, as far as guarantees of different kinds exclude each other."""
-        adjacency = self.account.adjacency
+        adjacency = self.budget.adjacency
         return ("readings", None) if adjacency in READINGS else (adjacency, self.neighbourhoods)
 
     @property
     def mu(self) -> float:
         """GDP parameter for another record in the place of one: a removal and an addition are two steps."""
-        return (2 if self.account.adjacency == "add_remove" else 1) * self.charge.mu
+        return (2 if self.budget.adjacency == "add_remove" else 1) * self.charge.mu
 
     def counts_in(self, period: Interval | None) -> bool:
         """Whether it counts in a budget period; a raised limit does in its own, not in what shares a day with it."""
@@ -112,11 +117,11 @@ def check_budget(entries: Sequence[Entry], new: Entry, lists: MeterLists, settin
             )
         if all(one.fits(new.mu, new.charge.total_variation) for one in spent):
             continue
-        left = _largest(lambda e: all(one.fits(gaussian.mu_for(e, new.cap.delta), 0.0) for one in spent))  # noqa: B023
-        cap = min((one.cap for one in spent), key=lambda cap: cap.epsilon)
+        left = _largest(lambda e: all(one.fits(gaussian.mu_for(e, new.limit.delta), 0.0) for one in spent))  # noqa: B023
+        limit = min((one.limit for one in spent), key=lambda limit: limit.epsilon)
         raise _refused(
-            f"would spend more on its meters in '{new.account.period}' than the limit of epsilon {cap.epsilon:g} at "
-            f"delta {cap.delta:g}; "
+            f"would spend more on its meters in '{new.budget.period}' than the limit of epsilon {limit.epsilon:g} at "
+            f"delta {limit.delta:g}; "
             + (f"one more release of epsilon {left:g} would fit" if left else "nothing is left"),
             setting,
             "ask for less, wait for the next budget period, or have the limit raised (meterdp ledger raise)",
@@ -128,8 +133,10 @@ def most_spent(entries: Sequence[Entry], period: Interval | None, lists: MeterLi
     mine = [entry for entry in entries if entry.counts_in(period) and not entry.raises]
     if not mine:
         return []
-    everybody = Entry(mine[-1].account, None, None, NOTHING, Cap(math.inf, 1.0))
-    return [spent for one in _most_spent(mine, everybody, lists) if one.cap == everybody.cap for spent in one.charges]
+    everybody = Entry(mine[-1].budget, None, None, NOTHING, Limit(math.inf, 1.0))
+    return [
+        spent for one in _most_spent(mine, everybody, lists) if one.limit == everybody.limit for spent in one.charges
+    ]
 
 
 def _check_kinds(earlier: Sequence[Entry], new: Entry, lists: MeterLists) -> None:
@@ -157,7 +164,7 @@ def check_periods(entries: Sequence[Entry], new: Entry, lists: MeterLists) -> No
         others = (p for p in new.periods or () if p not in entry.periods and entry.counts_in(p))
         if any(others) and lists.share_meters(entry.meters, new.meters):
             raise _refused(
-                f"shares days with '{entry.account.period}', in which readings of these meters were charged, "
+                f"shares days with '{entry.budget.period}', in which readings of these meters were charged, "
                 "without being the same time",
                 "release.budget_period",
                 "use that period, or one that shares no day with it in UTC",
@@ -172,7 +179,7 @@ class _Spent:
     that no other exceeds in both, (n, 2).
     """
 
-    cap: Cap
+    limit: Limit
     sums: np.ndarray
     responses: Responses
     room: float
@@ -191,14 +198,14 @@ class _Spent:
         )
 
     def _fits(self, sums: np.ndarray, mu: float, total_variation: float) -> bool:
-        whole = self.cap.delta / price_of_variation(self.cap.epsilon)
+        whole = self.limit.delta / price_of_variation(self.limit.epsilon)
         rooms = [max(self.room, min(max(_LEAST_ROOM * whole, _RELEASES * self.room), _MOST_ROOM * whole))]
         if self.begins:  # a first release may take all there is
             rooms.append(self.room)
         total = math.sqrt(sums[0] + mu**2)
         return any(
             sums[1] + total_variation <= room
-            and Charge(total, room, self.responses).delta(self.cap.epsilon) <= self.cap.delta
+            and Charge(total, room, self.responses).delta(self.limit.epsilon) <= self.limit.delta
             for room in rooms
         )
 
@@ -222,10 +229,10 @@ def _most_spent(earlier: Sequence[Entry], new: Entry, lists: MeterLists) -> Iter
         most = {kind: max(plan.get(kind, 0), planned.get(kind, 0)) for kind in {*plan, *planned}}
         room = (begins.planned or begins.charge).total_variation
         responses = as_responses(_add(most, extra))
-        for cap in meters.caps_of(rows[0]):
-            alike.setdefault((cap, responses, room, nothing_yet, fits), []).append(sums)
-    for (cap, *same), sums in alike.items():
-        yield _Spent(cap, _not_exceeded(np.concatenate(sums)), *same)
+        for limit in meters.limits_of(rows[0]):
+            alike.setdefault((limit, responses, room, nothing_yet, fits), []).append(sums)
+    for (limit, *same), sums in alike.items():
+        yield _Spent(limit, _not_exceeded(np.concatenate(sums)), *same)
 
 
 class _Meters:
@@ -244,7 +251,7 @@ class _Meters:
         # Entries are counted from 1, those with a plan from the end: the largest number wins, and 0 is none.
         self._plan, self._raised = np.zeros(m, dtype=np.int32), np.zeros(m, dtype=np.int32)
         self.times: tuple[dict, dict] = ({}, {})
-        self._stated: dict[Cap, np.ndarray] = {}
+        self._stated: dict[Limit, np.ndarray] = {}
         by_list: dict[str | None, list[tuple[int, Entry]]] = {}
         for number, entry in enumerate(earlier, start=1):
             by_list.setdefault(entry.meters, []).append((number, entry))
@@ -263,17 +270,17 @@ class _Meters:
         plans = [self._entries - number for number, entry in mine if entry.planned is not None]
         _raise(self._plan, on, max(plans, default=0))
         _raise(self._raised, on, max((number for number, entry in mine if entry.raises), default=0))
-        for cap, number in {entry.cap: number for number, entry in mine}.items():
-            _raise(self._stated.setdefault(cap, np.zeros(on.size, dtype=np.int32)), on, number)
+        for limit, number in {entry.limit: number for number, entry in mine}.items():
+            _raise(self._stated.setdefault(limit, np.zeros(on.size, dtype=np.int32)), on, number)
 
     def first_of(self, row: int) -> int | None:
         """Return the place of the entry whose plan holds for a meter, None if none does."""
         return self._entries - 1 - int(self._plan[row]) if self._plan[row] else None
 
-    def caps_of(self, row: int) -> list[Cap]:
+    def limits_of(self, row: int) -> list[Limit]:
         """Return the limits that hold for a meter: the last raised, those stated since, and that of the release."""
         since = max(self._raised[row], 1)
-        return [self._new.cap, *(c for c, n in self._stated.items() if n[row] >= since and c != self._new.cap)]
+        return [self._new.limit, *(c for c, n in self._stated.items() if n[row] >= since and c != self._new.limit)]
 
     def alike(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield meters of one plan, with the same limits and responses, and the largest of their sums."""
@@ -319,3 +326,138 @@ def _largest(fits, steps_of: float = 0.01) -> float:
 
 def _refused(problem: str, field: str, hint: str) -> InputError:
     return InputError(problem, file="config", field=field, hint=hint)
+
+
+_KEPT = ("kind", "account", "request", "attempt", "mu", "total_variation", "responses", "cap", "meters", "periods")
+_ALSO_KEPT = ("planned", "neighbourhoods")
+
+
+class Entries:
+    """Charges, limits, lists and stored releases.
+
+    Parameters
+    ----------
+    state : dict, optional
+        What :attr:`state` was; JSON.
+    """
+
+    def __init__(self, state: dict | None = None):
+        self.state = state or {"charges": [], "requests": {}, "lists": {}, "batches": [], "former": {}, "zones": {}}
+
+    def apply(self, event: Mapping) -> None:
+        """Take one more event into account."""
+        kind = event["kind"]
+        if kind in (CHARGED, RAISED):
+            self._add(event)
+        elif kind == CANCELLED:
+            self._cancel(event["request"], event["attempt"])
+        elif kind == LISTED:
+            if event["bitmap_sha256"] is not None:
+                self.state["lists"][event["meters"]] = event["bitmap_sha256"]
+                self.state["batches"].append(event["batch_sha256"])
+                self.state["key"] = event["key"]  # a digest: under another key the same meters have other hashes
+            self.show(event["meters"], event["former"])
+        elif kind in (STORED, MOVED):
+            # An earlier version has the digests of all files here, and the files in the ledger.
+            self._of(event["request"])["archive"] = event.get("archive")
+        elif kind == PUBLISHED:
+            self._of(event["request"])["published"] = True
+
+    def show(self, meters: str, former: Iterable[str]) -> None:
+        """Know a list again that an earlier version knew by other digests."""
+        self.state["former"] = dict.fromkeys(former, meters) | self.state["former"]  # the first to be shown
+
+    def _cancel(self, request: str, attempt: int) -> None:
+        """Take a charge back; the plan it made stays if answers may have been seen under it."""
+        charges = self.state["charges"]
+        for one in charges:
+            if (one.get("request"), one.get("attempt")) == (request, attempt):
+                one |= {"cancelled": True, "mu": 0.0, "total_variation": 0.0, "responses": []}
+        while charges and charges[-1].get("cancelled"):
+            charges.pop()
+
+    def _add(self, event: Mapping) -> None:
+        kept = {key: event[key] for key in _KEPT if key in event}
+        kept |= {key: event[key] for key in _ALSO_KEPT if event.get(key) is not None}
+        if event["kind"] == CHARGED:
+            self._of(event["request"])["attempts"] += 1
+            if "periods" not in event:
+                words = event["words"]
+                export = words.get("export", {})
+                days = event.get("days") or [export.get(key) for key in ("first_day", "last_day")]
+                former = {words.get("list_of_meters_sha256"), event.get("meters")} - {None}
+                kept |= {"earlier": {"days": days, "lists": sorted(former), "zone": export.get("time_zone")}}
+                kept["meters"] = None
+                if zone := export.get("time_zone"):
+                    zones, label = self.state["zones"], _label(event["account"])
+                    zones[label] = zone if zones.get(label, zone) == zone else None  # two zones tell none
+        self.state["charges"].append(kept)
+
+    def _of(self, request: str) -> dict:
+        return self.state["requests"].setdefault(request, {"attempts": 0, "archive": None, "published": False})
+
+    def attempts(self, request: str) -> int:
+        """Return how often a request was charged, cancelled attempts included."""
+        return self.state["requests"].get(request, {"attempts": 0})["attempts"]
+
+    def is_charged(self, request: str, meters: str | None, periods: tuple[Interval, ...] | None) -> bool:
+        """Whether a charge for a request stands that counts for these meters in these periods."""
+        return any(
+            one["meters"] == meters and _intervals(one.get("periods")) == periods and "earlier" not in one
+            for one in self.state["charges"]
+            if one.get("request") == request and "cancelled" not in one
+        )
+
+    def is_published(self, request: str) -> bool:
+        """Whether the files of a request were written where they may leave."""
+        return self.state["requests"].get(request, {"published": False})["published"]
+
+    def archive_of(self, request: str) -> str | None:
+        """Return the digest of what was drawn for a request, if it was stored."""
+        return self.state["requests"].get(request, {"archive": None})["archive"]
+
+    def archives(self) -> dict[str, str]:
+        """Return the digest of what was drawn, by request."""
+        return {key: one["archive"] for key, one in self.state["requests"].items() if one["archive"] is not None}
+
+    def entries(self) -> list[Entry]:
+        """Return every charge that stands and every raised limit, oldest first."""
+        return [self._entry(one) for one in self.state["charges"]]
+
+    def _entry(self, kept: Mapping) -> Entry:
+        budget, limit = PrivacyBudget(**kept["account"]), Limit(**kept["cap"])
+        if kept["kind"] == RAISED:
+            return Entry(budget, kept["meters"], _intervals(kept["periods"]), NOTHING, limit, raises=True)
+        planned = kept.get("planned")
+        meters, periods = kept["meters"], _intervals(kept.get("periods"))
+        if "earlier" in kept:
+            shown = [self.state["former"][one] for one in kept["earlier"]["lists"] if one in self.state["former"]]
+            # Who is in an add_remove release is private.
+            meters = shown[0] if shown and budget.adjacency != "add_remove" else None
+            zone = kept["earlier"]["zone"] or self.state["zones"].get(_label(kept["account"]))
+            periods = _earlier_periods(budget.period, kept["earlier"]["days"], zone)
+        return Entry(
+            budget,
+            meters,
+            periods,
+            Charge.of_event(kept),
+            limit,
+            None if planned is None else Charge.of_event({"mu": 0.0} | planned),
+            kept.get("neighbourhoods"),
+        )
+
+
+def _earlier_periods(name: str, days, zone: str | None) -> tuple[Interval, ...] | None:
+    """Return where a charge of an earlier version counts: its days and its period, None if one is unknown."""
+    with suppress(ValueError, TypeError, OverflowError):
+        first, last = map(day_of, days)
+        return tuple(interval_of(*span, zone) for span in [*days_of(name), (first, last)])
+    return None
+
+
+def _intervals(periods) -> tuple[Interval, ...] | None:
+    return None if periods is None else tuple((int(start), int(end)) for start, end in periods)
+
+
+def _label(budget: Mapping) -> str:
+    return f"{budget['population']}\n{budget['period']}"
