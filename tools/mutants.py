@@ -826,7 +826,7 @@ MUTANTS = (
         "sound is handed valid records only",
         "workflow/scripts/release_mixture.py",
         "release_mixture(records.log_kwh, service, shared)",
-        "release_mixture(records.log_kwh[records.valid], release service, shared)",
+        "release_mixture(records.log_kwh[records.valid], service, shared)",
         "tests/workflow/test_release.py",
     ),
     Mutant(
