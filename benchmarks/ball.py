@@ -25,11 +25,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 from threadpoolctl import threadpool_limits
 
+from meterdp.core.noise import StudyNoise
 from meterdp.core.parquet import atomic_path
 from meterdp.mechanisms.sound.ball import fit_ball
 from meterdp.mixture.density import record_log_densities
 from meterdp.mixture.draws import Mixture
-from meterdp.release.noise import StudyNoise
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORDS, MANY, DIMENSION, CLASSES, ITERATIONS = 50_000, 1_000_000, 100, 10, 20

@@ -20,7 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 from threadpoolctl import threadpool_limits
 
-from meterdp.core.noise import fixed_normals, keyed_generator
+from meterdp.core.noise import StudyNoise, fixed_normals, keyed_generator
 from meterdp.core.parquet import atomic_path
 from meterdp.mechanisms.dpem.mechanism import DpEmZcdp
 from meterdp.mechanisms.dpem.mixture import EmSettings, fit, start_mixture
@@ -30,7 +30,6 @@ from meterdp.mixture.divergence import mean_log_likelihood
 from meterdp.mixture.draws import Mixture, MixtureDraws
 from meterdp.mixture.gmm import fit_em
 from meterdp.mixture.kmeans import kmeans_labels
-from meterdp.release.noise import StudyNoise
 from meterdp_papers.liu.errata.synthetic import household_mixture
 
 ROOT = Path(__file__).resolve().parents[1]

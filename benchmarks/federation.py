@@ -19,6 +19,7 @@ import pandas as pd
 from sound import ROOT, log_likelihood, profiles
 
 from meterdp.core.config import complete, load_schema
+from meterdp.core.noise import StudyNoise
 from meterdp.core.parquet import atomic_path
 from meterdp.evaluation.held_out import FOLDS
 from meterdp.federated import graph
@@ -27,7 +28,6 @@ from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import PrivateRecords
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mechanisms.sound.shares import ALONE, Shares
-from meterdp.release.noise import StudyNoise
 
 CIRCUITS, EPSILONS, DRAWS, SEED = 12, (1.0, 2.0, 4.0), 100, 777
 # Masks on edges leave what subspace leaves with large masks.

@@ -28,8 +28,8 @@ from peers_parts.measures import MEASURES, judge
 from peers_parts.sources import SEED, SOURCES, Case, Outcome
 from sound import HIGH, LOW, ROOT, folds, profiles
 
+from meterdp.core.noise import StudyNoise
 from meterdp.core.parquet import atomic_path
-from meterdp.release.noise import StudyNoise
 
 HOUSEHOLDS, HELD_OUT = 15_000, 4_000
 SIMULATED = {1409: 6, 10_000: 1}  # size of a training set: how many sets; a library takes about a minute a set

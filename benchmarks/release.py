@@ -26,6 +26,7 @@ import pandas as pd
 from sound import HIGH, LOW, ROOT, log_likelihood, profiles
 
 from meterdp.core.config import complete, load_schema
+from meterdp.core.noise import StudyNoise
 from meterdp.core.parquet import atomic_path
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import PrivateRecords
@@ -34,10 +35,8 @@ from meterdp.privacy import noise as release_noise
 from meterdp.privacy.ledger import CHARGED, STORED, Ledger
 from meterdp.privacy.noise import SafeNoise
 from meterdp.release import mixture
-from meterdp.release.gate import CRATE, ENTRY
-from meterdp.release.household_forecasts import release_household_forecasts
-from meterdp.release.noise import StudyNoise
-from meterdp.release.publish import publish
+from meterdp.release.forecasts import forecast_mechanisms
+from meterdp.release.kinds import CRATE, ENTRY
 from meterdp.release.service import ReleaseService
 
 SEED, HOUSEHOLDS, RELEASES, KILLS = 778, 1409, 20, 100
@@ -107,9 +106,13 @@ def one_release(x: np.ndarray, config: dict, folder: Path) -> None:
         return drawn
 
     release_noise.discrete_gaussian = noted
-    files, handed_over = mixture.release_mixture(x, ReleaseService(config, b"", simulated=True))
-    publish(files, folder / "results/release/mixture")
-    handed_over()
+    service = ReleaseService(config, meters_of(len(x)), simulated=True)
+    service.release(mixture.mechanisms(service.listed, service), x, folder / "results/release/mixture")
+
+
+def meters_of(count: int) -> bytes:
+    """Return a public list of so many meters."""
+    return ("meter_id\n" + "".join(f"m{number}\n" for number in range(count))).encode()
 
 
 def killed(x: np.ndarray, config: dict) -> str:
@@ -174,19 +177,17 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         config["release"]["ledger"] = f"{folder}/ledger.sqlite"
         begin = time.perf_counter()
-        service = ReleaseService(config, b"", simulated=True)
-        service.hand_over(mixture.release_mixture(x, service)[0], f"{folder}/results/release/mixture")
+        service = ReleaseService(config, meters_of(len(x)), simulated=True)
+        service.release(mixture.mechanisms(service.listed, service), x, f"{folder}/results/release/mixture")
         ours = time.perf_counter() - begin
-        delivery = release_household_forecasts(x, None, service)
-        service.hand_over(delivery.files, f"{folder}/results/release/forecasts")
+        forecasts = forecast_mechanisms(len(x), None, service)
+        _, release_id = service.release(forecasts, x, f"{folder}/results/release/forecasts")
         both = time.perf_counter() - begin
     begin = time.perf_counter()
     sound(config, x.shape, 1.0, 0.0).release(PrivateRecords(x), StudyNoise(SEED), 1)
     theirs = time.perf_counter() - begin
-    rows.append(
-        ("one release, N = 1,409", ours, "study's release", theirs, theirs / ours, "noise, gate, ledger, files")
-    )
-    words = f"the same and {len(delivery.release_id):,} forecast files with their manifests"
+    rows.append(("one release, N = 1,409", ours, "study's release", theirs, theirs / ours, "noise, ledger, files"))
+    words = f"the same and {len(release_id):,} forecast files with their manifests"
     rows.append(("mixture and a forecast file for each, N = 1,409", both, "mixture alone", ours, ours / both, words))
     rows.append(("killed at random moments", np.nan, "", np.nan, np.nan, killed(x[:200], config)))
     for row in rows:

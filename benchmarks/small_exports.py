@@ -37,6 +37,7 @@ import numpy as np
 import pandas as pd
 import yaml
 
+from meterdp.core.noise import StudyNoise
 from meterdp.core.parquet import atomic_path, read_table
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
 from meterdp.mechanisms.sound.library import SHIPPED, read_library
@@ -47,7 +48,6 @@ from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import FITS
 from meterdp.profiles.tables import PROFILES
 from meterdp.profiles.vector import Records
-from meterdp.release.noise import StudyNoise
 from meterdp.simulate.parameters import SimulationParameters
 from meterdp.simulate.variation import Variation, hourly_log_kwh
 

@@ -26,6 +26,7 @@ import numpy as np
 import pandas as pd
 import yaml
 
+from meterdp.core.noise import StudyNoise
 from meterdp.core.parquet import atomic_path, read_table
 from meterdp.evaluation.cost import reference_fits
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
@@ -38,7 +39,6 @@ from meterdp.mixture.gmm import FITS
 from meterdp.mixture.kmeans import kmeans_labels
 from meterdp.profiles.tables import PROFILES
 from meterdp.profiles.vector import Records
-from meterdp.release.noise import StudyNoise
 
 ROOT = Path(__file__).resolve().parents[1]
 EPSILON, DELTA, CLASSES, FLOOR = 2.0, 1e-5, 6, 1e-3

@@ -25,13 +25,13 @@ from small_exports import LATER, SHOPS, flat
 
 from meterdp.core.config import complete, load_schema
 from meterdp.core.log_scale import LogScale
+from meterdp.core.noise import StudyNoise
 from meterdp.core.parquet import atomic_path
 from meterdp.errors import InputError
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import PrivateRecords
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mechanisms.sound.reweighting import sample_reweighted
-from meterdp.release.noise import StudyNoise
 from meterdp.release.worth import FACTOR, average_profile_kwh, check_worth
 from meterdp.simulate.parameters import SimulationParameters
 from meterdp.simulate.variation import hourly_log_kwh

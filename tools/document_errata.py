@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from meterdp.release.noise import StudyNoise
+from meterdp.core.noise import StudyNoise
 from meterdp_papers.common.finding import Defect, Finding
 from meterdp_papers.errata import PAPERS, measure
 

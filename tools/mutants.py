@@ -71,16 +71,17 @@ class Mutant:
 MUTANTS = (
     Mutant(
         "half noise in one round: sound",
-        f"{SOUND}/rounds.py",
-        "return noise.add_gaussian(stack, step.noise_std)",
-        'return noise.add_gaussian(stack, (0.5 if step.name == "round 2" else 1) * step.noise_std)',
+        f"{PRIVACY}/mechanism.py",
+        "return lambda query, exact: noise.add_gaussian(exact, query.noise_std)",
+        "return lambda query, exact: "
+        'noise.add_gaussian(exact, (0.5 if query.name == "round 2" else 1) * query.noise_std)',
         f"{SOUND_PRIVACY}::test_noise_has_the_calibrated_scale",
     ),
     Mutant(
         "half noise in one round: sound, in the plan",
         f"{SOUND}/plan.py",
-        "steps = [Step(name, reach, reach / (mu * math.sqrt(share))) for name, reach, share in plan]",
-        'steps = [Step(n, r, r / (mu * math.sqrt(share)) / (1 + (n == "round 1"))) for n, r, share in plan]',
+        "steps = [NoisyQuery(name, reach, reach / (mu * math.sqrt(share))) for name, reach, share in plan]",
+        'steps = [NoisyQuery(n, r, r / (mu * math.sqrt(share)) / (1 + (n == "round 1"))) for n, r, share in plan]',
         REPLACING_SOUND,
     ),
     Mutant(
@@ -100,8 +101,8 @@ MUTANTS = (
     Mutant(
         "half noise in one step: sound from a library, in the plan",
         f"{SOUND}/plan.py",
-        "steps = [Step(name, reach, reach / (mu * math.sqrt(share))) for name, reach, share in plan]",
-        'steps = [Step(n, r, r / (mu * math.sqrt(share)) / (1 + (n == "adapt"))) for n, r, share in plan]',
+        "steps = [NoisyQuery(name, reach, reach / (mu * math.sqrt(share))) for name, reach, share in plan]",
+        'steps = [NoisyQuery(n, r, r / (mu * math.sqrt(share)) / (1 + (n == "adapt"))) for n, r, share in plan]',
         LIBRARY_CURVE,
     ),
     Mutant(
@@ -135,17 +136,17 @@ MUTANTS = (
     ),
     Mutant(
         "half noise in one round: group forecast",
-        f"{GROUP}/mechanism.py",
-        "return lambda step, stack: noise.add_gaussian(stack, step.noise_std)",
-        "return lambda step, stack: "
-        'noise.add_gaussian(stack, (0.5 if step.name == "groups" else 1) * step.noise_std)',
+        f"{PRIVACY}/mechanism.py",
+        "return lambda query, exact: noise.add_gaussian(exact, query.noise_std)",
+        "return lambda query, exact: "
+        'noise.add_gaussian(exact, (0.5 if query.name == "groups" else 1) * query.noise_std)',
         f"{GROUP_PRIVACY}::test_noise_has_the_calibrated_scale",
     ),
     Mutant(
         "half noise in one round: group forecast, in the plan",
         f"{GROUP}/plan.py",
-        "step = Step(name, reach, reach / mu)",
-        'step = Step(name, reach, reach / mu / (1 + (name == "common")))',
+        "step = NoisyQuery(name, reach, reach / mu)",
+        'step = NoisyQuery(name, reach, reach / mu / (1 + (name == "common")))',
         REPLACING_GROUP,
     ),
     Mutant(
@@ -178,16 +179,16 @@ MUTANTS = (
     ),
     Mutant(
         "one unclipped coordinate: sound",
-        f"{SOUND}/stack.py",
+        f"{PRIVACY}/mechanism.py",
         'np.einsum("...d,...d->...", z, z)), 1.0)',
         'np.einsum("...d,...d->...", z[..., 1:], z[..., 1:])), 1.0)',
         REPLACING_SOUND,
     ),
     Mutant(
         "one unclipped coordinate: group forecast",
-        f"{GROUP}/mechanism.py",
-        "clipped = reach * clip_to_unit_ball(z / reach)",
-        "clipped = np.hstack([z[:, :1], reach * clip_to_unit_ball(z / reach)[:, 1:]])",
+        f"{PRIVACY}/mechanism.py",
+        "return radius * clip_to_unit_ball(z / radius)",
+        "return np.hstack([z[:, :1], radius * clip_to_unit_ball(z / radius)[:, 1:]])",
         REPLACING_GROUP,
     ),
     Mutant(
@@ -207,8 +208,8 @@ MUTANTS = (
     Mutant(
         "radius from the data: group forecast",
         f"{GROUP}/mechanism.py",
-        "    reach = radius * np.sqrt(z.shape[1])\n",
-        "    reach = max(radius, np.abs(z).max()) * np.sqrt(z.shape[1])\n",
+        "clipped(z, radius * np.sqrt(z.shape[1]))",
+        "clipped(z, max(radius, np.abs(z).max()) * np.sqrt(z.shape[1]))",
         REPLACING_GROUP,
     ),
     Mutant(
@@ -234,22 +235,22 @@ MUTANTS = (
     ),
     Mutant(
         "one seed for two rounds: sound",
-        f"{SOUND}/rounds.py",
-        "    def measure(step: Step, stack: np.ndarray) -> np.ndarray:\n"
-        "        return noise.add_gaussian(stack, step.noise_std)",
+        f"{PRIVACY}/mechanism.py",
+        "    return lambda query, exact: noise.add_gaussian(exact, query.noise_std)\n",
         "    drawn = {}\n\n"
-        "    def measure(step: Step, stack: np.ndarray) -> np.ndarray:\n"
-        "        if stack.shape not in drawn:\n"
-        "            drawn[stack.shape] = noise.add_gaussian(np.zeros(stack.shape), 1.0)\n"
-        "        return stack + step.noise_std * drawn[stack.shape]",
+        "    def measure(query, exact):\n"
+        "        if exact.shape not in drawn:\n"
+        "            drawn[exact.shape] = noise.add_gaussian(np.zeros(exact.shape), 1.0)\n"
+        "        return exact + query.noise_std * drawn[exact.shape]\n\n"
+        "    return measure\n",
         f"{SOUND_PRIVACY}::test_every_number_of_a_release_has_noise_of_its_own",
     ),
     Mutant(
         "one seed for two rounds: group forecast",
-        f"{GROUP}/mechanism.py",
-        "        return lambda step, stack: noise.add_gaussian(stack, step.noise_std)",
-        "        drawn = noise.add_gaussian(np.zeros((64, self.public.steps)), 1.0)\n"
-        "        return lambda step, stack: stack + step.noise_std * drawn[: len(stack)]",
+        f"{PRIVACY}/mechanism.py",
+        "    return lambda query, exact: noise.add_gaussian(exact, query.noise_std)\n",
+        "    drawn = noise.add_gaussian(np.zeros((64, 4096)), 1.0)\n"
+        "    return lambda query, exact: exact + query.noise_std * drawn[: len(exact), : exact.shape[1]]\n",
         f"{GROUP_PRIVACY}::test_every_number_and_label_has_randomness_of_its_own",
     ),
     Mutant(
@@ -346,16 +347,10 @@ MUTANTS = (
     Mutant(
         "clip after the mean: group forecast",
         f"{GROUP}/mechanism.py",
-        "    clipped = reach * clip_to_unit_ball(z / reach)\n"
-        "    if grid > 0:\n"
-        "        clipped = np.rint(clipped / grid)\n"
-        "    sums = np.zeros((groups, z.shape[1]))\n"
-        "    np.add.at(sums, group, clipped)\n"
-        "    return sums * grid if grid > 0 else sums",
-        "    sums = np.zeros((groups, z.shape[1]))\n"
-        "    np.add.at(sums, group, z)\n"
+        "    return grouped_sums(clipped(z, radius * np.sqrt(z.shape[1])), group, groups, grid)\n",
         "    count = np.maximum(np.bincount(group, minlength=groups), 1)[:, None]\n"
-        "    return count * reach * clip_to_unit_ball(sums / count / reach)",
+        "    sums = grouped_sums(z, group, groups, 0.0)\n"
+        "    return count * clipped(sums / count, radius * np.sqrt(z.shape[1]))\n",
         REPLACING_GROUP,
     ),
     Mutant(
@@ -594,7 +589,7 @@ MUTANTS = (
     Mutant(
         "release: a rerun draws again",
         f"{PRIVACY}/release.py",
-        "            if key in attempts:",
+        "            if request.key in attempts:",
         "            if True:",
         f"{RELEASE_TESTS}/test_ledger.py",
     ),
@@ -637,8 +632,12 @@ MUTANTS = (
     Mutant(
         "ledger: of several periods the last one is charged",
         f"{PRIVACY}/spent.py",
-        "    for period in new.periods or (None,):",
-        "    for period in (new.periods or (None,))[-1:]:",
+        "    for period in new.periods or (None,):\n"
+        "        earlier = [entry for entry in entries if entry.counts_in(period)]\n"
+        "        _check_kinds",
+        "    for period in (new.periods or (None,))[-1:]:\n"
+        "        earlier = [entry for entry in entries if entry.counts_in(period)]\n"
+        "        _check_kinds",
         LEDGER,
     ),
     Mutant(
@@ -738,16 +737,16 @@ MUTANTS = (
     ),
     Mutant(
         "release: the groups of forecasts are not charged",
-        f"{RELEASE}/planned.py",
+        f"{GROUP}/kept.py",
         "    plan = kept.assignment_plan\n    if plan is None:",
         "    plan = kept.assignment_plan\n    if True:",
         FORECASTS,
     ),
     Mutant(
         "release: a later forecast is free",
-        f"{RELEASE}/household_forecasts.py",
-        "charge = Charge(kept.plan.mu, kept.plan.total_variation(kept.public))",
-        "charge = Charge(0.0)",
+        f"{RELEASE}/forecasts.py",
+        "return Charge(plan.mu, plan.total_variation(self.groups.kept.public))",
+        "return Charge(0.0)",
         FORECASTS,
     ),
     Mutant(
@@ -794,8 +793,8 @@ MUTANTS = (
     ),
     Mutant(
         "release: what is not declared is handed over",
-        f"{RELEASE}/service.py",
-        "        check_files(files)\n",
+        f"{RELEASE}/publish.py",
+        "    check_files(files)\n",
         "",
         FORECASTS,
     ),
@@ -824,9 +823,9 @@ MUTANTS = (
     ),
     Mutant(
         "sound is handed valid records only",
-        "workflow/scripts/release_mixture.py",
-        "release_mixture(records.log_kwh, service, shared)",
-        "release_mixture(records.log_kwh[records.valid], service, shared)",
+        f"{RELEASE}/mixture.py",
+        'log_kwh = Records.from_table(read_table(files["records"], PROFILES)).log_kwh',
+        "valid = Records.from_table(read_table(files['records'], PROFILES))\n    log_kwh = valid.log_kwh[valid.valid]",
         "tests/workflow/test_release.py",
     ),
     Mutant(
@@ -875,8 +874,8 @@ MUTANTS = (
     Mutant(
         "a leak: the digest of the list in the manifest of a release",
         f"{RELEASE}/service.py",
-        "{k: v for k, v in request.words.items() if k not in DIGESTS}",
-        "dict(request.words)",
+        "{k: v for k, v in parameters.items() if k not in DIGESTS}",
+        "dict(self.request(mechanism).parameters)",
         ROOMS_LEAK,
     ),
     Mutant(
@@ -895,20 +894,18 @@ MUTANTS = (
     ),
     Mutant(
         "half noise in one round: feeder totals",
-        f"{FEEDERS}/mechanism.py",
-        "noise.add_gaussian(sums, step.noise_std)",
-        'noise.add_gaussian(sums, (0.5 if step.name == "feeders" else 1) * step.noise_std)',
+        f"{PRIVACY}/mechanism.py",
+        "return lambda query, exact: noise.add_gaussian(exact, query.noise_std)",
+        "return lambda query, exact: "
+        'noise.add_gaussian(exact, (0.5 if query.name == "feeders" else 1) * query.noise_std)',
         f"{FEEDER_PRIVACY}::test_noise_has_the_variance_that_is_charged_for_and_every_entry_its_own",
     ),
     Mutant(
         "one seed for two rounds: feeder totals",
-        f"{FEEDERS}/mechanism.py",
-        "        return self.run(private.energy_kwh, lambda step, sums: noise.add_gaussian(sums, step.noise_std))",
-        "        drawn = noise.add_gaussian(np.zeros((64, 400)), 1.0)\n"
-        "        return self.run(\n"
-        "            private.energy_kwh,\n"
-        "            lambda step, sums: sums + step.noise_std * drawn[: len(sums), : sums.shape[1]],\n"
-        "        )",
+        f"{PRIVACY}/mechanism.py",
+        "    return lambda query, exact: noise.add_gaussian(exact, query.noise_std)\n",
+        "    drawn = noise.add_gaussian(np.zeros((64, 4096)), 1.0)\n"
+        "    return lambda query, exact: exact + query.noise_std * drawn[: len(exact), : exact.shape[1]]\n",
         f"{FEEDER_PRIVACY}::test_noise_has_the_variance_that_is_charged_for_and_every_entry_its_own",
     ),
     Mutant(
@@ -928,8 +925,8 @@ MUTANTS = (
     Mutant(
         "radius from the data: feeder totals",
         f"{FEEDERS}/mechanism.py",
-        "y[:, 1:] = how.radius * clip_to_unit_ball(y[:, 1:] / how.radius)",
-        "y[:, 1:] = np.abs(y).max() * clip_to_unit_ball(y[:, 1:] / np.abs(y).max())",
+        "y[:, 1:] = clipped(y[:, 1:], how.radius)",
+        "y[:, 1:] = clipped(y[:, 1:], np.abs(y).max())",
         REPLACING_FEEDER,
     ),
     Mutant(
@@ -955,9 +952,9 @@ MUTANTS = (
     ),
     Mutant(
         "records off the grid: feeder totals",
-        f"{FEEDERS}/mechanism.py",
-        "np.rint(y / self.public.grid) if",
-        "(y / self.public.grid) if",
+        f"{PRIVACY}/mechanism.py",
+        "np.rint(y / grid) if grid > 0 else y",
+        "y / grid if grid > 0 else y",
         f"{UNIT_FEEDERS}::test_sums_on_a_grid_are_exact_in_any_order",
     ),
     Mutant(

@@ -107,9 +107,10 @@ def requests_of(case: str) -> list[Request]:
     period = {} if real else {"export": {"first_day": "2025-01-06", "last_day": "2025-02-02", "time_zone": "UTC"}}
     schema = load_schema(ROOT / "workflow/schemas/config.schema.yaml")
     config = complete(merged(SAME, period, settings, {"release": {"what": [what], "insist": True}}), schema)
-    found, refused = asked(ReleaseService(config, LIST.encode(), not real))
+    service = ReleaseService(config, LIST.encode(), not real)
+    found, refused = asked(service)
     assert not refused
-    return [request for one in found for request in one.requests]
+    return [service.request(mechanism) for together in found for mechanism in together]
 
 
 def ledger_of(case: str) -> str:

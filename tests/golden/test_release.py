@@ -21,7 +21,7 @@ from meterdp.core.noise import fixed_normals, fixed_uniforms
 from meterdp.privacy import release as privacy_release
 from meterdp.privacy.ledger import Ledger
 from meterdp.privacy.noise import SafeNoise
-from meterdp.release import household_forecasts, label_forecasts, mixture
+from meterdp.release import forecasts, mixture
 from meterdp.release.asked import asked
 from meterdp.release.service import ReleaseService
 from tests.golden.requests import HERE, ROOT, merged
@@ -86,8 +86,7 @@ def released(case: str, patch: pytest.MonkeyPatch) -> dict[str, bytes]:
     """Return the files of a case."""
     patch.setattr(privacy_release, "SafeNoise", MadeUp)
     patch.setattr(mixture, "FreshNumbers", FixedNumbers)
-    for module in (household_forecasts, label_forecasts):
-        patch.setattr(module, "new_ids", lambda count: [f"{number:016x}" for number in range(count)])
+    patch.setattr(forecasts, "new_ids", lambda count: [f"{number:016x}" for number in range(count)])
     with tempfile.TemporaryDirectory() as folder:
         given = merged({"export": PERIOD, "release": {"insist": True}}, CASES[case])
         config = complete(given, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
@@ -98,9 +97,8 @@ def released(case: str, patch: pytest.MonkeyPatch) -> dict[str, bytes]:
         records = 0.5 * fixed_normals("golden records", (60, width)) - 1
         if case == "feeders":
             records = np.exp(records)
-        (*_, files) = privacy_release.release(
-            found[0].parts, records, Ledger(Path(folder) / "ledger.sqlite"), service.limit
-        )
+        parts = [privacy_release.Part(service.request(one), one) for one in found[0]]
+        (*_, files) = privacy_release.release(parts, records, Ledger(Path(folder) / "ledger.sqlite"), service.limit)
     return files
 
 

@@ -14,7 +14,7 @@ from meterdp.audit.forms import METER, SALT, TEXT, Secret
 from meterdp.audit.leaks import HOMES, LEDGER_HOMES, SNAKEMAKE_HOMES, scan, scan_text
 from meterdp.core.parquet import read_table
 from meterdp.ingest.tables import METERS
-from meterdp.release.gate import CRATE, ENTRY, FORECAST_FILES, MIXTURE_FILES
+from meterdp.release.kinds import CRATE, ENTRY, KINDS
 from tests.warm import warm_snakemake
 from tests.workflow.conftest import HANGS, PLANTED, PLANTED_SECRETS, planted_readings
 from tests.workflow.test_bad_input import sentence_of
@@ -47,7 +47,7 @@ def test_nothing_at_all_is_in_a_release(planted_release, tmp_path, capsys):
     release = planted_release.folder / "results/release"
     secrets = [s for s in planted_release.secrets if s.name != "the number of readings"]
     listed = len((planted_release.folder / "list.csv").read_text().splitlines()) - 1
-    wanted = len(MIXTURE_FILES) + len(FORECAST_FILES) + len((CRATE, ENTRY)) * 2 + 2 * listed
+    wanted = len(KINDS["mixture"].files) + len(KINDS["forecasts"].files) + len((CRATE, ENTRY)) * 2 + 2 * listed
     assert sum(path.is_file() for path in release.rglob("*")) == wanted and scan(release, secrets) == []
     rows = "".join(f'"{s.name}",{s.kind},"{s.value}"\n' for s in secrets)
     (tmp_path / "secrets.csv").write_text(f"name,kind,value\n{rows}")

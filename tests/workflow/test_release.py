@@ -15,7 +15,7 @@ from meterdp.ingest.meter_list import read_meter_list
 from meterdp.ingest.tables import METERS, READINGS
 from meterdp.privacy.ledger import CHARGED, PUBLISHED, STORED, Ledger
 from meterdp.profiles.tables import LOG_LOAD, QUALITY
-from meterdp.release.gate import CRATE, ENTRY, FEEDER_FILES, FORECAST_FILES, MIXTURE_FILES
+from meterdp.release.kinds import CRATE, ENTRY, KINDS
 from meterdp.release.tables import (
     RELEASE_CROSSWALK,
     RELEASED_FEEDERS,
@@ -65,11 +65,11 @@ def contents(folder):
 
 def test_the_folder_holds_the_declared_files_and_the_manifest_vouches_for_them(released, folder):
     assert {p.name for p in (released.folder / "results/release").iterdir()} == {"forecasts", "mixture", "feeders"}
-    assert set(contents(folder)) == {*MIXTURE_FILES, CRATE, ENTRY}
+    assert set(contents(folder)) == {*KINDS["mixture"].files, CRATE, ENTRY}
     manifest = json.loads((folder / "manifest.json").read_text())
     for name, digest in manifest["sha256"].items():
         assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
-    assert set(manifest["sha256"]) == set(MIXTURE_FILES) - {"manifest.json", "README.md"}
+    assert set(manifest["sha256"]) == set(KINDS["mixture"].files) - {"manifest.json", "README.md"}
     listed = read_table(released.folder / "results/private/meters.parquet", METERS).num_rows
     assert manifest["public_parameters"]["public"]["records"] == listed, "valid or not"
     privacy = manifest["privacy"]
@@ -108,7 +108,7 @@ def test_every_listed_meter_has_a_forecast_file_and_the_crosswalk_knows_whose(re
     crosswalk = read_table(private / "release/crosswalk.parquet", RELEASE_CROSSWALK)
     assert sorted(crosswalk["meter_id"].to_pylist()) == sorted(meters)
     names = {f"{i}.{kind}" for i in crosswalk["release_id"].to_pylist() for kind in ("parquet", "json")}
-    assert set(contents(forecasts)) == names | {*FORECAST_FILES, CRATE, ENTRY}
+    assert set(contents(forecasts)) == names | {*KINDS["forecasts"].files, CRATE, ENTRY}
     manifest = json.loads((forecasts / "manifest.json").read_text())
     assert {n: hashlib.sha256((forecasts / n).read_bytes()).hexdigest() for n in names} == manifest["sha256"]
     kept = sum(read_table(private / "quality.parquet", QUALITY)["kept"].to_pylist())
@@ -122,7 +122,7 @@ def test_every_listed_meter_has_a_forecast_file_and_the_crosswalk_knows_whose(re
 
 def test_feeder_totals_are_of_the_listed_circuits_and_as_large_as_their_readings_up_to_noise(released, feeders):
     """Oracle: the meters of the public list; the readings of the week, of the median feeder, within a factor of 4."""
-    assert set(contents(feeders)) == {*FEEDER_FILES, CRATE, ENTRY}
+    assert set(contents(feeders)) == {*KINDS["feeders"].files, CRATE, ENTRY}
     totals = read_table(feeders / "feeders.parquet", RELEASED_FEEDERS).to_pandas()
     listed = read_meter_list(released.folder / "results/private/export/meters.csv").circuit_of.values()
     devices = totals.groupby("lv_feeder_id")["aggregated_device_count_active"].first()

@@ -6,7 +6,7 @@ import subprocess
 import time
 
 from meterdp.privacy.ledger import CHARGED, PUBLISHED, STORED, Ledger
-from meterdp.release.gate import MIXTURE_FILES
+from meterdp.release.kinds import KINDS
 from tests.unit.release.charged import states
 from tests.warm import warm_snakemake
 from tests.workflow.conftest import HANGS, PLANTED_RELEASE, Runner
@@ -33,7 +33,7 @@ def test_a_comment_anywhere_draws_no_noise_and_charges_nothing(planted_release):
     """In a script, a rule and the source: whatever Snakemake makes of it."""
     folder, ledger = planted_release.folder, planted_release.folder / "books/ledger.sqlite"
     before, booked = contents(folder), Ledger(ledger).events()
-    assert states(booked) == ALL and {f"mixture/{name}" for name in MIXTURE_FILES} < set(before)
+    assert states(booked) == ALL and {f"mixture/{name}" for name in KINDS["mixture"].files} < set(before)
     comment(
         planted_release.checkout,
         "workflow/scripts/release_mixture.py",
@@ -41,7 +41,7 @@ def test_a_comment_anywhere_draws_no_noise_and_charges_nothing(planted_release):
         "workflow/scripts/forecast_ahead.py",
         "workflow/rules/release.smk",
         "src/meterdp/release/mixture.py",
-        "src/meterdp/release/household_forecasts.py",
+        "src/meterdp/release/forecasts.py",
         "src/meterdp/groupforecast/kept.py",
     )
     done = planted_release.run(PLANTED_RELEASE, "release")

@@ -29,8 +29,8 @@ from meterdp.figures.report.page import OF_FEDERATIONS, TABLES
 from meterdp.mechanisms.sound.library import library_files
 from meterdp.forecasting.settings import AHEAD, POINTS, PROCESS, WINDOWS, some_of
 from meterdp.profiles.seasonal import SEASON_KEYS
-from meterdp.release.gate import FEEDER_FILES, FORECAST_FILES, MIXTURE_FILES
-from meterdp.release.gate import refusals_of
+from meterdp.release.kinds import KINDS
+from meterdp.release.settings import refusals_of
 
 share_source()
 # glibc hands big arrays back to the system and faults them in again a moment later; jobs keep up to 256 MB instead.
@@ -135,17 +135,12 @@ def code_of(script):
 def what_to_release(wildcards):
     """A file of every folder the configuration wants; refuses what it can by itself, before any job runs."""
     # A study is planned without what it needs.
-    from meterdp.release.beforehand import refusals
+    from meterdp.release.asked import worthless
 
-    refused = [*refusals_of(config, SIMULATED)] or [*refusals(config, SIMULATED)]
+    refused = [*refusals_of(config, SIMULATED)] or [*worthless(config, SIMULATED)]
     if refused:
         raise SystemExit("\n".join(f"{REFUSAL} {error}" for error in refused))
-    files = {
-        "mixture": MIXTURE_FILES,
-        "forecasts": FORECAST_FILES,
-        "feeders": FEEDER_FILES,
-    }
     return [
-        RESULTS / "release" / what / files[what][0]
+        RESULTS / "release" / what / KINDS[what].files[0]
         for what in config["release"]["what"]
     ]

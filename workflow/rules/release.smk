@@ -1,4 +1,4 @@
-# Through gate and ledger to what may leave the building. Noise is drawn once a request; a rerun hands over the same files.
+# Through policy and ledger to released files. Noise is drawn once a request; a rerun publishes the same files.
 # Needs:  private/{profiles,meters}.parquet, private/log_load, the public list of meters, config[release].
 # Gives:  release/{mixture,forecasts,feeders}; private/release/crosswalk.parquet says which forecast file is whose, private/release/ledger.html
 #         what everything so far cost.
@@ -8,14 +8,14 @@
 
 rule release_mixture:
     input:
-        profiles=PRIVATE / "profiles.parquet",
+        records=PRIVATE / "profiles.parquet",
         known=rules.ingest.output.meters,
         meters=rules.ingest.input.meters,
         library=LIBRARY,
         graph=GRAPH_FILE or [],
     output:
-        # Not removed before the job: a refused release leaves what was handed over before.
-        files=update(expand(RESULTS / "release/mixture/{name}", name=MIXTURE_FILES)),
+        # Not removed before the job: a refused release leaves what was published before.
+        files=update(expand(RESULTS / "release/mixture/{name}", name=KINDS["mixture"].files)),
     log:
         PRIVATE / "logs/release_mixture.log",
     benchmark:
@@ -57,14 +57,14 @@ rule forecast_ahead:
 
 rule release_forecasts:
     input:
-        forecasts=expand(
+        records=expand(
             PRIVATE / "release/forecasts_ahead/part-{shard}.parquet", shard=SHARDS
         ),
         known=rules.ingest.output.meters,
         meters=rules.ingest.input.meters,
     output:
         # Beside them are two files a household, under random names that only a release knows.
-        files=update(expand(RESULTS / "release/forecasts/{name}", name=FORECAST_FILES)),
+        files=update(expand(RESULTS / "release/forecasts/{name}", name=KINDS["forecasts"].files)),
         crosswalk=PRIVATE / "release/crosswalk.parquet",
     log:
         PRIVATE / "logs/release_forecasts.log",
@@ -83,11 +83,11 @@ rule release_forecasts:
 
 rule release_feeders:
     input:
-        log_load=expand(PRIVATE / "log_load/part-{shard}.parquet", shard=SHARDS),
+        records=expand(PRIVATE / "log_load/part-{shard}.parquet", shard=SHARDS),
         known=rules.ingest.output.meters,
         meters=rules.ingest.input.meters,
     output:
-        files=update(expand(RESULTS / "release/feeders/{name}", name=FEEDER_FILES)),
+        files=update(expand(RESULTS / "release/feeders/{name}", name=KINDS["feeders"].files)),
     log:
         PRIVATE / "logs/release_feeders.log",
     benchmark:

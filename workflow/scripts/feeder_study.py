@@ -4,6 +4,7 @@ from functools import partial
 
 from meterdp.core.job import job
 from meterdp.core.log_scale import LogScale
+from meterdp.core.noise import StudyNoise
 from meterdp.core.parquet import read_table
 from meterdp.feeders.errors import error_rows
 from meterdp.feeders.exposure import attack_rows, rule_rows
@@ -12,7 +13,6 @@ from meterdp.feeders.study import FeederStudy, study_households
 from meterdp.feeders.tables import FEEDER_ATTACKS, FEEDER_ERRORS, FEEDER_RULES
 from meterdp.ingest.tables import METERS
 from meterdp.profiles.dense import read_log_load
-from meterdp.release.noise import StudyNoise
 
 with job(snakemake.input, snakemake.log) as write:
     params = snakemake.params

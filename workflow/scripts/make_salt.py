@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from meterdp.core.job import job
+from meterdp.core.noise import new_salt
 from meterdp.core.parquet import atomic_path
-from meterdp.release.noise import new_salt
 
 with job(snakemake.input, snakemake.log):
     if not Path(snakemake.output.salt).exists():

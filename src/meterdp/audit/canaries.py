@@ -35,9 +35,9 @@ from meterdp.profiles.grid import read_shard
 from meterdp.profiles.process import process_shard
 from meterdp.profiles.tables import PROFILES
 from meterdp.profiles.vector import Records
-from meterdp.release.gate import check_meters
-from meterdp.release.mixture import release_mixture
+from meterdp.release.mixture import ReleasedMixture
 from meterdp.release.service import ReleaseService
+from meterdp.release.settings import check_meters
 from meterdp.simulate.export import simulate_export
 from meterdp.simulate.layout import simulated_export
 from meterdp.simulate.parameters import SimulationParameters
@@ -202,7 +202,8 @@ def released_scores(fleet: Fleet, planted: Planted, epsilon: float) -> np.ndarra
     }
     meter_list = (fleet.folder / "meters.csv").read_bytes()
     service = ReleaseService({**fleet.config, "release": release}, meter_list, simulated=True)
-    files, _ = release_mixture(planted.log_kwh, service)
+    released = ReleasedMixture.configured(len(planted.log_kwh), service, None)
+    files, _ = service.release([released], planted.log_kwh)
     said = json.loads(files["mixture.json"])
     mixture = Mixture(*(np.array(said[name]) for name in ("weights", "means", "covariances")))
     return record_log_densities(planted.all_in[: len(planted.coins)], mixture)

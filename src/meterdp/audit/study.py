@@ -26,8 +26,8 @@ from meterdp.audit.cases.interface import DELTA, OUTPUT, TRANSCRIPT, Case
 from meterdp.audit.judge import LIKELIHOOD_RATIO, Claim, Verdict, judge
 from meterdp.audit.parts import CANARIES
 from meterdp.audit.tables import AUDIT
+from meterdp.core.noise import FreshNumbers, StudyNoise
 from meterdp.core.progress import progress
-from meterdp.release.noise import FreshNumbers, StudyNoise
 from meterdp.simulate.parameters import SimulationParameters
 
 PARTS: dict[str, Callable[[list[float]], Iterator[Case]]] = {

@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     from meterdp.ingest.meter_list import read_meter_list
     from meterdp.privacy.guarantee import Limit, PrivacyBudget
     from meterdp.privacy.ledger import Ledger
-    from meterdp.release.gate import check_settings, public_name, touched_periods
+    from meterdp.release.settings import check_settings, public_name, touched_periods
 
     schema = load_schema(shipped("workflow/schemas/config.schema.yaml"))
     config = complete(read_files([str(file) for file in arguments.config]), schema)

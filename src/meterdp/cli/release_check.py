@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from meterdp.core.shipped import shipped
@@ -43,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
         If a configuration cannot be read.
     """
     from meterdp.core.config import load_schema, looked_through, read_files
-    from meterdp.release.gate import refusals_of
+    from meterdp.release.settings import refusals_of
     from meterdp.simulate.layout import describe_simulated
 
     given, schema = read_files([str(file) for file in arguments.config]), load_schema(arguments.schema)
@@ -73,11 +74,10 @@ def before_release(config: Mapping, simulated: bool) -> tuple[list[InputError], 
     Parameters
     ----------
     config : mapping
-        Complete, and nothing that the gate refuses by itself.
+        Complete, and nothing that is refused of its settings.
     simulated : bool
     """
-    from meterdp.release.asked import asked
-    from meterdp.release.beforehand import statements
+    from meterdp.release.asked import asked, statements
     from meterdp.release.service import ReleaseService
 
     try:
@@ -113,35 +113,45 @@ def _not_there(config: Mapping) -> Iterator[InputError]:
 
 def _not_stored(folders: Sequence, service) -> list:
     """Return the requests that would be charged; the ledger refuses what its limits do not allow."""
+    requests = [service.request(mechanism) for together in folders for mechanism in together]
+    with _ledger(service) as ledger:
+        return ledger.check(requests, service.limit)
+
+
+@contextmanager
+def _ledger(service):
+    """Open the ledger, or an empty one where there is none yet: the first release makes it."""
     from meterdp.privacy.ledger import Ledger
 
-    requests = [request for folder in folders for request in folder.requests]
     ledger = Ledger(service.config["release"]["ledger"])
     if ledger.path.exists() or ledger.copy_path.exists():
-        return ledger.check(requests, service.limit)
-    with tempfile.TemporaryDirectory() as folder:  # the first release makes the ledger
-        return Ledger(Path(folder) / "ledger.sqlite").check(requests, service.limit)
+        yield ledger
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            yield Ledger(Path(folder) / "ledger.sqlite")
 
 
 def _charges(folders: Sequence, new: Sequence, service) -> list[str]:
-    """Say what every folder will cost, and all of them together."""
-    from meterdp.ingest.meter_list import parse_meter_list
+    """Say what every folder will cost, all of them together, and what would be left."""
     from meterdp.privacy.charge import NOTHING, epsilon_of
 
-    delta, first = service.limit.delta, folders[0].requests[0]
-    meters = f"{len(parse_meter_list(service.meter_list).circuit_of):,} listed meters of {service.population(first)}"
-    period = "" if service.simulated else f", in '{first.budget.period}'"
-    said = [f"To be released about {meters}{period}:"]
-    for folder in folders:
-        charge = sum((request.charge for request in folder.requests if request in new), NOTHING)
-        cost = f"charged epsilon {epsilon_of(charge, delta):.3g} at delta {delta:g} ({folder.requests[-1].setting})"
+    delta, keys = service.limit.delta, {request.key for request in new}
+    period = "" if service.simulated else f", in '{service.config['release']['budget_period']}'"
+    said = [f"To be released about {len(service.listed.circuit_of):,} listed meters of {service.population}{period}:"]
+    for together in folders:
+        requests = [service.request(mechanism) for mechanism in together]
+        charge = sum((request.charge for request in requests if request.key in keys), NOTHING)
+        cost = f"charged epsilon {epsilon_of(charge, delta):.3g} at delta {delta:g} ({requests[-1].setting})"
         stored = "drawn and charged before, published as it is"
-        said.append(f"  {folder.what}: {cost if folder.requests[-1] in new else stored}")
+        said.append(f"  {together[-1].what}: {cost if requests[-1].key in keys else stored}")
     if new:
         total = epsilon_of(sum((request.charge for request in new), NOTHING), delta)
+        with _ledger(service) as ledger:
+            left = ledger.remaining(new, service.limit)
         said.append(
             f"  together epsilon {total:.3g}; with all that was charged before, no meter passes its limit, which is "
-            f"epsilon {service.limit.epsilon:g} or one stated lower earlier"
+            f"epsilon {service.limit.epsilon:g} or one stated lower earlier. "
+            + (f"One more release of epsilon {left:g} would fit" if left else "Nothing would be left")
         )
     return said
 

@@ -6,6 +6,8 @@ Streams are keyed, so results depend neither on the number of cores nor on shard
 from __future__ import annotations
 
 import hashlib
+import hmac
+import secrets
 
 import numpy as np
 
@@ -52,3 +54,89 @@ def fixed_normals(purpose: str, shape: tuple[int, ...]) -> np.ndarray:
 def fixed_uniforms(purpose: str, shape: tuple[int, ...]) -> np.ndarray:
     """Return numbers uniform on [0, 1) that are the same for everybody, such as the order of folds; never noise."""
     return keyed_generator(0, "fixed numbers", purpose).random(shape)
+
+
+class StudyNoise:
+    """A :class:`meterdp.privacy.noise.NoiseSource` of one keyed study stream.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of the study.
+    *keys : str or int
+        Name of the stream; different names give independent numbers.
+    """
+
+    grid = 0.0
+
+    def __init__(self, seed: int, *keys: str | int):
+        self._generator = keyed_generator(seed, "study noise", *keys)
+
+    def add_gaussian(self, exact: np.ndarray, std: float) -> np.ndarray:
+        """Return ``exact`` with floating-point Gaussian noise."""
+        return exact + std * self.normal(exact.shape)
+
+    def randomise(self, label: np.ndarray, groups: int, assignment_epsilon: float) -> np.ndarray:
+        """Return labels after randomised response in floating point."""
+        return randomised_response(label, groups, assignment_epsilon, self.uniform(label.shape))
+
+    def normal(self, shape: tuple[int, ...]) -> np.ndarray:
+        """Independent standard normal numbers."""
+        return self._generator.standard_normal(shape)
+
+    def laplace(self, shape: tuple[int, ...]) -> np.ndarray:
+        """Independent Laplace numbers of scale one."""
+        return self._generator.laplace(size=shape)
+
+    def uniform(self, shape: tuple[int, ...]) -> np.ndarray:
+        """Independent numbers, uniform on [0, 1)."""
+        return self._generator.random(shape)
+
+
+class FreshNumbers:
+    """Ordinary random numbers for what is post-processing, such as sampling a released mixture; never noise.
+
+    Seeded by the operating system and not repeatable.
+    """
+
+    def __init__(self):
+        self._generator = np.random.default_rng()
+
+    def normal(self, shape: tuple[int, ...]) -> np.ndarray:
+        """Independent standard normal numbers."""
+        return self._generator.standard_normal(shape)
+
+    def uniform(self, shape: tuple[int, ...]) -> np.ndarray:
+        """Independent numbers, uniform on [0, 1)."""
+        return self._generator.random(shape)
+
+
+def new_salt() -> str:
+    """Return 32 random hexadecimal digits from the operating system: the private key of a study's release ids."""
+    return secrets.token_hex(16)
+
+
+def new_ids(count: int) -> list[str]:
+    """Return different random names of 16 hexadecimal digits from the operating system."""
+    ids: dict[str, None] = {}
+    while len(ids) < count:
+        ids[secrets.token_hex(8)] = None
+    return list(ids)
+
+
+def salted_ids(salt: str, household: np.ndarray) -> np.ndarray:
+    """Return one release id of 16 hexadecimal digits per household, (H,) str.
+
+    A keyed hash of the dense index: stable as long as the salt is kept, and without the salt neither the ids nor
+    their order say anything about households.
+
+    Raises
+    ------
+    ValueError
+        If two ids collide, which for a million households happens once in thirty million studies.
+    """
+    key = bytes.fromhex(salt)
+    ids = np.array([hmac.new(key, f"release id {int(h)}".encode(), "sha256").hexdigest()[:16] for h in household])
+    if np.unique(ids).size != ids.size:
+        raise ValueError("two release ids collide; delete the salt and run again")
+    return ids

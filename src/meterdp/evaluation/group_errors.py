@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from meterdp.core.noise import StudyNoise
 from meterdp.core.progress import progress
 from meterdp.evaluation.forecast_errors import (
     MEASURES,
@@ -19,7 +20,6 @@ from meterdp.evaluation.forecast_errors import (
 )
 from meterdp.groupforecast.kept import KeptGroups
 from meterdp.groupforecast.study import GroupStudy
-from meterdp.release.noise import StudyNoise
 
 
 def group_error_columns(study: GroupStudy, seed: int) -> dict[str, list]:

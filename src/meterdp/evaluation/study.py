@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from meterdp.core.noise import StudyNoise
 from meterdp.core.progress import progress
 from meterdp.evaluation.cost import cost
 from meterdp.evaluation.held_out import Fold, held_out_gap, split
@@ -19,7 +20,6 @@ from meterdp.mechanisms.sound.shares import ALONE, Shares
 from meterdp.mixture.gmm import FITS, Fit
 from meterdp.mixture.kmeans import kmeans_labels
 from meterdp.profiles.vector import Records
-from meterdp.release.noise import StudyNoise
 
 # Releases per fold and epsilon that the held-out log-likelihood is averaged over.
 HELD_OUT_DRAWS = 20

@@ -26,7 +26,7 @@ from meterdp.federated.summation import Summation
 from meterdp.mechanisms.interface import Released
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mechanisms.sound.shares import Shares
-from meterdp.mechanisms.sound.stack import Step
+from meterdp.privacy.mechanism import NoisyQuery
 from meterdp.privacy.noise import GaussianSource
 
 # Gives a node the sum over all nodes of a vector of theirs.
@@ -192,7 +192,7 @@ def release_at_node(
     if noise.grid != grid:
         raise ValueError("the mechanism was calibrated for another grid than that of the noise")
 
-    def measure(step: Step, stack: np.ndarray) -> np.ndarray:
+    def measure(step: NoisyQuery, stack: np.ndarray) -> np.ndarray:
         own = noise.add_gaussian(stack, part * step.noise_std)
         scale = part * step.noise_std if finite_masks else 1.0
         return total(own.ravel() / scale).reshape(own.shape) * scale

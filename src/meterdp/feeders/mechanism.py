@@ -7,7 +7,6 @@ seeded floating point: the proof then covers the algorithm, not the numbers (doc
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -27,12 +26,11 @@ from meterdp.feeders.plan import (
 )
 from meterdp.feeders.posterior import Observed, posterior
 from meterdp.feeders.window import LEAST_READ
-from meterdp.mechanisms.sound.stack import RECORDS_AT_ONCE, Step, clip_to_unit_ball
+from meterdp.mechanisms.sound.stack import RECORDS_AT_ONCE
 from meterdp.privacy import gaussian
 from meterdp.privacy.guarantee import Guarantee
+from meterdp.privacy.mechanism import Measure, clipped, grouped_sums, measure_with
 from meterdp.privacy.noise import GaussianSource
-
-Measure = Callable[[Step, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -121,9 +119,7 @@ class FeederTotals:
         ValueError
             If the noise lives on another grid than the one the mechanism was calibrated for.
         """
-        if noise.grid != self.public.grid:
-            raise ValueError("the mechanism was calibrated for another grid than that of the noise")
-        return self.run(private.energy_kwh, lambda step, sums: noise.add_gaussian(sums, step.noise_std))
+        return self.run(private.energy_kwh, measure_with(noise, self.public.grid))
 
     def run(self, energy_kwh: np.ndarray, measure: Measure) -> FeederRelease:
         """Run the mechanism, letting ``measure`` turn exact sums into noisy ones.
@@ -150,15 +146,14 @@ class FeederTotals:
                 hint="give every listed meter a record of the whole window, NaN where it has no reading",
             )
         own = np.asarray(public.feeder)
-        sums = np.zeros((1, plan.common.entries)), np.zeros((public.feeders, plan.own.entries))
+        everybody, feeders = np.zeros((1, plan.common.entries)), np.zeros((public.feeders, plan.own.entries))
         for first in range(0, len(own), RECORDS_AT_ONCE):
             part = slice(first, first + RECORDS_AT_ONCE)
             z, read = self._coefficients(energy_kwh[part])
-            for out, how, row in zip(
-                sums, (plan.common, plan.own), (np.zeros_like(own[part]), own[part]), strict=True
-            ):
-                np.add.at(out, row, self._added(z, read, how))
-        return tuple(out * public.grid for out in sums) if public.grid > 0 else sums
+            alone = np.zeros_like(own[part])
+            everybody += grouped_sums(self._added(z, read, plan.common), alone, 1, public.grid)
+            feeders += grouped_sums(self._added(z, read, plan.own), own[part], public.feeders, public.grid)
+        return everybody, feeders
 
     def _coefficients(self, energy_kwh: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the coefficients (N, K) around the public centre, levels limited, and which meters were read."""
@@ -172,13 +167,13 @@ class FeederTotals:
         return z, read
 
     def _added(self, z: np.ndarray, read: np.ndarray, how: Measurement) -> np.ndarray:
-        """Return what each record adds, (N, K) or (N, K + 1) with whether it was read; on a grid in steps of it."""
+        """Return what each record adds, (N, K) or (N, K + 1) with whether it was read."""
         y = z[:, : len(how.weight)] * how.weight
         if y.shape[1] > 1:
-            y[:, 1:] = how.radius * clip_to_unit_ball(y[:, 1:] / how.radius)
+            y[:, 1:] = clipped(y[:, 1:], how.radius)
         if how.count_weight > 0:
             y = np.column_stack([y, how.count_weight * read])
-        return np.rint(y / self.public.grid) if self.public.grid > 0 else y
+        return y
 
     def _totals(self, common: np.ndarray, own: np.ndarray) -> FeederRelease:
         """Turn the noisy sums of all (K,) and of feeders (F, K) into totals: posterior means, nothing private."""

@@ -20,9 +20,9 @@ from scipy.optimize import brentq
 from scipy.special import ndtr
 
 from meterdp.errors import InputError
-from meterdp.mechanisms.sound.stack import Step
 from meterdp.privacy import gaussian
 from meterdp.privacy.gaussian import FEWEST_NOISE_STEPS, delta_margin, rounded, total_variation
+from meterdp.privacy.mechanism import NoisyQuery
 from meterdp.privacy.noise import MOST_STD_STEPS, MOST_STEPS
 
 COUNTS = ("listed", "measured")
@@ -158,7 +158,7 @@ class Measurement:
 
     Parameters
     ----------
-    step : Step
+    step : NoisyQuery
     weight : (K,) float64
         Of the first K coefficients, per kWh.
     radius : float
@@ -167,7 +167,7 @@ class Measurement:
         Of whether a meter was read; 0 where that is not measured.
     """
 
-    step: Step
+    step: NoisyQuery
     weight: np.ndarray
     radius: float
     count_weight: float
@@ -359,7 +359,7 @@ def _measurement(
 ) -> Measurement:
     measured = public.count == "measured"
     reach = rounded(1.0, choice.coefficients + measured, public.grid)
-    step = Step(name, reach, reach / mu)
+    step = NoisyQuery(name, reach, reach / mu)
     if public.grid > 0:
         std_steps, sum_steps = step.noise_std / public.grid, len(public.feeder) * (1 / public.grid + 1)
         if not (FEWEST_NOISE_STEPS <= std_steps <= MOST_STD_STEPS and sum_steps < MOST_STEPS):

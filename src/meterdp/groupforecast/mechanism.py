@@ -28,12 +28,11 @@ from meterdp.groupforecast.plan import (
     normal_groups,
     response,
 )
-from meterdp.mechanisms.sound.stack import Step, clip_to_unit_ball
 from meterdp.privacy import gaussian
 from meterdp.privacy.guarantee import Guarantee
+from meterdp.privacy.mechanism import Measure, NoisyQuery, clipped, grouped_sums, measure_with
 from meterdp.privacy.noise import ResponseSource
 
-Measure = Callable[[Step, np.ndarray], np.ndarray]
 Assign = Callable[[np.ndarray, int, float], np.ndarray]
 
 
@@ -112,21 +111,10 @@ class GroupForecast:
         ------
         InputError
             If the records do not have the public shape (N, k).
-        """
-
-        return self.run(private.x, self.measure_with(noise), noise.randomise)
-
-    def measure_with(self, noise: ResponseSource) -> Measure:
-        """Return what adds the noise of a source to exact sums.
-
-        Raises
-        ------
         ValueError
             If the noise lives on another grid than the one the mechanism was calibrated for.
         """
-        if noise.grid != self.public.grid:
-            raise ValueError("the mechanism was calibrated for another grid than that of the noise")
-        return lambda step, stack: noise.add_gaussian(stack, step.noise_std)
+        return self.run(private.x, measure_with(noise, self.public.grid), noise.randomise)
 
     def run(self, x: np.ndarray, measure: Measure, assign: Assign) -> GroupRelease:
         """Run the steps, letting ``measure`` and ``assign`` turn exact values into randomised ones.
@@ -201,7 +189,7 @@ class GroupForecast:
         plan, n = self.plan, len(z)
         noisy = measure(plan.group, group_sums(z, group, plan.groups, plan.group_radius, self.public.grid))
         follows = response(COMMON_RADIUS, 1.0)
-        step = Step("all", plan.group.sensitivity, plan.group.noise_std * np.sqrt(plan.groups))
+        step = NoisyQuery("all", plan.group.sensitivity, plan.group.noise_std * np.sqrt(plan.groups))
         common = self._shrunk(noisy.sum(axis=0), step, follows * n, COMMON_OFFSET_STD**2)
         counts = follows * np.bincount(group, minlength=plan.groups)
         counts = np.maximum(counts, 1e-9)
@@ -210,7 +198,9 @@ class GroupForecast:
         counts = counts[:, None]
         return common + self._shrunk(noisy - counts * common, plan.group, counts, between)
 
-    def _shrunk(self, noisy_sum: np.ndarray, step: Step, count: np.ndarray | float, variance: float) -> np.ndarray:
+    def _shrunk(
+        self, noisy_sum: np.ndarray, step: NoisyQuery, count: np.ndarray | float, variance: float
+    ) -> np.ndarray:
         """Return the posterior mean of offsets with prior covariance ``variance`` times the public kernel.
 
         Sums (G, k) or (k,), counts (G, 1) or one. Along the axes of the kernel entries do not depend on each other.
@@ -243,27 +233,9 @@ def nearest(z: np.ndarray, centres: np.ndarray) -> np.ndarray:
 
 
 def group_sums(z: np.ndarray, group: np.ndarray, groups: int, radius: float, grid: float = 0.0) -> np.ndarray:
-    """Return per group the sum of records clipped to a ball, (G, k) float64.
+    """Return per group the sum of records clipped to a ball of radius ``radius`` sqrt(k), (G, k) float64.
 
-    Replacing one record, its group unchanged, moves one row by at most 2 ``radius`` sqrt(k). With a grid what every
-    record adds is rounded to its multiples first, and sums are exact.
-
-    Parameters
-    ----------
-    z : (N, k) float64
-    group : (N,) int array
-        0..G-1, public or already released.
-    groups : int
-        G.
-    radius : float
-        Per step: the ball has radius ``radius`` sqrt(k).
-    grid : float
-        A power of two, or 0 for plain floating-point sums, which are for studies only.
+    Replacing one record, its group unchanged, moves one row by at most 2 ``radius`` sqrt(k); parameters are those of
+    :func:`meterdp.privacy.mechanism.grouped_sums`.
     """
-    reach = radius * np.sqrt(z.shape[1])
-    clipped = reach * clip_to_unit_ball(z / reach)
-    if grid > 0:
-        clipped = np.rint(clipped / grid)
-    sums = np.zeros((groups, z.shape[1]))
-    np.add.at(sums, group, clipped)
-    return sums * grid if grid > 0 else sums
+    return grouped_sums(clipped(z, radius * np.sqrt(z.shape[1])), group, groups, grid)

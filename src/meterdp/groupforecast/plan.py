@@ -15,7 +15,6 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from meterdp.errors import InputError
-from meterdp.mechanisms.sound.stack import Step
 from meterdp.privacy.gaussian import (
     FEWEST_NOISE_STEPS,
     delta_margin,
@@ -24,6 +23,7 @@ from meterdp.privacy.gaussian import (
     rounded,
     total_variation,
 )
+from meterdp.privacy.mechanism import NoisyQuery
 from meterdp.privacy.noise import MOST_STD_STEPS, MOST_STEPS
 
 GROUPS = ("one", "circuit", "assigned")
@@ -144,9 +144,9 @@ class GroupPlan:
         Cost of the randomised assignment; 0 where nothing is assigned.
     mu : float
         GDP parameter of all Gaussian measurements together.
-    common : Step or None
+    common : NoisyQuery or None
         Sum over all households; None for public circuits.
-    group : Step or None
+    group : NoisyQuery or None
         Sums over groups; None with one group.
     common_radius, group_radius : float
         Clip radii per step, log kWh.
@@ -155,13 +155,13 @@ class GroupPlan:
     groups: int
     assignment_epsilon: float
     mu: float
-    common: Step | None
-    group: Step | None
+    common: NoisyQuery | None
+    group: NoisyQuery | None
     common_radius: float
     group_radius: float
 
     @property
-    def measurements(self) -> tuple[Step, ...]:
+    def measurements(self) -> tuple[NoisyQuery, ...]:
         """The Gaussian measurements, in order; their mu^2 add up to ``mu``^2."""
         return tuple(s for s in (self.common, self.group) if s is not None)
 
@@ -254,7 +254,7 @@ def _plan(public: GroupPublic, groups: int, assignment_epsilon: float, common: f
 _mu_beside = lru_cache(maxsize=4096)(mu_beside)
 
 
-def make_step(name: str, radius: float, public: GroupPublic, mu: float) -> Step:
+def make_step(name: str, radius: float, public: GroupPublic, mu: float) -> NoisyQuery:
     """Return the measurement of sums of vectors in a ball of ``radius`` sqrt(k): replacing one moves it across.
 
     Raises
@@ -264,7 +264,7 @@ def make_step(name: str, radius: float, public: GroupPublic, mu: float) -> Step:
     """
     ball = radius * math.sqrt(public.steps)
     reach = rounded(2 * ball, public.steps, public.grid)
-    step = Step(name, reach, reach / mu)
+    step = NoisyQuery(name, reach, reach / mu)
     if public.grid > 0:
         std_steps, sum_steps = step.noise_std / public.grid, public.records * (ball / public.grid + 1)
         if not (FEWEST_NOISE_STEPS <= std_steps <= MOST_STD_STEPS and sum_steps < MOST_STEPS):
@@ -288,7 +288,7 @@ def predicted_error(public: GroupPublic, plan: GroupPlan) -> float:
     """
     error, n, k = LEVEL_STD**2, public.records, public.steps
 
-    def left(prior: float, step: Step, radius: float, std: float, count: np.ndarray) -> np.ndarray:
+    def left(prior: float, step: NoisyQuery, radius: float, std: float, count: np.ndarray) -> np.ndarray:
         noise = (step.noise_std / (response(radius, std) * count)) ** 2 / k
         return prior**2 * noise / (prior**2 + noise)
 

@@ -42,6 +42,15 @@ class MeterList:
         """Meter ids, ascending."""
         return sorted(self.circuit_of)
 
+    @property
+    def table(self):
+        """The columns of the table ``meters`` that follow from the list: household and circuit."""
+        import pyarrow as pa  # plans of Snakemake read lists without it
+
+        circuits = [self.circuit_of[meter] for meter in self.meter_ids]
+        household = pa.array(range(len(circuits)), pa.int32())
+        return pa.table({"household": household, "circuit": pa.array(circuits, pa.string())})
+
 
 def read_meter_list(path) -> MeterList:
     """Read a CSV with a column ``meter_id`` and, if circuits or feeders are public, columns that name them.

@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from meterdp.core.dates import PERIODS, Interval, covers, day_of, days_of, interval_of, overlap
+from meterdp.core.noise import FreshNumbers, StudyNoise
 from meterdp.library.arguments import MOST, array_of, is_one_of, is_real, is_whole
 from meterdp.library.errors import Refused, RefusedType, refusals
 from meterdp.library.guarantee import FitGuarantee
@@ -29,9 +30,8 @@ from meterdp.mixture.sampling import sample
 from meterdp.privacy.guarantee import Limit, PrivacyBudget
 from meterdp.privacy.meter_lists import plain_name
 from meterdp.privacy.noise import GRID
-from meterdp.release.gate import public_name
-from meterdp.release.noise import FreshNumbers, StudyNoise
-from meterdp.release.records import Books, release_records, study_records
+from meterdp.release.records import LibraryBudget, release_records, study_records
+from meterdp.release.settings import public_name
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -454,7 +454,7 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
                 rounds=None if self.max_iter is None else int(self.max_iter),
             )
 
-    def _books(self, n: int) -> Books | None:
+    def _books(self, n: int) -> LibraryBudget | None:
         if self.ledger is None:
             return None
         budget = PrivacyBudget(
@@ -462,7 +462,9 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
         )
         limit = Limit(float(self.cap_epsilon), float(self.cap_delta))
         days = tuple(day.isoformat() for day in self._days())
-        return Books(self.ledger, budget, limit, public_name(self.records), days, self._periods(), self._listed(n))
+        return LibraryBudget(
+            self.ledger, budget, limit, public_name(self.records), days, self._periods(), self._listed(n)
+        )
 
 
 def _refused(error: Exception) -> Refused:

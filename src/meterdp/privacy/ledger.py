@@ -37,18 +37,19 @@ from meterdp.privacy.spent import (
     check_budget,
     check_periods,
     most_spent,
+    remaining,
 )
 
 
 @dataclass(frozen=True)
 class Request:
-    """One release, named by public words alone.
+    """One release, named by public parameters alone.
 
     Parameters
     ----------
     budget : PrivacyBudget
         Its adjacency says what is protected; population and period are labels.
-    words : mapping
+    parameters : mapping
         Mechanism and parameters; whatever shapes the release and is public. JSON.
     charge : Charge
     days : (str, str)
@@ -70,7 +71,7 @@ class Request:
     """
 
     budget: PrivacyBudget
-    words: Mapping
+    parameters: Mapping
     charge: Charge
     days: tuple[str, str] = ("", "")
     meters: Sequence[str] | None = field(default=None, repr=False)
@@ -84,8 +85,8 @@ class Request:
     @property
     def key(self) -> str:
         """SHA-256 of budget and parameters: the name of the request."""
-        words = {"account": asdict(self.budget), "words": self.words}
-        return hashlib.sha256(as_json_text(_same_numbers(words)).encode()).hexdigest()
+        named = {"account": asdict(self.budget), "words": self.parameters}
+        return hashlib.sha256(as_json_text(_same_numbers(named)).encode()).hexdigest()
 
 
 class Ledger:
@@ -170,7 +171,23 @@ class Ledger:
             archive = file.entries.archive_of(request_key)
         return {} if archive is None else self._read(archive)
 
-    def most_spent(self) -> dict[str, list[Charge]]:
+    def remaining(self, requests: Sequence[Request], limit: Limit) -> float:
+        """Return the largest epsilon, in hundredths, that one more release about the same meters could have.
+
+        Parameters
+        ----------
+        requests : sequence of Request
+            All about the same meters and days; what is not stored yet counts as charged.
+        limit : Limit
+        """
+        with self._opened() as file:
+            charged, _, _ = _checked(file, requests, limit)
+            digest = file.add_list(requests[0].meters, requests[0].former_lists)[0] if requests[0].meters else None
+            one = Entry(requests[0].budget, digest, requests[0].periods, NOTHING, limit)
+            entries = [*file.entries.entries(), *dict.fromkeys(entry for _, entry in charged)]
+            return remaining(entries, one, file.lists)
+
+    def spent(self) -> dict[str, list[Charge]]:
         """Return what meters have spent at most by budget period: the charges that no other exceeds."""
         with self._opened() as file:
             entries = file.entries.entries()
@@ -211,7 +228,7 @@ class Ledger:
                         "account": asdict(request.budget),
                         "request": request.key,
                         "attempt": attempts[request.key],
-                        "words": dict(request.words),
+                        "words": dict(request.parameters),
                         "days": list(request.days),
                         "meters": entry.meters,
                         "periods": request.periods,

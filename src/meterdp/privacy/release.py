@@ -1,52 +1,39 @@
-"""A release: checked, charged, drawn and stored, in this order. The one place where release noise is made.
-
-What is released is a sequence of parts, each with a charge of its own. A part is fixed by public settings before any
-record is seen; its ``answer`` alone sees records and noise, and its ``render`` sees nothing but answers.
-"""
+"""A release: checked, charged, drawn and stored, in this order. The one place where release noise is made."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from meterdp.privacy.guarantee import Guarantee, Limit
+from meterdp.privacy.guarantee import Limit
 from meterdp.privacy.ledger import Ledger, Request
+from meterdp.privacy.mechanism import Mechanism
 from meterdp.privacy.noise import SafeNoise
 from meterdp.privacy.policy import check_release
-
-Files = dict[str, bytes]
 
 
 @dataclass(frozen=True)
 class Part:
-    """One charge, and what is drawn for it.
+    """A mechanism, and what the ledger is asked for it.
 
-    Parameters
-    ----------
-    request : Request
-        What the ledger is asked for.
-    guarantee : Guarantee
-        What is claimed of it.
-    households : int
-        Of the public list, or records.
-    answer : callable
-        (records, noise, files of the parts before it) -> answers. The only call that sees records, and the only one
-        that is handed a source of noise.
-    render : callable
-        (answers, files of the parts before it) -> files by name.
+    Raises
+    ------
+    ValueError
+        If the ledger would be charged anything but the loss of the mechanism.
     """
 
     request: Request
-    guarantee: Guarantee
-    households: int
-    answer: Callable[[Any, SafeNoise, Sequence[Files]], Any]
-    render: Callable[[Any, Sequence[Files]], Mapping[str, bytes]]
+    mechanism: Mechanism
+
+    def __post_init__(self):
+        if self.request.charge != self.mechanism.loss:
+            raise ValueError("the request does not charge what the mechanism costs")
 
 
 def release(
     parts: Sequence[Part], records: Any, ledger: Ledger, limit: Limit, ready: Callable[[], None] | None = None
-) -> list[Files]:
+) -> list[dict[str, bytes]]:
     """Return the files of parts that are of no use without one another: all are charged, or none.
 
     Each is drawn at most once: the same request gets the stored files, byte for byte. Other processes may use the
@@ -57,7 +44,7 @@ def release(
     parts : sequence of Part
         All about the same meters and days.
     records
-        What the mechanisms of the parts take.
+        What the mechanisms take.
     ledger : Ledger
     limit : Limit
         What the meters may spend in their budget period.
@@ -70,7 +57,7 @@ def release(
         If the policy refuses a part, a meter would pass a limit, or the ledger was changed or cannot be written.
     """
     for part in parts:
-        check_release(part.guarantee, part.households, limit)
+        check_release(part.mechanism.guarantee, part.mechanism.households, limit)
     requests, noise, released = [part.request for part in parts], SafeNoise(), []
     with ledger.asked_once(requests):
         attempts = ledger.charge(requests, limit)
@@ -80,13 +67,13 @@ def release(
             except BaseException:
                 ledger.cancel(attempts)
                 raise
-        for part in parts:
-            key = part.request.key
-            if key in attempts:
-                files = dict(part.render(part.answer(records, noise, released), released))
-                ledger.store(key, attempts[key], files)
+        for request, mechanism in ((part.request, part.mechanism) for part in parts):
+            if request.key in attempts:
+                answers = mechanism.answer(records, noise, released)
+                files = dict(mechanism.render(answers, released))
+                ledger.store(request.key, attempts[request.key], files)
             else:
-                files = ledger.stored(key)
+                files = ledger.stored(request.key)
             released.append(files)
     return released
 

@@ -117,7 +117,7 @@ def check_budget(entries: Sequence[Entry], new: Entry, lists: MeterLists, settin
             )
         if all(one.fits(new.mu, new.charge.total_variation) for one in spent):
             continue
-        left = _largest(lambda e: all(one.fits(gaussian.mu_for(e, new.limit.delta), 0.0) for one in spent))  # noqa: B023
+        left = _left(spent, new)
         limit = min((one.limit for one in spent), key=lambda limit: limit.epsilon)
         raise _refused(
             f"would spend more on its meters in '{new.budget.period}' than the limit of epsilon {limit.epsilon:g} at "
@@ -126,6 +126,24 @@ def check_budget(entries: Sequence[Entry], new: Entry, lists: MeterLists, settin
             setting,
             "ask for less, wait for the next budget period, or have the limit raised (meterdp ledger raise)",
         )
+
+
+def remaining(entries: Sequence[Entry], new: Entry, lists: MeterLists) -> float:
+    """Return the largest epsilon that one more release like ``new`` could have, in hundredths; 0 if none fits."""
+    left = math.inf
+    for period in new.periods or (None,):
+        earlier = [entry for entry in entries if entry.counts_in(period)]
+        left = min(left, _left(list(_most_spent(earlier, new, lists)), new))
+    return left
+
+
+def _left(spent: Sequence[_Spent], new: Entry) -> float:
+    low, high = 0, round(100 * _MOST_EPSILON)
+    while low < high:
+        middle = (low + high + 1) // 2
+        mu = gaussian.mu_for(middle / 100, new.limit.delta)
+        low, high = (middle, high) if all(one.fits(mu, 0.0) for one in spent) else (low, middle - 1)
+    return low / 100
 
 
 def most_spent(entries: Sequence[Entry], period: Interval | None, lists: MeterLists) -> list[Charge]:
@@ -313,15 +331,6 @@ def _raise(largest: np.ndarray, on: np.ndarray, number: int) -> None:
 
 def _add(one, other) -> dict:
     return {key: one.get(key, 0) + other.get(key, 0) for key in {*one, *other}}
-
-
-def _largest(fits, steps_of: float = 0.01) -> float:
-    """Return the largest epsilon on a grid of hundredths that fits, 0 if none does."""
-    low, high = 0, round(_MOST_EPSILON / steps_of)
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if fits(middle * steps_of) else (low, middle - 1)
-    return round(low * steps_of, 2)
 
 
 def _refused(problem: str, field: str, hint: str) -> InputError:

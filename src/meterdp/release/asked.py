@@ -1,99 +1,65 @@
 """What a configuration asks to release: known from settings and the public list of meters, before a reading is read.
 
-So whatever gate and ledger refuse can be told before anything runs, and what will be charged, too.
+So whatever policy and ledger refuse is said before anything runs, as is what will be charged, and what it is worth.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-
-import pyarrow as pa
+from collections.abc import Iterator, Mapping
+from types import ModuleType
 
 from meterdp.errors import InputError
-from meterdp.federated.configured import shared_noise
-from meterdp.groupforecast.study import public_list
-from meterdp.ingest.meter_list import MeterList, parse_meter_list
-from meterdp.privacy.ledger import Request
+from meterdp.ingest.meter_list import read_meter_list
 from meterdp.privacy.policy import refusals_of_list
-from meterdp.privacy.release import Part
-from meterdp.release.feeders import Feeders, feeders_part
-from meterdp.release.household_forecasts import forecast_parts, neighbourhoods
-from meterdp.release.label_forecasts import label_part
-from meterdp.release.mixture import mixture_part
-from meterdp.release.service import ReleaseService
+from meterdp.release import feeders, forecasts, mixture
+from meterdp.release.service import Releasable, ReleaseService
+
+# Each has
+# - mechanisms(listed, service): what is charged and drawn together, from settings and the public list alone;
+# - records(files, config, listed): what the mechanisms take, from tables of the study;
+# - expected(config, listed): a sentence on how far a release is expected to be off, None where nothing is known;
+# - worthless(config, listed): refusals of what is not worth its epsilon.
+MODULES: Mapping[str, ModuleType] = {"mixture": mixture, "forecasts": forecasts, "feeders": feeders}
 
 
-@dataclass(frozen=True)
-class Asked:
-    """One folder that a release would publish.
-
-    Parameters
-    ----------
-    what : str
-        What is in it, as a phrase.
-    parts : tuple of Part
-        Charged together or not at all.
-    """
-
-    what: str
-    parts: tuple[Part, ...]
-
-    @property
-    def requests(self) -> list[Request]:
-        """What the ledger is asked for."""
-        return [part.request for part in self.parts]
-
-
-def asked(service: ReleaseService) -> tuple[list[Asked], list[InputError]]:
-    """Return all that a configuration asks to release, and everything that gate and mechanisms refuse about it."""
-    listed, release = parse_meter_list(service.meter_list), service.config["release"]
-    refused = {
-        str(error): error for error in refusals_of_list(release["delta"], len(listed.circuit_of), service.limit)
-    }
+def asked(service: ReleaseService) -> tuple[list[tuple[Releasable, ...]], list[InputError]]:
+    """Return all that is asked for, each as mechanisms charged together, and all that is refused about it."""
+    release, listed = service.config["release"], service.listed
+    refused = {str(e): e for e in refusals_of_list(release["delta"], len(listed.circuit_of), service.limit)}
     found = []
     for what in release["what"]:
         try:
-            found.append(_KINDS[what](listed, service))
+            together = MODULES[what].mechanisms(listed, service)
+            for mechanism in together:
+                service.request(mechanism)
+            found.append(together)
         except InputError as error:
             refused.setdefault(str(error), error)
     return found, list(refused.values())
 
 
-def _mixture(listed: MeterList, service: ReleaseService) -> Asked:
-    shared = shared_noise(service.config["federation"], _meters(listed))
-    shape = (len(listed.circuit_of), service.config["profiles"]["hours"])
-    return Asked("a mixture and synthetic profiles", (mixture_part(shape, service, shared),))
+def worthless(config: Mapping, simulated: bool) -> Iterator[InputError]:
+    """Yield why releases of a configuration are not worth their epsilon, as far as public numbers tell."""
+    listed = _listed(config, simulated)
+    if listed is not None:
+        for what in config["release"]["what"]:
+            yield from MODULES[what].worthless(config, listed)
 
 
-def _forecasts(listed: MeterList, service: ReleaseService) -> Asked:
-    households, circuit = public_list(_meters(listed), service.config["release"]["forecast_households"])
-    if service.config["release"]["forecast_protects"] == "label":
-        part = label_part(len(households), neighbourhoods(circuit, service), service)
-        return Asked(f"{len(households):,} forecast files that hide whom they belong to", (part,))
-    parts = forecast_parts(len(households), circuit, service)
-    groups = parts[0].request.words["group_count"]
-    same = f"{groups} forecasts, one for each group" if groups > 1 else "one and the same forecast in all of them"
-    return Asked(f"{len(households):,} forecast files, {same}", parts)
+def statements(config: Mapping, simulated: bool) -> list[str]:
+    """Return a sentence for each release of which public numbers alone tell the error."""
+    listed = _listed(config, simulated)
+    if listed is None:
+        return []
+    said = (MODULES[what].expected(config, listed) for what in config["release"]["what"])
+    return [sentence for sentence in said if sentence is not None]
 
 
-def _feeders(listed: MeterList, service: ReleaseService) -> Asked:
-    return Asked("the energy of every feeder", (feeders_part(Feeders.of_meter_list(listed), service),))
-
-
-_KINDS: Mapping[str, Callable[[MeterList, ReleaseService], Asked]] = {
-    "mixture": _mixture,
-    "forecasts": _forecasts,
-    "feeders": _feeders,
-}
-
-
-def _meters(listed: MeterList) -> pa.Table:
-    """Return the columns of the table ``meters`` that follow from the list."""
-    circuits = [listed.circuit_of[meter] for meter in listed.meter_ids]
-    return pa.table(
-        {
-            "household": pa.array(range(len(circuits)), pa.int32()),
-            "circuit": pa.array(circuits, pa.string()),
-        }
-    )
+def _listed(config: Mapping, simulated: bool) -> int | None:
+    """Return the number of meters of the public list; None if there is none that can be read."""
+    if simulated:
+        return config["simulate"]["households"]
+    try:
+        return len(read_meter_list(config["export"]["meters"]).meter_ids)
+    except (InputError, TypeError):
+        return None

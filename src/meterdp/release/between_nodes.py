@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -28,17 +29,17 @@ from meterdp.mechanisms.interface import PublicSettings, Released
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mechanisms.sound.plan import step_entries
 from meterdp.mechanisms.sound.shares import SharedNoise
+from meterdp.privacy.mechanism import Files
 from meterdp.privacy.noise import GRID, MOST_STEPS, GaussianSource
-from meterdp.privacy.release import Part
-from meterdp.release.gate import check_meters, check_settings
-from meterdp.release.mixture import released_files, request_of, words_of_settings
+from meterdp.release.mixture import ReleasedMixture, parameters_of
 from meterdp.release.service import ReleaseService
+from meterdp.release.settings import check_meters, check_settings
 
 FOLDER = Path("release/mixture")
 
 
 def release_mixture_at(settings: NodeSettings, say: Callable[[str], object]) -> str:
-    """Release the mixture of all nodes' households with the other nodes, and hand over this node's files of it.
+    """Release the mixture of all nodes' households with the other nodes, and publish this node's files of it.
 
     Parameters
     ----------
@@ -54,7 +55,7 @@ def release_mixture_at(settings: NodeSettings, say: Callable[[str], object]) -> 
     Raises
     ------
     InputError
-        If gate or ledger refuses, or something is wrong with another node. What was charged stays charged, unless
+        If policy or ledger refuses, or something is wrong with another node. What was charged stays charged, unless
         this node has sent nothing yet that depends on its readings.
     """
     service = _service(settings)
@@ -88,23 +89,32 @@ def release_mixture_at(settings: NodeSettings, say: Callable[[str], object]) -> 
         links.greet()
         say("all nodes are there")
         _agree(links, sound.public)
-        told = _told(shared, settings)
         # Made of fresh numbers of all nodes: no run repeats another, so none is free.
-        request = request_of("mixture between nodes", sound, service, told, run=links.run.hex())
-
-        def answer(log_kwh: np.ndarray, noise: GaussianSource, _) -> Released:
-            return _released(sound, log_kwh, noise, settings, links)
-
-        def render(released: Released, _) -> dict[str, bytes]:
-            return released_files(released, sound, request, service, told)
-
+        mechanism = MixtureBetweenNodes(
+            sound,
+            service,
+            _shared(shared, settings),
+            "mixture between nodes",
+            {"run": links.run.hex()},
+            settings,
+            links,
+        )
         # No node sends a sum before all of them have charged; where one cannot, nobody has spent anything.
-        part = Part(request, sound.guarantee, sound.public.records, answer, render)
-        (files,), handed_over = service.release(part, records=records.log_kwh, ready=links.all_charged)
+        files, _ = service.release([mechanism], records.log_kwh, ready=links.all_charged)
     # With closed links: what goes wrong now is no other node's concern.
-    service.hand_over(files, folder)
-    handed_over()
+    service.publish(files, folder, mechanism)
     return f"all nodes released a mixture of {sound.plan.classes} classes; it is in {FOLDER} of its results"
+
+
+@dataclass(frozen=True)
+class MixtureBetweenNodes(ReleasedMixture):
+    """The released mixture of which this node draws its share of the noise, before any sum."""
+
+    settings: NodeSettings | None = None
+    links: Links | None = None
+
+    def answer(self, log_kwh: np.ndarray, noise: GaussianSource, earlier: Sequence[Files]) -> Released:
+        return _released(self.sound, log_kwh, noise, self.settings, self.links)
 
 
 def shared_sums(settings: NodeSettings) -> SharedSums:
@@ -142,14 +152,14 @@ def _public(settings: NodeSettings, shared: SharedSums) -> PublicSettings:
 
 def _agree(links: Links, public: PublicSettings) -> None:
     """End the run if a neighbour has other public settings of the mechanism, before anything is charged."""
-    words = json.dumps(words_of_settings(public), sort_keys=True, default=str)
+    words = json.dumps(parameters_of(public), sort_keys=True, default=str)
     own = np.frombuffer(hashlib.sha256(words.encode()).digest(), dtype="<u8").astype(np.uint64)
     for node, theirs in links.swap(Kind.PLAN, 0, 0, own).items():
         if (theirs != own).any():
             raise links.fault(node, Reason.OTHER_PLAN)
 
 
-def _told(shared: SharedSums, settings: NodeSettings) -> SharedNoise:
+def _shared(shared: SharedSums, settings: NodeSettings) -> SharedNoise:
     agreed = settings.agreement.settings
     return SharedNoise(shared.shares, {"by": "node", "scheme": agreed["scheme"], "graph": agreed["graph"]}, "nodes")
 

@@ -16,7 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from meterdp.release.about import About
-from meterdp.release.gate import CRATE, ENTRY, is_of_a_household
+from meterdp.release.kinds import CRATE, ENTRY
+from meterdp.release.settings import is_of_a_household
 
 VERSION = "https://w3id.org/ro/crate/1.2"
 HOUSEHOLDS = "#household-files"

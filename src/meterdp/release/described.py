@@ -13,7 +13,7 @@ from meterdp.errors import InputError
 from meterdp.privacy.guarantee import NOT_FOR_RELEASE
 from meterdp.release.about import About
 from meterdp.release.crate import crate_of
-from meterdp.release.gate import CRATE, ENTRY
+from meterdp.release.kinds import CRATE, ENTRY
 from meterdp.release.received import MANIFEST, RELEASED
 
 

@@ -1,30 +1,35 @@
-"""The released feeder totals: through gate and ledger to files in the columns of British low-voltage open data."""
+"""The released feeder totals: from records to files in the columns of British low-voltage open data."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import ClassVar
 
 import numpy as np
 
-from meterdp.core.parquet import table_bytes
+from meterdp.core.parquet import read_table, table_bytes
 from meterdp.core.stamps import utc_column
+from meterdp.errors import InputError
 from meterdp.feeders.mechanism import FeederRecords, FeederRelease, FeederTotals
 from meterdp.feeders.plan import FeederPublic
+from meterdp.feeders.records import listed_records
 from meterdp.feeders.window import DAYS, Window, total_minutes
 from meterdp.ingest.meter_list import MeterList
+from meterdp.ingest.tables import METERS
 from meterdp.privacy.charge import Charge
-from meterdp.privacy.ledger import Request
+from meterdp.privacy.guarantee import Guarantee
+from meterdp.privacy.mechanism import Files
 from meterdp.privacy.noise import GRID, GaussianSource
-from meterdp.privacy.release import Part
-from meterdp.release.gate import FEEDER_FILES, check_feeder_names, check_feeders
-from meterdp.release.service import ReleaseService, as_json, checksums, in_words, words_of
+from meterdp.release.kinds import refused
+from meterdp.release.service import ReleaseService, as_json, checksums, in_words, request_parameters
+from meterdp.release.settings import check_meters
 from meterdp.release.tables import RELEASED_FEEDER_ERRORS, RELEASED_FEEDERS
 
-# Counts up when the same public words would give another release.
+# Counts up when the same parameters would give another release.
 VERSION = 1
 # The substation of feeders of a list that names none.
 ONE_SUBSTATION = "all"
@@ -66,11 +71,23 @@ class Feeders:
         for meter in meter_list.meter_ids:
             substation, feeder = meter_list.feeder_of.get(meter, (None, None))
             places.append((substation or ONE_SUBSTATION, feeder or meter_list.circuit_of[meter]))
-        check_feeders([feeder for _, feeder in places])
+        # Where the readings of a meter without a feeder count would be private. No feeder is too small: the proof
+        # does not depend on its size, only the worth of its total does.
+        if any(feeder is None for _, feeder in places):
+            raise refused(
+                "export.meters",
+                "does not name a feeder of every meter",
+                "add a column lv_feeder_id (and secondary_substation_id), or circuit, and fill it in",
+            )
         known = sorted(set(places))
         at = {place: number for number, place in enumerate(known)}
         feeders = cls(*zip(*known, strict=True), tuple(at[place] for place in places))
-        check_feeder_names(feeders.ids)
+        if len(set(feeders.ids)) < len(feeders.ids):  # c of a-b, and b-c of a
+            raise refused(
+                "export.meters",
+                "has two feeders that would both be called <substation>-<feeder> in the released files",
+                "leave hyphens out of secondary_substation_id or of lv_feeder_id",
+            )
         return feeders
 
     @property
@@ -91,91 +108,105 @@ def feeder_window(config) -> Window:
     )
 
 
-def release_feeders(
-    energy_kwh: np.ndarray, feeders: Feeders, service: ReleaseService
-) -> tuple[dict[str, bytes], Callable[[], None]]:
-    """Return the files of the feeder totals: drawn and charged once, afterwards the stored ones.
+@dataclass(frozen=True)
+class ReleasedFeeders:
+    """The totals of a configuration, released: a :class:`meterdp.privacy.mechanism.Mechanism`.
 
-    Parameters
-    ----------
-    energy_kwh : (N, T) float64
-        Records of all listed meters, NaN where there is no usable reading.
-    feeders : Feeders
-    service : ReleaseService
-
-    Returns
-    -------
-    files : dict of name to bytes
-    handed_over : callable
-        To be called once they are, which the ledger then notes.
-
-    Raises
-    ------
-    InputError
-        If gate or ledger refuses.
+    Its records are (N, T) float64, kWh, of all listed meters, NaN where there is no usable reading.
     """
-    (files,), handed_over = service.release(feeders_part(feeders, service), records=energy_kwh)
-    return files, handed_over
+
+    totals: FeederTotals
+    feeders: Feeders
+    window: Window
+    service: ReleaseService
+    setting: ClassVar[str] = "release.feeder_epsilon"
+    what: ClassVar[str] = "the energy of every feeder"
+
+    @classmethod
+    def configured(cls, feeders: Feeders, service: ReleaseService) -> ReleasedFeeders:
+        """Return what releases the totals of a configuration."""
+        release, window = service.config["release"], feeder_window(service.config)
+        public = FeederPublic(
+            epsilon=release["feeder_epsilon"],
+            delta=release["delta"],
+            feeder=feeders.feeder_of,
+            feeders=len(feeders.name),
+            intervals_per_day=window.intervals_per_day,
+            days=window.record_days,
+            typical_daily_kwh=release["feeder_typical_daily_kwh"],
+            count=release["feeder_count"],
+            grid=GRID,
+            averaged_days=window.day_count // window.record_days,
+        )
+        return cls(FeederTotals.calibrate(public), feeders, window, service)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return self.totals.guarantee
+
+    @property
+    def households(self) -> int:
+        return len(self.feeders.feeder_of)
+
+    @property
+    def loss(self) -> Charge:
+        return Charge(self.totals.mu, self.totals.total_variation)
+
+    @property
+    def parameters(self) -> dict:
+        public, window = self.totals.public, self.window
+        # Feeders are those of the list, which is among the parameters.
+        settings = {
+            "epsilon": public.epsilon,
+            "delta": public.delta,
+            "feeders": public.feeders,
+            "intervals_per_day": public.intervals_per_day,
+            "days": public.days,
+            "typical_daily_kwh": public.typical_daily_kwh,
+            "count": public.count,
+            "grid": public.grid,
+            "averaged_days": public.averaged_days,
+        }
+        return request_parameters(
+            "feeders",
+            self.totals.name,
+            VERSION,
+            settings,
+            **self.service.records(profile_keys=("clip_kwh_per_hour",)),
+            window={"kind": window.kind, "first_day": window.first_day.isoformat(), "days": window.day_count},
+        )
+
+    def answer(self, energy_kwh: np.ndarray, noise: GaussianSource, earlier: Sequence[Files]) -> FeederRelease:
+        return self.totals.release(FeederRecords(energy_kwh), noise)
+
+    def render(self, released: FeederRelease, earlier: Sequence[Files]) -> Files:
+        return _files(released, self)
 
 
-def feeders_part(feeders: Feeders, service: ReleaseService) -> Part:
-    """Return what releases the totals of a configuration, from public settings alone."""
-    release, window = service.config["release"], feeder_window(service.config)
-    public = FeederPublic(
-        epsilon=release["feeder_epsilon"],
-        delta=release["delta"],
-        feeder=feeders.feeder_of,
-        feeders=len(feeders.name),
-        intervals_per_day=window.intervals_per_day,
-        days=window.record_days,
-        typical_daily_kwh=release["feeder_typical_daily_kwh"],
-        count=release["feeder_count"],
-        grid=GRID,
-        averaged_days=window.day_count // window.record_days,
-    )
-    mechanism = FeederTotals.calibrate(public)
-    # Their names stay for ever: ledgers know a release by them. Feeders are those of the list, which is among them.
-    settings = {
-        "epsilon": public.epsilon,
-        "delta": public.delta,
-        "feeders": public.feeders,
-        "intervals_per_day": public.intervals_per_day,
-        "days": public.days,
-        "typical_daily_kwh": public.typical_daily_kwh,
-        "count": public.count,
-        "grid": public.grid,
-        "averaged_days": public.averaged_days,
-    }
-    words = words_of(
-        "feeders",
-        mechanism.name,
-        VERSION,
-        settings,
-        **service.records(profile_keys=("clip_kwh_per_hour",)),
-        window={"kind": window.kind, "first_day": window.first_day.isoformat(), "days": window.day_count},
-    )
-    charge = Charge(mechanism.mu, mechanism.total_variation)
-    request = service.request(
-        mechanism.guarantee, len(feeders.feeder_of), charge, words, setting="release.feeder_epsilon"
-    )
-
-    def answer(energy_kwh: np.ndarray, noise: GaussianSource, _) -> FeederRelease:
-        return mechanism.release(FeederRecords(energy_kwh), noise)
-
-    def render(released: FeederRelease, _) -> dict[str, bytes]:
-        return _files(released, mechanism, feeders, window, request, service)
-
-    return Part(request, mechanism.guarantee, len(feeders.feeder_of), answer, render)
+def mechanisms(listed: MeterList, service: ReleaseService) -> tuple[ReleasedFeeders]:
+    """Return what a configuration asks to release, from public settings and the list of meters."""
+    return (ReleasedFeeders.configured(Feeders.of_meter_list(listed), service),)
 
 
-def _files(
-    released: FeederRelease,
-    mechanism: FeederTotals,
-    feeders: Feeders,
-    window: Window,
-    request: Request,
-    service: ReleaseService,
-) -> dict[str, bytes]:
+def records(files: Mapping, config: Mapping, listed: MeterList) -> np.ndarray:
+    """Return the records of all listed meters from the tables of the study."""
+    known = read_table(files["known"], METERS)["meter_id"].to_pylist()
+    energy_kwh = listed_records(files["records"], len(known), feeder_window(config), config)
+    check_meters(known, listed.meter_ids, len(energy_kwh))
+    return energy_kwh
+
+
+def expected(config: Mapping, listed: int) -> None:
+    """Say nothing: the standard error of every feeder is in ``feeder_errors.parquet``."""
+
+
+def worthless(config: Mapping, listed: int) -> Iterator[InputError]:
+    """Refuse nothing: totals are posterior means, and say how far they are off."""
+    yield from ()
+
+
+def _files(released: FeederRelease, made_by: ReleasedFeeders) -> Files:
+    mechanism, feeders, window, service = made_by.totals, made_by.feeders, made_by.window, made_by.service
     guarantee = mechanism.guarantee
     metadata = {"guarantee": in_words(guarantee), **service.metadata}
     ends, cell = window.ends_utc()
@@ -204,20 +235,16 @@ def _files(
         "feeder_errors.parquet": table_bytes(RELEASED_FEEDER_ERRORS, errors, metadata),
     }
     manifest = service.manifest(
-        "energy per low-voltage feeder and interval, and how many meters it is of",
-        guarantee,
-        HIDES,
-        DOES_NOT_HIDE,
-        request,
+        "energy per low-voltage feeder and interval, and how many meters it is of", made_by, HIDES, DOES_NOT_HIDE
     )
     manifest |= {"feeder_totals": _facts(mechanism, window)}
     files["manifest.json"] = as_json({**manifest, "sha256": checksums(files)})
-    files["README.md"] = _page(mechanism, released, window, request, service)
-    return service.described({name: files[name] for name in FEEDER_FILES})
+    files["README.md"] = _page(released, made_by)
+    return service.described(files)
 
 
 def _facts(mechanism: FeederTotals, window: Window) -> dict:
-    """Return what a recipient needs to read the totals; public words."""
+    """Return what a recipient needs to read the totals; all public."""
     public, plan = mechanism.public, mechanism.plan
     return {
         "unit": "Wh of active import in an interval",
@@ -260,9 +287,8 @@ def _meters_in_words(count: str) -> str:
     )
 
 
-def _page(
-    mechanism: FeederTotals, released: FeederRelease, window: Window, request: Request, service: ReleaseService
-) -> bytes:
+def _page(released: FeederRelease, made_by: ReleasedFeeders) -> bytes:
+    mechanism, window, service = made_by.totals, made_by.window, made_by.service
     public, plan = mechanism.public, mechanism.plan
     of_total = float(np.median(released.error_kwh / np.maximum(released.total_kwh.mean(axis=1), 1e-9)))
     largest = plan.level_limit * public.typical_daily_kwh
@@ -284,7 +310,6 @@ def _page(
             "households fed in is not taken off",
             "`manifest.json`: how the files were made, for experts and machines",
         ),
-        request,
         guarantee=mechanism.guarantee,
         covers="",
         hides=HIDES,

@@ -1,122 +1,542 @@
-"""Study-mode releases of forecasts: one draw of class-based noise per household, one file each.
+"""Released forecasts: one file per household of the public list, under a random name.
 
-The one place where noise for forecasts is drawn. Seeded; every file says "not for release".
+They protect readings (``release.forecast_protects: readings``): a file carries the noisy mean forecast of its
+household's group (docs/proofs/group_forecast.md). Groups and file names are drawn once in a budget period and kept,
+the forecast of the days to come is drawn for every period of readings: two mechanisms, charged together.
+
+Or they protect labels (``label``): a file is the household's own forecast, moved towards those of its public
+neighbourhood and with noise, which hides whose it is and nothing of the readings (docs/proofs/joint.md). Every period
+of readings is charged, names are new each time, and nothing else about these households may be released in the budget
+period.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from functools import cached_property
+from typing import ClassVar
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pyarrow as pa
 
-from meterdp.class_noise.query_models import QUERY_MODELS
-from meterdp.class_noise.study import noises_of, stack
+from meterdp.class_noise.towards_centre import LabelPublic, TowardsCentre
 from meterdp.core.log_scale import LogScale
-from meterdp.profiles.dense import LogLoad
-from meterdp.release.forecast_files import (
-    EXAMPLES,
-    crosswalk_columns,
-    example_columns,
-    release_forecasts,
-    write_forecast_files,
+from meterdp.core.noise import new_ids
+from meterdp.core.parquet import read_parts, read_table
+from meterdp.errors import InputError
+from meterdp.forecasting.settings import AHEAD, some_of
+from meterdp.forecasting.tables import FORECASTS_AHEAD
+from meterdp.groupforecast.kept import KeptGroups, assignment_charge, group_public, level_in_words
+from meterdp.groupforecast.mechanism import ForecastRecords, GroupRelease
+from meterdp.groupforecast.study import no_circuits, public_list
+from meterdp.ingest.meter_list import MeterList
+from meterdp.ingest.tables import METERS
+from meterdp.privacy.charge import Charge, epsilon_of
+from meterdp.privacy.guarantee import Guarantee
+from meterdp.privacy.mechanism import Files
+from meterdp.privacy.meter_lists import plain_name
+from meterdp.privacy.noise import GRID, GaussianSource, ResponseSource
+from meterdp.privacy.policy import FEWEST_IN_GROUP, check_groups
+from meterdp.release.forecast_files import forecast_files
+from meterdp.release.manifests.common import what_is_in_it
+from meterdp.release.service import (
+    PLACES,
+    Releasable,
+    ReleaseService,
+    as_json,
+    checksums,
+    in_words,
+    request_parameters,
 )
-from meterdp.release.manifests.class_label import class_label_manifest, guarantee_pairs
-from meterdp.release.noise import StudyNoise, salted_ids
+from meterdp.release.settings import check_meters
+from meterdp.release.tables import RELEASED_FORECAST
 
-HISTORY_HOURS = 24
-
-
-@dataclass(frozen=True)
-class StudyRelease:
-    """Released forecasts of a study and the tables that go with them."""
-
-    release_ids: np.ndarray
-    released_log_kwh: np.ndarray
-    interval_start_utc: np.ndarray
-    scale: LogScale
-    manifest: dict
-    crosswalk: dict
-    examples: dict
-
-    def write_files(self, folder, metadata: Mapping[str, str]) -> None:
-        """Write one file and manifest per household."""
-        write_forecast_files(
-            folder,
-            self.release_ids,
-            self.released_log_kwh,
-            self.interval_start_utc,
-            self.scale,
-            self.manifest,
-            metadata,
-        )
+# Counts up when the same parameters would give another release.
+VERSION = 1
+MECHANISM = "group_forecast"
+# A manifest names the cost of so many forecasts of a budget period with their groups: two, three, or one a month.
+SO_MANY = (2, 3, 12)
+GROUP_HIDES = (
+    "what any one listed meter read in the period and in that of the first forecast with these groups, its own "
+    "forecasts, and which group they are nearest to, to the extent that epsilon and delta state",
+)
+GROUP_DOES_NOT_HIDE = (
+    "who is on the public list of meters, and on which circuit where the groups are circuits",
+    "what is true of a group as a whole: the energy its households will typically use",
+    "more about a household with several meters than about one with a single meter",
+)
+LABEL_HIDES = (
+    "whose file is whose among the households of a neighbourhood, to the extent that epsilon and delta state, even "
+    "from those who know the forecast of every household, for all files of the neighbourhood together",
+)
+LABEL_DOES_NOT_HIDE = (
+    "anything about the readings themselves: nothing is claimed when one household's readings are replaced",
+    "who is on the public list of meters, which neighbourhood a household is in, and the typical forecast there",
+    "how far the forecasts of a neighbourhood lie apart",
+)
 
 
-def release_study_forecasts(
-    distributions: pa.Table,
-    designs: pa.Table,
-    curves: pa.Table,
-    load: LogLoad,
-    class_noise: Mapping,
-    public: Mapping,
-    scale: LogScale,
-    seed: int,
-    salt: str,
-) -> StudyRelease:
-    """Draw the noise of every household's forecast once.
+def mechanisms(listed: MeterList, service: ReleaseService) -> tuple[Releasable, ...]:
+    """Return what a configuration asks to release, from public settings and the list of meters."""
+    households, circuit = public_list(listed.table, service.config["release"]["forecast_households"])
+    return forecast_mechanisms(len(households), circuit, service)
 
-    The noise is the one designed for deterministic queries, the only model a release may use, if there is one.
+
+def forecast_mechanisms(
+    households: int, circuit: tuple[int, ...] | None, service: ReleaseService
+) -> tuple[Releasable, ...]:
+    """Return what releases forecasts of a configuration.
 
     Parameters
     ----------
-    distributions, designs, curves : pyarrow.Table
-        Tables ``forecast_distributions``, ``noise_designs`` and ``delta_curves``.
-    load : LogLoad
-        Log load of the same households, for the examples.
-    class_noise : mapping
-        Section of the configuration.
-    public : mapping
-        Of :func:`meterdp.release.manifests.class_label.class_label_manifest`.
-    scale : LogScale
-        Of the energy in an interval.
-    seed : int
-        Seed of the study; it fixes the noise.
-    salt : str
-        Private salt; it fixes the release ids and which three households are the examples.
-    """
-    household = distributions["household"].to_numpy()
-    mean = stack(distributions["mean_log_kwh"], -1)
-    noises = noises_of(designs)
-    design, rho = class_noise["file_design"], float(class_noise["file_rho"])
-    key = next((design, model, rho) for model in QUERY_MODELS if (design, model, rho) in noises)
-    designed, noise = noises[key]
-    if not (np.array_equal(designed, household) and np.array_equal(load.household, household)):
-        raise ValueError("forecasts, noise and log load are not of the same households in the same order")
-    draws = np.stack([StudyNoise(seed, "forecast", *key, int(h)).normal(mean.shape[1:]) for h in household])
-    released = release_forecasts(mean, noise, draws)
-    ids = salted_ids(salt, household)
+    households : int
+        N, who get a file.
+    circuit : tuple of N int, or None
+        Public circuit 0..G-1 of every household, if the list names them all.
+    service : ReleaseService
 
-    calendar = load.calendar
-    origin = int(
-        np.searchsorted(
-            calendar.start_utc, np.datetime64(distributions["origin_utc"][0].as_py().replace(tzinfo=None))
+    Raises
+    ------
+    InputError
+        If circuits are asked for that are not known, or a group is too small.
+    """
+    groups = service.config["release"]["forecast_groups"]
+    if groups == "circuit" and circuit is None:
+        raise no_circuits("release.forecast_groups")
+    circuit = circuit if groups == "circuit" else None
+    if circuit is not None:
+        check_groups(np.bincount(circuit))
+    if service.config["release"]["forecast_protects"] == "label":
+        return (LabelForecasts.configured(households, circuit, service),)
+    assigned = GroupAssignment(KeptGroups.calibrate(group_public(service.config, households, circuit)), service)
+    return assigned, GroupForecasts(assigned)
+
+
+def records(files: Mapping, config: Mapping, listed: MeterList) -> np.ndarray:
+    """Return the forecast of every household that gets a file, (N, k) float64, NaN where it has none."""
+    known = read_table(files["known"], METERS)["meter_id"].to_pylist()
+    check_meters(known, listed.meter_ids, len(known))
+    household, _ = public_list(listed.table, config["release"]["forecast_households"])
+    own = read_parts(files["records"], FORECASTS_AHEAD)
+    return on_the_list(own, household, config["forecast"])
+
+
+def recipients(config: Mapping, listed: MeterList) -> list[str]:
+    """Return the meters that get a file, in the order of the records."""
+    household, _ = public_list(listed.table, config["release"]["forecast_households"])
+    return [listed.meter_ids[h] for h in household]
+
+
+def expected(config: Mapping, listed: int) -> str | None:
+    """Say how far a household's forecast is expected to be off, from public numbers; None where that is not known."""
+    release, households = config["release"], _households(config, listed)
+    by_readings = release["forecast_protects"] == "readings" and release["forecast_groups"] != "circuit"
+    if not by_readings or households < FEWEST_IN_GROUP:
+        return None
+    kept = KeptGroups.calibrate(group_public(config, households, None))
+    words = level_in_words(kept.public, kept.plan)
+    return f"Forecasts for {households:,} listed meters at epsilon {release['forecast_epsilon']:g}: {words}."
+
+
+def _households(config: Mapping, listed: int) -> int:
+    return min(config["release"]["forecast_households"] or listed, listed)
+
+
+def worthless(config: Mapping, listed: int) -> Iterator[InputError]:
+    """Refuse nothing: a group forecast is never worse than the public level that it shrinks to."""
+    yield from ()
+
+
+def on_the_list(ahead: pa.Table, household: np.ndarray, forecast: Mapping) -> np.ndarray:
+    """Return the forecast of every household of the list, (N, k) float64, NaN where it has none.
+
+    Parameters
+    ----------
+    ahead : pyarrow.Table
+        Table ``forecasts_ahead``.
+    household : (N,) int array
+        The list, ascending.
+    forecast : mapping
+        Section of the configuration.
+    """
+    rows = np.full((household.size, forecast["horizon_steps"]), np.nan)
+    own = ahead.filter(pa.array(np.isin(ahead["household"].to_numpy(), household)))
+    at = np.searchsorted(household, own["household"].to_numpy())
+    rows[at] = np.array(own["forecast_log_kwh"].to_pylist(), dtype=float).reshape(len(at), rows.shape[1])
+    return rows
+
+
+@dataclass(frozen=True)
+class GroupAssignment:
+    """Groups and file names, drawn once in a budget period: a mechanism of the kernel.
+
+    Records are (N, k) float64, log kWh: each household's own forecast, NaN where it has none.
+
+    Parameters
+    ----------
+    kept : KeptGroups
+    service : ReleaseService
+    """
+
+    kept: KeptGroups
+    service: ReleaseService
+    setting: ClassVar[str] = "release.forecast_epsilon"
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return self.kept.guarantee
+
+    @property
+    def households(self) -> int:
+        return self.kept.public.records
+
+    @property
+    def loss(self) -> Charge:
+        return assignment_charge(self.kept)
+
+    @property
+    def public(self) -> dict:
+        """Parameters of the forecast; circuits are those of the list, which is among them."""
+        public = self.kept.public
+        return {
+            "epsilon": public.epsilon,
+            "delta": public.delta,
+            "records": public.records,
+            "steps": public.steps,
+            "interval_hours": public.interval_hours,
+            "level_log_kwh": public.level_log_kwh,
+            "groups": public.groups,
+            "most_groups": public.most_groups,
+            "grid": public.grid,
+        }
+
+    @property
+    def assigned(self) -> dict:
+        """What stored groups were drawn with: a plan by other rules draws its own."""
+        return {"group_count": self.kept.plan.groups, "assignment_epsilon": self.kept.plan.assignment_epsilon}
+
+    @property
+    def parameters(self) -> dict:
+        return request_parameters("forecast_groups", MECHANISM, VERSION, self.public, **self.assigned)
+
+    def answer(self, forecast_log_kwh: np.ndarray, noise: ResponseSource, earlier: Sequence[Files]) -> np.ndarray:
+        return self.kept.assign(ForecastRecords(forecast_log_kwh), noise)
+
+    def render(self, group: np.ndarray, earlier: Sequence[Files]) -> Files:
+        places = {"release_id": new_ids(self.households), "group": group.tolist(), "days": self.service.period}
+        return {PLACES: as_json(places)}
+
+
+@dataclass(frozen=True)
+class GroupForecasts:
+    """The forecast of the groups that :class:`GroupAssignment` has drawn; records are the same."""
+
+    groups: GroupAssignment
+    setting: ClassVar[str] = GroupAssignment.setting
+
+    @property
+    def service(self) -> ReleaseService:
+        return self.groups.service
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return self.groups.guarantee
+
+    @property
+    def households(self) -> int:
+        return self.groups.households
+
+    @property
+    def loss(self) -> Charge:
+        plan = self.groups.kept.plan
+        return Charge(plan.mu, plan.total_variation(self.groups.kept.public))
+
+    @cached_property
+    def parameters(self) -> dict:
+        return request_parameters(
+            "forecasts",
+            MECHANISM,
+            VERSION,
+            self.groups.public,
+            **self.service.records(),
+            forecast=some_of(self.service.config["forecast"], AHEAD),
+            groups_request=self.service.request(self.groups).key,
         )
+
+    @property
+    def what(self) -> str:
+        count = self.groups.kept.plan.groups
+        same = f"{count} forecasts, one for each group" if count > 1 else "one and the same forecast in all of them"
+        return f"{self.households:,} forecast files, {same}"
+
+    def answer(self, forecast_log_kwh: np.ndarray, noise: ResponseSource, earlier: Sequence[Files]) -> GroupRelease:
+        group = np.array(json.loads(earlier[0][PLACES])["group"])
+        return self.groups.kept.forecast(ForecastRecords(forecast_log_kwh), group, noise)
+
+    def render(self, released: GroupRelease, earlier: Sequence[Files]) -> Files:
+        places = json.loads(earlier[0][PLACES])
+        return forecast_folder(places["release_id"], released.released_log_kwh, self, self._said(places["days"]))
+
+    def _said(self, days: list[str]) -> Said:
+        kept, assigned = self.groups.kept, self.groups.assigned
+        count = "is one group" if kept.plan.groups == 1 else f"are {kept.plan.groups} groups"
+        off = level_in_words(kept.public, kept.plan)
+        lot = ". Which one a household is in was drawn by lot, the likely one more often than others"
+        return Said(
+            what="the forecast of a household's group",
+            covers="the groups and all files of this folder together",
+            facts={
+                "epsilon_of_groups_and_forecasts": self._together(),
+                **({} if off is None else {"expected_error": {"in_words": off}}),
+                "mechanism": {
+                    "name": MECHANISM,
+                    "groups": kept.public.groups,
+                    **assigned,
+                    "groups_are_of_readings_of": days,
+                    "clip_radius_log_kwh": {"common": kept.plan.common_radius, "group": kept.plan.group_radius},
+                    "centre_log_kwh": kept.public.centre_log_kwh,
+                },
+            },
+            opening="No file was made from one household's readings alone.",
+            file=f"It is that of a group of households; there {count}{'' if kept.assignment_plan is None else lot}",
+            expected=off,
+            hides=GROUP_HIDES,
+            does_not_hide=GROUP_DOES_NOT_HIDE,
+        )
+
+    def _together(self) -> dict[str, float]:
+        """Return what groups and so many forecasts cost together, as far as the limit allows them."""
+        out = {}
+        for number in SO_MANY:
+            total = sum([self.loss] * number, self.groups.loss)
+            epsilon = float(np.ceil(100 * epsilon_of(total, self.service.config["release"]["delta"])) / 100)
+            if epsilon <= self.service.limit.epsilon:
+                out[str(number)] = epsilon
+        return out
+
+
+@dataclass(frozen=True)
+class LabelForecasts:
+    """Forecast files that hide whose they are: a mechanism of the kernel; records as of :class:`GroupAssignment`.
+
+    Parameters
+    ----------
+    mechanism : TowardsCentre
+    by_circuit : bool
+        Whether neighbourhoods are public circuits; all households are one otherwise.
+    service : ReleaseService
+    """
+
+    mechanism: TowardsCentre
+    by_circuit: bool
+    service: ReleaseService
+    setting: ClassVar[str] = "release.forecast_epsilon"
+
+    @classmethod
+    def configured(cls, households: int, circuit: tuple[int, ...] | None, service: ReleaseService) -> LabelForecasts:
+        """Return what releases these forecasts, from public settings alone."""
+        config, release = service.config, service.config["release"]
+        minutes, profiles = config["export"]["interval_minutes"], config["profiles"]
+        level = LogScale.of_interval(profiles, minutes).log(profiles["default_kwh_per_hour"] * (minutes / 60))
+        neighbourhood = (0,) * households if circuit is None else circuit
+        check_groups(np.bincount(neighbourhood))
+        public = LabelPublic(
+            epsilon=release["forecast_epsilon"],
+            delta=release["delta"],
+            neighbourhood=neighbourhood,
+            steps=config["forecast"]["horizon_steps"],
+            noise_std_log_kwh=release["forecast_noise_std_log_kwh"],
+            centre_log_kwh=float(level),
+            grid=GRID,
+        )
+        return cls(TowardsCentre.calibrate(public), circuit is not None, service)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return self.mechanism.guarantee
+
+    @property
+    def households(self) -> int:
+        return len(self.mechanism.public.neighbourhood)
+
+    @property
+    def loss(self) -> Charge:
+        return Charge(self.mechanism.mu, self.mechanism.total_variation)
+
+    @property
+    def neighbourhoods(self) -> str:
+        """Digest of who is in which neighbourhood; another one is another secret."""
+        meters = sorted(plain_name(meter) for meter in self.service.listed.meter_ids)
+        return hashlib.sha256(as_json([meters, self.mechanism.public.neighbourhood])).hexdigest()
+
+    @property
+    def parameters(self) -> dict:
+        public = self.mechanism.public
+        settings = {
+            "epsilon": public.epsilon,
+            "delta": public.delta,
+            "steps": public.steps,
+            "noise_std_log_kwh": public.noise_std_log_kwh,
+            "centre_log_kwh": public.centre_log_kwh,
+            "grid": public.grid,
+            "records": self.households,
+            "neighbourhoods": "circuit" if self.by_circuit else "one",
+        }
+        return request_parameters(
+            "forecasts",
+            self.mechanism.name,
+            VERSION,
+            settings,
+            **self.service.records(),
+            forecast=some_of(self.service.config["forecast"], AHEAD),
+        )
+
+    @property
+    def what(self) -> str:
+        return f"{self.households:,} forecast files that hide whom they belong to"
+
+    def answer(self, forecast_log_kwh: np.ndarray, noise: GaussianSource, earlier: Sequence[Files]) -> np.ndarray:
+        return self.mechanism.release(forecast_log_kwh, noise)
+
+    def render(self, released_log_kwh: np.ndarray, earlier: Sequence[Files]) -> Files:
+        ids = new_ids(self.households)
+        folder = forecast_folder(ids, released_log_kwh, self, self._said())
+        return folder | {PLACES: as_json({"release_id": ids})}
+
+    def _said(self) -> Said:
+        public, guarantee = self.mechanism.public, self.guarantee
+        # Of the files of two households that swap places, at most all of mu; of one file, at most 1 / sqrt(2) of it.
+        facts = {
+            "mechanism": {
+                "name": self.mechanism.name,
+                "query_model": "deterministic",
+                "noise_std_log_kwh": public.noise_std_log_kwh,
+                "mu_of_all_files_of_a_neighbourhood": self.mechanism.mu,
+                "mu_of_one_file_at_most": self.mechanism.mu / math.sqrt(2),
+                "centre_log_kwh": public.centre_log_kwh,
+            }
+        }
+        return Said(
+            what="a household's forecast, moved towards those of its neighbourhood, with noise",
+            covers="all files of a neighbourhood together",
+            facts=facts,
+            opening="Each was moved towards the mean of its neighbourhood and got noise, which limits what it tells "
+            "of whose it is. The readings themselves are not protected by it.",
+            file="It lies near the mean forecast of its neighbourhood",
+            hides=LABEL_HIDES,
+            does_not_hide=LABEL_DOES_NOT_HIDE,
+            means=f"This is a mathematical guarantee, (epsilon, delta) = ({guarantee.epsilon:g}, "
+            f"{guarantee.delta:g}) for all files of a neighbourhood together: whatever set of outcomes is looked at, "
+            f"its probability is at most {math.exp(guarantee.epsilon):.3g} times what it would be with the files "
+            f"handed to the households in any other order, plus {guarantee.delta:g}, even for somebody who knows "
+            "every household's forecast. Releases add up; whoever publishes them keeps a ledger of the sum.",
+        )
+
+
+@dataclass(frozen=True)
+class Said:
+    """What manifests and page say of one mechanism.
+
+    Parameters
+    ----------
+    what : str
+        What a file holds.
+    covers : str
+        Which files the guarantee is of, after it.
+    facts : mapping
+        Sections of the manifests.
+    opening, file : str
+        For the page: what was done to the files, and what one of them is.
+    hides, does_not_hide : sequence of str
+    means : str, optional
+        The guarantee in plain words, where it is not that of replacing a meter's readings.
+    expected : str, optional
+        How far forecasts are expected to be off, if that is known.
+    """
+
+    what: str
+    covers: str
+    facts: Mapping
+    opening: str
+    file: str
+    hides: Sequence[str]
+    does_not_hide: Sequence[str]
+    means: str | None = None
+    expected: str | None = None
+
+
+def forecast_folder(
+    release_ids: Sequence[str], released_log_kwh: np.ndarray, mechanism: GroupForecasts | LabelForecasts, said: Said
+) -> Files:
+    """Return the files of the folder: a file and manifest a household, a manifest of all, a page for people.
+
+    Parameters
+    ----------
+    release_ids : sequence of N str
+        Names of the files.
+    released_log_kwh : (N, k) float64
+    mechanism : GroupForecasts or LabelForecasts
+        What made them.
+    said : Said
+    """
+    ids, service, guarantee = np.array(release_ids), mechanism.service, mechanism.guarantee
+    config = service.config
+    minutes, zone = config["export"]["interval_minutes"], config["export"]["time_zone"]
+    stamps = intervals_ahead(service.period[1], released_log_kwh.shape[1], minutes, zone)
+    scale = LogScale.of_interval(config["profiles"], minutes)
+    manifest = {
+        **service.manifest(said.what, mechanism, said.hides, said.does_not_hide),
+        "guarantee": f"{in_words(guarantee)}, of {said.covers}",
+        **said.facts,
+        **what_is_in_it(RELEASED_FORECAST, stamps, minutes, zone, scale),
+    }
+    each = (RELEASED_FORECAST, ids, released_log_kwh, stamps, scale, manifest, service.metadata)
+    files = dict(forecast_files(*each))
+    files["manifest.json"] = as_json({**manifest, "sha256": checksums(files)})
+    files["README.md"] = service.page(
+        "Forecasts for",
+        f"This folder holds a file for each of {len(ids):,} households: how much electricity a household like it "
+        f"will use from {_spoken(manifest['time']['first_interval_start_local'])} on, in {stamps.size} steps of "
+        f"{minutes} minutes. {different_forecasts(released_log_kwh)} {said.opening}",
+        (
+            f"`<random name>.parquet`: the forecast for one household. {said.file}",
+            "`<random name>.json`: how that file was made, for experts and machines",
+            "`manifest.json`: the same for the whole folder, with a checksum of every file",
+        ),
+        guarantee=guarantee,
+        covers=f", for {said.covers}",
+        hides=said.hides,
+        does_not_hide=said.does_not_hide,
+        means=said.means,
+        **({} if said.expected is None else {"expected": said.expected}),
     )
-    steps = slice(origin, origin + mean.shape[1])
-    history = slice(max(origin - HISTORY_HOURS * calendar.slots_per_hour, 0), origin)
-    examples = example_columns(
-        np.argsort(ids)[:EXAMPLES],
-        load.log_kwh[:, history],
-        load.log_kwh[:, steps],
-        mean,
-        released,
-        calendar.interval_minutes / 60,
-        scale,
-        design,
-        rho,
-    )
-    convention, stamps = class_noise["accuracy_convention"], calendar.start_utc[steps]
-    pairs = guarantee_pairs(curves.to_pandas(), *key)
-    words = class_label_manifest(*key, convention, pairs, stamps, scale, public)
-    return StudyRelease(ids, released, stamps, scale, words, crosswalk_columns(ids, household), examples)
+    return service.described(files)
+
+
+def different_forecasts(released_log_kwh: np.ndarray) -> str:
+    """Say how many of the released forecasts, (N, k), differ from each other."""
+    different = len(np.unique(released_log_kwh, axis=0))
+    if different == len(released_log_kwh):
+        return "No two files hold the same forecast."
+    if different == 1:
+        return "All files hold one and the same forecast."
+    return f"The files hold {different:,} different forecasts; households of a group have the same one."
+
+
+def intervals_ahead(last_day: str, steps: int, interval_minutes: int, time_zone: str) -> np.ndarray:
+    """Return the UTC starts of the intervals after the last local day of the period, (k,) datetime64[us]."""
+    end = datetime.combine(date.fromisoformat(last_day) + timedelta(days=1), time(), ZoneInfo(time_zone))
+    first = np.datetime64(end.astimezone(UTC).replace(tzinfo=None), "us")
+    return first + np.arange(steps) * np.timedelta64(interval_minutes, "m")
+
+
+def _spoken(local: str) -> str:
+    """Return a local stamp as people write it."""
+    moment = datetime.fromisoformat(local)
+    return f"{moment:%H:%M} on {moment.day} {moment:%B %Y} (local time)"

@@ -6,11 +6,11 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
+from meterdp.core.noise import StudyNoise, salted_ids
 from meterdp.groupforecast.mechanism import GroupForecast
 from meterdp.groupforecast.study import GroupStudy
 from meterdp.release.forecast_files import crosswalk_columns, write_forecast_files
 from meterdp.release.manifests.group import group_manifest
-from meterdp.release.noise import StudyNoise, salted_ids
 
 
 def write_group_forecasts(

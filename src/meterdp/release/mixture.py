@@ -1,4 +1,4 @@
-"""The released mixture: through gate and ledger to the files that may leave the building.
+"""The released mixture: from records to released files.
 
 The files are made once, when the noise is drawn, and are the same bytes ever after: the mixture as Parquet and as
 JSON for scikit-learn, synthetic profiles, a manifest for machines and a page for people.
@@ -6,13 +6,18 @@ JSON for scikit-learn, synthetic profiles, a manifest for machines and a page fo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import ClassVar
 
 import numpy as np
 
 from meterdp.core.log_scale import LOG, LogScale
-from meterdp.core.parquet import table_bytes
+from meterdp.core.noise import FreshNumbers
+from meterdp.core.parquet import read_table, table_bytes
+from meterdp.errors import InputError
+from meterdp.ingest.meter_list import MeterList
+from meterdp.ingest.tables import METERS
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings, Released
 from meterdp.mechanisms.sound.marginals import (
@@ -29,17 +34,18 @@ from meterdp.mechanisms.sound.shares import ALONE, SharedNoise
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.sampling import sample
 from meterdp.privacy.charge import Charge
-from meterdp.privacy.ledger import Request
+from meterdp.privacy.guarantee import Guarantee
+from meterdp.privacy.mechanism import Files
 from meterdp.privacy.noise import GRID, GaussianSource
-from meterdp.privacy.release import Part
-from meterdp.profiles.vector import VectorRules, hour_rows
-from meterdp.release.gate import MIXTURE_FILES
-from meterdp.release.noise import FreshNumbers
-from meterdp.release.service import ReleaseService, as_json, checksums, in_words, words_of
+from meterdp.privacy.policy import FEWEST_HOUSEHOLDS
+from meterdp.profiles.tables import PROFILES
+from meterdp.profiles.vector import Records, VectorRules, hour_rows
+from meterdp.release.service import ReleaseService, as_json, checksums, in_words, request_parameters
+from meterdp.release.settings import check_meters
 from meterdp.release.tables import RELEASED_MIXTURE, RELEASED_PROFILES
-from meterdp.release.worth import check_worth, worth_of
+from meterdp.release.worth import check_worth, configured, worth_of
 
-# Count up when the same public words would give another release, without a library and with one.
+# Count up when the same parameters would give another release, without a library and with one.
 VERSION, LIBRARY_VERSION = 1, 2
 SHARED_NOISE = "docs/proofs/shared_noise.md"
 HIDES = ("what any one listed meter read in the period, to the extent that epsilon and delta state",)
@@ -50,93 +56,121 @@ DOES_NOT_HIDE = (
 )
 
 
-def release_mixture(
-    log_kwh: np.ndarray, service: ReleaseService, shared: SharedNoise | None = None
-) -> tuple[dict[str, bytes], Callable[[], None]]:
-    """Return the files of the released mixture: drawn and charged once, afterwards the stored ones.
+@dataclass(frozen=True)
+class ReleasedMixture:
+    """The mixture of a configuration, released: a :class:`meterdp.privacy.mechanism.Mechanism`.
+
+    Its records are (N, d) float64, log kWh: profile vectors of all listed households, the public default record where
+    not valid.
 
     Parameters
     ----------
-    log_kwh : (N, d) float64
-        Profile vectors of all listed households, the public default record where not valid.
+    sound : Sound
     service : ReleaseService
     shared : SharedNoise, optional
-        How circuits share the noise, if they do.
-
-    Returns
-    -------
-    files : dict of name to bytes
-    handed_over : callable
-        To be called once they are, which the ledger then notes.
+        How circuits or nodes share the noise, if they do.
+    artefact : str
+    more : mapping
+        Further request parameters.
 
     Raises
     ------
     InputError
-        If gate or ledger refuses.
+        If it is not worth its epsilon.
     """
-    (files,), handed_over = service.release(mixture_part(log_kwh.shape, service, shared), records=log_kwh)
-    return files, handed_over
+
+    sound: Sound
+    service: ReleaseService
+    shared: SharedNoise | None = None
+    artefact: str = "mixture"
+    more: Mapping = field(default_factory=dict)
+    setting: ClassVar[str] = "release.epsilon"
+    what: ClassVar[str] = "a mixture and synthetic profiles"
+
+    def __post_init__(self):
+        check_worth(self.sound.public, self.service.config)
+
+    @classmethod
+    def configured(cls, households: int, service: ReleaseService, shared: SharedNoise | None) -> ReleasedMixture:
+        """Return what releases the mixture of a configuration for so many listed meters."""
+        config, release = service.config, service.config["release"]
+        public = public_settings(
+            release["epsilon"],
+            release["delta"],
+            (households, config["profiles"]["hours"]),
+            config["mechanisms"],
+            config["mixture"],
+            config["profiles"],
+            GRID,
+            ALONE if shared is None else shared.shares,
+        )
+        return cls(Sound.calibrate(public), service, shared)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return self.sound.guarantee
+
+    @property
+    def households(self) -> int:
+        return self.sound.public.records
+
+    @property
+    def loss(self) -> Charge:
+        return Charge(self.sound.mu, self.sound.total_variation)
+
+    @property
+    def parameters(self) -> dict:
+        return request_parameters(
+            self.artefact,
+            self.sound.name,
+            VERSION if self.sound.public.sound.library is None else LIBRARY_VERSION,
+            parameters_of(self.sound.public),
+            **self.service.records(profile_keys=[one.name for one in fields(VectorRules)]),
+            synthetic_profiles=self.service.config["release"]["synthetic_profiles"],
+            **({} if self.shared is None else {"federation": self.shared.words}),
+            **self.more,
+        )
+
+    def answer(self, log_kwh: np.ndarray, noise: GaussianSource, earlier: Sequence[Files]) -> Released:
+        return self.sound.release(PrivateRecords(log_kwh), noise, 1)
+
+    def render(self, released: Released, earlier: Sequence[Files]) -> Files:
+        return released_files(released, self)
 
 
-def mixture_part(shape: tuple[int, int], service: ReleaseService, shared: SharedNoise | None) -> Part:
-    """Return what releases the mixture of a configuration, from public settings alone.
+def mechanisms(listed: MeterList, service: ReleaseService) -> tuple[ReleasedMixture]:
+    """Return what a configuration asks to release, from public settings and the list of meters."""
+    shared = None
+    if service.config["federation"]["by"] is not None:
+        from meterdp.federated.configured import shared_noise
 
-    Parameters
-    ----------
-    shape : (N, d)
-        Meters of the public list and hours of a profile.
-    service, shared
-        As for :func:`release_mixture`.
-    """
-    config = service.config
-    public = public_settings(
-        config["release"]["epsilon"],
-        config["release"]["delta"],
-        shape,
-        config["mechanisms"],
-        config["mixture"],
-        config["profiles"],
-        GRID,
-        ALONE if shared is None else shared.shares,
-    )
-    mechanism = Sound.calibrate(public)
-    request = request_of("mixture", mechanism, service, shared)
-
-    def answer(log_kwh: np.ndarray, noise: GaussianSource, _) -> Released:
-        return mechanism.release(PrivateRecords(log_kwh), noise, 1)
-
-    def render(released: Released, _) -> dict[str, bytes]:
-        return released_files(released, mechanism, request, service, shared)
-
-    return Part(request, mechanism.guarantee, public.records, answer, render)
+        shared = shared_noise(service.config["federation"], listed.table)
+    return (ReleasedMixture.configured(len(listed.meter_ids), service, shared),)
 
 
-def request_of(
-    artefact: str, mechanism: Sound, service: ReleaseService, shared: SharedNoise | None, **more
-) -> Request:
-    """Return the request for a mixture; ``more`` are words of its own.
-
-    Raises
-    ------
-    InputError
-        If the gate refuses it, or it is not worth its epsilon.
-    """
-    check_worth(mechanism.public, service.config)
-    words = words_of(
-        artefact,
-        mechanism.name,
-        VERSION if mechanism.public.sound.library is None else LIBRARY_VERSION,
-        words_of_settings(mechanism.public),
-        **service.records(profile_keys=[field.name for field in fields(VectorRules)]),
-        synthetic_profiles=service.config["release"]["synthetic_profiles"],
-        **({} if shared is None else {"federation": shared.words}),
-        **more,
-    )
-    charge = Charge(mechanism.mu, mechanism.total_variation)
-    return service.request(mechanism.guarantee, mechanism.public.records, charge, words)
+def records(files: Mapping, config: Mapping, listed: MeterList) -> np.ndarray:
+    """Return the records of all listed meters from the tables of the study."""
+    log_kwh = Records.from_table(read_table(files["records"], PROFILES)).log_kwh
+    check_meters(read_table(files["known"], METERS)["meter_id"].to_pylist(), listed.meter_ids, len(log_kwh))
+    return log_kwh
 
 
-def words_of_settings(public: PublicSettings) -> dict:
+def expected(config: Mapping, listed: int) -> str:
+    """Say what a release is expected to be worth, from public numbers."""
+    worth = worth_of(configured(config, listed), config)
+    return f"Mixture of {listed:,} listed meters at epsilon {config['release']['epsilon']:g}: {worth.in_words}."
+
+
+def worthless(config: Mapping, listed: int) -> Iterator[InputError]:
+    """Yield why the mixture of a configuration is not worth its epsilon, if it is not and nobody insists."""
+    if listed >= FEWEST_HOUSEHOLDS:
+        try:
+            check_worth(configured(config, listed), config)
+        except InputError as error:
+            yield error
+
+
+def parameters_of(public: PublicSettings) -> dict:
     """Return the public settings as parameters of a request; a library is known by its digest.
 
     Their names stay for ever: ledgers know a release by them. The scale is among those of the records.
@@ -169,10 +203,9 @@ def words_of_settings(public: PublicSettings) -> dict:
     }
 
 
-def released_files(
-    released: Released, mechanism: Sound, request: Request, service: ReleaseService, shared: SharedNoise | None
-) -> dict[str, bytes]:
-    """Return the files of a mixture that was drawn with release noise; arguments are what made it."""
+def released_files(released: Released, made_by: ReleasedMixture) -> dict[str, bytes]:
+    """Return the files of a mixture that was drawn with release noise."""
+    mechanism, service, shared = made_by.sound, made_by.service, made_by.shared
     mixture, beside = released.mixtures.draw(0), released.marginals
     rules = VectorRules.from_config(service.config["profiles"])
     hours, guarantee, scale = hour_rows(rules)["label"], mechanism.guarantee, rules.scale
@@ -212,7 +245,7 @@ def released_files(
         ),
     }
     what = "a Gaussian mixture of load profiles, and synthetic profiles sampled from it"
-    manifest = service.manifest(what, guarantee, HIDES, DOES_NOT_HIDE, request) | {
+    manifest = service.manifest(what, made_by, HIDES, DOES_NOT_HIDE) | {
         "log_scale": scale.stated,
         "expected_error": worth_of(mechanism.public, service.config).stated,
     }
@@ -224,8 +257,8 @@ def released_files(
     if beside is not None:
         manifest["marginals"] = _marginals(beside, mechanism, hours)
     files["manifest.json"] = as_json({**manifest, "sha256": checksums(files)})
-    files["README.md"] = _page(mixture, rules, mechanism, request, service, shared)
-    return service.described({name: files[name] for name in MIXTURE_FILES})
+    files["README.md"] = _page(mixture, rules, made_by)
+    return service.described(files)
 
 
 def _marginals(beside: Marginals, mechanism: Sound, hours: Sequence[str]) -> dict:
@@ -264,14 +297,8 @@ def _title(shared: SharedNoise | None) -> str:
     return f"Typical load profiles of the households of {shared.shares.nodes} parties, among them"
 
 
-def _page(
-    mixture: Mixture,
-    rules: VectorRules,
-    mechanism: Sound,
-    request: Request,
-    service: ReleaseService,
-    shared: SharedNoise | None,
-) -> bytes:
+def _page(mixture: Mixture, rules: VectorRules, made_by: ReleasedMixture) -> bytes:
+    mechanism, service, shared = made_by.sound, made_by.service, made_by.shared
     hours, period, scale = hour_rows(rules)["label"], service.period, rules.scale
     if rules.vector == "mean":
         days = f"on the days from {period[0]} to {period[1]}, averaged"
@@ -293,7 +320,6 @@ def _page(
             f"sampled from the mixture{beside}. None of them belongs to anybody",
             "`manifest.json`: how the files were made, for experts and machines",
         ),
-        request,
         expected=worth_of(mechanism.public, service.config).in_words,
         guarantee=mechanism.guarantee,
         covers="",

@@ -1,4 +1,4 @@
-"""Hand files over: a folder below results/release appears whole or not at all; none handed over before is lost."""
+"""Publish files: a folder below results/release appears whole or not at all; none published before is lost."""
 
 from __future__ import annotations
 
@@ -9,9 +9,26 @@ from contextlib import suppress
 from pathlib import Path
 
 from meterdp.errors import InputError
+from meterdp.release.described import check_described
+from meterdp.release.settings import check_files
 
 
 def publish(files: Mapping[str, bytes], folder) -> None:
+    """Write the files of one release as ``folder``, if every file and column is declared for release.
+
+    Parameters are those of :func:`replace_folder`.
+
+    Raises
+    ------
+    InputError
+        If one is not, or they cannot be written.
+    """
+    check_files(files)
+    check_described(files)
+    replace_folder(files, folder)
+
+
+def replace_folder(files: Mapping[str, bytes], folder) -> None:
     """Write the files of one release as ``folder``; another release that is there moves to ``earlier``.
 
     Parameters

@@ -22,7 +22,8 @@ from meterdp.core.parquet import metadata_of
 from meterdp.core.regular import contents, opened
 from meterdp.errors import InputError
 from meterdp.privacy.guarantee import NOT_FOR_RELEASE
-from meterdp.release.gate import CRATE, ENTRY, is_for_release
+from meterdp.release.kinds import CRATE, ENTRY
+from meterdp.release.settings import is_for_release
 
 MANIFEST = "manifest.json"
 PAGE = "README.md"

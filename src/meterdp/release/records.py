@@ -1,4 +1,4 @@
-"""Mixtures of any records in a public box: drawn with safe noise and, if there are books, charged before.
+"""Mixtures of any records in a public box: drawn with safe noise and, if there is a budget, charged before.
 
 The workflow's release goes through the :mod:`~meterdp.release.service`, which knows load profiles and a
 configuration. What is asked for here knows records by a public name alone.
@@ -7,35 +7,36 @@ configuration. What is asked for here knows records by a public name alone.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from meterdp.core.dates import Interval
+from meterdp.core.noise import StudyNoise
 from meterdp.errors import InputError
 from meterdp.mechanisms.interface import PrivateRecords
 from meterdp.mechanisms.sound.box import Box
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mixture.draws import Mixture
 from meterdp.privacy.charge import Charge
-from meterdp.privacy.guarantee import Limit, PrivacyBudget
+from meterdp.privacy.guarantee import Guarantee, Limit, PrivacyBudget
 from meterdp.privacy.ledger import Ledger, Request
+from meterdp.privacy.mechanism import Files
 from meterdp.privacy.noise import GRID, MOST_STD_STEPS, GaussianSource
-from meterdp.privacy.policy import FEWEST_HOUSEHOLDS, MOST_HOUSEHOLDS, check_release
+from meterdp.privacy.policy import FEWEST_HOUSEHOLDS, MOST_HOUSEHOLDS
 from meterdp.privacy.release import Part, release, release_unrecorded
-from meterdp.release.mixture import words_of_settings
-from meterdp.release.noise import StudyNoise
-from meterdp.release.service import as_json, words_of
+from meterdp.release.mixture import parameters_of
+from meterdp.release.service import as_json, request_parameters
 
-# Counts up when the same public words would give another release.
+# Counts up when the same parameters would give another release.
 VERSION = 1
 FILE = "mixture.json"
 
 
 @dataclass(frozen=True)
-class Books:
+class LibraryBudget:
     """Where a release of records is charged, and under which public names.
 
     Parameters
@@ -65,9 +66,9 @@ class Books:
 
 
 def release_records(
-    x: np.ndarray, box: Box, mechanism: Sound, books: Books | None, names: tuple[str, ...]
+    x: np.ndarray, box: Box, mechanism: Sound, budget: LibraryBudget | None, names: tuple[str, ...]
 ) -> Mixture:
-    """Return a mixture that was drawn with safe noise; with books charged and drawn once, afterwards the stored one.
+    """Return a mixture that was drawn with safe noise; with a budget charged and drawn once, then stored.
 
     Parameters
     ----------
@@ -76,16 +77,16 @@ def release_records(
     box : Box
     mechanism : Sound
         Calibrated for the ball of the box and the grid of safe noise.
-    books : Books or None
+    budget : LibraryBudget or None
     names : tuple of str
         Public names of the entries, empty if they have none.
 
     Raises
     ------
     InputError
-        If gate or ledger refuses.
+        If policy or ledger refuses.
     """
-    guarantee, public = mechanism.guarantee, mechanism.public
+    public = mechanism.public
     if max(len(x), public.records) > MOST_HOUSEHOLDS:
         raise InputError(
             f"has more than {MOST_HOUSEHOLDS} records", field="records", hint="release parts of them apart"
@@ -98,32 +99,65 @@ def release_records(
         )
     if max(step.noise_std for step in mechanism.plan.steps) > MOST_STD_STEPS * GRID:
         raise InputError("asks for more noise than its grid holds", field="epsilon", hint="use a larger epsilon")
-    if books is None:
+    if budget is None:
         return release_unrecorded(partial(_drawn, box=box, mechanism=mechanism), x)
     if public.records < FEWEST_HOUSEHOLDS:
         raise InputError(
             f"has fewer than {FEWEST_HOUSEHOLDS} records", field="records", hint="release more records together"
         )
-    check_release(guarantee, public.records, books.limit)
-    words = words_of(
-        "mixture_of_records",
-        mechanism.name,
-        VERSION,
-        words_of_settings(public),
-        records=books.records,
-        days=list(books.days),
-        entries=list(names),
-        bounds=[list(box.low), list(box.high)],
+    released = ReleasedRecords(mechanism, box, budget, names)
+    request = Request(
+        budget.budget,
+        released.parameters,
+        released.loss,
+        budget.days,
+        budget.meters,
+        budget.periods,
+        setting="epsilon",
     )
-    charge = Charge(mechanism.mu, mechanism.total_variation)
-    request = Request(books.budget, words, charge, books.days, books.meters, books.periods, setting="epsilon")
-
-    def answer(x: np.ndarray, noise: GaussianSource, _) -> Mixture:
-        return _drawn(x, noise, box, mechanism)
-
-    part = Part(request, guarantee, public.records, answer, lambda mixture, _: {FILE: _as_json(mixture)})
-    (files,) = release([part], x, Ledger(books.ledger), books.limit)
+    (files,) = release([Part(request, released)], x, Ledger(budget.ledger), budget.limit)
     return _of_json(files[FILE])
+
+
+@dataclass(frozen=True)
+class ReleasedRecords:
+    """A mixture of records in a box, released: a :class:`meterdp.privacy.mechanism.Mechanism`."""
+
+    sound: Sound
+    box: Box
+    budget: LibraryBudget
+    names: tuple[str, ...]
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return self.sound.guarantee
+
+    @property
+    def households(self) -> int:
+        return self.sound.public.records
+
+    @property
+    def loss(self) -> Charge:
+        return Charge(self.sound.mu, self.sound.total_variation)
+
+    @property
+    def parameters(self) -> dict:
+        return request_parameters(
+            "mixture_of_records",
+            self.sound.name,
+            VERSION,
+            parameters_of(self.sound.public),
+            records=self.budget.records,
+            days=list(self.budget.days),
+            entries=list(self.names),
+            bounds=[list(self.box.low), list(self.box.high)],
+        )
+
+    def answer(self, x: np.ndarray, noise: GaussianSource, earlier: Sequence[Files]) -> Mixture:
+        return _drawn(x, noise, self.box, self.sound)
+
+    def render(self, mixture: Mixture, earlier: Sequence[Files]) -> Files:
+        return {FILE: as_json({name: value.tolist() for name, value in vars(mixture).items()})}
 
 
 def study_records(x: np.ndarray, box: Box, mechanism: Sound, seed: int) -> Mixture:
@@ -134,10 +168,6 @@ def study_records(x: np.ndarray, box: Box, mechanism: Sound, seed: int) -> Mixtu
 def _drawn(x: np.ndarray, noise: GaussianSource, box: Box, mechanism: Sound) -> Mixture:
     released = mechanism.release(PrivateRecords(box.scaled(x)), noise, 1)
     return box.unscaled(released.mixtures.draw(0))
-
-
-def _as_json(mixture: Mixture) -> bytes:
-    return as_json({name: value.tolist() for name, value in vars(mixture).items()})
 
 
 def _of_json(data: bytes) -> Mixture:

@@ -1,5 +1,4 @@
-"""The release service every release passes: settings checked, an account named, charged in the ledger, told in a
-manifest."""
+"""The release service that every release passes: settings are checked, the ledger charged, files described."""
 
 from __future__ import annotations
 
@@ -9,32 +8,48 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
+from functools import cached_property
+from typing import Protocol
 
 import meterdp
 from meterdp.core.dates import Interval
 from meterdp.core.log_scale import LogScale
-from meterdp.ingest.meter_list import digest_of_meters, parse_meter_list
-from meterdp.privacy.charge import Charge
-from meterdp.privacy.guarantee import UNIT_OF, Guarantee, Limit, PrivacyBudget
+from meterdp.ingest.meter_list import MeterList, digest_of_meters, parse_meter_list
+from meterdp.privacy.charge import NOTHING, Charge
+from meterdp.privacy.guarantee import UNIT_OF, Guarantee, Limit
 from meterdp.privacy.ledger import Ledger, Request
+from meterdp.privacy.mechanism import Files, Mechanism
 from meterdp.privacy.policy import check_release
 from meterdp.privacy.release import Part, release
 from meterdp.release.about import About
-from meterdp.release.described import check_described, described
-from meterdp.release.gate import CRATE, ENTRY, budget_of, check_files, check_settings, touched_periods
-from meterdp.release.planned import planned_charge
+from meterdp.release.described import described
+from meterdp.release.kinds import CRATE, ENTRY
 from meterdp.release.publish import publish
+from meterdp.release.settings import SIMULATED, budget_of, check_settings, touched_periods
 
-# Of the export, what does not shape a release, and the list of meters, whose digest is a word.
-NOT_IN_WORDS = ("path", "meters", "incremental")
-# Words that are digests of the list of meters, or of words that hold one.
+# Which file is whose: kept in the ledger, never published.
+PLACES = "places.json"
+# Of the export, what does not shape a release, and the list of meters, whose digest is a parameter.
+NO_PARAMETERS = ("path", "meters", "incremental")
+# Parameters that are digests of the list of meters, or of parameters that hold one.
 DIGESTS = ("list_of_meters_sha256", "groups_request")
 ABOUT = (
     f"`{CRATE}` and `{ENTRY}`: what archives (RO-Crate) and the public registry of differential privacy deployments "
     "ask for"
 )
 SAFE_NOISE = "docs/proofs/safe_noise.md"
+
+
+class Releasable(Mechanism, Protocol):
+    """A mechanism whose release the service charges and describes.
+
+    Attributes
+    ----------
+    setting : str
+        The setting that asks for it.
+    """
+
+    setting: str
 
 
 @dataclass(frozen=True)
@@ -65,8 +80,13 @@ class ReleaseService:
 
     @property
     def limit(self) -> Limit:
-        """What one account may spend in all."""
+        """What a meter may spend in a budget period."""
         return Limit(self.config["release"]["cap_epsilon"], self.config["release"]["cap_delta"])
+
+    @cached_property
+    def listed(self) -> MeterList:
+        """The public list of meters."""
+        return parse_meter_list(self.meter_list)
 
     @property
     def period(self) -> list[str]:
@@ -78,17 +98,11 @@ class ReleaseService:
         """What every Parquet file says beside its guarantee."""
         return {"synthetic": "yes" if self.simulated else "no"}
 
-    def budget(self, guarantee: Guarantee) -> PrivacyBudget:
-        """Return whose privacy a release spends."""
-        return budget_of(guarantee, self.config, self.simulated)
-
-    def records(self, *more: str, profile_keys: Iterable[str] | None = None) -> dict:
-        """Return the public words for the records: all that shapes them, and who they are of.
+    def records(self, profile_keys: Iterable[str] | None = None) -> dict:
+        """Return the request parameters of the records: all that shapes them, and who they are of.
 
         Parameters
         ----------
-        *more : str
-            Sections of the configuration that shape them beside export, quality and profiles.
         profile_keys : iterable of str, optional
             The keys of the section profiles that do; all of them by default.
         """
@@ -96,9 +110,8 @@ class ReleaseService:
         scale = {"log_scale": words} if (words := LogScale.from_config(profiles).words) else {}
         keys = (key for key in (profiles if profile_keys is None else profile_keys) if key != "log_scale")
         profiles = {key: profiles[key] for key in keys} | scale
-        export = {key: value for key, value in self.config["export"].items() if key not in NOT_IN_WORDS}
-        sections = {name: self.config[name] for name in ("quality", *more)}
-        return {"export": export, **sections, "profiles": profiles}
+        export = {key: value for key, value in self.config["export"].items() if key not in NO_PARAMETERS}
+        return {"export": export, "quality": self.config["quality"], "profiles": profiles}
 
     @property
     def periods(self) -> tuple[Interval, ...] | None:
@@ -106,69 +119,73 @@ class ReleaseService:
         unnamed = self.simulated and self.config["release"]["budget_period"] is None
         return None if unnamed else touched_periods(self.config)
 
-    def request(self, guarantee: Guarantee, households: int, charge: Charge, words: Mapping, **more) -> Request:
-        """Return a request that may be made.
-
-        Parameters
-        ----------
-        guarantee : Guarantee
-            Of what is to be released.
-        households : int
-            Of the public list.
-        charge : Charge
-        words : mapping
-            Artefact, mechanism, version and public parameters.
-        **more
-            ``neighbourhoods`` and ``setting`` of the request.
+    def request(self, mechanism: Releasable) -> Request:
+        """Return the request for a mechanism.
 
         Raises
         ------
         InputError
-            If the gate refuses it.
+            If the policy refuses it.
         """
-        check_release(guarantee, households, self.limit)
-        who = {"list_of_meters_sha256": hashlib.sha256(self.meter_list).hexdigest(), "synthetic": self.simulated}
-        meters = parse_meter_list(self.meter_list).meter_ids
+        check_release(mechanism.guarantee, mechanism.households, self.limit)
+        list_digest = hashlib.sha256(self.meter_list).hexdigest()
+        meters = self.listed.meter_ids
         return Request(
-            self.budget(guarantee),
-            {**words, **who},
-            charge,
+            budget_of(mechanism.guarantee, self.config, self.simulated),
+            {**mechanism.parameters, "list_of_meters_sha256": list_digest, "synthetic": self.simulated},
+            mechanism.loss,
             tuple(self.period),
             meters,
             self.periods,
-            former_lists=(who["list_of_meters_sha256"], digest_of_meters(self.meter_list)),
+            former_lists=(list_digest, digest_of_meters(self.meter_list)),
             label=self.config["release"]["population"],
-            planned=planned_charge(self.config, len(meters)),
-            **more,
+            planned=planned(self.config, len(meters)),
+            neighbourhoods=getattr(mechanism, "neighbourhoods", None),
+            setting=mechanism.setting,
         )
 
     def release(
-        self, *parts: Part, records, ready: Callable[[], None] | None = None
-    ) -> tuple[list[dict[str, bytes]], Callable[[], None]]:
-        """Return the files of parts that belong together, and what to call once those of the last are handed over.
+        self, mechanisms: Sequence[Releasable], records, folder=None, ready: Callable[[], None] | None = None
+    ) -> tuple[Files, list[str] | None]:
+        """Release mechanisms that belong together, and publish the files of the last one.
 
         Parameters
         ----------
-        *parts : Part
+        mechanisms : sequence of Releasable
         records
-            What their mechanisms take.
+            What they take.
+        folder : path-like, optional
+            Where to publish them; nowhere by default.
         ready : callable, optional
             See :func:`meterdp.privacy.release.release`.
+
+        Returns
+        -------
+        files : dict of name to bytes
+        release_ids : list of str, or None
+            Names of households' files in the order of the list, private; None where households have none.
+
+        Raises
+        ------
+        InputError
+            If policy or ledger refuses, or the files cannot be written.
         """
-        ledger = Ledger(self.config["release"]["ledger"])
-        files = release(parts, records, ledger, self.limit, ready)
-        return files, partial(ledger.published, parts[-1].request)
+        parts = [Part(self.request(mechanism), mechanism) for mechanism in mechanisms]
+        released = release(parts, records, Ledger(self.config["release"]["ledger"]), self.limit, ready)
+        places = [files[PLACES] for files in released if PLACES in files]
+        files = {name: data for name, data in released[-1].items() if name != PLACES}
+        if folder is not None:
+            self.publish(files, folder, mechanisms[-1])
+        return files, json.loads(places[0])["release_id"] if places else None
 
-    def hand_over(self, files: Mapping[str, bytes], folder) -> None:
-        """Write the files of a release as ``folder``, if every file and column is declared for release."""
-        check_files(files)
-        check_described(files)
+    def publish(self, files: Files, folder, mechanism: Releasable) -> None:
+        """Write the files of a mechanism as ``folder``, and note it; see :func:`meterdp.release.publish.publish`."""
         publish(files, folder)
+        Ledger(self.config["release"]["ledger"]).published(self.request(mechanism))
 
-    def manifest(
-        self, what: str, guarantee: Guarantee, hides: Sequence[str], does_not_hide: Sequence[str], request: Request
-    ) -> dict:
+    def manifest(self, what: str, mechanism: Releasable, hides: Sequence[str], does_not_hide: Sequence[str]) -> dict:
         """Return what every manifest says; the caller adds what is special, and the checksums."""
+        guarantee, parameters = mechanism.guarantee, {**mechanism.parameters, "synthetic": self.simulated}
         return {
             "what": what,
             "simulated_data": self.simulated,
@@ -183,12 +200,12 @@ class ReleaseService:
                 "hides": list(hides),
                 "does_not_hide": list(does_not_hide),
             },
-            "population": self.population(request),
-            "budget_period": request.budget.period,
+            "population": self.population,
+            "budget_period": budget_of(guarantee, self.config, self.simulated).period,
             "period": self.period,
             # The list itself is public to whom it is; a digest would let others check a guess. So would the name of
-            # a request, which is a digest of the list and of public words; the ledger knows every file by its digest.
-            "public_parameters": {k: v for k, v in request.words.items() if k not in DIGESTS},
+            # a request, which is a digest of the list and of parameters; the ledger knows every file by its digest.
+            "public_parameters": {k: v for k, v in parameters.items() if k not in DIGESTS},
             "meterdp_version": meterdp.__version__,
         }
 
@@ -196,11 +213,12 @@ class ReleaseService:
         """Return the files of a folder, with what they say of themselves to archives and to the public registry."""
         return described(files, About.from_config(self.config["release"]), datetime.now(UTC).date())
 
-    def population(self, request: Request) -> str:
-        """Return the name of the households as the configuration writes it."""
-        return self.config["release"]["population"] or request.budget.population
+    @property
+    def population(self) -> str:
+        """Name of the households as the configuration writes it."""
+        return self.config["release"]["population"] or SIMULATED
 
-    def page(self, title: str, opening: str, inside: Sequence[str], request: Request, **told) -> bytes:
+    def page(self, title: str, opening: str, inside: Sequence[str], **said) -> bytes:
         """Return one page that a customer could read.
 
         Parameters
@@ -209,42 +227,53 @@ class ReleaseService:
             The name of the households follows the title.
         inside : sequence of str
             What is in the folder, in Markdown.
-        request : Request
-        **told
+        **said
             ``guarantee``, ``covers`` (which files its epsilon is of), ``hides`` and ``does_not_hide``; ``means`` in
             place of what differential privacy for a meter's readings means; ``expected``, how far it is expected to
             be off, if that is known.
         """
-        guarantee, covers = told["guarantee"], told["covers"]
+        guarantee, covers = said["guarantee"], said["covers"]
         low, high = self.config["profiles"]["clip_kwh_per_hour"]
         paragraphs = [
-            f"# {title} {self.population(request)}",
+            f"# {title} {self.population}",
             *(["**These households are simulated.** They stand in for real ones."] if self.simulated else []),
             opening,
             "## What is in it",
             _points((*inside, ABOUT)),
-            *(("## How far it is off", _points([told["expected"]])) if "expected" in told else ()),
+            *(("## How far it is off", _points([said["expected"]])) if "expected" in said else ()),
             "## What it hides",
-            _points(told["hides"]),
-            told.get("means")
+            _points(said["hides"]),
+            said.get("means")
             or f"{in_plain_words(guarantee.epsilon, guarantee.delta, covers)} Releases about the same households add "
             "up; whoever publishes them keeps a ledger of the sum.",
             f"Whatever a meter read counts as energy between {low:g} and {high:g} kWh per hour, limits that are "
             "public and the same for everybody.",
             "## What can be learnt from it",
-            _points(told["does_not_hide"]),
+            _points(said["does_not_hide"]),
         ]
         return ("\n\n".join(paragraphs) + "\n").encode()
 
 
-def words_of(artefact: str, mechanism: str, version: int, public: Mapping, **more) -> dict:
-    """Return the words that every request has.
+def planned(config: Mapping, listed: int) -> Charge:
+    """Return what the releases of a configuration may draw by lot for each of so many listed meters: forecasts alone.
+
+    Responses may not be chosen after other answers were seen (docs/proofs/ledger.md), so every charge names them.
+    """
+    if "forecasts" not in config["release"]["what"]:
+        return NOTHING
+    from meterdp.groupforecast.kept import planned_responses
+
+    return planned_responses(config, listed)
+
+
+def request_parameters(artefact: str, mechanism: str, version: int, public: Mapping, **more) -> dict:
+    """Return the parameters that every request has.
 
     Parameters
     ----------
     artefact, mechanism : str
     version : int
-        Counts up when the same public words would give another release.
+        Counts up when the same parameters would give another release.
     public : mapping
         Public settings of the mechanism.
     **more

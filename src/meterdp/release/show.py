@@ -77,7 +77,7 @@ def statements(events: Sequence[dict]) -> list[Statement]:
 def most_by_period(ledger: Ledger) -> list[str]:
     """Return a sentence for every budget period: what its meters have spent at most."""
     lines = []
-    for period, charges in ledger.most_spent().items():
+    for period, charges in ledger.spent().items():
         if not charges:  # only a limit was raised
             continue
         spent = ", ".join(f"epsilon {max(epsilon_of(c, d) for c in charges):.3g} at delta {d:g}" for d in DELTAS)

@@ -9,24 +9,23 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 
 from meterdp.core.log_scale import LogScale
-from meterdp.core.noise import keyed_generator
+from meterdp.core.noise import StudyNoise, keyed_generator
 from meterdp.errors import InputError
 from meterdp.forecasting.energy import censored_moment
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import PublicSettings
 from meterdp.mechanisms.sound.library import HOURS, SHIPPED, Library, read_library
 from meterdp.mechanisms.sound.mechanism import Sound
-from meterdp.mechanisms.sound.stack import Step
 from meterdp.mixture.draws import Mixture, MixtureDraws
 from meterdp.mixture.sampling import sample
-from meterdp.release.noise import StudyNoise
+from meterdp.privacy.mechanism import measure_with
 
 # Made-up utilities, releases of each, and records of each: of more households these stand for all.
 UTILITIES, DRAWS, MOST_RECORDS = 120, 4, 400
@@ -84,23 +83,6 @@ class Worth:
     def stated(self) -> dict:
         """What a manifest says."""
         return {"of": "mean energy of an hour", **asdict(self), "usable_share": USABLE, "in_words": self.in_words}
-
-
-def refusals(config: Mapping, listed: int) -> Iterator[InputError]:
-    """Yield why the mixture of a configuration is not worth its epsilon, if it is not and nobody insists.
-
-    Parameters
-    ----------
-    config : mapping
-        The whole configuration.
-    listed : int
-        Meters of the public list.
-    """
-    if "mixture" in config["release"]["what"]:
-        try:
-            check_worth(configured(config, listed), config)
-        except InputError as error:
-            yield error
 
 
 def check_worth(public: PublicSettings, config: Mapping) -> None:
@@ -195,10 +177,8 @@ def expected(public: PublicSettings, start_hour: int, default_kwh: float) -> Wor
         real = energy.mean(axis=0)
         x = scale.log(np.vstack([energy, np.full((records - usable, hours), default_kwh)]))
 
-        def measure(step: Step, stack: np.ndarray) -> np.ndarray:
-            return noise.add_gaussian(stack, step.noise_std)
-
-        ratio = average_profile_kwh(mechanism.run(x, measure, DRAWS).mixtures, scale) / real
+        mixtures = mechanism.run(x, measure_with(noise, noise.grid), DRAWS).mixtures
+        ratio = average_profile_kwh(mixtures, scale) / real
         absurd = ((ratio > FACTOR) | (ratio < 1 / FACTOR)).any(axis=1)
         return np.abs(ratio - 1).mean(axis=1), np.abs(guess / real - 1).mean(), absurd
 

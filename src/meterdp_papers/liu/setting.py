@@ -14,6 +14,7 @@ from typing import TypeVar
 import numpy as np
 import pandas as pd
 
+from meterdp.core.noise import StudyNoise
 from meterdp.mechanisms.interface import Mechanism, PublicSettings
 from meterdp.mechanisms.published.baseline import Baseline
 from meterdp.mechanisms.published.labelled import LabelledRecords
@@ -21,7 +22,6 @@ from meterdp.mechanisms.registry import MECHANISMS
 from meterdp.mixture.divergence import kl_joint
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.privacy.noise import NoiseSource
-from meterdp.release.noise import StudyNoise
 from meterdp_papers.liu.readings import ANY, FLIPS, OVER_CLASSES, READINGS, Reading
 
 COMPARED = {name: kind for name, kind in MECHANISMS.items() if kind.sees == "labels"}

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
+from meterdp.core.noise import StudyNoise
 from meterdp.core.progress import progress
 from meterdp.mechanisms.published.labelled import LabelledRecords
 from meterdp.mixture.divergence import kl_joint
@@ -20,7 +21,6 @@ from meterdp.mixture.draws import Mixture
 from meterdp.mixture.gmm import fit_labels
 from meterdp.mixture.sampling import sample
 from meterdp.privacy.noise import NoiseSource
-from meterdp.release.noise import StudyNoise
 from meterdp_papers.liu.setting import EPSILONS, VARIANTS, curve, read, releases
 
 MEAN_BOUND = 10.0

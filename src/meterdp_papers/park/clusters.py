@@ -13,9 +13,8 @@ import numpy as np
 import pandas as pd
 
 from meterdp.accounting.registry import CURVES
-from meterdp.core.noise import fixed_uniforms
+from meterdp.core.noise import StudyNoise, fixed_uniforms
 from meterdp.mechanisms.dpem.kmeans import dp_kmeans, dp_lloyd, kmeans_sequence, lloyd_sequence, nicv
-from meterdp.release.noise import StudyNoise
 from meterdp_papers.common.substitutes import CHECK_INS
 from meterdp_papers.park.data import Records
 from meterdp_papers.park.likelihoods import fold

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.sparse.linalg import eigsh
 
-from meterdp.core.noise import fixed_normals
+from meterdp.core.noise import StudyNoise, fixed_normals
 from meterdp.core.progress import progress
 from meterdp.mechanisms.dpem.factor import (
     Factors,
@@ -20,7 +20,6 @@ from meterdp.mechanisms.dpem.factor import (
     second_moment,
     start_factors,
 )
-from meterdp.release.noise import StudyNoise
 from meterdp_papers.park.data import Records
 from meterdp_papers.park.setting import (
     AS_THEY_ARE,

@@ -14,14 +14,13 @@ import pandas as pd
 
 from meterdp.accounting.registry import CURVES
 from meterdp.accounting.sequence import Infeasible, Sequence
-from meterdp.core.noise import fixed_normals, fixed_uniforms
+from meterdp.core.noise import StudyNoise, fixed_normals, fixed_uniforms
 from meterdp.core.progress import progress
 from meterdp.mechanisms.dpem.mixture import EmSettings, fit, start_mixture
 from meterdp.mechanisms.sound.ball import fit_ball
 from meterdp.mixture.class_sums import class_sums
 from meterdp.mixture.draws import Mixture
 from meterdp.privacy.noise import GaussianSource
-from meterdp.release.noise import StudyNoise
 from meterdp_papers.park.data import LARGEST_NORM, PUBLIC_RADIUS, Records
 from meterdp_papers.park.setting import (
     DELTA,

@@ -13,13 +13,12 @@ import numpy as np
 import pandas as pd
 
 from meterdp.accounting.registry import CURVES
-from meterdp.core.noise import fixed_normals, fixed_uniforms
+from meterdp.core.noise import StudyNoise, fixed_normals, fixed_uniforms
 from meterdp.mechanisms.dpem.mixture import EmSettings, MixtureModel
 from meterdp.mechanisms.dpem.moments import Perturbation
 from meterdp.mixture.class_sums import ClassSums
 from meterdp.mixture.draws import Mixture
 from meterdp.privacy.noise import NoiseSource
-from meterdp.release.noise import StudyNoise
 from meterdp_papers.park.setting import CAPTIONS, DELTA, LONE_CLASS, SHOWN
 
 STATUSES = ("single", "married", "widowed", "divorced")

@@ -21,6 +21,7 @@ from meterdp.class_noise.designs.interface import Budget, ClassQueries
 from meterdp.class_noise.designs.registry import noise_design
 from meterdp.class_noise.study import design_all, queries_of, stack
 from meterdp.core.log_scale import PLAIN, LogScale
+from meterdp.core.noise import StudyNoise
 from meterdp.core.progress import progress
 from meterdp.evaluation.forecast_errors import forecast_errors
 from meterdp.forecasting.rolling import distribution_columns, roll
@@ -29,7 +30,6 @@ from meterdp.forecasting.study import rolling_of, window_fits
 from meterdp.profiles.dense import LogLoad
 from meterdp.profiles.seasonal import Season, seasonal_part
 from meterdp.release.forecast_files import example_columns, release_forecasts
-from meterdp.release.noise import StudyNoise
 from meterdp_papers.ramakrishna.setting import PAPERS_DESIGNS, PRINTED, PRINTED_NMSE
 from meterdp_papers.ramakrishna.synthetic import descent_row
 

@@ -16,9 +16,9 @@ import pandas as pd
 from meterdp.class_noise.curves import curve_rows
 from meterdp.class_noise.designs.interface import Budget, ClassQueries
 from meterdp.class_noise.designs.registry import noise_design
+from meterdp.core.noise import StudyNoise
 from meterdp.core.progress import progress
 from meterdp.privacy.noise import NoiseSource
-from meterdp.release.noise import StudyNoise
 from meterdp_papers.ramakrishna.setting import (
     CONVENTION,
     ENTRIES,

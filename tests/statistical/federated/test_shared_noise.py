@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import ks_2samp
 
+from meterdp.core.noise import StudyNoise
 from meterdp.errors import InputError
 from meterdp.federated.graph import complete, five_node_example, random_geometric, ring
 from meterdp.federated.pdmm import Stop, consensus
@@ -19,7 +20,6 @@ from meterdp.mechanisms.sound.plan import SoundSettings, step_entries
 from meterdp.mechanisms.sound.shares import ALONE, Shares
 from meterdp.privacy import gaussian
 from meterdp.privacy.noise import GRID, SafeNoise
-from meterdp.release.noise import StudyNoise
 from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households, library
 
 N, D, K, NODES = 240, 2, 3, 12

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, kstest
 
+from meterdp.core.noise import StudyNoise
 from meterdp.feeders.mechanism import FeederRecords, FeederTotals
 from meterdp.feeders.plan import FeederPublic
 from meterdp.privacy import gaussian
-from meterdp.release.noise import StudyNoise
 
 DRAWS = 400
 # Largest deviation of a mean of DRAWS numbers in [0, 1], with probability at most 1e-9 (Hoeffding).

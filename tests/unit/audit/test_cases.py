@@ -19,8 +19,8 @@ from meterdp.audit.cases import (
 )
 from meterdp.audit.cases.interface import OUTPUT, TRANSCRIPT, Spy, gaussian_log_ratio, replayed
 from meterdp.audit.study import case_rows
+from meterdp.core.noise import StudyNoise
 from meterdp.feeders.mechanism import FeederRecords
-from meterdp.release.noise import StudyNoise
 
 # Of each row; a dozen rows are judged here.
 ERROR = 1e-3

@@ -16,10 +16,9 @@ from meterdp.ingest.ingest import ingest
 from meterdp.ingest.meter_list import MeterList, digest_of_meters, read_meter_list
 from meterdp.ingest.settings import ExportSettings
 from meterdp.privacy.ledger import Ledger
-from meterdp.release.household_forecasts import release_household_forecasts
-from meterdp.release.mixture import release_mixture
 from meterdp.release.service import ReleaseService
 from tests.conftest import ROOT
+from tests.unit.release.charged import release_forecasts, release_mixture
 from tests.workflow.conftest import PLANTED, PLANTED_METERS, PLANTED_SECRETS, planted_readings
 
 SECRETS = (
@@ -110,8 +109,8 @@ def test_no_digest_of_the_list_is_in_the_files_of_a_release(tmp_path):
     config["release"] |= {"insist": True, "ledger": str(tmp_path / "books/ledger.sqlite"), "synthetic_profiles": 20}
     x = np.random.default_rng(2).normal(-1.0, 0.7, (80, config["forecast"]["horizon_steps"]))
     service = ReleaseService(config, listed, simulated=True)
-    files, _ = release_mixture(x, service)
-    files = files | release_household_forecasts(x, None, service).files
+    files = release_mixture(x, service)
+    files = files | release_forecasts(x, None, service)[0]
     (tmp_path / "release").mkdir()
     for name, data in files.items():
         (tmp_path / "release" / name).write_bytes(data)

@@ -8,10 +8,10 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 from meterdp.class_noise.towards_centre import LabelPublic, TowardsCentre
+from meterdp.core.noise import StudyNoise
 from meterdp.errors import InputError
 from meterdp.privacy import gaussian
 from meterdp.privacy.noise import GRID, SafeNoise
-from meterdp.release.noise import StudyNoise
 
 STD, STEPS = 0.2, 4
 

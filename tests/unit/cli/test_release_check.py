@@ -122,8 +122,7 @@ def test_what_will_be_charged_is_said_and_nothing_is_charged(tmp_path, homes, ch
     assert code == 0 and not list(tmp_path.glob("ledger*"))
     (mixture, forecasts), refused = asked(service_of(homes))
     assert not refused
-    together = [*mixture.requests, *forecasts.requests]
-    total = epsilon_of(sum((request.charge for request in together), Charge(0.0)), 1e-5)
+    total = epsilon_of(sum((mechanism.loss for mechanism in (*mixture, *forecasts)), Charge(0.0)), 1e-5)
     assert "To be released about 120 listed meters of Made-up town, in '2025':" in said
     assert said.count("charged epsilon 1 at delta 1e-05") == 2 and f"together epsilon {total:.3g};" in said
     assert "120 forecast files, one and the same forecast in all of them" in said
@@ -144,7 +143,7 @@ def test_what_was_drawn_before_is_not_said_to_be_charged_again(homes, check):
     service = service_of(homes)
     (mixture, _), _ = asked(service)
     ledger = Ledger(homes["release"]["ledger"])
-    released(ledger, mixture.requests[0], service.limit, lambda: {"mixture.json": b"{}"})
+    released(ledger, service.request(mixture[0]), service.limit, lambda: {"mixture.json": b"{}"})
     before = ledger.events()
     code, said = check(homes)
     assert code == 0 and "synthetic profiles: drawn and charged before, published as it is" in said
@@ -168,11 +167,11 @@ def test_a_simulated_export_is_known_by_its_list_before_it_is_simulated(tmp_path
 
 def test_every_folder_of_a_release_can_be_asked_for(homes):
     what = load_schema(SCHEMA)["properties"]["release"]["properties"]["what"]["items"]["enum"]
-    assert set(asking._KINDS) == set(what)
+    assert set(asking.MODULES) == set(what)
     homes["release"] |= {"what": what, "feeder_typical_daily_kwh": 10, "forecast_groups": "circuit"}
     folders, refused = asked(service_of(homes))
     assert len(folders) == len(what) and not refused
-    assert folders[what.index("forecasts")].what == "120 forecast files, 4 forecasts, one for each group"
+    assert folders[what.index("forecasts")][-1].what == "120 forecast files, 4 forecasts, one for each group"
     homes["release"] |= {"what": ["forecasts"], "forecast_protects": "label", "forecast_noise_std_log_kwh": 2.0}
-    (labels,), refused = asked(service_of(homes))
-    assert labels.what == "120 forecast files that hide whom they belong to" and labels.requests[0].neighbourhoods
+    (((labels,),), refused) = asked(service_of(homes))
+    assert labels.what == "120 forecast files that hide whom they belong to" and labels.neighbourhoods

@@ -9,6 +9,7 @@ import pytest
 from sklearn.mixture import GaussianMixture
 
 from meterdp.core.log_scale import LogScale
+from meterdp.core.noise import StudyNoise
 from meterdp.core.parquet import as_arrow
 from meterdp.evaluation.cost import cost, reference_fits
 from meterdp.evaluation.held_out import held_out_gap
@@ -19,7 +20,6 @@ from meterdp.mixture.divergence import kl_joint, mean_log_likelihood
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import fit_labels
 from meterdp.mixture.support import fewest_households
-from meterdp.release.noise import StudyNoise
 from meterdp.release.worth import average_profile_kwh
 from tests.unit.mechanisms.made_up import FLOOR, public, records
 

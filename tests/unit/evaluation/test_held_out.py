@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from meterdp.core.noise import StudyNoise
 from meterdp.evaluation.held_out import FOLDS, held_out_gap, split
 from meterdp.mechanisms.interface import PrivateRecords, Released
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import fit_labels
 from meterdp.mixture.kmeans import kmeans_labels
-from meterdp.release.noise import StudyNoise
 from tests.unit.mechanisms.made_up import FLOOR, households
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from meterdp.core.noise import StudyNoise
 from meterdp.feeders.attack import (
     best_advantage,
     by_differencing,
@@ -17,7 +18,6 @@ from meterdp.feeders.attack import (
 from meterdp.feeders.mechanism import FeederRecords, FeederTotals
 from meterdp.feeders.plan import FeederPublic
 from meterdp.feeders.rules import INTERVAL, PERIOD, RULES, group_totals
-from meterdp.release.noise import StudyNoise
 
 BY_NAME = {rule.name: rule for rule in RULES}
 

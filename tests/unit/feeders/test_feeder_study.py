@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from meterdp.core.log_scale import LogScale
+from meterdp.core.noise import StudyNoise
 from meterdp.core.parquet import read_table, write_table
 from meterdp.feeders.errors import METHODS, error_rows, layman_noise
 from meterdp.feeders.exposure import attack_rows, rule_rows
@@ -18,7 +19,6 @@ from meterdp.feeders.tables import FEEDER_ATTACKS, FEEDER_ERRORS, FEEDER_RULES
 from meterdp.privacy import gaussian
 from meterdp.profiles.dense import LogLoad
 from meterdp.profiles.grid import Calendar
-from meterdp.release.noise import StudyNoise
 
 SETTINGS = {
     "sizes": [11, 60, 1000],

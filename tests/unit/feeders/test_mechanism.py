@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
+from meterdp.core.noise import StudyNoise
 from meterdp.errors import InputError
 from meterdp.feeders.mechanism import FeederRecords, filled
 from meterdp.privacy import gaussian
 from meterdp.privacy.noise import GRID, SafeNoise
-from meterdp.release.noise import StudyNoise
 from tests.unit.feeders.made_up import DAYS, FEEDER, FEEDERS, METERS, PER_DAY, calibrate, energies, public
 
 T = DAYS * PER_DAY

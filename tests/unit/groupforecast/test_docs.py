@@ -6,12 +6,11 @@ import pytest
 from scipy.special import ndtri
 
 from meterdp.core.config import complete, load_schema
-from meterdp.groupforecast.kept import KeptGroups
+from meterdp.groupforecast.kept import KeptGroups, assignment_charge, group_public
 from meterdp.groupforecast.plan import GroupPublic, make_plan
 from meterdp.privacy import gaussian
 from meterdp.privacy.charge import Charge, epsilon_of
 from meterdp.privacy.gaussian import epsilon_after, mu_beside
-from meterdp.release.planned import assignment_charge, group_public
 
 
 def row(epsilon):

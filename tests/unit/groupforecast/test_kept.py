@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from meterdp.core.noise import StudyNoise
 from meterdp.errors import InputError
 from meterdp.groupforecast.kept import CENTRE_SHARE, KeptGroups
 from meterdp.groupforecast.mechanism import ForecastRecords, GroupForecast
@@ -12,7 +13,6 @@ from meterdp.groupforecast.plan import GroupPublic, make_plan
 from meterdp.privacy import gaussian
 from meterdp.privacy.gaussian import delta_margin, delta_with_response
 from meterdp.privacy.noise import GRID, SafeNoise
-from meterdp.release.noise import StudyNoise
 
 N, STEPS = 1400, 12
 

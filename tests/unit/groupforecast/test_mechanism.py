@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from meterdp.core.log_scale import LogScale
-from meterdp.core.noise import randomised_response
+from meterdp.core.noise import StudyNoise, randomised_response
 from meterdp.errors import InputError
 from meterdp.groupforecast.mechanism import (
     ForecastRecords,
@@ -19,7 +19,6 @@ from meterdp.groupforecast.mechanism import (
 from meterdp.groupforecast.plan import GroupPublic
 from meterdp.privacy.gaussian import delta_with_response
 from meterdp.release.manifests.group import group_manifest
-from meterdp.release.noise import StudyNoise
 
 N, K = 300, 6
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from meterdp.core.noise import StudyNoise
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.sampling import sample
-from meterdp.release.noise import StudyNoise
 
 P = Mixture(
     np.array([0.7, 0.0, 0.3]),

@@ -1,6 +1,7 @@
 """The order of a release: policy, charge, noise, files."""
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from meterdp.errors import InputError
 from meterdp.privacy import release as module
 from meterdp.privacy.charge import Charge
-from meterdp.privacy.guarantee import Limit, PrivacyBudget
+from meterdp.privacy.guarantee import Guarantee, Limit, PrivacyBudget
 from meterdp.privacy.ledger import Ledger, Request
 from meterdp.privacy.noise import SafeNoise
 from meterdp.privacy.policy import FEWEST_HOUSEHOLDS, MOST_HOUSEHOLDS
@@ -16,13 +17,24 @@ from meterdp.privacy.release import Part, release
 from meterdp.privacy.spent import CHARGED, STORED
 from tests.unit.release.charged import SOUND
 
-LIMIT = Limit(2.0, 1e-5)
+LIMIT, LOSS = Limit(2.0, 1e-5), Charge(0.1)
+
+
+@dataclass(frozen=True)
+class Made:
+    """A mechanism made of two functions."""
+
+    answer: Callable
+    render: Callable
+    guarantee: Guarantee = SOUND
+    households: int = FEWEST_HOUSEHOLDS
+    loss: Charge = LOSS
+    parameters: dict = field(default_factory=dict)
 
 
 def part(name="mixture", answer=None, render=None, **changed):
-    request = Request(PrivacyBudget("", "replace_one", "town", "2026"), {"artefact": name}, Charge(0.1))
-    made = Part(request, SOUND, FEWEST_HOUSEHOLDS, answer or draw, render or written)
-    return replace(made, **changed)
+    request = Request(PrivacyBudget("", "replace_one", "town", "2026"), {"artefact": name}, LOSS)
+    return Part(request, Made(answer or draw, render or written, **changed))
 
 
 def draw(records, noise, earlier):
@@ -56,6 +68,11 @@ def test_what_the_policy_refuses_is_neither_charged_nor_drawn(ledger, changed):
     with pytest.raises(InputError):
         release([part("first", never), part("second", never, **changed)], np.zeros((50, 2)), ledger, LIMIT)
     assert ledger.events() == []
+
+
+def test_a_mechanism_is_charged_its_loss_and_nothing_else():
+    with pytest.raises(ValueError, match="does not charge what the mechanism costs"):
+        part(loss=Charge(0.2))
 
 
 def test_answers_see_records_and_noise_and_files_are_made_of_answers_alone(ledger):

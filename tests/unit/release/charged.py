@@ -1,13 +1,35 @@
 """Releases of made-up files, and what a ledger says was charged under a name."""
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
 from meterdp.privacy.charge import NOTHING, Charge
 from meterdp.privacy.guarantee import Guarantee
 from meterdp.privacy.policy import FEWEST_HOUSEHOLDS
 from meterdp.privacy.release import Part, release
 from meterdp.privacy.spent import CHARGED
+from meterdp.release.forecasts import forecast_mechanisms
+from meterdp.release.mixture import ReleasedMixture
 from meterdp.release.show import statements
 
 SOUND = Guarantee("one household", "replace_one", 1.0, 0.0, "made up", "none", "sound")
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A mechanism whose files a function of earlier files makes."""
+
+    loss: Charge
+    draw: Callable
+    guarantee: Guarantee = SOUND
+    households: int = FEWEST_HOUSEHOLDS
+    parameters: dict = field(default_factory=dict)
+
+    def answer(self, records, noise, earlier):
+        return self.draw(earlier)
+
+    def render(self, answers, earlier):
+        return answers
 
 
 def spent(ledger, budget) -> Charge:
@@ -23,10 +45,7 @@ def states(events) -> list[tuple[str, str]]:
 
 def released_all(ledger, links, limit, ready=None) -> list[dict[str, bytes]]:
     """Return the files of linked requests; each is drawn by a function of the files before."""
-    parts = [
-        Part(request, SOUND, FEWEST_HOUSEHOLDS, lambda _, noise, earlier, draw=draw: draw(earlier), _same)
-        for request, draw in links
-    ]
+    parts = [Part(request, Drawn(request.charge, draw)) for request, draw in links]
     return release(parts, None, ledger, limit, ready)
 
 
@@ -35,5 +54,11 @@ def released(ledger, request, limit, draw) -> dict[str, bytes]:
     return released_all(ledger, [(request, lambda earlier: draw())], limit)[0]
 
 
-def _same(files, earlier):
-    return files
+def release_mixture(log_kwh, service, folder=None) -> dict[str, bytes]:
+    """Return the files of the mixture of a configuration."""
+    return service.release([ReleasedMixture.configured(len(log_kwh), service, None)], log_kwh, folder)[0]
+
+
+def release_forecasts(log_kwh, circuit, service) -> tuple[dict[str, bytes], list[str]]:
+    """Return the forecast files of a configuration, and the name of every household's file."""
+    return service.release(forecast_mechanisms(len(log_kwh), circuit, service), log_kwh)

@@ -16,13 +16,12 @@ from meterdp.privacy.guarantee import STUDY_MODE
 from meterdp.release.about import About
 from meterdp.release.crate import HOUSEHOLDS, NO_LICENCE
 from meterdp.release.described import described
-from meterdp.release.gate import CRATE, ENTRY, FORECAST_FILES, MIXTURE_FILES
-from meterdp.release.household_forecasts import release_household_forecasts
-from meterdp.release.label_forecasts import PLACES
-from meterdp.release.mixture import release_mixture
+from meterdp.release.kinds import CRATE, ENTRY, KINDS
+from meterdp.release.publish import publish
 from meterdp.release.registry_entry import check_entry, entry_of
-from meterdp.release.service import ReleaseService
+from meterdp.release.service import PLACES, ReleaseService
 from tests.conftest import ROOT
+from tests.unit.release.charged import release_forecasts, release_mixture
 
 N = 60
 SAID = {
@@ -54,11 +53,10 @@ def files(request, tmp_path_factory):
     """Released files of every kind, as a release service hands them over."""
     folder, generator = tmp_path_factory.mktemp(request.param), np.random.default_rng(2)
     if request.param == "mixture":
-        made, _ = release_mixture(generator.normal(-1.0, 0.7, (N, 12)), service(folder))
-        return made
+        return release_mixture(generator.normal(-1.0, 0.7, (N, 12)), service(folder))
     protects = {"forecast_protects": "label", "what": ["forecasts"]} if request.param == "label" else {}
     x = generator.normal(-2.0, 1.0, (N, CONFIG["forecast"]["horizon_steps"]))
-    return release_household_forecasts(x, None, service(folder, **protects)).files
+    return release_forecasts(x, None, service(folder, **protects))[0]
 
 
 def entities(files):
@@ -147,7 +145,7 @@ def test_neither_names_a_path_a_list_or_the_ledger(files):
 def test_simulated_households_are_said_to_be_and_nobody_named_leaves_both_files_whole(tmp_path):
     open_ = dict.fromkeys(("population", "budget_period", "publisher", "region", "licence"))
     x = np.random.default_rng(3).normal(-1.0, 0.7, (N, 12))
-    files, _ = release_mixture(x, service(tmp_path, simulated=True, **open_))
+    files = release_mixture(x, service(tmp_path, simulated=True, **open_))
     check_entry(files[ENTRY])
     root = entities(files)["./"]
     assert root["license"] == NO_LICENCE and root["description"].startswith("The households are simulated")
@@ -156,19 +154,19 @@ def test_simulated_households_are_said_to_be_and_nobody_named_leaves_both_files_
     assert "do not submit it" in basic["description"] and basic["data_product_region"].endswith("Los_Angeles")
 
 
-def test_what_the_registry_would_not_take_is_not_handed_over(files, tmp_path):
+def test_what_the_registry_would_not_take_is_not_published(files, tmp_path):
     entry = yaml.safe_load(files[ENTRY])
     del entry["deployment"]["basic"]["publication_date"]
     entry["deployment"]["privacy_loss"]["privacy_parameters"]["delta"] = 2
     broken = dict(files) | {ENTRY: yaml.safe_dump(entry).encode()}
     with pytest.raises(InputError, match="does not fit the fields of the registry"):
-        service(tmp_path).hand_over(broken, tmp_path / "results/release/mixture")
+        publish(broken, tmp_path / "results/release/mixture")
     assert not (tmp_path / "results").exists()
 
 
-def test_what_an_earlier_version_stored_is_handed_over_as_it_is(files, tmp_path):
+def test_what_an_earlier_version_stored_is_published_as_it_is(files, tmp_path):
     stored = {name: data for name, data in files.items() if name not in (CRATE, ENTRY)}
-    service(tmp_path).hand_over(stored, tmp_path / "results/release/mixture")
+    publish(stored, tmp_path / "results/release/mixture")
     assert {p.name: p.read_bytes() for p in (tmp_path / "results/release/mixture").iterdir()} == stored
 
 
@@ -184,4 +182,4 @@ def test_what_is_said_of_a_folder_follows_from_its_files_and_a_study_is_not_desc
 
 def test_the_declared_files_are_all_there_is_beside_those_of_households(files):
     single = {name for name in files if re.fullmatch(r"[0-9a-f]{16}\.(json|parquet)", name)}
-    assert set(files) - single in ({*MIXTURE_FILES, CRATE, ENTRY}, {*FORECAST_FILES, CRATE, ENTRY})
+    assert set(files) - single in ({*KINDS["mixture"].files, CRATE, ENTRY}, {*KINDS["forecasts"].files, CRATE, ENTRY})

@@ -12,7 +12,7 @@ from meterdp.core.parquet import metadata_of, read_table
 from meterdp.privacy import gaussian
 from meterdp.privacy.ledger import Ledger
 from meterdp.privacy.spent import CHARGED
-from meterdp.release.gate import CRATE, ENTRY, MIXTURE_FILES
+from meterdp.release.kinds import CRATE, ENTRY, KINDS
 from meterdp.release.tables import RELEASED_MIXTURE
 from tests.warm import warm_python
 from tools.make_nodes import make_exports, make_nodes
@@ -81,7 +81,7 @@ def test_every_node_has_the_same_release_and_every_run_is_paid_for(tmp_path, exp
     mu = gaussian.mu_for(2.0, 1e-5)
     for name in NAMES:
         folder = tmp_path / name / "release/mixture"
-        assert {file.name for file in folder.iterdir()} == {*MIXTURE_FILES, CRATE, ENTRY}
+        assert {file.name for file in folder.iterdir()} == {*KINDS["mixture"].files, CRATE, ENTRY}
         assert "not for release" not in str(metadata_of(folder / "mixture.parquet"))
         (charge,) = charges(tmp_path, name)
         assert charge["mu"] == pytest.approx(mu, rel=1e-3), "what the colluding node sees"
@@ -122,7 +122,7 @@ def test_where_the_ledger_of_one_node_refuses_nobody_spends_anything(tmp_path, e
     assert all("node 'C03' ended with an error of its own" in said for said, _ in ended[:2])
     ledgers = [Ledger(tmp_path / f"{name}.sqlite") for name in NAMES]
     assert [len(charges(tmp_path, name)) for name in NAMES] == [1, 1, 0]
-    assert not any(spent for ledger in ledgers for spent in ledger.most_spent().values())
+    assert not any(spent for ledger in ledgers for spent in ledger.spent().values())
     assert not list(tmp_path.rglob("release/mixture"))
 
 

@@ -15,9 +15,10 @@ from meterdp.errors import InputError
 from meterdp.ingest.meter_list import read_meter_list
 from meterdp.privacy.guarantee import PrivacyBudget
 from meterdp.privacy.ledger import CHARGED, Ledger
-from meterdp.release.feeders import Feeders, release_feeders
-from meterdp.release.gate import CRATE, ENTRY, FEEDER_FILES, check_files, check_settings
+from meterdp.release import feeders
+from meterdp.release.kinds import CRATE, ENTRY, KINDS
 from meterdp.release.service import ReleaseService
+from meterdp.release.settings import check_files, check_settings
 from meterdp.release.tables import RELEASED_FEEDER_ERRORS, RELEASED_FEEDERS
 from tests.conftest import ROOT
 from tests.unit.release.charged import spent
@@ -52,7 +53,7 @@ def released(tmp_path):
         )
         check_settings(config, simulated=True)
         service = ReleaseService(config, path.read_bytes(), simulated=True)
-        return release_feeders(x, Feeders.of_meter_list(read_meter_list(path)), service)[0]
+        return service.release(feeders.mechanisms(service.listed, service), x)[0]
 
     return call, Ledger(tmp_path / "ledger.sqlite"), x
 
@@ -72,7 +73,7 @@ def test_a_list_on_which_two_feeders_would_be_called_alike_is_refused(released, 
 def test_files_have_the_columns_of_the_publishers_and_the_manifest_vouches_for_them(released):
     call, _, _ = released
     files = call()
-    assert set(files) == {*FEEDER_FILES, CRATE, ENTRY}
+    assert set(files) == {*KINDS["feeders"].files, CRATE, ENTRY}
     check_files(files)
     totals, rows = table(files, "feeders.parquet"), list(csv.DictReader(io.StringIO(files["feeders.csv"].decode())))
     names = [c.name for c in RELEASED_FEEDERS.columns]
@@ -92,7 +93,9 @@ def test_files_have_the_columns_of_the_publishers_and_the_manifest_vouches_for_t
     assert list(errors.columns) == [c.name for c in RELEASED_FEEDER_ERRORS.columns] and len(errors) == 4
     assert (errors["standard_error_wh"] > 0).all()
     manifest = json.loads(files["manifest.json"])
-    assert manifest["sha256"] == {name: hashlib.sha256(files[name]).hexdigest() for name in FEEDER_FILES[:3]}
+    assert manifest["sha256"] == {
+        name: hashlib.sha256(files[name]).hexdigest() for name in KINDS["feeders"].files[:3]
+    }
     assert manifest["public_parameters"]["window"] == {"kind": "days", "first_day": "2025-03-29", "days": DAYS}
     assert "feeder" not in manifest["public_parameters"]["public"], "who is where is the list's to say"
     assert "their sum over all meters and their sums over the meters of each" in files[ENTRY].decode()
@@ -170,14 +173,14 @@ def test_what_cannot_be_released_is_refused_before_anything_is_charged(released,
     path = meter_list_file(tmp_path, "meter_id,lv_feeder_id", [f"m{i:02d},{'' if i == 7 else 1}" for i in range(N)])
     with pytest.raises(InputError, match=r"export\.meters.*does not name a feeder of every meter"):
         call(path=path)
-    with pytest.raises(InputError, match=r"release\.feeder_days.*more days than the period has"):
+    with pytest.raises(InputError, match=r"release\.feeder_days.*more than the 1 days of the period"):
         call(last_day="2025-03-01")
-    with pytest.raises(InputError, match=r"release\.forecast_protects.*beside feeder totals"):
-        call(forecast_protects="label")
+    with pytest.raises(InputError, match=r"release\.forecast_protects.*beside feeders"):
+        call(what=["feeders", "forecasts"], forecast_protects="label")
     assert ledger.events() == []
 
 
-def test_a_csv_with_another_column_is_not_handed_over(released):
+def test_a_csv_with_another_column_is_not_published(released):
     call, _, _ = released
     files = call()
     with pytest.raises(InputError, match="not declared for release"):

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from meterdp.core.config import complete, load_schema
-from meterdp.release.forecast_folder import different_forecasts
-from meterdp.release.household_forecasts import release_household_forecasts
+from meterdp.release.forecasts import different_forecasts
 from meterdp.release.service import ReleaseService
 from tests.conftest import ROOT
+from tests.unit.release.charged import release_forecasts
 
 CONFIG = complete(
     {"export": {"time_zone": "America/Los_Angeles"}}, load_schema(ROOT / "workflow/schemas/config.schema.yaml")
@@ -36,7 +36,7 @@ def test_the_page_says_how_many_forecasts_there_are(tmp_path, release, said):
     meter_list = "".join(f"m{number},c{number % 4}\n" for number in range(N))
     service = ReleaseService(config, f"meter_id,circuit\n{meter_list}".encode(), simulated=True)
     x = np.random.default_rng(2).normal(-2.0, 1.0, (N, CONFIG["forecast"]["horizon_steps"]))
-    files = release_household_forecasts(x, tuple(number % 4 for number in range(N)), service).files
+    files = release_forecasts(x, tuple(number % 4 for number in range(N)), service)[0]
     assert said in files["README.md"].decode()
 
 

@@ -17,8 +17,8 @@ from meterdp.core.parquet import as_arrow, metadata_of, read_table
 from meterdp.forecasting.tables import FORECAST_DISTRIBUTIONS
 from meterdp.profiles.dense import LogLoad
 from meterdp.profiles.grid import Calendar
-from meterdp.release.forecasts import release_study_forecasts
 from meterdp.release.manifests.class_label import public_settings
+from meterdp.release.study_forecasts import release_study_forecasts
 from meterdp.release.tables import CROSSWALK, FORECAST_EXAMPLES, FORECAST_FILE
 
 NOISE = {

@@ -14,7 +14,7 @@ from meterdp.errors import InputError
 from meterdp.privacy import ledger as ledgers
 from meterdp.privacy.ledger import Ledger
 from meterdp.privacy.ledger_file import LedgerFile
-from meterdp.release.publish import publish
+from meterdp.release.publish import replace_folder
 from tests.conftest import ROOT
 from tests.unit.release.charged import released
 from tests.unit.release.full_disk import WIDE, attempt, checked, largest_file, request
@@ -141,7 +141,7 @@ def published_in_a_child(results, limit):
     if not pid:
         try:
             limit(results)
-            publish({"a": b"2" * 5000, "b": b"3"}, results / "release/mixture")
+            replace_folder({"a": b"2" * 5000, "b": b"3"}, results / "release/mixture")
         except InputError as error:
             os._exit(3 if "correct the permissions" in str(error) else 4)
         finally:
@@ -155,7 +155,7 @@ def files_of(folder):
 
 def test_a_read_only_results_folder_leaves_what_was_there(tmp_path, read_only):
     results = tmp_path / "results"
-    publish({"a": b"1"}, results / "release/mixture")
+    replace_folder({"a": b"1"}, results / "release/mixture")
     read_only(results / "private")
     assert published_in_a_child(results, as_nobody) == 3
     assert files_of(results / "release/mixture") == {"a": b"1"}
@@ -163,17 +163,17 @@ def test_a_read_only_results_folder_leaves_what_was_there(tmp_path, read_only):
 
 def test_a_disk_that_is_full_while_files_are_handed_over_leaves_what_was_there(tmp_path):
     results = tmp_path / "results"
-    publish({"a": b"1"}, results / "release/mixture")
+    replace_folder({"a": b"1"}, results / "release/mixture")
     assert published_in_a_child(results, lambda _: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))) == 3
     assert files_of(results / "release/mixture") == {"a": b"1"}
     assert list((results / "private").iterdir()) == [], "half files were left"
-    publish({"a": b"2"}, results / "release/mixture")
+    replace_folder({"a": b"2"}, results / "release/mixture")
     assert files_of(results / "release/mixture") == {"a": b"2"}
 
 
 def test_a_folder_that_cannot_take_its_place_leaves_what_was_there(tmp_path, monkeypatch):
     folder, replace = tmp_path / "results/release/mixture", os.replace
-    publish({"a": b"1"}, folder)
+    replace_folder({"a": b"1"}, folder)
 
     def fails(source, target):
         if str(source).endswith(".part"):
@@ -182,7 +182,7 @@ def test_a_folder_that_cannot_take_its_place_leaves_what_was_there(tmp_path, mon
 
     monkeypatch.setattr(os, "replace", fails)
     with pytest.raises(InputError, match="No space left on device"):
-        publish({"a": b"2"}, folder)
+        replace_folder({"a": b"2"}, folder)
     assert files_of(folder) == {"a": b"1"} and list((tmp_path / "results/private").iterdir()) == []
 
 

@@ -13,12 +13,11 @@ from meterdp.privacy.guarantee import Guarantee, Limit, PrivacyBudget
 from meterdp.privacy.ledger import Ledger
 from meterdp.privacy.noise import GRID, MOST_STEPS
 from meterdp.privacy.policy import MOST_HOUSEHOLDS, check_release
-from meterdp.release import mixture
-from meterdp.release.gate import budget_of, check_meters, check_settings, refusals_of
-from meterdp.release.publish import publish
+from meterdp.release.publish import replace_folder
 from meterdp.release.service import ReleaseService
+from meterdp.release.settings import budget_of, check_meters, check_settings, refusals_of
 from tests.conftest import ROOT
-from tests.unit.release.charged import spent
+from tests.unit.release.charged import release_mixture, spent
 
 CONFIG = complete({}, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
 REAL = {"path": "e.csv", "meters": "list.csv", "first_day": "2025-01-01", "last_day": "2025-01-28"}
@@ -118,9 +117,7 @@ def released(tmp_path):
             | {"insist": True, "ledger": str(tmp_path / "ledger.sqlite"), "synthetic_profiles": 5}
             | release,
         )
-        files, handed_over = mixture.release_mixture(x, ReleaseService(given, meters, simulated=True))
-        handed_over()
-        return files
+        return release_mixture(x, ReleaseService(given, meters, simulated=True), tmp_path / "results/release/mixture")
 
     return call, Ledger(tmp_path / "ledger.sqlite"), x
 
@@ -185,11 +182,11 @@ def test_what_is_charged_is_what_the_mechanism_spends(released):
 def test_a_folder_appears_whole_or_not_at_all(tmp_path, monkeypatch):
     folder = tmp_path / "results/release/mixture"
     folder.mkdir(parents=True)
-    publish({"a": b"1", "b": b"2"}, folder)
-    publish({"a": b"3"}, folder)
-    publish({"a": b"3"}, folder)
-    publish({"a": b"5"}, folder)
-    publish({"a": b"3"}, folder)
+    replace_folder({"a": b"1", "b": b"2"}, folder)
+    replace_folder({"a": b"3"}, folder)
+    replace_folder({"a": b"3"}, folder)
+    replace_folder({"a": b"5"}, folder)
+    replace_folder({"a": b"3"}, folder)
     assert {p.name: p.read_bytes() for p in folder.iterdir()} == {"a": b"3"}
     kept = {p.name: sorted(f.read_bytes() for f in p.iterdir()) for p in (folder.parent / "earlier").iterdir()}
     assert kept == {"mixture-1": [b"1", b"2"], "mixture-2": [b"3"], "mixture-3": [b"5"]}
@@ -199,7 +196,7 @@ def test_a_folder_appears_whole_or_not_at_all(tmp_path, monkeypatch):
 
     monkeypatch.setattr("os.fsync", full)
     with pytest.raises(InputError, match="cannot be written"):
-        publish({"a": b"4", "c": b"5"}, folder)
+        replace_folder({"a": b"4", "c": b"5"}, folder)
     assert {p.name: p.read_bytes() for p in folder.iterdir()} == {"a": b"3"}
     assert not list((tmp_path / "results/private").glob(".*"))
 

@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 
 import numpy as np
 
+from meterdp.core.noise import salted_ids
 from meterdp.core.parquet import as_arrow, metadata_of, read_table
 from meterdp.groupforecast.mechanism import GroupForecast
 from meterdp.release.group_forecasts import write_group_forecasts
-from meterdp.release.noise import salted_ids
 from meterdp.release.tables import CROSSWALK, FORECAST_FILE
 from tests.unit.groupforecast.made_up import HOUSEHOLDS, METER_COUNT, SALT, SETTINGS, study
 

@@ -16,14 +16,15 @@ from meterdp.privacy.charge import Charge, epsilon_of
 from meterdp.privacy.guarantee import PrivacyBudget
 from meterdp.privacy.ledger import Ledger
 from meterdp.privacy.spent import CHARGED
-from meterdp.release import household_forecasts
-from meterdp.release.forecast_folder import intervals_ahead
-from meterdp.release.gate import CRATE, ENTRY, check_files
-from meterdp.release.household_forecasts import on_the_list, release_household_forecasts
+from meterdp.release import forecasts
+from meterdp.release.forecasts import intervals_ahead, on_the_list
+from meterdp.release.kinds import CRATE, ENTRY
+from meterdp.release.publish import publish
 from meterdp.release.service import ReleaseService
+from meterdp.release.settings import check_files
 from meterdp.release.tables import FORECAST_FILE, RELEASED_FORECAST
 from tests.conftest import ROOT
-from tests.unit.release.charged import spent
+from tests.unit.release.charged import release_forecasts, spent
 
 CONFIG = complete(
     {"export": {"time_zone": "America/Los_Angeles"}}, load_schema(ROOT / "workflow/schemas/config.schema.yaml")
@@ -45,7 +46,7 @@ def released(tmp_path):
         config["export"] |= {"first_day": f"{year}-{month}-01", "last_day": f"{year}-{month}-28"}
         own = {"population": "town", "budget_period": "2025", "ledger": str(tmp_path / "ledger.sqlite")}
         config["release"] |= own | {"forecast_epsilon": 3.0} | release
-        return release_household_forecasts(x, circuit, ReleaseService(config, ROSTER, simulated=True))
+        return release_forecasts(x, circuit, ReleaseService(config, ROSTER, simulated=True))
 
     return call, Ledger(tmp_path / "ledger.sqlite"), x
 
@@ -56,25 +57,25 @@ def charged(ledger):
 
 def test_every_household_gets_a_file_that_its_manifest_vouches_for(released):
     call, _, x = released
-    delivery = call()
-    check_files(delivery.files)
-    assert len(set(delivery.release_id)) == N and len(delivery.files) == 2 * N + 4
+    files, release_id = call()
+    check_files(files)
+    assert len(set(release_id)) == N and len(files) == 2 * N + 4
     different = set()
-    for name in delivery.release_id:
-        table = pq.read_table(io.BytesIO(delivery.files[f"{name}.parquet"]))
+    for name in release_id:
+        table = pq.read_table(io.BytesIO(files[f"{name}.parquet"]))
         assert table.schema.names == [c.name for c in RELEASED_FORECAST.columns]
         metadata = {k.decode(): v.decode() for k, v in table.schema.metadata.items()}
         assert metadata["meterdp.audience"] == "release" and "meterdp.release" not in metadata
         assert "(3, 1e-05)-differential privacy" in metadata["meterdp.guarantee"]
         different.add(tuple(table["released_log_kwh"].to_pylist()))
         assert table["interval_start_local"][0].as_py() == "2025-01-29T00:00:00-08:00"
-    own = json.loads(delivery.files[f"{delivery.release_id[0]}.json"])
-    folder = json.loads(delivery.files["manifest.json"])
+    own = json.loads(files[f"{release_id[0]}.json"])
+    folder = json.loads(files["manifest.json"])
     assert own["sha256"] == folder["sha256"][own["file"]] and own["privacy"] == folder["privacy"]
-    assert set(folder["sha256"]) == set(delivery.files) - {"manifest.json", "README.md", CRATE, ENTRY}
+    assert set(folder["sha256"]) == set(files) - {"manifest.json", "README.md", CRATE, ENTRY}
     assert 1 < len(different) <= folder["mechanism"]["group_count"]
     assert not {round(v, 9) for row in different for v in row} & {round(v, 9) for v in x.ravel()}
-    page = delivery.files["README.md"].decode()
+    page = files["README.md"].decode()
     assert "00:00 on 29 January 2025 (local time)" in page and "epsilon 3 and delta 1e-05" in page
 
 
@@ -84,25 +85,25 @@ def test_groups_and_forecasts_cost_what_is_stated(released):
     first = call()
     assert charged(ledger) == [("forecast_groups", 1), ("forecasts", 1)]
     assert 0.999e-5 < spent(ledger, BUDGET).delta(3.0) <= 1e-5
-    together = json.loads(first.files["manifest.json"])["epsilon_of_groups_and_forecasts"]
+    together = json.loads(first[0]["manifest.json"])["epsilon_of_groups_and_forecasts"]
     for month in range(2, 13):
         later = call(x + 0.1, month=f"{month:02d}")
-        assert later.release_id == first.release_id and later.files != first.files
+        assert later[1] == first[1] and later[0] != first[0]
     assert charged(ledger)[2:] == [("forecasts", 1)] * 11
     assert together["12"] - 0.011 < epsilon_of(spent(ledger, BUDGET), 1e-5) <= together["12"] < 4
-    assert call().files == first.files and len(charged(ledger)) == 13
+    assert call() == first and len(charged(ledger)) == 13
 
 
 def test_other_data_under_the_same_request_get_the_same_files(released):
     call, ledger, x = released
     first, events = call(), ledger.events()
     again = call(np.full_like(x, np.nan))
-    assert again.files == first.files and again.release_id == first.release_id and ledger.events() == events
+    assert again == first and ledger.events() == events
 
 
 def test_a_new_budget_period_draws_new_groups_and_names(released):
     call, _, _ = released
-    assert not set(call().release_id) & set(call(year=2026, budget_period="2026").release_id)
+    assert not set(call()[1]) & set(call(year=2026, budget_period="2026")[1])
 
 
 def test_groups_are_not_charged_if_their_forecast_would_not_fit(released):
@@ -122,7 +123,7 @@ def test_a_run_that_dies_between_groups_and_forecast_goes_on_with_the_groups(rel
     def dies(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(household_forecasts, "forecast_folder", dies)
+    monkeypatch.setattr(forecasts, "forecast_folder", dies)
     with pytest.raises(KeyboardInterrupt):
         call()
     monkeypatch.undo()
@@ -137,7 +138,7 @@ def test_days_of_groups_whose_forecast_was_lost_have_no_second_budget(released, 
     def dies(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(household_forecasts, "forecast_folder", dies)
+    monkeypatch.setattr(forecasts, "forecast_folder", dies)
     with pytest.raises(KeyboardInterrupt):
         call()
     monkeypatch.undo()
@@ -150,7 +151,7 @@ def test_days_of_groups_whose_forecast_was_lost_have_no_second_budget(released, 
 def test_files_say_which_readings_their_groups_are_of(released):
     call, _, _ = released
     call()
-    manifest = json.loads(call(month="02").files["manifest.json"])
+    manifest = json.loads(call(month="02")[0]["manifest.json"])
     assert manifest["mechanism"]["groups_are_of_readings_of"] == ["2025-01-01", "2025-01-28"]
     assert manifest["period"] == ["2025-02-01", "2025-02-28"]
     assert "of the first forecast with these groups" in manifest["privacy"]["hides"][0]
@@ -161,7 +162,7 @@ def test_what_several_forecasts_cost_is_what_the_ledger_would_say(released, grou
     """Oracle: the sum of the charges, its discreteness included; what no cap allows is not stated."""
     call, ledger, _ = released
     given = {"forecast_groups": groups, "forecast_epsilon": epsilon, "cap_epsilon": 9.0}
-    stated = json.loads(call(**given).files["manifest.json"])["epsilon_of_groups_and_forecasts"]
+    stated = json.loads(call(**given)[0]["manifest.json"])["epsilon_of_groups_and_forecasts"]
     charges = [Charge.of_event(e) for e in ledger.events() if e["kind"] == CHARGED]
     assert set(stated) <= {"2", "3", "12"}
     for number in (2, 3, 12):
@@ -189,21 +190,18 @@ def test_circuits_must_be_named_and_large_enough(released):
     with pytest.raises(InputError, match="fewer than 15 households"):
         call(forecast_groups="circuit", circuit=small)
     assert ledger.events() == []
-    delivery = call(forecast_groups="circuit", circuit=tuple((np.arange(N) % 6).tolist()))
+    files, release_id = call(forecast_groups="circuit", circuit=tuple((np.arange(N) % 6).tolist()))
     assert charged(ledger) == [("forecast_groups", 1), ("forecasts", 1)]
     assert next(e["mu"] for e in ledger.events() if e["kind"] == CHARGED) == 0, "public groups cost nothing"
-    shown = [
-        pq.read_table(io.BytesIO(delivery.files[f"{i}.parquet"]))["released_log_kwh"][0].as_py()
-        for i in delivery.release_id
-    ]
+    shown = [pq.read_table(io.BytesIO(files[f"{i}.parquet"]))["released_log_kwh"][0].as_py() for i in release_id]
     assert len(set(shown)) == 6 and shown[:6] == shown[6:12]
 
 
-def test_what_is_not_declared_is_not_handed_over(released, tmp_path):
+def test_what_is_not_declared_is_not_published(released, tmp_path):
     call, _, _ = released
-    delivery = call()
-    name = f"{delivery.release_id[0]}.parquet"
-    table = pq.read_table(io.BytesIO(delivery.files[name]))
+    files, release_id = call()
+    name = f"{release_id[0]}.parquet"
+    table = pq.read_table(io.BytesIO(files[name]))
     study = {c.name: table[c.name] for c in FORECAST_FILE.columns}
 
     def with_column(extra):
@@ -214,13 +212,11 @@ def test_what_is_not_declared_is_not_handed_over(released, tmp_path):
     for wrong in (
         {name: table_bytes(FORECAST_FILE, study)},
         {name: with_column(True)},
-        {"meter_0815.parquet": delivery.files[name]},
+        {"meter_0815.parquet": files[name]},
         {"crosswalk.csv": b"release_id,meter_id\n"},
     ):
         with pytest.raises(InputError, match="not declared for release"):
-            ReleaseService(CONFIG, ROSTER, simulated=True).hand_over(
-                delivery.files | wrong, tmp_path / "results/release/f"
-            )
+            publish(files | wrong, tmp_path / "results/release/f")
         assert not (tmp_path / "results/release/f").exists()
     check_files({name: with_column(False)})
 
@@ -249,7 +245,7 @@ def test_files_and_manifests_are_on_the_scale_of_the_configuration_and_it_is_amo
     call(forecast_epsilon=1.0)
     scale = {"kind": "signed", "offset_kwh_per_hour": 0.1, "scale_kwh_per_hour": 0.2}
     monkeypatch.setitem(CONFIG, "profiles", CONFIG["profiles"] | {"log_scale": scale, "clip_kwh_per_hour": [-4, 40]})
-    files = call(x=-3.5 + 0 * x, month="02", forecast_epsilon=1.0).files
+    files = call(x=-3.5 + 0 * x, month="02", forecast_epsilon=1.0)[0]
     quarter = 0.2 / 4
     for name in (n for n in files if n.endswith(".parquet")):
         rows = pq.read_table(io.BytesIO(files[name])).to_pandas()

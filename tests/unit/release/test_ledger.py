@@ -222,7 +222,7 @@ def test_a_checkpoint_changes_nothing(tmp_path, monkeypatch):
             released(one, listed(*meters, epsilon=epsilon), LIMIT, lambda: {"a": b"x"})
         with pytest.raises(InputError) as refusal:
             released(one, listed("b", epsilon=1.9), LIMIT, never)
-        kept[every] = str(refusal.value), one.most_spent(), one.verify()
+        kept[every] = str(refusal.value), one.spent(), one.verify()
     assert kept[1] == kept[3] == kept[10_000]
 
 
@@ -390,7 +390,7 @@ def test_nothing_that_was_not_planned_is_charged_beside_another_attempt(ledger):
 
 def test_another_attempt_with_another_list_makes_the_plan_of_its_meters(ledger):
     """A name of a request that does not hold its list, such as those of the library."""
-    first, other = (replace(listed(*meters), words={"mechanism": "the same"}) for meters in ("a", "b"))
+    first, other = (replace(listed(*meters), parameters={"mechanism": "the same"}) for meters in ("a", "b"))
     with pytest.raises(ArithmeticError):
         released(ledger, first, LIMIT, fails)
     released(ledger, other, LIMIT, lambda: {"a": b"x"})
@@ -408,7 +408,7 @@ def test_a_plan_stays_if_answers_were_seen_before_its_charge_was_taken_back(ledg
 
     with pytest.raises(ConnectionError):
         released_all(ledger, [(listed("a"), lambda earlier: never())], LIMIT, not_ready)
-    assert max(charge.mu for charge in ledger.most_spent()[BUDGET.period]) == later.charge.mu
+    assert max(charge.mu for charge in ledger.spent()[BUDGET.period]) == later.charge.mu
     with pytest.raises(InputError, match="did not plan"):
         released(ledger, with_labels(listed("a", name="labels")), LIMIT, never)
     released(ledger, listed("a"), LIMIT, lambda: {"a": b"x"})

@@ -47,7 +47,7 @@ def earlier(path, *requests, files=None, **changed):
         before = ""
         for one in requests:
             event = {"at_utc": "2025-03-01T00:00:00+00:00", "account": asdict(one.budget), "request": one.key}
-            event |= {"attempt": 1, "words": one.words, "days": list(one.days), "meters": digest_of_meters(LIST)}
+            event |= {"attempt": 1, "words": one.parameters, "days": list(one.days), "meters": digest_of_meters(LIST)}
             event |= asdict(one.charge) | {"cap": asdict(LIMIT)} | changed
             drawn = {"mixture.json": b"drawn for " + one.key.encode(), "page": b""} if files is None else files
             digests = {name: hashlib.sha256(data).hexdigest() for name, data in drawn.items()}
@@ -157,7 +157,7 @@ def test_a_charge_counts_in_the_time_zone_its_own_words_name(path):
     """Two of one name were in different zones: the last hours of 2025 in London are of 2026 in Auckland."""
     days = ("2025-12-01", "2025-12-31")
     london, auckland = (replace(request(epsilon=1.9), days=days), replace(request("little", 0.1), days=days))
-    auckland = replace(auckland, words=auckland.words | {"export": {"time_zone": "Pacific/Auckland"}})
+    auckland = replace(auckland, parameters=auckland.parameters | {"export": {"time_zone": "Pacific/Auckland"}})
     ledger = migrated(path, london, auckland)
     there = interval_of(date(2026, 1, 1), date(2026, 12, 31), "Pacific/Auckland")
     with pytest.raises(InputError, match="would spend more"):

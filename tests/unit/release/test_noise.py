@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from meterdp.release.noise import StudyNoise, new_salt, salted_ids
+from meterdp.core.noise import StudyNoise, new_salt, salted_ids
 
 
 def test_a_stream_is_named_by_seed_and_keys():

@@ -19,7 +19,7 @@ from meterdp.privacy.guarantee import Limit, PrivacyBudget
 from meterdp.privacy.ledger import Ledger, Request
 from meterdp.privacy.noise import SafeNoise
 from meterdp.privacy.spent import CHARGED, STORED
-from meterdp.release.records import Books, release_records
+from meterdp.release.records import LibraryBudget, release_records
 from meterdp.release.show import in_words
 from tests.unit.release.charged import released, spent
 
@@ -35,8 +35,8 @@ def mechanism(epsilon=1.0, records=120, **choices):
 
 
 @pytest.fixture
-def books(tmp_path):
-    return Books(tmp_path / "ledger.sqlite", BUDGET, Limit(2.0, 1e-5), "made-up energy", DAYS, YEAR, None)
+def budget(tmp_path):
+    return LibraryBudget(tmp_path / "ledger.sqlite", BUDGET, Limit(2.0, 1e-5), "made-up energy", DAYS, YEAR, None)
 
 
 class Tape:
@@ -78,10 +78,10 @@ def test_a_neighbour_is_told_apart_by_no_more_than_mu(adjacency, end):
     assert 0.25 * sound.mu < np.linalg.norm(apart) <= sound.mu <= gaussian.mu_for(2.0, 1e-5)
 
 
-def test_a_release_is_charged_before_noise_is_drawn_and_drawn_once(books, monkeypatch):
+def test_a_release_is_charged_before_noise_is_drawn_and_drawn_once(budget, monkeypatch):
     class Watched(SafeNoise):
         def add_gaussian(self, exact, std):
-            with sqlite3.connect(f"file:{books.ledger}?mode=ro", uri=True) as other:
+            with sqlite3.connect(f"file:{budget.ledger}?mode=ro", uri=True) as other:
                 ((body,),) = other.execute("SELECT body FROM events").fetchall()
             assert json.loads(body)["kind"] == CHARGED
             return super().add_gaussian(exact, std)
@@ -90,67 +90,67 @@ def test_a_release_is_charged_before_noise_is_drawn_and_drawn_once(books, monkey
         raise AssertionError("noise was drawn")
 
     monkeypatch.setattr("meterdp.privacy.release.SafeNoise", Watched)
-    first = release_records(X, BOX, mechanism(), books, ())
+    first = release_records(X, BOX, mechanism(), budget, ())
     monkeypatch.setattr(Watched, "add_gaussian", never)
-    again = release_records(X, BOX, mechanism(), books, ())
+    again = release_records(X, BOX, mechanism(), budget, ())
     for name in ("weights", "means", "covariances"):
         assert np.array_equal(getattr(first, name), getattr(again, name)), "to the bit"
-    ledger = Ledger(books.ledger)
+    ledger = Ledger(budget.ledger)
     assert [e["kind"] for e in ledger.events()] == [CHARGED, STORED]
     charged = spent(ledger, BUDGET)
     assert (charged.mu, charged.total_variation) == (mechanism().mu, mechanism().total_variation)
     assert "mixture of records by sound" in in_words(ledger).replace("_", " ")
     for other in ({"epsilon": 1.9}, {"epsilon": 1.9, "rounds": 2}):
         with pytest.raises(InputError, match="would spend more on its meters"):
-            release_records(X, BOX, mechanism(**other), books, ())
+            release_records(X, BOX, mechanism(**other), budget, ())
     with pytest.raises(AssertionError, match="noise was drawn"):
-        release_records(X, BOX, mechanism(0.5), books, ())
+        release_records(X, BOX, mechanism(0.5), budget, ())
     # That charge is on disk though its release was lost.
     assert [e["kind"] for e in ledger.events()] == [CHARGED, STORED, CHARGED]
 
 
-def test_records_of_other_days_are_other_records(books):
+def test_records_of_other_days_are_other_records(budget):
     """They get a release of their own, which is charged, and not the stored one of the days before."""
-    later = replace(books, days=("2026-02-01", "2026-02-28"))
-    first, second, again = (release_records(X, BOX, mechanism(0.5), b, ()) for b in (books, later, books))
+    later = replace(budget, days=("2026-02-01", "2026-02-28"))
+    first, second, again = (release_records(X, BOX, mechanism(0.5), b, ()) for b in (budget, later, budget))
     assert not np.array_equal(first.means, second.means) and np.array_equal(first.means, again.means)
-    assert [e["days"] for e in Ledger(books.ledger).events() if e["kind"] == CHARGED] == [
+    assert [e["days"] for e in Ledger(budget.ledger).events() if e["kind"] == CHARGED] == [
         list(DAYS),
         list(later.days),
     ]
 
 
-def test_no_record_is_in_the_ledger(books):
-    release_records(X, BOX, mechanism(), books, ("evening", "night"))
-    data = b"".join(p.read_bytes() for p in books.ledger.parent.rglob("*") if p.is_file())
+def test_no_record_is_in_the_ledger(budget):
+    release_records(X, BOX, mechanism(), budget, ("evening", "night"))
+    data = b"".join(p.read_bytes() for p in budget.ledger.parent.rglob("*") if p.is_file())
     for value in X.ravel():
         assert repr(float(value)).encode() not in data and value.tobytes() not in data
 
 
 @pytest.mark.parametrize("meters", [None, tuple(f"m{n}" for n in range(120))])
-def test_a_ledger_serves_the_workflow_too(books, meters):
+def test_a_ledger_serves_the_workflow_too(budget, meters):
     """What was charged for records counts for a release of the workflow about the same meters, or about any."""
-    release_records(X, BOX, mechanism(1.9), replace(books, meters=meters), ())
+    release_records(X, BOX, mechanism(1.9), replace(budget, meters=meters), ())
     other = PrivacyBudget("household", "replace_one", "another town", "2026")
-    same = Request(other, {"mechanism": "m"}, Charge(mechanism(1.0).mu), DAYS, ["M7", "m200"], books.periods)
+    same = Request(other, {"mechanism": "m"}, Charge(mechanism(1.0).mu), DAYS, ["M7", "m200"], budget.periods)
     with pytest.raises(InputError, match="would spend more"):
-        released(Ledger(books.ledger), same, books.limit, lambda: pytest.fail("noise was drawn"))
+        released(Ledger(budget.ledger), same, budget.limit, lambda: pytest.fail("noise was drawn"))
     others = replace(same, meters=["m200"])
     if meters is None:
         with pytest.raises(InputError, match="would spend more"):
-            Ledger(books.ledger).check([others], books.limit)
+            Ledger(budget.ledger).check([others], budget.limit)
     else:
-        Ledger(books.ledger).check([others], books.limit)
+        Ledger(budget.ledger).check([others], budget.limit)
 
 
-def test_what_may_not_leave_is_refused_before_it_is_charged(books):
+def test_what_may_not_leave_is_refused_before_it_is_charged(budget):
     for wrong, words in (
-        ((X[:49], mechanism(records=49), books), "fewer than 50"),
-        ((X, mechanism(), replace(books, limit=Limit(2.0, 1e-2))), "cap_delta"),
+        ((X[:49], mechanism(records=49), budget), "fewer than 50"),
+        ((X, mechanism(), replace(budget, limit=Limit(2.0, 1e-2))), "cap_delta"),
         ((X, calibrate_ball(2, 2, 120, 1.0, 1e-2, BOX.ball, grid=SafeNoise.grid), None), "field 'delta'"),
-        ((X, mechanism(1e-7), books), "more noise than its grid holds"),
+        ((X, mechanism(1e-7), budget), "more noise than its grid holds"),
     ):
         x, sound, where = wrong
         with pytest.raises(InputError, match=words):
             release_records(x, BOX, sound, where, ())
-    assert not books.ledger.exists()
+    assert not budget.ledger.exists()

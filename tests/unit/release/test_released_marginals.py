@@ -15,10 +15,10 @@ from meterdp.mechanisms.sound.reweighting import fit_exponents
 from meterdp.mixture.draws import Mixture
 from meterdp.privacy import gaussian
 from meterdp.privacy.ledger import Ledger
-from meterdp.release import mixture
-from meterdp.release.gate import CRATE, ENTRY, MIXTURE_FILES
+from meterdp.release.kinds import CRATE, ENTRY, KINDS
 from meterdp.release.service import ReleaseService
 from tests.conftest import ROOT
+from tests.unit.release.charged import release_mixture
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def release(tmp_path):
             },
             load_schema(ROOT / "workflow/schemas/config.schema.yaml"),
         )
-        files, _ = mixture.release_mixture(x, ReleaseService(config, b"meter_id\nm1\n", simulated=True))
+        files = release_mixture(x, ReleaseService(config, b"meter_id\nm1\n", simulated=True))
         return files, Ledger(tmp_path / f"{share}.sqlite"), config
 
     return call
@@ -44,7 +44,7 @@ def release(tmp_path):
 @pytest.mark.parametrize("share", [0.0, 0.25])
 def test_the_manifest_tells_the_marginals_and_the_ledger_charges_once_for_all(release, share):
     files, ledger, config = release(share)
-    assert set(files) == {*MIXTURE_FILES, CRATE, ENTRY}
+    assert set(files) == {*KINDS["mixture"].files, CRATE, ENTRY}
     manifest = json.loads(files["manifest.json"])
     (charged,) = [e for e in ledger.events() if e["kind"] == "charged"]
     epsilon, delta = config["release"]["epsilon"], config["release"]["delta"]

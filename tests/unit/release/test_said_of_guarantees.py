@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from meterdp.release import feeders, household_forecasts, label_forecasts, mixture
+from meterdp.release import feeders, forecasts, mixture
 from meterdp.release.received import _in_text
 from meterdp.release.service import in_plain_words
 
@@ -23,7 +23,7 @@ def test_no_text_says_that_the_factor_holds_but_for_a_chance(repository):
     assert len(files) > 300 and said == {"judge.py": "but for a chance"}, "that one is the confidence of an audit"
 
 
-@pytest.mark.parametrize("hides", [m.HIDES for m in (mixture, feeders, household_forecasts, label_forecasts)])
+@pytest.mark.parametrize("hides", [mixture.HIDES, feeders.HIDES, forecasts.GROUP_HIDES, forecasts.LABEL_HIDES])
 def test_what_is_hidden_is_hidden_as_far_as_both_numbers_say(hides):
     assert all("to the extent that epsilon and delta state" in said for said in hides)
 

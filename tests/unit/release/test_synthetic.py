@@ -6,6 +6,7 @@ import pytest
 from scipy import stats
 
 from meterdp.core.log_scale import LogScale
+from meterdp.core.noise import StudyNoise
 from meterdp.core.parquet import as_arrow, read_table, write_table
 from meterdp.errors import InputError
 from meterdp.evaluation.fidelity import study as fidelity_study
@@ -20,7 +21,6 @@ from meterdp.mixture.study import fit_from, mixture_rows, start_labels
 from meterdp.mixture.tables import MIXTURE
 from meterdp.profiles.tables import PROFILES
 from meterdp.profiles.vector import Records
-from meterdp.release.noise import StudyNoise
 from meterdp.release.synthetic import (
     Source,
     fit_source,

@@ -13,9 +13,8 @@ from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mechanisms.sound.plan import ENOUGH_WITHOUT_LIBRARY
 from meterdp.privacy.noise import SafeNoise
-from meterdp.release.asked import asked
-from meterdp.release.beforehand import refusals, statements
-from meterdp.release.mixture import request_of
+from meterdp.release.asked import asked, statements, worthless
+from meterdp.release.mixture import ReleasedMixture
 from meterdp.release.received import expected_error
 from meterdp.release.service import ReleaseService
 from meterdp.release.worth import configured, worth_of
@@ -37,17 +36,17 @@ def meter_list(meters):
 
 def test_a_hundred_homes_at_epsilon_one_are_refused_with_what_would_do_and_pass_if_one_insists():
     given = config(simulate={"households": 100})
-    (refused,) = refusals(given, simulated=True)
+    (refused,) = worthless(given, simulated=True)
     assert refused.field == "release.epsilon"
     assert "for 100 listed meters" in str(refused) and "release.insist" in str(refused)
     assert "use an epsilon of" in str(refused) and "meters or more" in str(refused)
     given["release"]["insist"] = True
-    assert list(refusals(given, simulated=True)) == []
+    assert list(worthless(given, simulated=True)) == []
 
 
 def test_five_hundred_homes_pass_and_what_to_expect_is_said_beside_a_public_guess():
     given = config(simulate={"households": 500})
-    assert list(refusals(given, simulated=True)) == []
+    assert list(worthless(given, simulated=True)) == []
     mixture, forecasts = statements(given, simulated=True)
     worth = worth_of(configured(given, 500), given)
     assert mixture == f"Mixture of 500 listed meters at epsilon 1: {worth.in_words}."
@@ -66,7 +65,7 @@ def test_the_size_is_that_of_the_public_list_whatever_was_read(tmp_path):
     }
     named = {"population": "town", "budget_period": "2025"}
     given = config(export=real | {"time_zone": "UTC"}, release=named)
-    assert [refused.field for refused in refusals(given, simulated=False)] == ["release.epsilon"]
+    assert [refused.field for refused in worthless(given, simulated=False)] == ["release.epsilon"]
 
 
 @pytest.mark.parametrize(("households", "epsilon", "taken"), [(100, 1, True), (1409, 8, True), (100_000, 1, False)])
@@ -94,14 +93,15 @@ def test_an_hour_counts_as_twenty_kwh_at_most_and_settings_that_were_explicit_ke
     )
     sections = given["mechanisms"], given["mixture"], given["profiles"]
     public = public_settings(1, 1e-5, (1409, 12), *sections, SafeNoise.grid)
-    words = request_of("mixture", Sound.calibrate(public), ReleaseService(given, meter_list(1409), True), None).words
+    service = ReleaseService(given, meter_list(1409), True)
+    words = service.request(ReleasedMixture(Sound.calibrate(public), service)).parameters
     digest = hashlib.sha256(json.dumps(words, sort_keys=True, default=str).encode()).hexdigest()
     assert digest == "195d8c33266ca33a4585a6ffdcd8582072420aceea2ba26019a2a166107cb651"
 
 
 def test_a_record_longer_than_the_library_is_judged_by_the_hours_it_knows():
     given = config(profiles={"start_hour": 12, "hours": 48}, simulate={"households": 100})
-    assert [refused.field for refused in refusals(given, simulated=True)] == ["release.epsilon"]
+    assert [refused.field for refused in worthless(given, simulated=True)] == ["release.epsilon"]
 
 
 def test_only_the_sentence_of_a_manifest_is_taken():

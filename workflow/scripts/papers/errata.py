@@ -3,7 +3,7 @@
 from itertools import chain
 
 from meterdp.core.job import job
-from meterdp.release.noise import StudyNoise
+from meterdp.core.noise import StudyNoise
 from meterdp_papers.common.tables import ERRATA
 from meterdp_papers.errata import as_columns, measure
 

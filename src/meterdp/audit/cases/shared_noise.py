@@ -10,12 +10,11 @@ import numpy as np
 from meterdp.audit.cases.interface import DELTA, OUTPUT, TRANSCRIPT, Case, Spy, gaussian_log_ratio, replayed
 from meterdp.audit.cases.sound import REPLACED, REPLACED_WORDS, calibrated, released_numbers
 from meterdp.audit.judge import Claim, Seen
-from meterdp.core.noise import keyed_generator
+from meterdp.core.noise import StudyNoise, keyed_generator
 from meterdp.federated.graph import complete
 from meterdp.federated.shared_noise import SharedSums, release_together
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.privacy.noise import NoiseSource
-from meterdp.release.noise import StudyNoise
 
 NODES, COLLUDING = 5, 3
 HONEST = NODES - COLLUDING

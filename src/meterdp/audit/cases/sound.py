@@ -17,9 +17,9 @@ from meterdp.mechanisms.sound.label_flip import SoundLabelFlip
 from meterdp.mechanisms.sound.library import Library
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mechanisms.sound.plan import SoundSettings
-from meterdp.mechanisms.sound.stack import Step
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.gmm import fit_labels
+from meterdp.privacy.mechanism import NoisyQuery
 from meterdp.privacy.noise import NoiseSource
 
 # Records of two hours: the noise does not depend on how many there are, but with a handful only nothing of them
@@ -81,7 +81,7 @@ class PairWithMarginals(Pair):
     def numbers(self, private: PrivateRecords, noise: NoiseSource, runs: int) -> np.ndarray:
         """Return mixtures and means of marginals, (runs, f) float64."""
 
-        def measure(step: Step, stack: np.ndarray) -> np.ndarray:
+        def measure(step: NoisyQuery, stack: np.ndarray) -> np.ndarray:
             return noise.add_gaussian(stack, step.noise_std)
 
         released, beside = self.mechanism.run_whole(private.x, measure, runs)

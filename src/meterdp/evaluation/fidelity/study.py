@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from meterdp.core.log_scale import LogScale
+from meterdp.core.noise import StudyNoise
 from meterdp.core.progress import progress
 from meterdp.errors import InputError
 from meterdp.evaluation.fidelity.distances import sample_fidelity
@@ -17,7 +18,6 @@ from meterdp.evaluation.fidelity.tasks import density_gap, matched_agreement, mo
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.study import fit_from, start_labels
 from meterdp.profiles.vector import Records
-from meterdp.release.noise import StudyNoise
 from meterdp.release.synthetic import Source
 
 SPLITS = 20

@@ -1,4 +1,4 @@
-"""Which files may leave the building, whether this configuration would pass the gate, and what to say with them."""
+"""Which files may leave the building, whether this configuration may be released, and what to say with them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from meterdp.errors import InputError
 from meterdp.figures.report.grid import Tables
 from meterdp.privacy.guarantee import UNIT_OF, Guarantee, Limit
 from meterdp.privacy.policy import check_release
-from meterdp.release.gate import SIMULATED, refusals_of
 from meterdp.release.service import in_plain_words
+from meterdp.release.settings import SIMULATED, refusals_of
 
 # What of a release is called in the configuration -> what it is, more of what its folder holds, key of its epsilon.
 _FOLDERS = {

@@ -18,10 +18,11 @@ from meterdp.mechanisms.sound.clipping import response
 from meterdp.mechanisms.sound.domain import Loads
 from meterdp.mechanisms.sound.library import Library
 from meterdp.mechanisms.sound.posterior import invertible, trust
-from meterdp.mechanisms.sound.stack import RECORDS_AT_ONCE, RECORDS_BYTES, Measure, Step, clip_to_unit_ball
+from meterdp.mechanisms.sound.stack import RECORDS_AT_ONCE, RECORDS_BYTES
 from meterdp.mixture.density import class_shares, log_scales, standardised
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.sampling import FixedNumbers, sample
+from meterdp.privacy.mechanism import Measure, NoisyQuery, clip_to_unit_ball
 
 # Public constants, chosen as docs/proofs/sound.md says.
 RADIUS = 1.1
@@ -169,7 +170,7 @@ def energy_share(x: np.ndarray, domain: Loads, level: float = 0.0) -> np.ndarray
 
 
 def adapt(
-    step: Step,
+    step: NoisyQuery,
     library: Library,
     x: np.ndarray,
     measure: Measure,
@@ -182,7 +183,7 @@ def adapt(
 
     Parameters
     ----------
-    step : Step
+    step : NoisyQuery
     library : Library
     x : (N, d) float64
         Records; clipped here, some at a time.

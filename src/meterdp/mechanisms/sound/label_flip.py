@@ -18,11 +18,11 @@ from meterdp.mechanisms.published.labelled import LabelledRecords
 from meterdp.mechanisms.sound.domain import Loads
 from meterdp.mechanisms.sound.plan import LAST_ROUND, ROUND_GROWTH
 from meterdp.mechanisms.sound.rounds import release_in_chunks, run_rounds
-from meterdp.mechanisms.sound.stack import Measure, Step
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import raise_eigenvalues
 from meterdp.privacy import gaussian
 from meterdp.privacy.guarantee import Family, Guarantee
+from meterdp.privacy.mechanism import Measure, NoisyQuery
 from meterdp.privacy.noise import NoiseSource
 
 # The first round finds the classes in coordinates of the whole, the others refine them in their own.
@@ -38,13 +38,13 @@ class SoundLabelFlip:
     public : PublicSettings
     mu : float
         GDP parameter of the whole release.
-    steps : tuple of Step
+    steps : tuple of NoisyQuery
         The rounds; their mu^2 add up to mu^2.
     """
 
     public: PublicSettings
     mu: float
-    steps: tuple[Step, ...]
+    steps: tuple[NoisyQuery, ...]
     name: ClassVar[str] = "sound_label_flip"
     sees: ClassVar[Sees] = "labels"
     most_draws: ClassVar[int | None] = None
@@ -58,7 +58,7 @@ class SoundLabelFlip:
         shares[-1] *= LAST_ROUND
         reach = Loads.round_weights.sensitivity("label_flip")
         steps = (
-            Step(f"round {t + 1}", reach, reach / (mu * math.sqrt(share)))
+            NoisyQuery(f"round {t + 1}", reach, reach / (mu * math.sqrt(share)))
             for t, share in enumerate(shares / shares.sum())
         )
         return cls(public, mu, tuple(steps))

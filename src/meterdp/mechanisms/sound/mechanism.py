@@ -32,18 +32,12 @@ from meterdp.mechanisms.sound.plan import (
 from meterdp.mechanisms.sound.posterior import pooled_parameters, radius_from
 from meterdp.mechanisms.sound.reweighting import Marginals
 from meterdp.mechanisms.sound.rounds import release_in_chunks, run_rounds
-from meterdp.mechanisms.sound.stack import (
-    RECORDS_AT_ONCE,
-    Measure,
-    Step,
-    clip_to_unit_ball,
-    moment_stack,
-    radius_stack,
-)
+from meterdp.mechanisms.sound.stack import RECORDS_AT_ONCE, moment_stack, radius_stack
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.privacy import gaussian
 from meterdp.privacy.gaussian import FEWEST_NOISE_STEPS, delta_margin, total_variation
 from meterdp.privacy.guarantee import Family, Guarantee
+from meterdp.privacy.mechanism import Measure, clip_to_unit_ball, measure_with
 from meterdp.privacy.noise import GaussianSource
 
 
@@ -132,12 +126,8 @@ class Sound:
         released = release_in_chunks(self.run, private.x, noise, draws, self.plan.classes)
         if self.plan.step("marginals") is None:
             return released
-
-        def measure(step: Step, stack: np.ndarray) -> np.ndarray:
-            return noise.add_gaussian(stack, step.noise_std)
-
         first = replace(released, mixtures=released.mixtures.slice(0, 1), records=released.records[:1])
-        return replace(released, marginals=self.run_marginals(private.x, first, measure)[0])
+        return replace(released, marginals=self.run_marginals(private.x, first, measure_with(noise, noise.grid))[0])
 
     def run(self, x: np.ndarray, measure: Measure, draws: int) -> Released:
         """Run the steps, letting ``measure`` turn each exact stack into a noisy one.

@@ -19,9 +19,10 @@ from meterdp.mechanisms.sound.adapt import WEIGHTS, adapt_entries, adapt_share
 from meterdp.mechanisms.sound.domain import Ball, Loads
 from meterdp.mechanisms.sound.library import Library
 from meterdp.mechanisms.sound.shares import ALONE, Shares
-from meterdp.mechanisms.sound.stack import RADIUS_EDGES, StackWeights, Step
+from meterdp.mechanisms.sound.stack import RADIUS_EDGES, StackWeights
 from meterdp.mixture.prior import Prior
 from meterdp.privacy.gaussian import rounded
+from meterdp.privacy.mechanism import NoisyQuery
 
 # Budget shares in units of mu^2.
 RECORDS_SHARE = 0.005
@@ -128,20 +129,20 @@ class Plan:
     ----------
     classes : int
         K of the released mixture.
-    steps : tuple of Step
+    steps : tuple of NoisyQuery
         In order: records (``add_remove`` only), radius, pooled, round 1..T, marginals (if any); with a library adapt
         in place of radius and pooled, and perhaps no round. Their mu^2 add up to that of the release.
     """
 
     classes: int
-    steps: tuple[Step, ...]
+    steps: tuple[NoisyQuery, ...]
 
     @property
-    def rounds(self) -> tuple[Step, ...]:
+    def rounds(self) -> tuple[NoisyQuery, ...]:
         """The rounds of private EM."""
         return tuple(s for s in self.steps if s.name.startswith("round"))
 
-    def step(self, name: str) -> Step | None:
+    def step(self, name: str) -> NoisyQuery | None:
         """Return the step called ``name``, if there is one."""
         return next((s for s in self.steps if s.name == name), None)
 
@@ -200,11 +201,11 @@ def make_plan(mu: float, records: int, dimension: int, most_classes: int, settin
     round_shares = (1 - sum(share for _, _, share in plan)) * growth / growth.sum()
     sensitivity = rounded(weights.sensitivity(settings.adjacency), classes * entries, settings.grid)
     plan += [(f"round {t + 1}", sensitivity, share) for t, share in enumerate(round_shares)]
-    steps = [Step(name, reach, reach / (mu * math.sqrt(share))) for name, reach, share in plan]
+    steps = [NoisyQuery(name, reach, reach / (mu * math.sqrt(share))) for name, reach, share in plan]
     if settings.marginal_share > 0:
         reach = marginals.sensitivity(settings.adjacency, dimension)
         reach = rounded(reach, marginals.statistics_of(dimension), settings.grid)
-        steps += [Step("marginals", reach, reach / (whole * math.sqrt(settings.marginal_share)))]
+        steps += [NoisyQuery("marginals", reach, reach / (whole * math.sqrt(settings.marginal_share)))]
     return Plan(classes, tuple(steps))
 
 
@@ -230,7 +231,7 @@ def stack_entries(dimension: int) -> int:
     return 1 + dimension + dimension * (dimension + 1) // 2
 
 
-def step_entries(step: Step, classes: int, dimension: int) -> int:
+def step_entries(step: NoisyQuery, classes: int, dimension: int) -> int:
     """Return the noise entries of one step of a plan."""
     fixed = {
         "records": 1,

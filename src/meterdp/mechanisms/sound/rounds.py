@@ -14,23 +14,17 @@ from meterdp.mechanisms.published.projection import project_covariances
 from meterdp.mechanisms.sound.domain import Domain
 from meterdp.mechanisms.sound.plan import ROUND_RADIUS
 from meterdp.mechanisms.sound.posterior import round_parameters
-from meterdp.mechanisms.sound.stack import (
-    RECORDS_BYTES,
-    Measure,
-    Step,
-    clip_to_unit_ball,
-    moment_stack,
-    residual_stack,
-)
+from meterdp.mechanisms.sound.stack import RECORDS_BYTES, moment_stack, residual_stack
 from meterdp.mixture.density import class_shares, log_scales, standardised
 from meterdp.mixture.draws import MixtureDraws
+from meterdp.privacy.mechanism import Measure, NoisyQuery, clip_to_unit_ball, measure_with
 from meterdp.privacy.noise import GaussianSource
 
 CHUNK_BYTES = 128e6
 
 
 def run_rounds(
-    steps: tuple[Step, ...],
+    steps: tuple[NoisyQuery, ...],
     x: np.ndarray,
     measure: Measure,
     start: MixtureDraws,
@@ -45,7 +39,7 @@ def run_rounds(
 
     Parameters
     ----------
-    steps : tuple of Step
+    steps : tuple of NoisyQuery
         One measurement a round, one or more.
     x : (N, d) float64
         Records; clipped here, some at a time.
@@ -147,10 +141,7 @@ def release_in_chunks(
     noise : GaussianSource
     draws, classes : int
     """
-
-    def measure(step: Step, stack: np.ndarray) -> np.ndarray:
-        return noise.add_gaussian(stack, step.noise_std)
-
+    measure = measure_with(noise, noise.grid)
     size = max(1, int(CHUNK_BYTES / (8 * max(len(x), 1) * (4 * x.shape[1] + 2 * classes))))
     parts = [run(x, measure, min(size, draws - start)) for start in range(0, draws, size)]
     return Released(

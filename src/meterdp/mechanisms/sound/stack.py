@@ -7,7 +7,6 @@ enters a stack through one bounded vector, which is all the privacy proof uses. 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,33 +18,6 @@ RADIUS_EDGES = np.arange(-6.0, 4.01, 0.5)
 RECORDS_AT_ONCE = 20_000
 # Of the standardised records of all classes.
 RECORDS_BYTES = 2**21
-
-
-@dataclass(frozen=True)
-class Step:
-    """One Gaussian measurement of the sequence.
-
-    Parameters
-    ----------
-    name : str
-    sensitivity : float
-        l2 sensitivity of the stack under the adjacency of the release.
-    noise_std : float
-        Standard deviation of the noise on every entry.
-    """
-
-    name: str
-    sensitivity: float
-    noise_std: float
-
-    @property
-    def mu(self) -> float:
-        """GDP parameter, sensitivity / noise_std."""
-        return self.sensitivity / self.noise_std
-
-
-# Turns the exact stack (R, ...) of a step into a noisy one.
-Measure = Callable[[Step, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -95,12 +67,6 @@ def radius_stack(z: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore"):
         bins = np.searchsorted(RADIUS_EDGES[1:-1], np.log2(mean_square), side="right")
     return np.bincount(bins, minlength=len(RADIUS_EDGES) - 1).astype(float)
-
-
-def clip_to_unit_ball(z: np.ndarray) -> np.ndarray:
-    """Return rows z / max(1, |z|), in place."""
-    z /= np.maximum(np.sqrt(np.einsum("...d,...d->...", z, z)), 1.0)[..., None]
-    return z
 
 
 def moment_stack(

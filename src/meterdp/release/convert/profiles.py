@@ -19,8 +19,8 @@ import pyarrow.parquet as pq
 from meterdp.core.progress import progress
 from meterdp.core.stamps import local_text
 from meterdp.errors import InputError
-from meterdp.release.gate import is_of_a_household
 from meterdp.release.received import MANIFEST, RELEASED, checked, read_manifest
+from meterdp.release.settings import is_of_a_household
 from meterdp.release.tables import RELEASED_PROFILES
 
 

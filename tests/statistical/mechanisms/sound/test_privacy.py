@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta, chi2, kstest
 
+from meterdp.core.noise import StudyNoise
 from meterdp.errors import InputError
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
 from meterdp.mechanisms.published.labelled import LabelledRecords
@@ -21,12 +22,12 @@ from meterdp.mechanisms.sound.domain import Ball
 from meterdp.mechanisms.sound.label_flip import SoundLabelFlip
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mechanisms.sound.plan import SoundSettings, noise_entries
-from meterdp.mechanisms.sound.stack import StackWeights, clip_to_unit_ball, moment_stack
+from meterdp.mechanisms.sound.stack import StackWeights, moment_stack
 from meterdp.mixture.gmm import fit_labels
 from meterdp.privacy import gaussian
 from meterdp.privacy.gaussian import rounded
+from meterdp.privacy.mechanism import clip_to_unit_ball
 from meterdp.privacy.noise import GRID, SafeNoise
-from meterdp.release.noise import StudyNoise
 from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households, library
 
 # What a run spends is exact, and 400 runs tell the distribution of its loss from one with half the noise. Of 1,000

@@ -10,11 +10,11 @@ from scipy import stats
 from scipy.integrate import quad
 
 from meterdp.core.log_scale import LogScale
+from meterdp.core.noise import StudyNoise
 from meterdp.evaluation.fidelity import distances as fidelity
 from meterdp.evaluation.fidelity import tasks as fidelity_tasks
 from meterdp.mixture.divergence import kl_joint
 from meterdp.mixture.draws import Mixture, MixtureDraws
-from meterdp.release.noise import StudyNoise
 
 
 def gaussian(mean, covariance) -> Mixture:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from meterdp.core.noise import StudyNoise
 from meterdp.federated.graph import complete
 from meterdp.federated.node.faults import Reason
 from meterdp.federated.node.links import Links
@@ -17,7 +18,6 @@ from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mechanisms.sound.plan import SoundSettings
 from meterdp.privacy.noise import MOST_STEPS, SafeNoise
 from meterdp.release.between_nodes import _released
-from meterdp.release.noise import StudyNoise
 from tests.unit.federated.node.made_up import Lying, settings_of, write_agreement
 from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households
 

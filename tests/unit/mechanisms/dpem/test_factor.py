@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import chi2, multivariate_normal
 from sklearn.decomposition import FactorAnalysis
 
-from meterdp.core.noise import fixed_normals
+from meterdp.core.noise import StudyNoise, fixed_normals
 from meterdp.errors import InputError
 from meterdp.mechanisms.dpem.factor import (
     Factors,
@@ -19,7 +19,6 @@ from meterdp.mechanisms.dpem.factor import (
     start_factors,
 )
 from meterdp.mechanisms.dpem.records import to_unit_ball
-from meterdp.release.noise import StudyNoise
 
 # Of statistical tests.
 FALSE_ALARM = 1e-10

@@ -8,9 +8,9 @@ from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 
 from meterdp.accounting.sequence import Sequence
+from meterdp.core.noise import StudyNoise
 from meterdp.errors import InputError
 from meterdp.mechanisms.dpem.kmeans import dp_kmeans, dp_lloyd, kmeans_sequence, lloyd_sequence, nicv
-from meterdp.release.noise import StudyNoise
 from tests.unit.mechanisms.dpem.made_up import NotedNoise, clusters
 
 

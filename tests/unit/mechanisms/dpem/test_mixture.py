@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import chi2
 from sklearn.mixture import GaussianMixture
 
-from meterdp.core.noise import fixed_normals
+from meterdp.core.noise import StudyNoise, fixed_normals
 from meterdp.errors import InputError
 from meterdp.mechanisms.dpem.mixture import (
     EmSettings,
@@ -24,7 +24,6 @@ from meterdp.mechanisms.dpem.moments import Perturbation
 from meterdp.mixture.class_sums import class_sums
 from meterdp.mixture.divergence import mean_log_likelihood
 from meterdp.mixture.draws import Mixture, MixtureDraws
-from meterdp.release.noise import StudyNoise
 from tests.unit.mechanisms.dpem.made_up import NotedNoise, clusters
 
 # Of statistical tests.

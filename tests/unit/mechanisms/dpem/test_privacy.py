@@ -12,10 +12,10 @@ import pytest
 from scipy.stats import kstest
 
 from meterdp.audit.cases.dpem import Recorded, Replayed
+from meterdp.core.noise import StudyNoise
 from meterdp.mechanisms.dpem.mixture import EmSettings, Iterate, MixtureModel
 from meterdp.mechanisms.dpem.moments import moment_em
 from meterdp.mixture.draws import Mixture
-from meterdp.release.noise import StudyNoise
 
 RUNS, FALSE_ALARM = 1000, 1e-9
 STEP_EPSILON, STEP_DELTA = 2.0, 1e-5

@@ -11,12 +11,12 @@ from scipy.interpolate import CubicSpline
 from scipy.optimize import minimize_scalar
 from scipy.stats import chi2, kstest
 
+from meterdp.core.noise import StudyNoise
 from meterdp.mechanisms.exact.kl import EPSILON_0_SHARE, KlExact, best_split
 from meterdp.mechanisms.published.kl import KlPublished
 from meterdp.mechanisms.published.kl_release import expected_divergence
 from meterdp.mechanisms.published.wishart_cost import covariance_costs
 from meterdp.mixture.divergence import kl_joint
-from meterdp.release.noise import StudyNoise
 from tests.unit.mechanisms.flips import fig_1, largest_reach
 from tests.unit.mechanisms.made_up import public, records
 

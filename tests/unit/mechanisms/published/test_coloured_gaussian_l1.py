@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from meterdp.core.noise import StudyNoise
 from meterdp.mechanisms.published.coloured_gaussian import ColouredGaussian, ColouredGaussianL1
 from meterdp.mechanisms.published.iid_gaussian import IidGaussianL1
-from meterdp.release.noise import StudyNoise
 from tests.unit.mechanisms.made_up import public, records
 
 

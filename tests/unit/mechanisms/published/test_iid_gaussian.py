@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
+from meterdp.core.noise import StudyNoise
 from meterdp.mechanisms.published.iid_gaussian import IidGaussian
 from meterdp.mechanisms.published.label_flip import lemma_1_multiplier
 from meterdp.privacy.gaussian import delta
-from meterdp.release.noise import StudyNoise
 from tests.unit.mechanisms.made_up import public, records
 
 

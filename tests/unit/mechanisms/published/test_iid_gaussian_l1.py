@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from meterdp.core.noise import StudyNoise
 from meterdp.mechanisms.published.iid_gaussian import IidGaussian, IidGaussianL1
-from meterdp.release.noise import StudyNoise
 from tests.unit.mechanisms.made_up import public, records
 
 

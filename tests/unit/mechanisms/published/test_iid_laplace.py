@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
+from meterdp.core.noise import StudyNoise
 from meterdp.mechanisms.published.iid_laplace import IidLaplace
-from meterdp.release.noise import StudyNoise
 from tests.unit.mechanisms.made_up import public, records
 
 

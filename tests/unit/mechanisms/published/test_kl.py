@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, kstest
 
+from meterdp.core.noise import StudyNoise
 from meterdp.mechanisms.published.kl import KlPublished
 from meterdp.mechanisms.published.kl_release import neighbouring_frequencies
-from meterdp.release.noise import StudyNoise
 from tests.unit.mechanisms.made_up import public, records
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from meterdp.core.noise import StudyNoise
 from meterdp.errors import InputError
 from meterdp.mechanisms.published.label_flip import lemma_1_multiplier, square_roots
 from meterdp.mechanisms.published.labelled import LabelledRecords
 from meterdp.mechanisms.registry import MECHANISMS
 from meterdp.mixture.gmm import fit_em
-from meterdp.release.noise import StudyNoise
 from tests.unit.mechanisms.flips import labelled
 from tests.unit.mechanisms.made_up import FLOOR, public
 

@@ -9,6 +9,7 @@ import pytest
 from scipy.optimize import minimize
 
 from meterdp.core.log_scale import LogScale
+from meterdp.core.noise import StudyNoise
 from meterdp.errors import InputError
 from meterdp.evaluation.cost import reference_fits
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
@@ -34,7 +35,6 @@ from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import fit_labels
 from meterdp.mixture.kmeans import kmeans_labels
 from meterdp.mixture.sampling import sample
-from meterdp.release.noise import StudyNoise
 from meterdp.release.worth import average_profile_kwh
 from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households, library
 

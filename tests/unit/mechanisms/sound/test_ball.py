@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from sklearn.mixture import GaussianMixture
 
+from meterdp.core.noise import StudyNoise
 from meterdp.errors import InputError
 from meterdp.mechanisms.interface import PrivateRecords
 from meterdp.mechanisms.sound.ball import calibrate_ball, fit_ball
@@ -17,14 +18,14 @@ from meterdp.mechanisms.sound.domain import Ball
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mechanisms.sound.plan import SoundSettings
 from meterdp.mechanisms.sound.posterior import diagonal_covariance
-from meterdp.mechanisms.sound.stack import StackWeights, clip_to_unit_ball, moment_stack, residual_stack
+from meterdp.mechanisms.sound.stack import StackWeights, moment_stack, residual_stack
 from meterdp.mechanisms.sound.starts import spread_classes
 from meterdp.mixture.density import record_log_densities
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.prior import Prior
 from meterdp.privacy import gaussian
+from meterdp.privacy.mechanism import clip_to_unit_ball
 from meterdp.privacy.noise import GRID, SafeNoise
-from meterdp.release.noise import StudyNoise
 from tests.unit.mechanisms.made_up import library
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from meterdp.mechanisms.sound.clipping import clipped_mean_square, response
-from meterdp.mechanisms.sound.stack import clip_to_unit_ball
+from meterdp.privacy.mechanism import clip_to_unit_ball
 
 DRAWS = 400_000
 

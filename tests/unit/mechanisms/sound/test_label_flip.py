@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from meterdp.core.noise import StudyNoise
 from meterdp.mechanisms.published.labelled import LabelledRecords
 from meterdp.mechanisms.sound.label_flip import SoundLabelFlip
 from meterdp.mixture.divergence import kl_joint
 from meterdp.mixture.gmm import fit_labels
 from meterdp.privacy import gaussian
-from meterdp.release.noise import StudyNoise
 from tests.unit.mechanisms.made_up import FLOOR, public, records
 
 

@@ -16,9 +16,9 @@ from meterdp.errors import InputError
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.sound.library import FILES, SHIPPED, library_files, read_library
 from meterdp.privacy.ledger import Ledger
-from meterdp.release.mixture import release_mixture
 from meterdp.release.service import ReleaseService
 from tests.conftest import ROOT
+from tests.unit.release.charged import release_mixture
 
 CONFIG = complete({}, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
 FITTED = {"simulated_data": True, "public_parameters": {"artefact": "library"}}
@@ -166,8 +166,7 @@ def releasing(tmp_path):
             | {"ledger": str(tmp_path / "ledger.sqlite"), "synthetic_profiles": 5, "insist": True},
             "mechanisms": CONFIG["mechanisms"] | {"sound": CONFIG["mechanisms"]["sound"] | {"library": library}},
         }
-        files, handed_over = release_mixture(x, ReleaseService(given, b"meter_id\nm1\n", simulated=True))
-        handed_over()
+        files = release_mixture(x, ReleaseService(given, b"meter_id\nm1\n", simulated=True), tmp_path / "results/r/m")
         return files, Ledger(given["release"]["ledger"])
 
     return call

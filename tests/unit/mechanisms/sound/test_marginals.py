@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 from meterdp.core.log_scale import PLAIN, LogScale
+from meterdp.core.noise import StudyNoise
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
 from meterdp.mechanisms.sound import marginals
 from meterdp.mechanisms.sound.marginals import (
@@ -25,7 +26,6 @@ from meterdp.mechanisms.sound.plan import SoundSettings
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.sampling import sample
 from meterdp.privacy.noise import GRID
-from meterdp.release.noise import StudyNoise
 from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households
 
 D = 5

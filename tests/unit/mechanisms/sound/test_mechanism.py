@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 
+from meterdp.core.noise import StudyNoise
 from meterdp.errors import InputError
 from meterdp.evaluation.cost import reference_fits
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
@@ -19,7 +20,6 @@ from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import fit_labels
 from meterdp.mixture.kmeans import kmeans_labels
 from meterdp.privacy import gaussian
-from meterdp.release.noise import StudyNoise
 from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households
 
 ADD_REMOVE = SoundSettings("add_remove", records_guess=1000)

@@ -19,7 +19,8 @@ from meterdp.mechanisms.sound.posterior import (
     shrink_covariances,
     shrink_shift,
 )
-from meterdp.mechanisms.sound.stack import RADIUS_EDGES, StackWeights, clip_to_unit_ball, moment_stack
+from meterdp.mechanisms.sound.stack import RADIUS_EDGES, StackWeights, moment_stack
+from meterdp.privacy.mechanism import clip_to_unit_ball
 from meterdp.solvers.svec import smat
 
 

@@ -10,13 +10,13 @@ import pytest
 from scipy import stats
 from scipy.optimize import root
 
+from meterdp.core.noise import StudyNoise
 from meterdp.evaluation.fidelity.distances import energy_kwh, kolmogorov_smirnov, wasserstein
 from meterdp.mechanisms.sound import reweighting
 from meterdp.mechanisms.sound.marginals import Reference, features, statistics_of
 from meterdp.mechanisms.sound.reweighting import CANDIDATES, Marginals, fit_exponents, sample_reweighted
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.sampling import sample
-from meterdp.release.noise import StudyNoise
 from tests.unit.mechanisms.made_up import HIGH, LOW
 
 D = 4

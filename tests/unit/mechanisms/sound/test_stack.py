@@ -11,13 +11,8 @@ from scipy.optimize import minimize
 
 from meterdp.mechanisms.sound.domain import Ball, Loads
 from meterdp.mechanisms.sound.plan import POOLED_WEIGHTS
-from meterdp.mechanisms.sound.stack import (
-    RADIUS_EDGES,
-    StackWeights,
-    clip_to_unit_ball,
-    moment_stack,
-    radius_stack,
-)
+from meterdp.mechanisms.sound.stack import RADIUS_EDGES, StackWeights, moment_stack, radius_stack
+from meterdp.privacy.mechanism import clip_to_unit_ball
 from meterdp.solvers.svec import smat, svec
 
 STACKS = [

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from meterdp.core.noise import StudyNoise
 from meterdp.privacy.noise import NoiseSource
-from meterdp.release.noise import StudyNoise
 from meterdp_papers.liu.readings import FLIPS, READINGS
 from meterdp_papers.liu.setting import COMPARED, DELTA, PROPOSED, VARIANTS, Variant, public_settings, read
 from meterdp_papers.liu.synthetic import Setting, draw_data_set

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from scipy.stats import multivariate_normal
 
+from meterdp.core.noise import StudyNoise
 from meterdp.core.parquet import as_arrow
-from meterdp.release.noise import StudyNoise
 from meterdp_papers.common.tables import batch
 from meterdp_papers.liu import synthetic
 from meterdp_papers.liu.readings import READINGS

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
+from meterdp.core.noise import StudyNoise
 from meterdp.core.parquet import as_arrow
-from meterdp.release.noise import StudyNoise
 from meterdp_papers.park import marital
 from meterdp_papers.park.setting import CAPTIONS, LONE_CLASS
 from meterdp_papers.park.tables import PARK_DISTANCES, PARK_MAP

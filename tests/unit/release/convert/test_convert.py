@@ -21,17 +21,16 @@ from meterdp.core.config import complete, load_schema
 from meterdp.core.parquet import write_table
 from meterdp.errors import InputError
 from meterdp.privacy.guarantee import STUDY_MODE
-from meterdp.release import mixture
 from meterdp.release.convert import profiles
 from meterdp.release.convert.folder import PROVENANCE
 from meterdp.release.convert.profiles import hours_of_day, read_release
 from meterdp.release.convert.registry import TOOLS
-from meterdp.release.household_forecasts import release_household_forecasts
 from meterdp.release.received import checked
 from meterdp.release.service import ReleaseService
 from meterdp.release.synthetic import synthetic_columns
 from meterdp.release.tables import RELEASED_PROFILES, SYNTHETIC_PROFILES
 from tests.conftest import ROOT
+from tests.unit.release.charged import release_forecasts, release_mixture
 
 CONFIG = complete(
     {"export": {"time_zone": "America/Los_Angeles"}}, load_schema(ROOT / "workflow/schemas/config.schema.yaml")
@@ -62,8 +61,8 @@ def released(tmp_path_factory):
     steps = config["forecast"]["horizon_steps"]
     forecasts = -2.0 + generator.normal(0, 1.2, (N, 1)) + generator.normal(0, 0.2, (N, steps))
     files = {
-        "mixture": mixture.release_mixture(vectors, service)[0],
-        "forecasts": release_household_forecasts(forecasts, None, service).files,
+        "mixture": release_mixture(vectors, service),
+        "forecasts": release_forecasts(forecasts, None, service)[0],
     }
     for artefact, contents in files.items():
         (folder / artefact).mkdir()

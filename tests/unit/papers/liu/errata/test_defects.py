@@ -15,9 +15,9 @@ from scipy.special import exp1
 from scipy.stats import norm, wishart
 from sklearn.datasets import load_digits, load_iris
 
+from meterdp.core.noise import StudyNoise
 from meterdp.mechanisms.published.kl import KlPublished
 from meterdp.mixture.gmm import fit_labels
-from meterdp.release.noise import StudyNoise
 from meterdp.solvers.ellipsoid import program as sdp
 from meterdp_papers.liu.errata import covariances as liu_covariances
 from meterdp_papers.liu.errata import means as liu_means

@@ -14,10 +14,10 @@ from dp_accounting import dp_event
 from dp_accounting.rdp import RdpAccountant
 from scipy.stats import norm
 
+from meterdp.core.noise import StudyNoise
 from meterdp.mechanisms.dpem.mixture import EmSettings, MixtureModel
 from meterdp.mechanisms.dpem.moments import Perturbation, mirrored
 from meterdp.mixture.class_sums import ClassSums
-from meterdp.release.noise import StudyNoise
 from meterdp_papers.park.errata import budgets as stated
 from meterdp_papers.park.factor_faces import spectral_norm
 

@@ -15,7 +15,7 @@ from scipy.optimize import brentq
 from scipy.stats import multivariate_normal, norm
 
 from meterdp.class_noise.designs.interface import ClassQueries
-from meterdp.release.noise import StudyNoise
+from meterdp.core.noise import StudyNoise
 from meterdp_papers.ramakrishna import plain_algorithm1 as plain
 from meterdp_papers.ramakrishna.errata import descent as ramakrishna_descent
 from meterdp_papers.ramakrishna.errata import distributions as ramakrishna_distributions

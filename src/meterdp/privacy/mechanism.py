@@ -1,0 +1,126 @@
+"""What a release is made of: a mechanism fixed by public settings, noisy queries of proven sensitivity."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from meterdp.privacy.charge import Charge
+from meterdp.privacy.guarantee import Guarantee
+from meterdp.privacy.noise import GaussianSource, ResponseSource
+
+Files = Mapping[str, bytes]
+
+
+class Mechanism(Protocol):
+    """Everything that can be released: fixed by public settings before a record is seen.
+
+    Attributes
+    ----------
+    guarantee : Guarantee
+    loss : Charge
+        What one release costs; the ledger is charged with it.
+    households : int
+        On the public list, or records.
+    parameters : mapping
+        All that shapes the release and is public, JSON. Ledgers know a release by these names and values, which stay
+        for ever.
+    """
+
+    @property
+    def guarantee(self) -> Guarantee: ...
+
+    @property
+    def loss(self) -> Charge: ...
+
+    @property
+    def households(self) -> int: ...
+
+    @property
+    def parameters(self) -> Mapping: ...
+
+    def answer(self, records: Any, noise: ResponseSource, earlier: Sequence[Files]) -> Any:
+        """Return noisy answers: the only call that sees records or noise.
+
+        ``earlier`` are the files of mechanisms that are released together with this one, before it.
+        """
+
+    def render(self, answers: Any, earlier: Sequence[Files]) -> Files:
+        """Return files by name, from answers and public settings."""
+
+
+@dataclass(frozen=True)
+class NoisyQuery:
+    """One Gaussian measurement of a sequence.
+
+    Parameters
+    ----------
+    name : str
+    sensitivity : float
+        l2 sensitivity of the exact answer under the adjacency of the release, proven in its note.
+    noise_std : float
+        Standard deviation of the noise on every entry.
+    """
+
+    name: str
+    sensitivity: float
+    noise_std: float
+
+    @property
+    def mu(self) -> float:
+        """GDP parameter, sensitivity / noise_std."""
+        return self.sensitivity / self.noise_std
+
+
+# Turns the exact answer of a query into a noisy one. Mechanisms touch records in its arguments only, so that a test
+# can replay a run on neighbouring records with recorded answers.
+Measure = Callable[[NoisyQuery, np.ndarray], np.ndarray]
+
+
+def measure_with(noise: GaussianSource, grid: float) -> Measure:
+    """Return what adds the noise of a source to exact answers.
+
+    Raises
+    ------
+    ValueError
+        If the noise lives on another grid than the one the mechanism was calibrated for.
+    """
+    if noise.grid != grid:
+        raise ValueError("the mechanism was calibrated for another grid than that of the noise")
+    return lambda query, exact: noise.add_gaussian(exact, query.noise_std)
+
+
+def clip_to_unit_ball(z: np.ndarray) -> np.ndarray:
+    """Return rows z / max(1, |z|), in place."""
+    z /= np.maximum(np.sqrt(np.einsum("...d,...d->...", z, z)), 1.0)[..., None]
+    return z
+
+
+def clipped(z: np.ndarray, radius: float) -> np.ndarray:
+    """Return the rows of (N, d) z, moved into the ball of a radius."""
+    return radius * clip_to_unit_ball(z / radius)
+
+
+def grouped_sums(y: np.ndarray, group: np.ndarray, groups: int, grid: float) -> np.ndarray:
+    """Return the sum of the rows of each group, (G, d) float64.
+
+    Replacing one row, its group unchanged, moves one sum by at most twice the radius of a ball that holds all rows:
+    replace-one sensitivity. With a grid each row is rounded to its multiples first, and sums below 2^53 steps are
+    exact in any order (docs/proofs/safe_noise.md).
+
+    Parameters
+    ----------
+    y : (N, d) float64
+    group : (N,) int array
+        0..G-1, public or already released.
+    groups : int
+        G.
+    grid : float
+        A power of two, or 0 for plain floating-point sums, which are for studies only.
+    """
+    sums = np.zeros((groups, y.shape[1]))
+    np.add.at(sums, group, np.rint(y / grid) if grid > 0 else y)
+    return sums * grid if grid > 0 else sums
