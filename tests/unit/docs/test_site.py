@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import meterdp
-from meterdp.figures.registry import FIGURES
+from meterdp.report.registry import FIGURES
 from meterdp_papers.registry import PAPERS
 from tests.chromium import inspect_pages
 from tests.unit.docs.conftest import results_with_every_figure
