@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from meterdp.core.noise import StudyNoise
-from meterdp_papers.common.finding import Defect, Finding
+from meterdp_papers.common.tables import Defect, Finding
 from meterdp_papers.errata import PAPERS, measure
 
 SEED = 20261121

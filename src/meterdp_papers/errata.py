@@ -7,8 +7,7 @@ from dataclasses import asdict
 from types import ModuleType
 
 from meterdp.privacy.noise import NoiseSource
-from meterdp_papers.common.finding import Defect, Finding
-from meterdp_papers.common.tables import ERRATA
+from meterdp_papers.common.tables import ERRATA, Defect, Finding
 from meterdp_papers.li.errata import exposure, updates
 from meterdp_papers.liu.errata import algorithm, covariances, inputs, means
 from meterdp_papers.park.errata import budgets, faces, sensitivities

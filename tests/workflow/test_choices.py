@@ -6,8 +6,7 @@ import typing
 import pytest
 import yaml
 
-from meterdp.core.choices import names_in
-from meterdp.core.config import load_schema
+from meterdp.core.config import load_schema, names_in
 from tests.workflow.planning import ROOT, Planner
 
 SCHEMA = ROOT / "workflow/schemas/config.schema.yaml"

@@ -1,8 +1,28 @@
-"""How a table of a reproduction is declared, the tables of all papers, and how trials are split into jobs."""
+"""How a table of a reproduction is declared, the tables of all papers, and how trials are split into jobs.
+
+The two records of an errata table: what is wrong in a paper, and the numbers that show it.
+
+A finding is computed, never typed in; where an independent closed form exists it stands beside the value.
+
+Public data sets of the papers: where each lies below ``data_dir``, its checksum, and what stands for it.
+
+The registry is ``resources/datasets.yaml``. A file is read only if its SHA-256 is the registered one, so a figure
+never says MNIST of anything else; without the file the named substitute is used and named in every table.
+"""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import yaml
+
 from meterdp.core.tables import COUNT, REAL, TEXT, Column, Table
+from meterdp.errors import InputError
+from meterdp.privacy.noise import NoiseSource
 
 DATA = Column("data", TEXT, "", "data the row was measured on")
 SUBSTITUTE = Column(
@@ -53,3 +73,105 @@ ERRATA = table(
 def batch(number: int, batches: int, trials: int) -> range:
     """Return the trials of batch ``number`` of ``batches``; the batches partition ``range(trials)``."""
     return range(number * trials // batches, (number + 1) * trials // batches)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One number that shows a defect."""
+
+    settings: str  # public synthetic setting it was computed in
+    where: str  # place in the paper
+    statement: str  # what the number says, one sentence
+    quantity: str  # what was computed
+    value: float
+    unit: str = "1"  # "1" where dimensionless
+    closed_form: float | None = None  # the same number by a formula or quadrature that shares nothing with ``value``
+    claimed: float | None = None  # what the paper's text implies for it
+    standard_error: float | None = None  # Monte Carlo standard error of ``value``; None where nothing is random
+    id: str = ""  # of the defect it belongs to, which fills it in
+
+
+@dataclass(frozen=True)
+class Defect:
+    """One row of the errata."""
+
+    id: str
+    where: str
+    wrong: str  # what is wrong, one sentence
+    consequence: str  # what follows from it
+    instead: str  # what the sound release of this project does
+    compute: Callable[[NoiseSource], tuple[Finding, ...]]  # the first is the one of the overview
+    note: str = ""  # anything a reader has to know about the numbers
+
+    @property
+    def test(self) -> str:
+        """How the name of the test that shows it begins."""
+        return f"test_{self.id}_"
+
+    def measure(self, noise: NoiseSource) -> tuple[Finding, ...]:
+        """Compute the findings."""
+        return tuple(replace(finding, id=self.id) for finding in self.compute(noise))
+
+
+def defect(
+    id: str, where: str, wrong: str, consequence: str, instead: str, note: str = ""
+) -> Callable[[Callable[[NoiseSource], tuple[Finding, ...]]], Defect]:
+    """Make a :class:`Defect` of the function below, which computes its findings."""
+    return lambda compute: Defect(id, where, wrong, consequence, instead, compute, note)
+
+
+def averaged(values: Sequence[float] | np.ndarray) -> dict[str, float]:
+    """Return ``value`` and ``standard_error`` of a finding that is a mean of independent values."""
+    return {"value": float(np.mean(values)), "standard_error": float(np.std(values, ddof=1) / np.sqrt(len(values)))}
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """One entry of the registry."""
+
+    name: str
+    title: str  # for a reader: what it is, who made it, under which terms, and which figures need it
+    source: str
+    licence: str
+    use: str
+    file: str | None = None  # path below ``data_dir``; None if it comes with a package or is private
+    sha256: str | None = None  # of that file
+    substitute: str | None = None  # what is used in its place, in words
+
+
+def registry(path) -> dict[str, Dataset]:
+    """Read the registry of data sets, by name."""
+    entries = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    return {name: Dataset(name, **entry) for name, entry in entries.items()}
+
+
+def locate(dataset: Dataset, data_dir) -> Path | None:
+    """Return the file of a data set below ``data_dir``, or None where there is none and the substitute is used.
+
+    Raises
+    ------
+    InputError
+        If the folder does not exist, or the file is there and its checksum is not the registered one.
+    """
+    if data_dir is None:
+        return None
+    folder = Path(data_dir)
+    if not folder.is_dir():
+        raise InputError(
+            "is not a folder",
+            file=folder,
+            field="data_dir",
+            hint="give the folder of the public data sets, or null",
+        )
+    path = folder / dataset.file
+    if not path.is_file():
+        return None
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != dataset.sha256:
+        raise InputError(
+            f"is not the registered file of data set '{dataset.name}' (its SHA-256 differs)",
+            file=path,
+            hint=f"fetch the data set again, or remove the file to use the substitute ({dataset.substitute})",
+        )
+    return path

@@ -12,15 +12,12 @@ import time
 import numpy as np
 import pandas as pd
 
-from meterdp.federated.cycle import hamiltonian_cycle
-from meterdp.federated.em import distributed_em, entries_of
-from meterdp.federated.federated import Federated
-from meterdp.federated.graph import Graph
+from meterdp.federated.em import Federated, distributed_em, entries_of
+from meterdp.federated.graph import Graph, hamiltonian_cycle
 from meterdp.federated.pdmm import Stop, Subspace, consensus, constant_for
-from meterdp.federated.ring_sum import RingSum
-from meterdp.federated.summation import Summation
+from meterdp.federated.summation import RingSum, Summation
 from meterdp.mixture.draws import Mixture
-from meterdp.simulate.streams import simulated_stream
+from meterdp.simulate.fleet import simulated_stream
 from meterdp_papers.li.likelihoods import network
 from meterdp_papers.li.setting import (
     CONSENSUS_MASKS,

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from meterdp.core.noise import StudyNoise
 from meterdp.mechanisms.published.kl import KlPublished
-from meterdp.mechanisms.published.labelled import LabelledRecords
+from meterdp.mechanisms.published.label_flip import LabelledRecords
 from meterdp.solvers.ellipsoid import program as sdp
 from meterdp_papers.liu.setting import EPSILONS, public_settings
 from meterdp_papers.liu.synthetic import Setting, draw_data_set

@@ -3,25 +3,30 @@
 pi ~ Dirichlet(1), means uniform on [-10, 10]^d, covariances ~ Wishart(I, d + 1 degrees of freedom); K = 5, d = 3,
 N = 1000, epsilon = 1 unless varied. Random numbers are keyed by (figure, abscissa, trial): results do not depend on
 how the trials are split into jobs. In Fig. 1 one data set serves every epsilon.
+
+Marginal densities of released mixtures beside histogram and fit, and how far apart they are (Figs 6 and 8).
+
+The paper shows one release without saying which. Here both the first release and the pointwise mean over all trials
+are tabulated, so that nobody has to trust a lucky draw, and distances are averaged over all trials.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
+from scipy.special import ndtr
 
+from meterdp.core.job import progress
 from meterdp.core.noise import StudyNoise
-from meterdp.core.progress import progress
-from meterdp.mechanisms.published.labelled import LabelledRecords
-from meterdp.mixture.divergence import kl_joint
-from meterdp.mixture.draws import Mixture
+from meterdp.mechanisms.published.label_flip import LabelledRecords
+from meterdp.mixture.density import kl_joint
+from meterdp.mixture.draws import Mixture, MixtureDraws, sample
 from meterdp.mixture.gmm import fit_labels
-from meterdp.mixture.sampling import sample
 from meterdp.privacy.noise import NoiseSource
-from meterdp_papers.liu.setting import EPSILONS, VARIANTS, curve, read, releases
+from meterdp_papers.liu.setting import EPSILONS, READINGS, SHOWN, VARIANTS, Variant, curve, read, releases
 
 MEAN_BOUND = 10.0
 DATA = "synthetic Gaussian mixtures, a fresh one in every trial"
@@ -108,3 +113,109 @@ def run_trials(figure: str, trials: Iterable[int], eigenvalue_floor: float, seed
 def summarise(trials: pd.DataFrame) -> pd.DataFrame:
     """Return the columns of ``liu_curve`` from all trials of one figure."""
     return curve(trials, SWEEPS[trials["figure"].iloc[0]].varied, DATA, None)
+
+
+POINTS = 121
+MAX_BINS = 30
+
+
+def histogram(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return densities (B,) and edges (B + 1,) with 2 n^(1/3) bins (Rice's rule), at most thirty."""
+    bins = int(np.clip(np.ceil(2 * np.cbrt(len(values))), 1, MAX_BINS))
+    return np.histogram(values, bins=bins, density=True)
+
+
+def normal_density(grid: np.ndarray, mean: np.ndarray, deviation: np.ndarray) -> np.ndarray:
+    """Return the densities (..., G) of normal distributions with ``mean`` and ``deviation`` (...) on ``grid``
+    (G,)."""
+    z = (grid - mean[..., None]) / deviation[..., None]
+    return np.exp(-0.5 * z**2) / (np.sqrt(2 * np.pi) * deviation[..., None])
+
+
+def tv_to_histogram(mean: np.ndarray, deviation: np.ndarray, density: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """Return the total variation distance between normal distributions (...) and a histogram, both taken over its
+    bins.
+
+    Half the sum of differences of bin probabilities, what lies outside all bins included.
+    """
+    inside = np.diff(ndtr((edges - mean[..., None]) / deviation[..., None]), axis=-1)
+    outside = 1 - inside.sum(axis=-1)
+    return 0.5 * (np.abs(inside - density * np.diff(edges)).sum(axis=-1) + outside)
+
+
+def tv_of_normals(mean: np.ndarray, deviation: np.ndarray, other_mean: float, other_deviation: float) -> np.ndarray:
+    """Return the total variation distance between normal distributions (...) and one other.
+
+    The densities cross at the roots of a quadratic; between crossings the difference has one sign, so the distance
+    is half the sum of absolute increments of the difference of the distribution functions.
+    """
+    # Coordinates in which the other distribution is standard; a z^2 - 2 b z + c = 0 where log-densities are equal.
+    m, s = (mean - other_mean) / other_deviation, deviation / other_deviation
+    a, b = 1 - s**2, m
+    c = m**2 + 2 * s**2 * np.log(s)
+    root = np.sqrt(np.maximum(b**2 - a * c, 0))
+    far = b + np.where(b >= 0, root, -root)  # the root without cancellation; the other one is c / far
+    with np.errstate(divide="ignore", invalid="ignore"):
+        crossings = np.stack([far / a, c / far])
+    crossings = np.sort(np.where(np.isnan(crossings), np.inf, crossings), axis=0)
+    difference = ndtr((crossings - m) / s) - ndtr(crossings)
+    steps = np.abs(difference[0]) + np.abs(difference[1] - difference[0]) + np.abs(difference[1])
+    return 0.5 * steps
+
+
+def kl_of_normals(mean: np.ndarray, deviation: np.ndarray, other_mean: float, other_deviation: float) -> np.ndarray:
+    """Return KL(N(mean, deviation^2) || other), nats, of normal distributions (...)."""
+    ratio = (deviation / other_deviation) ** 2
+    return 0.5 * (ratio - 1 - np.log(ratio) + ((mean - other_mean) / other_deviation) ** 2)
+
+
+def tabulate(
+    figure: str,
+    private: LabelledRecords,
+    drawn: Mapping[Variant, MixtureDraws],
+    entries: Sequence[int],
+    source: Mapping,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the columns of ``liu_densities``, which shows one reading, and of ``liu_marginal_distances``."""
+    densities, distances = [], []
+    fit = private.fit.mixture
+    distributions = {None: MixtureDraws.single(fit), **drawn}
+    for k in range(fit.classes):
+        members = private.x[private.labels == k + 1][:, entries]
+        margin = 0.35 * np.ptp(members) or 1.0
+        grid = np.linspace(members.min() - margin, members.max() + margin, POINTS)
+        for column, j in enumerate(entries):
+            heights, edges = histogram(members[:, column])
+            cell = {"figure": figure, "component": k + 1, "entry": j}
+            densities.append(_frame(cell, "histogram", "data", edges[:-1], heights))
+            own = fit.means[k, j], np.sqrt(fit.covariances[k, j, j])
+            for variant, mixtures in distributions.items():
+                name = "fit" if variant is None else variant.mechanism
+                mean, deviation = mixtures.means[:, k, j], np.sqrt(mixtures.covariances[:, k, j, j])
+                if variant is None:
+                    densities.append(_frame(cell, name, "fit", grid, normal_density(grid, mean, deviation)[0]))
+                elif variant.of(SHOWN):
+                    curves = normal_density(grid, mean, deviation)
+                    densities.append(_frame(cell, name, "draw", grid, curves[0]))
+                    densities.append(_frame(cell, name, "mean", grid, curves.mean(axis=0)))
+                to_histogram = tv_to_histogram(mean, deviation, heights, edges)
+                kl = kl_of_normals(mean, deviation, *own)
+                row = {
+                    **cell,
+                    "record_count": len(members),
+                    "curve": name,
+                    "family": "none" if variant is None else variant.family,
+                    "tv_histogram_mean": to_histogram.mean(),
+                    "tv_histogram_se": to_histogram.std(ddof=1) / np.sqrt(len(kl)) if len(kl) > 1 else None,
+                    "tv_fit_mean": tv_of_normals(mean, deviation, *own).mean(),
+                    "kl_fit_mean": kl.mean(),
+                    "kl_fit_median": np.median(kl),
+                    "trials": len(kl),
+                }
+                of = (r.name for r in READINGS if variant is None or variant.of(r))
+                distances += [{"reading": reading, **row} for reading in of]
+    return pd.concat(densities).assign(**source), pd.DataFrame(distances)
+
+
+def _frame(cell: Mapping, curve: str, kind: str, value: np.ndarray, density: np.ndarray) -> pd.DataFrame:
+    return pd.DataFrame({**cell, "curve": curve, "kind": kind, "value": value, "density": density})

@@ -12,7 +12,7 @@ from itertools import product
 
 import pandas as pd
 
-from meterdp.accounting.orders import FAR_ORDER, LARGEST_ORDER
+from meterdp.accounting.moments import FAR_ORDER, LARGEST_ORDER
 from meterdp_papers.common.scorecard import (
     FAILS,
     HOLDS,
@@ -25,8 +25,8 @@ from meterdp_papers.common.scorecard import (
     number,
     span,
 )
-from meterdp_papers.park.factor_faces import MISREAD, STATED
-from meterdp_papers.park.marital import MARRIED, STATUSES
+from meterdp_papers.park.clusters import MISREAD, STATED
+from meterdp_papers.park.likelihoods import MARRIED, STATUSES
 from meterdp_papers.park.setting import (
     ADVANCED,
     BY_PIXEL,

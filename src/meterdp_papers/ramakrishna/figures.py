@@ -31,7 +31,7 @@ from meterdp.report.style import (
     look,
 )
 from meterdp_papers.common.figures import Exhibits, ellipse, sheet
-from meterdp_papers.ramakrishna.setting import OUR_DESIGNS, SHOWN_RHOS
+from meterdp_papers.ramakrishna.synthetic import OUR_DESIGNS, SHOWN_RHOS
 from meterdp_papers.ramakrishna.tables import (
     RAMAKRISHNA_CLASSES,
     RAMAKRISHNA_FIG2,

@@ -15,23 +15,20 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from meterdp.class_noise.comparison import design_comparison_rows
-from meterdp.class_noise.curves import curve_rows
-from meterdp.class_noise.designs.interface import Budget, ClassQueries
+from meterdp.class_noise.curves import curve_rows, design_all, design_comparison_rows, queries_of, stack
 from meterdp.class_noise.designs.registry import noise_design
-from meterdp.class_noise.study import design_all, queries_of, stack
+from meterdp.class_noise.query_models import Budget, ClassQueries
+from meterdp.core.job import progress
 from meterdp.core.log_scale import PLAIN, LogScale
 from meterdp.core.noise import StudyNoise
-from meterdp.core.progress import progress
 from meterdp.evaluation.forecast_errors import forecast_errors
 from meterdp.forecasting.rolling import distribution_columns, roll
 from meterdp.forecasting.select import fixed_order
 from meterdp.forecasting.study import rolling_of, window_fits
-from meterdp.profiles.dense import LogLoad
+from meterdp.profiles.grid import LogLoad
 from meterdp.profiles.seasonal import Season, seasonal_part
 from meterdp.release.forecast_files import example_columns, release_forecasts
-from meterdp_papers.ramakrishna.setting import PAPERS_DESIGNS, PRINTED, PRINTED_NMSE
-from meterdp_papers.ramakrishna.synthetic import descent_row
+from meterdp_papers.ramakrishna.synthetic import PAPERS_DESIGNS, PRINTED, PRINTED_NMSE, descent_row
 
 # What a study may choose otherwise.
 SEASON = {"seasonal": "smoothed", "seasonal_scale": "log", "smoothing_hours": 1.0}

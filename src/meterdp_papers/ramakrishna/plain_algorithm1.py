@@ -1,7 +1,7 @@
 """Algorithm 1 of Ramakrishna et al. in its plainest form: every pair of (46) computed anew at every iterate.
 
 What the errata R2 and R12 are shown with, and the oracle of the compiled descent
-(:mod:`meterdp.class_noise.designs.published.descent`), of which it uses nothing. Derivation:
+(:mod:`meterdp.class_noise.designs.algorithm1`), of which it uses nothing. Derivation:
 docs/proofs/published_class_noise.md.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from meterdp.class_noise.designs.interface import ClassQueries
+from meterdp.class_noise.query_models import ClassQueries
 
 
 def edges_of(queries: ClassQueries) -> np.ndarray:

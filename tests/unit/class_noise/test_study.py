@@ -8,10 +8,7 @@ import pyarrow as pa
 import pytest
 
 from meterdp.accounting.gaussian_loss import pair_losses
-from meterdp.class_noise.designs.interface import Budget, class_queries
-from meterdp.class_noise.designs.registry import noise_design
-from meterdp.class_noise.neighbourhoods.graph import all_within, graph_columns, summary_columns
-from meterdp.class_noise.study import (
+from meterdp.class_noise.curves import (
     design_all,
     design_columns,
     noises_of,
@@ -19,6 +16,9 @@ from meterdp.class_noise.study import (
     report_columns,
     study_neighbourhoods,
 )
+from meterdp.class_noise.designs.registry import noise_design
+from meterdp.class_noise.neighbourhoods.graph import all_within, graph_columns, summary_columns
+from meterdp.class_noise.query_models import Budget, class_queries
 from meterdp.class_noise.tables import NEIGHBOUR_GRAPH, NEIGHBOURHOOD_SUMMARY, NOISE_DESIGN_REPORTS, NOISE_DESIGNS
 from meterdp.core.parquet import as_arrow
 from meterdp.errors import InputError
@@ -26,8 +26,7 @@ from meterdp.forecasting.arma import ArmaFit
 from meterdp.forecasting.distribution import query_covariance
 from meterdp.forecasting.tables import FORECAST_DISTRIBUTIONS
 from meterdp.ingest.tables import METERS
-from meterdp.profiles.dense import LogLoad
-from meterdp.profiles.grid import Calendar
+from meterdp.profiles.grid import Calendar, LogLoad
 
 HOUSEHOLDS = np.array([3, 4, 8, 11], np.int32)
 CALENDAR = Calendar(datetime(2025, 1, 6, tzinfo=UTC), 24 * 10, 60, "UTC")

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from meterdp.core.log_scale import LogScale
-from meterdp.feeders.window import Window, total_minutes
-from meterdp.profiles.dense import LogLoad
-from meterdp.profiles.grid import Calendar
+from meterdp.feeders.plan import Window, total_minutes
+from meterdp.profiles.grid import Calendar, LogLoad
 
 LONDON = ZoneInfo("Europe/London")
 SCALE = LogScale(1e-6, 1e6)

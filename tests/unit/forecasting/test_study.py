@@ -23,8 +23,7 @@ from meterdp.forecasting.tables import (
     GROUP_RECORDS,
     INTERVAL_ENDS,
 )
-from meterdp.profiles.dense import LogLoad
-from meterdp.profiles.grid import Calendar
+from meterdp.profiles.grid import Calendar, LogLoad
 
 SETTINGS = {
     "train_days": 14,

@@ -13,7 +13,7 @@ from meterdp_papers.common.scorecard import OPEN, Verdict, rows
 from meterdp_papers.common.tables import SCORECARD
 from meterdp_papers.li import consensus, exposure
 from meterdp_papers.li import tables as li
-from meterdp_papers.park import clusters, factor_faces, marital
+from meterdp_papers.park import clusters, likelihoods
 from meterdp_papers.park import tables as park
 from meterdp_papers.park.data import Records
 from meterdp_papers.park.likelihoods import compare
@@ -55,11 +55,11 @@ def of_park() -> dict:
     places = Records(np.random.default_rng(1).uniform(-80, 80, (50, 2)), 200.0, made_up.SOURCE)
     pictures = Records(np.random.default_rng(1).uniform(size=(40, 64)), 8.0, made_up.SOURCE)
     return {
-        "fig1": (park.PARK_MAP, marital.tabulate(1, seed=1)[0]),
+        "fig1": (park.PARK_MAP, likelihoods.tabulate(1, seed=1)[0]),
         "fig2": (park.PARK_CURVE, made_up.curve(two)),
         "fig3": (park.PARK_CURVE, made_up.curve(three[three["split"] == 0])),  # without standard errors
         "fig4": (park.PARK_CLUSTERS, clusters.on_the_map(folds, nicv, places)),
-        "fig5": (park.PARK_FACES, factor_faces.tabulate(pictures, seed=1)[0]),
+        "fig5": (park.PARK_FACES, clusters.tabulate(pictures, seed=1)[0]),
         "fig2_ours": (park.PARK_OURS, compare(made_up.runs(with_ours), made_up.SOURCE)),
         "fig3_ours": (park.PARK_OURS, compare(made_up.runs(with_ours, figure="fig3"), made_up.SOURCE)),
         "nicv": (park.PARK_NICV, nicv),

@@ -12,7 +12,7 @@ from meterdp.evaluation.tables import COST
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.registry import mechanism
 from meterdp.mechanisms.sound.mechanism import Sound
-from meterdp.mechanisms.sound.shares import ALONE, Shares
+from meterdp.mechanisms.sound.plan import ALONE, Shares
 from meterdp.mechanisms.tables import VARIANT
 from meterdp.mixture.study import fit_from, start_labels
 from meterdp.privacy import gaussian
@@ -102,7 +102,7 @@ def test_random_sources_are_made_in_release_and_simulate_only(repository):
     """
     allowed = {f"release/{name}.py" for name in ("noise", "worth")} | {"core/noise.py"}
     allowed |= {f"privacy/{name}.py" for name in ("noise", "ledger_file")}
-    allowed |= {"federated/pdmm.py", "audit/cases/shared_noise.py", "federated/node/masks.py"}
+    allowed |= {"federated/pdmm.py", "audit/cases/shared_noise.py", "federated/node/messages.py"}
     allowed = {f"meterdp/{name}" for name in allowed} | {"meterdp_papers/common/substitutes.py"}
     makers = {
         "default_rng",

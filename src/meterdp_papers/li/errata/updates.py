@@ -17,8 +17,8 @@ from meterdp.federated.graph import Graph, five_node_example
 from meterdp.federated.pdmm import DualUpdate, Stop, consensus
 from meterdp.mixture.draws import Mixture
 from meterdp.privacy.noise import NoiseSource
-from meterdp.simulate.streams import simulated_stream
-from meterdp_papers.common.finding import Finding, defect
+from meterdp.simulate.fleet import simulated_stream
+from meterdp_papers.common.tables import Finding, defect
 
 _CONSTANT, _ROUNDS, _SETTLED = 1.0, 60, 400
 _SMALL = 0.4  # at which no factor of growth exceeds 1

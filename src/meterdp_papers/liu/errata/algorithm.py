@@ -9,12 +9,12 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from meterdp.mechanisms.published.kl import Design, KlPublished, neighbouring_frequencies
-from meterdp.mechanisms.published.labelled import LabelledRecords
-from meterdp.mixture.divergence import kl_joint
+from meterdp.mechanisms.published.label_flip import LabelledRecords
+from meterdp.mixture.density import kl_joint
 from meterdp.mixture.gmm import fit_labels
 from meterdp.privacy.noise import NoiseSource
-from meterdp_papers.common.finding import Finding, defect
-from meterdp_papers.liu.errata.synthetic import PAPER_SETTING, paper_records, paper_settings
+from meterdp_papers.common.tables import Finding, defect
+from meterdp_papers.liu.errata.inputs import PAPER_SETTING, paper_records, paper_settings
 
 _FREQUENCY_EPSILONS = (0.5, 1.0, 2.0, 4.0)
 

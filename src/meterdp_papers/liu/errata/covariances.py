@@ -13,13 +13,12 @@ import numpy as np
 from scipy.special import psi
 
 from meterdp.mechanisms.published.kl import KlPublished
-from meterdp.mechanisms.published.labelled import LabelledRecords
-from meterdp.mechanisms.published.sensitivities import covariance_changes
+from meterdp.mechanisms.published.label_flip import LabelledRecords, covariance_changes
+from meterdp.mixture.draws import sample
 from meterdp.mixture.gmm import fit_labels
-from meterdp.mixture.sampling import sample
 from meterdp.privacy.noise import NoiseSource
-from meterdp_papers.common.finding import Finding, averaged, defect
-from meterdp_papers.liu.errata.synthetic import (
+from meterdp_papers.common.tables import Finding, averaged, defect
+from meterdp_papers.liu.errata.inputs import (
     PAPER_SETTING,
     household_mixture,
     paper_mixture,

@@ -10,15 +10,13 @@ import numpy as np
 from scipy.optimize import brentq
 
 from meterdp.accounting.exact_curve import hockey_stick
-from meterdp.mechanisms.published.labelled import LabelledRecords
-from meterdp.mechanisms.published.sensitivities import mean_changes
-from meterdp.mixture.draws import Mixture
-from meterdp.mixture.sampling import sample
+from meterdp.mechanisms.published.label_flip import LabelledRecords, mean_changes
+from meterdp.mixture.draws import Mixture, sample
 from meterdp.privacy import gaussian
 from meterdp.privacy.noise import NoiseSource
 from meterdp.solvers.ellipsoid import program as sdp
-from meterdp_papers.common.finding import Finding, averaged, defect
-from meterdp_papers.liu.errata.synthetic import DELTA, DIMENSION, PAPER_SETTING, RECORDS, paper_mixture, paper_records
+from meterdp_papers.common.tables import Finding, averaged, defect
+from meterdp_papers.liu.errata.inputs import DELTA, DIMENSION, PAPER_SETTING, RECORDS, paper_mixture, paper_records
 
 _FIRST_SHARE = 1 / 3  # eps_k at the start of Algorithm 1 for eps = 1
 _DATA_SETS = 20

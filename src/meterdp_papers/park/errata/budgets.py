@@ -19,7 +19,7 @@ from meterdp.accounting.registry import CURVES
 from meterdp.accounting.sequence import Sequence
 from meterdp.privacy import gaussian
 from meterdp.privacy.noise import NoiseSource
-from meterdp_papers.common.finding import Finding, averaged, defect
+from meterdp_papers.common.tables import Finding, averaged, defect
 
 DELTA = 1e-4
 

@@ -8,13 +8,13 @@ from functools import partial
 import numpy as np
 from scipy.optimize import brentq
 
-from meterdp.mechanisms.dpem.factor import noisy_second_moment
-from meterdp.mechanisms.dpem.moments import mirrored
+from meterdp.mechanisms.dpem.kmeans import noisy_second_moment
+from meterdp.mechanisms.dpem.mechanism import mirrored
 from meterdp.privacy import gaussian
 from meterdp.privacy.noise import NoiseSource
-from meterdp_papers.common.finding import Finding, defect
+from meterdp_papers.common.tables import Finding, defect
+from meterdp_papers.park.clusters import spectral_norm
 from meterdp_papers.park.errata.budgets import DELTA, analyze_gauss_std, delta_from_tails
-from meterdp_papers.park.factor_faces import spectral_norm
 
 _FACES, _PIXELS, _FEW_PIXELS, _EPSILON = 400, 4096, 200, 0.3
 _WHERE = "section 7, Fig. 5"

@@ -14,7 +14,7 @@ import numpy as np
 
 from meterdp.privacy import gaussian
 from meterdp.privacy.noise import NoiseSource
-from meterdp_papers.common.finding import Finding, defect
+from meterdp_papers.common.tables import Finding, defect
 from meterdp_papers.park.errata.budgets import LIFE_SCIENCES, STROKE, delta_from_tails
 
 _RECORDS, _DIMENSION, _FACTOR, _EPSILON = 1000, 10, 10.0, 1.0

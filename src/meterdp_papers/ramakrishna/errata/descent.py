@@ -11,11 +11,11 @@ from functools import partial
 
 import numpy as np
 
-from meterdp.class_noise.designs.interface import Budget, ClassQueries
-from meterdp.class_noise.designs.published.design import published_noise
+from meterdp.class_noise.designs.algorithm1 import published_noise
+from meterdp.class_noise.query_models import Budget, ClassQueries
 from meterdp.privacy.noise import NoiseSource
-from meterdp_papers.common.finding import Finding, averaged, defect
-from meterdp_papers.ramakrishna.errata.distributions import line_of_classes, worst, worst_by_quadrature
+from meterdp_papers.common.tables import Finding, averaged, defect
+from meterdp_papers.ramakrishna.errata.bounds import line_of_classes, worst, worst_by_quadrature
 from meterdp_papers.ramakrishna.plain_algorithm1 import Step, edges_of, run, step_at, surrogate
 
 _ITERATIONS = 2000

@@ -6,7 +6,7 @@ import pytest
 
 from meterdp.core.parquet import as_arrow
 from meterdp.federated.em import entries_of
-from meterdp_papers.common.datasets import registry
+from meterdp_papers.common.tables import registry
 from meterdp_papers.li import consensus, exposure, likelihoods, recovery, tables
 from meterdp_papers.li.likelihoods import Voices, dealt, start, voices
 from meterdp_papers.li.setting import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from meterdp_papers.park import likelihoods, marital
+from meterdp_papers.park import likelihoods
 from meterdp_papers.park.setting import (
     BY_PIXEL,
     CLUSTER_READINGS,
@@ -88,7 +88,7 @@ def distances(em_to_lone=0.0, few=1000.0, many=100.0, se=1.0) -> pd.DataFrame:
             **SOURCE,
         }
         for times, at in ((1, few), (50, many))
-        for status in marital.STATUSES
+        for status in likelihoods.STATUSES
     ]
     return pd.DataFrame(rows)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from meterdp_papers.common import substitutes
-from meterdp_papers.common.datasets import registry
+from meterdp_papers.common.tables import registry
 from meterdp_papers.park import data
 
 

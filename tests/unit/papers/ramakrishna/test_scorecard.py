@@ -15,7 +15,7 @@ from meterdp_papers.ramakrishna import scorecard as ram
 from meterdp_papers.ramakrishna import tables as declared
 from meterdp_papers.ramakrishna.households import QUERY_MEANS, printed_beside_ours, scales_of
 from meterdp_papers.ramakrishna.scorecard import CLAIMS
-from meterdp_papers.ramakrishna.setting import PRINTED, PRINTED_NMSE
+from meterdp_papers.ramakrishna.synthetic import PRINTED, PRINTED_NMSE
 from meterdp_papers.registry import PAPERS
 from meterdp_papers.report import build_reproduction_report
 from tests.unit.report import made_up
