@@ -21,7 +21,7 @@ from sound import ROOT, log_likelihood, profiles
 from meterdp.core.config import complete, load_schema
 from meterdp.core.noise import StudyNoise
 from meterdp.core.parquet import atomic_path
-from meterdp.evaluation.held_out import FOLDS
+from meterdp.evaluation.cost import FOLDS
 from meterdp.federated import graph
 from meterdp.federated.shared_noise import shares_for
 from meterdp.mechanisms.configured import public_settings

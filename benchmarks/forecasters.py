@@ -23,8 +23,7 @@ from arma_parts.series import SWISS, SWISS_CONFIG, Homes, configuration, real_ho
 
 from meterdp.core.parquet import atomic_path
 from meterdp.errors import NotInstalled
-from meterdp.evaluation.forecast_errors import SCALES, household_means, plain_errors
-from meterdp.evaluation.intervals import interval_rows
+from meterdp.evaluation.forecast_errors import SCALES, household_means, interval_rows, plain_errors
 from meterdp.forecasting.forecasters.interface import Task
 from meterdp.forecasting.forecasters.registry import FORECASTERS
 from meterdp.forecasting.rolling import Rolled, roll

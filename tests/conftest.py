@@ -45,7 +45,7 @@ class ByFile(LoadFileScheduling):
             return "the tiny study"
         if "errata" in file:
             return "the findings of all defects"
-        return "the figures of a made-up study" if file.startswith("tests/unit/figures/") else file
+        return "the figures of a made-up study" if file.startswith("tests/unit/report/") else file
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from meterdp.figures import style
-from meterdp.figures.style import Look
+from meterdp.report import style
+from meterdp.report.style import Look
 
 from .measures import Measure
 

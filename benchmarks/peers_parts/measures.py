@@ -17,7 +17,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 from threadpoolctl import threadpool_limits
 
-from meterdp.evaluation.fidelity.distances import (
+from meterdp.evaluation.fidelity import (
     correlation_difference,
     energy_kwh,
     kolmogorov_smirnov,

@@ -14,8 +14,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from meterdp.core.parquet import metadata_of
-from meterdp.figures.entry import Figure
-from meterdp.figures.registry import FIGURES, figure_of
+from meterdp.report.pages import Figure
+from meterdp.report.registry import FIGURES, figure_of
 from meterdp_papers.registry import PAPERS
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -10,10 +10,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from meterdp.figures import numbers
-from meterdp.figures.entry import Figure
-from meterdp.figures.pages import Picture, picture, write_page
-from meterdp.figures.style import load
+from meterdp.report import numbers
+from meterdp.report.pages import Figure, Picture, picture, write_page
+from meterdp.report.style import load
 from meterdp_papers.common.scorecard import EVERY, NONE, OPEN, SOME, summed_up
 from meterdp_papers.common.tables import SCORECARD
 from meterdp_papers.registry import PAPERS

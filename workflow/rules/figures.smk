@@ -3,7 +3,7 @@
 # Gives:  study/figures, study/report.html, study/config.yaml.
 
 
-# Tables, section and caption of a figure are those of its entry in src/meterdp/figures. One job draws all of them:
+# Tables, section and caption of a figure are those of its entry in src/meterdp/report. One job draws all of them:
 # starting Python and Matplotlib takes longer than drawing one.
 rule draw:
     input:

@@ -1,7 +1,7 @@
 """Draw the figure of the audit and write its page."""
 
 from meterdp.core.job import job
-from meterdp.figures.audit import AUDIT_FIGURE, build_audit_report
+from meterdp.report.audit import AUDIT_FIGURE, build_audit_report
 
 with job(snakemake.input, snakemake.log):
     AUDIT_FIGURE.draw(audit=snakemake.input.audit, output=snakemake.output.figure)

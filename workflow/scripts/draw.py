@@ -6,7 +6,7 @@ import matplotlib.backends.backend_svg  # noqa: F401 - once, before the processe
 
 from meterdp.core.job import job
 from meterdp.core.workers import in_processes
-from meterdp.figures.registry import figure_of
+from meterdp.report.registry import figure_of
 
 
 def draw(name, options):

@@ -5,7 +5,7 @@ import pandas as pd
 from meterdp.core.job import job
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import read_table
-from meterdp.evaluation.fidelity.study import study_fidelity
+from meterdp.evaluation.fidelity import study_fidelity
 from meterdp.evaluation.tables import FIDELITY
 from meterdp.mechanisms.tables import VARIANT
 from meterdp.mixture.tables import MIXTURE

@@ -6,7 +6,7 @@ from meterdp.class_noise.tables import NEIGHBOUR_GRAPH, NOISE_DESIGNS
 from meterdp.core.job import job
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import read_table
-from meterdp.evaluation.noise_errors import judge_forecasts
+from meterdp.evaluation.forecast_errors import judge_forecasts
 from meterdp.evaluation.tables import FORECAST_ERRORS, FORECAST_INTERVALS
 from meterdp.forecasting.tables import FORECASTS, INTERVAL_ENDS
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from meterdp.catalogue import study_tables
 from meterdp.core.job import job
-from meterdp.figures.report.page import TABLES, build_report
+from meterdp.report.page import TABLES, build_report
 
 with job(snakemake.input, snakemake.log):
     params = snakemake.params

@@ -3,7 +3,7 @@
 from meterdp.core.job import carried_metadata, job
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow, read_table, write_table
-from meterdp.evaluation.study import study_folds, vary
+from meterdp.evaluation.cost import study_folds, vary
 from meterdp.evaluation.tables import COST
 from meterdp.federated.configured import shares_of
 from meterdp.federated.fitted import read_fitted

@@ -25,7 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
     InputError
         If there is no ledger, it cannot be trusted, or the page would take its place.
     """
-    from meterdp.figures.ledger import write_ledger_page
+    from meterdp.report.ledger import write_ledger_page
 
     ledger = ledger_show.opened(arguments.ledger)
     if Path(arguments.to).resolve() in (ledger.path, ledger.copy_path):

@@ -7,21 +7,39 @@ the released mixture says of the average household's use, hour by hour, against 
 
 A study tool: it reads private records, and neither figure may enter anything that is released. Mechanisms that
 choose their own classes are compared with the fit under the classes of that draw; the likelihood needs no classes.
+
+Log-likelihood of households a mechanism has not seen: the one measure that needs no classes and no luck.
+
+The export is split into folds; every mechanism and the mixture nothing protects are made from the other folds and
+judged on the one left out. A study tool like :mod:`meterdp.evaluation.cost`: nothing of it may be released.
+
+Study-mode releases of the mixture: one mechanism over all values of epsilon, and what it costs.
+
+The one place where noise for the mixture is drawn. Seeded; every file says "not for release".
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
+from meterdp.core.noise import StudyNoise
+from meterdp.core.progress import progress
+from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import Mechanism, PrivateRecords, PublicSettings, Released
 from meterdp.mechanisms.published.labelled import LabelledRecords
+from meterdp.mechanisms.registry import mechanism
+from meterdp.mechanisms.sound.shares import ALONE, Shares
 from meterdp.mixture.divergence import kl_terms, mean_log_likelihood
 from meterdp.mixture.draws import MixtureDraws
-from meterdp.mixture.gmm import raise_eigenvalues, share_statistics
+from meterdp.mixture.gmm import FITS, Fit, raise_eigenvalues, share_statistics
+from meterdp.mixture.kmeans import kmeans_labels
 from meterdp.mixture.support import fewest_households
 from meterdp.privacy.noise import NoiseSource
+from meterdp.profiles.vector import Records
 from meterdp.release.worth import average_profile_kwh
 
 
@@ -187,3 +205,191 @@ def _energy_columns(labelled: LabelledRecords, released: MixtureDraws, public: P
 
 def _standard_error(values: np.ndarray) -> float:
     return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
+
+
+FOLDS = 5
+# With fewer households than this per class left to fit, a fold says nothing.
+FEWEST_PER_CLASS = 5
+
+
+@dataclass(frozen=True)
+class Fold:
+    """One split of an export.
+
+    Parameters
+    ----------
+    train : PrivateRecords
+        All records of the other folds, invalid ones as the public default record.
+    fit_of : callable
+        K -> (valid records of the other folds, fit without privacy), as :class:`LabelledRecords`.
+    test : (M, d) float64
+        Valid records of this fold, log kWh.
+    """
+
+    train: PrivateRecords
+    fit_of: Callable[[int], LabelledRecords]
+    test: np.ndarray
+
+
+def split(
+    x: np.ndarray, valid: np.ndarray, classes: int, fit: Callable[[np.ndarray, int], Fit], noise: NoiseSource
+) -> list[Fold]:
+    """Split an export into folds of nearly equal size.
+
+    Parameters
+    ----------
+    x : (N, d) float64
+        All records, log kWh.
+    valid : (N,) bool
+    classes : int
+        Largest K that will be fitted.
+    fit : callable
+        (records, K) -> fit without privacy.
+    noise : NoiseSource
+        Decides who is in which fold.
+
+    Returns
+    -------
+    list of Fold
+        Empty where too few households are valid for ``classes`` classes.
+    """
+    fold_of = np.argsort(np.argsort(noise.uniform((len(x),)))) % FOLDS
+    folds = []
+    for f in range(FOLDS):
+        rest, test = fold_of != f, x[(fold_of == f) & valid]
+        known = x[rest & valid]
+        if len(test) == 0 or len(np.unique(known, axis=0)) < FEWEST_PER_CLASS * classes:
+            return []
+        folds.append(Fold(PrivateRecords(x[rest]), _fitter(known, fit), test))
+    return folds
+
+
+def _fitter(known: np.ndarray, fit: Callable[[np.ndarray, int], Fit]) -> Callable[[int], LabelledRecords]:
+    @cache
+    def fit_of(k: int) -> LabelledRecords:
+        return LabelledRecords(known, fit(known, k))
+
+    return fit_of
+
+
+def held_out_gap(
+    folds: list[Fold],
+    calibrate: Callable[[int], Mechanism],
+    sees_labels: bool,
+    classes: int,
+    noise: NoiseSource,
+    draws: int,
+) -> dict[str, float]:
+    """Return the columns of table ``COST`` on held-out log-likelihood, nats per household; NaN without folds.
+
+    Parameters
+    ----------
+    folds : list of Fold
+    calibrate : callable
+        Number of records -> mechanism.
+    sees_labels : bool
+        Whether the mechanism is given :class:`LabelledRecords`.
+    classes : int
+        K of the study's own mixture.
+    noise : NoiseSource
+    draws : int
+        Releases per fold.
+    """
+    gap, same, loglik = [], [], []
+    for fold in folds:
+        private = fold.fit_of(classes) if sees_labels else fold.train
+        released = calibrate(len(private.x)).release(private, noise, draws).mixtures
+        own = mean_log_likelihood(fold.test, released).mean()
+        for values, k in ((gap, classes), (same, released.weights.shape[1])):
+            fitted = fold.fit_of(k).fit.mixture
+            values.append(mean_log_likelihood(fold.test, MixtureDraws.single(fitted))[0] - own)
+        loglik.append(own)
+    return {
+        "heldout_loglik_mean": _mean(loglik),
+        "heldout_gap_mean": _mean(gap),
+        "heldout_gap_se": float(np.std(gap, ddof=1) / np.sqrt(len(gap))) if gap else float("nan"),
+        "heldout_gap_same_k_mean": _mean(same),
+    }
+
+
+def _mean(values: list[float]) -> float:
+    return float(np.mean(values)) if values else float("nan")
+
+
+# Releases per fold and epsilon that the held-out log-likelihood is averaged over.
+HELD_OUT_DRAWS = 20
+
+
+def study_folds(records: Records, mixture: Mapping, seed: int) -> list[Fold]:
+    """Return the folds that every mechanism of a study is judged on; parameters are those of :func:`vary`."""
+    return split(
+        records.log_kwh,
+        records.valid,
+        mixture["classes"],
+        lambda x, k: FITS[mixture["fit"]](x, kmeans_labels(x, k, seed), mixture["eigenvalue_floor"]),
+        StudyNoise(seed, "mixture", "folds"),
+    )
+
+
+def vary(
+    name: str,
+    records: Records,
+    fit: Fit,
+    mechanisms: Mapping,
+    mixture: Mapping,
+    profiles: Mapping,
+    seed: int,
+    folds: list[Fold] | None = None,
+    shares: Shares = ALONE,
+) -> tuple[dict[str, list], dict[str, list]]:
+    """Run one mechanism at every epsilon of the configuration.
+
+    Parameters
+    ----------
+    name : str
+        Name in the registry of mechanisms.
+    records : Records
+        All households of the export.
+    fit : Fit
+        Mixture fitted without privacy.
+    mechanisms, mixture, profiles : mapping
+        Sections of the configuration.
+    seed : int
+        Seed of the study.
+    folds : list of Fold, optional
+        From :func:`study_folds`, which keep what was fitted to them for the next mechanism.
+    shares : Shares
+        Of the noise of ``sound``, where circuits make it together.
+
+    Returns
+    -------
+    variant, cost : dict of column to list
+        Columns of the tables ``variant`` (first draw per epsilon) and ``cost``.
+    """
+    labelled = LabelledRecords(records.log_kwh[records.valid], fit)
+    # A sound mechanism is handed nothing that was fitted without privacy.
+    private = PrivateRecords(records.log_kwh) if mechanism(name).sees == "records" else labelled
+    known = mechanisms["sound"]["adjacency"] == "replace_one"
+    folds = study_folds(records, mixture, seed) if folds is None else folds
+    variants: dict[str, list] = {}
+    costs: dict[str, list] = {}
+    for epsilon in progress(mechanisms["epsilons"], f"{name}, values of epsilon"):
+        public = public_settings(
+            float(epsilon), mechanisms["delta"], records.log_kwh.shape, mechanisms, mixture, profiles, shares=shares
+        )
+        noise = StudyNoise(seed, "mixture", name, repr(float(epsilon)))
+        draws = min(mechanisms["draws"], mechanism(name).most_draws or mechanisms["draws"])
+        result = cost(mechanism(name).calibrate(public), private, labelled, noise, draws)
+        row = result.row | held_out_gap(
+            folds,
+            lambda n, public=public: mechanism(name).calibrate(replace(public, records=n) if known else public),
+            private is labelled,
+            mixture["classes"],
+            noise,
+            HELD_OUT_DRAWS,
+        )
+        for column, values in result.variant.items():
+            variants.setdefault(column, []).extend(values)
+        for column, value in row.items():
+            costs.setdefault(column, []).append(value)
+    return variants, costs

@@ -10,19 +10,33 @@ Section VI-B of Ramakrishna et al. names a normalised mean squared error without
 All methods are judged on the same cells: those where the reading and both naive forecasts exist. The noise of a
 released forecast enters by its exact expectation, not by a draw. A mean over households follows the worst of them, so
 the median and the share of households that gain stand beside it.
+
+How often the intervals of a forecast cover, and how wide they are.
+
+What every noise design costs: errors and intervals of released forecasts over all rolling origins.
+
+Section VI-B of Ramakrishna et al. shows three releases from one origin; an error needs many. The noise enters by its
+exact expectation, so nothing is drawn here.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr
+import pyarrow as pa
+from scipy.special import ndtr, ndtri
 
+from meterdp.class_noise.designs.interface import Budget, Noise, class_queries
+from meterdp.class_noise.designs.registry import noise_design
+from meterdp.class_noise.query_models import QUERY_MODELS
+from meterdp.class_noise.study import noises_of, pair_positions
 from meterdp.core.log_scale import PLAIN, LogScale
+from meterdp.core.progress import progress
 from meterdp.errors import InputError
-from meterdp.forecasting.energy import censored_absolute_error, censored_moment
-from meterdp.forecasting.rolling import METHODS, ForecastSet
+from meterdp.forecasting.energy import ROUNDING, censored_absolute_error, censored_moment
+from meterdp.forecasting.rolling import METHODS, ForecastSet, forecast_set, interval_ends
 
 SCALES = ("log_kwh", "kwh")
 MEASURES = ("mse", "nmse", "nmse_se", "nmse_median", "relative_mse", "mae", "mae_median", "won_share")
@@ -207,3 +221,157 @@ def error_measures(forecasts: ForecastSet, errors: Errors, log_scale: LogScale) 
         "won_share": (squared < reference).mean(),
         **counts,
     }
+
+
+def interval_rows(
+    forecasts: ForecastSet,
+    ends: Mapping[float, np.ndarray],
+    scale: LogScale,
+    released: Released | None = None,
+) -> list[dict]:
+    """Return rows of table ``forecast_intervals`` for the forecast, or for released forecasts.
+
+    Parameters
+    ----------
+    forecasts : ForecastSet
+        With ``forecast_std_log_kwh``.
+    ends : mapping
+        Level -> lower and upper ends (2, H, n, h) of the calibrated intervals about ``forecast_log_kwh``, log kWh.
+    scale : LogScale
+        Of the energy in an interval.
+    released : Released, optional
+        Of the same households and origins.
+
+    Notes
+    -----
+    The interval sits at the released forecast r + n with n ~ N(0, s^2), so the noise enters its position by exact
+    expectation. An end that lies q from the forecast lies sqrt(q^2 + (z s)^2) from the released one, on its side,
+    where z is the normal quantile of the level: for the Gaussian distribution (57) that is the interval of its
+    variance plus
+    s^2. A reading y is covered with probability Phi((y - r + low)/s) - Phi((y - r - high)/s). What a design shifts is
+    not in it: the recipient does not know it.
+    """
+    mean = forecasts.forecast_log_kwh if released is None else released.mean_log_kwh
+    noise = np.zeros_like(mean) if released is None else np.broadcast_to(released.noise_std_log_kwh, mean.shape)
+    seen = np.isfinite(forecasts.actual_log_kwh)
+    judged = seen.any(axis=(1, 2))
+    if not judged.any() and released is None:
+        raise InputError("no held-out reading to judge", field="origins", hint="give a longer export")
+    gap = np.where(seen, forecasts.actual_log_kwh - mean, 0.0)
+    spread = np.where(noise > 0, noise, 1.0)
+    rows = []
+    for level, (lower, upper) in ends.items():
+        z = ndtri(0.5 + 0.5 * level)
+        distribution = z * forecasts.forecast_std_log_kwh
+        own = {
+            "calibrated": (forecasts.forecast_log_kwh - lower, upper - forecasts.forecast_log_kwh),
+            "law": (distribution, distribution),
+        }
+        for interval, sides in own.items():
+            low, high = (np.where(side < 0, -1.0, 1.0) * np.hypot(side, z * noise) for side in sides)
+            by_chance = ndtr((gap + low) / spread) - ndtr((gap - high) / spread)
+            within = (gap >= -low - ROUNDING) & (gap <= high + ROUNDING)
+            inside = np.where(noise > 0, by_chance, within)
+            width = np.subtract(*(censored_moment(mean + side, noise, scale, 1) for side in (high, -low)))
+            coverage, coverage_se = _over_households(inside, seen)
+            rows.append(
+                {
+                    "method": "arma" if released is None else "released",
+                    "interval": interval,
+                    "design": "none" if released is None else released.design,
+                    "query_model": "" if released is None else released.query_model,
+                    "rho": 0.0 if released is None else float(released.rho),
+                    "level": float(level),
+                    "coverage": coverage,
+                    "coverage_se": coverage_se,
+                    "mean_width_kwh": _over_households(width, seen)[0],
+                    "household_count": int(judged.sum()),
+                    "origin_count": mean.shape[1],
+                }
+            )
+    return rows
+
+
+def _over_households(values: np.ndarray, seen: np.ndarray) -> tuple[float, float]:
+    """Mean over households of their mean over seen cells, and its standard error; NaN where there are too few."""
+    count = seen.sum(axis=(1, 2))
+    own = np.where(seen, values, 0.0).sum(axis=(1, 2))[count > 0] / count[count > 0]
+    if own.size == 0:
+        return np.nan, np.nan
+    return float(own.mean()), float(own.std(ddof=1) / np.sqrt(own.size)) if own.size > 1 else np.nan
+
+
+def judge_forecasts(
+    forecasts: pa.Table,
+    ends: pa.Table,
+    graph: pa.Table,
+    designs: pa.Table,
+    accuracy_convention: str,
+    scale: LogScale,
+) -> tuple[list[dict], list[dict]]:
+    """Return the rows of the tables ``forecast_errors`` and ``forecast_intervals``.
+
+    Parameters
+    ----------
+    forecasts, ends, graph, designs : pyarrow.Table
+        Tables ``forecasts``, ``interval_ends``, ``neighbour_graph`` and ``noise_designs``.
+    accuracy_convention : {"per_entry", "total"}
+        Of the budgets.
+    scale : LogScale
+        Of the energy in an interval.
+    """
+    judged, by_level = forecast_set(forecasts), interval_ends(ends)
+    last = {level: at[:, :, -1:] for level, at in by_level.items()}
+    errors, intervals = forecast_errors(judged, scale), interval_rows(judged, by_level, scale)
+    for own, released in released_forecasts(judged, graph, designs, accuracy_convention):
+        errors += released_errors(own, released, scale)
+        intervals += interval_rows(own, by_level if own is judged else last, scale, released)
+    return errors, intervals
+
+
+def released_forecasts(
+    judged: ForecastSet, graph: pa.Table, designs: pa.Table, accuracy_convention: str
+) -> Iterator[tuple[ForecastSet, Released]]:
+    """Yield the forecasts a (design, rho) can be judged on and what it releases; no noise is left out.
+
+    Of several query models the first of deterministic, stochastic, published is taken: the others design noise of the
+    same size. Noise that only adds is that of the last origin at all of them, because its size is the budget whatever
+    the forecasts are. A design that moves or maps forecasts does so with regard to those of the neighbours: for
+    deterministic queries it is designed anew at every origin; for the others that costs minutes an origin, so it is
+    judged at the last origin alone, and ``origin_count`` says so.
+    """
+    noises = noises_of(designs)
+    first: dict[tuple[str, float], str] = {}
+    for model in QUERY_MODELS:
+        for design, own, rho in noises:
+            if own == model and design != "none":
+                first.setdefault((design, rho), model)
+    for (design, rho), model in progress(sorted(first.items()), "released forecasts", total=len(first)):
+        household, noise = noises[design, model, rho]
+        if not np.array_equal(household, judged.household):
+            raise ValueError("forecasts and noise are not of the same households in the same order")
+        own = judged
+        if noise.shift is None and noise.gain is None:
+            mean, std = judged.forecast_log_kwh, _std(noise)[:, None, :]
+        elif model == "deterministic":
+            mean, std = _anew(judged, pair_positions(household, graph), design, Budget(rho, accuracy_convention))
+        else:
+            own = judged.last_origin()
+            mean = noise.apply(own.forecast_log_kwh[:, 0])[:, None, :]
+            std = _std(noise)[:, None, :]
+        yield own, Released(design, model, rho, mean, std)
+
+
+def _std(noise: Noise) -> np.ndarray:
+    return np.sqrt(np.diagonal(noise.covariance, axis1=1, axis2=2))
+
+
+def _anew(judged: ForecastSet, pairs: np.ndarray, design: str, budget: Budget) -> tuple[np.ndarray, np.ndarray]:
+    """Design for deterministic queries at every origin; released means and noise deviations, (H, n, h) each."""
+    mean, std = np.empty((2, *judged.forecast_log_kwh.shape))
+    none = np.zeros((len(mean), mean.shape[2], mean.shape[2]))
+    for origin in range(mean.shape[1]):
+        forecast = judged.forecast_log_kwh[:, origin]
+        noise = noise_design(design)(class_queries(forecast, none, pairs), budget)
+        mean[:, origin], std[:, origin] = noise.apply(forecast), _std(noise)
+    return mean, std

@@ -1,7 +1,7 @@
 """What a ledger says, in words (``meterdp ledger show``).
 
 One block for everything released under one name: every charge with its date, and what all of them cost together. A
-meter may be in several blocks; what counts is what it has spent in all. :mod:`meterdp.figures.ledger` draws the same.
+meter may be in several blocks; what counts is what it has spent in all. :mod:`meterdp.report.ledger` draws the same.
 """
 
 from __future__ import annotations

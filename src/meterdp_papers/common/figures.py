@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meterdp.core.tables import Table
-from meterdp.figures.entry import Figure
-from meterdp.figures.report.grid import Grid
-from meterdp.figures.style import WIDTH_IN, Look, canvas, legend_below, line_key, load
+from meterdp.report.pages import Figure, Grid
+from meterdp.report.style import WIDTH_IN, Look, canvas, legend_below, line_key, load
 
 if TYPE_CHECKING:
     import pandas as pd

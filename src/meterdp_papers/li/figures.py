@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meterdp.figures import numbers
-from meterdp.figures.report.grid import Grid
-from meterdp.figures.style import (
+from meterdp.report import numbers
+from meterdp.report.pages import Grid
+from meterdp.report.style import (
     BLACK,
     BLUE,
     GREEN,

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meterdp.figures import numbers
-from meterdp.figures.densities import HEADROOM, Column, Panel, draw_grid, histogram_edges
-from meterdp.figures.report.grid import Grid
-from meterdp.figures.style import (
+from meterdp.report import numbers
+from meterdp.report.densities import HEADROOM, Column, Panel, draw_grid, histogram_edges
+from meterdp.report.pages import Grid
+from meterdp.report.style import (
     BLACK,
     LIGHT_GREY,
     WIDTH_IN,

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meterdp.accounting.orders import FAR_ORDER, LARGEST_ORDER
-from meterdp.figures import numbers
-from meterdp.figures.report.grid import Grid
-from meterdp.figures.style import (
+from meterdp.report import numbers
+from meterdp.report.pages import Grid
+from meterdp.report.style import (
     BLACK,
     BLUE,
     GREY,

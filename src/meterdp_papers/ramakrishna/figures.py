@@ -12,11 +12,12 @@ import numpy as np
 
 from meterdp.class_noise.query_models import RANDOMNESS
 from meterdp.class_noise.tables import DESIGN_COMPARISON
-from meterdp.figures import numbers
-from meterdp.figures.forecasts import forecast_examples
-from meterdp.figures.report.grid import Grid
-from meterdp.figures.report.noise import comparison_grid
-from meterdp.figures.style import (
+from meterdp.release.tables import FORECAST_EXAMPLES
+from meterdp.report import numbers
+from meterdp.report.forecasts import forecast_examples
+from meterdp.report.noise import comparison_grid
+from meterdp.report.pages import Grid
+from meterdp.report.style import (
     BLACK,
     BLUE,
     GREEN,
@@ -29,7 +30,6 @@ from meterdp.figures.style import (
     line_key,
     look,
 )
-from meterdp.release.tables import FORECAST_EXAMPLES
 from meterdp_papers.common.figures import Exhibits, ellipse, sheet
 from meterdp_papers.ramakrishna.setting import OUR_DESIGNS, SHOWN_RHOS
 from meterdp_papers.ramakrishna.tables import (

@@ -9,7 +9,7 @@ from meterdp.audit.parts import CANARIES, NAMES
 from meterdp.audit.tables import AUDIT
 from meterdp.core.config import complete, load_schema
 from meterdp.core.parquet import write_table
-from meterdp.figures.audit import AUDIT_FIGURE, build_audit_report
+from meterdp.report.audit import AUDIT_FIGURE, build_audit_report
 from meterdp.simulate.parameters import SimulationParameters
 from tests.conftest import ROOT
 

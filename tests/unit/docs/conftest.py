@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from meterdp.figures.registry import FIGURES
+from meterdp.report.registry import FIGURES
 from meterdp_papers.registry import PAPERS
 
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30"><title>A title &amp; *stars*</title></svg>'

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import meterdp
-from meterdp.figures.registry import FIGURES
+from meterdp.report.registry import FIGURES
 from meterdp_papers.errata import PAPERS as DEFECTS
 from meterdp_papers.registry import PAPERS, catalogue
 from tests.chromium import inspect_pages

@@ -11,8 +11,7 @@ from sklearn.mixture import GaussianMixture
 from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import StudyNoise
 from meterdp.core.parquet import as_arrow
-from meterdp.evaluation.cost import cost, reference_fits
-from meterdp.evaluation.held_out import held_out_gap
+from meterdp.evaluation.cost import cost, held_out_gap, reference_fits
 from meterdp.evaluation.tables import COST
 from meterdp.mechanisms.registry import MECHANISMS
 from meterdp.mechanisms.tables import VARIANT

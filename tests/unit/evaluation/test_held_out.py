@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from meterdp.core.noise import StudyNoise
-from meterdp.evaluation.held_out import FOLDS, held_out_gap, split
+from meterdp.evaluation.cost import FOLDS, held_out_gap, split
 from meterdp.mechanisms.interface import PrivateRecords, Released
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import fit_labels

@@ -12,8 +12,8 @@ from meterdp.class_noise.study import design_all, design_columns
 from meterdp.class_noise.tables import NEIGHBOUR_GRAPH, NOISE_DESIGNS
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow
-from meterdp.evaluation import noise_errors as judge
-from meterdp.evaluation.noise_errors import judge_forecasts, released_forecasts
+from meterdp.evaluation import forecast_errors as judge
+from meterdp.evaluation.forecast_errors import judge_forecasts, released_forecasts
 from meterdp.evaluation.tables import FORECAST_ERRORS, FORECAST_INTERVALS
 from meterdp.forecasting.rolling import forecast_set, interval_columns
 from meterdp.forecasting.tables import FORECAST_DISTRIBUTIONS, FORECASTS, INTERVAL_ENDS

@@ -9,8 +9,7 @@ from scipy.stats import lognorm, norm
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow
 from meterdp.errors import InputError
-from meterdp.evaluation.forecast_errors import Released
-from meterdp.evaluation.intervals import interval_rows
+from meterdp.evaluation.forecast_errors import Released, interval_rows
 from meterdp.evaluation.tables import FORECAST_INTERVALS
 from meterdp.forecasting.energy import energy_columns
 from meterdp.forecasting.rolling import ForecastSet

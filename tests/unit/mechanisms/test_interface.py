@@ -10,12 +10,12 @@ import pytest
 
 from meterdp.core.config import load_schema
 from meterdp.errors import InputError
-from meterdp.figures import style
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
 from meterdp.mechanisms.published.labelled import LabelledRecords
 from meterdp.mechanisms.registry import MECHANISMS, find_own_classes, mechanism
 from meterdp.mechanisms.tables import VARIANT
 from meterdp.mixture.gmm import fit_labels
+from meterdp.report import style
 from tests.unit.mechanisms.made_up import public, records
 
 GOOD = PublicSettings(1.0, 1e-5, 6, 12, 1409, -5.0, 3.0)

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from meterdp.core.parquet import as_arrow
-from meterdp.evaluation import study
-from meterdp.evaluation.cost import cost
-from meterdp.evaluation.study import vary
+from meterdp.evaluation import cost as cost_study
+from meterdp.evaluation.cost import cost, vary
 from meterdp.evaluation.tables import COST
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.registry import mechanism
@@ -67,7 +66,7 @@ def test_the_draws_of_one_epsilon_do_not_depend_on_the_others(records):
 def test_a_study_averages_over_no_more_draws_than_a_mechanism_allows(records, monkeypatch, most, draws):
     monkeypatch.setattr(mechanism("sound"), "most_draws", most)
     asked = []
-    monkeypatch.setattr(study, "cost", lambda *given: asked.append(given[-1]) or cost(*given))
+    monkeypatch.setattr(cost_study, "cost", lambda *given: asked.append(given[-1]) or cost(*given))
     fit = fit_from(records, start_labels(records, 2, seed=1), MIXTURE)
     vary("sound", records, fit, {**MECHANISMS, "epsilons": [4]}, MIXTURE, PROFILES, 5)
     assert asked == [draws]

@@ -9,9 +9,14 @@ from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import StudyNoise
 from meterdp.core.parquet import as_arrow, read_table, write_table
 from meterdp.errors import InputError
-from meterdp.evaluation.fidelity import study as fidelity_study
-from meterdp.evaluation.fidelity.study import MEASURES, study_fidelity
-from meterdp.evaluation.fidelity.tasks import matched_agreement, most_probable_class, prediction_r2
+from meterdp.evaluation import fidelity as fidelity_study
+from meterdp.evaluation.fidelity import (
+    MEASURES,
+    matched_agreement,
+    most_probable_class,
+    prediction_r2,
+    study_fidelity,
+)
 from meterdp.evaluation.tables import FIDELITY
 from meterdp.mechanisms.sound.marginals import statistics_of
 from meterdp.mechanisms.tables import VARIANT

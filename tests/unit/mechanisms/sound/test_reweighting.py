@@ -11,7 +11,7 @@ from scipy import stats
 from scipy.optimize import root
 
 from meterdp.core.noise import StudyNoise
-from meterdp.evaluation.fidelity.distances import energy_kwh, kolmogorov_smirnov, wasserstein
+from meterdp.evaluation.fidelity import energy_kwh, kolmogorov_smirnov, wasserstein
 from meterdp.mechanisms.sound import reweighting
 from meterdp.mechanisms.sound.marginals import Reference, features, statistics_of
 from meterdp.mechanisms.sound.reweighting import CANDIDATES, Marginals, fit_exponents, sample_reweighted

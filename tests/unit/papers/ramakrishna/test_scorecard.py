@@ -18,7 +18,7 @@ from meterdp_papers.ramakrishna.scorecard import CLAIMS
 from meterdp_papers.ramakrishna.setting import PRINTED, PRINTED_NMSE
 from meterdp_papers.registry import PAPERS
 from meterdp_papers.report import build_reproduction_report
-from tests.unit.figures import made_up
+from tests.unit.report import made_up
 
 SOURCE = {"data": "made-up data", "substitute": "stands for nothing"}
 RHOS, EPSILONS = (0.5, 2.0), (0.5, 1.0)

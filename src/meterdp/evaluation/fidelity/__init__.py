@@ -1,1 +1,0 @@
-"""How close synthetic profiles come to real ones, and what they are good for."""

@@ -1,1 +1,0 @@
-"""The study's report: one self-contained HTML file."""

@@ -1,0 +1,413 @@
+"""A grid of densities: a histogram and curves in each panel, a row per hour or mechanism and a column per class.
+
+All panels of a column are drawn in one pair of axes, one above the other, each on its own scale; axes of their own
+would cost ten times as much.
+
+Who the households are: class profiles, and the marginal densities of Liu et al., Fig. 8.
+
+Both figures draw the fitted mixture of (2a)-(2c); the marginals lay one released mixture over it. Densities are those
+of log energy; profiles are taken back to kWh, on a plain log as geometric means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from meterdp.report.style import LIGHT_GREY
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+import textwrap
+
+from meterdp.core.log_scale import LOG, LogScale
+from meterdp.errors import InputError
+from meterdp.mixture.tables import CLASS_TABLE, MARGINALS, MIXTURE
+from meterdp.profiles.tables import PROFILE_HOURS
+from meterdp.profiles.vector import scale_of
+from meterdp.report import numbers
+from meterdp.report.classes import class_names
+from meterdp.report.pages import COSTS, HOUSEHOLDS, Figure
+from meterdp.report.style import (
+    BLUE,
+    VERMILION,
+    WIDTH_IN,
+    area_key,
+    canvas,
+    legend_below,
+    line_key,
+    load,
+    look,
+    one_three_ticks,
+    panels,
+    plain_log_ticks,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+
+HEADROOM = 2.0  # what is taller than this multiple of the fit is cut off
+_PANEL = 0.86  # share of a row that its panel takes, the rest is the gap above it
+_LINE = {"color": "black", "linewidth": 0.8}
+
+
+@dataclass
+class Panel:
+    """One panel: what is drawn in it, on a scale from 0 to ``top``.
+
+    Parameters
+    ----------
+    top : float
+        Density at the upper edge.
+    edges, density : (n + 1,) and (n,) array, optional
+        Histogram.
+    curves : list of (x, density, style of the line)
+        Drawn in this order; arrays of one length, ascending x.
+    note : (text, colour), optional
+        Small words in the upper corner that the peak of the first curve is further from.
+    """
+
+    top: float
+    edges: np.ndarray | None = None
+    density: np.ndarray | None = None
+    curves: list[tuple[np.ndarray, np.ndarray, Mapping]] = field(default_factory=list)
+    note: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True)
+class Column:
+    """One class: its heading, the range of the abscissa, and a panel per row."""
+
+    title: str
+    low: float
+    high: float
+    panels: Sequence[Panel]
+
+
+def histogram_edges(left: pd.Series, density: pd.Series) -> np.ndarray:
+    """Return (n + 1,) bin edges from n left ones: the last bin is as wide as that before, a single one has area 1."""
+    left = left.to_numpy()
+    last = left[-1] - left[-2] if len(left) > 1 else 1 / max(density.iloc[0], 1e-12)
+    return np.append(left, left[-1] + last)
+
+
+def draw_grid(body: Figure | SubFigure, rows: Sequence[str], columns: Sequence[Column]) -> None:
+    """Draw the panels of ``columns``, labelled by ``rows`` at the left and by their titles above."""
+    grid = body.subplots(1, len(columns), squeeze=False)[0]
+    for axes, column in zip(grid, columns, strict=True):
+        _frame(axes, column, len(rows))
+        bases = np.arange(len(rows))[::-1]
+        for base, panel in zip(bases, column.panels, strict=True):
+            if panel.note:
+                words, colour = panel.note
+                side = "left" if _peaks_right(panel, column) else "right"
+                place = {"ha": side, "va": "top", "transform": axes.get_yaxis_transform()}
+                x = 0.03 if side == "left" else 0.97
+                axes.text(x, base + 0.95 * _PANEL, words, color=colour, fontsize=7, **place)
+        _histograms(axes, bases, column.panels)
+        for style, curves in _by_style(bases, column.panels):
+            axes.plot(*curves, **style)
+    grid[0].set_yticks(np.arange(len(rows))[::-1] + _PANEL / 2, rows, fontsize=9)
+
+
+def _peaks_right(panel: Panel, column: Column) -> bool:
+    """Whether the first curve has its peak in the right half of the panel."""
+    if not panel.curves:
+        return False
+    x, density, _ = panel.curves[0]
+    return bool(2 * x[np.argmax(density)] > column.low + column.high)
+
+
+def _frame(axes: Axes, column: Column, rows: int) -> None:
+    """Give every panel its two edges and the marks of the abscissa."""
+    from matplotlib.lines import TICKDOWN
+
+    axes.set_title(column.title, loc="center")
+    axes.set_xlim(column.low, column.high)
+    axes.set_ylim(0, rows - 1 + _PANEL)
+    axes.grid(False)
+    axes.tick_params(axis="x", labelsize=8)
+    axes.tick_params(axis="y", length=0)
+    axes.set_yticks([])
+    axes.xaxis.get_major_locator().set_params(nbins=3, integer=True)
+    axes.spines["left"].set_visible(False)
+    base = np.repeat(np.arange(rows), 4)
+    height = np.tile([_PANEL, 0, 0, np.nan], rows)
+    along = {"transform": axes.get_yaxis_transform(), "clip_on": False, "zorder": 2.5}
+    axes.plot(np.tile([0, 0, 1, np.nan], rows), base + height, **_LINE, **along)
+    ticks = [tick for tick in axes.get_xticks() if column.low <= tick <= column.high]
+    marks = {"linestyle": "", "marker": TICKDOWN, "markersize": 3.5, "markeredgewidth": 0.8, "zorder": 2.5}
+    axes.plot(np.tile(ticks, rows), np.repeat(np.arange(rows), len(ticks)), color="black", clip_on=False, **marks)
+
+
+def _histograms(axes: Axes, bases: np.ndarray, panels: Sequence[Panel]) -> None:
+    from matplotlib.collections import PolyCollection
+
+    outlines = []
+    for base, panel in zip(bases, panels, strict=True):
+        if panel.edges is not None:
+            heights = base + _PANEL * np.minimum(panel.density / panel.top, 1)
+            x = np.repeat(panel.edges, 2)
+            y = np.concatenate([[base], np.repeat(heights, 2), [base]])
+            outlines.append(np.column_stack([x, y]))
+    axes.add_collection(PolyCollection(outlines, facecolors=LIGHT_GREY, linewidths=0, zorder=1), autolim=False)
+
+
+def _by_style(bases: np.ndarray, panels: Sequence[Panel]) -> list[tuple[Mapping, tuple[np.ndarray, np.ndarray]]]:
+    """Join the curves of one style to one line with gaps."""
+    joined: dict[tuple, list[tuple[np.ndarray, np.ndarray]]] = {}
+    for base, panel in zip(bases, panels, strict=True):
+        for x, density, style in panel.curves:
+            x, height = _cut(x, density / panel.top)
+            parts = joined.setdefault(tuple(style.items()), [])
+            parts.append((np.append(x, np.nan), np.append(base + _PANEL * height, np.nan)))
+    return [(dict(style), tuple(map(np.concatenate, zip(*parts, strict=True)))) for style, parts in joined.items()]
+
+
+def _cut(x: np.ndarray, height: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Leave out what of a curve is above 1, up to the place where it crosses."""
+    above = height > 1
+    before = np.flatnonzero(above[1:] != above[:-1])
+    share = (1 - height[before]) / (height[before + 1] - height[before])
+    crossing = x[before] + share * (x[before + 1] - x[before])
+    return np.insert(x, before + 1, crossing), np.insert(np.where(above, np.nan, height), before + 1, 1.0)
+
+
+_VISIBLE = 0.005  # a density below this share of its peak is taken as zero when the axes are chosen
+_SEEN_BESIDE = 0.02  # and a release below this share of the fit's peak
+_CUT = 0.05  # a release above this share of its panel at the edge of it goes on beyond
+_ON_AXIS = 1e-3  # of its peak: nobody sees a curve above the axis there
+
+
+def class_profiles(mixture, class_table, profile_hours, output) -> None:
+    """Draw the mean profile of every class in kWh with a band of one standard deviation of the log.
+
+    Parameters
+    ----------
+    mixture, class_table, profile_hours : path-like
+        Tables of these names.
+    output : path-like
+        SVG to write.
+    """
+    classes = load(mixture, MIXTURE).sort_values("component")
+    sizes = load(class_table, CLASS_TABLE).set_index("component")
+    entries = load(profile_hours, PROFILE_HOURS).sort_values("entry")
+    hours, scale = entries["hour_of_day_local"].to_numpy(), scale_of(entries)
+    mean = np.stack(classes["mean_log_kwh"].to_list())  # (K, d)
+    d = mean.shape[1]
+    names = class_names(classes, sizes.reset_index(), entries)
+    covariance = np.stack(classes["covariance"].to_list()).reshape(-1, d, d)
+    deviation = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
+    low, high = scale.kwh(mean - deviation), scale.kwh(mean + deviation)
+    plain = scale.kind == LOG
+    middle = np.arange(d) + 0.5
+    columns = min(3, len(classes))
+    rows = -(-len(classes) // columns)
+    title = "Mean load profile of each class, and how many households it has"
+    with canvas(output, title, 1.2 + 2.35 * rows, WIDTH_IN if columns > 1 else 5.0) as figure:
+        body = figure.subfigures()
+        grid = panels(body, len(classes), columns, sharex=True, sharey=True)
+        for k, (axes, component) in enumerate(zip(grid, classes["component"], strict=True)):
+            for other in np.delete(mean, k, axis=0):
+                axes.plot(middle, scale.kwh(other), color=LIGHT_GREY, linewidth=0.9)
+            axes.fill_between(middle, low[k], high[k], color=BLUE, alpha=0.22, linewidth=0)
+            axes.plot(middle, scale.kwh(mean[k]), color=BLUE, marker="o", markersize=3.5)
+            size, share = sizes.loc[component, ["household_count", "share"]]
+            note = ", floored" if sizes.loc[component, "floored"] else ""
+            axes.set_title(
+                f"Class {component}: {numbers.count(size)} ({numbers.percent(share)}){note}\n"
+                + textwrap.fill(names[component], 34)
+            )
+            axes.title.set_fontsize(8.5)
+            if plain:
+                axes.set_yscale("log")
+            else:
+                axes.set_yscale("function", functions=(scale.log, scale.kwh))
+        plain_log_ticks(grid[0].yaxis, _energy_ticks(low.min(), high.max(), scale))
+        _hour_ticks(grid[0], hours)
+        body.supxlabel("local hour of day", fontsize=10)
+        body.supylabel(f"energy in the hour (kWh, {'log scale' if plain else 'model scale'})", fontsize=10)
+        handles = [
+            (area_key(color=BLUE, alpha=0.22, linewidth=0), line_key(color=BLUE, marker="o", markersize=3.5)),
+            line_key(color=LIGHT_GREY, linewidth=1.2),
+        ]
+        centre = "geometric mean" if plain else "mean"
+        labels = [f"{centre} ± 1 standard deviation of log energy", "means of the other classes"]
+        legend_below(figure, handles[: len(classes)], labels[: len(classes)])
+
+
+CLASS_PROFILES_FIGURE = Figure(
+    draw=class_profiles,
+    tables=(MIXTURE, CLASS_TABLE, PROFILE_HOURS),
+    category=HOUSEHOLDS,
+    look_for=(
+        "Mean profile of each class with a band of one standard deviation, both of log energy, in kWh; grey lines "
+        "are the other classes. A class called floored had its variance raised to the public floor. Look for classes "
+        "that differ in level only or in the hour of their peak, and for small classes, which cost the most to "
+        "protect."
+    ),
+    alternative="One panel per class: mean energy over the hours of the profile, with a band, on a log scale in kWh.",
+)
+
+
+def _energy_ticks(low: float, high: float, scale: LogScale) -> list[float]:
+    """Return 1, 3, 10, ... of either sign and zero between two energies, as far as the scale tells them apart."""
+    if scale.kind == LOG:
+        return one_three_ticks(low, high)
+    least = scale.offset_kwh + scale.scale_kwh
+    sizes = np.array(one_three_ticks(least, max(abs(low), abs(high), least)))
+    ticks = np.concatenate([-sizes[::-1], [0.0], sizes])
+    return ticks[(ticks >= low) & (ticks <= high)].tolist()
+
+
+def _hour_ticks(axes: Axes, hours: np.ndarray) -> None:
+    """Label the edges of the hours, at most about eight of them."""
+    step = next(s for s in (1, 2, 3, 4, 6, 12, 24) if len(hours) <= 8 * s)
+    places = np.arange(0, len(hours) + 1, step)
+    labels = [f"{hours[p] if p < len(hours) else (hours[-1] + 1) % 24:02d}" for p in places]
+    axes.set_xlim(0, len(hours))
+    axes.set_xticks(places, labels)
+
+
+def marginal_densities(marginals, profile_hours, output, mechanism: str, epsilon: float | None = None) -> None:
+    """Draw histogram, fit and one release for every hour (rows) and class (columns): Liu et al., Fig. 8.
+
+    Parameters
+    ----------
+    marginals, profile_hours : path-like
+        Tables of these names.
+    output : path-like
+        SVG to write.
+    mechanism : str
+        Curve of ``marginals`` to lay over the fit.
+    epsilon : float, optional
+        What the release was calibrated to, for the title.
+
+    Raises
+    ------
+    InputError
+        If ``marginals`` holds no curve of that mechanism.
+    """
+    data = load(marginals, MARGINALS)
+    if mechanism not in set(data["curve"]):
+        raise InputError(
+            f"has no curve of mechanism '{mechanism}'",
+            file=marginals,
+            hint="draw a mechanism it holds or add this one to mechanisms.variants",
+        )
+    # A mechanism that found its own classes is shown beside the households of these, not of the fit's classes.
+    own = mechanism in set(data["classes"])
+    data = data[data["classes"] == (mechanism if own else "fit")]
+    hours = load(profile_hours, PROFILE_HOURS).set_index("entry")["label"]
+    components, entries = (np.sort(data[c].unique()) for c in ("component", "entry"))
+    data = data[data["curve"].isin(["histogram", "fit", mechanism])]
+    curves = dict(list(data.sort_values("log_kwh").groupby(["component", "entry", "curve"])))
+    title = f"Released marginal densities against the fit: {look(mechanism).label}"
+    title += "" if epsilon is None else f", ε = {numbers.plain(epsilon)}"
+    width = max(WIDTH_IN, 1.2 + 1.15 * len(components))
+    with canvas(output, title, 1.4 + 0.92 * len(entries), width) as figure:
+        body = figure.subfigures()
+        columns = []
+        for component in components:
+            cells = [{c: curves.get((component, e, c)) for c in ("histogram", "fit", mechanism)} for e in entries]
+            low, high = _abscissae(cells, mechanism)
+            panels_of = [_panel(cell, mechanism, low, high) for cell in cells]
+            columns.append(Column(f"{'Own class' if own else 'Class'} {component}", low, high, panels_of))
+        labels = [hours.get(entry, f"entry {entry}").replace("-", "–\n") for entry in entries]
+        draw_grid(body, labels, columns)
+        body.supxlabel("energy in the hour (log kWh)", fontsize=10)
+        body.supylabel("density (1 / log kWh), each panel on its own scale", fontsize=10)
+        released = look(mechanism)
+        handles = [area_key(color=LIGHT_GREY), *(line_key(color=c) for c in (VERMILION, released.colour))]
+        labels = ["histogram of the households", "fit without privacy", f"released: {released.label}"]
+        legend_below(figure, handles, labels)
+
+
+def _each_mechanism(settings: Mapping) -> dict[str, Mapping]:
+    chosen = settings["mechanisms"]
+    return {name: {"mechanism": name, "epsilon": chosen["figure_epsilon"]} for name in chosen["variants"]}
+
+
+MARGINAL_DENSITIES_FIGURE = Figure(
+    draw=marginal_densities,
+    tables=(MARGINALS, PROFILE_HOURS),
+    category=COSTS,
+    look_for=(
+        "Histogram (grey), fit without privacy (red) and one released mixture for every hour and class (Fig. "
+        "8 of Liu et al.); what is taller than twice the fit is cut off, and a release that goes on beyond its panel "
+        "is marked. Look for classes in which the release departs from the fit: small classes do so first. The sound "
+        "release, which may have fewer classes, and DP-EM find their own: their histograms and fits show all "
+        "households, each divided among the released classes by how likely it belongs to them."
+    ),
+    alternative=(
+        "A grid of small panels, hours down and classes across: histogram, fitted density and released density."
+    ),
+    variants=_each_mechanism,
+)
+
+
+def _abscissae(cells: list[dict], mechanism: str) -> tuple[float, float]:
+    """Range of log energy in which histogram and fit of a class have visible mass, and the release not far off."""
+    ends, of_release = [], []
+    for cell in cells:
+        fitted = 0.0 if cell["fit"] is None else cell["fit"]["density"].max()
+        for name in ("histogram", "fit", mechanism):
+            if cell[name] is not None:
+                density = cell[name]["density"].to_numpy()
+                x = _edges(cell[name]) if name == "histogram" else cell[name]["log_kwh"].to_numpy()
+                least = max(_VISIBLE * density.max(), _SEEN_BESIDE * fitted if name == mechanism else 0.0)
+                seen = np.flatnonzero(density > least)
+                if seen.size:
+                    found = x[seen[0]], x[min(seen[-1] + (name == "histogram"), len(x) - 1)]
+                    (of_release if name == mechanism else ends).append(found)
+    low, high = (np.min(ends), np.max(ends)) if ends else (-1.0, 1.0)
+    width = (high - low) or 1.0
+    limits = low - width, high + width
+    near = np.clip([(a, b) for a, b in of_release if a < limits[1] and b > limits[0]], *limits)
+    low, high = near.min(initial=low), near.max(initial=high)
+    margin = 0.15 * width
+    return low - margin, high + margin
+
+
+def _edges(histogram: pd.DataFrame) -> np.ndarray:
+    return histogram_edges(histogram["log_kwh"], histogram["density"])
+
+
+def _panel(cell: dict, mechanism: str, low: float, high: float) -> Panel:
+    """Return one hour of one class on its own density scale."""
+    histogram, fit, released = (cell[name] for name in ("histogram", "fit", mechanism))
+    panel, peaks, colour = Panel(top=1.0), [1e-12], look(mechanism).colour
+    if histogram is not None:
+        panel.edges, panel.density = _edges(histogram), histogram["density"].to_numpy()
+        peaks.append(histogram["density"].max())
+    if fit is not None:
+        panel.curves.append(_curve(fit, VERMILION))
+    if released is not None:
+        panel.curves.append(_curve(released, colour))
+        inside = released.loc[released["log_kwh"].between(low, high), "density"]
+        seen = np.nan_to_num(inside.max())
+        peaks.append(seen)
+    fitted = 0.0 if fit is None else fit["density"].max()
+    top = max(fitted, min(max(peaks), HEADROOM * fitted)) if fitted > 0 else max(peaks)
+    if released is not None and seen < 0.02 * top:
+        flat = seen > 0 and inside.min() > 0.5 * seen
+        panel.note = ("release is\nalmost flat" if flat else "release lies\noutside", colour)
+    elif released is not None and max(inside.iloc[0], inside.iloc[-1]) > _CUT * top:
+        panel.note = ("release\ngoes on", colour)
+    panel.top = 1.08 * top
+    return panel
+
+
+def _curve(rows: pd.DataFrame, colour: str) -> tuple[np.ndarray, np.ndarray, dict]:
+    """Return a curve without the stretches in which it lies on the axis."""
+    density = rows["density"].to_numpy()
+    above = np.flatnonzero(density > _ON_AXIS * density.max())
+    part = slice(max(above[0] - 1, 0), above[-1] + 2) if above.size else slice(None)
+    return rows["log_kwh"].to_numpy()[part], density[part], {"color": colour, "linewidth": 1.3}

@@ -1,0 +1,328 @@
+"""The first page of the report, for a reader in a hurry: how many customers, which patterns, the price, what leaves.
+
+Every number is from a table of the study. Words are chosen by the numbers: what lies within its uncertainty is said
+to be no difference, and what an export is too small for is said first.
+
+The patterns of use on the first page: a card per class with its name, how many customers, and its mean profile.
+
+Which files may leave the building, whether this configuration may be released, and what to say with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+import numpy as np
+
+from meterdp.errors import InputError
+from meterdp.mixture.support import fewest_households, most_classes, too_many_classes
+from meterdp.mixture.tables import CLASS_TABLE, MIXTURE
+from meterdp.privacy.guarantee import UNIT_OF, Guarantee, Limit
+from meterdp.privacy.policy import check_release
+from meterdp.profiles.tables import PROFILE_HOURS, QUALITY_SUMMARY
+from meterdp.release.settings import SIMULATED, refusals_of
+from meterdp.report import prices
+from meterdp.report.classes import class_names, mean_profiles_kwh
+from meterdp.report.intake import profile_day, span_text
+from meterdp.report.numbers import count, counted, percent, significant
+from meterdp.report.pages import Tables, customers
+
+WIDTH, HEIGHT = 300, 84  # of the drawing of a card, in its own units
+PATTERNS_READS = (CLASS_TABLE, MIXTURE, PROFILE_HOURS)
+
+
+@dataclass(frozen=True)
+class Card:
+    """One pattern of use.
+
+    Parameters
+    ----------
+    component : int
+    name : str
+        Level and peak hour; starts with a capital.
+    size, energy : str
+        How many customers, and how much they use, in words.
+    line, area : str
+        Points of its mean profile over the hours, from zero up, and of the area below.
+    top : str
+        Energy at the upper edge.
+    ticks : sequence of (place, label)
+        Hours along the lower edge.
+    """
+
+    component: int
+    name: str
+    size: str
+    energy: str
+    line: str
+    area: str
+    top: str
+    ticks: Sequence[tuple[float, str]]
+
+
+def cards(tables: Tables) -> list[Card]:
+    """Return a card per class, the largest class first; none without the tables they are from."""
+    if any(table.name not in tables for table in PATTERNS_READS):
+        return []
+    classes, hours = tables["class_table"].sort_values("component"), tables["profile_hours"].sort_values("entry")
+    few = fewest_households(len(hours))
+    names = class_names(tables["mixture"], classes, hours)
+    profiles = mean_profiles_kwh(tables["mixture"], hours)
+    return [
+        Card(
+            int(row.component),
+            names[row.component][0].upper() + names[row.component][1:],
+            f"{percent(row.share)} of customers"
+            + (f" (only {count(row.household_count)})" if row.household_count < few else ""),
+            f"{significant(row.mean_energy_kwh, 2)} kWh an hour",
+            *_drawing(profile),
+            _ticks(hours["hour_of_day_local"].to_list()),
+        )
+        for row, profile in zip(classes.itertuples(), profiles, strict=True)
+    ]
+
+
+def whence(tables: Tables, settings: Mapping) -> str | None:
+    """Say which hours of which days the patterns are from, and how to take more of them."""
+    hours, profiles = tables.get("profile_hours"), settings.get("profiles", {})
+    if hours is None or not profiles:
+        return None
+    span = span_text(hours)
+    if profiles["vector"] == "mean":
+        return f"Hours from {span} local time, each the mean over all days of the study."
+    day = profile_day(settings)
+    return (
+        f"These patterns are from the hours {span} of one single day, {day}: other days and seasons can look "
+        "different. For the mean over all days set profiles.vector to mean, for the whole day profiles.hours to 24."
+    )
+
+
+def caution(tables: Tables) -> str | None:
+    """Say that there are more classes than the customers carry, where there are, and what to do about it."""
+    if "class_table" not in tables or "profile_hours" not in tables:
+        return None
+    sizes, hours = tables["class_table"]["household_count"].to_numpy(), len(tables["profile_hours"])
+    if not too_many_classes(sizes, hours):
+        return None
+    few, total, small = fewest_households(hours), int(sizes.sum()), _small(sizes, hours)
+    floored = int(tables["class_table"]["floored"].sum())
+    made_up = f", and the spread of {count(floored)} had to be made up by a public floor" if floored else ""
+    return (
+        f"{count(len(sizes))} classes were fitted to {customers(total)}. A class should have at least {few} of them, "
+        f"five for each of the {count(hours)} hours; {count(small)} of {count(len(sizes))} have fewer{made_up}. Such "
+        "classes follow single customers, and what is compared with them means little. Set mixture.classes to "
+        f"{count(most_classes(total, hours))}, or take fewer hours (profiles.hours)."
+    )
+
+
+def few_customers(tables: Tables) -> str | None:
+    """Say which number of customers is called few, where a class has so few."""
+    if "class_table" not in tables or "profile_hours" not in tables:
+        return None
+    hours = len(tables["profile_hours"])
+    if not _small(tables["class_table"]["household_count"].to_numpy(), hours):
+        return None
+    few = f"{fewest_households(hours)} customers, five for each of the {count(hours)} hours"
+    return f"“Only” marks a class of fewer than {few}; read its profile with care."
+
+
+def _small(sizes: np.ndarray, hours: int) -> int:
+    return int(np.count_nonzero(sizes < fewest_households(hours)))
+
+
+def _drawing(profile: np.ndarray) -> tuple[str, str, str]:
+    """Return the line and the area of a profile, drawn from zero, and the energy at the upper edge."""
+    low, high = min(profile.min(), 0.0), max(profile.max(), 0.0)
+    y = HEIGHT * (1 - (profile - low) / ((high - low) or 1.0))
+    x = WIDTH * (np.arange(len(profile)) + 0.5) / len(profile)
+    line = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
+    zero = HEIGHT * (1 + low / ((high - low) or 1.0))
+    return line, f"{x[0]:.1f},{zero:.1f} {line} {x[-1]:.1f},{zero:.1f}", f"{significant(high, 2)} kWh"
+
+
+def _ticks(hours: Sequence[int]) -> list[tuple[float, str]]:
+    """Return the edges of every third hour or, of a long profile, of every sixth."""
+    step = 3 if len(hours) <= 12 else 6
+    label = [*hours, hours[-1] + 1]
+    return [(WIDTH * at / len(hours), f"{label[at]:02d}") for at in range(0, len(hours) + 1, step)]
+
+
+# What of a release is called in the configuration -> what it is, more of what its folder holds, key of its epsilon.
+_FOLDERS = {
+    "mixture": ("typical load profiles", " and made-up customers sampled from them", "epsilon"),
+    "forecasts": ("forecasts", ", one for every listed customer in a file with a random name", "forecast_epsilon"),
+    "feeders": (
+        "energy totals of feeders",
+        ", a number for every feeder and interval, if the list of meters names one for each",
+        "feeder_epsilon",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Leaving:
+    """What the first page says about a release.
+
+    Parameters
+    ----------
+    folders : sequence of (path, what it holds)
+        Below the results folder.
+    missing : sequence of (setting, sentence)
+        What the gate would refuse; empty where a release could be made.
+    sentences : sequence of str
+        To be handed on with the files.
+    """
+
+    folders: Sequence[tuple[str, str]]
+    missing: Sequence[tuple[str, str]]
+    sentences: Sequence[str]
+
+
+def leaving(tables: Tables, settings: Mapping, simulated: bool) -> Leaving | None:
+    """Return what could leave under these settings; nothing without the section ``release``."""
+    release = settings.get("release")
+    if not release:
+        return None
+    known = {what: _FOLDERS[what] for what in release["what"] if what in _FOLDERS}
+    return Leaving(
+        [(f"release/{what}/", words + more) for what, (words, more, _) in known.items()],
+        [(error.field, f"{error.problem}; {error.hint}.") for error in _refusals(tables, settings, simulated)],
+        _sentences({what: release[key] for what, (*_, key) in known.items()}, settings, simulated),
+    )
+
+
+def _refusals(tables: Tables, settings: Mapping, simulated: bool) -> list[InputError]:
+    """What the gate says of the settings and, as far as the study knows it, of the number of households."""
+    refused = list(refusals_of(settings, simulated))
+    release, quality = settings["release"], tables.get("quality_summary")
+    if quality is not None:
+        households = int(quality.loc[quality["scope"] == "households", "item_count"].sum())
+        stated = Guarantee("", "replace_one", release["epsilon"], release["delta"], "", "", "sound")
+        try:
+            check_release(stated, households, Limit(release["cap_epsilon"], release["cap_delta"]))
+        except InputError as error:
+            refused.append(error)
+    return refused
+
+
+def _sentences(epsilons: Mapping[str, float], settings: Mapping, simulated: bool) -> list[str]:
+    """Return one sentence for all folders of the same guarantee."""
+    from meterdp.release.service import in_plain_words  # not for a plan, which reads the report's modules too
+
+    release, export = settings["release"], settings["export"]
+    who = release["population"] or (SIMULATED if simulated else "[population]")
+    when = "from {} to {}".format(*(export.get(key) or "[day]" for key in ("first_day", "last_day")))
+    same: dict[float, list[str]] = {}
+    for what, epsilon in epsilons.items():
+        if what != "forecasts" or release["forecast_protects"] == "readings":
+            same.setdefault(epsilon, []).append(what)
+    said = [
+        f"{' and '.join(_FOLDERS[what][0] for what in folders).capitalize()} of {who}, made from readings {when}. "
+        f"{in_plain_words(epsilon, release['delta'], ', each' if len(folders) > 1 else '')} "
+        "Releases about the same households add up."
+        for epsilon, folders in same.items()
+    ]
+    if "forecasts" in epsilons and release["forecast_protects"] == "label":
+        said.append(
+            f"Forecasts of {who}, made from readings {when}: they hide {UNIT_OF['class_label']}, and no reading."
+        )
+    return said
+
+
+READS = (*PATTERNS_READS, *prices.READS, QUALITY_SUMMARY)
+
+
+@dataclass(frozen=True)
+class FirstPage:
+    """What the first page shows.
+
+    Parameters
+    ----------
+    facts : sequence of (number, words)
+    customers : sequence of str
+        Who was studied and who was left out, as sentences.
+    cards : sequence of Card
+    whence : str or None
+        Days and hours of the patterns.
+    caution : str or None
+        That there are too many classes for the export.
+    few : str or None
+        Which number of customers is few.
+    prices : sequence of Price
+    leaving : Leaving or None
+    """
+
+    facts: Sequence[tuple[str, str]]
+    customers: Sequence[str]
+    cards: Sequence[Card]
+    whence: str | None
+    caution: str | None
+    few: str | None
+    prices: Sequence[prices.Price]
+    leaving: Leaving | None
+
+
+def first_page(tables: Tables, settings: Mapping, simulated: bool) -> FirstPage:
+    """Return the first page of a study, as much of it as was run."""
+    return FirstPage(
+        _facts(tables, settings),
+        _customers(tables),
+        cards(tables),
+        whence(tables, settings),
+        caution(tables),
+        few_customers(tables),
+        prices.prices(tables, settings),
+        leaving(tables, settings, simulated),
+    )
+
+
+def _counts(tables: Tables) -> Mapping[str, int] | None:
+    """Households by the rule that decided about them."""
+    quality = tables.get("quality_summary")
+    if quality is None:
+        return None
+    return quality[quality["scope"] == "households"].set_index("reason")["item_count"].to_dict()
+
+
+def _facts(tables: Tables, settings: Mapping) -> list[tuple[str, str]]:
+    counts, classes, export = _counts(tables), tables.get("class_table"), settings.get("export", {})
+    facts = []
+    if counts is not None:
+        kept, total = counts.get("kept", 0), sum(counts.values())
+        facts.append((count(kept), f"of {customers(total)} studied"))
+    if export.get("first_day") and export.get("last_day"):
+        first, last = (date.fromisoformat(export[key]) for key in ("first_day", "last_day"))
+        days = (last - first).days + 1
+        facts.append((count(days), f"{'day' if days == 1 else 'days'}, {_spoken(first)} to {_spoken(last)}"))
+    if classes is not None:
+        noun = "pattern of use" if len(classes) == 1 else "patterns of use"
+        facts.append((count(len(classes)), noun))
+    return facts
+
+
+def _spoken(day: date) -> str:
+    return f"{day.day} {day:%B %Y}"
+
+
+def _customers(tables: Tables) -> list[str]:
+    counts, classes = _counts(tables), tables.get("class_table")
+    if counts is None:
+        return []
+    kept = counts.get("kept", 0)
+    quality = tables["quality_summary"]
+    meanings = quality[quality["scope"] == "households"].set_index("reason")["meaning"]
+    out = {reason: number for reason, number in counts.items() if reason != "kept" and number}
+    why = "; ".join(
+        f"{count(n)}: {meanings[r].removeprefix('left out: ')}" for r, n in sorted(out.items(), key=_most)
+    )
+    said = [f"{counted(sum(out.values()), 'customer')} left out ({why})." if out else "No customer was left out."]
+    without = kept - (kept if classes is None else int(classes["household_count"].sum()))
+    if without:
+        said.append(f"{count(without)} more had too few readings in the hours the patterns are from.")
+    return said
+
+
+def _most(item: tuple[str, int]) -> tuple[int, str]:
+    return -item[1], item[0]

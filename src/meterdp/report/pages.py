@@ -1,0 +1,222 @@
+"""What the pages share that show figures and tables: pictures inside the file, the template engine, the style.
+
+What the registry lists of a figure: its drawing function, the tables it reads and the words that go with it.
+
+Make a figure smaller for a page that holds many: the same picture, in half the bytes.
+
+Matplotlib writes coordinates to a millionth of a point, names every group and spends 70 bytes on each letter. Files
+on disk stay as it wrote them; what a page holds is rounded to a hundredth of a point and loses what nobody sees.
+
+Tables of a report as text, and the words that several of them need.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import jinja2
+from markupsafe import Markup
+
+import meterdp
+from meterdp.core.parquet import atomic_path
+from meterdp.core.tables import Table
+from meterdp.errors import InputError
+from meterdp.report.numbers import count, counted
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+# Sections of the reports, in order.
+INTAKE = "1 What came in"
+HOUSEHOLDS = "2 Who the households are"
+COSTS = "3 What each mechanism costs"
+FORECASTS = "4 Forecasts"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure of a study or a paper, called as its drawing function is.
+
+    Parameters
+    ----------
+    draw : callable
+        Takes a path for each of ``tables`` by the table's name, ``output`` and its own options, and returns nothing.
+        That of a paper takes the path of its one table as ``table``.
+    tables : tuple of Table
+        What it reads.
+    category : str
+        Section of the report it belongs to.
+    look_for : str
+        The caption, one or two sentences: what is drawn and what to look for.
+    alternative : str
+        What somebody who cannot see the figure should know is drawn.
+    variants : callable (configuration) -> mapping of suffix to options, optional
+        For a figure drawn more than once: the end of each name, such as a mechanism, and the options of each.
+    """
+
+    draw: Callable[..., None]
+    tables: tuple[Table, ...]
+    category: str
+    look_for: str
+    alternative: str
+    variants: Callable[[Mapping], Mapping[str, Mapping]] | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the figure, that of its drawing function."""
+        return self.draw.__name__
+
+    def drawings(self, settings: Mapping) -> dict[str, Mapping]:
+        """Return the names it is drawn under in a study of this configuration, with the options of each."""
+        if self.variants is None:
+            return {self.name: {}}
+        return {f"{self.name}_{suffix}": options for suffix, options in self.variants(settings).items()}
+
+
+PLACES = 2  # of a point, 1/72 of an inch
+_NOT_SEEN = r"<\?xml.*?\?>|<!DOCTYPE.*?>|<!--.*?-->|<metadata>.*?</metadata>| xmlns:xlink=\"[^\"]*\""
+_SHORTENED = r' (?:d|x|y|width|height|points|style|transform)="[^"]*"'
+_DECIMAL = re.compile(r"-?\d+\.\d+")
+# What may not stand in an address between the double quotes of an attribute; all else stays as it can be read.
+_WRITTEN = str.maketrans({sign: f"%{ord(sign):02X}" for sign in '%#"<>&'})
+# What a search of the page for links would stop at.
+_LOOKS_LIKE_A_LINK = {"://": "%3A%2F%2F", "url(": "url%28", "href=": "href%3D"}
+
+
+def compact(svg: str) -> str:
+    """Return the same picture with short numbers and names, without comments, metadata and needless groups.
+
+    Parameters
+    ----------
+    svg : str
+        As Matplotlib writes it.
+
+    Examples
+    --------
+    >>> compact('<svg><g id="patch_1"><path d="M 0.123456 7.000000 L 15.123456 2"/></g></svg>')
+    '<svg><path d="M.1235 7L15.12 2"/></svg>'
+    """
+    svg = re.sub(_NOT_SEEN, "", svg, flags=re.S)
+    svg = re.sub(r"\s+", " ", svg).replace("> <", "><").replace("xlink:href", "href").strip()
+    svg = re.sub(r' transform="translate\((-?[\d.]+) (-?[\d.]+)\)"(?=/>)', r' x="\1" y="\2"', svg)
+    svg = _with_short_names(svg)
+    svg = re.sub(_SHORTENED, lambda match: _shorter(match[0]), svg)
+    while (fewer := re.sub(r"<g>((?:<(?:use|path)\b[^>]*/>)*)</g>", r"\1", svg)) != svg:
+        svg = fewer
+    return svg
+
+
+def data_address(svg: str) -> str:
+    """Return an address that holds a picture: as text, a quarter shorter than base64, and with no address in it."""
+    if not re.search(r"=\"[^\"]*'", svg):
+        svg = svg.replace('"', "'")
+    text = svg.translate(_WRITTEN)
+    for word, written in _LOOKS_LIKE_A_LINK.items():
+        text = text.replace(word, written)
+    return "data:image/svg+xml," + text
+
+
+def _with_short_names(svg: str) -> str:
+    """Number the names that something refers to, in the order of their use, and drop the others."""
+    used = dict.fromkeys(re.findall(r'(?:href="|url\()#([^")]+)', svg))
+    short = {name: f"i{number:x}" for number, name in enumerate(used)}
+    svg = re.sub(r' id="([^"]*)"', lambda match: f' id="{short[match[1]]}"' if match[1] in short else "", svg)
+    return re.sub(r'(href="|url\()#([^")]+)', lambda match: f"{match[1]}#{short[match[2]]}", svg)
+
+
+def _shorter(attribute: str) -> str:
+    attribute = _DECIMAL.sub(lambda match: _rounded(float(match[0])), attribute)
+    attribute = re.sub(r'^ [xy]="0"$', "", attribute)
+    if attribute.startswith(' style="'):
+        return attribute.replace(": ", ":").replace("; ", ";")
+    return re.sub(r" ?([MLQCzZ]) ?", r"\1", attribute) if attribute.startswith(' d="') else attribute
+
+
+def _rounded(number: float) -> str:
+    """Write a coordinate; what is below one may be a scale, which many points are multiplied by."""
+    places = PLACES if abs(number) >= 1 else 4 if abs(number) >= 0.1 else 6
+    text = f"{number:.{places}f}".rstrip("0").rstrip(".")
+    if text == "-0":
+        return "0"
+    return text[1:] if text.startswith("0.") else f"-{text[2:]}" if text.startswith("-0.") else text
+
+
+STYLE = Path(__file__).with_name("pages.css")
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure as it stands in a page: its source is a data address, so the page loads nothing."""
+
+    source: str
+    figure: Figure
+    folded: bool = False
+
+
+def picture(path: str | os.PathLike, figure: Figure, folded: bool = False) -> Picture:
+    """Embed an SVG file.
+
+    Raises
+    ------
+    InputError
+        If there is no such file.
+    """
+    try:
+        svg = Path(path).read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise InputError("does not exist", file=path, hint="draw the figure again") from error
+    return Picture(Markup(data_address(compact(svg))), figure, folded)
+
+
+def write_page(template: Path, output: str | os.PathLike, **values) -> None:
+    """Fill a template, which may use ``style`` and ``version`` too, and write the page atomically."""
+    text = _compiled(template).render(style=STYLE.read_text(encoding="utf-8"), version=meterdp.__version__, **values)
+    with atomic_path(output) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+@cache
+def _compiled(template: Path) -> jinja2.Template:
+    environment = jinja2.Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )
+    return environment.from_string(template.read_text(encoding="utf-8"))
+
+
+Tables = Mapping[str, "pd.DataFrame"]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table of the report: cells are text, ``words`` counts the leading columns that are not right-aligned.
+
+    ``note`` stands below it and says what has no row.
+    """
+
+    caption: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    words: int = 1
+    note: str = ""
+
+
+def count_range(values: pd.Series) -> str:
+    """Write the smallest and the largest of whole numbers."""
+    return " to ".join(count(value) for value in sorted({values.min(), values.max()}))
+
+
+def households(number: int) -> str:
+    """Write a number of households."""
+    return counted(number, "household")
+
+
+def customers(number: int) -> str:
+    """Write a number of households as the first page calls them."""
+    return counted(number, "customer")

@@ -1,0 +1,207 @@
+"""What privacy costs, for readers who think in kWh: with and without, beside what a layman would do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from meterdp.evaluation.tables import (
+    COST,
+    FIDELITY,
+    FORECASTER_COMPARISON,
+    GROUP_FORECAST_ERRORS,
+    HIDE_AMONG,
+    HIDE_AMONG_YARDSTICKS,
+)
+from meterdp.report.hiding import ERROR, interval_words
+from meterdp.report.intake import hours_text
+from meterdp.report.numbers import count, counted, differs, plain, significant
+from meterdp.report.pages import Tables
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+READS = (COST, FIDELITY, FORECASTER_COMPARISON, GROUP_FORECAST_ERRORS, HIDE_AMONG, HIDE_AMONG_YARDSTICKS)
+NO_DIFFERENCE = "no difference found"
+SAYS_LITTLE = 0.5  # of the energy: an error beyond leaves little of what was asked
+HARDLY_BETTER = 0.9  # of the error of a number that looks at nothing: above, a forecast says little of anybody
+SIMILAR = 10  # customers to be hidden among, if the study tried so many
+
+
+@dataclass(frozen=True)
+class Price:
+    """One thing a release can give, and by how much it is off.
+
+    Parameters
+    ----------
+    what : str
+    without, protected : str
+        Without and with privacy.
+    beside : str
+        What to compare it with.
+    words : str
+        The same as a sentence, empty where the row says it.
+    """
+
+    what: str
+    without: str
+    protected: str
+    beside: str
+    words: str = ""
+
+
+def prices(tables: Tables, settings: Mapping) -> list[Price]:
+    """Return the rows of the table, for as much of the study as was run."""
+    rows = (
+        _average_use(tables, settings),
+        _synthetic(tables),
+        _forecast(tables, settings),
+        _hidden_among(tables),
+    )
+    return [row for row in rows if row is not None]
+
+
+def _nearest(rows: pd.DataFrame, epsilon: float | None) -> pd.DataFrame:
+    """Return the rows at that epsilon, or at the tried one nearest to it; without one the middle of those tried."""
+    tried = sorted(rows["epsilon"].unique())
+    chosen = tried[len(tried) // 2] if epsilon is None else min(tried, key=lambda e: abs(e - epsilon))
+    return rows[rows["epsilon"] == chosen]
+
+
+def _average_use(tables: Tables, settings: Mapping) -> Price | None:
+    cost = tables.get("cost")
+    cost = None if cost is None else cost[cost["family"] == "sound"]
+    if cost is None or cost.empty:
+        return None
+    row = _nearest(cost, settings.get("release", {}).get("epsilon")).sort_values("mechanism").iloc[0]
+    when = hours_text(tables, settings)
+    energy, error, fit = row["mean_energy_kwh"], row["energy_error_kwh_mean"], row["energy_error_kwh_fit"]
+    there = f"{' in these hours' if when else ''}{_within(error, energy)}"
+    return Price(
+        f"What the average customer uses in an hour{when and f' {when}'}: {significant(energy)} kWh",
+        f"off by {_kwh(fit)}{_share(fit, energy)}",
+        f"ε = {plain(row['epsilon'])}: off by {_kwh(error)}{_share(error, energy)}; of 20 releases 19 by less than "
+        f"{_kwh(row['energy_error_kwh_q95'])}",
+        _halves(tables, energy),
+        f"A release of the patterns at ε = {plain(row['epsilon'])} gives the use of the average customer"
+        f"{there}; without privacy the patterns give it{_within(fit, energy)}."
+        + (
+            " At this ε the released mixture says little about how much so few customers use."
+            if error > SAYS_LITTLE * abs(energy)
+            else ""
+        ),
+    )
+
+
+def _halves(tables: Tables, energy: float) -> str:
+    """Say how far two halves of the same customers lie apart."""
+    real = _of_fidelity(tables, "real")
+    if real is None or energy <= 0:
+        return ""
+    return f"one half of the customers against the other: ± {_kwh(real['se'] * energy)}"
+
+
+def _of_fidelity(tables: Tables, source: str) -> pd.Series | None:
+    fidelity = tables.get("fidelity")
+    if fidelity is None:
+        return None
+    rows = fidelity[(fidelity["measure"] == "energy_mean_relative") & (fidelity["source"] == source)]
+    return None if rows.empty else rows.iloc[0]
+
+
+def _synthetic(tables: Tables) -> Price | None:
+    cost, sound = tables.get("cost"), _of_fidelity(tables, "sound")
+    if sound is None or cost is None or cost["mean_energy_kwh"].iloc[0] <= 0:
+        return None
+    hours = len(tables["profile_hours"]) if "profile_hours" in tables else 1
+    energy = hours * cost["mean_energy_kwh"].iloc[0]
+    fit = _of_fidelity(tables, "fit")
+    over = f" over {counted(hours, 'hour')}" if hours > 1 else ""
+    return Price(
+        f"What made-up (synthetic) customers use{over}; real ones use {significant(energy)} kWh",
+        "" if fit is None else _more_or_less(fit, energy),
+        f"ε = {plain(sound['epsilon'])}: {_more_or_less(sound, energy)}",
+        _halves(tables, energy),
+    )
+
+
+def _more_or_less(row: pd.Series, energy: float) -> str:
+    """Say by how much synthetic customers use more or less, or that no difference was found."""
+    size = f"{_kwh(abs(row['value']) * energy)} {'more' if row['value'] > 0 else 'less'}"
+    if differs(row["value"], row["se"]):
+        return f"{size}{_share(abs(row['value']), 1.0)}"
+    return f"{NO_DIFFERENCE} ({size}, ± {_kwh(row['se'] * energy)})"
+
+
+def _forecast(tables: Tables, settings: Mapping) -> Price | None:
+    errors = tables.get("group_forecast_errors")
+    if errors is None:
+        return None
+    errors = errors[errors["scale"] == "kwh"]
+    release = settings.get("release", {})
+    groups = errors[errors["method"] == "group"]
+    chosen = groups[groups["groups"] == release.get("forecast_groups")]
+    groups, own = (groups if chosen.empty else chosen), errors[errors["method"] == "arma"]
+    if groups.empty or own.empty:
+        return None
+    row, own = _nearest(groups, release.get("forecast_epsilon")).iloc[0], own.iloc[0]
+    public = errors.loc[errors["method"] == "public_level", "mae"]
+    ratio, flat = row["mae"] / own["mae"], len(public) and row["mae"] > HARDLY_BETTER * public.iloc[0]
+    marks = tables.get("hide_among_yardsticks")
+    every = "an interval" if marks is None else f"a {interval_words(int(marks['interval_minutes'].iloc[0]))}"
+    beside = [f"same time last week: {_kwh(e)}" for e in errors.loc[errors["method"] == "last_week", "mae"]]
+    beside += [f"mean of the last seven days: {words}" for words in _seven_days(tables)]
+    beside += [f"one public number for everybody: {_kwh(public.iloc[0])}"] if len(public) else []
+    return Price(
+        f"Forecast of one customer, {every} at a time",
+        f"misses by {_kwh(own['mae'])}",
+        f"ε = {plain(row['epsilon'])}: misses by {_kwh(row['mae'])}, {significant(ratio, 2)} times as much",
+        "; ".join(beside),
+        f"A forecast that protects the customer’s readings (ε = {plain(row['epsilon'])}) misses by "
+        f"{significant(ratio, 2)} times as much as one without privacy"
+        + (", hardly less than one public number for everybody." if flat else "."),
+    )
+
+
+def _seven_days(tables: Tables) -> list[str]:
+    """What a layman would do, as a multiple of the study's own error: it was tried on fewer customers."""
+    comparison = tables.get("forecaster_comparison")
+    if comparison is None:
+        return []
+    at = comparison[(comparison["scale"] == "kwh") & (comparison["status"] == "run")]
+    ratios = at.loc[at["forecaster"] == "rolling_mean", "mae_ratio"]
+    return [f"{significant(ratio)} times the forecast without privacy" for ratio in ratios]
+
+
+def _hidden_among(tables: Tables) -> Price | None:
+    hidden, marks = tables.get("hide_among"), tables.get("hide_among_yardsticks")
+    hidden = None if hidden is None else hidden.dropna(subset=[ERROR])
+    if hidden is None or hidden.empty or marks is None:
+        return None
+    size = min(hidden["size"].unique(), key=lambda k: abs(k - SIMILAR))
+    least = hidden.loc[hidden["size"] == size, ERROR].min()
+    typical = marks.set_index("yardstick")["median_kwh"]
+    return Price(
+        f"Forecast of the median customer that hides which of {count(size)} similar ones it is for, and nothing else",
+        f"misses by {_kwh(typical['forecast_error'])}",
+        f"the forecast is moved by another {_kwh(least)}",
+        f"the customer uses {_kwh(typical['energy'])} in that time",
+    )
+
+
+def _kwh(energy: float) -> str:
+    return f"{significant(energy, 2)} kWh"
+
+
+def _share(error: float, energy: float) -> str:
+    return f" ({_percent(error / energy)})" if energy > 0 else ""
+
+
+def _within(error: float, energy: float) -> str:
+    return f" to within {_percent(error / energy)}" if energy > 0 else f" to within {_kwh(error)}"
+
+
+def _percent(share: float) -> str:
+    return f"{significant(100 * share, 2)} %"

@@ -1,0 +1,87 @@
+"""The figure ‘hide among k’ names curves, yardsticks and what is left out, whatever the table holds."""
+
+import itertools
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from meterdp.report.hiding import _apart, hide_among, interval_words
+from tests.unit.report import made_up
+
+
+@pytest.fixture
+def shown(write, tmp_path, monkeypatch):
+    """Draw tables and return the words and curves (x, y) on the figure."""
+    seen: list[Figure] = []
+    save = Figure.savefig
+    monkeypatch.setattr(Figure, "savefig", lambda self, *a, **k: (seen.append(self), save(self, *a, **k))[1])
+
+    def draw(costs, minutes=15):
+        marks = made_up.hide_among_yardsticks().assign(interval_minutes=minutes)
+        hide_among(write("hide_among", costs), write("hide_among_yardsticks", marks), tmp_path / "a.svg")
+        assert ElementTree.parse(tmp_path / "a.svg").getroot().tag.endswith("svg")
+        found = seen[-1].findobj(lambda artist: hasattr(artist, "get_text"))
+        lines = [
+            line
+            for axes in seen[-1].axes
+            for line in axes.get_lines()
+            if len(line.get_xdata()) and not line.get_linestyle() == ":"
+        ]
+        return "\n".join(artist.get_text() for artist in found), [line.get_xydata().T.tolist() for line in lines]
+
+    return draw
+
+
+def test_curves_are_medians_over_k_and_yardsticks_are_told_in_numbers(shown):
+    words, curves = shown(made_up.hide_among(sizes=(2, 5)))
+    table = made_up.hide_among(sizes=(2, 5)).set_index("design")["error_kwh_median"]
+    assert [curve[0] for curve in curves] == [[2, 5]] * 3
+    for design, curve in zip(("white", "joint", "group_mean"), curves, strict=True):
+        assert curve[1] == table.loc[design].tolist()
+    for expected in ("white noise\nand published design", "joint design", "mean of the group", "quarter of an hour"):
+        assert expected in words
+    assert "household uses: 0.17 kWh" in words and "own forecast: 0.10 kWh" in words and "ε = 1, δ = 10⁻⁵" in words
+
+
+def test_designs_that_serve_not_everybody_and_sizes_without_households_are_named(shown):
+    words, curves = shown(made_up.hide_among(sizes=(2, 20, 50, 100)))
+    assert "white noise, k = 20: no noise" in words and "k = 50, 100: more than the 30 households" in words
+    # White noise no longer lies on the published design, so both are drawn; nobody is drawn at 50.
+    assert sorted(len(curve[0]) for curve in curves) == [1, 2, 2, 2] and max(max(c[0]) for c in curves) == 20
+
+
+def test_all_sizes_too_large_is_said_instead_of_drawn(shown):
+    words, curves = shown(made_up.hide_among(sizes=(50, 100)))
+    assert "there is no error to draw" in words and "k = 50, 100: more than the 30 households" in words
+    assert not curves
+
+
+def test_one_size_alone_and_errors_of_zero(shown):
+    words, curves = shown(made_up.hide_among(sizes=(5,)))
+    assert len(curves) == 3 and all(len(curve[0]) == 1 for curve in curves)
+    alike = made_up.hide_among(sizes=(2, 5))
+    alike.loc[alike["design"] == "group_mean", [c for c in alike if "error_kwh" in c]] = 0.0
+    words, curves = shown(alike)
+    assert "joint design" in words and "mean of the group" not in words and np.isfinite(curves).all()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_labels_never_touch_and_none_is_above_the_panel(seed):
+    generator = np.random.default_rng(seed)
+    places, heights = np.sort(generator.uniform(0, 1.1, 6)).tolist(), generator.uniform(0.03, 0.12, 6).tolist()
+    moved = _apart(places, heights)
+    gaps = [(a + b) / 2 for a, b in itertools.pairwise(heights)]
+    assert np.all(np.diff(moved) >= np.array(gaps) - 1e-12) and moved[-1] <= 1.0
+    far = [0.0, 0.3, 0.6, 0.9]
+    assert np.allclose(_apart(far, [0.1] * 4), far)
+    assert np.allclose(_apart([0.5, 0.5], [0.1, 0.1]), [0.45, 0.55])
+
+
+@pytest.mark.parametrize(
+    ("minutes", "words"), [(15, "quarter of an hour"), (30, "half hour"), (60, "hour"), (5, "5 minutes")]
+)
+def test_an_interval_has_a_name(shown, minutes, words):
+    assert interval_words(minutes) == words
+    assert f"(kWh per {words})" in shown(made_up.hide_among(sizes=(2, 5)), minutes)[0]

@@ -1,0 +1,405 @@
+"""The report holds every number of its tables, nothing it must not hold, and loads nothing from elsewhere."""
+
+from __future__ import annotations
+
+import html
+import re
+
+import numpy as np
+import pytest
+
+from meterdp.catalogue import study_tables
+from meterdp.errors import InputError
+from meterdp.report import numbers
+from meterdp.report.page import TABLES, build_report
+from tests import chromium
+from tests.unit.report import made_up
+
+SETTINGS = {
+    "title": "Smart-meter study",
+    "results_dir": "/srv/hidden/results",
+    "seed": 987_654_321,
+    "shards": 4,
+    "export": {"path": "/home/somebody/april.csv", "format": "long_csv", "missing_words": ["", "NA"]},
+    "mechanisms": {"figure_epsilon": 2, "delta": 1e-5, "draws": 1000},
+    "class_noise": {"file_design": "published", "file_rho": 0.45},
+}
+
+
+def arguments() -> dict:
+    """What the report is told besides its tables and figures."""
+    return {
+        "title": "A <test> study",
+        "synthetic": True,
+        "settings": SETTINGS,
+        "files": study_tables().values(),
+    }
+
+
+@pytest.fixture(scope="module")
+def report(study, drawn, tmp_path_factory):
+    """Path of the made-up study's report."""
+    output = study["cost"].parent / "report.html"
+    inputs = {name: study[name] for name in TABLES}
+    build_report(inputs, drawn, output, **arguments())
+    return output
+
+
+def words_of(path) -> str:
+    """Visible text of a report, images and style left out, white space as single spaces."""
+    page = re.sub(r"<style>.*?</style>|<img [^>]*>", "", path.read_text(encoding="utf-8"), flags=re.S)
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
+
+
+def cells_of(path) -> set[str]:
+    return {html.unescape(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", path.read_text(encoding="utf-8"))}
+
+
+def test_every_count_of_the_tables_is_in_the_report(report):
+    cells = cells_of(report)
+    counted = {
+        "ingest_report": "row_count",
+        "quality_summary": "item_count",
+        "class_table": "household_count",
+        "normality": "household_count",
+        "arma_summary": "household_count",
+        "forecast_marks_summary": "household_count",
+        "neighbourhood_summary": "pair_count",
+    }
+    for table, column in counted.items():
+        for value in getattr(made_up, table)()[column]:
+            assert numbers.count(value) in cells, (table, value)
+
+
+def test_every_measure_of_the_tables_is_in_the_report(report):
+    cells = cells_of(report)
+    for row in made_up.cost().itertuples():
+        assert numbers.plus_minus(row.kl_mean, row.kl_se) in cells
+        assert numbers.plus_minus(row.loglik_gap_mean, row.loglik_gap_se) in cells
+        assert numbers.plus_minus(row.heldout_gap_mean, row.heldout_gap_se) in cells
+        assert numbers.significant(row.heldout_loglik_mean) in cells and numbers.count(row.classes) in cells
+        assert row.family != "sound" or numbers.significant(row.heldout_gap_same_k_mean) in cells
+        assert numbers.significant(row.kl_median) in cells
+        assert numbers.significant(row.kl_small_classes_mean) in cells
+        assert numbers.percent(row.projected_share) in cells
+    for row in made_up.forecast_errors().itertuples():
+        assert numbers.plus_minus(row.nmse, row.nmse_se) in cells and numbers.significant(row.relative_mse) in cells
+        assert numbers.significant(row.nmse_median) in cells and numbers.significant(row.mae) in cells
+        assert row.method == "arma" or numbers.percent(row.won_share) in cells
+    for row in made_up.forecaster_comparison().query("status == 'run' and forecaster != 'arma'").itertuples():
+        log = row.scale == "log_kwh"
+        ratio = (row.mse_ratio, row.mse_ratio_se) if log else (row.mae_ratio, row.mae_ratio_se)
+        assert numbers.plus_minus(*ratio) in cells
+        assert numbers.percent(row.won_share if log else row.mae_won_share) in cells
+        assert log or numbers.significant(row.mase) in cells
+    for row in made_up.forecast_intervals().itertuples():
+        assert f"{numbers.percent(row.coverage)} ± {numbers.percent(row.coverage_se)}" in cells
+        assert numbers.significant(row.mean_width_kwh) in cells
+    for row in made_up.gaussian_summary().itertuples():
+        assert numbers.percent(row.rejected_share) in cells
+    for delta in made_up.delta_curves()["delta"]:
+        assert numbers.probability(delta) in cells
+    for row in made_up.design_comparison().query("design != 'none'").itertuples():
+        assert numbers.probability(row.delta) in cells and numbers.significant(row.ratio_to_published) in cells
+        assert numbers.significant(row.share_of_limit) in cells
+    for row in made_up.noise_answers().itertuples():
+        assert numbers.significant(row.rho) in cells and numbers.significant(row.error_kwh) in cells
+    for row in made_up.hide_among().to_dict("records"):
+        assert f"{row['size']} or more" in cells
+        assert {numbers.significant(row[name], 2) for name in row if "error_kwh_m" in name} <= cells
+        assert f"{row['group_count']} of {row['smallest_group']} to {row['largest_group']}" in cells
+    for row in made_up.group_forecast_errors().itertuples():
+        assert numbers.plus_minus(row.nmse, row.nmse_se) in cells and numbers.significant(row.relative_mse) in cells
+        assert row.scale != "kwh" or {numbers.significant(row.mae), numbers.significant(row.mae_median)} <= cells
+    for row in made_up.delta_under_prior().query("epsilon == 1 and design != 'none'").itertuples():
+        assert numbers.probability(row.delta) in cells
+    for row in made_up.class_table().itertuples():
+        assert numbers.significant(row.mean_energy_kwh) in cells and numbers.percent(row.share) in cells
+    for row in made_up.normality().itertuples():
+        assert numbers.significant(row.mardia_kurtosis_z) in cells and numbers.percent(row.share_within_90) in cells
+
+
+def test_the_reasons_are_in_words(report):
+    words = words_of(report)
+    for table in ("ingest_report", "quality_summary", "arma_summary", "forecast_marks_summary"):
+        for meaning in getattr(made_up, table)()["meaning"]:
+            assert meaning in words
+
+
+def test_the_headline_is_computed_from_the_tables(report):
+    words = words_of(report)
+    cost = made_up.cost().set_index(["mechanism", "epsilon"])
+    sound, exact = (
+        numbers.plus_minus(*cost.loc[(name, 2.0), ["heldout_gap_mean", "heldout_gap_se"]])
+        for name in ("sound", "kl_exact")
+    )
+    same = numbers.significant(cost.loc[("sound", 2.0), "heldout_gap_same_k_mean"])
+    gap = numbers.significant(cost.loc[("sound", 2.0), "heldout_gap_mean"])
+    times = numbers.significant(np.exp(cost.loc[("sound", 2.0), "heldout_gap_mean"]), 2)
+    assert "1,421 of 1,442 households (98.5 %) passed the quality rules; " in words
+    assert "1,409 with a usable profile form 6 classes of 14 to 687 households." in words
+    assert (
+        "At ε = 2, the release with a proof describes new households worse than the study’s own mixture (6 classes, "
+        f"no privacy), by {sound} nats each (e^{gap} = {times} times less likely). Against a mixture of 3 classes "
+        f"without privacy it describes them worse by {same} nats. This is the sound release, with 3 classes; "
+        "neighbouring data sets differ in one household's record." in words
+    )
+    assert (
+        "By the same measure, mechanisms whose guarantee does not hold describe new households "
+        f"worse by {exact} nats each (KL-minimising, exact, the best of the family ‘exact’) and" in words
+    )
+    assert "100 of the 1,421 households that passed the quality rules were fitted and forecast" in words
+    arma = made_up.forecast_errors().query("method == 'arma' and scale == 'kwh'").iloc[0]
+    by = made_up.forecaster_comparison().set_index(["forecaster", "scale"])
+    mean = [by.loc[("rolling_mean", scale)] for scale in ("log_kwh", "kwh")]
+    ratios = [numbers.significant(mean[1]["mae_ratio"]), numbers.significant(mean[0]["mse_ratio"])]
+    assert (
+        f"the forecast misses by {numbers.significant(by.loc[('arma', 'kwh'), 'mae'])} kWh an interval on average "
+        f"({numbers.significant(arma['mae_median'])} kWh for the median household); the mean of the last seven days "
+        f"misses by {ratios[0]} times as much, and by {ratios[1]} times in squared error of log energy. Of the other "
+        f"forecasters from a household’s own readings the best is the mean of the last seven days: {ratios[0]} times "
+        f"the error in kWh, {ratios[1]} times the squared error in log." in words
+    )
+    least, most = (numbers.significant(0.0312 * np.sqrt(size), 2) for size in (2, 20))
+    assert (
+        f"changes that of the median household by {least} kWh among 2 and {most} kWh among 20, per quarter" in words
+    )
+    delta = numbers.significant(1.15 * 0.7 * np.exp(-0.45))
+    assert f"exceeds ε = 1 in either direction with a probability of up to {delta} if" in words
+
+
+def test_noise_that_hides_nothing_is_called_so(write, tmp_path):
+    data = made_up.delta_curves()
+    data["delta_chernoff"], data["delta"] = 1.0, 0.9999
+    inputs = {"delta_curves": write("delta_curves", data)}
+    build_report(inputs, {}, tmp_path / "r.html", title="t", synthetic=False, settings=SETTINGS)
+    assert "up to >0.999 if only the added noise counts: that pair is not protected." in words_of(tmp_path / "r.html")
+
+
+def test_it_says_that_it_is_not_for_release_and_what_is_not_guaranteed(report):
+    words = words_of(report)
+    for sentence in (
+        "NOT FOR RELEASE",
+        "SYNTHETIC EXPORT",
+        "The guarantees of the families ‘published’ and ‘exact’ do not hold; never for release.",
+        "This report is internal.",
+        "the smallest class has 14 households",
+    ):
+        assert sentence in words
+
+
+def test_a_real_export_is_not_called_synthetic(study, tmp_path):
+    build_report({"cost": study["cost"]}, {}, tmp_path / "r.html", title="t", synthetic=False, settings={})
+    assert "synthetic" not in words_of(tmp_path / "r.html").lower()
+
+
+def test_no_seed_no_folder_and_no_script(report):
+    page = report.read_text(encoding="utf-8")
+    words = words_of(report)
+    for private in ("987654321", "987,654,321", "seed ", "/home", "somebody", "/srv", str(report.parent)):
+        assert private not in words, private
+    assert "<script" not in page and "april.csv" in words and "A <test> study" in words
+
+
+def test_nothing_is_loaded_from_elsewhere(report):
+    page = report.read_text(encoding="utf-8")
+    assert not re.search(r"https?:|//[a-z]|@import|url\(", page)
+    sources = re.findall(r'(?:src|href)="([^"]*)"', page)
+    assert sources and all(source.startswith(("data:", "#")) for source in sources)
+
+
+def test_links_go_to_sections_and_images_have_words(report, drawn):
+    page = report.read_text(encoding="utf-8")
+    ids = re.findall(r' id="([^"]+)"', page)
+    assert len(ids) == len(set(ids))
+    assert set(re.findall(r'href="#([^"]+)"', page)) <= set(ids)
+    assert len(re.findall(r'<img src="data:image/svg\+xml,[^"<>]+" alt="[^"]{40,}">', page)) == len(drawn)
+
+
+def test_the_files_are_listed_by_path_with_what_they_hold(report):
+    cells = cells_of(report)
+    for path in ("private/ingest_report.parquet", "study/cost.parquet", "private/readings/part-*.parquet"):
+        assert f"<code>{path}</code>" in cells
+    assert "Sizes of the neighbourhoods, and who has no neighbour." in cells and {"private", "study"} <= cells
+
+
+def test_it_is_the_same_twice(report, study, drawn, tmp_path):
+    inputs = {name: study[name] for name in TABLES}
+    again = study["cost"].parent / "again.html"
+    build_report(inputs, drawn, again, **arguments())
+    assert again.read_bytes() == report.read_bytes()
+
+
+@pytest.mark.parametrize("missing", [None, *TABLES])
+def test_a_study_without_one_part_still_has_a_report(study, tmp_path, missing):
+    inputs = {name: study[name] for name in TABLES if missing is not None and name != missing}
+    build_report(inputs, {}, tmp_path / "r.html", title="t", synthetic=False, settings=SETTINGS)
+    words = words_of(tmp_path / "r.html")
+    assert "NOT FOR RELEASE" in words
+    assert ("Forecasts were not part of this study." in words) == (missing is None)
+
+
+@pytest.mark.parametrize("mechanisms", [("kl_published",), ("sound",), ("iid_laplace", "kl_exact")])
+def test_few_mechanisms_get_the_warnings_that_concern_them(write, tmp_path, mechanisms):
+    output = tmp_path / "r.html"
+    cost = write("cost", made_up.cost(mechanisms, epsilons=[1.0]))
+    build_report({"cost": cost}, {}, output, title="t", synthetic=False, settings=SETTINGS)
+    words = words_of(output)
+    families = {made_up.MECHANISMS[name][0] for name in mechanisms}
+    assert ("do not hold; never for release" in words) == bool(families & {"published", "exact"})
+    assert ("inherits the same holes" in words) == ("exact" in families)
+    assert ("The sound mechanism has a proof" in words) == ("sound" in families)
+
+
+def test_numbers_that_are_not_finite_or_missing_are_written_as_such(write, tmp_path):
+    cost = made_up.cost(["sound"], epsilons=[1.0])
+    cost.loc[0, ["heldout_gap_mean", "heldout_gap_se", "kl_median"]] = [np.inf, np.nan, np.nan]
+    normality = made_up.normality(1)
+    normality["mardia_skewness"] = None
+    inputs = {"cost": write("cost", cost), "normality": write("normality", normality)}
+    build_report(inputs, {}, tmp_path / "r.html", title="t", synthetic=False, settings={})
+    cells = cells_of(tmp_path / "r.html")
+    assert {"∞", "–"} <= cells and "nan" not in cells
+    assert "worse than the study’s own mixture (no privacy), by ∞ nats each. " in words_of(tmp_path / "r.html")
+
+
+def report_of(cost_path, folder, **inputs) -> str:
+    build_report({"cost": cost_path, **inputs}, {}, folder / "r.html", title="t", synthetic=False, settings=SETTINGS)
+    return words_of(folder / "r.html")
+
+
+def test_a_release_better_than_the_mixture_of_the_study_is_called_more_likely(write, tmp_path):
+    words = report_of(write("cost", made_up.cost(["sound"], epsilons=[8.0])), tmp_path)
+    row = made_up.cost(["sound"], epsilons=[8.0]).iloc[0]
+    gap = numbers.plus_minus(-row["heldout_gap_mean"], row["heldout_gap_se"])
+    assert f"describes new households better than the study’s own mixture (no privacy), by {gap} nats each" in words
+    assert "times more likely). " in words
+    assert numbers.plus_minus(row["heldout_gap_mean"], row["heldout_gap_se"]) in cells_of(tmp_path / "r.html")
+
+
+def test_a_release_with_the_classes_of_the_study_has_one_reference(write, tmp_path):
+    data = made_up.cost(["sound"]).assign(classes=6)
+    data["heldout_gap_same_k_mean"] = data["heldout_gap_mean"]
+    words = report_of(write("cost", data), tmp_path, class_table=write("class_table", made_up.class_table()))
+    assert (
+        "times less likely). This is the sound release, with 6 classes" in words and "against 6 classes" not in words
+    )
+
+
+def test_without_folds_the_cost_is_that_on_the_households_of_the_fit(write, tmp_path):
+    data = made_up.without_folds(made_up.cost())
+    words = report_of(write("cost", data), tmp_path)
+    row = data[(data["mechanism"] == "sound") & (data["epsilon"] == 2)].iloc[0]
+    gap = numbers.plus_minus(row["loglik_gap_mean"], row["loglik_gap_se"])
+    assert "describes the households of the fit (too few to hold any out) worse than the study’s own mixture" in words
+    assert f"by {gap} nats each" in words
+    assert "There are too few households to hold any out." in words and "five parts. Every" not in words
+
+
+def test_marginals_of_lesser_mechanisms_are_folded_away(study, drawn, tmp_path):
+    figures = {f"marginal_densities_{m}": drawn["marginal_densities_sound"] for m in made_up.MECHANISMS}
+    build_report({}, figures, tmp_path / "r.html", title="t", synthetic=False, settings={})
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    start = page.index("<details><summary>Show the same")
+    folded = page[start : page.index("</details>", start)]
+    shown = re.findall(r'id="figure-marginal_densities_(\w+)"', page.replace(folded, ""))
+    assert shown == ["kl_published", "sound"]
+    assert re.findall(r'id="figure-marginal_densities_(\w+)"', folded) == [
+        m for m in made_up.MECHANISMS if m not in shown
+    ]
+    assert page.count("<figcaption>") == 2 and f"the other mechanisms ({len(made_up.MECHANISMS) - 2})" in folded
+
+
+def test_the_period_and_the_day_of_the_profiles_are_said(write, tmp_path):
+    export = {"first_day": "2025-10-20", "last_day": "2025-11-16", "interval_minutes": 15}
+    for day, words in (("auto", "on 2025-11-03."), ("2025-10-22", "on 2025-10-22.")):
+        settings = {"export": export, "profiles": {"vector": "half_day", "date": day}}
+        build_report({}, {}, tmp_path / "r.html", title="t", synthetic=False, settings=settings)
+        page = words_of(tmp_path / "r.html")
+        assert "readings every 15 minutes from 2025-10-20 to 2025-11-16" in page and words in page
+
+
+def test_one_class_and_one_household_are_written_in_the_singular(write, tmp_path):
+    data = made_up.class_table(1)
+    data["household_count"] = 1
+    inputs = {"class_table": write("class_table", data)}
+    build_report(inputs, {}, tmp_path / "r.html", title="t", synthetic=False, settings={})
+    words = words_of(tmp_path / "r.html")
+    assert "form 1 class of 1 household." in words and "the smallest class has 1 household)" in words
+
+
+def test_tables_with_ids_and_files_of_the_wrong_kind_are_refused(study, tmp_path):
+    words = {"title": "t", "synthetic": False, "settings": {}}
+    with pytest.raises(ValueError, match="the report does not read meters"):
+        build_report({"meters": study["cost"]}, {}, tmp_path / "r.html", **words)
+    with pytest.raises(InputError, match="does not have the columns of table 'cost'"):
+        build_report({"cost": study["mixture"]}, {}, tmp_path / "r.html", **words)
+    with pytest.raises(InputError, match="does not exist; draw the figure again"):
+        build_report({}, {"kl_curve": tmp_path / "none.svg"}, tmp_path / "r.html", **words)
+    with pytest.raises(KeyError, match="no figure is called 'pie'"):
+        build_report({}, {"pie": study["cost"]}, tmp_path / "r.html", **words)
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_a_browser_shows_every_figure_without_an_error_or_an_outside_request(report, drawn):
+    facts = chromium.inspect_page(report)
+    assert [url for url in facts.requests if not url.startswith(("file:", "data:"))] == []
+    assert [url for url in facts.requests if url.startswith("file:")] == [report.resolve().as_uri()]
+    assert facts.errors == []
+    assert len(facts.image_widths) == len(drawn) and min(facts.image_widths) > 400
+
+
+SECTIONS = "Array.from(document.querySelectorAll('details.section'), d => [d.querySelector('[id]').id, d.open])"
+
+
+def test_a_link_opens_the_section_it_leads_to_and_no_other(report):
+    found = dict(chromium.evaluate(report, SECTIONS, fragment="cost"))
+    assert [name for name, is_open in found.items() if is_open] == ["cost"]
+    links = re.findall(r'<li><a href="#(\w+)">', report.read_text(encoding="utf-8"))
+    assert links == list(found) and len(found) == 8
+
+
+def test_no_table_is_cut_off_and_a_narrow_window_need_not_be_moved_sideways(report):
+    assert not any(chromium.tables_wider_than_their_panel(report, 1200).values())
+    opened = "document.querySelectorAll('details').forEach(d => d.open = true); document.documentElement.scrollWidth"
+    assert chromium.evaluate(report, opened, width=400) == 400
+
+
+def test_the_first_page_is_one_sheet_and_the_rest_is_printed_unfolded(report):
+    """Of 210 x 297 mm with margins of 14 mm, at 96 pixels an inch: 688 x 1017."""
+    measured = "[document.querySelector('.first').getBoundingClientRect().bottom, "
+    measured += "document.getElementById('glossary').checkVisibility({contentVisibilityAuto: true})]"
+    bottom, glossary = chromium.evaluate(report, measured, width=688, media="print")
+    assert 500 < bottom < 1017 and glossary
+
+
+def test_deltas_of_one_are_a_sentence_instead_of_rows(write, tmp_path):
+    data = made_up.delta_curves()
+    hidden = (data["design"] == "white") & (data["query_model"] == "deterministic")
+    assert hidden.any() and not hidden.all()
+    data.loc[hidden, "delta"] = 0.9991
+    inputs = {"delta_curves": write("delta_curves", data)}
+    build_report(inputs, {}, tmp_path / "r.html", title="t", synthetic=False, settings=SETTINGS)
+    words, budgets = words_of(tmp_path / "r.html"), sorted(data.loc[hidden, "rho"].unique())
+    said = f"white noise at ρ = {', '.join(numbers.plain(rho) for rho in budgets)} (deterministic)"
+    assert "Not listed, because δ is above 0.99 at every ε" in words and said in words
+    assert ">0.999" not in cells_of(tmp_path / "r.html")
+
+
+def test_the_browser_client_does_see_requests_errors_and_broken_images(tmp_path):
+    page = tmp_path / "bad.html"
+    page.write_text(
+        "<img src='missing.svg'><img src='http://127.0.0.1:9/x.png'>"
+        "<script>console.error('said'); throw new Error('thrown')</script>"
+    )
+    facts = chromium.inspect_page(page)
+    assert "http://127.0.0.1:9/x.png" in facts.requests and facts.image_widths == [0, 0]
+    assert any("said" in error for error in facts.errors) and any("Uncaught" in error for error in facts.errors)
+
+
+def test_a_screenshot_has_the_size_asked_for(report, tmp_path):
+    picture = tmp_path / "page.png"
+    chromium.screenshot(report, picture, width=800, height=1500)
+    content = picture.read_bytes()
+    assert content[:8] == b"\x89PNG\r\n\x1a\n"
+    assert (int.from_bytes(content[16:20]), int.from_bytes(content[20:24])) == (800, 1500)
