@@ -144,6 +144,6 @@ LIU_SDP_WORK = table(
     Column("class_count", COUNT, "1", "K"),
     Column("iteration_count", REAL, "1", "interior-point iterations, mean over the classes", nullable=True),
     Column("largest_size", COUNT, "1", "unknowns of the largest linear system; for our solver points of a class"),
-    Column("work", REAL, "1", "what grows with N and K, counted: see docs/readings.md on liu-11"),
+    Column("work", REAL, "1", "what grows with N and K, counted: see docs/variants.md on liu-11"),
     source=(),
 )

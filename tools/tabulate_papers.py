@@ -1,27 +1,30 @@
-"""Print the numbers on which the readings of the papers turn, with standard errors, beside what the papers print.
+"""Write docs/measured: the numbers of the errata, and those on which the variants of the papers turn.
 
-``python tools/tabulate_readings.py results/reproduce > docs/readings_measured.md`` after ``snakemake reproduce``;
-whatever table is not there is left out and said so.
+``python tools/tabulate_papers.py errata``, and ``python tools/tabulate_papers.py variants results/reproduce`` after
+``snakemake reproduce``: of what has no table there, the numbers of before stay, and it is said.
 """
 
 from __future__ import annotations
 
+import csv
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
+from meterdp.core.noise import StudyNoise
+from meterdp_papers.common.finding import Finding
+from meterdp_papers.errata import measure
+
+MEASURED = Path(__file__).resolve().parents[1] / "docs/measured"
+SEED = 20261121
+
 PROPOSED = "kl_published"
 PARK_EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0)
 CLUSTERINGS = ("kmeans", "dplloyd_linear", "dplloyd_zcdp", "dp_kmeans")
-
-
-def grid(header: list[str], rows: list[list[str]]) -> str:
-    """Return a Markdown table."""
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 def rounded(value: float, digits: int) -> str:
@@ -38,20 +41,37 @@ def pm(value: float, error: float) -> str:
 VERDICTS = {"holds": "yes", "does not hold": "no", "cannot be judged": "open"}
 
 
-def verdicts(folder: Path) -> str:
-    """Does the claim hold? A table for all claims that have the same readings."""
+def stream(defect: str) -> StudyNoise:
+    """Return the stream of one defect."""
+    return StudyNoise(SEED, "errata", defect)
+
+
+def errata(findings: dict[str, tuple[Finding, ...]]) -> list[list[str]]:
+    """Return one row per finding: three significant digits, or a dash; whole numbers from 100 on."""
+    rows = [["defect", "statement", "quantity", "setting", "measured", "check", "text"]]
+    for found in findings.values():
+        for f in found:
+            error = f" ± {f.standard_error:.1g}" if f.standard_error else ""
+            unit = "" if f.unit == "1" else f" {f.unit}"
+            numbers = (f"{_number(f.value)}{error}{unit}", _number(f.closed_form), _number(f.claimed))
+            rows.append([f.id, f.statement, f.quantity, f.settings, *numbers])
+    return rows
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def verdicts(folder: Path) -> list[list[str]]:
+    """Return whether the claims hold under each of their variants."""
     card = table(folder / "scorecard.parquet")
-    groups: dict[tuple[str, ...], list[str]] = {}
-    for claim, of_claim in card.groupby("item", sort=False):
-        groups.setdefault(tuple(of_claim["reading"]), []).append(claim)
-    found = card.set_index(["item", "reading"])["holds"].map(VERDICTS)
-    return "\n\n".join(
-        grid(["reading", *claims], [[reading, *(found[claim, reading] for claim in claims)] for reading in readings])
-        for readings, claims in groups.items()
-    )
+    rows = [[row.item, row.reading, VERDICTS[row.holds]] for row in card.itertuples()]
+    return [["claim", "variant", "holds"], *rows]
 
 
-def divergences(folder: Path) -> str:
+def divergences(folder: Path) -> list[list[str]]:
     """Figs 1, 5, 7 and 9 of Liu et al.: the proposed mechanism and the best baseline at every epsilon."""
     rows = []
     for figure in ("fig1", "fig5", "fig7", "fig9"):
@@ -64,11 +84,11 @@ def divergences(folder: Path) -> str:
                 cells = [pm(r.kl_mean, r.kl_se) for r in (own, best)]
                 medians = [rounded(r.kl_median, 3) for r in (own, best)]
                 rows.append([figure, reading, f"{x:g}", cells[0], medians[0], best.mechanism, cells[1], medians[1]])
-    header = ["figure", "reading", "ε", "proposed, mean", "median", "best baseline", "its mean", "its median"]
-    return grid(header, rows)
+    header = ["figure", "variant", "ε", "proposed, mean", "median", "best baseline", "its mean", "its median"]
+    return [header, *rows]
 
 
-def growths(folder: Path) -> str:
+def growths(folder: Path) -> list[list[str]]:
     """Fig. 3 of Liu et al.: factor by which the mean grows from the smallest to the largest K."""
     curve, rows = table(folder / "liu/fig3.parquet"), []
     curve = curve[curve["family"] == "published"].sort_values("x", kind="stable")
@@ -77,10 +97,10 @@ def growths(folder: Path) -> str:
         factor = last.kl_mean / first.kl_mean
         error = factor * np.hypot(first.kl_se / first.kl_mean, last.kl_se / last.kl_mean)
         rows.append([reading, name, pm(factor, error), rounded(last.kl_median / first.kl_median, 3)])
-    return grid(["reading", "mechanism", "growth of the mean", "of the median"], rows)
+    return [["variant", "mechanism", "growth of the mean", "of the median"], *rows]
 
 
-def printed_deltas(folder: Path) -> str:
+def printed_deltas(folder: Path) -> list[list[str]]:
     """Figs 3 and 4 of Ramakrishna et al.: every printed delta beside ours; exact, so without a standard error."""
     numbers = table(folder / "ramakrishna/numbers.parquet").dropna(subset="delta")
     rows = [
@@ -88,10 +108,10 @@ def printed_deltas(folder: Path) -> str:
          r.accuracy_convention.replace("_", " "), r.sides, f"{r.delta:.3f}", f"{r.delta_printed:g}"]
         for r in numbers.itertuples()
     ]  # fmt: skip
-    return grid(["claim", "design", "ρ", "ε", "query", "ρ counts", "sides", "ours", "printed"], rows)
+    return [["claim", "design", "ρ", "ε", "query", "ρ counts", "sides", "ours", "printed"], *rows]
 
 
-def gains(folder: Path) -> str:
+def gains(folder: Path) -> list[list[str]]:
     """Fig. 2 of Ramakrishna et al.: improvement of the published design over white noise, averaged over epsilon."""
     own = table(folder / "ramakrishna/fig2.parquet").query("design == 'published' and sides in ('one', 'two')")
     rows = []
@@ -99,21 +119,21 @@ def gains(folder: Path) -> str:
         rows.append(
             [sides, f"{rho:g}", pm(-at["excess_mean"].mean(), at["excess_se"].mean()), str(at["trials"].max())]
         )
-    return grid(["sides", "ρ in total", "improvement", "sets"], rows)
+    return [["sides", "ρ in total", "improvement", "sets"], *rows]
 
 
-def errors(folder: Path) -> str:
+def nmse(folder: Path) -> list[list[str]]:
     """Fig. 3 of Ramakrishna et al.: NMSE of three houses in every unit."""
     released = table(folder / "ramakrishna/fig3_errors.parquet").query("line == 'released'")
     rows = []
     for (scale, reference), at in released.groupby(["scale", "reference"], sort=False):
         texts = [", ".join(f"{value:.3g}" for value in at[name]) for name in ("nmse", "nmse_printed")]
         rows.append([scale, reference, *texts])
-    return grid(["scale", "against", "ours", "printed"], rows)
+    return [["scale", "against", "ours", "printed"], *rows]
 
 
-def likelihoods(folder: Path) -> str:
-    """Figs 2 and 3 of Park et al.: test log-likelihood, nats per record, of every line under every reading."""
+def likelihoods(folder: Path) -> list[list[str]]:
+    """Figs 2 and 3 of Park et al.: test log-likelihood, nats per record, of every line under every variant."""
     rows = []
     for figure in ("fig2", "fig3"):
         curve = table(folder / f"park/{figure}.parquet")
@@ -126,19 +146,19 @@ def likelihoods(folder: Path) -> str:
                 for e in PARK_EPSILONS
             ]
             rows.append([figure, reading, line, str(at["trials"].max()), *cells])
-    return grid(["figure", "reading", "line", "splits", *(f"ε = {e:g}" for e in PARK_EPSILONS)], rows)
+    return [["figure", "variant", "line", "splits", *(f"ε = {e:g}" for e in PARK_EPSILONS)], *rows]
 
 
-def clusterings(folder: Path) -> str:
-    """Fig. 4 of Park et al.: NICV of every method under every reading."""
+def clusterings(folder: Path) -> list[list[str]]:
+    """Fig. 4 of Park et al.: NICV of every method under every variant."""
     nicv, rows = table(folder / "park/nicv.parquet"), []
     for reading, at in nicv.groupby("reading", sort=False):
         value = at.set_index("method")
         rows.append([reading, *(pm(value.loc[m, "nicv_mean"], value.loc[m, "nicv_se"]) for m in CLUSTERINGS)])
-    return grid(["reading", *CLUSTERINGS], rows)
+    return [["variant", *CLUSTERINGS], *rows]
 
 
-def leaks(folder: Path) -> str:
+def leaks(folder: Path) -> list[list[str]]:
     """Fig. 3 of Li et al.: information about nodes 1 and 3, first and last iteration, in nats and normalised."""
     whole, rows = table(folder / "li/fig3.parquet"), []
     for row in whole[whole["iteration"].isin((1, whole["iteration"].max()))].itertuples():
@@ -158,10 +178,10 @@ def leaks(folder: Path) -> str:
         "Linfoot",
         "exact",
     ]
-    return grid(header, rows)
+    return [header, *rows]
 
 
-def solved(folder: Path) -> str:
+def solved(folder: Path) -> list[list[str]]:
     """Li et al.: records of honest nodes solved for from sums, once equations are as many as unknowns."""
     rows = [
         [r.scheme, r.group, *map(str, (r.records, r.dimension, r.unknowns, r.from_iteration, r.iterations)),
@@ -181,16 +201,16 @@ def solved(folder: Path) -> str:
         "error",
         "runs",
     ]
-    return grid(header, rows)
+    return [header, *rows]
 
 
-def likelihood_differences(folder: Path) -> str:
+def likelihood_differences(folder: Path) -> list[list[str]]:
     """Fig. 2 of Li et al.: largest difference from the log-likelihood of all records in one place, nats."""
     curve = table(folder / "li/fig2.parquet").query("scheme != 'central'")
     names = list(dict.fromkeys(curve["scheme"]))
     largest = curve.pivot_table("difference", "reading", "scheme", aggfunc="max", sort=False)
     rows = [[r, *("–" if np.isnan(at[n]) else f"{at[n]:.1e}" for n in names)] for r, at in largest.iterrows()]
-    return grid(["reading", *names], rows)
+    return [["variant", *names], *rows]
 
 
 def table(path: Path) -> pd.DataFrame:
@@ -198,13 +218,13 @@ def table(path: Path) -> pd.DataFrame:
     return pq.read_table(path, partitioning=None).to_pandas()
 
 
-PARTS = (
+VARIANTS = (
     verdicts,
     divergences,
     growths,
     printed_deltas,
     gains,
-    errors,
+    nmse,
     likelihoods,
     clusterings,
     likelihood_differences,
@@ -213,21 +233,23 @@ PARTS = (
 )
 
 
-def main(folder: Path) -> None:
-    """Print all parts."""
-    print(
-        "# Readings, measured\n\nWritten by `python tools/tabulate_readings.py results/reproduce` after `snakemake "
-        "--cores 2 reproduce --config\ntrials=1000 data_dir=...`; what the readings are, and why they disagree: "
-        "[readings.md](readings.md). Numbers after ± are\nstandard errors over trials; of a ratio of means by the "
-        "delta method."
-    )
-    for part in PARTS:
-        print(f"\n## {part.__doc__}\n")
+def write(name: str, rows: list[list[str]], folder: Path = MEASURED) -> None:
+    """Write a table, its header first."""
+    with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as out:
+        csv.writer(out, lineterminator="\n").writerows(rows)
+
+
+def tabulate(results: Path, folder: Path = MEASURED) -> Iterator[str]:
+    """Write the table of every part; yield a sentence for each that has no results."""
+    for part in VARIANTS:
         try:
-            print(part(folder))
+            write(part.__name__, part(results), folder)
         except FileNotFoundError as missing:
-            print(f"Not there: {Path(missing.filename or str(missing)).name}.")
+            yield f"{part.__name__} stays as it is, as there is no {Path(missing.filename or str(missing)).name}."
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    if sys.argv[1] == "errata":
+        write("errata", errata(measure(stream)))
+    else:
+        print("\n".join(tabulate(Path(sys.argv[2]))))
