@@ -24,11 +24,12 @@ from arma_parts.series import SWISS, SWISS_CONFIG, Homes, configuration, real_ho
 from meterdp.core.parquet import atomic_path
 from meterdp.errors import NotInstalled
 from meterdp.evaluation.forecast_errors import SCALES, household_means, interval_rows, plain_errors
-from meterdp.forecasting.forecasters.registry import FORECASTERS, Task
+from meterdp.forecasting.forecasters.interface import Task
+from meterdp.forecasting.forecasters.registry import FORECASTERS
 from meterdp.forecasting.rolling import Rolled, roll
 from meterdp.forecasting.select import choose_households
 from meterdp.forecasting.study import rolling_of, window_fits
-from meterdp.profiles.grid import LogLoad
+from meterdp.profiles.dense import LogLoad
 from meterdp.profiles.seasonal import Season, seasonal_part
 from meterdp_papers.ramakrishna.households import FORECAST
 

@@ -21,7 +21,8 @@ import numpy as np
 import pandas as pd
 
 from meterdp.core.parquet import atomic_path, read_table
-from meterdp.federated.em import Federated, distributed_em
+from meterdp.federated.em import distributed_em
+from meterdp.federated.federated import Federated
 from meterdp.federated.graph import ring
 from meterdp.federated.node.config import read_node
 from meterdp.federated.node.run import mixture_columns, own_records

@@ -15,7 +15,7 @@ from arma_parts.series import Homes
 from meterdp.forecasting.arma import ArmaFit
 from meterdp.forecasting.rolling import Rolling, TrainingWindow, roll, rolling_origins
 from meterdp.forecasting.state_space import arma_system, concentrated_likelihood, kalman_pass, largest_pole
-from meterdp.profiles.grid import LogLoad
+from meterdp.profiles.dense import LogLoad
 
 HORIZON = 12
 STUDY_ORIGINS = 24

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from meterdp.core.parquet import metadata_of, read_table
-from meterdp.federated.em import read_fitted
+from meterdp.federated.fitted import read_fitted
 from meterdp.federated.tables import FEDERATED_MIXTURE, FEDERATION, FEDERATION_PROTECTS
 from meterdp.mixture.density import record_log_densities
 from meterdp.mixture.draws import Mixture

@@ -22,12 +22,12 @@ from meterdp.core.provenance import share_source, source_hash
 from meterdp.core.regular import shipped
 from meterdp.core.steps import StepReport, seconds_per_job
 from meterdp.core.job import stop_on_sigterm
-from meterdp.ingest.streams import state_of
+from meterdp.ingest.members import state_of
 from meterdp.simulate.parameters import describe_simulated
 from meterdp.report.registry import drawings, figure_of
 from meterdp.report.page import OF_FEDERATIONS, TABLES
 from meterdp.mechanisms.sound.library import library_files
-from meterdp.forecasting.select import AHEAD, POINTS, PROCESS, WINDOWS, some_of
+from meterdp.forecasting.settings import AHEAD, POINTS, PROCESS, WINDOWS, some_of
 from meterdp.profiles.seasonal import SEASON_KEYS
 from meterdp.release.kinds import KINDS
 from meterdp.release.settings import refusals_of

@@ -11,7 +11,7 @@ from meterdp.feeders.plan import TYPICAL_DAILY_KWH
 from meterdp.feeders.study import FeederStudy, study_households
 from meterdp.feeders.tables import FEEDER_ATTACKS, FEEDER_ERRORS, FEEDER_RULES
 from meterdp.ingest.tables import METERS
-from meterdp.profiles.grid import read_log_load
+from meterdp.profiles.dense import read_log_load
 
 with job(snakemake.input, snakemake.log) as write:
     params = snakemake.params

@@ -2,7 +2,7 @@
 
 from meterdp.core.job import job
 from meterdp.core.parquet import read_table
-from meterdp.federated.em import read_fitted
+from meterdp.federated.fitted import read_fitted
 from meterdp.mixture.describe import class_table, normality
 from meterdp.mixture.study import fit_from, label_rows, mixture_rows, start_labels
 from meterdp.mixture.tables import CLASS_TABLE, LABELS, MIXTURE, NORMALITY

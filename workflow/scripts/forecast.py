@@ -14,7 +14,7 @@ from meterdp.forecasting.tables import (
     GAUSSIAN_CHECKS,
     INTERVAL_ENDS,
 )
-from meterdp.profiles.grid import read_log_load
+from meterdp.profiles.dense import read_log_load
 
 with job(snakemake.input, snakemake.log) as write:
     params = snakemake.params

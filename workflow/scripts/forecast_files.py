@@ -7,7 +7,7 @@ from meterdp.core.job import carried_metadata, job
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import read_table
 from meterdp.forecasting.tables import FORECAST_DISTRIBUTIONS
-from meterdp.profiles.grid import read_log_load
+from meterdp.profiles.dense import read_log_load
 from meterdp.release.study_forecasts import public_settings, release_study_forecasts
 from meterdp.release.tables import CROSSWALK, FORECAST_EXAMPLES
 

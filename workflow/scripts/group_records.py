@@ -6,7 +6,7 @@ from meterdp.forecasting.study import point_forecasts, read_window_fits
 from meterdp.forecasting.tables import ARMA_FITS, GROUP_RECORDS
 from meterdp.groupforecast.study import public_list
 from meterdp.ingest.tables import METERS
-from meterdp.profiles.grid import read_log_load
+from meterdp.profiles.dense import read_log_load
 
 with job(snakemake.input, snakemake.log) as write:
     params = snakemake.params

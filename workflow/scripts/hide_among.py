@@ -10,7 +10,7 @@ from meterdp.evaluation.hide_among import hide_among_rows, yardstick_rows
 from meterdp.evaluation.tables import HIDE_AMONG, HIDE_AMONG_YARDSTICKS
 from meterdp.forecasting.rolling import forecast_set
 from meterdp.forecasting.tables import FORECAST_DISTRIBUTIONS, FORECASTS
-from meterdp.profiles.grid import read_log_load
+from meterdp.profiles.dense import read_log_load
 
 with job(snakemake.input, snakemake.log) as write:
     inputs, params = snakemake.input, snakemake.params

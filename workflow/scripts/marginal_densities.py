@@ -2,7 +2,7 @@
 
 from meterdp.core.job import job
 from meterdp.core.parquet import read_parts, read_table
-from meterdp.federated.em import read_fitted
+from meterdp.federated.fitted import read_fitted
 from meterdp.mechanisms.registry import find_own_classes
 from meterdp.mechanisms.tables import VARIANT
 from meterdp.mixture.study import fit_from, marginal_columns

@@ -7,7 +7,7 @@ from meterdp.core.job import job
 from meterdp.core.parquet import read_table
 from meterdp.forecasting.tables import FORECAST_HOUSEHOLDS
 from meterdp.ingest.tables import METERS
-from meterdp.profiles.grid import read_log_load
+from meterdp.profiles.dense import read_log_load
 
 with job(snakemake.input, snakemake.log) as write:
     params = snakemake.params

@@ -3,8 +3,6 @@
 Moments alpha(lambda) = ln E e^(lambda L) of the steps add up, and Markov's inequality gives delta = min of
 exp(alpha(lambda) - lambda epsilon) over lambda. The paper tries integer lambda; any positive one is valid, and the
 exponent is convex in it, being a sum of cumulant generating functions and a line.
-
-The largest integer orders of the moments accountant. Figures name them, so this module imports nothing.
 """
 
 from __future__ import annotations
@@ -17,13 +15,8 @@ from types import ModuleType
 import numpy as np
 
 from meterdp.accounting.interface import Curve
+from meterdp.accounting.orders import FAR_ORDER, LARGEST_ORDER
 from meterdp.accounting.sequence import Infeasible, Sequence, calibrated_to_tail, check_budget, log_target
-
-# The paper does not say how far it searches; its public code tries 1 to 100.
-LARGEST_ORDER = 100
-# Stands for whole orders without end: far above the best order of any budget in use.
-FAR_ORDER = 10_000
-
 
 # Real orders are searched between the inverse of this and this; whatever is found is a valid bound.
 _FARTHEST = 1e150

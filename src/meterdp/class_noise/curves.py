@@ -40,7 +40,7 @@ from meterdp.class_noise.query_models import AccuracyConvention, Budget, ClassQu
 from meterdp.class_noise.tables import NOISE_DESIGNS
 from meterdp.core.job import progress
 from meterdp.errors import InputError
-from meterdp.profiles.grid import LogLoad
+from meterdp.profiles.dense import LogLoad
 
 
 def study_neighbourhoods(

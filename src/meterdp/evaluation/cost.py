@@ -35,8 +35,9 @@ from meterdp.mechanisms.registry import mechanism
 from meterdp.mechanisms.sound.plan import ALONE, Shares
 from meterdp.mixture.density import kl_terms, mean_log_likelihood
 from meterdp.mixture.draws import MixtureDraws
-from meterdp.mixture.gmm import FITS, Fit, fewest_households, raise_eigenvalues, share_statistics
+from meterdp.mixture.gmm import FITS, Fit, raise_eigenvalues, share_statistics
 from meterdp.mixture.kmeans import kmeans_labels
+from meterdp.mixture.support import fewest_households
 from meterdp.privacy.noise import NoiseSource
 from meterdp.profiles.vector import Records
 from meterdp.release.worth import average_profile_kwh

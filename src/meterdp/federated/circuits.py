@@ -1,16 +1,11 @@
 """The circuits of an export as nodes: who is one, who speaks with whom, and what of it is refused.
 
 All of it is public: the list of meters with their circuits and the configuration, never a reading.
-
-How circuits share the noise of a sound release, from configuration and the public list of meters.
-
-The schemes by name: how nodes add up their vectors.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,40 +13,10 @@ import pyarrow as pa
 
 from meterdp.core.config import FEWEST_CIRCUITS
 from meterdp.errors import InputError
-from meterdp.federated.em import Federated
-from meterdp.federated.graph import Graph, complete, hamiltonian_cycle, read_graph, ring
+from meterdp.federated.graph import Graph, complete, read_graph, ring
 from meterdp.federated.pdmm import Subspace
-from meterdp.federated.shared_noise import SharedSums
-from meterdp.federated.summation import EdgeMasks, RingSum, Summation
-from meterdp.mechanisms.sound.plan import ALONE, SharedNoise, Shares
-
-SCHEMES: dict[str, Callable[[Graph, np.random.Generator], Summation]] = {
-    "federated": lambda graph, generator: Federated(graph),
-    "secure_sum": lambda graph, generator: RingSum(graph, hamiltonian_cycle(graph), generator),
-    "subspace": lambda graph, generator: Subspace(graph, generator),
-    "edge_masks": lambda graph, generator: EdgeMasks(graph, generator),
-}
-
-
-def scheme(name: str, graph: Graph, generator: np.random.Generator) -> Summation:
-    """Return a scheme over a graph, with its own choice of constants, for simulation.
-
-    Parameters
-    ----------
-    name : str
-    graph : Graph
-    generator : numpy.random.Generator
-        Of masks, and of the order of activations.
-
-    Raises
-    ------
-    InputError
-        If there is no such scheme, or the graph does not allow it.
-    """
-    if name not in SCHEMES:
-        raise InputError(f"there is no scheme '{name}'", field="scheme", hint=f"choose from {', '.join(SCHEMES)}")
-    return SCHEMES[name](graph, generator)
-
+from meterdp.federated.schemes import scheme
+from meterdp.federated.summation import Summation
 
 GRAPHS = {"complete": complete, "ring": ring}
 
@@ -131,44 +96,3 @@ def summation_of(federation: Mapping, graph: Graph, generator: np.random.Generat
     if federation["scheme"] == Subspace.name:
         return Subspace(graph, generator, mask_std=federation["mask_std"])
     return scheme(federation["scheme"], graph, generator)
-
-
-def shared_noise(federation: Mapping | None, meters: pa.Table) -> SharedNoise | None:
-    """Return how the circuits share the noise, None where there are none.
-
-    Parameters
-    ----------
-    federation : mapping, optional
-        Section of the configuration.
-    meters : pyarrow.Table
-        Table ``meters``; of a release, that of the public list.
-
-    Raises
-    ------
-    InputError
-        As :meth:`~meterdp.federated.circuits.Circuits.of`, or if the graph does not allow the scheme.
-    """
-    if federation is None or federation["by"] is None:
-        return None
-    graph = Circuits.of(meters, federation).graph
-    sums = sums_of(federation, graph, federation["colluding"])
-    words = {"by": federation["by"], "scheme": sums.scheme, "graph": _in_words(federation["graph"], graph)}
-    return SharedNoise(sums.shares, words)
-
-
-def sums_of(federation: Mapping, graph: Graph, colluding: int) -> SharedSums:
-    """Return how circuits add up what they have put noise on, if so many of them collude."""
-    return SharedSums(federation["scheme"], graph, colluding, federation["mask_std"])
-
-
-def shares_of(federation: Mapping | None, meters: pa.Table) -> Shares:
-    """Return the shares of :func:`shared_noise`, those of one holder where there are no circuits."""
-    shared = shared_noise(federation, meters)
-    return ALONE if shared is None else shared.shares
-
-
-def _in_words(graph: str, of_circuits: Graph) -> str:
-    """Return the name of a graph, or a digest of an edge file's edges between circuits by number."""
-    if graph in GRAPHS:
-        return graph
-    return "sha256 of edges " + hashlib.sha256(of_circuits.edges.astype("<i8").tobytes()).hexdigest()

@@ -1,28 +1,20 @@
 """Expectation maximisation over nodes: each turns its own records into sums, and a scheme adds them up.
 
 (2)-(5) of Li et al., for records of any dimension and any number of them at a node.
-
-Federated sums (Li et al., 3.1): a server is told every node's vector. It hides nothing from the server.
-
-A mixture that circuits fitted, as the rules after it read it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
-from meterdp.core.parquet import read_table
 from meterdp.errors import InputError
-from meterdp.federated.graph import Graph
-from meterdp.federated.summation import Summation, Totals
-from meterdp.federated.tables import FEDERATED_MIXTURE
+from meterdp.federated.summation import Summation
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.gmm import class_sums, raise_eigenvalues
-from meterdp.mixture.study import mixture_of
 from meterdp.solvers.svec import smat, svec
 
 Update = Literal["printed", "textbook"]
@@ -170,30 +162,3 @@ def distributed_em(
         for name in ("weights", "means", "covariances")
     )
     return EmRun(first, np.array(log_likelihood), spread, rounds, messages, numbers)
-
-
-@dataclass(frozen=True)
-class Federated:
-    """The server is none of the nodes; the edges of the graph are not used.
-
-    Parameters
-    ----------
-    graph : Graph
-    """
-
-    graph: Graph
-    name: ClassVar[str] = "federated"
-
-    def total(self, values: np.ndarray) -> Totals:
-        """Sum at the server, which answers every node; see :class:`~meterdp.federated.summation.Summation`."""
-        n, q = values.shape
-        return Totals(np.tile(values.sum(axis=0), (n, 1)), 2, 2 * n, 2 * n * q)
-
-
-def read_fitted(paths: str | Sequence[str]) -> tuple[Mixture | None, Mixture | None]:
-    """Return the start and the fit of the table ``federated_mixture``; neither where there is no file."""
-    if not paths:
-        return None, None
-    classes = read_table(paths if isinstance(paths, str) else paths[0], FEDERATED_MIXTURE).to_pandas()
-    start, fit = (mixture_of(classes[classes["stage"] == stage]) for stage in ("start", "fit"))
-    return start, fit

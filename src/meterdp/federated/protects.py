@@ -7,8 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from meterdp.errors import InputError
 from meterdp.federated.adversary import known_sums, smallest_group
-from meterdp.federated.circuits import SCHEMES, Circuits, sums_of
+from meterdp.federated.circuits import Circuits
+from meterdp.federated.configured import sums_of
 from meterdp.federated.graph import Graph, hamiltonian_cycle
+from meterdp.federated.schemes import SCHEMES
 from meterdp.federated.study import solvable_households
 from meterdp.federated.tables import FEDERATION_PROTECTS
 from meterdp.privacy import gaussian

@@ -16,7 +16,7 @@ import numpy as np
 
 from meterdp.errors import InputError
 from meterdp.federated.adversary import require_few_sets, smallest_group
-from meterdp.federated.em import Federated
+from meterdp.federated.federated import Federated
 from meterdp.federated.graph import Graph, hamiltonian_cycle
 from meterdp.federated.pdmm import Subspace
 from meterdp.federated.summation import STEP, EdgeMasks, RingSum, Summation

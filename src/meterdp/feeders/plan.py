@@ -42,7 +42,7 @@ from meterdp.privacy import gaussian
 from meterdp.privacy.gaussian import FEWEST_NOISE_STEPS, delta_margin, rounded, total_variation
 from meterdp.privacy.mechanism import NoisyQuery
 from meterdp.privacy.noise import MOST_STD_STEPS, MOST_STEPS
-from meterdp.profiles.grid import LogLoad, read_log_load
+from meterdp.profiles.dense import LogLoad, read_log_load
 
 COUNTS = ("listed", "measured")
 # What a meter uses a day, of a study that is not told.

@@ -21,7 +21,7 @@ from meterdp.core.noise import fixed_uniforms
 from meterdp.feeders.mechanism import FeederTotals, filled
 from meterdp.feeders.plan import AVERAGE_DAY, DAYS, FeederPublic, Window, total_minutes
 from meterdp.forecasting.select import choose_households, fixed_order
-from meterdp.profiles.grid import LogLoad
+from meterdp.profiles.dense import LogLoad
 
 # Fewer households make no feeders to speak of.
 FEWEST_HOUSEHOLDS = 50

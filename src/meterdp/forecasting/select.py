@@ -2,14 +2,12 @@
 
 The order is the order of a hash of the household's dense index, so it needs no seed, is the same on every machine
 and in every run, and does not change for the households already chosen when ``count`` grows.
-
-What of the section ``forecast`` a stage depends on: no other key is a reason to rerun.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -105,25 +103,3 @@ def check_room(calendar: Calendar, train_days: int, horizon: int, origins: int) 
             hint="lower forecast.train_days or forecast.origins, or give a longer export",
         )
     return train_end
-
-
-PROCESS = (
-    "method",
-    "ar_order",
-    "ma_order",
-    "long_ar_order",
-    "mean",
-    "largest_root",
-    "arma",
-    "fit",
-    "starts",
-    "max_iterations",
-)
-WINDOWS = ("train_days", "refit_days", "horizon_steps", "origins")
-POINTS = (*WINDOWS, "cap_days")
-AHEAD = (*PROCESS, "train_days", "cap_days", "horizon_steps")
-
-
-def some_of(section: Mapping, keys: tuple[str, ...]) -> dict:
-    """Return these keys of a section."""
-    return {key: section[key] for key in keys}

@@ -42,7 +42,8 @@ from meterdp.forecasting.tables import (
     GROUP_RECORDS,
     INTERVAL_ENDS,
 )
-from meterdp.profiles.grid import Calendar, LogLoad
+from meterdp.profiles.dense import LogLoad
+from meterdp.profiles.grid import Calendar
 from meterdp.profiles.seasonal import Season, seasonal_part
 
 

@@ -27,11 +27,11 @@ from meterdp.ingest.dense import FILE_UNREADABLE, REASONS, ROW_MALFORMED, USED, 
 from meterdp.ingest.doubts import doubts, sample_step, step_minutes
 from meterdp.ingest.growing import Bands, Growing, band_edges, room_bytes
 from meterdp.ingest.kept import KeptReadings
+from meterdp.ingest.members import Member, label
 from meterdp.ingest.meter_list import MeterList
 from meterdp.ingest.readers.interface import reader
 from meterdp.ingest.settings import ExportSettings
 from meterdp.ingest.shapes import MeterMonths, compared
-from meterdp.ingest.streams import Member, label
 from meterdp.ingest.tables import INGEST_CHANGES, INGEST_REPORT, METER_MONTHS, METERS, READINGS
 
 # A stray stamp (a meter's clock after a reset) must not stretch the grid of every household over decades.

@@ -22,10 +22,11 @@ from meterdp.core.provenance import source_hash
 from meterdp.errors import InputError
 from meterdp.ingest.batch import NO_CODE, NO_STAMP, Batch, NameIndex, Names, Seen
 from meterdp.ingest.fields import MIXED_OFFSETS
+from meterdp.ingest.members import Member
 from meterdp.ingest.readers import interface
 from meterdp.ingest.settings import ExportSettings
 from meterdp.ingest.shapes import ISO8601
-from meterdp.ingest.streams import Member, files_of
+from meterdp.ingest.streams import files_of
 
 _INDEX = "index.json"
 # Names of a file beyond this are numbered again.

@@ -1,11 +1,6 @@
 """Describe the fitted classes: Table I, how Gaussian they are, and marginal densities (Fig. 8 of Liu et al.).
 
 Everything here is computed from private records for the analyst; nothing of it may be released.
-
-Patterns of use in words: every class of a mixture named by its level and by when it uses most.
-
-For readers who do not want numbers of classes. Levels compare with the average customer of the study, so a name is
-relative to the others; limits are constants of this file.
 """
 
 from __future__ import annotations
@@ -184,76 +179,3 @@ def marginals(
         "log_kwh": np.concatenate([b[3] for b in blocks]),
         "density": np.concatenate([b[4] for b in blocks]),
     }
-
-
-# Energy over that of the average customer, up to which a class is called so.
-LEVELS = ((0.5, "low use"), (1.5, "medium use"), (4.0, "high use"), (np.inf, "very high use"))
-# Largest hour over the mean of all hours: below no peak is named, from SHARP on it is a sharp one.
-FLAT, SHARP = 1.15, 1.75
-# A dip: the least hour is below this share of the mean, while use is near its largest hour before and after.
-DIP, NEAR = 0.5, 0.75
-_PARTS = ((6, "night"), (11, "morning"), (14, "midday"), (17, "afternoon"), (23, "evening"), (24, "night"))
-
-
-def pattern_names(
-    energy_kwh: np.ndarray, share: np.ndarray, profile_kwh: np.ndarray, hours_local: Sequence[int]
-) -> list[str]:
-    """Return a name for every class, such as "medium use, evening peak 19:00"; no two are the same.
-
-    Parameters
-    ----------
-    energy_kwh : (K,) float64
-        Mean energy of an hour in each class, kWh.
-    share : (K,) float64
-        Share of the households in each class.
-    profile_kwh : (K, d) float64
-        Mean profile of each class, kWh.
-    hours_local : (d,) int
-        Local hour of day of each entry.
-
-    Returns
-    -------
-    list of str
-        Classes that would have one name are told apart by their energy, or else by a letter.
-    """
-    average = float(np.sum(np.asarray(share) * np.abs(energy_kwh)))
-    levels = [_level(energy, average) for energy in energy_kwh]
-    shapes = [_shape(profile, hours_local) for profile in profile_kwh]
-    names = [f"{level}, {shape}" for level, shape in zip(levels, shapes, strict=True)]
-    told_apart = [
-        f"{levels[k]} ({energy_kwh[k]:.2g} kWh), {shapes[k]}" if names.count(name) > 1 else name
-        for k, name in enumerate(names)
-    ]
-    return [
-        f"{name} ({chr(ord('a') + told_apart[:k].count(name))})" if told_apart.count(name) > 1 else name
-        for k, name in enumerate(told_apart)
-    ]
-
-
-def _level(energy: float, average: float) -> str:
-    if energy < 0:
-        return "net feed-in"
-    return next(name for limit, name in LEVELS if energy < limit * average or limit == np.inf)
-
-
-def _shape(profile: np.ndarray, hours_local: Sequence[int]) -> str:
-    """Say when a profile is highest; at its ends only that it falls or rises, as the peak may lie outside."""
-    mean, largest, peak = profile.mean(), profile.max(), int(profile.argmax())
-    if mean <= 0:  # feeds in on the whole: what tells is when it does
-        return f"most feed-in at {_clock(hours_local[profile.argmin()])}"
-    if largest < FLAT * mean:
-        return "flat"
-    if min(profile[0], profile[-1]) > NEAR * largest and profile.min() < DIP * mean:
-        return f"dip at {_clock(hours_local[profile.argmin()])}"
-    whole_day = len(profile) >= 24
-    if peak == 0 and not whole_day:
-        return f"falling from {_clock(hours_local[0])}"
-    if peak == len(profile) - 1 and not whole_day:
-        return f"rising until {_clock(hours_local[-1] + 1)}"
-    hour = hours_local[peak]
-    part = next(name for end, name in _PARTS if hour < end)
-    return f"{'sharp ' if largest >= SHARP * mean else ''}{part} peak {_clock(hour)}"
-
-
-def _clock(hour: int) -> str:
-    return f"{int(hour):02d}:00"

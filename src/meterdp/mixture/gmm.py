@@ -3,11 +3,6 @@
 Two ways: sample statistics of given labels, or EM started at them, whose frequencies are discretised onto the set S
 of (3). Covariances that are singular are raised to a public eigenvalue floor and counted, never silently.
 
-How many classes so many households can carry: a rule of thumb from public numbers, and which classes are small.
-
-A class of d hours has d means and d (d + 1) / 2 numbers of its covariance. With fewer than five households for each
-hour these follow single households, and a mixture of many such classes is a poor yardstick for anything.
-
 The sums an EM step needs of the records: per class, in one pass whose memory does not grow with the records.
 
 A chunk of records is standardised for all classes by a few matrix products that skip the zeros of the triangular
@@ -262,35 +257,6 @@ def _check_floor(eigenvalue_floor: float) -> None:
             field="eigenvalue_floor",
             hint="use a small positive variance in (log kWh)^2",
         )
-
-
-# A class with fewer than this many records per dimension has no covariance worth the name.
-SMALL_CLASS_FACTOR = 5
-
-
-def fewest_households(hours: int) -> int:
-    """Return how many households a class of so many hours should have."""
-    return SMALL_CLASS_FACTOR * hours
-
-
-def most_classes(households: int, hours: int) -> int:
-    """Return how many classes so many households can carry if all are of one size, at least one."""
-    return max(households // fewest_households(hours), 1)
-
-
-def too_many_classes(counts: np.ndarray, hours: int) -> bool:
-    """Return whether a mixture has more classes than its households can carry, or most of its classes are small.
-
-    Parameters
-    ----------
-    counts : (K,) int
-        Households of each class.
-    hours : int
-        Entries d of a profile.
-    """
-    counts = np.asarray(counts)
-    small = np.count_nonzero(counts < fewest_households(hours))
-    return len(counts) > 1 and bool(len(counts) > most_classes(counts.sum(), hours) or 2 * small > len(counts))
 
 
 # Columns of a root handled at a time: fewer waste less on its zeros, more make better matrix products.

@@ -2,21 +2,16 @@
 
 Readings live on a UTC grid; a household's habits live in local time. Everything that needs an hour of day or a week
 goes through :class:`Calendar`, so that clock changes are handled in one place.
-
-Log load of shards as dense arrays: what the forecasting rooms read.
-
-Means of a household's own readings at chosen earlier slots, compiled: all of a rolling season's work.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
 from zoneinfo import ZoneInfo
 
-import numba
 import numpy as np
 import pyarrow as pa
 
@@ -24,7 +19,6 @@ from meterdp.core.dates import utc_offset_minutes
 from meterdp.core.parquet import read_row_groups, read_table
 from meterdp.errors import InputError
 from meterdp.ingest.tables import READINGS
-from meterdp.profiles.tables import LOG_LOAD
 
 DAY_MINUTES = 24 * 60
 
@@ -216,114 +210,3 @@ def long_stamps(calendar: Calendar, households: int) -> pa.Array:
     return pa.array(np.tile(calendar.start_utc, households), type=pa.timestamp("us")).cast(
         pa.timestamp("us", tz="UTC")
     )
-
-
-@dataclass(frozen=True)
-class LogLoad:
-    """Log load of H households on one grid.
-
-    Parameters
-    ----------
-    household : (H,) int32
-    log_kwh : (H, T) float64
-        Log of the clipped energy per interval, NaN where missing.
-    seasonal_log_kwh : (H, T) float64
-        Seasonal part.
-    calendar : Calendar or None
-        Calendar of the T slots; None without households.
-    """
-
-    household: np.ndarray
-    log_kwh: np.ndarray
-    seasonal_log_kwh: np.ndarray
-    calendar: Calendar | None
-
-    @property
-    def residual_log_kwh(self) -> np.ndarray:
-        """Log load without its seasonal mean, (H, T)."""
-        return self.log_kwh - self.seasonal_log_kwh
-
-
-def read_log_load(paths: Iterable, households: np.ndarray, interval_minutes: int, time_zone: str) -> LogLoad:
-    """Read some households of some parts of the table ``log_load``.
-
-    Parameters
-    ----------
-    paths : iterable of path
-        Parts, in the order of the households.
-    households : (n,) int array
-        Households wanted; those a part does not hold are skipped.
-    interval_minutes : int
-    time_zone : str
-
-    Returns
-    -------
-    LogLoad
-        In ascending order of the household.
-    """
-    ids, logs, seasons, calendar = [], [], [], None
-    for path in paths:
-        table = read_table(path, LOG_LOAD, columns=["household", "interval_start_utc", "log_kwh", "seasonal_log_kwh"])
-        column = table["household"].to_numpy()
-        if column.size == 0:
-            continue
-        present, first = np.unique(column, return_index=True)
-        slots = column.size // present.size
-        wanted = np.isin(present, households)
-        calendar = Calendar(table["interval_start_utc"][0].as_py(), slots, interval_minutes, time_zone)
-        rows = first[wanted, None] + np.arange(slots)
-        ids.append(present[wanted])
-        logs.append(table["log_kwh"].to_numpy()[rows])
-        seasons.append(table["seasonal_log_kwh"].to_numpy()[rows])
-    if not ids:
-        return LogLoad(np.empty(0, np.int32), np.empty((0, 0)), np.empty((0, 0)), None)
-    return LogLoad(np.concatenate(ids).astype(np.int32), np.concatenate(logs), np.concatenate(seasons), calendar)
-
-
-@numba.njit(cache=True, nogil=True)
-def weighted_means(values, sources, weights, out):
-    """Fill ``out`` with weighted means over the finite of every slot's sources, NaN where there is none.
-
-    Parameters
-    ----------
-    values : (H, T) float64
-    sources : (B, T) int64
-        Slots, or -1 for none.
-    weights : (B, T) float64
-    out : (H, T) float64
-        Filled in place.
-    """
-    households, slots = values.shape
-    stretches = _stretches(sources)
-    total, weight, finite, known = np.empty(slots), np.empty(slots), np.empty(slots), np.empty(slots)
-    for i in range(households):
-        for t in range(slots):
-            known[t] = np.isfinite(values[i, t])
-            finite[t] = values[i, t] if np.isfinite(values[i, t]) else 0.0
-        total[:], weight[:] = 0.0, 0.0
-        for b, begin, end, source in stretches:
-            # Views, so that the loop runs over neighbours: several slots in one instruction.
-            part, part_weight, factor = total[begin:end], weight[begin:end], weights[b, begin:end]
-            some, some_known = finite[source : source + end - begin], known[source : source + end - begin]
-            for t in range(end - begin):
-                part[t] += factor[t] * some[t]
-                part_weight[t] += factor[t] * some_known[t]
-        for t in range(slots):
-            out[i, t] = total[t] / weight[t] if weight[t] > 0 else np.nan
-
-
-@numba.njit(cache=True, nogil=True)
-def _stretches(sources):
-    """Return rows (b, begin, end, first source) of slots whose sources follow one another."""
-    out = np.empty((sources.size, 4), np.int64)
-    count = 0
-    for b in range(sources.shape[0]):
-        begin = 0
-        for t in range(1, sources.shape[1] + 1):
-            if t < sources.shape[1] and sources[b, begin] >= 0 and sources[b, t] == sources[b, t - 1] + 1:
-                continue
-            if sources[b, begin] >= 0:
-                out[count, 0], out[count, 1], out[count, 2], out[count, 3] = b, begin, t, sources[b, begin]
-                count += 1
-            begin = t
-    return out[:count]

@@ -142,7 +142,7 @@ def seasonal_part(log_kwh: np.ndarray, calendar: Calendar, season: Season) -> np
 def _rolling_mean(log_kwh: np.ndarray, calendar: Calendar, season: Season) -> np.ndarray:
     """Weighted mean of the last days at the same local time; NaN where no day is known; (H, T)."""
     # Snakefiles import this module for its settings, and a plan must not wait for a compiler to be loaded.
-    from meterdp.profiles.grid import weighted_means
+    from meterdp.profiles.weighted_means import weighted_means
 
     weekend, slots = calendar.weekend, np.arange(calendar.slot_count)
     known_days = -(-season.horizon // calendar.slots_per_day)

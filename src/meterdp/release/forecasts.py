@@ -30,7 +30,7 @@ from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import new_ids
 from meterdp.core.parquet import read_parts, read_table
 from meterdp.errors import InputError
-from meterdp.forecasting.select import AHEAD, some_of
+from meterdp.forecasting.settings import AHEAD, some_of
 from meterdp.forecasting.tables import FORECASTS_AHEAD
 from meterdp.groupforecast.mechanism import (
     ForecastRecords,

@@ -34,7 +34,7 @@ from meterdp.core.noise import StudyNoise, salted_ids
 from meterdp.groupforecast.mechanism import GroupForecast
 from meterdp.groupforecast.study import GroupStudy
 from meterdp.privacy.gaussian import epsilon_after
-from meterdp.profiles.grid import LogLoad
+from meterdp.profiles.dense import LogLoad
 from meterdp.release.forecast_files import (
     EXAMPLES,
     crosswalk_columns,

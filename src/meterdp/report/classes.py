@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meterdp.core.log_scale import LogScale
-from meterdp.mixture.describe import pattern_names
+from meterdp.mixture.patterns import pattern_names
 from meterdp.profiles.vector import scale_of
 
 if TYPE_CHECKING:

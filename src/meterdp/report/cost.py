@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
-from meterdp.mixture.gmm import too_many_classes
+from meterdp.mixture.support import too_many_classes
 from meterdp.report.numbers import count, differs, percent, plain, plus_minus, significant
 from meterdp.report.pages import Grid, Tables, count_range
 

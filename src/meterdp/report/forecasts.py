@@ -15,7 +15,7 @@ import numpy as np
 from meterdp.class_noise.query_models import RANDOMNESS
 from meterdp.class_noise.tables import DELTA_CURVES
 from meterdp.evaluation.tables import FORECAST_ERRORS, FORECASTER_COMPARISON
-from meterdp.forecasting.forecasters.registry import OWN
+from meterdp.forecasting.forecasters.interface import OWN
 from meterdp.release.tables import FORECAST_EXAMPLES
 from meterdp.report import numbers
 from meterdp.report.pages import FORECASTS, Figure

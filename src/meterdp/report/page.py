@@ -28,7 +28,7 @@ from meterdp.report.registry import figure_of
 
 if TYPE_CHECKING:
     import pandas as pd
-from meterdp.forecasting.forecasters.registry import OWN
+from meterdp.forecasting.forecasters.interface import OWN
 from meterdp.report.cost import cost_sentences
 from meterdp.report.forecasts import NO_PROTECTION
 from meterdp.report.numbers import count, differs, percent, plain, probability, significant

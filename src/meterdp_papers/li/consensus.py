@@ -12,7 +12,8 @@ import time
 import numpy as np
 import pandas as pd
 
-from meterdp.federated.em import Federated, distributed_em, entries_of
+from meterdp.federated.em import distributed_em, entries_of
+from meterdp.federated.federated import Federated
 from meterdp.federated.graph import Graph, hamiltonian_cycle
 from meterdp.federated.pdmm import Stop, Subspace, consensus, constant_for
 from meterdp.federated.summation import RingSum, Summation

@@ -15,7 +15,7 @@ import pandas as pd
 
 from meterdp.federated import leakage
 from meterdp.federated.adversary import known_sums
-from meterdp.federated.em import Federated
+from meterdp.federated.federated import Federated
 from meterdp.federated.graph import CHORD, CORRUPT, Graph, five_node_example
 from meterdp.federated.leakage import consensus_view, ring_view, seen_in_consensus, sums_on_ring
 from meterdp.federated.pdmm import Stop, consensus

@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 
 from meterdp.core.noise import fixed_uniforms
-from meterdp.federated.em import EmRun, Federated, Update, distributed_em, local_statistics, m_step
+from meterdp.federated.em import EmRun, Update, distributed_em, local_statistics, m_step
+from meterdp.federated.federated import Federated
 from meterdp.federated.graph import Graph, hamiltonian_cycle, random_geometric
 from meterdp.federated.pdmm import ACCURACY, Stop, Subspace, constant_for, rounds_for
 from meterdp.federated.summation import RingSum, Summation

@@ -13,7 +13,8 @@ import pandas as pd
 from scipy.optimize import least_squares, linear_sum_assignment
 
 from meterdp.federated.adversary import known_sums, solvable
-from meterdp.federated.em import Federated, local_statistics, m_step
+from meterdp.federated.em import local_statistics, m_step
+from meterdp.federated.federated import Federated
 from meterdp.federated.graph import CORRUPT
 from meterdp.federated.leakage import consensus_view, ring_view
 from meterdp.mixture.draws import Mixture

@@ -19,11 +19,10 @@ from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import Fit, fit_labels
 from meterdp_papers.common.tables import Dataset, locate
 from meterdp_papers.liu import synthetic as liu_marginals
+from meterdp_papers.liu.readings import READINGS, SHOWN
 from meterdp_papers.liu.setting import (
     EPSILONS,
     MARGINAL_EPSILON,
-    READINGS,
-    SHOWN,
     SIMULATED_EXPORT,
     VARIANTS,
     Variant,

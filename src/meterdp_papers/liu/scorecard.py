@@ -29,7 +29,8 @@ from meterdp_papers.common.scorecard import (
     number,
     span,
 )
-from meterdp_papers.liu.setting import FLIPS, PROPOSED, READINGS, SHOWN, SIMULATED_EXPORT
+from meterdp_papers.liu.readings import FLIPS, READINGS, SHOWN
+from meterdp_papers.liu.setting import PROPOSED, SIMULATED_EXPORT
 
 CLAIMS = Claims("Liu et al. 2025")
 CLOSE = 0.1

@@ -26,7 +26,8 @@ from meterdp.mixture.density import kl_joint
 from meterdp.mixture.draws import Mixture, MixtureDraws, sample
 from meterdp.mixture.gmm import fit_labels
 from meterdp.privacy.noise import NoiseSource
-from meterdp_papers.liu.setting import EPSILONS, READINGS, SHOWN, VARIANTS, Variant, curve, read, releases
+from meterdp_papers.liu.readings import READINGS, SHOWN
+from meterdp_papers.liu.setting import EPSILONS, VARIANTS, Variant, curve, read, releases
 
 MEAN_BOUND = 10.0
 DATA = "synthetic Gaussian mixtures, a fresh one in every trial"

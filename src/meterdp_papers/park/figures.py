@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meterdp.accounting.moments import FAR_ORDER, LARGEST_ORDER
+from meterdp.accounting.orders import FAR_ORDER, LARGEST_ORDER
 from meterdp.report import numbers
 from meterdp.report.pages import Grid
 from meterdp.report.style import (

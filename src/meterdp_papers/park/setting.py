@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from meterdp.accounting.moments import FAR_ORDER
+from meterdp.accounting.orders import FAR_ORDER
 
 _ESTIMATES = {"mle": "MLE", "map": "MAP"}
 _DIVISORS = {"own": "", "noisy": "; class sums over noisy counts"}

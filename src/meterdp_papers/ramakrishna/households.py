@@ -25,7 +25,7 @@ from meterdp.evaluation.forecast_errors import forecast_errors
 from meterdp.forecasting.rolling import distribution_columns, roll
 from meterdp.forecasting.select import fixed_order
 from meterdp.forecasting.study import rolling_of, window_fits
-from meterdp.profiles.grid import LogLoad
+from meterdp.profiles.dense import LogLoad
 from meterdp.profiles.seasonal import Season, seasonal_part
 from meterdp.release.forecast_files import example_columns, release_forecasts
 from meterdp_papers.ramakrishna.synthetic import PAPERS_DESIGNS, PRINTED, PRINTED_NMSE, descent_row

@@ -13,7 +13,7 @@ from dp_accounting.rdp import RdpAccountant
 from scipy.integrate import quad
 
 from meterdp.accounting import moments, zcdp
-from meterdp.accounting.moments import FAR_ORDER, LARGEST_ORDER
+from meterdp.accounting.orders import FAR_ORDER, LARGEST_ORDER
 from meterdp.accounting.sequence import Infeasible, Sequence
 from meterdp.privacy import gaussian
 

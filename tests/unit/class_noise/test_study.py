@@ -26,7 +26,8 @@ from meterdp.forecasting.arma import ArmaFit
 from meterdp.forecasting.distribution import query_covariance
 from meterdp.forecasting.tables import FORECAST_DISTRIBUTIONS
 from meterdp.ingest.tables import METERS
-from meterdp.profiles.grid import Calendar, LogLoad
+from meterdp.profiles.dense import LogLoad
+from meterdp.profiles.grid import Calendar
 
 HOUSEHOLDS = np.array([3, 4, 8, 11], np.int32)
 CALENDAR = Calendar(datetime(2025, 1, 6, tzinfo=UTC), 24 * 10, 60, "UTC")

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from meterdp.errors import InputError
-from meterdp.federated.circuits import Circuits, shared_noise, shares_of
+from meterdp.federated.circuits import Circuits
+from meterdp.federated.configured import shared_noise, shares_of
 from meterdp.federated.graph import complete
 from meterdp.federated.protects import sound_epsilons
 from meterdp.federated.shared_noise import shares_for

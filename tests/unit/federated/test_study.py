@@ -7,7 +7,7 @@ import pytest
 from meterdp.core.parquet import as_arrow, write_table
 from meterdp.errors import InputError
 from meterdp.federated.circuits import Circuits
-from meterdp.federated.em import read_fitted
+from meterdp.federated.fitted import read_fitted
 from meterdp.federated.study import fit_over_circuits, iteration_columns, mixture_columns
 from meterdp.federated.tables import FEDERATED_MIXTURE, FEDERATION
 from meterdp.mechanisms.sound.domain import start_classes

@@ -15,7 +15,8 @@ from meterdp.feeders.mechanism import FeederRecords
 from meterdp.feeders.study import CIRCUITS, Energies, FeederStudy, random_feeders, study_households
 from meterdp.feeders.tables import FEEDER_ATTACKS, FEEDER_ERRORS, FEEDER_RULES
 from meterdp.privacy import gaussian
-from meterdp.profiles.grid import Calendar, LogLoad
+from meterdp.profiles.dense import LogLoad
+from meterdp.profiles.grid import Calendar
 
 SETTINGS = {
     "sizes": [11, 60, 1000],

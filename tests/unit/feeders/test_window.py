@@ -8,7 +8,8 @@ import pytest
 
 from meterdp.core.log_scale import LogScale
 from meterdp.feeders.plan import Window, total_minutes
-from meterdp.profiles.grid import Calendar, LogLoad
+from meterdp.profiles.dense import LogLoad
+from meterdp.profiles.grid import Calendar
 
 LONDON = ZoneInfo("Europe/London")
 SCALE = LogScale(1e-6, 1e6)

@@ -10,7 +10,8 @@ from meterdp.forecasting.arma import ArmaSettings
 from meterdp.forecasting.bulk import fit_households
 from meterdp.forecasting.rolling import Rolling, TrainingWindow, roll
 from meterdp.forecasting.study import forecast_ahead
-from meterdp.profiles.grid import Calendar, LogLoad
+from meterdp.profiles.dense import LogLoad
+from meterdp.profiles.grid import Calendar
 from meterdp.profiles.seasonal import Season, seasonal_part
 
 SETTINGS = {

@@ -11,10 +11,13 @@ from meterdp.core.parquet import as_arrow
 from meterdp.errors import NotInstalled
 from meterdp.evaluation.forecasters import comparison_rows, naive_error_kwh
 from meterdp.evaluation.tables import FORECASTER_COMPARISON
-from meterdp.forecasting.forecasters.registry import FORECASTERS, OWN, POOLED, WEIGHTS, ExponentialSmoothing, Task
+from meterdp.forecasting.forecasters.interface import OWN, POOLED, Task
+from meterdp.forecasting.forecasters.processes import WEIGHTS, ExponentialSmoothing
+from meterdp.forecasting.forecasters.registry import FORECASTERS
 from meterdp.forecasting.rolling import roll
 from meterdp.forecasting.study import rolling_of, window_fits
-from meterdp.profiles.grid import Calendar, LogLoad
+from meterdp.profiles.dense import LogLoad
+from meterdp.profiles.grid import Calendar
 from meterdp.profiles.seasonal import Season, seasonal_part
 
 SETTINGS = {

@@ -12,7 +12,8 @@ from meterdp.forecasting.bulk import fit_households
 from meterdp.forecasting.rolling import Rolling, roll, rolling_origins, training_windows
 from meterdp.forecasting.select import choose_households
 from meterdp.forecasting.state_space import largest_pole
-from meterdp.profiles.grid import Calendar, LogLoad
+from meterdp.profiles.dense import LogLoad
+from meterdp.profiles.grid import Calendar
 
 TRAIN, WEEK, HORIZON, HOMES = 1440, 672, 12, 12
 

@@ -24,7 +24,8 @@ from meterdp.forecasting.rolling import (
 )
 from meterdp.forecasting.study import window_fit_columns
 from meterdp.forecasting.tables import ARMA_FITS, ARMA_SUMMARY, FORECAST_DISTRIBUTIONS, FORECASTS, INTERVAL_ENDS
-from meterdp.profiles.grid import Calendar, LogLoad
+from meterdp.profiles.dense import LogLoad
+from meterdp.profiles.grid import Calendar
 from tests.unit.forecasting.processes import process, simulate, with_gaps
 
 TRAIN, TOTAL, HORIZON, WEEK = 300, 420, 4, 168

@@ -23,7 +23,8 @@ from meterdp.forecasting.tables import (
     GROUP_RECORDS,
     INTERVAL_ENDS,
 )
-from meterdp.profiles.grid import Calendar, LogLoad
+from meterdp.profiles.dense import LogLoad
+from meterdp.profiles.grid import Calendar
 
 SETTINGS = {
     "train_days": 14,

@@ -12,9 +12,9 @@ from meterdp.errors import InputError
 from meterdp.ingest.batch import NameIndex
 from meterdp.ingest.ingest import ingest
 from meterdp.ingest.kept import KeptReadings, Outcome
+from meterdp.ingest.members import members
 from meterdp.ingest.readers.interface import reader
 from meterdp.ingest.settings import ExportSettings
-from meterdp.ingest.streams import members
 from meterdp.ingest.tables import INGEST_CHANGES, INGEST_REPORT, METERS, READINGS
 
 SETTINGS = ExportSettings(time_zone="Europe/Zurich", circuit_column="feeder", bad_rows="missing")

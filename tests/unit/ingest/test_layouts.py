@@ -13,9 +13,10 @@ import pytest
 from meterdp.errors import InputError
 from meterdp.ingest.batch import NO_SUCH_TIME
 from meterdp.ingest.clock import elapsed_us, midnights_us
+from meterdp.ingest.members import members, state_of
 from meterdp.ingest.readers.wide_csv import numbered_columns
 from meterdp.ingest.settings import ExportSettings
-from meterdp.ingest.streams import members, open_bytes, state_of
+from meterdp.ingest.streams import open_bytes
 from tests.unit.ingest.made_up import ingested, two_days, write_csv
 from tests.unit.ingest.test_bad_input import refused
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from meterdp_papers.liu.setting import SHOWN
+from meterdp_papers.liu.readings import SHOWN
 
 PUBLISHED = ("iid_laplace", "iid_gaussian", "coloured_gaussian_l1", "kl_published")
 FAMILY = {"kl_exact": "exact", "fit": "none"}

@@ -11,9 +11,9 @@ from meterdp.core.config import complete, load_schema
 from meterdp.core.parquet import read_table, write_table
 from meterdp.errors import InputError
 from meterdp.ingest.tables import METERS
+from meterdp.profiles.kept import refuse_nobody
 from meterdp.profiles.quality import HOUSEHOLD_RULES
 from meterdp.profiles.tables import PROFILES, QUALITY, QUALITY_SUMMARY
-from meterdp.profiles.vector import refuse_nobody
 
 
 def table(**counts: int) -> pd.DataFrame:

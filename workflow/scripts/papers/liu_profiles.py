@@ -2,7 +2,7 @@
 
 from meterdp.core.job import job
 from meterdp.core.parquet import read_table
-from meterdp.federated.em import read_fitted
+from meterdp.federated.fitted import read_fitted
 from meterdp.mixture.study import fit_from
 from meterdp.mixture.tables import LABELS
 from meterdp.profiles.tables import PROFILES

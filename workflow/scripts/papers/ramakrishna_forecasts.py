@@ -7,7 +7,7 @@ from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import read_table
 from meterdp.evaluation.tables import FORECAST_ERRORS
 from meterdp.forecasting.tables import FORECAST_DISTRIBUTIONS, FORECAST_HOUSEHOLDS
-from meterdp.profiles.grid import read_log_load
+from meterdp.profiles.dense import read_log_load
 from meterdp_papers.ramakrishna.households import paper_forecasts
 
 with job(snakemake.input, snakemake.log) as write:

@@ -41,9 +41,10 @@ from meterdp.ingest.tables import METERS
 from meterdp.mixture.draws import Mixture
 from meterdp.profiles.gaps import process_shard
 from meterdp.profiles.grid import read_shard_in_pieces
+from meterdp.profiles.kept import refuse_nobody
 from meterdp.profiles.quality import refuse_by_policy
 from meterdp.profiles.tables import PROFILES
-from meterdp.profiles.vector import Records, refuse_nobody
+from meterdp.profiles.vector import Records
 
 
 def own_records(study: Mapping, private: Path, listed: bool = False) -> tuple[Records, list[str]]:

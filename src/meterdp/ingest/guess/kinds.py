@@ -18,8 +18,9 @@ from meterdp.ingest.clock import LAST_MARK, Clock
 from meterdp.ingest.dense import CONFLICTING_ROWS, SUPERSEDED_BY_LATER_ROW
 from meterdp.ingest.guess.trial import Trial
 from meterdp.ingest.guess.zone import CLOCKS, local_changes
+from meterdp.ingest.members import ZIP_STARTS
 from meterdp.ingest.readers import green_button, nem12
-from meterdp.ingest.streams import DAMAGE, ZIP_STARTS, files_of, open_bytes
+from meterdp.ingest.streams import DAMAGE, files_of, open_bytes
 
 # Bytes of the start of a file that everything is guessed from.
 HEAD_BYTES = 1 << 20

@@ -24,9 +24,10 @@ from meterdp.errors import InputError
 from meterdp.ingest.batch import BATCH_BYTES, Batch
 from meterdp.ingest.fields import Field
 from meterdp.ingest.lines import INNER_DELIMITER, OLD_MAC, OLD_MAC_REMEDY, Block, Piece, SafeLines, separator_after
+from meterdp.ingest.members import Member
 from meterdp.ingest.readers.plain_rows import PlainFile
 from meterdp.ingest.settings import ExportSettings
-from meterdp.ingest.streams import Member, file_by_file, open_bytes
+from meterdp.ingest.streams import file_by_file, open_bytes
 
 # No row is longer, unless the header is a sixteenth of it.
 LONGEST_ROW_BYTES = 1 << 16

@@ -35,8 +35,9 @@ import numpy as np
 from meterdp.core.regular import empty
 from meterdp.errors import InputError
 from meterdp.ingest.batch import BATCH_BYTES, NO_STAMP, Batch
+from meterdp.ingest.members import Member
 from meterdp.ingest.settings import PLAIN, ExportSettings
-from meterdp.ingest.streams import Limit, Member, file_by_file, open_bytes
+from meterdp.ingest.streams import Limit, file_by_file, open_bytes
 from meterdp.ingest.sums import Batches, Held, Parts, nothing_left
 
 # Codes of ESPI: unit of measure, commodity and service category, accumulation behaviour and flow direction.

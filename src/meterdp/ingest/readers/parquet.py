@@ -22,8 +22,9 @@ from meterdp.core.regular import check_file, empty
 from meterdp.errors import InputError
 from meterdp.ingest.batch import BATCH_BYTES, NO_STAMP, Batch
 from meterdp.ingest.fields import Field, Rejects, StampParser, key_columns, keys, number_words, numbers
+from meterdp.ingest.members import Member
 from meterdp.ingest.settings import ExportSettings
-from meterdp.ingest.streams import Member, telling_damage
+from meterdp.ingest.streams import telling_damage
 
 # About what a reading takes in a long CSV, so that batches of all formats hold alike many readings.
 _BYTES_PER_READING = 32

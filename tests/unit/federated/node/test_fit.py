@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from meterdp.core.parquet import read_table
-from meterdp.federated.em import Federated, distributed_em
+from meterdp.federated.em import distributed_em
+from meterdp.federated.federated import Federated
 from meterdp.federated.graph import ring
 from meterdp.federated.node.tables import NODE_MIXTURE
 from meterdp.federated.study import one_class, start_from

@@ -18,7 +18,8 @@ import yaml
 
 from meterdp.core.parquet import metadata_of, read_table
 from meterdp.errors import InputError
-from meterdp.federated.em import Federated, distributed_em
+from meterdp.federated.em import distributed_em
+from meterdp.federated.federated import Federated
 from meterdp.federated.graph import ring
 from meterdp.federated.node.config import read_node
 from meterdp.federated.node.run import mixture_columns, own_records

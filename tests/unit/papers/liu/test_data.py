@@ -13,7 +13,7 @@ from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import fit_labels
 from meterdp_papers.common.tables import Dataset, locate, registry
 from meterdp_papers.liu import data
-from meterdp_papers.liu.setting import READINGS, SHOWN
+from meterdp_papers.liu.readings import READINGS, SHOWN
 from meterdp_papers.liu.tables import LIU_ACCURACY, LIU_CURVE, LIU_DENSITIES, LIU_MARGINAL_DISTANCES, LIU_TABLE1
 
 FLOOR = 1e-3

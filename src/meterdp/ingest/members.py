@@ -1,0 +1,171 @@
+"""The files an export is made of: one file, or those of a folder or a zip in order of their names.
+
+A file's name may be a meter id, so no message holds one: it says the place of the file in that order. Files that are
+plainly no data are passed over: hidden ones, what macOS and Windows leave behind, and those called README or LICENSE.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import zipfile
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+
+from meterdp.errors import InputError
+
+ZIP_STARTS = (b"PK\x03\x04", b"PK\x05\x06")
+PACKED = (".gz", ".zip")
+TEXT = (".csv", ".txt", ".tsv", ".dat", ".xml")
+_OTHERS = frozenset(
+    ".7z .bak .db .doc .docx .gz .htm .html .jpg .json .log .md .ods .parquet .pdf .png .sql .tar .tmp .xls .xlsm "
+    ".xlsx .yaml .zip".split()
+)
+_NO_DATA = re.compile(r"(?i)\..*|__macosx|thumbs\.db|desktop\.ini|(readme|licen[cs]e)(\.\w+)?")
+
+
+@dataclass(frozen=True)
+class Member:
+    """One file of an export.
+
+    Parameters
+    ----------
+    path : Path
+        The file, or the zip it is in.
+    name : str
+        Its name; may be a meter id.
+    inside : str, optional
+        Its full name in the zip.
+    export : Path
+        What the user named.
+    place : str
+        Where it stands among several files, for messages; empty if there is no other.
+    size_bytes : int
+        Its size before it is unpacked from a zip.
+    by_name : bool
+        Whether its name says that it is packed, and not its first bytes.
+    """
+
+    path: Path
+    name: str
+    export: Path
+    inside: str | None = None
+    place: str = ""
+    size_bytes: int = 0
+    by_name: bool = False
+
+    @property
+    def label(self) -> str:
+        """What messages call it."""
+        return label(self.export, self.place)
+
+    @property
+    def meter_id(self) -> str:
+        """Its name without extensions: the meter, where the file is all of one meter."""
+        name = self.name.encode(errors="backslashreplace").decode()  # a name need not be text
+        while (stem := PurePosixPath(name)).suffix.lower() in TEXT + PACKED and stem.stem != name:
+            name = stem.stem
+        return name.strip()
+
+
+def label(export, place: str) -> str:
+    """Return what messages call a file of an export."""
+    return f"{export}, {place}" if place else str(export)
+
+
+def members(path, *, by_name: bool = False) -> list[Member]:
+    """Return the files of an export in order of their names.
+
+    Parameters
+    ----------
+    path : path-like
+        A file, a folder (with all it holds) or a zip. A file in a folder may itself be packed.
+    by_name : bool
+        Whether names say what is packed, and not the first bytes of a file.
+
+    Raises
+    ------
+    InputError
+        If a folder or zip holds no file, or several that are not all text by their names.
+    zipfile.BadZipFile, OSError
+        If a zip is damaged.
+    """
+    path = Path(path)
+    if path.is_dir():
+        names = sorted(file.relative_to(path).as_posix() for file in path.rglob("*") if file.is_file())
+        chosen = _data(path, names, TEXT + PACKED)
+        sizes = [(path / name).stat().st_size for name in chosen]
+        found = [
+            Member(path / name, PurePosixPath(name).name, path, size_bytes=size, by_name=by_name)
+            for name, size in zip(chosen, sizes, strict=True)
+        ]
+    elif is_zip(path, by_name=by_name):
+        with zipfile.ZipFile(path) as archive:
+            infos = {info.filename: info for info in archive.infolist() if not info.is_dir()}
+        chosen = _data(path, sorted(infos), TEXT)
+        if any(infos[name].flag_bits & 1 for name in chosen):
+            raise InputError("is protected by a password", file=path, hint="unpack it and give what is inside")
+        found = [
+            Member(path, PurePosixPath(name).name, path, name, size_bytes=infos[name].file_size) for name in chosen
+        ]
+    else:
+        return [Member(path, path.name, path, by_name=by_name)]
+    if len(found) == 1:
+        return found
+    return [
+        replace(member, place=f"file {number} of {len(found)}, in order of names")
+        for number, member in enumerate(found, start=1)
+    ]
+
+
+def is_zip(path: Path, *, by_name: bool) -> bool:
+    """Whether a file is a zip, by its name or by its first bytes."""
+    if by_name:
+        return path.suffix.lower() == ".zip"
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(4) in ZIP_STARTS
+
+
+def _data(path: Path, names: Sequence[str], suffixes: tuple[str, ...]) -> list[str]:
+    """Return the names that are not plainly no data; several must all have one of the suffixes."""
+    data = [name for name in names if not any(_NO_DATA.fullmatch(part) for part in PurePosixPath(name).parts)]
+    if not data:
+        raise InputError("holds no files with data", file=path, hint="give the export itself")
+    others = Counter(_kind(name) for name in data if PurePosixPath(name).suffix.lower() not in suffixes)
+    if others and len(data) > 1:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(others.items()))
+        raise InputError(
+            f"holds {len(data)} files that are not all text: {kinds}",
+            file=path,
+            hint=f"leave only files of one export in it, with names that end in {', '.join(suffixes)}",
+        )
+    return data
+
+
+def _kind(name: str) -> str:
+    """Return the kind of a file; behind the dot may stand a part of an id, or a customer."""
+    suffix = PurePosixPath(name).suffix.lower()
+    return suffix if suffix in _OTHERS else "of no known kind"
+
+
+def state_of(path) -> str | None:
+    """Return a hash of the names, sizes and times of all files of a folder, None for a file.
+
+    For the workflow: another file, or a change of one, is another hash. The names themselves, which may be meter ids,
+    stay out of what it prints and keeps.
+    """
+    path = Path(path)
+    if not path.is_dir():
+        return None
+    known = hashlib.sha256()
+    for file in sorted(path.rglob("*")):
+        if file.is_file():
+            about = file.stat()
+            known.update(os.fsencode(file.relative_to(path)))
+            known.update(f"\0{about.st_size}\0{about.st_mtime_ns}\0".encode())
+    return known.hexdigest()

@@ -1,0 +1,74 @@
+"""Log load of shards as dense arrays: what the forecasting rooms read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from meterdp.core.parquet import read_table
+from meterdp.profiles.grid import Calendar
+from meterdp.profiles.tables import LOG_LOAD
+
+
+@dataclass(frozen=True)
+class LogLoad:
+    """Log load of H households on one grid.
+
+    Parameters
+    ----------
+    household : (H,) int32
+    log_kwh : (H, T) float64
+        Log of the clipped energy per interval, NaN where missing.
+    seasonal_log_kwh : (H, T) float64
+        Seasonal part.
+    calendar : Calendar or None
+        Calendar of the T slots; None without households.
+    """
+
+    household: np.ndarray
+    log_kwh: np.ndarray
+    seasonal_log_kwh: np.ndarray
+    calendar: Calendar | None
+
+    @property
+    def residual_log_kwh(self) -> np.ndarray:
+        """Log load without its seasonal mean, (H, T)."""
+        return self.log_kwh - self.seasonal_log_kwh
+
+
+def read_log_load(paths: Iterable, households: np.ndarray, interval_minutes: int, time_zone: str) -> LogLoad:
+    """Read some households of some parts of the table ``log_load``.
+
+    Parameters
+    ----------
+    paths : iterable of path
+        Parts, in the order of the households.
+    households : (n,) int array
+        Households wanted; those a part does not hold are skipped.
+    interval_minutes : int
+    time_zone : str
+
+    Returns
+    -------
+    LogLoad
+        In ascending order of the household.
+    """
+    ids, logs, seasons, calendar = [], [], [], None
+    for path in paths:
+        table = read_table(path, LOG_LOAD, columns=["household", "interval_start_utc", "log_kwh", "seasonal_log_kwh"])
+        column = table["household"].to_numpy()
+        if column.size == 0:
+            continue
+        present, first = np.unique(column, return_index=True)
+        slots = column.size // present.size
+        wanted = np.isin(present, households)
+        calendar = Calendar(table["interval_start_utc"][0].as_py(), slots, interval_minutes, time_zone)
+        rows = first[wanted, None] + np.arange(slots)
+        ids.append(present[wanted])
+        logs.append(table["log_kwh"].to_numpy()[rows])
+        seasons.append(table["seasonal_log_kwh"].to_numpy()[rows])
+    if not ids:
+        return LogLoad(np.empty(0, np.int32), np.empty((0, 0)), np.empty((0, 0)), None)
+    return LogLoad(np.concatenate(ids).astype(np.int32), np.concatenate(logs), np.concatenate(seasons), calendar)
