@@ -21,7 +21,7 @@ from meterdp.federated.leakage import consensus_view, ring_view, seen_in_consens
 from meterdp.federated.pdmm import Stop, consensus
 from meterdp.federated.summation import RingSum, decoded
 from meterdp.simulate.fleet import simulated_stream
-from meterdp_papers.li.setting import (
+from meterdp_papers.li.tables import (
     ALL_SO_FAR,
     CONFIDENCE,
     CYCLE_ALONE,

@@ -17,9 +17,8 @@ from meterdp.core.job import progress
 from meterdp.mechanisms.published.label_flip import LabelledRecords
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import Fit, fit_labels
-from meterdp_papers.common.tables import Dataset, locate
+from meterdp_papers.common.datasets import Dataset, locate
 from meterdp_papers.liu import synthetic as liu_marginals
-from meterdp_papers.liu.readings import READINGS, SHOWN
 from meterdp_papers.liu.setting import (
     EPSILONS,
     MARGINAL_EPSILON,
@@ -33,6 +32,7 @@ from meterdp_papers.liu.setting import (
     select,
     summary,
 )
+from meterdp_papers.liu.tables import READINGS, SHOWN
 
 COMPONENTS = 5  # principal components of the digits
 DIGITS_TEST = 600

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -22,11 +22,7 @@ from meterdp.mechanisms.registry import MECHANISMS
 from meterdp.mixture.density import kl_joint
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.privacy.noise import NoiseSource
-from meterdp_papers.liu.readings import ANY, FLIPS, OVER_CLASSES, READINGS, Reading
-
-if TYPE_CHECKING:
-    import pandas as pd
-
+from meterdp_papers.liu.tables import ANY, FLIPS, OVER_CLASSES, READINGS, Reading
 
 COMPARED = {name: kind for name, kind in MECHANISMS.items() if kind.sees == "labels"}
 # Mechanisms whose noise on means is designed from (10).

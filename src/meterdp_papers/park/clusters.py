@@ -34,10 +34,10 @@ from meterdp.mechanisms.dpem.kmeans import (
     second_moment,
     start_factors,
 )
-from meterdp_papers.common.substitutes import CHECK_INS
+from meterdp_papers.common.datasets import CHECK_INS
 from meterdp_papers.park.data import Records
 from meterdp_papers.park.likelihoods import fold
-from meterdp_papers.park.setting import (
+from meterdp_papers.park.tables import (
     AS_THEY_ARE,
     BY_PIXEL,
     CLUSTER_READINGS,

@@ -26,8 +26,8 @@ from meterdp_papers.common.scorecard import (
     span,
 )
 from meterdp_papers.park.clusters import MISREAD, STATED
-from meterdp_papers.park.likelihoods import MARRIED, STATUSES
-from meterdp_papers.park.setting import (
+from meterdp_papers.park.marital import MARRIED, STATUSES
+from meterdp_papers.park.tables import (
     ADVANCED,
     BY_PIXEL,
     EM,

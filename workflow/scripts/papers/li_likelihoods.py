@@ -1,7 +1,7 @@
 """Fit a mixture over nodes by every scheme: Fig. 2 of Li et al."""
 
 from meterdp.core.job import job
-from meterdp_papers.common.tables import registry
+from meterdp_papers.common.datasets import registry
 from meterdp_papers.li.likelihoods import tabulate, voices
 from meterdp_papers.li.tables import LI_LIKELIHOODS
 

@@ -1,7 +1,7 @@
 """Read records off transcripts of Li et al., and solve for them from sums over iterations of EM."""
 
 from meterdp.core.job import job
-from meterdp_papers.common.tables import registry
+from meterdp_papers.common.datasets import registry
 from meterdp_papers.li.likelihoods import voices
 from meterdp_papers.li.recovery import read_off, tabulate
 from meterdp_papers.li.tables import LI_READ_OFF, LI_RECOVERY

@@ -1,7 +1,7 @@
 """Release mixtures of handwritten digits and classify with them: Figs 9 and 10 of Liu et al."""
 
 from meterdp.core.job import job
-from meterdp_papers.common.tables import registry
+from meterdp_papers.common.datasets import registry
 from meterdp_papers.liu.data import image_figures, images
 from meterdp_papers.liu.tables import LIU_ACCURACY, LIU_CURVE
 

@@ -2,7 +2,7 @@
 
 from meterdp.core.job import job
 from meterdp.core.parquet import read_parts
-from meterdp_papers.common.tables import registry
+from meterdp_papers.common.datasets import registry
 from meterdp_papers.park.data import records_of
 from meterdp_papers.park.likelihoods import compare, summarise
 from meterdp_papers.park.tables import PARK_CURVE, PARK_LIKELIHOODS, PARK_OURS

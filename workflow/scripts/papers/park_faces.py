@@ -1,7 +1,7 @@
 """Analyse the factors of faces with and without noise: Fig. 5 of Park et al."""
 
 from meterdp.core.job import job
-from meterdp_papers.common.tables import registry
+from meterdp_papers.common.datasets import registry
 from meterdp_papers.park.clusters import tabulate
 from meterdp_papers.park.data import records_of
 from meterdp_papers.park.tables import PARK_FACE_NUMBERS, PARK_FACES

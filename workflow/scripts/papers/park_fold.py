@@ -1,7 +1,7 @@
 """Cluster one fold of Fig. 4 of Park et al. by every method under every reading."""
 
 from meterdp.core.job import job
-from meterdp_papers.common.tables import registry
+from meterdp_papers.common.datasets import registry
 from meterdp_papers.park.clusters import run_fold
 from meterdp_papers.park.data import records_of
 from meterdp_papers.park.tables import PARK_FOLDS

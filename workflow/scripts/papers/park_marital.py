@@ -1,7 +1,7 @@
 """Release means of invented people again and again: Fig. 1 of Park et al."""
 
 from meterdp.core.job import job
-from meterdp_papers.park.likelihoods import tabulate
+from meterdp_papers.park.marital import tabulate
 from meterdp_papers.park.tables import PARK_DISTANCES, PARK_MAP
 
 with job(snakemake.input, snakemake.log) as write:

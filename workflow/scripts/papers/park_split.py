@@ -1,7 +1,7 @@
 """Run one split of Fig. 2 or 3 of Park et al. under every reading."""
 
 from meterdp.core.job import job
-from meterdp_papers.common.tables import registry
+from meterdp_papers.common.datasets import registry
 from meterdp_papers.park.data import records_of
 from meterdp_papers.park.likelihoods import run_split
 from meterdp_papers.park.tables import PARK_LIKELIHOODS

@@ -11,9 +11,8 @@ from scipy.stats import norm
 from meterdp.core.parquet import as_arrow
 from meterdp_papers.liu import synthetic
 from meterdp_papers.liu.data import iris
-from meterdp_papers.liu.readings import READINGS, SHOWN
 from meterdp_papers.liu.setting import fixed_data_releases
-from meterdp_papers.liu.tables import LIU_DENSITIES, LIU_MARGINAL_DISTANCES
+from meterdp_papers.liu.tables import LIU_DENSITIES, LIU_MARGINAL_DISTANCES, READINGS, SHOWN
 
 CASES = [
     (0.0, 1.0, 0.0, 1.0),

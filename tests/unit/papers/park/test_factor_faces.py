@@ -7,10 +7,9 @@ from meterdp.core.parquet import as_arrow
 from meterdp.mechanisms.dpem.kmeans import Factors
 from meterdp_papers.park import clusters
 from meterdp_papers.park.data import Records
-from meterdp_papers.park.setting import AS_THEY_ARE, BY_PIXEL, CENTRED, PICTURES
-from meterdp_papers.park.tables import PARK_FACE_NUMBERS, PARK_FACES
+from meterdp_papers.park.tables import AS_THEY_ARE, BY_PIXEL, CENTRED, PARK_FACE_NUMBERS, PARK_FACES, PICTURES
 
-SOURCE = {"data": "made-up pictures", "substitute": None}
+SOURCE = {"data": "synthetic pictures", "substitute": None}
 SIDE = 8
 
 

@@ -7,27 +7,26 @@ import pytest
 
 from meterdp.core.noise import StudyNoise
 from meterdp.core.parquet import as_arrow
-from meterdp_papers.park import likelihoods
-from meterdp_papers.park.setting import CAPTIONS, LONE_CLASS
-from meterdp_papers.park.tables import PARK_DISTANCES, PARK_MAP
+from meterdp_papers.park import marital
+from meterdp_papers.park.tables import CAPTIONS, LONE_CLASS, PARK_DISTANCES, PARK_MAP
 
 
 @pytest.mark.parametrize("caption", CAPTIONS)
-@pytest.mark.parametrize("times", likelihoods.TIMES)
+@pytest.mark.parametrize("times", marital.TIMES)
 def test_as_many_people_as_the_paper_and_one_married_from_the_lone_state(caption, times):
-    found = likelihoods.people(caption, times)
-    assert len(found.place) == 104 * times and found.status[found.lone] == likelihoods.MARRIED
-    near = likelihoods.kilometres(found.place, np.array(likelihoods.LONE_STATE_AT)) < 120
-    assert (near & (found.status == likelihoods.MARRIED)).sum() >= times
+    found = marital.people(caption, times)
+    assert len(found.place) == 104 * times and found.status[found.lone] == marital.MARRIED
+    near = marital.kilometres(found.place, np.array(marital.LONE_STATE_AT)) < 120
+    assert (near & (found.status == marital.MARRIED)).sum() >= times
     if caption == LONE_CLASS:
-        assert (found.status == likelihoods.MARRIED).sum() == times
+        assert (found.status == marital.MARRIED).sum() == times
 
 
 def test_sums_and_em_are_means_and_covariances_of_the_classes():
     """Oracle: numpy per class."""
-    found = likelihoods.people(CAPTIONS[1], 1)
-    free = likelihoods.released(found, math.inf, StudyNoise(1, "none"))
-    for k in range(len(likelihoods.STATUSES)):
+    found = marital.people(CAPTIONS[1], 1)
+    free = marital.released(found, math.inf, StudyNoise(1, "none"))
+    for k in range(len(marital.STATUSES)):
         own = found.place[found.status == k]
         assert free.weights[k] == pytest.approx(len(own) / 104)
         assert free.means[k] == pytest.approx(own.mean(axis=0))
@@ -35,11 +34,11 @@ def test_sums_and_em_are_means_and_covariances_of_the_classes():
 
 
 def test_the_mean_of_a_class_of_one_is_the_person_and_noise_hides_it():
-    found = likelihoods.people(LONE_CLASS, 1)
-    free = likelihoods.released(found, math.inf, StudyNoise(1, "none"))
-    assert likelihoods.kilometres(free.means[likelihoods.MARRIED], found.place[found.lone]) < 1e-6
-    private = likelihoods.released(found, 4.0, StudyNoise(1, "some"))
-    assert likelihoods.kilometres(private.means[likelihoods.MARRIED], found.place[found.lone]) > 100
+    found = marital.people(LONE_CLASS, 1)
+    free = marital.released(found, math.inf, StudyNoise(1, "none"))
+    assert marital.kilometres(free.means[marital.MARRIED], found.place[found.lone]) < 1e-6
+    private = marital.released(found, 4.0, StudyNoise(1, "some"))
+    assert marital.kilometres(private.means[marital.MARRIED], found.place[found.lone]) > 100
 
 
 def test_kilometres_are_those_of_the_sphere_near_by():
@@ -47,13 +46,13 @@ def test_kilometres_are_those_of_the_sphere_near_by():
     a, b = np.radians([[7.6, 50.2], [8.4, 49.8]])
     h = np.sin((a[1] - b[1]) / 2) ** 2 + np.cos(a[1]) * np.cos(b[1]) * np.sin((a[0] - b[0]) / 2) ** 2
     oracle = 2 * 6371.0 * math.asin(math.sqrt(h))
-    assert likelihoods.kilometres(np.degrees(a), np.degrees(b)) == pytest.approx(oracle, rel=2e-3)
+    assert marital.kilometres(np.degrees(a), np.degrees(b)) == pytest.approx(oracle, rel=2e-3)
 
 
 def test_tables_are_declared_and_repeat():
-    (places, distances), (again, _) = likelihoods.tabulate(3, seed=2), likelihoods.tabulate(3, seed=2)
+    (places, distances), (again, _) = marital.tabulate(3, seed=2), marital.tabulate(3, seed=2)
     as_arrow(PARK_MAP, places)
     as_arrow(PARK_DISTANCES, distances)
-    as_arrow(PARK_DISTANCES, likelihoods.tabulate(1, seed=2)[1])
+    as_arrow(PARK_DISTANCES, marital.tabulate(1, seed=2)[1])
     assert places.drop(columns="covariance").equals(again.drop(columns="covariance"))
     assert len(distances) == 2 * 2 * 2 * 4 and (places["kind"] == "lone person").sum() == 4

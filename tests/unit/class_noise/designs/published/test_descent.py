@@ -14,8 +14,8 @@ from meterdp.class_noise.designs.algorithm1 import (
 )
 from meterdp.class_noise.query_models import Budget, ClassQueries
 from meterdp.errors import InputError
-from meterdp_papers.ramakrishna import plain_algorithm1 as plain
-from meterdp_papers.ramakrishna.plain_algorithm1 import edges_of
+from meterdp_papers.ramakrishna import errata_descent as plain
+from meterdp_papers.ramakrishna.errata_descent import edges_of
 from tests.unit.class_noise.examples import all_pairs, nasty_queries, nearest_pairs, wishart
 
 LIMITS = {"first_step": 0.1, "smallest_step": 1e-12, "halvings": 30, "eigenvalue_floor": 1e-9}

@@ -21,7 +21,7 @@ from meterdp.accounting.gaussian_loss import PairLosses, pair_losses
 from meterdp.class_noise.query_models import ClassQueries
 from meterdp.privacy.noise import NoiseSource
 from meterdp_papers.common.tables import Finding, defect
-from meterdp_papers.ramakrishna.synthetic import CAPTION, LARGE_BUDGET, PROPOSED_END, SMALL_BUDGET
+from meterdp_papers.ramakrishna.tables import CAPTION, LARGE_BUDGET, PROPOSED_END, SMALL_BUDGET
 
 STEPS = 12  # entries of a query in section VI-B, three hours
 # Of the quadrature of tails: angles from -pi/2 to pi/2 in pieces, as narrow distributions change fast within a few

@@ -17,8 +17,8 @@ from scipy.stats import norm
 from meterdp.core.noise import StudyNoise
 from meterdp.mechanisms.dpem.mechanism import EmSettings, MixtureModel, Perturbation, mirrored
 from meterdp.mixture.gmm import ClassSums
+from meterdp_papers.park import errata as stated
 from meterdp_papers.park.clusters import spectral_norm
-from meterdp_papers.park.errata import budgets as stated
 
 SIGMAS = 6.5
 
