@@ -16,7 +16,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from meterdp.core.noise import StudyNoise
-from meterdp_papers.common.finding import Finding
+from meterdp_papers.common.tables import Finding
 from meterdp_papers.errata import measure
 
 MEASURED = Path(__file__).resolve().parents[1] / "docs/measured"

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from meterdp_papers.common.finding import Defect
+from meterdp_papers.common.tables import Defect
 from meterdp_papers.errata import PAPERS
 from meterdp_papers.registry import catalogue
 

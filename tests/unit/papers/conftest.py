@@ -7,7 +7,7 @@ import runpy
 
 import pytest
 
-from meterdp_papers.common.finding import Finding
+from meterdp_papers.common.tables import Finding
 from meterdp_papers.errata import PAPERS
 
 

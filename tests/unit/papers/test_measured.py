@@ -13,7 +13,7 @@ from meterdp_papers import errata
 from meterdp_papers.common.tables import ERRATA
 from meterdp_papers.errata import PAPERS, as_columns, measure
 from meterdp_papers.liu.tables import LIU_CURVE
-from tests.unit.papers.made_up import curve
+from tests.unit.papers.synthetic import curve
 
 
 @pytest.fixture

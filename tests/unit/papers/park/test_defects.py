@@ -18,8 +18,8 @@ from meterdp.core.noise import StudyNoise
 from meterdp.mechanisms.dpem.mixture import EmSettings, MixtureModel
 from meterdp.mechanisms.dpem.moments import Perturbation, mirrored
 from meterdp.mixture.class_sums import ClassSums
-from meterdp_papers.park.errata import budgets as stated
-from meterdp_papers.park.factor_faces import spectral_norm
+from meterdp_papers.park import errata as stated
+from meterdp_papers.park.clusters import spectral_norm
 
 SIGMAS = 6.5
 

@@ -15,8 +15,8 @@ from meterdp.class_noise.designs.interface import Budget, ClassQueries
 from meterdp.class_noise.designs.white import white_noise
 from meterdp.privacy import gaussian
 from meterdp.privacy.noise import NoiseSource
-from meterdp_papers.common.finding import Finding, defect
-from meterdp_papers.ramakrishna.errata.distributions import (
+from meterdp_papers.common.tables import Finding, defect
+from meterdp_papers.ramakrishna.errata_bounds import (
     STEPS,
     losses_of,
     mu_of_tail,
@@ -24,7 +24,7 @@ from meterdp_papers.ramakrishna.errata.distributions import (
     two_labels,
     worst,
 )
-from meterdp_papers.ramakrishna.setting import WHITE_END, WHITE_START
+from meterdp_papers.ramakrishna.tables import WHITE_END, WHITE_START
 
 _GUESSES = 20_000
 

@@ -15,8 +15,8 @@ from meterdp.federated.graph import CORRUPT, five_node_example, random_geometric
 from meterdp.federated.pdmm import Stop, consensus
 from meterdp.federated.ring_sum import RingSum, decoded
 from meterdp.federated.transcript import consensus_view
-from meterdp_papers.li.errata import updates as errata_consensus
-from meterdp_papers.li.errata.updates import example, followed
+from meterdp_papers.li import errata as errata_consensus
+from meterdp_papers.li.errata import example, followed
 
 
 def closed(finding, rel=1e-6, absolute=1e-12) -> bool:

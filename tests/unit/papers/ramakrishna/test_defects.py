@@ -16,10 +16,10 @@ from scipy.stats import multivariate_normal, norm
 
 from meterdp.class_noise.designs.interface import ClassQueries
 from meterdp.core.noise import StudyNoise
-from meterdp_papers.ramakrishna import plain_algorithm1 as plain
-from meterdp_papers.ramakrishna.errata import descent as ramakrishna_descent
-from meterdp_papers.ramakrishna.errata import distributions as ramakrishna_distributions
-from meterdp_papers.ramakrishna.errata import forecasts as ramakrishna_forecasts
+from meterdp_papers.ramakrishna import errata_bounds as ramakrishna_distributions
+from meterdp_papers.ramakrishna import errata_descent as plain
+from meterdp_papers.ramakrishna import errata_descent as ramakrishna_descent
+from meterdp_papers.ramakrishna import errata_forecasts as ramakrishna_forecasts
 
 SIGMAS = 6.5
 

@@ -6,9 +6,9 @@ from scipy.optimize import minimize
 
 from meterdp.core.noise import StudyNoise
 from meterdp.privacy.noise import NoiseSource
-from meterdp_papers.liu.readings import FLIPS, READINGS
 from meterdp_papers.liu.setting import COMPARED, DELTA, PROPOSED, VARIANTS, Variant, public_settings, read
 from meterdp_papers.liu.synthetic import Setting, draw_data_set
+from meterdp_papers.liu.tables import FLIPS, READINGS
 
 FLOOR, SETS = 1e-3, range(10)
 

@@ -1,4 +1,4 @@
-"""Made-up tables of Li et al., to judge and to draw."""
+"""Synthetic tables of Li et al., to judge and to draw."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 
 from meterdp_papers.li import exposure
-from meterdp_papers.li.setting import CYCLE_ALONE, GRAPHS, NODES, RECORDS, SETTINGS, VIEWS, WITH_CHORD
+from meterdp_papers.li.tables import CYCLE_ALONE, GRAPHS, NODES, RECORDS, SETTINGS, VIEWS, WITH_CHORD
 
-SOURCE = {"data": "made-up data", "substitute": None}
+SOURCE = {"data": "synthetic data", "substitute": None}
 NATS = {"federated": 4.0, "secure_sum": 0.36, "subspace": 0.2}
 WHOLE = 8.0
 
@@ -84,7 +84,7 @@ def read_off(error=1e-15, share=1.0, ring="1, 5; 3", subspace="1, 3, 5", nothing
                 "quotient_error": error if number else np.nan,
                 "found_share": np.nan if number else share,
                 "trials": 1,
-                "data": "made-up voices",
+                "data": "synthetic voices",
                 "substitute": "stands for nothing",
             }
         )

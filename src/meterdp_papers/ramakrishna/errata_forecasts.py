@@ -17,8 +17,8 @@ from meterdp.forecasting.distribution import autocovariance, forecast_covariance
 from meterdp.privacy.noise import NoiseSource
 from meterdp.simulate.period import Period
 from meterdp.simulate.single import one_household
-from meterdp_papers.common.finding import Finding, averaged, defect
-from meterdp_papers.ramakrishna.errata.distributions import normal_tail, two_labels, worst
+from meterdp_papers.common.tables import Finding, averaged, defect
+from meterdp_papers.ramakrishna.errata_bounds import normal_tail, two_labels, worst
 
 # R6: section VI-B's 15 days at 15 minutes; two weeks and a day.
 _DAYS, _HOUSEHOLDS = 15, 20

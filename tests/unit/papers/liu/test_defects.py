@@ -19,10 +19,9 @@ from meterdp.core.noise import StudyNoise
 from meterdp.mechanisms.published.kl import KlPublished
 from meterdp.mixture.gmm import fit_labels
 from meterdp.solvers.ellipsoid import program as sdp
-from meterdp_papers.liu.errata import covariances as liu_covariances
-from meterdp_papers.liu.errata import means as liu_means
-from meterdp_papers.liu.errata.inputs import moved_labels
-from meterdp_papers.liu.errata.synthetic import paper_records, paper_settings
+from meterdp_papers.liu import errata_moments as liu_covariances
+from meterdp_papers.liu import errata_moments as liu_means
+from meterdp_papers.liu.errata_inputs import moved_labels, paper_records, paper_settings
 
 SIGMAS = 6.5
 DELTA = 1e-5

@@ -1,4 +1,4 @@
-"""Made-up tables of Park et al., to judge and to draw."""
+"""Synthetic tables of Park et al., to judge and to draw."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from meterdp_papers.park import likelihoods, marital
-from meterdp_papers.park.setting import (
+from meterdp_papers.park.tables import (
     BY_PIXEL,
     CLUSTER_READINGS,
     EM,
@@ -21,7 +21,7 @@ from meterdp_papers.park.setting import (
     ZCDP,
 )
 
-SOURCE = {"data": "made-up data", "substitute": "stands for nothing"}
+SOURCE = {"data": "synthetic data", "substitute": "stands for nothing"}
 # Nats per record at epsilon 0.1, 1 and 4.
 EPSILONS = (0.1, 1.0, 4.0)
 AS_CLAIMED = {

@@ -1,15 +1,15 @@
-"""Made-up tables of the reproduction, to judge and to draw."""
+"""Synthetic tables of the reproduction, to judge and to draw."""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
 
-from meterdp_papers.liu.readings import SHOWN
+from meterdp_papers.liu.tables import SHOWN
 
 PUBLISHED = ("iid_laplace", "iid_gaussian", "coloured_gaussian_l1", "kl_published")
 FAMILY = {"kl_exact": "exact", "fit": "none"}
-SOURCE = {"data": "made-up data", "substitute": "stands for nothing"}
+SOURCE = {"data": "synthetic data", "substitute": "stands for nothing"}
 
 
 def curve(
