@@ -6,7 +6,8 @@ import typing
 import pytest
 import yaml
 
-from meterdp.core.config import load_schema, names_in
+from meterdp.core.choices import names_in
+from meterdp.core.config import load_schema
 from tests.workflow.planning import ROOT, Planner
 
 SCHEMA = ROOT / "workflow/schemas/config.schema.yaml"

@@ -19,7 +19,7 @@ from meterdp.core.config import complete, load_schema, refuse_templates
 from meterdp.core.log_scale import SCALE_KEYS
 from meterdp.errors import REFUSAL, InputError, refusals
 from meterdp.core.provenance import share_source, source_hash
-from meterdp.core.regular import shipped
+from meterdp.core.shipped import shipped
 from meterdp.core.steps import StepReport, seconds_per_job
 from meterdp.core.job import stop_on_sigterm
 from meterdp.ingest.members import state_of

@@ -1,7 +1,7 @@
 """Decide which households must not be told apart by their forecasts, and write the graph."""
 
-from meterdp.class_noise.curves import study_neighbourhoods
 from meterdp.class_noise.neighbourhoods.graph import graph_columns, neighbourhood_columns, summary_columns
+from meterdp.class_noise.study import study_neighbourhoods
 from meterdp.class_noise.tables import NEIGHBOUR_GRAPH, NEIGHBOURHOOD_SUMMARY, NEIGHBOURHOODS
 from meterdp.core.job import job
 from meterdp.core.parquet import read_table

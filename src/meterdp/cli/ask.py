@@ -27,7 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
     InputError
         If the folder holds no study, or what is asked for makes no sense.
     """
-    from meterdp.class_noise.inverse import ask
+    from meterdp.class_noise.ask import ask
     from meterdp.class_noise.query_models import MODEL_WORDS
 
     for line in ask(arguments.results, arguments.epsilon, arguments.error_kwh, arguments.delta, arguments.design):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from meterdp.core.config import names_in
+from meterdp.core.choices import names_in
 from meterdp.errors import InputError
 
 EXAMPLES = ("meterdp audit leaks results/release --meters list.csv --secrets secrets.csv",)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from datetime import date
 
-from meterdp.core.config import names_in
+from meterdp.core.choices import names_in
 
 EXAMPLES = ("meterdp release convert results/release/mixture --as opendss --to for-opendss --date 2025-11-17",)
 

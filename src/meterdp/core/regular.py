@@ -1,7 +1,4 @@
-"""Open files that somebody else has made: those that exist, and regular ones of a possible size.
-
-Files of the project that lie beside the package in a checkout and inside it once it is installed from a wheel.
-"""
+"""Open files that somebody else has made: those that exist, and regular ones of a possible size."""
 
 from __future__ import annotations
 
@@ -73,19 +70,3 @@ def check_access(path: Path, label) -> None:
 def empty(path) -> InputError:
     """The error for an export without a single reading."""
     return InputError("holds no readings", file=path, hint="export the readings again")
-
-
-_PACKAGE = Path(__file__).resolve().parents[1]
-
-
-def shipped(name: str) -> Path:
-    """Return where a file or folder of the project is.
-
-    Parameters
-    ----------
-    name : str
-        Below the root of a checkout: ``workflow/schemas``, ``resources``, or what is in them. setup.py puts both into
-        wheels.
-    """
-    inside = _PACKAGE / "shipped" / name
-    return inside if inside.exists() else _PACKAGE.parents[1] / name

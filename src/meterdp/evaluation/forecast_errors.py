@@ -28,9 +28,9 @@ import numpy as np
 import pyarrow as pa
 from scipy.special import ndtr, ndtri
 
-from meterdp.class_noise.curves import noises_of, pair_positions
 from meterdp.class_noise.designs.registry import noise_design
 from meterdp.class_noise.query_models import QUERY_MODELS, Budget, Noise, class_queries
+from meterdp.class_noise.study import noises_of, pair_positions
 from meterdp.core.job import progress
 from meterdp.core.log_scale import PLAIN, LogScale
 from meterdp.errors import InputError

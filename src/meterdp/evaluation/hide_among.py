@@ -13,16 +13,18 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from meterdp.class_noise.curves import stack
 from meterdp.class_noise.designs.registry import DESIGNS, noise_design
 from meterdp.class_noise.inverse import Asker, budgets_near_limit
 from meterdp.class_noise.neighbourhoods.graph import balanced_groups, full_cluster_graph
 from meterdp.class_noise.query_models import AccuracyConvention, ClassQueries, Noise
+from meterdp.class_noise.study import stack
 from meterdp.core.job import progress
 from meterdp.core.log_scale import LogScale
 from meterdp.evaluation.tables import GROUP_MEAN
 from meterdp.forecasting.rolling import ForecastSet
 
+# What the figure shows. Sizes beyond the households with a forecast are said to be too large.
+ASKED = {"sizes": (2, 5, 10, 20, 50, 100), "epsilon": 1.0, "delta": 1e-5}
 TOO_LARGE = "more than the {} households with a forecast: there are not so many to hide among"
 NOT_SERVED = "no noise that was tried hides the households of every group"
 
@@ -44,7 +46,7 @@ def hide_among_rows(
     features : (H, m) float64 array
         What makes households similar, in the order of ``distributions``.
     asked : mapping
-        Section ``hide_among`` of the configuration: ``sizes``, ``epsilon`` and ``delta``.
+        ``sizes``, ``epsilon`` and ``delta``, such as :data:`ASKED`.
     designs : sequence of str
         Designs for certain queries; ``none`` hides nobody and is left out.
     accuracy_convention : {"total", "per_entry"}

@@ -30,6 +30,7 @@ from meterdp.groupforecast.plan import (
     GROUP_OFFSET_STD,
     GROUP_RADIUS,
     LEVEL_STD,
+    MOST_GROUPS,
     GroupPlan,
     GroupPublic,
     assigned_levels,
@@ -337,7 +338,7 @@ def group_public(config: Mapping, households: int, circuit: tuple[int, ...] | No
         interval_hours=config["export"]["interval_minutes"] / 60,
         level_log_kwh=float(LogScale.from_config(config["profiles"]).log(config["profiles"]["default_kwh_per_hour"])),
         groups=release["forecast_groups"],
-        most_groups=max(1, min(config["group_forecast"]["most_groups"], households // FEWEST_IN_GROUP)),
+        most_groups=max(1, min(MOST_GROUPS, households // FEWEST_IN_GROUP)),
         circuit=circuit,
         grid=GRID,
     )

@@ -27,8 +27,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from meterdp.class_noise.curves import noises_of, stack
 from meterdp.class_noise.query_models import MODEL_WORDS, QUERY_MODELS
+from meterdp.class_noise.study import noises_of, stack
 from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import StudyNoise, salted_ids
 from meterdp.groupforecast.mechanism import GroupForecast
@@ -228,7 +228,7 @@ def release_study_forecasts(
     household = distributions["household"].to_numpy()
     mean = stack(distributions["mean_log_kwh"], -1)
     noises = noises_of(designs)
-    design, rho = class_noise["file_design"], float(class_noise["file_rho"])
+    design, rho = class_noise["file_design"], float(class_noise["rhos"][0])
     key = next((design, model, rho) for model in QUERY_MODELS if (design, model, rho) in noises)
     designed, noise = noises[key]
     if not (np.array_equal(designed, household) and np.array_equal(load.household, household)):

@@ -309,6 +309,10 @@ _LAYOUT = {
 TYPICAL_DAILY_KWH = 30.0
 
 
+# First local day: a Monday two weeks before summer time ends, so that a study of four weeks has a change of clocks.
+START_DATE = "2025-10-20"
+
+
 def simulated_export(start_date: str, days: int) -> dict:
     """Return the section ``export`` that describes a simulated export of ``days`` days from ``start_date`` on."""
     last_day = date.fromisoformat(start_date) + timedelta(days=days - 1)
@@ -317,6 +321,6 @@ def simulated_export(start_date: str, days: int) -> dict:
 
 def describe_simulated(config: MutableMapping) -> None:
     """Put into a configuration without an export what describes the one that is simulated."""
-    config["export"] |= simulated_export(config["simulate"]["start_date"], config["simulate"]["days"])
+    config["export"] |= simulated_export(START_DATE, config["simulate"]["days"])
     if config["release"]["feeder_typical_daily_kwh"] is None:
         config["release"]["feeder_typical_daily_kwh"] = TYPICAL_DAILY_KWH

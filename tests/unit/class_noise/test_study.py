@@ -8,7 +8,10 @@ import pyarrow as pa
 import pytest
 
 from meterdp.accounting.gaussian_loss import pair_losses
-from meterdp.class_noise.curves import (
+from meterdp.class_noise.designs.registry import noise_design
+from meterdp.class_noise.neighbourhoods.graph import all_within, graph_columns, summary_columns
+from meterdp.class_noise.query_models import Budget, class_queries
+from meterdp.class_noise.study import (
     design_all,
     design_columns,
     noises_of,
@@ -16,9 +19,6 @@ from meterdp.class_noise.curves import (
     report_columns,
     study_neighbourhoods,
 )
-from meterdp.class_noise.designs.registry import noise_design
-from meterdp.class_noise.neighbourhoods.graph import all_within, graph_columns, summary_columns
-from meterdp.class_noise.query_models import Budget, class_queries
 from meterdp.class_noise.tables import NEIGHBOUR_GRAPH, NEIGHBOURHOOD_SUMMARY, NOISE_DESIGN_REPORTS, NOISE_DESIGNS
 from meterdp.core.parquet import as_arrow
 from meterdp.errors import InputError

@@ -8,9 +8,9 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from meterdp.class_noise.curves import design_all, design_columns
 from meterdp.class_noise.neighbourhoods.graph import graph_columns
 from meterdp.class_noise.query_models import Noise
+from meterdp.class_noise.study import design_all, design_columns
 from meterdp.class_noise.tables import DELTA_CURVES, NEIGHBOUR_GRAPH, NOISE_DESIGNS
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow, metadata_of, read_table
@@ -27,7 +27,6 @@ NOISE = {
     "rhos": [3.0],
     "accuracy_convention": "total",
     "file_design": "white",
-    "file_rho": 3.0,
 }
 PUBLIC = public_settings(
     {"time_zone": "Europe/Zurich", "interval_minutes": 60, "path": "private.csv"},

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.linalg import sqrtm
 
-from meterdp.class_noise.curves import design_comparison_rows
+from meterdp.class_noise.comparison import design_comparison_rows
 from meterdp.class_noise.designs.registry import noise_design, runnable
 from meterdp.class_noise.designs.simple import NOISE_FLOOR
 from meterdp.class_noise.designs.transport.barycentre import (
