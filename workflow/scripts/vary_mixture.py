@@ -13,7 +13,7 @@ from meterdp.mixture.study import fit_from
 from meterdp.mixture.tables import LABELS
 from meterdp.profiles.tables import PROFILES
 from meterdp.profiles.vector import Records
-from meterdp.release.synthetic import guarantee_in_words, released_source, synthetic_columns, synthetic_log_kwh
+from meterdp.release.synthetic import guarantee_sentence, released_source, synthetic_columns, synthetic_log_kwh
 from meterdp.release.tables import SYNTHETIC_PROFILES
 
 with job(snakemake.input, snakemake.log) as write:
@@ -33,7 +33,7 @@ with job(snakemake.input, snakemake.log) as write:
         # As many as there are valid real profiles.
         source = released_source(as_arrow(VARIANT, variant), mechanisms["figure_epsilon"])
         log_kwh = synthetic_log_kwh(source, int(records.valid.sum()), LogScale.from_config(params.profiles), seed)
-        metadata = carried_metadata(snakemake.input) | {"guarantee": guarantee_in_words(source)}
+        metadata = carried_metadata(snakemake.input) | {"guarantee": guarantee_sentence(source)}
         write_table(synthetic_file, SYNTHETIC_PROFILES, synthetic_columns(log_kwh), metadata)
         costs = {column: [*costs.get(column, []), *values] for column, values in cost.items()}
     write(output.cost, COST, costs)

@@ -29,9 +29,9 @@ def run(arguments: argparse.Namespace) -> int:
     InputError
         If there is none, or it cannot be trusted.
     """
-    from meterdp.release.show import in_words
+    from meterdp.release.show import sentence
 
-    print(in_words(opened(arguments.ledger)), end="")
+    print(sentence(opened(arguments.ledger)), end="")
     return 0
 
 

@@ -154,7 +154,7 @@ class LogScale:
         return {LOG: "exp(y)", OFFSET: f"exp(y) - {o!r}", SIGNED: f"2 * {c!r} * sinh(y - ln({c!r}))"}[self.kind]
 
     @property
-    def in_words(self) -> str:
+    def sentence(self) -> str:
         """Return what becomes of an hourly reading, for a guarantee."""
         return (
             f"every energy is clipped to the public bounds {self.low_kwh:g} and {self.high_kwh:g} kWh per hour, and "

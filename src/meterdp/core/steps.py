@@ -49,7 +49,7 @@ def seconds_per_job(rule: str, benchmarks: Path) -> float:
     return sum(times) / len(times) if times else TYPICAL_S.get(rule, OTHERWISE_S)
 
 
-def in_words(seconds: float) -> str:
+def sentence(seconds: float) -> str:
     """Return how long something lasts, about."""
     if seconds < 45:
         return "less than a minute"
@@ -125,7 +125,7 @@ class StepReport(logging.Handler):
         more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
         done = self._steps - sum(self._left.values())
         self._write(
-            f"[{time.strftime('%H:%M:%S')}] {done} of {self._steps} steps, {in_words(self.left_s())} left; "
+            f"[{time.strftime('%H:%M:%S')}] {done} of {self._steps} steps, {sentence(self.left_s())} left; "
             f"running: {', '.join(names[:_MOST_NAMES])}{more}"
         )
         self._said = self._clock()

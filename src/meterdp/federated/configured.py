@@ -32,7 +32,7 @@ def shared_noise(federation: Mapping | None, meters: pa.Table) -> SharedNoise | 
         return None
     graph = Circuits.of(meters, federation).graph
     sums = sums_of(federation, graph, federation["colluding"])
-    words = {"by": federation["by"], "scheme": sums.scheme, "graph": _in_words(federation["graph"], graph)}
+    words = {"by": federation["by"], "scheme": sums.scheme, "graph": _sentence(federation["graph"], graph)}
     return SharedNoise(sums.shares, words)
 
 
@@ -47,7 +47,7 @@ def shares_of(federation: Mapping | None, meters: pa.Table) -> Shares:
     return ALONE if shared is None else shared.shares
 
 
-def _in_words(graph: str, of_circuits: Graph) -> str:
+def _sentence(graph: str, of_circuits: Graph) -> str:
     """Return the name of a graph, or a digest of an edge file's edges between circuits by number."""
     if graph in GRAPHS:
         return graph

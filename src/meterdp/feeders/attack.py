@@ -9,8 +9,8 @@ Two attacks on exact totals, of which every single one passes the rule and is ro
   that errors much smaller than sqrt(N) readings do not help when groups are many.
 
 Sound totals meet somebody who knows more, all readings of all other households. :func:`by_knowing_the_others` takes
-them off the total; :func:`advantage` says how much better than a coin two records of one household are told apart,
-beside what mu-GDP allows (Dong, Roth and Su 2022, Section 2).
+them off the total; :func:`advantage` says how much better than a coin two records of one household can be
+distinguished, beside what mu-GDP allows (Dong, Roth and Su 2022, Section 2).
 
 What regulators' rules withhold, and what they give away all the same, measured on the energies of a study.
 
@@ -79,7 +79,7 @@ class PublicationRule:
     def passes(self, customers: np.ndarray, largest_kwh: np.ndarray, total_kwh: np.ndarray) -> np.ndarray:
         """Return whether totals may be published, bool; three arrays that broadcast against one another.
 
-        A total of zero passes: nobody has more than a share of nothing, although it tells everybody's reading.
+        A total of zero passes: no one has more than a share of nothing, although it reveals everybody's reading.
         """
         # Shares that are met exactly pass, whatever the rounding of sums.
         bound = self.most_share * total_kwh * (1 + 1e-12)
@@ -474,7 +474,8 @@ def contributions(mechanism: FeederTotals, energy_kwh: np.ndarray) -> np.ndarray
 
 
 def best_advantage(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return how much better than a coin two records of one household are told apart, everything else known, (n,).
+    """Return how much better than a coin two records of one household can be distinguished, everything else known,
+    (n,).
 
     The probability of saying "the first" when it is, less that of saying so when it is the second, of the best test
     there is (Neyman and Pearson) on the noisy sums themselves, which tell at least what totals made of them tell:
@@ -613,7 +614,7 @@ def _sound_row(study: FeederStudy, grouping: Grouping, window: Energies, epsilon
     found = by_knowing_the_others(window.energy_kwh[judged], grouping.feeder[judged], released[: grouping.judged])
     adds = contributions(mechanism, window.energy_kwh)
     # Every household against another one's record in its place.
-    told = best_advantage(adds, np.roll(adds, 1, axis=0))
+    advantages = best_advantage(adds, np.roll(adds, 1, axis=0))
     return BLANK | {
         "attack": OTHERS_KNOWN,
         "window": window.name,
@@ -624,8 +625,8 @@ def _sound_row(study: FeederStudy, grouping: Grouping, window: Energies, epsilon
         "rms_error_kwh": found.rms_error_kwh,
         "guess_rms_error_kwh": found.guess_rms_error_kwh,
         "best_rms_error_kwh": found.best_rms_error_kwh,
-        "advantage_median": float(np.median(told)),
-        "advantage_greatest": float(told.max()),
+        "advantage_median": float(np.median(advantages)),
+        "advantage_greatest": float(advantages.max()),
         "advantage_bound": most_advantage(mechanism.mu),
     }
 

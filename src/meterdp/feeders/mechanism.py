@@ -218,7 +218,7 @@ class FeederTotals:
 def filled(energy_kwh: np.ndarray, public: FeederPublic) -> tuple[np.ndarray, np.ndarray]:
     """Return the records without gaps or negative energies, and which meters were read.
 
-    Both are functions of one's own record. A gap gets the mean of the meter's other days at that time, else the
+    Both are functions of the record alone. A gap gets the mean of the meter's other days at that time, else the
     public shape of a day at the meter's own level.
 
     Parameters

@@ -45,7 +45,7 @@ from meterdp.privacy.noise import MOST_STD_STEPS, MOST_STEPS
 from meterdp.profiles.dense import LogLoad, read_log_load
 
 COUNTS = ("listed", "measured")
-# What a meter uses a day, of a study that is not told.
+# What a meter uses a day, if a study names nothing else.
 TYPICAL_DAILY_KWH = 12.0
 # Public shape of a day: cosines 1, 2, ... of the time of day, relative to the mean.
 CENTRE_SHAPE = (-0.2, 0.0, 0.0, -0.1, 0.1)
@@ -537,7 +537,7 @@ def posterior(
     weight = np.exp(log_weight - log_weight.max())
     weight /= weight.sum()
     mean = sum(w * m for w, (_, m, _) in zip(weight, found, strict=True))
-    # Of the law of total variance; differences of squares would cancel.
+    # The total variance is the mean of the variances plus that of the means; differences of squares would cancel.
     variance = sum(w * (v + (m - mean) ** 2) for w, (_, m, v) in zip(weight, found, strict=True))
     return mean, variance
 

@@ -72,7 +72,7 @@ class Energies:
 
     @property
     def shape(self) -> dict[str, int]:
-        """What a mechanism is told of the window."""
+        """What a mechanism knows of the window."""
         per_day = self.energy_kwh.shape[1] // self.days
         return {"intervals_per_day": per_day, "days": self.days, "averaged_days": self.averaged_days}
 

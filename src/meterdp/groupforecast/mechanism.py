@@ -243,7 +243,7 @@ def between_variance(level: np.ndarray, noise_variance: np.ndarray) -> float:
 
 
 def nearest(z: np.ndarray, centres: np.ndarray) -> np.ndarray:
-    """Return the nearest of ``centres`` (K, k) to each record (N, k): a function of one's own record."""
+    """Return the nearest of ``centres`` (K, k) to each record (N, k): a function of that record alone."""
     return ((z[:, None] - centres) ** 2).sum(axis=-1).argmin(axis=1)
 
 
@@ -352,7 +352,7 @@ def assignment_charge(kept: KeptGroups) -> Charge:
     return Charge(plan.mu, plan.total_variation(kept.public), ((plan.assignment_epsilon, plan.groups, 1),))
 
 
-def level_in_words(public: GroupPublic, plan: GroupPlan) -> str | None:
+def level_sentence(public: GroupPublic, plan: GroupPlan) -> str | None:
     """Return how far the level of a household's forecast is expected to be off; None for circuits.
 
     From the public distribution that the plan was made with, so that it tells nothing of a reading.

@@ -171,7 +171,7 @@ def ingest(
             write_table(changed, INGEST_CHANGES, rows, metadata)
     if kept is not None:
         write_table(kept.months_path, METER_MONTHS, now, metadata)
-        print(kept.outcome.in_words(), file=sys.stderr)
+        print(kept.outcome.sentence(), file=sys.stderr)
     if bands.counts[FILE_UNREADABLE]:
         print("export: not every file could be read to its end, see private/ingest_report.parquet", file=sys.stderr)
 

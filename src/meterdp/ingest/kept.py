@@ -52,7 +52,7 @@ class Outcome:
     read: int
     known: int
 
-    def in_words(self) -> str:
+    def sentence(self) -> str:
         """Return a sentence; how many files there are may be how many meters, so no number is told."""
         share = self.read / max(self.read + self.known, 1)
         words = {0.0: "no file", 1.0: "every file"}.get(

@@ -52,7 +52,7 @@ class Charge:
 
 
 def price_of_variation(epsilon: float) -> float:
-    """Return by how much delta grows for each unit of total variation; nobody has room for it beyond e^700."""
+    """Return by how much delta grows for each unit of total variation; no limit has room for it beyond e^700."""
     return 1 + math.exp(min(epsilon, 700.0))
 
 

@@ -302,7 +302,7 @@ def _response_losses(assignment_epsilon: float, groups: int, times: int) -> tupl
 def epsilon_after(mu: float, assignment_epsilon: float, groups: int, target: float, releases: int) -> float:
     """Return the epsilon that ``releases`` releases cost together at delta ``target``, from above.
 
-    Every release draws assignments and noise anew; parameters are those of :func:`delta_with_response`.
+    Every release draws new assignments and noise; parameters are those of :func:`delta_with_response`.
     """
     low, high = 0.0, 1.0
     while delta_with_response(mu, assignment_epsilon, groups, high, releases) > target:

@@ -42,7 +42,7 @@ def _schema(base: str) -> str:
     )
 
 
-# What need not be read again; lost, it is made anew.
+# What need not be read again; if lost, it is made again.
 _CHECKPOINT = (
     "CREATE TABLE IF NOT EXISTS main.checkpoint "
     "(only_one INTEGER PRIMARY KEY, number INTEGER, hash TEXT, state TEXT, seal TEXT);"
@@ -65,7 +65,7 @@ class LedgerFile:
     def __init__(self, path: Path, copy_path: Path, key_path: Path):
         self.path, self.copy_path = path, copy_path
         if not path.exists() and copy_path.exists():
-            raise tampered(path, "is missing but for its copy")
+            raise tampered(path, "is missing, except for its copy")
         self.base = self._connected()
         try:
             # The key is on disk before the ledger is one.

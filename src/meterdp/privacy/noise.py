@@ -16,7 +16,7 @@ import numpy as np
 # Sums of 2^22 records, the most that the gate lets through, of entries up to 3 (those of marginals) are below 2^52
 # steps, and with their noise below 2^53: exact in a float64. A test holds the three numbers together.
 GRID = 2.0**-28
-# How far below its nominal value the chance of keeping a label may lie, so that its odds are never above e^a.
+# How far below its nominal value the probability of keeping a label may lie, so that its odds are never above e^a.
 _LEAST_SLACK, _MOST_SLACK = 1e-15, 1e-6
 # A source with a grid adds up to so many steps exactly, and draws no larger noise (standard deviation).
 MOST_STEPS = 2.0**52

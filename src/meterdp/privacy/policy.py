@@ -13,8 +13,8 @@ FEWEST_HOUSEHOLDS = 50
 MOST_HOUSEHOLDS = 2**22
 # The forecast of a smaller group says more of its households than of a group.
 FEWEST_IN_GROUP = 15
-# "model" for forecasts that hide whose they are: deterministic queries, one noise and grid for all labels.
-MAY_LEAVE = ("sound", "model")
+# "model" for forecasts that hide whom they belong to: deterministic queries, one noise and grid for all labels.
+RELEASABLE = ("sound", "model")
 
 
 def check_release(guarantee: Guarantee, households: int, limit: Limit) -> None:
@@ -25,7 +25,7 @@ def check_release(guarantee: Guarantee, households: int, limit: Limit) -> None:
     InputError
         If the mechanism is not sound, delta is too large for so many households, or there are too few of them.
     """
-    if guarantee.family not in MAY_LEAVE:
+    if guarantee.family not in RELEASABLE:
         raise _refused(
             "release", f"is of family '{guarantee.family}', which is for study only", "release a sound mechanism"
         )

@@ -418,7 +418,7 @@ class Entries:
         )
 
     def is_published(self, request: str) -> bool:
-        """Whether the files of a request were written where they may leave."""
+        """Whether the files of a request were published."""
         return self.state["requests"].get(request, {"published": False})["published"]
 
     def archive_of(self, request: str) -> str | None:

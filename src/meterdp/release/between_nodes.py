@@ -96,7 +96,7 @@ def release_mixture_at(settings: NodeSettings, say: Callable[[str], object]) -> 
             settings,
             links,
         )
-        # No node sends a sum before all of them have charged; where one cannot, nobody has spent anything.
+        # No node sends a sum before all of them have charged; where one cannot, no one has spent anything.
         files, _ = service.release([mechanism], records.log_kwh, ready=links.all_charged)
     # With closed links: what goes wrong now is no other node's concern.
     service.publish(files, folder, mechanism)

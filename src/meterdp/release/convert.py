@@ -1,6 +1,6 @@
 """A folder of released profiles for one tool: its files, the manifest of the release, and a page.
 
-Load profiles as tools want them, from a folder that a release handed over.
+Load profiles as tools want them, from a released folder.
 
 The names are those of the release: the random ids of forecast files, numbers of synthetic profiles. The checksums of
 the manifest are compared, so what is converted is what was released: the same bytes, read once.
@@ -56,13 +56,13 @@ class LoadProfiles:
     time_zone : str
         IANA name: where the households live.
     dated : str
-        In words, where the stamps come from.
+        Where the stamps come from, as text.
     guarantee : str
         The sentence of the release.
     manifest : mapping
         That of the release, its text fit for a page.
     manifest_as_it_was : bytes
-        The same as it was handed over.
+        The same as it was released.
     """
 
     names: tuple[str, ...]
@@ -128,7 +128,7 @@ def _profiles_of(folder: Path, raw: bytes, manifest: Mapping, day: date | None) 
     if Path(RELEASED_PROFILES.file_name).name in digests:
         return _synthetic(folder, raw, manifest, day)
     if day is not None and "time" in manifest:
-        raise InputError("holds forecasts, which have a day of their own", file=folder, hint="leave --date out")
+        raise InputError("holds forecasts, whose day is known", file=folder, hint="leave --date out")
     names = sorted(name for name in digests if name.endswith(".parquet"))
     # Names end up in scripts, so none but those a release gives are taken.
     if not names or not all(map(is_of_a_household, names)):
@@ -411,13 +411,13 @@ They are the released ones in other units: the mean power of each interval is it
 
 {expected}**What protects the households:** {profiles.guarantee}.
 
-What it hides:
+What is protected:
 {hides}
 
 What it does not hide:
 {does_not_hide}
 
-`{PROVENANCE}` is the manifest of the release these files were made from, as it was handed over; making them took
+`{PROVENANCE}` is the manifest of the release these files were made from, as it was released; making them took
 nothing else and costs no privacy.
 """
     return {**tool.files(profiles), PROVENANCE: profiles.manifest_as_it_was, "README.md": page.encode()}

@@ -65,7 +65,7 @@ _MEDIA_TYPES = {
 # What a Parquet file is of it says itself.
 _SAYS = {
     "manifest.json": "The guarantee, all public parameters and a checksum of every file with data.",
-    "README.md": "What is in this folder and what it hides, on one page in plain words.",
+    "README.md": "What is in this folder and what protects households, on one page in plain words.",
     "mixture.json": "The mixture of mixture.parquet, for scikit-learn and other tools.",
     "feeders.csv": "The totals of feeders.parquet as text.",
     ENTRY: "An entry for the public registry of differential privacy deployments.",
@@ -173,13 +173,13 @@ def _columns(files: Mapping[str, bytes]) -> Iterator[dict]:
         schema = pq.read_schema(pa.BufferReader(files[name]))
         table = (schema.metadata or {})[b"meterdp.table"].decode()
         for field in schema:
-            told = {key.decode(): value.decode() for key, value in (field.metadata or {}).items()}
+            metadata = {key.decode(): value.decode() for key, value in (field.metadata or {}).items()}
             yield {
                 "@id": f"#{table}.{field.name}",
                 "@type": "PropertyValue",
                 "name": field.name,
-                "description": told.get("description", ""),
-                "unitText": told.get("unit", ""),
+                "description": metadata.get("description", ""),
+                "unitText": metadata.get("unit", ""),
             }
 
 

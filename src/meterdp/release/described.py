@@ -22,7 +22,7 @@ def described(files: Mapping[str, bytes], about: About, day: date) -> dict[str, 
     Parameters
     ----------
     files : mapping of name to bytes
-        A whole folder with its manifest; files of these two names are written anew.
+        A whole folder with its manifest; files of these two names are replaced.
     about : About
     day : date
         Of the release.
@@ -42,7 +42,7 @@ def described(files: Mapping[str, bytes], about: About, day: date) -> dict[str, 
 
 
 def check_described(files: Mapping[str, bytes]) -> None:
-    """Refuse to hand over an entry that the registry would not take; earlier versions stored none.
+    """Refuse to publish an entry that the registry would not take; earlier versions stored none.
 
     Raises
     ------

@@ -23,7 +23,7 @@ from meterdp.privacy.guarantee import Guarantee
 from meterdp.privacy.mechanism import Files
 from meterdp.privacy.noise import GRID, GaussianSource
 from meterdp.release.kinds import refused
-from meterdp.release.service import ReleaseService, as_json, checksums, in_words, request_parameters
+from meterdp.release.service import ReleaseService, as_json, checksums, request_parameters, sentence
 from meterdp.release.settings import check_meters
 from meterdp.release.tables import RELEASED_FEEDER_ERRORS, RELEASED_FEEDERS
 
@@ -206,7 +206,7 @@ def worthless(config: Mapping, listed: int) -> Iterator[InputError]:
 def _files(released: FeederRelease, made_by: ReleasedFeeders) -> Files:
     mechanism, feeders, window, service = made_by.totals, made_by.feeders, made_by.window, made_by.service
     guarantee = mechanism.guarantee
-    metadata = {"guarantee": in_words(guarantee), **service.metadata}
+    metadata = {"guarantee": sentence(guarantee), **service.metadata}
     ends, cell = window.ends_utc()
     total_wh = np.rint(WH_PER_KWH * released.total_kwh[:, cell]).astype(np.int64)
     devices = np.rint(released.devices).astype(np.int64)
@@ -248,8 +248,8 @@ def _facts(mechanism: FeederTotals, window: Window) -> dict:
         "unit": "Wh of active import in an interval",
         "timestamps": "end of the interval, UTC",
         "interval_minutes": window.interval_minutes,
-        "window": _window_in_words(window),
-        "meters": _meters_in_words(public.count),
+        "window": _window_sentence(window),
+        "meters": _meters_sentence(public.count),
         "largest_daily_kwh_of_a_meter": plan.level_limit * public.typical_daily_kwh,
         "coefficients_of_all_meters": len(plan.common.weight),
         "coefficients_of_feeders": len(plan.own.weight),
@@ -267,7 +267,7 @@ def _daily_noise(measured, public: FeederPublic) -> float:
     return float(measured.noise_std[0] * public.typical_daily_kwh / public.unit_kwh)
 
 
-def _window_in_words(window: Window) -> str:
+def _window_sentence(window: Window) -> str:
     days = f"{window.day_count} local days, {window.first_day} to {window.last_day} ({window.time_zone})"
     if window.kind == DAYS:
         _, cell = window.ends_utc()
@@ -276,7 +276,7 @@ def _window_in_words(window: Window) -> str:
     return f"the mean of the {days} at every time of day, stamped as the last of them"
 
 
-def _meters_in_words(count: str) -> str:
+def _meters_sentence(count: str) -> str:
     if count == "measured":
         return "totals and counts are of the meters that were read in most of the window; the count is a noisy one"
     return (
@@ -296,11 +296,11 @@ def _page(released: FeederRelease, made_by: ReleasedFeeders) -> bytes:
         "Electricity used per feeder by",
         f"This folder says how much electricity the meters of each of {public.feeders:,} low-voltage feeders used "
         f"together, in every {window.interval_minutes} minutes. It holds no household's readings. It covers "
-        f"{_window_in_words(window)}.",
+        f"{_window_sentence(window)}.",
         (
             "`feeders.parquet` and `feeders.csv`: a row for every feeder and interval, in the columns in which "
             "British network operators publish such data. Energy is in Wh; a time is the end of its interval, in "
-            f"UTC. {_meters_in_words(public.count).capitalize()}",
+            f"UTC. {_meters_sentence(public.count).capitalize()}",
             "`feeder_errors.parquet`: the standard error of the totals of every feeder. For half of the feeders it "
             f"is more than {of_total:.0%} of what they use in a mean interval. There {sizes} feeder: the "
             "fewer, the more a total follows what all meters of the list use, and the less that feeder",

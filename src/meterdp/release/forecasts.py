@@ -38,7 +38,7 @@ from meterdp.groupforecast.mechanism import (
     KeptGroups,
     assignment_charge,
     group_public,
-    level_in_words,
+    level_sentence,
 )
 from meterdp.groupforecast.study import no_circuits, public_list
 from meterdp.ingest.meter_list import MeterList
@@ -56,8 +56,8 @@ from meterdp.release.service import (
     ReleaseService,
     as_json,
     checksums,
-    in_words,
     request_parameters,
+    sentence,
 )
 from meterdp.release.settings import check_meters
 from meterdp.release.tables import RELEASED_FORECAST
@@ -145,7 +145,7 @@ def expected(config: Mapping, listed: int) -> str | None:
     if not by_readings or households < FEWEST_IN_GROUP:
         return None
     kept = KeptGroups.calibrate(group_public(config, households, None))
-    words = level_in_words(kept.public, kept.plan)
+    words = level_sentence(kept.public, kept.plan)
     return f"Forecasts for {households:,} listed meters at epsilon {release['forecast_epsilon']:g}: {words}."
 
 
@@ -291,14 +291,14 @@ class GroupForecasts:
     def _said(self, days: list[str]) -> Said:
         kept, assigned = self.groups.kept, self.groups.assigned
         count = "is one group" if kept.plan.groups == 1 else f"are {kept.plan.groups} groups"
-        off = level_in_words(kept.public, kept.plan)
+        off = level_sentence(kept.public, kept.plan)
         lot = ". Which one a household is in was drawn by lot, the likely one more often than others"
         return Said(
             what="the forecast of a household's group",
             covers="the groups and all files of this folder together",
             facts={
                 "epsilon_of_groups_and_forecasts": self._together(),
-                **({} if off is None else {"expected_error": {"in_words": off}}),
+                **({} if off is None else {"expected_error": {"in_words": off}}),  # words: keep
                 "mechanism": {
                     "name": MECHANISM,
                     "groups": kept.public.groups,
@@ -328,7 +328,7 @@ class GroupForecasts:
 
 @dataclass(frozen=True)
 class LabelForecasts:
-    """Forecast files that hide whose they are: a mechanism of the kernel; records as of :class:`GroupAssignment`.
+    """Forecast files that hide whom they belong to; records are those of :class:`GroupAssignment`.
 
     Parameters
     ----------
@@ -497,7 +497,7 @@ def forecast_folder(
     scale = LogScale.of_interval(config["profiles"], minutes)
     manifest = {
         **service.manifest(said.what, mechanism, said.hides, said.does_not_hide),
-        "guarantee": f"{in_words(guarantee)}, of {said.covers}",
+        "guarantee": f"{sentence(guarantee)}, of {said.covers}",
         **said.facts,
         **what_is_in_it(RELEASED_FORECAST, stamps, minutes, zone, scale),
     }

@@ -40,7 +40,7 @@ from meterdp.privacy.noise import GRID, GaussianSource
 from meterdp.privacy.policy import FEWEST_HOUSEHOLDS
 from meterdp.profiles.tables import PROFILES
 from meterdp.profiles.vector import Records, VectorRules, hour_rows
-from meterdp.release.service import ReleaseService, as_json, checksums, in_words, request_parameters
+from meterdp.release.service import ReleaseService, as_json, checksums, request_parameters, sentence
 from meterdp.release.settings import check_meters
 from meterdp.release.tables import RELEASED_MIXTURE, RELEASED_PROFILES
 from meterdp.release.worth import check_worth, configured, worth_of
@@ -158,7 +158,7 @@ def records(files: Mapping, config: Mapping, listed: MeterList) -> np.ndarray:
 def expected(config: Mapping, listed: int) -> str:
     """Say what a release is expected to be worth, from public numbers."""
     worth = worth_of(configured(config, listed), config)
-    return f"Mixture of {listed:,} listed meters at epsilon {config['release']['epsilon']:g}: {worth.in_words}."
+    return f"Mixture of {listed:,} listed meters at epsilon {config['release']['epsilon']:g}: {worth.sentence}."
 
 
 def worthless(config: Mapping, listed: int) -> Iterator[InputError]:
@@ -209,7 +209,7 @@ def released_files(released: Released, made_by: ReleasedMixture) -> dict[str, by
     mixture, beside = released.mixtures.draw(0), released.marginals
     rules = VectorRules.from_config(service.config["profiles"])
     hours, guarantee, scale = hour_rows(rules)["label"], mechanism.guarantee, rules.scale
-    metadata = {"guarantee": in_words(guarantee), **service.metadata}
+    metadata = {"guarantee": sentence(guarantee), **service.metadata}
     n = service.config["release"]["synthetic_profiles"]
     if beside is None:
         profiles, _ = sample(mixture, n, FreshNumbers())
@@ -250,7 +250,7 @@ def released_files(released: Released, made_by: ReleasedMixture) -> dict[str, by
         "expected_error": worth_of(mechanism.public, service.config).stated,
     }
     if shared is not None:
-        manifest["privacy"][shared.holders] = shared.in_words
+        manifest["privacy"][shared.holders] = shared.sentence
         manifest["privacy"]["proof"].append(SHARED_NOISE)
         if shared.holders == "nodes":
             manifest["population"] += f", and the households of {shared.shares.nodes - 1} other parties"
@@ -316,11 +316,11 @@ def _page(mixture: Mixture, rules: VectorRules, made_by: ReleasedMixture) -> byt
             f"`mixture.parquet` and `mixture.json`: {mixture.classes} typical profiles (shares {shares}), each with "
             f"the typical energy per hour ({_typical(scale)}) and how much households differ from it. Meters "
             "without usable readings count as a household of one and the same, publicly known use",
-            f"`synthetic_profiles.parquet`: {service.config['release']['synthetic_profiles']:,} made-up profiles, "
+            f"`synthetic_profiles.parquet`: {service.config['release']['synthetic_profiles']:,} synthetic profiles, "
             f"sampled from the mixture{beside}. None of them belongs to anybody",
             "`manifest.json`: how the files were made, for experts and machines",
         ),
-        expected=worth_of(mechanism.public, service.config).in_words,
+        expected=worth_of(mechanism.public, service.config).sentence,
         guarantee=mechanism.guarantee,
         covers="",
         hides=HIDES,

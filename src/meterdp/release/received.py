@@ -74,7 +74,7 @@ class Received:
 def expected_error(manifest: Mapping) -> str | None:
     """Return the sentence of a manifest on how far the release is expected to be off, if it has one."""
     stated = manifest.get("expected_error")
-    words = stated.get("in_words") if isinstance(stated, dict) else None
+    words = stated.get("in_words") if isinstance(stated, dict) else None  # words: keep
     return words if isinstance(words, str) else None
 
 
@@ -114,7 +114,7 @@ def _contents(path: Path) -> bytes:
 
 
 def shown(text: str) -> str:
-    """Spell out what a terminal or a script would obey in words of whoever made the folder."""
+    """Spell out what a terminal or a script would obey in text by whoever made the folder."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
@@ -138,8 +138,8 @@ def _refuse_studies(folder: Path) -> None:
             _refuse_a_study(Path(shown(str(path))), metadata_of(file))
 
 
-def _refuse_a_study(path: Path, told: Mapping[str, str]) -> None:
-    if told.get("audience") != "release" or NOT_FOR_RELEASE in told.get("guarantee", NOT_FOR_RELEASE):
+def _refuse_a_study(path: Path, metadata: Mapping[str, str]) -> None:
+    if metadata.get("audience") != "release" or NOT_FOR_RELEASE in metadata.get("guarantee", NOT_FOR_RELEASE):
         raise InputError(f"is {NOT_FOR_RELEASE}", file=path, hint=RELEASED)
 
 
@@ -161,12 +161,12 @@ def checked(folder: Path, name: str, manifest: Mapping) -> tuple[bytes, str | No
     guarantee = None
     if path.suffix == ".parquet":
         try:
-            told = metadata_of(pa.BufferReader(data))
+            metadata = metadata_of(pa.BufferReader(data))
         except (OSError, ValueError):
             raise InputError("is not a readable Parquet file", file=path, hint=RELEASED) from None
-        _refuse_a_study(path, told)
+        _refuse_a_study(path, metadata)
         # On one line, because it becomes a comment in the scripts of other tools.
-        guarantee = shown(" ".join(told["guarantee"].split()))
+        guarantee = shown(" ".join(metadata["guarantee"].split()))
     if not is_for_release(name, data):
         raise InputError("has columns that no release has", file=path, hint=RELEASED)
     _check_stated(path, data, guarantee, manifest["privacy"])

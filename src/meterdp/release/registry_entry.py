@@ -104,7 +104,7 @@ _FEEDERS = Product(
     "at zero and rounded.",
     repeated=True,
 )
-# By adjacency and artefact; what is not here is told in the words of its manifest.
+# By adjacency and artefact; of others the manifest is quoted.
 PRODUCTS = {
     ("replace_one", "mixture"): _MIXTURE,
     ("replace_one", "mixture between nodes"): _MIXTURE,
@@ -263,8 +263,8 @@ def _sentence(words: str) -> str:
     return f"{words[0].upper()}{words[1:].rstrip('.')}."
 
 
-def _points(words: Sequence[str]) -> str:
-    return "\n".join(f"{'- ' if len(words) > 1 else ''}{_sentence(each)}" for each in words)
+def _points(sentences: Sequence[str]) -> str:
+    return "\n".join(f"{'- ' if len(sentences) > 1 else ''}{_sentence(each)}" for each in sentences)
 
 
 class _Dumper(yaml.SafeDumper):

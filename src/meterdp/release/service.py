@@ -196,7 +196,7 @@ class ReleaseService:
                 "delta": guarantee.delta,
                 "accountant": guarantee.accountant,
                 "proof": [guarantee.proof, SAFE_NOISE],
-                "readings": LogScale.from_config(self.config["profiles"]).in_words,
+                "readings": LogScale.from_config(self.config["profiles"]).sentence,
                 "hides": list(hides),
                 "does_not_hide": list(does_not_hide),
             },
@@ -241,10 +241,10 @@ class ReleaseService:
             "## What is in it",
             _points((*inside, ABOUT)),
             *(("## How far it is off", _points([said["expected"]])) if "expected" in said else ()),
-            "## What it hides",
+            "## What is protected",
             _points(said["hides"]),
             said.get("means")
-            or f"{in_plain_words(guarantee.epsilon, guarantee.delta, covers)} Releases about the same households add "
+            or f"{plain_sentence(guarantee.epsilon, guarantee.delta, covers)} Releases about the same households add "
             "up; whoever publishes them keeps a ledger of the sum.",
             f"Whatever a meter read counts as energy between {low:g} and {high:g} kWh per hour, limits that are "
             "public and the same for everybody.",
@@ -288,7 +288,7 @@ def request_parameters(artefact: str, mechanism: str, version: int, public: Mapp
     }
 
 
-def in_words(guarantee: Guarantee) -> str:
+def sentence(guarantee: Guarantee) -> str:
     """Return the guarantee as a file's metadata say it."""
     kind = "differential privacy" if guarantee.family == "sound" else "class_label privacy"
     return f"({guarantee.epsilon:g}, {guarantee.delta:g})-{kind} for {UNIT_OF[guarantee.adjacency]}"
@@ -304,12 +304,12 @@ def checksums(files: Mapping[str, bytes]) -> dict[str, str]:
     return {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
 
 
-def _points(words: Sequence[str]) -> str:
-    lines = (w if w.startswith("`") else f"{w[0].upper()}{w[1:]}" for w in words)
+def _points(points: Sequence[str]) -> str:
+    lines = (w if w.startswith("`") else f"{w[0].upper()}{w[1:]}" for w in points)
     return "\n".join(f"- {line.rstrip('.')}." for line in lines)
 
 
-def in_plain_words(epsilon: float, delta: float, covers: str = "") -> str:
+def plain_sentence(epsilon: float, delta: float, covers: str = "") -> str:
     """Return what differential privacy for the readings of one meter means, for a customer.
 
     Parameters

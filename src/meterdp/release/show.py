@@ -1,4 +1,4 @@
-"""What a ledger says, in words (``meterdp ledger show``).
+"""What a ledger says, as text (``meterdp ledger show``).
 
 One block for everything released under one name: every charge with its date, and what all of them cost together. A
 meter may be in several blocks; what counts is what it has spent in all. :mod:`meterdp.report.ledger` draws the same.
@@ -94,7 +94,7 @@ def most_by_period(ledger: Ledger) -> list[str]:
     return lines
 
 
-def in_words(ledger: Ledger) -> str:
+def sentence(ledger: Ledger) -> str:
     """Return the ledger as text."""
     lines: list[str] = []
     events = ledger.events()

@@ -94,7 +94,7 @@ def guarantee_pairs(curves: pd.DataFrame, design: str, query_model: str, rho: fl
     return [{"epsilon": float(e), "delta": float(d)} for e, d in zip(rows["epsilon"], bound, strict=True)]
 
 
-def guarantee_in_words(design: str, query_model: str, rho: float, convention: str, pairs: list[dict]) -> str:
+def guarantee_sentence(design: str, query_model: str, rho: float, convention: str, pairs: list[dict]) -> str:
     """Return the guarantee of a forecast file as one sentence."""
     if pairs:
         said = ", ".join(f"({p['epsilon']:g}, {_UPWARD.create_decimal(p['delta'])})" for p in pairs)
@@ -133,7 +133,7 @@ def class_label_manifest(
         From :func:`public_settings`.
     """
     return study_manifest(
-        guarantee_in_words(design, query_model, rho, convention, pairs),
+        guarantee_sentence(design, query_model, rho, convention, pairs),
         {
             "unit": "class_label",
             "adjacency": "the forecast is that of another household of the same neighbourhood",

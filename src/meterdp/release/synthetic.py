@@ -94,7 +94,7 @@ def synthetic_columns(log_kwh: np.ndarray) -> dict[str, object]:
     return {"household": np.arange(1, n + 1, dtype=np.int32), "valid": np.ones(n, bool), "log_kwh": list(log_kwh)}
 
 
-def guarantee_in_words(source: Source) -> str:
+def guarantee_sentence(source: Source) -> str:
     """Return what a file of synthetic profiles says about its protection."""
     return (
         f"{STUDY_MODE}; sampled from the mixture of mechanism '{source.name}' (family {source.family}) at epsilon "

@@ -1,4 +1,4 @@
-"""Tables of the ``release`` room: what may leave the building, and what a study writes in its place."""
+"""Tables of releases, and what a study writes in their place."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ CROSSWALK = Table(
 RELEASE_CROSSWALK = Table(
     "release_crosswalk",
     "private",
-    "Which meter a released forecast file belongs to: for delivering the files, never to be handed over itself.",
+    "Which meter a released forecast file belongs to: for delivering the files, never to be published itself.",
     (
         Column("release_id", TEXT, "", "random id, the name of the file"),
         Column("meter_id", TEXT, "", "meter of the public list"),

@@ -1,6 +1,6 @@
 """What a released mixture is worth, from public numbers alone: known before anything is charged.
 
-The release is tried on made-up utilities: homes sampled from the library that comes with the code, with its classes
+The release is tried on synthetic utilities: homes sampled from the library that comes with the code, with its classes
 in other shares, at other levels and with other spreads. No record and no reading is looked at, so that what is said
 here, and what is refused for it, tells nothing of a household.
 """
@@ -26,7 +26,7 @@ from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mixture.draws import Mixture, MixtureDraws, sample
 from meterdp.privacy.mechanism import measure_with
 
-# Made-up utilities, releases of each, and records of each: of more households these stand for all.
+# Synthetic utilities, releases of each, and records of each: of more households these stand for all.
 UTILITIES, DRAWS, MOST_RECORDS = 120, 4, 400
 # Their shares of the classes are Dirichlet with the library's as mean; levels are e^-1.25 to e^1.25 times, variances
 # e^-0.75 to e^0.75 times the library's.
@@ -48,7 +48,7 @@ class Worth:
     Parameters
     ----------
     error : float
-        Mean over hours, releases and made-up utilities.
+        Mean over hours, releases and synthetic utilities.
     error_q95 : float
         Of 20 releases 19 are off by less, mean over hours.
     guess : float
@@ -68,7 +68,7 @@ class Worth:
         return self.error >= self.guess or self.absurd > MOST_ABSURD
 
     @property
-    def in_words(self) -> str:
+    def sentence(self) -> str:
         """One sentence for manifest, page and terminal."""
         return (
             f"the mean energy of an hour is expected to be off by {_percent(self.error)}, in one release of 20 by "
@@ -81,7 +81,12 @@ class Worth:
     @property
     def stated(self) -> dict:
         """What a manifest says."""
-        return {"of": "mean energy of an hour", **asdict(self), "usable_share": USABLE, "in_words": self.in_words}
+        return {
+            "of": "mean energy of an hour",
+            **asdict(self),
+            "usable_share": USABLE,
+            "in_words": self.sentence,  # words: keep
+        }  # words: keep
 
 
 def check_worth(public: PublicSettings, config: Mapping) -> None:
@@ -110,7 +115,7 @@ def check_worth(public: PublicSettings, config: Mapping) -> None:
     raise InputError(
         f"is too small for {public.records:,} listed meters: some hour of the mixture would be off by more than a "
         f"factor of {FACTOR:g} in {_percent(worth.absurd)} of such releases, as far as public numbers tell; on "
-        f"average {worth.in_words}",
+        f"average {worth.sentence}",
         file="config",
         field="release.epsilon",
         hint="; ".join([*hints, "or set release.insist to true to release it all the same"]),
@@ -171,7 +176,7 @@ def expected(public: PublicSettings, start_hour: int, default_kwh: float) -> Wor
     usable = math.ceil(USABLE * records)
 
     def tried(number: int) -> tuple[np.ndarray, float, np.ndarray]:
-        noise = StudyNoise(_SEED, "homes of a made-up utility", number)
+        noise = StudyNoise(_SEED, "homes of a made-up utility", number)  # words: keep
         energy = scale.clipped_kwh(scale.log(np.exp(sample(_utility(library, number), usable, noise)[0])))
         real = energy.mean(axis=0)
         x = scale.log(np.vstack([energy, np.full((records - usable, hours), default_kwh)]))
@@ -217,8 +222,8 @@ def _first_hours(library: Library | None, hours: int) -> Library | None:
 
 
 def _utility(library: Mixture, number: int) -> Mixture:
-    """Return the homes of one made-up utility."""
-    generator = keyed_generator(_SEED, "made-up utility", number)
+    """Return the homes of one synthetic utility."""
+    generator = keyed_generator(_SEED, "made-up utility", number)  # words: keep
     weights = generator.dirichlet(CONCENTRATION * library.weights)
     level, spread = generator.uniform(-LEVEL_LOG, LEVEL_LOG), generator.uniform(-SPREAD_LOG, SPREAD_LOG)
     return Mixture(weights, library.means + level, math.exp(spread) * library.covariances)

@@ -250,7 +250,7 @@ def was_held_out(cost: pd.DataFrame) -> bool:
     return bool(cost["heldout_gap_mean"].notna().any())
 
 
-def classes_in_words(number: int) -> str:
+def classes_sentence(number: int) -> str:
     """Write a number of classes."""
     return f"{count(number)} class{'' if number == 1 else 'es'}"
 
@@ -278,7 +278,7 @@ def cost_sentences(tables: Tables, preferred: float | None) -> list[str]:
         sentences.append(
             f"At ε = {plain(epsilon)}, {_compared('the release with a proof', who, study, row[mean], row[error])}"
             f"{_same_classes(row, tables)} This is the {look(row['mechanism']).label}, with "
-            f"{classes_in_words(row['classes'])}; neighbouring data sets differ in {row['unit']}."
+            f"{classes_sentence(row['classes'])}; neighbouring data sets differ in {row['unit']}."
         )
     others = [
         f"{_by(best.loc[family, mean], best.loc[family, error])} "
@@ -335,7 +335,7 @@ def _likely(gap: float) -> str:
 
 
 def _study(tables: Tables) -> str:
-    classes = f"{classes_in_words(len(tables['class_table']))}, " if "class_table" in tables else ""
+    classes = f"{classes_sentence(len(tables['class_table']))}, " if "class_table" in tables else ""
     return f"{classes}no privacy"
 
 
@@ -344,7 +344,7 @@ def _same_classes(row: pd.Series, tables: Tables) -> str:
     same = "class_table" in tables and len(tables["class_table"]) == row["classes"]
     if same or not np.isfinite(gap):
         return ""
-    without = f"a mixture of {classes_in_words(row['classes'])} without privacy"
+    without = f"a mixture of {classes_sentence(row['classes'])} without privacy"
     return f" Against {without} it describes them {_verdict(gap)} by {significant(abs(gap))} nats."
 
 

@@ -209,7 +209,7 @@ def _refusals(tables: Tables, settings: Mapping, simulated: bool) -> list[InputE
 
 def _sentences(epsilons: Mapping[str, float], settings: Mapping, simulated: bool) -> list[str]:
     """Return one sentence for all folders of the same guarantee."""
-    from meterdp.release.service import in_plain_words  # not for a plan, which reads the report's modules too
+    from meterdp.release.service import plain_sentence  # not for a plan, which reads the report's modules too
 
     release, export = settings["release"], settings["export"]
     who = release["population"] or (SIMULATED if simulated else "[population]")
@@ -220,7 +220,7 @@ def _sentences(epsilons: Mapping[str, float], settings: Mapping, simulated: bool
             same.setdefault(epsilon, []).append(what)
     said = [
         f"{' and '.join(_FOLDERS[what][0] for what in folders).capitalize()} of {who}, made from readings {when}. "
-        f"{in_plain_words(epsilon, release['delta'], ', each' if len(folders) > 1 else '')} "
+        f"{plain_sentence(epsilon, release['delta'], ', each' if len(folders) > 1 else '')} "
         "Releases about the same households add up."
         for epsilon, folders in same.items()
     ]

@@ -233,10 +233,10 @@ def _flat(settings: Mapping, prefix: str = ""):
         if isinstance(value, Mapping):
             yield from _flat(value, f"{prefix}{key}.")
         else:
-            yield f"{prefix}{key}", _in_words(value, is_path=key in PATHS)
+            yield f"{prefix}{key}", _sentence(value, is_path=key in PATHS)
 
 
-def _in_words(value, is_path: bool = False) -> str:
+def _sentence(value, is_path: bool = False) -> str:
     if value is None:
         return "none"
     if isinstance(value, bool):
@@ -244,5 +244,5 @@ def _in_words(value, is_path: bool = False) -> str:
     if isinstance(value, float):
         return numbers.plain(value)
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return ", ".join(f"({_in_words(i)})" if isinstance(i, list) else _in_words(i) or "(empty)" for i in value)
+        return ", ".join(f"({_sentence(i)})" if isinstance(i, list) else _sentence(i) or "(empty)" for i in value)
     return PurePath(str(value)).name if is_path else str(value)

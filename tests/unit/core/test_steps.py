@@ -5,7 +5,7 @@ from enum import Enum
 
 import pytest
 
-from meterdp.core.steps import OTHERWISE_S, TYPICAL_S, StepReport, in_words, seconds_per_job
+from meterdp.core.steps import OTHERWISE_S, TYPICAL_S, StepReport, seconds_per_job, sentence
 
 Event = Enum("Event", "JOB_INFO JOB_FINISHED JOB_ERROR PROGRESS JOB_STARTED RUN_INFO")
 
@@ -79,7 +79,7 @@ def test_the_seconds_of_a_rule_come_from_its_benchmarks_if_there_are_any(tmp_pat
     [(3, "less than a minute"), (50, "about 1 min"), (600, "about 10 min"), (9000, "about 2.5 h")],
 )
 def test_durations_in_words(seconds, words):
-    assert in_words(seconds) == words
+    assert sentence(seconds) == words
 
 
 def test_snakemakes_own_counting_stays_off_the_terminal_only(tmp_path):

@@ -50,8 +50,8 @@ def test_words_tell_how_circuits_add_up_and_name_none_of_them(tmp_path):
     settings = FEDERATION | {"graph": str(path), "scheme": "edge_masks"}
     shared = shared_noise(settings, meters(TWELVE))
     assert shared.words["graph"].startswith("sha256 of edges ") and "secret" not in repr(shared.words)
-    assert "circuit 3" not in repr(shared.words) + shared.in_words
-    assert "any 1 of them" in shared.in_words and "of 12 circuits" in shared.in_words
+    assert "circuit 3" not in repr(shared.words) + shared.sentence
+    assert "any 1 of them" in shared.sentence and "of 12 circuits" in shared.sentence
     other = shared_noise(settings | {"graph": "ring"}, meters(TWELVE))
     assert other.words == {"by": "circuit", "scheme": "edge_masks", "graph": "ring"}
 

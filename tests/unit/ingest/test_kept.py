@@ -159,7 +159,7 @@ def test_names_of_files_that_may_be_meters_stay_out(tmp_path):
     assert first[1]["meter_id"].to_pylist() == ["SECRET1", "SECRET2"]
     assert run(folder, tmp_path, kept, settings)[1].equals(first[1])
     assert not [f for f in kept.rglob("*") if "SECRET" in f.name]
-    assert "SECRET" not in Outcome(1, 1).in_words() and "2" not in Outcome(1, 1).in_words()
+    assert "SECRET" not in Outcome(1, 1).sentence() and "2" not in Outcome(1, 1).sentence()
 
 
 def test_readings_of_a_wide_export_are_kept_alike(tmp_path):

@@ -19,7 +19,7 @@ from meterdp.privacy.ledger import Ledger, Request
 from meterdp.privacy.noise import SafeNoise
 from meterdp.privacy.spent import CHARGED, STORED
 from meterdp.release.records import LibraryBudget, release_records
-from meterdp.release.show import in_words
+from meterdp.release.show import sentence
 from tests.unit.release.charged import released, spent
 
 BOX = Box((0.0, -1.0), (4.0, 1.0))
@@ -98,7 +98,7 @@ def test_a_release_is_charged_before_noise_is_drawn_and_drawn_once(budget, monke
     assert [e["kind"] for e in ledger.events()] == [CHARGED, STORED]
     charged = spent(ledger, BUDGET)
     assert (charged.mu, charged.total_variation) == (mechanism().mu, mechanism().total_variation)
-    assert "mixture of records by sound" in in_words(ledger).replace("_", " ")
+    assert "mixture of records by sound" in sentence(ledger).replace("_", " ")
     for other in ({"epsilon": 1.9}, {"epsilon": 1.9, "rounds": 2}):
         with pytest.raises(InputError, match="would spend more on its meters"):
             release_records(X, BOX, mechanism(**other), budget, ())

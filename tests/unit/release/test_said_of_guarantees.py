@@ -6,7 +6,7 @@ import pytest
 
 from meterdp.release import feeders, forecasts, mixture
 from meterdp.release.received import _in_text
-from meterdp.release.service import in_plain_words
+from meterdp.release.service import plain_sentence
 
 # As if the factor held but for an event of probability delta, or for odds: (epsilon, delta) says neither.
 OVERCLAIMS = re.compile(
@@ -29,7 +29,7 @@ def test_what_is_hidden_is_hidden_as_far_as_both_numbers_say(hides):
 
 
 def test_the_plain_words_bound_the_probability_of_every_set_of_outcomes():
-    said = in_plain_words(1.0, 1e-5, ", for all files")
+    said = plain_sentence(1.0, 1e-5, ", for all files")
     assert "epsilon 1 and delta 1e-05, for all files: whatever set of outcomes is looked at, its probability" in said
     assert "at most 2.72 times its probability with others in their place, plus 1e-05" in said
     assert list(_in_text(said)) == [("1", "1e-05")], "as whoever verifies a folder reads it"

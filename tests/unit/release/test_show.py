@@ -59,7 +59,7 @@ def test_charges_lost_attempts_and_totals_are_listed(tmp_path, capsys):
 def test_no_ledger_an_empty_and_a_broken_one(tmp_path, capsys):
     assert main(["ledger", "show", str(tmp_path / "new.sqlite")]) == 1
     assert "is not there; give the path" in capsys.readouterr().err and not list(tmp_path.iterdir())
-    assert show.in_words(Ledger(tmp_path / "new.sqlite")) == "Nothing has been released.\n"
+    assert show.sentence(Ledger(tmp_path / "new.sqlite")) == "Nothing has been released.\n"
     (tmp_path / "text").write_text("no ledger " * 100)
     assert main(["ledger", "show", str(tmp_path / "text")]) == 1 and "ledger" in capsys.readouterr().err
 

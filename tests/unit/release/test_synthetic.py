@@ -28,7 +28,7 @@ from meterdp.profiles.vector import Records
 from meterdp.release.synthetic import (
     Source,
     fit_source,
-    guarantee_in_words,
+    guarantee_sentence,
     released_source,
     synthetic_columns,
     synthetic_log_kwh,
@@ -156,7 +156,7 @@ def _wild():
 
 
 def test_a_file_says_that_it_is_not_for_release_and_what_it_is():
-    words = guarantee_in_words(Source("sound", "sound", 2.0, DISTRIBUTION))
+    words = guarantee_sentence(Source("sound", "sound", 2.0, DISTRIBUTION))
     assert words.startswith("not for release") and "'sound'" in words and "epsilon 2," in words
 
 

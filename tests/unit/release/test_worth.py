@@ -49,7 +49,7 @@ def test_five_hundred_homes_pass_and_what_to_expect_is_said_beside_a_public_gues
     assert list(worthless(given, simulated=True)) == []
     mixture, forecasts = statements(given, simulated=True)
     worth = worth_of(configured(given, 500), given)
-    assert mixture == f"Mixture of 500 listed meters at epsilon 1: {worth.in_words}."
+    assert mixture == f"Mixture of 500 listed meters at epsilon 1: {worth.sentence}."
     assert 0 < worth.error < worth.error_q95 < worth.guess and worth.absurd < 0.05
     assert "95 % of the listed meters" in mixture
     assert "public guess" in forecasts

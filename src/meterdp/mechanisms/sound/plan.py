@@ -90,7 +90,7 @@ class SharedNoise:
     holders: str = "circuits"
 
     @property
-    def in_words(self) -> str:
+    def sentence(self) -> str:
         """What a manifest says of it."""
         n, t, who = self.shares.nodes, self.shares.colluding, self.holders
         return (
