@@ -262,7 +262,7 @@ _ROUNDING = 1e-9
 def likelihoods(table: pd.DataFrame) -> Grid:
     schemes = [name for name in _LOOKS if name != "central" and name in set(table["scheme"])]
     rows = []
-    for reading, at in table.groupby("reading", sort=False):
+    for variant, at in table.groupby("reading", sort=False):
         of = {name: at[at["scheme"] == name] for name in schemes}
         consensus = of["subspace"].sort_values("iteration").iloc[-1]
         worst = (
@@ -270,7 +270,7 @@ def likelihoods(table: pd.DataFrame) -> Grid:
         )
         rows.append(
             [
-                reading,
+                variant,
                 numbers.significant(consensus["log_likelihood"], 6),
                 *worst,
                 numbers.significant(consensus["spread"], 2),

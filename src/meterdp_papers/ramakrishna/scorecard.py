@@ -3,7 +3,7 @@
 Section VI leaves open whether rho counts per entry or in all (defect R1), whether the distribution (57) of the
 future counts
 as randomness of the query (R9), whether the seasonal mean belongs to the query (V-A has none, (62) adds it), whether
-delta is one- or two-sided (R10), and in which unit NMSE is meant. Every claim is judged under every reading.
+delta is one- or two-sided (R10), and in which unit NMSE is meant. Every claim is judged under every variant.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _delta(value: float) -> str:
     "improvement shrinks slightly as rho grows (Fig. 2).",
     "at both rhos and every epsilon the mean delta over the sets is lower by two standard errors, and the "
     "improvement averaged over epsilon is smaller at the larger rho by as much; the paper prints no rho, so each "
-    "pair of neighbouring ones is a reading",
+    "pair of neighbouring ones is a variant",
     "fig2",
 )
 def below_white(fig2: pd.DataFrame) -> dict[str, Verdict]:
@@ -136,7 +136,7 @@ def with_query(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def printed_numbers(numbers: pd.DataFrame, item: str) -> dict[str, Verdict] | Verdict:
-    """Judge ram-3 and ram-4 (table ``ramakrishna_numbers``) under every reading of query, rho and sides."""
+    """Judge ram-3 and ram-4 (table ``ramakrishna_numbers``) under every variant of query, rho and sides."""
     own = with_query(numbers[numbers["item"] == item].dropna(subset="delta"))
     if own.empty:
         return NO_PAIR

@@ -47,7 +47,7 @@ def of_li() -> dict:
 
 
 def of_park() -> dict:
-    two = pd.concat([synthetic.runs(left_out=True), synthetic.runs(reading=ALSO_SHOWN.name)])
+    two = pd.concat([synthetic.runs(left_out=True), synthetic.runs(variant=ALSO_SHOWN.name)])
     three = synthetic.runs(figure="fig3")
     with_ours = synthetic.AS_CLAIMED | {OURS: synthetic.AS_CLAIMED[EM]}
     folds = synthetic.folds()
