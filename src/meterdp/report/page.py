@@ -105,7 +105,7 @@ def _headline_delta(curves: pd.DataFrame | None, settings: Mapping) -> str | Non
         return None
     rows = curves[curves["query_model"] == "deterministic"]
     rows = rows[rows["design"] == settings.get("file_design", in_order(curves["design"])[-1])]
-    rows = rows[rows["rho"] == settings.get("file_rho", rows["rho"].max())]
+    rows = rows[rows["rho"] == settings.get("rhos", [rows["rho"].max()])[0]]
     if rows.empty:
         return None
     rows = rows[rows["sides"] == ("two" if "two" in set(rows["sides"]) else "one")]
