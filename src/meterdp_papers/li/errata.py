@@ -85,13 +85,13 @@ def dual_update(noise: NoiseSource) -> tuple[Finding, ...]:
         here(
             "Largest distance from the average at the end if only the neighbours of an active node update their dual "
             "variables, as line 6 says.",
-            "error of the literal variant",
+            "error of the literal reading",
             float(np.abs(literal - average).max()),
             claimed=0.0,
         ),
         here(
             "Largest difference between nodes at the same time: they agree, so nobody notices.",
-            "disagreement of the literal variant",
+            "disagreement of the literal reading",
             float(literal.max() - literal.min()),
             claimed=0.0,
         ),

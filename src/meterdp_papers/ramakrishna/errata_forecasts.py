@@ -187,7 +187,7 @@ def distribution_of_the_query(noise: NoiseSource) -> tuple[Finding, ...]:
     here = partial(Finding, settings, "(55), (57)")
     return (
         here(
-            "Variance of the query E[x^f | x^o] at the first step; (57) gives that of the variant around it. (Check: "
+            "Variance of the query E[x^f | x^o] at the first step; (57) gives that of the reading around it. (Check: "
             "phi^2.)",
             "variance of the query, step 1",
             float(query[0]),
