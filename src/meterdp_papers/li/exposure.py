@@ -136,7 +136,7 @@ def tabulate(trials: int, seed: int) -> pd.DataFrame:
                 error = max(float(np.abs(a - b).max()) for a, b in zip(sums, exact, strict=True))
                 estimated: dict[bytes, leakage.Information] = {}
                 for view, iteration, known in _views(sums):
-                    # Sums of records are the same in every iteration, but for rounding.
+                    # Sums of records are the same in every iteration, up to rounding.
                     key = view.encode() if view == RECORDS else known[0].tobytes()
                     if key not in estimated:
                         estimated[key] = leakage.estimate(x[node][:, None], known, masks)

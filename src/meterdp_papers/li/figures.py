@@ -94,7 +94,7 @@ def fig1(data: pd.DataFrame, output) -> None:
     LI_LIKELIHOODS,
     "EM on the first two principal components, two classes, on a random geometric graph. How 195 rows sit on 80 "
     "nodes, the classes and the constants are our choice. Look at the lower panels: every scheme gives the "
-    "log-likelihood of all records in one place after every iteration, but for rounding.",
+    "log-likelihood of all records in one place after every iteration, up to rounding.",
     "Log-likelihoods that rise and level off, all lines on one another, tiny differences below.",
 )
 def fig2(whole: pd.DataFrame, output) -> None:

@@ -301,8 +301,8 @@ def under(table: pd.DataFrame, rule: Callable[[pd.DataFrame], Verdict]) -> dict[
 
 def under_flips(table: pd.DataFrame, rule: Callable[[pd.DataFrame], Verdict]) -> dict[str, Verdict]:
     """As :func:`under`, for a claim about the proposed mechanism alone: what baselines do is no variant of it."""
-    words = {r.name: FLIPS[r.flips] for r in VARIANTS if r.over_classes == SHOWN.over_classes}
-    return {words[variant]: rule(part) for variant, part in table.groupby("reading", sort=False) if variant in words}
+    named = {r.name: FLIPS[r.flips] for r in VARIANTS if r.over_classes == SHOWN.over_classes}
+    return {named[variant]: rule(part) for variant, part in table.groupby("reading", sort=False) if variant in named}
 
 
 CLAIMS.claim(

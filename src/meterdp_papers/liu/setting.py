@@ -127,7 +127,7 @@ def fixed_data_releases(
 ) -> dict[Run, MixtureDraws]:
     """Return the releases of every mechanism from one data set; the same for every figure drawn from it.
 
-    All runs of a mechanism use the same random numbers, so variants are compared without noise of their own.
+    All runs of a mechanism use the same random numbers, so variants are compared without noise between them.
     Without ``given_labels`` these were found in the records: no sound release may build on them (defect L11).
     """
     records = read(private)

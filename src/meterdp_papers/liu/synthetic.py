@@ -7,7 +7,7 @@ how the trials are split into jobs. In Fig. 1 one data set serves every epsilon.
 Marginal densities of released mixtures beside histogram and fit, and how far apart they are (Figs 6 and 8).
 
 The paper shows one release without saying which. Here both the first release and the pointwise mean over all trials
-are tabulated, so that nobody has to trust a lucky draw, and distances are averaged over all trials.
+are tabulated, so that no lucky draw has to be trusted, and distances are averaged over all trials.
 
 Algorithm 1 of Liu et al.: does it converge, and what does its semi-definite program cost (Remark 2).
 

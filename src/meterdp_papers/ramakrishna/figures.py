@@ -57,7 +57,7 @@ _CONVENTION_LINES = {"total": "-", "per_entry": "--"}
     RAMAKRISHNA_CLASSES,
     "Contours around 30, 60 and 90 % of the probability of four synthetic classes: means on a line, "
     "covariances Wishart with two degrees of freedom. Look for needles: a class that is thin in one "
-    "direction can nearly always be told apart from the others unless noise fills it out.",
+    "direction can nearly always be distinguished from the others unless noise fills it out.",
     "Ellipses of four classes in a plane, their centres on a line.",
 )
 def fig1(data: pd.DataFrame, output) -> None:

@@ -201,7 +201,7 @@ def fig3(
 
 
 def scales_of(interval_minutes: int, log_scale: LogScale = PLAIN) -> dict[str, Callable[[np.ndarray], np.ndarray]]:
-    """Return what takes log kWh to each scale NMSE may be meant in; the size of a logarithm hangs on its unit."""
+    """Return what takes log kWh to each scale NMSE may be meant in; the size of a logarithm depends on its unit."""
     return {
         "log_kwh": lambda log_kwh: log_kwh,
         "log_wh": lambda log_kwh: log_kwh + np.log(1000),

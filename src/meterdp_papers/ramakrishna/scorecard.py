@@ -130,7 +130,7 @@ NO_PAIR = Verdict(OPEN, "No household has a neighbour, so there is no pair to te
 
 
 def with_query(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with a column ``query``: query model and mean in words."""
+    """Return the table with a column ``query``: query model and mean as text."""
     keys = zip(table["query_model"], table["query_mean"], strict=True)
     return table.assign(query=[_QUERIES.get(key) for key in keys])
 
@@ -187,18 +187,18 @@ def accurate_forecasts(errors: pd.DataFrame, forecast_errors: pd.DataFrame) -> d
     on=("fig2", "fig3_errors"),
 )
 def steps_lower(descents: pd.DataFrame) -> Verdict:
-    words = []
+    parts = []
     for source, at in descents.groupby("source"):
         steps, halved = at["iteration_count"].sum(), at["halved_step_count"].sum()
         touched = (at["halved_step_count"] > 0).mean()
         worse = (at["surrogate_released"] > at["surrogate_white"]).mean()
-        words.append(
+        parts.append(
             f"{source}: {len(at)} runs, {steps:,} steps, {halved:,} halvings for J to fall, in {touched:.1%} of the "
             f"runs; after the rescaling (50) J is above that of white noise in {worse:.1%} (defect R2)"
         )
     none = not descents["halved_step_count"].any()
     rises = (descents["surrogate_descended"] > descents["surrogate_white"]).any()
-    return Verdict(HOLDS if none and not rises else FAILS, f"{'. '.join(w[0].upper() + w[1:] for w in words)}.")
+    return Verdict(HOLDS if none and not rises else FAILS, f"{'. '.join(w[0].upper() + w[1:] for w in parts)}.")
 
 
 CLAIMS.claim(

@@ -58,11 +58,11 @@ def test_every_figure_is_svg_and_every_way_of_drawing_gives_the_same_bytes_twice
 
 
 def test_a_divergence_figure_names_its_data_and_every_mechanism(tables, words_in):
-    words = words_in(PAPERS["liu"].named("fig3"), tables["fig3"])
-    assert "Synthetic data; stands for nothing; 1,000 trials per point" in words
-    assert "7 at 2, 7 at 5, 7 at 20" in words
+    shown = words_in(PAPERS["liu"].named("fig3"), tables["fig3"])
+    assert "Synthetic data; stands for nothing; 1,000 trials per point" in shown
+    assert "7 at 2, 7 at 5, 7 at 20" in shown
     for label in ("Laplace", "KL-minimising, published", "KL-minimising, exact", "coloured Gaussian, l1 bound"):
-        assert label in words
+        assert label in shown
 
 
 def test_a_single_trial_can_be_drawn(tmp_path):

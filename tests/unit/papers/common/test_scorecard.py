@@ -1,4 +1,4 @@
-"""Verdicts on synthetic tables in which a claim holds, does not hold, and cannot be told."""
+"""Verdicts on synthetic tables in which a claim holds, does not hold, and cannot be judged."""
 
 import numpy as np
 import pandas as pd

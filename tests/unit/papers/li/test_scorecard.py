@@ -1,4 +1,4 @@
-"""Verdicts on the claims of Li et al. on synthetic tables in which they hold, do not hold, cannot be told."""
+"""Verdicts on the claims of Li et al. on synthetic tables in which they hold, do not hold, cannot be judged."""
 
 import numpy as np
 import pytest

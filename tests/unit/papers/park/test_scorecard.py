@@ -1,4 +1,4 @@
-"""Verdicts on the claims of Park et al. on synthetic tables in which they hold, do not hold, cannot be told."""
+"""Verdicts on the claims of Park et al. on synthetic tables in which they hold, do not hold, cannot be judged."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Verdicts on the claims of Ramakrishna et al. on synthetic tables where they hold, do not hold, cannot be told."""
+"""Verdicts on the claims of Ramakrishna et al. on synthetic tables where they hold, do not hold, cannot be judged."""
 
 from itertools import product
 
