@@ -24,8 +24,7 @@ from meterdp.core.steps import StepReport, seconds_per_job
 from meterdp.core.stop import stop_on_sigterm
 from meterdp.ingest.members import state_of
 from meterdp.simulate.layout import describe_simulated
-from meterdp.report.registry import drawings, figure_of
-from meterdp.report.page import OF_FEDERATIONS, TABLES
+from meterdp.report.registry import OF_FEDERATIONS, TABLES, drawings, figure_of
 from meterdp.mechanisms.sound.library import library_files
 from meterdp.forecasting.settings import AHEAD, POINTS, PROCESS, WINDOWS, some_of
 from meterdp.profiles.seasonal import SEASON_KEYS

@@ -24,7 +24,7 @@ from meterdp.core.progress import progress
 from meterdp.evaluation.tables import GROUP_MEAN
 from meterdp.forecasting.rolling import ForecastSet
 
-TOO_LARGE = "more than the {} households with a forecast: there are not so many to hide among"
+TOO_LARGE = "more than the {} households with a forecast: there are not so many to hide among"  # words: keep
 NOT_SERVED = "no noise that was tried hides the households of every group"
 
 

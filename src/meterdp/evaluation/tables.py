@@ -85,7 +85,7 @@ FIDELITY = Table(
             "Monte Carlo standard error or deviation over halves: see note",
             nullable=True,
         ),
-        Column("note", TEXT, "", "the measure in words, and what se is"),
+        Column("note", TEXT, "", "what the measure is, and what se is"),
     ),
 )
 
@@ -123,7 +123,7 @@ FORECASTER_COMPARISON = Table(
     "The study's forecast beside other forecasters, on the same households, origins and steps, without privacy.",
     (
         Column("forecaster", TEXT, "", "key of the registry; the first is the study's own, forecast.method"),
-        Column("label", TEXT, "", "in words"),
+        Column("label", TEXT, "", "name for readers"),
         Column("looks_at", TEXT, "", "whose readings a forecast follows from"),
         Column("status", TEXT, "", "'run', or why not"),
         Column("scale", TEXT, "", "'log_kwh' or 'kwh'"),

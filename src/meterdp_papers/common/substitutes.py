@@ -106,7 +106,7 @@ def check_ins() -> np.ndarray:
 
 
 def faces() -> np.ndarray:
-    """Return smooth pictures of low rank (400, 4,096), pixels from 0 to 1: ten of each of forty made-up heads."""
+    """Return smooth pictures of low rank (400, 4,096), pixels from 0 to 1: ten of each of forty synthetic heads."""
     generator = _generator("faces")
     axis = np.linspace(-1, 1, FACE_SIDE)
     down, across = np.meshgrid(axis, axis, indexing="ij")

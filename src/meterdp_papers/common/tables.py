@@ -8,7 +8,7 @@ DATA = Column("data", TEXT, "", "data the row was measured on")
 SUBSTITUTE = Column(
     "substitute", TEXT, "", "what stands for the paper's data set; null if it is the same", nullable=True
 )
-READING = Column("reading", TEXT, "", "reading of the text, in words")
+READING = Column("reading", TEXT, "", "reading of the text")
 TRIALS = Column("trials", COUNT, "1", "trials averaged over")
 
 
