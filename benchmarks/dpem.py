@@ -30,7 +30,7 @@ from meterdp.mixture.divergence import mean_log_likelihood
 from meterdp.mixture.draws import Mixture, MixtureDraws
 from meterdp.mixture.gmm import fit_em
 from meterdp.mixture.kmeans import kmeans_labels
-from meterdp_papers.liu.errata.synthetic import household_mixture
+from meterdp_papers.liu.errata_inputs import household_mixture
 
 ROOT = Path(__file__).resolve().parents[1]
 SEED, ITERATIONS, DIMENSION, CLASSES = 1, 20, 100, 10

@@ -29,7 +29,7 @@ from meterdp.ingest.settings import ExportSettings
 from meterdp.profiles.grid import Shard, read_shard
 from meterdp.profiles.quality import KINDS, QualityRules, judge
 from meterdp.simulate.export import simulate_export
-from meterdp.simulate.layout import simulated_export
+from meterdp.simulate.layout import START_DATE, simulated_export
 from meterdp.simulate.parameters import SimulationParameters
 
 SEED = 20261122
@@ -40,7 +40,7 @@ def homes(export: Path | None, config: dict) -> Shard:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         if export is None:
-            config["export"] |= simulated_export(config["simulate"]["start_date"], config["simulate"]["days"])
+            config["export"] |= simulated_export(START_DATE, config["simulate"]["days"])
             export, parameters = folder / "export.csv.gz", ROOT / "resources/simulator.yaml"
             simulate_export(SimulationParameters.from_yaml(parameters), export, seed=SEED, households=400)
         paths = {f"{what}_path": folder / f"{what}.parquet" for what in ("meters", "report")}

@@ -23,7 +23,7 @@ from meterdp.mechanisms.published.sensitivities import mean_changes
 from meterdp.mixture.gmm import fit_labels
 from meterdp.solvers.ellipsoid import with_cvxpy as sdp_cvxpy
 from meterdp.solvers.ellipsoid.program import solve
-from meterdp_papers.liu.errata.synthetic import TABLE_1, household_mixture
+from meterdp_papers.liu.errata_inputs import TABLE_1, household_mixture
 
 ROOT = Path(__file__).resolve().parents[1]
 REPEATS = 7

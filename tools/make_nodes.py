@@ -22,7 +22,7 @@ from meterdp.core.config import complete, load_schema
 from meterdp.federated.node.config import SCHEMAS
 from meterdp.federated.node.keys import new_keys
 from meterdp.simulate.export import COLUMNS, simulate_export
-from meterdp.simulate.layout import simulated_export
+from meterdp.simulate.layout import START_DATE, simulated_export
 from meterdp.simulate.parameters import SimulationParameters
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -59,10 +59,11 @@ def make_exports(folder: Path, **simulate) -> dict[str, dict]:
         SimulationParameters.from_yaml(ROOT / "resources/simulator.yaml"),
         whole,
         seed=config["seed"],
+        start_date=START_DATE,
         meter_list_path=meter_list,
         **simulate,
     )
-    layout = simulated_export(simulate["start_date"], simulate["days"])
+    layout = simulated_export(START_DATE, simulate["days"])
     texts = pa_csv.ConvertOptions(column_types=dict.fromkeys(COLUMNS, pa.string()))
     readings, meters = (pa_csv.read_csv(path, convert_options=texts) for path in (whole, meter_list))
     whole.unlink()

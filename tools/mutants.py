@@ -825,7 +825,8 @@ MUTANTS = (
         "sound is handed valid records only",
         f"{RELEASE}/mixture.py",
         'log_kwh = Records.from_table(read_table(files["records"], PROFILES)).log_kwh',
-        "valid = Records.from_table(read_table(files['records'], PROFILES))\n    log_kwh = valid.log_kwh[valid.valid]",
+        "valid = Records.from_table(read_table(files['records'], PROFILES))\n"
+        "    log_kwh = valid.log_kwh[valid.valid]",
         "tests/workflow/test_release.py",
     ),
     Mutant(

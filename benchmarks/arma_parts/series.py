@@ -22,7 +22,7 @@ from meterdp.profiles.grid import Calendar, read_shard
 from meterdp.profiles.quality import QualityRules, judge
 from meterdp.profiles.seasonal import Season, seasonal_part
 from meterdp.simulate.export import simulate_export
-from meterdp.simulate.layout import simulated_export
+from meterdp.simulate.layout import START_DATE, simulated_export
 from meterdp.simulate.parameters import SimulationParameters
 from meterdp_papers.ramakrishna.households import SEASON
 
@@ -122,7 +122,7 @@ def real_homes(export: Path, config: Path, train_days: int = 15) -> Homes:
 def simulated_homes(households: int, seed: int, days: int = 28, train_days: int = 15) -> Homes:
     """Return homes of the project's simulator."""
     config = configuration(ROOT / "config/config.yaml")
-    config["export"] |= simulated_export(config["simulate"]["start_date"], days)
+    config["export"] |= simulated_export(START_DATE, days)
     with tempfile.TemporaryDirectory() as folder:
         export = Path(folder) / "export.csv.gz"
         parameters = SimulationParameters.from_yaml(ROOT / "resources/simulator.yaml")

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import re
 
+from _site import measured
 from _site.command_help import command_help
 from _site.gallery import gallery
 from _site.public_face import public_face, skipped
 
-MARK = re.compile(r"^<!-- written by the site: (\w+) -->$", re.MULTILINE)
+MARK = re.compile(r"^<!-- written by the site: (\w+)(?: (\w+))? -->$", re.MULTILINE)
 WRITERS = {
-    "command_help": lambda config: command_help(),
-    "gallery": lambda config: gallery(config.gallery_results, config.gallery_shows_real_exports),
-    "public_face": lambda config: public_face(),
+    "command_help": lambda config, _: command_help(),
+    "gallery": lambda config, _: gallery(config.gallery_results, config.gallery_shows_real_exports),
+    "public_face": lambda config, _: public_face(),
+    "tables": lambda config, _: measured.declared_tables(),
+    "errata": lambda config, _: measured.errata(),
+    "variants": lambda config, name: measured.variants(name),
 }
 
 
 def _fill(app, docname: str, source: list[str]) -> None:
-    source[0] = MARK.sub(lambda found: WRITERS[found[1]](app.config), source[0])
+    source[0] = MARK.sub(lambda found: WRITERS[found[1]](app.config, found[2]), source[0])
 
 
 def setup(app) -> dict[str, bool]:

@@ -7,12 +7,11 @@ from dataclasses import asdict
 from types import ModuleType
 
 from meterdp.privacy.noise import NoiseSource
-from meterdp_papers.common.finding import Defect, Finding
-from meterdp_papers.common.tables import ERRATA
-from meterdp_papers.li.errata import exposure, updates
-from meterdp_papers.liu.errata import algorithm, covariances, inputs, means
-from meterdp_papers.park.errata import budgets, faces, sensitivities
-from meterdp_papers.ramakrishna.errata import bounds, descent, forecasts, guarantees
+from meterdp_papers.common.tables import ERRATA, Defect, Finding
+from meterdp_papers.li import errata as li
+from meterdp_papers.liu import errata_inputs, errata_moments
+from meterdp_papers.park import errata as park
+from meterdp_papers.ramakrishna import errata_bounds, errata_descent, errata_forecasts, errata_guarantees
 
 
 def defects_of(*modules: ModuleType) -> tuple[Defect, ...]:
@@ -24,13 +23,13 @@ def defects_of(*modules: ModuleType) -> tuple[Defect, ...]:
 # Title of the paper -> its defects.
 PAPERS: dict[str, tuple[Defect, ...]] = {
     "Liu, Scaglione, Peisert: release of Gaussian mixtures by KL minimisation": defects_of(
-        algorithm, covariances, inputs, means
+        errata_inputs, errata_moments
     ),
     "Ramakrishna, Scaglione, Wu, Ravi, Peisert: a Gaussian mechanism for class-based data": defects_of(
-        bounds, descent, forecasts, guarantees
+        errata_bounds, errata_descent, errata_forecasts, errata_guarantees
     ),
-    "Park, Foulds, Chaudhuri, Welling: differentially private EM": defects_of(budgets, faces, sensitivities),
-    "Li, Gundersen, Tjell, Wisniewski, Christensen: distributed EM": defects_of(exposure, updates),
+    "Park, Foulds, Chaudhuri, Welling: differentially private EM": defects_of(park),
+    "Li, Gundersen, Tjell, Wisniewski, Christensen: distributed EM": defects_of(li),
 }
 
 

@@ -25,7 +25,6 @@ ON_SLURM = {"cores": None, "program": (sys.executable, str(Path(__file__).with_n
 CONFIG = TINY | {
     "shards": 2,
     "mechanisms": TINY["mechanisms"] | {"variants": ["sound"], "epsilons": [4]},
-    "hide_among": {"sizes": [2]},
     "forecast": TINY["forecast"] | {"compare": ["rolling_mean"]},
 }
 SALT = "results/private/release_id_salt.txt"

@@ -147,7 +147,6 @@ PLANTED = {
         **TINY["class_noise"],
         "designs": ["white"],
         "query_models": ["stochastic"],
-        "accuracy_convention": "per_entry",
         "file_design": "white",
     },
 }

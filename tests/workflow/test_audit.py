@@ -6,7 +6,7 @@ from meterdp.core.parquet import metadata_of, read_table
 from tests.workflow.conftest import TINY, Runner
 from tests.workflow.planning import Planner
 
-CONFIG = TINY | {"audit": {"epsilons": [2], "trials": 1000, "primitive_trials": 20_000}}
+CONFIG = TINY | {"audit": {"epsilons": [2], "trials": 1000}}
 
 
 def test_the_audit_needs_no_export_and_no_study(tmp_path):

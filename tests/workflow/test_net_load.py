@@ -79,10 +79,8 @@ def settings(kind):
             "draws": 4,
             "sound": {"level_log_kwh": {"signed": -1.2, "offset": 2.0}[kind]},
         },
-        "class_noise": {"designs": ["none", "white"], "stochastic_designs": ["none"], "file_design": "white"}
-        | {"rhos": [0.45], "epsilons": [1.0], "answers": {"guarantees": [[4, 1e-2]], "errors_kwh": [0.1]}},
-        "hide_among": {"sizes": [2]},
-        "group_forecast": {"draws": 1, "groups": ["one"], "epsilons": [4], "file_groups": "one", "file_epsilon": 4},
+        "class_noise": {"designs": ["none", "white"], "file_design": "white", "rhos": [0.45]},
+        "group_forecast": {"file_groups": "one", "file_epsilon": 4},
         "release": {
             "population": "homes with panels",
             "budget_period": "2025",

@@ -74,14 +74,14 @@ assert mechanism("mine2").calibrate(PublicSettings(1.0, 1e-5, 2, 3, 50, -4.0, 4.
     ),
     "noise design": (
         add_design,
-        {"class_noise": {"designs": ["mine", "none"], "stochastic_designs": ["mine"], "file_design": "mine"}},
+        {"class_noise": {"designs": ["mine", "none"], "file_design": "mine"}},
         """
 import numpy as np
 from meterdp.class_noise.designs.interface import Budget, ClassQueries
 from meterdp.class_noise.designs.registry import noise_design, runnable
 queries = ClassQueries(np.zeros((2, 3)), np.zeros((2, 3, 3)), np.array([[0, 1], [1, 0]]))
 assert np.trace(noise_design("mine")(queries, Budget(0.6)).covariance[0]).round(9) == 0.6
-settings = {"query_models": ["deterministic"], "designs": ["mine"], "stochastic_designs": []}
+settings = {"query_models": ["deterministic"], "designs": ["mine"]}
 assert runnable(settings) == [("mine", "deterministic")]
 """,
     ),

@@ -23,7 +23,7 @@ CONFIG = {
     "trials": 1,
     "simulate": {"households": 90, "days": 19},
     "mechanisms": {"variants": ["kl_published", "sound"], "epsilons": [1, 4], "figure_epsilon": 4},
-    "class_noise": {"rhos": [0.45], "file_rho": 0.45},
+    "class_noise": {"rhos": [0.45]},
 }
 
 

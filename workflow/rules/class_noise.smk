@@ -120,9 +120,7 @@ rule hide_among:
     conda:
         "../envs/meterdp.yaml"
     params:
-        hide_among=config["hide_among"],
         designs=lookup("designs", within=config["class_noise"]),
-        accuracy_convention=lookup("accuracy_convention", within=config["class_noise"]),
         log_scale=some_of(config["profiles"], SCALE_KEYS),
         interval_minutes=lookup("interval_minutes", within=config["export"]),
         time_zone=lookup("time_zone", within=config["export"]),
@@ -151,7 +149,6 @@ rule forecast_errors:
     params:
         log_scale=some_of(config["profiles"], SCALE_KEYS),
         interval_minutes=lookup("interval_minutes", within=config["export"]),
-        accuracy_convention=lookup("accuracy_convention", within=config["class_noise"]),
         code=code_of("forecast_errors"),
     script:
         "../scripts/forecast_errors.py"

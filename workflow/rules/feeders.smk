@@ -17,7 +17,6 @@ rule feeder_study:
     conda:
         "../envs/meterdp.yaml"
     params:
-        feeder_study=config["feeder_study"],
         typical_daily_kwh=lookup("feeder_typical_daily_kwh", within=config["release"]),
         delta=lookup("delta", within=config["mechanisms"]),
         log_scale=some_of(config["profiles"], SCALE_KEYS),

@@ -15,7 +15,9 @@ rule release_mixture:
         graph=GRAPH_FILE or [],
     output:
         # Not removed before the job: a refused release leaves what was published before.
-        files=update(expand(RESULTS / "release/mixture/{name}", name=KINDS["mixture"].files)),
+        files=update(
+            expand(RESULTS / "release/mixture/{name}", name=KINDS["mixture"].files)
+        ),
     log:
         PRIVATE / "logs/release_mixture.log",
     benchmark:
@@ -64,7 +66,9 @@ rule release_forecasts:
         meters=rules.ingest.input.meters,
     output:
         # Beside them are two files a household, under random names that only a release knows.
-        files=update(expand(RESULTS / "release/forecasts/{name}", name=KINDS["forecasts"].files)),
+        files=update(
+            expand(RESULTS / "release/forecasts/{name}", name=KINDS["forecasts"].files)
+        ),
         crosswalk=PRIVATE / "release/crosswalk.parquet",
     log:
         PRIVATE / "logs/release_forecasts.log",
@@ -87,7 +91,9 @@ rule release_feeders:
         known=rules.ingest.output.meters,
         meters=rules.ingest.input.meters,
     output:
-        files=update(expand(RESULTS / "release/feeders/{name}", name=KINDS["feeders"].files)),
+        files=update(
+            expand(RESULTS / "release/feeders/{name}", name=KINDS["feeders"].files)
+        ),
     log:
         PRIVATE / "logs/release_feeders.log",
     benchmark:

@@ -4,14 +4,14 @@ import numpy as np
 import pandas as pd
 
 from meterdp.class_noise.comparison import design_comparison_rows
-from meterdp.class_noise.study import design_all, design_columns, queries_of, report_columns
+from meterdp.class_noise.study import design_all, design_columns, queries_of, report_columns, studied
 from meterdp.class_noise.tables import DESIGN_COMPARISON, NEIGHBOUR_GRAPH, NOISE_DESIGN_REPORTS, NOISE_DESIGNS
 from meterdp.core.job import job
 from meterdp.core.parquet import read_table
 from meterdp.forecasting.tables import FORECAST_DISTRIBUTIONS
 
 with job(snakemake.input, snakemake.log) as write:
-    settings = snakemake.params.class_noise
+    settings = studied(snakemake.params.class_noise)
     distributions = read_table(snakemake.input.distributions, FORECAST_DISTRIBUTIONS)
     graph = read_table(snakemake.input.graph, NEIGHBOUR_GRAPH)
     noises = design_all(distributions, graph, settings)

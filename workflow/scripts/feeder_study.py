@@ -9,7 +9,7 @@ from meterdp.core.parquet import read_table
 from meterdp.feeders.errors import error_rows
 from meterdp.feeders.exposure import attack_rows, rule_rows
 from meterdp.feeders.plan import TYPICAL_DAILY_KWH
-from meterdp.feeders.study import FeederStudy, study_households
+from meterdp.feeders.study import STUDIED, FeederStudy, study_households
 from meterdp.feeders.tables import FEEDER_ATTACKS, FEEDER_ERRORS, FEEDER_RULES
 from meterdp.ingest.tables import METERS
 from meterdp.profiles.dense import read_log_load
@@ -17,10 +17,10 @@ from meterdp.profiles.dense import read_log_load
 with job(snakemake.input, snakemake.log) as write:
     params = snakemake.params
     meters = read_table(snakemake.input.meters, METERS)
-    minutes, listed = params.interval_minutes, study_households(meters, params.feeder_study["households"])
+    minutes, listed = params.interval_minutes, study_households(meters, STUDIED["households"])
     parts = (read_log_load([path], listed, minutes, params.time_zone) for path in snakemake.input.log_load)
     scale = LogScale.of_interval(params.log_scale, minutes)
-    settings = {**params.feeder_study, "typical_daily_kwh": params.typical_daily_kwh or TYPICAL_DAILY_KWH}
+    settings = {**STUDIED, "typical_daily_kwh": params.typical_daily_kwh or TYPICAL_DAILY_KWH}
     study = FeederStudy.from_parts(parts, meters, scale, settings, params.delta)
     noise_of = partial(StudyNoise, params.seed)
     tables = {

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from meterdp.class_noise.study import studied
 from meterdp.class_noise.tables import DELTA_CURVES, NOISE_DESIGNS
 from meterdp.core.job import carried_metadata, job
 from meterdp.core.log_scale import LogScale
@@ -24,7 +25,7 @@ with job(snakemake.input, snakemake.log) as write:
     public = public_settings(export, params.forecast, params.profiles, params.neighbourhoods)
     scale = LogScale.of_interval(params.profiles, export["interval_minutes"])
     released = release_study_forecasts(
-        distributions, designs, curves, load, params.class_noise, public, scale, params.seed, salt
+        distributions, designs, curves, load, studied(params.class_noise), public, scale, params.seed, salt
     )
     released.write_files(snakemake.output.folder, carried_metadata(snakemake.input))
     write(snakemake.output.crosswalk, CROSSWALK, released.crosswalk)

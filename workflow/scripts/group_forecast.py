@@ -8,7 +8,7 @@ from meterdp.core.parquet import read_parts, read_table
 from meterdp.evaluation.group_errors import group_error_columns
 from meterdp.evaluation.tables import GROUP_FORECAST_ERRORS
 from meterdp.forecasting.tables import GROUP_RECORDS
-from meterdp.groupforecast.study import GroupStudy
+from meterdp.groupforecast.study import STUDIED, GroupStudy
 from meterdp.ingest.tables import METERS
 from meterdp.release.group_forecasts import write_group_forecasts
 from meterdp.release.tables import CROSSWALK
@@ -21,7 +21,7 @@ with job(snakemake.input, snakemake.log) as write:
         params.group_forecast["households"],
         params.export["interval_minutes"],
         params.default_kwh_per_hour,
-        params.group_forecast,
+        {**STUDIED, **params.group_forecast},
         LogScale.of_interval(params.log_scale, params.export["interval_minutes"]),
     )
     write(snakemake.output.errors, GROUP_FORECAST_ERRORS, group_error_columns(study, params.seed))

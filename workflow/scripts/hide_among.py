@@ -2,11 +2,11 @@
 
 import pandas as pd
 
-from meterdp.class_noise.study import likeness
+from meterdp.class_noise.study import STUDIED, likeness
 from meterdp.core.job import job
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import read_table
-from meterdp.evaluation.hide_among import hide_among_rows, yardstick_rows
+from meterdp.evaluation.hide_among import ASKED, hide_among_rows, yardstick_rows
 from meterdp.evaluation.tables import HIDE_AMONG, HIDE_AMONG_YARDSTICKS
 from meterdp.forecasting.rolling import forecast_set
 from meterdp.forecasting.tables import FORECAST_DISTRIBUTIONS, FORECASTS
@@ -22,9 +22,9 @@ with job(snakemake.input, snakemake.log) as write:
     rows = hide_among_rows(
         distributions,
         likeness(load, params.train_days),
-        params.hide_among,
+        ASKED,
         params.designs,
-        params.accuracy_convention,
+        STUDIED["accuracy_convention"],
         scale,
     )
     write(snakemake.output.costs, HIDE_AMONG, pd.DataFrame(rows, columns=HIDE_AMONG.schema.names))

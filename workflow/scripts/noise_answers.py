@@ -3,6 +3,7 @@
 import pandas as pd
 
 from meterdp.class_noise.inverse import answer_rows, askers
+from meterdp.class_noise.study import studied
 from meterdp.class_noise.tables import NEIGHBOUR_GRAPH, NOISE_ANSWERS
 from meterdp.core.job import job
 from meterdp.core.log_scale import LogScale
@@ -14,7 +15,7 @@ with job(snakemake.input, snakemake.log) as write:
     distributions = read_table(snakemake.input.distributions, FORECAST_DISTRIBUTIONS)
     graph = read_table(snakemake.input.graph, NEIGHBOUR_GRAPH)
     scale = LogScale.of_interval(params.log_scale, params.interval_minutes)
-    asked = params.class_noise["answers"]
-    found = askers(distributions, graph, params.class_noise, scale)
+    asked = studied(params.class_noise)
+    found = askers(distributions, graph, asked, scale)
     rows = answer_rows(found, asked["guarantees"], asked["errors_kwh"])
     write(snakemake.output.answers, NOISE_ANSWERS, pd.DataFrame(rows, columns=NOISE_ANSWERS.schema.names))

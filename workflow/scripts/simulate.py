@@ -2,6 +2,7 @@
 
 from meterdp.core.job import job
 from meterdp.simulate.export import simulate_export
+from meterdp.simulate.layout import START_DATE
 from meterdp.simulate.parameters import SimulationParameters
 
 with job(snakemake.input, snakemake.log):
@@ -9,6 +10,7 @@ with job(snakemake.input, snakemake.log):
         SimulationParameters.from_yaml(snakemake.input.parameters),
         snakemake.output.export,
         seed=snakemake.params.seed,
+        start_date=START_DATE,
         meter_list_path=snakemake.output.meters,
         **snakemake.params.simulate,
     )

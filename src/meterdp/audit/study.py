@@ -43,6 +43,15 @@ PARTS: dict[str, Callable[[list[float]], Iterator[Case]]] = {
     "published": published.cases,
     "published_dpem": dpem.cases,
 }
+# What the audit measures beside the section ``audit``.
+STUDIED = {
+    # Households of a simulated export whose rows are planted or left out by a coin each.
+    "canaries": 160,
+    # Probability that all bounds of the table hold.
+    "confidence": 0.95,
+}
+# A single number with noise or a single randomised response takes so little that it is run this many times as often.
+PRIMITIVE_TRIALS = 250
 # Of the coins of one run so many are guessed, those with the clearest scores.
 GUESSED = 0.5
 BROKEN_CANARIES = "noise of a thousandth of the scale"
@@ -65,13 +74,13 @@ def audit_part(part: str, config: Mapping, parameters: SimulationParameters) -> 
     parameters : SimulationParameters
         Of the export in which canaries are planted.
     """
-    settings = config["audit"]
+    settings = {**STUDIED, **config["audit"]}
     epsilons = settings["epsilons"]
     error = (1 - settings["confidence"]) / rows_in_all(epsilons)
     if part == CANARIES:
-        rows = list(_canary_rows(config, parameters, error))
+        rows = list(_canary_rows(config, settings, parameters, error))
     else:
-        trials = settings["primitive_trials"] if part == "primitives" else settings["trials"]
+        trials = settings["trials"] * (PRIMITIVE_TRIALS if part == "primitives" else 1)
         cases = list(PARTS[part](epsilons))
         rows = [
             row
@@ -105,12 +114,14 @@ def case_rows(case: Case, trials: int, error: float, seed: int) -> Iterator[dict
         yield _row({**words, "seen": view, "seeded": True}, case.claim, verdict, case.expected, error)
 
 
-def _canary_rows(config: Mapping, parameters: SimulationParameters, error: float) -> Iterator[dict]:
+def _canary_rows(
+    config: Mapping, settings: Mapping, parameters: SimulationParameters, error: float
+) -> Iterator[dict]:
     """Yield the rows of one-run audits: toss the coins once, then release and guess."""
-    count = config["audit"]["canaries"]
+    count = settings["canaries"]
     guesses = int(count * GUESSED) // 2 * 2
     coins = FreshNumbers().uniform((count,)) < 0.5
-    epsilons = config["audit"]["epsilons"]
+    epsilons = settings["epsilons"]
     with tempfile.TemporaryDirectory(prefix="meterdp-audit-") as folder:
         fleet = canaries.Fleet.simulated(Path(folder), config, parameters, count)
         planted = canaries.plant(fleet, coins)

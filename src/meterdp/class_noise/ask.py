@@ -18,6 +18,7 @@ import yaml
 
 from meterdp.class_noise.designs.interface import Budget, ClassQueries, Noise, NoiseDesign
 from meterdp.class_noise.inverse import Answer, askers
+from meterdp.class_noise.study import studied
 from meterdp.class_noise.tables import NEIGHBOUR_GRAPH
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import read_table
@@ -54,7 +55,7 @@ def ask(
         if not needed.is_file():
             raise InputError("does not exist", file=needed, hint="run the study first, or give its folder: --results")
     config = yaml.safe_load(recipe.read_text())
-    settings = config["class_noise"] | (
+    settings = studied(config["class_noise"]) | (
         {} if design is None else {"designs": [design], "stochastic_designs": [design]}
     )
     distributions = read_table(private / "forecast_distributions.parquet", FORECAST_DISTRIBUTIONS)

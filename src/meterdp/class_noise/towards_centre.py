@@ -88,10 +88,19 @@ class TowardsCentre:
         std_steps = public.noise_std_log_kwh / public.grid
         reach_steps = (abs(public.centre_log_kwh) + ENTRY_LIMIT) / public.grid
         if not (2.0**20 <= std_steps <= MOST_STD_STEPS and reach_steps < MOST_STEPS):
-            raise _does_not_fit("forecast_noise_std_log_kwh", "use between 0.01 and 10")
-        delta = public.delta - delta_margin(public.epsilon, public.noise_entries, std_steps)
-        if delta <= 0:
-            raise _does_not_fit("forecast_epsilon", "use a smaller epsilon or more noise")
+            raise InputError(
+                f"is {public.noise_std_log_kwh:g} log kWh, which does not fit the discretisation grid",
+                field="release.forecast_noise_std_log_kwh",
+                hint="use 0.01 to 10",
+            )
+        margin = delta_margin(public.epsilon, public.noise_entries, std_steps)
+        delta, households = public.delta - margin, len(public.neighbourhood)
+        if delta <= 0:  # delta itself is at most 1 in the number of households
+            raise InputError(
+                "noise is too small for the discretisation grid",
+                field="release.forecast_epsilon",
+                hint=f"increase delta above {margin:.2g}" if margin * households < 1 else "decrease epsilon",
+            )
         return cls(public, gaussian.mu_for(public.epsilon, delta))
 
     @property
@@ -165,7 +174,3 @@ class TowardsCentre:
         if noise.grid != public.grid:
             raise ValueError("the mechanism was calibrated for another grid than that of the noise")
         return noise.add_gaussian(self.moved(x), public.noise_std_log_kwh)
-
-
-def _does_not_fit(field: str, hint: str) -> InputError:
-    return InputError("asks for noise that does not fit its grid", field=f"release.{field}", hint=hint)

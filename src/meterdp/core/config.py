@@ -22,6 +22,26 @@ from meterdp.core.dates import zone_hint
 from meterdp.core.log_scale import LOG, SIGNED, LogScale
 from meterdp.errors import InputError
 
+# Settings there were, and what holds now.
+REMOVED = {
+    "simulate.start_date": "the simulated export begins on 2025-10-20",
+    "class_noise.stochastic_designs": "the designs of class_noise.designs but joint and transport",
+    "class_noise.accuracy_convention": "rho is always the squared error of the whole forecast",
+    "class_noise.epsilons": "privacy curves are drawn from 0.1 to 1",
+    "class_noise.prior_ratios": "delta is given for the ratios 1, 2 and 10",
+    "class_noise.answers": "`meterdp ask` answers for any guarantee or error",
+    "class_noise.file_rho": "the files have the first of class_noise.rhos",
+    "hide_among": "the figure shows 2 to 100 households at epsilon 1 and delta 1e-5",
+    "group_forecast.groups": "a study compares one group and assigned ones",
+    "group_forecast.epsilons": "a study compares 0.5 to 8; group_forecast.file_epsilon is that of its files",
+    "group_forecast.delta": "a study takes 1e-5, a release release.delta",
+    "group_forecast.most_groups": "a public rule takes 12 or fewer",
+    "group_forecast.draws": "errors are averaged over 20 draws",
+    "feeder_study": "a study measures feeders of 5 to 500 households at epsilon 0.5 to 8 over the last 7 days",
+    "audit.primitive_trials": "it is 250 times audit.trials",
+    "audit.canaries": "the audit plants 160",
+    "audit.confidence": "all bounds hold with a probability of 0.95",
+}
 # Of two circuits that add up their sums, each could take its own away.
 FEWEST_CIRCUITS = 3
 # How the schema knows a date.
@@ -156,14 +176,17 @@ def _unknown(config, schema, source, path) -> Iterator[InputError]:
         yield InputError("must be a section with keys", file=source, field=_field(path), hint="see config/README.md")
         return
     for key, value in config.items():
-        if key not in known:
+        name = _field((*path, key))
+        if key not in known and name in REMOVED:
+            yield InputError("is no longer a setting", file=source, field=name, hint=f"leave it out: {REMOVED[name]}")
+        elif key not in known:
             close = difflib.get_close_matches(str(key), known, n=1)
             hint = (
                 f"write '{close[0]}' if you meant that key"
                 if close
                 else "see config/README.md for the keys that exist"
             )
-            yield InputError("is not a known key", file=source, field=_field((*path, key)), hint=hint)
+            yield InputError("is not a known key", file=source, field=name, hint=hint)
         elif value is not None or "properties" in known[key]:
             yield from _unknown({} if value is None else value, known[key], source, (*path, key))
 
@@ -279,7 +302,7 @@ def _across_keys(config, source) -> Iterator[InputError]:
             "is missing, but under add_remove the number of households is private",
             "give a public guess of it",
         )
-    dates = (("profiles", "date"), ("simulate", "start_date"), ("export", "first_day"), ("export", "last_day"))
+    dates = (("profiles", "date"), ("export", "first_day"), ("export", "last_day"))
     for field in dates:
         value = config[field[0]][field[1]]
         if value not in ("auto", None):
@@ -289,7 +312,6 @@ def _across_keys(config, source) -> Iterator[InputError]:
                 yield refuse(".".join(field), f"is {value!r}, which is not a date", "write it as YYYY-MM-DD")
     for figure, grid in (
         (("mechanisms", "figure_epsilon"), ("mechanisms", "epsilons")),
-        (("class_noise", "file_rho"), ("class_noise", "rhos")),
         (("class_noise", "file_design"), ("class_noise", "designs")),
     ):
         if config[figure[0]][figure[1]] not in config[grid[0]][grid[1]]:

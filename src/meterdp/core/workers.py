@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 
 def in_processes(work: Callable[..., None], calls: Sequence[tuple], processes: int) -> None:
-    """Call ``work`` with the arguments of every entry of ``calls``, each process taking every so-manieth.
+    """Call ``work`` with the arguments of every entry of ``calls``, dealt to processes round-robin.
 
     Parameters
     ----------

@@ -24,6 +24,8 @@ from meterdp.core.progress import progress
 from meterdp.evaluation.tables import GROUP_MEAN
 from meterdp.forecasting.rolling import ForecastSet
 
+# What the figure shows. Sizes beyond the households with a forecast are said to be too large.
+ASKED = {"sizes": (2, 5, 10, 20, 50, 100), "epsilon": 1.0, "delta": 1e-5}
 TOO_LARGE = "more than the {} households with a forecast: there are not so many to hide among"  # words: keep
 NOT_SERVED = "no noise that was tried hides the households of every group"
 
@@ -45,7 +47,7 @@ def hide_among_rows(
     features : (H, m) float64 array
         What makes households similar, in the order of ``distributions``.
     asked : mapping
-        Section ``hide_among`` of the configuration: ``sizes``, ``epsilon`` and ``delta``.
+        ``sizes``, ``epsilon`` and ``delta``, such as :data:`ASKED`.
     designs : sequence of str
         Designs for certain queries; ``none`` hides nobody and is left out.
     accuracy_convention : {"total", "per_entry"}

@@ -26,6 +26,17 @@ from meterdp.profiles.dense import LogLoad
 
 # Fewer households make no feeders to speak of.
 FEWEST_HOUSEHOLDS = 50
+# What a study measures: four feeders of the largest size, and those of the sizes there are households for.
+STUDIED = {
+    "households": 2000,
+    "sizes": (5, 15, 30, 50, 100, 200, 500),
+    "epsilons": (0.5, 2, 8),
+    # The last whole days of the export: a week has all kinds of days.
+    "days": 7,
+    # Public limit of a reading in the simpler mechanisms: what a home seldom exceeds in an hour.
+    "clip_kwh_per_hour": 5,
+    "draws": 3,
+}
 RANDOM, CIRCUITS = "random", "circuits"
 
 
@@ -107,7 +118,7 @@ class FeederStudy:
         0..G-1; None if not everybody's is known.
     interval_minutes : int
     settings : mapping
-        Section ``feeder_study`` of the configuration.
+        :data:`STUDIED` and ``typical_daily_kwh``, the public guess of a household's energy in a day.
     delta : float
     """
 

@@ -16,7 +16,15 @@ import numpy as np
 
 from meterdp.core.log_scale import LogScale
 from meterdp.groupforecast.mechanism import ForecastRecords, GroupForecast, GroupRelease
-from meterdp.groupforecast.plan import GroupPlan, GroupPublic, guess_error, make_plan, make_step, predicted_error
+from meterdp.groupforecast.plan import (
+    MOST_GROUPS,
+    GroupPlan,
+    GroupPublic,
+    guess_error,
+    make_plan,
+    make_step,
+    predicted_error,
+)
 from meterdp.privacy.charge import NOTHING, Charge
 from meterdp.privacy.guarantee import Guarantee
 from meterdp.privacy.mechanism import measure_with
@@ -105,7 +113,7 @@ def group_public(config: Mapping, households: int, circuit: tuple[int, ...] | No
         interval_hours=config["export"]["interval_minutes"] / 60,
         level_log_kwh=float(LogScale.from_config(config["profiles"]).log(config["profiles"]["default_kwh_per_hour"])),
         groups=release["forecast_groups"],
-        most_groups=max(1, min(config["group_forecast"]["most_groups"], households // FEWEST_IN_GROUP)),
+        most_groups=max(1, min(MOST_GROUPS, households // FEWEST_IN_GROUP)),
         circuit=circuit,
         grid=GRID,
     )

@@ -26,6 +26,9 @@ from meterdp.privacy.gaussian import (
 from meterdp.privacy.mechanism import NoisyQuery
 from meterdp.privacy.noise import MOST_STD_STEPS, MOST_STEPS
 
+# Groups that are found privately, at most; the plan takes as many or fewer, by the number of households and epsilon.
+MOST_GROUPS = 12
+
 GROUPS = ("one", "circuit", "assigned")
 # Standard deviation over households of the level of a forecast around the common one, log kWh.
 LEVEL_STD = 1.2

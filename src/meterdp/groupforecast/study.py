@@ -19,7 +19,17 @@ from meterdp.errors import InputError
 from meterdp.forecasting.rolling import ForecastSet, forecast_set
 from meterdp.forecasting.select import choose_households
 from meterdp.groupforecast.mechanism import ForecastRecords
-from meterdp.groupforecast.plan import GroupPublic
+from meterdp.groupforecast.plan import MOST_GROUPS, GroupPublic
+
+# What a study compares, whatever its files hold: all households in one group, and groups found privately.
+STUDIED = {
+    "groups": ("one", "assigned"),
+    "epsilons": (0.5, 1, 2, 4, 8),
+    "delta": 1e-5,
+    "most_groups": MOST_GROUPS,
+    # Errors are averaged over so many.
+    "draws": 20,
+}
 
 
 @dataclass(frozen=True)
@@ -39,7 +49,7 @@ class GroupStudy:
     interval_hours, level_kwh_per_hour : float
         Length of a step and the public level.
     settings : mapping
-        Section ``group_forecast`` of the configuration.
+        Section ``group_forecast`` of the configuration and what :data:`STUDIED` holds.
     scale : LogScale
         Of the energy in a step.
     """

@@ -88,7 +88,7 @@ def release_study_forecasts(
     household = distributions["household"].to_numpy()
     mean = stack(distributions["mean_log_kwh"], -1)
     noises = noises_of(designs)
-    design, rho = class_noise["file_design"], float(class_noise["file_rho"])
+    design, rho = class_noise["file_design"], float(class_noise["rhos"][0])
     key = next((design, model, rho) for model in QUERY_MODELS if (design, model, rho) in noises)
     designed, noise = noises[key]
     if not (np.array_equal(designed, household) and np.array_equal(load.household, household)):

@@ -280,7 +280,7 @@ def delta_sentence(tables: Tables, settings: Mapping) -> str | None:
         return None
     rows = curves[curves["query_model"] == "deterministic"]
     rows = rows[rows["design"] == settings.get("file_design", in_order(curves["design"])[-1])]
-    rows = rows[rows["rho"] == settings.get("file_rho", rows["rho"].max())]
+    rows = rows[rows["rho"] == settings.get("rhos", [rows["rho"].max()])[0]]
     if rows.empty:
         return None
     rows = rows[rows["sides"] == ("two" if "two" in set(rows["sides"]) else "one")]

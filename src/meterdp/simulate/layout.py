@@ -27,6 +27,8 @@ _LAYOUT = {
 }
 
 
+# First local day: a Monday two weeks before summer time ends, so that a study of four weeks has a change of clocks.
+START_DATE = "2025-10-20"
 # What a simulated household uses a day, about: a public number, as all that the simulation goes by.
 TYPICAL_DAILY_KWH = 30.0
 
@@ -39,6 +41,6 @@ def simulated_export(start_date: str, days: int) -> dict:
 
 def describe_simulated(config: MutableMapping) -> None:
     """Put into a configuration without an export what describes the one that is simulated."""
-    config["export"] |= simulated_export(config["simulate"]["start_date"], config["simulate"]["days"])
+    config["export"] |= simulated_export(START_DATE, config["simulate"]["days"])
     if config["release"]["feeder_typical_daily_kwh"] is None:
         config["release"]["feeder_typical_daily_kwh"] = TYPICAL_DAILY_KWH

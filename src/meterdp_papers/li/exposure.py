@@ -21,7 +21,7 @@ from meterdp.federated.pdmm import Stop, consensus
 from meterdp.federated.ring_sum import RingSum, decoded
 from meterdp.federated.transcript import consensus_view, ring_view, seen_in_consensus, sums_on_ring
 from meterdp.simulate.streams import simulated_stream
-from meterdp_papers.li.setting import (
+from meterdp_papers.li.tables import (
     ALL_SO_FAR,
     CONFIDENCE,
     CYCLE_ALONE,

@@ -24,17 +24,8 @@ from meterdp.report.style import (
     plain_log_ticks,
 )
 from meterdp_papers.common.figures import Exhibits, looks_below, note_below, sheet, source_of
-from meterdp_papers.li.setting import (
-    GRAPHS,
-    LINFOOT,
-    NORMALISATIONS,
-    ONE_ITERATION,
-    RECORDS,
-    SHOWN,
-    VIEWS,
-    WITH_CHORD,
-)
 from meterdp_papers.li.tables import (
+    GRAPHS,
     LI_CONSENSUS,
     LI_COST,
     LI_EXPONENTS,
@@ -44,6 +35,13 @@ from meterdp_papers.li.tables import (
     LI_NETWORK,
     LI_READ_OFF,
     LI_RECOVERY,
+    LINFOOT,
+    NORMALISATIONS,
+    ONE_ITERATION,
+    RECORDS,
+    SHOWN,
+    VIEWS,
+    WITH_CHORD,
 )
 
 if TYPE_CHECKING:
@@ -232,7 +230,7 @@ _QUANTITIES = {"messages": "messages an iteration", "bytes": "bytes an iteration
 )
 def fig5(data: pd.DataFrame, output) -> None:
     # Brings more along than a figure should when the workflow is planned.
-    from meterdp_papers.li.consensus import power
+    from meterdp_papers.li.likelihoods import power
 
     title = "Fig. 5, ours: cost of one iteration"
     with sheet(output, title, 6.2, 2.0, 2, len(_QUANTITIES), sharey="col") as (figure, body, grid):

@@ -21,7 +21,7 @@ from meterdp.mixture.draws import Mixture
 from meterdp.simulate.streams import simulated_stream
 from meterdp_papers.li.exposure import CYCLE, NODES, SOURCE, Group, example, named, statistics, sums_seen
 from meterdp_papers.li.likelihoods import Voices, dealt, start
-from meterdp_papers.li.setting import (
+from meterdp_papers.li.tables import (
     CYCLE_ALONE,
     EIGENVALUE_FLOOR,
     GRAPHS,
@@ -34,7 +34,7 @@ from meterdp_papers.li.setting import (
     trials_of,
     whole,
 )
-from meterdp_papers.li.setting import NODES as NODES_OF
+from meterdp_papers.li.tables import NODES as NODES_OF
 
 RUNS, STARTS = 10, 40
 FOUND = 1e-4  # largest error of a record that counts as found, in standard deviations

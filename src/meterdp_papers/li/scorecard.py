@@ -9,7 +9,7 @@ import pandas as pd
 
 from meterdp.federated import leakage
 from meterdp_papers.common.scorecard import FAILS, HOLDS, OPEN, Claims, Verdict, listed, number, span
-from meterdp_papers.li.setting import (
+from meterdp_papers.li.tables import (
     ALL_SO_FAR,
     CONFIDENCE,
     EXPOSED,

@@ -18,8 +18,7 @@ from meterdp.mechanisms.published.labelled import LabelledRecords
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import Fit, fit_labels
 from meterdp_papers.common.datasets import Dataset, locate
-from meterdp_papers.liu import marginals as liu_marginals
-from meterdp_papers.liu.readings import READINGS, SHOWN
+from meterdp_papers.liu import synthetic as liu_marginals
 from meterdp_papers.liu.setting import (
     EPSILONS,
     MARGINAL_EPSILON,
@@ -33,6 +32,7 @@ from meterdp_papers.liu.setting import (
     select,
     summary,
 )
+from meterdp_papers.liu.tables import READINGS, SHOWN
 
 COMPONENTS = 5  # principal components of the digits
 DIGITS_TEST = 600

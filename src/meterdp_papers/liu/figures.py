@@ -28,8 +28,7 @@ from meterdp.report.style import (
     plain_log_ticks,
 )
 from meterdp_papers.common.figures import Exhibits, note_below, sheet, source_of
-from meterdp_papers.liu.readings import SHOWN, Reading
-from meterdp_papers.liu.tables import LIU_ACCURACY, LIU_CURVE, LIU_DENSITIES, LIU_TABLE1
+from meterdp_papers.liu.tables import LIU_ACCURACY, LIU_CURVE, LIU_DENSITIES, LIU_TABLE1, SHOWN, Reading
 
 if TYPE_CHECKING:
     import pandas as pd

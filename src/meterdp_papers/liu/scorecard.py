@@ -29,8 +29,8 @@ from meterdp_papers.common.scorecard import (
     number,
     span,
 )
-from meterdp_papers.liu.readings import FLIPS, READINGS, SHOWN
 from meterdp_papers.liu.setting import PROPOSED, SIMULATED_EXPORT
+from meterdp_papers.liu.tables import FLIPS, READINGS, SHOWN
 
 CLAIMS = Claims("Liu et al. 2025")
 CLOSE = 0.1

@@ -22,7 +22,7 @@ from meterdp.mechanisms.registry import MECHANISMS
 from meterdp.mixture.divergence import kl_joint
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.privacy.noise import NoiseSource
-from meterdp_papers.liu.readings import ANY, FLIPS, OVER_CLASSES, READINGS, Reading
+from meterdp_papers.liu.tables import ANY, FLIPS, OVER_CLASSES, READINGS, Reading
 
 COMPARED = {name: kind for name, kind in MECHANISMS.items() if kind.sees == "labels"}
 # Mechanisms whose noise on means is designed from (10).

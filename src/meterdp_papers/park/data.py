@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 
 from meterdp.core.noise import fixed_uniforms
 from meterdp.mechanisms.dpem.records import to_unit_ball
-from meterdp_papers.common import substitutes
+from meterdp_papers.common import datasets
 from meterdp_papers.common.datasets import Dataset, locate
-from meterdp_papers.park.setting import SPLITS, TRIAL_COMPONENTS, TRIAL_ONE_IN, TRIAL_PIXEL_STEP, TRIAL_RECORDS
+from meterdp_papers.park.tables import SPLITS, TRIAL_COMPONENTS, TRIAL_ONE_IN, TRIAL_PIXEL_STEP, TRIAL_RECORDS
 
 LARGEST_NORM, PUBLIC_RADIUS = "scaled by the largest norm", "clipped to a public radius"
 SCALINGS = (LARGEST_NORM, PUBLIC_RADIUS)
@@ -55,7 +55,7 @@ def records_of(figure: str, entries: Mapping[str, Dataset], data_dir, trials: in
     if trials >= SPLITS:
         return records
     if figure == "fig5":
-        side = substitutes.FACE_SIDE
+        side = datasets.FACE_SIDE
         x = records.x.reshape(-1, side, side)[:, ::TRIAL_PIXEL_STEP, ::TRIAL_PIXEL_STEP].reshape(len(records.x), -1)
         words = f"{x.shape[1]} pixels"
     else:
@@ -65,11 +65,11 @@ def records_of(figure: str, entries: Mapping[str, Dataset], data_dir, trials: in
     return replace(records, x=x, source=records.source | {"data": f"{records.source['data']}; {words} in this trial"})
 
 
-def stroke(entry: Dataset, one_in: int = 1, components: int = substitutes.STROKE_COMPONENTS) -> Records:
+def stroke(entry: Dataset, one_in: int = 1, components: int = datasets.STROKE_COMPONENTS) -> Records:
     """Return what stands for the private Stroke data (50,345, 100), or for one record in so many and fewer axes."""
     # A round number of our own: what is known of a hospital's codes before looking at its patients would give one.
     words = f"simulated patients, {components} principal components"
-    return _records(substitutes.stroke(one_in, components), 8.0, words, entry)
+    return _records(datasets.stroke(one_in, components), 8.0, words, entry)
 
 
 def life_sciences(entry: Dataset, data_dir) -> Records:
@@ -80,9 +80,7 @@ def life_sciences(entry: Dataset, data_dir) -> Records:
         return np.column_stack([table[name].to_numpy() for name in LIFE_SCIENCES_COLUMNS]).astype(float)
 
     # Nothing public bounds a principal component; a round number of our own.
-    return _read(
-        entry, data_dir, read, "Life Sciences ds1.10", substitutes.life_sciences, "simulated compounds", 16.0
-    )
+    return _read(entry, data_dir, read, "Life Sciences ds1.10", datasets.life_sciences, "simulated compounds", 16.0)
 
 
 def check_ins(entry: Dataset, data_dir) -> Records:
@@ -93,11 +91,9 @@ def check_ins(entry: Dataset, data_dir) -> Records:
         return np.column_stack([table["lon"].to_numpy(), table["lat"].to_numpy()]).astype(float)
 
     globe = float(np.hypot(180, 90))
-    found = _read(entry, data_dir, read, "Gowalla", substitutes.check_ins, "simulated check-ins", globe)
+    found = _read(entry, data_dir, read, "Gowalla", datasets.check_ins, "simulated check-ins", globe)
     if found.source["substitute"] is None:
-        words = (
-            f"a subset: {len(found.x):,} user-venue pairs stand for the paper's {substitutes.CHECK_INS:,} check-ins"
-        )
+        words = f"a subset: {len(found.x):,} user-venue pairs stand for the paper's {datasets.CHECK_INS:,} check-ins"
         found.source["substitute"] = words
     return found
 
@@ -110,8 +106,8 @@ def faces(entry: Dataset, data_dir) -> Records:
             pictures = arrays["images"]
         return pictures.reshape(len(pictures), -1) / GREY_LEVELS
 
-    white = float(substitutes.FACE_SIDE)  # norm of an all-white picture
-    return _read(entry, data_dir, read, "Olivetti faces", substitutes.faces, "simulated faces", white)
+    white = float(datasets.FACE_SIDE)  # norm of an all-white picture
+    return _read(entry, data_dir, read, "Olivetti faces", datasets.faces, "simulated faces", white)
 
 
 def _read(

@@ -26,7 +26,7 @@ from meterdp.report.style import (
     plain_log_ticks,
 )
 from meterdp_papers.common.figures import Exhibits, ellipse, note_below, sheet, source_of
-from meterdp_papers.park.setting import (
+from meterdp_papers.park.tables import (
     ADVANCED,
     ALSO_SHOWN,
     AS_THEY_ARE,
@@ -40,15 +40,6 @@ from meterdp_papers.park.setting import (
     MISREAD,
     MOMENTS,
     OURS,
-    PRINTED_SENSITIVITY,
-    PUBLIC_ZCDP,
-    SHOWN,
-    SMALLEST_SENSITIVITY,
-    STATED,
-    WITHOUT,
-    ZCDP,
-)
-from meterdp_papers.park.tables import (
     PARK_CLUSTERS,
     PARK_CURVE,
     PARK_FACE_NUMBERS,
@@ -56,6 +47,13 @@ from meterdp_papers.park.tables import (
     PARK_MAP,
     PARK_NICV,
     PARK_OURS,
+    PRINTED_SENSITIVITY,
+    PUBLIC_ZCDP,
+    SHOWN,
+    SMALLEST_SENSITIVITY,
+    STATED,
+    WITHOUT,
+    ZCDP,
 )
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from meterdp.mixture.class_sums import class_sums
 from meterdp.mixture.draws import Mixture
 from meterdp.privacy.noise import GaussianSource
 from meterdp_papers.park.data import LARGEST_NORM, PUBLIC_RADIUS, Records
-from meterdp_papers.park.setting import (
+from meterdp_papers.park.tables import (
     DELTA,
     EM,
     EXPERIMENTS,

@@ -19,7 +19,7 @@ from meterdp.mechanisms.dpem.moments import Perturbation
 from meterdp.mixture.class_sums import ClassSums
 from meterdp.mixture.draws import Mixture
 from meterdp.privacy.noise import NoiseSource
-from meterdp_papers.park.setting import CAPTIONS, DELTA, LONE_CLASS, SHOWN
+from meterdp_papers.park.tables import CAPTIONS, DELTA, LONE_CLASS, SHOWN
 
 STATUSES = ("single", "married", "widowed", "divorced")
 MARRIED = STATUSES.index("married")

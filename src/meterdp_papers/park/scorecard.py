@@ -25,9 +25,9 @@ from meterdp_papers.common.scorecard import (
     number,
     span,
 )
-from meterdp_papers.park.factor_faces import MISREAD, STATED
+from meterdp_papers.park.clusters import MISREAD, STATED
 from meterdp_papers.park.marital import MARRIED, STATUSES
-from meterdp_papers.park.setting import (
+from meterdp_papers.park.tables import (
     ADVANCED,
     BY_PIXEL,
     EM,

@@ -31,12 +31,13 @@ from meterdp.report.style import (
     look,
 )
 from meterdp_papers.common.figures import Exhibits, ellipse, sheet
-from meterdp_papers.ramakrishna.setting import OUR_DESIGNS, SHOWN_RHOS
 from meterdp_papers.ramakrishna.tables import (
+    OUR_DESIGNS,
     RAMAKRISHNA_CLASSES,
     RAMAKRISHNA_FIG2,
     RAMAKRISHNA_FIG4,
     RAMAKRISHNA_NUMBERS,
+    SHOWN_RHOS,
 )
 
 if TYPE_CHECKING:

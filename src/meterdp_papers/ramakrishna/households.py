@@ -30,8 +30,8 @@ from meterdp.forecasting.study import rolling_of, window_fits
 from meterdp.profiles.dense import LogLoad
 from meterdp.profiles.seasonal import Season, seasonal_part
 from meterdp.release.forecast_files import example_columns, release_forecasts
-from meterdp_papers.ramakrishna.setting import PAPERS_DESIGNS, PRINTED, PRINTED_NMSE
 from meterdp_papers.ramakrishna.synthetic import descent_row
+from meterdp_papers.ramakrishna.tables import PAPERS_DESIGNS, PRINTED, PRINTED_NMSE
 
 # What a study may choose otherwise.
 SEASON = {"seasonal": "smoothed", "seasonal_scale": "log", "smoothing_hours": 1.0}

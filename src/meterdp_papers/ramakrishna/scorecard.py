@@ -26,7 +26,7 @@ from meterdp_papers.common.scorecard import (
     number,
     span,
 )
-from meterdp_papers.ramakrishna.setting import PRINTED_NMSE
+from meterdp_papers.ramakrishna.tables import PRINTED_NMSE
 
 CLAIMS = Claims("Ramakrishna et al. 2023")
 NEAR = 0.05  # a printed delta counts as reached within this

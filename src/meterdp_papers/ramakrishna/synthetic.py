@@ -19,7 +19,7 @@ from meterdp.class_noise.designs.registry import noise_design
 from meterdp.core.noise import StudyNoise
 from meterdp.core.progress import progress
 from meterdp.privacy.noise import NoiseSource
-from meterdp_papers.ramakrishna.setting import (
+from meterdp_papers.ramakrishna.tables import (
     CONVENTION,
     ENTRIES,
     EPSILONS,

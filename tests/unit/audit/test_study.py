@@ -13,12 +13,12 @@ from meterdp.report.audit import audit_bounds, build_audit_report
 from meterdp.simulate.parameters import SimulationParameters
 from tests.conftest import ROOT
 
-SMALL = {"epsilons": [2], "trials": 1000, "primitive_trials": 20_000}
+SMALL = {"epsilons": [2], "trials": 1000}
 
 
 @pytest.fixture(scope="module")
 def config():
-    return complete({"audit": SMALL}, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
+    return complete({}, load_schema(ROOT / "workflow/schemas/config.schema.yaml")) | {"audit": SMALL}
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def test_a_seeded_part_is_the_same_again_and_says_so(config, table):
 def test_the_allowed_error_is_shared_by_all_rows(config, table):
     rows = study.rows_in_all([2])
     assert rows == sum(len(c.views) for make in study.PARTS.values() for c in make([2])) + 3
-    assert table[1][0]["confidence"][0] == pytest.approx(1 - (1 - config["audit"]["confidence"]) / rows)
+    assert table[1][0]["confidence"][0] == pytest.approx(1 - (1 - study.STUDIED["confidence"]) / rows)
 
 
 def test_the_page_shows_every_row_and_counts_what_was_caught(table, tmp_path):

@@ -107,6 +107,10 @@ def test_noise_of_another_grid_and_what_does_not_fit_are_refused():
         calibrate([0] * 3).release(np.zeros((3, STEPS)), StudyNoise(1, "wrong"))
     with pytest.raises(InputError, match="public number"):
         calibrate([0] * 3).release(np.zeros((4, STEPS)), SafeNoise())
-    for wrong in ({"epsilon": 30.0}, {"std": 1e-4}):
-        with pytest.raises(InputError, match="does not fit its grid"):
+    for wrong, said in (
+        ({"epsilon": 40.0}, "release.forecast_epsilon.*noise is too small for the discretisation grid; decrease"),
+        ({"epsilon": 30.0}, "noise is too small for the discretisation grid; increase delta above"),
+        ({"std": 1e-4}, "is 0.0001 log kWh, which does not fit the discretisation grid; use 0.01 to 10"),
+    ):
+        with pytest.raises(InputError, match=said):
             calibrate([0] * 3, **wrong)

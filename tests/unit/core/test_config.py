@@ -83,7 +83,11 @@ def test_partial_sections_are_filled(schema):
         ({"results_dir": ""}, r"is '' and must have at least 1 character; correct it, the default is results"),
         ({"shards": 0}, r"'shards': is 0 and must be at least 1"),
         ({"shards": "many"}, r"'shards': must be of type integer, not 'many'"),
-        ({"class_noise": {"file_rho": 9}}, r"'class_noise.file_rho': is not one of class_noise.rhos"),
+        (
+            {"class_noise": {"file_rho": 9}},
+            r"'class_noise.file_rho': is no longer a setting; leave it out: the files",
+        ),
+        ({"feeder_study": {"days": 9}}, r"'feeder_study': is no longer a setting; leave it out: a study measures"),
         ({"federation": "feeder"}, r"'federation.by': is 'feeder', which is not one of None, circuit"),
         (
             {"federation": "circuit", "simulate": {"circuits": 2}},

@@ -2,14 +2,8 @@
 
 import ast
 import re
-import runpy
 
 RULES = re.compile(r"^\| `(\w+)` \|.*\| (.+) \|$", re.MULTILINE)
-
-
-def test_the_tables_are_documented_as_declared(repository):
-    module = runpy.run_path(str(repository / "tools/document_tables.py"))
-    assert (repository / "docs/tables.md").read_text() == module["as_markdown"]()
 
 
 def test_rooms_import_only_what_the_architecture_allows(repository):

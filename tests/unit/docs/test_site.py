@@ -1,5 +1,6 @@
 """The site leads nowhere that is not there, asks nobody outside for anything, and shows what was registered."""
 
+import csv
 import re
 from html.parser import HTMLParser
 from urllib.parse import unquote, urlsplit
@@ -10,7 +11,8 @@ import pytest
 
 import meterdp
 from meterdp.report.registry import FIGURES
-from meterdp_papers.registry import PAPERS
+from meterdp_papers.errata import PAPERS as DEFECTS
+from meterdp_papers.registry import PAPERS, catalogue
 from tests.chromium import inspect_pages
 from tests.unit.docs.conftest import results_with_every_figure
 
@@ -169,6 +171,17 @@ def test_figures_whose_tables_are_gone_or_that_no_version_draws_are_not_shown(wr
 def test_without_results_the_gallery_says_so(written, tmp_path):
     text = written("gallery").gallery(tmp_path)
     assert "No finished study was there" in text and "No reproduction was there" in text
+
+
+def test_every_table_defect_and_measured_number_is_shown(site, pages, repository):
+    ids = {name: pages[(site / f"docs/{name}.html").resolve()].ids for name in ("tables", "errata")}
+    assert {f"{t.name}-{t.audience}".replace("_", "-") for t in catalogue().values()} <= ids["tables"]
+    assert {defect.id.lower() for defects in DEFECTS.values() for defect in defects} <= ids["errata"]
+    text = shown_text(site, "docs/variants_measured.html") + shown_text(site, "docs/errata.html")
+    for path in (repository / "docs/measured").glob("*.csv"):
+        _, *rows = csv.reader(path.read_text().splitlines())
+        numbers = [cell for row in rows for cell in row if re.match(r"[\d.]", cell)]
+        assert rows and [number for number in numbers if number not in text] == [], path.name
 
 
 def test_the_help_of_every_command_is_shown(site, written):

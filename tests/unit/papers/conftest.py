@@ -7,7 +7,7 @@ import runpy
 
 import pytest
 
-from meterdp_papers.common.finding import Finding
+from meterdp_papers.common.tables import Finding
 from meterdp_papers.errata import PAPERS
 
 
@@ -23,15 +23,15 @@ class Findings(dict[str, tuple[Finding, ...]]):
 
 
 @pytest.fixture(scope="session")
-def page(repository):
-    """The module that writes docs/errata.md."""
-    return runpy.run_path(str(repository / "tools/document_errata.py"))
+def tool(repository):
+    """The module that writes docs/measured."""
+    return runpy.run_path(str(repository / "tools/tabulate_papers.py"))
 
 
 @pytest.fixture(scope="session")
-def findings(page):
-    """Findings by defect, from the streams of the documentation."""
-    return Findings(page["stream"])
+def findings(tool):
+    """Findings by defect, from the streams of the committed table."""
+    return Findings(tool["stream"])
 
 
 @pytest.fixture

@@ -11,28 +11,28 @@ import pytest
 from meterdp.core.parquet import write_table
 from meterdp_papers.common.scorecard import OPEN, Verdict, rows
 from meterdp_papers.common.tables import SCORECARD
-from meterdp_papers.li import consensus, exposure
+from meterdp_papers.li import exposure, likelihoods
 from meterdp_papers.li import tables as li
-from meterdp_papers.park import clusters, factor_faces, marital
+from meterdp_papers.park import clusters, marital
 from meterdp_papers.park import tables as park
 from meterdp_papers.park.data import Records
 from meterdp_papers.park.likelihoods import compare
 from meterdp_papers.park.scorecard import CLAIMS
-from meterdp_papers.park.setting import ALSO_SHOWN, EM, OURS, PICTURES
+from meterdp_papers.park.tables import ALSO_SHOWN, EM, OURS, PICTURES
 from meterdp_papers.registry import PAPERS
 from meterdp_papers.report import build_reproduction_report
 from tests.chromium import chromium_or_skip, tables_wider_than_their_panel
-from tests.unit.papers.li import made_up as li_made_up
-from tests.unit.papers.park import made_up
+from tests.unit.papers.li import synthetic as li_made_up
+from tests.unit.papers.park import synthetic
 
 FIGURES = [(paper, figure.name) for paper in ("li", "park") for figure in PAPERS[paper].figures]
 
 
 def of_li() -> dict:
-    costs = consensus.cost_table(1, seed=1)
+    costs = likelihoods.cost_table(1, seed=1)
     with pytest.MonkeyPatch.context() as patch:  # thirty rounds are drawn as hundreds are
-        patch.setattr(consensus, "LINES", [(*line[:2], 30) for line in consensus.LINES])
-        settling = consensus.consensus_table(seed=1)
+        patch.setattr(likelihoods, "LINES", [(*line[:2], 30) for line in likelihoods.LINES])
+        settling = likelihoods.consensus_table(seed=1)
     return {
         "fig1": (li.LI_NETWORK, exposure.example_table()),
         "fig2": (li.LI_LIKELIHOODS, li_made_up.likelihoods()),
@@ -42,28 +42,28 @@ def of_li() -> dict:
         "read_off": (li.LI_READ_OFF, li_made_up.read_off()),
         "masks": (li.LI_MASKS, exposure.masks_of_finite_size()),
         "recovery": (li.LI_RECOVERY, li_made_up.recovery()),
-        "exponents": (li.LI_EXPONENTS, consensus.exponents(costs)),
+        "exponents": (li.LI_EXPONENTS, likelihoods.exponents(costs)),
     }
 
 
 def of_park() -> dict:
-    two = pd.concat([made_up.runs(left_out=True), made_up.runs(reading=ALSO_SHOWN.name)])
-    three = made_up.runs(figure="fig3")
-    with_ours = made_up.AS_CLAIMED | {OURS: made_up.AS_CLAIMED[EM]}
-    folds = made_up.folds()
-    nicv = clusters.summarise(folds, made_up.SOURCE)
-    places = Records(np.random.default_rng(1).uniform(-80, 80, (50, 2)), 200.0, made_up.SOURCE)
-    pictures = Records(np.random.default_rng(1).uniform(size=(40, 64)), 8.0, made_up.SOURCE)
+    two = pd.concat([synthetic.runs(left_out=True), synthetic.runs(reading=ALSO_SHOWN.name)])
+    three = synthetic.runs(figure="fig3")
+    with_ours = synthetic.AS_CLAIMED | {OURS: synthetic.AS_CLAIMED[EM]}
+    folds = synthetic.folds()
+    nicv = clusters.summarise(folds, synthetic.SOURCE)
+    places = Records(np.random.default_rng(1).uniform(-80, 80, (50, 2)), 200.0, synthetic.SOURCE)
+    pictures = Records(np.random.default_rng(1).uniform(size=(40, 64)), 8.0, synthetic.SOURCE)
     return {
         "fig1": (park.PARK_MAP, marital.tabulate(1, seed=1)[0]),
-        "fig2": (park.PARK_CURVE, made_up.curve(two)),
-        "fig3": (park.PARK_CURVE, made_up.curve(three[three["split"] == 0])),  # without standard errors
+        "fig2": (park.PARK_CURVE, synthetic.curve(two)),
+        "fig3": (park.PARK_CURVE, synthetic.curve(three[three["split"] == 0])),  # without standard errors
         "fig4": (park.PARK_CLUSTERS, clusters.on_the_map(folds, nicv, places)),
-        "fig5": (park.PARK_FACES, factor_faces.tabulate(pictures, seed=1)[0]),
-        "fig2_ours": (park.PARK_OURS, compare(made_up.runs(with_ours), made_up.SOURCE)),
-        "fig3_ours": (park.PARK_OURS, compare(made_up.runs(with_ours, figure="fig3"), made_up.SOURCE)),
+        "fig5": (park.PARK_FACES, clusters.tabulate(pictures, seed=1)[0]),
+        "fig2_ours": (park.PARK_OURS, compare(synthetic.runs(with_ours), synthetic.SOURCE)),
+        "fig3_ours": (park.PARK_OURS, compare(synthetic.runs(with_ours, figure="fig3"), synthetic.SOURCE)),
         "nicv": (park.PARK_NICV, nicv),
-        "face_numbers": (park.PARK_FACE_NUMBERS, made_up.face_numbers()),
+        "face_numbers": (park.PARK_FACE_NUMBERS, synthetic.face_numbers()),
     }
 
 
@@ -102,7 +102,7 @@ def test_likelihoods_of_park_are_printed_by_line(paths):
 def test_no_printed_table_runs_out_of_its_panel(paths, tmp_path):
     chromium_or_skip()
     verdicts = {claim.item: Verdict(OPEN, "Made up.") for claim in CLAIMS}
-    sources = {claim.item: ("made-up data", None) for claim in CLAIMS}
+    sources = {claim.item: ("synthetic data", None) for claim in CLAIMS}
     write_table(tmp_path / "card.parquet", SCORECARD, rows(CLAIMS.paper, CLAIMS, verdicts, sources))
     printed = {p.name: paths["park"][p.name] for p in PAPERS["park"].printed}
     card, page = {"park": tmp_path / "card.parquet"}, tmp_path / "report.html"
@@ -122,8 +122,8 @@ def test_cells_right_of_the_words_are_numbers(paths):
 @pytest.mark.parametrize(
     ("paper", "name", "said"),
     [
-        ("li", "fig3", ["Made-up data; 100 trials", "sums of records"]),
-        ("park", "fig2", ["Made-up data; stands for nothing", "defect P4"]),
+        ("li", "fig3", ["Synthetic data; 100 trials", "sums of records"]),
+        ("park", "fig2", ["Synthetic data; stands for nothing", "defect P4"]),
     ],
 )
 def test_the_picture_of_a_figure_names_data_and_what_to_know(paths, words_in, paper, name, said):

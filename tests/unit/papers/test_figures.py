@@ -1,4 +1,4 @@
-"""Figures and page of the reproduction, from made-up tables."""
+"""Figures and page of the reproduction, from synthetic tables."""
 
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -14,7 +14,7 @@ from meterdp_papers.liu.tables import LIU_ACCURACY, LIU_CURVE, LIU_DENSITIES, LI
 from meterdp_papers.registry import PAPERS
 from meterdp_papers.report import build_reproduction_report
 from tests.chromium import chromium_or_skip, inspect_page
-from tests.unit.papers.made_up import FAMILY, PUBLISHED, accuracy, curve, densities
+from tests.unit.papers.synthetic import FAMILY, PUBLISHED, accuracy, curve, densities
 
 NAMES = [figure.name for figure in PAPERS["liu"].figures]
 MEANS = {name: [1e3 / (i + 1), 50.0, 0.2] for i, name in enumerate((*PUBLISHED, "kl_exact"))}
@@ -59,7 +59,7 @@ def test_every_figure_is_svg_and_every_way_of_drawing_gives_the_same_bytes_twice
 
 def test_a_divergence_figure_names_its_data_and_every_mechanism(tables, words_in):
     words = words_in(PAPERS["liu"].named("fig3"), tables["fig3"])
-    assert "Made-up data; stands for nothing; 1,000 trials per point" in words
+    assert "Synthetic data; stands for nothing; 1,000 trials per point" in words
     assert "7 at 2, 7 at 5, 7 at 20" in words
     for label in ("Laplace", "KL-minimising, published", "KL-minimising, exact", "coloured Gaussian, l1 bound"):
         assert label in words
@@ -78,9 +78,9 @@ def page(drawn, tmp_path) -> Path:
     words = (HOLDS, FAILS, OPEN)
     verdicts = {c.item: Verdict(words[i % 3], f"Measured {i} < {i + 1}.") for i, c in enumerate(CLAIMS)}
     verdicts["liu-1"] = {"one": verdicts["liu-1"], "other": Verdict(FAILS, "Measured otherwise.")}
-    sources = {c.item: ("made-up data", None if i else "stands for <private>") for i, c in enumerate(CLAIMS)}
+    sources = {c.item: ("synthetic data", None if i else "stands for <private>") for i, c in enumerate(CLAIMS)}
     write_table(tmp_path / "card.parquet", SCORECARD, rows(CLAIMS.paper, CLAIMS, verdicts, sources))
-    source = {"data": "made-up data", "substitute": None}
+    source = {"data": "synthetic data", "substitute": None}
     write_table(tmp_path / "table1.parquet", LIU_TABLE1, liu_data.table_1([9, 4, 7], source))
     build_reproduction_report(
         {"liu": tmp_path / "card.parquet"},

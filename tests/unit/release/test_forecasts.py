@@ -28,7 +28,6 @@ NOISE = {
     "rhos": [3.0],
     "accuracy_convention": "total",
     "file_design": "white",
-    "file_rho": 3.0,
 }
 PUBLIC = public_settings(
     {"time_zone": "Europe/Zurich", "interval_minutes": 60, "path": "private.csv"},

@@ -23,7 +23,7 @@ SETTINGS = {
     "shards": 4,
     "export": {"path": "/home/somebody/april.csv", "format": "long_csv", "missing_words": ["", "NA"]},
     "mechanisms": {"figure_epsilon": 2, "delta": 1e-5, "draws": 1000},
-    "class_noise": {"file_design": "published", "file_rho": 0.45},
+    "class_noise": {"file_design": "published", "rhos": [0.45]},
 }
 
 

@@ -1,7 +1,7 @@
 # Every figure and table of Park et al., and a verdict on each of its claims. Study mode: seeded, not for release.
 # Needs:  resources/datasets.yaml, data_dir.
 # Gives:  reproduce/park/{fig<1..5>,distances,nicv,face_numbers,scorecard}.parquet.
-from meterdp_papers.park.setting import splits_of
+from meterdp_papers.park.tables import splits_of
 
 PARK = REPRODUCE / "park"
 PARK_LOGS = PRIVATE / "logs/reproduce_park"

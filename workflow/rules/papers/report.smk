@@ -48,7 +48,7 @@ rule reproduce_scorecard:
         "../../scripts/papers/join_scorecards.py"
 
 
-# The defects of all papers, one row per number; docs/errata.md shows the same with another seed.
+# The defects of all papers, one row per number; docs/measured/errata.csv has the same with another seed.
 rule reproduce_errata:
     output:
         errata=REPRODUCE / "errata.parquet",

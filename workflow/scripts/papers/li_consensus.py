@@ -1,7 +1,7 @@
 """Follow the average consensus of Li et al. round by round, for dual noise of many sizes."""
 
 from meterdp.core.job import job
-from meterdp_papers.li.consensus import consensus_table
+from meterdp_papers.li.likelihoods import consensus_table
 from meterdp_papers.li.tables import LI_CONSENSUS
 
 with job(snakemake.input, snakemake.log) as write:

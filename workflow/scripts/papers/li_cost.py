@@ -1,7 +1,7 @@
 """Count what one iteration of distributed EM sends, against the number of nodes and the dimension."""
 
 from meterdp.core.job import job
-from meterdp_papers.li.consensus import cost_table, exponents
+from meterdp_papers.li.likelihoods import cost_table, exponents
 from meterdp_papers.li.tables import LI_COST, LI_EXPONENTS
 
 with job(snakemake.input, snakemake.log) as write:

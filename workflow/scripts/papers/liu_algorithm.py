@@ -1,7 +1,7 @@
 """Watch Algorithm 1 of Liu et al. converge, and time its semi-definite program."""
 
 from meterdp.core.job import job
-from meterdp_papers.liu.algorithm import convergence, sdp_work
+from meterdp_papers.liu.synthetic import convergence, sdp_work
 from meterdp_papers.liu.tables import LIU_CONVERGENCE, LIU_SDP_WORK
 
 with job(snakemake.input, snakemake.log) as write:

@@ -2,8 +2,8 @@
 
 from meterdp.core.job import job
 from meterdp_papers.common.datasets import registry
+from meterdp_papers.park.clusters import tabulate
 from meterdp_papers.park.data import records_of
-from meterdp_papers.park.factor_faces import tabulate
 from meterdp_papers.park.tables import PARK_FACE_NUMBERS, PARK_FACES
 
 with job(snakemake.input, snakemake.log) as write:

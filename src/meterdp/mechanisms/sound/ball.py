@@ -1,7 +1,7 @@
-"""The second front door of the sound release: a private mixture of any records within a public radius.
+"""A private mixture of any records within a public radius, by the mechanism of the sound release.
 
-The mechanism is the one that releases loads, with another :mod:`~meterdp.mechanisms.sound.domain`: no levels, no
-hours, any number of classes and entries. Proof note: docs/proofs/sound.md.
+It differs from a release of load profiles in its :mod:`~meterdp.mechanisms.sound.domain`: no levels, no hours, any
+number of classes and entries. Proof note: docs/proofs/sound.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is known about records beforehand: the two front doors of the sound release.
+"""Public domains of a record: load profiles or a ball.
 
 ``Loads`` are log profiles of households: a box, neighbouring hours alike, classes that differ in level. A ``Ball``
 holds records within a public radius, of which nothing else is known. Each clips a record by itself, and all else here

@@ -71,13 +71,15 @@ class Sound:
         settings, delta = public.sound, public.delta
         if settings.grid > 0:
             entries = noise_entries(public.classes, public.dimension, settings)
-            delta -= delta_margin(public.epsilon, entries, FEWEST_NOISE_STEPS)
+            margin = delta_margin(public.epsilon, entries, FEWEST_NOISE_STEPS)
+            delta -= margin
             if delta <= 0:
-                raise _too_little_noise()
+                possible = margin < 1 / public.records  # delta is at most that
+                raise _noise_too_small(f"increase delta above {margin:.2g}" if possible else "decrease epsilon")
         mu, shares = gaussian.mu_for(public.epsilon, delta), settings.shares
         plan = make_plan(shares.seen_by_colluding * mu, public.records, public.dimension, public.classes, settings)
         if min(step.noise_std for step in plan.steps) * shares.of_node < FEWEST_NOISE_STEPS * settings.grid:
-            raise _too_little_noise()
+            raise _noise_too_small("decrease epsilon")
         return cls(public, mu, plan)
 
     @property
@@ -244,9 +246,5 @@ class Sound:
             )
 
 
-def _too_little_noise() -> InputError:
-    return InputError(
-        "asks for so little noise that its grid would show",
-        field="epsilon",
-        hint="use a smaller epsilon or a larger delta",
-    )
+def _noise_too_small(hint: str) -> InputError:
+    return InputError("noise is too small for the discretisation grid", field="epsilon", hint=hint)

@@ -244,7 +244,7 @@ BALL_ENDS = {
 @pytest.mark.parametrize("adjacency", ["replace_one", "add_remove"])
 @pytest.mark.parametrize("pair", list(BALL_ENDS))
 def test_a_release_of_records_in_a_ball_stays_below_the_claimed_curve(x, pair, adjacency, monkeypatch):
-    """The other front door, two rounds after the pooled moments: all that an adversary sees of them."""
+    """Records in a ball, two rounds after the pooled moments: all that an adversary sees of them."""
     ball = calibrate_ball(K, D, N, 2.0, 1e-5, Ball(1.0), adjacency=adjacency, rounds=2)
     one, two = (in_a_ball(x, end) for end in BALL_ENDS[pair])
     if adjacency == "add_remove":
@@ -516,7 +516,10 @@ def test_the_grid_costs_next_to_nothing_and_too_little_noise_is_refused():
     assert all(
         0 < b.noise_std / a.noise_std - 1 < 1e-5 for a, b in zip(plain.plan.steps, on_grid.plan.steps, strict=True)
     )
-    with pytest.raises(InputError, match="so little noise that its grid would show"):
+    too_small = "noise is too small for the discretisation grid"
+    with pytest.raises(InputError, match=f"{too_small}; decrease epsilon"):
         calibrate(25.0, grid=GRID)
+    with pytest.raises(InputError, match=f"{too_small}; increase delta above"):
+        calibrate(20.0, grid=GRID)
     with pytest.raises(ValueError, match="another grid"):
         on_grid.release(PrivateRecords(households(0, N, D, K)), StudyNoise(0), 1)

@@ -1,4 +1,4 @@
-"""Records in a ball of public radius: the second front door of the sound release."""
+"""Records in a ball of public radius, the other public domain of a record."""
 
 from __future__ import annotations
 

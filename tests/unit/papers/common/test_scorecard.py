@@ -1,4 +1,4 @@
-"""Verdicts on made-up tables in which a claim holds, does not hold, and cannot be told."""
+"""Verdicts on synthetic tables in which a claim holds, does not hold, and cannot be told."""
 
 import numpy as np
 import pandas as pd
@@ -24,7 +24,7 @@ from meterdp_papers.common.tables import SCORECARD
 from meterdp_papers.liu import scorecard as liu
 from meterdp_papers.liu.scorecard import CLAIMS
 from meterdp_papers.liu.tables import LIU_ACCURACY, LIU_CURVE, LIU_MARGINAL_DISTANCES
-from tests.unit.papers.made_up import accuracy, curve, distances
+from tests.unit.papers.synthetic import accuracy, curve, distances
 
 PROPOSED, BASE = "kl_published", "iid_laplace"
 
@@ -202,14 +202,14 @@ def test_the_scorecard_has_a_row_per_claim_in_order_with_its_source():
     tables = {f"fig{n}": low for n in (1, 2, 5, 7, 9)} | {"fig3": high, "fig4": high}
     tables |= {"fig6_distances": marginal, "fig8_distances": marginal, "convergence": runs(), "sdp_work": work()}
     tables |= {"fig10": accuracy({"fit": [0.8] * 3, BASE: [0.3] * 3, PROPOSED: [0.75] * 3}), "normality": normality()}
-    tables |= {"hours": pd.DataFrame({"hour": [1, 2]}), "fig7": low.assign(data="simulated export, made up")}
+    tables |= {"hours": pd.DataFrame({"hour": [1, 2]}), "fig7": low.assign(data="simulated export, synthetic")}
     card = CLAIMS.scorecard(tables)
     as_arrow(SCORECARD, card)
     assert card["item"].tolist() == [f"liu-{n}" for n in range(1, 13)] == [claim.item for claim in CLAIMS]
     verdicts = card.set_index("item")["holds"]
     assert verdicts["liu-3"] == FAILS and verdicts["liu-12"] == OPEN
     assert (verdicts.drop(["liu-3", "liu-12"]) == HOLDS).all()
-    assert card["data"].str.endswith("made up").tolist() == [n in (7, 8, 12) for n in range(1, 13)]
+    assert card["data"].str.endswith("synthetic").tolist() == [n in (7, 8, 12) for n in range(1, 13)]
     assert (card["substitute"] == "stands for nothing").all()
 
 

@@ -7,9 +7,9 @@ import pytest
 from meterdp.core.parquet import as_arrow
 from meterdp.federated.em import entries_of
 from meterdp_papers.common.datasets import registry
-from meterdp_papers.li import consensus, exposure, likelihoods, recovery, tables
+from meterdp_papers.li import exposure, likelihoods, recovery, tables
 from meterdp_papers.li.likelihoods import Voices, dealt, start, voices
-from meterdp_papers.li.setting import (
+from meterdp_papers.li.tables import (
     AS_THEY_ARE,
     CYCLE_ALONE,
     DEALT,
@@ -143,7 +143,7 @@ def test_every_scheme_gives_the_log_likelihood_of_all_in_one_place(records, monk
 
 
 def test_a_consensus_falls_to_rounding_and_the_updates_as_printed_do_not():
-    table = consensus.consensus_table(seed=8)
+    table = likelihoods.consensus_table(seed=8)
     as_arrow(tables.LI_CONSENSUS, table)
     last = table.sort_values("round").groupby(["dual_update", "schedule", "mask_std"]).last()
     for (update, _, size), row in last.iterrows():
@@ -157,7 +157,7 @@ def test_a_consensus_falls_to_rounding_and_the_updates_as_printed_do_not():
 
 def test_costs_are_counted_and_their_exponents_fitted():
     """Oracle: what the schemes send by definition; of the fit, powers that are known."""
-    table = consensus.cost_table(1, seed=9)
+    table = likelihoods.cost_table(1, seed=9)
     as_arrow(tables.LI_COST, table)
     for row in table.itertuples():
         n, d = (row.x, 2) if row.axis == "nodes" else (20, row.x)
@@ -169,7 +169,7 @@ def test_costs_are_counted_and_their_exponents_fitted():
     known = pd.DataFrame(
         {"axis": "nodes", "scheme": "subspace", "x": x, "rounds": 3 * x**0.5, "messages": x, "bytes": x**2}
     ).assign(seconds=x**1.5)
-    fitted = consensus.exponents(known)
+    fitted = likelihoods.exponents(known)
     as_arrow(tables.LI_EXPONENTS, fitted)
     assert (
         fitted["exponent"].tolist() == pytest.approx([0.5, 1.0, 2.0, 1.5]) and (fitted["exponent_se"] < 1e-12).all()

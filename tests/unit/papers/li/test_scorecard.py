@@ -1,4 +1,4 @@
-"""Verdicts on the claims of Li et al. on made-up tables in which they hold, do not hold, cannot be told."""
+"""Verdicts on the claims of Li et al. on synthetic tables in which they hold, do not hold, cannot be told."""
 
 import numpy as np
 import pytest
@@ -9,9 +9,9 @@ from meterdp_papers.common.tables import SCORECARD
 from meterdp_papers.li import scorecard as li
 from meterdp_papers.li import tables as declared
 from meterdp_papers.li.scorecard import CLAIMS
-from meterdp_papers.li.setting import CYCLE_ALONE, NODES, WITH_CHORD
-from tests.unit.papers.li import made_up
-from tests.unit.papers.li.made_up import NATS
+from meterdp_papers.li.tables import CYCLE_ALONE, NODES, WITH_CHORD
+from tests.unit.papers.li import synthetic
+from tests.unit.papers.li.synthetic import NATS
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from tests.unit.papers.li.made_up import NATS
     [({}, HOLDS, HOLDS), ({"error": 1e-3}, HOLDS, FAILS), ({"share": 0.9}, FAILS, HOLDS)],
 )
 def test_li_1_wants_every_record_from_what_the_server_is_sent(changed, dealt, others):
-    table = made_up.read_off(**changed)
+    table = synthetic.read_off(**changed)
     as_arrow(declared.LI_READ_OFF, table)
     found = {reading: verdict.holds for reading, verdict in li.federated_reveals(table).items()}
     first, *rest = NODES
@@ -39,9 +39,9 @@ def test_li_1_wants_every_record_from_what_the_server_is_sent(changed, dealt, ot
     ],
 )
 def test_li_2_wants_node_3_exposed_and_of_the_others_the_sum(changed, nats, se, verdict):
-    leaks = made_up.leaks(NATS | {"secure_sum": nats}, se)
+    leaks = synthetic.leaks(NATS | {"secure_sum": nats}, se)
     as_arrow(declared.LI_LEAKAGE, leaks)
-    assert li.ring_exposes(made_up.read_off(**changed), leaks).holds == verdict
+    assert li.ring_exposes(synthetic.read_off(**changed), leaks).holds == verdict
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_li_2_wants_node_3_exposed_and_of_the_others_the_sum(changed, nats, se, 
     ],
 )
 def test_li_3_wants_the_order_and_nothing_but_the_sum(nats, se, changed, verdict):
-    found = li.subspace_reveals_least(made_up.read_off(**changed), made_up.leaks(nats, se), made_up.recovery())
+    found = li.subspace_reveals_least(synthetic.read_off(**changed), synthetic.leaks(nats, se), synthetic.recovery())
     by_graph = {
         graph: {v.holds for r, v in found.items() if r.startswith(graph)} for graph in (WITH_CHORD, CYCLE_ALONE)
     }
@@ -66,7 +66,7 @@ def test_li_3_wants_the_order_and_nothing_but_the_sum(nats, se, changed, verdict
 
 @pytest.mark.parametrize(("difference", "verdict"), [(1e-11, HOLDS), (1e-7, FAILS)])
 def test_li_4_wants_the_log_likelihood_of_all_in_one_place(difference, verdict):
-    table = made_up.likelihoods(difference)
+    table = synthetic.likelihoods(difference)
     as_arrow(declared.LI_LIKELIHOODS, table)
     found = li.same_likelihood(table)
     assert len(found) == 12 and {v.holds for v in found.values()} == {verdict}
@@ -75,15 +75,15 @@ def test_li_4_wants_the_log_likelihood_of_all_in_one_place(difference, verdict):
 
 def test_every_claim_has_its_rows_and_sources():
     tables = {
-        "read_off": made_up.read_off(),
-        "recovery": made_up.recovery(),
-        "fig2": made_up.likelihoods().assign(substitute="stands for nothing"),
-        "fig3": made_up.leaks(),
+        "read_off": synthetic.read_off(),
+        "recovery": synthetic.recovery(),
+        "fig2": synthetic.likelihoods().assign(substitute="stands for nothing"),
+        "fig3": synthetic.leaks(),
     }
     card = CLAIMS.scorecard(tables)
     as_arrow(SCORECARD, card)
     assert card["item"].unique().tolist() == [claim.item for claim in CLAIMS] == [f"li-{n}" for n in range(1, 5)]
     assert not card.duplicated(["item", "reading"]).any()
     sources = card.groupby("item")[["data", "substitute"]].first()
-    assert sources.loc["li-1"].tolist() == ["made-up data; made-up data", "stands for nothing"]
+    assert sources.loc["li-1"].tolist() == ["synthetic data; synthetic data", "stands for nothing"]
     assert card[card["item"] == "li-3"]["substitute"].isna().all()

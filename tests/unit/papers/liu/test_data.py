@@ -13,8 +13,15 @@ from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import fit_labels
 from meterdp_papers.common.datasets import Dataset, locate, registry
 from meterdp_papers.liu import data
-from meterdp_papers.liu.readings import READINGS, SHOWN
-from meterdp_papers.liu.tables import LIU_ACCURACY, LIU_CURVE, LIU_DENSITIES, LIU_MARGINAL_DISTANCES, LIU_TABLE1
+from meterdp_papers.liu.tables import (
+    LIU_ACCURACY,
+    LIU_CURVE,
+    LIU_DENSITIES,
+    LIU_MARGINAL_DISTANCES,
+    LIU_TABLE1,
+    READINGS,
+    SHOWN,
+)
 
 FLOOR = 1e-3
 
@@ -81,7 +88,7 @@ def test_figures_of_a_fixed_data_set_are_declared_tables_and_repeat():
 
 @pytest.mark.parametrize("counts", [[50, 7, 300], [9] * 6, [5, 4, 3, 2, 1, 8, 7]])
 def test_table_1_lies_beside_the_printed_counts(counts):
-    table = data.table_1(np.array(counts), {"data": "made up", "substitute": "stands for the paper's"})
+    table = data.table_1(np.array(counts), {"data": "synthetic", "substitute": "stands for the paper's"})
     as_arrow(LIU_TABLE1, table)
     printed = [687, 428, 102, 147, 14, 31]
     assert [n for n in table["household_count"] if n is not None] == sorted(counts, reverse=True)

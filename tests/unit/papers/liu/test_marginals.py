@@ -9,11 +9,10 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from meterdp.core.parquet import as_arrow
-from meterdp_papers.liu import marginals
+from meterdp_papers.liu import synthetic
 from meterdp_papers.liu.data import iris
-from meterdp_papers.liu.readings import READINGS, SHOWN
 from meterdp_papers.liu.setting import fixed_data_releases
-from meterdp_papers.liu.tables import LIU_DENSITIES, LIU_MARGINAL_DISTANCES
+from meterdp_papers.liu.tables import LIU_DENSITIES, LIU_MARGINAL_DISTANCES, READINGS, SHOWN
 
 CASES = [
     (0.0, 1.0, 0.0, 1.0),
@@ -43,8 +42,8 @@ def test_total_variation_and_divergence_of_normals_by_quadrature(case):
     distance = 0.5 * integral(lambda x: abs(math.exp(log_density(x, m, s)) - math.exp(log_density(x, m0, s0))))
     kl = integral(lambda x: math.exp(log_density(x, m, s)) * (log_density(x, m, s) - log_density(x, m0, s0)))
     mean, deviation = np.array([m]), np.array([s])
-    assert marginals.tv_of_normals(mean, deviation, m0, s0)[0] == pytest.approx(distance, abs=1e-8)
-    assert marginals.kl_of_normals(mean, deviation, m0, s0)[0] == pytest.approx(kl, abs=1e-7)
+    assert synthetic.tv_of_normals(mean, deviation, m0, s0)[0] == pytest.approx(distance, abs=1e-8)
+    assert synthetic.kl_of_normals(mean, deviation, m0, s0)[0] == pytest.approx(kl, abs=1e-7)
 
 
 def test_total_variation_of_random_normals_on_a_grid():
@@ -54,26 +53,26 @@ def test_total_variation_of_random_normals_on_a_grid():
     grid = np.linspace(-60, 60, 400001)
     for m, s in zip(mean[:20], deviation[:20], strict=True):
         oracle = 0.5 * np.trapezoid(np.abs(norm.pdf(grid, m, s) - norm.pdf(grid, 0.3, 1.7)), grid)
-        assert marginals.tv_of_normals(np.array([m]), np.array([s]), 0.3, 1.7)[0] == pytest.approx(oracle, abs=1e-7)
-    distance = marginals.tv_of_normals(mean, deviation, 0.3, 1.7)
+        assert synthetic.tv_of_normals(np.array([m]), np.array([s]), 0.3, 1.7)[0] == pytest.approx(oracle, abs=1e-7)
+    distance = synthetic.tv_of_normals(mean, deviation, 0.3, 1.7)
     assert distance.shape == (200,) and ((distance >= 0) & (distance <= 1)).all()
 
 
 def test_distance_to_a_histogram_counts_what_lies_outside():
     """Oracle: bin by bin by hand; a distribution far away is at distance one."""
-    heights, edges = marginals.histogram(np.random.default_rng(4).normal(size=300))
+    heights, edges = synthetic.histogram(np.random.default_rng(4).normal(size=300))
     assert (heights * np.diff(edges)).sum() == pytest.approx(1)
     cells = np.concatenate([[-np.inf], edges, [np.inf]])
     distribution = np.diff(norm.cdf(cells, 0.2, 1.3))
     seen = np.concatenate([[0], heights * np.diff(edges), [0]])
-    found = marginals.tv_to_histogram(np.array([0.2, 99.0]), np.array([1.3, 1.0]), heights, edges)
+    found = synthetic.tv_to_histogram(np.array([0.2, 99.0]), np.array([1.3, 1.0]), heights, edges)
     assert found == pytest.approx([0.5 * np.abs(distribution - seen).sum(), 1.0])
 
 
 def test_tables_hold_every_class_and_curve_with_densities_of_area_one():
     private, source = iris(1e-3)
     drawn = fixed_data_releases("fig5", private, 8.0, 1e-3, 30, 1)
-    densities, distances = marginals.tabulate("fig6", private, drawn, range(2), source)
+    densities, distances = synthetic.tabulate("fig6", private, drawn, range(2), source)
     as_arrow(LIU_DENSITIES, densities)
     as_arrow(LIU_MARGINAL_DISTANCES, distances)
     mechanisms = {variant.mechanism for variant in drawn}

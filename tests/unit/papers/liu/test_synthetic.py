@@ -9,10 +9,9 @@ from meterdp.core.noise import StudyNoise
 from meterdp.core.parquet import as_arrow
 from meterdp_papers.common.tables import batch
 from meterdp_papers.liu import synthetic
-from meterdp_papers.liu.readings import READINGS
 from meterdp_papers.liu.setting import COMPARED, PROPOSED, VARIANTS, Variant, curve, read, releases
 from meterdp_papers.liu.synthetic import SWEEPS, Setting, draw_data_set, draw_mixture, run_trials
-from meterdp_papers.liu.tables import LIU_CURVE, LIU_TRIALS
+from meterdp_papers.liu.tables import LIU_CURVE, LIU_TRIALS, READINGS
 
 FLOOR, SEED = 1e-3, 5
 

@@ -9,18 +9,20 @@ from meterdp.core.parquet import as_arrow
 from meterdp_papers.park import clusters
 from meterdp_papers.park.data import Records
 from meterdp_papers.park.likelihoods import fold
-from meterdp_papers.park.setting import (
+from meterdp_papers.park.tables import (
     CLUSTER_READINGS,
     EPSILON_AS_PRINTED,
     LLOYD_LINEAR,
     LLOYD_ZCDP,
+    PARK_CLUSTERS,
+    PARK_FOLDS,
+    PARK_NICV,
     PLAIN,
     PROPOSED,
     SHOWN_CLUSTERS,
 )
-from meterdp_papers.park.tables import PARK_CLUSTERS, PARK_FOLDS, PARK_NICV
 
-SOURCE = {"data": "made-up places", "substitute": None}
+SOURCE = {"data": "synthetic places", "substitute": None}
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from meterdp_papers.common import substitutes
+from meterdp_papers.common import datasets
 from meterdp_papers.common.datasets import registry
 from meterdp_papers.park import data
 
@@ -50,8 +50,8 @@ def test_the_private_stroke_data_always_have_a_substitute(patients):
 
 def test_principal_components_are_those_of_a_full_decomposition():
     """Oracle: numpy's singular values of the dense, centred matrix."""
-    x = substitutes.patients()[:800]
-    found = substitutes.principal_scores(x, 10)
+    x = datasets.patients()[:800]
+    found = datasets.principal_scores(x, 10)
     dense = x.toarray()
     oracle = np.linalg.svd(dense - dense.mean(axis=0), compute_uv=False)[:10]
     assert np.linalg.norm(found, axis=0) == pytest.approx(oracle, rel=1e-3)

@@ -5,12 +5,11 @@ import pytest
 
 from meterdp.core.parquet import as_arrow
 from meterdp.mechanisms.dpem.factor import Factors
-from meterdp_papers.park import factor_faces
+from meterdp_papers.park import clusters
 from meterdp_papers.park.data import Records
-from meterdp_papers.park.setting import AS_THEY_ARE, BY_PIXEL, CENTRED, PICTURES
-from meterdp_papers.park.tables import PARK_FACE_NUMBERS, PARK_FACES
+from meterdp_papers.park.tables import AS_THEY_ARE, BY_PIXEL, CENTRED, PARK_FACE_NUMBERS, PARK_FACES, PICTURES
 
-SOURCE = {"data": "made-up pictures", "substitute": None}
+SOURCE = {"data": "synthetic pictures", "substitute": None}
 SIDE = 8
 
 
@@ -24,12 +23,12 @@ def records() -> Records:
 
 @pytest.fixture(scope="module")
 def tables(records):
-    return factor_faces.tabulate(records, seed=2)
+    return clusters.tabulate(records, seed=2)
 
 
 @pytest.mark.parametrize("pictures", PICTURES)
 def test_pictures_are_in_the_unit_ball_and_the_scale_says_what_is_not(records, pictures):
-    x, scale = factor_faces.prepared(records, pictures)
+    x, scale = clusters.prepared(records, pictures)
     assert np.linalg.norm(x, axis=1).max() == pytest.approx(1)
     assert (scale != 1) == (pictures == BY_PIXEL)
     if pictures != AS_THEY_ARE:
@@ -43,16 +42,16 @@ def test_captured_is_one_for_the_same_span_and_none_for_an_orthogonal_one():
     psi = np.ones(30)
     one = Factors(basis[:, :3], psi)
     same = Factors(basis[:, :3] @ np.random.default_rng(2).normal(size=(3, 3)), psi)
-    assert factor_faces.captured(one, same) == pytest.approx(1)
-    assert factor_faces.captured(one, Factors(basis[:, 3:], psi)) == pytest.approx(0, abs=1e-12)
-    assert factor_faces.captured(one, Factors(basis[:, 2:5], psi)) == pytest.approx(1 / 3)
+    assert clusters.captured(one, same) == pytest.approx(1)
+    assert clusters.captured(one, Factors(basis[:, 3:], psi)) == pytest.approx(0, abs=1e-12)
+    assert clusters.captured(one, Factors(basis[:, 2:5], psi)) == pytest.approx(1 / 3)
 
 
 def test_spectral_norms_are_those_of_all_eigenvalues(records, tables):
     """Oracle: numpy's eigenvalues of the second moment."""
     numbers = tables[1]
     for pictures in PICTURES:
-        x, scale = factor_faces.prepared(records, pictures)
+        x, scale = clusters.prepared(records, pictures)
         top = np.linalg.eigvalsh(scale * x.T @ x / len(x)).max()
         assert numbers.loc[numbers["pictures"] == pictures, "top_eigenvalue"].to_numpy() == pytest.approx(top)
     ratio = numbers["noise_spectral_norm"] / numbers["noise_std"]

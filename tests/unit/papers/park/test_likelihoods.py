@@ -10,10 +10,21 @@ from meterdp.core.parquet import as_arrow
 from meterdp_papers.park import likelihoods
 from meterdp_papers.park.data import LARGEST_NORM, PUBLIC_RADIUS, Records
 from meterdp_papers.park.likelihoods import compare
-from meterdp_papers.park.setting import EM, EXPERIMENTS, FEW_EPSILONS, LINES, OURS, PUBLIC_ZCDP, SHOWN, ZCDP
-from meterdp_papers.park.tables import PARK_CURVE, PARK_LIKELIHOODS, PARK_OURS
+from meterdp_papers.park.tables import (
+    EM,
+    EXPERIMENTS,
+    FEW_EPSILONS,
+    LINES,
+    OURS,
+    PARK_CURVE,
+    PARK_LIKELIHOODS,
+    PARK_OURS,
+    PUBLIC_ZCDP,
+    SHOWN,
+    ZCDP,
+)
 
-SOURCE = {"data": "made-up data", "substitute": None}
+SOURCE = {"data": "synthetic data", "substitute": None}
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,7 @@ import pytest
 from meterdp.core.noise import StudyNoise
 from meterdp.core.parquet import as_arrow
 from meterdp_papers.park import marital
-from meterdp_papers.park.setting import CAPTIONS, LONE_CLASS
-from meterdp_papers.park.tables import PARK_DISTANCES, PARK_MAP
+from meterdp_papers.park.tables import CAPTIONS, LONE_CLASS, PARK_DISTANCES, PARK_MAP
 
 
 @pytest.mark.parametrize("caption", CAPTIONS)

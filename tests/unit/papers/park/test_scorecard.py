@@ -1,4 +1,4 @@
-"""Verdicts on the claims of Park et al. on made-up tables in which they hold, do not hold, cannot be told."""
+"""Verdicts on the claims of Park et al. on synthetic tables in which they hold, do not hold, cannot be told."""
 
 import pytest
 
@@ -10,8 +10,8 @@ from meterdp_papers.park import clusters
 from meterdp_papers.park import scorecard as park
 from meterdp_papers.park import tables as declared
 from meterdp_papers.park.scorecard import CLAIMS
-from tests.unit.papers.park import made_up
-from tests.unit.papers.park.made_up import AS_CLAIMED
+from tests.unit.papers.park import synthetic
+from tests.unit.papers.park.synthetic import AS_CLAIMED
 
 
 def only(verdicts: dict) -> str:
@@ -30,7 +30,7 @@ def only(verdicts: dict) -> str:
     ],
 )
 def test_park_1_needs_a_place_read_off_hidden_and_closer_means(changed, verdict):
-    table = made_up.distances(**changed)
+    table = synthetic.distances(**changed)
     as_arrow(declared.PARK_DISTANCES, table)
     assert only(park.lone_person(table)) == verdict
 
@@ -45,7 +45,7 @@ def test_park_1_needs_a_place_read_off_hidden_and_closer_means(changed, verdict)
     ],
 )
 def test_park_2_compares_scenarios_at_every_epsilon(changed, noise, verdict):
-    assert park.gaussian_better(made_up.runs(AS_CLAIMED | changed, noise=noise)).holds == verdict
+    assert park.gaussian_better(synthetic.runs(AS_CLAIMED | changed, noise=noise)).holds == verdict
 
 
 @pytest.mark.parametrize(
@@ -53,13 +53,13 @@ def test_park_2_compares_scenarios_at_every_epsilon(changed, noise, verdict):
     [({}, HOLDS), ({"ggg_linear": (-9.0, 1.0, 9.5)}, FAILS), ({"ggg_moments": (-0.5, 5.99, 8.99)}, FAILS)],
 )
 def test_park_3_wants_both_refined_compositions_above_both_others(changed, verdict):
-    table = made_up.runs(AS_CLAIMED | changed)
+    table = synthetic.runs(AS_CLAIMED | changed)
     as_arrow(declared.PARK_LIKELIHOODS, table)
     assert park.refined_better(table).holds == verdict
 
 
 def test_park_3_has_a_row_for_the_printed_delta_that_allows_no_budget():
-    found = park.refined_everywhere(made_up.runs(left_out=True), made_up.runs(figure="fig3"))
+    found = park.refined_everywhere(synthetic.runs(left_out=True), synthetic.runs(figure="fig3"))
     assert [v.holds for v in found.values()] == [HOLDS, HOLDS, OPEN]
     first, second, third = found
     assert "left out of delta" in first and "left out" not in second and third.startswith("Fig. 2 as printed")
@@ -77,11 +77,11 @@ def test_park_3_has_a_row_for_the_printed_delta_that_allows_no_budget():
     ],
 )
 def test_park_4_wants_a_gap_at_small_epsilon_that_real_orders_close(changed, real, verdict):
-    assert park.orders_to(made_up.runs(AS_CLAIMED | changed, real=real)).holds == verdict
+    assert park.orders_to(synthetic.runs(AS_CLAIMED | changed, real=real)).holds == verdict
 
 
 def test_park_4_is_judged_with_orders_that_end_and_with_many():
-    both = made_up.runs(), made_up.runs(figure="fig3")
+    both = synthetic.runs(), synthetic.runs(figure="fig3")
     found = {reading.split("; ")[-1]: verdict for reading, verdict in park.integer_orders(*both).items()}
     assert {words: verdict.holds for words, verdict in found.items()} == {
         f"orders 1 to {LARGEST_ORDER:,}": HOLDS,
@@ -101,9 +101,9 @@ def test_park_4_is_judged_with_orders_that_end_and_with_many():
     ],
 )
 def test_park_5_wants_the_methods_in_order(values, noise, verdict):
-    folds = made_up.folds(values, noise)
+    folds = synthetic.folds(values, noise)
     as_arrow(declared.PARK_FOLDS, folds)
-    found = park.clusters_in_order(clusters.summarise(folds, made_up.SOURCE), folds)
+    found = park.clusters_in_order(clusters.summarise(folds, synthetic.SOURCE), folds)
     assert len(found) == len(clusters.CLUSTER_READINGS) and verdict in {v.holds for v in found.values()}
     if noise < 0.1:
         assert {v.holds for v in found.values()} == {verdict}
@@ -111,26 +111,26 @@ def test_park_5_wants_the_methods_in_order(values, noise, verdict):
 
 @pytest.mark.parametrize(("high", "low", "verdict"), [(0.9, 0.3, HOLDS), (0.5, 0.3, FAILS), (0.9, 0.95, FAILS)])
 def test_park_6_wants_faces_at_one_epsilon_and_fewer_at_the_other(high, low, verdict):
-    found = park.faces_recognisable(made_up.face_numbers(high, low))
+    found = park.faces_recognisable(synthetic.face_numbers(high, low))
     assert len(found) == 3 and {v.holds for v in found.values()} == {verdict}
 
 
 def test_every_claim_has_its_rows_and_sources():
-    folds = made_up.folds()
-    runs = {"fig2": made_up.runs(left_out=True), "fig3": made_up.runs(figure="fig3")}
+    folds = synthetic.folds()
+    runs = {"fig2": synthetic.runs(left_out=True), "fig3": synthetic.runs(figure="fig3")}
     tables = {
-        "distances": made_up.distances(),
-        "nicv": clusters.summarise(folds, made_up.SOURCE),
+        "distances": synthetic.distances(),
+        "nicv": clusters.summarise(folds, synthetic.SOURCE),
         "folds": folds,
-        "face_numbers": made_up.face_numbers(),
+        "face_numbers": synthetic.face_numbers(),
         **{f"{figure}_splits": table for figure, table in runs.items()},
-        "fig2": made_up.curve(runs["fig2"]),
-        "fig3": made_up.curve(runs["fig3"]).assign(substitute=None),  # the data set itself
+        "fig2": synthetic.curve(runs["fig2"]),
+        "fig3": synthetic.curve(runs["fig3"]).assign(substitute=None),  # the data set itself
     }
     card = CLAIMS.scorecard(tables)
     as_arrow(SCORECARD, card)
     assert card["item"].unique().tolist() == [claim.item for claim in CLAIMS] == [f"park-{n}" for n in range(1, 7)]
     assert not card.duplicated(["item", "reading"]).any()
     sources = card.groupby("item")[["data", "substitute"]].first()
-    assert sources.loc["park-2"].tolist() == ["made-up data", "stands for nothing"]
-    assert sources.loc["park-3"].tolist() == ["made-up data; made-up data", "stands for nothing"]
+    assert sources.loc["park-2"].tolist() == ["synthetic data", "stands for nothing"]
+    assert sources.loc["park-3"].tolist() == ["synthetic data; synthetic data", "stands for nothing"]

@@ -1,4 +1,4 @@
-"""Verdicts on the claims of Ramakrishna et al. on made-up tables in which they hold, do not hold, cannot be told."""
+"""Verdicts on the claims of Ramakrishna et al. on synthetic tables where they hold, do not hold, cannot be told."""
 
 from itertools import product
 
@@ -15,12 +15,12 @@ from meterdp_papers.ramakrishna import scorecard as ram
 from meterdp_papers.ramakrishna import tables as declared
 from meterdp_papers.ramakrishna.households import QUERY_MEANS, printed_beside_ours, scales_of
 from meterdp_papers.ramakrishna.scorecard import CLAIMS
-from meterdp_papers.ramakrishna.setting import PRINTED, PRINTED_NMSE
+from meterdp_papers.ramakrishna.tables import PRINTED, PRINTED_NMSE
 from meterdp_papers.registry import PAPERS
 from meterdp_papers.report import build_reproduction_report
 from tests.unit.report import made_up
 
-SOURCE = {"data": "made-up data", "substitute": "stands for nothing"}
+SOURCE = {"data": "synthetic data", "substitute": "stands for nothing"}
 RHOS, EPSILONS = (0.5, 2.0), (0.5, 1.0)
 EXACT = {"delta_error": 0.0, "delta_chernoff": 1.0, "pair_count": 12}
 
@@ -218,7 +218,7 @@ def test_the_scorecard_has_a_row_per_claim_and_the_page_shows_it(tables, tmp_pat
     write_table(tmp_path / "numbers.parquet", declared.RAMAKRISHNA_NUMBERS, tables["numbers"])
     write_table(tmp_path / "comparison.parquet", DESIGN_COMPARISON, made_up.design_comparison())
     classes = {"label": [1, 2, 3, 4], "mean": [[i, 0.0] for i in range(4)], "covariance": [[1.0, 0.2, 0.2, 0.5]] * 4}
-    write_table(tmp_path / "fig1.parquet", declared.RAMAKRISHNA_CLASSES, classes | {"data": ["made-up"] * 4})
+    write_table(tmp_path / "fig1.parquet", declared.RAMAKRISHNA_CLASSES, classes | {"data": ["synthetic"] * 4})
     write_table(tmp_path / "fig2.parquet", declared.RAMAKRISHNA_FIG2, tables["fig2"])
     write_table(tmp_path / "fig4.parquet", declared.RAMAKRISHNA_FIG4, tables["fig4"])
     example = {"design": "published", "rho": 0.45, "example": 1, "part": "history", "hours_from_origin": -1.0}

@@ -9,8 +9,8 @@ from meterdp.class_noise.designs.published.descent import descend, descent_state
 from meterdp.class_noise.designs.published.design import Algorithm1Settings, published_noise
 from meterdp.class_noise.designs.white import white_noise
 from meterdp.class_noise.neighbourhoods.graph import full_cluster_graph
-from meterdp_papers.ramakrishna import plain_algorithm1 as plain
-from meterdp_papers.ramakrishna.plain_algorithm1 import edges_of
+from meterdp_papers.ramakrishna import errata_descent as plain
+from meterdp_papers.ramakrishna.errata_descent import edges_of
 from tests.unit.class_noise.examples import all_pairs, nasty_queries, random_queries, synthetic, wishart
 
 LIMITS = {"first_step": 0.1, "smallest_step": 1e-12, "halvings": 30, "eigenvalue_floor": 1e-9}

@@ -1,1 +1,0 @@
-"""The errata of Li, Gundersen, Tjell, Wisniewski and Christensen, "Privacy-Preserving Distributed EM ..."."""

@@ -1,1 +1,0 @@
-"""The errata of Park, Foulds, Chaudhuri and Welling, "DP-EM: Differentially Private Expectation Maximization"."""
