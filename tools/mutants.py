@@ -361,8 +361,8 @@ MUTANTS = (
         "tests/unit/class_noise/neighbourhoods/test_graph.py",
     ),
     Mutant(
-        "a group smaller than it must be: a household may leave any",
-        "src/meterdp/class_noise/neighbourhoods/balanced.py",
+        "a group smaller than it must be: a household can be removed from any",
+        "src/meterdp/class_noise/neighbourhoods/graph.py",
         "if self.count[own] > self.size:",
         "if self.count[own] > 1:",
         "tests/unit/class_noise/neighbourhoods/test_balanced.py",
@@ -537,7 +537,7 @@ MUTANTS = (
         PLAIN,
     ),
     Mutant(
-        "an export misread: words of a block that is not plain are kept",
+        "an export misread: text of a block that is not plain is kept",
         f"{EXPORTS}/readers/plain_rows.py",
         "            self._forget()\n            return None\n",
         "            return None\n",
@@ -552,7 +552,7 @@ MUTANTS = (
     ),
     Mutant(
         "an export misread: readings of a band of households are out of order",
-        f"{EXPORTS}/bands.py",
+        f"{EXPORTS}/growing.py",
         'order = np.argsort(band, kind="stable")',
         'order = np.argsort(band, kind="stable")[::-1]',
         "tests/unit/ingest/test_formats.py",
@@ -737,7 +737,7 @@ MUTANTS = (
     ),
     Mutant(
         "release: the groups of forecasts are not charged",
-        f"{GROUP}/kept.py",
+        f"{GROUP}/mechanism.py",
         "    plan = kept.assignment_plan\n    if plan is None:",
         "    plan = kept.assignment_plan\n    if True:",
         FORECASTS,
@@ -764,7 +764,7 @@ MUTANTS = (
         f"{RELEASE_TESTS}/test_safe_noise.py",
     ),
     Mutant(
-        "release: mixture and forecasts have budgets of their own",
+        "release: mixture and forecasts have separate budgets",
         f"{PRIVACY}/guarantee.py",
         "unit: str = field(compare=False)",
         "unit: str",
@@ -778,7 +778,7 @@ MUTANTS = (
         "tests/unit/accounting/test_gdp_with_response.py",
     ),
     Mutant(
-        "release: files that hide whose they are beside a guarantee for readings",
+        "release: files that hide whom they belong to beside a guarantee for readings",
         f"{PRIVACY}/spent.py",
         "if entry.kind != new.kind:",
         "if False:",
@@ -792,7 +792,7 @@ MUTANTS = (
         "tests/unit/class_noise/test_towards_centre.py",
     ),
     Mutant(
-        "release: what is not declared is handed over",
+        "release: what is not declared is published",
         f"{RELEASE}/publish.py",
         "    check_files(files)\n",
         "",
@@ -888,7 +888,7 @@ MUTANTS = (
     ),
     Mutant(
         "a leak: the scan does not look into footers",
-        "src/meterdp/audit/contents.py",
+        "src/meterdp/audit/leaks.py",
         '    yield Piece(FOOTER, where + "footer", data[-size:])\n',
         "",
         "tests/unit/audit/test_leak_scan.py",
@@ -1015,9 +1015,9 @@ def caught_by(mutant: Mutant | None, tests: list[str]) -> str:
     return failed[1]
 
 
-def main(words: list[str]) -> int:
+def main(parts: list[str]) -> int:
     """Print a line per mutant; return the number of those that escaped, at most one."""
-    chosen = [m for m in MUTANTS if all(word in m.name for word in words)]
+    chosen = [m for m in MUTANTS if all(part in m.name for part in parts)]
     if not chosen:
         sys.exit("no mutant has such a name")
     control = list(dict.fromkeys(test for m in chosen for test in m.tests.split()))

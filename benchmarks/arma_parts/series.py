@@ -1,6 +1,6 @@
 """The series every method of benchmarks/arma.py fits: deseasonalised log load of real or simulated homes.
 
-They are made by the functions the study uses, with the configuration of the study, but for every home whose load
+They are made by the functions the study uses, with the configuration of the study, except for every home whose load
 varies in the training window: a home the quality rules would leave out is a hard case for a fit, too.
 """
 
@@ -22,8 +22,7 @@ from meterdp.profiles.grid import Calendar, read_shard
 from meterdp.profiles.quality import QualityRules, judge
 from meterdp.profiles.seasonal import Season, seasonal_part
 from meterdp.simulate.export import simulate_export
-from meterdp.simulate.layout import START_DATE, simulated_export
-from meterdp.simulate.parameters import SimulationParameters
+from meterdp.simulate.parameters import START_DATE, SimulationParameters, simulated_export
 from meterdp_papers.ramakrishna.households import SEASON
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,7 +39,7 @@ class Homes:
     Parameters
     ----------
     name : str
-        Where they come from, in words for a row of the table.
+        Where they come from, for a row of the table.
     meter : (H,) str array
         Meter ids.
     household : (H,) int32 array

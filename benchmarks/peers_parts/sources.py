@@ -20,10 +20,10 @@ import numpy as np
 from meterdp.core.config import complete, load_schema
 from meterdp.core.noise import StudyNoise
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
+from meterdp.mechanisms.sound.marginals import sample_reweighted
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mechanisms.sound.plan import SoundSettings
-from meterdp.mechanisms.sound.reweighting import sample_reweighted
-from meterdp.mixture.sampling import sample
+from meterdp.mixture.draws import sample
 
 EPSILON, DELTA, CLASSES, FLOOR, SEED = 2.0, 1e-5, 6, 1e-3, 777
 RELEASES = 3
@@ -37,7 +37,7 @@ class Case:
     Parameters
     ----------
     name : str
-        Data and size, in words for a row of the table.
+        Data and size, for a row of the table.
     train, held_out : lists of (N, d) and (m, d) float64
         Log profiles, log kWh, within the public bounds.
     low, high : float
@@ -56,7 +56,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Samples of one source, ``samples[s]`` those of set ``s``, seconds of one release, and its settings in words."""
+    """Samples of one source, ``samples[s]`` those of set ``s``, seconds of one release, and its settings as text."""
 
     samples: list[list[np.ndarray]]
     seconds: float

@@ -1,6 +1,6 @@
 """Fig. 2 of Li et al.: log-likelihood after every iteration of EM by every scheme, on the Parkinsons data.
 
-The data (Section 5.1) are principal components; how their rows sit on nodes is a reading.
+The data (Section 5.1) are principal components; how their rows sit on nodes is a variant.
 
 Two figures of our own on Li et al.: how fast the consensus settles, and what one iteration of EM costs.
 
@@ -19,15 +19,13 @@ import numpy as np
 import pandas as pd
 
 from meterdp.core.noise import fixed_uniforms
-from meterdp.federated.cycle import hamiltonian_cycle
 from meterdp.federated.em import EmRun, Update, distributed_em, entries_of, local_statistics, m_step
 from meterdp.federated.federated import Federated
-from meterdp.federated.graph import Graph, random_geometric
+from meterdp.federated.graph import Graph, hamiltonian_cycle, random_geometric
 from meterdp.federated.pdmm import ACCURACY, Stop, Subspace, consensus, constant_for, rounds_for
-from meterdp.federated.ring_sum import RingSum
-from meterdp.federated.summation import Summation
+from meterdp.federated.summation import RingSum, Summation
 from meterdp.mixture.draws import Mixture
-from meterdp.simulate.streams import simulated_stream
+from meterdp.simulate.fleet import simulated_stream
 from meterdp_papers.common import datasets
 from meterdp_papers.common.datasets import Dataset, locate
 from meterdp_papers.li.tables import (

@@ -1,7 +1,7 @@
 """Records of honest nodes, solved for from the sums that corrupt nodes learn over iterations of EM.
 
 Responsibilities are functions of the records and of the public mixture of the iteration, so every iteration gives new
-equations in the same unknowns. What is found is found up to the order of records: sums do not say whose they are.
+equations in the same unknowns. Records are found up to their order: sums do not say whom they belong to.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from meterdp.federated.adversary import known_sums, solvable
 from meterdp.federated.em import local_statistics, m_step
 from meterdp.federated.federated import Federated
 from meterdp.federated.graph import CORRUPT
-from meterdp.federated.transcript import consensus_view, ring_view
+from meterdp.federated.leakage import consensus_view, ring_view
 from meterdp.mixture.draws import Mixture
-from meterdp.simulate.streams import simulated_stream
+from meterdp.simulate.fleet import simulated_stream
 from meterdp_papers.li.exposure import CYCLE, NODES, SOURCE, Group, example, named, statistics, sums_seen
 from meterdp_papers.li.likelihoods import Voices, dealt, start
 from meterdp_papers.li.tables import (

@@ -20,12 +20,11 @@ from sklearn.preprocessing import StandardScaler
 
 from meterdp.mechanisms.interface import PublicSettings
 from meterdp.mechanisms.published.kl import Design, KlPublished, neighbouring_frequencies
-from meterdp.mechanisms.published.labelled import LabelledRecords
-from meterdp.mixture.divergence import kl_joint
-from meterdp.mixture.draws import Mixture
+from meterdp.mechanisms.published.label_flip import LabelledRecords
+from meterdp.mixture.density import kl_joint
+from meterdp.mixture.draws import Mixture, sample
 from meterdp.mixture.gmm import fit_labels
 from meterdp.mixture.kmeans import kmeans_labels
-from meterdp.mixture.sampling import sample
 from meterdp.privacy.noise import NoiseSource
 from meterdp_papers.common.tables import Finding, averaged, defect
 
@@ -92,7 +91,7 @@ def moved_labels(before: np.ndarray, after: np.ndarray, replaced: int) -> int:
     "centroids is charged.",
     "One household moves centroids and with them other households' labels, so a flip of one label is not what "
     "one household can change.",
-    "Private K-means, charged; then a label is the nearest released centroid, a function of one's own record.",
+    "Private K-means, charged; then a label is the nearest released centroid, a function of that record alone.",
 )
 def clustered_labels(noise: NoiseSource) -> tuple[Finding, ...]:
     moved = np.array([_moved_by_replacements(noise) for _ in range(_POPULATIONS)])

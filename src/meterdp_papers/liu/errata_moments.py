@@ -18,11 +18,9 @@ from scipy.special import psi
 
 from meterdp.accounting.exact_curve import hockey_stick
 from meterdp.mechanisms.published.kl import KlPublished
-from meterdp.mechanisms.published.labelled import LabelledRecords
-from meterdp.mechanisms.published.sensitivities import covariance_changes, mean_changes
-from meterdp.mixture.draws import Mixture
+from meterdp.mechanisms.published.label_flip import LabelledRecords, covariance_changes, mean_changes
+from meterdp.mixture.draws import Mixture, sample
 from meterdp.mixture.gmm import fit_labels
-from meterdp.mixture.sampling import sample
 from meterdp.privacy import gaussian
 from meterdp.privacy.noise import NoiseSource
 from meterdp.solvers.ellipsoid import program as sdp
@@ -262,7 +260,7 @@ def entering_costs(private: LabelledRecords) -> np.ndarray:
     "large as the distance between classes.",
     "Records are clipped to a ball around a released centre, so an entering record moves a sum no farther than "
     "a leaving one.",
-    note="Every figure and claim is tabulated under both readings.",
+    note="Every figure and claim is tabulated under both variants.",
 )
 def leaving_members_only(noise: NoiseSource) -> tuple[Finding, ...]:
     costs = np.concatenate([entering_costs(paper_records(noise)) for _ in range(_DATA_SETS)])

@@ -14,10 +14,9 @@ import pandas as pd
 
 from meterdp.accounting.registry import CURVES
 from meterdp.core.noise import StudyNoise, fixed_normals, fixed_uniforms
-from meterdp.mechanisms.dpem.mixture import EmSettings, MixtureModel
-from meterdp.mechanisms.dpem.moments import Perturbation
-from meterdp.mixture.class_sums import ClassSums
+from meterdp.mechanisms.dpem.mechanism import EmSettings, MixtureModel, Perturbation
 from meterdp.mixture.draws import Mixture
+from meterdp.mixture.gmm import ClassSums
 from meterdp.privacy.noise import NoiseSource
 from meterdp_papers.park.tables import CAPTIONS, DELTA, LONE_CLASS, SHOWN
 
@@ -44,7 +43,7 @@ _STATES = {
 }
 LONE_STATE_AT = (7.6, 51.5)  # North Rhine-Westphalia
 _SPREAD_DEGREES = 0.45
-# People per status under each reading of the caption.
+# People per status under each variant of the caption.
 _COUNTS = {LONE_CLASS: (79, 1, 6, 18), CAPTIONS[1]: (52, 34, 4, 14)}
 _KM_PER_DEGREE = 111.2
 
@@ -59,7 +58,7 @@ class People:
 
 
 def people(caption: str, times: int) -> People:
-    """Invent ``times`` as many people as the paper simulates, under one reading of the caption of Fig. 1."""
+    """Invent ``times`` as many people as the paper simulates, under one variant of the caption of Fig. 1."""
     purpose = f"reproduce park, fig1, {caption}, {times} times"
     counts = np.array(_COUNTS[caption]) * times
     status = np.repeat(np.arange(len(STATUSES)), counts)

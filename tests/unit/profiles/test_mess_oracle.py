@@ -1,6 +1,6 @@
 """The rules for messy households against a slow oracle: plain loops over one household, on random messy series.
 
-The oracle follows the sentences of docs/mess.md. It knows nothing of arrays of households, and tries every stretch.
+The oracle follows the sentences of docs/data_quality.md. It has no arrays of households, and tries every stretch.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ import numpy as np
 import pytest
 
 from meterdp.core.config import complete, load_schema
-from meterdp.profiles.gaps import coarse_readings, filled
 from meterdp.profiles.grid import Calendar, Shard
-from meterdp.profiles.lone import catch_ups, register_resets, spikes, spread_over_gaps
+from meterdp.profiles.lone import catch_ups, coarse_readings, filled, register_resets, spikes, spread_over_gaps
 from meterdp.profiles.quality import QualityRules, judge
 from meterdp.profiles.unit_slip import best_stretch, unit_slips
 from tests.conftest import ROOT
