@@ -23,7 +23,7 @@ rule group_records:
     params:
         interval_minutes=lookup("interval_minutes", within=config["export"]),
         time_zone=lookup("time_zone", within=config["export"]),
-        forecast=some_of(config["forecast"], PROCESS + POINTS),
+        forecast=some_of(studied(config["forecast"]), PROCESS + POINTS),
         households=lookup("households", within=config["group_forecast"]),
         code=code_of("group_records"),
     script:

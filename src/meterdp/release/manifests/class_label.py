@@ -14,6 +14,7 @@ import pandas as pd
 
 from meterdp.class_noise.query_models import MODEL_WORDS
 from meterdp.core.log_scale import LogScale
+from meterdp.profiles.constants import SEASON
 from meterdp.release.manifests.common import study_manifest
 
 _UPWARD = Context(prec=3, rounding=ROUND_CEILING)  # a rounded delta must not promise more
@@ -31,13 +32,13 @@ _DOES_NOT_HIDE = (
 def public_settings(export: Mapping, forecast: Mapping, profiles: Mapping, neighbourhoods: Mapping) -> dict:
     """Return the public settings that made the forecasts, from sections of the configuration."""
     by = neighbourhoods["by"]
-    detail = {"cluster": "clusters", "nearest": "nearest", "size": "size"}.get(by)
+    detail = {"cluster": "clusters", "nearest": "size", "size": "size"}.get(by)
     return {
         "time_zone": export["time_zone"],
         "interval_minutes": export["interval_minutes"],
         "generation": {
             "model": f"ARMA({forecast['ar_order']}, {forecast['ma_order']}) on log kWh less its seasonal mean",
-            "seasonal_mean": profiles["seasonal"],
+            "seasonal_mean": {**SEASON, **profiles}["seasonal"],
             "train_days": forecast["train_days"],
             "neighbourhoods_by": by,
             **({} if detail is None else {f"neighbourhoods_{detail}": neighbourhoods[detail]}),
