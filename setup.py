@@ -1,4 +1,4 @@
-"""Put what the library reads beside the package into wheels (meterdp.core.shipped). All else is in pyproject.toml."""
+"""Put what the library reads beside the package into wheels (meterdp.core.regular). All else is in pyproject.toml."""
 
 from pathlib import Path
 from shutil import copyfile

@@ -27,9 +27,9 @@ from arma_parts.accuracy import SCALES, as_fit, origins_of, ratio, squared_error
 from arma_parts.series import SWISS, SWISS_CONFIG, Homes, real_homes, simulated_homes
 from scipy.signal import lfilter
 
+from meterdp.core.job import progress
 from meterdp.core.noise import keyed_generator
 from meterdp.core.parquet import atomic_path
-from meterdp.core.progress import progress
 from meterdp.forecasting.arma import ArmaFit, ArmaSettings, fit_arma
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -15,8 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from meterdp.class_noise.designs.published.descent import descend, descent_state, neighbour_graph
-from meterdp.class_noise.designs.published.design import Algorithm1Settings
+from meterdp.class_noise.designs.algorithm1 import Algorithm1Settings, descend, descent_state, neighbour_graph
 from meterdp.core.noise import keyed_generator
 from meterdp.core.parquet import atomic_path
 

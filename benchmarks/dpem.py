@@ -22,11 +22,9 @@ from threadpoolctl import threadpool_limits
 
 from meterdp.core.noise import StudyNoise, fixed_normals, keyed_generator
 from meterdp.core.parquet import atomic_path
-from meterdp.mechanisms.dpem.mechanism import DpEmZcdp
-from meterdp.mechanisms.dpem.mixture import EmSettings, fit, start_mixture
-from meterdp.mechanisms.dpem.records import to_unit_ball
+from meterdp.mechanisms.dpem.mechanism import DpEmZcdp, EmSettings, fit, start_mixture, to_unit_ball
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
-from meterdp.mixture.divergence import mean_log_likelihood
+from meterdp.mixture.density import mean_log_likelihood
 from meterdp.mixture.draws import Mixture, MixtureDraws
 from meterdp.mixture.gmm import fit_em
 from meterdp.mixture.kmeans import kmeans_labels

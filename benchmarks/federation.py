@@ -27,7 +27,7 @@ from meterdp.federated.shared_noise import shares_for
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import PrivateRecords
 from meterdp.mechanisms.sound.mechanism import Sound
-from meterdp.mechanisms.sound.shares import ALONE, Shares
+from meterdp.mechanisms.sound.plan import ALONE, Shares
 
 CIRCUITS, EPSILONS, DRAWS, SEED = 12, (1.0, 2.0, 4.0), 100, 777
 # Masks on edges leave what subspace leaves with large masks.

@@ -22,8 +22,7 @@ from meterdp.core.parquet import atomic_path
 from meterdp.ingest.ingest import ingest
 from meterdp.ingest.settings import ExportSettings
 from meterdp.simulate.export import simulate_export
-from meterdp.simulate.layout import simulated_export
-from meterdp.simulate.parameters import SimulationParameters
+from meterdp.simulate.parameters import SimulationParameters, simulated_export
 
 ROOT = Path(__file__).resolve().parents[1]
 CASES = {"1,409 meters x 28 days": 1409, "5,636 meters x 28 days": 5636}

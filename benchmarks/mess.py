@@ -29,8 +29,7 @@ from meterdp.ingest.settings import ExportSettings
 from meterdp.profiles.grid import Shard, read_shard
 from meterdp.profiles.quality import KINDS, QualityRules, judge
 from meterdp.simulate.export import simulate_export
-from meterdp.simulate.layout import START_DATE, simulated_export
-from meterdp.simulate.parameters import SimulationParameters
+from meterdp.simulate.parameters import START_DATE, SimulationParameters, simulated_export
 
 SEED = 20261122
 

@@ -46,7 +46,7 @@ def settings():
     """Return the configuration of the default study and how its export is written."""
     from meterdp.core.config import complete, load_schema
     from meterdp.ingest.settings import ExportSettings
-    from meterdp.simulate.layout import simulated_export
+    from meterdp.simulate.parameters import simulated_export
 
     config = complete({}, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))
     return config, ExportSettings.from_config(simulated_export("2025-10-20", DAYS))
@@ -107,8 +107,8 @@ def arrow(export: str, folder: Path) -> dict:
 def _profile(part: Path, config: dict) -> int:
     """Do what workflow/scripts/profile_shard.py does; return how many households there are."""
     from meterdp.core.parquet import open_table
+    from meterdp.profiles.gaps import process_shard
     from meterdp.profiles.grid import read_shard_in_pieces
-    from meterdp.profiles.process import process_shard
     from meterdp.profiles.tables import LOG_LOAD, PROFILES, QUALITY
 
     households, forecast = 0, config["forecast"]

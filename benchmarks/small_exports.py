@@ -43,13 +43,13 @@ from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
 from meterdp.mechanisms.sound.library import SHIPPED, read_library
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mechanisms.sound.plan import SoundSettings
-from meterdp.mixture.divergence import mean_log_likelihood
+from meterdp.mixture.density import mean_log_likelihood
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import FITS
 from meterdp.profiles.tables import PROFILES
 from meterdp.profiles.vector import Records
+from meterdp.simulate.load import Variation, hourly_log_kwh
 from meterdp.simulate.parameters import SimulationParameters
-from meterdp.simulate.variation import Variation, hourly_log_kwh
 
 ROOT = Path(__file__).resolve().parents[1]
 DELTA, CLASSES, FLOOR = 1e-5, 6, 1e-3

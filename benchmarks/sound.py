@@ -31,9 +31,9 @@ from meterdp.core.parquet import atomic_path, read_table
 from meterdp.evaluation.cost import reference_fits
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
 from meterdp.mechanisms.published.kl import KlPublished
-from meterdp.mechanisms.published.labelled import LabelledRecords
+from meterdp.mechanisms.published.label_flip import LabelledRecords
 from meterdp.mechanisms.sound.mechanism import Sound
-from meterdp.mixture.divergence import kl_terms, mean_log_likelihood
+from meterdp.mixture.density import kl_terms, mean_log_likelihood
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import FITS
 from meterdp.mixture.kmeans import kmeans_labels

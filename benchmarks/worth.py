@@ -30,11 +30,11 @@ from meterdp.core.parquet import atomic_path
 from meterdp.errors import InputError
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import PrivateRecords
+from meterdp.mechanisms.sound.marginals import sample_reweighted
 from meterdp.mechanisms.sound.mechanism import Sound
-from meterdp.mechanisms.sound.reweighting import sample_reweighted
 from meterdp.release.worth import FACTOR, average_profile_kwh, check_worth
+from meterdp.simulate.load import hourly_log_kwh
 from meterdp.simulate.parameters import SimulationParameters
-from meterdp.simulate.variation import hourly_log_kwh
 
 ROOT = Path(__file__).resolve().parents[1]
 CONFIG = complete({}, load_schema(ROOT / "workflow/schemas/config.schema.yaml"))

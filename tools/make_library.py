@@ -19,8 +19,8 @@ from meterdp.core.noise import keyed_generator
 from meterdp.mixture.gmm import fit_em
 from meterdp.mixture.kmeans import kmeans_labels
 from meterdp.release.service import as_json, checksums
+from meterdp.simulate.load import Variation, hourly_log_kwh
 from meterdp.simulate.parameters import SimulationParameters
-from meterdp.simulate.variation import Variation, hourly_log_kwh
 
 ROOT = Path(__file__).resolve().parents[1]
 CLASSES, UTILITIES, HOUSEHOLDS, DAYS = 16, 84, 300, 2

@@ -20,10 +20,9 @@ import yaml
 
 from meterdp.core.config import complete, load_schema
 from meterdp.federated.node.config import SCHEMAS
-from meterdp.federated.node.keys import new_keys
+from meterdp.federated.node.messages import new_keys
 from meterdp.simulate.export import COLUMNS, simulate_export
-from meterdp.simulate.layout import START_DATE, simulated_export
-from meterdp.simulate.parameters import SimulationParameters
+from meterdp.simulate.parameters import START_DATE, SimulationParameters, simulated_export
 
 ROOT = Path(__file__).resolve().parents[1]
 

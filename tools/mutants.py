@@ -362,7 +362,7 @@ MUTANTS = (
     ),
     Mutant(
         "a group smaller than it must be: a household may leave any",
-        "src/meterdp/class_noise/neighbourhoods/balanced.py",
+        "src/meterdp/class_noise/neighbourhoods/graph.py",
         "if self.count[own] > self.size:",
         "if self.count[own] > 1:",
         "tests/unit/class_noise/neighbourhoods/test_balanced.py",
@@ -552,7 +552,7 @@ MUTANTS = (
     ),
     Mutant(
         "an export misread: readings of a band of households are out of order",
-        f"{EXPORTS}/bands.py",
+        f"{EXPORTS}/growing.py",
         'order = np.argsort(band, kind="stable")',
         'order = np.argsort(band, kind="stable")[::-1]',
         "tests/unit/ingest/test_formats.py",
@@ -737,7 +737,7 @@ MUTANTS = (
     ),
     Mutant(
         "release: the groups of forecasts are not charged",
-        f"{GROUP}/kept.py",
+        f"{GROUP}/mechanism.py",
         "    plan = kept.assignment_plan\n    if plan is None:",
         "    plan = kept.assignment_plan\n    if True:",
         FORECASTS,
@@ -888,7 +888,7 @@ MUTANTS = (
     ),
     Mutant(
         "a leak: the scan does not look into footers",
-        "src/meterdp/audit/contents.py",
+        "src/meterdp/audit/leaks.py",
         '    yield Piece(FOOTER, where + "footer", data[-size:])\n',
         "",
         "tests/unit/audit/test_leak_scan.py",

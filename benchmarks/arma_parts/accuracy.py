@@ -13,9 +13,8 @@ import numpy as np
 
 from arma_parts.series import Homes
 from meterdp.forecasting.arma import ArmaFit
-from meterdp.forecasting.rolling import Rolling, roll, rolling_origins
+from meterdp.forecasting.rolling import Rolling, TrainingWindow, roll, rolling_origins
 from meterdp.forecasting.state_space import arma_system, concentrated_likelihood, kalman_pass, largest_pole
-from meterdp.forecasting.windows import TrainingWindow
 from meterdp.profiles.dense import LogLoad
 
 HORIZON = 12

@@ -22,8 +22,7 @@ from meterdp.profiles.grid import Calendar, read_shard
 from meterdp.profiles.quality import QualityRules, judge
 from meterdp.profiles.seasonal import Season, seasonal_part
 from meterdp.simulate.export import simulate_export
-from meterdp.simulate.layout import START_DATE, simulated_export
-from meterdp.simulate.parameters import SimulationParameters
+from meterdp.simulate.parameters import START_DATE, SimulationParameters, simulated_export
 from meterdp_papers.ramakrishna.households import SEASON
 
 ROOT = Path(__file__).resolve().parents[2]

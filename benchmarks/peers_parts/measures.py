@@ -24,7 +24,7 @@ from meterdp.evaluation.fidelity import (
     peak_kwh,
     wasserstein,
 )
-from meterdp.mixture.divergence import mean_log_likelihood
+from meterdp.mixture.density import mean_log_likelihood
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import FITS
 from meterdp.mixture.kmeans import kmeans_labels

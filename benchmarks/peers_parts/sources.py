@@ -20,10 +20,10 @@ import numpy as np
 from meterdp.core.config import complete, load_schema
 from meterdp.core.noise import StudyNoise
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
+from meterdp.mechanisms.sound.marginals import sample_reweighted
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mechanisms.sound.plan import SoundSettings
-from meterdp.mechanisms.sound.reweighting import sample_reweighted
-from meterdp.mixture.sampling import sample
+from meterdp.mixture.draws import sample
 
 EPSILON, DELTA, CLASSES, FLOOR, SEED = 2.0, 1e-5, 6, 1e-3, 777
 RELEASES = 3

@@ -7,7 +7,7 @@ import pytest
 
 from meterdp.privacy.ledger import Ledger
 from meterdp.privacy.ledger_file import is_of_earlier_version
-from meterdp.release.migrate import migrate
+from meterdp.release.show import migrate
 from tests.golden.requests import CASES, HERE, LIMIT, drawn, fitted, ledger_of, requests_of
 from tests.unit.release.charged import released
 

@@ -1,6 +1,6 @@
 """The audit as a target: what it plans, one part for real, and that nothing else plans it."""
 
-from meterdp.audit.parts import NAMES
+from meterdp.audit.forms import NAMES
 from meterdp.audit.tables import AUDIT
 from meterdp.core.parquet import metadata_of, read_table
 from tests.workflow.conftest import TINY, Runner

@@ -34,7 +34,7 @@ def add_reader(source):
 
 
 def add_mechanism(source):
-    text = (source / "mechanisms/published/iid_laplace.py").read_text()
+    text = (source / "mechanisms/published/baseline.py").read_text()
     mine = text.replace("IidLaplace", "Mine").replace('"iid_laplace"', '"mine2"')
     (source / "mechanisms/published/mine.py").write_text(mine)
     registry = source / "mechanisms/registry.py"
@@ -43,7 +43,7 @@ def add_mechanism(source):
 
 
 def add_design(source):
-    text = (source / "class_noise/designs/white.py").read_text()
+    text = (source / "class_noise/designs/simple.py").read_text()
     (source / "class_noise/designs/mine.py").write_text(text.replace("white_noise", "my_noise"))
     registry = source / "class_noise/designs/registry.py"
     text = also(registry.read_text(), "white_noise", "my_noise").replace(
@@ -77,7 +77,7 @@ assert mechanism("mine2").calibrate(PublicSettings(1.0, 1e-5, 2, 3, 50, -4.0, 4.
         {"class_noise": {"designs": ["mine", "none"], "file_design": "mine"}},
         """
 import numpy as np
-from meterdp.class_noise.designs.interface import Budget, ClassQueries
+from meterdp.class_noise.query_models import Budget, ClassQueries
 from meterdp.class_noise.designs.registry import noise_design, runnable
 queries = ClassQueries(np.zeros((2, 3)), np.zeros((2, 3, 3)), np.array([[0, 1], [1, 0]]))
 assert np.trace(noise_design("mine")(queries, Budget(0.6)).covariance[0]).round(9) == 0.6

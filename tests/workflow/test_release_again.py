@@ -42,7 +42,7 @@ def test_a_comment_anywhere_draws_no_noise_and_charges_nothing(planted_release):
         "workflow/rules/release.smk",
         "src/meterdp/release/mixture.py",
         "src/meterdp/release/forecasts.py",
-        "src/meterdp/groupforecast/kept.py",
+        "src/meterdp/groupforecast/mechanism.py",
     )
     done = planted_release.run(PLANTED_RELEASE, "release")
     assert done.returncode == 0, done.stdout[-3000:]

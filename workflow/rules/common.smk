@@ -12,8 +12,8 @@ CHECKOUT = (ROOT / "src/meterdp").is_dir()
 if CHECKOUT:
     sys.path.insert(0, str(ROOT / "src"))
 
-from meterdp.audit.parts import NAMES as AUDIT_PARTS
-from meterdp.audit.parts import SETTINGS as AUDITED_SETTINGS
+from meterdp.audit.forms import NAMES as AUDIT_PARTS
+from meterdp.audit.forms import SETTINGS as AUDITED_SETTINGS
 from meterdp.federated.circuits import graph_file
 from meterdp.core.config import complete, load_schema, refuse_templates
 from meterdp.core.log_scale import SCALE_KEYS
@@ -21,9 +21,9 @@ from meterdp.errors import REFUSAL, InputError, refusals
 from meterdp.core.provenance import share_source, source_hash
 from meterdp.core.shipped import shipped
 from meterdp.core.steps import StepReport, seconds_per_job
-from meterdp.core.stop import stop_on_sigterm
+from meterdp.core.job import stop_on_sigterm
 from meterdp.ingest.members import state_of
-from meterdp.simulate.layout import describe_simulated
+from meterdp.simulate.parameters import describe_simulated
 from meterdp.report.registry import drawings, figure_of
 from meterdp.report.page import OF_FEDERATIONS, TABLES
 from meterdp.mechanisms.sound.library import library_files

@@ -5,7 +5,7 @@ from pathlib import Path
 import matplotlib.backends.backend_svg  # noqa: F401 - once, before the processes part
 
 from meterdp.core.job import job
-from meterdp.core.workers import in_processes
+from meterdp.core.steps import in_processes
 from meterdp.report.registry import figure_of
 
 

@@ -2,7 +2,7 @@
 
 from meterdp.core.job import job
 from meterdp.core.parquet import read_table
-from meterdp.forecasting.ahead import forecast_ahead
+from meterdp.forecasting.study import forecast_ahead
 from meterdp.forecasting.tables import FORECASTS_AHEAD
 from meterdp.groupforecast.study import public_list
 from meterdp.ingest.tables import METERS

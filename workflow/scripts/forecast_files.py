@@ -9,8 +9,7 @@ from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import read_table
 from meterdp.forecasting.tables import FORECAST_DISTRIBUTIONS
 from meterdp.profiles.dense import read_log_load
-from meterdp.release.manifests.class_label import public_settings
-from meterdp.release.study_forecasts import release_study_forecasts
+from meterdp.release.study_forecasts import public_settings, release_study_forecasts
 from meterdp.release.tables import CROSSWALK, FORECAST_EXAMPLES
 
 with job(snakemake.input, snakemake.log) as write:

@@ -2,8 +2,7 @@
 
 from meterdp.core.job import job
 from meterdp.simulate.export import simulate_export
-from meterdp.simulate.layout import START_DATE
-from meterdp.simulate.parameters import SimulationParameters
+from meterdp.simulate.parameters import START_DATE, SimulationParameters
 
 with job(snakemake.input, snakemake.log):
     simulate_export(

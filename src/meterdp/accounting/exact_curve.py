@@ -14,9 +14,8 @@ from typing import Literal
 import numpy as np
 from scipy.special import ndtr
 
-from meterdp.accounting.gaussian_loss import PairLosses, pair_losses
+from meterdp.accounting.gaussian_loss import PairLosses, log_deltas, pair_losses
 from meterdp.accounting.interface import Curve
-from meterdp.accounting.log_deltas import log_deltas
 from meterdp.accounting.tail_integral import all_bounds, all_tails
 from meterdp.privacy import gaussian
 

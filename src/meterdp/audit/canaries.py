@@ -31,16 +31,15 @@ from meterdp.mixture.density import record_log_densities
 from meterdp.mixture.draws import Mixture
 from meterdp.privacy.noise import GRID, GaussianSource
 from meterdp.privacy.release import release_unrecorded
+from meterdp.profiles.gaps import process_shard
 from meterdp.profiles.grid import read_shard
-from meterdp.profiles.process import process_shard
 from meterdp.profiles.tables import PROFILES
 from meterdp.profiles.vector import Records
 from meterdp.release.mixture import ReleasedMixture
 from meterdp.release.service import ReleaseService
 from meterdp.release.settings import check_meters
 from meterdp.simulate.export import simulate_export
-from meterdp.simulate.layout import simulated_export
-from meterdp.simulate.parameters import SimulationParameters
+from meterdp.simulate.parameters import SimulationParameters, simulated_export
 
 START_DATE, DAYS = "2025-10-13", 5
 OTHERS = 50

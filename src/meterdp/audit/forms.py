@@ -2,6 +2,8 @@
 
 A text in other alphabets of bytes, escaped, in base64, in hexadecimal or as a plain digest, which a dictionary
 undoes; a reading as any number that follows from it by a unit or a logarithm, cut or rounded to eight digits or more.
+
+The parts of the audit by name: one job of the workflow each. A plan reads this, so it imports nothing.
 """
 
 from __future__ import annotations
@@ -184,3 +186,22 @@ def _neighbours(value: float) -> list[float]:
     """The value and those next to it: sums and logarithms may differ in the last digit."""
     up, down = np.nextafter(value, np.inf), np.nextafter(value, -np.inf)
     return [value, -value, up, down, -up, -down]
+
+
+CANARIES = "canaries"
+NAMES = (
+    "primitives",
+    "sound",
+    "sound_mutants",
+    "sound_ball",
+    "sound_label_flip",
+    "sound_shared",
+    "group_forecast",
+    "label_forecast",
+    "feeder_totals",
+    "published",
+    "published_dpem",
+    CANARIES,
+)
+# Sections of the configuration that canaries, in a simulated export of their own, are sent through.
+SETTINGS = ("seed", "export", "quality", "profiles", "mixture", "mechanisms", "release", "audit")

@@ -23,11 +23,11 @@ from meterdp.audit.cases import (
     sound,
 )
 from meterdp.audit.cases.interface import DELTA, OUTPUT, TRANSCRIPT, Case
+from meterdp.audit.forms import CANARIES
 from meterdp.audit.judge import LIKELIHOOD_RATIO, Claim, Verdict, judge
-from meterdp.audit.parts import CANARIES
 from meterdp.audit.tables import AUDIT
+from meterdp.core.job import progress
 from meterdp.core.noise import FreshNumbers, StudyNoise
-from meterdp.core.progress import progress
 from meterdp.simulate.parameters import SimulationParameters
 
 PARTS: dict[str, Callable[[list[float]], Iterator[Case]]] = {
@@ -68,7 +68,7 @@ def audit_part(part: str, config: Mapping, parameters: SimulationParameters) -> 
     Parameters
     ----------
     part : str
-        One of :data:`meterdp.audit.parts.NAMES`.
+        One of :data:`meterdp.audit.forms.NAMES`.
     config : mapping
         The whole configuration.
     parameters : SimulationParameters

@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from meterdp.class_noise.designs.interface import Budget, ClassQueries, Noise, NoiseDesign
 from meterdp.class_noise.inverse import Answer, askers
+from meterdp.class_noise.query_models import Budget, ClassQueries, Noise, NoiseDesign
 from meterdp.class_noise.study import studied
 from meterdp.class_noise.tables import NEIGHBOUR_GRAPH
 from meterdp.core.log_scale import LogScale

@@ -12,9 +12,9 @@ import numpy as np
 
 from meterdp.accounting.exact_curve import worst_pairs
 from meterdp.class_noise.curves import losses_of
-from meterdp.class_noise.designs.interface import AccuracyConvention, ClassQueries, Noise
-from meterdp.class_noise.designs.moves import alike
+from meterdp.class_noise.designs.simple import alike
 from meterdp.class_noise.designs.transport.barycentre import wasserstein_limit
+from meterdp.class_noise.query_models import AccuracyConvention, ClassQueries, Noise
 
 
 def design_comparison_rows(

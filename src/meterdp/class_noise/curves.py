@@ -15,9 +15,9 @@ import pyarrow as pa
 
 from meterdp.accounting.exact_curve import Worst, worst_pair, worst_pairs
 from meterdp.accounting.gaussian_loss import PairLosses, pair_losses, swap_losses
-from meterdp.class_noise.designs.interface import ClassQueries
+from meterdp.class_noise.query_models import ClassQueries
 from meterdp.class_noise.study import noises_of, queries_of
-from meterdp.core.progress import progress
+from meterdp.core.job import progress
 
 SIDES = ("one", "two", "hockey_stick", "swap")
 

@@ -17,13 +17,13 @@ import pyarrow as pa
 
 from meterdp.accounting.exact_curve import worst_pair
 from meterdp.accounting.gaussian_loss import PairLosses, pair_losses
-from meterdp.class_noise.designs.interface import AccuracyConvention, Budget, ClassQueries, Noise, NoiseDesign
-from meterdp.class_noise.designs.moves import NOISE_FLOOR
 from meterdp.class_noise.designs.registry import noise_design, runnable
+from meterdp.class_noise.designs.simple import NOISE_FLOOR
 from meterdp.class_noise.designs.transport.barycentre import wasserstein_limit
+from meterdp.class_noise.query_models import AccuracyConvention, Budget, ClassQueries, Noise, NoiseDesign
 from meterdp.class_noise.study import queries_of, stack
+from meterdp.core.job import progress
 from meterdp.core.log_scale import LogScale
-from meterdp.core.progress import progress
 from meterdp.errors import InputError
 from meterdp.forecasting.energy import censored_absolute_error, censored_moment
 from meterdp.privacy.gaussian import mu_for

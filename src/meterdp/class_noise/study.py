@@ -7,21 +7,21 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 
-from meterdp.class_noise.designs.interface import Budget, ClassQueries, Noise, class_queries
 from meterdp.class_noise.designs.registry import noise_design, report_row, runnable
-from meterdp.class_noise.neighbourhoods.balanced import balanced_groups
-from meterdp.class_noise.neighbourhoods.edge_file import read_edges
 from meterdp.class_noise.neighbourhoods.graph import (
     Neighbours,
     all_within,
+    balanced_groups,
     by_label,
     cluster_households,
     daily_profiles,
     from_edges,
     nearest_households,
+    read_edges,
 )
+from meterdp.class_noise.query_models import Budget, ClassQueries, Noise, class_queries
 from meterdp.class_noise.tables import NOISE_DESIGNS
-from meterdp.core.progress import progress
+from meterdp.core.job import progress
 from meterdp.errors import InputError
 from meterdp.profiles.dense import LogLoad
 

@@ -36,8 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     InputError
         If there is nothing to look for, or nowhere.
     """
-    from meterdp.audit.contents import NAME, Piece
-    from meterdp.audit.leaks import HOMES_OF, Scanner, meters_of, read_secrets, scale_of, scan
+    from meterdp.audit.leaks import HOMES_OF, NAME, Piece, Scanner, meters_of, read_secrets, scale_of, scan
 
     secrets = read_secrets(arguments.secrets) if arguments.secrets else []
     if arguments.config:

@@ -77,7 +77,7 @@ def _compare(arguments: argparse.Namespace) -> int:
     path = section.get("path")
     if path is None or _is_read(arguments, path):  # a simulated export is what it is
         return _well(arguments, "no export is named, so that one is simulated as the settings say")
-    from meterdp.ingest.check import looked_at
+    from meterdp.ingest.guess.examine import looked_at
 
     source = " + ".join(map(str, arguments.config))
     config, problems = looked_through(given, load_schema(arguments.schema), source)

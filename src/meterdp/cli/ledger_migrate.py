@@ -18,7 +18,7 @@ def run(arguments: argparse.Namespace) -> int:
     InputError
         If it is no ledger of an earlier version, or was changed.
     """
-    from meterdp.release.migrate import migrate
+    from meterdp.release.show import migrate
 
     ledger = ledger_show.opened(arguments.ledger)
     found = migrate(ledger)

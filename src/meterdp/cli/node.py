@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     if (arguments.new_keys is None) == (not arguments.config):
         raise InputError("takes either configurations or --new-keys", hint=f"write e.g. {EXAMPLES[0]}")
     if arguments.new_keys is not None:
-        from meterdp.federated.node.keys import new_keys
+        from meterdp.federated.node.messages import new_keys
 
         secret_file, public_key = new_keys(*arguments.new_keys)
         print(f"The secret key is in {secret_file}: keep it there. For the agreement:\npublic_key: '{public_key}'")

@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     """
     from meterdp.core.config import load_schema, looked_through, read_files
     from meterdp.release.settings import refusals_of
-    from meterdp.simulate.layout import describe_simulated
+    from meterdp.simulate.parameters import describe_simulated
 
     given, schema = read_files([str(file) for file in arguments.config]), load_schema(arguments.schema)
     if arguments.export is not None:

@@ -13,9 +13,7 @@ EXAMPLES = ("meterdp release convert results/release/mixture --as opendss --to f
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
     parser.add_argument("folder", help="a released folder: results/release/mixture or results/release/forecasts")
-    parser.add_argument(
-        "--as", dest="tool", required=True, choices=sorted(names_in("release.convert.registry.TOOLS"))
-    )
+    parser.add_argument("--as", dest="tool", required=True, choices=sorted(names_in("release.convert.TOOLS")))
     parser.add_argument("--to", required=True, metavar="FOLDER", help="to be written; must be empty or not there")
     parser.add_argument(
         "--date",
@@ -41,9 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     InputError
         If it is no release, or the files cannot be written.
     """
-    from meterdp.release.convert.folder import converted, write_folder
-    from meterdp.release.convert.profiles import read_release
-    from meterdp.release.convert.registry import TOOLS
+    from meterdp.release.convert import TOOLS, converted, read_release, write_folder
 
     profiles = read_release(arguments.folder, arguments.date)
     files = converted(profiles, TOOLS[arguments.tool])

@@ -73,6 +73,8 @@ REMOVED = {
     "audit.canaries": "the audit plants 160",
     "audit.confidence": "all bounds hold with a probability of 0.95",
 }
+
+
 # Of two circuits that add up their sums, each could take its own away.
 FEWEST_CIRCUITS = 3
 # How the schema knows a date.

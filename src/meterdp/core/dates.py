@@ -1,4 +1,10 @@
-"""Days and periods, read once and kept in one form: ISO dates to show, intervals of UTC seconds to compare."""
+"""Days and periods, read once and kept in one form: ISO dates to show, intervals of UTC seconds to compare.
+
+Time stamps of tables: UTC as Arrow knows it, and local wall-clock time as text a reader cannot misread.
+
+Intervals are counted in UTC; households live in local time. Across a clock change a local hour is skipped or comes
+twice, so local text carries its offset.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +14,9 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo, available_timezones
+
+import numpy as np
+import pyarrow as pa
 
 # From the first second to the one after the last, in seconds of UTC since 1970.
 Interval = tuple[int, int]
@@ -108,3 +117,39 @@ def covers(intervals: Sequence[Interval], inner: Interval) -> bool:
     """Whether every second of ``inner`` is in one of ``intervals``, which share none."""
     shared = (min(end, inner[1]) - max(start, inner[0]) for start, end in intervals if overlap((start, end), inner))
     return sum(shared) == inner[1] - inner[0]
+
+
+def utc_column(stamps_utc: np.ndarray) -> pa.Array:
+    """Return (n,) datetime64 stamps in UTC as a column of type STAMP_UTC."""
+    return pa.array(np.asarray(stamps_utc, "datetime64[us]")).cast(pa.timestamp("us", tz="UTC"))
+
+
+def local_text(stamps_utc: np.ndarray, time_zone: str) -> list[str]:
+    """Return (n,) datetime64 stamps in UTC as local ISO 8601 text with the offset, e.g. 2018-10-28T02:15:00+01:00.
+
+    Parameters
+    ----------
+    stamps_utc : (n,) datetime64 array
+    time_zone : str
+        IANA name.
+    """
+    zone = ZoneInfo(time_zone)
+    stamps = np.asarray(stamps_utc, "datetime64[s]").tolist()
+    return [stamp.replace(tzinfo=UTC).astimezone(zone).isoformat() for stamp in stamps]
+
+
+def utc_offset_minutes(stamps_utc: np.ndarray, time_zone: str) -> np.ndarray:
+    """Return local minus UTC of (n,) datetime64 stamps in UTC, (n,) int64 minutes.
+
+    Parameters
+    ----------
+    stamps_utc : (n,) datetime64 array
+    time_zone : str
+        IANA name.
+    """
+    # Offsets change a few times a year: look one up per quarter of an hour only.
+    quarters = stamps_utc.astype("datetime64[m]").astype(np.int64) // 15
+    blocks, where = np.unique(quarters, return_inverse=True)
+    zone = ZoneInfo(time_zone)
+    offsets = [int(datetime.fromtimestamp(int(b) * 900, zone).utcoffset().total_seconds()) // 60 for b in blocks]
+    return np.array(offsets, dtype=np.int64)[where]

@@ -3,6 +3,13 @@
 The log gets all that goes to standard error; the terminal gets progress and, on bad input, one sentence. Whether the
 readings are synthetic is carried from the inputs' metadata to every output. Of an unforeseen error the log has the
 lines of source it passed and its type, but not what it says: libraries quote the value they could not digest.
+
+Progress on long work, to standard error, without a value of any record.
+
+End a run of Snakemake within ten seconds of SIGTERM.
+
+Left alone Snakemake waits for running jobs, which may take minutes, and its handler can block on a lock that the
+interrupted thread holds. What a job writes appears only when it is complete, so jobs can be ended at any moment.
 """
 
 from __future__ import annotations
@@ -11,12 +18,15 @@ import errno
 import os
 import signal
 import sys
+import threading
+import time
 import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TextIO
+from typing import TextIO, TypeVar
 
+import psutil
 from threadpoolctl import threadpool_limits
 
 from meterdp.core.parquet import metadata_of, open_table, write_table
@@ -155,3 +165,85 @@ def job(inputs: Iterable, log: Iterable, threads: int = 1) -> Iterator[Writer]:
         with suppress(OSError):
             file.close()
         signal.signal(signal.SIGTERM, before)
+
+
+T = TypeVar("T")
+
+
+def progress(
+    items: Iterable[T], label: str, total: int | None = None, every_s: float = 5.0, private: bool = False
+) -> Iterator[T]:
+    """Yield ``items`` and print ``label: done/total (elapsed)`` at most once in ``every_s`` seconds.
+
+    Snakemake runs several jobs at once, so whole lines are printed instead of a bar that redraws itself. Where the
+    number of items is private, such as that of households that are kept, tens of per cent are told, and no number.
+    """
+    if total is None and hasattr(items, "__len__"):
+        total = len(items)  # type: ignore[arg-type]
+    start = last = time.monotonic()
+    of = f"/{total}" if total else ""
+    for done, item in enumerate(items):
+        now = time.monotonic()
+        if now - last >= every_s:
+            said = f"{10 * (10 * done // total)} %" if private and total else "" if private else f"{done}{of}"
+            print(f"{label}: {said} ({now - start:.0f} s)", file=sys.stderr, flush=True)
+            last = now
+        yield item
+
+
+# To jobs for clearing up, then to Snakemake for clearing up after them.
+GRACE_S = 4.0
+EXIT_STATUS = 128 + signal.SIGTERM
+
+
+def stop_on_sigterm() -> None:
+    """Make SIGTERM end the jobs of this process, then the process; call it when Snakemake has set its own handler."""
+    graceful = signal.getsignal(signal.SIGTERM)
+    begun = threading.Event()
+
+    def handler(signum, frame) -> None:
+        if not begun.is_set():
+            begun.set()
+            # In threads, because a handler runs inside whatever holds the locks.
+            if callable(graceful):
+                threading.Thread(target=graceful, args=(signum, None), daemon=True).start()
+            threading.Thread(target=_end, daemon=True).start()
+
+    signal.signal(signal.SIGTERM, handler)
+
+
+def _end() -> None:
+    _signal_children(signal.SIGTERM)
+    _wait(GRACE_S, lambda: not _children())
+    _signal_children(signal.SIGKILL)
+    time.sleep(
+        GRACE_S
+    )  # Snakemake sees its jobs fail, removes what they left and its lock, and ends before this does
+    _signal_children(signal.SIGKILL)
+    os._exit(EXIT_STATUS)
+
+
+def _wait(seconds: float, over) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and not over():
+        time.sleep(0.05)
+
+
+def _children() -> list[psutil.Process]:
+    # Never waited for here: that would take their exit status from Snakemake.
+    alive = []
+    for child in psutil.Process().children(recursive=True):
+        try:
+            if child.status() != psutil.STATUS_ZOMBIE:
+                alive.append(child)
+        except psutil.NoSuchProcess:
+            pass
+    return alive
+
+
+def _signal_children(number: int) -> None:
+    for child in _children():
+        try:
+            child.send_signal(number)
+        except psutil.NoSuchProcess:
+            pass

@@ -26,14 +26,14 @@ from functools import cache
 
 import numpy as np
 
+from meterdp.core.job import progress
 from meterdp.core.noise import StudyNoise
-from meterdp.core.progress import progress
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import Mechanism, PrivateRecords, PublicSettings, Released
-from meterdp.mechanisms.published.labelled import LabelledRecords
+from meterdp.mechanisms.published.label_flip import LabelledRecords
 from meterdp.mechanisms.registry import mechanism
-from meterdp.mechanisms.sound.shares import ALONE, Shares
-from meterdp.mixture.divergence import kl_terms, mean_log_likelihood
+from meterdp.mechanisms.sound.plan import ALONE, Shares
+from meterdp.mixture.density import kl_terms, mean_log_likelihood
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import FITS, Fit, raise_eigenvalues, share_statistics
 from meterdp.mixture.kmeans import kmeans_labels

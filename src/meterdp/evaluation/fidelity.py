@@ -26,13 +26,12 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.linear_model import Ridge
 from sklearn.metrics import r2_score
 
+from meterdp.core.job import progress
 from meterdp.core.log_scale import PLAIN, LogScale
 from meterdp.core.noise import StudyNoise
-from meterdp.core.progress import progress
 from meterdp.errors import InputError
 from meterdp.mixture.density import class_log_densities, record_log_densities
-from meterdp.mixture.draws import Mixture
-from meterdp.mixture.sampling import sample
+from meterdp.mixture.draws import Mixture, sample
 from meterdp.mixture.study import fit_from, start_labels
 from meterdp.privacy.noise import NoiseSource
 from meterdp.profiles.vector import Records

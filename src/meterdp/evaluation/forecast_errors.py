@@ -28,12 +28,11 @@ import numpy as np
 import pyarrow as pa
 from scipy.special import ndtr, ndtri
 
-from meterdp.class_noise.designs.interface import Budget, Noise, class_queries
 from meterdp.class_noise.designs.registry import noise_design
-from meterdp.class_noise.query_models import QUERY_MODELS
+from meterdp.class_noise.query_models import QUERY_MODELS, Budget, Noise, class_queries
 from meterdp.class_noise.study import noises_of, pair_positions
+from meterdp.core.job import progress
 from meterdp.core.log_scale import PLAIN, LogScale
-from meterdp.core.progress import progress
 from meterdp.errors import InputError
 from meterdp.forecasting.energy import ROUNDING, censored_absolute_error, censored_moment
 from meterdp.forecasting.rolling import METHODS, ForecastSet, forecast_set, interval_ends

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from meterdp.core.job import progress
 from meterdp.core.noise import StudyNoise
-from meterdp.core.progress import progress
 from meterdp.evaluation.forecast_errors import (
     MEASURES,
     SCALES,
@@ -18,7 +18,7 @@ from meterdp.evaluation.forecast_errors import (
     forecast_errors,
     plain_errors,
 )
-from meterdp.groupforecast.kept import KeptGroups
+from meterdp.groupforecast.mechanism import KeptGroups
 from meterdp.groupforecast.study import GroupStudy
 
 

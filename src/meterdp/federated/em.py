@@ -13,9 +13,8 @@ import numpy as np
 
 from meterdp.errors import InputError
 from meterdp.federated.summation import Summation
-from meterdp.mixture.class_sums import class_sums
 from meterdp.mixture.draws import Mixture
-from meterdp.mixture.gmm import raise_eigenvalues
+from meterdp.mixture.gmm import class_sums, raise_eigenvalues
 from meterdp.solvers.svec import smat, svec
 
 Update = Literal["printed", "textbook"]

@@ -9,8 +9,7 @@ from meterdp.errors import InputError
 from meterdp.federated.adversary import known_sums, smallest_group
 from meterdp.federated.circuits import Circuits
 from meterdp.federated.configured import sums_of
-from meterdp.federated.cycle import hamiltonian_cycle
-from meterdp.federated.graph import Graph
+from meterdp.federated.graph import Graph, hamiltonian_cycle
 from meterdp.federated.schemes import SCHEMES
 from meterdp.federated.study import solvable_households
 from meterdp.federated.tables import FEDERATION_PROTECTS

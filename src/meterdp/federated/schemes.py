@@ -7,13 +7,10 @@ from collections.abc import Callable
 import numpy as np
 
 from meterdp.errors import InputError
-from meterdp.federated.cycle import hamiltonian_cycle
-from meterdp.federated.edge_masks import EdgeMasks
 from meterdp.federated.federated import Federated
-from meterdp.federated.graph import Graph
+from meterdp.federated.graph import Graph, hamiltonian_cycle
 from meterdp.federated.pdmm import Subspace
-from meterdp.federated.ring_sum import RingSum
-from meterdp.federated.summation import Summation
+from meterdp.federated.summation import EdgeMasks, RingSum, Summation
 
 SCHEMES: dict[str, Callable[[Graph, np.random.Generator], Summation]] = {
     "federated": lambda graph, generator: Federated(graph),

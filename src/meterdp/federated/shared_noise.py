@@ -16,16 +16,13 @@ import numpy as np
 
 from meterdp.errors import InputError
 from meterdp.federated.adversary import require_few_sets, smallest_group
-from meterdp.federated.cycle import hamiltonian_cycle
-from meterdp.federated.edge_masks import EdgeMasks
 from meterdp.federated.federated import Federated
-from meterdp.federated.graph import Graph
+from meterdp.federated.graph import Graph, hamiltonian_cycle
 from meterdp.federated.pdmm import Subspace
-from meterdp.federated.ring_sum import STEP, RingSum
-from meterdp.federated.summation import Summation
+from meterdp.federated.summation import STEP, EdgeMasks, RingSum, Summation
 from meterdp.mechanisms.interface import Released
 from meterdp.mechanisms.sound.mechanism import Sound
-from meterdp.mechanisms.sound.shares import Shares
+from meterdp.mechanisms.sound.plan import Shares
 from meterdp.privacy.mechanism import NoisyQuery
 from meterdp.privacy.noise import GaussianSource
 

@@ -15,17 +15,18 @@ import numpy as np
 from meterdp.errors import InputError
 from meterdp.feeders.plan import (
     ENTRY_LIMIT,
+    LEAST_READ,
     LEVEL_BOUNDS,
     MISSING_SHARE,
     FeederPlan,
     FeederPublic,
     Measurement,
+    Observed,
     expected_excess,
     make_plan,
+    posterior,
     spread,
 )
-from meterdp.feeders.posterior import Observed, posterior
-from meterdp.feeders.window import LEAST_READ
 from meterdp.mechanisms.sound.stack import RECORDS_AT_ONCE
 from meterdp.privacy import gaussian
 from meterdp.privacy.guarantee import Guarantee

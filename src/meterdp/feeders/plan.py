@@ -4,26 +4,45 @@ A record is the energy of one meter in the intervals of a public window. Measure
 orthonormal cosines, the level first. Everything here is a function of configuration and of the public list: which
 coefficients are worth their noise is decided by the error that a public distribution of households predicts. The
 constants of that distribution were chosen on simulated households (docs/proofs/feeder_totals.md, 5).
+
+Posterior means of feeder sums from noisy ones: what all feeders share is measured well, what is its own is shrunk.
+
+Model of one coefficient: the sum of feeder f is S_f = n_f theta + r_f s a_f with theta ~ N(0, b^2), a_f standard
+normal and a public r_f, sqrt(n_f) if meters are alike wherever they are. Observed are S_f and the sum of all S_f,
+each with noise of known variance. Factors on s and on b are common to a block of coefficients and integrated over a
+public grid, so that the result neither trusts the public distribution too much nor follows the noise.
+
+The public window of days that feeder totals are of: from readings to records, and from intervals to stamps.
+
+A record has a cell for every local day and time of day, so that days of 23 and 25 hours fit: an hour that the clock
+skips is a gap, and of an hour that comes twice the mean of both passes counts.
+
+The records of feeder totals, read from the log load of shards.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
 from itertools import product
 from operator import itemgetter
+from zoneinfo import ZoneInfo
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
+from meterdp.core.dates import utc_offset_minutes
+from meterdp.core.log_scale import LogScale
 from meterdp.errors import InputError
 from meterdp.privacy import gaussian
 from meterdp.privacy.gaussian import FEWEST_NOISE_STEPS, delta_margin, rounded, total_variation
 from meterdp.privacy.mechanism import NoisyQuery
 from meterdp.privacy.noise import MOST_STD_STEPS, MOST_STEPS
+from meterdp.profiles.dense import LogLoad, read_log_load
 
 COUNTS = ("listed", "measured")
 # What a meter uses a day, of a study that is not told.
@@ -462,3 +481,225 @@ def _does_not_fit() -> InputError:
         field="epsilon",
         hint="use an epsilon between 0.01 and 10, or fewer households",
     )
+
+
+# Factors on the public standard deviations, equally likely beforehand.
+HOUSEHOLD_FACTORS = 2.0 ** np.arange(-2.0, 2.01)
+MEAN_FACTORS = 2.0 ** np.arange(-3.0, 2.01)
+# Factors with a likelihood this much smaller than that of the best, as a logarithm, count for nothing.
+NEGLIGIBLE_LOG = 35.0
+
+
+@dataclass(frozen=True)
+class Observed:
+    """Noisy sums of a block of K coefficients.
+
+    Parameters
+    ----------
+    feeders : (F, K) float64
+        Sums of every feeder.
+    precision : (K,) float64
+        Of their noise: one over its variance, 0 where feeders were not measured.
+    all_meters : (K,) float64
+        Sums over all feeders.
+    all_variance : (K,) float64
+        Of their noise.
+    """
+
+    feeders: np.ndarray
+    precision: np.ndarray
+    all_meters: np.ndarray
+    all_variance: np.ndarray
+
+
+def posterior(
+    seen: Observed, count: np.ndarray, variance_factor: np.ndarray, household_std: np.ndarray, mean_std: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return mean and variance (F, K) of the exact sums of feeders.
+
+    Parameters
+    ----------
+    seen : Observed
+    count : (F,) array
+        n, meters of every feeder.
+    variance_factor : (F,) float64
+        r^2.
+    household_std, mean_std : (K,) float64
+        s and b of the public distribution.
+    """
+    found = []
+    for s, b in product(HOUSEHOLD_FACTORS, MEAN_FACTORS):
+        found.append(conditional(seen, count, variance_factor, s * household_std, b * mean_std))
+        best = max(log_likelihood for log_likelihood, _, _ in found)
+        # Of thousands of feeders hardly any two factors are left, and no memory is needed for the others.
+        found = [one for one in found if one[0] > best - NEGLIGIBLE_LOG]
+    log_weight = np.array([log_likelihood for log_likelihood, _, _ in found])
+    weight = np.exp(log_weight - log_weight.max())
+    weight /= weight.sum()
+    mean = sum(w * m for w, (_, m, _) in zip(weight, found, strict=True))
+    # Of the law of total variance; differences of squares would cancel.
+    variance = sum(w * (v + (m - mean) ** 2) for w, (_, m, v) in zip(weight, found, strict=True))
+    return mean, variance
+
+
+def conditional(
+    seen: Observed, count: np.ndarray, variance_factor: np.ndarray, household_std: np.ndarray, mean_std: np.ndarray
+) -> tuple[float, np.ndarray, np.ndarray]:
+    """Return the log-likelihood of the noisy sums, up to a constant, and mean and variance (F, K) of the exact ones.
+
+    The factors are given. First the feeders: theta by generalised least squares, which leaves a covariance of a
+    diagonal and one outer product. Then the sum of all of them, as one Kalman update.
+    """
+    n, y = np.asarray(count, float)[:, None], seen.feeders
+    sampling = np.asarray(variance_factor)[:, None] * household_std**2
+    left = 1 / (1 + sampling * seen.precision)
+    own_precision = seen.precision * left
+    from_feeders = (n**2 * own_precision).sum(axis=0)
+    theta_variance = 1 / (from_feeders + 1 / mean_std**2)
+    pulled = (n * y * own_precision).sum(axis=0)
+    theta = theta_variance * pulled
+    mean = left * n * theta + (1 - left) * y
+    alone, along = sampling * left, n * left
+    with_all = alone + along * theta_variance * along.sum(axis=0)
+    variance = alone + along**2 * theta_variance
+    all_variance = with_all.sum(axis=0) + seen.all_variance
+    surprise = seen.all_meters - mean.sum(axis=0)
+    log_likelihood = 0.5 * (
+        np.log(left).sum()
+        - np.log1p(mean_std**2 * from_feeders).sum()
+        - (y**2 * own_precision).sum()
+        + (theta * pulled).sum()
+        - (np.log(all_variance) + surprise**2 / all_variance).sum()
+    )
+    return float(log_likelihood), mean + with_all / all_variance * surprise, variance - with_all**2 / all_variance
+
+
+WINDOWS = DAYS, AVERAGE_DAY = ("days", "average_day")
+# Share of the intervals a meter needs readings in to count as read.
+LEAST_READ = 0.5
+_DAY_MINUTES = 24 * 60
+_EPOCH = date(1970, 1, 1)
+
+
+@dataclass(frozen=True)
+class Window:
+    """The last days of the public period.
+
+    Parameters
+    ----------
+    kind : {"days", "average_day"}
+        Every interval of the days, or the mean of the days at every time of day.
+    last_day : date
+    day_count : int
+    interval_minutes : int
+        Of the totals.
+    time_zone : str
+        IANA name of the zone the days are of.
+    """
+
+    kind: str
+    last_day: date
+    day_count: int
+    interval_minutes: int
+    time_zone: str
+
+    @property
+    def first_day(self) -> date:
+        """First local day."""
+        return self.last_day - timedelta(days=self.day_count - 1)
+
+    @property
+    def intervals_per_day(self) -> int:
+        """Cells of a local day."""
+        return _DAY_MINUTES // self.interval_minutes
+
+    @property
+    def record_days(self) -> int:
+        """Days of a record: 1 for an average day."""
+        return self.day_count if self.kind == DAYS else 1
+
+    def ends_utc(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the UTC ends of all intervals, (n,) datetime64[us], and the cell of a record each belongs to, (n,).
+
+        Those of an average day are stamped as the last day is.
+        """
+        first = self.first_day if self.kind == DAYS else self.last_day
+        begin, end = (_midnight(day, self.time_zone) for day in (first, self.last_day + timedelta(days=1)))
+        length = np.timedelta64(self.interval_minutes, "m")
+        start = np.arange(begin, end, length)
+        cell = self._cell(start)
+        return start + length, cell if self.kind == DAYS else cell % self.intervals_per_day
+
+    def records(self, load: LogLoad, interval_minutes: int, scale: LogScale) -> np.ndarray:
+        """Return the records of some households, (H, record_days * intervals_per_day) float64 kWh, NaN where missing.
+
+        Energy below zero, which is export, counts as none in every reading before any are added up. An average day is
+        missing where a meter was read in less than ``LEAST_READ`` of the intervals of all its days.
+
+        Parameters
+        ----------
+        load : LogLoad
+        interval_minutes : int
+            Of the readings; divides that of the totals.
+        scale : LogScale
+            Of the energy in an interval of the readings.
+        """
+        per_total = self.interval_minutes // interval_minutes
+        whole = np.full((len(load.household), self.day_count * self.intervals_per_day), np.nan)
+        if load.calendar is not None:
+            cell = self._cell(load.calendar.start_utc)
+            inside = (cell >= 0) & (cell < whole.shape[1])
+            at, energy = cell[inside], np.maximum(scale.clipped_kwh(load.log_kwh[:, inside]), 0.0)
+            expected = np.bincount(at, minlength=whole.shape[1])
+            sums = np.zeros(whole.shape)
+            np.add.at(sums.T, at, energy.T)
+            # A reading that is missing makes the sum NaN; a cell the grid does not fill is missing, too.
+            full = (expected > 0) & (expected % per_total == 0)
+            whole[:, full] = sums[:, full] * (per_total / expected[full])
+        if self.kind == DAYS:
+            return whole
+        by_day = whole.reshape(len(whole), self.day_count, self.intervals_per_day)
+        given = np.isfinite(by_day)
+        total, count = np.where(given, by_day, 0.0).sum(axis=1), given.sum(axis=1)
+        read = given.mean(axis=(1, 2)) >= LEAST_READ
+        return np.where((count > 0) & read[:, None], total / np.maximum(count, 1), np.nan)
+
+    def _cell(self, start_utc: np.ndarray) -> np.ndarray:
+        """Return the cell of intervals that start at ``start_utc``, counted from the first day on, (n,) int64."""
+        local = start_utc.astype("datetime64[m]").astype(np.int64) + utc_offset_minutes(start_utc, self.time_zone)
+        day, minute = np.divmod(local, _DAY_MINUTES)
+        return (day - (self.first_day - _EPOCH).days) * self.intervals_per_day + minute // self.interval_minutes
+
+
+def total_minutes(interval_minutes: int) -> int:
+    """Return the interval of the totals for one of the readings: half an hour, or an hour where that does not fit."""
+    return 30 if 30 % interval_minutes == 0 else 60
+
+
+def _midnight(day: date, time_zone: str) -> np.datetime64:
+    local = datetime.combine(day, time(), ZoneInfo(time_zone))
+    return np.datetime64(local.astimezone(UTC).replace(tzinfo=None), "us")
+
+
+def listed_records(paths: Iterable, households: int, window: Window, config: Mapping) -> np.ndarray:
+    """Return the records of all listed meters, (N, T) float64 kWh, NaN where there is no usable reading.
+
+    Whether a meter's readings are usable is what the public rules of section ``quality`` say of that meter.
+
+    Parameters
+    ----------
+    paths : iterable of path
+        Parts of the table ``log_load``.
+    households : int
+        N.
+    window : Window
+    config : mapping
+        The whole configuration.
+    """
+    minutes, zone = config["export"]["interval_minutes"], config["export"]["time_zone"]
+    scale = LogScale.of_interval(config["profiles"], minutes)
+    out = np.full((households, window.record_days * window.intervals_per_day), np.nan)
+    for path in paths:
+        load = read_log_load([path], np.arange(households), minutes, zone)
+        out[load.household] = window.records(load, minutes, scale)
+    return out

@@ -19,8 +19,7 @@ import pyarrow as pa
 from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import fixed_uniforms
 from meterdp.feeders.mechanism import FeederTotals, filled
-from meterdp.feeders.plan import FeederPublic
-from meterdp.feeders.window import AVERAGE_DAY, DAYS, Window, total_minutes
+from meterdp.feeders.plan import AVERAGE_DAY, DAYS, FeederPublic, Window, total_minutes
 from meterdp.forecasting.select import choose_households, fixed_order
 from meterdp.profiles.dense import LogLoad
 

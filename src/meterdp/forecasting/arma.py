@@ -3,7 +3,7 @@
 Two simpler processes stand beside it under the same settings: an autoregression of high order, and none at all.
 
 Section V of Ramakrishna et al.; the exact Gaussian likelihood, gaps allowed, is maximised by the compiled search of
-:mod:`meterdp.forecasting.kernel.fit` or by statsmodels. Whatever the input, a fit comes back whose AR part is
+:mod:`meterdp.forecasting.kernel.search` or by statsmodels. Whatever the input, a fit comes back whose AR part is
 stationary and whose MA part is invertible by a margin, and whose status says which step of the chain gave it.
 """
 
@@ -17,8 +17,8 @@ import numpy as np
 
 from meterdp.errors import InputError
 from meterdp.forecasting.diagnostics import residual_tests
-from meterdp.forecasting.kernel.fit import innovations, maximise
 from meterdp.forecasting.kernel.likelihood import MAX_ORDER
+from meterdp.forecasting.kernel.search import innovations, maximise
 from meterdp.forecasting.state_space import largest_pole
 
 STATUS_MEANING = {
@@ -133,7 +133,7 @@ class ArmaSettings:
 
     @classmethod
     def from_config(cls, forecast: Mapping) -> ArmaSettings:
-        """Take the section ``forecast``, or the keys of it in :data:`meterdp.forecasting.settings.PROCESS`."""
+        """Take the section ``forecast``, or the keys of it in :data:`meterdp.forecasting.select.PROCESS`."""
         return cls(
             process=forecast["method"],
             order=(forecast["ar_order"], forecast["ma_order"]),

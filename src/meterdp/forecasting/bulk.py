@@ -13,7 +13,7 @@ from itertools import repeat
 import numpy as np
 import pyarrow as pa
 
-from meterdp.core.progress import progress
+from meterdp.core.job import progress
 from meterdp.forecasting.arma import STATUS_MEANING, ArmaFit, ArmaSettings, fit_arma
 
 _COLUMN_OF = {field.name: "mean_log_kwh" if field.name == "mean" else field.name for field in fields(ArmaFit)}

@@ -1,7 +1,7 @@
 """Forecasts in kWh: median, mean and central intervals of the distribution on the log scale, and its moments.
 
 Section V-B of Ramakrishna et al. takes the exponential of a log forecast, the median. The intervals are those of
-:mod:`meterdp.forecasting.calibration`. On another scale (:mod:`meterdp.core.log_scale`) its inverse is in the place
+:mod:`meterdp.forecasting.rolling`. On another scale (:mod:`meterdp.core.log_scale`) its inverse is in the place
 of the exponential; it rises as well, so medians and intervals stay what they are.
 """
 
@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import log_ndtr
 
+from meterdp.core.dates import local_text, utc_column
 from meterdp.core.log_scale import Bounds, LogScale
-from meterdp.core.stamps import local_text, utc_column
 from meterdp.profiles.grid import Calendar
 
 ROUNDING = 1e-9  # log kWh; a distribution without spread covers the reading it equals

@@ -3,6 +3,11 @@
 Section VI-B of Ramakrishna et al. shows three forecasts; an error needs many. Coefficients come from a training
 window before the origin, a rolling season from the days before it; the readings before an origin are the past the
 forecast is conditioned on. Nothing at or after an origin enters.
+
+Training windows that follow the origins: coefficients are estimated anew every so many days.
+
+The first window is the paper's, the first days of the export; each later one is as long and ends a multiple of
+``refit_days`` after it, so that no origin is further than that from the readings its coefficients come from.
 """
 
 from __future__ import annotations
@@ -18,9 +23,51 @@ from meterdp.forecasting.arma import ArmaFit
 from meterdp.forecasting.calibration import interval_offsets, past_errors
 from meterdp.forecasting.distribution import forecast_covariance, forecast_means, forecast_std, query_covariance
 from meterdp.forecasting.plausible import plausible_bounds
-from meterdp.forecasting.windows import TrainingWindow
 from meterdp.profiles.dense import LogLoad
 from meterdp.profiles.grid import Calendar
+
+
+@dataclass(frozen=True)
+class TrainingWindow:
+    """One training window and the origins its coefficients serve.
+
+    Parameters
+    ----------
+    slots : slice
+        Slots of the window; it ends at or before every origin.
+    origins : (m,) int64 array
+        Positions in the list of origins, ascending; at least one.
+    """
+
+    slots: slice
+    origins: np.ndarray
+
+
+def training_windows(
+    calendar: Calendar, train_days: int, refit_days: int | None, origins: np.ndarray
+) -> list[TrainingWindow]:
+    """Return the windows that serve some origin, in order.
+
+    Parameters
+    ----------
+    calendar : Calendar
+        Of the study.
+    train_days : int
+        Length of a window.
+    refit_days : int or None
+        Days from one window to the next; None for the first window alone.
+    origins : (n,) int array
+        Slots, none before the end of the first window.
+    """
+    first = calendar.window(train_days)
+    origins = np.asarray(origins)
+    step = refit_days * calendar.slots_per_day if refit_days else calendar.slot_count
+    number = (origins - first.stop) // step
+    return [
+        TrainingWindow(slice(first.start + w * step, first.stop + w * step), np.flatnonzero(number == w))
+        for w in np.unique(number).tolist()
+    ]
+
 
 METHODS = {"arma": "forecast_log_kwh", "last_value": "last_value_log_kwh", "last_week": "last_week_log_kwh"}
 COLUMNS = (*METHODS.values(), "actual_log_kwh", "forecast_std_log_kwh")
@@ -94,7 +141,7 @@ class Rolling:
     Parameters
     ----------
     windows : sequence of TrainingWindow
-        See :func:`meterdp.forecasting.windows.training_windows`.
+        See :func:`meterdp.forecasting.rolling.training_windows`.
     origins : (n,) int array
         See :func:`rolling_origins`.
     horizon : int

@@ -1,5 +1,8 @@
 """Forecasts of one shard of a study: fits, rolling origins, the distributions at the last, kWh, a check for
-Gaussianity."""
+Gaussianity.
+
+Forecasts past the end of the readings: what a release hands out, where a study looks back at held-out readings.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +15,21 @@ import pyarrow as pa
 from meterdp.core.log_scale import LogScale
 from meterdp.forecasting.arma import ArmaFit, ArmaSettings
 from meterdp.forecasting.bulk import fit_columns, fit_households, fits_of
+from meterdp.forecasting.distribution import forecast_means
 from meterdp.forecasting.energy import energy_columns
 from meterdp.forecasting.gaussian import gaussian_columns
 from meterdp.forecasting.plausible import innovation_ratio, marks
 from meterdp.forecasting.rolling import (
     Rolling,
+    TrainingWindow,
     cap_slots_of,
     distribution_columns,
     forecast_columns,
+    held_between,
     interval_columns,
     roll,
     rolling_origins,
+    training_windows,
 )
 from meterdp.forecasting.select import check_room
 from meterdp.forecasting.tables import (
@@ -35,9 +42,9 @@ from meterdp.forecasting.tables import (
     GROUP_RECORDS,
     INTERVAL_ENDS,
 )
-from meterdp.forecasting.windows import TrainingWindow, training_windows
 from meterdp.profiles.dense import LogLoad
 from meterdp.profiles.grid import Calendar
+from meterdp.profiles.seasonal import Season, seasonal_part
 
 
 def windows_of(calendar: Calendar, settings: Mapping) -> tuple[np.ndarray, list[TrainingWindow]]:
@@ -210,3 +217,42 @@ def point_forecasts(
     rolling = rolling_of(load.calendar, settings)
     rolled = roll(load, window_fits(load, settings, threads, known), rolling)
     return forecast_columns(rolled.forecasts, rolling.origins, load.calendar.start_utc)
+
+
+def forecast_ahead(load: LogLoad, settings: Mapping, profiles: Mapping, threads: int = 1) -> np.ndarray:
+    """Fit every household on its last days and forecast the steps after its last slot.
+
+    Parameters
+    ----------
+    load : LogLoad
+        H households, T slots.
+    settings : mapping
+        Section ``forecast`` of the configuration, or the keys ``AHEAD`` of it.
+    profiles : mapping
+        Section ``profiles``, or what of it and of the constants a season is made of.
+    threads : int
+        Cores to use.
+
+    Returns
+    -------
+    (H, h) float64 array
+        log kWh per interval; NaN where a household has no reading in the training window. A row follows from the
+        household's own readings and from public settings alone.
+    """
+    horizon = settings["horizon_steps"]
+    if load.calendar is None:
+        return np.empty((0, horizon))
+    calendar, end = load.calendar, load.calendar.slot_count
+    train = slice(max(end - settings["train_days"] * calendar.slots_per_day, 0), end)
+    season = Season.from_config(profiles, train, horizon, calendar.interval_minutes)
+    # Nobody knows a reading after the end; its season comes from those before.
+    known = np.pad(load.log_kwh, ((0, 0), (0, horizon)), constant_values=np.nan)
+    seasonal = seasonal_part(known, calendar.longer(horizon), season)
+    residual = load.log_kwh - seasonal[:, :end]
+    fits = fit_households(residual[:, train], ArmaSettings.from_config(settings), threads)
+    low, high = held_between(load.log_kwh, cap_slots_of(settings, calendar))
+    origin = np.array([end])
+    means = [forecast_means(fit, past, origin, horizon)[0] for fit, past in zip(fits, residual, strict=True)]
+    held = np.clip(np.array(means) + seasonal[:, end:], low[:, -1:], high[:, -1:])
+    seen = np.isfinite(load.log_kwh[:, train]).any(axis=1)
+    return np.where(seen[:, None], held, np.nan)

@@ -109,7 +109,7 @@ class Batch:
     left_out : int
         Readings in rows that could not be split into fields; they are not among the n.
     place : str
-        Which of several files of the export it is, for messages; see :class:`~meterdp.ingest.members.Member`.
+        Which of several files of the export it is, for messages; see :class:`~meterdp.ingest.streams.Member`.
     rows : (n,) int64, optional
         Row of the file of every reading, where they are not consecutive.
     set_aside : mapping of str to int

@@ -25,8 +25,7 @@ from meterdp.ingest.batch import (
     UNIT_DIFFERS,
     VALUE_UNREADABLE,
 )
-from meterdp.ingest.numerals import PLAIN, Notation, settings_that_fit
-from meterdp.ingest.settings import ExportSettings
+from meterdp.ingest.settings import PLAIN, ExportSettings, Notation, settings_that_fit
 from meterdp.ingest.shapes import (
     ISO8601,
     SPREADSHEET,

@@ -3,14 +3,25 @@
 The room for it is reserved at once and used as meters come, so nothing is copied when there is one more; a wider
 range of slots moves the rows within that room. Where the room does not do, or what was read turns out to need another
 look (a meter whose rows run backwards through a repeated hour), it is given up and the export is read a second time.
+
+The readings of an export as dense arrays of consecutive households, as many at a time as the memory given holds.
+
+Where one array holds all, readings go straight into it. Otherwise they are first written to a scratch file for each
+band of households, in the order of the export, and then put into one array after the other; a scratch file has no
+name, so that it is gone with the process however that ends. What becomes of a reading is the same in either case,
+because it depends on rows of its household only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import numpy as np
 
+from meterdp.errors import InputError
 from meterdp.ingest.dense import REASONS, Grid, clear_conflicts, none_counts
 from meterdp.ingest.settings import ExportSettings
 
@@ -125,7 +136,7 @@ class Growing:
             clear_conflicts(self._energy_kwh)
 
     def arrays(self) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield all households as :meth:`meterdp.ingest.bands.Bands.arrays` yields some."""
+        """Yield all households as :meth:`meterdp.ingest.growing.Bands.arrays` yields some."""
         yield 0, self._energy_kwh
 
 
@@ -142,3 +153,160 @@ def _permute(rows: np.ndarray, order: np.ndarray) -> None:
             at = order[at]
         rows[at] = kept
         done[at] = True
+
+
+# What Python, its libraries, the batches being read and the tables being written take beside the array.
+OTHER_BYTES = 5 << 27
+_ROW = np.dtype([("household", "<i4"), ("start_us", "<i8"), ("energy", "<f8"), ("unreadable", "i1")])
+_READING = ("start_us", "household", "energy", "unreadable")
+_ROWS_AT_ONCE = 1 << 20
+
+
+class Bands:
+    """Households in bands, and the readings of each band on the grid.
+
+    Parameters
+    ----------
+    settings : ExportSettings
+    anchor_us, first_slot, slots : int
+        The grid.
+    edges : sequence of int
+        First household of each band, and the number of households last.
+    folder : Path, optional
+        For scratch files, if there is more than one band.
+
+    Attributes
+    ----------
+    counts : (R,) int64
+        Rows per reason, in the order of :data:`meterdp.ingest.dense.REASONS`; complete after :meth:`arrays`.
+    repeated : (H, 2) int64
+        Rows of each household that repeat a reading, and that differ from one; likewise.
+    all_inside : bool
+        False if a slot lies outside the grid, because the export changed since the grid was found; likewise.
+    """
+
+    def __init__(
+        self,
+        settings: ExportSettings,
+        anchor_us: int,
+        first_slot: int,
+        slots: int,
+        edges: Sequence[int],
+        folder: Path | None = None,
+    ):
+        self._grid, self._slots = Grid(settings, anchor_us, first_slot), slots
+        self._edges = np.array(edges)
+        self.counts, self.repeated = np.zeros(len(REASONS), np.int64), np.zeros((edges[-1], 2), np.int64)
+        self._folder, self._files = folder, []
+        self._only = self._empty(0) if len(edges) == 2 else None
+        self.all_inside = True
+
+    def __enter__(self) -> Bands:
+        if self._only is None:
+            with self._telling_no_room():
+                try:
+                    for _ in self._edges[1:]:
+                        self._files.append(tempfile.TemporaryFile(dir=self._folder))
+                except OSError:  # of which too many may be open
+                    self.__exit__()
+                    raise
+        return self
+
+    def __exit__(self, *error) -> None:
+        for file in self._files:
+            with suppress(OSError):  # of a full disk, which has been told
+                file.close()
+
+    def _empty(self, band: int) -> np.ndarray:
+        return np.full((self._edges[band + 1] - self._edges[band], self._slots), np.nan)
+
+    @contextmanager
+    def _telling_no_room(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError:
+            raise InputError(
+                "has no room for the scratch files of so many readings",
+                file=self._folder,
+                hint="free disk space, raise memory_gib, or split the export by meter",
+            ) from None
+
+    def put(self, start_us: np.ndarray, household: np.ndarray, energy: np.ndarray, unreadable: np.ndarray) -> None:
+        """Take the next readings of the export; see :func:`meterdp.ingest.dense.scatter`."""
+        if self._only is not None:
+            self._scatter((start_us, household, energy, unreadable), self._only, 0)
+            return
+        if not len(household):  # a batch may hold nothing but rows that could not be read
+            return
+        rows = np.empty(len(household), _ROW)
+        for name, values in zip(_READING, (start_us, household, energy, unreadable), strict=True):
+            rows[name] = values
+        # Readings of no household are counted with the first band.
+        band = np.maximum(np.searchsorted(self._edges, household, side="right") - 1, 0)
+        order = np.argsort(band, kind="stable")
+        numbers, first = np.unique(band[order], return_index=True)
+        for number, some in zip(numbers, np.split(rows[order], first[1:]), strict=True):
+            with self._telling_no_room():
+                self._files[number].write(some)
+
+    def arrays(self) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield the first household and the (H, T) float64 readings in kWh of every band, NaN where there is none."""
+        for number, first in enumerate(self._edges[:-1]):
+            energy_kwh = self._only
+            if energy_kwh is None:
+                energy_kwh = self._empty(number)
+                with self._telling_no_room():
+                    self._files[number].seek(0)
+                while len(rows := np.fromfile(self._files[number], _ROW, _ROWS_AT_ONCE)):
+                    columns = [np.ascontiguousarray(rows[name]) for name in _READING]
+                    self._scatter(columns, energy_kwh, first)
+                self._files[number].close()
+            if none_counts(self._grid.settings):
+                clear_conflicts(energy_kwh)
+            yield int(first), energy_kwh
+
+    def _scatter(self, readings: Sequence[np.ndarray], energy_kwh: np.ndarray, first: int) -> None:
+        start_us, household, *others = readings
+        household = np.where(household >= 0, household - first, household)
+        repeated = self.repeated[first : first + len(energy_kwh)]
+        self.all_inside &= self._grid.put((start_us, household, *others), energy_kwh, repeated, self.counts)
+
+
+def room_bytes(memory_bytes: int) -> int:
+    """Return what is left for an array of the memory that the whole process may take."""
+    return max(memory_bytes - OTHER_BYTES, 0)
+
+
+def band_edges(shards: Sequence[np.ndarray], slots: int, memory_bytes: int) -> list[int]:
+    """Return the first household of each band and the number of households, so that no shard lies in two bands.
+
+    Parameters
+    ----------
+    shards : sequence of int arrays
+        Consecutive households.
+    slots : int
+        Of the grid.
+    memory_bytes : int
+        That the whole process may take; ``OTHER_BYTES`` of it are for something else.
+
+    Raises
+    ------
+    InputError
+        If one shard does not fit.
+    """
+    most = room_bytes(memory_bytes) // (8 * max(slots, 1))
+    longest = max(len(shard) for shard in shards)
+    if longest > most:
+        needed = -(-sum(map(len, shards)) // max(most, 1))
+        raise InputError(
+            "does not hold a shard of the readings",
+            file="config",
+            field="memory_gib",
+            hint=f"set shards to {needed} or more, or raise it",
+        )
+    edges, end = [0], 0
+    for shard in shards:
+        if end + len(shard) - edges[-1] > most:
+            edges.append(end)
+        end += len(shard)
+    return [*edges, end]

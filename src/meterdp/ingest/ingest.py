@@ -18,21 +18,20 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from meterdp.core.job import progress
 from meterdp.core.parquet import atomic_path, open_table, write_table
-from meterdp.core.progress import progress
 from meterdp.errors import InputError
-from meterdp.ingest.bands import Bands, band_edges, room_bytes
 from meterdp.ingest.batch import BATCH_BYTES, NO_CODE, NOT_LISTED, Batch, NameIndex
-from meterdp.ingest.changes import MeterMonths, compared
 from meterdp.ingest.clock import LAST_MARK, Clock
 from meterdp.ingest.dense import FILE_UNREADABLE, REASONS, ROW_MALFORMED, USED, run_begins, slot_range
 from meterdp.ingest.doubts import doubts, sample_step, step_minutes
-from meterdp.ingest.growing import Growing
+from meterdp.ingest.growing import Bands, Growing, band_edges, room_bytes
 from meterdp.ingest.kept import KeptReadings
 from meterdp.ingest.members import Member, label
 from meterdp.ingest.meter_list import MeterList
 from meterdp.ingest.readers.interface import reader
 from meterdp.ingest.settings import ExportSettings
+from meterdp.ingest.shapes import MeterMonths, compared
 from meterdp.ingest.tables import INGEST_CHANGES, INGEST_REPORT, METER_MONTHS, METERS, READINGS
 
 # A stray stamp (a meter's clock after a reset) must not stretch the grid of every household over decades.

@@ -75,7 +75,7 @@ def telling_damage(file) -> Iterator[None]:
 
 
 def files_of(path, *, by_name: bool = False) -> list[Member]:
-    """Return the files of an export in order of their names; see :func:`meterdp.ingest.members.members`.
+    """Return the files of an export in order of their names; see :func:`meterdp.ingest.streams.members`.
 
     Of one of these files, itself.
 

@@ -2,6 +2,8 @@
 
 The sound release of records in a public box: docs/mixtures.md for its rules, docs/proofs/sound.md, 10, for the proof.
 Noise is drawn in :mod:`meterdp.release`.
+
+What a fit of the library claims, for people and for programs.
 """
 
 from __future__ import annotations
@@ -18,15 +20,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from meterdp.core.dates import PERIODS, Interval, covers, day_of, days_of, interval_of, overlap
 from meterdp.core.noise import FreshNumbers, StudyNoise
-from meterdp.library.arguments import MOST, array_of, is_one_of, is_real, is_whole
-from meterdp.library.errors import Refused, RefusedType, refusals
-from meterdp.library.guarantee import FitGuarantee
-from meterdp.mechanisms.sound.ball import calibrate_ball
-from meterdp.mechanisms.sound.box import Box
+from meterdp.library.arguments import MOST, Refused, RefusedType, array_of, is_one_of, is_real, is_whole, refusals
+from meterdp.mechanisms.sound.mechanism import Box, calibrate_ball
 from meterdp.mechanisms.sound.plan import mean_error
 from meterdp.mixture.density import class_log_densities, class_shares, record_log_densities
-from meterdp.mixture.draws import Mixture
-from meterdp.mixture.sampling import sample
+from meterdp.mixture.draws import Mixture, sample
 from meterdp.privacy.guarantee import Limit, PrivacyBudget
 from meterdp.privacy.meter_lists import plain_name
 from meterdp.privacy.noise import GRID
@@ -35,6 +33,44 @@ from meterdp.release.settings import public_name
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
+from dataclasses import dataclass
+
+from meterdp.privacy.guarantee import STUDY_MODE, Guarantee
+
+
+@dataclass(frozen=True)
+class FitGuarantee(Guarantee):
+    """What one fit claims; ``print`` it to read it as a sentence.
+
+    Parameters
+    ----------
+    unit, adjacency, epsilon, delta, accountant, proof, family
+        See :class:`meterdp.privacy.guarantee.Guarantee`.
+    noise : {"safe", "study"}
+        With ``study`` nothing is protected, and the fit must not be released.
+    covers : str
+        Of what else the numbers speak: this fit alone, or the ledger that has the sum.
+    mean_error : float
+        Expected error, from public numbers alone: the noise of each entry of the mean of a component of average size,
+        in standard deviations of that component. Above one, means say hardly anything.
+    """
+
+    noise: str
+    covers: str
+    mean_error: float
+
+    @property
+    def for_release(self) -> bool:
+        """Whether the noise was drawn so that the fit may leave."""
+        return self.noise == "safe"
+
+    def __str__(self) -> str:
+        claim = f"({self.epsilon:g}, {self.delta:g})-differential privacy for {self.unit} ({self.adjacency})"
+        if not self.for_release:
+            return f"{STUDY_MODE}; with safe noise the claim would be {claim}"
+        error = f"noise moves a mean by about {self.mean_error:.2g} standard deviations"
+        return f"{claim}, of {self.covers}; {error}; proof: {self.proof}"
+
 
 _ADJACENCIES = ("replace_one", "add_remove")
 MOST_SAMPLES = 10**9
@@ -155,7 +191,7 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
     (1, 1e-05)-differential privacy for one whole record (replace_one), of this fit alone; noise moves a mean by about 0.0059 standard deviations; proof: docs/proofs/sound.md
     >>> mixture.set_params(random_state=7).fit(kwh)
     Traceback (most recent call last):
-    meterdp.library.errors.Refused: field 'random_state': is a seed, with which the noise could be subtracted; leave it out, or set noise='study' for what is never released.
+    meterdp.library.arguments.Refused: field 'random_state': is a seed, with which the noise could be subtracted; leave it out, or set noise='study' for what is never released.
     """  # noqa: E501  an error is one line
 
     def __init__(

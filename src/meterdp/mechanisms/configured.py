@@ -8,8 +8,7 @@ from dataclasses import replace
 from meterdp.core.log_scale import LogScale
 from meterdp.mechanisms.interface import PublicSettings
 from meterdp.mechanisms.sound.library import AUTO, HOURS, SHIPPED, read_library
-from meterdp.mechanisms.sound.plan import ENOUGH_WITHOUT_LIBRARY, SoundSettings, signal_of
-from meterdp.mechanisms.sound.shares import ALONE, Shares
+from meterdp.mechanisms.sound.plan import ALONE, ENOUGH_WITHOUT_LIBRARY, Shares, SoundSettings, signal_of
 from meterdp.privacy import gaussian
 
 

@@ -112,7 +112,7 @@ class Released:
         uses the labels of the fit.
     records : (R,) float64 or None
         Number of records, public or released. None where nothing needs it.
-    marginals : meterdp.mechanisms.sound.reweighting.Marginals or None
+    marginals : meterdp.mechanisms.sound.marginals.Marginals or None
         What was released beside the first mixture, None where a mechanism releases mixtures alone.
     """
 

@@ -11,9 +11,13 @@ from meterdp.errors import InputError
 from meterdp.mechanisms.dpem.mechanism import DpEmZcdp
 from meterdp.mechanisms.exact.kl import KlExact
 from meterdp.mechanisms.interface import Mechanism
-from meterdp.mechanisms.published.coloured_gaussian import ColouredGaussian, ColouredGaussianL1
-from meterdp.mechanisms.published.iid_gaussian import IidGaussian, IidGaussianL1
-from meterdp.mechanisms.published.iid_laplace import IidLaplace
+from meterdp.mechanisms.published.baseline import (
+    ColouredGaussian,
+    ColouredGaussianL1,
+    IidGaussian,
+    IidGaussianL1,
+    IidLaplace,
+)
 from meterdp.mechanisms.published.kl import KlPublished
 from meterdp.mechanisms.sound.label_flip import SoundLabelFlip
 from meterdp.mechanisms.sound.mechanism import Sound

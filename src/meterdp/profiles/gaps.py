@@ -1,91 +1,72 @@
-"""Gaps: readings that come in a longer interval than the grid's, and short gaps filled from the days before."""
+"""One shard through the ``profiles`` room: judge, log, seasonal mean, profile vector."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 
-from meterdp.profiles.grid import Calendar
-
-_FEWEST_COARSE = 6
-_DAYS_BACK, _FEWEST_DAYS = 7, 2
-
-
-def coarse_readings(energy_kwh: np.ndarray, min_slots: float) -> np.ndarray:
-    """Find stretches of readings of a longer interval, such as hours in a half-hourly export.
-
-    A stretch is a run of readings with no two in neighbouring slots. It is coarse if it has at least six, reaches
-    over ``min_slots`` from the first to the last, and the most frequent distance of neighbours is that of more than
-    half of them and divides nine in ten. An ordinary reading next to it belongs to it: which of the slots between
-    them a reading is of is not known.
-
-    Parameters
-    ----------
-    energy_kwh : (H, T) float64
-        NaN where missing.
-    min_slots : float
-
-    Returns
-    -------
-    (H, T) bool
-        Readings that hold the energy of more than their slot.
-    """
-    out = np.zeros(energy_kwh.shape, bool)
-    given = np.isfinite(energy_kwh)
-    apart = np.zeros(given.shape, bool)  # not the first reading, and none in the slot before
-    apart[:, 1:] = given[:, 1:] & ~given[:, :-1]
-    for i in np.flatnonzero(apart.any(axis=1) & ~given[:, :1].any(axis=1)):
-        apart[i, apart[i].argmax()] = False
-    for i in np.flatnonzero(np.count_nonzero(apart, axis=1) >= _FEWEST_COARSE - 1):
-        slot = np.flatnonzero(given[i])
-        edges = np.flatnonzero(np.diff(np.r_[False, apart[i, slot], False].astype(np.int8)))
-        for begin, end in edges.reshape(-1, 2):
-            stretch = slot[begin - 1 : end]
-            if len(stretch) < _FEWEST_COARSE or stretch[-1] - stretch[0] < min_slots:
-                continue
-            distance = np.diff(stretch)
-            values, count = np.unique(distance, return_counts=True)
-            usual = values[count.argmax()]
-            if 2 * count.max() > len(distance) and 10 * (distance % usual == 0).sum() >= 9 * len(distance):
-                out[i, stretch] = True
-    return out
+from meterdp.core.log_scale import LogScale
+from meterdp.profiles.grid import Shard, long_stamps
+from meterdp.profiles.quality import QualityRules, judge
+from meterdp.profiles.seasonal import Season, seasonal_part
+from meterdp.profiles.vector import VectorRules, profile_vectors
 
 
-def filled(usable_kwh: np.ndarray, calendar: Calendar, longest: int) -> tuple[np.ndarray, np.ndarray]:
-    """Fill gaps of at most ``longest`` slots by the mean of the same local time on the seven days before.
+@dataclass(frozen=True)
+class ShardTables:
+    """Rows of the tables ``quality``, ``log_load`` and ``profiles`` for households of one shard."""
 
-    Only the past is looked at, so that a reading filled in knows nothing that a forecast from there must not know. A
-    slot with readings on fewer than two of the days stays missing; what was filled in fills no other.
+    quality: pd.DataFrame
+    log_load: Mapping
+    profiles: Mapping
+
+
+def process_shard(
+    shard: Shard, quality: Mapping, profiles: Mapping, train_days: int, horizon_steps: int
+) -> ShardTables:
+    """Judge the readings of a shard and derive what later stages use.
 
     Parameters
     ----------
-    usable_kwh : (H, T) float64
-        NaN where missing.
-    calendar : Calendar
-        Of the T slots.
-    longest : int
+    shard : Shard
+        Readings (H, T).
+    quality, profiles : mapping
+        Sections of the configuration.
+    train_days : int
+        Length of the first training window.
+    horizon_steps : int
+        Steps of a forecast: a rolling season is known so many slots ahead.
 
     Returns
     -------
-    usable_kwh : (H, T) float64
-    repaired : (H, T) bool
-        Slots that were filled.
+    ShardTables
+        Log load only of the households that are kept.
     """
-    missing = np.isnan(usable_kwh)
-    wanted = np.zeros(missing.shape, bool)
-    for row, marks in zip(missing, wanted, strict=True):
-        edges = np.flatnonzero(np.diff(np.r_[False, row, False].astype(np.int8))).reshape(-1, 2)
-        for begin, end in edges[edges[:, 1] - edges[:, 0] <= longest]:
-            marks[begin:end] = True
-    household, slot = np.nonzero(wanted)
-    total, count = np.zeros((2, len(slot)))
-    for days in range(1, _DAYS_BACK + 1):
-        source = calendar.same_time_before(days)[slot]
-        value = np.where(source >= 0, usable_kwh[household, source], np.nan)
-        seen = np.isfinite(value)
-        total[seen] += value[seen]
-        count += seen
-    enough = count >= _FEWEST_DAYS
-    out, repaired = usable_kwh.copy(), np.zeros(missing.shape, bool)
-    repaired[household[enough], slot[enough]] = True
-    out[repaired] = total[enough] / count[enough]
-    return out, repaired
+    rules = VectorRules.from_config(profiles)
+    minutes = shard.calendar.interval_minutes
+    scale = LogScale.of_interval(profiles, minutes)
+    judged, usable = judge(shard, QualityRules.from_config(quality), scale.least_negative_kwh)
+    kept = judged["kept"].to_numpy()
+    vectors, valid = profile_vectors(usable, kept, shard.calendar, rules)
+    logged = scale.clipped_log(usable[kept])
+    train = shard.calendar.window(train_days)
+    season = seasonal_part(logged, shard.calendar, Season.from_config(profiles, train, horizon_steps, minutes))
+    return ShardTables(
+        judged,
+        {
+            "household": np.repeat(shard.household[kept], shard.calendar.slot_count),
+            "interval_start_utc": long_stamps(shard.calendar, int(kept.sum())),
+            "log_kwh": _with_nulls(logged),
+            "seasonal_log_kwh": season.ravel(),
+            "residual_log_kwh": _with_nulls(logged - season),
+        },
+        {"household": shard.household, "valid": valid, "log_kwh": pa.array(list(vectors), pa.list_(pa.float64()))},
+    )
+
+
+def _with_nulls(values: np.ndarray) -> pa.Array:
+    return pa.array(values.ravel(), from_pandas=True)

@@ -17,9 +17,8 @@ import pandas as pd
 
 from meterdp.errors import InputError
 from meterdp.profiles.constants import QUALITY
-from meterdp.profiles.gaps import coarse_readings, filled
 from meterdp.profiles.grid import Shard
-from meterdp.profiles.lone import catch_ups, register_resets, spikes, spread_over_gaps
+from meterdp.profiles.lone import catch_ups, coarse_readings, filled, register_resets, spikes, spread_over_gaps
 from meterdp.profiles.unit_slip import unit_slips
 
 HOUSEHOLD_RULES = {

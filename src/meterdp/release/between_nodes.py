@@ -17,18 +17,15 @@ import numpy as np
 
 from meterdp.errors import InputError
 from meterdp.federated.node.config import NodeSettings
-from meterdp.federated.node.faults import Reason
 from meterdp.federated.node.links import Links
-from meterdp.federated.node.messages import Kind
-from meterdp.federated.node.records import own_records
-from meterdp.federated.node.run import check_writable, compare, sum_of_all
+from meterdp.federated.node.messages import Kind, Reason
+from meterdp.federated.node.run import check_writable, compare, own_records, sum_of_all
 from meterdp.federated.shared_noise import SharedSums, release_at_node
 from meterdp.ingest.meter_list import read_meter_list
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import PublicSettings, Released
 from meterdp.mechanisms.sound.mechanism import Sound
-from meterdp.mechanisms.sound.plan import step_entries
-from meterdp.mechanisms.sound.shares import SharedNoise
+from meterdp.mechanisms.sound.plan import SharedNoise, step_entries
 from meterdp.privacy.mechanism import Files
 from meterdp.privacy.noise import GRID, MOST_STEPS, GaussianSource
 from meterdp.release.mixture import ReleasedMixture, parameters_of

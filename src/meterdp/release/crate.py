@@ -2,6 +2,8 @@
 
 RO-Crate 1.2, an attached package. Everything in it is a word of the manifest, a public setting, or the name, size and
 digest of a file that leaves with it; no path, no time but the day of the release, no name of a machine or of a user.
+
+What only the publisher can say of a release, taken from the configuration.
 """
 
 from __future__ import annotations
@@ -9,15 +11,46 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import date
 from pathlib import PurePath
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from meterdp.release.about import About
 from meterdp.release.kinds import CRATE, ENTRY
 from meterdp.release.settings import is_of_a_household
+
+
+@dataclass(frozen=True)
+class About:
+    """Public settings that describe a release and do not shape it.
+
+    Parameters
+    ----------
+    publisher : str or None
+        Name of who publishes it.
+    publisher_kind : {"Government", "Industry", "Nonprofit"}
+    region : str or None
+        Where the households live.
+    licence : str or None
+        Address of the licence.
+    cap_epsilon, cap_delta : float
+        What all releases about the same households may cost together.
+    """
+
+    publisher: str | None
+    publisher_kind: str
+    region: str | None
+    licence: str | None
+    cap_epsilon: float
+    cap_delta: float
+
+    @classmethod
+    def from_config(cls, release: Mapping) -> About:
+        """Take the section ``release`` of the configuration."""
+        return cls(**{key: release[key] for key in cls.__dataclass_fields__})
+
 
 VERSION = "https://w3id.org/ro/crate/1.2"
 HOUSEHOLDS = "#household-files"

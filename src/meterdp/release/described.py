@@ -11,8 +11,7 @@ from datetime import date
 
 from meterdp.errors import InputError
 from meterdp.privacy.guarantee import NOT_FOR_RELEASE
-from meterdp.release.about import About
-from meterdp.release.crate import crate_of
+from meterdp.release.crate import About, crate_of
 from meterdp.release.kinds import CRATE, ENTRY
 from meterdp.release.received import MANIFEST, RELEASED
 

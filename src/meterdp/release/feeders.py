@@ -11,13 +11,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from meterdp.core.dates import utc_column
 from meterdp.core.parquet import read_table, table_bytes
-from meterdp.core.stamps import utc_column
 from meterdp.errors import InputError
 from meterdp.feeders.mechanism import FeederRecords, FeederRelease, FeederTotals
-from meterdp.feeders.plan import FeederPublic
-from meterdp.feeders.records import listed_records
-from meterdp.feeders.window import DAYS, Window, total_minutes
+from meterdp.feeders.plan import DAYS, FeederPublic, Window, listed_records, total_minutes
 from meterdp.ingest.meter_list import MeterList
 from meterdp.ingest.tables import METERS
 from meterdp.privacy.charge import Charge

@@ -32,8 +32,14 @@ from meterdp.core.parquet import read_parts, read_table
 from meterdp.errors import InputError
 from meterdp.forecasting.settings import AHEAD, some_of, studied
 from meterdp.forecasting.tables import FORECASTS_AHEAD
-from meterdp.groupforecast.kept import KeptGroups, assignment_charge, group_public, level_in_words
-from meterdp.groupforecast.mechanism import ForecastRecords, GroupRelease
+from meterdp.groupforecast.mechanism import (
+    ForecastRecords,
+    GroupRelease,
+    KeptGroups,
+    assignment_charge,
+    group_public,
+    level_in_words,
+)
 from meterdp.groupforecast.study import no_circuits, public_list
 from meterdp.ingest.meter_list import MeterList
 from meterdp.ingest.tables import METERS
@@ -43,8 +49,7 @@ from meterdp.privacy.mechanism import Files
 from meterdp.privacy.meter_lists import plain_name
 from meterdp.privacy.noise import GRID, GaussianSource, ResponseSource
 from meterdp.privacy.policy import FEWEST_IN_GROUP, check_groups
-from meterdp.release.forecast_files import forecast_files
-from meterdp.release.manifests.common import what_is_in_it
+from meterdp.release.forecast_files import forecast_files, what_is_in_it
 from meterdp.release.service import (
     PLACES,
     Releasable,

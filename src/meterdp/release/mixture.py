@@ -27,12 +27,12 @@ from meterdp.mechanisms.sound.marginals import (
     TAIL_LEVELS,
     TAIL_WEIGHT,
     TOTAL_WEIGHT,
+    Marginals,
+    sample_reweighted,
 )
 from meterdp.mechanisms.sound.mechanism import Sound
-from meterdp.mechanisms.sound.reweighting import Marginals, sample_reweighted
-from meterdp.mechanisms.sound.shares import ALONE, SharedNoise
-from meterdp.mixture.draws import Mixture
-from meterdp.mixture.sampling import sample
+from meterdp.mechanisms.sound.plan import ALONE, SharedNoise
+from meterdp.mixture.draws import Mixture, sample
 from meterdp.privacy.charge import Charge
 from meterdp.privacy.guarantee import Guarantee
 from meterdp.privacy.mechanism import Files

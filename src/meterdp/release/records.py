@@ -17,8 +17,7 @@ from meterdp.core.dates import Interval
 from meterdp.core.noise import StudyNoise
 from meterdp.errors import InputError
 from meterdp.mechanisms.interface import PrivateRecords
-from meterdp.mechanisms.sound.box import Box
-from meterdp.mechanisms.sound.mechanism import Sound
+from meterdp.mechanisms.sound.mechanism import Box, Sound
 from meterdp.mixture.draws import Mixture
 from meterdp.privacy.charge import Charge
 from meterdp.privacy.guarantee import Guarantee, Limit, PrivacyBudget

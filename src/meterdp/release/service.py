@@ -22,7 +22,7 @@ from meterdp.privacy.mechanism import Files, Mechanism
 from meterdp.privacy.policy import check_release
 from meterdp.privacy.release import Part, release
 from meterdp.profiles.constants import with_constants
-from meterdp.release.about import About
+from meterdp.release.crate import About
 from meterdp.release.described import described
 from meterdp.release.kinds import CRATE, ENTRY
 from meterdp.release.publish import publish
@@ -262,7 +262,7 @@ def planned(config: Mapping, listed: int) -> Charge:
     """
     if "forecasts" not in config["release"]["what"]:
         return NOTHING
-    from meterdp.groupforecast.kept import planned_responses
+    from meterdp.groupforecast.mechanism import planned_responses
 
     return planned_responses(config, listed)
 

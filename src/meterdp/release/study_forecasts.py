@@ -1,29 +1,170 @@
 """Study-mode releases of forecasts: one draw of class-based noise per household, one file each.
 
 The one place where noise for forecasts is drawn. Seeded; every file says "not for release".
+
+The manifest beside every forecast file: what it holds, what its noise hides and what it does not, in plain JSON.
+
+A recipient needs no tool to read it. It holds public settings, the release id and the guarantee; never a seed, a
+household, a count of households or a covariance of the noise, which may differ from label to label.
+
+One study-mode draw of the group forecast as files; seeded, and every file says so.
+
+The manifest beside every file of the sound forecast: guarantee, what is hidden and what is not, in plain JSON.
+
+It holds public settings and the plan only; never a seed, a household, a count of households or the size of a group.
 """
 
 from __future__ import annotations
 
+import hashlib
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 
-from meterdp.class_noise.query_models import QUERY_MODELS
+from meterdp.class_noise.query_models import MODEL_WORDS, QUERY_MODELS
 from meterdp.class_noise.study import noises_of, stack
 from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import StudyNoise, salted_ids
+from meterdp.groupforecast.mechanism import GroupForecast
+from meterdp.groupforecast.study import GroupStudy
+from meterdp.privacy.gaussian import epsilon_after
+from meterdp.profiles.constants import SEASON
 from meterdp.profiles.dense import LogLoad
 from meterdp.release.forecast_files import (
     EXAMPLES,
     crosswalk_columns,
     example_columns,
     release_forecasts,
+    study_manifest,
     write_forecast_files,
 )
-from meterdp.release.manifests.class_label import class_label_manifest, guarantee_pairs
+
+_UPWARD = Context(prec=3, rounding=ROUND_CEILING)  # a rounded delta must not promise more
+_HIDES = ("which household of its neighbourhood this forecast belongs to, up to the (epsilon, delta) pairs given",)
+_DOES_NOT_HIDE = (
+    "which neighbourhood the household belongs to",
+    "what the readings say beyond that: nothing is claimed when one household's record is replaced (replace_one)",
+    "the household behind several releases: losses of releases add up",
+    "who is who among all files of a neighbourhood read together: they are protected against swapping two households "
+    "only, with a larger delta (study/delta_curves.parquet, sides 'swap')",
+    "anything in a household that has no neighbour",
+)
+
+
+def public_settings(export: Mapping, forecast: Mapping, profiles: Mapping, neighbourhoods: Mapping) -> dict:
+    """Return the public settings that made the forecasts, from sections of the configuration."""
+    by = neighbourhoods["by"]
+    detail = {"cluster": "clusters", "nearest": "size", "size": "size"}.get(by)
+    return {
+        "time_zone": export["time_zone"],
+        "interval_minutes": export["interval_minutes"],
+        "generation": {
+            "model": f"ARMA({forecast['ar_order']}, {forecast['ma_order']}) on log kWh less its seasonal mean",
+            "seasonal_mean": {**SEASON, **profiles}["seasonal"],
+            "train_days": forecast["train_days"],
+            "neighbourhoods_by": by,
+            **({} if detail is None else {f"neighbourhoods_{detail}": neighbourhoods[detail]}),
+        },
+    }
+
+
+def guarantee_pairs(curves: pd.DataFrame, design: str, query_model: str, rho: float) -> list[dict]:
+    """Return the (epsilon, delta) pairs of one noise from table ``delta_curves``, the numerical error added to delta.
+
+    Parameters
+    ----------
+    curves : pandas.DataFrame
+        Table ``delta_curves``; its hockey-stick rows are the ones that state differential privacy.
+    design, query_model, rho
+        Which noise.
+
+    Returns
+    -------
+    list of dict
+        ``epsilon`` and ``delta``; empty where no household has a neighbour.
+    """
+    rows = curves[(curves["design"] == design) & (curves["query_model"] == query_model) & (curves["rho"] == rho)]
+    rows = rows[rows["sides"] == "hockey_stick"].sort_values("epsilon")
+    bound = np.minimum(rows["delta"] + rows["delta_error"], 1.0)
+    return [{"epsilon": float(e), "delta": float(d)} for e, d in zip(rows["epsilon"], bound, strict=True)]
+
+
+def guarantee_in_words(design: str, query_model: str, rho: float, convention: str, pairs: list[dict]) -> str:
+    """Return the guarantee of a forecast file as one sentence."""
+    if pairs:
+        said = ", ".join(f"({p['epsilon']:g}, {_UPWARD.create_decimal(p['delta'])})" for p in pairs)
+        stated = f"(epsilon, delta) class_label privacy within the neighbourhood at {said}"
+    else:
+        stated = "no class_label statement, because no household has a neighbour"
+    return (
+        f"design '{design}' for {query_model} queries with accuracy budget rho {rho:g} ({convention}): "
+        f"{stated}; nothing about replace_one"
+    )
+
+
+def class_label_manifest(
+    design: str,
+    query_model: str,
+    rho: float,
+    convention: str,
+    pairs: list[dict],
+    interval_start_utc: np.ndarray,
+    scale: LogScale,
+    public: Mapping,
+) -> dict:
+    """Return what the manifests of all files have in common.
+
+    Parameters
+    ----------
+    design, query_model, rho, convention
+        The noise.
+    pairs : list of dict
+        From :func:`guarantee_pairs`.
+    interval_start_utc : (k,) datetime64 array
+        Starts of the forecast intervals, UTC.
+    scale : LogScale
+        Of the energy in an interval.
+    public : mapping
+        From :func:`public_settings`.
+    """
+    return study_manifest(
+        guarantee_in_words(design, query_model, rho, convention, pairs),
+        {
+            "unit": "class_label",
+            "adjacency": "the forecast is that of another household of the same neighbourhood",
+            "epsilon_delta": pairs,
+            "epsilon_delta_means": "for every two neighbours and every set of contents this one file may have, the "
+            "probability under one is at most e^epsilon times that under the other, plus delta; worst case, "
+            "numerical error included. These numbers are computed from the private forecasts and are not protected "
+            "themselves.",
+        },
+        _HIDES,
+        _DOES_NOT_HIDE,
+        {
+            "noise": {
+                "design": design,
+                "query_model": query_model,
+                "query_model_means": MODEL_WORDS[query_model],
+                "rho_log_kwh_squared": float(rho),
+                "rho_is": {
+                    "total": "the squared error of the whole forecast",
+                    "per_entry": "the mean squared error per step",
+                }[convention],
+            },
+            "generation": dict(public["generation"]),
+        },
+        interval_start_utc,
+        public["interval_minutes"],
+        public["time_zone"],
+        scale,
+    )
+
 
 HISTORY_HOURS = 24
 
@@ -77,7 +218,7 @@ def release_study_forecasts(
     class_noise : mapping
         Section of the configuration.
     public : mapping
-        Of :func:`meterdp.release.manifests.class_label.class_label_manifest`.
+        Of :func:`meterdp.release.study_forecasts.class_label_manifest`.
     scale : LogScale
         Of the energy in an interval.
     seed : int
@@ -120,3 +261,111 @@ def release_study_forecasts(
     pairs = guarantee_pairs(curves.to_pandas(), *key)
     words = class_label_manifest(*key, convention, pairs, stamps, scale, public)
     return StudyRelease(ids, released, stamps, scale, words, crosswalk_columns(ids, household), examples)
+
+
+# Releases whose joint cost a manifest names, each with fresh labels and noise.
+REPEATS = (7, 30)
+_group_HIDES = (
+    "all readings of one household, its forecast and the group nearest to it, up to (epsilon, delta), even from "
+    "those who know the readings of all others",
+)
+_group_DOES_NOT_HIDE = (
+    "which households are in the release and how many there are",
+    "which circuit a household is on, where groups are circuits",
+    "what another release says: every further origin, day or epsilon adds to the cost, under new release ids too "
+    "(epsilon_of_repeated_releases gives it by their number, for fresh noise and assignments and the same delta)",
+    "what the class-based forecast files of the same study say, for which nothing is claimed about replace_one: with "
+    "them in hand this guarantee is void",
+    "what can be learnt about households in general",
+)
+
+
+def _epsilon_after(mechanism: GroupForecast, releases: int) -> float:
+    """Return what so many releases cost together at the same delta, rounded up."""
+    plan = mechanism.plan
+    together = epsilon_after(plan.mu, plan.assignment_epsilon, plan.groups, mechanism.public.delta, releases)
+    return math.ceil(100 * together) / 100
+
+
+def group_manifest(
+    mechanism: GroupForecast,
+    interval_start_utc: np.ndarray,
+    scale: LogScale,
+    time_zone: str,
+) -> dict:
+    """Return what the manifests of all files of a study have in common.
+
+    Parameters
+    ----------
+    mechanism : GroupForecast
+    interval_start_utc : (k,) datetime64 array
+        Starts of the forecast intervals, UTC.
+    scale : LogScale
+        Of the energy in an interval.
+    time_zone : str
+        IANA name.
+    """
+    stated, plan, public = mechanism.guarantee, mechanism.plan, mechanism.public
+    guarantee = (
+        f"a release by the same rules: ({stated.epsilon:g}, {stated.delta:g})-differential privacy for {stated.unit} "
+        f"({stated.adjacency}), all files of this origin together; {stated.accountant}; {stated.proof}"
+    )
+    return study_manifest(
+        guarantee,
+        {**vars(stated), "epsilon_of_repeated_releases": {str(t): _epsilon_after(mechanism, t) for t in REPEATS}},
+        _group_HIDES,
+        _group_DOES_NOT_HIDE,
+        {
+            "mechanism": {
+                "name": mechanism.name,
+                "groups": public.groups,
+                "group_count": plan.groups,
+                "assignment_epsilon": plan.assignment_epsilon,
+                "mu": plan.mu,
+                "clip_radius_log_kwh": {"common": plan.common_radius, "group": plan.group_radius},
+                "centre_log_kwh": public.centre_log_kwh,
+            }
+        },
+        interval_start_utc,
+        public.interval_hours * 60,
+        time_zone,
+        scale,
+    )
+
+
+def write_group_forecasts(
+    study: GroupStudy,
+    folder: str | Path,
+    seed: int,
+    salt: str,
+    time_zone: str,
+    metadata: Mapping[str, str],
+) -> dict:
+    """Draw the last origin once, write a file and manifest per household of the list, return the crosswalk's columns.
+
+    A household without a forecast gets a file like any other: its file carries the forecast of its group. The ids are
+    not those of the class-based files: a common id would tie the two files of a household together.
+
+    Parameters
+    ----------
+    study : GroupStudy
+    folder : path-like
+        Target folder, made if missing.
+    seed : int
+        Seed of the study; it fixes the noise.
+    salt : str
+        Private salt; it fixes the release ids.
+    time_zone : str
+        IANA name.
+    metadata : mapping
+        Further metadata of the files, nothing private.
+    """
+    groups, epsilon = study.settings["file_groups"], float(study.settings["file_epsilon"])
+    mechanism = GroupForecast.calibrate(study.public(groups, epsilon))
+    released = mechanism.release(study.records(-1), StudyNoise(seed, "group forecast files", groups, repr(epsilon)))
+    own_salt = hashlib.sha256(f"{salt} group forecast".encode()).hexdigest()[:32]
+    ids = salted_ids(own_salt, study.household)
+    stamps = study.interval_start_utc
+    manifest = group_manifest(mechanism, stamps, study.scale, time_zone)
+    write_forecast_files(folder, ids, released.released_log_kwh, stamps, study.scale, manifest, metadata)
+    return crosswalk_columns(ids, study.household)

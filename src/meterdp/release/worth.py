@@ -23,8 +23,7 @@ from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.interface import PublicSettings
 from meterdp.mechanisms.sound.library import HOURS, SHIPPED, Library, read_library
 from meterdp.mechanisms.sound.mechanism import Sound
-from meterdp.mixture.draws import Mixture, MixtureDraws
-from meterdp.mixture.sampling import sample
+from meterdp.mixture.draws import Mixture, MixtureDraws, sample
 from meterdp.privacy.mechanism import measure_with
 
 # Made-up utilities, releases of each, and records of each: of more households these stand for all.

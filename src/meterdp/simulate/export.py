@@ -18,15 +18,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
+from meterdp.core.job import progress
 from meterdp.core.parquet import atomic_path
-from meterdp.core.progress import progress
 from meterdp.ingest.meter_list import write_meter_list
 from meterdp.simulate.fields import read_day, read_whole
-from meterdp.simulate.fleet import Fleet, override
+from meterdp.simulate.fleet import Fleet, Period, override
 from meterdp.simulate.load import LoadModel
 from meterdp.simulate.mess import Messmaker, Rows
 from meterdp.simulate.parameters import SimulationParameters
-from meterdp.simulate.period import Period
 
 COLUMNS = ("meter_id", "circuit", "interval_start", "kwh")
 

@@ -4,17 +4,27 @@ log load = level + daily shape of the type + smooth household and day deviations
 base load and switched appliances on top. So half-day hourly profiles are close to Gaussian in the log for each type
 (Liu et al., section V-C) and the remainder after a seasonal mean is close to a Gaussian ARMA process (Ramakrishna et
 al., section V-B). Household ``i`` depends on the seed and on ``i`` alone, not on how many others there are.
+
+One plain simulated household for experiments that need a season and nothing else of the fleet.
+
+Other utilities: the simulator with other public parameters, and hourly loads of its households without any mess.
+
+What a public library of classes is fitted to, and what it is tried on: see ``tools/make_library.py`` and
+``benchmarks/small_exports.py``.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date
 from functools import cached_property
 
 import numpy as np
 from scipy.signal import lfilter
 
 from meterdp.core.noise import keyed_generator
+from meterdp.simulate.fleet import Fleet, Period
 from meterdp.simulate.parameters import (
     Appliance,
     DeviationMode,
@@ -22,7 +32,6 @@ from meterdp.simulate.parameters import (
     NoiseComponent,
     SimulationParameters,
 )
-from meterdp.simulate.period import Period
 
 # After this many time constants a filter has forgotten that it started at zero (to exp(-10) of its state).
 _BURN_IN_TIME_CONSTANTS = 10
@@ -214,3 +223,103 @@ class LoadModel:
         """Return the resolution of the household's meter, Wh."""
         coarse = keyed_generator(self.seed, "meter", household).random() < kind.coarse_meter_share
         return self.parameters.coarse_resolution_wh if coarse else self.parameters.fine_resolution_wh
+
+
+_OVEN = Appliance("oven", 1.0, 0.8, (0.4, 1.0), (0.3, 0.8), 18.0, 1.0)
+
+
+def one_household(period: Period, seed: int, household: int) -> np.ndarray:
+    """Return the energy of one household, kWh per interval: daily and weekly shape, AR(1) log noise, an oven.
+
+    Parameters
+    ----------
+    period : Period
+    seed, household : int
+        They fix the numbers.
+    """
+    stream = keyed_generator(seed, "one household", household)
+    hour = period.slot_of_day * period.hours_per_slot
+    weekend = period.weekend(period.days)[period.day_index]
+    shape = -1.0 + 0.5 * np.cos(2 * np.pi * (hour - 19) / 24) + 0.2 * weekend * np.cos(2 * np.pi * (hour - 12) / 24)
+    smooth_kw = np.exp(shape + 0.5 * autoregressive_noise(stream, period.slot_count, 8.0, None))
+    return smooth_kw * period.hours_per_slot + switched_energy(stream, (_OVEN,), period)
+
+
+@dataclass(frozen=True)
+class Variation:
+    """How another utility differs from the parameters given.
+
+    Parameters
+    ----------
+    level_log : float
+        Added to the log load of all types.
+    later_h : float
+        Hours by which everybody's day runs later.
+    households : sequence of int
+        Households per type; only their proportions matter.
+    shape_spread, noise_spread, level_spread : float
+        Factors on how much daily shapes, noise and levels differ.
+    """
+
+    level_log: float
+    later_h: float
+    households: Sequence[int]
+    shape_spread: float
+    noise_spread: float
+    level_spread: float
+
+    def of(self, parameters: SimulationParameters) -> SimulationParameters:
+        """Return the parameters of the other utility."""
+        kinds = zip(parameters.household_types, self.households, strict=True)
+        return replace(parameters, household_types=tuple(self._type(kind, count) for kind, count in kinds))
+
+    def _type(self, kind: HouseholdType, households: int) -> HouseholdType:
+        modes = tuple(
+            replace(
+                mode,
+                bumps=tuple(((hour + self.later_h) % 24, weight) for hour, weight in mode.bumps),
+                household_spread_log=self.shape_spread * mode.household_spread_log,
+                day_spread_log=self.shape_spread * mode.day_spread_log,
+            )
+            for mode in kind.deviation_modes
+        )
+        return replace(
+            kind,
+            households=households,
+            weekday_log_kwh=self._curve(kind.weekday_log_kwh),
+            weekend_log_kwh=self._curve(kind.weekend_log_kwh),
+            level_spread_log=self.level_spread * kind.level_spread_log,
+            noise_spread_log=tuple(self.noise_spread * s for s in kind.noise_spread_log),
+            deviation_modes=modes,
+        )
+
+    def _curve(self, log_kwh: tuple[float, ...]) -> tuple[float, ...]:
+        hours = np.arange(24)
+        return tuple(np.interp(hours - self.later_h, hours, log_kwh, period=24) + self.level_log)
+
+
+def hourly_log_kwh(
+    parameters: SimulationParameters,
+    seed: int,
+    households: int,
+    first_day: date,
+    days: int,
+    clip_kwh: tuple[float, float],
+) -> np.ndarray:
+    """Return hourly log energies of simulated households, (households, 24 days) float64, log kWh.
+
+    Parameters
+    ----------
+    parameters : SimulationParameters
+    seed, households : int
+    first_day : date
+        No day on which the clock changes may be among them.
+    days : int
+    clip_kwh : (float, float)
+        Public bounds of the energy of an hour.
+    """
+    period = Period(first_day, days, parameters.time_zone, parameters.interval_minutes)
+    fleet = Fleet(parameters.household_types, households, 1, seed)
+    model = LoadModel(parameters, period, seed)
+    energy = np.stack([model.energy(fleet.kind(i), i) for i in range(households)])
+    return np.log(np.clip(energy.reshape(households, 24 * days, -1).sum(axis=2), *clip_kwh))

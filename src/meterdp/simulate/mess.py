@@ -12,9 +12,8 @@ from functools import cached_property
 import numpy as np
 
 from meterdp.core.noise import keyed_generator
-from meterdp.simulate.fleet import Fleet
+from meterdp.simulate.fleet import Fleet, Period
 from meterdp.simulate.parameters import Mess, Outage
-from meterdp.simulate.period import Period
 
 # A meter has at most one of these: two at once would hide each other.
 EXCLUSIVE = ("all_zero", "mostly_zero", "stuck_meter", "unit_slip")

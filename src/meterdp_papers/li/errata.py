@@ -19,11 +19,11 @@ from meterdp.federated import leakage
 from meterdp.federated.adversary import known_sums, solvable
 from meterdp.federated.em import Update, local_statistics, m_step
 from meterdp.federated.graph import CORRUPT, Graph, five_node_example
+from meterdp.federated.leakage import View, consensus_view, ring_view
 from meterdp.federated.pdmm import DualUpdate, Stop, consensus
-from meterdp.federated.transcript import View, consensus_view, ring_view
 from meterdp.mixture.draws import Mixture
 from meterdp.privacy.noise import NoiseSource
-from meterdp.simulate.streams import simulated_stream
+from meterdp.simulate.fleet import simulated_stream
 from meterdp_papers.common.tables import Finding, defect
 from meterdp_papers.li.recovery import error_up_to_order, solve
 

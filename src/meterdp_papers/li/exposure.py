@@ -17,10 +17,10 @@ from meterdp.federated import leakage
 from meterdp.federated.adversary import known_sums
 from meterdp.federated.federated import Federated
 from meterdp.federated.graph import CHORD, CORRUPT, Graph, five_node_example
+from meterdp.federated.leakage import consensus_view, ring_view, seen_in_consensus, sums_on_ring
 from meterdp.federated.pdmm import Stop, consensus
-from meterdp.federated.ring_sum import RingSum, decoded
-from meterdp.federated.transcript import consensus_view, ring_view, seen_in_consensus, sums_on_ring
-from meterdp.simulate.streams import simulated_stream
+from meterdp.federated.summation import RingSum, decoded
+from meterdp.simulate.fleet import simulated_stream
 from meterdp_papers.li.tables import (
     ALL_SO_FAR,
     CONFIDENCE,

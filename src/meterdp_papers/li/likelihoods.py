@@ -19,15 +19,13 @@ import numpy as np
 import pandas as pd
 
 from meterdp.core.noise import fixed_uniforms
-from meterdp.federated.cycle import hamiltonian_cycle
 from meterdp.federated.em import EmRun, Update, distributed_em, entries_of, local_statistics, m_step
 from meterdp.federated.federated import Federated
-from meterdp.federated.graph import Graph, random_geometric
+from meterdp.federated.graph import Graph, hamiltonian_cycle, random_geometric
 from meterdp.federated.pdmm import ACCURACY, Stop, Subspace, consensus, constant_for, rounds_for
-from meterdp.federated.ring_sum import RingSum
-from meterdp.federated.summation import Summation
+from meterdp.federated.summation import RingSum, Summation
 from meterdp.mixture.draws import Mixture
-from meterdp.simulate.streams import simulated_stream
+from meterdp.simulate.fleet import simulated_stream
 from meterdp_papers.common import datasets
 from meterdp_papers.common.datasets import Dataset, locate
 from meterdp_papers.li.tables import (

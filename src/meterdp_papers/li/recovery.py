@@ -16,9 +16,9 @@ from meterdp.federated.adversary import known_sums, solvable
 from meterdp.federated.em import local_statistics, m_step
 from meterdp.federated.federated import Federated
 from meterdp.federated.graph import CORRUPT
-from meterdp.federated.transcript import consensus_view, ring_view
+from meterdp.federated.leakage import consensus_view, ring_view
 from meterdp.mixture.draws import Mixture
-from meterdp.simulate.streams import simulated_stream
+from meterdp.simulate.fleet import simulated_stream
 from meterdp_papers.li.exposure import CYCLE, NODES, SOURCE, Group, example, named, statistics, sums_seen
 from meterdp_papers.li.likelihoods import Voices, dealt, start
 from meterdp_papers.li.tables import (

@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 from sklearn.datasets import load_digits, load_iris
 
-from meterdp.core.progress import progress
-from meterdp.mechanisms.published.labelled import LabelledRecords
+from meterdp.core.job import progress
+from meterdp.mechanisms.published.label_flip import LabelledRecords
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import Fit, fit_labels
 from meterdp_papers.common.datasets import Dataset, locate

@@ -20,12 +20,11 @@ from sklearn.preprocessing import StandardScaler
 
 from meterdp.mechanisms.interface import PublicSettings
 from meterdp.mechanisms.published.kl import Design, KlPublished, neighbouring_frequencies
-from meterdp.mechanisms.published.labelled import LabelledRecords
-from meterdp.mixture.divergence import kl_joint
-from meterdp.mixture.draws import Mixture
+from meterdp.mechanisms.published.label_flip import LabelledRecords
+from meterdp.mixture.density import kl_joint
+from meterdp.mixture.draws import Mixture, sample
 from meterdp.mixture.gmm import fit_labels
 from meterdp.mixture.kmeans import kmeans_labels
-from meterdp.mixture.sampling import sample
 from meterdp.privacy.noise import NoiseSource
 from meterdp_papers.common.tables import Finding, averaged, defect
 

@@ -18,11 +18,9 @@ from scipy.special import psi
 
 from meterdp.accounting.exact_curve import hockey_stick
 from meterdp.mechanisms.published.kl import KlPublished
-from meterdp.mechanisms.published.labelled import LabelledRecords
-from meterdp.mechanisms.published.sensitivities import covariance_changes, mean_changes
-from meterdp.mixture.draws import Mixture
+from meterdp.mechanisms.published.label_flip import LabelledRecords, covariance_changes, mean_changes
+from meterdp.mixture.draws import Mixture, sample
 from meterdp.mixture.gmm import fit_labels
-from meterdp.mixture.sampling import sample
 from meterdp.privacy import gaussian
 from meterdp.privacy.noise import NoiseSource
 from meterdp.solvers.ellipsoid import program as sdp

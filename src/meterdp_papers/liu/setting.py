@@ -17,9 +17,9 @@ import pandas as pd
 from meterdp.core.noise import StudyNoise
 from meterdp.mechanisms.interface import Mechanism, PublicSettings
 from meterdp.mechanisms.published.baseline import Baseline
-from meterdp.mechanisms.published.labelled import LabelledRecords
+from meterdp.mechanisms.published.label_flip import LabelledRecords
 from meterdp.mechanisms.registry import MECHANISMS
-from meterdp.mixture.divergence import kl_joint
+from meterdp.mixture.density import kl_joint
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.privacy.noise import NoiseSource
 from meterdp_papers.liu.tables import ANY, FLIPS, OVER_CLASSES, READINGS, Reading

@@ -27,14 +27,13 @@ import pandas as pd
 from scipy import sparse
 from scipy.special import ndtr
 
+from meterdp.core.job import progress
 from meterdp.core.noise import StudyNoise
-from meterdp.core.progress import progress
 from meterdp.mechanisms.published.kl import KlPublished
-from meterdp.mechanisms.published.labelled import LabelledRecords
-from meterdp.mixture.divergence import kl_joint
-from meterdp.mixture.draws import Mixture, MixtureDraws
+from meterdp.mechanisms.published.label_flip import LabelledRecords
+from meterdp.mixture.density import kl_joint
+from meterdp.mixture.draws import Mixture, MixtureDraws, sample
 from meterdp.mixture.gmm import fit_labels
-from meterdp.mixture.sampling import sample
 from meterdp.privacy.noise import NoiseSource
 from meterdp.solvers.ellipsoid import program as sdp
 from meterdp_papers.liu.setting import EPSILONS, VARIANTS, Variant, curve, public_settings, read, releases

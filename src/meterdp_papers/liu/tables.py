@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from meterdp.mechanisms.published.baseline import OverClasses
-    from meterdp.mechanisms.published.sensitivities import Flips
+    from meterdp.mechanisms.published.label_flip import Flips
 
 
 _FIGURE = Column("figure", TEXT, "", "figure of the paper, such as 'fig1'")

@@ -19,17 +19,21 @@ import pandas as pd
 from scipy.sparse.linalg import eigsh
 
 from meterdp.accounting.registry import CURVES
+from meterdp.core.job import progress
 from meterdp.core.noise import StudyNoise, fixed_normals, fixed_uniforms
-from meterdp.core.progress import progress
-from meterdp.mechanisms.dpem.factor import (
+from meterdp.mechanisms.dpem.kmeans import (
     Factors,
     analyze_gauss_std,
+    dp_kmeans,
+    dp_lloyd,
     fit_factors,
+    kmeans_sequence,
+    lloyd_sequence,
+    nicv,
     noisy_second_moment,
     second_moment,
     start_factors,
 )
-from meterdp.mechanisms.dpem.kmeans import dp_kmeans, dp_lloyd, kmeans_sequence, lloyd_sequence, nicv
 from meterdp_papers.common.datasets import CHECK_INS
 from meterdp_papers.park.data import Records
 from meterdp_papers.park.likelihoods import fold

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from meterdp.core.noise import fixed_uniforms
-from meterdp.mechanisms.dpem.records import to_unit_ball
+from meterdp.mechanisms.dpem.mechanism import to_unit_ball
 from meterdp_papers.common import datasets
 from meterdp_papers.common.datasets import Dataset, locate
 from meterdp_papers.park.tables import SPLITS, TRIAL_COMPONENTS, TRIAL_ONE_IN, TRIAL_PIXEL_STEP, TRIAL_RECORDS

@@ -27,8 +27,8 @@ from scipy.stats import norm
 
 from meterdp.accounting.registry import CURVES
 from meterdp.accounting.sequence import Sequence
-from meterdp.mechanisms.dpem.factor import noisy_second_moment
-from meterdp.mechanisms.dpem.moments import mirrored
+from meterdp.mechanisms.dpem.kmeans import noisy_second_moment
+from meterdp.mechanisms.dpem.mechanism import mirrored
 from meterdp.privacy import gaussian
 from meterdp.privacy.noise import NoiseSource
 from meterdp_papers.common.tables import Finding, averaged, defect

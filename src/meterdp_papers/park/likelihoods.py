@@ -14,12 +14,12 @@ import pandas as pd
 
 from meterdp.accounting.registry import CURVES
 from meterdp.accounting.sequence import Infeasible, Sequence
+from meterdp.core.job import progress
 from meterdp.core.noise import StudyNoise, fixed_normals, fixed_uniforms
-from meterdp.core.progress import progress
-from meterdp.mechanisms.dpem.mixture import EmSettings, fit, start_mixture
-from meterdp.mechanisms.sound.ball import fit_ball
-from meterdp.mixture.class_sums import class_sums
+from meterdp.mechanisms.dpem.mechanism import EmSettings, fit, start_mixture
+from meterdp.mechanisms.sound.mechanism import fit_ball
 from meterdp.mixture.draws import Mixture
+from meterdp.mixture.gmm import class_sums
 from meterdp.privacy.noise import GaussianSource
 from meterdp_papers.park.data import LARGEST_NORM, PUBLIC_RADIUS, Records
 from meterdp_papers.park.tables import (

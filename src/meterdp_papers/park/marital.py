@@ -14,10 +14,9 @@ import pandas as pd
 
 from meterdp.accounting.registry import CURVES
 from meterdp.core.noise import StudyNoise, fixed_normals, fixed_uniforms
-from meterdp.mechanisms.dpem.mixture import EmSettings, MixtureModel
-from meterdp.mechanisms.dpem.moments import Perturbation
-from meterdp.mixture.class_sums import ClassSums
+from meterdp.mechanisms.dpem.mechanism import EmSettings, MixtureModel, Perturbation
 from meterdp.mixture.draws import Mixture
+from meterdp.mixture.gmm import ClassSums
 from meterdp.privacy.noise import NoiseSource
 from meterdp_papers.park.tables import CAPTIONS, DELTA, LONE_CLASS, SHOWN
 

@@ -18,7 +18,7 @@ from scipy.stats import norm
 
 from meterdp.accounting.exact_curve import Side, chernoff, worst_pair
 from meterdp.accounting.gaussian_loss import PairLosses, pair_losses
-from meterdp.class_noise.designs.interface import ClassQueries
+from meterdp.class_noise.query_models import ClassQueries
 from meterdp.privacy.noise import NoiseSource
 from meterdp_papers.common.tables import Finding, defect
 from meterdp_papers.ramakrishna.tables import CAPTION, LARGE_BUDGET, PROPOSED_END, SMALL_BUDGET

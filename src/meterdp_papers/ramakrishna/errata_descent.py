@@ -1,7 +1,7 @@
 """Algorithm 1 of Ramakrishna et al. in its plainest form: every pair of (46) computed anew at every iterate.
 
 What the errata R2 and R12 are shown with, and the oracle of the compiled descent
-(:mod:`meterdp.class_noise.designs.published.descent`), of which it uses nothing. Derivation:
+(:mod:`meterdp.class_noise.designs.algorithm1`), of which it uses nothing. Derivation:
 docs/proofs/published_class_noise.md.
 
 Defects of Ramakrishna et al. in the design of the noise: the rescaling (50) (R2) and the step of Lemma 2 (R12).
@@ -18,8 +18,8 @@ from functools import partial
 
 import numpy as np
 
-from meterdp.class_noise.designs.interface import Budget, ClassQueries
-from meterdp.class_noise.designs.published.design import published_noise
+from meterdp.class_noise.designs.algorithm1 import published_noise
+from meterdp.class_noise.query_models import Budget, ClassQueries
 from meterdp.privacy.noise import NoiseSource
 from meterdp_papers.common.tables import Finding, averaged, defect
 from meterdp_papers.ramakrishna.errata_bounds import line_of_classes, worst, worst_by_quadrature

@@ -11,12 +11,12 @@ from functools import partial
 import numpy as np
 from scipy.signal import lfilter
 
-from meterdp.class_noise.designs.interface import ClassQueries
+from meterdp.class_noise.query_models import ClassQueries
 from meterdp.forecasting.arma import ArmaFit
 from meterdp.forecasting.distribution import autocovariance, forecast_covariance, query_covariance
 from meterdp.privacy.noise import NoiseSource
-from meterdp.simulate.period import Period
-from meterdp.simulate.single import one_household
+from meterdp.simulate.fleet import Period
+from meterdp.simulate.load import one_household
 from meterdp_papers.common.tables import Finding, averaged, defect
 from meterdp_papers.ramakrishna.errata_bounds import normal_tail, two_labels, worst
 

@@ -11,8 +11,8 @@ import numpy as np
 from scipy.stats import norm
 
 from meterdp.accounting.exact_curve import chernoff
-from meterdp.class_noise.designs.interface import Budget, ClassQueries
-from meterdp.class_noise.designs.white import white_noise
+from meterdp.class_noise.designs.simple import white_noise
+from meterdp.class_noise.query_models import Budget, ClassQueries
 from meterdp.privacy import gaussian
 from meterdp.privacy.noise import NoiseSource
 from meterdp_papers.common.tables import Finding, defect

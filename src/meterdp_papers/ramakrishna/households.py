@@ -17,12 +17,12 @@ import pyarrow as pa
 
 from meterdp.class_noise.comparison import design_comparison_rows
 from meterdp.class_noise.curves import curve_rows
-from meterdp.class_noise.designs.interface import Budget, ClassQueries
 from meterdp.class_noise.designs.registry import noise_design
+from meterdp.class_noise.query_models import Budget, ClassQueries
 from meterdp.class_noise.study import design_all, queries_of, stack
+from meterdp.core.job import progress
 from meterdp.core.log_scale import PLAIN, LogScale
 from meterdp.core.noise import StudyNoise
-from meterdp.core.progress import progress
 from meterdp.evaluation.forecast_errors import forecast_errors
 from meterdp.forecasting.rolling import distribution_columns, roll
 from meterdp.forecasting.select import fixed_order

@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 
 from meterdp.class_noise.curves import curve_rows
-from meterdp.class_noise.designs.interface import Budget, ClassQueries
 from meterdp.class_noise.designs.registry import noise_design
+from meterdp.class_noise.query_models import Budget, ClassQueries
+from meterdp.core.job import progress
 from meterdp.core.noise import StudyNoise
-from meterdp.core.progress import progress
 from meterdp.privacy.noise import NoiseSource
 from meterdp_papers.ramakrishna.tables import (
     CONVENTION,

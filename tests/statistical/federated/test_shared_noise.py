@@ -11,13 +11,12 @@ from meterdp.core.noise import StudyNoise
 from meterdp.errors import InputError
 from meterdp.federated.graph import complete, five_node_example, random_geometric, ring
 from meterdp.federated.pdmm import Stop, consensus
-from meterdp.federated.ring_sum import decoded, encoded
 from meterdp.federated.shared_noise import SharedSums, hiding_shares, release_together, shares_for
+from meterdp.federated.summation import decoded, encoded
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
 from meterdp.mechanisms.sound.domain import Ball
 from meterdp.mechanisms.sound.mechanism import Sound
-from meterdp.mechanisms.sound.plan import SoundSettings, step_entries
-from meterdp.mechanisms.sound.shares import ALONE, Shares
+from meterdp.mechanisms.sound.plan import ALONE, Shares, SoundSettings, step_entries
 from meterdp.privacy import gaussian
 from meterdp.privacy.noise import GRID, SafeNoise
 from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households, library

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from meterdp.audit import canaries, one_run
-from meterdp.audit.parts import SETTINGS
+from meterdp.audit.forms import SETTINGS
 from meterdp.core.config import complete, load_schema
 from meterdp.errors import InputError
 from meterdp.simulate.parameters import SimulationParameters

@@ -23,7 +23,6 @@ import pytest
 
 from meterdp.__main__ import main
 from meterdp.audit import leaks
-from meterdp.audit.contents import CLOSED, COLUMN, FOOTER, NAME
 from meterdp.audit.forms import (
     CIRCUIT,
     COUNT,
@@ -37,6 +36,7 @@ from meterdp.audit.forms import (
     TEXT,
     Secret,
 )
+from meterdp.audit.leaks import CLOSED, COLUMN, FOOTER, NAME
 
 NAME_OF = "Wilhelmina <Quackenbush> & Söhne"
 SECRETS = (

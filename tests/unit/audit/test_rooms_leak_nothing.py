@@ -7,9 +7,8 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from meterdp.audit.contents import FOOTER
 from meterdp.audit.forms import COUNT, DIGEST, METER, TEXT, Secret
-from meterdp.audit.leaks import HOMES, scan, scan_text
+from meterdp.audit.leaks import FOOTER, HOMES, scan, scan_text
 from meterdp.core.config import complete, load_schema
 from meterdp.core.job import job
 from meterdp.ingest.ingest import ingest

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from meterdp.audit import study
-from meterdp.audit.parts import CANARIES, NAMES
+from meterdp.audit.forms import CANARIES, NAMES
 from meterdp.audit.tables import AUDIT
 from meterdp.core.config import complete, load_schema
 from meterdp.core.parquet import write_table

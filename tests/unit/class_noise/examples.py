@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from meterdp.class_noise.designs.interface import ClassQueries
 from meterdp.class_noise.neighbourhoods.graph import full_cluster_graph
+from meterdp.class_noise.query_models import ClassQueries
 
 
 def all_pairs(labels: int) -> np.ndarray:

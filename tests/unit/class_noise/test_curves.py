@@ -10,9 +10,9 @@ from scipy.stats import norm
 
 from meterdp.accounting.exact_curve import exact_tails
 from meterdp.class_noise.curves import curve_rows, judged, losses_of, prior_rows, study_curves
-from meterdp.class_noise.designs.interface import Budget, ClassQueries
 from meterdp.class_noise.designs.registry import noise_design
 from meterdp.class_noise.neighbourhoods.graph import graph_columns
+from meterdp.class_noise.query_models import Budget, ClassQueries
 from meterdp.class_noise.study import design_all, design_columns, queries_of
 from meterdp.class_noise.tables import DELTA_CURVES, DELTA_UNDER_PRIOR, NEIGHBOUR_GRAPH, NOISE_DESIGNS, WORST_PAIRS
 from meterdp.core.parquet import as_arrow

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 
 from meterdp.accounting.gaussian_loss import pair_losses
-from meterdp.class_noise.designs.interface import Budget, class_queries
 from meterdp.class_noise.designs.registry import noise_design
 from meterdp.class_noise.neighbourhoods.graph import all_within, graph_columns, summary_columns
+from meterdp.class_noise.query_models import Budget, class_queries
 from meterdp.class_noise.study import (
     design_all,
     design_columns,

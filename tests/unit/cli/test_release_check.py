@@ -16,8 +16,7 @@ from meterdp.release import asked as asking
 from meterdp.release.asked import asked
 from meterdp.release.service import ReleaseService
 from meterdp.simulate.export import simulate_export
-from meterdp.simulate.layout import describe_simulated
-from meterdp.simulate.parameters import SimulationParameters
+from meterdp.simulate.parameters import SimulationParameters, describe_simulated
 from tests.conftest import ROOT
 from tests.unit.release.charged import released
 

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from meterdp.core.progress import progress
+from meterdp.core.job import progress
 from meterdp.forecasting import bulk
 from meterdp.forecasting.arma import ArmaSettings
 

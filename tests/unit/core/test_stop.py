@@ -8,11 +8,11 @@ import time
 import psutil
 import pytest
 
-import meterdp.core.stop as stop
+import meterdp.core.job as stop
 
 RUN = """
 import signal, subprocess, sys, threading, time
-import meterdp.core.stop as stop
+import meterdp.core.job as stop
 stop.GRACE_S = 3.0 if {ends} else 0.3  # a busy machine takes a moment to end by itself
 lock = threading.Lock()
 signal.signal(signal.SIGTERM, lambda *_: lock.acquire())  # as Snakemake's, while the main thread selects jobs

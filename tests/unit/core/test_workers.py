@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from meterdp.core.workers import in_processes
+from meterdp.core.steps import in_processes
 from meterdp.errors import InputError
 
 

@@ -15,7 +15,7 @@ from meterdp.evaluation.cost import cost, held_out_gap, reference_fits
 from meterdp.evaluation.tables import COST
 from meterdp.mechanisms.registry import MECHANISMS
 from meterdp.mechanisms.tables import VARIANT
-from meterdp.mixture.divergence import kl_joint, mean_log_likelihood
+from meterdp.mixture.density import kl_joint, mean_log_likelihood
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import fit_labels
 from meterdp.mixture.support import fewest_households

@@ -12,7 +12,7 @@ from scipy.integrate import quad
 from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import StudyNoise
 from meterdp.evaluation import fidelity
-from meterdp.mixture.divergence import kl_joint
+from meterdp.mixture.density import kl_joint
 from meterdp.mixture.draws import Mixture, MixtureDraws
 
 

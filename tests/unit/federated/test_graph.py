@@ -7,8 +7,16 @@ import numpy as np
 import pytest
 
 from meterdp.errors import InputError
-from meterdp.federated.cycle import hamiltonian_cycle
-from meterdp.federated.graph import CORRUPT, Graph, complete, five_node_example, random_geometric, read_graph, ring
+from meterdp.federated.graph import (
+    CORRUPT,
+    Graph,
+    complete,
+    five_node_example,
+    hamiltonian_cycle,
+    random_geometric,
+    read_graph,
+    ring,
+)
 
 
 def test_arcs_hold_every_edge_twice():

@@ -6,15 +6,15 @@ import pytest
 from meterdp.federated import leakage
 from meterdp.federated.adversary import known_sums
 from meterdp.federated.graph import CORRUPT, five_node_example, random_geometric, ring
-from meterdp.federated.pdmm import Stop, consensus
-from meterdp.federated.ring_sum import RingSum, decoded
-from meterdp.federated.transcript import (
+from meterdp.federated.leakage import (
     consensus_view,
     ring_view,
     seen_in_consensus,
     seen_on_ring,
     sums_on_ring,
 )
+from meterdp.federated.pdmm import Stop, consensus
+from meterdp.federated.summation import RingSum, decoded
 
 HONEST = (0, 2, 4)
 ORDER = tuple(range(5))

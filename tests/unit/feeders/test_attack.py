@@ -5,19 +5,22 @@ import pytest
 
 from meterdp.core.noise import StudyNoise
 from meterdp.feeders.attack import (
+    INTERVAL,
+    PERIOD,
+    RULES,
     best_advantage,
     by_differencing,
     by_knowing_the_others,
     by_overlapping_groups,
     contributions,
     fewest_groups,
+    group_totals,
     most_advantage,
     passing,
     random_groups,
 )
 from meterdp.feeders.mechanism import FeederRecords, FeederTotals
 from meterdp.feeders.plan import FeederPublic
-from meterdp.feeders.rules import INTERVAL, PERIOD, RULES, group_totals
 
 BY_NAME = {rule.name: rule for rule in RULES}
 

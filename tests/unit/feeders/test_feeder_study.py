@@ -10,10 +10,8 @@ import pytest
 from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import StudyNoise
 from meterdp.core.parquet import read_table, write_table
-from meterdp.feeders.errors import METHODS, error_rows, layman_noise
-from meterdp.feeders.exposure import attack_rows, rule_rows
+from meterdp.feeders.attack import METHODS, RULES, attack_rows, error_rows, group_totals, layman_noise, rule_rows
 from meterdp.feeders.mechanism import FeederRecords
-from meterdp.feeders.rules import RULES, group_totals
 from meterdp.feeders.study import CIRCUITS, Energies, FeederStudy, random_feeders, study_households
 from meterdp.feeders.tables import FEEDER_ATTACKS, FEEDER_ERRORS, FEEDER_RULES
 from meterdp.privacy import gaussian

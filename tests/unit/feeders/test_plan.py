@@ -12,6 +12,8 @@ from meterdp.feeders import plan as rules
 from meterdp.feeders.plan import (
     Choice,
     Distribution,
+    Observed,
+    conditional,
     cosines,
     expected_excess,
     lost_share,
@@ -19,7 +21,6 @@ from meterdp.feeders.plan import (
     public_distribution,
     spread,
 )
-from meterdp.feeders.posterior import Observed, conditional
 from tests.unit.feeders.made_up import DAYS, METERS, PER_DAY, calibrate, public
 
 

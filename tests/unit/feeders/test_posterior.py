@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from meterdp.feeders.posterior import HOUSEHOLD_FACTORS, MEAN_FACTORS, Observed, conditional, posterior
+from meterdp.feeders.plan import HOUSEHOLD_FACTORS, MEAN_FACTORS, Observed, conditional, posterior
 
 FEEDERS = 5
 COUNT = np.array([3.0, 10.0, 1.0, 7.0, 0.0])

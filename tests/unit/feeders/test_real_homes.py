@@ -3,8 +3,16 @@
 import pyarrow.parquet as pq
 import pytest
 
-from meterdp.feeders.attack import by_differencing, fewest_groups, passing, random_groups
-from meterdp.feeders.rules import INTERVAL, RULES, group_totals, suppressed
+from meterdp.feeders.attack import (
+    INTERVAL,
+    RULES,
+    by_differencing,
+    fewest_groups,
+    group_totals,
+    passing,
+    random_groups,
+    suppressed,
+)
 from meterdp.feeders.study import random_feeders
 
 BY_NAME = {rule.name: rule for rule in RULES}

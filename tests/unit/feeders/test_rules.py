@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from meterdp.feeders.rules import (
+from meterdp.feeders.attack import (
     INTERVAL,
     PERIOD,
     RULES,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from meterdp.core.log_scale import LogScale
-from meterdp.feeders.window import Window, total_minutes
+from meterdp.feeders.plan import Window, total_minutes
 from meterdp.profiles.dense import LogLoad
 from meterdp.profiles.grid import Calendar
 

@@ -6,11 +6,10 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from meterdp.forecasting.ahead import forecast_ahead
 from meterdp.forecasting.arma import ArmaSettings
 from meterdp.forecasting.bulk import fit_households
-from meterdp.forecasting.rolling import Rolling, roll
-from meterdp.forecasting.windows import TrainingWindow
+from meterdp.forecasting.rolling import Rolling, TrainingWindow, roll
+from meterdp.forecasting.study import forecast_ahead
 from meterdp.profiles.dense import LogLoad
 from meterdp.profiles.grid import Calendar
 from meterdp.profiles.seasonal import Season, seasonal_part

@@ -12,6 +12,7 @@ from meterdp.forecasting.bulk import fit_households, fits_of, summary_columns
 from meterdp.forecasting.distribution import forecast_covariance, forecast_means, forecast_std, query_covariance
 from meterdp.forecasting.rolling import (
     Rolling,
+    TrainingWindow,
     distribution_columns,
     forecast_columns,
     forecast_set,
@@ -19,10 +20,10 @@ from meterdp.forecasting.rolling import (
     interval_ends,
     roll,
     rolling_origins,
+    training_windows,
 )
 from meterdp.forecasting.study import window_fit_columns
 from meterdp.forecasting.tables import ARMA_FITS, ARMA_SUMMARY, FORECAST_DISTRIBUTIONS, FORECASTS, INTERVAL_ENDS
-from meterdp.forecasting.windows import TrainingWindow, training_windows
 from meterdp.profiles.dense import LogLoad
 from meterdp.profiles.grid import Calendar
 from tests.unit.forecasting.processes import process, simulate, with_gaps

@@ -6,7 +6,7 @@ import pytest
 from scipy.special import ndtri
 
 from meterdp.core.config import complete, load_schema
-from meterdp.groupforecast.kept import KeptGroups, assignment_charge, group_public
+from meterdp.groupforecast.mechanism import KeptGroups, assignment_charge, group_public
 from meterdp.groupforecast.plan import GroupPublic, make_plan
 from meterdp.privacy import gaussian
 from meterdp.privacy.charge import Charge, epsilon_of

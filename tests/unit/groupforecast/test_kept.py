@@ -7,8 +7,7 @@ import pytest
 
 from meterdp.core.noise import StudyNoise
 from meterdp.errors import InputError
-from meterdp.groupforecast.kept import CENTRE_SHARE, KeptGroups
-from meterdp.groupforecast.mechanism import ForecastRecords, GroupForecast
+from meterdp.groupforecast.mechanism import CENTRE_SHARE, ForecastRecords, GroupForecast, KeptGroups
 from meterdp.groupforecast.plan import GroupPublic, make_plan
 from meterdp.privacy import gaussian
 from meterdp.privacy.gaussian import delta_margin, delta_with_response

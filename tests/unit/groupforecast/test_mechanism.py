@@ -18,7 +18,7 @@ from meterdp.groupforecast.mechanism import (
 )
 from meterdp.groupforecast.plan import GroupPublic
 from meterdp.privacy.gaussian import delta_with_response
-from meterdp.release.manifests.group import group_manifest
+from meterdp.release.study_forecasts import group_manifest
 
 N, K = 300, 6
 

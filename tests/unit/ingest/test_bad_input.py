@@ -268,7 +268,7 @@ def test_an_export_that_grows_between_the_passes(tmp_path, monkeypatch, more):
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
 def test_no_room_for_the_scratch_files(tmp_path, monkeypatch):
     path = write_csv(tmp_path / "e.csv", [ROW, ("SECRET2", *ROW[1:])])
-    monkeypatch.setattr("meterdp.ingest.bands.OTHER_BYTES", (2 << 30) - 8)
+    monkeypatch.setattr("meterdp.ingest.growing.OTHER_BYTES", (2 << 30) - 8)
     monkeypatch.setattr("tempfile.TemporaryFile", lambda dir: open("/dev/full", "w+b"))
     folder = tmp_path / "out"
     with pytest.raises(InputError, match=r"has no room for .* free disk space"):
@@ -284,7 +284,7 @@ def test_no_room_for_the_scratch_files(tmp_path, monkeypatch):
 
 def test_a_shard_that_does_not_fit_into_the_memory(tmp_path, monkeypatch):
     path = write_csv(tmp_path / "e.csv", [ROW, ("SECRET2", *ROW[1:]), ("SECRET3", *ROW[1:])])
-    monkeypatch.setattr("meterdp.ingest.bands.OTHER_BYTES", (2 << 30) - 8)
+    monkeypatch.setattr("meterdp.ingest.growing.OTHER_BYTES", (2 << 30) - 8)
     with pytest.raises(
         InputError, match=r"memory_gib.*does not hold a shard of the readings; set shards to 3 or more"
     ):

@@ -9,11 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from meterdp.errors import InputError
-from meterdp.ingest.check import against
 from meterdp.ingest.dense import USED
 from meterdp.ingest.guess import examine as module
 from meterdp.ingest.guess import trial
-from meterdp.ingest.guess.examine import examine
+from meterdp.ingest.guess.examine import against, examine
 from meterdp.ingest.shapes import FORMATS, formats_that_fit
 from tests.unit.ingest.made_up_exports import ZONE
 from tests.unit.ingest.test_green_button import START, block, meter_reading, reading_type, usage_point

@@ -243,7 +243,7 @@ def test_neither_shards_nor_batches_change_the_readings(tmp_path, frame):
 def test_lines_without_a_reading_are_counted_where_several_bands_are_read(tmp_path, frame, monkeypatch):
     settings = replace(LOCAL, bad_rows="missing")
     path = write_csv(tmp_path / "e.csv", [*long_rows(frame), *[("no", "row")] * 100])
-    monkeypatch.setattr("meterdp.ingest.bands.OTHER_BYTES", (2 << 30) - 8 * len(frame) // 3)
+    monkeypatch.setattr("meterdp.ingest.growing.OTHER_BYTES", (2 << 30) - 8 * len(frame) // 3)
     assert ingested(path, settings, shards=3, batch_bytes=100).counts["row_malformed"] == 100
 
 
@@ -256,7 +256,7 @@ def test_bands_give_the_same_as_one_array_and_leave_nothing(tmp_path, frame, mon
     path = write_csv(tmp_path / "e.csv", [*rows, *rows[::7], *again, ("", rows[0][1], 1)])
     whole = ingested(path, settings, shards=3)
     slots = len(whole.readings) // 3
-    monkeypatch.setattr("meterdp.ingest.bands.OTHER_BYTES", (2 << 30) - 8 * slots * households_at_once)
+    monkeypatch.setattr("meterdp.ingest.growing.OTHER_BYTES", (2 << 30) - 8 * slots * households_at_once)
     banded = ingested(path, settings, shards=3, batch_bytes=300)
     pd.testing.assert_frame_equal(banded.readings, whole.readings)
     pd.testing.assert_frame_equal(banded.meters, whole.meters)

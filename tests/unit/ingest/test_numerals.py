@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from meterdp.core.config import load_schema
 from meterdp.errors import InputError
 from meterdp.ingest.fields import Field, Rejects, numbers
-from meterdp.ingest.numerals import DECIMALS, THOUSANDS, Notation, settings_that_fit
-from meterdp.ingest.settings import ExportSettings
+from meterdp.ingest.settings import DECIMALS, THOUSANDS, ExportSettings, Notation, settings_that_fit
 from tests.conftest import ROOT
 
 NOTATIONS = [Notation(d, t) for d in DECIMALS for t in (None, *THOUSANDS) if d != t]

@@ -49,7 +49,7 @@ def test_nothing_else_is_public_and_signatures_stay():
 
 def test_objects_offer_what_is_documented_and_no_more():
     from meterdp.library.arma import ArmaFits
-    from meterdp.library.guarantee import FitGuarantee
+    from meterdp.library.mixture import FitGuarantee
 
     for kind in (meterdp.PrivateGaussianMixture, ArmaFits, FitGuarantee):
         own = {name for name, value in vars(kind).items() if callable(value) or isinstance(value, property)}

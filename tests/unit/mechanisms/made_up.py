@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from meterdp.mechanisms.interface import PublicSettings
-from meterdp.mechanisms.published.labelled import LabelledRecords
+from meterdp.mechanisms.published.label_flip import LabelledRecords
 from meterdp.mechanisms.sound.library import Library
 from meterdp.mixture.gmm import fit_labels
 from meterdp.mixture.kmeans import kmeans_labels

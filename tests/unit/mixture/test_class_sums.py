@@ -7,8 +7,8 @@ import pytest
 from scipy.special import softmax
 from scipy.stats import multivariate_normal
 
-from meterdp.mixture.class_sums import class_sums
 from meterdp.mixture.draws import Mixture
+from meterdp.mixture.gmm import class_sums
 
 
 def unit_ball(n, d, seed=0):
@@ -45,7 +45,7 @@ def by_record(x, mixture):
 @pytest.mark.parametrize(("n", "d", "k"), [(1, 1, 1), (57, 3, 4), (200, 26, 3), (90, 60, 2)])
 @pytest.mark.parametrize("chunk_bytes", [1, 800_000])
 def test_sums_are_those_of_a_loop_over_records(monkeypatch, n, d, k, chunk_bytes):
-    monkeypatch.setattr("meterdp.mixture.class_sums._CHUNK_BYTES", chunk_bytes)
+    monkeypatch.setattr("meterdp.mixture.gmm._CHUNK_BYTES", chunk_bytes)
     x, given = unit_ball(n, d), mixture(k, d)
     got = class_sums(x, given)
     counts, sums, moments, total = by_record(x, given)

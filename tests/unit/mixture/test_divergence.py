@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from meterdp.mixture.divergence import kl_joint, kl_terms, mean_log_likelihood
+from meterdp.mixture.density import kl_joint, kl_terms, mean_log_likelihood
 from meterdp.mixture.draws import Mixture, MixtureDraws
 
 

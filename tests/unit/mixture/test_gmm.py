@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 
 from meterdp.errors import InputError
-from meterdp.mixture.divergence import mean_log_likelihood
+from meterdp.mixture.density import mean_log_likelihood
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import discretise, fit_em, fit_labels, raise_eigenvalues
 from meterdp.mixture.kmeans import kmeans_labels

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from meterdp.core.noise import StudyNoise
-from meterdp.mixture.draws import Mixture
-from meterdp.mixture.sampling import sample
+from meterdp.mixture.draws import Mixture, sample
 
 P = Mixture(
     np.array([0.7, 0.0, 0.3]),

@@ -9,8 +9,8 @@ from meterdp.core.config import complete, load_schema
 from meterdp.core.parquet import write_table
 from meterdp.ingest.tables import READINGS
 from meterdp.profiles.dense import read_log_load
+from meterdp.profiles.gaps import process_shard
 from meterdp.profiles.grid import Calendar, long_stamps, read_shard
-from meterdp.profiles.process import process_shard
 from meterdp.profiles.tables import LOG_LOAD, PROFILES, QUALITY
 from tests.conftest import ROOT
 

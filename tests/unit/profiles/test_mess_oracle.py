@@ -14,9 +14,8 @@ import numpy as np
 import pytest
 
 from meterdp.core.config import complete, load_schema
-from meterdp.profiles.gaps import coarse_readings, filled
 from meterdp.profiles.grid import Calendar, Shard
-from meterdp.profiles.lone import catch_ups, register_resets, spikes, spread_over_gaps
+from meterdp.profiles.lone import catch_ups, coarse_readings, filled, register_resets, spikes, spread_over_gaps
 from meterdp.profiles.quality import QualityRules, judge
 from meterdp.profiles.unit_slip import best_stretch, unit_slips
 from tests.conftest import ROOT

@@ -13,8 +13,7 @@ import yaml
 from meterdp.core.config import complete, load_schema
 from meterdp.errors import InputError
 from meterdp.privacy.guarantee import STUDY_MODE
-from meterdp.release.about import About
-from meterdp.release.crate import HOUSEHOLDS, NO_LICENCE
+from meterdp.release.crate import HOUSEHOLDS, NO_LICENCE, About
 from meterdp.release.described import described
 from meterdp.release.kinds import CRATE, ENTRY, KINDS
 from meterdp.release.publish import publish

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from meterdp.class_noise.designs.interface import Noise
+from meterdp.class_noise.query_models import Noise
 from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow, metadata_of, read_table
 from meterdp.release.forecast_files import crosswalk_columns, example_columns, release_forecasts, write_forecast_files

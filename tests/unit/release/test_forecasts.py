@@ -8,8 +8,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from meterdp.class_noise.designs.interface import Noise
 from meterdp.class_noise.neighbourhoods.graph import graph_columns
+from meterdp.class_noise.query_models import Noise
 from meterdp.class_noise.study import design_all, design_columns
 from meterdp.class_noise.tables import DELTA_CURVES, NEIGHBOUR_GRAPH, NOISE_DESIGNS
 from meterdp.core.log_scale import LogScale
@@ -17,8 +17,7 @@ from meterdp.core.parquet import as_arrow, metadata_of, read_table
 from meterdp.forecasting.tables import FORECAST_DISTRIBUTIONS
 from meterdp.profiles.dense import LogLoad
 from meterdp.profiles.grid import Calendar
-from meterdp.release.manifests.class_label import public_settings
-from meterdp.release.study_forecasts import release_study_forecasts
+from meterdp.release.study_forecasts import public_settings, release_study_forecasts
 from meterdp.release.tables import CROSSWALK, FORECAST_EXAMPLES, FORECAST_FILE
 
 NOISE = {

@@ -8,7 +8,7 @@ import numpy as np
 from meterdp.core.noise import salted_ids
 from meterdp.core.parquet import as_arrow, metadata_of, read_table
 from meterdp.groupforecast.mechanism import GroupForecast
-from meterdp.release.group_forecasts import write_group_forecasts
+from meterdp.release.study_forecasts import write_group_forecasts
 from meterdp.release.tables import CROSSWALK, FORECAST_FILE
 from tests.unit.groupforecast.made_up import HOUSEHOLDS, METER_COUNT, SALT, SETTINGS, study
 

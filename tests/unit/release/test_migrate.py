@@ -18,7 +18,7 @@ from meterdp.privacy.charge import Charge
 from meterdp.privacy.guarantee import Limit, PrivacyBudget
 from meterdp.privacy.ledger import Ledger, Request
 from meterdp.privacy.spent import MOVED
-from meterdp.release.migrate import migrate
+from meterdp.release.show import migrate
 from tests.unit.release.charged import released, spent
 
 BUDGET = PrivacyBudget("one household", "replace_one", "town", "2025")

@@ -11,8 +11,7 @@ import pytest
 import meterdp.release.records as records
 from meterdp.core.dates import interval_of
 from meterdp.errors import InputError
-from meterdp.mechanisms.sound.ball import calibrate_ball
-from meterdp.mechanisms.sound.box import Box
+from meterdp.mechanisms.sound.mechanism import Box, calibrate_ball
 from meterdp.privacy import gaussian
 from meterdp.privacy.charge import Charge
 from meterdp.privacy.guarantee import Limit, PrivacyBudget

@@ -12,7 +12,7 @@ from meterdp.evaluation.tables import COST
 from meterdp.mechanisms.configured import public_settings
 from meterdp.mechanisms.registry import mechanism
 from meterdp.mechanisms.sound.mechanism import Sound
-from meterdp.mechanisms.sound.shares import ALONE, Shares
+from meterdp.mechanisms.sound.plan import ALONE, Shares
 from meterdp.mechanisms.tables import VARIANT
 from meterdp.mixture.study import fit_from, start_labels
 from meterdp.privacy import gaussian

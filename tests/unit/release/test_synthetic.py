@@ -20,8 +20,7 @@ from meterdp.evaluation.fidelity import (
 from meterdp.evaluation.tables import FIDELITY
 from meterdp.mechanisms.sound.marginals import statistics_of
 from meterdp.mechanisms.tables import VARIANT
-from meterdp.mixture.draws import Mixture
-from meterdp.mixture.sampling import sample
+from meterdp.mixture.draws import Mixture, sample
 from meterdp.mixture.study import fit_from, mixture_rows, start_labels
 from meterdp.mixture.tables import MIXTURE
 from meterdp.profiles.tables import PROFILES

@@ -9,10 +9,9 @@ import pandas as pd
 import pytest
 
 from meterdp.simulate.export import simulate_export
-from meterdp.simulate.fleet import Fleet
+from meterdp.simulate.fleet import Fleet, Period
 from meterdp.simulate.mess import plan_mess
 from meterdp.simulate.parameters import SimulationParameters
-from meterdp.simulate.period import Period
 
 SEED = 7
 HOUSEHOLDS = 130

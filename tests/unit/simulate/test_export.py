@@ -10,8 +10,8 @@ import pytest
 
 from meterdp.errors import InputError
 from meterdp.simulate.export import simulate_export
-from meterdp.simulate.layout import simulated_export
 from meterdp.simulate.load import LoadModel
+from meterdp.simulate.parameters import simulated_export
 
 SMALL = {"seed": 3, "households": 12, "circuits": 3, "days": 3, "start_date": "2025-11-01"}
 

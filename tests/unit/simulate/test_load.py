@@ -12,10 +12,9 @@ from sklearn.cluster import KMeans
 from statsmodels.tsa.arima_process import ArmaProcess
 
 from meterdp.core.noise import keyed_generator
-from meterdp.simulate.fleet import Fleet
+from meterdp.simulate.fleet import Fleet, Period
 from meterdp.simulate.load import LoadModel, autoregressive_noise, switched_energy
 from meterdp.simulate.parameters import Appliance
-from meterdp.simulate.period import Period
 
 MONDAY = date(2025, 11, 3)
 # Mean energy a day, kWh, by type: what such customers use, not what the model happens to give.

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pytest
 
-from meterdp.simulate.period import Period
+from meterdp.simulate.fleet import Period
 
 PACIFIC = "America/Los_Angeles"
 

@@ -1,4 +1,4 @@
-"""The sound release of records in a ball, :func:`meterdp.mechanisms.sound.ball.fit_ball`, on pairs at its surface."""
+"""The release of records in a ball, :func:`meterdp.mechanisms.sound.mechanism.fit_ball`, on pairs at its surface."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from meterdp.audit.cases.sound import Pair, broken
 from meterdp.audit.judge import Claim
 from meterdp.core.noise import fixed_normals
 from meterdp.mechanisms.interface import PrivateRecords
-from meterdp.mechanisms.sound.ball import calibrate_ball
 from meterdp.mechanisms.sound.domain import Ball
-from meterdp.mechanisms.sound.mechanism import Sound
+from meterdp.mechanisms.sound.mechanism import Sound, calibrate_ball
 
 # As few records, entries and rounds as for loads.
 RECORDS, DIMENSION, CLASSES, ROUNDS = 200, 2, 3, 1

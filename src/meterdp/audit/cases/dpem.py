@@ -15,10 +15,17 @@ import numpy as np
 from meterdp.audit.cases.interface import DELTA, TRANSCRIPT, Case, gaussian_log_ratio
 from meterdp.audit.judge import Claim, Seen
 from meterdp.core.noise import fixed_normals
-from meterdp.mechanisms.dpem.mechanism import DpEmZcdp, ball_radius
-from meterdp.mechanisms.dpem.mixture import Iterate, MixtureModel
-from meterdp.mechanisms.dpem.moments import Distribution, Perturbation, mirrored, moment_em
-from meterdp.mechanisms.dpem.records import to_unit_ball
+from meterdp.mechanisms.dpem.mechanism import (
+    Distribution,
+    DpEmZcdp,
+    Iterate,
+    MixtureModel,
+    Perturbation,
+    ball_radius,
+    mirrored,
+    moment_em,
+    to_unit_ball,
+)
 from meterdp.mechanisms.interface import PublicSettings
 from meterdp.privacy.noise import NoiseSource
 

@@ -17,10 +17,8 @@ from meterdp.audit.judge import Claim, Seen
 from meterdp.core.noise import fixed_normals
 from meterdp.mechanisms.exact.kl import KlExact
 from meterdp.mechanisms.interface import PublicSettings
-from meterdp.mechanisms.published.kl import KlPublished
-from meterdp.mechanisms.published.kl_release import Design, KlRelease
-from meterdp.mechanisms.published.label_flip import lemma_1_multiplier
-from meterdp.mechanisms.published.labelled import LabelledRecords
+from meterdp.mechanisms.published.kl import Design, KlPublished, KlRelease
+from meterdp.mechanisms.published.label_flip import LabelledRecords, lemma_1_multiplier
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import fit_labels
 from meterdp.privacy.noise import NoiseSource

@@ -12,7 +12,7 @@ from meterdp.audit.cases.interface import DELTA, OUTPUT, TRANSCRIPT, Case, Spy, 
 from meterdp.audit.judge import Claim, Seen
 from meterdp.core.noise import fixed_normals
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings, Released
-from meterdp.mechanisms.published.labelled import LabelledRecords
+from meterdp.mechanisms.published.label_flip import LabelledRecords
 from meterdp.mechanisms.sound.label_flip import SoundLabelFlip
 from meterdp.mechanisms.sound.library import Library
 from meterdp.mechanisms.sound.mechanism import Sound

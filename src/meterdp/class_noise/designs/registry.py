@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
-from meterdp.class_noise.designs.interface import DesignReport, NoiseDesign
+from meterdp.class_noise.designs.algorithm1 import published_noise
 from meterdp.class_noise.designs.joint.design import joint_noise
-from meterdp.class_noise.designs.none import no_noise
-from meterdp.class_noise.designs.published.design import published_noise
+from meterdp.class_noise.designs.simple import no_noise, white_noise
 from meterdp.class_noise.designs.transport.design import transport_noise
-from meterdp.class_noise.designs.white import white_noise
+from meterdp.class_noise.query_models import DesignReport, NoiseDesign
 from meterdp.errors import InputError
 
 

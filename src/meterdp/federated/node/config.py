@@ -18,7 +18,7 @@ from meterdp.core.shipped import shipped
 from meterdp.errors import InputError
 from meterdp.federated.graph import Graph, require_connected, ring
 from meterdp.federated.graph import complete as every_two
-from meterdp.federated.node.keys import NAME, read_secret
+from meterdp.federated.node.messages import NAME, read_secret
 from meterdp.federated.node.protocol import PROTOCOLS, NodeScheme
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.study import mixture_of

@@ -16,9 +16,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from meterdp.federated.node.config import NodeSettings
-from meterdp.federated.node.faults import Fault, Reason
-from meterdp.federated.node.masks import uniform_words
-from meterdp.federated.node.messages import HEADER_BYTES, NO_RUN, Garbled, Kind, Message, bytes_on_link
+from meterdp.federated.node.messages import (
+    HEADER_BYTES,
+    NO_RUN,
+    Fault,
+    Garbled,
+    Kind,
+    Message,
+    Reason,
+    bytes_on_link,
+    uniform_words,
+)
 from meterdp.federated.node.sockets import Event, Happening, Sockets
 
 _NONCE_WORDS = 2

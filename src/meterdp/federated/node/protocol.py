@@ -12,13 +12,10 @@ from typing import Protocol
 
 import numpy as np
 
-from meterdp.federated.cycle import hamiltonian_cycle
-from meterdp.federated.edge_masks import tree_of
-from meterdp.federated.graph import Graph
-from meterdp.federated.node.masks import normal_numbers, uniform_words
-from meterdp.federated.node.messages import Kind
+from meterdp.federated.graph import Graph, hamiltonian_cycle
+from meterdp.federated.node.messages import Kind, normal_numbers, uniform_words
 from meterdp.federated.pdmm import ACCURACY, constant_for, dual_step, primal_step, rounds_for
-from meterdp.federated.ring_sum import decoded, encoded
+from meterdp.federated.summation import decoded, encoded, tree_of
 
 SERVER = 0
 # So that two machines whose arithmetic differs in the last bit work with the same constant.
@@ -138,7 +135,7 @@ class FederatedNode:
 class RingNode:
     """Partial sums modulo 2^64 go around a cycle under a uniform mask, and then the sum does.
 
-    ``wraps`` says that no vector is refused for its size (:func:`meterdp.federated.ring_sum.encoded`).
+    ``wraps`` says that no vector is refused for its size (:func:`meterdp.federated.summation.encoded`).
     """
 
     links: Graph

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from meterdp.forecasting.forecasters.auto_ets import AutoEts
-from meterdp.forecasting.forecasters.exponential_smoothing import ExponentialSmoothing
 from meterdp.forecasting.forecasters.interface import Forecaster
-from meterdp.forecasting.forecasters.pooled_ridge import PooledRidge
-from meterdp.forecasting.forecasters.processes import Arma, LongAr, SeasonAlone
-from meterdp.forecasting.forecasters.rolling_mean import RollingMean, RollingMeanEnergy
+from meterdp.forecasting.forecasters.processes import (
+    Arma,
+    AutoEts,
+    ExponentialSmoothing,
+    LongAr,
+    PooledRidge,
+    RollingMean,
+    RollingMeanEnergy,
+    SeasonAlone,
+)
 
 FORECASTERS: dict[str, type[Forecaster]] = {
     "arma": Arma,

@@ -2,12 +2,35 @@
 
 The likelihood comes as a pair of function pointers, see :func:`meterdp.forecasting.kernel.likelihood.compiled`. Every
 household is searched on its own in a fixed order, so nothing depends on the number of threads.
+
+One ARMA fit by the compiled search: start points, descent, coefficients, innovations.
+
+Ramakrishna et al., section V-A, by the exact Gaussian likelihood, with or without a prior. Every fit is stationary
+and invertible by construction.
+
+Start points of the ARMA search, as values of z: Hannan-Rissanen, Yule-Walker, and points around the first.
+
+A start needs to be admissible and cheap, not good.
 """
 
 from __future__ import annotations
 
+from functools import cache
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
+
+from meterdp.core.noise import fixed_normals
+from meterdp.forecasting.kernel.gaps import kalman
+from meterdp.forecasting.kernel.likelihood import (
+    COEFFICIENT_SLOTS,
+    coefficients,
+    compiled,
+    padded,
+    presample,
+    workspace,
+)
 
 _SHORTEST_STEP = 1e-10  # of a line search, relative to the quasi-Newton step
 _LONGEST_STEP = 2.0  # in any coordinate
@@ -157,3 +180,265 @@ def _times(matrix, a):
     for i in range(a.size):
         out[i] = _dot(matrix[i], a)
     return out
+
+
+_LONG = 30  # lags of the autoregression whose residuals stand for the innovations
+_LARGEST = 0.97  # modulus of a partial autocorrelation of a start
+_SPREAD = 0.5  # standard deviation of z around Hannan-Rissanen's
+
+
+def start_points(x: np.ndarray, p: int, q: int, count: int, bound: float) -> np.ndarray:
+    """Return the first ``count`` start points for one series.
+
+    Parameters
+    ----------
+    x : (n,) float64 array
+        Zero-mean series, gaps filled.
+    p, q : int
+        Orders, not both zero.
+    count : int
+        At least one. First Hannan-Rissanen, then AR(p) by Yule-Walker, then fixed random steps from the first.
+    bound : float
+        Of the partial autocorrelations, as of :func:`meterdp.forecasting.kernel.likelihood.objective`.
+
+    Returns
+    -------
+    (count, p + q) float64 array
+        Values of z.
+    """
+    partial = np.zeros((2, p + q))
+    _estimates(x, p, q, min(_LONG, x.size // 4), partial)
+    first, second = np.arctanh(np.clip(partial / bound, -_LARGEST, _LARGEST))
+    return np.vstack([first, second, first + _steps(p + q, max(0, count - 2))])[:count]
+
+
+@cache
+def _steps(size, count):
+    # The same for every household and everybody.
+    return _SPREAD * fixed_normals("arma starts", (count, size))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _estimates(x, p, q, long, partial):
+    """Partial autocorrelations of the two estimates, one a row."""
+    autocov = _autocovariances(x, max(long, p))
+    _hannan_rissanen(x, autocov, p, q, long, partial[0])
+    yule_walker = _levinson(autocov, p)[0]
+    for i in range(p):
+        partial[1, i] = yule_walker[i]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _autocovariances(x, lags):
+    out = np.zeros(lags + 1)
+    for k in range(lags + 1):
+        left, right = x[k:], x[: x.size - k]
+        total = 0.0
+        for t in range(left.size):
+            total += left[t] * right[t]
+        out[k] = total / x.size
+    return out
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _levinson(autocov, order):
+    """Partial autocorrelations and coefficients of the autoregression with these autocovariances."""
+    partial, coefs, before = np.zeros(order), np.zeros(order), np.zeros(order)
+    variance = autocov[0]
+    for k in range(order):
+        value = autocov[k + 1]
+        for j in range(k):
+            value -= coefs[j] * autocov[k - j]
+        partial[k] = value / variance if variance > 0.0 else 0.0
+        for j in range(k):
+            before[j] = coefs[j]
+        for j in range(k):
+            coefs[j] = before[j] - partial[k] * before[k - 1 - j]
+        coefs[k] = partial[k]
+        variance *= 1.0 - partial[k] ** 2
+    return partial, coefs
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _hannan_rissanen(x, autocov, p, q, long, partial):
+    """Regress x on its past and on that of the residuals of a long autoregression; partial autocorrelations."""
+    n, size = x.size, p + q
+    coefs = _levinson(autocov, long)[1]
+    e = x.copy()
+    for k in range(long):
+        left, right = e[k + 1 :], x[: n - k - 1]
+        for t in range(left.size):
+            left[t] -= coefs[k] * right[t]
+    first = long + max(p, q)
+    normal, rhs = np.zeros((size, size)), np.zeros(size)
+    target = x[first:]
+    for i in range(size):
+        one = x[first - i - 1 :] if i < p else e[first - (i - p) - 1 :]
+        total = 0.0
+        for t in range(target.size):
+            total += one[t] * target[t]
+        rhs[i] = total
+        for j in range(i + 1):
+            other = x[first - j - 1 :] if j < p else e[first - (j - p) - 1 :]
+            total = 0.0
+            for t in range(target.size):
+                total += one[t] * other[t]
+            normal[i, j] = normal[j, i] = total
+    for i in range(size):
+        normal[i, i] *= 1.0 + 1e-9
+    solution = _ridge_solve(normal, rhs)
+    _step_down(solution[:p], partial[:p])
+    _step_down(-solution[p:], partial[p:])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _ridge_solve(normal, rhs):
+    """Solve by elimination without pivoting (positive definite); zeros where a pivot vanishes."""
+    size = rhs.size
+    for c in range(size):
+        if not normal[c, c] > 0.0:
+            return np.zeros(size)
+        for i in range(c + 1, size):
+            factor = normal[i, c] / normal[c, c]
+            for j in range(c, size):
+                normal[i, j] -= factor * normal[c, j]
+            rhs[i] -= factor * rhs[c]
+    out = np.zeros(size)
+    for i in range(size - 1, -1, -1):
+        value = rhs[i]
+        for j in range(i + 1, size):
+            value -= normal[i, j] * out[j]
+        out[i] = value / normal[i, i]
+    return out
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _step_down(coefs, partial):
+    """Partial autocorrelations of 1 - c_1 B - ..., after moving its roots outwards until they are admissible."""
+    size = coefs.size
+    shrink = 1.0
+    while shrink > 0.01:
+        a, before, good = np.zeros(size), np.zeros(size), True
+        factor = 1.0
+        for j in range(size):
+            factor *= shrink
+            a[j] = coefs[j] * factor
+        for k in range(size - 1, -1, -1):
+            partial[k] = a[k]
+            if not abs(a[k]) < _LARGEST:
+                good = False
+                break
+            for j in range(k):
+                before[j] = a[j]
+            for j in range(k):
+                a[j] = (before[j] + a[k] * before[k - 1 - j]) / (1.0 - a[k] ** 2)
+        if good:
+            return
+        shrink *= 0.97
+    partial[:] = 0.0
+
+
+_NEAR_BOUND = 0.999  # a partial autocorrelation from this share of its bound on counts as at the bound
+
+
+class Found(NamedTuple):
+    """End of a search: phi, theta, whether its descent converged, whether at the bound, and what it took."""
+
+    ar: np.ndarray
+    ma: np.ndarray
+    converged: bool
+    at_bound: bool
+    start: int
+    iterations: int
+    evaluations: int
+
+
+def maximise(x: np.ndarray, settings) -> Found | None:
+    """Return the best end of all starts, None if no start had a finite likelihood.
+
+    Descents from all starts end early; the better half goes on to a hundredth of the tolerance, since likelihoods
+    have flat ridges. With gaps, the first round fills them with the mean, which is ten times faster, and the third of
+    its ends whose exact likelihood is highest goes on.
+
+    Parameters
+    ----------
+    x : (T,) float64 array
+        Zero-mean series of unit spread, NaN where a reading is missing.
+    settings : ArmaSettings
+        Of :mod:`meterdp.forecasting.arma`.
+    """
+    seen = np.flatnonzero(np.isfinite(x))
+    x = x[seen[0] : seen[-1] + 1]  # what is missing at the ends says nothing
+    p, q = settings.order
+    bound, shrink = settings.pacf_bound, 1.0 - settings.root_margin
+    gaps, work = seen.size < x.size, workspace(x.size, p, q)
+    filled = np.where(np.isnan(x), 0.0, x)
+    z = start_points(filled, p, q, settings.starts, bound)
+    inverse = np.zeros((*z.shape, z.shape[1]))
+
+    def descend(rows, series, with_gaps, tolerance, limit):
+        ends, hessians = z[rows], inverse[rows]
+        public = (p, q, seen.size, bound, shrink, settings.prior_precision(), tolerance, limit)
+        found = descents(*compiled(with_gaps), ends, hessians, padded(series), *public, work)
+        z[rows], inverse[rows] = ends, hessians
+        return found
+
+    everything = np.arange(settings.starts)
+    limit, tolerance = settings.iteration_limit, settings.tolerance_nats
+    value, iterations, evaluations, converged = descend(everything, filled, False, tolerance, limit)
+    total = int(evaluations.sum())
+    if gaps:
+        value = descend(everything, x, True, tolerance, 0)[0]
+    best = np.argsort(value, kind="stable")[: -(-settings.starts // 3) if gaps else settings.starts // 2]
+    best = best[np.isfinite(value[best])]
+    if best.size:
+        left = max(1, limit - int(iterations[best].max()))
+        value[best], more, evaluations, converged[best] = descend(best, x, gaps, 0.01 * tolerance, left)
+        iterations[best] += more
+        total += int(evaluations.sum())
+    end = int(np.argmin(value))
+    if not np.isfinite(value[end]):
+        return None
+    partial = bound * np.tanh(z[end])
+    ar, ma = coefficients(partial[:p], shrink), -coefficients(partial[p:], shrink)
+    at_bound = bool(np.abs(partial).max() >= _NEAR_BOUND * bound)
+    return Found(ar, ma, bool(converged[end]), at_bound, end, int(iterations[end]), total)
+
+
+def innovations(ar: np.ndarray, ma: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Innovations of a zero-mean series and their variances in units of the innovation variance.
+
+    Parameters
+    ----------
+    ar, ma : (p,), (q,) float64 arrays
+        Coefficients of a stationary process.
+    x : (T,) float64 array
+        Readings minus their mean, NaN where one is missing.
+
+    Returns
+    -------
+    innovation, scale : (T,) float64 arrays
+        NaN in gaps; anything there. All NaN if the process has no stationary start.
+    """
+    r = max(ar.size, ma.size)
+    if r == 0:
+        return np.array(x, dtype=float), np.ones(x.size)
+    phi, theta = np.zeros((2, COEFFICIENT_SLOTS))
+    phi[: ar.size], theta[: ma.size] = ar, ma
+    omega = np.zeros((r + 1, r + 1))
+    if not presample(phi, theta, omega):
+        return np.full(x.size, np.nan), np.ones(x.size)
+    kind, level, innovation, scale = np.empty((4, x.size))
+    kalman(
+        np.ascontiguousarray(x, dtype=float),
+        phi,
+        theta,
+        r,
+        omega,
+        kind,
+        level,
+        innovation,
+        scale,
+        np.empty((x.size, r)),
+    )
+    return innovation, scale

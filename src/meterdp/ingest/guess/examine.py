@@ -1,4 +1,7 @@
-"""Look at an export nobody has described: settings that read it, what is in it, and what speaks against them."""
+"""Look at an export nobody has described: settings that read it, what is in it, and what speaks against them.
+
+What speaks against the settings of an export, from its first readings; ``meterdp check`` says it.
+"""
 
 from __future__ import annotations
 
@@ -9,25 +12,26 @@ from datetime import date, timedelta
 import numpy as np
 import pyarrow as pa
 
-from meterdp.core.stamps import local_text
+from meterdp.core.dates import local_text
 from meterdp.errors import InputError
 from meterdp.ingest.batch import NO_STAMP, Batch
 from meterdp.ingest.clock import clock_changes
 from meterdp.ingest.doubts import daily_kwh, likely_unit, only_rises, step_minutes
-from meterdp.ingest.guess.kinds import kind_of
+from meterdp.ingest.guess.kinds import kind_of, remarks
 from meterdp.ingest.guess.layout import UNIT_SAID, Layout, guess_layout
-from meterdp.ingest.guess.period import best_period
-from meterdp.ingest.guess.remarks import remarks
 from meterdp.ingest.guess.table import Table, read_table
 from meterdp.ingest.guess.trial import (
     MOST_READINGS,
     FirstReadings,
     Trial,
+    begin_strictly,
+    first_batches,
     first_refusal,
     read_strictly,
     try_out,
 )
-from meterdp.ingest.guess.zone import ClockEvidence, clock_evidence
+from meterdp.ingest.guess.zone import ClockEvidence, best_period, clock_evidence
+from meterdp.ingest.meter_list import read_meter_list
 from meterdp.ingest.readers import parquet
 from meterdp.ingest.settings import SELF_DESCRIBED, ExportSettings
 from meterdp.ingest.streams import files_of
@@ -63,11 +67,11 @@ class Finding:
     clock : ClockEvidence or None
         None where the file counts intervals instead of naming times.
     period : (int, int, int, int)
-        From :func:`meterdp.ingest.guess.period.best_period`.
+        From :func:`meterdp.ingest.guess.zone.best_period`.
     doubts : list of InputError
         What still speaks against the settings.
     odd : list of str
-        From :func:`meterdp.ingest.guess.remarks.remarks`; not for a configuration, as it counts readings.
+        From :func:`meterdp.ingest.guess.kinds.remarks`; not for a configuration, as it counts readings.
     """
 
     settings: dict
@@ -348,3 +352,44 @@ def _days(found: Finding) -> dict:
     # An export of less than a day keeps what it has.
     first, last = (whole, last) if whole <= last else (first, max(first, last))
     return {"first_day": first.isoformat(), "last_day": last.isoformat()}
+
+
+def against(path, export: dict, most_readings: int = MOST_READINGS) -> list[InputError]:
+    """Return what speaks against settings of an export; see :func:`looked_at`."""
+    return looked_at(path, export, most_readings)[0]
+
+
+def looked_at(path, export: dict, most_readings: int = MOST_READINGS) -> tuple[list[InputError], list[str]]:
+    """Return what speaks against settings of an export, from its first readings, and what else is odd about them.
+
+    Parameters
+    ----------
+    path : path-like
+    export : mapping
+        The section ``export`` of a complete configuration.
+    most_readings : int
+        No more are looked at.
+
+    Returns
+    -------
+    against : list of InputError
+        With a public list of meters none of them may end a run.
+    odd : list of str
+        From :func:`~meterdp.ingest.guess.kinds.remarks`.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be opened or its header cannot be read, as by any study.
+    """
+    settings = ExportSettings.from_config(export)
+    meter_list = None if export["meters"] is None else read_meter_list(export["meters"])
+    if meter_list is not None:
+        trial = try_out(path, settings, *first_batches(path, settings, most_readings), meter_list)
+        return trial.doubts(path), remarks(trial, export["time_zone"])
+    try:
+        begin_strictly(path, settings)  # the header, before all rows are read
+        trial = try_out(path, settings, *first_batches(path, settings, most_readings))
+    except InputError as error:
+        return [error], []
+    return trial.doubts(path) or first_refusal(path, trial), remarks(trial, export["time_zone"])

@@ -13,11 +13,10 @@ from meterdp.errors import InputError
 from meterdp.ingest.batch import NO_STAMP
 from meterdp.ingest.fields import StampParser
 from meterdp.ingest.guess.table import MISSING, Column, Table, has_digit
-from meterdp.ingest.numerals import PLAIN, Notation
 from meterdp.ingest.readers.cer import CODE_PATTERN
 from meterdp.ingest.readers.lcl_csv import ENERGY_COLUMNS, METER_COLUMN, TIME_COLUMNS
 from meterdp.ingest.readers.wide_csv import numbered_columns, times_of_day_us
-from meterdp.ingest.settings import CER_ZONE, HALF_HOUR_MINUTES, ExportSettings
+from meterdp.ingest.settings import CER_ZONE, HALF_HOUR_MINUTES, PLAIN, ExportSettings, Notation
 
 _MINUTE_US = 60_000_000
 _MONTH = r"\d{4}[-/.]\d{1,2}|\d{1,2}[-/.]\d{4}|[A-Za-z]{3,9}[- ]\d{2,4}"

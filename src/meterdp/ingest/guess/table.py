@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from meterdp.errors import InputError
 from meterdp.ingest.lines import OLD_MAC, OLD_MAC_REMEDY
-from meterdp.ingest.numerals import Notation, notations_that_fit
+from meterdp.ingest.settings import Notation, notations_that_fit
 from meterdp.ingest.shapes import SPREADSHEET, UNIX, formats_that_fit
 
 # In order of preference: a decimal comma makes a comma look like a separator, too.

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from meterdp.errors import InputError
-from meterdp.ingest.bands import Bands
 from meterdp.ingest.batch import BATCH_BYTES, NO_STAMP, Batch
 from meterdp.ingest.dense import REASONS
 from meterdp.ingest.doubts import doubts, sample_step, step_minutes
+from meterdp.ingest.growing import Bands
 from meterdp.ingest.guess.zone import clock_evidence
 from meterdp.ingest.ingest import Survey, fill, household_numbers, refuse_unusable, survey_export
 from meterdp.ingest.meter_list import MeterList

@@ -36,8 +36,7 @@ from meterdp.core.regular import empty
 from meterdp.errors import InputError
 from meterdp.ingest.batch import BATCH_BYTES, NO_STAMP, Batch
 from meterdp.ingest.members import Member
-from meterdp.ingest.numerals import PLAIN
-from meterdp.ingest.settings import ExportSettings
+from meterdp.ingest.settings import PLAIN, ExportSettings
 from meterdp.ingest.streams import Limit, file_by_file, open_bytes
 from meterdp.ingest.sums import Batches, Held, Parts, nothing_left
 

@@ -33,8 +33,7 @@ from meterdp.ingest.batch import BATCH_BYTES, Batch
 from meterdp.ingest.fields import number_words
 from meterdp.ingest.lines import INNER_DELIMITER, SafeLines, separator_after
 from meterdp.ingest.members import Member
-from meterdp.ingest.numerals import PLAIN
-from meterdp.ingest.settings import ExportSettings
+from meterdp.ingest.settings import PLAIN, ExportSettings
 from meterdp.ingest.streams import Limit, file_by_file, open_bytes
 from meterdp.ingest.sums import Batches, Held, Parts, nothing_left
 

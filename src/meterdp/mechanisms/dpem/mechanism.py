@@ -2,25 +2,373 @@
 
 Gaussian noise on weights, means and covariances in every iteration (GGG), added up by zCDP as the paper recommends.
 Records are log profiles in a public ball. Proof note: docs/proofs/dpem_zcdp.md.
+
+Records in the unit ball, as every mechanism of Park et al. asks for (Section 3).
+
+The paper divides by the largest norm of the data, which is private (defect P1). Here a public radius does, and
+records beyond it are clipped and counted.
+
+The general scheme of Park et al., Section 3: EM whose expected moments are perturbed in every iteration.
+
+A model with bounded records says what its expected moments are under the parameters of the iteration before, (7), and
+how they become parameters: every moment goes through :class:`Perturbation` with its sensitivity, (10), and what comes
+back is mapped by a function g that sees no record. Records are touched in ``expected`` only.
+
+DP-EM for mixtures of Gaussians (Park et al., Section 4): weights, means and covariances perturbed one by one.
+
+Published family: formula by formula, but for records clipped by a public radius (defect P1) and a floor under the
+noisy counts N~_k that noise is scaled by (defect P2). Where the text has two readings both are here. Proof note:
+docs/proofs/dpem_zcdp.md.
 """
 
 from __future__ import annotations
 
+import math
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Literal, Protocol, TypeVar
 
 import numpy as np
 
 from meterdp.accounting.registry import CURVES
+from meterdp.accounting.sequence import Sequence
 from meterdp.core.noise import fixed_normals
-from meterdp.mechanisms.dpem.mixture import EmSettings, fit_iterates, start_mixture
-from meterdp.mechanisms.dpem.records import to_unit_ball
+from meterdp.errors import InputError
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings, Released, Sees
 from meterdp.mechanisms.sound.plan import SoundSettings
 from meterdp.mixture.draws import Mixture, MixtureDraws
+from meterdp.mixture.gmm import ClassSums, class_sums, raise_eigenvalues
+from meterdp.mixture.study import NO_PRIOR, Prior
 from meterdp.privacy.guarantee import Family, Guarantee
 from meterdp.privacy.noise import NoiseSource
+
+# Room for rounding of a norm that is one.
+_ROUNDING = 1e-6
+_ROWS_AT_ONCE = 4096
+
+
+def to_unit_ball(x: np.ndarray, radius: float, centre: np.ndarray | float | None = None) -> tuple[np.ndarray, int]:
+    """Return (x - centre)/radius with what lies beyond the unit ball drawn back to it, and how many records did.
+
+    Parameters
+    ----------
+    x : (N, d) float64
+    radius : float
+        Public, positive.
+    centre : (d,) float64 or float, optional
+        Public; the origin by default.
+
+    Returns
+    -------
+    u : (N, d) float64
+        Rows of norm one at most.
+    clipped : int
+        A private count: for the eyes of the study only.
+
+    Raises
+    ------
+    InputError
+        If an entry is not a finite number, or the radius is not positive.
+    """
+    if not 0 < radius < np.inf:
+        raise InputError(
+            "the radius of the ball is not a positive number", field="radius", hint="use a public bound of a norm"
+        )
+    u = (x if centre is None else x - centre) / radius
+    _refuse_missing(u)
+    norm = np.sqrt(np.einsum("nd,nd->n", u, u))
+    clipped = norm > 1
+    u[clipped] /= norm[clipped, None]
+    return u, int(clipped.sum())
+
+
+def check_records(x: np.ndarray, classes: int) -> None:
+    """Refuse records that a mechanism of this package is not made for.
+
+    Raises
+    ------
+    InputError
+        If there are fewer records than classes, or an entry is not a finite number.
+    ValueError
+        If a record lies outside the unit ball: :func:`to_unit_ball` comes first.
+    """
+    if len(x) < classes:
+        raise InputError(
+            "there are fewer records than classes",
+            field="classes",
+            hint="lower the number of classes or supply more records",
+        )
+    for start in range(0, len(x), _ROWS_AT_ONCE):
+        part = x[start : start + _ROWS_AT_ONCE]
+        _refuse_missing(part)
+        if (np.einsum("nd,nd->n", part, part) > 1 + _ROUNDING).any():
+            raise ValueError("a record lies outside the unit ball")
+
+
+def _refuse_missing(x: np.ndarray) -> None:
+    if not np.isfinite(x).all():
+        raise InputError(
+            "a record holds an entry that is not a finite number", field="records", hint="fill or drop such records"
+        )
+
+
+Parameters = TypeVar("Parameters")
+Moments = TypeVar("Moments")
+Distribution = Literal["laplace", "gaussian"]
+
+
+@dataclass(frozen=True)
+class Perturbation:
+    """Noise of one budget on every moment: Laplace of l1 sensitivity/epsilon, or Gaussian below (14).
+
+    Parameters
+    ----------
+    noise : NoiseSource
+    step_epsilon : float
+        Budget of each noisy answer; infinite for none of the noise.
+    step_delta : float
+        Of each Gaussian answer; means nothing without one.
+    """
+
+    noise: NoiseSource
+    step_epsilon: float
+    step_delta: float = 0.0
+
+    def gaussian_std(self, sensitivity: np.ndarray | float) -> np.ndarray | float:
+        """Return the standard deviation for an l2 sensitivity."""
+        return Sequence(0, 1, self.step_delta).noise_multiplier(self.step_epsilon) * sensitivity
+
+    def vector(self, exact: np.ndarray, sensitivity: np.ndarray | float, distribution: Distribution) -> np.ndarray:
+        """Return ``exact`` with independent noise on every entry; the sensitivity broadcasts to its shape."""
+        if distribution == "gaussian":
+            return exact + self.gaussian_std(sensitivity) * self.noise.normal(exact.shape)
+        return exact + sensitivity / self.step_epsilon * self.noise.laplace(exact.shape)
+
+    def symmetric(self, exact: np.ndarray, sensitivity: np.ndarray | float) -> np.ndarray:
+        """Return symmetric matrices (..., d, d) with Gaussian noise on the upper triangle, copied to the lower, (17).
+
+        ``sensitivity`` is that of the Frobenius norm, one number or (...).
+        """
+        std = np.asarray(self.gaussian_std(sensitivity))[..., None, None]
+        return mirrored(exact + std * self.noise.normal(exact.shape))
+
+
+def mirrored(matrices: np.ndarray) -> np.ndarray:
+    """Return matrices (..., d, d) with the upper triangles copied to the lower ones, so that nothing else is told."""
+    below = np.tri(*matrices.shape[-2:], -1, dtype=bool)
+    return np.where(below, np.swapaxes(matrices, -1, -2), matrices)
+
+
+class MomentModel(Protocol[Parameters, Moments]):
+    """A model for moment-perturbation EM."""
+
+    def expected(self, x: np.ndarray, parameters: Parameters) -> Moments:
+        """Return the expected moments of records (N, d) in the unit ball."""
+
+    def perturbed(self, moments: Moments, perturbation: Perturbation) -> Parameters:
+        """Perturb every moment and map the noisy ones to parameters."""
+
+
+def iterates(
+    model: MomentModel, x: np.ndarray, start: Parameters, iterations: int, perturbation: Perturbation
+) -> Iterator[Parameters]:
+    """Yield the parameters after each iteration."""
+    parameters = start
+    for _ in range(iterations):
+        parameters = model.perturbed(model.expected(x, parameters), perturbation)
+        yield parameters
+
+
+def moment_em(
+    model: MomentModel, x: np.ndarray, start: Parameters, iterations: int, perturbation: Perturbation
+) -> Parameters:
+    """Return the parameters after the last iteration; see :func:`iterates`."""
+    last = deque(iterates(model, x, start, iterations, perturbation), maxlen=1)
+    return last[0] if last else start
+
+
+# What the l1 norm of the responsibilities, or a norm of a record's part of a class sum, can change by.
+CHANGE = 2.0
+# Eigenvalues below this share of the largest are lost in rounding, and with them the Cholesky root.
+_LEAST_EIGENVALUE_SHARE = 1e-12
+
+
+@dataclass(frozen=True)
+class EmSettings:
+    """Public settings of DP-EM.
+
+    Parameters
+    ----------
+    iterations : int
+        J.
+    scheme : {"GGG", "LLG"}
+        Distributions of the noise on weights, means and covariances: Gaussian or Laplace.
+    estimate : {"mle", "map"}
+        Maximum likelihood, (12), or the paper's maximum a posteriori.
+    step_epsilon : float
+        Budget of each of the J (2K + 1) answers; infinite for EM without noise.
+    step_delta : float
+        delta_i of each Gaussian answer.
+    eigenvalue_floor : float
+        Public floor of covariance eigenvalues: "some value near zero", below (19).
+    count_floor : float
+        Public floor of the noisy counts N~_k.
+    divisor : {"own", "noisy"}
+        What class sums are divided by. "own": N_k, as (12), (16), (19) print, though then the change of one record
+        exceeds (15), (18) wherever N_k < N~_k. "noisy": N~_k, which (15), (18) are derived for.
+    centre : {"noisy", "own"}
+        What a covariance is centred by: the noisy mean, whose N~_k mu~ mu~' cancels in (18), or the class's own mean,
+        as (12) prints.
+    dtype : {"float64", "float32"}
+        Arithmetic of :func:`meterdp.mixture.gmm.class_sums`.
+    """
+
+    iterations: int
+    scheme: Literal["GGG", "LLG"]
+    estimate: Literal["mle", "map"] = "mle"
+    step_epsilon: float = math.inf
+    step_delta: float = 1e-6
+    eigenvalue_floor: float = 1e-4
+    count_floor: float = 1.0
+    divisor: Literal["own", "noisy"] = "own"
+    centre: Literal["noisy", "own"] = "noisy"
+    dtype: Literal["float64", "float32"] = "float64"
+
+    def sequence(self, classes: int) -> Sequence:
+        """Return the answers an accountant has to add up, Section 4.2, last paragraph."""
+        laplace = self.iterations * (classes + 1) if self.scheme == "LLG" else 0
+        return Sequence(laplace, self.iterations * (2 * classes + 1) - laplace, self.step_delta)
+
+
+def prior(estimate: Literal["mle", "map"], dimension: int) -> Prior:
+    """Return the paper's prior, alpha = 2, kappa_0 = 1, nu_0 = d + 2, S_0 = 0.1 I, or one that adds nothing."""
+    return NO_PRIOR if estimate == "mle" else Prior.conventional(dimension)
+
+
+@dataclass(frozen=True)
+class Iterate:
+    """Parameters after an iteration, and whether a weight or a covariance had to be brought back to be one."""
+
+    mixture: Mixture
+    projected: bool = False
+
+
+@dataclass(frozen=True)
+class MixtureModel:
+    """A :class:`~meterdp.mechanisms.dpem.mechanism.MomentModel` of a mixture of Gaussians.
+
+    Parameters
+    ----------
+    records : int
+        N.
+    settings : EmSettings
+    """
+
+    records: int
+    settings: EmSettings
+
+    def expected(self, x: np.ndarray, iterate: Iterate) -> ClassSums:
+        """Return the class sums under the responsibilities (11)."""
+        return class_sums(x, iterate.mixture, np.dtype(self.settings.dtype).type)
+
+    def perturbed(self, sums: ClassSums, perturbation: Perturbation) -> Iterate:
+        """Perturb weights (14), means (16) and covariances (19), in this order."""
+        settings, n = self.settings, self.records
+        d = sums.sums.shape[1]
+        believed = prior(settings.estimate, d)
+        distribution: Distribution = "laplace" if settings.scheme == "LLG" else "gaussian"
+        weights, cut = clipped_weights(perturbation.vector(sums.counts / n, CHANGE / n, distribution))
+        noisy_counts = np.maximum(n * weights, settings.count_floor)
+        # A class of no record has sums of zero, whatever they are divided by.
+        own_counts = np.maximum(sums.counts, np.finfo(float).tiny)
+        counts = own_counts if settings.divisor == "own" else noisy_counts
+
+        # (15), for Laplace noise in the l1 norm.
+        change = CHANGE * (math.sqrt(d) if distribution == "laplace" else 1.0)
+        sensitivity = change / (noisy_counts + believed.mean_records)
+        divisor = (counts + believed.mean_records)[:, None]
+        exact = sums.sums / divisor
+        means = perturbation.vector(exact, sensitivity[:, None], distribution)
+
+        # With an exact mean m = A/(N_k + kappa_0) of the posterior, N_k Sigma^MLE + kappa_0 N_k/(kappa_0 + N_k) m^MLE
+        # m^MLE' is B - (N_k + kappa_0) m m'; for the MLE kappa_0 is zero.
+        centre = means if settings.centre == "noisy" else exact
+        scatter = sums.second_moments - divisor[..., None] * centre[:, :, None] * centre[:, None, :]
+        scatter += believed.scatter * np.eye(d)
+        exact = scatter / (counts + believed.covariance_records)[:, None, None]
+        sensitivity = CHANGE / (noisy_counts + believed.covariance_records)
+        covariances = perturbation.symmetric(exact, sensitivity)
+        floor = max(settings.eigenvalue_floor, _LEAST_EIGENVALUE_SHARE * np.abs(covariances).max() * d)
+        covariances, raised = raise_eigenvalues(covariances, floor)
+
+        weights = believed.weights(weights, n)
+        return Iterate(Mixture(weights, means, covariances), bool(cut or raised.any()))
+
+
+def clipped_weights(noisy: np.ndarray) -> tuple[np.ndarray, bool]:
+    """Return weights (K,) clipped to [0, 1] and renormalised, footnote 5, and whether one was clipped.
+
+    Equal weights if nothing is left of any.
+    """
+    weights = np.clip(noisy, 0.0, 1.0)
+    total = weights.sum()
+    weights = weights / total if total > 0 else np.full_like(weights, 1 / len(weights))
+    return weights, bool((noisy < 0).any() or (noisy > 1).any())
+
+
+def start_mixture(normals: np.ndarray, spread: float = 0.5) -> Mixture:
+    """Return public start classes in the unit ball; the paper does not print its own.
+
+    Equal weights, every covariance I/d, which fills the ball, and means from N(0, spread^2 I/d), shortened to the
+    ball: about ``spread`` from its centre in any dimension.
+
+    Parameters
+    ----------
+    normals : (K, d) float64
+        Public standard normal numbers, as from :func:`meterdp.core.noise.fixed_normals`.
+    spread : float
+    """
+    classes, dimension = normals.shape
+    means = normals * (spread / math.sqrt(dimension))
+    means /= np.maximum(np.linalg.norm(means, axis=1), 1.0)[:, None]
+    covariances = np.tile(np.eye(dimension) / dimension, (classes, 1, 1))
+    return Mixture(np.full(classes, 1 / classes), means, covariances)
+
+
+def fit(x: np.ndarray, start: Mixture, settings: EmSettings, noise: NoiseSource) -> Mixture:
+    """Run DP-EM.
+
+    Parameters
+    ----------
+    x : (N, d) float64
+        Records in the unit ball, as from :func:`meterdp.mechanisms.dpem.mechanism.to_unit_ball`.
+    start : Mixture
+        Public, in the same units.
+    settings : EmSettings
+    noise : NoiseSource
+
+    Raises
+    ------
+    InputError
+        If there are fewer records than classes, or an entry is not a finite number.
+    """
+    model, perturbation = _model(x, start, settings, noise)
+    return moment_em(model, x, Iterate(start), settings.iterations, perturbation).mixture
+
+
+def fit_iterates(x: np.ndarray, start: Mixture, settings: EmSettings, noise: NoiseSource) -> Iterator[Iterate]:
+    """Yield what :func:`fit` has after each of its iterations; parameters as there."""
+    model, perturbation = _model(x, start, settings, noise)
+    return iterates(model, x, Iterate(start), settings.iterations, perturbation)
+
+
+def _model(
+    x: np.ndarray, start: Mixture, settings: EmSettings, noise: NoiseSource
+) -> tuple[MixtureModel, Perturbation]:
+    check_records(x, start.classes)
+    return MixtureModel(len(x), settings), Perturbation(noise, settings.step_epsilon, settings.step_delta)
+
 
 ITERATIONS = 10  # of the paper's smaller experiment, Fig. 3
 STEP_DELTA = 1e-6  # scales step_epsilon only: zCDP asks for the noise multiplier, not for what it is called

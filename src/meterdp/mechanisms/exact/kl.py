@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from meterdp.mechanisms.published.kl_release import (
+from meterdp.mechanisms.published.kl import (
     Design,
     KlRelease,
     expected_divergence,
@@ -21,8 +21,7 @@ from meterdp.mechanisms.published.kl_release import (
     neighbouring_frequencies,
     traces,
 )
-from meterdp.mechanisms.published.labelled import LabelledRecords
-from meterdp.mechanisms.published.wishart_cost import CovarianceCosts
+from meterdp.mechanisms.published.label_flip import CovarianceCosts, LabelledRecords
 from meterdp.privacy.guarantee import Family
 
 # (20e) asks for epsilon_0 > 0 only; this share of epsilon stands for its infimum.

@@ -3,6 +3,22 @@
 Weights, means and covariances get a third of the budget each. The paper does not say how the baselines treat its
 classes; ``over_classes`` names three readings. By default they compose in parallel like the paper's own method (Lemma
 3), so that the comparison is like for like, hole L3 included.
+
+Baseline: i.i.d. Gaussian noise scaled to l2 sensitivities, or to l1 as the paper says (Liu et al., Section V-A).
+
+Published family, for comparison only: sensitivities are those of this data set and labels come from K-means on it.
+The constant sqrt(2 ln(2/delta)) is that of the paper's Lemma 1. Proof note: docs/proofs/iid_gaussian.md.
+
+Baseline: i.i.d. Laplace noise scaled to l1 sensitivities (Liu et al., Section V-A, after Wu et al. 2016).
+
+Published family, for comparison only: sensitivities are those of this data set and labels come from K-means on it.
+Proof note: docs/proofs/iid_laplace.md.
+
+Baseline: coloured Gaussian noise of minimum trace on means, the rest as i.i.d. Gaussian (Liu et al., Section V-A).
+
+The third baseline of the paper, after Ravi et al. (2022), Eq. (12): Gamma_k^-1 minimises the mean square error of the
+means subject to (10), that is (23) with weight I in place of Sigma_k^-1. Published family, for comparison only. Proof
+note: docs/proofs/coloured_gaussian.md.
 """
 
 from __future__ import annotations
@@ -14,8 +30,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from meterdp.mechanisms.interface import Released
-from meterdp.mechanisms.published.label_flip import LabelFlip, lemma_1_multiplier
-from meterdp.mechanisms.published.labelled import LabelledRecords
+from meterdp.mechanisms.published.label_flip import LabelFlip, LabelledRecords, lemma_1_multiplier, square_roots
 from meterdp.mechanisms.published.projection import project_covariances, project_simplex, symmetric
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.privacy.noise import NoiseSource
@@ -111,3 +126,54 @@ def perturb(
     weights, cut = project_simplex(weights)
     covariances, raised = project_covariances(noisy, eigenvalue_floor)
     return Released(MixtureDraws(weights, means, covariances), cut | raised)
+
+
+class IidGaussian(GaussianBaseline):
+    """Gaussian noise on every entry of weights, means, covariances, scaled to the exact l2 sensitivities."""
+
+    name: ClassVar[str] = "iid_gaussian"
+    proof: ClassVar[str] = "docs/proofs/iid_gaussian.md"
+
+
+class IidGaussianL1(IidGaussian):
+    """The same with each l2 sensitivity bounded by the l1 one, as the paper says: more noise than is needed."""
+
+    name: ClassVar[str] = "iid_gaussian_l1"
+    norm = "l1"
+
+
+class IidLaplace(Baseline):
+    """Laplace noise of scale (l1 sensitivity) / (epsilon / 3) on every entry of weights, means, covariances."""
+
+    name: ClassVar[str] = "iid_laplace"
+    pure: ClassVar[bool] = True
+    proof: ClassVar[str] = "docs/proofs/iid_laplace.md"
+
+    def release(self, private: LabelledRecords, noise: NoiseSource, draws: int) -> Released:
+        """Run the mechanism ``draws`` times; see :class:`~meterdp.mechanisms.interface.Mechanism`."""
+        s, (epsilon, _), (per_class, _) = private.sensitivities, self.budget("weights"), self.budget("means")
+        factors = self.shared(s.means_l1 / per_class)[:, None, None] * np.eye(private.x.shape[1])
+        scales = (s.weights_l1 / epsilon, factors, self.shared(s.covariances_l1 / per_class))
+        return perturb(private, scales, noise.laplace, draws, self.public.eigenvalue_floor)
+
+
+class ColouredGaussian(GaussianBaseline):
+    """Coloured noise on means; weights and covariances scaled to their exact l2 sensitivities."""
+
+    name: ClassVar[str] = "coloured_gaussian"
+    proof: ClassVar[str] = "docs/proofs/coloured_gaussian.md"
+
+    def mean_factors(self, private: LabelledRecords) -> np.ndarray:
+        """Return F_k (K, d, d): means get noise N(0, F_k F_k') with v' (F_k F_k')^-1 v <= 1/multiplier^2, (10).
+
+        Coloured noise has no common scale: ``over_classes="common"`` concerns the covariances only.
+        """
+        shapes = np.stack([s.matrix for s in private.plain_shapes(self.public.sdp_solver)])
+        return self.multiplier("means") * square_roots(shapes)
+
+
+class ColouredGaussianL1(ColouredGaussian):
+    """The same with the l2 sensitivities of weights and covariances bounded by l1; means have no such bound."""
+
+    name: ClassVar[str] = "coloured_gaussian_l1"
+    norm = "l1"

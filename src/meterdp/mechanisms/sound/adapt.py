@@ -14,14 +14,12 @@ import numpy as np
 
 from meterdp.mechanisms.interface import Released
 from meterdp.mechanisms.published.projection import project_covariances
-from meterdp.mechanisms.sound.clipping import response
 from meterdp.mechanisms.sound.domain import Loads
 from meterdp.mechanisms.sound.library import Library
-from meterdp.mechanisms.sound.posterior import invertible, trust
+from meterdp.mechanisms.sound.posterior import invertible, response, trust
 from meterdp.mechanisms.sound.stack import RECORDS_AT_ONCE, RECORDS_BYTES
 from meterdp.mixture.density import class_shares, log_scales, standardised
-from meterdp.mixture.draws import MixtureDraws
-from meterdp.mixture.sampling import FixedNumbers, sample
+from meterdp.mixture.draws import FixedNumbers, MixtureDraws, sample
 from meterdp.privacy.mechanism import Measure, NoisyQuery, clip_to_unit_ball
 
 # Public constants, chosen as docs/proofs/sound.md says.

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from meterdp.mechanisms.interface import PublicSettings, Released, Sees
-from meterdp.mechanisms.published.labelled import LabelledRecords
+from meterdp.mechanisms.published.label_flip import LabelledRecords
 from meterdp.mechanisms.sound.domain import Loads
 from meterdp.mechanisms.sound.plan import LAST_ROUND, ROUND_GROWTH
 from meterdp.mechanisms.sound.rounds import release_in_chunks, run_rounds

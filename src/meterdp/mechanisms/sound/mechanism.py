@@ -5,6 +5,16 @@ Clipped records, a private pooled moment, then private EM from public start clas
 public library its classes are adapted instead, and rounds of EM follow where households are many.
 All N records enter, invalid ones as the public default record. In study mode the noise is seeded floating point: the
 proof then covers the algorithm, not the files.
+
+The second front door of the sound release: a private mixture of any records within a public radius.
+
+The mechanism is the one that releases loads, with another :mod:`~meterdp.mechanisms.sound.domain`: no levels, no
+hours, any number of classes and entries. Proof note: docs/proofs/sound.md.
+
+A public box around records, which fits into the ball of the sound release.
+
+The box is mapped to the cube [-1, 1]^d by its own bounds, and the cube lies in the ball of radius sqrt(d) around the
+origin. Either map is one of a single record and of public numbers; proof note: docs/proofs/sound.md, 10.
 """
 
 from __future__ import annotations
@@ -12,15 +22,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from meterdp.errors import InputError
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings, Released, Sees
 from meterdp.mechanisms.sound.adapt import adapt
-from meterdp.mechanisms.sound.domain import Domain, Loads
-from meterdp.mechanisms.sound.marginals import Reference, feature_sum
+from meterdp.mechanisms.sound.domain import Ball, Domain, Loads
+from meterdp.mechanisms.sound.marginals import Marginals, Reference, feature_sum
 from meterdp.mechanisms.sound.plan import (
     POOLED_WEIGHTS,
     Plan,
@@ -30,10 +40,10 @@ from meterdp.mechanisms.sound.plan import (
     step_entries,
 )
 from meterdp.mechanisms.sound.posterior import pooled_parameters, radius_from
-from meterdp.mechanisms.sound.reweighting import Marginals
 from meterdp.mechanisms.sound.rounds import release_in_chunks, run_rounds
 from meterdp.mechanisms.sound.stack import RECORDS_AT_ONCE, moment_stack, radius_stack
-from meterdp.mixture.draws import MixtureDraws
+from meterdp.mixture.draws import Mixture, MixtureDraws
+from meterdp.mixture.study import Prior
 from meterdp.privacy import gaussian
 from meterdp.privacy.gaussian import FEWEST_NOISE_STEPS, delta_margin, total_variation
 from meterdp.privacy.guarantee import Family, Guarantee
@@ -248,3 +258,198 @@ class Sound:
 
 def _noise_too_small(hint: str) -> InputError:
     return InputError("noise is too small for the discretisation grid", field="epsilon", hint=hint)
+
+
+# Smallest eigenvalue of a released covariance, relative to the squared radius, if none is given.
+EIGENVALUE_FLOOR_RATIO = 1e-6
+
+
+@dataclass(frozen=True)
+class BallRelease:
+    """What :func:`fit_ball` returns.
+
+    Parameters
+    ----------
+    mixture : Mixture
+        In the unit of the records.
+    guarantee : Guarantee
+        What is claimed of the mixture.
+    clipped_count : int
+        Records outside the ball, clipped to it: private, not covered by the guarantee.
+    """
+
+    mixture: Mixture
+    guarantee: Guarantee
+    clipped_count: int
+
+
+def calibrate_ball(
+    classes: int,
+    dimension: int,
+    records: int,
+    epsilon: float,
+    delta: float,
+    ball: Ball,
+    *,
+    grid: float = 0.0,
+    adjacency: Literal["replace_one", "add_remove"] = "replace_one",
+    rounds: int | None = None,
+    eigenvalue_floor: float | None = None,
+    prior: Prior | None = None,
+) -> Sound:
+    """Return the calibrated mechanism, from public numbers alone.
+
+    Parameters
+    ----------
+    classes, dimension : int
+        K and d.
+    records : int
+        N under ``replace_one``, a public guess of it under ``add_remove``.
+    epsilon, delta : float
+    ball : Ball
+        Public.
+    grid : float
+        Of the noise source.
+    adjacency : {"replace_one", "add_remove"}
+    rounds : int, optional
+        Of private EM; by default a rule.
+    eigenvalue_floor : float, optional
+        Public, in the squared unit of the records; a millionth of the squared radius by default.
+    prior : Prior, optional
+        For maximum a posteriori estimates, of records in the unit ball around the origin; none by default.
+
+    Raises
+    ------
+    InputError
+        If a number is outside its range, as N < K.
+    """
+    settings = SoundSettings(
+        adjacency, records if adjacency == "add_remove" else None, classes, rounds, grid=grid, ball=ball, prior=prior
+    )
+    floor = EIGENVALUE_FLOOR_RATIO * ball.radius**2 if eigenvalue_floor is None else eigenvalue_floor
+    # Bounds of an entry are for loads: the ball is what records are clipped to, and any two in order will do here.
+    public = PublicSettings(
+        epsilon, delta, classes, dimension, records, -ball.radius, ball.radius, floor, sound=settings
+    )
+    return Sound.calibrate(public)
+
+
+def fit_ball(
+    x: np.ndarray,
+    classes: int,
+    epsilon: float,
+    delta: float,
+    noise: GaussianSource,
+    radius: float = 1.0,
+    centre: tuple[float, ...] | None = None,
+    *,
+    records_guess: int | None = None,
+    **choices,
+) -> BallRelease:
+    """Release a Gaussian mixture of records under (epsilon, delta)-DP for one whole record.
+
+    Parameters
+    ----------
+    x : (N, d) float64
+        Finite records; what lies outside the ball is clipped to it.
+    classes : int
+        K, at most N.
+    epsilon, delta : float
+    noise : GaussianSource
+        Of a study, or a safe one: its grid decides which.
+    radius : float
+        Public bound of the distance of a record from the centre, in the unit of the records.
+    centre : tuple of float, optional
+        Public; the origin by default.
+    records_guess : int, optional
+        Public guess of N; ``add_remove`` needs it, since N itself is then private.
+    **choices
+        Further ones of :func:`calibrate_ball`.
+
+    Raises
+    ------
+    InputError
+        If a record has a missing or infinite entry, there are fewer records than classes, ``add_remove`` comes
+        without a guess, or a number is outside its range.
+    """
+    records = records_guess if choices.get("adjacency") == "add_remove" else len(x)
+    if records is None:
+        raise InputError(
+            "is not set", field="records_guess", hint="give a public guess of the number of records, for add_remove"
+        )
+    x = np.asarray(x, dtype=float)
+    if x.ndim != 2 or not x.size or not np.isfinite([x.min(), x.max()]).all():
+        raise InputError(
+            "are not rows of finite numbers",
+            field="records",
+            hint="leave out or fill in records with missing entries, by a rule that looks at one record alone",
+        )
+    ball = Ball(radius, centre)
+    mechanism = calibrate_ball(classes, x.shape[1], records, epsilon, delta, ball, grid=noise.grid, **choices)
+    released = mechanism.release(PrivateRecords(x), noise, 1)
+    return BallRelease(
+        released.mixtures.draw(0),
+        mechanism.guarantee,
+        sum(int(ball.outside(x[i : i + RECORDS_AT_ONCE]).sum()) for i in range(0, len(x), RECORDS_AT_ONCE)),
+    )
+
+
+# Half widths of a box whose squares, those of covariances, a float64 holds with room.
+LEAST_HALF_WIDTH, MOST_HALF_WIDTH = 1e-100, 1e100
+
+
+@dataclass(frozen=True)
+class Box:
+    """Public bounds of every entry of a record.
+
+    Parameters
+    ----------
+    low, high : tuple of float
+        d numbers each, in the unit of the records.
+    """
+
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+
+    def __post_init__(self):
+        half = self._half
+        if not (np.isfinite(half) & (half >= LEAST_HALF_WIDTH) & (half <= MOST_HALF_WIDTH)).all():
+            raise InputError(
+                "are not finite numbers with the lower one first, from 1e-100 to 1e100 apart",
+                field="bounds",
+                hint="give (low, high) from public knowledge, numbers or one for each entry of a record",
+            )
+
+    @property
+    def dimension(self) -> int:
+        """Entries d of a record."""
+        return len(self.low)
+
+    @property
+    def ball(self) -> Ball:
+        """The ball around the cube."""
+        return Ball(float(np.sqrt(self.dimension)))
+
+    @property
+    def _half(self) -> np.ndarray:
+        return np.array(self.high, dtype=float) / 2 - np.array(self.low, dtype=float) / 2
+
+    @property
+    def _middle(self) -> np.ndarray:
+        return np.array(self.low, dtype=float) / 2 + np.array(self.high, dtype=float) / 2
+
+    def scaled(self, x: np.ndarray) -> np.ndarray:
+        """Clip finite records (N, d) to the box and map them to the cube, each by itself."""
+        z = np.clip(x, self.low, self.high)
+        z -= self._middle
+        z /= self._half
+        return np.clip(z, -1.0, 1.0, out=z)
+
+    def unscaled(self, mixture: Mixture) -> Mixture:
+        """Return a mixture of records in the cube as one of records in the box.
+
+        Means are moved into the box, where those of its records lie; that takes released and public numbers alone.
+        """
+        half = self._half
+        means = np.clip(self._middle + half * mixture.means, self.low, self.high)
+        return Mixture(mixture.weights, means, mixture.covariances * half[:, None] * half)

@@ -16,11 +16,10 @@ from scipy.stats import beta, chi2, kstest
 from meterdp.core.noise import StudyNoise
 from meterdp.errors import InputError
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
-from meterdp.mechanisms.published.labelled import LabelledRecords
-from meterdp.mechanisms.sound.ball import calibrate_ball
+from meterdp.mechanisms.published.label_flip import LabelledRecords
 from meterdp.mechanisms.sound.domain import Ball
 from meterdp.mechanisms.sound.label_flip import SoundLabelFlip
-from meterdp.mechanisms.sound.mechanism import Sound
+from meterdp.mechanisms.sound.mechanism import Sound, calibrate_ball
 from meterdp.mechanisms.sound.plan import SoundSettings, noise_entries
 from meterdp.mechanisms.sound.stack import StackWeights, moment_stack
 from meterdp.mixture.gmm import fit_labels

@@ -9,9 +9,9 @@ from scipy.special import erfc
 
 from meterdp.accounting.exact_curve import chernoff, exact_tails
 from meterdp.accounting.gaussian_loss import pair_losses
-from meterdp.class_noise.designs.interface import Budget, ClassQueries
-from meterdp.class_noise.designs.published.design import Algorithm1Settings, published_noise
-from meterdp.class_noise.designs.white import white_noise
+from meterdp.class_noise.designs.algorithm1 import Algorithm1Settings, published_noise
+from meterdp.class_noise.designs.simple import white_noise
+from meterdp.class_noise.query_models import Budget, ClassQueries
 from tests.unit.class_noise.examples import random_queries, synthetic
 
 EPSILON = np.array([0.0, 0.1, 1.0, 3.0])

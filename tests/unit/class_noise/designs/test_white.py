@@ -6,9 +6,8 @@ from scipy.stats import norm
 
 from meterdp.accounting.exact_curve import chernoff, exact_tails
 from meterdp.class_noise.curves import losses_of
-from meterdp.class_noise.designs.interface import Budget, ClassQueries, class_queries
 from meterdp.class_noise.designs.registry import DESIGNS, noise_design, report_row
-from meterdp.class_noise.query_models import QUERY_MODELS
+from meterdp.class_noise.query_models import QUERY_MODELS, Budget, ClassQueries, class_queries
 from meterdp.class_noise.tables import NOISE_DESIGN_REPORTS
 from meterdp.core.parquet import as_arrow
 from meterdp.errors import InputError

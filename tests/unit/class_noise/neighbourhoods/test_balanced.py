@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from meterdp.class_noise.neighbourhoods.balanced import balanced_groups
+from meterdp.class_noise.neighbourhoods.graph import balanced_groups
 from meterdp.errors import InputError
 
 

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from meterdp.class_noise.neighbourhoods.edge_file import read_edges
+from meterdp.class_noise.neighbourhoods.graph import read_edges
 from meterdp.errors import InputError
 
 HOUSEHOLDS = {"007": 0, "7": 1, "secret-9": 2, "12": 3}

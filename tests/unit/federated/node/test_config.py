@@ -7,7 +7,7 @@ from meterdp.__main__ import main
 from meterdp.core.config import as_markdown, load_schema
 from meterdp.errors import InputError
 from meterdp.federated.node.config import SCHEMAS, read_agreement, read_node
-from meterdp.federated.node.keys import new_keys
+from meterdp.federated.node.messages import new_keys
 from meterdp.federated.node.run import exposed
 from tests.unit.federated.node.made_up import settings_of, study_of, write_agreement
 

@@ -20,10 +20,8 @@ import zmq
 
 from meterdp.errors import InputError
 from meterdp.federated.node import links, sockets
-from meterdp.federated.node.faults import Fault, Reason
-from meterdp.federated.node.keys import new_keys, read_secret
 from meterdp.federated.node.links import Links
-from meterdp.federated.node.messages import NO_RUN, Kind, Message
+from meterdp.federated.node.messages import NO_RUN, Fault, Kind, Message, Reason, new_keys, read_secret
 from meterdp.federated.node.run import run_node
 from meterdp.federated.node.sockets import Event, Happening
 from tests.unit.federated.node.made_up import Lying, Nodes, changed, made_up_records, settings_of, write_agreement

@@ -9,8 +9,8 @@ import pytest
 
 from meterdp.core.noise import StudyNoise
 from meterdp.federated.graph import complete
-from meterdp.federated.node.faults import Reason
 from meterdp.federated.node.links import Links
+from meterdp.federated.node.messages import Reason
 from meterdp.federated.node.protocol import PROTOCOLS
 from meterdp.federated.shared_noise import SharedSums, release_at_node, release_together
 from meterdp.mechanisms.interface import PublicSettings, Released

@@ -15,7 +15,7 @@ from tests.conftest import ROOT
 # the test below holds its parts to what makes these alike.
 _SCRIPT = """
 import numpy as np
-from meterdp.forecasting.kernel.starts import start_points
+from meterdp.forecasting.kernel.search import start_points
 walks = (np.random.default_rng(n).standard_normal((2, n)) for n in range(700, 1500, 40))
 z = np.array([start_points(level.cumsum() * 0.2 + noise, 2, 1, 3, 0.9999) for level, noise in walks])
 print(z.tobytes().hex())

@@ -9,8 +9,7 @@ from statsmodels.tsa.arima.model import ARIMA
 
 from meterdp.forecasting.arma import ArmaSettings, fit_arma
 from meterdp.forecasting.bulk import fit_households
-from meterdp.forecasting.kernel.fit import innovations
-from meterdp.forecasting.kernel.starts import start_points
+from meterdp.forecasting.kernel.search import innovations, start_points
 from meterdp.forecasting.state_space import arma_system, kalman_pass, largest_pole
 from tests.unit.forecasting.processes import PROCESSES, process, simulate, with_gaps
 

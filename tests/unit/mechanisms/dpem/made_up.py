@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from meterdp.core.noise import StudyNoise
-from meterdp.mechanisms.dpem.records import to_unit_ball
+from meterdp.mechanisms.dpem.mechanism import to_unit_ball
 
 
 def clusters(n: int, d: int, k: int, seed: int = 0, width: float = 0.1) -> np.ndarray:

@@ -10,7 +10,7 @@ from sklearn.decomposition import FactorAnalysis
 
 from meterdp.core.noise import StudyNoise, fixed_normals
 from meterdp.errors import InputError
-from meterdp.mechanisms.dpem.factor import (
+from meterdp.mechanisms.dpem.kmeans import (
     Factors,
     analyze_gauss_std,
     fit_factors,
@@ -18,7 +18,7 @@ from meterdp.mechanisms.dpem.factor import (
     second_moment,
     start_factors,
 )
-from meterdp.mechanisms.dpem.records import to_unit_ball
+from meterdp.mechanisms.dpem.mechanism import to_unit_ball
 
 # Of statistical tests.
 FALSE_ALARM = 1e-10

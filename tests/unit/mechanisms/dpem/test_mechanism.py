@@ -8,11 +8,10 @@ import pytest
 
 from meterdp.accounting import zcdp
 from meterdp.core.noise import StudyNoise
-from meterdp.mechanisms.dpem.mechanism import EIGENVALUE_FLOOR, ITERATIONS, DpEmZcdp, ball_radius
-from meterdp.mechanisms.dpem.mixture import fit
+from meterdp.mechanisms.dpem.mechanism import EIGENVALUE_FLOOR, ITERATIONS, DpEmZcdp, ball_radius, fit
 from meterdp.mechanisms.interface import PrivateRecords, PublicSettings
 from meterdp.mechanisms.sound.plan import SoundSettings
-from meterdp.mixture.divergence import mean_log_likelihood
+from meterdp.mixture.density import mean_log_likelihood
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.mixture.gmm import fit_labels
 from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households

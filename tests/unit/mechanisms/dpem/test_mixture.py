@@ -11,19 +11,19 @@ from sklearn.mixture import GaussianMixture
 
 from meterdp.core.noise import StudyNoise, fixed_normals
 from meterdp.errors import InputError
-from meterdp.mechanisms.dpem.mixture import (
+from meterdp.mechanisms.dpem.mechanism import (
     EmSettings,
     Iterate,
     MixtureModel,
+    Perturbation,
     clipped_weights,
     fit,
     fit_iterates,
     start_mixture,
 )
-from meterdp.mechanisms.dpem.moments import Perturbation
-from meterdp.mixture.class_sums import class_sums
-from meterdp.mixture.divergence import mean_log_likelihood
+from meterdp.mixture.density import mean_log_likelihood
 from meterdp.mixture.draws import Mixture, MixtureDraws
+from meterdp.mixture.gmm import class_sums
 from tests.unit.mechanisms.dpem.made_up import NotedNoise, clusters
 
 # Of statistical tests.

@@ -13,8 +13,7 @@ from scipy.stats import kstest
 
 from meterdp.audit.cases.dpem import Recorded, Replayed
 from meterdp.core.noise import StudyNoise
-from meterdp.mechanisms.dpem.mixture import EmSettings, Iterate, MixtureModel
-from meterdp.mechanisms.dpem.moments import moment_em
+from meterdp.mechanisms.dpem.mechanism import EmSettings, Iterate, MixtureModel, moment_em
 from meterdp.mixture.draws import Mixture
 
 RUNS, FALSE_ALARM = 1000, 1e-9

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from meterdp.errors import InputError
-from meterdp.mechanisms.dpem.records import check_records, to_unit_ball
+from meterdp.mechanisms.dpem.mechanism import check_records, to_unit_ball
 
 
 def test_records_outside_the_radius_are_drawn_to_the_sphere_and_counted():

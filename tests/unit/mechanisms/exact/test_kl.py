@@ -13,10 +13,9 @@ from scipy.stats import chi2, kstest
 
 from meterdp.core.noise import StudyNoise
 from meterdp.mechanisms.exact.kl import EPSILON_0_SHARE, KlExact, best_split
-from meterdp.mechanisms.published.kl import KlPublished
-from meterdp.mechanisms.published.kl_release import expected_divergence
-from meterdp.mechanisms.published.wishart_cost import covariance_costs
-from meterdp.mixture.divergence import kl_joint
+from meterdp.mechanisms.published.kl import KlPublished, expected_divergence
+from meterdp.mechanisms.published.label_flip import covariance_costs
+from meterdp.mixture.density import kl_joint
 from tests.unit.mechanisms.flips import fig_1, largest_reach
 from tests.unit.mechanisms.made_up import public, records
 

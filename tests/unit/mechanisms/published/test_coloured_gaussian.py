@@ -9,8 +9,7 @@ import pytest
 from scipy.stats import chi2, kstest
 
 from meterdp.core.noise import StudyNoise
-from meterdp.mechanisms.published.coloured_gaussian import ColouredGaussian
-from meterdp.mechanisms.published.iid_gaussian import IidGaussian
+from meterdp.mechanisms.published.baseline import ColouredGaussian, IidGaussian
 from tests.unit.mechanisms.flips import largest_reach
 from tests.unit.mechanisms.made_up import public, records
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from meterdp.core.noise import StudyNoise
-from meterdp.mechanisms.published.coloured_gaussian import ColouredGaussian, ColouredGaussianL1
-from meterdp.mechanisms.published.iid_gaussian import IidGaussianL1
+from meterdp.mechanisms.published.baseline import ColouredGaussian, ColouredGaussianL1, IidGaussianL1
 from tests.unit.mechanisms.made_up import public, records
 
 

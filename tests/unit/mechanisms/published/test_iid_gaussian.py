@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import kstest
 
 from meterdp.core.noise import StudyNoise
-from meterdp.mechanisms.published.iid_gaussian import IidGaussian
+from meterdp.mechanisms.published.baseline import IidGaussian
 from meterdp.mechanisms.published.label_flip import lemma_1_multiplier
 from meterdp.privacy.gaussian import delta
 from tests.unit.mechanisms.made_up import public, records

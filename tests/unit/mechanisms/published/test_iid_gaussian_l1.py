@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from meterdp.core.noise import StudyNoise
-from meterdp.mechanisms.published.iid_gaussian import IidGaussian, IidGaussianL1
+from meterdp.mechanisms.published.baseline import IidGaussian, IidGaussianL1
 from tests.unit.mechanisms.made_up import public, records
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import kstest
 
 from meterdp.core.noise import StudyNoise
-from meterdp.mechanisms.published.iid_laplace import IidLaplace
+from meterdp.mechanisms.published.baseline import IidLaplace
 from tests.unit.mechanisms.made_up import public, records
 
 

@@ -10,8 +10,7 @@ import pytest
 from scipy.stats import chi2, kstest
 
 from meterdp.core.noise import StudyNoise
-from meterdp.mechanisms.published.kl import KlPublished
-from meterdp.mechanisms.published.kl_release import neighbouring_frequencies
+from meterdp.mechanisms.published.kl import KlPublished, neighbouring_frequencies
 from tests.unit.mechanisms.made_up import public, records
 
 

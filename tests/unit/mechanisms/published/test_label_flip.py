@@ -7,8 +7,7 @@ import pytest
 
 from meterdp.core.noise import StudyNoise
 from meterdp.errors import InputError
-from meterdp.mechanisms.published.label_flip import lemma_1_multiplier, square_roots
-from meterdp.mechanisms.published.labelled import LabelledRecords
+from meterdp.mechanisms.published.label_flip import LabelledRecords, lemma_1_multiplier, square_roots
 from meterdp.mechanisms.registry import MECHANISMS
 from meterdp.mixture.gmm import fit_em
 from tests.unit.mechanisms.flips import labelled

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from meterdp.mechanisms.published.sensitivities import covariance_changes, flip_sensitivities, mean_changes
+from meterdp.mechanisms.published.label_flip import covariance_changes, flip_sensitivities, mean_changes
 
 
 def statistics(x, labels, k):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import digamma, exp1
 
-from meterdp.mechanisms.published.wishart_cost import covariance_costs
+from meterdp.mechanisms.published.label_flip import covariance_costs
 
 GAMMAS = np.geomspace(1e-3, 1e3, 7)
 

@@ -25,16 +25,15 @@ from meterdp.mechanisms.sound.adapt import (
     energy_share,
     level_for_energy,
 )
-from meterdp.mechanisms.sound.clipping import clipped_mean_square
 from meterdp.mechanisms.sound.domain import Loads
 from meterdp.mechanisms.sound.library import Library
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mechanisms.sound.plan import MOST_ROUNDS, SoundSettings, make_plan
-from meterdp.mixture.divergence import mean_log_likelihood
-from meterdp.mixture.draws import MixtureDraws
+from meterdp.mechanisms.sound.posterior import clipped_mean_square
+from meterdp.mixture.density import mean_log_likelihood
+from meterdp.mixture.draws import MixtureDraws, sample
 from meterdp.mixture.gmm import fit_labels
 from meterdp.mixture.kmeans import kmeans_labels
-from meterdp.mixture.sampling import sample
 from meterdp.release.worth import average_profile_kwh
 from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households, library
 

@@ -13,16 +13,14 @@ from sklearn.mixture import GaussianMixture
 from meterdp.core.noise import StudyNoise
 from meterdp.errors import InputError
 from meterdp.mechanisms.interface import PrivateRecords
-from meterdp.mechanisms.sound.ball import calibrate_ball, fit_ball
-from meterdp.mechanisms.sound.domain import Ball
-from meterdp.mechanisms.sound.mechanism import Sound
+from meterdp.mechanisms.sound.domain import Ball, spread_classes
+from meterdp.mechanisms.sound.mechanism import Sound, calibrate_ball, fit_ball
 from meterdp.mechanisms.sound.plan import SoundSettings
 from meterdp.mechanisms.sound.posterior import diagonal_covariance
 from meterdp.mechanisms.sound.stack import StackWeights, moment_stack, residual_stack
-from meterdp.mechanisms.sound.starts import spread_classes
 from meterdp.mixture.density import record_log_densities
 from meterdp.mixture.draws import Mixture
-from meterdp.mixture.prior import Prior
+from meterdp.mixture.study import Prior
 from meterdp.privacy import gaussian
 from meterdp.privacy.mechanism import clip_to_unit_ball
 from meterdp.privacy.noise import GRID, SafeNoise

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from meterdp.errors import InputError
-from meterdp.mechanisms.sound.box import Box
+from meterdp.mechanisms.sound.mechanism import Box
 from meterdp.mixture.draws import Mixture
 
 BOX = Box((0.0, -50.0, 1e6), (3.0, 50.0, 1e6 + 1e-3))

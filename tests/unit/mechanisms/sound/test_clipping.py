@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from meterdp.mechanisms.sound.clipping import clipped_mean_square, response
+from meterdp.mechanisms.sound.posterior import clipped_mean_square, response
 from meterdp.privacy.mechanism import clip_to_unit_ball
 
 DRAWS = 400_000

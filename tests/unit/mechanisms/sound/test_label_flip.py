@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from meterdp.core.noise import StudyNoise
-from meterdp.mechanisms.published.labelled import LabelledRecords
+from meterdp.mechanisms.published.label_flip import LabelledRecords
 from meterdp.mechanisms.sound.label_flip import SoundLabelFlip
-from meterdp.mixture.divergence import kl_joint
+from meterdp.mixture.density import kl_joint
 from meterdp.mixture.gmm import fit_labels
 from meterdp.privacy import gaussian
 from tests.unit.mechanisms.made_up import FLOOR, public, records

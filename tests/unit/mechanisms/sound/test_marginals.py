@@ -23,8 +23,7 @@ from meterdp.mechanisms.sound.marginals import (
 )
 from meterdp.mechanisms.sound.mechanism import Sound
 from meterdp.mechanisms.sound.plan import SoundSettings
-from meterdp.mixture.draws import Mixture
-from meterdp.mixture.sampling import sample
+from meterdp.mixture.draws import Mixture, sample
 from meterdp.privacy.noise import GRID
 from tests.unit.mechanisms.made_up import FLOOR, HIGH, LOW, households
 

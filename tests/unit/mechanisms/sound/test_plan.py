@@ -10,6 +10,7 @@ import pytest
 
 from meterdp.errors import InputError
 from meterdp.mechanisms.sound import plan as sound_plan
+from meterdp.mechanisms.sound.domain import start_classes
 from meterdp.mechanisms.sound.plan import (
     SoundSettings,
     default_classes,
@@ -18,7 +19,6 @@ from meterdp.mechanisms.sound.plan import (
     noise_entries,
     step_entries,
 )
-from meterdp.mechanisms.sound.starts import start_classes
 from meterdp.privacy import gaussian
 
 

@@ -12,11 +12,17 @@ from scipy.optimize import root
 
 from meterdp.core.noise import StudyNoise
 from meterdp.evaluation.fidelity import energy_kwh, kolmogorov_smirnov, wasserstein
-from meterdp.mechanisms.sound import reweighting
-from meterdp.mechanisms.sound.marginals import Reference, features, statistics_of
-from meterdp.mechanisms.sound.reweighting import CANDIDATES, Marginals, fit_exponents, sample_reweighted
-from meterdp.mixture.draws import Mixture
-from meterdp.mixture.sampling import sample
+from meterdp.mechanisms.sound import marginals
+from meterdp.mechanisms.sound.marginals import (
+    CANDIDATES,
+    Marginals,
+    Reference,
+    features,
+    fit_exponents,
+    sample_reweighted,
+    statistics_of,
+)
+from meterdp.mixture.draws import Mixture, sample
 from tests.unit.mechanisms.made_up import HIGH, LOW
 
 D = 4
@@ -50,9 +56,9 @@ def test_the_optimum_is_where_the_gradient_vanishes(noise_std):
     covariance, found = np.cov(pool.T, bias=True), means - pool.mean(axis=0)
     likelihood = [
         stats.multivariate_normal.logpdf(found, np.zeros(4), s**2 * covariance + variance * np.eye(4))
-        for s in reweighting.PRIOR_STDS
+        for s in marginals.PRIOR_STDS
     ]
-    penalty = variance / reweighting.PRIOR_STDS[int(np.argmax(likelihood))] ** 2
+    penalty = variance / marginals.PRIOR_STDS[int(np.argmax(likelihood))] ** 2
 
     def gradient(t):
         weight = np.exp(pool @ t - (pool @ t).max())
@@ -95,8 +101,8 @@ def test_profiles_stay_within_the_bounds_repeat_and_have_the_reweighted_means(re
 
 @pytest.mark.parametrize("n", [1, 3, 25])
 def test_few_profiles_and_several_blocks(reference, n, monkeypatch):
-    monkeypatch.setattr(reweighting, "_PROFILES_AT_ONCE", 10)
-    monkeypatch.setattr(reweighting, "_DRAWN_AT_ONCE", 50)
+    monkeypatch.setattr(marginals, "_PROFILES_AT_ONCE", 10)
+    monkeypatch.setattr(marginals, "_DRAWN_AT_ONCE", 50)
     assert sample_reweighted(reference, np.zeros(statistics_of(D)), n, StudyNoise(4, "few")).shape == (n, D)
 
 
@@ -111,7 +117,7 @@ def test_exponents_that_favour_one_record_in_a_thousand_still_end(reference):
 def test_of_neighbours_one_stays_and_the_sum_is_balanced():
     rng = np.random.default_rng(6)
     of = rng.normal(size=(500 * CANDIDATES, 7))
-    chosen = reweighting._balanced(of, rng.permutation(500))
+    chosen = marginals._balanced(of, rng.permutation(500))
     assert np.array_equal(np.sort(chosen // CANDIDATES), np.arange(500))
     total = np.linalg.norm((of - of.mean(axis=0))[chosen].sum(axis=0))
     assert total < 0.2 * math.sqrt(500 * 7), "far below that of a random choice"

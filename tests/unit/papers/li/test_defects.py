@@ -12,9 +12,9 @@ import pytest
 
 from meterdp.federated import leakage
 from meterdp.federated.graph import CORRUPT, five_node_example, random_geometric
+from meterdp.federated.leakage import consensus_view
 from meterdp.federated.pdmm import Stop, consensus
-from meterdp.federated.ring_sum import RingSum, decoded
-from meterdp.federated.transcript import consensus_view
+from meterdp.federated.summation import RingSum, decoded
 from meterdp_papers.li import errata as errata_consensus
 from meterdp_papers.li.errata import example, followed
 

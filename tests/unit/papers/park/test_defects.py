@@ -15,9 +15,8 @@ from dp_accounting.rdp import RdpAccountant
 from scipy.stats import norm
 
 from meterdp.core.noise import StudyNoise
-from meterdp.mechanisms.dpem.mixture import EmSettings, MixtureModel
-from meterdp.mechanisms.dpem.moments import Perturbation, mirrored
-from meterdp.mixture.class_sums import ClassSums
+from meterdp.mechanisms.dpem.mechanism import EmSettings, MixtureModel, Perturbation, mirrored
+from meterdp.mixture.gmm import ClassSums
 from meterdp_papers.park import errata as stated
 from meterdp_papers.park.clusters import spectral_norm
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from meterdp.core.parquet import as_arrow
-from meterdp.mechanisms.dpem.factor import Factors
+from meterdp.mechanisms.dpem.kmeans import Factors
 from meterdp_papers.park import clusters
 from meterdp_papers.park.data import Records
 from meterdp_papers.park.tables import AS_THEY_ARE, BY_PIXEL, CENTRED, PARK_FACE_NUMBERS, PARK_FACES, PICTURES

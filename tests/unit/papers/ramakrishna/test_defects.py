@@ -14,7 +14,7 @@ from scipy.linalg import toeplitz
 from scipy.optimize import brentq
 from scipy.stats import multivariate_normal, norm
 
-from meterdp.class_noise.designs.interface import ClassQueries
+from meterdp.class_noise.query_models import ClassQueries
 from meterdp.core.noise import StudyNoise
 from meterdp_papers.ramakrishna import errata_bounds as ramakrishna_distributions
 from meterdp_papers.ramakrishna import errata_descent as plain

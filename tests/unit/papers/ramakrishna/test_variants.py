@@ -6,8 +6,8 @@ import pytest
 
 from meterdp.accounting.exact_curve import worst_pair
 from meterdp.accounting.gaussian_loss import pair_losses
-from meterdp.class_noise.designs.interface import Budget, ClassQueries
 from meterdp.class_noise.designs.registry import noise_design
+from meterdp.class_noise.query_models import Budget, ClassQueries
 from meterdp_papers.ramakrishna.households import QUERY_MEANS, read_queries
 
 LABELS, ENTRIES, RHO, EPSILON, DRAWS = 5, 4, 0.7, 0.5, 200_000

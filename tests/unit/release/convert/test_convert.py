@@ -21,10 +21,8 @@ from meterdp.core.config import complete, load_schema
 from meterdp.core.parquet import write_table
 from meterdp.errors import InputError
 from meterdp.privacy.guarantee import STUDY_MODE
-from meterdp.release.convert import profiles
-from meterdp.release.convert.folder import PROVENANCE
-from meterdp.release.convert.profiles import hours_of_day, read_release
-from meterdp.release.convert.registry import TOOLS
+from meterdp.release import convert
+from meterdp.release.convert import PROVENANCE, TOOLS, hours_of_day, read_release
 from meterdp.release.received import checked
 from meterdp.release.service import ReleaseService
 from meterdp.release.synthetic import synthetic_columns
@@ -278,7 +276,7 @@ def test_what_is_converted_is_what_was_hashed(released, tmp_path, monkeypatch):
         write_table(folder / name, RELEASED_PROFILES, columns, {"guarantee": "mine"})
         return found
 
-    monkeypatch.setattr(profiles, "checked", then_swapped)
+    monkeypatch.setattr(convert, "checked", then_swapped)
     np.testing.assert_array_equal(read_release(tmp_path / "mixture").energy_kwh, before.energy_kwh)
 
 

@@ -14,12 +14,12 @@ import math
 
 import numpy as np
 
-from meterdp.class_noise.designs.interface import Budget, ClassQueries, DesignReport, Noise
+from meterdp.class_noise.designs.algorithm1 import published_noise
 from meterdp.class_noise.designs.joint.common_noise import common_noise
 from meterdp.class_noise.designs.joint.distribution_descent import EPSILONS, descend_component, worst_deltas
-from meterdp.class_noise.designs.moves import NOISE_FLOOR, within_budget
-from meterdp.class_noise.designs.published.design import published_noise
-from meterdp.class_noise.neighbourhoods.components import components, edges_within
+from meterdp.class_noise.designs.simple import NOISE_FLOOR, within_budget
+from meterdp.class_noise.neighbourhoods.graph import components, edges_within
+from meterdp.class_noise.query_models import Budget, ClassQueries, DesignReport, Noise
 from meterdp.privacy import gaussian
 
 # From this delta on the published design is taken to hide nothing: what hides a little more is not looked for.

@@ -17,9 +17,8 @@ from scipy.special import logsumexp
 from meterdp.accounting.exact_curve import worst_pairs
 from meterdp.accounting.gaussian_loss import pair_losses
 from meterdp.class_noise.designs.joint.saddle import saddles
-from meterdp.class_noise.designs.moves import alike
-from meterdp.class_noise.designs.transport.barycentre import minimax_centre
-from meterdp.class_noise.designs.transport.map import Moved, towards
+from meterdp.class_noise.designs.simple import alike
+from meterdp.class_noise.designs.transport.barycentre import Moved, minimax_centre, towards
 
 # Where designs are compared and improved; public constants of the design.
 EPSILONS = np.array([0.1, 0.5, 1.0])

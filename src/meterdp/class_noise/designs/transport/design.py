@@ -9,8 +9,8 @@ knows the query. Proof note: docs/proofs/transport.md.
 
 from __future__ import annotations
 
-from meterdp.class_noise.designs.interface import Budget, ClassQueries, Noise
 from meterdp.class_noise.designs.joint.design import descended
+from meterdp.class_noise.query_models import Budget, ClassQueries, Noise
 from meterdp.errors import InputError
 
 SENTENCE = "No protection against anyone who knows or can predict this household's readings."

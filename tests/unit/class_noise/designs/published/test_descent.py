@@ -3,10 +3,16 @@
 import numpy as np
 import pytest
 
-from meterdp.class_noise.designs.interface import Budget, ClassQueries
-from meterdp.class_noise.designs.published.descent import descend, descent_state, neighbour_graph
-from meterdp.class_noise.designs.published.descent_kernel import _none_overtakes, _project
-from meterdp.class_noise.designs.published.design import STOP_REASONS, published_noise
+from meterdp.class_noise.designs.algorithm1 import (
+    STOP_REASONS,
+    _none_overtakes,
+    _project,
+    descend,
+    descent_state,
+    neighbour_graph,
+    published_noise,
+)
+from meterdp.class_noise.query_models import Budget, ClassQueries
 from meterdp.errors import InputError
 from meterdp_papers.ramakrishna import errata_descent as plain
 from meterdp_papers.ramakrishna.errata_descent import edges_of

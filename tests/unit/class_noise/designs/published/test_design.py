@@ -3,12 +3,17 @@
 import numpy as np
 import pytest
 
-import meterdp.class_noise.designs.published.design as published
-from meterdp.class_noise.designs.interface import Budget, ClassQueries, Noise
-from meterdp.class_noise.designs.published.descent import descend, descent_state, neighbour_graph
-from meterdp.class_noise.designs.published.design import Algorithm1Settings, published_noise
-from meterdp.class_noise.designs.white import white_noise
+import meterdp.class_noise.designs.algorithm1 as published
+from meterdp.class_noise.designs.algorithm1 import (
+    Algorithm1Settings,
+    descend,
+    descent_state,
+    neighbour_graph,
+    published_noise,
+)
+from meterdp.class_noise.designs.simple import white_noise
 from meterdp.class_noise.neighbourhoods.graph import full_cluster_graph
+from meterdp.class_noise.query_models import Budget, ClassQueries, Noise
 from meterdp_papers.ramakrishna import errata_descent as plain
 from meterdp_papers.ramakrishna.errata_descent import edges_of
 from tests.unit.class_noise.examples import all_pairs, nasty_queries, random_queries, synthetic, wishart

@@ -6,12 +6,16 @@ import pytest
 from scipy.linalg import sqrtm
 
 from meterdp.class_noise.comparison import design_comparison_rows
-from meterdp.class_noise.designs.interface import Budget, ClassQueries
-from meterdp.class_noise.designs.moves import NOISE_FLOOR
 from meterdp.class_noise.designs.registry import noise_design, runnable
-from meterdp.class_noise.designs.transport.barycentre import minimax_centre, squared_distances, wasserstein_limit
+from meterdp.class_noise.designs.simple import NOISE_FLOOR
+from meterdp.class_noise.designs.transport.barycentre import (
+    minimax_centre,
+    squared_distances,
+    towards,
+    wasserstein_limit,
+)
 from meterdp.class_noise.designs.transport.design import SENTENCE
-from meterdp.class_noise.designs.transport.map import towards
+from meterdp.class_noise.query_models import Budget, ClassQueries
 from meterdp.class_noise.tables import DESIGN_COMPARISON
 from meterdp.core.parquet import as_arrow
 from meterdp.errors import InputError

@@ -1,5 +1,12 @@
-"""What the designs that move a query share: the public noise floor, the last word on the budget, distributions that
-meet."""
+"""White noise of the same variance for every label and entry: the baseline of section VI of Ramakrishna et al.
+
+Its trace meets the accuracy budget (13) exactly. Proof note: docs/proofs/white.md.
+
+No noise: the no-noise baseline of Fig. 2 and Fig. 4 of Ramakrishna et al.
+
+What the designs that move a query share: the public noise floor, the last word on the budget, distributions that
+meet.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +16,19 @@ from dataclasses import replace
 import numpy as np
 
 from meterdp.accounting.gaussian_loss import PairLosses
-from meterdp.class_noise.designs.interface import ClassQueries, Noise
+from meterdp.class_noise.query_models import Budget, ClassQueries, Noise
+
+
+def white_noise(queries: ClassQueries, budget: Budget) -> Noise:
+    """Return (trace / k) I for every label, (H, k, k); with the "total" convention the variance is rho / k."""
+    variance = budget.squared_error(queries.entries) / queries.entries
+    return Noise(np.broadcast_to(variance * np.eye(queries.entries), queries.covariance.shape).copy())
+
+
+def no_noise(queries: ClassQueries, budget: Budget) -> Noise:
+    """Return zero covariances, (H, k, k); the budget is not spent."""
+    return Noise(np.zeros_like(queries.covariance))
+
 
 # Share of the budget spent on white noise common to all labels, so that every released distribution has a density.
 NOISE_FLOOR = 1e-3

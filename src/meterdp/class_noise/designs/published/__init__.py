@@ -1,1 +1,0 @@
-"""The design of Ramakrishna et al., Algorithms 1 and 2."""
