@@ -79,7 +79,7 @@ try:
             field="federation.graph",
             hint="give the path of the pairs of circuits",
         )
-    # Public classes the sound release starts from, if any.
+    # Prior mixture that the proven release starts from, if any.
     LIBRARY = library_files(config["mechanisms"]["sound"]["library"])
     if not all(Path(file).is_file() for file in LIBRARY):
         raise InputError(
@@ -88,8 +88,8 @@ try:
             field="mechanisms.sound.library",
             hint="name such a folder, 'simulated' or null",
         )
-    handed_over = Path(config["results_dir"]) / "release"
-    if any(handed_over.resolve() in Path(file).resolve().parents for file in LIBRARY):
+    published = Path(config["results_dir"]) / "release"
+    if any(published.resolve() in Path(file).resolve().parents for file in LIBRARY):
         raise InputError(
             "lies where this study's own releases are put, so that every release would ask for another one",
             file="config",

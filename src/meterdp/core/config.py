@@ -43,6 +43,7 @@ REMOVED = {
     "federation.update": "covariances are about the means of the same step",
     "federation.mask_std": "it is 1e5",
     "mechanisms.draws": "the KL divergence is averaged over 1000 draws",
+    "forecast.method": "an ARMA process forecasts; forecast.compare sets others beside it",
     "forecast.refit_days": "coefficients are estimated anew every 7 days",
     "forecast.long_ar_order": "it is 24",
     "forecast.mean": "what the season leaves has the mean zero",

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 STUDIED = {
+    # What the season leaves is an ARMA process; ``forecast.compare`` sets the others beside it.
+    "method": "arma",
     # Coefficients are estimated anew after so many days, on the latest training window.
     "refit_days": 7,
     # Order of the long autoregression, method ``ar``.
