@@ -27,14 +27,7 @@ from meterdp.simulate.parameters import describe_simulated
 from meterdp.report.registry import drawings, figure_of
 from meterdp.report.page import OF_FEDERATIONS, TABLES
 from meterdp.mechanisms.sound.library import library_files
-from meterdp.forecasting.settings import (
-    AHEAD,
-    POINTS,
-    PROCESS,
-    WINDOWS,
-    some_of,
-    studied,
-)
+from meterdp.forecasting.settings import AHEAD, POINTS, PROCESS, some_of, studied
 from meterdp.profiles.constants import SEASON
 from meterdp.release.kinds import KINDS
 from meterdp.release.settings import refusals_of
