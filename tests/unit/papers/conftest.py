@@ -1,4 +1,4 @@
-"""The findings of all defects, each computed when a test of this folder first asks for it; words of figures."""
+"""The findings of all defects, each computed when a test of this folder first asks for it; text of figures."""
 
 from __future__ import annotations
 
