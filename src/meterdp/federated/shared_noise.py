@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from meterdp.errors import InputError
 from meterdp.federated.adversary import require_few_sets, smallest_group
-from meterdp.federated.circuits import GRAPHS, Circuits
+from meterdp.federated.circuits import GRAPHS, MASK_STD, Circuits
 from meterdp.federated.graph import Graph, hamiltonian_cycle
 from meterdp.federated.pdmm import Subspace
 from meterdp.federated.summation import STEP, EdgeMasks, Federated, RingSum, Summation
@@ -305,7 +305,7 @@ def shared_noise(federation: Mapping | None, meters: pa.Table) -> SharedNoise | 
 
 def sums_of(federation: Mapping, graph: Graph, colluding: int) -> SharedSums:
     """Return how circuits add up what they have put noise on, if so many of them collude."""
-    return SharedSums(federation["scheme"], graph, colluding, federation["mask_std"])
+    return SharedSums(federation["scheme"], graph, colluding, MASK_STD)
 
 
 def shares_of(federation: Mapping | None, meters: pa.Table) -> Shares:
