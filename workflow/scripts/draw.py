@@ -11,8 +11,8 @@ from meterdp.report.registry import figure_of
 
 def draw(name, options):
     figure = figure_of(name)
-    tables = {table.name: snakemake.input[table.name] for table in figure.tables}
-    figure.draw(**tables, output=folder / f"{name}.svg", **options)
+    tables = (snakemake.input[table.name] for table in figure.tables)
+    figure.draw(*tables, output=folder / f"{name}.svg", **options)
 
 
 with job(snakemake.input, snakemake.log):

@@ -4,7 +4,8 @@ from pathlib import Path
 
 from meterdp.catalogue import study_tables
 from meterdp.core.job import job
-from meterdp.report.page import TABLES, build_report
+from meterdp.report.page import build_report
+from meterdp.report.registry import TABLES
 
 with job(snakemake.input, snakemake.log):
     params = snakemake.params

@@ -264,13 +264,13 @@ def interval_rows(
         distribution = z * forecasts.forecast_std_log_kwh
         own = {
             "calibrated": (forecasts.forecast_log_kwh - lower, upper - forecasts.forecast_log_kwh),
-            "law": (distribution, distribution),
+            "law": (distribution, distribution),  # words: keep
         }
         for interval, sides in own.items():
             low, high = (np.where(side < 0, -1.0, 1.0) * np.hypot(side, z * noise) for side in sides)
-            by_chance = ndtr((gap + low) / spread) - ndtr((gap - high) / spread)
+            with_noise = ndtr((gap + low) / spread) - ndtr((gap - high) / spread)
             within = (gap >= -low - ROUNDING) & (gap <= high + ROUNDING)
-            inside = np.where(noise > 0, by_chance, within)
+            inside = np.where(noise > 0, with_noise, within)
             width = np.subtract(*(censored_moment(mean + side, noise, scale, 1) for side in (high, -low)))
             coverage, coverage_se = _over_households(inside, seen)
             rows.append(
@@ -336,7 +336,7 @@ def released_forecasts(
     Of several query models the first of deterministic, stochastic, published is taken: the others design noise of the
     same size. Noise that only adds is that of the last origin at all of them, because its size is the budget whatever
     the forecasts are. A design that moves or maps forecasts does so with regard to those of the neighbours: for
-    deterministic queries it is designed anew at every origin; for the others that costs minutes an origin, so it is
+    deterministic queries it is designed again at every origin; for the others that costs minutes an origin, so it is
     judged at the last origin alone, and ``origin_count`` says so.
     """
     noises = noises_of(designs)
@@ -353,7 +353,9 @@ def released_forecasts(
         if noise.shift is None and noise.gain is None:
             mean, std = judged.forecast_log_kwh, _std(noise)[:, None, :]
         elif model == "deterministic":
-            mean, std = _anew(judged, pair_positions(household, graph), design, Budget(rho, accuracy_convention))
+            mean, std = _redesigned(
+                judged, pair_positions(household, graph), design, Budget(rho, accuracy_convention)
+            )
         else:
             own = judged.last_origin()
             mean = noise.apply(own.forecast_log_kwh[:, 0])[:, None, :]
@@ -365,7 +367,7 @@ def _std(noise: Noise) -> np.ndarray:
     return np.sqrt(np.diagonal(noise.covariance, axis1=1, axis2=2))
 
 
-def _anew(judged: ForecastSet, pairs: np.ndarray, design: str, budget: Budget) -> tuple[np.ndarray, np.ndarray]:
+def _redesigned(judged: ForecastSet, pairs: np.ndarray, design: str, budget: Budget) -> tuple[np.ndarray, np.ndarray]:
     """Design for deterministic queries at every origin; released means and noise deviations, (H, n, h) each."""
     mean, std = np.empty((2, *judged.forecast_log_kwh.shape))
     none = np.zeros((len(mean), mean.shape[2], mean.shape[2]))

@@ -25,7 +25,7 @@ from meterdp.forecasting.rolling import ForecastSet
 
 # What the figure shows. Sizes beyond the households with a forecast are said to be too large.
 ASKED = {"sizes": (2, 5, 10, 20, 50, 100), "epsilon": 1.0, "delta": 1e-5}
-TOO_LARGE = "more than the {} households with a forecast: there are not so many to hide among"
+TOO_LARGE = "more than the {} households with a forecast: there are not so many to hide among"  # words: keep
 NOT_SERVED = "no noise that was tried hides the households of every group"
 
 

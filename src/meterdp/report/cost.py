@@ -1,13 +1,9 @@
 """What each mechanism costs against epsilon: log-likelihood of households it has not seen, and KL divergence.
 
-The held-out gap of the upper panel is the one measure all mechanisms share; the divergence below is Fig. 7 of Liu et
-al. for the export at hand, and its reference differs. Lines tell families apart: solid where a guarantee is proven,
-broken with hollow markers where none holds. What cannot be drawn is named.
-
-What the report says about the cost of mechanisms: the sentence of the key results, and the tables.
-
-The measure is the log-likelihood of households a mechanism has not seen, against the mixture of the study; where none
-could be held out it is that of the households of the fit, and the words say so.
+The held-out gap is the one measure all mechanisms share; where no household could be held out it is that of the
+households of the fit, and the text says so. The divergence is Fig. 7 of Liu et al. for the export at hand, and its
+reference differs. Lines tell families apart: solid where a guarantee is proven, broken with hollow markers where none
+holds. What cannot be drawn is named.
 """
 
 from __future__ import annotations
@@ -17,72 +13,51 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meterdp.evaluation.tables import COST
-from meterdp.report import numbers
-from meterdp.report.pages import COSTS, Figure
-from meterdp.report.style import GREY, canvas, in_order, line_key, load, look, one_three_ticks, plain_log_ticks
+from meterdp.mixture.support import too_many_classes
+from meterdp.report.numbers import count, differs, percent, plain, plus_minus, significant
+from meterdp.report.pages import COSTS, Grid, Tables, count_range, figure, grid_of, printed
+from meterdp.report.style import GREY, canvas, in_order, line_key, look, one_three_ticks, plain_log_ticks
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
-from meterdp.mixture.support import too_many_classes
-from meterdp.report.numbers import count, differs, percent, plain, plus_minus, significant
-from meterdp.report.pages import Grid, Tables, count_range
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 LINEAR_NATS = 1.0  # the gap has a linear axis up to here and a logarithmic one beyond, on both sides of zero
+MOST_NATS_AS_FACTOR = 10.0  # beyond, "more than 22,000 times less likely" says as much to a reader
 _MOST_TICKS = 9
 _SAME_LINE = {"linewidth": 1, "linestyle": ":", "marker": "_"}  # against a mixture of as many classes as released
-
-# Family -> heading in the legend, what its lines look like.
+_HOLLOW = {"linewidth": 1.3, "markerfacecolor": "white"}
+# Family -> heading in the legend, what its lines look like, its description and its guarantee in the tables.
 _FAMILIES = {
-    "sound": ("with a proof", {"linestyle": "-", "linewidth": 2.4}),
-    "exact": ("no valid guarantee: exact", {"linestyle": "-.", "linewidth": 1.3, "markerfacecolor": "white"}),
-    "published": ("no valid guarantee: published", {"linestyle": "--", "linewidth": 1.3, "markerfacecolor": "white"}),
+    "sound": ("with a proof", {"linestyle": "-", "linewidth": 2.4}, "with a proof", "proven"),
+    "exact": (
+        "no valid guarantee: exact",
+        {"linestyle": "-.", **_HOLLOW},
+        "same constraint, true optimum",
+        "invalid",
+    ),
+    "published": (
+        "no valid guarantee: published",
+        {"linestyle": "--", **_HOLLOW},
+        "as printed in the paper",
+        "invalid",
+    ),
 }
+_REFERENCES = {"fit": "the fit", "own_classes": "a fit to its own classes"}
 
 
-def kl_curve(cost, output) -> None:
-    """Draw the held-out log-likelihood gap and KL(released || reference) over epsilon, one curve a mechanism.
-
-    Above: mean and standard error over folds against the mixture of the study, which a release can beat, and as a
-    thin line against a mixture of as many classes as the release where that is another. Below: mean and standard
-    error over draws, the band holds the middle half of them. Where no household could be held out the upper panel
-    shows the households of the fit, and its title says so.
-
-    Parameters
-    ----------
-    cost : path-like
-        Table ``cost``.
-    output : path-like
-        SVG to write.
-    """
-    data = load(cost, COST)
-    epsilons = np.sort(data["epsilon"].unique())
-    names = in_order(data["mechanism"])
-    with canvas(output, "Cost of privacy against ε", 8.4) as figure:
-        gap, divergence = figure.subplots(2, 1, sharex=True)
-        notes = []
-        for name in names:
-            rows = data[data["mechanism"] == name].sort_values("epsilon")
-            notes += _gap_curve(gap, rows, held_out=_was_held_out(data))
-            notes += _divergence_curve(divergence, rows)
-        _gap_axis(gap, _was_held_out(data))
-        _divergence_axis(divergence, data)
-        plain_log_ticks(divergence.xaxis, epsilons)
-        divergence.set_xlim(epsilons[0] / 1.15, epsilons[-1] * 1.15)
-        divergence.set_xlabel("ε the mechanism was calibrated to (log scale)")
-        _legend(figure, data, names)
-        if notes:
-            figure.supxlabel("\n".join(dict.fromkeys(notes)), fontsize=9, x=0.01, ha="left")
+def was_held_out(cost: pd.DataFrame) -> bool:
+    """Whether the study had enough households to hold some out."""
+    return bool(cost["heldout_gap_mean"].notna().any())
 
 
-KL_CURVE_FIGURE = Figure(
-    draw=kl_curve,
-    tables=(COST,),
+def _gap_columns(held_out: bool) -> tuple[str, str]:
+    return ("heldout_gap_mean", "heldout_gap_se") if held_out else ("loglik_gap_mean", "loglik_gap_se")
+
+
+@figure(
+    COST,
     category=COSTS,
     look_for=(
         "Above: how much worse each release describes new households than the study’s mixture without privacy does "
@@ -97,10 +72,31 @@ KL_CURVE_FIGURE = Figure(
         "holds: log-likelihood lost per held-out household, linear around zero, and KL divergence on a log scale."
     ),
 )
+def kl_curve(data: pd.DataFrame, output) -> None:
+    """Draw the held-out log-likelihood gap and KL(released || reference) over epsilon, one curve a mechanism.
 
-
-def _was_held_out(data: pd.DataFrame) -> bool:
-    return bool(data["heldout_gap_mean"].notna().any())
+    Above: mean and standard error over folds against the mixture of the study, which a release can beat, and as a
+    thin line against a mixture of as many classes as the release where that is another. Below: mean and standard
+    error over draws, the band holds the middle half of them. Where no household could be held out the upper panel
+    shows the households of the fit, and its title says so.
+    """
+    epsilons = np.sort(data["epsilon"].unique())
+    names = in_order(data["mechanism"])
+    with canvas(output, "Cost of privacy against ε", 8.4) as drawing:
+        gap, divergence = drawing.subplots(2, 1, sharex=True)
+        notes = []
+        for name in names:
+            rows = data[data["mechanism"] == name].sort_values("epsilon")
+            notes += _gap_curve(gap, rows, held_out=was_held_out(data))
+            notes += _divergence_curve(divergence, rows)
+        _gap_axis(gap, was_held_out(data))
+        _divergence_axis(divergence, data)
+        plain_log_ticks(divergence.xaxis, epsilons)
+        divergence.set_xlim(epsilons[0] / 1.15, epsilons[-1] * 1.15)
+        divergence.set_xlabel("ε the mechanism was calibrated to (log scale)")
+        _legend(drawing, data, names)
+        if notes:
+            drawing.supxlabel("\n".join(dict.fromkeys(notes)), fontsize=9, x=0.01, ha="left")
 
 
 def _differs(rows: pd.DataFrame) -> bool:
@@ -114,7 +110,7 @@ def _differs(rows: pd.DataFrame) -> bool:
 
 def _gap_curve(axes: Axes, rows: pd.DataFrame, held_out: bool) -> list[str]:
     """Draw one mechanism's loss of log-likelihood; return a note on where it is not finite."""
-    mean, error = ("heldout_gap_mean", "heldout_gap_se") if held_out else ("loglik_gap_mean", "loglik_gap_se")
+    mean, error = _gap_columns(held_out)
     shown = rows[np.isfinite(rows[mean])]
     _line(axes, shown, mean, shown[error].fillna(0))
     other = rows["heldout_gap_same_k_mean"]
@@ -132,13 +128,13 @@ def _gap_axis(axes: Axes, held_out: bool) -> None:
     low, high = min(1.6 * low, -0.5), max(1.6 * high, 1.0)
     axes.set_ylim(low, high)
     ticks = gap_ticks(low, high)
-    axes.set_yticks(ticks, [numbers.plain(tick) for tick in ticks])
+    axes.set_yticks(ticks, [plain(tick) for tick in ticks])
     axes.set_yticks([], minor=True)
     axes.axhline(0, color=GREY, linewidth=1.1, zorder=1)
     axes.axhspan(low, 0, color="#EAF4EF", linewidth=0, zorder=0)
     words = {"fontsize": 8, "color": GREY, "ha": "left", "va": "bottom", "transform": axes.transAxes}
     axes.text(0.01, 0.015, "better than the study’s mixture", **words)
-    axes.set_ylabel(f"nats per household\n(linear up to ±{numbers.plain(LINEAR_NATS)}, then log)")
+    axes.set_ylabel(f"nats per household\n(linear up to ±{plain(LINEAR_NATS)}, then log)")
     whose = "households held out" if held_out else "households of the fit (too few to hold any out)"
     axes.set_title(f"Log-likelihood lost against the study’s mixture,\n{whose}")
 
@@ -189,7 +185,7 @@ def _line(axes: Axes, rows: pd.DataFrame, mean: str, error) -> None:
     """Draw means with error bars in the look of the mechanism and its family."""
     if rows.empty:
         return
-    style, (_, family) = look(rows["mechanism"].iloc[0]), _FAMILIES[rows["family"].iloc[0]]
+    style, (_, family, *_) = look(rows["mechanism"].iloc[0]), _FAMILIES[rows["family"].iloc[0]]
     axes.errorbar(rows["epsilon"], rows[mean], yerr=error, color=style.colour, marker=style.marker, **family)
 
 
@@ -197,17 +193,17 @@ def _notes(rows: pd.DataFrame, shown: pd.DataFrame, mean: str) -> list[str]:
     hidden = rows.loc[~rows.index.isin(shown.index), ["epsilon", mean]]
     if hidden.empty:
         return []
-    values = ("not a number" if np.isnan(v) else numbers.significant(v) for v in hidden[mean])
-    cases = ", ".join(f"{v} at ε = {numbers.plain(e)}" for v, e in zip(values, hidden["epsilon"], strict=True))
+    values = ("not a number" if np.isnan(v) else significant(v) for v in hidden[mean])
+    cases = ", ".join(f"{v} at ε = {plain(e)}" for v, e in zip(values, hidden["epsilon"], strict=True))
     what = "KL divergence" if mean == "kl_mean" else "log-likelihood lost"
     return [f"Not drawn: {look(rows['mechanism'].iloc[0]).label}, {what}, mean {cases}"]
 
 
-def _legend(figure: Drawing, data: pd.DataFrame, names: list[str]) -> None:
+def _legend(drawing: Drawing, data: pd.DataFrame, names: list[str]) -> None:
     """List the mechanisms under the heading of their family, the proven one first."""
     family_of = dict(zip(data["mechanism"], data["family"], strict=True))
     handles, labels, headings = [], [], []
-    for family, (heading, line) in _FAMILIES.items():
+    for family, (heading, line, *_) in _FAMILIES.items():
         members = [name for name in names if family_of[name] == family]
         if members:
             headings.append(len(labels))
@@ -222,35 +218,21 @@ def _legend(figure: Drawing, data: pd.DataFrame, names: list[str]) -> None:
         labels.append("against a mixture of as\nmany classes as released")
     words = f"{_subtitle(data)};\nmean ± SE; band: middle half of draws"
     place = {"loc": "outside right upper", "alignment": "left", "handlelength": 2.6}
-    legend = figure.legend(handles, labels, title=words, **place)
+    legend = drawing.legend(handles, labels, title=words, **place)
     for row in headings:
         legend.get_texts()[row].set_fontweight("bold")
         legend.get_texts()[row].set_x(-34)  # over the column of the handles
 
 
 def _subtitle(data: pd.DataFrame) -> str:
-    deltas, draws = data["delta"].unique(), data["draw_count"].unique()
-    delta = ", ".join(numbers.plain(value) for value in sorted(deltas))
-    count = " to ".join(numbers.count(value) for value in sorted({draws.min(), draws.max()}))
-    return f"δ = {delta}; {count} draws per point"
+    delta = ", ".join(plain(value) for value in sorted(data["delta"].unique()))
+    return f"δ = {delta}; {count_range(data['draw_count'])} draws per point"
 
 
-REFERENCES = {"fit": "the fit", "own_classes": "a fit to its own classes"}
-FAMILIES = {
-    "published": "as printed in the paper",
-    "exact": "same constraint, true optimum",
-    "sound": "with a proof",
-}
-MOST_NATS_AS_FACTOR = 10.0  # beyond, "more than 22,000 times less likely" says as much to a reader
-GUARANTEES = {"published": "invalid", "exact": "invalid", "sound": "proven"}
+# --- sentences ------------------------------------------------------------------------------------------------------
 
 
-def was_held_out(cost: pd.DataFrame) -> bool:
-    """Whether the study had enough households to hold some out."""
-    return bool(cost["heldout_gap_mean"].notna().any())
-
-
-def classes_sentence(number: int) -> str:
+def count_classes(number: int) -> str:
     """Write a number of classes."""
     return f"{count(number)} class{'' if number == 1 else 'es'}"
 
@@ -278,7 +260,7 @@ def cost_sentences(tables: Tables, preferred: float | None) -> list[str]:
         sentences.append(
             f"At ε = {plain(epsilon)}, {_compared('the release with a proof', who, study, row[mean], row[error])}"
             f"{_same_classes(row, tables)} This is the {look(row['mechanism']).label}, with "
-            f"{classes_sentence(row['classes'])}; neighbouring data sets differ in {row['unit']}."
+            f"{count_classes(row['classes'])}; neighbouring data sets differ in {row['unit']}."
         )
     others = [
         f"{_by(best.loc[family, mean], best.loc[family, error])} "
@@ -297,10 +279,6 @@ def cost_sentences(tables: Tables, preferred: float | None) -> list[str]:
                 "households better than it does says little."
             )
     return sentences
-
-
-def _gap_columns(held_out: bool) -> tuple[str, str]:
-    return ("heldout_gap_mean", "heldout_gap_se") if held_out else ("loglik_gap_mean", "loglik_gap_se")
 
 
 def _verdict(gap: float) -> str:
@@ -335,7 +313,7 @@ def _likely(gap: float) -> str:
 
 
 def _study(tables: Tables) -> str:
-    classes = f"{classes_sentence(len(tables['class_table']))}, " if "class_table" in tables else ""
+    classes = f"{count_classes(len(tables['class_table']))}, " if "class_table" in tables else ""
     return f"{classes}no privacy"
 
 
@@ -344,46 +322,44 @@ def _same_classes(row: pd.Series, tables: Tables) -> str:
     same = "class_table" in tables and len(tables["class_table"]) == row["classes"]
     if same or not np.isfinite(gap):
         return ""
-    without = f"a mixture of {classes_sentence(row['classes'])} without privacy"
+    without = f"a mixture of {count_classes(row['classes'])} without privacy"
     return f" Against {without} it describes them {_verdict(gap)} by {significant(abs(gap))} nats."
 
 
-def mechanism_grid(tables: Tables) -> Grid | None:
+# --- tables ---------------------------------------------------------------------------------------------------------
+
+
+@printed(COST)
+def mechanism_grid(data: pd.DataFrame, tables: Tables) -> Grid:
     """What each mechanism promises, or would promise if its proof held."""
-    data = tables.get("cost")
-    if data is None:
-        return None
     rows = []
     for mechanism in in_order(data["mechanism"]):
         part = data[data["mechanism"] == mechanism]
         first = part.iloc[0]
         delta = ", ".join(plain(value) for value in sorted(part["delta"].unique()))
-        family = first["family"]
-        words = (look(mechanism).label, f"{family}: {FAMILIES[family]}", GUARANTEES[family], first["unit"])
+        _, _, described, guarantee = _FAMILIES[first["family"]]
+        text = (look(mechanism).label, f"{first['family']}: {described}", guarantee, first["unit"])
         ends = (delta, count_range(part["classes"]), count_range(part["draw_count"]))
-        rows.append((*words, first["adjacency"], REFERENCES[first["kl_reference"]], *ends))
-    words = ("mechanism", "family", "guarantee", "what one neighbour changes", "adjacency", "KL compares with")
-    return Grid("Mechanisms compared", (*words, "δ", "classes", "draws"), rows, words=len(words))
+        rows.append((*text, first["adjacency"], _REFERENCES[first["kl_reference"]], *ends))
+    text = ("mechanism", "family", "guarantee", "what one neighbour changes", "adjacency", "KL compares with")
+    return Grid("Mechanisms compared", (*text, "δ", "classes", "draws"), rows, words=len(text))
 
 
-def gap_grid(tables: Tables) -> Grid | None:
+@printed(COST)
+def gap_grid(data: pd.DataFrame, tables: Tables) -> Grid:
     """Log-likelihood lost per household, a row a mechanism and a column an epsilon."""
-    data = tables.get("cost")
-    if data is None:
-        return None
     held_out = was_held_out(data)
     mean, error = _gap_columns(held_out)
     epsilons = np.sort(data["epsilon"].unique())
     rows = []
     for mechanism in in_order(data["mechanism"]):
         part = data[data["mechanism"] == mechanism].set_index("epsilon").reindex(epsilons)
-        label, guarantee = look(mechanism).label, GUARANTEES[part["family"].dropna().iloc[0]]
-        cells = [plus_minus(a, b) for a, b in zip(part[mean], part[error], strict=True)]
-        rows.append((label, guarantee, *cells))
-        same = part["heldout_gap_same_k_mean"]
-        if held_out and (same.notna() & (same != part[mean])).any():
+        label, guarantee = look(mechanism).label, _FAMILIES[part["family"].dropna().iloc[0]][-1]
+        rows.append((label, guarantee, *map(plus_minus, part[mean], part[error])))
+        if held_out and _differs(part):
             classes = count_range(part["classes"].dropna().astype(int))
-            rows.append((f"{label}, against {classes} classes", guarantee, *map(significant, same)))
+            same = map(significant, part["heldout_gap_same_k_mean"])
+            rows.append((f"{label}, against {classes} classes", guarantee, *same))
     whose = "households held out, mean ± SE over five folds" if held_out else "households of the fit, mean ± SE"
     caption = (
         f"Log-likelihood lost per household against the study’s mixture ({_study(tables)}), in nats: {whose}; within "
@@ -392,34 +368,30 @@ def gap_grid(tables: Tables) -> Grid | None:
     return Grid(caption, ("mechanism", "guarantee", *(f"ε = {plain(e)}" for e in epsilons)), rows, words=2)
 
 
-def cost_grid(tables: Tables) -> Grid | None:
+@printed(COST)
+def cost_grid(data: pd.DataFrame, tables: Tables) -> Grid:
     """Every other measure of each mechanism at each epsilon."""
-    data = tables.get("cost")
-    if data is None:
-        return None
-    rows = []
-    for mechanism in in_order(data["mechanism"]):
-        for r in data[data["mechanism"] == mechanism].sort_values("epsilon").itertuples():
-            cells = (
-                count(r.classes),
-                significant(r.heldout_loglik_mean),
-                plus_minus(r.loglik_gap_mean, r.loglik_gap_se),
-                plus_minus(r.kl_mean, r.kl_se),
-                significant(r.kl_median),
-                significant(r.kl_small_classes_mean),
-                percent(r.projected_share),
-            )
-            rows.append((look(mechanism).label, plain(r.epsilon), *cells))
-    header = ("mechanism", "ε", "classes", "held-out log-likelihood", "lost on the households of the fit")
-    header = (*header, "KL, mean ± SE", "KL, median", "KL mean, small classes", "draws projected")
-    return Grid("Further measures of each mechanism, in nats per household", header, rows)
+    order = in_order(data["mechanism"])
+    data = data.assign(place=data["mechanism"].map(order.index)).sort_values(["place", "epsilon"])
+    columns = {
+        "mechanism": lambda r: look(r.mechanism).label,
+        "ε": lambda r: plain(r.epsilon),
+        "classes": lambda r: count(r.classes),
+        "held-out log-likelihood": lambda r: significant(r.heldout_loglik_mean),
+        "lost on the households of the fit": lambda r: plus_minus(r.loglik_gap_mean, r.loglik_gap_se),
+        "KL, mean ± SE": lambda r: plus_minus(r.kl_mean, r.kl_se),
+        "KL, median": lambda r: significant(r.kl_median),
+        "KL mean, small classes": lambda r: significant(r.kl_small_classes_mean),
+        "draws projected": lambda r: percent(r.projected_share),
+    }
+    return grid_of("Further measures of each mechanism, in nats per household", data, columns)
 
 
 def cost_families(tables: Tables) -> list[str]:
-    """Families the study compared, in the order of the house."""
-    data = tables.get("cost")
-    return [] if data is None else [family for family in FAMILIES if family in set(data["family"])]
+    """Families the study compared, in a fixed order."""
+    if "cost" not in tables:
+        return []
+    return [family for family in ("published", "exact", "sound") if family in set(tables["cost"]["family"])]
 
 
-READS = (COST,)
 GRIDS = {"mechanisms": mechanism_grid, "gap": gap_grid, "cost": cost_grid}

@@ -1,12 +1,7 @@
-"""A grid of densities: a histogram and curves in each panel, a row per hour or mechanism and a column per class.
+"""A grid of densities, hours down and classes across, and the marginal densities of Liu et al., Fig. 8, on one.
 
-All panels of a column are drawn in one pair of axes, one above the other, each on its own scale; axes of their own
-would cost ten times as much.
-
-Who the households are: class profiles, and the marginal densities of Liu et al., Fig. 8.
-
-Both figures draw the fitted mixture of (2a)-(2c); the marginals lay one released mixture over it. Densities are those
-of log energy; profiles are taken back to kWh, on a plain log as geometric means.
+All panels of a column are drawn in one pair of axes, one above the other, each on its own scale, ten times faster
+than in axes for each. The marginals lay one released mixture over the fit of (2a)-(2c), as densities of log energy.
 """
 
 from __future__ import annotations
@@ -17,41 +12,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meterdp.report.style import LIGHT_GREY
+from meterdp.errors import InputError
+from meterdp.mixture.tables import MARGINALS
+from meterdp.profiles.tables import PROFILE_HOURS
+from meterdp.report.numbers import plain
+from meterdp.report.pages import COSTS, figure
+from meterdp.report.style import LIGHT_GREY, VERMILION, WIDTH_IN, area_key, canvas, legend_below, line_key, look
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
-import textwrap
-
-from meterdp.core.log_scale import LOG, LogScale
-from meterdp.errors import InputError
-from meterdp.mixture.tables import CLASS_TABLE, MARGINALS, MIXTURE
-from meterdp.profiles.tables import PROFILE_HOURS
-from meterdp.profiles.vector import scale_of
-from meterdp.report import numbers
-from meterdp.report.classes import class_names
-from meterdp.report.pages import COSTS, HOUSEHOLDS, Figure
-from meterdp.report.style import (
-    BLUE,
-    VERMILION,
-    WIDTH_IN,
-    area_key,
-    canvas,
-    legend_below,
-    line_key,
-    load,
-    look,
-    one_three_ticks,
-    panels,
-    plain_log_ticks,
-)
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-
 
 HEADROOM = 2.0  # what is taller than this multiple of the fit is cut off
 _PANEL = 0.86  # share of a row that its panel takes, the rest is the gap above it
@@ -183,151 +154,7 @@ def _cut(x: np.ndarray, height: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 _VISIBLE = 0.005  # a density below this share of its peak is taken as zero when the axes are chosen
 _SEEN_BESIDE = 0.02  # and a release below this share of the fit's peak
 _CUT = 0.05  # a release above this share of its panel at the edge of it goes on beyond
-_ON_AXIS = 1e-3  # of its peak: nobody sees a curve above the axis there
-
-
-def class_profiles(mixture, class_table, profile_hours, output) -> None:
-    """Draw the mean profile of every class in kWh with a band of one standard deviation of the log.
-
-    Parameters
-    ----------
-    mixture, class_table, profile_hours : path-like
-        Tables of these names.
-    output : path-like
-        SVG to write.
-    """
-    classes = load(mixture, MIXTURE).sort_values("component")
-    sizes = load(class_table, CLASS_TABLE).set_index("component")
-    entries = load(profile_hours, PROFILE_HOURS).sort_values("entry")
-    hours, scale = entries["hour_of_day_local"].to_numpy(), scale_of(entries)
-    mean = np.stack(classes["mean_log_kwh"].to_list())  # (K, d)
-    d = mean.shape[1]
-    names = class_names(classes, sizes.reset_index(), entries)
-    covariance = np.stack(classes["covariance"].to_list()).reshape(-1, d, d)
-    deviation = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
-    low, high = scale.kwh(mean - deviation), scale.kwh(mean + deviation)
-    plain = scale.kind == LOG
-    middle = np.arange(d) + 0.5
-    columns = min(3, len(classes))
-    rows = -(-len(classes) // columns)
-    title = "Mean load profile of each class, and how many households it has"
-    with canvas(output, title, 1.2 + 2.35 * rows, WIDTH_IN if columns > 1 else 5.0) as figure:
-        body = figure.subfigures()
-        grid = panels(body, len(classes), columns, sharex=True, sharey=True)
-        for k, (axes, component) in enumerate(zip(grid, classes["component"], strict=True)):
-            for other in np.delete(mean, k, axis=0):
-                axes.plot(middle, scale.kwh(other), color=LIGHT_GREY, linewidth=0.9)
-            axes.fill_between(middle, low[k], high[k], color=BLUE, alpha=0.22, linewidth=0)
-            axes.plot(middle, scale.kwh(mean[k]), color=BLUE, marker="o", markersize=3.5)
-            size, share = sizes.loc[component, ["household_count", "share"]]
-            note = ", floored" if sizes.loc[component, "floored"] else ""
-            axes.set_title(
-                f"Class {component}: {numbers.count(size)} ({numbers.percent(share)}){note}\n"
-                + textwrap.fill(names[component], 34)
-            )
-            axes.title.set_fontsize(8.5)
-            if plain:
-                axes.set_yscale("log")
-            else:
-                axes.set_yscale("function", functions=(scale.log, scale.kwh))
-        plain_log_ticks(grid[0].yaxis, _energy_ticks(low.min(), high.max(), scale))
-        _hour_ticks(grid[0], hours)
-        body.supxlabel("local hour of day", fontsize=10)
-        body.supylabel(f"energy in the hour (kWh, {'log scale' if plain else 'model scale'})", fontsize=10)
-        handles = [
-            (area_key(color=BLUE, alpha=0.22, linewidth=0), line_key(color=BLUE, marker="o", markersize=3.5)),
-            line_key(color=LIGHT_GREY, linewidth=1.2),
-        ]
-        centre = "geometric mean" if plain else "mean"
-        labels = [f"{centre} ± 1 standard deviation of log energy", "means of the other classes"]
-        legend_below(figure, handles[: len(classes)], labels[: len(classes)])
-
-
-CLASS_PROFILES_FIGURE = Figure(
-    draw=class_profiles,
-    tables=(MIXTURE, CLASS_TABLE, PROFILE_HOURS),
-    category=HOUSEHOLDS,
-    look_for=(
-        "Mean profile of each class with a band of one standard deviation, both of log energy, in kWh; grey lines "
-        "are the other classes. A class called floored had its variance raised to the public floor. Look for classes "
-        "that differ in level only or in the hour of their peak, and for small classes, which cost the most to "
-        "protect."
-    ),
-    alternative="One panel per class: mean energy over the hours of the profile, with a band, on a log scale in kWh.",
-)
-
-
-def _energy_ticks(low: float, high: float, scale: LogScale) -> list[float]:
-    """Return 1, 3, 10, ... of either sign and zero between two energies, as far as the scale tells them apart."""
-    if scale.kind == LOG:
-        return one_three_ticks(low, high)
-    least = scale.offset_kwh + scale.scale_kwh
-    sizes = np.array(one_three_ticks(least, max(abs(low), abs(high), least)))
-    ticks = np.concatenate([-sizes[::-1], [0.0], sizes])
-    return ticks[(ticks >= low) & (ticks <= high)].tolist()
-
-
-def _hour_ticks(axes: Axes, hours: np.ndarray) -> None:
-    """Label the edges of the hours, at most about eight of them."""
-    step = next(s for s in (1, 2, 3, 4, 6, 12, 24) if len(hours) <= 8 * s)
-    places = np.arange(0, len(hours) + 1, step)
-    labels = [f"{hours[p] if p < len(hours) else (hours[-1] + 1) % 24:02d}" for p in places]
-    axes.set_xlim(0, len(hours))
-    axes.set_xticks(places, labels)
-
-
-def marginal_densities(marginals, profile_hours, output, mechanism: str, epsilon: float | None = None) -> None:
-    """Draw histogram, fit and one release for every hour (rows) and class (columns): Liu et al., Fig. 8.
-
-    Parameters
-    ----------
-    marginals, profile_hours : path-like
-        Tables of these names.
-    output : path-like
-        SVG to write.
-    mechanism : str
-        Curve of ``marginals`` to lay over the fit.
-    epsilon : float, optional
-        What the release was calibrated to, for the title.
-
-    Raises
-    ------
-    InputError
-        If ``marginals`` holds no curve of that mechanism.
-    """
-    data = load(marginals, MARGINALS)
-    if mechanism not in set(data["curve"]):
-        raise InputError(
-            f"has no curve of mechanism '{mechanism}'",
-            file=marginals,
-            hint="draw a mechanism it holds or add this one to mechanisms.variants",
-        )
-    # A mechanism that found its own classes is shown beside the households of these, not of the fit's classes.
-    own = mechanism in set(data["classes"])
-    data = data[data["classes"] == (mechanism if own else "fit")]
-    hours = load(profile_hours, PROFILE_HOURS).set_index("entry")["label"]
-    components, entries = (np.sort(data[c].unique()) for c in ("component", "entry"))
-    data = data[data["curve"].isin(["histogram", "fit", mechanism])]
-    curves = dict(list(data.sort_values("log_kwh").groupby(["component", "entry", "curve"])))
-    title = f"Released marginal densities against the fit: {look(mechanism).label}"
-    title += "" if epsilon is None else f", ε = {numbers.plain(epsilon)}"
-    width = max(WIDTH_IN, 1.2 + 1.15 * len(components))
-    with canvas(output, title, 1.4 + 0.92 * len(entries), width) as figure:
-        body = figure.subfigures()
-        columns = []
-        for component in components:
-            cells = [{c: curves.get((component, e, c)) for c in ("histogram", "fit", mechanism)} for e in entries]
-            low, high = _abscissae(cells, mechanism)
-            panels_of = [_panel(cell, mechanism, low, high) for cell in cells]
-            columns.append(Column(f"{'Own class' if own else 'Class'} {component}", low, high, panels_of))
-        labels = [hours.get(entry, f"entry {entry}").replace("-", "–\n") for entry in entries]
-        draw_grid(body, labels, columns)
-        body.supxlabel("energy in the hour (log kWh)", fontsize=10)
-        body.supylabel("density (1 / log kWh), each panel on its own scale", fontsize=10)
-        released = look(mechanism)
-        handles = [area_key(color=LIGHT_GREY), *(line_key(color=c) for c in (VERMILION, released.colour))]
-        labels = ["histogram of the households", "fit without privacy", f"released: {released.label}"]
-        legend_below(figure, handles, labels)
+_ON_AXIS = 1e-3  # of its peak: no one sees a curve above the axis there
 
 
 def _each_mechanism(settings: Mapping) -> dict[str, Mapping]:
@@ -335,9 +162,9 @@ def _each_mechanism(settings: Mapping) -> dict[str, Mapping]:
     return {name: {"mechanism": name, "epsilon": chosen["figure_epsilon"]} for name in chosen["variants"]}
 
 
-MARGINAL_DENSITIES_FIGURE = Figure(
-    draw=marginal_densities,
-    tables=(MARGINALS, PROFILE_HOURS),
+@figure(
+    MARGINALS,
+    PROFILE_HOURS,
     category=COSTS,
     look_for=(
         "Histogram (grey), fit without privacy (red) and one released mixture for every hour and class (Fig. "
@@ -351,6 +178,48 @@ MARGINAL_DENSITIES_FIGURE = Figure(
     ),
     variants=_each_mechanism,
 )
+def marginal_densities(
+    data: pd.DataFrame, profile_hours: pd.DataFrame, output, mechanism: str, epsilon: float | None = None
+) -> None:
+    """Draw histogram, fit and one release for every hour (rows) and class (columns): Liu et al., Fig. 8.
+
+    Raises
+    ------
+    InputError
+        If ``marginals`` holds no curve of that mechanism.
+    """
+    if mechanism not in set(data["curve"]):
+        raise InputError(
+            f"has no curve of mechanism '{mechanism}'",
+            file=MARGINALS.file,
+            hint="draw a mechanism it holds or add this one to mechanisms.variants",
+        )
+    # A mechanism that found its own classes is shown beside the households of these, not of the fit's classes.
+    own = mechanism in set(data["classes"])
+    data = data[data["classes"] == (mechanism if own else "fit")]
+    hours = profile_hours.set_index("entry")["label"]
+    components, entries = (np.sort(data[c].unique()) for c in ("component", "entry"))
+    data = data[data["curve"].isin(["histogram", "fit", mechanism])]
+    curves = dict(list(data.sort_values("log_kwh").groupby(["component", "entry", "curve"])))
+    title = f"Released marginal densities against the fit: {look(mechanism).label}"
+    title += "" if epsilon is None else f", ε = {plain(epsilon)}"
+    width = max(WIDTH_IN, 1.2 + 1.15 * len(components))
+    with canvas(output, title, 1.4 + 0.92 * len(entries), width) as drawing:
+        body = drawing.subfigures()
+        columns = []
+        for component in components:
+            cells = [{c: curves.get((component, e, c)) for c in ("histogram", "fit", mechanism)} for e in entries]
+            low, high = _abscissae(cells, mechanism)
+            panels_of = [_panel(cell, mechanism, low, high) for cell in cells]
+            columns.append(Column(f"{'Own class' if own else 'Class'} {component}", low, high, panels_of))
+        labels = [hours.get(entry, f"entry {entry}").replace("-", "–\n") for entry in entries]
+        draw_grid(body, labels, columns)
+        body.supxlabel("energy in the hour (log kWh)", fontsize=10)
+        body.supylabel("density (1 / log kWh), each panel on its own scale", fontsize=10)
+        released = look(mechanism)
+        handles = [area_key(color=LIGHT_GREY), *(line_key(color=c) for c in (VERMILION, released.colour))]
+        labels = ["histogram of the households", "fit without privacy", f"released: {released.label}"]
+        legend_below(drawing, handles, labels)
 
 
 def _abscissae(cells: list[dict], mechanism: str) -> tuple[float, float]:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from meterdp.federated.tables import FEDERATION, FEDERATION_PROTECTS
 from meterdp.report.numbers import count, counted, plain, significant
-from meterdp.report.pages import Grid, Tables
+from meterdp.report.pages import Grid, Tables, grid_of, printed
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SCHEMES = {
     "federated": "a server adds up",
@@ -28,28 +32,18 @@ AGAINST = {
 }
 
 
-def protects_grid(tables: Tables) -> Grid | None:
+@printed(FEDERATION_PROTECTS)
+def protects_grid(data: pd.DataFrame, tables: Tables) -> Grid:
     """What each layer protects, against whom, and what is learnt exactly all the same."""
-    data = tables.get("federation_protects")
-    if data is None:
-        return None
-    rows = [
-        (_layer(r), "yes" if r.used else "no", _against(r), _learnt(r), _hidden(r), _guarantee(r))
-        for r in data.itertuples()
-    ]
-    header = (
-        "layer",
-        "in this study",
-        "against whom",
-        "what they learn exactly",
-        "what may stay hidden",
-        "guarantee",
-    )
-    return Grid("What each layer protects", header, rows, words=len(header))
-
-
-def _layer(row) -> str:
-    return f"{LAYERS[row.layer]}: {SCHEMES[row.scheme]}" if row.scheme else LAYERS[row.layer]
+    columns = {
+        "layer": lambda r: f"{LAYERS[r.layer]}: {SCHEMES[r.scheme]}" if r.scheme else LAYERS[r.layer],
+        "in this study": lambda r: "yes" if r.used else "no",
+        "against whom": _against,
+        "what they learn exactly": _learnt,
+        "what may stay hidden": _hidden,
+        "guarantee": _guarantee,
+    }
+    return grid_of("What each layer protects", data, columns, words=len(columns))
 
 
 def _against(row) -> str:
@@ -83,26 +77,19 @@ def _guarantee(row) -> str:
     return f"ε = {plain(round(row.epsilon, 3))}, δ = {plain(row.delta)} for one household"
 
 
-def federation_grid(tables: Tables) -> Grid | None:
+@printed(FEDERATION)
+def federation_grid(data: pd.DataFrame, tables: Tables) -> Grid:
     """What the fit took, and how far it came."""
-    data = tables.get("federation")
-    if data is None:
-        return None
-    data = data.sort_values("iteration")
-    steps = sorted({0, 1, len(data) // 2, len(data) - 1})
-    rows = [
-        (
-            str(r.iteration),
-            significant(r.log_likelihood, 6),
-            count(r.round_count),
-            count(r.message_count),
-            significant(8 * r.number_count / 1e6),
-        )
-        for r in data.iloc[steps].itertuples()
-    ]
-    header = ("iteration", "log-likelihood (nats, all households)", "rounds", "messages", "MB sent")
-    return Grid(f"The fit over circuits: {SCHEMES[data['scheme'].iloc[0]]}", header, rows)
+    columns = {
+        "iteration": lambda r: str(r.iteration),
+        "log-likelihood (nats, all households)": lambda r: significant(r.log_likelihood, 6),
+        "rounds": lambda r: count(r.round_count),
+        "messages": lambda r: count(r.message_count),
+        "MB sent": lambda r: significant(8 * r.number_count / 1e6),
+    }
+    shown = sorted({0, 1, len(data) // 2, len(data) - 1})
+    caption = f"The fit over circuits: {SCHEMES[data['scheme'].iloc[0]]}"
+    return grid_of(caption, data.sort_values("iteration").iloc[shown], columns)
 
 
-READS = (FEDERATION, FEDERATION_PROTECTS)
 GRIDS = {"protects": protects_grid, "federation": federation_grid}

@@ -9,7 +9,7 @@ import numpy as np
 from meterdp.feeders.tables import FEEDER_ERRORS, FEEDER_RULES
 from meterdp.report import numbers
 from meterdp.report.hiding import interval_words
-from meterdp.report.pages import COSTS, Figure
+from meterdp.report.pages import COSTS, figure
 from meterdp.report.style import (
     BLACK,
     GREY,
@@ -18,7 +18,6 @@ from meterdp.report.style import (
     VERMILION,
     canvas,
     legend_below,
-    load,
     one_three_ticks,
     plain_log_ticks,
 )
@@ -43,50 +42,11 @@ _CIRCUITS_AT = 2.0
 _LIGHT, _DARK = np.array([0.62, 0.86, 0.76]), np.array([0.0, 0.32, 0.24])
 
 
-def feeder_totals(feeder_errors, feeder_rules, output) -> None:
-    """Draw the relative error of feeder totals over the feeder size, and what rules withhold and give away below.
-
-    Lines are of random feeders; the circuits of the export are right of them.
-
-    Parameters
-    ----------
-    feeder_errors, feeder_rules : path-like
-        Tables of these names; both may be empty.
-    output : path-like
-        SVG to write.
-    """
-    errors = load(feeder_errors, FEEDER_ERRORS, may_be_empty=True)
-    rules = load(feeder_rules, FEEDER_RULES, may_be_empty=True)
-    drawn = errors[errors["grouping"] == "random"]
-    with canvas(output, "What feeder totals cost", 1.4 if drawn.empty else 8.6) as figure:
-        if drawn.empty:
-            axes = figure.subplots()
-            axes.set_axis_off()
-            words = "there are too few households with readings for feeders of these sizes"
-            axes.text(0.5, 0.5, words, ha="center", va="center")
-            return
-        above, below = figure.subfigures(2, 1, height_ratios=(1.75, 1))
-        words = {
-            "interval": interval_words(int(drawn["interval_minutes"].iloc[0])),
-            "days": numbers.counted(int(drawn["day_count"].max()), "day"),
-        }
-        panels = above.subplots(1, 2, sharey=True)
-        windows = [name for name in _WINDOWS if (drawn["window"] == name).any()]
-        for axes, window in zip(panels, windows, strict=True):
-            axes.set_title(_WINDOWS[window].format(**words))
-            axes.set_xlabel(
-                f"households on the feeder, or own circuits,\nand kWh a feeder uses in a {words['interval']}"
-            )
-            _lines(axes, errors[errors["window"] == window])
-        panels[0].set_ylabel(f"error of a {words['interval']}’s total,\n% of what the feeder uses on average")
-        legend_below(above, *panels[0].get_legend_handles_labels(), columns=3)
-        _strips(below, rules, words)
-
-
-FEEDER_TOTALS_FIGURE = Figure(
-    draw=feeder_totals,
-    tables=(FEEDER_ERRORS, FEEDER_RULES),
+@figure(
+    FEEDER_ERRORS,
+    FEEDER_RULES,
     category=COSTS,
+    may_be_empty=True,
     look_for=(
         "Above: how far published totals of a feeder are off (root mean square), for feeders of different sizes. "
         "Green lines hide everything one household uses, the darker the larger ε; broken lines do so in the plain "
@@ -102,6 +62,35 @@ FEEDER_TOTALS_FIGURE = Figure(
         "epsilon and per simpler way; below them two tables of percentages, a row per rule and a column per size."
     ),
 )
+def feeder_totals(errors: pd.DataFrame, rules: pd.DataFrame, output) -> None:
+    """Draw the relative error of feeder totals over the feeder size, and what rules withhold and give away below.
+
+    Lines are of random feeders; the circuits of the export are right of them.
+    """
+    drawn = errors[errors["grouping"] == "random"]
+    with canvas(output, "What feeder totals cost", 1.4 if drawn.empty else 8.6) as drawing:
+        if drawn.empty:
+            axes = drawing.subplots()
+            axes.set_axis_off()
+            words = "there are too few households with readings for feeders of these sizes"
+            axes.text(0.5, 0.5, words, ha="center", va="center")
+            return
+        above, below = drawing.subfigures(2, 1, height_ratios=(1.75, 1))
+        words = {
+            "interval": interval_words(int(drawn["interval_minutes"].iloc[0])),
+            "days": numbers.counted(int(drawn["day_count"].max()), "day"),
+        }
+        panels = above.subplots(1, 2, sharey=True)
+        windows = [name for name in _WINDOWS if (drawn["window"] == name).any()]
+        for axes, window in zip(panels, windows, strict=True):
+            axes.set_title(_WINDOWS[window].format(**words))
+            axes.set_xlabel(
+                f"households on the feeder, or own circuits,\nand kWh a feeder uses in a {words['interval']}"
+            )
+            _lines(axes, errors[errors["window"] == window])
+        panels[0].set_ylabel(f"error of a {words['interval']}’s total,\n% of what the feeder uses on average")
+        legend_below(above, *panels[0].get_legend_handles_labels(), columns=3)
+        _strips(below, rules, words)
 
 
 def _lines(axes: Axes, rows: pd.DataFrame) -> None:
@@ -136,14 +125,14 @@ def _line(axes: Axes, rows: pd.DataFrame, label: str, colour, marker: str, line:
         axes.plot(part["at"], 100 * part["relative_rmse"], **style, **how)
 
 
-def _strips(figure: SubFigure, rules: pd.DataFrame, words: dict[str, str]) -> None:
+def _strips(drawing: SubFigure, rules: pd.DataFrame, words: dict[str, str]) -> None:
     rules = rules.copy()
     rules["column"] = [
         f"{numbers.plain(row.feeder_size)}" if row.grouping == "random" else "own\ncircuits"
         for row in rules.itertuples()
     ]
     rules["row"] = [_SHARE_OF[row.share_of].format(rule=row.rule, **words) for row in rules.itertuples()]
-    left, right = figure.subplots(1, 2, sharey=True)
+    left, right = drawing.subplots(1, 2, sharey=True)
     left.set_title("Totals that a rule withholds, %")
     right.set_title("Readings that a difference gives away, %")
     _strip(left, rules, "withheld_total_share")

@@ -12,7 +12,7 @@ import numpy as np
 
 from meterdp.evaluation.tables import FIDELITY
 from meterdp.report import numbers
-from meterdp.report.pages import COSTS, Figure
+from meterdp.report.pages import COSTS, figure
 from meterdp.report.style import (
     BLACK,
     GREY,
@@ -23,7 +23,6 @@ from meterdp.report.style import (
     canvas,
     in_order,
     line_key,
-    load,
     look,
     one_three_ticks,
     panels,
@@ -61,27 +60,33 @@ _BAND = 2  # standard deviations of the yardstick that still count as real
 _OFFSET = 0.2  # rows the companion of a measure stands below it
 
 
-def fidelity(fidelity, output) -> None:
-    """Draw how close the synthetic profiles of every source come to real ones.
-
-    Parameters
-    ----------
-    fidelity : path-like
-        Table ``fidelity``.
-    output : path-like
-        SVG to write.
-    """
-    data = load(fidelity, FIDELITY)
+@figure(
+    FIDELITY,
+    category=COSTS,
+    look_for=(
+        "Profiles sampled from each released mixture, beside real households: the hours, the peak, the energy and "
+        "what the profiles are good for (Examples 1 to 3 of Liu et al.). Look for points in the grey area: they are "
+        "no worse than other real households, taken from a random half. The mixtures have seen the households "
+        "they are judged on, and the published family starts from the classes of the fit, which nothing "
+        "protects. In the panels for density and classes, ‘real households’ compares two fits, one to each half."
+    ),
+    alternative=(
+        "A grid of dot plots on log scales, one panel a measure and one row a source: real households, the fit and "
+        "every mechanism, with a grey area where other real households lie."
+    ),
+)
+def fidelity(data: pd.DataFrame, output) -> None:
+    """Draw how close the synthetic profiles of every source come to real ones."""
     data = data[data["entry"].isna()]
     sources = [s for s in _OURS if s in set(data["source"])] + in_order(set(data["source"]) - set(_OURS))
     shown = set(data["measure"])
     drawn = [panel for panel in (*_DISTANCES, *_SHARES) if panel[0] in shown]
     columns = 3
     rows = -(-(len(drawn) + 1) // columns)
-    with canvas(output, _title(data), 0.5 + rows * (0.95 + 0.2 * len(sources))) as figure:
+    with canvas(output, _title(data), 0.5 + rows * (0.95 + 0.2 * len(sources))) as drawing:
         # The layout does not count all of the longest names; a power of two keeps it reproducible to the last bit.
-        figure.get_layout_engine().set(rect=(1 / 32, 0, 31 / 32, 1))
-        grid = panels(figure, len(drawn), columns)
+        drawing.get_layout_engine().set(rect=(1 / 32, 0, 31 / 32, 1))
+        grid = panels(drawing, len(drawn), columns)
         for number, (axes, (measure, title, label)) in enumerate(zip(grid, drawn, strict=True)):
             cells = data[data["measure"] == measure].set_index("source")
             companions = data[data["measure"] == _COMPANION.get(measure)].set_index("source")
@@ -98,25 +103,7 @@ def fidelity(fidelity, output) -> None:
             axes.tick_params(axis="y", length=0)
             axes.set_ylim(len(sources) - 0.5, -0.6)
             axes.grid(False, axis="y")
-        _key(figure, drawn)
-
-
-FIDELITY_FIGURE = Figure(
-    draw=fidelity,
-    tables=(FIDELITY,),
-    category=COSTS,
-    look_for=(
-        "Profiles sampled from each released mixture, beside real households: the hours, the peak, the energy and "
-        "what the profiles are good for (Examples 1 to 3 of Liu et al.). Look for points in the grey area: they are "
-        "no worse than other real households, taken from a random half. The mixtures have seen the households "
-        "they are judged on, and the published family starts from the classes of the fit, which nothing "
-        "protects. In the panels for density and classes, ‘real households’ compares two fits, one to each half."
-    ),
-    alternative=(
-        "A grid of dot plots on log scales, one panel a measure and one row a source: real households, the fit and "
-        "every mechanism, with a grey area where other real households lie."
-    ),
-)
+        _key(drawing, drawn)
 
 
 def _title(data: pd.DataFrame) -> str:
@@ -178,7 +165,7 @@ def _point(axes: Axes, place: int, style: Look, cells: pd.DataFrame, companions:
     axes.text(1.035, place, numbers.significant(value, 2), transform=across, va="center", fontsize=8)
 
 
-def _key(figure: Drawing, drawn: list) -> None:
+def _key(drawing: Drawing, drawn: list) -> None:
     """Explain marks in the free corner of the grid."""
     shown = {panel[0] for panel in drawn}
     handles = [
@@ -199,4 +186,4 @@ def _key(figure: Drawing, drawn: list) -> None:
         handles.append(hollow)
         labels.append("density: Pinsker's bound, at most 1")
     title = "Distances: left is better (log scale, except density).\nR² and classes: right is better."
-    figure.legend(handles, labels, loc="lower right", title=title, alignment="left", fontsize=8.5)
+    drawing.legend(handles, labels, loc="lower right", title=title, alignment="left", fontsize=8.5)

@@ -1,11 +1,7 @@
-"""The first page of the report, for a reader in a hurry: how many customers, which patterns, the price, what leaves.
+"""The first page of the report, for a reader in a hurry: customers, patterns of use, the price, what can be released.
 
-Every number is from a table of the study. Words are chosen by the numbers: what lies within its uncertainty is said
-to be no difference, and what an export is too small for is said first.
-
-The patterns of use on the first page: a card per class with its name, how many customers, and its mean profile.
-
-Which files may leave the building, whether this configuration may be released, and what to say with them.
+Every number is from a table of the study. The text depends on the numbers: what lies within its uncertainty is called
+no difference, and what an export is too small for is said first.
 """
 
 from __future__ import annotations
@@ -23,68 +19,122 @@ from meterdp.privacy.guarantee import UNIT_OF, Guarantee, Limit
 from meterdp.privacy.policy import check_release
 from meterdp.profiles.tables import PROFILE_HOURS, QUALITY_SUMMARY
 from meterdp.release.settings import SIMULATED, refusals_of
-from meterdp.report import prices
 from meterdp.report.classes import class_names, mean_profiles_kwh
-from meterdp.report.intake import profile_day, span_text
+from meterdp.report.intake import households_by_rule, profile_day, span_text
 from meterdp.report.numbers import count, counted, percent, significant
-from meterdp.report.pages import Tables, customers
+from meterdp.report.pages import Tables
+from meterdp.report.prices import READS as READ_FOR_PRICES
+from meterdp.report.prices import Price, prices
 
+_PATTERNS = (CLASS_TABLE, MIXTURE, PROFILE_HOURS)
+READS = (*_PATTERNS, *READ_FOR_PRICES, QUALITY_SUMMARY)
 WIDTH, HEIGHT = 300, 84  # of the drawing of a card, in its own units
-PATTERNS_READS = (CLASS_TABLE, MIXTURE, PROFILE_HOURS)
+
+
+@dataclass(frozen=True)
+class FirstPage:
+    """What the first page shows, as much of it as the study has."""
+
+    facts: Sequence[tuple[str, str]]  # numbers and what they count
+    customers: Sequence[str]  # sentences: who was studied and who was left out
+    cards: Sequence[Card]
+    whence: str | None  # days and hours of the patterns
+    caution: str | None  # that there are too many classes for the export
+    few: str | None  # which number of customers is few
+    prices: Sequence[Price]
+    leaving: Leaving | None
+
+
+def first_page(tables: Tables, settings: Mapping, simulated: bool) -> FirstPage:
+    """Return the first page of a study, as much of it as was run."""
+    return FirstPage(
+        _facts(tables, settings),
+        _customers(tables),
+        _cards(tables),
+        _whence(tables, settings),
+        _caution(tables),
+        _few_customers(tables),
+        prices(tables, settings),
+        _leaving(tables, settings, simulated),
+    )
+
+
+def _facts(tables: Tables, settings: Mapping) -> list[tuple[str, str]]:
+    counts, classes, export = households_by_rule(tables), tables.get("class_table"), settings.get("export", {})
+    facts = []
+    if counts is not None:
+        facts.append((count(counts.get("kept", 0)), f"of {counted(counts.sum(), 'customer')} studied"))
+    if export.get("first_day") and export.get("last_day"):
+        first, last = (date.fromisoformat(export[key]) for key in ("first_day", "last_day"))
+        days = (last - first).days + 1
+        spoken = " to ".join(f"{day.day} {day:%B %Y}" for day in (first, last))
+        facts.append((count(days), f"{'day' if days == 1 else 'days'}, {spoken}"))
+    if classes is not None:
+        facts.append((count(len(classes)), "pattern of use" if len(classes) == 1 else "patterns of use"))
+    return facts
+
+
+def _customers(tables: Tables) -> list[str]:
+    counts, classes = households_by_rule(tables), tables.get("class_table")
+    if counts is None:
+        return []
+    kept, quality = counts.get("kept", 0), tables["quality_summary"]
+    meanings = quality[quality["scope"] == "households"].set_index("reason")["meaning"]
+    out = {reason: number for reason, number in counts.items() if reason != "kept" and number}
+    why = "; ".join(
+        f"{count(number)}: {meanings[reason].removeprefix('left out: ')}"
+        for reason, number in sorted(out.items(), key=lambda item: (-item[1], item[0]))
+    )
+    said = [f"{counted(sum(out.values()), 'customer')} left out ({why})." if out else "No customer was left out."]
+    without = kept - (kept if classes is None else int(classes["household_count"].sum()))
+    if without:
+        said.append(f"{count(without)} more had too few readings in the hours the patterns are from.")
+    return said
+
+
+# --- patterns of use ------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Card:
-    """One pattern of use.
-
-    Parameters
-    ----------
-    component : int
-    name : str
-        Level and peak hour; starts with a capital.
-    size, energy : str
-        How many customers, and how much they use, in words.
-    line, area : str
-        Points of its mean profile over the hours, from zero up, and of the area below.
-    top : str
-        Energy at the upper edge.
-    ticks : sequence of (place, label)
-        Hours along the lower edge.
-    """
+    """One pattern of use: a class with its name, how many customers, and its mean profile."""
 
     component: int
-    name: str
-    size: str
-    energy: str
-    line: str
-    area: str
-    top: str
-    ticks: Sequence[tuple[float, str]]
+    name: str  # level and peak hour; starts with a capital
+    size: str  # how many customers
+    energy: str  # how much they use
+    line: str  # points of its mean profile over the hours, from zero up
+    area: str  # and of the area below
+    top: str  # energy at the upper edge
+    ticks: Sequence[tuple[float, str]]  # places and labels of hours along the lower edge
 
 
-def cards(tables: Tables) -> list[Card]:
+def _cards(tables: Tables) -> list[Card]:
     """Return a card per class, the largest class first; none without the tables they are from."""
-    if any(table.name not in tables for table in PATTERNS_READS):
+    if any(table.name not in tables for table in _PATTERNS):
         return []
     classes, hours = tables["class_table"].sort_values("component"), tables["profile_hours"].sort_values("entry")
-    few = fewest_households(len(hours))
     names = class_names(tables["mixture"], classes, hours)
     profiles = mean_profiles_kwh(tables["mixture"], hours)
-    return [
-        Card(
-            int(row.component),
-            names[row.component][0].upper() + names[row.component][1:],
-            f"{percent(row.share)} of customers"
-            + (f" (only {count(row.household_count)})" if row.household_count < few else ""),
-            f"{significant(row.mean_energy_kwh, 2)} kWh an hour",
-            *_drawing(profile),
-            _ticks(hours["hour_of_day_local"].to_list()),
+    few = fewest_households(len(hours))
+    cards = []
+    for row, profile in zip(classes.itertuples(), profiles, strict=True):
+        name = names[row.component]
+        only = f" (only {count(row.household_count)})" if row.household_count < few else ""
+        cards.append(
+            Card(
+                int(row.component),
+                name[0].upper() + name[1:],
+                f"{percent(row.share)} of customers{only}",
+                f"{significant(row.mean_energy_kwh, 2)} kWh an hour",
+                *_drawing(profile),
+                _ticks(hours["hour_of_day_local"].to_list()),
+            )
         )
-        for row, profile in zip(classes.itertuples(), profiles, strict=True)
-    ]
+    return cards
 
 
-def whence(tables: Tables, settings: Mapping) -> str | None:
+def _whence(tables: Tables, settings: Mapping) -> str | None:
     """Say which hours of which days the patterns are from, and how to take more of them."""
     hours, profiles = tables.get("profile_hours"), settings.get("profiles", {})
     if hours is None or not profiles:
@@ -99,37 +149,39 @@ def whence(tables: Tables, settings: Mapping) -> str | None:
     )
 
 
-def caution(tables: Tables) -> str | None:
-    """Say that there are more classes than the customers carry, where there are, and what to do about it."""
+def _support(tables: Tables) -> tuple[np.ndarray, int, int] | None:
+    """Return sizes of the classes, how many are small, and the hours of a profile; None of a study without them."""
     if "class_table" not in tables or "profile_hours" not in tables:
         return None
     sizes, hours = tables["class_table"]["household_count"].to_numpy(), len(tables["profile_hours"])
-    if not too_many_classes(sizes, hours):
+    return sizes, int(np.count_nonzero(sizes < fewest_households(hours))), hours
+
+
+def _caution(tables: Tables) -> str | None:
+    """Say that there are more classes than the customers carry, where there are, and what to do about it."""
+    support = _support(tables)
+    if support is None or not too_many_classes(support[0], support[2]):
         return None
-    few, total, small = fewest_households(hours), int(sizes.sum()), _small(sizes, hours)
-    floored = int(tables["class_table"]["floored"].sum())
-    made_up = f", and the spread of {count(floored)} had to be made up by a public floor" if floored else ""
+    sizes, small, hours = support
+    total, floored = int(sizes.sum()), int(tables["class_table"]["floored"].sum())
+    spread = f", and the spread of {count(floored)} had to be raised to a public floor" if floored else ""
     return (
-        f"{count(len(sizes))} classes were fitted to {customers(total)}. A class should have at least {few} of them, "
-        f"five for each of the {count(hours)} hours; {count(small)} of {count(len(sizes))} have fewer{made_up}. Such "
-        "classes follow single customers, and what is compared with them means little. Set mixture.classes to "
-        f"{count(most_classes(total, hours))}, or take fewer hours (profiles.hours)."
+        f"{count(len(sizes))} classes were fitted to {counted(total, 'customer')}. A class should have at least "
+        f"{fewest_households(hours)} of them, five for each of the {count(hours)} hours; {count(small)} of "
+        f"{count(len(sizes))} have fewer{spread}. Such classes follow single customers, and what is compared with "
+        f"them means little. Set mixture.classes to {count(most_classes(total, hours))}, or take fewer hours "
+        "(profiles.hours)."
     )
 
 
-def few_customers(tables: Tables) -> str | None:
+def _few_customers(tables: Tables) -> str | None:
     """Say which number of customers is called few, where a class has so few."""
-    if "class_table" not in tables or "profile_hours" not in tables:
+    support = _support(tables)
+    if support is None or not support[1]:
         return None
-    hours = len(tables["profile_hours"])
-    if not _small(tables["class_table"]["household_count"].to_numpy(), hours):
-        return None
+    hours = support[2]
     few = f"{fewest_households(hours)} customers, five for each of the {count(hours)} hours"
     return f"“Only” marks a class of fewer than {few}; read its profile with care."
-
-
-def _small(sizes: np.ndarray, hours: int) -> int:
-    return int(np.count_nonzero(sizes < fewest_households(hours)))
 
 
 def _drawing(profile: np.ndarray) -> tuple[str, str, str]:
@@ -150,8 +202,13 @@ def _ticks(hours: Sequence[int]) -> list[tuple[float, str]]:
 
 
 # What of a release is called in the configuration -> what it is, more of what its folder holds, key of its epsilon.
+
+
+# --- release --------------------------------------------------------------------------------------------------------
+
+# What of a release is called in the configuration -> what it is, more of what its folder holds, key of its epsilon.
 _FOLDERS = {
-    "mixture": ("typical load profiles", " and made-up customers sampled from them", "epsilon"),
+    "mixture": ("typical load profiles", " and synthetic customers sampled from them", "epsilon"),
     "forecasts": ("forecasts", ", one for every listed customer in a file with a random name", "forecast_epsilon"),
     "feeders": (
         "energy totals of feeders",
@@ -163,25 +220,15 @@ _FOLDERS = {
 
 @dataclass(frozen=True)
 class Leaving:
-    """What the first page says about a release.
+    """What the first page says about a release."""
 
-    Parameters
-    ----------
-    folders : sequence of (path, what it holds)
-        Below the results folder.
-    missing : sequence of (setting, sentence)
-        What the gate would refuse; empty where a release could be made.
-    sentences : sequence of str
-        To be handed on with the files.
-    """
-
-    folders: Sequence[tuple[str, str]]
-    missing: Sequence[tuple[str, str]]
-    sentences: Sequence[str]
+    folders: Sequence[tuple[str, str]]  # paths below the results folder, and what they hold
+    missing: Sequence[tuple[str, str]]  # settings that the policy refuses, and why; empty where a release can be made
+    sentences: Sequence[str]  # to be published with the files
 
 
-def leaving(tables: Tables, settings: Mapping, simulated: bool) -> Leaving | None:
-    """Return what could leave under these settings; nothing without the section ``release``."""
+def _leaving(tables: Tables, settings: Mapping, simulated: bool) -> Leaving | None:
+    """Return what could be released under these settings; nothing without the section ``release``."""
     release = settings.get("release")
     if not release:
         return None
@@ -194,7 +241,7 @@ def leaving(tables: Tables, settings: Mapping, simulated: bool) -> Leaving | Non
 
 
 def _refusals(tables: Tables, settings: Mapping, simulated: bool) -> list[InputError]:
-    """What the gate says of the settings and, as far as the study knows it, of the number of households."""
+    """What the policy says of the settings and, as far as the study knows it, of the number of households."""
     refused = list(refusals_of(settings, simulated))
     release, quality = settings["release"], tables.get("quality_summary")
     if quality is not None:
@@ -229,100 +276,3 @@ def _sentences(epsilons: Mapping[str, float], settings: Mapping, simulated: bool
             f"Forecasts of {who}, made from readings {when}: they hide {UNIT_OF['class_label']}, and no reading."
         )
     return said
-
-
-READS = (*PATTERNS_READS, *prices.READS, QUALITY_SUMMARY)
-
-
-@dataclass(frozen=True)
-class FirstPage:
-    """What the first page shows.
-
-    Parameters
-    ----------
-    facts : sequence of (number, words)
-    customers : sequence of str
-        Who was studied and who was left out, as sentences.
-    cards : sequence of Card
-    whence : str or None
-        Days and hours of the patterns.
-    caution : str or None
-        That there are too many classes for the export.
-    few : str or None
-        Which number of customers is few.
-    prices : sequence of Price
-    leaving : Leaving or None
-    """
-
-    facts: Sequence[tuple[str, str]]
-    customers: Sequence[str]
-    cards: Sequence[Card]
-    whence: str | None
-    caution: str | None
-    few: str | None
-    prices: Sequence[prices.Price]
-    leaving: Leaving | None
-
-
-def first_page(tables: Tables, settings: Mapping, simulated: bool) -> FirstPage:
-    """Return the first page of a study, as much of it as was run."""
-    return FirstPage(
-        _facts(tables, settings),
-        _customers(tables),
-        cards(tables),
-        whence(tables, settings),
-        caution(tables),
-        few_customers(tables),
-        prices.prices(tables, settings),
-        leaving(tables, settings, simulated),
-    )
-
-
-def _counts(tables: Tables) -> Mapping[str, int] | None:
-    """Households by the rule that decided about them."""
-    quality = tables.get("quality_summary")
-    if quality is None:
-        return None
-    return quality[quality["scope"] == "households"].set_index("reason")["item_count"].to_dict()
-
-
-def _facts(tables: Tables, settings: Mapping) -> list[tuple[str, str]]:
-    counts, classes, export = _counts(tables), tables.get("class_table"), settings.get("export", {})
-    facts = []
-    if counts is not None:
-        kept, total = counts.get("kept", 0), sum(counts.values())
-        facts.append((count(kept), f"of {customers(total)} studied"))
-    if export.get("first_day") and export.get("last_day"):
-        first, last = (date.fromisoformat(export[key]) for key in ("first_day", "last_day"))
-        days = (last - first).days + 1
-        facts.append((count(days), f"{'day' if days == 1 else 'days'}, {_spoken(first)} to {_spoken(last)}"))
-    if classes is not None:
-        noun = "pattern of use" if len(classes) == 1 else "patterns of use"
-        facts.append((count(len(classes)), noun))
-    return facts
-
-
-def _spoken(day: date) -> str:
-    return f"{day.day} {day:%B %Y}"
-
-
-def _customers(tables: Tables) -> list[str]:
-    counts, classes = _counts(tables), tables.get("class_table")
-    if counts is None:
-        return []
-    kept = counts.get("kept", 0)
-    quality = tables["quality_summary"]
-    meanings = quality[quality["scope"] == "households"].set_index("reason")["meaning"]
-    out = {reason: number for reason, number in counts.items() if reason != "kept" and number}
-    why = "; ".join(
-        f"{count(n)}: {meanings[r].removeprefix('left out: ')}" for r, n in sorted(out.items(), key=_most)
-    )
-    said = [f"{counted(sum(out.values()), 'customer')} left out ({why})." if out else "No customer was left out."]
-    without = kept - (kept if classes is None else int(classes["household_count"].sum()))
-    if without:
-        said.append(f"{count(without)} more had too few readings in the hours the patterns are from.")
-    return said
-
-
-def _most(item: tuple[str, int]) -> tuple[int, str]:
-    return -item[1], item[0]

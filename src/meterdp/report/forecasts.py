@@ -1,24 +1,28 @@
-"""Forecasts and what class-based noise does to them: privacy curves, examples, errors.
+"""Forecasts: fits, examples, errors, other forecasters and intervals, in figures, tables and sentences.
 
-The curves are Fig. 4 and the examples Fig. 3 of Ramakrishna et al. on the export at hand; the errors set released
-forecasts beside the ARMA forecast and two naive ones.
-
-What the report says about forecasts: fits, errors, other forecasters, intervals, Gaussianity.
+The examples are Fig. 3 of Ramakrishna et al. on the export at hand; the errors set released forecasts beside the ARMA
+forecast and two naive ones.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meterdp.class_noise.query_models import RANDOMNESS
-from meterdp.class_noise.tables import DELTA_CURVES
-from meterdp.evaluation.tables import FORECAST_ERRORS, FORECASTER_COMPARISON
+from meterdp.evaluation.tables import (
+    FORECAST_ERRORS,
+    FORECAST_INTERVALS,
+    FORECASTER_COMPARISON,
+    GROUP_FORECAST_ERRORS,
+)
 from meterdp.forecasting.forecasters.interface import OWN
+from meterdp.forecasting.tables import ARMA_SUMMARY, FORECAST_MARKS_SUMMARY, GAUSSIAN_SUMMARY
 from meterdp.release.tables import FORECAST_EXAMPLES
-from meterdp.report import numbers
-from meterdp.report.pages import FORECASTS, Figure
+from meterdp.report.intake import households_by_rule
+from meterdp.report.numbers import MISSING, count, counted, differs, percent, plain, plus_minus, significant
+from meterdp.report.pages import FORECASTS, Grid, Tables, count_range, figure, grid_of, printed
 from meterdp.report.style import (
     BLUE,
     GREY,
@@ -29,161 +33,43 @@ from meterdp.report.style import (
     in_order,
     legend_below,
     line_key,
-    load,
     look,
-    panels,
 )
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-from meterdp.evaluation.tables import (
-    FORECAST_INTERVALS,
-    GROUP_FORECAST_ERRORS,
-)
-from meterdp.forecasting.tables import ARMA_SUMMARY, FORECAST_MARKS_SUMMARY, GAUSSIAN_SUMMARY
-from meterdp.report.numbers import MISSING, count, percent, plain, plus_minus, significant
-from meterdp.report.pages import Grid, Tables, count_range, households
 
-SIDES = {
-    "one": "one-sided, Pr(L > ε)",
-    "two": "two-sided, Pr(|L| > ε)",
-    "hockey_stick": "(ε, δ)-DP of one file",
-    "swap": "(ε, δ)-DP of the files of a neighbourhood",
-}
-NO_PROTECTION = 0.99  # a delta beyond which two households are told apart as good as always
-_LOG_BELOW = 0.05  # a delta from which on the axis is logarithmic
-_LOWEST = 1e-12
 _PARTS = {"history": GREY, "truth": VERMILION, "forecast": ORANGE, "released": BLUE}
-_BOUND = {"linewidth": 1.0, "alpha": 0.45}
 _SCALES = {"log_kwh": "log energy", "kwh": "energy in kWh"}
+_METHODS = {
+    "group": "sound group forecast",
+    "mean_of_all": "mean of all forecasts",
+    "public_level": "public level",
+}
 
 
-def delta_curves(delta_curves, output, sides: str = "one") -> None:
-    """Draw delta over epsilon per design, a column per accuracy budget, a row per query model: Fig. 4.
-
-    Marked lines are exact, the lighter ones beside them the Chernoff bound of Lemma 1 where there is one. The axis of
-    delta is logarithmic if some delta is below 0.05. No noise has no accuracy budget and is repeated in every panel.
-
-    Parameters
-    ----------
-    delta_curves : path-like
-        Table ``delta_curves``.
-    output : path-like
-        SVG to write.
-    sides : {"one", "two", "hockey_stick", "swap"}
-        Pr(L > eps), as the paper draws it; Pr(|L| > eps), its Definition 1; the delta of (eps, delta)-DP of one
-        file, or of all files of a neighbourhood.
-
-    Notes
-    -----
-    Where no household has a neighbour there is no curve; the figure says so.
-    """
-    data = load(delta_curves, DELTA_CURVES, may_be_empty=True)
-    data = data[data["sides"] == sides]
-    if data.empty:
-        with canvas(output, f"Privacy curves of the released forecasts ({SIDES[sides]})", 1.6) as figure:
-            figure.text(0.5, 0.4, "no household has a neighbour, so there is no pair to tell apart", ha="center")
-        return
-    models = [m for m in RANDOMNESS if m in set(data["query_model"])]
-    budgets = np.sort(data.loc[data["design"] != "none", "rho"].unique())
-    budgets = budgets if budgets.size else np.sort(data["rho"].unique())[:1]
-    budgets, hidden = _with_protection(data, budgets)
-    columns = min(len(budgets), 4)
-    lines = -(-len(budgets) // columns)
-    title = f"Privacy curves of the released forecasts ({SIDES[sides]})"
-    with canvas(output, title, 1.3 + 2.5 * lines * len(models)) as figure:
-        bodies = np.atleast_1d(figure.subfigures(len(models), 1))
-        for body, model in zip(bodies, models, strict=True):
-            heading = f"Query model {model}: {RANDOMNESS[model]}"
-            body.suptitle(heading, x=0.01, ha="left", fontsize=10, weight="normal")
-            rows = data[data["query_model"] == model]
-            for axes, rho in zip(panels(body, len(budgets), columns, sharex=True, sharey=True), budgets, strict=True):
-                _delta_panel(axes, rows, rho)
-                _delta_scale(axes, data["delta"])
-            body.supxlabel("ε", fontsize=10)
-            body.supylabel("δ, worst pair", fontsize=10)
-        if hidden.size:
-            named = ", ".join(numbers.plain(rho) for rho in hidden)
-            bodies[-1].supxlabel(f"ε\nNot drawn: ρ = {named}, where every δ is above {NO_PROTECTION}", fontsize=10)
-        designs = [look(design) for design in in_order(data["design"])]
-        handles = [line_key(color=d.colour, marker=d.marker, markersize=4) for d in designs]
-        labels = [d.label for d in designs]
-        if data["delta_chernoff"].notna().any():
-            handles.append(line_key(color="black", **_BOUND))
-            labels.append("lighter: Chernoff bound")
-        legend_below(figure, handles, labels, columns=5)
-
-
-DELTA_CURVES_FIGURE = Figure(
-    draw=delta_curves,
-    tables=(DELTA_CURVES,),
+@figure(
+    FORECAST_EXAMPLES,
     category=FORECASTS,
     look_for=(
-        "Probability δ that the privacy loss of the worst pair of neighbours exceeds ε, for each noise design and "
-        "accuracy budget ρ (Fig. 4 of Ramakrishna et al.). Lines with markers are exact, lighter ones the Chernoff "
-        "bound of the paper. Look for how far below 1 the curves are: at δ near 1 the noise does not hide the "
-        "worst pair."
+        "Example households before and after noise (Fig. 3 of Ramakrishna et al.): the day before, what happened, "
+        "the forecast and its released version. Look for whether the released forecast still follows the shape of "
+        "the day, and remember that noise added to the logarithm becomes a factor in kWh."
     ),
-    alternative=(
-        "Curves of delta over epsilon, a column per accuracy budget and a row per query model, one colour per design."
-    ),
+    alternative=("Line plots in kWh, a row per example household: history, truth, forecast and released forecast."),
 )
-
-
-def _with_protection(data: pd.DataFrame, budgets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the budgets at which some design protects, and the others; all are drawn where none does."""
-    least = data[data["design"] != "none"].groupby("rho")["delta"].min().reindex(budgets)
-    hidden = (least > NO_PROTECTION).to_numpy()
-    return (budgets, budgets[:0]) if hidden.all() else (budgets[~hidden], budgets[hidden])
-
-
-def _delta_panel(axes: Axes, rows: pd.DataFrame, rho: float) -> None:
-    for design in in_order(rows["design"]):
-        style = look(design)
-        curve = rows[rows["design"] == design]
-        # Without noise there is no budget: whichever row there is stands in every panel.
-        curve = curve[curve["rho"] == rho] if (curve["rho"] == rho).any() or design != "none" else curve
-        curve = curve.drop_duplicates("epsilon").sort_values("epsilon")
-        axes.plot(curve["epsilon"], curve["delta_chernoff"].astype(float), color=style.colour, **_BOUND)
-        axes.plot(
-            curve["epsilon"], curve["delta"], color=style.colour, marker=style.marker, markersize=4, linewidth=1.5
-        )
-    if rows.loc[rows["rho"].isin([rho, 0]), "delta"].min() > NO_PROTECTION:
-        text = "all curves lie on top of\neach other, above 0.99"
-        axes.text(0.5, 0.5, text, ha="center", va="center", transform=axes.transAxes, fontsize=9)
-    axes.set_title(f"ρ = {numbers.plain(rho)} (log kWh)²", fontsize=9.5)
-
-
-def _delta_scale(axes: Axes, deltas: pd.Series) -> None:
-    positive = deltas[deltas > 0]
-    if positive.empty or positive.min() >= _LOG_BELOW:
-        axes.set_ylim(-0.03, 1.05)
-        return
-    axes.set_yscale("log")
-    axes.set_ylim(max(_LOWEST, positive.min() / 3), 2)
-
-
-def forecast_examples(forecast_examples, output, title: str | None = None) -> None:
+def forecast_examples(data: pd.DataFrame, output, title: str | None = None) -> None:
     """Draw history, truth, forecast and released forecast of the example households: Ramakrishna et al., Fig. 3.
 
     The left panel shows the whole window, the right one only the forecast on its own scale.
-
-    Parameters
-    ----------
-    forecast_examples : path-like
-        Table ``forecast_examples``.
-    output : path-like
-        SVG to write.
-    title : str, optional
-        In place of the study's; design and rho are added to it.
     """
-    data = load(forecast_examples, FORECAST_EXAMPLES).sort_values(["example", "hours_from_origin"])
+    data = data.sort_values(["example", "hours_from_origin"])
     examples = data["example"].unique()
     design, rho = data[["design", "rho"]].iloc[0]
-    title = f"{title or 'Example forecasts before and after noise'} ({look(design).label}, ρ = {numbers.plain(rho)})"
-    with canvas(output, title, 1.2 + 2.1 * len(examples)) as figure:
-        body = figure.subfigures()
+    title = f"{title or 'Example forecasts before and after noise'} ({look(design).label}, ρ = {plain(rho)})"
+    with canvas(output, title, 1.2 + 2.1 * len(examples)) as drawing:
+        body = drawing.subfigures()
         grid = body.subplots(len(examples), 2, squeeze=False, sharex="col", width_ratios=(3, 2))
         for number, (row, example) in enumerate(zip(grid, examples, strict=True), start=1):
             rows = data[data["example"] == example]
@@ -198,20 +84,7 @@ def forecast_examples(forecast_examples, output, title: str | None = None) -> No
         every_step(grid[0, 0].xaxis, step)
         body.supxlabel("hours from the origin of the forecast", fontsize=10)
         present = [part for part in _PARTS if part in set(data["part"])]
-        legend_below(figure, [line_key(color=_PARTS[part]) for part in present], present)
-
-
-FORECAST_EXAMPLES_FIGURE = Figure(
-    draw=forecast_examples,
-    tables=(FORECAST_EXAMPLES,),
-    category=FORECASTS,
-    look_for=(
-        "Example households before and after noise (Fig. 3 of Ramakrishna et al.): the day before, what happened, "
-        "the forecast and its released version. Look for whether the released forecast still follows the shape of "
-        "the day, and remember that noise added to the logarithm becomes a factor in kWh."
-    ),
-    alternative=("Line plots in kWh, a row per example household: history, truth, forecast and released forecast."),
-)
+        legend_below(drawing, [line_key(color=_PARTS[part]) for part in present], present)
 
 
 def _traces(axes: Axes, rows: pd.DataFrame, markersize: float) -> None:
@@ -224,33 +97,8 @@ def _traces(axes: Axes, rows: pd.DataFrame, markersize: float) -> None:
         axes.set_ylim(bottom=0)
 
 
-def forecast_errors(forecast_errors, output) -> None:
-    """Draw the normalised squared error of every forecast with its standard error, in log energy and in kWh.
-
-    Parameters
-    ----------
-    forecast_errors : path-like
-        Table ``forecast_errors``.
-    output : path-like
-        SVG to write.
-    """
-    data = load(forecast_errors, FORECAST_ERRORS)
-    scales = [scale for scale in _SCALES if scale in set(data["scale"])]
-    order = methods_in_order(data)
-    title = "Errors of forecasts against held-out readings"
-    with canvas(output, title, 1.6 + 0.3 * len(order)) as figure:
-        grid = figure.subplots(1, len(scales), squeeze=False, sharey=True).ravel()
-        for axes, scale in zip(grid, scales, strict=True):
-            _error_panel(axes, data[data["scale"] == scale], order)
-            axes.set_title(_SCALES[scale])
-        grid[0].set_yticks(range(len(order)), [method_label(*key) for key in order])
-        grid[0].set_ylim(len(order) - 0.5, -0.5)
-        figure.supxlabel("normalised squared error NMSE, mean over households ± SE (smaller is better)", fontsize=10)
-
-
-FORECAST_ERRORS_FIGURE = Figure(
-    draw=forecast_errors,
-    tables=(FORECAST_ERRORS,),
+@figure(
+    FORECAST_ERRORS,
     category=FORECASTS,
     look_for=(
         "Normalised squared error of each forecast against held-out readings, with its standard error over "
@@ -259,77 +107,19 @@ FORECAST_ERRORS_FIGURE = Figure(
     ),
     alternative="Points with error bars: error of the ARMA, naive and released forecasts, in log energy and in kWh.",
 )
-
-
-def forecaster_comparison(forecaster_comparison, output) -> None:
-    """Draw the errors of every forecaster relative to the study's own, with paired standard errors.
-
-    Parameters
-    ----------
-    forecaster_comparison : path-like
-        Table ``forecaster_comparison``.
-    output : path-like
-        SVG to write.
-    """
-    data = load(forecaster_comparison, FORECASTER_COMPARISON)
-    data = data[data["status"] == "run"]
-    own = data["forecaster"].iloc[0]
-    order = [name for name in data["forecaster"].drop_duplicates() if name != own]
-    names = data.drop_duplicates("forecaster").set_index("forecaster")
-    measures = {
-        "squared error of log energy": ("log_kwh", "mse_ratio", "won_share"),
-        "absolute error in kWh": ("kwh", "mae_ratio", "mae_won_share"),
-    }
-    with canvas(
-        output, "What else could have been forecast, relative to the study’s forecast", 1.5 + 0.42 * len(order)
-    ) as figure:
-        if not order:
-            figure.text(0.5, 0.4, "forecast.compare names no other forecaster", ha="center")
-            return
-        grid = figure.subplots(1, 2, sharey=True)
-        for axes, (title, (scale, ratio, won)) in zip(grid, measures.items(), strict=True):
-            rows = data[data["scale"] == scale].set_index("forecaster")
-            for place, name in enumerate(order):
-                row = rows.loc[name]
-                if not np.isfinite(row[ratio]):
-                    continue
-                style = BLUE if row["looks_at"] == OWN else GREY
-                error = np.nan_to_num(row[f"{ratio}_se"])
-                axes.errorbar(row[ratio], place, xerr=error, color=style, marker="o", linestyle="")
-                text = f"{numbers.percent(row[won])} of homes"
-                axes.text(
-                    0.99, place, text, transform=axes.get_yaxis_transform(), ha="right", va="center", fontsize=8
-                )
-            axes.axvline(1.0, color=ORANGE, linewidth=1.1, linestyle="--")
-            axes.set_title(title)
-            axes.text(0.99, -0.62, "better in", transform=axes.get_yaxis_transform(), ha="right", fontsize=8)
-            low, high = axes.get_xlim()
-            axes.set_xlim(low, high + 0.5 * (high - low))
-            axes.grid(False, axis="y")
-        labels = [
-            names.loc[n, "label"] + ("" if names.loc[n, "looks_at"] == OWN else "\n(trained across homes)")
-            for n in order
-        ]
-        grid[0].set_yticks(range(len(order)), labels)
-        grid[0].set_ylim(len(order) - 0.5, -0.7)
-        figure.supxlabel(
-            f"error over that of the study’s forecast ({names.loc[own, 'label']}), ± paired SE; above 1 is worse",
-            fontsize=10,
-        )
-
-
-FORECASTER_COMPARISON_FIGURE = Figure(
-    draw=forecaster_comparison,
-    tables=(FORECASTER_COMPARISON,),
-    category=FORECASTS,
-    look_for=(
-        "Errors of other forecasters over those of the study’s forecast on the same households and times, with "
-        "paired standard errors; nothing here is private. To the right of the dashed line the study’s forecast is "
-        "better. Look for whether a simple mean of the last seven days would have done as well. Grey: trained across "
-        "homes, its privacy is not accounted for."
-    ),
-    alternative="Points with error bars: error of each forecaster over the study's, in log energy and in kWh.",
-)
+def forecast_errors(data: pd.DataFrame, output) -> None:
+    """Draw the normalised squared error of every forecast with its standard error, in log energy and in kWh."""
+    scales = [scale for scale in _SCALES if scale in set(data["scale"])]
+    order = methods_in_order(data)
+    title = "Errors of forecasts against held-out readings"
+    with canvas(output, title, 1.6 + 0.3 * len(order)) as drawing:
+        grid = drawing.subplots(1, len(scales), squeeze=False, sharey=True).ravel()
+        for axes, scale in zip(grid, scales, strict=True):
+            _error_panel(axes, data[data["scale"] == scale], order)
+            axes.set_title(_SCALES[scale])
+        grid[0].set_yticks(range(len(order)), [method_label(*key) for key in order])
+        grid[0].set_ylim(len(order) - 0.5, -0.5)
+        drawing.supxlabel("normalised squared error NMSE, mean over households ± SE (smaller is better)", fontsize=10)
 
 
 def methods_in_order(data: pd.DataFrame) -> list[tuple[str, str, float]]:
@@ -346,7 +136,7 @@ def methods_in_order(data: pd.DataFrame) -> list[tuple[str, str, float]]:
 
 def method_label(method: str, design: str, rho: float) -> str:
     """Return how a row of ``forecast_errors`` is called in figures and tables."""
-    return f"released, {look(design).label}, ρ = {numbers.plain(rho)}" if method == "released" else look(method).label
+    return f"released, {look(design).label}, ρ = {plain(rho)}" if method == "released" else look(method).label
 
 
 def _error_panel(axes: Axes, rows: pd.DataFrame, order: list[tuple]) -> None:
@@ -355,7 +145,7 @@ def _error_panel(axes: Axes, rows: pd.DataFrame, order: list[tuple]) -> None:
     for place, key in enumerate(order):
         cell = cells.get(key)
         if cell is None or not np.isfinite(cell.nmse):
-            why = "not computed" if cell is None else f"mean {numbers.significant(cell.nmse)}"
+            why = "not computed" if cell is None else f"mean {significant(cell.nmse)}"
             axes.text(0.02, place, why, transform=axes.get_yaxis_transform(), va="center", fontsize=9, color=GREY)
             continue
         style = look(key[1] if key[0] == "released" else key[0])
@@ -373,94 +163,113 @@ def _error_panel(axes: Axes, rows: pd.DataFrame, order: list[tuple]) -> None:
     axes.grid(False, axis="y")
 
 
-_METHODS = {
-    "group": "sound group forecast",
-    "mean_of_all": "mean of all forecasts",
-    "public_level": "public level",
-}
+@figure(
+    FORECASTER_COMPARISON,
+    category=FORECASTS,
+    look_for=(
+        "Errors of other forecasters over those of the study’s forecast on the same households and times, with "
+        "paired standard errors; nothing here is private. To the right of the dashed line the study’s forecast is "
+        "better. Look for whether a simple mean of the last seven days would have done as well. Grey: trained across "
+        "homes, its privacy is not accounted for."
+    ),
+    alternative="Points with error bars: error of each forecaster over the study's, in log energy and in kWh.",
+)
+def forecaster_comparison(data: pd.DataFrame, output) -> None:
+    """Draw the errors of every forecaster relative to the study's own, with paired standard errors."""
+    data = data[data["status"] == "run"]
+    own = data["forecaster"].iloc[0]
+    order = [name for name in data["forecaster"].drop_duplicates() if name != own]
+    names = data.drop_duplicates("forecaster").set_index("forecaster")
+    measures = {
+        "squared error of log energy": ("log_kwh", "mse_ratio", "won_share"),
+        "absolute error in kWh": ("kwh", "mae_ratio", "mae_won_share"),
+    }
+    with canvas(
+        output, "What else could have been forecast, relative to the study’s forecast", 1.5 + 0.42 * len(order)
+    ) as drawing:
+        if not order:
+            drawing.text(0.5, 0.4, "forecast.compare names no other forecaster", ha="center")
+            return
+        grid = drawing.subplots(1, 2, sharey=True)
+        for axes, (title, (scale, ratio, won)) in zip(grid, measures.items(), strict=True):
+            rows = data[data["scale"] == scale].set_index("forecaster")
+            for place, name in enumerate(order):
+                row = rows.loc[name]
+                if not np.isfinite(row[ratio]):
+                    continue
+                style = BLUE if row["looks_at"] == OWN else GREY
+                error = np.nan_to_num(row[f"{ratio}_se"])
+                axes.errorbar(row[ratio], place, xerr=error, color=style, marker="o", linestyle="")
+                text = f"{percent(row[won])} of homes"
+                axes.text(
+                    0.99, place, text, transform=axes.get_yaxis_transform(), ha="right", va="center", fontsize=8
+                )
+            axes.axvline(1.0, color=ORANGE, linewidth=1.1, linestyle="--")
+            axes.set_title(title)
+            axes.text(0.99, -0.62, "better in", transform=axes.get_yaxis_transform(), ha="right", fontsize=8)
+            low, high = axes.get_xlim()
+            axes.set_xlim(low, high + 0.5 * (high - low))
+            axes.grid(False, axis="y")
+        labels = [
+            names.loc[n, "label"] + ("" if names.loc[n, "looks_at"] == OWN else "\n(trained across homes)")
+            for n in order
+        ]
+        grid[0].set_yticks(range(len(order)), labels)
+        grid[0].set_ylim(len(order) - 0.5, -0.7)
+        drawing.supxlabel(
+            f"error over that of the study’s forecast ({names.loc[own, 'label']}), ± paired SE; above 1 is worse",
+            fontsize=10,
+        )
 
 
-def forecast_sentence(tables: Tables) -> str | None:
-    """How many of the households that passed were forecast, and how they were chosen."""
-    fits, quality = tables.get("arma_summary"), tables.get("quality_summary")
-    if fits is None or quality is None:
-        return None
-    kept = quality.loc[(quality["scope"] == "households") & (quality["reason"] == "kept"), "item_count"].sum()
-    chosen = int(fits["household_count"].sum())
-    return (
-        f"{count(chosen)} of the {households(kept)} that passed the quality rules were fitted and forecast, chosen "
-        "without a look at any reading; forecast.households sets how many."
-    )
+# --- tables ---------------------------------------------------------------------------------------------------------
 
 
-def arma_grid(tables: Tables) -> Grid | None:
+@printed(ARMA_SUMMARY)
+def arma_grid(data: pd.DataFrame, tables: Tables) -> Grid:
     """How many households each step of the fallback chain served."""
-    data = tables.get("arma_summary")
-    if data is None:
-        return None
-    total = max(int(data["household_count"].sum()), 1)
-    rows = [
-        (
-            r.status.replace("_", " "),
-            r.meaning,
-            count(r.household_count),
-            percent(r.household_count / total),
-            count(r.fit_count),
-        )
-        for r in data.itertuples()
-    ]
-    rows.append(("all", "", count(int(data["household_count"].sum())), "", count(int(data["fit_count"].sum()))))
-    header = ("status", "in words", "households", "share", "fits, all windows")
-    return Grid("How the fits ended, households by the first training window", header, rows, words=2)
+    households, fits = (int(data[name].sum()) for name in ("household_count", "fit_count"))
+    columns = {
+        "status": lambda r: r.status.replace("_", " "),
+        "meaning": lambda r: r.meaning,
+        "households": lambda r: count(r.household_count),
+        "share": lambda r: percent(r.household_count / max(households, 1)),
+        "fits, all windows": lambda r: count(r.fit_count),
+    }
+    caption = "How the fits ended, households by the first training window"
+    return grid_of(caption, data, columns, words=2, total=("all", "", count(households), "", count(fits)))
 
 
-def marks_grid(tables: Tables) -> Grid | None:
+@printed(FORECAST_MARKS_SUMMARY)
+def marks_grid(data: pd.DataFrame, tables: Tables) -> Grid:
     """Households whose forecasts one should be wary of."""
-    data = tables.get("forecast_marks_summary")
-    if data is None:
-        return None
     total = max(int(data["household_count"].sum()), 1)
-    rows = [
-        (r.mark.replace("_", " "), r.meaning, count(r.household_count), percent(r.household_count / total))
-        for r in data.itertuples()
-    ]
-    return Grid("Forecasts to be wary of", ("mark", "in words", "households", "share"), rows, words=2)
+    columns = {
+        "mark": lambda r: r.mark.replace("_", " "),
+        "meaning": lambda r: r.meaning,
+        "households": lambda r: count(r.household_count),
+        "share": lambda r: percent(r.household_count / total),
+    }
+    return grid_of("Forecasts to be wary of", data, columns, words=2)
 
 
-def forecasters_grid(tables: Tables) -> Grid | None:
+@printed(FORECASTER_COMPARISON)
+def forecasters_grid(data: pd.DataFrame, tables: Tables) -> Grid:
     """The study's forecast beside others, with paired standard errors."""
-    data = tables.get("forecaster_comparison")
-    if data is None:
-        return None
     cells = {(r.forecaster, r.scale): r for r in data.itertuples()}
-    rows = []
-    for name in data["forecaster"].drop_duplicates():
+    own, *others = data["forecaster"].drop_duplicates()
+    log, kwh = cells[own, "log_kwh"], cells[own, "kwh"]
+    mae, mase = significant(kwh.mae), significant(kwh.mase)
+    rows = [(f"{_named(log)}, the study’s own", "1", MISSING, mae, "1", MISSING, mase)]
+    for name in others:
         log, kwh = cells[name, "log_kwh"], cells[name, "kwh"]
-        label = log.label if log.looks_at == OWN else f"{log.label}, across homes"
         if log.status != "run":
-            rows.append((f"{label}: {log.status}", *[MISSING] * 6))
+            rows.append((f"{_named(log)}: {log.status}", *[MISSING] * 6))
             continue
-        own = name == data["forecaster"].iloc[0]
-        rows.append(
-            (
-                f"{label}, the study’s own" if own else label,
-                "1" if own else plus_minus(log.mse_ratio, log.mse_ratio_se),
-                MISSING if own else percent(log.won_share),
-                significant(kwh.mae),
-                "1" if own else plus_minus(kwh.mae_ratio, kwh.mae_ratio_se),
-                MISSING if own else percent(kwh.mae_won_share),
-                significant(kwh.mase),
-            )
-        )
-    header = (
-        "forecaster",
-        "squared error in log, ratio",
-        "homes won",
-        "absolute error, kWh",
-        "its ratio",
-        "homes won",
-        "MASE",
-    )
+        row = [_named(log), plus_minus(log.mse_ratio, log.mse_ratio_se), percent(log.won_share), significant(kwh.mae)]
+        row += [plus_minus(kwh.mae_ratio, kwh.mae_ratio_se), percent(kwh.mae_won_share), significant(kwh.mase)]
+        rows.append(row)
+    header = ("forecaster", "squared error in log, ratio", "homes won", "absolute error, kWh", "its ratio")
     caption = (
         f"What else could have been released, without privacy: {count_range(data['household_count'])} households, "
         f"{count_range(data['origin_count'])} forecasts each. Ratios are to the study’s own, with paired standard "
@@ -468,23 +277,16 @@ def forecasters_grid(tables: Tables) -> Grid | None:
         "trained on all together, its privacy is not accounted for. MASE is the absolute error over that of "
         "yesterday’s reading"
     )
-    return Grid(caption, header, rows)
+    return Grid(caption, (*header, "homes won", "MASE"), rows)
 
 
-def errors_grid(tables: Tables) -> Grid | None:
-    """Errors of every forecast in log energy."""
-    return _errors(tables, "log_kwh", "log energy")
+def _named(row) -> str:
+    return row.label if row.looks_at == OWN else f"{row.label}, across homes"
 
 
-def errors_kwh_grid(tables: Tables) -> Grid | None:
-    """Errors of every forecast in kWh."""
-    return _errors(tables, "kwh", "kWh")
-
-
-def _errors(tables: Tables, scale: str, unit: str) -> Grid | None:
-    data = tables.get("forecast_errors")
-    if data is None:
-        return None
+@printed(FORECAST_ERRORS)
+def errors_grid(data: pd.DataFrame, tables: Tables, scale: str, unit: str) -> Grid:
+    """Errors of every forecast on one scale."""
     cells = {(r.method, r.design, r.rho): r for r in data[data["scale"] == scale].itertuples()}
     rows = []
     for key in methods_in_order(data):
@@ -504,11 +306,9 @@ def _errors(tables: Tables, scale: str, unit: str) -> Grid | None:
     return Grid(caption, header, rows)
 
 
-def interval_grid(tables: Tables) -> Grid | None:
+@printed(FORECAST_INTERVALS)
+def interval_grid(data: pd.DataFrame, tables: Tables) -> Grid:
     """Coverage and width of the forecast intervals, a row per forecast and level."""
-    data = tables.get("forecast_intervals")
-    if data is None:
-        return None
     # The distribution's intervals are shown once, to compare with.
     data = data[(data["interval"] == "calibrated") | (data["method"] != "released")]
     groups = dict(list(data.groupby(["method", "design", "rho"])))
@@ -526,83 +326,111 @@ def interval_grid(tables: Tables) -> Grid | None:
     return Grid("Central intervals of the forecasts, and how often the held-out reading lies inside", header, rows)
 
 
-def gaussian_grid(tables: Tables) -> Grid | None:
+@printed(GAUSSIAN_SUMMARY)
+def gaussian_grid(data: pd.DataFrame, tables: Tables) -> Grid:
     """How far log load is from the Gaussian distribution that the forecasts assume."""
-    data = tables.get("gaussian_summary")
-    if data is None:
-        return None
-    rows = []
-    for r in data.itertuples():
-        spread = [
-            "{1} ({0} to {2})".format(*(significant(getattr(r, f"{name}_{q}")) for q in ("q25", "median", "q75")))
-            for name in ("skewness", "excess_kurtosis")
-        ]
-        rows.append((r.series, *spread, percent(r.rejected_share), count(r.untested_count)))
-    header = ("series", "skewness, quartiles", "excess kurtosis, quartiles", "rejected at 1 %", "untested")
-    return Grid(
-        "Is each household’s log load Gaussian? A Gaussian distribution has skewness and excess kurtosis 0",
-        header,
-        rows,
-    )
+
+    def spread(r, name: str) -> str:
+        low, middle, high = (significant(getattr(r, f"{name}_{q}")) for q in ("q25", "median", "q75"))
+        return f"{middle} ({low} to {high})"
+
+    columns = {
+        "series": lambda r: r.series,
+        "skewness, quartiles": lambda r: spread(r, "skewness"),
+        "excess kurtosis, quartiles": lambda r: spread(r, "excess_kurtosis"),
+        "rejected at 1 %": lambda r: percent(r.rejected_share),
+        "untested": lambda r: count(r.untested_count),
+    }
+    caption = "Is each household’s log load Gaussian? A Gaussian distribution has skewness and excess kurtosis 0"
+    return grid_of(caption, data, columns)
 
 
-def group_grid(tables: Tables) -> Grid | None:
+@printed(GROUP_FORECAST_ERRORS)
+def group_grid(data: pd.DataFrame, tables: Tables) -> Grid:
     """The sound forecast against epsilon, beside forecasts without privacy."""
-    data = tables.get("group_forecast_errors")
-    if data is None:
-        return None
-    cells = {scale: at for scale, at in data.groupby("scale")}
-    first = cells["log_kwh"].reset_index(drop=True)
-    second = cells["kwh"].reset_index(drop=True)
-    rows = []
-    for r, kwh in zip(first.itertuples(), second.itertuples(), strict=True):
-        protected = not np.isnan(r.epsilon)
-        rows.append(
-            (
-                (_METHODS.get(r.method) or look(r.method).label) + (f", groups: {r.groups}" if protected else ""),
-                plain(r.epsilon) if protected else "no privacy",
-                count(r.group_count) if protected else MISSING,
-                plus_minus(r.nmse, r.nmse_se),
-                significant(r.relative_mse),
-                significant(kwh.relative_mse),
-                significant(kwh.mae),
-                significant(kwh.mae_median),
-            )
-        )
-    header = (
-        "forecast",
-        "ε",
-        "groups",
-        "NMSE, log",
-        "relative, log",
-        "relative, kWh",
-        "absolute error, kWh",
-        "median",
-    )
+    log, kwh = (data[data["scale"] == scale].reset_index(drop=True) for scale in ("log_kwh", "kwh"))
+    in_kwh = ["relative_mse", "mae", "mae_median"]
+
+    def name(r) -> str:
+        return (_METHODS.get(r.method) or look(r.method).label) + (f", groups: {r.groups}" if r.protected else "")
+
+    columns = {
+        "forecast": name,
+        "ε": lambda r: plain(r.epsilon) if r.protected else "no privacy",
+        "groups": lambda r: count(r.group_count) if r.protected else MISSING,
+        "NMSE, log": lambda r: plus_minus(r.nmse, r.nmse_se),
+        "relative, log": lambda r: significant(r.relative_mse),
+        "relative, kWh": lambda r: significant(r.relative_mse_kwh),
+        "absolute error, kWh": lambda r: significant(r.mae_kwh),
+        "median": lambda r: significant(r.mae_median_kwh),
+    }
     caption = (
         f"The sound forecast: the private mean of a household’s group, replace_one, δ = "
         f"{plain(data['delta'].max())}, for the groups and one origin; "
         f"{count_range(data['household_count'])} households"
     )
-    return Grid(caption, header, rows)
+    rows = log.join(kwh[in_kwh].add_suffix("_kwh")).assign(protected=log["epsilon"].notna())
+    return grid_of(caption, rows, columns)
 
 
-READS = (
-    ARMA_SUMMARY,
-    FORECAST_MARKS_SUMMARY,
-    FORECAST_ERRORS,
-    FORECASTER_COMPARISON,
-    FORECAST_INTERVALS,
-    GAUSSIAN_SUMMARY,
-    GROUP_FORECAST_ERRORS,
-)
 GRIDS = {
     "arma": arma_grid,
     "marks": marks_grid,
-    "errors": errors_grid,
-    "errors_kwh": errors_kwh_grid,
+    "errors": partial(errors_grid, scale="log_kwh", unit="log energy"),
+    "errors_kwh": partial(errors_grid, scale="kwh", unit="kWh"),
     "forecasters": forecasters_grid,
     "intervals": interval_grid,
     "gaussian": gaussian_grid,
     "group_forecast": group_grid,
 }
+
+
+# --- sentences ------------------------------------------------------------------------------------------------------
+
+
+def fits_sentence(tables: Tables) -> str | None:
+    """How many of the households that passed were forecast, and how they were chosen."""
+    fits, counts = tables.get("arma_summary"), households_by_rule(tables)
+    if fits is None or counts is None:
+        return None
+    chosen, kept = int(fits["household_count"].sum()), counts.get("kept", 0)
+    return (
+        f"{count(chosen)} of the {counted(kept, 'household')} that passed the quality rules were fitted and "
+        "forecast, chosen without a look at any reading; forecast.households sets how many."
+    )
+
+
+def forecast_sentence(tables: Tables) -> str | None:
+    """The study's forecast against the mean of the last seven days and against the best of all, in log and in kWh."""
+    comparison, errors = tables.get("forecaster_comparison"), tables.get("forecast_errors")
+    if comparison is None or comparison["mae"].isna().all():
+        return None
+    run = comparison[comparison["status"] == "run"]
+    by = {scale: at.set_index("forecaster") for scale, at in run.groupby("scale")}
+    own = by["kwh"].iloc[0]
+    sentence = (
+        f"For {counted(own['household_count'], 'household')}, forecast {count(own['origin_count'])} times each, the "
+        f"forecast misses by {significant(own['mae'])} kWh an interval on average"
+    )
+    if errors is not None:
+        arma = errors[(errors["method"] == "arma") & (errors["scale"] == "kwh")].iloc[0]
+        sentence += f" ({significant(arma['mae_median'])} kWh for the median household)"
+    if "rolling_mean" in by["kwh"].index:
+        log, kwh = (by[scale].loc["rolling_mean"] for scale in ("log_kwh", "kwh"))
+        sentence += (
+            f"; the mean of the last seven days misses by {significant(kwh['mae_ratio'])} times as much, "
+            f"and by {significant(log['mse_ratio'])} times in squared error of log energy"
+        )
+    others = {scale: at["mse_ratio" if scale == "log_kwh" else "mae_ratio"].iloc[1:] for scale, at in by.items()}
+    if (by["kwh"]["looks_at"].iloc[1:] == OWN).any():
+        # Of those that look at the household's own readings alone, as the study's does.
+        name = others["kwh"][by["kwh"]["looks_at"].iloc[1:] == OWN].idxmin()
+        kwh, log = by["kwh"].loc[name], by["log_kwh"].loc[name]
+        found = differs(kwh["mae_ratio"] - 1, kwh["mae_ratio_se"])
+        sentence += (
+            f". Of the other forecasters from a household’s own readings the best is the {kwh['label']}: "
+            + ("" if found else "no difference found, ")
+            + f"{significant(kwh['mae_ratio'])} times the error in kWh, {significant(log['mse_ratio'])} times the "
+            "squared error in log"
+        )
+    return f"{sentence}."

@@ -1,7 +1,4 @@
-"""What it costs to hide a household among k: one picture for readers who know nothing else of the study.
-
-What the report says about hiding a household among k: a sentence for a reader in a hurry, and the numbers.
-"""
+"""What it costs to hide a household among k: a picture and a sentence for a reader in a hurry, and the numbers."""
 
 from __future__ import annotations
 
@@ -11,15 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meterdp.evaluation.tables import GROUP_MEAN, HIDE_AMONG, HIDE_AMONG_YARDSTICKS
-from meterdp.report import numbers
-from meterdp.report.pages import FORECASTS, Figure
-from meterdp.report.style import GREY, canvas, in_order, load, look, one_three_ticks, plain_log_ticks
+from meterdp.report.numbers import count, percent, plain, significant
+from meterdp.report.pages import FORECASTS, Grid, Tables, count_range, figure, printed
+from meterdp.report.style import GREY, canvas, in_order, look, one_three_ticks, plain_log_ticks
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-from meterdp.report.numbers import count, percent, plain, significant
-from meterdp.report.pages import Grid, Tables, count_range
 
 ERROR = "error_kwh_median"
 # Curves closer than this are one on paper.
@@ -35,37 +30,44 @@ _INTERVALS = {15: "quarter of an hour", 30: "half hour", 60: "hour"}
 
 def interval_words(minutes: int) -> str:
     """Return how an interval is called: ``quarter of an hour``, ``5 minutes``."""
-    return _INTERVALS.get(minutes, f"{numbers.plain(minutes)} minutes")
+    return _INTERVALS.get(minutes, f"{plain(minutes)} minutes")
 
 
-def hide_among(hide_among, hide_among_yardsticks, output) -> None:
+@figure(
+    HIDE_AMONG,
+    HIDE_AMONG_YARDSTICKS,
+    category=FORECASTS,
+    look_for=(
+        "A forecast can give away whose it is. So households are put into groups of at least k similar ones, and "
+        "what is released is changed until it tells no more of whose a forecast is than ε and δ allow, even with all "
+        "forecasts at hand. The lines show by how much that changes the forecast of the median household, the shade "
+        "the middle half of households. Noise alone (white noise, published design) buries the forecast. Moving the "
+        "forecasts of a group together first (joint design), or giving everybody their mean, costs far less. Compare "
+        "with the dotted lines: where a curve crosses the error that the forecast has anyway, hiding makes a typical "
+        "forecast about 1.4 times as wrong; above the energy that is used it says little about the household. Only "
+        "whose a forecast is gets hidden, not what the group uses or who is in it."
+    ),
+    alternative=(
+        "Curves on logarithmic axes: error of the released forecast in kWh over the size of the groups, one curve "
+        "per way of hiding, with dotted lines for a household's energy and the error of its own forecast."
+    ),
+)
+def hide_among(data: pd.DataFrame, yardsticks: pd.DataFrame, output) -> None:
     """Draw the error of released forecasts against the number of households hidden among, on logarithmic axes.
 
     A line is the median household, the shade of a noise design the middle half of households; curves that lie on one
     another are drawn as one. Dotted lines are what a household uses and how far its own forecast is off.
-
-    Parameters
-    ----------
-    hide_among, hide_among_yardsticks : path-like
-        Tables of these names.
-    output : path-like
-        SVG to write.
-
-    Notes
-    -----
-    Sizes with too few households, and designs that no budget makes hide everybody, are named below.
+        Sizes with too few households, and designs that no budget makes hide everybody, are named below.
     """
-    data = load(hide_among, HIDE_AMONG)
-    yardsticks = load(hide_among_yardsticks, HIDE_AMONG_YARDSTICKS)
     drawn = data[data[ERROR] > 0]
     notes = _notes(data)
     interval = interval_words(int(yardsticks["interval_minutes"].iloc[0]))
-    guarantee = f"ε = {numbers.plain(data['epsilon'].max())}, δ = {numbers.plain(data['delta'].max())}"
+    guarantee = f"ε = {plain(data['epsilon'].max())}, δ = {plain(data['delta'].max())}"
     title = f"What it costs to hide a household among others ({guarantee})"
-    with canvas(output, title, (1.8 if drawn.empty else 4.6) + 0.22 * len(notes)) as figure:
+    with canvas(output, title, (1.8 if drawn.empty else 4.6) + 0.22 * len(notes)) as drawing:
         if notes:
-            figure.supxlabel("\n".join(notes), fontsize=9, x=0.01, ha="left", color=GREY)
-        axes = figure.subplots()
+            drawing.supxlabel("\n".join(notes), fontsize=9, x=0.01, ha="left", color=GREY)
+        axes = drawing.subplots()
         if drawn.empty:
             axes.set_axis_off()
             axes.text(0.5, 0.5, "there is no error to draw", ha="center", va="center")
@@ -89,29 +91,8 @@ def hide_among(hide_among, hide_among_yardsticks, output) -> None:
         _label(axes, drawn, curves, marks)
 
 
-HIDE_AMONG_FIGURE = Figure(
-    draw=hide_among,
-    tables=(HIDE_AMONG, HIDE_AMONG_YARDSTICKS),
-    category=FORECASTS,
-    look_for=(
-        "A forecast can give away whose it is. So households are put into groups of at least k similar ones, and "
-        "what is released is changed until it tells no more of whose a forecast is than ε and δ allow, even with all "
-        "forecasts at hand. The lines show by how much that changes the forecast of the median household, the shade "
-        "the middle half of households. Noise alone (white noise, published design) buries the forecast. Moving the "
-        "forecasts of a group together first (joint design), or giving everybody their mean, costs far less. Compare "
-        "with the dotted lines: where a curve crosses the error that the forecast has anyway, hiding makes a typical "
-        "forecast about 1.4 times as wrong; above the energy that is used it says little about the household. Only "
-        "whose a forecast is gets hidden, not what the group uses or who is in it."
-    ),
-    alternative=(
-        "Curves on logarithmic axes: error of the released forecast in kWh over the size of the groups, one curve "
-        "per way of hiding, with dotted lines for a household's energy and the error of its own forecast."
-    ),
-)
-
-
 def _curves(data: pd.DataFrame) -> list[list[str]]:
-    """Return the designs, those whose curves cannot be told apart together."""
+    """Return the designs, those whose curves lie on one another together."""
     curves: list[list[str]] = []
     at = {design: rows.set_index("size")[ERROR] for design, rows in data.groupby("design")}
     for design in in_order(data["design"]):
@@ -146,7 +127,7 @@ def _label(axes: Axes, data: pd.DataFrame, curves: list[list[str]], marks: pd.Da
         labels.append((last, names, look(designs[0]).colour))
     for mark in marks.itertuples():
         axes.axhline(mark.median_kwh, color=GREY, linestyle=":", linewidth=1.3)
-        text = _YARDSTICKS[mark.yardstick].format(numbers.significant(mark.median_kwh, 2))
+        text = _YARDSTICKS[mark.yardstick].format(significant(mark.median_kwh, 2))
         labels.append((mark.median_kwh, text, GREY))
     labels.sort()
     places = [(np.log(value) - low) / (high - low) for value, _, _ in labels]
@@ -170,7 +151,7 @@ def _notes(data: pd.DataFrame) -> list[str]:
     """Say in a line each which sizes are left out and which designs do not serve everybody."""
     notes = []
     for meaning, rows in data[data["meaning"] != ""].groupby("meaning", sort=False):
-        sizes = ", ".join(numbers.count(size) for size in sorted(rows["size"].unique()))
+        sizes = ", ".join(count(size) for size in sorted(rows["size"].unique()))
         served = rows["group_count"] > 0
         who = f"{', '.join(look(d).label for d in in_order(rows['design']))}, " if served.any() else ""
         notes.append(f"{who}k = {sizes}: {meaning}")
@@ -206,11 +187,11 @@ def hiding_sentence(tables: Tables) -> str | None:
     )
 
 
-def hiding_grid(tables: Tables) -> Grid | None:
+@printed(HIDE_AMONG)
+def hiding_grid(data: pd.DataFrame, tables: Tables) -> Grid | None:
     """What hiding among k costs, a row per size and design."""
-    data = tables.get("hide_among")
-    data = None if data is None else data[data["group_count"] > 0]
-    if data is None or data.empty:
+    data = data[data["group_count"] > 0]
+    if data.empty:
         return None
     rows = []
     for size, designs in data.groupby("size"):
@@ -235,11 +216,10 @@ def hiding_grid(tables: Tables) -> Grid | None:
     caption = (
         f"By how much hiding changes forecasts, kWh per interval, at ε = {plain(data['epsilon'].max())}, "
         f"δ = {plain(data['delta'].max())}; {count_range(data['household_count'])} households. Root mean "
-        "square over a household’s intervals, but for the columns that say absolute. Every group gets the least "
+        "square over a household’s intervals, except in columns that say absolute. Every group gets the least "
         "noise that is enough for it; its mean needs none"
     )
     return Grid(caption, header, rows, words=len(words))
 
 
-READS = (HIDE_AMONG, HIDE_AMONG_YARDSTICKS)
 GRIDS = {"hiding": hiding_grid}

@@ -1,74 +1,30 @@
-"""What became of the export: rows, households and readings, counted by reason.
-
-The bars show what was NOT used or was touched by a rule; what was used is in the titles, because next to millions of
-good rows a handful of bad ones would be invisible.
-
-What the report says about the export: rows and readings by reason, the period, and the profile of a household.
-"""
+"""What became of the export, counted by reason: rows, households and readings; the period and the profile vector."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from datetime import date, timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from meterdp.core.log_scale import LOG
 from meterdp.ingest.tables import INGEST_REPORT
 from meterdp.profiles.tables import QUALITY_SUMMARY
-from meterdp.report import numbers
-from meterdp.report.pages import INTAKE, Figure
-from meterdp.report.style import BLUE, GREY, VERMILION, canvas, load
+from meterdp.profiles.vector import scale_of
+from meterdp.report.numbers import count, counted, percent, significant
+from meterdp.report.pages import INTAKE, Grid, Tables, figure, grid_of, printed
+from meterdp.report.style import BLUE, GREY, VERMILION, canvas
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-from collections.abc import Mapping
-from datetime import date, timedelta
-from functools import partial
-
-from meterdp.core.log_scale import LOG
-from meterdp.profiles.tables import PROFILE_HOURS
-from meterdp.profiles.vector import scale_of
-from meterdp.report.numbers import count, percent, significant
-from meterdp.report.pages import Grid, Tables
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
-def intake(ingest_report, quality_summary, output) -> None:
-    """Draw how many rows, households and readings each rule took out or touched.
-
-    Parameters
-    ----------
-    ingest_report : path-like
-        Table ``ingest_report``.
-    quality_summary : path-like
-        Table ``quality_summary``.
-    output : path-like
-        SVG to write.
-    """
-    rows = load(ingest_report, INGEST_REPORT).rename(columns={"row_count": "item_count"})
-    rules = load(quality_summary, QUALITY_SUMMARY)
-    households, readings = (rules[rules["scope"] == scope] for scope in ("households", "readings"))
-    parts = [
-        (_apart(rows, "used"), "rows of the export", "used", VERMILION),
-        (_apart(households, "kept"), "households", "kept", BLUE),
-        (_apart(readings, "expected_readings", is_total=True), "slots of the time grid", "in all", GREY),
-    ]
-    parts = [part for part in parts if part[0] is not None]
-    heights = [max(len(bars), 1) + 1.2 for (bars, _, _), *_ in parts]
-    with canvas(output, "What came in and what was left out", 0.7 + 0.33 * sum(heights)) as figure:
-        grid = figure.subplots(len(parts), 1, squeeze=False, height_ratios=heights).ravel()
-        for axes, ((bars, good, total), noun, verb, colour) in zip(grid, parts, strict=True):
-            _bars(axes, bars, total, colour)
-            of_all = f" of {numbers.count(total)} ({numbers.percent(good / max(total, 1))})"
-            axes.set_title(f"{noun.capitalize()}: {numbers.count(good)}{'' if good == total else of_all} {verb}")
-            axes.set_xlabel(noun.removesuffix(" of the export").removesuffix(" of the time grid"))
-
-
-INTAKE_FIGURE = Figure(
-    draw=intake,
-    tables=(INGEST_REPORT, QUALITY_SUMMARY),
+@figure(
+    INGEST_REPORT,
+    QUALITY_SUMMARY,
     category=INTAKE,
     look_for=(
         "Rows, households and readings that a rule left out or touched, by reason. Look for a bar that is "
@@ -77,9 +33,30 @@ INTAKE_FIGURE = Figure(
     ),
     alternative="Horizontal bars: how many rows, households and readings each rule left out or touched.",
 )
+def intake(rows: pd.DataFrame, rules: pd.DataFrame, output) -> None:
+    """Draw how many rows, households and readings each rule took out or touched.
+
+    What was used is in the titles: next to millions of good rows a handful of bad ones would be invisible.
+    """
+    rows = rows.rename(columns={"row_count": "item_count"})
+    households, readings = (rules[rules["scope"] == scope] for scope in ("households", "readings"))
+    parts = [
+        (_split(rows, "used"), "rows of the export", "used", VERMILION),
+        (_split(households, "kept"), "households", "kept", BLUE),
+        (_split(readings, "expected_readings", is_total=True), "slots of the time grid", "in all", GREY),
+    ]
+    parts = [part for part in parts if part[0] is not None]
+    heights = [max(len(bars), 1) + 1.2 for (bars, _, _), *_ in parts]
+    with canvas(output, "Input of the study and what was excluded", 0.7 + 0.33 * sum(heights)) as drawing:
+        grid = drawing.subplots(len(parts), 1, squeeze=False, height_ratios=heights).ravel()
+        for axes, ((bars, good, total), noun, verb, colour) in zip(grid, parts, strict=True):
+            _bars(axes, bars, total, colour)
+            of_all = f" of {count(total)} ({percent(good / max(total, 1))})"
+            axes.set_title(f"{noun.capitalize()}: {count(good)}{'' if good == total else of_all} {verb}")
+            axes.set_xlabel(noun.removesuffix(" of the export").removesuffix(" of the time grid"))
 
 
-def _apart(data: pd.DataFrame, good: str, is_total: bool = False):
+def _split(data: pd.DataFrame, good: str, is_total: bool = False):
     """Split a list of counts into (the others, count of ``good``, total); None without rows."""
     if data.empty:
         return None
@@ -96,43 +73,75 @@ def _bars(axes: Axes, bars: pd.DataFrame, total: int, colour: str) -> None:
     axes.set_xlim(0, 1.28 * max(values.max(initial=0), 1))
     axes.set_ylim(-0.6, max(len(bars), 1) - 0.4)
     axes.xaxis.get_major_locator().set_params(integer=True, nbins=6)
-    axes.xaxis.set_major_formatter(lambda value, _: numbers.count(value))
+    axes.xaxis.set_major_formatter(lambda value, _: count(value))
     axes.grid(False, axis="y")
     axes.tick_params(axis="y", length=0)
     if not len(bars):
         axes.text(0.5, 0, "nothing was left out", ha="center", va="center", transform=axes.get_yaxis_transform())
     for y, value in zip(place, values, strict=True):
-        text = f"  {numbers.count(value)} ({numbers.percent(value / max(total, 1))})"
-        axes.text(value, y, text, va="center", fontsize=9)
+        axes.text(value, y, f"  {count(value)} ({percent(value / max(total, 1))})", va="center", fontsize=9)
 
 
-def ingest_grid(tables: Tables) -> Grid | None:
+@printed(INGEST_REPORT)
+def ingest_grid(data: pd.DataFrame, tables: Tables) -> Grid:
     """Rows of the export by reason."""
-    data = tables.get("ingest_report")
-    if data is None:
-        return None
-    total = max(int(data["row_count"].sum()), 1)
-    rows = [
-        (r.reason.replace("_", " "), r.meaning, count(r.row_count), percent(r.row_count / total))
-        for r in data.itertuples()
-    ]
-    rows.append(("all rows", "", count(int(data["row_count"].sum())), ""))
-    return Grid("Rows of the export", ("reason", "in words", "rows", "share"), rows, words=2)
+    total = int(data["row_count"].sum())
+    columns = {
+        "reason": lambda r: r.reason.replace("_", " "),
+        "meaning": lambda r: r.meaning,
+        "rows": lambda r: count(r.row_count),
+        "share": lambda r: percent(r.row_count / max(total, 1)),
+    }
+    return grid_of("Rows of the export", data, columns, words=2, total=("all rows", "", count(total), ""))
 
 
-def quality_grid(tables: Tables, scope: str) -> Grid | None:
+@printed(QUALITY_SUMMARY)
+def quality_grid(data: pd.DataFrame, tables: Tables, scope: str) -> Grid | None:
     """Households or readings by quality rule."""
-    data = tables.get("quality_summary")
-    data = None if data is None else data[data["scope"] == scope]
-    if data is None or data.empty:
+    data = data[data["scope"] == scope]
+    if data.empty:
         return None
     expected = data.loc[data["reason"] == "expected_readings", "item_count"]
     total = max(int(expected.iloc[0] if len(expected) else data["item_count"].sum()), 1)
-    rows = [
-        (r.reason.replace("_", " "), r.meaning, count(r.item_count), percent(r.item_count / total))
-        for r in data.itertuples()
-    ]
-    return Grid(f"{scope.capitalize()} by rule", ("rule", "in words", scope, "share"), rows, words=2)
+    columns = {
+        "rule": lambda r: r.reason.replace("_", " "),
+        "meaning": lambda r: r.meaning,
+        scope: lambda r: count(r.item_count),
+        "share": lambda r: percent(r.item_count / total),
+    }
+    return grid_of(f"{scope.capitalize()} by rule", data, columns, words=2)
+
+
+GRIDS = {
+    "ingest": ingest_grid,
+    "households": partial(quality_grid, scope="households"),
+    "readings": partial(quality_grid, scope="readings"),
+}
+
+
+def households_by_rule(tables: Tables) -> pd.Series | None:
+    """Return how many households each rule decided about, by reason; None of a study without such rules."""
+    quality = tables.get("quality_summary")
+    if quality is None:
+        return None
+    return quality[quality["scope"] == "households"].set_index("reason")["item_count"]
+
+
+def intake_sentence(tables: Tables) -> str | None:
+    """How many households were kept, and how many classes those with a usable profile form."""
+    counts, classes = households_by_rule(tables), tables.get("class_table")
+    parts = []
+    if counts is not None:
+        kept, total = int(counts.get("kept", 0)), int(counts.sum())
+        share = percent(kept / max(total, 1))
+        parts.append(f"{count(kept)} of {counted(total, 'household')} ({share}) passed the quality rules")
+    if classes is not None:
+        sizes = classes["household_count"]
+        span = counted(sizes.max(), "household")
+        span = span if len(sizes) == 1 else f"{count(sizes.min())} to {span}"
+        noun = "class" if len(sizes) == 1 else "classes"
+        parts.append(f"{count(sizes.sum())} with a usable profile form {count(len(sizes))} {noun} of {span}")
+    return "; ".join(parts) + "." if parts else None
 
 
 def period_sentence(settings: Mapping) -> str | None:
@@ -184,17 +193,8 @@ def hours_sentence(tables: Tables) -> str | None:
     low, high = (significant(scale.kwh(value), 2) for value in ends)
     model = "its logarithm is taken" if scale.kind == LOG else f"its log kWh, {scale.formula} of x kWh, are taken"
     first, last = data["label"].iloc[[0, -1]]
-    noun = "hour" if len(data) == 1 else "hours"
-    span = f"{first}" if len(data) == 1 else f"{first} to {last}"
+    span = first if len(data) == 1 else f"{first} to {last}"
     return (
-        f"A profile has {count(len(data))} {noun}, {span} local time; the energy of each is clipped to the public "
+        f"A profile has {counted(len(data), 'hour')}, {span} local time; the energy of each is clipped to the public "
         f"bounds {low} and {high} kWh before {model}."
     )
-
-
-READS = (INGEST_REPORT, QUALITY_SUMMARY, PROFILE_HOURS)
-GRIDS = {
-    "ingest": ingest_grid,
-    "households": partial(quality_grid, scope="households"),
-    "readings": partial(quality_grid, scope="readings"),
-}

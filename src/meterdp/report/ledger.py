@@ -1,7 +1,7 @@
 """The ledger as a page: budget over time, every charge, and the released mixtures of different months side by side.
 
-``meterdp ledger draw`` writes it, and every release does. Everything on it was released or is public but for lost
-attempts; the page is for the house all the same, because it is no release.
+``meterdp ledger draw`` writes it, and every release does. Everything on it was released or is public except lost
+attempts; the page is internal all the same, because it is no release.
 """
 
 from __future__ import annotations
@@ -18,17 +18,25 @@ from meterdp.core.log_scale import LogScale
 from meterdp.privacy.charge import epsilon_of
 from meterdp.privacy.ledger import Ledger
 from meterdp.release.show import DELTAS, Statement, most_by_period, statements
-from meterdp.report.pages import Figure, picture, write_page
+from meterdp.report.pages import figure, picture, write_page
 from meterdp.report.style import BLUE, GREY, VERMILION, canvas, look, panels
 
 TEMPLATE = Path(__file__).with_name("ledger.html")
 _MONTH_COLOURS = (BLUE, VERMILION, look("sound").colour, look("arma").colour, look("white").colour, GREY)
 
 
+@figure(
+    category="",
+    look_for=(
+        "What all charges so far cost together, after each of them; lost attempts count. Nothing above the dashed "
+        "line is released."
+    ),
+    alternative="Steps that rise with every charge, below a dashed line, one panel for each budget.",
+)
 def budget_over_time(statements: Sequence[Statement], output) -> None:
-    """Draw the epsilon spent by each account after every charge, against its cap."""
-    with canvas(output, "Privacy budget over time", 0.6 + 2.4 * len(statements)) as figure:
-        for axes, statement in zip(panels(figure, len(statements), 1), statements, strict=True):
+    """Draw the epsilon spent of each privacy budget after every charge, against its limit."""
+    with canvas(output, "Privacy budget over time", 0.6 + 2.4 * len(statements)) as drawing:
+        for axes, statement in zip(panels(drawing, len(statements), 1), statements, strict=True):
             when = [datetime.fromisoformat(e.event["at_utc"]) for e in statement.entries]
             # A first release is one point in time; days around it make it a date.
             margin = max((when[-1] - when[0]) * 0.05, timedelta(days=5))
@@ -61,16 +69,18 @@ def typical_energy(mixture: Mapping) -> np.ndarray:
     return scale.kwh(np.asarray(mixture["weights"]) @ np.asarray(mixture["means"]))
 
 
+@figure(
+    category="",
+    look_for=(
+        "The mean log energy of each released mixture, in kWh. A difference between two of them holds the noise of "
+        "both; the smaller epsilon, the more."
+    ),
+    alternative="A line for each period, energy by hour of the day.",
+)
 def months_side_by_side(released: Sequence[tuple[str, Mapping]], output) -> None:
-    """Draw the typical energy per hour of every released mixture.
-
-    Parameters
-    ----------
-    released : sequence of (period, content of mixture.json)
-    output : path-like
-    """
-    with canvas(output, "Typical load of the released mixtures", 3.6) as figure:
-        (axes,), feeds_in = panels(figure, 1, 1), False
+    """Draw the typical energy per hour of released mixtures: pairs of a period and the content of mixture.json."""
+    with canvas(output, "Typical load of the released mixtures", 3.6) as drawing:
+        (axes,), feeds_in = panels(drawing, 1, 1), False
         for number, (period, mixture) in enumerate(released):
             hours = np.arange(len(mixture["entries"]))
             colour = _MONTH_COLOURS[number % len(_MONTH_COLOURS)]
@@ -84,47 +94,24 @@ def months_side_by_side(released: Sequence[tuple[str, Mapping]], output) -> None
         axes.legend(loc="best")
 
 
-_BUDGET = Figure(
-    budget_over_time,
-    (),
-    "",
-    "What all charges so far cost together, after each of them; lost attempts count. Nothing above the dashed line "
-    "is released.",
-    "Steps that rise with every charge, below a dashed line, one panel for each account.",
-)
-_MONTHS = Figure(
-    months_side_by_side,
-    (),
-    "",
-    "The mean log energy of each released mixture, in kWh. A difference between two of them holds the noise of both; "
-    "the smaller epsilon, the more.",
-    "A line for each period, energy by hour of the day.",
-)
-
-
 def write_ledger_page(ledger: Ledger, output) -> None:
     """Write the page.
-
-    Parameters
-    ----------
-    ledger : Ledger
-    output : path-like
 
     Raises
     ------
     InputError
         If the ledger cannot be trusted.
     """
-    told = statements(ledger.events())
+    found = statements(ledger.events())
     accounts = []
     with tempfile.TemporaryDirectory() as folder:
-        for number, statement in enumerate(told):
+        for number, statement in enumerate(found):
             months = _released_mixtures(ledger, statement)
             drawn = None
             if len(months) > 1:
                 path = Path(folder) / f"months-{number}.svg"
-                months_side_by_side([(m["period"], m["mixture"]) for m in months], path)
-                drawn = picture(path, _MONTHS)
+                months_side_by_side.plot([(m["period"], m["mixture"]) for m in months], path)
+                drawn = picture(path, months_side_by_side)
             accounts.append(
                 {
                     "title": statement.title,
@@ -135,13 +122,13 @@ def write_ledger_page(ledger: Ledger, output) -> None:
                 }
             )
         budget = Path(folder) / "budget.svg"
-        if told:
-            budget_over_time(told, budget)
+        if found:
+            budget_over_time.plot(found, budget)
         write_page(
             TEMPLATE,
             output,
             accounts=accounts,
-            budget=picture(budget, _BUDGET) if told else None,
+            budget=picture(budget, budget_over_time) if found else None,
             delta=f"{DELTAS[0]:g}",
             most=most_by_period(ledger),
         )

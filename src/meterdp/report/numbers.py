@@ -89,7 +89,7 @@ def percent(share: float | None) -> str:
     """
     if share is None or not math.isfinite(share):
         return significant(share)
-    if share == 0 or math.isclose(share, 1, rel_tol=1e-12):  # shares that add up to one do so but for rounding
+    if share == 0 or math.isclose(share, 1, rel_tol=1e-12):  # shares add up to one up to rounding
         return f"{share:.0%}".replace("%", " %")
     if 0 < share < 0.0005:
         return "<0.1 %"

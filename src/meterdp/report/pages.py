@@ -1,22 +1,16 @@
-"""What the pages share that show figures and tables: pictures inside the file, the template engine, the style.
-
-What the registry lists of a figure: its drawing function, the tables it reads and the words that go with it.
-
-Make a figure smaller for a page that holds many: the same picture, in half the bytes.
+"""What a page is made of: figures and tables as they are declared, pictures inside the file, template engine, style.
 
 Matplotlib writes coordinates to a millionth of a point, names every group and spends 70 bytes on each letter. Files
-on disk stay as it wrote them; what a page holds is rounded to a hundredth of a point and loses what nobody sees.
-
-Tables of a report as text, and the words that several of them need.
+on disk stay as it wrote them; what a page holds is rounded to a hundredth of a point and loses what no one sees.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,28 +21,33 @@ import meterdp
 from meterdp.core.parquet import atomic_path
 from meterdp.core.tables import Table
 from meterdp.errors import InputError
-from meterdp.report.numbers import count, counted
+from meterdp.report.numbers import count
+from meterdp.report.style import load
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
 # Sections of the reports, in order.
-INTAKE = "1 What came in"
+INTAKE = "1 Input"
 HOUSEHOLDS = "2 Who the households are"
 COSTS = "3 What each mechanism costs"
 FORECASTS = "4 Forecasts"
 
+Tables = Mapping[str, "pd.DataFrame"]
+STYLE = Path(__file__).with_name("pages.css")
+
+
+# --- figures --------------------------------------------------------------------------------------------------------
+
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure of a study or a paper, called as its drawing function is.
+    """One figure of a study or a paper.
 
     Parameters
     ----------
-    draw : callable
-        Takes a path for each of ``tables`` by the table's name, ``output`` and its own options, and returns nothing.
-        That of a paper takes the path of its one table as ``table``.
+    plot : callable
+        Takes the rows of each of ``tables``, the SVG to write and its own options.
     tables : tuple of Table
         What it reads.
     category : str
@@ -57,21 +56,35 @@ class Figure:
         The caption, one or two sentences: what is drawn and what to look for.
     alternative : str
         What somebody who cannot see the figure should know is drawn.
+    may_be_empty : bool
+        Whether it can be drawn from tables without rows.
     variants : callable (configuration) -> mapping of suffix to options, optional
         For a figure drawn more than once: the end of each name, such as a mechanism, and the options of each.
     """
 
-    draw: Callable[..., None]
+    plot: Callable[..., None]
     tables: tuple[Table, ...]
     category: str
     look_for: str
     alternative: str
+    may_be_empty: bool = False
     variants: Callable[[Mapping], Mapping[str, Mapping]] | None = None
 
     @property
     def name(self) -> str:
         """Name of the figure, that of its drawing function."""
-        return self.draw.__name__
+        return self.plot.__name__
+
+    def draw(self, *paths, output, **options) -> None:
+        """Draw from the files of ``tables``, in their order, and write ``output``.
+
+        Raises
+        ------
+        InputError
+            If a file is not an instance of its table, or has no rows where some are needed.
+        """
+        read = (load(path, table, self.may_be_empty) for path, table in zip(paths, self.tables, strict=True))
+        self.plot(*read, output, **options)
 
     def drawings(self, settings: Mapping) -> dict[str, Mapping]:
         """Return the names it is drawn under in a study of this configuration, with the options of each."""
@@ -79,6 +92,114 @@ class Figure:
             return {self.name: {}}
         return {f"{self.name}_{suffix}": options for suffix, options in self.variants(settings).items()}
 
+
+def figure(*tables: Table, **declared) -> Callable[[Callable[..., None]], Figure]:
+    """Declare the function below a :class:`Figure` of these tables."""
+    return lambda plot: Figure(plot, tables, **declared)
+
+
+# --- tables ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table of the report: cells are text, ``words`` counts the leading columns that are not right-aligned.
+
+    ``note`` stands below it and says what has no row.
+    """
+
+    caption: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    words: int = 1
+    note: str = ""
+
+
+def grid_of(
+    caption: str, data: pd.DataFrame, columns: Mapping[str, Callable], words: int = 1, total: Sequence[str] = ()
+) -> Grid:
+    """Return a table with a row for every row of ``data``, and one of totals if given.
+
+    Parameters
+    ----------
+    columns : mapping of header to callable
+        The text of a cell from a row of ``data``.
+    """
+    rows = [tuple(cell(row) for cell in columns.values()) for row in data.itertuples()]
+    return Grid(caption, tuple(columns), [*rows, total] if total else rows, words=words)
+
+
+def printed(table: Table) -> Callable:
+    """Declare that the function below prints rows of ``table``: of a study without them there is nothing to print.
+
+    It takes these rows and all tables of the study; what is declared takes the tables alone.
+    """
+
+    def declare(write):
+        @wraps(write)
+        def from_tables(tables: Tables, **options) -> Grid | None:
+            data = tables.get(table.name)
+            return None if data is None or data.empty else write(data, tables, **options)
+
+        from_tables.reads = table
+        return from_tables
+
+    return declare
+
+
+def tables_of(grids: Iterable[Callable]) -> list[Table]:
+    """Return the tables that functions declared with :func:`printed` read."""
+    return [(write.func if isinstance(write, partial) else write).reads for write in grids]
+
+
+def count_range(values: pd.Series) -> str:
+    """Write the smallest and the largest of whole numbers."""
+    return " to ".join(count(value) for value in sorted({values.min(), values.max()}))
+
+
+# --- pages ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure as it stands in a page: its source is a data address, so the page loads nothing."""
+
+    source: str
+    figure: Figure
+    folded: bool = False
+
+
+def picture(path: str | os.PathLike, figure: Figure, folded: bool = False) -> Picture:
+    """Embed an SVG file.
+
+    Raises
+    ------
+    InputError
+        If there is no such file.
+    """
+    try:
+        svg = Path(path).read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise InputError("does not exist", file=path, hint="draw the figure again") from error
+    return Picture(Markup(data_address(compact(svg))), figure, folded)
+
+
+def write_page(template: Path, output: str | os.PathLike, **values) -> None:
+    """Fill a template, which may use ``style`` and ``version`` too, and write the page atomically."""
+    text = _compiled(template).render(style=STYLE.read_text(encoding="utf-8"), version=meterdp.__version__, **values)
+    with atomic_path(output) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+@cache
+def _compiled(template: Path) -> jinja2.Template:
+    environment = jinja2.Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )
+    return environment.from_string(template.read_text(encoding="utf-8"))
+
+
+# --- pictures -------------------------------------------------------------------------------------------------------
 
 PLACES = 2  # of a point, 1/72 of an inch
 _NOT_SEEN = r"<\?xml.*?\?>|<!DOCTYPE.*?>|<!--.*?-->|<metadata>.*?</metadata>| xmlns:xlink=\"[^\"]*\""
@@ -91,12 +212,7 @@ _LOOKS_LIKE_A_LINK = {"://": "%3A%2F%2F", "url(": "url%28", "href=": "href%3D"}
 
 
 def compact(svg: str) -> str:
-    """Return the same picture with short numbers and names, without comments, metadata and needless groups.
-
-    Parameters
-    ----------
-    svg : str
-        As Matplotlib writes it.
+    """Return an SVG of Matplotlib with short numbers and names, without comments, metadata and needless groups.
 
     Examples
     --------
@@ -146,77 +262,3 @@ def _rounded(number: float) -> str:
     if text == "-0":
         return "0"
     return text[1:] if text.startswith("0.") else f"-{text[2:]}" if text.startswith("-0.") else text
-
-
-STYLE = Path(__file__).with_name("pages.css")
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A figure as it stands in a page: its source is a data address, so the page loads nothing."""
-
-    source: str
-    figure: Figure
-    folded: bool = False
-
-
-def picture(path: str | os.PathLike, figure: Figure, folded: bool = False) -> Picture:
-    """Embed an SVG file.
-
-    Raises
-    ------
-    InputError
-        If there is no such file.
-    """
-    try:
-        svg = Path(path).read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise InputError("does not exist", file=path, hint="draw the figure again") from error
-    return Picture(Markup(data_address(compact(svg))), figure, folded)
-
-
-def write_page(template: Path, output: str | os.PathLike, **values) -> None:
-    """Fill a template, which may use ``style`` and ``version`` too, and write the page atomically."""
-    text = _compiled(template).render(style=STYLE.read_text(encoding="utf-8"), version=meterdp.__version__, **values)
-    with atomic_path(output) as temporary:
-        temporary.write_text(text, encoding="utf-8")
-
-
-@cache
-def _compiled(template: Path) -> jinja2.Template:
-    environment = jinja2.Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
-    )
-    return environment.from_string(template.read_text(encoding="utf-8"))
-
-
-Tables = Mapping[str, "pd.DataFrame"]
-
-
-@dataclass(frozen=True)
-class Grid:
-    """A table of the report: cells are text, ``words`` counts the leading columns that are not right-aligned.
-
-    ``note`` stands below it and says what has no row.
-    """
-
-    caption: str
-    header: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    words: int = 1
-    note: str = ""
-
-
-def count_range(values: pd.Series) -> str:
-    """Write the smallest and the largest of whole numbers."""
-    return " to ".join(count(value) for value in sorted({values.min(), values.max()}))
-
-
-def households(number: int) -> str:
-    """Write a number of households."""
-    return counted(number, "household")
-
-
-def customers(number: int) -> str:
-    """Write a number of households as the first page calls them."""
-    return counted(number, "customer")

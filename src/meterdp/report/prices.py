@@ -32,24 +32,13 @@ SIMILAR = 10  # customers to be hidden among, if the study tried so many
 
 @dataclass(frozen=True)
 class Price:
-    """One thing a release can give, and by how much it is off.
-
-    Parameters
-    ----------
-    what : str
-    without, protected : str
-        Without and with privacy.
-    beside : str
-        What to compare it with.
-    words : str
-        The same as a sentence, empty where the row says it.
-    """
+    """One thing a release can give, and by how much it is off without and with privacy."""
 
     what: str
     without: str
     protected: str
-    beside: str
-    words: str = ""
+    beside: str  # what to compare it with
+    words: str = ""  # the same as a sentence, empty where the row says it
 
 
 def prices(tables: Tables, settings: Mapping) -> list[Price]:
@@ -120,7 +109,7 @@ def _synthetic(tables: Tables) -> Price | None:
     fit = _of_fidelity(tables, "fit")
     over = f" over {counted(hours, 'hour')}" if hours > 1 else ""
     return Price(
-        f"What made-up (synthetic) customers use{over}; real ones use {significant(energy)} kWh",
+        f"What synthetic customers use{over}; real ones use {significant(energy)} kWh",
         "" if fit is None else _more_or_less(fit, energy),
         f"ε = {plain(sound['epsilon'])}: {_more_or_less(sound, energy)}",
         _halves(tables, energy),

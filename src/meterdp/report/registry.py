@@ -1,37 +1,38 @@
-"""Every figure of a study; an entry stands beside its drawing function."""
+"""Every figure and printed table of a study; each is declared where it is made."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from meterdp.report.cost import KL_CURVE_FIGURE
-from meterdp.report.densities import CLASS_PROFILES_FIGURE, MARGINAL_DENSITIES_FIGURE
-from meterdp.report.feeders import FEEDER_TOTALS_FIGURE
-from meterdp.report.fidelity import FIDELITY_FIGURE
-from meterdp.report.forecasts import (
-    DELTA_CURVES_FIGURE,
-    FORECAST_ERRORS_FIGURE,
-    FORECAST_EXAMPLES_FIGURE,
-    FORECASTER_COMPARISON_FIGURE,
-)
-from meterdp.report.hiding import HIDE_AMONG_FIGURE
-from meterdp.report.intake import INTAKE_FIGURE
-from meterdp.report.pages import Figure
+from meterdp.core.tables import Table
+from meterdp.report import classes, cost, densities, federation, feeders, fidelity, forecasts, hiding, intake, noise
+from meterdp.report import first as first_page
+from meterdp.report.pages import Figure, tables_of
 
 # In the order of the report.
 FIGURES: tuple[Figure, ...] = (
-    INTAKE_FIGURE,
-    CLASS_PROFILES_FIGURE,
-    KL_CURVE_FIGURE,
-    MARGINAL_DENSITIES_FIGURE,
-    FIDELITY_FIGURE,
-    FEEDER_TOTALS_FIGURE,
-    HIDE_AMONG_FIGURE,
-    DELTA_CURVES_FIGURE,
-    FORECAST_EXAMPLES_FIGURE,
-    FORECAST_ERRORS_FIGURE,
-    FORECASTER_COMPARISON_FIGURE,
+    intake.intake,
+    classes.class_profiles,
+    cost.kl_curve,
+    densities.marginal_densities,
+    fidelity.fidelity,
+    feeders.feeder_totals,
+    hiding.hide_among,
+    noise.delta_curves,
+    forecasts.forecast_examples,
+    forecasts.forecast_errors,
+    forecasts.forecaster_comparison,
 )
+# Printed tables by the name that the page has for them.
+GRIDS = {
+    name: write
+    for topic in (intake, classes, federation, cost, forecasts, noise, hiding)
+    for name, write in topic.GRIDS.items()
+}
+# What the report reads.
+TABLES: dict[str, Table] = {table.name: table for table in (*tables_of(GRIDS.values()), *first_page.READS)}
+# Tables of a study whose mixture is fitted over circuits.
+OF_FEDERATIONS = frozenset(table.name for table in tables_of(federation.GRIDS.values()))
 
 
 def drawings(settings: Mapping) -> dict[str, Mapping]:

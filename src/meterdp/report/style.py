@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 BLUE, VERMILION, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#767676"
-WINE = "#882255"  # of Tol's scheme "muted": the others are taken, but for a yellow nobody sees on white
+WINE = "#882255"  # of Tol's scheme "muted": the others are taken, except a yellow that is invisible on white
 LIGHT_GREY = "#C8C8C8"
 WIDTH_IN = 8.6
 
@@ -104,7 +104,7 @@ _SPARE_MARKERS = ("h", "H", "p", "<", ">")
 
 
 def look(name: str) -> Look:
-    """Return how ``name`` is drawn: a fixed choice, for a name that is not listed one that hangs on it alone."""
+    """Return how ``name`` is drawn: a fixed choice, which for an unlisted name depends on the name alone."""
     if name in _LOOKS:
         return _LOOKS[name]
     code = zlib.crc32(name.encode())

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import update_wrapper
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,18 +41,12 @@ class Exhibits:
         """Return the figure called ``name``."""
         return next(figure for figure in self.figures if figure.name == name)
 
-    def figure(
-        self, table: Table, look_for: str, alternative: str, may_be_empty: bool = False, by_path: bool = False
-    ) -> Callable:
-        """Declare the function below a figure: it takes rows of ``table``, or its path, and where to write."""
+    def figure(self, table: Table, look_for: str, alternative: str, may_be_empty: bool = False) -> Callable:
+        """Declare the function below a figure: it takes rows of ``table`` and where to write."""
 
-        def declare(draw):
-            def from_file(table_path, output):
-                draw(load(table_path, table, may_be_empty), output)
-
-            drawn = draw if by_path else update_wrapper(from_file, draw)
-            self.figures.append(Figure(drawn, (table,), self._paper, look_for, alternative))
-            return draw
+        def declare(plot):
+            self.figures.append(Figure(plot, (table,), self._paper, look_for, alternative, may_be_empty))
+            return plot
 
         return declare
 
@@ -110,9 +103,3 @@ def looks_below(figure, looks: Iterable[Look], columns: int = 4, **style) -> Non
     looks = list(looks)
     handles = [line_key(color=look.colour, marker=look.marker, **style) for look in looks]
     legend_below(figure, handles, [look.label for look in looks], columns)
-
-
-def grid_of(caption: str, table: pd.DataFrame, columns: Mapping[str, Callable], words: int = 1) -> Grid:
-    """Return a printed table with a row for every row of ``table``; ``columns`` has the text of a cell by header."""
-    rows = [[cell(row) for cell in columns.values()] for row in table.itertuples()]
-    return Grid(caption, tuple(columns), rows, words=words)

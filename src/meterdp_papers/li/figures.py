@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meterdp.report import numbers
-from meterdp.report.pages import Grid
+from meterdp.report.pages import Grid, grid_of
 from meterdp.report.style import (
     BLACK,
     BLUE,
@@ -23,7 +23,7 @@ from meterdp.report.style import (
     line_key,
     plain_log_ticks,
 )
-from meterdp_papers.common.figures import Exhibits, grid_of, looks_below, note_below, sheet, source_of
+from meterdp_papers.common.figures import Exhibits, looks_below, note_below, sheet, source_of
 from meterdp_papers.li.tables import (
     GRAPHS,
     LI_CONSENSUS,

@@ -9,7 +9,7 @@ import numpy as np
 
 from meterdp.accounting.orders import FAR_ORDER, LARGEST_ORDER
 from meterdp.report import numbers
-from meterdp.report.pages import Grid
+from meterdp.report.pages import Grid, grid_of
 from meterdp.report.style import (
     BLACK,
     BLUE,
@@ -25,7 +25,7 @@ from meterdp.report.style import (
     look,
     plain_log_ticks,
 )
-from meterdp_papers.common.figures import Exhibits, ellipse, grid_of, note_below, sheet, source_of
+from meterdp_papers.common.figures import Exhibits, ellipse, note_below, sheet, source_of
 from meterdp_papers.park.tables import (
     ADVANCED,
     ALSO_SHOWN,

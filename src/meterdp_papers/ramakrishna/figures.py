@@ -109,10 +109,9 @@ def fig2(data: pd.DataFrame, output) -> None:
     "forecast and its released version. Look for how little that noise moves a forecast; Fig. 4 says what "
     "it hides.",
     "Line plots in kWh, a row per house: history, truth, forecast and released forecast.",
-    by_path=True,
 )
-def fig3(table, output) -> None:
-    forecast_examples(table, output, "Fig. 3: three houses before and after noise")
+def fig3(data: pd.DataFrame, output) -> None:
+    forecast_examples.plot(data, output, "Fig. 3: three houses before and after noise")
 
 
 @EXHIBITS.figure(

@@ -9,7 +9,7 @@ from meterdp.audit.forms import CANARIES, NAMES
 from meterdp.audit.tables import AUDIT
 from meterdp.core.config import complete, load_schema
 from meterdp.core.parquet import write_table
-from meterdp.report.audit import AUDIT_FIGURE, build_audit_report
+from meterdp.report.audit import audit_bounds, build_audit_report
 from meterdp.simulate.parameters import SimulationParameters
 from tests.conftest import ROOT
 
@@ -56,7 +56,7 @@ def test_the_allowed_error_is_shared_by_all_rows(config, table):
 
 def test_the_page_shows_every_row_and_counts_what_was_caught(table, tmp_path):
     path, parts = table
-    AUDIT_FIGURE.draw(audit=path, output=tmp_path / "audit_bounds.svg")
+    audit_bounds.draw(path, output=tmp_path / "audit_bounds.svg")
     build_audit_report(path, tmp_path / "audit_bounds.svg", tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
     assert page.count("<tr>") == sum(len(part["mechanism"]) for part in parts) + 3, "three headings"

@@ -5,10 +5,9 @@ import pytest
 
 from meterdp.errors import InputError
 from meterdp.federated.circuits import Circuits
-from meterdp.federated.configured import shared_noise, shares_of
 from meterdp.federated.graph import complete
-from meterdp.federated.protects import sound_epsilons
-from meterdp.federated.shared_noise import shares_for
+from meterdp.federated.shared_noise import shared_noise, shares_for, shares_of
+from meterdp.federated.study import sound_epsilons
 from meterdp.mechanisms.sound.plan import ALONE, Shares
 from meterdp.privacy import gaussian
 from tests.unit.federated.test_circuits import FEDERATION, meters
@@ -38,7 +37,7 @@ def test_the_noise_is_shared_by_those_who_are_left_together(scheme, graph, collu
 
 
 def test_masks_of_finite_size_hide_a_little_less():
-    found = shares_of(FEDERATION | {"mask_std": 1e5}, meters(TWELVE))
+    found = shares_of(FEDERATION, meters(TWELVE))
     assert 11 - 1e-6 < found.honest < 11 and (found.nodes, found.colluding) == (12, 1)
     assert shares_for("subspace", complete(60), 6, mask_ratio=1e5).honest == pytest.approx(54, abs=1e-5)
 

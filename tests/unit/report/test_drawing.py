@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pandas as pd
@@ -14,37 +13,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from meterdp.errors import InputError
-from meterdp.report import cost, densities, forecasts, intake, style
+from meterdp.report import cost, densities, forecasts, intake, noise, style
+from meterdp.report.classes import class_profiles
 from meterdp.report.registry import FIGURES, drawings, figure_of
 from tests.unit.report import made_up
-from tests.unit.report.drawing import SETTINGS, draw_all
-
-SVG = "{http://www.w3.org/2000/svg}"
-
-
-def is_svg(path) -> bool:
-    root = ElementTree.parse(path).getroot()
-    return root.tag == f"{SVG}svg" and len(list(root.iter(f"{SVG}path"))) > 5
-
-
-@pytest.fixture
-def last_figure(monkeypatch) -> list[Figure]:
-    """The matplotlib figures drawn in a test, to look into what they show."""
-    seen: list[Figure] = []
-    save = Figure.savefig
-    monkeypatch.setattr(Figure, "savefig", lambda self, *a, **k: (seen.append(self), save(self, *a, **k))[1])
-    return seen
-
-
-def axes_of(figure: Figure) -> list[Axes]:
-    parts = [figure, *figure.subfigs, *(inner for outer in figure.subfigs for inner in outer.subfigs)]
-    return [axes for part in parts for axes in part._localaxes]
-
-
-def texts_of(figure: Figure) -> str:
-    found = figure.findobj(lambda artist: hasattr(artist, "get_text"))
-    return "\n".join(artist.get_text() for artist in found)
-
+from tests.unit.report.conftest import SETTINGS, axes_of, draw_all, is_svg, texts_of
 
 # --- all of them ----------------------------------------------------------------------------------------------------
 
@@ -83,13 +56,13 @@ def test_the_registries_are_read_without_importing_matplotlib():
 def test_a_figure_that_cannot_be_drawn_leaves_no_file(write, tmp_path):
     empty = write("cost", made_up.cost().iloc[:0])
     with pytest.raises(InputError, match="has no rows to draw"):
-        cost.kl_curve(empty, tmp_path / "figure.svg")
+        cost.kl_curve.draw(empty, output=tmp_path / "figure.svg")
     assert not list(tmp_path.glob("*.svg")) and not list(tmp_path.glob(".*"))
 
 
 def test_a_table_of_another_kind_is_refused(study, tmp_path):
     with pytest.raises(InputError, match="does not have the columns of table 'cost'"):
-        cost.kl_curve(study["mixture"], tmp_path / "figure.svg")
+        cost.kl_curve.draw(study["mixture"], output=tmp_path / "figure.svg")
 
 
 # --- colours --------------------------------------------------------------------------------------------------------
@@ -130,27 +103,21 @@ def test_intake_says_how_much_was_used(shown):
         assert words in text
 
 
-def test_intake_of_a_perfect_export_has_nothing_to_show_but_says_so(write, tmp_path, last_figure):
+def test_intake_of_a_perfect_export_has_nothing_to_show_but_says_so(draw):
     rows, rules = made_up.ingest_report().iloc[:1], made_up.quality_summary()
     rules = rules[rules["reason"] == "kept"]
-    output = tmp_path / "a.svg"
-    intake.intake(write("ingest_report", rows), write("quality_summary", rules), output)
-    assert texts_of(last_figure[0]).count("nothing was left out") == 2 and is_svg(output)
+    shown = draw(intake.intake, rows, rules, saved=True)
+    assert texts_of(shown).count("nothing was left out") == 2
 
 
 # --- mixture --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("classes", "hours"), [(1, 1), (1, 12), (2, 24), (12, 12), (7, 48)])
-def test_class_profiles_for_few_and_many_classes(write, tmp_path, last_figure, classes, hours):
+def test_class_profiles_for_few_and_many_classes(draw, classes, hours):
     data = made_up.mixture(classes, hours)
-    densities.class_profiles(
-        write("mixture", data),
-        write("class_table", made_up.class_table(classes)),
-        write("profile_hours", made_up.profile_hours(hours, 12)),
-        tmp_path / "a.svg",
-    )
-    panels = [axes for axes in axes_of(last_figure[0]) if axes.get_visible()]
+    shown = draw(class_profiles, data, made_up.class_table(classes), made_up.profile_hours(hours, 12))
+    panels = axes_of(shown)
     assert len(panels) == classes
     for axes, row in zip(panels, data.itertuples(), strict=True):
         drawn = axes.lines[-1].get_ydata()  # the class's own mean is drawn last
@@ -186,59 +153,56 @@ def test_what_is_taller_than_its_panel_is_cut_off_where_it_crosses_the_edge():
 
 
 @pytest.mark.parametrize("own", [1, 3, 9])
-def test_marginals_of_a_release_with_fewer_or_more_classes(write, tmp_path, last_figure, own):
+def test_marginals_of_a_release_with_fewer_or_more_classes(draw, own):
     data = made_up.marginals(classes=6, hours=2, released=("kl_published",))
     sound = made_up.marginals(classes=own, hours=2, released=("sound",))
     data = pd.concat([data, sound[sound["classes"] == "sound"]], ignore_index=True)
-    tables = write("marginals", data), write("profile_hours", made_up.profile_hours(2))
+    tables = data, made_up.profile_hours(2)
     for mechanism, classes, noun in (("sound", own, "Own class"), ("kl_published", 6, "Class")):
-        densities.marginal_densities(*tables, tmp_path / "a.svg", mechanism, 2.0)
-        panels = axes_of(last_figure[-1])
+        shown = draw(densities.marginal_densities, *tables, mechanism=mechanism, epsilon=2.0)
+        panels = axes_of(shown)
         assert len(panels) == classes and len(panels[0].get_yticks()) == 2
         assert [axes.get_title() for axes in panels[:classes]] == [f"{noun} {k + 1}" for k in range(classes)]
 
 
-def test_marginals_of_an_absent_mechanism_are_refused(study, tmp_path):
+def test_marginals_of_an_absent_mechanism_are_refused(draw):
     with pytest.raises(InputError, match="has no curve of mechanism 'iid_laplace'"):
-        densities.marginal_densities(study["marginals"], study["profile_hours"], tmp_path / "a.svg", "iid_laplace")
+        draw(densities.marginal_densities, made_up.marginals(), made_up.profile_hours(), mechanism="iid_laplace")
 
 
-def test_marginals_say_where_a_release_left_the_picture_or_is_flat(write, tmp_path, last_figure):
+def test_marginals_say_where_a_release_left_the_picture_or_is_flat(draw):
     data = made_up.marginals(classes=1, hours=3, released=("sound",))
     released = data["curve"] == "sound"
     data.loc[released & (data["entry"] == 1), "log_kwh"] += 1000
     data.loc[released & (data["entry"] == 2), "density"] = 1e-4
-    output = tmp_path / "a.svg"
-    hours = write("profile_hours", made_up.profile_hours(3))
-    densities.marginal_densities(write("marginals", data), hours, output, "sound")
-    shown = texts_of(last_figure[0])
-    assert shown.count("release lies\noutside") == shown.count("release is\nalmost flat") == 1 and is_svg(output)
+    hours = made_up.profile_hours(3)
+    shown = draw(densities.marginal_densities, data, hours, mechanism="sound", saved=True)
+    shown = texts_of(shown)
+    assert shown.count("release lies\noutside") == shown.count("release is\nalmost flat") == 1
 
 
-def test_a_released_density_ends_inside_its_panel_or_is_said_to_go_on(write, tmp_path, last_figure):
+def test_a_released_density_ends_inside_its_panel_or_is_said_to_go_on(draw):
     data = made_up.marginals(classes=1, hours=2, released=("sound",))
     rows = (data["curve"] == "sound") & (data["entry"] == 0)
     fit = data[(data["curve"] == "fit") & (data["entry"] == 0)]
     middle, width = fit["log_kwh"].mean(), np.ptp(fit["log_kwh"])
     data.loc[rows, "log_kwh"] = middle + width * np.linspace(0.0, 0.8, rows.sum())
-    hours = write("profile_hours", made_up.profile_hours(2))
-    densities.marginal_densities(write("marginals", data), hours, tmp_path / "a.svg", "sound")
-    (axes,) = axes_of(last_figure[0])
-    assert axes.get_xlim()[1] > middle + 0.75 * width and "release\ngoes on" not in texts_of(last_figure[0])
+    hours = made_up.profile_hours(2)
+    shown = draw(densities.marginal_densities, data, hours, mechanism="sound")
+    (axes,) = axes_of(shown)
+    assert axes.get_xlim()[1] > middle + 0.75 * width and "release\ngoes on" not in texts_of(shown)
     data.loc[rows, "log_kwh"] += 0.8 * width  # in part further off than a panel goes
-    densities.marginal_densities(write("marginals", data), hours, tmp_path / "b.svg", "sound")
-    assert texts_of(last_figure[-1]).count("release\ngoes on") == 1
+    shown = draw(densities.marginal_densities, data, hours, mechanism="sound")
+    assert texts_of(shown).count("release\ngoes on") == 1
 
 
-def test_marginals_of_a_class_of_equal_households(write, tmp_path):
+def test_marginals_of_a_class_of_equal_households(draw):
     data = made_up.marginals(classes=1, hours=1, released=("sound",))
     bars = data[data["curve"] == "histogram"]
     data = data.drop(bars.index[1:])  # one bin
     data.loc[data["curve"] == "fit", "density"] = 0.0
-    output = tmp_path / "a.svg"
-    hours = write("profile_hours", made_up.profile_hours(1))
-    densities.marginal_densities(write("marginals", data), hours, output, "sound")
-    assert is_svg(output)
+    hours = made_up.profile_hours(1)
+    draw(densities.marginal_densities, data, hours, mechanism="sound", saved=True)
 
 
 # --- cost -----------------------------------------------------------------------------------------------------------
@@ -286,15 +250,15 @@ def test_a_release_better_than_the_mixture_of_the_study_is_drawn_below_zero(show
     np.testing.assert_allclose(dotted[0].get_ydata(), data["heldout_gap_same_k_mean"])
 
 
-def test_without_held_out_households_those_of_the_fit_are_drawn_and_named(write, tmp_path, last_figure):
+def test_without_held_out_households_those_of_the_fit_are_drawn_and_named(draw):
     data = made_up.without_folds(made_up.cost())
-    cost.kl_curve(write("cost", data), tmp_path / "a.svg")
-    axes = axes_of(last_figure[0])[0]
+    shown = draw(cost.kl_curve, data)
+    axes = axes_of(shown)[0]
     assert "households of the fit (too few to hold any out)" in axes.get_title(loc="left")
     for mechanism, line in curves_of(axes).items():
         rows = data[data["mechanism"] == mechanism]
         np.testing.assert_allclose(line.get_ydata().astype(float), rows["loglik_gap_mean"])
-    assert "as\nmany classes as released" not in texts_of(last_figure[0])
+    assert "as\nmany classes as released" not in texts_of(shown)
 
 
 @pytest.mark.parametrize(("low", "high"), [(-0.5, 1), (-0.5, 3), (-40, 0.6), (-1e3, 1e3), (-0.5, 5e7), (-1e-9, 1e-9)])
@@ -305,60 +269,47 @@ def test_ticks_of_the_gap_show_zero_and_do_not_crowd(low, high):
 
 
 @pytest.mark.parametrize("bad", [np.inf, np.nan, 0.0])
-def test_kl_that_cannot_be_drawn_is_named(write, tmp_path, last_figure, bad):
+def test_kl_that_cannot_be_drawn_is_named(draw, bad):
     data = made_up.cost(["kl_published", "sound"])
     data.loc[0, ["kl_mean", "kl_se", "kl_q75"]] = bad
-    cost.kl_curve(write("cost", data), tmp_path / "a.svg")
+    shown = draw(cost.kl_curve, data)
     word = {"inf": "∞", "nan": "not a number", "0.0": "0"}[str(bad)]
     note = f"Not drawn: KL-minimising, published, KL divergence, mean {word} at ε = 0.5"
-    assert (
-        note in texts_of(last_figure[0])
-        and len(curves_of(axes_of(last_figure[0])[1])["kl_published"].get_xdata()) == 4
-    )
+    assert note in texts_of(shown) and len(curves_of(axes_of(shown)[1])["kl_published"].get_xdata()) == 4
 
 
-def test_a_gap_that_is_not_finite_is_named(write, tmp_path, last_figure):
+def test_a_gap_that_is_not_finite_is_named(draw):
     data = made_up.cost(["kl_published", "sound"])
     data.loc[:1, "heldout_gap_mean"] = [np.inf, np.nan]
-    cost.kl_curve(write("cost", data), tmp_path / "a.svg")
+    shown = draw(cost.kl_curve, data)
     note = "Not drawn: KL-minimising, published, log-likelihood lost, mean ∞ at ε = 0.5, not a number at ε = 1"
-    assert note in texts_of(last_figure[0])
+    assert note in texts_of(shown)
 
 
-def test_cost_with_nothing_to_draw_is_still_a_figure(write, tmp_path, last_figure):
+def test_cost_with_nothing_to_draw_is_still_a_figure(draw):
     data = made_up.cost(["sound"], epsilons=[1.0])
     data.loc[0, ["kl_mean", "kl_se", "kl_q25", "kl_q75", "heldout_gap_mean", "heldout_gap_same_k_mean"]] = np.inf
-    output = tmp_path / "a.svg"
-    cost.kl_curve(write("cost", data), output)
-    assert is_svg(output) and texts_of(last_figure[0]).count("mean ∞ at ε = 1") == 2
+    shown = draw(cost.kl_curve, data, saved=True)
+    assert texts_of(shown).count("mean ∞ at ε = 1") == 2
 
 
-def test_kl_with_an_error_above_the_mean_and_an_unknown_mechanism(write, tmp_path):
+def test_kl_with_an_error_above_the_mean_and_an_unknown_mechanism(draw):
     data = made_up.cost(["sound"], epsilons=[1.0, 2.0])
     data["kl_se"], data["mechanism"] = 10 * data["kl_mean"], "new_idea"
-    output = tmp_path / "a.svg"
-    cost.kl_curve(write("cost", data), output)
-    assert is_svg(output)
+    draw(cost.kl_curve, data, saved=True)
 
 
 # --- forecasts ------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
-def shown_by_sides(study, tmp_path_factory) -> dict[str, Figure]:
+def shown_by_sides(draw) -> dict[str, Figure]:
     """The curves of the study for each kind of delta."""
-    seen: list[Figure] = []
-    save = Figure.savefig
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Figure, "savefig", lambda self, *a, **k: (seen.append(self), save(self, *a, **k))[1])
-        for sides in forecasts.SIDES:
-            output = tmp_path_factory.mktemp("sides") / "a.svg"
-            forecasts.delta_curves(study["delta_curves"], output, sides=sides)
-    return dict(zip(forecasts.SIDES, seen, strict=True))
+    return {sides: draw(noise.delta_curves, made_up.delta_curves(), sides=sides) for sides in noise.SIDES}
 
 
 def test_delta_curves_have_a_panel_per_query_model_and_budget(shown_by_sides):
-    panels = [axes for axes in axes_of(shown_by_sides["two"]) if axes.get_visible()]
+    panels = axes_of(shown_by_sides["two"])
     assert len(panels) == 3 * 3
     data = made_up.delta_curves()
     rows = data[(data["sides"] == "two") & (data["query_model"] == "deterministic") & (data["rho"] == 0.45)]
@@ -377,114 +328,101 @@ def test_no_noise_is_drawn_in_every_panel(shown):
 
 @pytest.mark.parametrize("rhos", [(0.45,), (0.1, 0.2, 0.3, 0.45, 0.7, 0.9, 1.1, 1.4)])
 @pytest.mark.parametrize("designs", [("none",), ("white",), ("none", "white", "published")])
-def test_delta_curves_with_few_and_many(write, tmp_path, designs, rhos):
+def test_delta_curves_with_few_and_many(draw, designs, rhos):
     data = made_up.delta_curves(designs, rhos, models=("deterministic",), epsilons=(1.0,))
-    output = tmp_path / "a.svg"
-    forecasts.delta_curves(write("delta_curves", data), output)
-    assert is_svg(output)
+    draw(noise.delta_curves, data, saved=True)
 
 
-def test_delta_curves_that_hide_each_other_are_named(write, tmp_path, last_figure):
+def test_delta_curves_that_hide_each_other_are_named(draw):
     data = made_up.delta_curves(rhos=(0.45, 1.4), models=("deterministic", "stochastic"))
     data["delta_chernoff"], data["delta"] = 1.0, 0.9999
-    forecasts.delta_curves(write("delta_curves", data), tmp_path / "a.svg")
-    assert texts_of(last_figure[0]).count("all curves lie on top of\neach other") == 2 * 2
+    shown = draw(noise.delta_curves, data)
+    assert texts_of(shown).count("all curves lie on top of\neach other") == 2 * 2
 
 
-def test_budgets_at_which_nothing_protects_are_named_instead_of_drawn(write, tmp_path, last_figure):
+def test_budgets_at_which_nothing_protects_are_named_instead_of_drawn(draw):
     data = made_up.delta_curves()
     data.loc[data["rho"] == 0.45, "delta"] = 0.9999
-    forecasts.delta_curves(write("delta_curves", data), tmp_path / "a.svg")
-    titles = [axes.get_title(loc="left") for axes in axes_of(last_figure[0]) if axes.get_visible()]
+    shown = draw(noise.delta_curves, data)
+    titles = [axes.get_title(loc="left") for axes in axes_of(shown)]
     assert len(titles) == 3 * 2 and not any("0.45" in title for title in titles)
-    assert "Not drawn: ρ = 0.45, where every δ is above 0.99" in texts_of(last_figure[0])
+    assert "Not drawn: ρ = 0.45, where every δ is above 0.99" in texts_of(shown)
 
 
 @pytest.mark.parametrize(("factor", "scale"), [(1.0, "linear"), (1e-9, "log"), (0.0, "linear")])
-def test_small_deltas_get_a_logarithmic_axis(write, tmp_path, last_figure, factor, scale):
+def test_small_deltas_get_a_logarithmic_axis(draw, factor, scale):
     data = made_up.delta_curves(("white",), (0.45, 1.4), models=("deterministic",))
     data["delta"] *= factor
-    forecasts.delta_curves(write("delta_curves", data), tmp_path / "a.svg")
-    assert {axes.get_yscale() for axes in axes_of(last_figure[0]) if axes.get_visible()} == {scale}
+    shown = draw(noise.delta_curves, data)
+    assert {axes.get_yscale() for axes in axes_of(shown)} == {scale}
 
 
-@pytest.mark.parametrize("sides", forecasts.SIDES)
+@pytest.mark.parametrize("sides", noise.SIDES)
 def test_a_bound_is_named_where_there_is_one(shown_by_sides, sides):
     assert ("lighter: Chernoff bound" in texts_of(shown_by_sides[sides])) == (sides in ("one", "two"))
 
 
-def test_no_pair_of_neighbours_is_said_instead_of_drawn(write, tmp_path, monkeypatch):
-    said, original = [], Figure.text
-    monkeypatch.setattr(
-        Figure, "text", lambda self, *args, **more: said.append(args[2]) or original(self, *args, **more)
-    )
-    path = write("delta_curves", made_up.delta_curves().iloc[:0])
-    forecasts.delta_curves(path, tmp_path / "a.svg")
-    assert (tmp_path / "a.svg").exists()
-    assert "no household has a neighbour, so there is no pair to tell apart" in said
+def test_no_pair_of_neighbours_is_said_instead_of_drawn(draw):
+    shown = draw(noise.delta_curves, made_up.delta_curves().iloc[:0], saved=True)
+    assert "no household has a neighbour, so there is no pair to tell apart" in texts_of(shown)
 
 
 @pytest.mark.parametrize("examples", [1, 3, 5])
-def test_examples_have_a_row_each(write, tmp_path, last_figure, examples):
+def test_examples_have_a_row_each(draw, examples):
     data = made_up.forecast_examples(examples)
     data = data[(data["part"] != "released") | (data["example"] > 1)]  # one without a released forecast
-    forecasts.forecast_examples(write("forecast_examples", data), tmp_path / "a.svg")
-    assert len(axes_of(last_figure[0])) == 2 * examples
+    shown = draw(forecasts.forecast_examples, data)
+    assert len(axes_of(shown)) == 2 * examples
 
 
-def test_examples_that_feed_in_are_not_cut_off_at_zero(write, tmp_path, last_figure):
+def test_examples_that_feed_in_are_not_cut_off_at_zero(draw):
     data = made_up.forecast_examples(1)
     data.loc[10, "energy_kwh"] = -0.7
-    forecasts.forecast_examples(write("forecast_examples", data), tmp_path / "a.svg")
-    assert axes_of(last_figure[0])[0].get_ylim()[0] < -0.7
+    shown = draw(forecasts.forecast_examples, data)
+    assert axes_of(shown)[0].get_ylim()[0] < -0.7
 
 
-def test_errors_have_a_row_per_forecast_and_a_release_without_noise_is_arma(study, write, tmp_path, last_figure):
+def test_errors_have_a_row_per_forecast_and_a_release_without_noise_is_arma(draw):
     data = made_up.forecast_errors(designs=("none", "white", "published"))
-    forecasts.forecast_errors(write("forecast_errors", data), tmp_path / "a.svg")
-    labels = [label.get_text() for label in axes_of(last_figure[0])[0].get_yticklabels()]
+    shown = draw(forecasts.forecast_errors, data)
+    labels = [label.get_text() for label in axes_of(shown)[0].get_yticklabels()]
     assert labels[:3] == ["ARMA forecast", "naive: same time last week", "naive: last reading"]
     assert labels[3:6] == [f"released, white noise, ρ = {rho}" for rho in (0.45, 0.68571, 1.4)]
     assert len(labels) == 9
 
 
-def test_other_forecasters_are_set_beside_the_studys_own(write, tmp_path, last_figure):
+def test_other_forecasters_are_set_beside_the_studys_own(draw):
     data = made_up.forecaster_comparison()
-    forecasts.forecaster_comparison(write("forecaster_comparison", data), tmp_path / "a.svg")
-    log, kwh = axes_of(last_figure[0])
+    shown = draw(forecasts.forecaster_comparison, data)
+    log, kwh = axes_of(shown)
     labels = [label.get_text() for label in log.get_yticklabels()]
     assert labels == ["mean of the last seven days", "pooled ridge regression\n(trained across homes)"]
     drawn = [line.get_xdata()[0] for line in kwh.lines if line.get_linestyle() == "None" and line.get_marker() == "o"]
     wanted = data[(data["scale"] == "kwh") & data["forecaster"].isin(["rolling_mean", "pooled_ridge"])]["mae_ratio"]
     assert sorted(drawn) == sorted(wanted)
     alone = data[data["forecaster"] == "arma"]
-    forecasts.forecaster_comparison(write("forecaster_comparison", alone), tmp_path / "b.svg")
-    assert "forecast.compare names no other forecaster" in texts_of(last_figure[-1])
+    shown = draw(forecasts.forecaster_comparison, alone)
+    assert "forecast.compare names no other forecaster" in texts_of(shown)
 
 
-def test_errors_that_explode_in_kwh_are_on_a_log_scale_or_named(write, tmp_path, last_figure):
+def test_errors_that_explode_in_kwh_are_on_a_log_scale_or_named(draw):
     data = made_up.forecast_errors()
     in_kwh = (data["scale"] == "kwh") & (data["method"] == "released")
     data.loc[in_kwh & (data["rho"] == 1.4), "nmse"] = np.inf
     data.loc[in_kwh & (data["rho"] == 0.45), "nmse"] = 5e4
     data.loc[in_kwh, "nmse_se"] = np.nan
-    forecasts.forecast_errors(write("forecast_errors", data), tmp_path / "a.svg")
-    in_log, in_kwh = axes_of(last_figure[0])
+    shown = draw(forecasts.forecast_errors, data)
+    in_log, in_kwh = axes_of(shown)
     assert in_log.get_xscale() == "linear" and in_kwh.get_xscale() == "log"
-    assert texts_of(last_figure[0]).count("mean ∞") == 2
+    assert texts_of(shown).count("mean ∞") == 2
 
 
 @pytest.mark.parametrize(("offset", "scale"), [(0.5, 0.0), (0.0, 0.3)])
-def test_class_profiles_with_feed_in_are_drawn_on_the_scale_of_the_model(write, tmp_path, last_figure, offset, scale):
+def test_class_profiles_with_feed_in_are_drawn_on_the_scale_of_the_model(draw, offset, scale):
     data, hours = made_up.mixture(2), made_up.profile_hours().assign(offset_kwh=offset, scale_kwh=scale)
     data["mean_log_kwh"] = [mean - 2.5 * (np.arange(12) < 4) for mean in data["mean_log_kwh"]]
-    densities.class_profiles(
-        write("mixture", data),
-        write("class_table", made_up.class_table(2)),
-        write("profile_hours", hours),
-        tmp_path / "a.svg",
-    )
-    panels = [axes for axes in axes_of(last_figure[0]) if axes.get_visible()]
+    shown = draw(class_profiles, data, made_up.class_table(2), hours)
+    panels = axes_of(shown)
     for axes, mean in zip(panels, data["mean_log_kwh"], strict=True):
         energy = 2 * scale * np.sinh(mean - np.log(scale)) if scale else np.exp(mean) - offset
         np.testing.assert_allclose(axes.lines[-1].get_ydata(), energy)

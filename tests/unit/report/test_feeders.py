@@ -1,26 +1,23 @@
 """The figure of feeder totals draws a line per epsilon, names what it leaves out and copes with nothing to draw."""
 
 import pytest
-from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from meterdp.report.feeders import _percent, feeder_totals
 from tests.unit.report import made_up
 
 
 @pytest.fixture
-def shown(write, tmp_path, monkeypatch):
-    """Draw tables and return the words, and the lines by label, of the figure."""
-    seen: list[Figure] = []
-    save = Figure.savefig
-    monkeypatch.setattr(Figure, "savefig", lambda self, *a, **k: (seen.append(self), save(self, *a, **k))[1])
+def shown(draw):
+    """Draw tables and return the text, and the lines by label, of the figure."""
 
-    def draw(errors, rules):
-        feeder_totals(write("feeder_errors", errors), write("feeder_rules", rules), tmp_path / "a.svg")
-        words = [artist.get_text() for artist in seen[-1].findobj(lambda artist: hasattr(artist, "get_text"))]
-        axes = [axes for half in seen[-1].subfigs for axes in half.axes]
-        return words, [{line.get_label(): line.get_xydata() for line in a.get_lines()} for a in axes]
+    def of(errors, rules):
+        figure = draw(feeder_totals, errors, rules)
+        panels = [axes for half in figure.subfigs for axes in half.axes]
+        lines = [{line.get_label(): line.get_xydata() for line in axes.get_lines()} for axes in panels]
+        return [artist.get_text() for artist in figure.findobj(Text)], lines
 
-    return draw
+    return of
 
 
 def test_a_line_per_epsilon_shows_the_relative_error_by_size_and_cells_show_shares(shown):

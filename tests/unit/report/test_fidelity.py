@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ElementTree
-
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.figure import Figure
 
 from meterdp.errors import InputError
 from meterdp.report.fidelity import fidelity
@@ -51,18 +48,9 @@ def made_up_fidelity() -> pd.DataFrame:
 
 
 @pytest.fixture
-def draw(write, tmp_path, monkeypatch):
+def shown(draw):
     """Draw a table and return the matplotlib figure."""
-    seen: list[Figure] = []
-    save = Figure.savefig
-    monkeypatch.setattr(Figure, "savefig", lambda self, *a, **k: (seen.append(self), save(self, *a, **k))[1])
-
-    def go(data: pd.DataFrame) -> Figure:
-        fidelity(write("fidelity", data), tmp_path / "a.svg")
-        ElementTree.parse(tmp_path / "a.svg")
-        return seen[-1]
-
-    return go
+    return lambda data: draw(fidelity, data)
 
 
 def panel(figure, title):
@@ -75,21 +63,21 @@ def points(axes) -> list[tuple[float, float]]:
     return sorted(((float(x.get_xdata()[0]), float(x.get_ydata()[0])) for x in full), key=lambda p: p[1])
 
 
-def test_every_panel_has_a_point_per_source_in_one_order(draw):
-    figure = draw(made_up_fidelity())
-    shown = [axes for axes in figure.axes if axes.get_visible()]
-    assert len(shown) == 10
-    assert [label.get_text() for label in shown[0].get_yticklabels()] == ORDER
+def test_every_panel_has_a_point_per_source_in_one_order(shown):
+    figure = shown(made_up_fidelity())
+    drawn = [axes for axes in figure.axes if axes.get_visible()]
+    assert len(drawn) == 10
+    assert [label.get_text() for label in drawn[0].get_yticklabels()] == ORDER
     expected = [(LEVEL[s], place) for place, s in enumerate(("real", "fit", "kl_published", "sound"))]
-    for axes in shown[:7]:
+    for axes in drawn[:7]:
         np.testing.assert_allclose(points(axes), expected)
         assert axes.get_xscale() == "log"
     assert [place for _, place in points(panel(figure, "Density of the mixture"))] == [0, 2, 3]
     assert "ε = 2" in figure.get_suptitle()
 
 
-def test_the_grey_area_reaches_two_deviations_past_the_real_households(draw):
-    figure = draw(made_up_fidelity())
+def test_the_grey_area_reaches_two_deviations_past_the_real_households(shown):
+    figure = shown(made_up_fidelity())
     near = (
         panel(figure, "Each hour by itself")
         .patches[0]
@@ -102,11 +90,11 @@ def test_the_grey_area_reaches_two_deviations_past_the_real_households(draw):
     assert area.x0 == pytest.approx(0.56 - 2 * 0.01) and area.x1 == pytest.approx(scores.get_xlim()[1])
 
 
-def test_values_off_the_axis_are_drawn_at_its_edge_with_their_number(draw):
+def test_values_off_the_axis_are_drawn_at_its_edge_with_their_number(shown):
     data = made_up_fidelity()
     data.loc[(data["source"] == "sound") & (data["measure"] == "prediction_r2"), "value"] = -37.0
     data.loc[(data["source"] == "fit") & (data["measure"] == "peak_hour_tv"), "value"] = 0.0
-    figure = draw(data)
+    figure = shown(data)
     for title, place, words in (("Predicting the later hours", 3, "−37"), ("Hour of the peak", 1, "0")):
         axes = panel(figure, title)
         assert points(axes)[place][0] == pytest.approx(axes.get_xlim()[0])
@@ -114,29 +102,29 @@ def test_values_off_the_axis_are_drawn_at_its_edge_with_their_number(draw):
         assert place in arrows and words in [text.get_text() for text in axes.texts]
 
 
-def test_what_was_not_measured_is_a_dash(draw):
+def test_what_was_not_measured_is_a_dash(shown):
     data = made_up_fidelity()
     data.loc[(data["source"] == "sound") & (data["measure"] == "ks_mean"), "value"] = np.nan
-    axes = panel(draw(data), "Each hour by itself")
+    axes = panel(shown(data), "Each hour by itself")
     assert len(points(axes)) == 3 and axes.texts[-1].get_text() == "–"
 
 
 @pytest.mark.parametrize("measures", [["ks_mean"], ["density_tv", "class_agreement"], list(DISTANCES)])
-def test_a_study_without_some_measures_has_fewer_panels(draw, measures):
+def test_a_study_without_some_measures_has_fewer_panels(shown, measures):
     data = made_up_fidelity()
-    figure = draw(data[data["measure"].isin(measures)])
+    figure = shown(data[data["measure"].isin(measures)])
     assert sum(axes.get_visible() for axes in figure.axes) == len(measures)
 
 
-def test_a_study_of_one_unknown_mechanism_without_a_yardstick(draw):
+def test_a_study_of_one_unknown_mechanism_without_a_yardstick(shown):
     data = made_up_fidelity()
     data = data[data["source"] == "sound"].assign(source="some_new_mechanism", value=0.0)
-    figure = draw(data)
+    figure = shown(data)
     assert [t.get_text() for t in figure.axes[0].get_yticklabels()] == ["some new mechanism"]
     assert not figure.axes[0].patches
 
 
 def test_an_empty_table_leaves_no_figure(write, tmp_path):
     with pytest.raises(InputError, match="has no rows to draw"):
-        fidelity(write("fidelity", made_up_fidelity().iloc[:0]), tmp_path / "a.svg")
+        fidelity.draw(write("fidelity", made_up_fidelity().iloc[:0]), output=tmp_path / "a.svg")
     assert not list(tmp_path.glob("*.svg"))

@@ -133,7 +133,9 @@ def test_a_difference_beyond_its_error_is_said_with_its_size():
     fidelity = made_up.fidelity()
     rows = (fidelity["measure"] == "energy_mean_relative") & (fidelity["source"] == "sound")
     fidelity.loc[rows, ["value", "se"]] = [-0.25, 0.05]
-    (synthetic,) = (p for p in first_page(tables(fidelity=fidelity), settings(), False).prices if "made-up" in p.what)
+    (synthetic,) = (
+        p for p in first_page(tables(fidelity=fidelity), settings(), False).prices if "synthetic" in p.what
+    )
     assert synthetic.protected == "ε = 2: 5.6 kWh less (25 %)"
 
 
@@ -153,7 +155,7 @@ def test_too_many_classes_are_said_with_the_hint(page):
     few["household_count"] = [40, 20, 12, 9, 5, 3]
     caution = first_page(tables(class_table=few), settings(), False).caution
     assert caution.startswith("6 classes were fitted to 89 customers.") and "at least 60 of them" in caution
-    assert "6 of 6 have fewer, and the spread of 1 had to be made up by a public floor" in caution
+    assert "6 of 6 have fewer, and the spread of 1 had to be raised to a public floor" in caution
     assert "Set mixture.classes to 1" in caution
 
 

@@ -1,37 +1,25 @@
 """The figure ‘hide among k’ names curves, yardsticks and what is left out, whatever the table holds."""
 
 import itertools
-import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 
 from meterdp.report.hiding import _apart, hide_among, interval_words
 from tests.unit.report import made_up
+from tests.unit.report.conftest import texts_of
 
 
 @pytest.fixture
-def shown(write, tmp_path, monkeypatch):
-    """Draw tables and return the words and curves (x, y) on the figure."""
-    seen: list[Figure] = []
-    save = Figure.savefig
-    monkeypatch.setattr(Figure, "savefig", lambda self, *a, **k: (seen.append(self), save(self, *a, **k))[1])
+def shown(draw):
+    """Draw tables and return the text and curves (x, y) on the figure."""
 
-    def draw(costs, minutes=15):
-        marks = made_up.hide_among_yardsticks().assign(interval_minutes=minutes)
-        hide_among(write("hide_among", costs), write("hide_among_yardsticks", marks), tmp_path / "a.svg")
-        assert ElementTree.parse(tmp_path / "a.svg").getroot().tag.endswith("svg")
-        found = seen[-1].findobj(lambda artist: hasattr(artist, "get_text"))
-        lines = [
-            line
-            for axes in seen[-1].axes
-            for line in axes.get_lines()
-            if len(line.get_xdata()) and not line.get_linestyle() == ":"
-        ]
-        return "\n".join(artist.get_text() for artist in found), [line.get_xydata().T.tolist() for line in lines]
+    def of(costs, minutes=15):
+        figure = draw(hide_among, costs, made_up.hide_among_yardsticks().assign(interval_minutes=minutes))
+        lines = [line for axes in figure.axes for line in axes.get_lines() if line.get_linestyle() != ":"]
+        return texts_of(figure), [line.get_xydata().T.tolist() for line in lines if len(line.get_xdata())]
 
-    return draw
+    return of
 
 
 def test_curves_are_medians_over_k_and_yardsticks_are_told_in_numbers(shown):

@@ -14,7 +14,7 @@ from meterdp.privacy import ledger_file as books
 from meterdp.privacy.charge import Charge, epsilon_of
 from meterdp.privacy.guarantee import Limit, PrivacyBudget
 from meterdp.privacy.ledger import Ledger, Request
-from meterdp.release.show import statements
+from meterdp.release.show import Entry, Statement, statements
 from meterdp.report import ledger as page
 from tests.unit.release.charged import released
 
@@ -102,10 +102,10 @@ def test_the_steps_are_those_of_the_statement(ledger, monkeypatch, tmp_path):
         return drawn["axes"]
 
     monkeypatch.setattr(page, "panels", spy)
-    told = statements(ledger.events())
-    page.budget_over_time(told, tmp_path / "budget.svg")
+    found = statements(ledger.events())
+    page.budget_over_time.plot(found, tmp_path / "budget.svg")
     (line, limit) = drawn["axes"][0].get_lines()
-    wanted = [e.total_epsilon for e in told[0].entries]
+    wanted = [e.total_epsilon for e in found[0].entries]
     assert line.get_ydata().tolist() == [0, *wanted, wanted[-1]] and sorted(wanted) == wanted
     assert set(limit.get_ydata()) == {4.0}
 
@@ -135,3 +135,16 @@ def test_typical_energy_is_that_of_the_scale_the_mixture_says():
     assert np.allclose(page.typical_energy(mixture), np.exp(mean)), "one from before there were other scales"
     for scale in (LogScale(0.01, 9.0), LogScale(-0.1, 9.0, offset_kwh=0.4), LogScale(-9.0, 9.0, scale_kwh=0.3)):
         assert np.allclose(page.typical_energy(mixture | {"log_scale": scale.stated}), scale.kwh(mean))
+
+
+def test_a_curve_above_its_limit_is_drawn_whole_under_the_name_as_written(tmp_path, monkeypatch):
+    """A limit that was lowered after more had been spent."""
+    limit = {"epsilon": 1.0, "delta": 1e-5}
+    event = {"at_utc": "2026-03-03T12:00:00", "cap": limit, "label": "Homes of Newtown"}
+    entries = tuple(Entry(event, 1.0, total, "stored") for total in (1.0, 2.5))
+    budget = PrivacyBudget("", "replace_one", "homes of newtown", "2026")
+    drawn, real = [], page.panels
+    monkeypatch.setattr(page, "panels", lambda *sizes: drawn.extend(real(*sizes)) or drawn)
+    page.budget_over_time.plot([Statement(budget, entries, Charge(0.0))], tmp_path / "budget.svg")
+    assert drawn[0].get_ylim()[1] > 2.5
+    assert drawn[0].get_title(loc="left").startswith("Homes of Newtown, 2026:")

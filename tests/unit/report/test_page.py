@@ -11,7 +11,8 @@ import pytest
 from meterdp.catalogue import study_tables
 from meterdp.errors import InputError
 from meterdp.report import numbers
-from meterdp.report.page import TABLES, build_report
+from meterdp.report.page import build_report
+from meterdp.report.registry import TABLES
 from tests import chromium
 from tests.unit.report import made_up
 

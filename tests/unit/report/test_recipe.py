@@ -8,25 +8,21 @@ import sys
 
 FIGURE = """
 from meterdp.evaluation.tables import COST
-from meterdp.report.pages import COSTS, Figure
-from meterdp.report.style import canvas, in_order, load, look
+from meterdp.report.pages import COSTS, figure
+from meterdp.report.style import canvas, in_order, look
 
 
-def gap_bars(cost, output) -> None:
-    data = load(cost, COST)
-    with canvas(output, "A new figure", 3.0) as figure:
-        axes = figure.subplots()
-        for name in in_order(data["mechanism"]):
-            axes.bar(look(name).label, data.loc[data["mechanism"] == name, "kl_median"].median())
-
-
-GAP_BARS_FIGURE = Figure(
-    draw=gap_bars,
-    tables=(COST,),
+@figure(
+    COST,
     category=COSTS,
     look_for="Bars of what each mechanism costs. Look for the shortest.",
     alternative="One bar per mechanism, whose height is the median divergence.",
 )
+def gap_bars(data, output) -> None:
+    with canvas(output, "A new figure", 3.0) as drawing:
+        axes = drawing.subplots()
+        for name in in_order(data["mechanism"]):
+            axes.bar(look(name).label, data.loc[data["mechanism"] == name, "kl_median"].median())
 """
 USE = """
 import sys
@@ -36,7 +32,7 @@ from meterdp.report.page import build_report
 cost, folder = sys.argv[1:]
 assert "gap_bars" in drawings({"mechanisms": {"variants": [], "figure_epsilon": 1.0}})
 figure = figure_of("gap_bars")
-figure.draw(cost=cost, output=f"{folder}/gap_bars.svg")
+figure.draw(cost, output=f"{folder}/gap_bars.svg")
 build_report({}, {"gap_bars": f"{folder}/gap_bars.svg"}, f"{folder}/r.html", title="t", synthetic=False, settings={})
 assert figure.look_for in open(f"{folder}/r.html").read()
 """
@@ -46,12 +42,10 @@ def test_a_figure_is_one_file_and_its_place_in_the_registry(repository, study, t
     copy = tmp_path / "src"
     shutil.copytree(repository / "src", copy, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
     registry = copy / "meterdp/report/registry.py"
-    text = registry.read_text()
-    imported, listed = "from meterdp.report.gap_bars import GAP_BARS_FIGURE\n", "    GAP_BARS_FIGURE,\n"
-    changed = text.replace("from meterdp.report.intake", f"{imported}from meterdp.report.intake")
-    changed = changed.replace("    INTAKE_FIGURE,\n", f"    INTAKE_FIGURE,\n{listed}")
-    assert len(changed.splitlines()) == len(text.splitlines()) + 2
-    registry.write_text(changed)
+    text, first = registry.read_text(), "    intake.intake,\n"
+    changed = text.replace("from meterdp.report import classes,", "from meterdp.report import gap_bars, classes,")
+    registry.write_text(changed.replace(first, f"{first}    gap_bars.gap_bars,\n"))
+    assert len(registry.read_text().splitlines()) == len(text.splitlines()) + 1
     (copy / "meterdp/report/gap_bars.py").write_text(FIGURE)
     done = subprocess.run(
         [sys.executable, "-c", USE, str(study["cost"]), str(tmp_path)],
