@@ -1,7 +1,7 @@
 """meterdp: reproducible, differentially private smart-meter studies.
 
-``__all__`` is what other people's code may use; docs/library.md is its guide. The rest is one package per room of
-the house (docs/architecture.md), for the workflow.
+``__all__`` is what other people's code may use; docs/library.md is its guide. The rest is one package per idea
+(docs/architecture.md), for the workflow.
 """
 
 from importlib import import_module
@@ -26,7 +26,7 @@ def __getattr__(name: str):
     from meterdp.errors import optional_packages
 
     with optional_packages(f"meterdp.{name}"):
-        globals()[name] = found = getattr(import_module(f"{__name__}.library.{_HOME[name]}"), name)
+        globals()[name] = found = getattr(import_module(f"{__name__}.api.{_HOME[name]}"), name)
     return found
 
 

@@ -18,9 +18,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from meterdp.api.arguments import MOST, Refused, RefusedType, array_of, is_one_of, is_real, is_whole, refusals
 from meterdp.core.dates import PERIODS, Interval, covers, day_of, days_of, interval_of, overlap
 from meterdp.core.noise import FreshNumbers, StudyNoise
-from meterdp.library.arguments import MOST, Refused, RefusedType, array_of, is_one_of, is_real, is_whole, refusals
 from meterdp.mechanisms.sound.mechanism import Box, calibrate_ball
 from meterdp.mechanisms.sound.plan import mean_error
 from meterdp.mixture.density import class_log_densities, class_shares, record_log_densities
@@ -191,7 +191,7 @@ class PrivateGaussianMixture(DensityMixin, BaseEstimator):
     (1, 1e-05)-differential privacy for one whole record (replace_one), of this fit alone; noise moves a mean by about 0.0059 standard deviations; proof: docs/proofs/sound.md
     >>> mixture.set_params(random_state=7).fit(kwh)
     Traceback (most recent call last):
-    meterdp.library.arguments.Refused: field 'random_state': is a seed, with which the noise could be subtracted; leave it out, or set noise='study' for what is never released.
+    meterdp.api.arguments.Refused: field 'random_state': is a seed, with which the noise could be subtracted; leave it out, or set noise='study' for what is never released.
     """  # noqa: E501  an error is one line
 
     def __init__(

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from meterdp.library.arguments import Refused, array_of, is_one_of
+from meterdp.api.arguments import Refused, array_of, is_one_of
 from meterdp.privacy import gaussian
 
 _PAIRS = {"both": [[0, 1], [1, 0]], "forward": [[0, 1]], "reverse": [[1, 0]]}

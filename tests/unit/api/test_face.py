@@ -48,8 +48,8 @@ def test_nothing_else_is_public_and_signatures_stay():
 
 
 def test_objects_offer_what_is_documented_and_no_more():
-    from meterdp.library.arma import ArmaFits
-    from meterdp.library.mixture import FitGuarantee
+    from meterdp.api.arma import ArmaFits
+    from meterdp.api.mixture import FitGuarantee
 
     for kind in (meterdp.PrivateGaussianMixture, ArmaFits, FitGuarantee):
         own = {name for name, value in vars(kind).items() if callable(value) or isinstance(value, property)}
@@ -162,7 +162,7 @@ def test_what_needs_an_extra_says_which(program, package, extra):
 
 @pytest.mark.parametrize("module", MODULES)
 def test_examples_of_docstrings_run(module):
-    result = doctest.testmod(import_module(f"meterdp.library.{module}"))
+    result = doctest.testmod(import_module(f"meterdp.api.{module}"))
     assert result.attempted > 0 and result.failed == 0
 
 
@@ -186,7 +186,7 @@ def test_examples_of_the_guide_and_the_readme_run(repository, capsys, tmp_path, 
 def test_the_library_draws_no_noise_and_makes_no_generator(repository):
     """Noise is drawn in meterdp.release; what is made here is post-processing of a release, or of a study's."""
     made = set()
-    for path in (repository / "src/meterdp/library").glob("*.py"):
+    for path in (repository / "src/meterdp/api").glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call):
                 made.add(ast.unparse(node.func).split(".")[-1])

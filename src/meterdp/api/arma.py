@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from meterdp.api.arguments import MOST, Refused, array_of, is_one_of, is_whole, refusals
 from meterdp.core.log_scale import LogScale
 from meterdp.forecasting.arma import ArmaFit, ArmaSettings
 from meterdp.forecasting.bulk import fit_households
 from meterdp.forecasting.distribution import forecast_means, forecast_std
-from meterdp.library.arguments import MOST, Refused, array_of, is_one_of, is_whole, refusals
 
 # The square of a larger one, or of many of them together, is more than a float64 holds.
 MOST_READING = 1e100
