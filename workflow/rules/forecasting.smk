@@ -30,7 +30,7 @@ rule choose_forecast_households:
         "../scripts/choose_forecast_households.py"
 
 
-# Fits and what is forecast with them: a job of their own would take longer to start than to forecast.
+# Fits and what is forecast with them: a separate job would take longer to start than to forecast.
 rule forecast:
     input:
         log_load=PRIVATE / "log_load/part-{shard}.parquet",

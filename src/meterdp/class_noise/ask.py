@@ -72,7 +72,9 @@ def ask(
     yield f"{'design':<12}{'query model':<15}{'epsilon':>10}{'delta':>11}{'rho':>11}{'error, kWh':>12}"
     for number, ((name, model), asker) in enumerate(found.items(), start=1):
         reporting = replace(asker, design=_telling(asker.design, f"{number}/{len(found)} {name}, {model}"))
-        answer = reporting.guarantee(error_kwh, delta) if epsilon is None else reporting.smallest_error(epsilon, delta)
+        answer = (
+            reporting.guarantee(error_kwh, delta) if epsilon is None else reporting.smallest_error(epsilon, delta)
+        )
         yield f"{name:<12}{model:<15}{_words(answer)}"
 
 

@@ -2,8 +2,8 @@
 
 Ramakrishna et al. (43)-(44) with both the mean and the covariance of the noise, for deterministic queries and all
 files of a neighbourhood together: their guarantee is the curve of whatever permutation of the households is easiest
-to distinguish, not that of one exchanged pair (docs/proofs/joint.md). Noise is white, on one public grid, the same for
-every label.
+to distinguish, not that of one exchanged pair (docs/proofs/joint.md). Noise is white, on one public grid, the same
+for every label.
 """
 
 from __future__ import annotations

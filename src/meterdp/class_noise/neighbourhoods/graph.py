@@ -1,4 +1,4 @@
-"""Which households must be indistinguishable: the graph (1) of ordered pairs, from clusters, labels, likeness or edges.
+"""Which households must be indistinguishable: the graph (1) of pairs, from clusters, labels, likeness or edges.
 
 Sections II-A and VI-B of Ramakrishna et al.: K-means into six clusters, all households of a cluster neighbours of
 one another. Clusters, groups of a size and nearest households are computed from private readings and are not charged:
