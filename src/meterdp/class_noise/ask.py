@@ -71,8 +71,10 @@ def ask(
         )
     yield f"{'design':<12}{'query model':<15}{'epsilon':>10}{'delta':>11}{'rho':>11}{'error, kWh':>12}"
     for number, ((name, model), asker) in enumerate(found.items(), start=1):
-        told = replace(asker, design=_telling(asker.design, f"{number}/{len(found)} {name}, {model}"))
-        answer = told.guarantee(error_kwh, delta) if epsilon is None else told.smallest_error(epsilon, delta)
+        reporting = replace(asker, design=_telling(asker.design, f"{number}/{len(found)} {name}, {model}"))
+        answer = (
+            reporting.guarantee(error_kwh, delta) if epsilon is None else reporting.smallest_error(epsilon, delta)
+        )
         yield f"{name:<12}{model:<15}{_words(answer)}"
 
 
@@ -81,7 +83,7 @@ def _telling(design: NoiseDesign, label: str) -> NoiseDesign:
     start = last = time.monotonic()
     count = 0
 
-    def told(queries: ClassQueries, budget: Budget) -> Noise:
+    def counted(queries: ClassQueries, budget: Budget) -> Noise:
         nonlocal last, count
         count += 1
         if time.monotonic() - last >= EVERY_S:
@@ -89,7 +91,7 @@ def _telling(design: NoiseDesign, label: str) -> NoiseDesign:
             print(f"{label}: budget {count} ({last - start:.0f} s)", file=sys.stderr, flush=True)
         return design(queries, budget)
 
-    return told
+    return counted
 
 
 def _words(answer: Answer) -> str:

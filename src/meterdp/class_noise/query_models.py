@@ -42,7 +42,7 @@ AccuracyConvention = Literal["per_entry", "total"]
 
 @dataclass(frozen=True)
 class ClassQueries:
-    """The queries of all labels and which labels must not be told apart.
+    """The queries of all labels and which labels must be indistinguishable.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ class Noise:
         return ClassQueries(self.apply(queries.mean_log_kwh), self._spread(queries.covariance), queries.pairs)
 
     def apply(self, query_log_kwh: np.ndarray) -> np.ndarray:
-        """Return G_X q + m_X for queries (H, k): what is released, but for the noise."""
+        """Return G_X q + m_X for queries (H, k): what is released, except for the noise."""
         moved = query_log_kwh if self.gain is None else np.einsum("hij,hj->hi", self.gain, query_log_kwh)
         return moved if self.shift is None else moved + self.shift
 

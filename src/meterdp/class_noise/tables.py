@@ -30,7 +30,7 @@ NEIGHBOURHOODS = Table(
 NEIGHBOUR_GRAPH = Table(
     "neighbour_graph",
     "private",
-    "The graph (1): ordered pairs of households that must not be told apart.",
+    "The graph (1): ordered pairs of households that must be indistinguishable.",
     (
         Column("household", INT, "1", "label X"),
         Column("neighbour", INT, "1", "label X'"),

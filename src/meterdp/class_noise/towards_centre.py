@@ -1,9 +1,9 @@
 """The released `joint`: every forecast moves towards the centre of its neighbourhood, and one noise is added to all.
 
 Ramakrishna et al. (43)-(44) with both the mean and the covariance of the noise, for deterministic queries and all
-files of a neighbourhood together: their guarantee is the curve of whatever permutation of the households is told
-apart best, not that of one exchanged pair (docs/proofs/joint.md). Noise is white, on one public grid, the same for
-every label.
+files of a neighbourhood together: their guarantee is the curve of whatever permutation of the households is easiest
+to distinguish, not that of one exchanged pair (docs/proofs/joint.md). Noise is white, on one public grid, the same
+for every label.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from meterdp.privacy.noise import MOST_STD_STEPS, MOST_STEPS, GaussianSource
 
 # Entries of a forecast further than this from the public level are cut, log kWh.
 ENTRY_LIMIT = 50.0
-# Of what the moves may leave: for the rounding of the moves themselves.
+# Of what remains after the moves: for the rounding of the moves themselves.
 _SLACK = 1e-9
 
 
@@ -122,7 +122,7 @@ class TowardsCentre:
         return self.public.noise_entries * total_variation(self.public.noise_std_log_kwh / self.public.grid)
 
     def moved(self, x: np.ndarray) -> np.ndarray:
-        """Return what is released but for the noise, on the grid, (N, k) log kWh.
+        """Return what is released except for the noise, on the grid, (N, k) log kWh.
 
         Whatever permutation of the households of a neighbourhood is applied to x, that of the result is no further
         from it than mu standard deviations, in the l2 norm over all its files.
@@ -143,7 +143,7 @@ class TowardsCentre:
         out, label = np.empty_like(z), np.asarray(public.neighbourhood)
         for group in range(label.max() + 1):
             rows = np.flatnonzero(label == group)
-            # In an order of their own, so that who comes first in the list changes no bit.
+            # Sorted by value, so that the order of the list changes no bit.
             rows = rows[np.lexsort(z[rows].T)]
             mean = z[rows].mean(axis=0)
             away = z[rows] - mean

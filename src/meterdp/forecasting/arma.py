@@ -65,7 +65,7 @@ class ArmaSettings:
         The same under ``fit="forecast"``.
     forecast_root_margin : float
         Under ``fit="forecast"`` roots of the AR part that are closer than this to one are all moved away from it by
-        a common factor, and the variance is estimated anew: what is nearly a random walk drifts off for days.
+        a common factor, and the variance is estimated again: what is nearly a random walk drifts off for days.
     ar_prior_sd, ma_prior_sd : float
         Under ``fit="forecast"``, artanh of each partial autocorrelation over its bound has a normal prior with mean
         zero and this standard deviation; infinity for none.

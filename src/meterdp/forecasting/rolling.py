@@ -4,7 +4,7 @@ Section VI-B of Ramakrishna et al. shows three forecasts; an error needs many. C
 window before the origin, a rolling season from the days before it; the readings before an origin are the past the
 forecast is conditioned on. Nothing at or after an origin enters.
 
-Training windows that follow the origins: coefficients are estimated anew every so many days.
+Training windows that follow the origins: coefficients are estimated again every so many days.
 
 The first window is the paper's, the first days of the export; each later one is as long and ends a multiple of
 ``refit_days`` after it, so that no origin is further than that from the readings its coefficients come from.

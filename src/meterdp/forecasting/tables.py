@@ -46,7 +46,7 @@ ARMA_SUMMARY = Table(
         Column("status", TEXT, "", "step of the fallback chain"),
         Column("fit_count", COUNT, "fits", "fits, over households and training windows"),
         Column("household_count", COUNT, "households", "households with such a fit in the first window"),
-        Column("meaning", TEXT, "", "the step in words"),
+        Column("meaning", TEXT, "", "what the step is"),
     ),
 )
 
@@ -116,7 +116,7 @@ FORECAST_MARKS_SUMMARY = Table(
     (
         Column("mark", TEXT, "", "mark"),
         Column("household_count", COUNT, "households", "households"),
-        Column("meaning", TEXT, "", "the mark in words"),
+        Column("meaning", TEXT, "", "what the mark means"),
     ),
 )
 

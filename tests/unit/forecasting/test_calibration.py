@@ -25,7 +25,7 @@ def test_few_errors_leave_the_gaussian_distribution():
     assert np.allclose(offsets[:, 1, 1], 7 * norm.ppf([0.75, 0.95])) and (np.abs(offsets[:, :, 0]) < 2).all()
 
 
-@pytest.mark.parametrize("law", ["skewed", "spiky", "switched", "constant"])
+@pytest.mark.parametrize("distribution", ["skewed", "spiky", "switched", "constant"])
 @pytest.mark.parametrize("level", [0.5, 0.9])
 def test_a_new_error_is_covered_as_often_as_stated(distribution, level):
     """Exchangeable errors: coverage is the level up to 1/(n + 1) on each side and chance, 4,000 trials, seeded."""

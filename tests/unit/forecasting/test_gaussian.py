@@ -12,7 +12,7 @@ from meterdp.forecasting.tables import GAUSSIAN_CHECKS, GAUSSIAN_SUMMARY
 from tests.unit.forecasting.processes import process, simulate, with_gaps
 
 
-@pytest.mark.parametrize("law", ["normal", "gumbel", "uniform"])
+@pytest.mark.parametrize("distribution", ["normal", "gumbel", "uniform"])
 def test_independent_values_oracle_is_scipy(distribution):
     x = getattr(np.random.default_rng(0), distribution)(size=500)
     found = check(np.insert(x, [3, 3, 200], np.nan))

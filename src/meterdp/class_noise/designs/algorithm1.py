@@ -423,7 +423,7 @@ STOP_REASONS = {
     "no step": "the step size of Lemma 2 is zero: the published stopping rule",
     "no descent": "no fraction of the step lowered the worst pair of the updated label",
     "iteration limit": "the configured number of iterations was reached",
-    "no pairs": "nobody has a neighbour",
+    "no pairs": "no label has a neighbour",
     "no budget": "the budget is zero",
 }
 

@@ -1,1 +1,1 @@
-"""Which households must not be told apart."""
+"""Which households must be indistinguishable."""

@@ -1,4 +1,4 @@
-"""Which households must not be told apart: the graph (1) of ordered pairs, from clusters, labels, likeness or edges.
+"""Which households must be indistinguishable: the graph (1) of pairs, from clusters, labels, likeness or edges.
 
 Sections II-A and VI-B of Ramakrishna et al.: K-means into six clusters, all households of a cluster neighbours of
 one another. Clusters, groups of a size and nearest households are computed from private readings and are not charged:
@@ -12,7 +12,7 @@ Connected components of the neighbourhood graph (1): each is a design problem of
 
 Groups of at least k similar households: everybody is hidden among k, and as few as that allows.
 
-Microaggregation in the words of statistical disclosure control: a partition of the rows into groups of k to 2k - 1
+Microaggregation, as statistical disclosure control calls it: a partition of the rows into groups of k to 2k - 1
 with the least sum of squared distances from the means of the groups. Groups are seeded by maximum distance to the
 average vector (MDAV: Domingo-Ferrer and Mateo-Sanz 2002; Domingo-Ferrer and Torra 2005), then single moves, exchanges
 of two households and whole groups given away lower the sum until none of them does. The optimum is NP-hard to find;
@@ -163,7 +163,7 @@ def nearest_households(features: np.ndarray, nearest: int) -> Neighbours:
     features : (H, m) float64 array
         From :func:`daily_profiles`; likeness is Euclidean distance.
     nearest : int
-        Households each one gets; fewer where there are not so many. Either direction counts, so one may have more.
+        Households each one gets; fewer where there are fewer. Either direction counts, so one may have more.
     """
     households = len(features)
     count = min(nearest, households - 1)
@@ -477,7 +477,7 @@ class _Search:
         return True
 
     def _put(self, into: dict) -> None:
-        """Put rows into groups; means are taken anew, so that rounding does not add up."""
+        """Put rows into groups; means are computed again, so that rounding does not add up."""
         changed = {*self.label[list(into)], *into.values()}
         for row, group in into.items():
             self.label[row] = group

@@ -107,7 +107,7 @@ def _features(residual: np.ndarray, origins: np.ndarray, step: int, day: int) ->
 
 
 class AutoEts:
-    """Hyndman's automatic choice among the models without season, anew at every origin."""
+    """Hyndman's automatic choice among the models without season, again at every origin."""
 
     label, looks_at = "AutoETS on the season", OWN
 

@@ -14,7 +14,7 @@ from numba.extending import intrinsic
 
 PAD = 32  # zeros before and after every series: no lag runs over an end
 # The order of summation is free; NaN and infinity keep their meaning. So two compiled copies of a function may round
-# differently. Numba puts a copy into every caller, and which one runs hangs on what its cache holds. Therefore what
+# differently. Numba puts a copy into every caller, and which one runs depends on what its cache holds. Therefore what
 # is compiled like this is inlined or called by pointer, and all else does its arithmetic as written.
 _FAST = {"reassoc", "contract", "nsz"}
 _NEGLIGIBLE = 1e-15  # of an impulse response that starts at one; denormal numbers would be slow, too
@@ -61,7 +61,7 @@ def complete_likelihood(x, phi, theta, p, q, omega, work, g_phi, g_theta, weight
     for k in range(0, r, 4):
         by_lag[k], by_lag[k + 1], by_lag[k + 2], by_lag[k + 3] = _four_sums(u, pi, reach, k)
         sums[k], sums[k + 1], sums[k + 2], sums[k + 3] = _four_sums(pi, pi, m, k)
-    for k in range(r):  # G is Toeplitz but for the terms that leave at the end of the series
+    for k in range(r):  # G is Toeplitz except for the terms that leave at the end of the series
         low[k, 0] = sums[k]
         for j in range(1, k + 1):
             low[k, j] = low[k - 1, j - 1] - pi[PAD + n - k] * pi[PAD + n - j]

@@ -183,7 +183,7 @@ def presample(phi, theta, omega):
 def _presample_adjoint(phi, theta, omega, weight, g_phi, g_theta):
     """Add the gradient of tr(weight Omega); False if there is none.
 
-    Lambda = F' Lambda F + weight is Toeplitz but for the sums of ``weight`` down the diagonals: r equations again.
+    Lambda = F' Lambda F + weight is Toeplitz except for the sums of ``weight`` down the diagonals: r equations again.
     """
     r = weight.shape[0]
     sums, matrix, first = np.zeros((r, r)), np.eye(r), np.zeros(r)

@@ -4,7 +4,7 @@ Deterministic queries: one covariance for a neighbourhood and a move of every me
 :mod:`meterdp.class_noise.designs.joint.common_noise`, solved to a certified gap; once the budget covers the smallest
 ball around the means, all released distributions are the same. Stochastic queries: a descent from several starts,
 never worse
-than `published` at the design epsilons. What it hides is which household of a neighbourhood a forecast belongs to,
+than `published` at the design epsilons. It protects which household of a neighbourhood a forecast belongs to,
 and nothing else. Proof note: docs/proofs/joint.md.
 """
 
@@ -16,13 +16,13 @@ import numpy as np
 
 from meterdp.class_noise.designs.algorithm1 import published_noise
 from meterdp.class_noise.designs.joint.common_noise import common_noise
-from meterdp.class_noise.designs.joint.distribution_descent import EPSILONS, descend_component, worst_deltas
+from meterdp.class_noise.designs.joint.descent import EPSILONS, descend_component, worst_deltas
 from meterdp.class_noise.designs.simple import NOISE_FLOOR, within_budget
 from meterdp.class_noise.neighbourhoods.graph import components, edges_within
 from meterdp.class_noise.query_models import Budget, ClassQueries, DesignReport, Noise
 from meterdp.privacy import gaussian
 
-# From this delta on the published design is taken to hide nothing: what hides a little more is not looked for.
+# From this delta on the published design is taken to protect nothing; no better design is looked for.
 CERTAIN = 1 - 1e-6
 
 
@@ -40,7 +40,7 @@ def joint_noise(queries: ClassQueries, budget: Budget) -> Noise:
     -------
     Noise
         A label without neighbours gets the noise floor only. For deterministic queries the report holds the certified
-        relative gap of the component that is told apart best.
+        relative gap of the component that is easiest to distinguish.
     """
     allowed = budget.squared_error(queries.entries)
     if allowed == 0.0:
@@ -85,7 +85,7 @@ def _common(queries: ClassQueries, budget: Budget, allowed: float) -> Noise:
 
 
 def descended(queries: ClassQueries, budget: Budget, *, maps: bool, sentence: str = "") -> Noise:
-    """Return the design :mod:`meterdp.class_noise.designs.joint.distribution_descent` finds, component by component.
+    """Return the design :mod:`meterdp.class_noise.designs.joint.descent` finds, component by component.
 
     Parameters
     ----------

@@ -205,8 +205,8 @@ def _fill(inverse, w, moves, first, second, reach, weight, ratio, rows, columns,
     jacobian : (e + n, v) float64 array
         Zeros; filled. Variables are t, svec of C and the moves, v = 1 + s + n r.
     normal : (v, v) float64 array
-        The Hessian of the weighted constraints and J' diag(ratio) J, but for the block of t and svec of C, are added
-        above and on the diagonal.
+        The Hessian of the weighted constraints and J' diag(ratio) J, except for the block of t and svec of C, are
+        added above and on the diagonal.
     """
     e, r = w.shape
     n, s = moves.shape[0], rows.size

@@ -22,7 +22,7 @@ def transport_noise(queries: ClassQueries, budget: Budget) -> Noise:
     Parameters
     ----------
     queries : ClassQueries
-        Queries with a distribution of their own; it may be singular.
+        Queries, each with its own distribution; it may be singular.
     budget : Budget
         A share of it, a public constant, is white noise common to all labels.
 

@@ -237,8 +237,8 @@ def nasty(seed: int) -> ClassQueries:
 @pytest.mark.parametrize(("design", "seeds"), [("joint", range(60)), ("transport", range(60, 120))])
 def test_nasty_sets_are_designed_within_their_budget(design, seeds, monkeypatch):
     """What is nasty repeats every 60 seeds."""
-    monkeypatch.setattr("meterdp.class_noise.designs.joint.distribution_descent.ITERATIONS", (5, 5))
-    monkeypatch.setattr("meterdp.class_noise.designs.joint.distribution_descent.MOVES", (0.0, 0.5, 0.95))
+    monkeypatch.setattr("meterdp.class_noise.designs.joint.descent.ITERATIONS", (5, 5))
+    monkeypatch.setattr("meterdp.class_noise.designs.joint.descent.MOVES", (0.0, 0.5, 0.95))
     for seed in seeds:
         queries = nasty(seed)
         if design == "transport" and not queries.covariance.any():

@@ -28,7 +28,7 @@ PAIRS, SHARPNESS, ITERATIONS = 300, (10.0, 100.0), (60, 60)
 DESCENDED = 2
 # Shares of the budget a start spends on moving the means, or on the way to the centre.
 MOVES = (0.0, 0.25, 0.5, 0.75, 0.95)
-# Below this delta designs are not told apart.
+# Below this delta designs count as equal.
 SMALLEST_DELTA = 1e-12
 # Columns of a distribution's root shorter than this share of the longest carry no query a gain could act on.
 SINGULAR = 1e-5
