@@ -155,3 +155,7 @@ def test_D8_one_honest_neighbour_hides_among_two(findings):
     seen = view.of_values @ x + view.of_secrets @ generator.standard_normal((12, 40_000))
     fit = np.linalg.lstsq(seen.T, x[0], rcond=1e-9)[0] @ seen
     assert -0.5 * math.log1p(-(np.corrcoef(fit, x[0])[0, 1] ** 2)) == pytest.approx(finite.value, abs=0.03)
+
+
+def test_the_committed_numbers_are_those_found(same_as_committed):
+    same_as_committed("D")

@@ -268,3 +268,7 @@ def test_R13_the_seasonal_mean_is_the_households_own(findings):
     precision = np.linalg.inv(released)
     loss = x @ precision @ gap - 0.5 * gap @ precision @ gap
     assert (loss > 1.0).mean() == pytest.approx(found.value, abs=6 * 0.5 / math.sqrt(200_000))
+
+
+def test_the_committed_numbers_are_those_found(same_as_committed):
+    same_as_committed("R")
