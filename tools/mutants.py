@@ -551,10 +551,10 @@ MUTANTS = (
         PLAIN,
     ),
     Mutant(
-        "an export misread: readings of a band of households are out of order",
+        "an export misread: readings of a chunk of households are out of order",
         f"{EXPORTS}/growing.py",
-        'order = np.argsort(band, kind="stable")',
-        'order = np.argsort(band, kind="stable")[::-1]',
+        'order = np.argsort(chunk, kind="stable")',
+        'order = np.argsort(chunk, kind="stable")[::-1]',
         "tests/unit/ingest/test_formats.py",
     ),
     Mutant(
@@ -848,7 +848,7 @@ MUTANTS = (
         "a leak: a count of readings in a Parquet footer",
         f"{EXPORTS}/ingest.py",
         "        write_table(meters[0], METERS, crosswalk, metadata)\n",
-        '        write_table(meters[0], METERS, crosswalk, {**(metadata or {}), "used": str(bands.counts[USED])})\n',
+        '        write_table(meters[0], METERS, crosswalk, {**(metadata or {}), "used": str(chunks.counts[USED])})\n',
         ROOMS_LEAK,
     ),
     Mutant(

@@ -28,8 +28,7 @@ def add_reader(source):
     (source / "ingest/readers/mine_csv.py").write_text(text)
     registry = source / "ingest/readers/interface.py"
     text = registry.read_text().replace(" lcl_csv,", " lcl_csv, mine_csv,", 1)
-    entry = '    "long_csv": long_csv.batches,\n'
-    assert entry in text
+    (entry,) = re.findall(r'^    "long_csv": Format\(.*\n', text, re.MULTILINE)
     registry.write_text(text.replace(entry, entry + entry.replace("long_csv", "mine_csv")))
 
 

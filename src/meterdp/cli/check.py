@@ -52,8 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
         return _compare(arguments)
     if arguments.export is None:
         raise InputError("no export is named", hint=f"write e.g. {EXAMPLES[0]}")
-    from meterdp.ingest.guess.examine import examine
-    from meterdp.ingest.guess.words import config_text, finding_words
+    from meterdp.ingest.inference.examine import examine
+    from meterdp.ingest.inference.words import config_text, finding_words
 
     found = examine(arguments.export, time_zone=arguments.time_zone)
     proposed = config_text(arguments.export, found)
@@ -77,7 +77,7 @@ def _compare(arguments: argparse.Namespace) -> int:
     path = section.get("path")
     if path is None or _is_read(arguments, path):  # a simulated export is what it is
         return _well(arguments, "no export is named, so that one is simulated as the settings say")
-    from meterdp.ingest.guess.examine import looked_at
+    from meterdp.ingest.inference.examine import looked_at
 
     source = " + ".join(map(str, arguments.config))
     config, problems = looked_through(given, load_schema(arguments.schema), source)
@@ -129,8 +129,8 @@ def _is_read(arguments: argparse.Namespace, path) -> bool:
 
 def _propose(path, time_zone: str | None, said: set[str]) -> None:
     """Print what the export looks like by itself."""
-    from meterdp.ingest.guess.examine import examine
-    from meterdp.ingest.guess.words import config_text, finding_words
+    from meterdp.ingest.inference.examine import examine
+    from meterdp.ingest.inference.words import config_text, finding_words
 
     try:
         found = examine(path, time_zone=time_zone)

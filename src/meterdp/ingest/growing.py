@@ -7,7 +7,7 @@ look (a meter whose rows run backwards through a repeated hour), it is given up 
 The readings of an export as dense arrays of consecutive households, as many at a time as the memory given holds.
 
 Where one array holds all, readings go straight into it. Otherwise they are first written to a scratch file for each
-band of households, in the order of the export, and then put into one array after the other; a scratch file has no
+chunk of households, in the order of the export, and then put into one array after the other; a scratch file has no
 name, so that it is gone with the process however that ends. What becomes of a reading is the same in either case,
 because it depends on rows of its household only.
 """
@@ -136,7 +136,7 @@ class Growing:
             clear_conflicts(self._energy_kwh)
 
     def arrays(self) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield all households as :meth:`meterdp.ingest.growing.Bands.arrays` yields some."""
+        """Yield all households as :meth:`meterdp.ingest.growing.Chunks.arrays` yields some."""
         yield 0, self._energy_kwh
 
 
@@ -162,8 +162,8 @@ _READING = ("start_us", "household", "energy", "unreadable")
 _ROWS_AT_ONCE = 1 << 20
 
 
-class Bands:
-    """Households in bands, and the readings of each band on the grid.
+class Chunks:
+    """Households in chunks, and the readings of each chunk on the grid.
 
     Parameters
     ----------
@@ -171,9 +171,9 @@ class Bands:
     anchor_us, first_slot, slots : int
         The grid.
     edges : sequence of int
-        First household of each band, and the number of households last.
+        First household of each chunk, and the number of households last.
     folder : Path, optional
-        For scratch files, if there is more than one band.
+        For scratch files, if there is more than one chunk.
 
     Attributes
     ----------
@@ -201,7 +201,7 @@ class Bands:
         self._only = self._empty(0) if len(edges) == 2 else None
         self.all_inside = True
 
-    def __enter__(self) -> Bands:
+    def __enter__(self) -> Chunks:
         if self._only is None:
             with self._telling_no_room():
                 try:
@@ -217,8 +217,8 @@ class Bands:
             with suppress(OSError):  # of a full disk, which has been told
                 file.close()
 
-    def _empty(self, band: int) -> np.ndarray:
-        return np.full((self._edges[band + 1] - self._edges[band], self._slots), np.nan)
+    def _empty(self, chunk: int) -> np.ndarray:
+        return np.full((self._edges[chunk + 1] - self._edges[chunk], self._slots), np.nan)
 
     @contextmanager
     def _telling_no_room(self) -> Iterator[None]:
@@ -241,16 +241,16 @@ class Bands:
         rows = np.empty(len(household), _ROW)
         for name, values in zip(_READING, (start_us, household, energy, unreadable), strict=True):
             rows[name] = values
-        # Readings of no household are counted with the first band.
-        band = np.maximum(np.searchsorted(self._edges, household, side="right") - 1, 0)
-        order = np.argsort(band, kind="stable")
-        numbers, first = np.unique(band[order], return_index=True)
+        # Readings of no household are counted with the first chunk.
+        chunk = np.maximum(np.searchsorted(self._edges, household, side="right") - 1, 0)
+        order = np.argsort(chunk, kind="stable")
+        numbers, first = np.unique(chunk[order], return_index=True)
         for number, some in zip(numbers, np.split(rows[order], first[1:]), strict=True):
             with self._telling_no_room():
                 self._files[number].write(some)
 
     def arrays(self) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield the first household and the (H, T) float64 readings in kWh of every band, NaN where there is none."""
+        """Yield the first household and (H, T) float64 readings in kWh of every chunk, NaN where there is none."""
         for number, first in enumerate(self._edges[:-1]):
             energy_kwh = self._only
             if energy_kwh is None:
@@ -277,8 +277,8 @@ def room_bytes(memory_bytes: int) -> int:
     return max(memory_bytes - OTHER_BYTES, 0)
 
 
-def band_edges(shards: Sequence[np.ndarray], slots: int, memory_bytes: int) -> list[int]:
-    """Return the first household of each band and the number of households, so that no shard lies in two bands.
+def chunk_edges(shards: Sequence[np.ndarray], slots: int, memory_bytes: int) -> list[int]:
+    """Return the first household of each chunk and the number of households, so that no shard lies in two chunks.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ from meterdp.ingest.batch import BATCH_BYTES, NO_CODE, NOT_LISTED, Batch, NameIn
 from meterdp.ingest.clock import LAST_MARK, Clock
 from meterdp.ingest.dense import FILE_UNREADABLE, REASONS, ROW_MALFORMED, USED, run_begins, slot_range
 from meterdp.ingest.doubts import doubts, sample_step, step_minutes
-from meterdp.ingest.growing import Bands, Growing, band_edges, room_bytes
+from meterdp.ingest.growing import Chunks, Growing, chunk_edges, room_bytes
 from meterdp.ingest.kept import KeptReadings
 from meterdp.ingest.members import Member, label
 from meterdp.ingest.meter_list import MeterList
@@ -117,17 +117,17 @@ def ingest(
     scratch = Path(readings_paths[0]).parent
     scratch.mkdir(parents=True, exist_ok=True)
     shards = np.array_split(np.arange(len(rank)), len(readings_paths))
-    edges = band_edges(shards, survey.slots, memory_bytes) if growing.given_up else [0, len(rank)]
+    edges = chunk_edges(shards, survey.slots, memory_bytes) if growing.given_up else [0, len(rank)]
     last = len(edges) - 2
     # A shard without households stands behind all of them.
-    band_of = np.searchsorted(edges[1:-1], [s[0] if len(s) else len(rank) for s in shards], side="right")
+    chunk_of = np.searchsorted(edges[1:-1], [s[0] if len(s) else len(rank) for s in shards], side="right")
     starts_us = survey.anchor_us + (survey.first_slot + np.arange(survey.slots)) * settings.interval_us
     with ExitStack() as stack:
-        bands = growing
+        chunks = growing
         if growing.given_up:
             grid = (survey.anchor_us, survey.first_slot, survey.slots)
-            bands = stack.enter_context(Bands(settings, *grid, edges, scratch))
-            fill(path, settings, read, survey, household_of, bands)
+            chunks = stack.enter_context(Chunks(settings, *grid, edges, scratch))
+            fill(path, settings, read, survey, household_of, chunks)
         parts, meters, report = (
             [stack.enter_context(atomic_path(p)) for p in group]
             for group in (readings_paths, [meters_path], [report_path])
@@ -138,14 +138,14 @@ def ingest(
 
         def write_shards() -> Iterator[None]:
             sample, every = [], sample_step(len(rank))
-            for number, (first, energy_kwh) in enumerate(bands.arrays()):
+            for number, (first, energy_kwh) in enumerate(chunks.arrays()):
                 sample.append(energy_kwh[-first % every :: every])
                 if number == last:
-                    _refuse(path, settings, survey, bands, np.concatenate(sample), read)
+                    _refuse(path, settings, survey, chunks, np.concatenate(sample), read)
                 jobs = [
                     pool.submit(_write_readings, part, households, energy_kwh, first, starts_us, metadata)
-                    for part, households, band in zip(parts, shards, band_of, strict=True)
-                    if band == number
+                    for part, households, chunk in zip(parts, shards, chunk_of, strict=True)
+                    if chunk == number
                 ]
                 if months is not None:
                     months.add(first, energy_kwh)
@@ -160,11 +160,11 @@ def ingest(
             "meter_id": meter_ids,
             "circuit": [survey.circuit_of.get(m) for m in rank.tolist()],
             "shard": np.repeat(np.arange(len(parts)), [len(s) for s in shards]),
-            "duplicate_rows": bands.repeated[:, 0],
-            "conflicting_rows": bands.repeated[:, 1],
+            "duplicate_rows": chunks.repeated[:, 0],
+            "conflicting_rows": chunks.repeated[:, 1],
         }
         write_table(meters[0], METERS, crosswalk, metadata)
-        write_table(report[0], INGEST_REPORT, _report(bands.counts), metadata)
+        write_table(report[0], INGEST_REPORT, _report(chunks.counts), metadata)
         now = None if months is None else months.table(meter_ids)
         for changed in changes:
             rows = INGEST_CHANGES.schema.empty_table() if now is None else compared(now, kept.months_path)
@@ -172,7 +172,7 @@ def ingest(
     if kept is not None:
         write_table(kept.months_path, METER_MONTHS, now, metadata)
         print(kept.outcome.sentence(), file=sys.stderr)
-    if bands.counts[FILE_UNREADABLE]:
+    if chunks.counts[FILE_UNREADABLE]:
         print("export: not every file could be read to its end, see private/ingest_report.parquet", file=sys.stderr)
 
 
@@ -312,21 +312,21 @@ def household_numbers(survey: Survey) -> tuple[np.ndarray, np.ndarray]:
     return rank, household_of
 
 
-def _refuse(path, settings: ExportSettings, survey: Survey, bands: Bands, sample: np.ndarray, read) -> None:
+def _refuse(path, settings: ExportSettings, survey: Survey, chunks: Chunks, sample: np.ndarray, read) -> None:
     """Refuse an export that changed, and without a list of meters one that the settings do not describe."""
-    refuse_unusable(path, settings, survey, bands)
+    refuse_unusable(path, settings, survey, chunks)
     if survey.listed:
         return
-    for doubt in doubts(path, settings, bands.counts, sample, lambda: step_minutes(settings, [next(read())])):
+    for doubt in doubts(path, settings, chunks.counts, sample, lambda: step_minutes(settings, [next(read())])):
         raise doubt
-    _refuse_conflicts(path, settings, bands.repeated[:, 1])
+    _refuse_conflicts(path, settings, chunks.repeated[:, 1])
 
 
-def refuse_unusable(path, settings: ExportSettings, survey: Survey, bands: Bands) -> None:
+def refuse_unusable(path, settings: ExportSettings, survey: Survey, chunks: Chunks) -> None:
     """Refuse an export that changed while it was read, or without a list of meters one that holds no reading."""
-    if not bands.all_inside:
+    if not chunks.all_inside:
         raise _changed(path)
-    if not bands.counts[USED] and not survey.listed:
+    if not chunks.counts[USED] and not survey.listed:
         raise InputError(
             "holds no usable reading",
             file=path,
@@ -349,23 +349,23 @@ def _refuse_conflicts(path, settings: ExportSettings, rows: np.ndarray) -> None:
         )
 
 
-def fill(path, settings, read, survey: Survey, household_of: np.ndarray, bands: Bands) -> None:
-    """Put the readings into bands of households in a second pass.
+def fill(path, settings, read, survey: Survey, household_of: np.ndarray, chunks: Chunks) -> None:
+    """Put the readings into chunks of households in a second pass.
 
     Parameters
     ----------
     household_of : (M + 2,) int64
         From :func:`household_numbers`.
-    bands : Bands
+    chunks : Chunks
         Filled, and its counts added to.
     """
     clock = Clock(settings, descending=survey.runs_backwards)
     number = NameIndex({name: number for number, name in enumerate(survey.meter_ids)}, grow=False)
     for batch in progress(read(), "export, readings, batches read"):
         meter = number(batch.meter_ids, batch.meter)
-        bands.put(clock.interval_starts(meter, batch), household_of[meter], batch.energy, _unreadable(batch))
-        bands.counts[ROW_MALFORMED] += batch.left_out
-        bands.counts += [batch.set_aside.get(reason, 0) for reason in REASONS]
+        chunks.put(clock.interval_starts(meter, batch), household_of[meter], batch.energy, _unreadable(batch))
+        chunks.counts[ROW_MALFORMED] += batch.left_out
+        chunks.counts += [batch.set_aside.get(reason, 0) for reason in REASONS]
         if not survey.listed and (meter == NOT_LISTED).any():
             raise _changed(path)
 

@@ -80,7 +80,8 @@ class KeptReadings:
 
     def __init__(self, folder, settings: ExportSettings, listed: Collection[str] | None = None):
         self._folder, self._settings = Path(folder), settings
-        self._listed = sorted(listed) if listed is not None and settings.format in interface.TWICE else None
+        reads_ahead = interface.format_named(settings.format).reads_ahead
+        self._listed = sorted(listed) if listed is not None and reads_ahead else None
         self.outcome: Outcome | None = None
 
     @property

@@ -193,7 +193,7 @@ def _is_serial(text: str) -> bool:
 
 
 class MeterMonths:
-    """Digests of all months of all households, collected band by band.
+    """Digests of all months of all households, collected chunk by chunk.
 
     Parameters
     ----------

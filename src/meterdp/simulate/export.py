@@ -21,10 +21,10 @@ import pyarrow.csv as pa_csv
 from meterdp.core.job import progress
 from meterdp.core.parquet import atomic_path
 from meterdp.ingest.meter_list import write_meter_list
+from meterdp.simulate.data_quality import Messmaker, Rows
 from meterdp.simulate.fields import read_day, read_whole
 from meterdp.simulate.fleet import Fleet, Period, override
 from meterdp.simulate.load import LoadModel
-from meterdp.simulate.mess import Messmaker, Rows
 from meterdp.simulate.parameters import SimulationParameters
 
 COLUMNS = ("meter_id", "circuit", "interval_start", "kwh")

@@ -9,8 +9,8 @@ from meterdp.__main__ import main
 from meterdp.core.config import complete, load_schema
 from meterdp.core.parquet import read_table
 from meterdp.errors import InputError
-from meterdp.ingest.guess.examine import MAX_UNUSABLE_SHARE, TYPICAL_DAILY_KWH, against, examine
-from meterdp.ingest.guess.words import config_text
+from meterdp.ingest.inference.examine import MAX_UNUSABLE_SHARE, TYPICAL_DAILY_KWH, against, examine
+from meterdp.ingest.inference.words import config_text
 from meterdp.ingest.ingest import ingest
 from meterdp.ingest.settings import ExportSettings
 from meterdp.ingest.tables import METERS as METERS_TABLE

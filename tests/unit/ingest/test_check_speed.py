@@ -1,6 +1,7 @@
 """``meterdp check`` looks at no more of a large export than it takes to refuse it."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,9 +11,9 @@ from hypothesis import strategies as st
 
 from meterdp.errors import InputError
 from meterdp.ingest.dense import USED
-from meterdp.ingest.guess import examine as module
-from meterdp.ingest.guess import trial
-from meterdp.ingest.guess.examine import against, examine
+from meterdp.ingest.inference import examine as module
+from meterdp.ingest.inference.examine import against, examine
+from meterdp.ingest.readers.interface import READERS
 from meterdp.ingest.shapes import FORMATS, formats_that_fit
 from tests.unit.ingest.made_up_exports import ZONE
 from tests.unit.ingest.test_green_button import START, block, meter_reading, reading_type, usage_point
@@ -49,7 +50,7 @@ def most_read(monkeypatch):
     read = module.FirstReadings.read
     monkeypatch.setattr(module.FirstReadings, "read", counted)
     monkeypatch.setattr(module, "_FIRST_LOOK", METERS * 400)
-    monkeypatch.setattr("meterdp.ingest.guess.trial.BATCH_BYTES", 1 << 12)
+    monkeypatch.setattr("meterdp.ingest.inference.trial.BATCH_BYTES", 1 << 12)
     return asked
 
 
@@ -97,9 +98,14 @@ def nem12_of_homes(path, homes: int, days: int = 3) -> None:
     path.write_text("\n".join([*rows, "900"]) + "\n")
 
 
+def look_at(monkeypatch, name: str, trial_bytes: int) -> None:
+    """Let a check look at so much of a file of a format."""
+    monkeypatch.setitem(READERS, name, replace(READERS[name], trial_bytes=trial_bytes))
+
+
 @pytest.mark.parametrize("most_bytes", [5000, 12_345])
 def test_of_a_large_nem12_file_whole_households_are_looked_at(tmp_path, monkeypatch, most_bytes):
-    monkeypatch.setitem(trial._MOST_BYTES, "nem12", most_bytes)
+    look_at(monkeypatch, "nem12", most_bytes)
     nem12_of_homes(tmp_path / "e.csv", homes=40)
     found = examine(tmp_path / "e.csv")
     assert found.doubts == [] and not found.trial.whole
@@ -112,7 +118,7 @@ def test_of_a_large_nem12_file_whole_households_are_looked_at(tmp_path, monkeypa
 
 
 def test_a_nem12_file_whose_start_holds_no_whole_household_is_looked_at_to_its_end(tmp_path, monkeypatch):
-    monkeypatch.setitem(trial._MOST_BYTES, "nem12", 1000)
+    look_at(monkeypatch, "nem12", 1000)
     nem12_of_homes(tmp_path / "e.csv", homes=5)
     found = examine(tmp_path / "e.csv")
     assert found.doubts == [] and found.trial.whole and len(found.trial.survey.meter_ids) == 5
@@ -121,7 +127,7 @@ def test_a_nem12_file_whose_start_holds_no_whole_household_is_looked_at_to_its_e
 def test_a_large_nem12_file_is_not_refused_because_its_end_is_not_looked_at(tmp_path, monkeypatch):
     nem12_of_homes(tmp_path / "e.csv", homes=40)
     complete = against(tmp_path / "e.csv", NEM12)
-    monkeypatch.setitem(trial._MOST_BYTES, "nem12", 5000)
+    look_at(monkeypatch, "nem12", 5000)
     assert complete == against(tmp_path / "e.csv", NEM12) == []
     text = (tmp_path / "e.csv").read_text().replace(",0.5,", ",oops,", 1)
     (tmp_path / "e.csv").write_text(text)
@@ -142,7 +148,7 @@ def green_button_of_homes(path, homes: int, *, types_last: bool) -> None:
 def test_of_a_large_feed_no_more_is_looked_at_than_tells_what_its_readings_are(tmp_path, monkeypatch, types_last):
     green_button_of_homes(tmp_path / "e.xml", homes=12, types_last=types_last)
     whole = examine(tmp_path / "e.xml")
-    monkeypatch.setitem(trial._MOST_BYTES, "green_button", (tmp_path / "e.xml").stat().st_size // 3)
+    look_at(monkeypatch, "green_button", (tmp_path / "e.xml").stat().st_size // 3)
     found = examine(tmp_path / "e.xml")
     assert found.doubts == [] and found.trial.whole is types_last and whole.trial.whole
     homes = len(found.trial.survey.meter_ids)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from meterdp.errors import InputError
-from meterdp.ingest.guess.examine import examine
+from meterdp.ingest.inference.examine import examine
 from meterdp.ingest.lines import INNER_DELIMITER, SafeLines, separator_after
 from meterdp.ingest.readers import long_csv
 from meterdp.ingest.settings import ExportSettings

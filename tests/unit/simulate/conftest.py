@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from meterdp.simulate.data_quality import plan_mess
 from meterdp.simulate.export import simulate_export
 from meterdp.simulate.fleet import Fleet, Period
-from meterdp.simulate.mess import plan_mess
 from meterdp.simulate.parameters import SimulationParameters
 
 SEED = 7

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from meterdp.simulate.data_quality import COMBINABLE, EXCLUSIVE, plan_mess, stratified_hits
 from meterdp.simulate.fleet import Fleet
-from meterdp.simulate.mess import COMBINABLE, EXCLUSIVE, plan_mess, stratified_hits
 
 
 def longest_run(values: pd.Series) -> int:

@@ -6,6 +6,7 @@ A new format is a file like ``long_csv.py`` and a line in :data:`READERS`; the c
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -16,7 +17,7 @@ from meterdp.ingest.readers import cer, green_button, lcl_csv, long_csv, nem12, 
 from meterdp.ingest.settings import ExportSettings
 from meterdp.ingest.streams import Limit
 
-__all__ = ["READERS", "Batch", "Reader", "reader"]
+__all__ = ["READERS", "Batch", "Format", "Reader", "format_named", "reader"]
 
 
 class Reader(Protocol):
@@ -46,18 +47,49 @@ class Reader(Protocol):
         """
 
 
-READERS: dict[str, Reader] = {
-    "long_csv": long_csv.batches,
-    "wide_csv": wide_csv.batches,
-    "lcl_csv": lcl_csv.batches,
-    "parquet": parquet.batches,
-    "cer": cer.batches,
-    "nem12": nem12.batches,
-    "green_button": green_button.batches,
+@dataclass(frozen=True)
+class Format:
+    """What the rest of ingestion must know of an export format.
+
+    Attributes
+    ----------
+    batches : Reader
+    title : str
+        What a terminal calls it.
+    threaded : bool
+        Whether the reader takes ``threads`` and then reads several blocks at once.
+    trial_bytes : int, optional
+        For a reader that goes through a file before it yields anything, and so takes ``limit`` and ``listed``: how
+        much of a file a check looks at.
+    """
+
+    batches: Reader
+    title: str
+    threaded: bool = False
+    trial_bytes: int | None = None
+
+    @property
+    def reads_ahead(self) -> bool:
+        """Whether the reader goes through a file before it yields anything."""
+        return self.trial_bytes is not None
+
+
+READERS: dict[str, Format] = {
+    "long_csv": Format(long_csv.batches, "CSV, a row per reading", threaded=True),
+    "wide_csv": Format(wide_csv.batches, "wide CSV, a row per meter and day"),
+    "lcl_csv": Format(lcl_csv.batches, "Low Carbon London CSV", threaded=True),
+    "parquet": Format(parquet.batches, "Parquet, a row per reading"),
+    "cer": Format(cer.batches, "the layout of the Irish trial, with day codes"),
+    "nem12": Format(nem12.batches, "NEM12", trial_bytes=1 << 22),
+    "green_button": Format(green_button.batches, "Green Button XML", trial_bytes=1 << 22),
 }
 
-# Those that read several blocks at once, if they may, and those that go through a file before they yield anything.
-_THREADED, TWICE = ("long_csv", "lcl_csv"), ("nem12", "green_button")
+
+def format_named(name: str) -> Format:
+    """Return a format's entry in the registry, or raise ``InputError`` if there is none."""
+    if name not in READERS:
+        raise InputError("is not a known choice", field="export.format", hint=f"give one of {', '.join(READERS)}")
+    return READERS[name]
 
 
 def reader(name: str, threads: int = 1, limit: Limit | None = None, listed: Container[str] | None = None) -> Reader:
@@ -79,7 +111,6 @@ def reader(name: str, threads: int = 1, limit: Limit | None = None, listed: Cont
     InputError
         If there is none.
     """
-    if name not in READERS:
-        raise InputError("is not a known choice", field="export.format", hint=f"give one of {', '.join(READERS)}")
-    own = {"threads": threads} if name in _THREADED else {"limit": limit, "listed": listed} if name in TWICE else {}
-    return partial(READERS[name], **own)
+    entry = format_named(name)
+    own = {"threads": threads} if entry.threaded else {"limit": limit, "listed": listed} if entry.reads_ahead else {}
+    return partial(entry.batches, **own)

@@ -12,7 +12,7 @@ import pyarrow as pa
 from meterdp.errors import InputError
 from meterdp.ingest.batch import NO_STAMP
 from meterdp.ingest.fields import StampParser
-from meterdp.ingest.guess.table import MISSING, Column, Table, has_digit
+from meterdp.ingest.inference.table import MISSING, Column, Table, has_digit
 from meterdp.ingest.readers.cer import CODE_PATTERN
 from meterdp.ingest.readers.lcl_csv import ENERGY_COLUMNS, METER_COLUMN, TIME_COLUMNS
 from meterdp.ingest.readers.wide_csv import numbered_columns, times_of_day_us
@@ -83,7 +83,7 @@ class Layout:
     other_formats: list[str] = field(default_factory=list)
 
 
-def guess_layout(path, table: Table, *, several_files: bool) -> Layout:
+def infer_layout(path, table: Table, *, several_files: bool) -> Layout:
     """Return the settings that read a CSV of this structure.
 
     Parameters

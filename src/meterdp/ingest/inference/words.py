@@ -11,24 +11,17 @@ import yaml
 from meterdp.core.dates import local_text
 from meterdp.ingest.dense import REASONS, USED
 from meterdp.ingest.doubts import daily_kwh
-from meterdp.ingest.guess.examine import Finding
-from meterdp.ingest.guess.trial import Trial
-
-_FORMATS = {
-    "long_csv": "CSV, a row per reading",
-    "parquet": "Parquet, a row per reading",
-    "lcl_csv": "Low Carbon London CSV",
-    "nem12": "NEM12",
-    "green_button": "Green Button XML",
-    "cer": "the layout of the Irish trial, with day codes",
-}
-_WIDE = {"days": "wide CSV, a row per meter and day", "meters": "wide CSV, a column per meter"}
+from meterdp.ingest.inference.examine import Finding
+from meterdp.ingest.inference.trial import Trial
+from meterdp.ingest.readers.interface import READERS
 
 
 def format_words(settings: Mapping) -> str:
     """Say in words what kind of file it is."""
     form = settings.get("format", "long_csv")
-    return _WIDE[settings.get("wide_layout", "days")] if form == "wide_csv" else _FORMATS[form]
+    if form == "wide_csv" and settings.get("wide_layout") == "meters":
+        return "wide CSV, a column per meter"
+    return READERS[form].title
 
 
 def finding_words(path, found: Finding) -> str:

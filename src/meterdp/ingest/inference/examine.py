@@ -17,10 +17,10 @@ from meterdp.errors import InputError
 from meterdp.ingest.batch import NO_STAMP, Batch
 from meterdp.ingest.clock import clock_changes
 from meterdp.ingest.doubts import daily_kwh, likely_unit, only_rises, step_minutes
-from meterdp.ingest.guess.kinds import kind_of, remarks
-from meterdp.ingest.guess.layout import UNIT_SAID, Layout, guess_layout
-from meterdp.ingest.guess.table import Table, read_table
-from meterdp.ingest.guess.trial import (
+from meterdp.ingest.inference.kinds import kind_of, remarks
+from meterdp.ingest.inference.layout import UNIT_SAID, Layout, infer_layout
+from meterdp.ingest.inference.table import Table, read_table
+from meterdp.ingest.inference.trial import (
     MOST_READINGS,
     FirstReadings,
     Trial,
@@ -30,7 +30,7 @@ from meterdp.ingest.guess.trial import (
     read_strictly,
     try_out,
 )
-from meterdp.ingest.guess.zone import ClockEvidence, best_period, clock_evidence
+from meterdp.ingest.inference.zone import ClockEvidence, best_period, clock_evidence
 from meterdp.ingest.meter_list import read_meter_list
 from meterdp.ingest.readers import parquet
 from meterdp.ingest.settings import SELF_DESCRIBED, ExportSettings
@@ -67,11 +67,11 @@ class Finding:
     clock : ClockEvidence or None
         None where the file counts intervals instead of naming times.
     period : (int, int, int, int)
-        From :func:`meterdp.ingest.guess.zone.best_period`.
+        From :func:`meterdp.ingest.inference.zone.best_period`.
     doubts : list of InputError
         What still speaks against the settings.
     odd : list of str
-        From :func:`meterdp.ingest.guess.kinds.remarks`; not for a configuration, as it counts readings.
+        From :func:`meterdp.ingest.inference.kinds.remarks`; not for a configuration, as it counts readings.
     """
 
     settings: dict
@@ -190,7 +190,7 @@ def _layout(path) -> Layout:
     kind, head = kind_of(path)
     if kind == "csv":
         members = files_of(path)
-        return guess_layout(path, read_table(path, head), several_files=len(members) > 1)
+        return infer_layout(path, read_table(path, head), several_files=len(members) > 1)
     if kind == "parquet":
         return _parquet(path)
     out = Layout({"format": kind})
@@ -217,7 +217,7 @@ def _parquet(path) -> Layout:
         raise InputError("holds no readings", file=path, hint="export the readings again")
     columns = [_text(records.column(i)) for i in range(records.num_columns)]
     table = Table(",", 0, list(records.schema.names), False, [list(row) for row in zip(*columns, strict=True)], "")
-    out = guess_layout(path, table, several_files=False)
+    out = infer_layout(path, table, several_files=False)
     if out.settings.get("format", "long_csv") != "long_csv":
         raise InputError(
             "is a Parquet file with a column per meter or interval",
@@ -375,7 +375,7 @@ def looked_at(path, export: dict, most_readings: int = MOST_READINGS) -> tuple[l
     against : list of InputError
         With a public list of meters none of them may end a run.
     odd : list of str
-        From :func:`~meterdp.ingest.guess.kinds.remarks`.
+        From :func:`~meterdp.ingest.inference.kinds.remarks`.
 
     Raises
     ------

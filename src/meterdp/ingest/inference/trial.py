@@ -11,18 +11,16 @@ from meterdp.errors import InputError
 from meterdp.ingest.batch import BATCH_BYTES, NO_STAMP, Batch
 from meterdp.ingest.dense import REASONS
 from meterdp.ingest.doubts import doubts, sample_step, step_minutes
-from meterdp.ingest.growing import Bands
-from meterdp.ingest.guess.zone import clock_evidence
+from meterdp.ingest.growing import Chunks
+from meterdp.ingest.inference.zone import clock_evidence
 from meterdp.ingest.ingest import Survey, fill, household_numbers, refuse_unusable, survey_export
 from meterdp.ingest.meter_list import MeterList
-from meterdp.ingest.readers.interface import reader
+from meterdp.ingest.readers.interface import format_named, reader
 from meterdp.ingest.settings import ExportSettings
 from meterdp.ingest.streams import Limit
 
 # What a few seconds are enough for.
 MOST_READINGS = 2_000_000
-# And of a file that is otherwise gone through before its first reading is there.
-_MOST_BYTES = {"nem12": 1 << 22, "green_button": 1 << 22}
 _MOST_CELLS = 1 << 27  # of the grid, 1 GiB
 _NO_LINK = {"meter_missing", "reading_type_missing"}
 
@@ -119,7 +117,7 @@ def begin_strictly(path, settings: ExportSettings) -> None:
 
 
 def _limit(settings: ExportSettings) -> Limit:
-    return Limit(_MOST_BYTES.get(settings.format, 0))
+    return Limit(format_named(settings.format).trial_bytes or 0)
 
 
 class FirstReadings:
@@ -205,8 +203,8 @@ def try_out(
     if cells > _MOST_CELLS and len(batches) > 1:
         return try_out(path, settings, batches[: len(batches) // 2], False, meter_list)
     edges = [0, len(survey.meter_ids)]
-    with Bands(settings, survey.anchor_us, survey.first_slot, survey.slots, edges) as bands:
-        fill(path, settings, read, survey, household_numbers(survey)[1], bands)
-        [(_, energy_kwh)] = bands.arrays()
-    refuse_unusable(path, settings, survey, bands)
-    return Trial(settings, survey, bands.counts, energy_kwh, batches, whole)
+    with Chunks(settings, survey.anchor_us, survey.first_slot, survey.slots, edges) as chunks:
+        fill(path, settings, read, survey, household_numbers(survey)[1], chunks)
+        [(_, energy_kwh)] = chunks.arrays()
+    refuse_unusable(path, settings, survey, chunks)
+    return Trial(settings, survey, chunks.counts, energy_kwh, batches, whole)

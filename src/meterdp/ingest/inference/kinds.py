@@ -16,8 +16,8 @@ from meterdp.errors import InputError
 from meterdp.ingest.batch import NO_CODE
 from meterdp.ingest.clock import LAST_MARK, Clock
 from meterdp.ingest.dense import CONFLICTING_ROWS, SUPERSEDED_BY_LATER_ROW
-from meterdp.ingest.guess.trial import Trial
-from meterdp.ingest.guess.zone import CLOCKS, local_changes
+from meterdp.ingest.inference.trial import Trial
+from meterdp.ingest.inference.zone import CLOCKS, local_changes
 from meterdp.ingest.members import ZIP_STARTS
 from meterdp.ingest.readers import green_button, nem12
 from meterdp.ingest.streams import DAMAGE, files_of, open_bytes
