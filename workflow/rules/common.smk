@@ -26,7 +26,7 @@ from meterdp.ingest.members import state_of
 from meterdp.simulate.parameters import describe_simulated
 from meterdp.report.registry import drawings, figure_of
 from meterdp.report.page import OF_FEDERATIONS, TABLES
-from meterdp.mechanisms.sound.library import library_files
+from meterdp.mechanisms.proven.library import library_files
 from meterdp.forecasting.settings import AHEAD, POINTS, PROCESS, WINDOWS, some_of
 from meterdp.profiles.seasonal import SEASON_KEYS
 from meterdp.release.kinds import KINDS

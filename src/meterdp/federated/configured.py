@@ -10,7 +10,7 @@ import pyarrow as pa
 from meterdp.federated.circuits import GRAPHS, Circuits
 from meterdp.federated.graph import Graph
 from meterdp.federated.shared_noise import SharedSums
-from meterdp.mechanisms.sound.plan import ALONE, SharedNoise, Shares
+from meterdp.mechanisms.proven.plan import ALONE, SharedNoise, Shares
 
 
 def shared_noise(federation: Mapping | None, meters: pa.Table) -> SharedNoise | None:

@@ -16,7 +16,7 @@ import numpy as np
 from meterdp.federated.adversary import smallest_group, solvable
 from meterdp.federated.circuits import Circuits, summation_of
 from meterdp.federated.em import EmRun, distributed_em, entries_of
-from meterdp.mechanisms.sound.domain import start_classes
+from meterdp.mechanisms.proven.domain import start_classes
 from meterdp.mixture.draws import Mixture
 from meterdp.mixture.gmm import raise_eigenvalues
 from meterdp.mixture.study import require_records

@@ -9,7 +9,7 @@ from meterdp.federated.configured import shared_noise, shares_of
 from meterdp.federated.graph import complete
 from meterdp.federated.protects import sound_epsilons
 from meterdp.federated.shared_noise import shares_for
-from meterdp.mechanisms.sound.plan import ALONE, Shares
+from meterdp.mechanisms.proven.plan import ALONE, Shares
 from meterdp.privacy import gaussian
 from tests.unit.federated.test_circuits import FEDERATION, meters
 
