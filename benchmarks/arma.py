@@ -76,7 +76,7 @@ def fit_all(x: np.ndarray) -> tuple[dict[str, list[ArmaFit]], np.ndarray, dict[s
 
 
 def likelihood_quality(own: np.ndarray, other: np.ndarray, found: list[peers.PeerFit], invertible: int) -> str:
-    """Return in words whose exact log-likelihood is higher, over the series for which the other gave a fit."""
+    """Say whose exact log-likelihood is higher, over the series for which the other gave a fit."""
     both = np.isfinite(other)
     gain = own[both] - other[both]
     share = np.mean(~(gain < -NATS)) if both.any() else np.nan
@@ -116,7 +116,7 @@ def likelihood_rows(where: str, x: np.ndarray, ours, taken, others) -> list[tupl
 
 
 def many_rows(where: str, fits: list[ArmaFit], length: int, count: int) -> list[tuple]:
-    """Time many households, drawn from the fitted processes with noise of their own, from nothing to all fits."""
+    """Time many households, drawn from the fitted processes each with its own noise, from nothing to all fits."""
     processes = [fit for fit in fits if fit.ar.size and fit.ma.size]
     x = np.empty((count, length))
     for i in range(count):
@@ -164,7 +164,7 @@ def forecast_rows(homes: Homes, ours, taken, others) -> list[tuple]:
 
 
 def accuracy_quality(ours: np.ndarray, other: np.ndarray) -> tuple[float, str]:
-    """Return our squared error over the other's and, in words, how sure that is."""
+    """Return our squared error over the other's and how sure that is, as text."""
     over, error, n = ratio(ours, other)
     both = np.isfinite(ours) & np.isfinite(other)
     own, theirs = ours[both], other[both]

@@ -78,7 +78,7 @@ def all_pairs(name: str) -> tuple[list[tuple], PairLosses]:
 
 
 def chosen(losses: PairLosses) -> list[tuple[PairLosses, float]]:
-    """A few pairs, each with an epsilon, at deltas of about 0.3, 1e-2 and 1e-4; drawn from all but for that."""
+    """A few pairs, each with an epsilon, at deltas of about 0.3, 1e-2 and 1e-4; drawn from all apart from that."""
     found = []
     random = keyed_generator(SEED, "benchmark", "chosen")
     grid = np.linspace(0, 200, 2001)

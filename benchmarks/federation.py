@@ -3,7 +3,7 @@
 ``python benchmarks/federation.py`` simulates the default export and measures, at epsilon 1, 2 and 4 and as a study
 does (five folds, the default configuration), the log-likelihood of held-out households under 100 releases a fold.
 Every scheme and every t has the random numbers of the release by one holder of all readings, so that losses are
-paired, but for the number of rounds, which follows from the noise. One row per epsilon, scheme and t in
+paired, except for the number of rounds, which follows from the noise. One row per epsilon, scheme and t in
 results/benchmarks/federation.parquet: h, the circuits that colluding ones cannot tell apart; the factor on the noise,
 sqrt(12/h); and the loss against one holder, mean and standard error over folds.
 """

@@ -5,7 +5,7 @@ homes of a real export (by default the Swiss ones, where they are) from a study'
 rival and scale in results/benchmarks/forecasters.parquet: seconds of ours and of the rival, ``ratio`` theirs over
 ours, and as quality our error over theirs with its standard error paired over homes, the share of homes we win, and
 how often our calibrated intervals cover. The season's constants were settled on 150 of the Swiss homes; the others
-are a case of their own.
+are a case apart.
 """
 
 from __future__ import annotations

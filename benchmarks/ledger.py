@@ -38,7 +38,7 @@ CASES = [
     (100_000, 100, 100, 2, False),
     (1_000_000, 100, 100, 2, True),
 ]
-GUARANTEE = Guarantee("one household", "replace_one", 1.0, 0.0, "made up", "none", "sound")
+GUARANTEE = Guarantee("one household", "replace_one", 1.0, 0.0, "synthetic", "none", "sound")
 ACCOUNT, CAP = PrivacyBudget("", "replace_one", "town", "2026"), Limit(8.0, 1e-6)
 PERIOD = (interval_of(date(2026, 1, 1), date(2026, 12, 31), "Europe/London"),)
 LABELS = (0.02, 4)

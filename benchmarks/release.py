@@ -94,7 +94,7 @@ def utility(config: dict, x: np.ndarray, held_out: np.ndarray, epsilon: float) -
 
 
 def one_release(x: np.ndarray, config: dict, folder: Path) -> None:
-    """Release and hand over; the sampler notes that it drew before anybody gets the noise."""
+    """Release and publish; the sampler notes that it drew before anybody gets the noise."""
     exact = release_noise.discrete_gaussian
 
     def noted(scale, count):

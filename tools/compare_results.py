@@ -2,7 +2,7 @@
 
 ``python tools/compare_results.py OLD NEW [--renamed OLD_PATH=NEW_PATH ...]`` is for a change that must not change a
 number. It prints the largest relative difference of every table that is not equal to the last bit, and what exists on
-one side only, and ends with 1 if a difference is above the tolerance. Release ids hang on a salt of each folder, so
+one side only, and ends with 1 if a difference is above the tolerance. Release ids depend on a salt of each folder, so
 forecast files are compared household by household through the private crosswalks, and the examples, which are chosen
 by these ids, are left out.
 """
@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 TOLERANCE = 1e-9
 # Chosen by salted ids, so other households are shown.
 LEFT_OUT = {"study/forecast_examples.parquet"}
-# Folder of files named by release id -> the private table that says whose they are.
+# Folder of files named by release id -> the private table that says whom they belong to.
 SALTED = {
     "study/forecasts": "private/crosswalk.parquet",
     "study/cluster_forecasts": "private/cluster_crosswalk.parquet",

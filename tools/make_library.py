@@ -1,7 +1,7 @@
 """Make the library of start classes that comes with the code: ``python tools/make_library.py [FOLDER]``.
 
-A Gaussian mixture fitted by EM to simulated households of 84 made-up utilities: the simulator's public parameters
-with level, peak hours, shares of the types and spreads drawn anew for each from the ranges below. No number comes
+A Gaussian mixture fitted by EM to simulated households of 84 synthetic utilities: the simulator's public parameters
+with level, peak hours, shares of the types and spreads drawn for each from the ranges below. No number comes
 from a real household. The same code gives the same numbers. Takes about three minutes.
 """
 
@@ -43,7 +43,7 @@ DIGITS = 5
 
 
 def variations(parameters: SimulationParameters) -> list[Variation]:
-    """Return the made-up utilities."""
+    """Return the synthetic utilities."""
     generator = keyed_generator(SEED, "library")
     shares = np.array([kind.households for kind in parameters.household_types]) / parameters.households
     out = []
@@ -83,7 +83,7 @@ def main(folder: str = str(ROOT / "resources/library")) -> None:
     }
     files = {"mixture.json": (json.dumps(mixture, separators=(",", ":")) + "\n").encode()}
     manifest = {
-        "what": "a Gaussian mixture of load profiles of simulated households of made-up utilities",
+        "what": "a Gaussian mixture of load profiles of simulated households of made-up utilities",  # words: keep
         "simulated_data": True,
         "public_parameters": {
             "artefact": "library",

@@ -361,7 +361,7 @@ MUTANTS = (
         "tests/unit/class_noise/neighbourhoods/test_graph.py",
     ),
     Mutant(
-        "a group smaller than it must be: a household may leave any",
+        "a group smaller than it must be: a household can be removed from any",
         "src/meterdp/class_noise/neighbourhoods/graph.py",
         "if self.count[own] > self.size:",
         "if self.count[own] > 1:",
@@ -537,7 +537,7 @@ MUTANTS = (
         PLAIN,
     ),
     Mutant(
-        "an export misread: words of a block that is not plain are kept",
+        "an export misread: text of a block that is not plain is kept",
         f"{EXPORTS}/readers/plain_rows.py",
         "            self._forget()\n            return None\n",
         "            return None\n",
@@ -764,7 +764,7 @@ MUTANTS = (
         f"{RELEASE_TESTS}/test_safe_noise.py",
     ),
     Mutant(
-        "release: mixture and forecasts have budgets of their own",
+        "release: mixture and forecasts have separate budgets",
         f"{PRIVACY}/guarantee.py",
         "unit: str = field(compare=False)",
         "unit: str",
@@ -778,7 +778,7 @@ MUTANTS = (
         "tests/unit/accounting/test_gdp_with_response.py",
     ),
     Mutant(
-        "release: files that hide whose they are beside a guarantee for readings",
+        "release: files that hide whom they belong to beside a guarantee for readings",
         f"{PRIVACY}/spent.py",
         "if entry.kind != new.kind:",
         "if False:",
@@ -792,7 +792,7 @@ MUTANTS = (
         "tests/unit/class_noise/test_towards_centre.py",
     ),
     Mutant(
-        "release: what is not declared is handed over",
+        "release: what is not declared is published",
         f"{RELEASE}/publish.py",
         "    check_files(files)\n",
         "",
@@ -1015,9 +1015,9 @@ def caught_by(mutant: Mutant | None, tests: list[str]) -> str:
     return failed[1]
 
 
-def main(words: list[str]) -> int:
+def main(parts: list[str]) -> int:
     """Print a line per mutant; return the number of those that escaped, at most one."""
-    chosen = [m for m in MUTANTS if all(word in m.name for word in words)]
+    chosen = [m for m in MUTANTS if all(part in m.name for part in parts)]
     if not chosen:
         sys.exit("no mutant has such a name")
     control = list(dict.fromkeys(test for m in chosen for test in m.tests.split()))

@@ -1,6 +1,6 @@
 """The series every method of benchmarks/arma.py fits: deseasonalised log load of real or simulated homes.
 
-They are made by the functions the study uses, with the configuration of the study, but for every home whose load
+They are made by the functions the study uses, with the configuration of the study, except for every home whose load
 varies in the training window: a home the quality rules would leave out is a hard case for a fit, too.
 """
 
@@ -39,7 +39,7 @@ class Homes:
     Parameters
     ----------
     name : str
-        Where they come from, in words for a row of the table.
+        Where they come from, for a row of the table.
     meter : (H,) str array
         Meter ids.
     household : (H,) int32 array

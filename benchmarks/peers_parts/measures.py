@@ -1,4 +1,4 @@
-"""How good synthetic profiles are, each source judged alike: from its records alone and real records nobody has seen.
+"""How good synthetic profiles are, each source judged alike: from its records alone and held-out real records.
 
 A source gives as many records as it was trained on, clipped to the public bounds as the real ones are. What needs a
 density fits the same one, in the same way, to every source's records: a mechanism that releases a density of its own
@@ -37,7 +37,7 @@ SEED = 777
 
 @dataclass(frozen=True)
 class Measure:
-    """One measure: its column, what it is in words with its unit, and whether more is better."""
+    """One measure: its column, its description with its unit, and whether more is better."""
 
     column: str
     words: str

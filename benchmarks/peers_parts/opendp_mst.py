@@ -68,7 +68,7 @@ def main(given: str, written: str) -> None:
                 table = release(x, edges, rho)
                 break
             except dp.OpenDPException as error:
-                # Whether eleven rounded parts of a budget add up to it hangs on its last digit, not on the data.
+                # Whether eleven rounded parts of a budget add up to it depends on its last digit, not on the data.
                 if "insufficient budget" not in str(error) or not left:
                     raise
                 rho -= DIGITS

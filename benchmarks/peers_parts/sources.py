@@ -37,7 +37,7 @@ class Case:
     Parameters
     ----------
     name : str
-        Data and size, in words for a row of the table.
+        Data and size, for a row of the table.
     train, held_out : lists of (N, d) and (m, d) float64
         Log profiles, log kWh, within the public bounds.
     low, high : float
@@ -56,7 +56,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Samples of one source, ``samples[s]`` those of set ``s``, seconds of one release, and its settings in words."""
+    """Samples of one source, ``samples[s]`` those of set ``s``, seconds of one release, and its settings as text."""
 
     samples: list[list[np.ndarray]]
     seconds: float

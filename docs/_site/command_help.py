@@ -22,7 +22,7 @@ def command_help() -> str:
 
 
 def commands() -> Iterator[tuple[str, ...]]:
-    """Yield the words of every command: none for ``meterdp`` itself, a group before what is in it."""
+    """Yield the names of every command: none for ``meterdp`` itself, a group before what is in it."""
     yield ()
     for name, entry in COMMANDS.items():
         yield (name,)

@@ -69,16 +69,16 @@ def _pictures(paths: Mapping, figures: Iterable[Figure]) -> dict[str, Picture]:
 
 
 def _claims(card: pd.DataFrame) -> list[dict]:
-    """Return one entry per claim: its verdict over all readings, in a word and in a phrase, and its rows."""
+    """Return one entry per claim: its verdict over all variants, in a word and in a phrase, and its rows."""
     found = []
     for item, rows in card.groupby("item", sort=False):
         holds = dict(zip(rows["reading"], rows["holds"], strict=True))
         verdict = summed_up(holds)
-        yes = [reading for reading, value in holds.items() if value == "holds"]
+        yes = [variant for variant, value in holds.items() if value == "holds"]
         phrase = {
-            EVERY: "holds" if len(holds) == 1 else f"holds under each of {len(holds)} readings",
-            SOME: f"holds under {len(yes)} of {len(holds)} readings{_named(yes)}",
-            NONE: "does not hold" if len(holds) == 1 else f"holds under none of {len(holds)} readings",
+            EVERY: "holds" if len(holds) == 1 else f"holds under each of {len(holds)} variants",
+            SOME: f"holds under {len(yes)} of {len(holds)} variants{_named(yes)}",
+            NONE: "does not hold" if len(holds) == 1 else f"holds under none of {len(holds)} variants",
             OPEN: OPEN,
         }[verdict]
         first = rows.iloc[0]
@@ -87,9 +87,9 @@ def _claims(card: pd.DataFrame) -> list[dict]:
     return found
 
 
-def _named(readings: list[str]) -> str:
-    """Name up to three readings; the list of all with their verdicts follows on the page."""
-    return f": {'; or '.join(readings)}" if len(readings) <= NAMED else ""
+def _named(variants: list[str]) -> str:
+    """Name up to three variants; the list of all with their verdicts follows on the page."""
+    return f": {'; or '.join(variants)}" if len(variants) <= NAMED else ""
 
 
 def _tally(verdicts: list[str]) -> str:
@@ -99,8 +99,8 @@ def _tally(verdicts: list[str]) -> str:
 
 # Verdict -> what is said of the claims it is given.
 _TALLY = {
-    EVERY: "true under every reading of the text on the data at hand",
-    SOME: "true under some readings",
+    EVERY: "true under every variant of the text on the data at hand",
+    SOME: "true under some variants",
     NONE: "true under none",
     OPEN: "not to be judged",
 }

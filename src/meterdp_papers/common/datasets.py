@@ -34,7 +34,7 @@ class Dataset:
     use: str
     file: str | None = None  # path below ``data_dir``; None if it comes with a package or is private
     sha256: str | None = None  # of that file
-    substitute: str | None = None  # what is used in its place, in words
+    substitute: str | None = None  # what is used in its place
 
 
 def registry(path) -> dict[str, Dataset]:

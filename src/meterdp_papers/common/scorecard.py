@@ -2,7 +2,7 @@
 
 A paper's module declares each claim at the function that goes from tables to a :class:`Verdict`; the workflow joins
 the papers' scorecards. Rules are written in the scorecard beside the verdicts they give. A text that can be read in
-more than one way gives a verdict, and a row, for each reading; :func:`summed_up` says under which of them a claim
+more than one way gives a verdict, and a row, for each variant; :func:`summed_up` says under which of them a claim
 holds.
 """
 
@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 
 HOLDS, FAILS, OPEN = "holds", "does not hold", "cannot be judged"
-EVERY, SOME, NONE = "under every reading", "under some readings", "under no reading"
-AS_PRINTED = "as printed"  # the reading of a claim that has only one
+EVERY, SOME, NONE = "under every variant", "under some variants", "under no variant"
+AS_PRINTED = "as printed"  # the variant of a claim that has only one
 SURE = 2.0  # standard errors a difference must exceed
 
 
@@ -92,29 +92,29 @@ def listed(words: Iterable[str]) -> str:
 def rows(
     paper: str, claims: Iterable[Claim], verdicts: Mapping[str, Verdict | Mapping[str, Verdict]], sources: Mapping
 ) -> pd.DataFrame:
-    """Return the columns of the table ``scorecard``, one row per claim and reading.
+    """Return the columns of the table ``scorecard``, one row per claim and variant.
 
     Parameters
     ----------
-    verdicts : mapping of item to Verdict, or to a mapping of reading to Verdict
-        A lone verdict is that of the only reading, :data:`AS_PRINTED`.
+    verdicts : mapping of item to Verdict, or to a mapping of variant to Verdict
+        A lone verdict is that of the only variant, :data:`AS_PRINTED`.
     sources : mapping of item to (data, substitute)
     """
-    readings = {i: {AS_PRINTED: v} if isinstance(v, Verdict) else v for i, v in verdicts.items()}
+    variants = {i: {AS_PRINTED: v} if isinstance(v, Verdict) else v for i, v in verdicts.items()}
     return pd.DataFrame(
         {
             "paper": paper,
             "item": claim.item,
             "claim": claim.claim,
             "rule": claim.rule,
-            "reading": reading,
+            "reading": variant,
             "data": sources[claim.item][0],
             "substitute": sources[claim.item][1],
             "measured": verdict.measured,
             "holds": verdict.holds,
         }
         for claim in claims
-        for reading, verdict in readings[claim.item].items()
+        for variant, verdict in variants[claim.item].items()
     )
 
 
@@ -150,9 +150,9 @@ def _source(tables: Iterable[pd.DataFrame]) -> tuple[str | None, ...]:
 
 
 def summed_up(holds: Mapping[str, str]) -> str:
-    """Return :data:`EVERY`, :data:`SOME`, :data:`NONE` or :data:`OPEN` from the verdicts of a claim by reading.
+    """Return :data:`EVERY`, :data:`SOME`, :data:`NONE` or :data:`OPEN` from the verdicts of a claim by variant.
 
-    Readings under which it cannot be judged count as neither; where there is no other, the claim cannot be judged.
+    Variants under which it cannot be judged count as neither; where there is no other, the claim cannot be judged.
     """
     judged = [value for value in holds.values() if value != OPEN]
     if not judged:

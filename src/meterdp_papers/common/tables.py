@@ -19,7 +19,7 @@ DATA = Column("data", TEXT, "", "data the row was measured on")
 SUBSTITUTE = Column(
     "substitute", TEXT, "", "what stands for the paper's data set; null if it is the same", nullable=True
 )
-READING = Column("reading", TEXT, "", "reading of the text, in words")
+VARIANT = Column("reading", TEXT, "", "variant of the text")
 TRIALS = Column("trials", COUNT, "1", "trials averaged over")
 
 
@@ -30,12 +30,12 @@ def table(name: str, description: str, *columns: Column, source: tuple[Column, .
 
 SCORECARD = table(
     "scorecard",
-    "What the claims of a paper come to when measured: one row per claim and reading of the text.",
+    "What the claims of a paper come to when measured: one row per claim and variant of the text.",
     Column("paper", TEXT, "", "authors and year"),
     Column("item", TEXT, "", "id of the claim"),
     Column("claim", TEXT, "", "the claim in our words"),
     Column("rule", TEXT, "", "when it counts as holding"),
-    Column("reading", TEXT, "", "reading of the text it is judged under; 'as printed' if there is only one"),
+    Column("reading", TEXT, "", "variant of the text it is judged under; 'as printed' if there is only one"),
     Column("data", TEXT, "", "data it was measured on"),
     SUBSTITUTE,
     Column("measured", TEXT, "", "what was measured"),

@@ -463,7 +463,7 @@ def eavesdropper(noise: NoiseSource) -> tuple[Finding, ...]:
 
 
 def _heard_on_ring() -> View:
-    """Return what an eavesdropper hears of secure summation: every message, and the total that is told."""
+    """Return what an eavesdropper hears of secure summation: every message, and the total."""
     n = len(_ORDER)
     messages = np.hstack([np.tri(n), np.ones((n, 1))])  # the last column is r
     total = np.append(np.ones(n), 0.0)

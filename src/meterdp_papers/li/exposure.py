@@ -72,7 +72,7 @@ Group = tuple[int, ...]
 
 
 def example(graph: str) -> Graph:
-    """Return Fig. 1 under one reading."""
+    """Return Fig. 1 under one variant."""
     return five_node_example(graph == WITH_CHORD)
 
 
@@ -107,7 +107,7 @@ def sums_seen(
 
 
 def _views(sums: list[np.ndarray]) -> Iterator[tuple[str, int, np.ndarray]]:
-    """Yield what is known after every iteration by each reading, from the sums (N, 3 c) of all iterations."""
+    """Yield what is known after every iteration by each variant, from the sums (N, 3 c) of all iterations."""
     c = LEAK_CLASSES
     for iteration, of_one in enumerate(sums, start=1):
         yield RECORDS, iteration, of_one[:, c : 2 * c].sum(axis=1, keepdims=True)
@@ -136,7 +136,7 @@ def tabulate(trials: int, seed: int) -> pd.DataFrame:
                 error = max(float(np.abs(a - b).max()) for a, b in zip(sums, exact, strict=True))
                 estimated: dict[bytes, leakage.Information] = {}
                 for view, iteration, known in _views(sums):
-                    # Sums of records are the same in every iteration, but for rounding.
+                    # Sums of records are the same in every iteration, up to rounding.
                     key = view.encode() if view == RECORDS else known[0].tobytes()
                     if key not in estimated:
                         estimated[key] = leakage.estimate(x[node][:, None], known, masks)

@@ -94,7 +94,7 @@ def fig1(data: pd.DataFrame, output) -> None:
     LI_LIKELIHOODS,
     "EM on the first two principal components, two classes, on a random geometric graph. How 195 rows sit on 80 "
     "nodes, the classes and the constants are our choice. Look at the lower panels: every scheme gives the "
-    "log-likelihood of all records in one place after every iteration, but for rounding.",
+    "log-likelihood of all records in one place after every iteration, up to rounding.",
     "Log-likelihoods that rise and level off, all lines on one another, tiny differences below.",
 )
 def fig2(whole: pd.DataFrame, output) -> None:
@@ -262,7 +262,7 @@ _ROUNDING = 1e-9
 def likelihoods(table: pd.DataFrame) -> Grid:
     schemes = [name for name in _LOOKS if name != "central" and name in set(table["scheme"])]
     rows = []
-    for reading, at in table.groupby("reading", sort=False):
+    for variant, at in table.groupby("reading", sort=False):
         of = {name: at[at["scheme"] == name] for name in schemes}
         consensus = of["subspace"].sort_values("iteration").iloc[-1]
         worst = (
@@ -270,7 +270,7 @@ def likelihoods(table: pd.DataFrame) -> Grid:
         )
         rows.append(
             [
-                reading,
+                variant,
                 numbers.significant(consensus["log_likelihood"], 6),
                 *worst,
                 numbers.significant(consensus["spread"], 2),

@@ -1,6 +1,6 @@
 """Fig. 2 of Li et al.: log-likelihood after every iteration of EM by every scheme, on the Parkinsons data.
 
-The data (Section 5.1) are principal components; how their rows sit on nodes is a reading.
+The data (Section 5.1) are principal components; how their rows sit on nodes is a variant.
 
 Two figures of our own on Li et al.: how fast the consensus settles, and what one iteration of EM costs.
 

@@ -1,7 +1,7 @@
 """Records of honest nodes, solved for from the sums that corrupt nodes learn over iterations of EM.
 
 Responsibilities are functions of the records and of the public mixture of the iteration, so every iteration gives new
-equations in the same unknowns. What is found is found up to the order of records: sums do not say whose they are.
+equations in the same unknowns. Records are found up to their order: sums do not say whom they belong to.
 """
 
 from __future__ import annotations

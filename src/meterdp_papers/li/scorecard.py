@@ -45,7 +45,7 @@ _HONEST = "1, 3, 5"
 def federated_reveals(read_off: pd.DataFrame) -> dict[str, Verdict]:
     table = read_off[read_off["scheme"] == "federated"].set_index("reading")
     found = {}
-    for reading, row in table.loc[[WITH_CHORD, *NODES]].iterrows():
+    for variant, row in table.loc[[WITH_CHORD, *NODES]].iterrows():
         parts, revealed = [], True
         if not np.isnan(row["quotient_error"]):
             revealed &= row["quotient_error"] <= READ_OFF
@@ -56,7 +56,7 @@ def federated_reveals(read_off: pd.DataFrame) -> dict[str, Verdict]:
                 f"Of {row['alone_count']} nodes with up to {row['most_records']} records b/a is a weighted mean; "
                 f"solving the sums of one iteration gives all records, up to order, of {row['found_share']:.0%}."
             )
-        name = "records of Fig. 3" if reading == WITH_CHORD else reading
+        name = "records of Fig. 3" if variant == WITH_CHORD else variant
         found[name] = Verdict(HOLDS if revealed else FAILS, " ".join(parts))
     return found
 
@@ -178,12 +178,12 @@ def _interval(row: pd.Series) -> str:
 )
 def same_likelihood(likelihoods: pd.DataFrame) -> dict[str, Verdict]:
     found = {}
-    for reading, at in likelihoods.groupby("reading", sort=False):
+    for variant, at in likelihoods.groupby("reading", sort=False):
         schemes = at[at["scheme"] != "central"]
         largest = schemes.groupby("scheme", sort=False)["difference"].max()
         central = at[at["scheme"] == "central"].sort_values("iteration")["log_likelihood"]
         words = listed(f"{_WORDS.get(s, s)} {number(value)}" for s, value in largest.items())
-        found[reading] = Verdict(
+        found[variant] = Verdict(
             HOLDS if largest.max() <= SAME_LOG_LIKELIHOOD else FAILS,
             f"Largest difference over {len(central) - 1} iterations, nats: {words}. EM goes from "
             f"{central.iloc[0]:.2f} to {central.iloc[-1]:.2f} nats; nodes' parameters differ by at most "

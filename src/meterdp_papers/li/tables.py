@@ -1,6 +1,6 @@
 """Tables of the reproduction of Li et al.: one per figure, and what transcripts give away beside them.
 
-The readings of Li et al. that a verdict may turn on, what is printed of the experiments, and what we chose.
+The variants of Li et al. that a verdict may turn on, what is printed of the experiments, and what we chose.
 
 Figures import this module, so it stays light. How 195 rows sit on 80 nodes and whether features are scaled before
 their principal components is not printed; of Fig. 1 only the cycle is left in the text; of Fig. 3 neither what the
@@ -15,7 +15,7 @@ from meterdp.core.tables import COUNT, FLAG, INT, REAL, TEXT, VECTOR, Column
 from meterdp_papers.common.tables import TRIALS, table
 
 _SCHEME = Column("scheme", TEXT, "", "'federated', 'secure_sum' or 'subspace'")
-_GRAPH = Column("graph", TEXT, "", "reading of Fig. 1")
+_GRAPH = Column("graph", TEXT, "", "variant of Fig. 1")
 _GROUP = Column("group", TEXT, "", "honest nodes whose sum is known, by the paper's numbers")
 _MASK_STD = Column("mask_std", REAL, "1", "standard deviation of a dual variable at the start, or of a mask")
 
@@ -66,7 +66,7 @@ LI_LEAKAGE = table(
     _SCHEME,
     Column("node", INT, "1", "number of the honest node, from 1"),
     _GROUP,
-    Column("view", TEXT, "", "what the adversary's view is made of, a reading"),
+    Column("view", TEXT, "", "what the adversary's view is made of, a variant"),
     Column("iteration", INT, "1", "from 1"),
     Column("information", REAL, "nats", "estimated from all trials (Kraskov et al., k = 3)"),
     Column("information_se", REAL, "nats", "from independent batches; null with few trials", nullable=True),

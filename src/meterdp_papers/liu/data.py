@@ -22,9 +22,9 @@ from meterdp_papers.liu import synthetic as liu_marginals
 from meterdp_papers.liu.setting import (
     EPSILONS,
     MARGINAL_EPSILON,
+    RUNS,
     SIMULATED_EXPORT,
-    VARIANTS,
-    Variant,
+    Run,
     curve,
     curve_under,
     fixed_data_releases,
@@ -32,7 +32,7 @@ from meterdp_papers.liu.setting import (
     select,
     summary,
 )
-from meterdp_papers.liu.tables import READINGS, SHOWN
+from meterdp_papers.liu.tables import SHOWN, VARIANTS
 
 COMPONENTS = 5  # principal components of the digits
 DIGITS_TEST = 600
@@ -194,15 +194,15 @@ def image_figures(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the columns of ``liu_curve`` (Fig. 9) and of ``liu_accuracy`` (Fig. 10).
 
-    Every reading of the text in pixels from 0 to 1 at the floor of the study; then every unit and floor under the
-    reading that is drawn.
+    Every variant of the text in pixels from 0 to 1 at the floor of the study; then every unit and floor under the
+    variant that is drawn.
     """
     trials, shares = _image_trials(reduced(pixels, PIXEL_UNITS[0], eigenvalue_floor), eigenvalue_floor, draws, seed)
     curves = [curve(trials, "epsilon", **pixels.source)]
     accuracies_of = [
-        _accuracy(pd.concat(select(shares, reading).values()), reading.name, pixels) for reading in READINGS
+        _accuracy(pd.concat(select(shares, variant).values()), variant.name, pixels) for variant in VARIANTS
     ]
-    shown = tuple(variant for variant in VARIANTS if variant.of(SHOWN))
+    shown = tuple(run for run in RUNS if run.of(SHOWN))
     for unit in PIXEL_UNITS:
         for floor in FLOORS:
             name = f"{SHOWN.name}; {unit}, eigenvalues from {floor:g}"
@@ -213,26 +213,26 @@ def image_figures(
 
 
 def _image_trials(
-    data: Images, eigenvalue_floor: float, draws: int, seed: int, variants: tuple[Variant, ...] = VARIANTS
-) -> tuple[pd.DataFrame, dict[Variant, pd.DataFrame]]:
-    """Return the trials :func:`curve` takes, and the accuracies of every variant; those of the fit as another."""
+    data: Images, eigenvalue_floor: float, draws: int, seed: int, runs: tuple[Run, ...] = RUNS
+) -> tuple[pd.DataFrame, dict[Run, pd.DataFrame]]:
+    """Return the trials :func:`curve` takes, and the accuracies of every run; those of the fit as another."""
     trials, shares = [], {}
     fitted = accuracies(MixtureDraws.single(data.train.fit.mixture), data.x_test, data.labels_test)
     for epsilon in progress(EPSILONS, "digits, values of epsilon"):
-        drawn = fixed_data_releases("fig9", data.train, epsilon, eigenvalue_floor, draws, seed, variants=variants)
+        drawn = fixed_data_releases("fig9", data.train, epsilon, eigenvalue_floor, draws, seed, runs=runs)
         trials.append(kl_trials("fig9", epsilon, drawn, data.train))
-        shares.setdefault(Variant("fit"), []).append(_share_rows("fit", "none", epsilon, fitted))
-        for variant, mixtures in drawn.items():
+        shares.setdefault(Run("fit"), []).append(_share_rows("fit", "none", epsilon, fitted))
+        for run, mixtures in drawn.items():
             share = accuracies(mixtures, data.x_test, data.labels_test)
-            rows = _share_rows(variant.mechanism, variant.family, epsilon, share)
-            shares.setdefault(variant, []).append(rows)
-    return pd.concat(trials), {variant: pd.concat(rows) for variant, rows in shares.items()}
+            rows = _share_rows(run.mechanism, run.family, epsilon, share)
+            shares.setdefault(run, []).append(rows)
+    return pd.concat(trials), {run: pd.concat(rows) for run, rows in shares.items()}
 
 
-def _accuracy(shares: pd.DataFrame, reading: str, pixels: Pixels) -> pd.DataFrame:
+def _accuracy(shares: pd.DataFrame, variant: str, pixels: Pixels) -> pd.DataFrame:
     groups = shares.groupby(["mechanism", "family", "x"], sort=False)["accuracy"]
     table = summary(groups, "accuracy").reset_index()
-    return table.assign(reading=reading, x_name="epsilon", test_count=len(pixels.test_labels), **pixels.source)
+    return table.assign(reading=variant, x_name="epsilon", test_count=len(pixels.test_labels), **pixels.source)
 
 
 def _share_rows(name: str, family: str, epsilon: float, share: np.ndarray) -> pd.DataFrame:

@@ -91,7 +91,7 @@ def moved_labels(before: np.ndarray, after: np.ndarray, replaced: int) -> int:
     "centroids is charged.",
     "One household moves centroids and with them other households' labels, so a flip of one label is not what "
     "one household can change.",
-    "Private K-means, charged; then a label is the nearest released centroid, a function of one's own record.",
+    "Private K-means, charged; then a label is the nearest released centroid, a function of that record alone.",
 )
 def clustered_labels(noise: NoiseSource) -> tuple[Finding, ...]:
     moved = np.array([_moved_by_replacements(noise) for _ in range(_POPULATIONS)])

@@ -260,7 +260,7 @@ def entering_costs(private: LabelledRecords) -> np.ndarray:
     "large as the distance between classes.",
     "Records are clipped to a ball around a released centre, so an entering record moves a sum no farther than "
     "a leaving one.",
-    note="Every figure and claim is tabulated under both readings.",
+    note="Every figure and claim is tabulated under both variants.",
 )
 def leaving_members_only(noise: NoiseSource) -> tuple[Finding, ...]:
     costs = np.concatenate([entering_costs(paper_records(noise)) for _ in range(_DATA_SETS)])

@@ -1,8 +1,8 @@
 """Figs 1 to 10 of Liu et al. and Table I from the tables of the reproduction, one function each.
 
 Divergences are drawn twice, because a mean over trials is ruled by the smallest classes: mean with its standard error
-on the left, median with the middle half of the trials on the right. One reading of the text is drawn in full, and the
-proposed mechanism under the other reading of (10) beside it; tables hold all of them.
+on the left, median with the middle half of the trials on the right. One variant of the text is drawn in full, and the
+proposed mechanism under the other variant of (10) beside it; tables hold all of them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from meterdp.report.style import (
     plain_log_ticks,
 )
 from meterdp_papers.common.figures import Exhibits, note_below, sheet, source_of
-from meterdp_papers.liu.tables import LIU_ACCURACY, LIU_CURVE, LIU_DENSITIES, LIU_TABLE1, SHOWN, Reading
+from meterdp_papers.liu.tables import LIU_ACCURACY, LIU_CURVE, LIU_DENSITIES, LIU_TABLE1, SHOWN, Variant
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,7 +52,7 @@ _X_LABELS = {
 _LOG_X = ("epsilon", "records")
 _BAND = 0.11  # opacity
 _PROPOSED = "kl_published"
-_OTHER = Reading("leaving", SHOWN.over_classes)
+_OTHER = Variant("leaving", SHOWN.over_classes)
 
 
 def _line(name: str) -> dict:

@@ -30,7 +30,7 @@ from meterdp_papers.common.scorecard import (
     span,
 )
 from meterdp_papers.liu.setting import PROPOSED, SIMULATED_EXPORT
-from meterdp_papers.liu.tables import FLIPS, READINGS, SHOWN
+from meterdp_papers.liu.tables import FLIPS, SHOWN, VARIANTS
 
 CLAIMS = Claims("Liu et al. 2025")
 CLOSE = 0.1
@@ -295,14 +295,14 @@ def gaussian_classes(normality: pd.DataFrame, dimension: int, simulated: bool) -
 
 
 def under(table: pd.DataFrame, rule: Callable[[pd.DataFrame], Verdict]) -> dict[str, Verdict]:
-    """Judge a table with a column ``reading`` once for each reading."""
-    return {reading: rule(part) for reading, part in table.groupby("reading", sort=False)}
+    """Judge a table with a column ``variant`` once for each variant."""
+    return {variant: rule(part) for variant, part in table.groupby("reading", sort=False)}
 
 
 def under_flips(table: pd.DataFrame, rule: Callable[[pd.DataFrame], Verdict]) -> dict[str, Verdict]:
-    """As :func:`under`, for a claim about the proposed mechanism alone: what baselines do is no reading of it."""
-    words = {r.name: FLIPS[r.flips] for r in READINGS if r.over_classes == SHOWN.over_classes}
-    return {words[reading]: rule(part) for reading, part in table.groupby("reading", sort=False) if reading in words}
+    """As :func:`under`, for a claim about the proposed mechanism alone: what baselines do is no variant of it."""
+    named = {r.name: FLIPS[r.flips] for r in VARIANTS if r.over_classes == SHOWN.over_classes}
+    return {named[variant]: rule(part) for variant, part in table.groupby("reading", sort=False) if variant in named}
 
 
 CLAIMS.claim(

@@ -2,7 +2,7 @@
 
 Section V of the paper. The mechanisms are those of the registry that protect a label: families ``published`` and
 ``exact``, and the sound one for given labels. The sound release of households protects something else and does not
-belong on the same axes. A mechanism runs in one variant for every choice of a reading that concerns it.
+belong on the same axes. A mechanism is run once for every choice of a variant that concerns it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from meterdp.mechanisms.registry import MECHANISMS
 from meterdp.mixture.density import kl_joint
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.privacy.noise import NoiseSource
-from meterdp_papers.liu.tables import ANY, FLIPS, OVER_CLASSES, READINGS, Reading
+from meterdp_papers.liu.tables import ANY, FLIPS, OVER_CLASSES, VARIANTS, Variant
 
 COMPARED = {name: kind for name, kind in MECHANISMS.items() if kind.sees == "labels"}
 # Mechanisms whose noise on means is designed from (10).
@@ -32,7 +32,7 @@ _Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True)
-class Variant:
+class Run:
     """One way to run a mechanism."""
 
     mechanism: str  # name in the registry
@@ -51,35 +51,35 @@ class Variant:
         found = COMPARED[self.mechanism].calibrate(public)
         return found if self.over_classes == ANY else replace(found, over_classes=self.over_classes)
 
-    def of(self, reading: Reading) -> bool:
-        """Whether this belongs to a reading."""
-        return reading.has(self.flips, self.over_classes)
+    def of(self, variant: Variant) -> bool:
+        """Whether this belongs to a variant."""
+        return variant.has(self.flips, self.over_classes)
 
     def records(self, private: Mapping[str, LabelledRecords]) -> LabelledRecords:
-        """Return the records as this variant reads (10), from :func:`read`."""
+        """Return the records under the variant of (10) of this run, from :func:`read`."""
         return private["all" if self.flips == ANY else self.flips]
 
 
-def _variants() -> tuple[Variant, ...]:
+def _runs() -> tuple[Run, ...]:
     found = []
     for name, kind in COMPARED.items():
         over = tuple(OVER_CLASSES) if issubclass(kind, Baseline) else (ANY,)
         flips = tuple(FLIPS) if name in _COVERS else (ANY,)
-        found += [Variant(name, f, o) for f in flips for o in over]
+        found += [Run(name, f, o) for f in flips for o in over]
     return tuple(found)
 
 
-VARIANTS = _variants()
+RUNS = _runs()
 
 
 def read(private: LabelledRecords) -> dict[str, LabelledRecords]:
-    """Return the same records under every reading of (10)."""
+    """Return the same records under every variant of (10)."""
     return {flips: private if flips == private.flips else replace(private, flips=flips) for flips in FLIPS}
 
 
-def select(values: Mapping[Variant, _Value], reading: Reading) -> dict[str, _Value]:
-    """Return what belongs to a reading, by the name of the mechanism."""
-    return {variant.mechanism: value for variant, value in values.items() if variant.of(reading)}
+def select(values: Mapping[Run, _Value], variant: Variant) -> dict[str, _Value]:
+    """Return what belongs to a variant, by the name of the mechanism."""
+    return {run.mechanism: value for run, value in values.items() if run.of(variant)}
 
 
 PROPOSED = "kl_published"
@@ -102,16 +102,16 @@ def public_settings(private: LabelledRecords, epsilon: float, eigenvalue_floor: 
 
 
 def releases(
-    variant: Variant,
+    run: Run,
     private: Mapping[str, LabelledRecords],
     epsilon: float,
     eigenvalue_floor: float,
     noise: NoiseSource,
     draws: int,
 ) -> MixtureDraws:
-    """Run one variant ``draws`` times on records from :func:`~meterdp_papers.liu.setting.read`."""
-    records = variant.records(private)
-    mechanism = variant.calibrate(public_settings(records, epsilon, eigenvalue_floor))
+    """Make one run ``draws`` times on records from :func:`~meterdp_papers.liu.setting.read`."""
+    records = run.records(private)
+    mechanism = run.calibrate(public_settings(records, epsilon, eigenvalue_floor))
     return mechanism.release(records, noise, draws).mixtures
 
 
@@ -123,63 +123,63 @@ def fixed_data_releases(
     draws: int,
     seed: int,
     given_labels: bool = True,
-    variants: tuple[Variant, ...] = VARIANTS,
-) -> dict[Variant, MixtureDraws]:
+    runs: tuple[Run, ...] = RUNS,
+) -> dict[Run, MixtureDraws]:
     """Return the releases of every mechanism from one data set; the same for every figure drawn from it.
 
-    All variants of a mechanism use the same random numbers, so readings are compared without noise of their own.
+    All runs of a mechanism use the same random numbers, so variants are compared without noise between them.
     Without ``given_labels`` these were found in the records: no sound release may build on them (defect L11).
     """
     records = read(private)
     return {
-        variant: releases(
-            variant,
+        run: releases(
+            run,
             records,
             epsilon,
             eigenvalue_floor,
-            StudyNoise(seed, "reproduce liu", figure, repr(float(epsilon)), variant.mechanism),
+            StudyNoise(seed, "reproduce liu", figure, repr(float(epsilon)), run.mechanism),
             draws,
         )
-        for variant in variants
-        if given_labels or variant.family != "sound"
+        for run in runs
+        if given_labels or run.family != "sound"
     }
 
 
 def kl_trials(
-    figure: str, epsilon: float, drawn: Mapping[Variant, MixtureDraws], private: LabelledRecords
+    figure: str, epsilon: float, drawn: Mapping[Run, MixtureDraws], private: LabelledRecords
 ) -> pd.DataFrame:
-    """Return one row per variant and release from one data set: what :func:`curve` takes."""
+    """Return one row per run and release from one data set: what :func:`curve` takes."""
     return pd.concat(
         pd.DataFrame(
             {
                 "figure": figure,
                 "x": float(epsilon),
                 "trial": np.arange(len(mixtures)),
-                "mechanism": variant.mechanism,
-                "family": variant.family,
-                "flips": variant.flips,
-                "over_classes": variant.over_classes,
+                "mechanism": run.mechanism,
+                "family": run.family,
+                "flips": run.flips,
+                "over_classes": run.over_classes,
                 "kl": kl_joint(mixtures, private.fit.mixture),
                 "redrawn_count": 0,
             }
         )
-        for variant, mixtures in drawn.items()
+        for run, mixtures in drawn.items()
     )
 
 
 def curve(trials: pd.DataFrame, x_name: str, data: str, substitute: str | None) -> pd.DataFrame:
-    """Summarise trials as the table ``liu_curve``, once for every reading.
+    """Summarise trials as the table ``liu_curve``, once for every variant.
 
     Trials have the columns figure, x, trial, mechanism, family, flips, over_classes, kl and redrawn_count; every
-    variant has the same trials. ``data`` says what they were made on, ``substitute`` what that stands for.
+    run has the same trials. ``data`` says what they were made on, ``substitute`` what that stands for.
     """
     return pd.concat(
-        curve_under(reading.rows(trials), reading.name, x_name, data, substitute) for reading in READINGS
+        curve_under(variant.rows(trials), variant.name, x_name, data, substitute) for variant in VARIANTS
     )
 
 
-def curve_under(trials: pd.DataFrame, reading: str, x_name: str, data: str, substitute: str | None) -> pd.DataFrame:
-    """Summarise the trials of one reading, each mechanism once; arguments as of :func:`curve`."""
+def curve_under(trials: pd.DataFrame, variant: str, x_name: str, data: str, substitute: str | None) -> pd.DataFrame:
+    """Summarise the trials of one variant, each mechanism once; arguments as of :func:`curve`."""
     proposed = trials[trials["mechanism"] == PROPOSED].set_index(["x", "trial"])["kl"]
     at_proposed = proposed.reindex(pd.MultiIndex.from_frame(trials[["x", "trial"]])).to_numpy()
     excess = trials["kl"].to_numpy() - at_proposed
@@ -193,7 +193,7 @@ def curve_under(trials: pd.DataFrame, reading: str, x_name: str, data: str, subs
         redrawn_count=("redrawn_count", "sum"),
     )
     out = out.join(summary(groups["kl"], "kl")).reset_index()
-    return out.assign(reading=reading, x_name=x_name, data=data, substitute=substitute)
+    return out.assign(reading=variant, x_name=x_name, data=data, substitute=substitute)
 
 
 def summary(groups, name: str) -> pd.DataFrame:

@@ -7,7 +7,7 @@ how the trials are split into jobs. In Fig. 1 one data set serves every epsilon.
 Marginal densities of released mixtures beside histogram and fit, and how far apart they are (Figs 6 and 8).
 
 The paper shows one release without saying which. Here both the first release and the pointwise mean over all trials
-are tabulated, so that nobody has to trust a lucky draw, and distances are averaged over all trials.
+are tabulated, so that no lucky draw has to be trusted, and distances are averaged over all trials.
 
 Algorithm 1 of Liu et al.: does it converge, and what does its semi-definite program cost (Remark 2).
 
@@ -36,8 +36,8 @@ from meterdp.mixture.draws import Mixture, MixtureDraws, sample
 from meterdp.mixture.gmm import fit_labels
 from meterdp.privacy.noise import NoiseSource
 from meterdp.solvers.ellipsoid import program as sdp
-from meterdp_papers.liu.setting import EPSILONS, VARIANTS, Variant, curve, public_settings, read, releases
-from meterdp_papers.liu.tables import READINGS, SHOWN
+from meterdp_papers.liu.setting import EPSILONS, RUNS, Run, curve, public_settings, read, releases
+from meterdp_papers.liu.tables import SHOWN, VARIANTS
 
 MEAN_BOUND = 10.0
 DATA = "synthetic Gaussian mixtures, a fresh one in every trial"
@@ -109,15 +109,15 @@ def run_trials(figure: str, trials: Iterable[int], eigenvalue_floor: float, seed
                 stream = StudyNoise(seed, "reproduce liu", figure, "data", key, trial)
                 private, redrawn = draw_data_set(setting, stream, eigenvalue_floor)
                 records, smallest = read(private), private.fit.counts.min()
-            for variant in VARIANTS:
-                # The same random numbers for every variant of a mechanism.
-                noise = StudyNoise(seed, "reproduce liu", figure, variant.mechanism, repr(x), trial)
-                released = releases(variant, records, setting.epsilon, eigenvalue_floor, noise, 1)
+            for run in RUNS:
+                # The same random numbers for every run of a mechanism.
+                noise = StudyNoise(seed, "reproduce liu", figure, run.mechanism, repr(x), trial)
+                released = releases(run, records, setting.epsilon, eigenvalue_floor, noise, 1)
                 kl = kl_joint(released, private.fit.mixture)[0]
-                names = variant.mechanism, variant.family, variant.flips, variant.over_classes
+                names = run.mechanism, run.family, run.flips, run.over_classes
                 rows.append((figure, float(x), trial, *names, kl, redrawn, smallest))
-    of_variant = ("mechanism", "family", "flips", "over_classes")
-    names = ("figure", "x", "trial", *of_variant, "kl", "redrawn_count", "smallest_class_count")
+    of_run = ("mechanism", "family", "flips", "over_classes")
+    names = ("figure", "x", "trial", *of_run, "kl", "redrawn_count", "smallest_class_count")
     return pd.DataFrame(rows, columns=names)
 
 
@@ -183,11 +183,11 @@ def kl_of_normals(mean: np.ndarray, deviation: np.ndarray, other_mean: float, ot
 def tabulate(
     figure: str,
     private: LabelledRecords,
-    drawn: Mapping[Variant, MixtureDraws],
+    drawn: Mapping[Run, MixtureDraws],
     entries: Sequence[int],
     source: Mapping,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the columns of ``liu_densities``, which shows one reading, and of ``liu_marginal_distances``."""
+    """Return the columns of ``liu_densities``, which shows one variant, and of ``liu_marginal_distances``."""
     densities, distances = [], []
     fit = private.fit.mixture
     distributions = {None: MixtureDraws.single(fit), **drawn}
@@ -200,12 +200,12 @@ def tabulate(
             cell = {"figure": figure, "component": k + 1, "entry": j}
             densities.append(_frame(cell, "histogram", "data", edges[:-1], heights))
             own = fit.means[k, j], np.sqrt(fit.covariances[k, j, j])
-            for variant, mixtures in distributions.items():
-                name = "fit" if variant is None else variant.mechanism
+            for run, mixtures in distributions.items():
+                name = "fit" if run is None else run.mechanism
                 mean, deviation = mixtures.means[:, k, j], np.sqrt(mixtures.covariances[:, k, j, j])
-                if variant is None:
+                if run is None:
                     densities.append(_frame(cell, name, "fit", grid, normal_density(grid, mean, deviation)[0]))
-                elif variant.of(SHOWN):
+                elif run.of(SHOWN):
                     curves = normal_density(grid, mean, deviation)
                     densities.append(_frame(cell, name, "draw", grid, curves[0]))
                     densities.append(_frame(cell, name, "mean", grid, curves.mean(axis=0)))
@@ -215,7 +215,7 @@ def tabulate(
                     **cell,
                     "record_count": len(members),
                     "curve": name,
-                    "family": "none" if variant is None else variant.family,
+                    "family": "none" if run is None else run.family,
                     "tv_histogram_mean": to_histogram.mean(),
                     "tv_histogram_se": to_histogram.std(ddof=1) / np.sqrt(len(kl)) if len(kl) > 1 else None,
                     "tv_fit_mean": tv_of_normals(mean, deviation, *own).mean(),
@@ -223,8 +223,8 @@ def tabulate(
                     "kl_fit_median": np.median(kl),
                     "trials": len(kl),
                 }
-                of = (r.name for r in READINGS if variant is None or variant.of(r))
-                distances += [{"reading": reading, **row} for reading in of]
+                of = (r.name for r in VARIANTS if run is None or run.of(r))
+                distances += [{"reading": variant, **row} for variant in of]
     return pd.concat(densities).assign(**source), pd.DataFrame(distances)
 
 

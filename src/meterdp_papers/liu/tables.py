@@ -1,6 +1,6 @@
 """Tables of the reproduction of Liu et al.: trials, one table per figure, Table I.
 
-The readings of Liu et al. that change a verdict: what (10) covers, what the baselines do with their classes.
+The variants of Liu et al. that change a verdict: what (10) covers, what the baselines do with their classes.
 
 (10) is printed over the records of a class; its text speaks of all label flips. Nothing is said of how the budget of
 a baseline is shared over classes. Every combination is faithful, and every claim is judged under all of them. How
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from meterdp.core.tables import COUNT, INT, REAL, TEXT, Column
-from meterdp_papers.common.tables import READING, TRIALS, table
+from meterdp_papers.common.tables import TRIALS, VARIANT, table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +26,7 @@ _FIGURE = Column("figure", TEXT, "", "figure of the paper, such as 'fig1'")
 _MECHANISM = Column("mechanism", TEXT, "", "name in the registry")
 _FAMILY = Column("family", TEXT, "", "'published', 'exact' or 'sound'")
 
-_VARIANT = (
+_RUN = (
     Column("flips", TEXT, "", "what (10) covers: 'all' flips, 'leaving' members; 'any' if no matter"),
     Column("over_classes", TEXT, "", "scales of a baseline: 'parallel', 'common' or 'split'; 'any' if no matter"),
 )
@@ -45,7 +45,7 @@ LIU_TRIALS = table(
     Column("trial", COUNT, "1", "number of the trial, from 0; in Fig. 1 it names the data set for every epsilon"),
     _MECHANISM,
     _FAMILY,
-    *_VARIANT,
+    *_RUN,
     Column("kl", REAL, "nats", "KL(released || fit) of the joint (x, y), (8)"),
     Column("redrawn_count", COUNT, "1", "data sets discarded before this one: a class had at most d records"),
     Column("smallest_class_count", COUNT, "records", "records in the smallest class"),
@@ -56,7 +56,7 @@ LIU_CURVE = table(
     "liu_curve",
     "KL divergence of each mechanism along one abscissa: Figs 1 to 5, 7 and 9 of Liu et al.",
     _FIGURE,
-    READING,
+    VARIANT,
     _MECHANISM,
     _FAMILY,
     _X_NAME,
@@ -81,7 +81,7 @@ LIU_CURVE = table(
 LIU_ACCURACY = table(
     "liu_accuracy",
     "Share of test images classified correctly by maximum likelihood: Fig. 10 of Liu et al.",
-    READING,
+    VARIANT,
     _MECHANISM,
     Column("family", TEXT, "", "'published', 'exact', 'sound', or 'none' for the fit without privacy"),
     _X_NAME,
@@ -114,7 +114,7 @@ LIU_MARGINAL_DISTANCES = table(
     _CLASS,
     _RECORDS,
     _ENTRY,
-    READING,
+    VARIANT,
     Column("curve", TEXT, "", "'fit' or the name of a mechanism"),
     Column("family", TEXT, "", "'published', 'exact', 'sound', or 'none' for the fit without privacy"),
     Column("tv_histogram_mean", REAL, "1", "total variation distance to the histogram, over its bins; mean"),
@@ -176,8 +176,8 @@ OVER_CLASSES: dict[OverClasses, str] = {
 
 
 @dataclass(frozen=True)
-class Reading:
-    """One faithful reading of the text."""
+class Variant:
+    """One faithful variant of the text."""
 
     flips: Flips  # {"all", "leaving"}, as of `LabelledRecords`
     # {"parallel", "common", "split"}, as of `Baseline`
@@ -189,14 +189,14 @@ class Reading:
         return f"{FLIPS[self.flips]}; {OVER_CLASSES[self.over_classes]}"
 
     def has(self, flips: str, over_classes: str) -> bool:
-        """Whether a mechanism run with these choices, which may be :data:`ANY`, belongs to this reading."""
+        """Whether a mechanism run with these choices, which may be :data:`ANY`, belongs to this variant."""
         return flips in (ANY, self.flips) and over_classes in (ANY, self.over_classes)
 
     def rows(self, trials: pd.DataFrame) -> pd.DataFrame:
-        """Return the rows that belong to this reading, of a frame with the columns ``flips`` and ``over_classes``."""
+        """Return the rows that belong to this variant, of a frame with the columns ``flips`` and ``over_classes``."""
         of_flips = trials["flips"].isin([ANY, self.flips])
         return trials[of_flips & trials["over_classes"].isin([ANY, self.over_classes])]
 
 
-READINGS = tuple(Reading(flips, over) for flips in FLIPS for over in OVER_CLASSES)
-SHOWN = READINGS[0]  # the one that figures draw
+VARIANTS = tuple(Variant(flips, over) for flips in FLIPS for over in OVER_CLASSES)
+SHOWN = VARIANTS[0]  # the one that figures draw

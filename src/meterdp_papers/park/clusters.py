@@ -40,7 +40,7 @@ from meterdp_papers.park.likelihoods import fold
 from meterdp_papers.park.tables import (
     AS_THEY_ARE,
     BY_PIXEL,
-    CLUSTER_READINGS,
+    CLUSTER_VARIANTS,
     DELTA,
     EPSILON_AS_PRINTED,
     LLOYD_LINEAR,
@@ -55,17 +55,17 @@ from meterdp_papers.park.tables import (
     SMALLEST_SENSITIVITY,
     STATED,
     WITHOUT,
-    ClusterReading,
+    ClusterVariant,
 )
 
 EPSILON = 0.01
 SHOWN_RECORDS = 1_500
 
 
-def step_budgets(reading: ClusterReading, epsilon: float) -> dict[str, tuple[Callable, float]]:
+def step_budgets(variant: ClusterVariant, epsilon: float) -> dict[str, tuple[Callable, float]]:
     """Return algorithm and budget of an answer of every method."""
-    lloyd = lloyd_sequence(reading.iterations)
-    ours = kmeans_sequence(reading.clusters, reading.iterations) if reading.charged == "each" else lloyd
+    lloyd = lloyd_sequence(variant.iterations)
+    ours = kmeans_sequence(variant.clusters, variant.iterations) if variant.charged == "each" else lloyd
     return {
         PLAIN: (dp_kmeans, np.inf),
         LLOYD_LINEAR: (dp_lloyd, CURVES["linear"].calibrated(lloyd, epsilon, DELTA)),
@@ -80,10 +80,10 @@ def public_start(clusters: int, number: int) -> np.ndarray:
     return (2 * uniform - 1) * [0.9, 0.45]
 
 
-def readings_of(records: Records) -> list[ClusterReading]:
-    """Return the readings that apply: a larger epsilon only where there are fewer records than the paper's."""
+def variants_of(records: Records) -> list[ClusterVariant]:
+    """Return the variants that apply: a larger epsilon only where there are fewer records than the paper's."""
     fewer = len(records.x) < CHECK_INS
-    return [r for r in CLUSTER_READINGS if fewer or r.budget == EPSILON_AS_PRINTED]
+    return [r for r in CLUSTER_VARIANTS if fewer or r.budget == EPSILON_AS_PRINTED]
 
 
 def run_fold(records: Records, number: int, seed: int) -> pd.DataFrame:
@@ -103,14 +103,14 @@ def run_fold(records: Records, number: int, seed: int) -> pd.DataFrame:
         return centres * records.largest_norm, nicv(test_x, centres)
 
     rows = []
-    for reading in readings_of(records):
-        epsilon = EPSILON * (1 if reading.budget == EPSILON_AS_PRINTED else CHECK_INS / len(records.x))
-        for method, (algorithm, step) in step_budgets(reading, epsilon).items():
-            centres, value = run(method, algorithm, step, reading.clusters, reading.iterations, reading.bounded)
+    for variant in variants_of(records):
+        epsilon = EPSILON * (1 if variant.budget == EPSILON_AS_PRINTED else CHECK_INS / len(records.x))
+        for method, (algorithm, step) in step_budgets(variant, epsilon).items():
+            centres, value = run(method, algorithm, step, variant.clusters, variant.iterations, variant.bounded)
             rows.append(
                 {
                     "fold": number,
-                    "reading": reading.name,
+                    "reading": variant.name,
                     "method": method,
                     "epsilon": epsilon,
                     "step_epsilon": None if np.isinf(step) else step,

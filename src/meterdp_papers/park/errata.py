@@ -11,7 +11,7 @@ Defects of Park et al. in what is charged: noise by a noisy count (P2), deltas t
 P2: a class of n records gets the noisy count n + 2 m Z, m the noise multiplier (standard deviation of the noise over
 the stated l2 sensitivity) and Z standard normal; its mean then gets noise of standard deviation 2 m over that count.
 Two data sets that differ in one member of the class have means 2/n apart, so given the count the pair is mu-GDP with
-mu = count/(n m), where 1/m is stated. Noise multipliers are by closed forms of their own.
+mu = count/(n m), where 1/m is stated. Noise multipliers are by separate closed forms.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ DELTA = 1e-4
 class Setting:
     """One run of DP-EM, scenario GGG."""
 
-    name: str  # figure and sizes, in words
+    name: str  # figure and sizes
     iterations: int  # J
     classes: int  # K
     step_delta: float  # delta_i
@@ -90,7 +90,7 @@ _COMPOSED_EPSILON = 4.0
     "Section 5, captions of Figs 2 and 3",
     "Linear and advanced composition add up all delta_i, which in Fig. 2 exceed the delta of the figure.",
     "Neither has a budget at any epsilon; curves that are drawn for them have a delta several times the printed one.",
-    "Gaussian answers compose without a delta of their own.",
+    "Gaussian answers compose without their own delta.",
     note="The reproduction leaves these delta_i out of delta where they do not fit and says so.",
 )
 def deltas_of_steps(noise: NoiseSource) -> tuple[Finding, ...]:
@@ -268,7 +268,7 @@ def largest_norm(noise: NoiseSource) -> tuple[Finding, ...]:
         Finding(
             noisy,
             "(16)",
-            "delta of one noisy mean at its own eps_i: the two data sets can be told apart from it.",
+            "delta of one noisy mean at its own eps_i: the two data sets can be distinguished from it.",
             "delta at eps_i",
             gaussian.delta(mu, step),
             closed_form=delta_from_tails(mu, step),

@@ -86,7 +86,7 @@ _DEGREE_RATIO = 1 / np.cos(np.radians(50.0))
     "Invented people by marital status, EM’s means and covariances, and those of one release. The caption can be "
     "read in two ways: only in the first is EM’s mean of the married the person’s place. Look for released means "
     "that are nowhere near the country: noise hides the person because it hides everything about small classes.",
-    "Four maps of dots with means and ellipses, two readings of the caption by two numbers of people.",
+    "Four maps of dots with means and ellipses, two variants of the caption by two numbers of people.",
 )
 def fig1(data: pd.DataFrame, output) -> None:
     epsilons = np.sort(data["epsilon"].dropna().unique())
@@ -161,7 +161,7 @@ def _class(axes: Axes, row, marker: str, line: str) -> None:
 
 _LIKELIHOOD = (
     "Test log-likelihood per record less that of EM without noise in the same split (dotted: none), mean over splits "
-    "with its standard error; left under the reading of the paper’s public code, right with a higher floor of "
+    "with its standard error; left under the variant of the paper’s public code, right with a higher floor of "
     "eigenvalues, which EM has as well. The sound release, left, is ours. It can exceed EM, because its own floor is "
     "a millionth and EM stops after the paper’s number of iterations from a public start. "
 )
@@ -190,11 +190,11 @@ def fig3(data: pd.DataFrame, output) -> None:
 
 
 def _likelihood_figure(whole: pd.DataFrame, output, title: str) -> None:
-    readings = [r for r in (SHOWN.name, ALSO_SHOWN.name) if r in set(whole["reading"])]
+    variants = [r for r in (SHOWN.name, ALSO_SHOWN.name) if r in set(whole["reading"])]
     lines = [line for line in _LOOKS if line in set(whole["line"])]
-    with sheet(output, title, 5.4, 1.4, 1, len(readings), sharey=True) as (figure, body, (panels,)):
-        for axes, reading in zip(panels, readings, strict=True):
-            data = whole[whole["reading"] == reading]
+    with sheet(output, title, 5.4, 1.4, 1, len(variants), sharey=True) as (figure, body, (panels,)):
+        for axes, variant in zip(panels, variants, strict=True):
+            data = whole[whole["reading"] == variant]
             for name in lines:
                 _curve(axes, data[data["line"] == name].sort_values("epsilon"), name)
             axes.set_xscale("log")
@@ -204,7 +204,7 @@ def _likelihood_figure(whole: pd.DataFrame, output, title: str) -> None:
             axes.yaxis.set_major_formatter(lambda value, _: numbers.plain(value))
             free = data[data["line"] == "em"]["log_likelihood_mean"].mean()
             split = numbers.counted(data["trials"].max(), "split")
-            axes.set_title(f"{reading}; {split};\nEM without noise: {free:.2f} nats".replace("-", "−"), fontsize=9.5)
+            axes.set_title(f"{variant}; {split};\nEM without noise: {free:.2f} nats".replace("-", "−"), fontsize=9.5)
             axes.set_xlabel("ε (log scale)")
             axes.tick_params(axis="y", labelleft=True)
         panels[0].set_ylabel(
@@ -344,7 +344,7 @@ def likelihoods(table: pd.DataFrame) -> Grid:
 @EXHIBITS.table(PARK_OURS, "fig2_ours", "fig3_ours")
 def ours(table: pd.DataFrame) -> Grid:
     columns = {
-        "reading of the paper": lambda row: row.reading,
+        "variant of the paper": lambda row: row.reading,
         "ε": lambda row: numbers.plain(row.epsilon),
         "sound release (ours)": lambda row: numbers.significant(row.ours_mean, 4),
         "GGG, zCDP": lambda row: numbers.significant(row.ggg_mean, 4),
@@ -365,10 +365,10 @@ def ours(table: pd.DataFrame) -> Grid:
 def clusterings(table: pd.DataFrame) -> Grid:
     rows = []
     methods = list(dict.fromkeys(table["method"]))
-    for reading, at in table.groupby("reading", sort=False):
+    for variant, at in table.groupby("reading", sort=False):
         value = at.set_index("method")
         cells = [f"{value.loc[m, 'nicv_mean']:.4f} ± {_error(value.loc[m, 'nicv_se'])}" for m in methods]
-        rows.append([reading, numbers.plain(float(f"{at['epsilon'].iloc[0]:.3g}")), *cells])
+        rows.append([variant, numbers.plain(float(f"{at['epsilon'].iloc[0]:.3g}")), *cells])
     header = ("reading", "ε", *(METHODS[m] for m in methods))
     return Grid("Fig. 4: NICV of test records, mean over folds and its standard error", header, rows)
 

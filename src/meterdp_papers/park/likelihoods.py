@@ -82,34 +82,34 @@ def budget(line: Line, sequence: Sequence, epsilon: float) -> tuple[float, bool]
 def run_split(figure: str, records: Records, number: int, trials: int, seed: int) -> pd.DataFrame:
     """Run every line of one split of fig2 or fig3: columns of ``park_likelihoods``.
 
-    With fewer than ten ``trials`` the drawn reading alone is run, at few epsilons.
+    With fewer than ten ``trials`` the drawn variant alone is run, at few epsilons.
     """
     experiment = EXPERIMENTS[figure]
     runs = [run for run in experiment.runs if number < run.splits]
     if trials < SPLITS:
         runs = [replace(experiment.runs[0], epsilons=FEW_EPSILONS)]
     rows = []
-    for run in progress(runs, f"{figure}, readings"):
+    for run in progress(runs, f"{figure}, variants"):
         for found in _run(figure, experiment, run, records, number, seed):
-            rows.append({"figure": figure, "reading": run.reading.name, "split": number, **found})
+            rows.append({"figure": figure, "reading": run.variant.name, "split": number, **found})
     return pd.DataFrame(rows).astype({"step_epsilon": float, "log_likelihood": float})
 
 
 def _run(
     figure: str, experiment: Experiment, run: Run, records: Records, number: int, seed: int
 ) -> Iterator[dict[str, object]]:
-    reading, shown = run.reading, run.reading == SHOWN
+    variant, shown = run.variant, run.variant == SHOWN
     data = split(records, figure, number)
     shape = experiment.classes, data.train.shape[1]
     start = start_mixture(fixed_normals(f"reproduce park, {figure}, start {number}", shape))
     free = EmSettings(
         experiment.iterations,
         "GGG",
-        reading.estimate,
+        variant.estimate,
         step_delta=experiment.step_delta,
-        eigenvalue_floor=reading.eigenvalue_floor,
-        divisor=reading.divisor,
-        centre=reading.centre,
+        eigenvalue_floor=variant.eigenvalue_floor,
+        divisor=variant.divisor,
+        centre=variant.centre,
         dtype=experiment.dtype,
     )
 
@@ -185,8 +185,8 @@ def fit_ours(x: np.ndarray, classes: int, epsilon: float, delta: float, noise: G
 def compare(parts: pd.DataFrame, source: dict[str, str | None]) -> pd.DataFrame:
     """Return ``park_ours``: ``sound`` against zCDP GGG in the same splits, at the same epsilon and at twice as much.
 
-    ``parts`` are all splits of one figure (``park_likelihoods``); ``sound`` depends on no reading. One row per
-    reading and epsilon; where no run has twice the epsilon, the next larger one is taken, and null at the largest.
+    ``parts`` are all splits of one figure (``park_likelihoods``); ``sound`` depends on no variant. One row per
+    variant and epsilon; where no run has twice the epsilon, the next larger one is taken, and null at the largest.
     """
     values = {
         line: parts[parts["line"] == line].set_index(["reading", "epsilon", "split"])["log_likelihood"].sort_index()
@@ -194,21 +194,21 @@ def compare(parts: pd.DataFrame, source: dict[str, str | None]) -> pd.DataFrame:
     }
     ours = values[OURS].droplevel("reading")
     rows = []
-    for reading, at in values[ZCDP].groupby("reading", sort=False):
+    for variant, at in values[ZCDP].groupby("reading", sort=False):
         known = sorted(at.index.unique("epsilon"))
         for epsilon in known:
-            theirs = at.loc[reading, epsilon]
+            theirs = at.loc[variant, epsilon]
             own = ours.loc[epsilon].reindex(theirs.index)
             larger = next((e for e in known if e >= 2 * epsilon), None)
-            more = None if larger is None else own - at.loc[reading, larger].reindex(theirs.index)
+            more = None if larger is None else own - at.loc[variant, larger].reindex(theirs.index)
             rows.append(
                 {
                     "figure": parts["figure"].iloc[0],
-                    "reading": reading,
+                    "reading": variant,
                     "epsilon": epsilon,
                     "ours_mean": own.mean(),
                     "ggg_mean": theirs.mean(),
-                    "ggg_shortfall_mean": (values[EM].loc[reading, epsilon].reindex(theirs.index) - theirs).mean(),
+                    "ggg_shortfall_mean": (values[EM].loc[variant, epsilon].reindex(theirs.index) - theirs).mean(),
                     **_difference("difference", own - theirs),
                     "larger_epsilon": larger,
                     **_difference("larger_difference", more),

@@ -43,7 +43,7 @@ _STATES = {
 }
 LONE_STATE_AT = (7.6, 51.5)  # North Rhine-Westphalia
 _SPREAD_DEGREES = 0.45
-# People per status under each reading of the caption.
+# People per status under each variant of the caption.
 _COUNTS = {LONE_CLASS: (79, 1, 6, 18), CAPTIONS[1]: (52, 34, 4, 14)}
 _KM_PER_DEGREE = 111.2
 
@@ -58,7 +58,7 @@ class People:
 
 
 def people(caption: str, times: int) -> People:
-    """Invent ``times`` as many people as the paper simulates, under one reading of the caption of Fig. 1."""
+    """Invent ``times`` as many people as the paper simulates, under one variant of the caption of Fig. 1."""
     purpose = f"reproduce park, fig1, {caption}, {times} times"
     counts = np.array(_COUNTS[caption]) * times
     status = np.repeat(np.arange(len(STATUSES)), counts)

@@ -110,7 +110,7 @@ def lone_person(distances: pd.DataFrame) -> dict[str, Verdict]:
 
 
 class _Splits:
-    """Paired differences between lines, over the splits of one figure and reading (table ``park_likelihoods``)."""
+    """Paired differences between lines, over the splits of one figure and variant (table ``park_likelihoods``)."""
 
     def __init__(self, runs: pd.DataFrame):
         self._wide = runs.pivot_table("log_likelihood", ["epsilon", "split"], "line")
@@ -127,11 +127,11 @@ class _Splits:
         return float(self._wide[line].loc[epsilon].mean())
 
 
-def _by_reading(*likelihoods: pd.DataFrame, rule) -> dict[str, Verdict]:
+def _by_variant(*likelihoods: pd.DataFrame, rule) -> dict[str, Verdict]:
     return {
-        f"{_FIGURES[figure]}; {reading}": rule(runs)
+        f"{_FIGURES[figure]}; {variant}": rule(runs)
         for table in likelihoods
-        for (figure, reading), runs in table.groupby(["figure", "reading"], sort=False)
+        for (figure, variant), runs in table.groupby(["figure", "reading"], sort=False)
     }
 
 
@@ -142,7 +142,7 @@ def _against(comparisons: list[Comparison]) -> str:
 
 
 def gaussian_better(runs: pd.DataFrame) -> Verdict:
-    """Judge park-2 of one figure and reading (table ``park_likelihoods``)."""
+    """Judge park-2 of one figure and variant (table ``park_likelihoods``)."""
     splits = _Splits(runs)
     pairs = ((ZCDP, LLG_ZCDP), (MOMENTS, LLG_MOMENTS))
     compared = [splits.difference(*pair, e) for e in splits.epsilons for pair in pairs]
@@ -161,7 +161,7 @@ def _splits(runs: pd.DataFrame) -> str:
 
 
 def refined_better(runs: pd.DataFrame) -> Verdict:
-    """Judge park-3 of one figure and reading (table ``park_likelihoods``)."""
+    """Judge park-3 of one figure and variant (table ``park_likelihoods``)."""
     splits = _Splits(runs)
     compared = [
         splits.difference(high, low, e)
@@ -190,7 +190,7 @@ def refined_better(runs: pd.DataFrame) -> Verdict:
     on=("fig2", "fig3"),
 )
 def refined_everywhere(*likelihoods: pd.DataFrame) -> dict[str, Verdict]:
-    found = _by_reading(*likelihoods, rule=refined_better)
+    found = _by_variant(*likelihoods, rule=refined_better)
     for table in likelihoods:
         figure = table["figure"].iloc[0]
         lines = table.loc[table["deltas_left_out"], "line"].unique()
@@ -226,12 +226,12 @@ def integer_orders(*likelihoods: pd.DataFrame) -> dict[str, Verdict]:
     return {
         f"{name}; orders 1 to {largest:,}": verdict
         for largest, line in ((LARGEST_ORDER, MOMENTS), (FAR_ORDER, MOMENTS_FAR))
-        for name, verdict in _by_reading(*likelihoods, rule=partial(orders_to, largest=largest, line=line)).items()
+        for name, verdict in _by_variant(*likelihoods, rule=partial(orders_to, largest=largest, line=line)).items()
     }
 
 
 def orders_to(runs: pd.DataFrame, largest: int = LARGEST_ORDER, line: str = MOMENTS) -> Verdict:
-    """Judge park-4 of one figure, reading (table ``park_likelihoods``) and largest order."""
+    """Judge park-4 of one figure, variant (table ``park_likelihoods``) and largest order."""
     splits = _Splits(runs)
     small = replace(splits.difference(ZCDP, line, splits.epsilons[0]), low=ALIKE_NATS)
     large = [e for e in splits.epsilons if e in LARGE_EPSILONS]
@@ -263,8 +263,8 @@ def orders_to(runs: pd.DataFrame, largest: int = LARGEST_ORDER, line: str = MOME
 )
 def clusters_in_order(nicvs: pd.DataFrame, folds: pd.DataFrame) -> dict[str, Verdict]:
     found = {}
-    for reading, at in nicvs.groupby("reading", sort=False):
-        wide = folds[folds["reading"] == reading].pivot_table("nicv", "fold", "method")
+    for variant, at in nicvs.groupby("reading", sort=False):
+        wide = folds[folds["reading"] == variant].pivot_table("nicv", "fold", "method")
         compared = []
         for high, low in ((LLOYD_LINEAR, LLOYD_ZCDP), (LLOYD_ZCDP, PROPOSED)):
             excess = wide[high] - wide[low]
@@ -274,7 +274,7 @@ def clusters_in_order(nicvs: pd.DataFrame, folds: pd.DataFrame) -> dict[str, Ver
             f"{METHODS[m]} {number(value.loc[m, 'nicv_mean'])}" for m in (LLOYD_LINEAR, LLOYD_ZCDP, PROPOSED, PLAIN)
         )
         steps = ", ".join(f"{number(c.high)} ± {number(c.high_se)} for {c.where}" for c in compared)
-        found[reading] = Verdict(
+        found[variant] = Verdict(
             judge(compared),
             f"NICV, mean over {at['trials'].max()} folds: {words}. Differences in the same fold: {steps}.",
         )
@@ -317,4 +317,4 @@ CLAIMS.claim(
     "not hold if it is lower by as much somewhere, else cannot be judged",
     "fig2_splits",
     on=("fig2",),
-)(partial(_by_reading, rule=gaussian_better))
+)(partial(_by_variant, rule=gaussian_better))

@@ -1,6 +1,6 @@
 """Tables of the reproduction of Park et al.: splits and folds, one table per figure, numbers beside them.
 
-The settings of Section 7 of Park et al., its readings, the lines of Figs 2 and 3 and the methods of Fig. 4.
+The settings of Section 7 of Park et al., its variants, the lines of Figs 2 and 3 and the methods of Fig. 4.
 
 Figures import this module, so it stays light. Neither the smallest eigenvalue of a noisy covariance ("some value near
 zero") nor the estimate behind a figure is printed; (12), (15) and (18) disagree on what class sums are divided and
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from meterdp.accounting.orders import FAR_ORDER
 from meterdp.core.tables import COUNT, FLAG, INT, REAL, TEXT, VECTOR, Column
-from meterdp_papers.common.tables import READING, TRIALS, table
+from meterdp_papers.common.tables import TRIALS, VARIANT, table
 
 _FIGURE = Column("figure", TEXT, "", "figure of the paper, 'fig2' or 'fig3'")
 _EPSILON = Column("epsilon", REAL, "1", "privacy parameter of the whole run")
@@ -34,7 +34,7 @@ _PLACE = (
     Column("latitude", REAL, "degree", "north of the equator; of a released mean perhaps nowhere on the globe"),
 )
 _CAPTION = (
-    Column("caption", TEXT, "", "reading of the caption of Fig. 1"),
+    Column("caption", TEXT, "", "variant of the caption of Fig. 1"),
     Column("times", INT, "1", "how many times as many people as the paper simulates"),
 )
 
@@ -45,9 +45,9 @@ def _se(name: str, unit: str) -> Column:
 
 PARK_LIKELIHOODS = table(
     "park_likelihoods",
-    "Every run behind Figs 2 and 3 of Park et al.: one split, one reading, one line, one epsilon.",
+    "Every run behind Figs 2 and 3 of Park et al.: one split, one variant, one line, one epsilon.",
     _FIGURE,
-    READING,
+    VARIANT,
     Column("split", COUNT, "1", "number of the split, from 0"),
     *_LINES,
     _EPSILON,
@@ -61,7 +61,7 @@ PARK_CURVE = table(
     "park_curve",
     "Test log-likelihood per record against epsilon: Figs 2 and 3 of Park et al.",
     _FIGURE,
-    READING,
+    VARIANT,
     *_LINES,
     _EPSILON,
     _STEP_EPSILON,
@@ -77,9 +77,9 @@ PARK_CURVE = table(
 
 PARK_OURS = table(
     "park_ours",
-    "Our sound release against zCDP GGG in the splits of Figs 2 and 3 of Park et al., in each reading of theirs.",
+    "Our sound release against zCDP GGG in the splits of Figs 2 and 3 of Park et al., in each variant of theirs.",
     _FIGURE,
-    READING,
+    VARIANT,
     _EPSILON,
     Column("ours_mean", REAL, "nats", "log-likelihood per test record of 'sound', mean over splits"),
     Column("ggg_mean", REAL, "nats", "that of 'ggg_zcdp' at the same epsilon"),
@@ -120,9 +120,9 @@ PARK_DISTANCES = table(
 
 PARK_FOLDS = table(
     "park_folds",
-    "Every clustering behind Fig. 4 of Park et al.: one fold, one reading, one method.",
+    "Every clustering behind Fig. 4 of Park et al.: one fold, one variant, one method.",
     Column("fold", COUNT, "1", "number of the fold, from 0"),
-    READING,
+    VARIANT,
     Column("method", TEXT, "", "'kmeans' without noise, 'dplloyd_linear', 'dplloyd_zcdp' or the paper's 'dp_kmeans'"),
     _EPSILON,
     Column("step_epsilon", REAL, "1", "of one answer; null without noise", nullable=True),
@@ -134,8 +134,8 @@ PARK_FOLDS = table(
 
 PARK_NICV = table(
     "park_nicv",
-    "Normalised intra-cluster variance of each method under each reading of Fig. 4 of Park et al.",
-    READING,
+    "Normalised intra-cluster variance of each method under each variant of Fig. 4 of Park et al.",
+    VARIANT,
     Column("method", TEXT, "", "as in park_folds"),
     _EPSILON,
     Column("step_epsilon", REAL, "1", "of one answer; null without noise", nullable=True),
@@ -151,7 +151,7 @@ PARK_CLUSTERS = table(
     "park_clusters",
     "Some records and the centres of the first fold: Fig. 4 of Park et al.",
     Column("kind", TEXT, "", "'record' or 'centre'"),
-    READING,
+    VARIANT,
     Column("method", TEXT, "", "as in park_folds; null for records", nullable=True),
     Column("nicv_mean", REAL, "1", "of the method, over folds; null for records", nullable=True),
     _se("nicv", "1"),
@@ -192,7 +192,7 @@ _CENTRES = {"noisy": "", "own": "; covariances around their own means"}
 
 
 @dataclass(frozen=True)
-class Reading:
+class Variant:
     """One way to run DP-EM for Figs 2 and 3."""
 
     estimate: str  # {"mle", "map"}
@@ -207,9 +207,9 @@ class Reading:
         return f"{words}{_DIVISORS[self.divisor]}{_CENTRES[self.centre]}"
 
 
-SHOWN = Reading("map", 1e-3)  # the one of the paper's public code
-ALSO_SHOWN = Reading("map", 1e-2)
-FLOORS_AND_ESTIMATES = tuple(Reading(e, floor) for e in _ESTIMATES for floor in (1e-4, 1e-3, 1e-2))
+SHOWN = Variant("map", 1e-3)  # the one of the paper's public code
+ALSO_SHOWN = Variant("map", 1e-2)
+FLOORS_AND_ESTIMATES = tuple(Variant(e, floor) for e in _ESTIMATES for floor in (1e-4, 1e-3, 1e-2))
 
 # Fig. 1: how many of the married come from elsewhere.
 LONE_CLASS = "the married class has one person"
@@ -220,7 +220,7 @@ EPSILON_AS_PRINTED, EPSILON_BY_SIZE = "epsilon as printed", "epsilon raised by t
 
 
 @dataclass(frozen=True)
-class ClusterReading:
+class ClusterVariant:
     """One way to run Fig. 4; the caption and Section 7 print none of these."""
 
     clusters: int  # k
@@ -241,20 +241,20 @@ class ClusterReading:
         return f"k = {self.clusters}, {self.iterations} iterations; {answers}{kept}{more}"
 
 
-SHOWN_CLUSTERS = ClusterReading(5, 40, "once", bounded=True)  # nearest to the paper's public code
-CLUSTER_READINGS = (
-    ClusterReading(5, 10),
-    ClusterReading(5, 10, bounded=True),
-    ClusterReading(5, 40, bounded=True),
+SHOWN_CLUSTERS = ClusterVariant(5, 40, "once", bounded=True)  # nearest to the paper's public code
+CLUSTER_VARIANTS = (
+    ClusterVariant(5, 10),
+    ClusterVariant(5, 10, bounded=True),
+    ClusterVariant(5, 40, bounded=True),
     SHOWN_CLUSTERS,
-    ClusterReading(3, 10, "once", bounded=True),
-    ClusterReading(5, 10, bounded=True, budget=EPSILON_BY_SIZE),
-    ClusterReading(5, 40, "once", bounded=True, budget=EPSILON_BY_SIZE),
+    ClusterVariant(3, 10, "once", bounded=True),
+    ClusterVariant(5, 10, bounded=True, budget=EPSILON_BY_SIZE),
+    ClusterVariant(5, 40, "once", bounded=True, budget=EPSILON_BY_SIZE),
 )
 
 # Fig. 5: pictures, and what one of them can change in the second moment.
 AS_THEY_ARE, CENTRED = "pictures as they are", "centred by pixel and picture"
-BY_PIXEL = "centred, over the largest norm of a pixel"  # of the public code; no reading, as it leaves the unit ball
+BY_PIXEL = "centred, over the largest norm of a pixel"  # of the public code; no variant, as it leaves the unit ball
 PICTURES = (AS_THEY_ARE, CENTRED, BY_PIXEL)
 PRINTED_SENSITIVITY = "2/N"
 SMALLEST_SENSITIVITY = "1/N"
@@ -266,7 +266,7 @@ DELTA = 1e-4
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0)  # the paper says 0.1 to 4 and prints no more
 FEW_EPSILONS = (0.1, 1.0, 4.0)
 SPLITS = 10
-FEW_SPLITS = 2  # of readings that are not drawn, where a run takes seconds
+FEW_SPLITS = 2  # of variants that are not drawn, where a run takes seconds
 # A trial of the workflow, with fewer trials than splits, takes so many records for each, of Stroke among one in so
 # many and so many components so that little is decomposed, every so many-th row and column of pixels, and few
 # epsilons.
@@ -311,9 +311,9 @@ PLAIN, LLOYD_LINEAR, LLOYD_ZCDP, PROPOSED = "kmeans", "dplloyd_linear", "dplloyd
 
 @dataclass(frozen=True)
 class Run:
-    """A reading, over how many splits and which epsilons it is run."""
+    """A variant, over how many splits and which epsilons it is run."""
 
-    reading: Reading
+    variant: Variant
     splits: int = SPLITS
     epsilons: tuple[float, ...] = EPSILONS
 
@@ -328,7 +328,7 @@ class Experiment:
     dtype: str  # arithmetic of the class sums
     # whether zCDP is run once more on records clipped to a public radius, the hint for defect P1
     public_radius: bool
-    runs: tuple[Run, ...]  # the first is of the reading that is drawn
+    runs: tuple[Run, ...]  # the first is of the variant that is drawn
 
 
 _SIDE = tuple(r for r in FLOORS_AND_ESTIMATES if r != SHOWN)
@@ -353,8 +353,8 @@ EXPERIMENTS = {
         (
             Run(SHOWN),
             *map(Run, _SIDE),
-            Run(Reading("map", 1e-3, divisor="noisy")),
-            Run(Reading("map", 1e-3, centre="own")),
+            Run(Variant("map", 1e-3, divisor="noisy")),
+            Run(Variant("map", 1e-3, centre="own")),
         ),
     ),
 }

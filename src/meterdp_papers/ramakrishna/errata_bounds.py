@@ -3,7 +3,7 @@
 What the errata of Ramakrishna et al. share: numbers the paper prints, and exact tails of the privacy loss.
 
 The printed numbers are quoted, everything else is computed. Tails of two-dimensional losses are integrated here by a
-route of their own, as the check beside :func:`worst`.
+separate route, as the check beside :func:`worst`.
 """
 
 from __future__ import annotations

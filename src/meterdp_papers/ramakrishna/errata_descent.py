@@ -1,4 +1,4 @@
-"""Algorithm 1 of Ramakrishna et al. in its plainest form: every pair of (46) computed anew at every iterate.
+"""Algorithm 1 of Ramakrishna et al. in its plainest form: every pair of (46) computed again at every iterate.
 
 What the errata R2 and R12 are shown with, and the oracle of the compiled descent
 (:mod:`meterdp.class_noise.designs.algorithm1`), of which it uses nothing. Derivation:

@@ -23,7 +23,7 @@ from meterdp_papers.ramakrishna.errata_bounds import normal_tail, two_labels, wo
 # R6: section VI-B's 15 days at 15 minutes; two weeks and a day.
 _DAYS, _HOUSEHOLDS = 15, 20
 _STEPS, _DRAWS = 12, 20_000
-_HOME_VARIANCE = 0.5  # of the log of a quarter-hour reading, (log kWh)^2
+_HOME_VARIANCE = 0.5  # of the log of a quarter-hour variant, (log kWh)^2
 
 
 def process(ar, ma=()) -> ArmaFit:
@@ -111,7 +111,7 @@ def _mean_by(values: np.ndarray, group: np.ndarray) -> np.ndarray:
     "R7",
     "(58)-(60)",
     "a and b change places between (58) and (59), and (60) prints a convolution.",
-    "The covariance (57) of one reading of the text is not that of the other, by an order of magnitude.",
+    "The covariance (57) of one variant of the text is not that of the other, by an order of magnitude.",
     "(59) is followed, with b_0 = 1 and a free innovation variance.",
     note="(60) is given as far as our copy of the paper can be read.",
 )
@@ -271,7 +271,7 @@ def _traced(noise: NoiseSource, phi: float, other: float) -> float:
     "The printed deltas come near only if the seasonal mean counts as public. It is the household's own and "
     "describes it best: with it in the query no curve of Fig. 4 leaves 1 visibly.",
     "The query is the whole forecast, seasonal mean included.",
-    note="The readings with and without the mean stand side by side in the scorecard.",
+    note="The variants with and without the mean stand side by side in the scorecard.",
 )
 def public_seasonal_mean(noise: NoiseSource) -> tuple[Finding, ...]:
     phi, rho, difference, epsilon = 0.9, 1.4, 0.5, 1.0

@@ -1,7 +1,7 @@
 """Figs 1 to 4 of Ramakrishna et al. and printed tables from the tables of the reproduction, one function each.
 
 Delta is exact. Fig. 2 draws the two-sided one, Pr(|L| > eps) of Definition 1 (defect R10); Fig. 4 the one-sided one,
-as the text has it, under the reading whose curves leave 1.
+as the text has it, under the variant whose curves leave 1.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _CONVENTION_LINES = {"total": "-", "per_entry": "--"}
     RAMAKRISHNA_CLASSES,
     "Contours around 30, 60 and 90 % of the probability of four synthetic classes: means on a line, "
     "covariances Wishart with two degrees of freedom. Look for needles: a class that is thin in one "
-    "direction can nearly always be told apart from the others unless noise fills it out.",
+    "direction can nearly always be distinguished from the others unless noise fills it out.",
     "Ellipses of four classes in a plane, their centres on a line.",
 )
 def fig1(data: pd.DataFrame, output) -> None:
@@ -179,19 +179,19 @@ def _handles(data: pd.DataFrame) -> tuple[list, list]:
 @EXHIBITS.table(RAMAKRISHNA_NUMBERS, "numbers")
 def printed_numbers(table: pd.DataFrame) -> Grid:
     table = table[table["sides"].isna() | (table["sides"] == "one")]
-    reading_columns = ["query_model", "query_mean", "accuracy_convention"]
+    variant_columns = ["query_model", "query_mean", "accuracy_convention"]
     designs, asked, ours = [], [], []
     for (design, *asked_of), at in table.groupby(["design", "rho", "epsilon", "delta_printed"], sort=False):
         designs.append(look(design).label)
         asked.append([numbers.plain(value) for value in asked_of])
-        ours.append(at.dropna(subset=reading_columns).set_index(reading_columns)["delta"])
+        ours.append(at.dropna(subset=variant_columns).set_index(variant_columns)["delta"])
     rows = [list(row) for row in zip(("ρ", "ε", "printed δ"), *asked, strict=True)]
-    for reading in dict.fromkeys(reading for deltas in ours for reading in deltas.index):
-        model, mean, convention = reading
+    for variant in dict.fromkeys(variant for deltas in ours for variant in deltas.index):
+        model, mean, convention = variant
         words = f"{model}{', zero mean' * (mean == 'zero')}, {convention.replace('_', ' ')}"
-        rows.append([words, *(numbers.probability(deltas[reading]) for deltas in ours)])
-    header = ("reading of query and ρ", *designs)
-    caption = "Printed δ, and ours under every reading of query and ρ: exact, one-sided, worst pair"
+        rows.append([words, *(numbers.probability(deltas[variant]) for deltas in ours)])
+    header = ("variant of query and ρ", *designs)
+    caption = "Printed δ, and ours under every variant of query and ρ: exact, one-sided, worst pair"
     return Grid(caption, header, rows)
 
 

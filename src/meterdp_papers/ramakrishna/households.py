@@ -77,7 +77,7 @@ RHOS = (0.45, 0.68571, 1.0, 1.4)
 EPSILONS = tuple(np.round(np.arange(1, 11) / 10, 1))
 CONVENTIONS = ("total", "per_entry")
 # V-A and (57) treat a process of mean zero, (62) adds the seasonal mean before the noise. Read without it, the mean
-# counts as public; it is the household's own, so that reading gives no guarantee. Without any randomness of its own
+# counts as public; it is the household's own, so that variant gives no guarantee. Without any randomness of its own
 # such a query would be the same for everybody.
 QUERY_MEANS = {"published": ("forecast", "zero"), "stochastic": ("forecast", "zero"), "deterministic": ("forecast",)}
 FIGURE_MODEL, FIGURE_CONVENTION, FIGURE_RHO = "published", "total", 0.45
@@ -100,7 +100,7 @@ def data_words(simulated: bool) -> str:
 
 
 def fig4(distributions: pa.Table, graph: pa.Table, simulated: bool) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the exact curves of the paper's designs under every reading of the text.
+    """Return the exact curves of the paper's designs under every variant of the text.
 
     Columns of ``ramakrishna_fig4`` and ``ramakrishna_descents``.
     """
@@ -120,7 +120,7 @@ def fig4(distributions: pa.Table, graph: pa.Table, simulated: bool) -> tuple[pd.
 
 
 def read_queries(distributions: pa.Table, graph: pa.Table) -> dict[tuple[str, str], ClassQueries]:
-    """Return the queries under every reading, by (query model, query mean) of :data:`QUERY_MEANS`."""
+    """Return the queries under every variant, by (query model, query mean) of :data:`QUERY_MEANS`."""
     found = {}
     for model, means in QUERY_MEANS.items():
         queries = queries_of(distributions, graph, model)
@@ -149,7 +149,7 @@ def comparison(distributions: pa.Table, graph: pa.Table, query_model: str) -> li
 
 
 def printed_beside_ours(curves: pd.DataFrame) -> pd.DataFrame:
-    """Return the columns of table ``ramakrishna_numbers``: every printed delta beside ours under every reading."""
+    """Return the columns of table ``ramakrishna_numbers``: every printed delta beside ours under every variant."""
     keys = ["design", "rho", "epsilon"]
     printed = pd.DataFrame(PRINTED).rename(columns={"delta": "delta_printed"})
     ours = curves[curves["sides"].isin(["one", "two"])]
@@ -201,7 +201,7 @@ def fig3(
 
 
 def scales_of(interval_minutes: int, log_scale: LogScale = PLAIN) -> dict[str, Callable[[np.ndarray], np.ndarray]]:
-    """Return what takes log kWh to each scale NMSE may be meant in; the size of a logarithm hangs on its unit."""
+    """Return what takes log kWh to each scale NMSE may be meant in; the size of a logarithm depends on its unit."""
     return {
         "log_kwh": lambda log_kwh: log_kwh,
         "log_wh": lambda log_kwh: log_kwh + np.log(1000),

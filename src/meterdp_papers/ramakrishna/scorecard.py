@@ -3,7 +3,7 @@
 Section VI leaves open whether rho counts per entry or in all (defect R1), whether the distribution (57) of the
 future counts
 as randomness of the query (R9), whether the seasonal mean belongs to the query (V-A has none, (62) adds it), whether
-delta is one- or two-sided (R10), and in which unit NMSE is meant. Every claim is judged under every reading.
+delta is one- or two-sided (R10), and in which unit NMSE is meant. Every claim is judged under every variant.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _delta(value: float) -> str:
     "improvement shrinks slightly as rho grows (Fig. 2).",
     "at both rhos and every epsilon the mean delta over the sets is lower by two standard errors, and the "
     "improvement averaged over epsilon is smaller at the larger rho by as much; the paper prints no rho, so each "
-    "pair of neighbouring ones is a reading",
+    "pair of neighbouring ones is a variant",
     "fig2",
 )
 def below_white(fig2: pd.DataFrame) -> dict[str, Verdict]:
@@ -130,13 +130,13 @@ NO_PAIR = Verdict(OPEN, "No household has a neighbour, so there is no pair to te
 
 
 def with_query(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with a column ``query``: query model and mean in words."""
+    """Return the table with a column ``query``: query model and mean as text."""
     keys = zip(table["query_model"], table["query_mean"], strict=True)
     return table.assign(query=[_QUERIES.get(key) for key in keys])
 
 
 def printed_numbers(numbers: pd.DataFrame, item: str) -> dict[str, Verdict] | Verdict:
-    """Judge ram-3 and ram-4 (table ``ramakrishna_numbers``) under every reading of query, rho and sides."""
+    """Judge ram-3 and ram-4 (table ``ramakrishna_numbers``) under every variant of query, rho and sides."""
     own = with_query(numbers[numbers["item"] == item].dropna(subset="delta"))
     if own.empty:
         return NO_PAIR
@@ -187,18 +187,18 @@ def accurate_forecasts(errors: pd.DataFrame, forecast_errors: pd.DataFrame) -> d
     on=("fig2", "fig3_errors"),
 )
 def steps_lower(descents: pd.DataFrame) -> Verdict:
-    words = []
+    parts = []
     for source, at in descents.groupby("source"):
         steps, halved = at["iteration_count"].sum(), at["halved_step_count"].sum()
         touched = (at["halved_step_count"] > 0).mean()
         worse = (at["surrogate_released"] > at["surrogate_white"]).mean()
-        words.append(
+        parts.append(
             f"{source}: {len(at)} runs, {steps:,} steps, {halved:,} halvings for J to fall, in {touched:.1%} of the "
             f"runs; after the rescaling (50) J is above that of white noise in {worse:.1%} (defect R2)"
         )
     none = not descents["halved_step_count"].any()
     rises = (descents["surrogate_descended"] > descents["surrogate_white"]).any()
-    return Verdict(HOLDS if none and not rises else FAILS, f"{'. '.join(w[0].upper() + w[1:] for w in words)}.")
+    return Verdict(HOLDS if none and not rises else FAILS, f"{'. '.join(w[0].upper() + w[1:] for w in parts)}.")
 
 
 CLAIMS.claim(

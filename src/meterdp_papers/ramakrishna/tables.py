@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from meterdp.core.tables import COUNT, INT, REAL, TEXT, VECTOR, Column
 from meterdp_papers.common.tables import DATA, TRIALS, table
 
-_READING = (
+_VARIANT = (
     Column("accuracy_convention", TEXT, "", "whether rho is the squared error of all entries ('total') or of each"),
     Column("rho", REAL, "1", "accuracy budget, in the squared unit of the query ((log kWh)^2 for forecasts)"),
     Column("sides", TEXT, "", "'one' Pr(L > eps), 'two' Pr(|L| > eps), 'hockey_stick', 'swap': see delta_curves"),
@@ -44,7 +44,7 @@ RAMAKRISHNA_TRIALS = table(
     Column("trial", COUNT, "1", "number of the set, from 0; the set shown is 0"),
     _DESIGN,
     _QUERY,
-    *_READING,
+    *_VARIANT,
     *_EXACT,
     source=(),
 )
@@ -53,7 +53,7 @@ RAMAKRISHNA_FIG2 = table(
     "ramakrishna_fig2",
     "Exact curves of each design on the set shown and averaged over sets: Fig. 2 of Ramakrishna et al.",
     _DESIGN,
-    *_READING,
+    *_VARIANT,
     Column("delta_shown", REAL, "1", "delta on the set shown"),
     Column("delta_mean", REAL, "1", "mean over the sets"),
     Column("delta_se", REAL, "1", "its standard error; null for a single set", nullable=True),
@@ -66,22 +66,22 @@ RAMAKRISHNA_FIG2 = table(
 
 RAMAKRISHNA_FIG4 = table(
     "ramakrishna_fig4",
-    "Exact curves of the paper's designs on household forecasts under every reading: Fig. 4 of Ramakrishna et al.",
+    "Exact curves of the paper's designs on household forecasts under every variant: Fig. 4 of Ramakrishna et al.",
     _DESIGN,
     _QUERY,
     _QUERY_MEAN,
-    *_READING,
+    *_VARIANT,
     *_EXACT,
 )
 
 RAMAKRISHNA_NUMBERS = table(
     "ramakrishna_numbers",
-    "Every delta Ramakrishna et al. print for household forecasts, beside ours under every reading.",
+    "Every delta Ramakrishna et al. print for household forecasts, beside ours under every variant.",
     Column("item", TEXT, "", "claim"),
     Column("where", TEXT, "", "place in the paper"),
     _DESIGN,
-    _READING[1],
-    _READING[3],
+    _VARIANT[1],
+    _VARIANT[3],
     Column("delta_printed", REAL, "1", "as printed"),
     Column("query_model", TEXT, "", "what counts as randomness of the query; null without pairs", nullable=True),
     Column("query_mean", TEXT, "", "'forecast' or 'zero'; null without pairs", nullable=True),
@@ -108,7 +108,7 @@ RAMAKRISHNA_DESCENTS = table(
     Column("source", TEXT, "", "'synthetic' or 'households'"),
     Column("trial", COUNT, "1", "number of the synthetic set, 0 for the households"),
     _QUERY,
-    *_READING[:2],
+    *_VARIANT[:2],
     Column("iteration_count", COUNT, "1", "steps"),
     Column("halved_step_count", COUNT, "1", "halvings of steps of Lemma 2 that did not lower the worst pair"),
     Column("stop_reason", TEXT, "", "why the descent ended"),
@@ -127,7 +127,7 @@ EPSILONS = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0)
 CONVENTION = "total"
 PAPERS_DESIGNS = ("none", "white", "published")
 OUR_DESIGNS = ("joint", "transport")
-# The set has a distribution of its own, with no past behind it: it is the query's distribution under every reading
+# The set has a distribution of its own, with no past behind it: it is the query's distribution under every variant
 # of (57).
 QUERY_MODEL = "stochastic"
 OUR_SETS = 20  # sets our designs are run on: their search takes seconds a set

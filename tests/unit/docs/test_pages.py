@@ -66,7 +66,7 @@ def test_dead_links_are_seen(tmp_path):
 
 def test_commands_in_pages_exist(repository, pages, written):
     known = {" ".join(words) for words in written("command_help").commands()}
-    groups = {words.split()[0] for words in known if " " in words}
+    groups = {command.split()[0] for command in known if " " in command}
     targets = set(re.findall(r"^([a-z-]+):", (repository / "Makefile").read_text(), re.MULTILINE))
     wrong, seen = [], set()
     for path, blocks in pages.items():

@@ -144,7 +144,7 @@ def test_the_gallery_shows_every_figure_with_its_caption(site):
     assert text.count("A title & *stars*.") == len(figures) == len(list((site / "_images").glob("*.svg")))
 
 
-def test_figures_of_a_real_export_are_shown_only_if_told(written, tmp_path):
+def test_figures_of_a_real_export_are_shown_only_on_request(written, tmp_path):
     gallery = written("gallery").gallery
     results = results_with_every_figure(tmp_path, synthetic="no")
     assert "```{figure}" not in gallery(results) and "is of a real export" in gallery(results)
@@ -186,8 +186,8 @@ def test_every_table_defect_and_measured_number_is_shown(site, pages, repository
 
 def test_the_help_of_every_command_is_shown(site, written):
     text = shown_text(site, "docs/reference/command.html")
-    words = [" ".join(("meterdp", *words)) for words in written("command_help").commands()]
-    assert "meterdp check" in words and all(f"usage: {word} " in text for word in words)
+    commands = [" ".join(("meterdp", *command)) for command in written("command_help").commands()]
+    assert "meterdp check" in commands and all(f"usage: {command} " in text for command in commands)
 
 
 def test_every_public_name_is_in_the_reference(site, pages):

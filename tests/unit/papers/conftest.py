@@ -1,14 +1,16 @@
-"""The findings of all defects, each computed when a test of this folder first asks for it; words of figures."""
+"""The findings of all defects, each computed when a test of this folder first asks for it; text of figures."""
 
 from __future__ import annotations
 
+import csv
 import itertools
 import runpy
 
 import pytest
 
-from meterdp_papers.common.tables import Finding
-from meterdp_papers.errata import PAPERS
+from meterdp.core.parquet import read_table, write_table
+from meterdp_papers.common.tables import ERRATA, Finding
+from meterdp_papers.errata import PAPERS, as_columns
 
 
 class Findings(dict[str, tuple[Finding, ...]]):
@@ -32,6 +34,23 @@ def tool(repository):
 def findings(tool):
     """Findings by defect, from the streams of the committed table."""
     return Findings(tool["stream"])
+
+
+@pytest.fixture
+def same_as_committed(findings, tool, repository, tmp_path):
+    """A function that compares the findings of a paper with those of docs/measured, to the digits shown there."""
+
+    def check(paper: str) -> None:
+        _, *rows = csv.reader((repository / "docs/measured/errata.csv").read_text().splitlines())
+        rows = [row for row in rows if row[0][0] == paper]
+        found = {name: findings[name] for name in dict.fromkeys(row[0] for row in rows)}
+        assert tool["errata"](found)[1:] == rows
+        assert all(f.id == name for name, every in found.items() for f in every)
+        columns = as_columns(itertools.chain.from_iterable(found.values()))
+        write_table(tmp_path / "errata.parquet", ERRATA, columns)
+        assert read_table(tmp_path / "errata.parquet", ERRATA).to_pydict() == columns
+
+    return check
 
 
 @pytest.fixture

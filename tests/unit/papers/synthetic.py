@@ -18,13 +18,13 @@ def curve(
     se: float = 0.1,
     figure="fig1",
     x_name="epsilon",
-    reading: str = SHOWN.name,
+    variant: str = SHOWN.name,
 ):
     """Return a table ``liu_curve`` with these means per mechanism along ``x``."""
     rows = [
         {
             "figure": figure,
-            "reading": reading,
+            "reading": variant,
             "mechanism": name,
             "family": FAMILY.get(name, "published"),
             "x_name": x_name,

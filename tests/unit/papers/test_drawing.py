@@ -22,7 +22,7 @@ from meterdp_papers.park.tables import ALSO_SHOWN, EM, OURS, PICTURES
 from meterdp_papers.registry import PAPERS
 from meterdp_papers.report import build_reproduction_report
 from tests.chromium import chromium_or_skip, tables_wider_than_their_panel
-from tests.unit.papers.li import synthetic as li_made_up
+from tests.unit.papers.li import synthetic as li_synthetic
 from tests.unit.papers.park import synthetic
 
 FIGURES = [(paper, figure.name) for paper in ("li", "park") for figure in PAPERS[paper].figures]
@@ -35,19 +35,19 @@ def of_li() -> dict:
         settling = likelihoods.consensus_table(seed=1)
     return {
         "fig1": (li.LI_NETWORK, exposure.example_table()),
-        "fig2": (li.LI_LIKELIHOODS, li_made_up.likelihoods()),
-        "fig3": (li.LI_LEAKAGE, li_made_up.leaks()),
+        "fig2": (li.LI_LIKELIHOODS, li_synthetic.likelihoods()),
+        "fig3": (li.LI_LEAKAGE, li_synthetic.leaks()),
         "fig4": (li.LI_CONSENSUS, settling),
         "fig5": (li.LI_COST, costs),
-        "read_off": (li.LI_READ_OFF, li_made_up.read_off()),
+        "read_off": (li.LI_READ_OFF, li_synthetic.read_off()),
         "masks": (li.LI_MASKS, exposure.masks_of_finite_size()),
-        "recovery": (li.LI_RECOVERY, li_made_up.recovery()),
+        "recovery": (li.LI_RECOVERY, li_synthetic.recovery()),
         "exponents": (li.LI_EXPONENTS, likelihoods.exponents(costs)),
     }
 
 
 def of_park() -> dict:
-    two = pd.concat([synthetic.runs(left_out=True), synthetic.runs(reading=ALSO_SHOWN.name)])
+    two = pd.concat([synthetic.runs(left_out=True), synthetic.runs(variant=ALSO_SHOWN.name)])
     three = synthetic.runs(figure="fig3")
     with_ours = synthetic.AS_CLAIMED | {OURS: synthetic.AS_CLAIMED[EM]}
     folds = synthetic.folds()
@@ -101,7 +101,7 @@ def test_likelihoods_of_park_are_printed_by_line(paths):
 
 def test_no_printed_table_runs_out_of_its_panel(paths, tmp_path):
     chromium_or_skip()
-    verdicts = {claim.item: Verdict(OPEN, "Made up.") for claim in CLAIMS}
+    verdicts = {claim.item: Verdict(OPEN, "Synthetic.") for claim in CLAIMS}
     sources = {claim.item: ("synthetic data", None) for claim in CLAIMS}
     write_table(tmp_path / "card.parquet", SCORECARD, rows(CLAIMS.paper, CLAIMS, verdicts, sources))
     printed = {p.name: paths["park"][p.name] for p in PAPERS["park"].printed}
@@ -127,11 +127,11 @@ def test_cells_right_of_the_words_are_numbers(paths):
     ],
 )
 def test_the_picture_of_a_figure_names_data_and_what_to_know(paths, words_in, paper, name, said):
-    words = words_in(PAPERS[paper].named(name), paths[paper][name])
-    assert all(phrase in words for phrase in said) and len(PICTURES) == 3
+    shown = words_in(PAPERS[paper].named(name), paths[paper][name])
+    assert all(phrase in shown for phrase in said) and len(PICTURES) == 3
 
 
 def test_few_trials_have_no_interval_and_are_drawn(tmp_path):
-    write_table(tmp_path / "a.parquet", li.LI_LEAKAGE, li_made_up.leaks(se=np.nan))
+    write_table(tmp_path / "a.parquet", li.LI_LEAKAGE, li_synthetic.leaks(se=np.nan))
     PAPERS["li"].named("fig3").draw(tmp_path / "a.parquet", output=tmp_path / "a.svg")
     assert (tmp_path / "a.svg").stat().st_size > 0

@@ -58,11 +58,11 @@ def test_every_figure_is_svg_and_every_way_of_drawing_gives_the_same_bytes_twice
 
 
 def test_a_divergence_figure_names_its_data_and_every_mechanism(tables, words_in):
-    words = words_in(PAPERS["liu"].named("fig3"), tables["fig3"])
-    assert "Synthetic data; stands for nothing; 1,000 trials per point" in words
-    assert "7 at 2, 7 at 5, 7 at 20" in words
+    shown = words_in(PAPERS["liu"].named("fig3"), tables["fig3"])
+    assert "Synthetic data; stands for nothing; 1,000 trials per point" in shown
+    assert "7 at 2, 7 at 5, 7 at 20" in shown
     for label in ("Laplace", "KL-minimising, published", "KL-minimising, exact", "coloured Gaussian, l1 bound"):
-        assert label in words
+        assert label in shown
 
 
 def test_a_single_trial_can_be_drawn(tmp_path):
@@ -97,9 +97,9 @@ def test_the_page_shows_every_claim_with_its_rule_and_verdict(page):
     text = page.read_text()
     for claim in CLAIMS:
         assert f'<section id="{claim.item}"' in text
-    words = "Of 12 claims, 3 true under every reading of the text on the data at hand, 1 true under some readings, "
+    words = "Of 12 claims, 3 true under every variant of the text on the data at hand, 1 true under some variants, "
     assert f"{words}4 true under none, 4 not to be judged." in text
-    assert "holds under 1 of 2 readings: one" in text and "Measured otherwise." in text
+    assert "holds under 1 of 2 variants: one" in text and "Measured otherwise." in text
     assert "Measured 0 &lt; 1." in text and "stands for &lt;private&gt;" in text and "None" not in text
     assert "STUDY – NOT FOR RELEASE" in text and "simulated export" in text
     assert text.count("data:image/svg+xml") == 10 and "687" in text

@@ -1,6 +1,6 @@
 """The rules for messy households against a slow oracle: plain loops over one household, on random messy series.
 
-The oracle follows the sentences of docs/mess.md. It knows nothing of arrays of households, and tries every stretch.
+The oracle follows the sentences of docs/data_quality.md. It has no arrays of households, and tries every stretch.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Cluster one fold of Fig. 4 of Park et al. by every method under every reading."""
+"""Cluster one fold of Fig. 4 of Park et al. by every method under every variant."""
 
 from meterdp.core.job import job
 from meterdp_papers.common.datasets import registry

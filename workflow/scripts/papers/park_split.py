@@ -1,4 +1,4 @@
-"""Run one split of Fig. 2 or 3 of Park et al. under every reading."""
+"""Run one split of Fig. 2 or 3 of Park et al. under every variant."""
 
 from meterdp.core.job import job
 from meterdp_papers.common.datasets import registry

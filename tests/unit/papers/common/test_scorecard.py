@@ -1,4 +1,4 @@
-"""Verdicts on synthetic tables in which a claim holds, does not hold, and cannot be told."""
+"""Verdicts on synthetic tables in which a claim holds, does not hold, and cannot be judged."""
 
 import numpy as np
 import pandas as pd
@@ -213,18 +213,18 @@ def test_the_scorecard_has_a_row_per_claim_in_order_with_its_source():
     assert (card["substitute"] == "stands for nothing").all()
 
 
-def test_a_claim_is_summed_up_over_its_readings():
+def test_a_claim_is_summed_up_over_its_variants():
     assert summed_up({"a": HOLDS}) == EVERY and summed_up({"a": FAILS}) == NONE and summed_up({"a": OPEN}) == OPEN
     assert summed_up({"a": HOLDS, "b": FAILS}) == SOME and summed_up({"a": HOLDS, "b": OPEN}) == SOME
-    # A reading that cannot be judged might turn "none" over, and no claim is refuted by half its readings.
+    # A variant that cannot be judged might turn "none" over, and no claim is refuted by half its variants.
     assert summed_up({"a": FAILS, "b": OPEN}) == OPEN and summed_up({"a": FAILS, "b": FAILS}) == NONE
 
 
-def test_every_reading_is_judged_by_its_own_rows():
+def test_every_variant_is_judged_by_its_own_rows():
     low, high = ({BASE: [8.0, 4.0, 2.0], PROPOSED: own} for own in ([1.0, 0.5, 0.2], [9.0, 9.0, 9.0]))
-    table = pd.concat([curve(low, se=0.01, reading="one"), curve(high, se=0.01, reading="other")])
+    table = pd.concat([curve(low, se=0.01, variant="one"), curve(high, se=0.01, variant="other")])
     found = liu.under(table, liu.lowest)
-    assert {reading: verdict.holds for reading, verdict in found.items()} == {"one": HOLDS, "other": FAILS}
+    assert {variant: verdict.holds for variant, verdict in found.items()} == {"one": HOLDS, "other": FAILS}
     card = rows("Paper", [Claim("c", "it is low", "it is lowest")], {"c": found}, {"c": ("data", None)})
     as_arrow(SCORECARD, card)
     assert card["reading"].tolist() == ["one", "other"] and card["holds"].tolist() == [HOLDS, FAILS]

@@ -72,15 +72,15 @@ def read_off(error=1e-15, share=1.0, ring="1, 5; 3", subspace="1, 3, 5", nothing
                     **SOURCE,
                 }
             )
-    for number, reading in enumerate(NODES):
+    for number, variant in enumerate(NODES):
         rows.append(
             {
                 "scheme": "federated",
-                "reading": reading,
+                "reading": variant,
                 "groups": "every node",
                 "nothing_more": False,
                 "most_records": 1 if number else 3,
-                "alone_count": NODES[reading],
+                "alone_count": NODES[variant],
                 "quotient_error": error if number else np.nan,
                 "found_share": np.nan if number else share,
                 "trials": 1,

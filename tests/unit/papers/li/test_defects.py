@@ -99,16 +99,16 @@ def test_D4_a_real_mask_tells_more_than_the_sum(findings):
     assert small.value > 1.5 * small.claimed and large.claimed < large.value < 1.001 * large.claimed
     x = np.random.default_rng(5).standard_normal((5, 40_000))
     graph, order = five_node_example(False), tuple(range(5))
-    told = {}
+    informed = {}
     for arithmetic in ("real", "modular"):
         scheme = RingSum(graph, order, np.random.default_rng(6), arithmetic, mask_std=1.0)
         first = scheme.partials(x)[1]  # from node 1 to node 2
         message = first if arithmetic == "real" else decoded(first, scheme.step)
         seen = np.stack([message / message.std(), x[0] + x[4]])
         fit = np.linalg.lstsq(seen.T, x[0], rcond=None)[0] @ seen
-        told[arithmetic] = -0.5 * math.log1p(-(np.corrcoef(fit, x[0])[0, 1] ** 2))
-    assert told["real"] == pytest.approx(small.value, abs=0.03)
-    assert told["modular"] == pytest.approx(leakage.of_a_sum(2), abs=0.03)
+        informed[arithmetic] = -0.5 * math.log1p(-(np.corrcoef(fit, x[0])[0, 1] ** 2))
+    assert informed["real"] == pytest.approx(small.value, abs=0.03)
+    assert informed["modular"] == pytest.approx(leakage.of_a_sum(2), abs=0.03)
 
 
 def test_D5_sums_over_few_nodes_give_their_records(findings):
@@ -155,3 +155,7 @@ def test_D8_one_honest_neighbour_hides_among_two(findings):
     seen = view.of_values @ x + view.of_secrets @ generator.standard_normal((12, 40_000))
     fit = np.linalg.lstsq(seen.T, x[0], rcond=1e-9)[0] @ seen
     assert -0.5 * math.log1p(-(np.corrcoef(fit, x[0])[0, 1] ** 2)) == pytest.approx(finite.value, abs=0.03)
+
+
+def test_the_committed_numbers_are_those_found(same_as_committed):
+    same_as_committed("D")

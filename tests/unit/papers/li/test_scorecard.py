@@ -1,4 +1,4 @@
-"""Verdicts on the claims of Li et al. on synthetic tables in which they hold, do not hold, cannot be told."""
+"""Verdicts on the claims of Li et al. on synthetic tables in which they hold, do not hold, cannot be judged."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ from tests.unit.papers.li.synthetic import NATS
 def test_li_1_wants_every_record_from_what_the_server_is_sent(changed, dealt, others):
     table = synthetic.read_off(**changed)
     as_arrow(declared.LI_READ_OFF, table)
-    found = {reading: verdict.holds for reading, verdict in li.federated_reveals(table).items()}
+    found = {variant: verdict.holds for variant, verdict in li.federated_reveals(table).items()}
     first, *rest = NODES
     assert list(found) == ["records of Fig. 3", *NODES]
     assert found[first] == dealt and {found[r] for r in ("records of Fig. 3", *rest)} == {others}

@@ -19,8 +19,8 @@ from meterdp_papers.liu.tables import (
     LIU_DENSITIES,
     LIU_MARGINAL_DISTANCES,
     LIU_TABLE1,
-    READINGS,
     SHOWN,
+    VARIANTS,
 )
 
 FLOOR = 1e-3
@@ -137,7 +137,7 @@ def test_without_mnist_the_named_substitute_is_used(mnist, tmp_path, monkeypatch
     usual = fit[fit["reading"] == SHOWN.name]
     assert (usual["accuracy_mean"] > 0.8).all() and usual["accuracy_mean"].nunique() == 1
     names = set(curve["reading"])
-    assert names == set(accuracy["reading"]) and len(names) == len(READINGS) + len(data.PIXEL_UNITS) * len(
+    assert names == set(accuracy["reading"]) and len(names) == len(VARIANTS) + len(data.PIXEL_UNITS) * len(
         data.FLOORS
     )
 

@@ -264,3 +264,7 @@ def test_L13_an_entering_record_costs_more_than_a_leaving_one(findings, private)
         moved = np.vstack([members, record]).mean(axis=0) - members.mean(axis=0)
         costs.append(math.sqrt(moved @ np.linalg.solve(shape, moved)))
     assert liu_means.entering_costs(private)[k] == pytest.approx(max(costs), rel=1e-6)
+
+
+def test_the_committed_numbers_are_those_found(same_as_committed):
+    same_as_committed("L")

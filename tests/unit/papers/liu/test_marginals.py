@@ -12,7 +12,7 @@ from meterdp.core.parquet import as_arrow
 from meterdp_papers.liu import synthetic
 from meterdp_papers.liu.data import iris
 from meterdp_papers.liu.setting import fixed_data_releases
-from meterdp_papers.liu.tables import LIU_DENSITIES, LIU_MARGINAL_DISTANCES, READINGS, SHOWN
+from meterdp_papers.liu.tables import LIU_DENSITIES, LIU_MARGINAL_DISTANCES, SHOWN, VARIANTS
 
 CASES = [
     (0.0, 1.0, 0.0, 1.0),
@@ -75,16 +75,16 @@ def test_tables_hold_every_class_and_curve_with_densities_of_area_one():
     densities, distances = synthetic.tabulate("fig6", private, drawn, range(2), source)
     as_arrow(LIU_DENSITIES, densities)
     as_arrow(LIU_MARGINAL_DISTANCES, distances)
-    mechanisms = {variant.mechanism for variant in drawn}
-    assert len(distances) == 3 * 2 * len(READINGS) * (1 + len(mechanisms))
+    mechanisms = {run.mechanism for run in drawn}
+    assert len(distances) == 3 * 2 * len(VARIANTS) * (1 + len(mechanisms))
     fit = distances[distances["curve"] == "fit"]
     assert (fit["tv_fit_mean"] == 0).all() and (fit["kl_fit_mean"] == 0).all() and (fit["trials"] == 1).all()
     own = densities[(densities["component"] == 1) & (densities["entry"] == 0)]
     fitted = own[own["kind"] == "fit"]
     assert np.trapezoid(fitted["density"], fitted["value"]) == pytest.approx(1, abs=0.02)
     # The mean is the average of all releases: by hand for one mechanism.
-    variant, mixtures = next((v, m) for v, m in drawn.items() if v.of(SHOWN))
-    name = variant.mechanism
+    run, mixtures = next((v, m) for v, m in drawn.items() if v.of(SHOWN))
+    name = run.mechanism
     shown = own[(own["curve"] == name) & (own["kind"] == "mean")]
     by_hand = [
         norm.pdf(shown["value"], m[0, 0], np.sqrt(c[0, 0, 0]))

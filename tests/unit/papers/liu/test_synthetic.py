@@ -9,9 +9,9 @@ from meterdp.core.noise import StudyNoise
 from meterdp.core.parquet import as_arrow
 from meterdp_papers.common.tables import batch
 from meterdp_papers.liu import synthetic
-from meterdp_papers.liu.setting import COMPARED, PROPOSED, VARIANTS, Variant, curve, read, releases
+from meterdp_papers.liu.setting import COMPARED, PROPOSED, RUNS, Run, curve, read, releases
 from meterdp_papers.liu.synthetic import SWEEPS, Setting, draw_data_set, draw_mixture, run_trials
-from meterdp_papers.liu.tables import LIU_CURVE, LIU_TRIALS, READINGS
+from meterdp_papers.liu.tables import LIU_CURVE, LIU_TRIALS, VARIANTS
 
 FLOOR, SEED = 1e-3, 5
 
@@ -84,7 +84,7 @@ def test_fig_1_is_paired_over_epsilon_and_others_are_fresh_at_every_abscissa(fig
     as_arrow(LIU_TRIALS, fig1)
     assert len(fig1[["trial", "redrawn_count", "smallest_class_count"]].drop_duplicates()) == 4
     assert set(fig1["mechanism"]) == set(COMPARED) and "sound" not in COMPARED
-    assert len(fig1) == 4 * 5 * len(VARIANTS) and (fig1["kl"] > 0).all()
+    assert len(fig1) == 4 * 5 * len(RUNS) and (fig1["kl"] > 0).all()
     fig4 = run_trials("fig4", [0], FLOOR, SEED)
     assert len(set(fig4["smallest_class_count"])) > 1
 
@@ -100,8 +100,8 @@ def test_the_divergence_of_a_trial_is_that_of_the_joint_by_monte_carlo(fig1):
     stream = StudyNoise(SEED, "reproduce liu", "fig1", "data", "every", trial)
     private, _ = draw_data_set(Setting(), stream, FLOOR)
     noise = StudyNoise(SEED, "reproduce liu", "fig1", PROPOSED, repr(epsilon), trial)
-    variant = Variant(PROPOSED, "all")
-    released = releases(variant, read(private), epsilon, FLOOR, noise, 1).draw(0)
+    run = Run(PROPOSED, "all")
+    released = releases(run, read(private), epsilon, FLOOR, noise, 1).draw(0)
     fit = private.fit.mixture
     generator = np.random.default_rng(8)
     labels = generator.choice(5, size=n, p=released.weights)
@@ -128,8 +128,8 @@ def test_the_curve_is_the_summary_of_the_trials():
     trials = pd.DataFrame(rows, columns=list(LIU_TRIALS.schema.names))
     every = curve(trials, "records", "data", None)
     as_arrow(LIU_CURVE, every)
-    assert every.groupby("reading", sort=False).size().tolist() == [2] * len(READINGS)
-    table = every[every["reading"] == READINGS[-1].name]
+    assert every.groupby("reading", sort=False).size().tolist() == [2] * len(VARIANTS)
+    table = every[every["reading"] == VARIANTS[-1].name]
     for row in table.itertuples():
         values = np.array(kl[row.mechanism])
         assert row.kl_mean == values.mean() and row.kl_median == np.median(values)

@@ -1,4 +1,4 @@
-"""The readings of Liu et al. against code of its own: numpy, scipy's general optimiser, nothing of the mechanisms."""
+"""The variants of Liu et al. against code of its own: numpy, scipy's general optimiser, nothing of the mechanisms."""
 
 import numpy as np
 import pytest
@@ -6,9 +6,9 @@ from scipy.optimize import minimize
 
 from meterdp.core.noise import StudyNoise
 from meterdp.privacy.noise import NoiseSource
-from meterdp_papers.liu.setting import COMPARED, DELTA, PROPOSED, VARIANTS, Variant, public_settings, read
+from meterdp_papers.liu.setting import COMPARED, DELTA, PROPOSED, RUNS, Run, public_settings, read
 from meterdp_papers.liu.synthetic import Setting, draw_data_set
-from meterdp_papers.liu.tables import FLIPS, READINGS
+from meterdp_papers.liu.tables import FLIPS, VARIANTS
 
 FLOOR, SETS = 1e-3, range(10)
 
@@ -85,10 +85,10 @@ class Ones(NoiseSource):
         return np.full(shape, 0.5)
 
 
-def added_to_means(variant: Variant, private, epsilon=6.0) -> np.ndarray:
+def added_to_means(run: Run, private, epsilon=6.0) -> np.ndarray:
     records = read(private)
-    mechanism = variant.calibrate(public_settings(private, epsilon, FLOOR))
-    released = mechanism.release(variant.records(records), Ones(), 1).mixtures
+    mechanism = run.calibrate(public_settings(private, epsilon, FLOOR))
+    released = mechanism.release(run.records(records), Ones(), 1).mixtures
     return (released.means[0] - private.fit.mixture.means)[:, 0]
 
 
@@ -114,19 +114,19 @@ def test_baselines_share_noise_and_budget_over_classes_as_read(trial):
         ("iid_laplace", "split"): 3 * classes / epsilon * l1,
     }
     for (name, over), scale in expected.items():
-        assert added_to_means(Variant(name, over_classes=over), private) == pytest.approx(scale, rel=1e-9), (
+        assert added_to_means(Run(name, over_classes=over), private) == pytest.approx(scale, rel=1e-9), (
             name,
             over,
         )
 
 
-def test_every_reading_has_every_mechanism_once_and_readings_differ():
-    for reading in READINGS:
-        assert sorted(v.mechanism for v in VARIANTS if v.of(reading)) == sorted(COMPARED)
-    assert len({reading.name for reading in READINGS}) == len(READINGS) == 6
+def test_every_variant_has_every_mechanism_once_and_variants_differ():
+    for variant in VARIANTS:
+        assert sorted(v.mechanism for v in RUNS if v.of(variant)) == sorted(COMPARED)
+    assert len({variant.name for variant in VARIANTS}) == len(VARIANTS) == 6
     private = data_set(0)
     coloured = {
-        (v.flips, v.over_classes): added_to_means(v, private) for v in VARIANTS if v.mechanism == "coloured_gaussian"
+        (v.flips, v.over_classes): added_to_means(v, private) for v in RUNS if v.mechanism == "coloured_gaussian"
     }
     assert len(coloured) == 6
     assert np.all(np.abs(coloured["leaving", "parallel"]) <= np.abs(coloured["all", "parallel"]) * (1 + 1e-6))

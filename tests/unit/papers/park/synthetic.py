@@ -8,7 +8,7 @@ import pandas as pd
 from meterdp_papers.park import likelihoods, marital
 from meterdp_papers.park.tables import (
     BY_PIXEL,
-    CLUSTER_READINGS,
+    CLUSTER_VARIANTS,
     EM,
     LINES,
     LLOYD_LINEAR,
@@ -37,7 +37,7 @@ AS_CLAIMED = {
 }
 
 
-def runs(values=AS_CLAIMED, figure="fig2", reading=SHOWN.name, noise=0.01, left_out=False, real=1.0) -> pd.DataFrame:
+def runs(values=AS_CLAIMED, figure="fig2", variant=SHOWN.name, noise=0.01, left_out=False, real=1.0) -> pd.DataFrame:
     """Return a table ``park_likelihoods`` of five splits around these means."""
     generator = np.random.default_rng(3)
     of = {line.name: line for line in LINES}
@@ -50,7 +50,7 @@ def runs(values=AS_CLAIMED, figure="fig2", reading=SHOWN.name, noise=0.01, left_
                 rows.append(
                     {
                         "figure": figure,
-                        "reading": reading,
+                        "reading": variant,
                         "split": number,
                         "line": line,
                         "scheme": of[line].scheme if line in of else None,
@@ -71,7 +71,7 @@ def curve(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def distances(em_to_lone=0.0, few=1000.0, many=100.0, se=1.0) -> pd.DataFrame:
-    """Return a table ``park_distances`` of one reading of the caption."""
+    """Return a table ``park_distances`` of one variant of the caption."""
     rows = [
         {
             "caption": "a caption",
@@ -100,16 +100,16 @@ def folds(values=(0.01, 0.4, 0.3, 0.2), noise=0.001) -> pd.DataFrame:
     rows = [
         {
             "fold": number,
-            "reading": reading.name,
+            "reading": variant.name,
             "method": method,
             "epsilon": 0.01,
             "step_epsilon": None if method == PLAIN else 0.001,
             "nicv": value + noise * generator.standard_normal(),
-            "longitude": generator.uniform(-170, 170, reading.clusters).tolist(),
-            "latitude": generator.uniform(-80, 80, reading.clusters).tolist(),
+            "longitude": generator.uniform(-170, 170, variant.clusters).tolist(),
+            "latitude": generator.uniform(-80, 80, variant.clusters).tolist(),
         }
         for number in range(5)
-        for reading in CLUSTER_READINGS
+        for variant in CLUSTER_VARIANTS
         for method, value in zip(methods, values, strict=True)
     ]
     return pd.DataFrame(rows).astype({"step_epsilon": float})

@@ -10,7 +10,7 @@ from meterdp_papers.park import clusters
 from meterdp_papers.park.data import Records
 from meterdp_papers.park.likelihoods import fold
 from meterdp_papers.park.tables import (
-    CLUSTER_READINGS,
+    CLUSTER_VARIANTS,
     EPSILON_AS_PRINTED,
     LLOYD_LINEAR,
     LLOYD_ZCDP,
@@ -40,11 +40,11 @@ def folds(records):
 def test_step_budgets_add_up_to_epsilon():
     """Oracle: rho + 2 sqrt(rho ln(1/delta)) with rho = answers eps_i^2/2."""
     log = np.log(1e4)
-    for reading in CLUSTER_READINGS:
-        steps = {method: step for method, (_, step) in clusters.step_budgets(reading, 0.01).items()}
-        assert steps[LLOYD_LINEAR] * reading.iterations == pytest.approx(0.01)
-        answers = reading.iterations * (reading.clusters + 1 if reading.charged == "each" else 1)
-        for method, count in ((LLOYD_ZCDP, reading.iterations), (PROPOSED, answers)):
+    for variant in CLUSTER_VARIANTS:
+        steps = {method: step for method, (_, step) in clusters.step_budgets(variant, 0.01).items()}
+        assert steps[LLOYD_LINEAR] * variant.iterations == pytest.approx(0.01)
+        answers = variant.iterations * (variant.clusters + 1 if variant.charged == "each" else 1)
+        for method, count in ((LLOYD_ZCDP, variant.iterations), (PROPOSED, answers)):
             rho = count * steps[method] ** 2 / 2
             assert rho + 2 * np.sqrt(rho * log) == pytest.approx(0.01, rel=1e-6)
 
@@ -52,9 +52,9 @@ def test_step_budgets_add_up_to_epsilon():
 def test_zcdp_beats_linear_composition_only_beyond_two_ln_one_over_delta_iterations():
     """The paper prints no J, and at epsilon 0.01 it decides which DPLloyd has less noise."""
     limit = 2 * np.log(1e4)
-    for reading in CLUSTER_READINGS:
-        steps = {method: step for method, (_, step) in clusters.step_budgets(reading, 0.01).items()}
-        assert (steps[LLOYD_ZCDP] > steps[LLOYD_LINEAR]) == (reading.iterations > limit)
+    for variant in CLUSTER_VARIANTS:
+        steps = {method: step for method, (_, step) in clusters.step_budgets(variant, 0.01).items()}
+        assert (steps[LLOYD_ZCDP] > steps[LLOYD_LINEAR]) == (variant.iterations > limit)
 
 
 def test_without_noise_it_is_k_means(records, folds):
@@ -80,10 +80,10 @@ def test_a_fold_is_declared_and_repeats_and_keeps_centres_where_it_says(records,
     assert set(folds["epsilon"]) == {0.01, 0.01 * clusters.CHECK_INS / 900}
 
 
-def test_the_papers_size_has_no_reading_with_a_larger_epsilon(records):
-    assert {r.budget for r in clusters.readings_of(records)} > {EPSILON_AS_PRINTED}
+def test_the_papers_size_has_no_variant_with_a_larger_epsilon(records):
+    assert {r.budget for r in clusters.variants_of(records)} > {EPSILON_AS_PRINTED}
     whole = Records(np.zeros((clusters.CHECK_INS, 2)), 1.0, SOURCE)
-    assert {r.budget for r in clusters.readings_of(whole)} == {EPSILON_AS_PRINTED}
+    assert {r.budget for r in clusters.variants_of(whole)} == {EPSILON_AS_PRINTED}
 
 
 def test_averages_and_map_are_declared(records, folds):

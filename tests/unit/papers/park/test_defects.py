@@ -124,3 +124,7 @@ def test_P7_shares_of_a_record_add_up_to_one(findings):
     outer = np.einsum("nsk,nsi,nsj->nskij", shares, ends, ends)
     assert (np.sum((outer[:, 0] - outer[:, 1]) ** 2, axis=(1, 2, 3))).max() <= 2
     assert math.sqrt(21 / 2) == pytest.approx(stroke.value)
+
+
+def test_the_committed_numbers_are_those_found(same_as_committed):
+    same_as_committed("P")

@@ -86,7 +86,7 @@ def test_a_split_runs_every_line_and_repeats(records, runs):
     assert not np.allclose(wide["ggg_linear"], wide[ZCDP])
 
 
-def test_with_ten_trials_every_reading_is_run_once(records, monkeypatch):
+def test_with_ten_trials_every_variant_is_run_once(records, monkeypatch):
     experiment = EXPERIMENTS["fig2"]
     start = likelihoods.start_mixture(np.random.default_rng(1).normal(size=(2, 4)))
     monkeypatch.setattr(likelihoods, "fit_ours", lambda *_: start)

@@ -1,4 +1,4 @@
-"""Verdicts on the claims of Park et al. on synthetic tables in which they hold, do not hold, cannot be told."""
+"""Verdicts on the claims of Park et al. on synthetic tables in which they hold, do not hold, cannot be judged."""
 
 import pytest
 
@@ -82,7 +82,7 @@ def test_park_4_wants_a_gap_at_small_epsilon_that_real_orders_close(changed, rea
 
 def test_park_4_is_judged_with_orders_that_end_and_with_many():
     both = synthetic.runs(), synthetic.runs(figure="fig3")
-    found = {reading.split("; ")[-1]: verdict for reading, verdict in park.integer_orders(*both).items()}
+    found = {variant.split("; ")[-1]: verdict for variant, verdict in park.integer_orders(*both).items()}
     assert {words: verdict.holds for words, verdict in found.items()} == {
         f"orders 1 to {LARGEST_ORDER:,}": HOLDS,
         f"orders 1 to {FAR_ORDER:,}": FAILS,
@@ -104,7 +104,7 @@ def test_park_5_wants_the_methods_in_order(values, noise, verdict):
     folds = synthetic.folds(values, noise)
     as_arrow(declared.PARK_FOLDS, folds)
     found = park.clusters_in_order(clusters.summarise(folds, synthetic.SOURCE), folds)
-    assert len(found) == len(clusters.CLUSTER_READINGS) and verdict in {v.holds for v in found.values()}
+    assert len(found) == len(clusters.CLUSTER_VARIANTS) and verdict in {v.holds for v in found.values()}
     if noise < 0.1:
         assert {v.holds for v in found.values()} == {verdict}
 

@@ -151,7 +151,7 @@ def test_R8_a_factor_of_two_is_misplaced(findings):
 
 
 def test_R9_the_query_has_another_distribution(findings):
-    """Oracle: S^fo (S^o)^-1 S^of and (57) from Toeplitz matrices of 400 observed readings."""
+    """Oracle: S^fo (S^o)^-1 S^of and (57) from Toeplitz matrices of 400 observed variants."""
     first, last, rank, traced, promised = findings["R9"]
     assert closed(first, 1e-9) and closed(last, 1e-9) and rank.value == 6 and rank.claimed == 12
     observed = 400
@@ -268,3 +268,7 @@ def test_R13_the_seasonal_mean_is_the_households_own(findings):
     precision = np.linalg.inv(released)
     loss = x @ precision @ gap - 0.5 * gap @ precision @ gap
     assert (loss > 1.0).mean() == pytest.approx(found.value, abs=6 * 0.5 / math.sqrt(200_000))
+
+
+def test_the_committed_numbers_are_those_found(same_as_committed):
+    same_as_committed("R")

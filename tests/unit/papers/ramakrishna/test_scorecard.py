@@ -1,4 +1,4 @@
-"""Verdicts on the claims of Ramakrishna et al. on synthetic tables where they hold, do not hold, cannot be told."""
+"""Verdicts on the claims of Ramakrishna et al. on synthetic tables where they hold, do not hold, cannot be judged."""
 
 from itertools import product
 
@@ -70,7 +70,7 @@ def test_proposed_below_white_with_a_shrinking_improvement(gain, se, verdict):
         assert ("on the set shown at 4 of 4 points" in found.measured) == (min(gain) > 0)
 
 
-def test_every_pair_of_neighbouring_rhos_is_a_reading():
+def test_every_pair_of_neighbouring_rhos_is_a_variant():
     table = fig2((0.2, 0.1))
     wider = fig2((0.1, 0.2)).query("rho == 2").assign(rho=8.0)
     found = ram.below_white(pd.concat([table, wider]))
@@ -83,7 +83,7 @@ def test_every_pair_of_neighbouring_rhos_is_a_reading():
 QUERIES = [(model, mean) for model, means in QUERY_MEANS.items() for mean in means]
 
 
-def fig4(delta=lambda *reading: 1.0) -> pd.DataFrame:
+def fig4(delta=lambda *variant: 1.0) -> pd.DataFrame:
     """Table ``ramakrishna_fig4``; ``delta(design, rho, epsilon, model, mean, convention, sides)``."""
     rows = []
     for (model, mean), convention, sides in product(QUERIES, ("total", "per_entry"), ("one", "two", "hockey_stick")):
@@ -94,7 +94,7 @@ def fig4(delta=lambda *reading: 1.0) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def test_no_noise_has_to_be_certain_under_a_reading():
+def test_no_noise_has_to_be_certain_under_a_variant():
     as_arrow(declared.RAMAKRISHNA_FIG4, fig4())
     everywhere = ram.certain_without_noise(ram.with_query(fig4()))
     assert len(everywhere) == 5 * 2 and {v.holds for v in everywhere.values()} == {HOLDS}
@@ -107,20 +107,20 @@ def test_no_noise_has_to_be_certain_under_a_reading():
     assert ram.certain_without_noise(ram.with_query(low.iloc[:0])).holds == OPEN
 
 
-def test_printed_numbers_hold_under_the_readings_that_give_all_of_them():
+def test_printed_numbers_hold_under_the_variants_that_give_all_of_them():
     printed = {(p.design, p.rho, p.epsilon): p.delta for p in PRINTED}
     right = ("deterministic", "forecast", "per_entry", "one")
 
-    def one_reading(design, rho, epsilon, *reading):
-        return printed.get((design, rho, epsilon), 1.0) + 0.04 if reading == right else 0.99
+    def one_variant(design, rho, epsilon, *variant):
+        return printed.get((design, rho, epsilon), 1.0) + 0.04 if variant == right else 0.99
 
-    numbers = printed_beside_ours(fig4(one_reading))
+    numbers = printed_beside_ours(fig4(one_variant))
     as_arrow(declared.RAMAKRISHNA_NUMBERS, numbers)
     assert len(numbers) == len(PRINTED) * 5 * 2 * 2 and set(numbers["sides"]) == {"one", "two"}
     found = ram.printed_numbers(ram.with_query(numbers), "ram-3")
     assert [n for n, v in found.items() if v.holds == HOLDS] == ["deterministic query; rho per entry; one-sided"]
     assert len(found) == 5 * 2 * 2
-    # Two readings that give half of the numbers each do not make the claim hold.
+    # Two variants that give half of the numbers each do not make the claim hold.
     split = printed_beside_ours(
         fig4(lambda d, r, e, m, *_: printed.get((d, r, e), 1.0) if (d == "white") == (m == "published") else 0.0)
     )

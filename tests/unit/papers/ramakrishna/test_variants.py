@@ -1,4 +1,4 @@
-"""Algorithm 1 under the zero-mean reading against code of its own: numpy alone, deltas by sampling."""
+"""Algorithm 1 under the zero-mean variant against code of its own: numpy alone, deltas by sampling."""
 
 import numpy as np
 import pyarrow as pa
@@ -88,7 +88,7 @@ def test_zero_mean_queries_get_the_noise_and_the_delta_of_own_code(trial):
     assert 0.05 < exact < 0.999 and exact == pytest.approx(sampled, abs=0.006)
 
 
-def test_every_reading_of_the_query_has_the_mean_and_distribution_it_names():
+def test_every_variant_of_the_query_has_the_mean_and_distribution_it_names():
     mean, query_mean = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[5.0, 6.0], [7.0, 8.0]])
     distribution, query_distribution = ([[2.0, 0.1, 0.1, 2.0]] * 2, [[1.0, 0.3, 0.3, 1.0]] * 2)
     columns = {"household": [1, 2], "mean_log_kwh": list(mean), "covariance": distribution}

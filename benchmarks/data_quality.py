@@ -1,12 +1,12 @@
-"""How much injected mess the quality rules find, and what they take from homes nothing was done to.
+"""How many injected faults the quality rules find, and what they take from homes nothing was done to.
 
-``python benchmarks/mess.py [EXPORT CONFIG]`` takes the developers' Swiss homes where they are, else simulated ones.
-One kind of mess is put at a random place into every home that the study keeps, and the homes are judged; one row per
-kind in results/benchmarks/mess.parquet:
+``python benchmarks/data_quality.py [EXPORT CONFIG]`` takes the developers' Swiss homes where they are, else
+simulated ones. One kind of fault is put at a random place into every home that the study keeps, and the homes are
+judged; one row per kind in results/benchmarks/data_quality.parquet:
 
-* found: share of the homes in which a reading of the mess was found under its name,
-* covered: share of the readings of the mess that were, in these homes,
-* beside: readings outside the mess that were taken for some, in all homes,
+* found: share of the homes in which a faulty reading was found under its name,
+* covered: share of the faulty readings that were, in these homes,
+* beside: sound readings that were taken for faulty ones, in all homes,
 * kept: share of the homes that the study would keep.
 
 The first case does nothing.
@@ -122,19 +122,21 @@ def main(export: str | None = None, config: str | None = None) -> None:
     before = np.isnan(usable[kept])
     day, rows = shard.calendar.slots_per_day, []
     for name, (change, kind) in CASES.items():
-        energy, mess = shard.energy_kwh[kept].copy(), np.zeros((kept.sum(), shard.energy_kwh.shape[1]), bool)
-        rng = keyed_generator(SEED, "mess", name)
-        for kwh, marks in zip(energy, mess, strict=True):
+        energy, faulty = shard.energy_kwh[kept].copy(), np.zeros((kept.sum(), shard.energy_kwh.shape[1]), bool)
+        rng = keyed_generator(SEED, "mess", name)  # words: keep
+        for kwh, marks in zip(energy, faulty, strict=True):
             marks[change(kwh, rng, day)] = True
         quality, usable = judge(Shard(shard.household[kept], energy, shard.calendar), rules)
         gone = np.isnan(usable) & np.isfinite(energy)
         count = quality[KINDS[kind]].to_numpy() if kind else np.zeros(len(quality))
-        hit, size = (count > 0), np.maximum((mess & np.isfinite(energy))[count > 0].sum(), 1)
-        beside = int((gone & ~mess & ~before).sum())
-        rows.append((name, len(quality), hit.mean(), (gone & mess)[hit].sum() / size, beside, quality["kept"].mean()))
+        hit, size = (count > 0), np.maximum((faulty & np.isfinite(energy))[count > 0].sum(), 1)
+        beside = int((gone & ~faulty & ~before).sum())
+        rows.append(
+            (name, len(quality), hit.mean(), (gone & faulty)[hit].sum() / size, beside, quality["kept"].mean())
+        )
         print(*rows[-1], sep="  ", flush=True)
     table = pd.DataFrame(rows, columns=["case", "homes", "found", "covered", "beside", "kept"])
-    path = ROOT / "results/benchmarks/mess.parquet"
+    path = ROOT / "results/benchmarks/data_quality.parquet"
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_path(path) as temporary:
         table.to_parquet(temporary)
