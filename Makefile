@@ -1,7 +1,7 @@
 # meterdp: `make study` runs the main job, `make test` runs the tests; each installs what it needs first, and no more.
 #   make study EXPORT=my_export.csv.gz CONFIG=my.yaml    a study of your own export
 #   make check EXPORT=my_export.csv.gz                   what an export is, and a configuration that reads it
-#   make release                                         what may leave the building (needs a list of meters and a period)
+#   make release                                         the files to publish (needs a list of meters and a period)
 #   make audit                                           lower bounds on epsilon from attacks, beside the claims
 #   make report                                          Snakemake's own report of the same study
 #   make docs                                            the documentation as a site in build/site
@@ -20,12 +20,12 @@ override CONFIG := $(value CONFIG)
 override RESULTS := $(value RESULTS)
 export EXPORT CONFIG RESULTS
 
-# Python keeps what it compiled: otherwise every job of a study and every call in the tests compiles 8 s of imports anew.
+# Python keeps what it compiled: otherwise every job of a study and every call in the tests compiles 8 s of imports again.
 unexport PYTHONDONTWRITEBYTECODE
 
 BIN := $(abspath $(VENV))/bin
 INSTALLED := $(VENV)/.installed
-# Packages only benchmarks compare with, in environments of their own: they need other versions, and than each other.
+# Packages only benchmarks compare with, each in its own environment: they need other versions, and than each other.
 PEERS := $(addprefix $(VENV)-,benchmark opendp)
 # The tools that `meterdp release convert` writes files for: tests load the files with them where they are installed.
 TOOLS := $(VENV)-tools
@@ -47,7 +47,7 @@ CHECK = $(BIN)/meterdp check --config config/config.yaml $${CONFIG:+--config="$$
 RELEASE_CHECK = $(BIN)/meterdp release check --config config/config.yaml $${CONFIG:+--config="$$CONFIG"} \
 	$${EXPORT:+-- "$$EXPORT"} || exit 1
 # A killed run leaves Snakemake's lock behind. The outer lock is held by a run and everything it started, so whoever
-# gets it knows that nobody is running here and may clear the stale one.
+# gets it knows that no other run is here and may clear the stale one.
 GUARD = mkdir -p .snakemake; exec 9>.snakemake/make.lock; \
 	if command -v flock >/dev/null; then \
 		flock -n 9 || { echo "Another run is still working in this folder; wait for it or stop it."; exit 1; }; \
@@ -69,9 +69,9 @@ study: install
 check: install
 	@$(BIN)/meterdp check $${CONFIG:+--config config/config.yaml --config="$$CONFIG"} $${EXPORT:+-- "$$EXPORT"}
 
-# What may leave the building, through gate and ledger.
+# The files to publish, through policy and ledger.
 release: install
-	@$(RELEASE_CHECK); $(FIND_RESULTS); $(CHECK); $(GUARD); $(call RUN,release); echo; echo "What may leave is in $$results/release"
+	@$(RELEASE_CHECK); $(FIND_RESULTS); $(CHECK); $(GUARD); $(call RUN,release); echo; echo "The released files are in $$results/release"
 
 # What attacks find on every mechanism, on broken ones and on the published ones.
 audit: install
@@ -81,7 +81,7 @@ report: study
 	@$(FIND_RESULTS); $(GUARD); $(SNAKEMAKE) --report "$$results/study/snakemake-report.html" -- study && \
 		echo && echo "Snakemake's report is at $$results/study/snakemake-report.html"
 
-# One process more than cores: some tests wait for processes of their own.
+# One process more than cores: some tests wait for the processes they start.
 test: dev
 	PATH="$(BIN):$$PATH" pytest --numprocesses $$(($(CORES) + 1)) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
@@ -92,7 +92,7 @@ slurm: $(VENV)/.installed-slurm
 test-slurm: slurm dev
 	PATH="$(BIN):$$PATH" pytest -rs tests/slurm $(PYTEST_ARGS)
 
-# With the figures of what is in the results folder, if their households are simulated. Made anew as a whole, so that
+# With the figures of what is in the results folder, if their households are simulated. Made again as a whole, so that
 # nothing of an earlier one stays.
 docs: dev
 	@$(FIND_RESULTS); rm -rf build/site && METERDP_RESULTS="$$results" $(BIN)/sphinx-build --quiet --fail-on-warning \

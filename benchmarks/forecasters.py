@@ -28,6 +28,7 @@ from meterdp.forecasting.forecasters.interface import Task
 from meterdp.forecasting.forecasters.registry import FORECASTERS
 from meterdp.forecasting.rolling import Rolled, roll
 from meterdp.forecasting.select import choose_households
+from meterdp.forecasting.settings import studied
 from meterdp.forecasting.study import rolling_of, window_fits
 from meterdp.profiles.dense import LogLoad
 from meterdp.profiles.seasonal import Season, seasonal_part
@@ -62,7 +63,7 @@ def rolled(load: LogLoad, settings: dict) -> Rolled:
 
 def rows_of(name: str, homes: Homes, config: dict) -> Iterator[dict]:
     """Yield the rows of one case."""
-    settings = config["forecast"]
+    settings = studied(config["forecast"])
     # Homes come with the paper's season.
     paper = LogLoad(homes.household, homes.log_kwh, homes.seasonal_log_kwh, homes.calendar)
     season = Season.from_config(

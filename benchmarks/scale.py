@@ -176,7 +176,9 @@ def pandas(export: str, folder: Path) -> dict:
     energy = frame.pivot(index="stamp", columns="meter_id", values="kwh").reindex(grid)  # noqa: PD010
     readings = energy.stack(future_stack=True)  # noqa: PD013
     readings.rename("energy_kwh").reset_index().to_parquet(folder / "readings.parquet")
-    rules, profiles = config["quality"], config["profiles"]
+    from meterdp.profiles.constants import SEASON
+
+    rules, profiles = config["quality"], {**SEASON, **config["profiles"]}
     low, high = (power * MINUTES / 60 for power in rules["plausible_power_kw"])
     energy = energy.where((energy >= low) & (energy <= high))
     runs = (energy != energy.shift()).cumsum()

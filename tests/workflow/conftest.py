@@ -139,9 +139,9 @@ PLANTED = {
     **TINY,
     "export": {**SMALL_EXPORT, "circuit_column": "feeder"},
     "shards": 1,
-    "profiles": {"vector": "mean", "seasonal": "time_of_week", "hours": 6, "start_hour": 20},
+    "profiles": {"vector": "mean", "hours": 6, "start_hour": 20},
     "mixture": {"classes": 2, "fit": "em"},
-    "mechanisms": {"variants": ["sound"], "epsilons": [3], "figure_epsilon": 3, "draws": 5},
+    "mechanisms": {"variants": ["sound"], "epsilons": [3], "figure_epsilon": 3},
     "neighbourhoods": {"clusters": 40},
     "class_noise": {
         **TINY["class_noise"],

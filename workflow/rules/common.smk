@@ -27,8 +27,8 @@ from meterdp.simulate.parameters import describe_simulated
 from meterdp.report.registry import drawings, figure_of
 from meterdp.report.page import OF_FEDERATIONS, TABLES
 from meterdp.mechanisms.proven.library import library_files
-from meterdp.forecasting.settings import AHEAD, POINTS, PROCESS, WINDOWS, some_of
-from meterdp.profiles.seasonal import SEASON_KEYS
+from meterdp.forecasting.settings import AHEAD, POINTS, PROCESS, some_of, studied
+from meterdp.profiles.constants import SEASON
 from meterdp.release.kinds import KINDS
 from meterdp.release.settings import refusals_of
 
@@ -72,7 +72,7 @@ try:
             field="federation.graph",
             hint="give the path of the pairs of circuits",
         )
-    # Public classes the sound release starts from, if any.
+    # Prior mixture that the proven release starts from, if any.
     LIBRARY = library_files(config["mechanisms"]["sound"]["library"])
     if not all(Path(file).is_file() for file in LIBRARY):
         raise InputError(
@@ -81,8 +81,8 @@ try:
             field="mechanisms.sound.library",
             hint="name such a folder, 'simulated' or null",
         )
-    handed_over = Path(config["results_dir"]) / "release"
-    if any(handed_over.resolve() in Path(file).resolve().parents for file in LIBRARY):
+    published = Path(config["results_dir"]) / "release"
+    if any(published.resolve() in Path(file).resolve().parents for file in LIBRARY):
         raise InputError(
             "lies where this study's own releases are put, so that every release would ask for another one",
             file="config",

@@ -30,7 +30,7 @@ rule choose_forecast_households:
         "../scripts/choose_forecast_households.py"
 
 
-# Fits and what is forecast with them: a job of their own would take longer to start than to forecast.
+# Fits and what is forecast with them: a second job would take longer to start than to forecast.
 rule forecast:
     input:
         log_load=PRIVATE / "log_load/part-{shard}.parquet",
@@ -54,7 +54,7 @@ rule forecast:
         interval_minutes=lookup("interval_minutes", within=config["export"]),
         time_zone=lookup("time_zone", within=config["export"]),
         log_scale=some_of(config["profiles"], SCALE_KEYS),
-        forecast=config["forecast"],
+        forecast=studied(config["forecast"]),
         code=code_of("forecast"),
     script:
         "../scripts/forecast.py"
@@ -118,7 +118,7 @@ rule compare_forecasters:
     params:
         interval_minutes=lookup("interval_minutes", within=config["export"]),
         time_zone=lookup("time_zone", within=config["export"]),
-        forecast=some_of(config["forecast"], PROCESS + POINTS + ("compare",)),
+        forecast=some_of(studied(config["forecast"]), PROCESS + POINTS + ("compare",)),
         log_scale=some_of(config["profiles"], SCALE_KEYS),
         code=code_of("compare_forecasters"),
     script:

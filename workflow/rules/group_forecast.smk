@@ -1,4 +1,4 @@
-# From every household's forecast to the sound forecast of its group (replace_one), its errors and a file per meter of its list.
+# From every household's forecast to the proven forecast of its group (replace_one), its errors and a file per meter of its list.
 # Needs:  private/log_load, private/meters.parquet.
 # Gives:  private/group_records, study/group_forecast_errors.parquet, study/group_forecasts/<release id>.{parquet,json}, private/group_crosswalk.parquet.
 #         Study mode: seeded, not for release.
@@ -8,7 +8,7 @@ rule group_records:
     input:
         log_load=PRIVATE / "log_load/part-{shard}.parquet",
         meters=PRIVATE / "meters.parquet",
-        # Of the households that have a forecast of their own, by the same process on the same windows.
+        # Of the households that have their own forecast, by the same process on the same windows.
         fits=PRIVATE / "arma_fits/part-{shard}.parquet",
     output:
         records=PRIVATE / "group_records/part-{shard}.parquet",
@@ -23,7 +23,7 @@ rule group_records:
     params:
         interval_minutes=lookup("interval_minutes", within=config["export"]),
         time_zone=lookup("time_zone", within=config["export"]),
-        forecast=some_of(config["forecast"], PROCESS + POINTS),
+        forecast=some_of(studied(config["forecast"]), PROCESS + POINTS),
         households=lookup("households", within=config["group_forecast"]),
         code=code_of("group_records"),
     script:

@@ -49,8 +49,8 @@ rule forecast_ahead:
     params:
         interval_minutes=lookup("interval_minutes", within=config["export"]),
         time_zone=lookup("time_zone", within=config["export"]),
-        forecast=some_of(config["forecast"], AHEAD),
-        season=some_of(config["profiles"], SEASON_KEYS),
+        forecast=some_of(studied(config["forecast"]), AHEAD),
+        season={**SEASON, "log_scale": config["profiles"]["log_scale"]},
         households=lookup("forecast_households", within=config["release"]),
         code=code_of("forecast_ahead"),
     script:

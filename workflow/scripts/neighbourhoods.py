@@ -1,4 +1,4 @@
-"""Decide which households must not be told apart by their forecasts, and write the graph."""
+"""Find the households whose forecasts must not reveal which is whose, and write the graph."""
 
 from meterdp.class_noise.neighbourhoods.graph import graph_columns, neighbourhood_columns, summary_columns
 from meterdp.class_noise.study import study_neighbourhoods

@@ -25,6 +25,8 @@ from meterdp.core.job import progress
 from meterdp.errors import InputError
 from meterdp.profiles.dense import LogLoad
 
+# Columns of a file of neighbours.
+EDGE_COLUMNS = ("meter_id", "neighbour_id")
 # What a study asks of the designs beside the section ``class_noise``; reproductions ask as their paper does.
 STUDIED = {
     # Rho is the squared error of a whole forecast, (50); per entry (Definition 2) it depends on the horizon.
@@ -89,7 +91,7 @@ def study_neighbourhoods(
         return _given_neighbours(load.household, meters, settings)
     features = likeness(load, train_days)
     if settings["by"] == "nearest":
-        return nearest_households(features, settings["nearest"])
+        return nearest_households(features, settings["size"])
     if settings["by"] == "size":
         return all_within(by_label(balanced_groups(features, settings["size"])))
     return all_within(cluster_households(features, settings["clusters"], seed))
@@ -106,7 +108,7 @@ def likeness(load: LogLoad, train_days: int) -> np.ndarray:
 
 def _given_neighbours(household: np.ndarray, meters: pa.Table, settings: Mapping) -> Neighbours:
     known = dict(zip(meters["meter_id"].to_pylist(), meters["household"].to_pylist(), strict=True))
-    edges = read_edges(settings["file"], settings["file_columns"], known)
+    edges = read_edges(settings["file"], EDGE_COLUMNS, known)
     inside = np.isin(edges, household)
     position = np.searchsorted(household, edges)  # of those inside
     half = inside[:, 0] != inside[:, 1]

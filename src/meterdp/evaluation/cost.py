@@ -316,6 +316,8 @@ def _mean(values: list[float]) -> float:
     return float(np.mean(values)) if values else float("nan")
 
 
+# The KL divergence is averaged over so many, unless a mechanism makes fewer.
+DRAWS = 1000
 # Releases per fold and epsilon that the held-out log-likelihood is averaged over.
 HELD_OUT_DRAWS = 20
 
@@ -378,7 +380,7 @@ def vary(
             float(epsilon), mechanisms["delta"], records.log_kwh.shape, mechanisms, mixture, profiles, shares=shares
         )
         noise = StudyNoise(seed, "mixture", name, repr(float(epsilon)))
-        draws = min(mechanisms["draws"], mechanism(name).most_draws or mechanisms["draws"])
+        draws = min(DRAWS, mechanism(name).most_draws or DRAWS)
         result = cost(mechanism(name).calibrate(public), private, labelled, noise, draws)
         row = result.row | held_out_gap(
             folds,

@@ -107,7 +107,7 @@ FORECAST_ERRORS = Table(
     "study",
     "Errors of forecasts and released forecasts against held-out readings over all rolling origins.",
     (
-        Column("method", TEXT, "", "'arma' (whatever forecast.method says), 'last_value', 'last_week' or 'released'"),
+        Column("method", TEXT, "", "'arma', 'last_value', 'last_week' or 'released'"),
         Column("design", TEXT, "", "noise design of a released forecast, 'none' otherwise"),
         Column("query_model", TEXT, "", "query model the noise was designed for, empty without noise"),
         Column("rho", REAL, "(log kWh)^2", "accuracy budget of the noise, 0 without noise"),
@@ -122,7 +122,7 @@ FORECASTER_COMPARISON = Table(
     "study",
     "The study's forecast beside other forecasters, on the same households, origins and steps, without privacy.",
     (
-        Column("forecaster", TEXT, "", "key of the registry; the first is the study's own, forecast.method"),
+        Column("forecaster", TEXT, "", "key of the registry; the first is the study's own"),
         Column("label", TEXT, "", "in words"),
         Column("looks_at", TEXT, "", "whose readings a forecast follows from"),
         Column("status", TEXT, "", "'run', or why not"),

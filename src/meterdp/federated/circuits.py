@@ -18,6 +18,10 @@ from meterdp.federated.pdmm import Subspace
 from meterdp.federated.schemes import scheme
 from meterdp.federated.summation import Summation
 
+# Standard deviation of the noise of ``subspace``, in units of the statistics or of a circuit's share of the noise.
+# It is much larger than these, and so small that rounding, about 1e-15 of it, spoils no sum.
+MASK_STD = 1e5
+
 GRAPHS = {"complete": complete, "ring": ring}
 
 
@@ -94,5 +98,5 @@ def summation_of(federation: Mapping, graph: Graph, generator: np.random.Generat
         If the graph does not allow it, as secure summation needs a cycle through all nodes.
     """
     if federation["scheme"] == Subspace.name:
-        return Subspace(graph, generator, mask_std=federation["mask_std"])
+        return Subspace(graph, generator, mask_std=MASK_STD)
     return scheme(federation["scheme"], graph, generator)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-from meterdp.federated.circuits import GRAPHS, Circuits
+from meterdp.federated.circuits import GRAPHS, MASK_STD, Circuits
 from meterdp.federated.graph import Graph
 from meterdp.federated.shared_noise import SharedSums
 from meterdp.mechanisms.proven.plan import ALONE, SharedNoise, Shares
@@ -38,7 +38,7 @@ def shared_noise(federation: Mapping | None, meters: pa.Table) -> SharedNoise | 
 
 def sums_of(federation: Mapping, graph: Graph, colluding: int) -> SharedSums:
     """Return how circuits add up what they have put noise on, if so many of them collude."""
-    return SharedSums(federation["scheme"], graph, colluding, federation["mask_std"])
+    return SharedSums(federation["scheme"], graph, colluding, MASK_STD)
 
 
 def shares_of(federation: Mapping | None, meters: pa.Table) -> Shares:

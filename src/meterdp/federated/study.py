@@ -68,8 +68,8 @@ def fit_over_circuits(
     summation, floor = summation_of(federation, circuits.graph, generator), mixture["eigenvalue_floor"]
     pooled = distributed_em(parts, one_class(records.log_kwh.shape[1]), 1, summation, eigenvalue_floor=floor)
     start = start_from(pooled.mixture, mixture["classes"], floor)
-    steps, update = federation["iterations"], federation["update"]
-    return FederatedFit(start, pooled, distributed_em(parts, start, steps, summation, update, floor))
+    steps = federation["iterations"]
+    return FederatedFit(start, pooled, distributed_em(parts, start, steps, summation, eigenvalue_floor=floor))
 
 
 def one_class(dimension: int) -> Mixture:

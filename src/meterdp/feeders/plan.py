@@ -35,6 +35,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
+from meterdp.core.constraints import ONE_OR_MORE, POSITIVE, PROBABILITY, Fits, OneOf, check
 from meterdp.core.dates import utc_offset_minutes
 from meterdp.core.log_scale import LogScale
 from meterdp.errors import InputError
@@ -121,22 +122,18 @@ class FeederPublic:
 
     def __post_init__(self):
         feeder = np.asarray(self.feeder)
-        checks = {
-            "epsilon": (0 < self.epsilon < math.inf, "use a positive number"),
-            "delta": (0 < self.delta < 1, "use a number between 0 and 1, such as 1e-5"),
-            "feeder": (
-                feeder.size > 0 and feeder.min() >= 0 and feeder.max() < self.feeders,
-                "give every meter one of the feeders 0..F-1",
-            ),
-            "intervals_per_day": (self.intervals_per_day >= 1, "use one interval or more"),
-            "days": (self.days >= 1, "use one day or more"),
-            "typical_daily_kwh": (0 < self.typical_daily_kwh < math.inf, "use a positive number"),
-            "count": (self.count in COUNTS, f"use one of {', '.join(COUNTS)}"),
-            "averaged_days": (self.averaged_days >= 1, "use one day or more"),
+        named = feeder.size > 0 and feeder.min() >= 0 and feeder.max() < self.feeders
+        constraints = {
+            "epsilon": POSITIVE,
+            "delta": PROBABILITY,
+            "feeder": Fits(named, "one of the feeders 0..F-1 for every meter"),
+            "intervals_per_day": ONE_OR_MORE,
+            "days": ONE_OR_MORE,
+            "typical_daily_kwh": POSITIVE,
+            "count": OneOf(COUNTS),
+            "averaged_days": ONE_OR_MORE,
         }
-        for name, (holds, hint) in checks.items():
-            if not holds:
-                raise InputError("is outside its allowed range", field=name, hint=hint)
+        check(self, constraints)
 
     @property
     def intervals(self) -> int:

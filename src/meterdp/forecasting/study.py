@@ -229,7 +229,7 @@ def forecast_ahead(load: LogLoad, settings: Mapping, profiles: Mapping, threads:
     settings : mapping
         Section ``forecast`` of the configuration, or the keys ``AHEAD`` of it.
     profiles : mapping
-        Section ``profiles``, or the keys ``SEASON_KEYS`` of it.
+        Section ``profiles``, or what of it and of the constants a season is made of.
     threads : int
         Cores to use.
 

@@ -14,6 +14,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from meterdp.core.constraints import ONE_OR_MORE, POSITIVE, PROBABILITY, Fits, Number, OneOf, check
 from meterdp.errors import InputError
 from meterdp.privacy.gaussian import (
     FEWEST_NOISE_STEPS,
@@ -87,23 +88,19 @@ class GroupPublic:
     grid: float = 0.0
 
     def __post_init__(self):
-        checks = {
-            "epsilon": (0 < self.epsilon < math.inf, "use a positive number"),
-            "delta": (0 < self.delta < 1, "use a number between 0 and 1, such as 1e-5"),
-            "records": (self.records >= 1, "supply at least one household"),
-            "steps": (self.steps >= 1, "use one step or more"),
-            "interval_hours": (0 < self.interval_hours < math.inf, "use a positive number of hours"),
-            "level_log_kwh": (math.isfinite(self.level_log_kwh), "use a finite number"),
-            "groups": (self.groups in GROUPS, f"use one of {', '.join(GROUPS)}"),
-            "most_groups": (self.most_groups >= 1, "use a whole number, one or more"),
-            "circuit": (
-                self.groups != "circuit" or (self.circuit is not None and len(self.circuit) == self.records),
-                "set export.circuit_column, or use 'one' or 'assigned'",
-            ),
+        circuits = self.groups != "circuit" or (self.circuit is not None and len(self.circuit) == self.records)
+        constraints = {
+            "epsilon": POSITIVE,
+            "delta": PROBABILITY,
+            "records": Fits(self.records >= 1, "at least one household"),
+            "steps": ONE_OR_MORE,
+            "interval_hours": POSITIVE,
+            "level_log_kwh": Number(),
+            "groups": OneOf(GROUPS),
+            "most_groups": ONE_OR_MORE,
+            "circuit": Fits(circuits, "export.circuit_column, or the groups 'one' or 'assigned'"),
         }
-        for name, (holds, hint) in checks.items():
-            if not holds:
-                raise InputError("is outside its allowed range", field=name, hint=hint)
+        check(self, constraints)
 
     @property
     def centre_log_kwh(self) -> float:

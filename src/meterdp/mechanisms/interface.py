@@ -12,8 +12,8 @@ from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 
+from meterdp.core.constraints import ONE_OR_MORE, POSITIVE, PROBABILITY, Fits, Number, check
 from meterdp.core.log_scale import PLAIN, LogScale
-from meterdp.errors import InputError
 from meterdp.mixture.draws import MixtureDraws
 from meterdp.privacy.guarantee import Family, Guarantee
 from meterdp.privacy.noise import NoiseSource
@@ -60,21 +60,17 @@ class PublicSettings:
     log_scale: LogScale = PLAIN
 
     def __post_init__(self):
-        checks = {
-            "epsilon": (0 < self.epsilon < np.inf, "use a positive number"),
-            "delta": (0 < self.delta < 1, "use a number between 0 and 1, such as 1e-5"),
-            "classes": (self.classes >= 1 and self.classes == int(self.classes), "use a whole number, one or more"),
-            "dimension": (self.dimension >= 1, "use one entry or more"),
-            "records": (self.records >= self.classes, "lower the number of classes or supply more households"),
-            "low_log_kwh": (
-                np.isfinite(self.low_log_kwh) and self.low_log_kwh < self.high_log_kwh < np.inf,
-                "use finite bounds, the lower one first",
-            ),
-            "eigenvalue_floor": (0 < self.eigenvalue_floor < np.inf, "use a small positive variance"),
+        constraints = {
+            "epsilon": POSITIVE,
+            "delta": PROBABILITY,
+            "classes": ONE_OR_MORE,
+            "dimension": ONE_OR_MORE,
+            "records": Fits(self.records >= self.classes, "fewer classes or more households"),
+            "high_log_kwh": Number(),
+            "low_log_kwh": Number(high=self.high_log_kwh),
+            "eigenvalue_floor": POSITIVE,
         }
-        for name, (holds, hint) in checks.items():
-            if not holds:
-                raise InputError("is outside its allowed range", field=name, hint=hint)
+        check(self, constraints)
 
 
 @dataclass(frozen=True)

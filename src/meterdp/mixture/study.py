@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from meterdp.core.constraints import Number, check
 from meterdp.errors import InputError
 from meterdp.mixture.describe import marginals
 from meterdp.mixture.draws import Mixture
@@ -185,13 +186,9 @@ class Prior:
     scatter: float
 
     def __post_init__(self):
-        added = (self.concentration - 1, self.mean_records, self.covariance_records, self.scatter)
-        if not all(0 <= number < np.inf for number in added):
-            raise InputError(
-                "is outside its allowed range",
-                field="prior",
-                hint="use a concentration of one or more, and no negative number of records or scatter",
-            )
+        none_or_more = Number(0, closed="low")
+        constraints = dict.fromkeys(("mean_records", "covariance_records", "scatter"), none_or_more)
+        check(self, {"concentration": Number(1, closed="low"), **constraints})
 
     @classmethod
     def conventional(cls, dimension: int) -> Prior:

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from meterdp.errors import InputError
+from meterdp.profiles.constants import QUALITY
 from meterdp.profiles.grid import Shard
 from meterdp.profiles.lone import catch_ups, coarse_readings, filled, register_resets, spikes, spread_over_gaps
 from meterdp.profiles.unit_slip import unit_slips
@@ -85,7 +86,7 @@ class QualityRules:
     @classmethod
     def from_config(cls, config: Mapping) -> QualityRules:
         """Take the section ``quality`` of the configuration."""
-        return cls(**{**config, "plausible_power_kw": tuple(config["plausible_power_kw"])})
+        return cls(**{**QUALITY, **config, "plausible_power_kw": tuple(config["plausible_power_kw"])})
 
     def repairs(self, kind: str) -> bool:
         """Whether readings of a kind are repaired; they are missing otherwise."""

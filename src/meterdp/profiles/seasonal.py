@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from meterdp.core.log_scale import PLAIN, LogScale
+from meterdp.profiles.constants import SEASON
 from meterdp.profiles.grid import Calendar
 
 
@@ -82,7 +83,8 @@ class Season:
 
     @classmethod
     def from_config(cls, profiles: Mapping, train: slice, horizon: int, interval_minutes: int) -> Season:
-        """Take the section ``profiles``, or the keys of it that :data:`SEASON_KEYS` names."""
+        """Take the section ``profiles`` of the configuration, or what a reproduction says in its place."""
+        profiles = {**SEASON, **profiles}
         return cls(
             profiles["seasonal"],
             train,
@@ -94,17 +96,6 @@ class Season:
             profiles["rolling_other_day_weight"],
             PLAIN.of_kind(profiles.get("log_scale", {})).over(interval_minutes),
         )
-
-
-SEASON_KEYS = (
-    "seasonal",
-    "seasonal_scale",
-    "smoothing_hours",
-    "rolling_days",
-    "rolling_day_decay",
-    "rolling_other_day_weight",
-    "log_scale",
-)
 
 
 def seasonal_part(log_kwh: np.ndarray, calendar: Calendar, season: Season) -> np.ndarray:

@@ -15,6 +15,7 @@ import numpy as np
 
 from meterdp.core.log_scale import LogScale
 from meterdp.errors import InputError
+from meterdp.profiles.constants import VECTOR
 from meterdp.profiles.grid import Calendar
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class VectorRules:
     @classmethod
     def from_config(cls, config: Mapping) -> VectorRules:
         """Take the section ``profiles`` of the configuration."""
-        names = cls.__dataclass_fields__
+        config, names = {**VECTOR, **config}, cls.__dataclass_fields__
         return cls(**{n: tuple(config[n]) if n == "clip_kwh_per_hour" else config[n] for n in names if n in config})
 
     @property

@@ -30,7 +30,7 @@ from meterdp.core.log_scale import LogScale
 from meterdp.core.noise import new_ids
 from meterdp.core.parquet import read_parts, read_table
 from meterdp.errors import InputError
-from meterdp.forecasting.settings import AHEAD, some_of
+from meterdp.forecasting.settings import AHEAD, some_of, studied
 from meterdp.forecasting.tables import FORECASTS_AHEAD
 from meterdp.groupforecast.mechanism import (
     ForecastRecords,
@@ -270,7 +270,7 @@ class GroupForecasts:
             VERSION,
             self.groups.public,
             **self.service.records(),
-            forecast=some_of(self.service.config["forecast"], AHEAD),
+            forecast=some_of(studied(self.service.config["forecast"]), AHEAD),
             groups_request=self.service.request(self.groups).key,
         )
 
@@ -399,7 +399,7 @@ class LabelForecasts:
             VERSION,
             settings,
             **self.service.records(),
-            forecast=some_of(self.service.config["forecast"], AHEAD),
+            forecast=some_of(studied(self.service.config["forecast"]), AHEAD),
         )
 
     @property

@@ -21,6 +21,7 @@ from meterdp.privacy.ledger import Ledger, Request
 from meterdp.privacy.mechanism import Files, Mechanism
 from meterdp.privacy.policy import check_release
 from meterdp.privacy.release import Part, release
+from meterdp.profiles.constants import with_constants
 from meterdp.release.crate import About
 from meterdp.release.described import described
 from meterdp.release.kinds import CRATE, ENTRY
@@ -106,12 +107,12 @@ class ReleaseService:
         profile_keys : iterable of str, optional
             The keys of the section profiles that do; all of them by default.
         """
-        profiles = self.config["profiles"]
+        quality, profiles = with_constants(self.config["quality"], self.config["profiles"])
         scale = {"log_scale": words} if (words := LogScale.from_config(profiles).words) else {}
         keys = (key for key in (profiles if profile_keys is None else profile_keys) if key != "log_scale")
         profiles = {key: profiles[key] for key in keys} | scale
         export = {key: value for key, value in self.config["export"].items() if key not in NO_PARAMETERS}
-        return {"export": export, "quality": self.config["quality"], "profiles": profiles}
+        return {"export": export, "quality": quality, "profiles": profiles}
 
     @property
     def periods(self) -> tuple[Interval, ...] | None:

@@ -34,6 +34,7 @@ from meterdp.core.noise import StudyNoise, salted_ids
 from meterdp.groupforecast.mechanism import GroupForecast
 from meterdp.groupforecast.study import GroupStudy
 from meterdp.privacy.gaussian import epsilon_after
+from meterdp.profiles.constants import SEASON
 from meterdp.profiles.dense import LogLoad
 from meterdp.release.forecast_files import (
     EXAMPLES,
@@ -59,13 +60,13 @@ _DOES_NOT_HIDE = (
 def public_settings(export: Mapping, forecast: Mapping, profiles: Mapping, neighbourhoods: Mapping) -> dict:
     """Return the public settings that made the forecasts, from sections of the configuration."""
     by = neighbourhoods["by"]
-    detail = {"cluster": "clusters", "nearest": "nearest", "size": "size"}.get(by)
+    detail = {"cluster": "clusters", "nearest": "size", "size": "size"}.get(by)
     return {
         "time_zone": export["time_zone"],
         "interval_minutes": export["interval_minutes"],
         "generation": {
             "model": f"ARMA({forecast['ar_order']}, {forecast['ma_order']}) on log kWh less its seasonal mean",
-            "seasonal_mean": profiles["seasonal"],
+            "seasonal_mean": {**SEASON, **profiles}["seasonal"],
             "train_days": forecast["train_days"],
             "neighbourhoods_by": by,
             **({} if detail is None else {f"neighbourhoods_{detail}": neighbourhoods[detail]}),

@@ -38,7 +38,7 @@ def process(ar, ma=()) -> ArmaFit:
     "Section V-B takes logs and subtracts their mean over each day; section VI-B removes a weekly part before it "
     "takes logs.",
     "The two processes differ in mean and variance, and with a subtraction half of the second does not exist.",
-    "Both are public settings: profiles.seasonal (day, week, smoothed) and profiles.seasonal_scale (log, kwh), "
+    "Both can be had of meterdp.profiles.seasonal.Season: method (day, week, smoothed) and scale (log, kwh), "
     "which divides by the mean energy where VI-B would subtract it.",
     note="Fifteen days hold two or three readings per slot of the week.",
 )

@@ -67,7 +67,7 @@ def graph():
     return as_arrow(NEIGHBOUR_GRAPH, graph_columns(HOUSEHOLDS, np.array([1, 1, 2, 2])))
 
 
-CLUSTERS = {"by": "cluster", "clusters": 2, "nearest": 1, "file": None, "file_columns": ["a", "b"]}
+CLUSTERS = {"by": "cluster", "clusters": 2, "size": 1, "file": None}
 
 
 def meters(circuits):
@@ -119,7 +119,7 @@ def test_neighbourhoods_by_circuit_need_circuits(load):
 
 def test_given_neighbours_may_name_households_that_are_not_forecast(load, tmp_path):
     path = tmp_path / "pairs.csv"
-    path.write_text("a,b\nm-3,m-4\nm-8,m-3\nm-11,m-8\n")
+    path.write_text("meter_id,neighbour_id\nm-3,m-4\nm-8,m-3\nm-11,m-8\n")
     rows = [0, 1, 3]
     some = LogLoad(HOUSEHOLDS[rows], load.log_kwh[rows], load.seasonal_log_kwh[rows], CALENDAR)
     settings = {**CLUSTERS, "by": "file", "file": str(path)}
@@ -133,7 +133,7 @@ def test_given_neighbours_may_name_households_that_are_not_forecast(load, tmp_pa
 def test_one_household_has_no_neighbour_and_the_study_goes_on(load, distributions, tmp_path, by):
     """A neighbourhood of one: counted, explained, and every design still has a noise for it."""
     path = tmp_path / "pairs.csv"
-    path.write_text("a,b\n")
+    path.write_text("meter_id,neighbour_id\n")
     one = LogLoad(HOUSEHOLDS[:1], load.log_kwh[:1], load.seasonal_log_kwh[:1], CALENDAR)
     settings = {**CLUSTERS, "by": by, "file": str(path)}
     found = study_neighbourhoods(one, meters(["east"] * 4), settings, train_days=7, seed=1)

@@ -17,8 +17,6 @@ FEDERATION = {
     "graph": "complete",
     "colluding": 1,
     "iterations": 10,
-    "update": "textbook",
-    "mask_std": 1e6,
 }
 
 

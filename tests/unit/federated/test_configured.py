@@ -38,7 +38,7 @@ def test_the_noise_is_shared_by_those_who_are_left_together(scheme, graph, collu
 
 
 def test_masks_of_finite_size_hide_a_little_less():
-    found = shares_of(FEDERATION | {"mask_std": 1e5}, meters(TWELVE))
+    found = shares_of(FEDERATION, meters(TWELVE))
     assert 11 - 1e-6 < found.honest < 11 and (found.nodes, found.colluding) == (12, 1)
     assert shares_for("subspace", complete(60), 6, mask_ratio=1e5).honest == pytest.approx(54, abs=1e-5)
 

@@ -9,6 +9,7 @@ import meterdp
 from meterdp.core.config import complete, load_schema
 from meterdp.forecasting.arma import ArmaSettings
 from meterdp.forecasting.bulk import fit_households
+from meterdp.forecasting.settings import studied
 from tests.unit.forecasting.processes import process, simulate
 
 ORDER = (2, 1)
@@ -37,7 +38,7 @@ def test_likelihood_and_forecasts_are_those_of_statsmodels(fits):
 
 def test_fits_are_those_of_the_workflow(repository):
     """With its settings for a forecast; the season is the caller's."""
-    config = complete({}, load_schema(repository / "workflow/schemas/config.schema.yaml"))["forecast"]
+    config = studied(complete({}, load_schema(repository / "workflow/schemas/config.schema.yaml"))["forecast"])
     settings = ArmaSettings.from_config(config | {"ar_order": 2, "ma_order": 1})
     choices = {"mean": config["mean"], "fit": config["fit"], "starts": config["starts"]}
     ours = meterdp.fit_arma(SERIES, ORDER, **choices, max_iter=config["max_iterations"], threads=2)

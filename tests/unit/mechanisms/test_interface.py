@@ -98,7 +98,7 @@ def test_configuration_offers_the_mechanisms_and_each_looks_different(repository
 
 def test_the_configuration_says_which_mechanisms_make_fewer_draws(repository):
     schema = load_schema(repository / "workflow/schemas/config.schema.yaml")
-    said = schema["properties"]["mechanisms"]["properties"]["draws"]["description"]
+    said = schema["properties"]["mechanisms"]["properties"]["variants"]["description"]
     limits = {name: kind.most_draws for name, kind in MECHANISMS.items() if kind.most_draws is not None}
     assert re.findall(r"`(\w+)` makes (\d+) at most", said) == [(name, str(most)) for name, most in limits.items()]
 

@@ -23,7 +23,6 @@ PROFILES = {"clip_kwh_per_hour": [0.01, 100]}
 MECHANISMS = {
     "epsilons": [1, 4],
     "delta": 1e-5,
-    "draws": 8,
     "sdp_solver": "own",
     "sound": {
         "adjacency": "replace_one",
@@ -60,6 +59,11 @@ def test_the_draws_of_one_epsilon_do_not_depend_on_the_others(records):
     both = vary("sound", records, fit, MECHANISMS, MIXTURE, PROFILES, 5)[0]
     one = vary("sound", records, fit, {**MECHANISMS, "epsilons": [4]}, MIXTURE, PROFILES, 5)[0]
     assert both["mean_log_kwh"][2:] == one["mean_log_kwh"]
+
+
+@pytest.fixture(autouse=True)
+def few_draws(monkeypatch):
+    monkeypatch.setattr(cost_study, "DRAWS", 8)
 
 
 @pytest.mark.parametrize(("most", "draws"), [(None, 8), (3, 3), (20, 8)])

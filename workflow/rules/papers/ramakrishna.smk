@@ -70,7 +70,7 @@ rule reproduce_ramakrishna_forecasts:
         interval_minutes=lookup("interval_minutes", within=config["export"]),
         time_zone=lookup("time_zone", within=config["export"]),
         log_scale=some_of(config["profiles"], SCALE_KEYS),
-        forecast=config["forecast"],
+        forecast=studied(config["forecast"]),
         code=code_of("papers/ramakrishna_forecasts"),
     script:
         "../../scripts/papers/ramakrishna_forecasts.py"

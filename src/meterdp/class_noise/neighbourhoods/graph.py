@@ -257,7 +257,7 @@ def read_edges(path, columns: Sequence[str], households: Mapping[str, int]) -> n
                 f"has no column '{name}', or more than one",
                 file=path,
                 field=_FIELD,
-                hint="name its two meter id columns in neighbourhoods.file_columns",
+                hint=f"call its two columns of meter ids {' and '.join(columns)}",
             )
     first = 1 if Path(path).suffix == ".parquet" else 2  # a CSV has a header
     ends = [[str(v).strip() if v is not None else "" for v in table[name].to_pylist()] for name in columns]

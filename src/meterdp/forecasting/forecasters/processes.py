@@ -1,4 +1,4 @@
-"""Forecasters that a study can release: a season and a process of what it leaves, see ``forecast.method``.
+"""Forecasters that a study can release: a season and a process of what it leaves.
 
 For comparison only: one ridge regression a step, trained on all households together.
 

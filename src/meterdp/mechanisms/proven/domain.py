@@ -16,6 +16,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 from scipy.special import ndtri
 
+from meterdp.core.constraints import POSITIVE, check
 from meterdp.core.log_scale import PLAIN, LogScale
 from meterdp.core.noise import fixed_normals
 from meterdp.errors import InputError
@@ -195,8 +196,7 @@ class Ball:
     units: ClassVar[dict[str, str]] = {"replace_one": "one whole record", "add_remove": "one record, present or not"}
 
     def __post_init__(self):
-        if not 0 < self.radius < np.inf:
-            raise InputError("is outside its allowed range", field="radius", hint="use a positive number")
+        check(self, {"radius": POSITIVE})
         if self.centre is not None and not np.isfinite(self.centre).all():
             raise InputError("is not a point", field="centre", hint="use a finite number for each entry of a record")
 

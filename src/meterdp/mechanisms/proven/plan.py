@@ -18,7 +18,7 @@ from typing import Literal
 
 import numpy as np
 
-from meterdp.errors import InputError
+from meterdp.core.constraints import ONE_OR_MORE, SHARE_BELOW_ONE, Fits, Number, OneOf, check
 from meterdp.mechanisms.proven import marginals
 from meterdp.mechanisms.proven.adapt import WEIGHTS, adapt_entries, adapt_share
 from meterdp.mechanisms.proven.domain import Ball, Loads
@@ -49,12 +49,12 @@ class Shares:
     colluding: int
 
     def __post_init__(self):
-        if not (0 <= self.colluding < self.nodes and 0 < self.honest <= self.nodes - self.colluding):
-            raise InputError(
-                "is outside its allowed range",
-                field="shares",
-                hint="use fewer colluding nodes than nodes, and no more honest ones than are left",
-            )
+        constraints = {
+            "nodes": ONE_OR_MORE,
+            "colluding": Number(0, self.nodes, closed="low"),
+            "honest": Number(0, self.nodes - self.colluding, closed="high"),
+        }
+        check(self, constraints)
 
     @property
     def seen_by_colluding(self) -> float:
@@ -168,34 +168,24 @@ class ProvenSettings:
     shares: Shares = ALONE
 
     def __post_init__(self):
-        checks = {
-            "adjacency": (self.adjacency in ("replace_one", "add_remove"), "use replace_one or add_remove"),
-            "records_guess": (
-                _whole(self.records_guess) and (self.adjacency != "add_remove" or self.records_guess is not None),
-                "give a public guess of the number of households, which add_remove needs",
-            ),
-            "classes": (
-                _whole(self.classes) and (self.classes is None or self.library is None),
-                "use a whole number, one or more, or null for the rule; null beside a library, which brings its own",
-            ),
-            "rounds": (_whole(self.rounds), "use a whole number, one or more, or null for the rule"),
-            "level_log_kwh": (np.isfinite(self.level_log_kwh), "use a finite number"),
-            "grid": (self.grid >= 0 and math.frexp(self.grid)[0] in (0, 0.5), "use a power of two, or 0"),
-            "hour_correlation": (0 <= self.hour_correlation < 1, "use a number from 0 up to, not including, 1"),
-            "marginal_share": (0 <= self.marginal_share < 1, "use a number from 0 up to, not including, 1"),
-            "ball": (
+        known = self.records_guess is not None or self.adjacency != "add_remove"
+        constraints = {
+            "adjacency": OneOf(("replace_one", "add_remove")),
+            "records_guess": Number(1, closed="low", whole=True, optional=known),
+            "classes": Number(1, closed="low", whole=True, optional=True),
+            "rounds": Number(1, closed="low", whole=True, optional=True),
+            "level_log_kwh": Number(),
+            "grid": Fits(self.grid >= 0 and math.frexp(self.grid)[0] in (0, 0.5), "a power of two, or 0"),
+            "hour_correlation": SHARE_BELOW_ONE,
+            "marginal_share": SHARE_BELOW_ONE,
+            "library": Fits(self.library is None or self.classes is None, "classes of null, which a library brings"),
+            "ball": Fits(
                 self.ball is None or (self.library is None and self.marginal_share == 0),
-                "use neither a library nor marginals beside it: both are of loads",
+                "neither a library nor marginals beside it: both are of loads",
             ),
-            "prior": (self.prior is None or self.ball is not None, "use null for loads"),
+            "prior": Fits(self.prior is None or self.ball is not None, "null for loads"),
         }
-        for field, (holds, hint) in checks.items():
-            if not holds:
-                raise InputError("is outside its allowed range", field=field, hint=hint)
-
-
-def _whole(value: int | None) -> bool:
-    return value is None or (value >= 1 and value == int(value))
+        check(self, constraints)
 
 
 @dataclass(frozen=True)
