@@ -22,12 +22,12 @@ import pandas as pd
 
 from meterdp.core.parquet import atomic_path, read_table
 from meterdp.federated.em import distributed_em
-from meterdp.federated.federated import Federated
 from meterdp.federated.graph import ring
 from meterdp.federated.node.config import read_node
 from meterdp.federated.node.run import mixture_columns, own_records
 from meterdp.federated.node.tables import NODE_MIXTURE, NODE_TRAFFIC
 from meterdp.federated.study import one_class, start_from
+from meterdp.federated.summation import Federated
 
 ROOT = Path(__file__).resolve().parents[1]
 CASES = {

@@ -283,14 +283,14 @@ MUTANTS = (
     ),
     Mutant(
         "off-by-one composition: linear, one step is not paid for",
-        "src/meterdp/accounting/linear.py",
+        "src/meterdp/accounting/sequence.py",
         "return sequence.steps * step_epsilon <= epsilon and",
         "return (sequence.steps - 1) * step_epsilon <= epsilon and",
         COMPOSITIONS,
     ),
     Mutant(
         "a delta that is not paid for: advanced composition",
-        "src/meterdp/accounting/advanced.py",
+        "src/meterdp/accounting/sequence.py",
         "math.log(left) - ROOM",
         "math.log(delta) - ROOM",
         COMPOSITIONS,

@@ -19,7 +19,7 @@ from meterdp.mixture import tables as mixture
 from meterdp.profiles import tables as profiles
 from meterdp.release import tables as release
 
-# In the order in which data flows; a room with tables of its own is a line here.
+# In the order in which data flows; a package with tables is a line here.
 STUDY = (
     exports,
     profiles,

@@ -6,8 +6,7 @@ from meterdp.core.job import job
 from meterdp.core.noise import keyed_generator
 from meterdp.core.parquet import read_table
 from meterdp.federated.circuits import Circuits
-from meterdp.federated.protects import protection_rows
-from meterdp.federated.study import announce, fit_over_circuits, iteration_columns, mixture_columns
+from meterdp.federated.study import announce, fit_over_circuits, iteration_columns, mixture_columns, protection_rows
 from meterdp.federated.tables import FEDERATED_MIXTURE, FEDERATION, FEDERATION_PROTECTS
 from meterdp.ingest.tables import METERS
 from meterdp.profiles.tables import PROFILES

@@ -5,8 +5,8 @@ from meterdp.core.log_scale import LogScale
 from meterdp.core.parquet import as_arrow, read_table, write_table
 from meterdp.evaluation.cost import study_folds, vary
 from meterdp.evaluation.tables import COST
-from meterdp.federated.configured import shares_of
 from meterdp.federated.fitted import read_fitted
+from meterdp.federated.shared_noise import shares_of
 from meterdp.ingest.tables import METERS
 from meterdp.mechanisms.tables import VARIANT
 from meterdp.mixture.study import fit_from

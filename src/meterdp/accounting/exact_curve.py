@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from meterdp.accounting.gaussian_loss import PairLosses, log_deltas, pair_losses
-from meterdp.accounting.interface import Curve
+from meterdp.accounting.sequence import Curve
 from meterdp.accounting.tail_integral import all_bounds, all_tails
 from meterdp.privacy import gaussian
 
@@ -24,7 +24,7 @@ _BATCH, _FIRST, _FARTHEST = 256, 4, 2048
 _CLOSE, _CLEAR = 1e-6, 1e-3
 # Of a hockey stick: rounding that may cost no more is not looked at closely.
 _SMALL = 1e-6
-# What a bound on the ratio of two densities may leave out, in delta.
+# What a bound on the ratio of two densities can omit, in delta.
 _UNLIKELY = 1e-300
 
 
@@ -147,7 +147,7 @@ def worst_pairs(
 
     Pairs of distributions with one covariance have a closed form that grows with their distance mu, so the farthest
     are looked
-    at; but for one- and two-sided delta at a negative epsilon, where all are. The others are taken in the order of
+    at, except for one- and two-sided delta at a negative epsilon, where all are. The others are taken in the order of
     their Chernoff bounds until the next bound is at most 1 + 1e-6 times the largest delta found. So no pair exceeds
     it by more than the error stated.
     """
@@ -311,7 +311,7 @@ def _from_rounding(losses: PairLosses, epsilon: np.ndarray, stick: np.ndarray) -
 
     Two distributions that are eta off in total variation have one that is (1 + e^eps) eta off. Two that are within a
     factor
-    e^r but for what is left out have at most e^r times that at eps - 2 r; it is looked at where the first bound is
+    e^r except for what is left out have at most e^r times that at eps - 2 r; it is looked at where the first bound is
     not small.
     """
     error, factor = _off_by(losses, epsilon)

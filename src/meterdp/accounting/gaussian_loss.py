@@ -39,7 +39,7 @@ class PairLosses:
         gamma and nu are those of two distributions near the ones that are meant: covariances off by the first number
         relative
         to the distributions themselves, means by the second in standard deviations; infinite where the computed ones
-        may be anything. It hangs on the condition of the covariances. Zero by default.
+        may be anything. It depends on the condition of the covariances. Zero by default.
     """
 
     gamma: np.ndarray
@@ -79,7 +79,7 @@ def pair_losses(mean: np.ndarray, covariance: np.ndarray, pairs: np.ndarray) -> 
     With Cholesky factors K of S_X and K' of S_X', and the singular value decomposition K'^-1 K = V G U', gamma is
     the diagonal of G^2 and nu = V' K'^-1 (m_X' - m_X). The reverse pair has 1/gamma and nu/sqrt(gamma), so each
     unordered pair is decomposed once, by one-sided Jacobi rotations, which keep small singular values accurate.
-    A pair in which one distribution is singular counts as told apart for certain, unless the two distributions are
+    A pair in which one distribution is singular counts as distinguished for certain, unless the two distributions are
     the same; if both live in one common subspace that is an upper bound.
     """
     mean, covariance = np.asarray(mean, dtype=float), np.asarray(covariance, dtype=float)

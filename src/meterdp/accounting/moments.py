@@ -14,9 +14,8 @@ from types import ModuleType
 
 import numpy as np
 
-from meterdp.accounting.interface import Curve
 from meterdp.accounting.orders import FAR_ORDER, LARGEST_ORDER
-from meterdp.accounting.sequence import Infeasible, Sequence, calibrated_to_tail, check_budget, log_target
+from meterdp.accounting.sequence import Curve, Infeasible, Sequence, calibrated_to_tail, check_budget, log_target
 
 # Real orders are searched between the inverse of this and this; whatever is found is a valid bound.
 _FARTHEST = 1e150

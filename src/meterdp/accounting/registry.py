@@ -1,9 +1,9 @@
-"""The accounting curves by name. A new one is one file, which ends with its entry, and one line here."""
+"""The accounting curves by name. A new one is its functions, an entry below them, and one line here."""
 
 from __future__ import annotations
 
-from meterdp.accounting import advanced, exact_curve, linear, moments, zcdp
-from meterdp.accounting.interface import Curve
+from meterdp.accounting import exact_curve, moments, zcdp
+from meterdp.accounting.sequence import ADVANCED, LINEAR, Curve
 from meterdp.privacy import gaussian
 
 CURVES: dict[str, Curve] = {
@@ -15,8 +15,8 @@ CURVES: dict[str, Curve] = {
         gaussian.mu_beside,
     ),
     "gaussian_pair": exact_curve.CURVE,
-    "linear": linear.CURVE,
-    "advanced": advanced.CURVE,
+    "linear": LINEAR,
+    "advanced": ADVANCED,
     "zcdp": zcdp.CURVE,
     "moments": moments.CURVE,
     "moments_far": moments.CURVE_FAR,

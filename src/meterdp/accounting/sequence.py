@@ -2,6 +2,17 @@
 
 Their curves differ in what they say about a step and in how they add it up. They share the steps, and the search for
 the budget of a step that a whole (epsilon, delta) allows. Proofs: docs/proofs/compositions.md.
+
+Linear composition: epsilons and deltas of all steps add up (Dwork and Roth 2014, theorem 3.16).
+
+As in section 5 of Park et al.: (J(2K+1) epsilon_i, J(2K+1) delta_i) for GGG, (J(2K+1) epsilon_i, JK delta_i) for LLG.
+A curve of one point: at a smaller epsilon nothing is known.
+
+Advanced composition (Dwork and Roth 2014, theorem 3.20): a slack delta' buys an epsilon growing like sqrt(steps).
+
+As printed in section 5 of Park et al.: k steps of epsilon_i are (k epsilon_i (e^epsilon_i - 1) +
+sqrt(2 k ln(1/delta')) epsilon_i, delta' + the steps' deltas)-DP. For few steps it is worse than linear composition;
+no minimum of the two is taken.
 """
 
 from __future__ import annotations
@@ -10,12 +21,14 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from meterdp.errors import InputError
 from meterdp.privacy import gaussian
 
 # Inverses leave this room in ln delta for the error of evaluation.
 ROOM = 1e-9
-# Neighbouring budgets of a step are told apart to this relative width.
+# Neighbouring budgets of a step are distinguished to this relative width.
 _CLOSE = 1e-14
 
 
@@ -155,3 +168,100 @@ def _check_positive(**values: float) -> None:
     for name, value in values.items():
         if not value > 0:  # also refuses NaN
             raise ValueError(f"{name} is not a positive number")
+
+
+@dataclass(frozen=True)
+class Curve:
+    """An accounting curve, an entry of :mod:`meterdp.accounting.registry`.
+
+    Parameters
+    ----------
+    title : str
+        As ``Guarantee.accountant`` states it.
+    accounts_for : str
+        The steps it adds up.
+    delta : callable (*parameters, epsilon) -> float
+        Delta at ``epsilon``; the parameters are those of the noise.
+    calibrated : callable (*public parameters, epsilon, delta) -> float, optional
+        The largest first parameter of ``delta`` that is (epsilon, delta)-DP.
+    """
+
+    title: str
+    accounts_for: str
+    delta: Callable[..., float]
+    calibrated: Callable[..., float] | None = None
+
+
+def linear_delta(step_epsilon: float, sequence: Sequence, epsilon: float) -> float:
+    """Return the sum of the steps' deltas if their epsilons fit into ``epsilon``, else 1."""
+    steps_delta = sequence.gaussian_delta(step_epsilon)
+    return min(1.0, steps_delta) if sequence.steps * step_epsilon <= epsilon else 1.0
+
+
+def calibrated_linear(sequence: Sequence, epsilon: float, delta: float) -> float:
+    """Return the largest step_epsilon that is (epsilon, delta)-DP, on the safe side.
+
+    Raises
+    ------
+    Infeasible
+        If the deltas of the steps alone exceed delta.
+    """
+    check_budget(epsilon, delta)
+    if sequence.gaussian and sequence.gaussian * sequence.step_delta > delta:
+        raise Infeasible(
+            "the deltas of the Gaussian steps add up to more than delta",
+            field="step_delta",
+            hint="lower step_delta or the number of iterations, or compose by zcdp or moments_real",
+        )
+
+    def holds(step_epsilon: float) -> bool:
+        return sequence.steps * step_epsilon <= epsilon and sequence.gaussian_delta(step_epsilon) <= delta
+
+    return largest_step_epsilon(holds, epsilon, delta)
+
+
+LINEAR = Curve("linear composition", "Laplace and Gaussian steps of one epsilon", linear_delta, calibrated_linear)
+
+
+def log_slack(step_epsilon: float, sequence: Sequence, epsilon: float) -> float:
+    """Return ln delta' at which the printed epsilon is ``epsilon``; 0 if it exceeds that even at delta' = 1."""
+    if epsilon == math.inf:
+        return -math.inf
+    with np.errstate(over="ignore"):
+        spare = epsilon - sequence.steps * step_epsilon * float(np.expm1(step_epsilon))
+    return -spare / step_epsilon * spare / step_epsilon / (2 * sequence.steps) if spare > 0 else 0.0
+
+
+def advanced_delta(step_epsilon: float, sequence: Sequence, epsilon: float) -> float:
+    """Return delta' + the sum of the steps' deltas at ``epsilon``, at most 1."""
+    steps_delta = sequence.gaussian_delta(step_epsilon)
+    return min(1.0, math.exp(log_slack(step_epsilon, sequence, epsilon)) + steps_delta)
+
+
+def calibrated_advanced(sequence: Sequence, epsilon: float, delta: float) -> float:
+    """Return the largest step_epsilon that is (epsilon, delta)-DP, on the safe side.
+
+    Raises
+    ------
+    Infeasible
+        If the deltas of the steps leave nothing of delta for the slack.
+    """
+    check_budget(epsilon, delta)
+    left = delta - sequence.gaussian * sequence.step_delta if sequence.gaussian else delta
+    if left <= 0:
+        raise Infeasible(
+            "the deltas of the Gaussian steps leave no slack for advanced composition",
+            field="step_delta",
+            hint="lower step_delta or the number of iterations, or compose by zcdp or moments_real",
+        )
+
+    def holds(step_epsilon: float) -> bool:
+        left = delta - sequence.gaussian_delta(step_epsilon)
+        return left > 0 and log_slack(step_epsilon, sequence, epsilon) <= math.log(left) - ROOM
+
+    return largest_step_epsilon(holds, epsilon, delta)
+
+
+ADVANCED = Curve(
+    "advanced composition", "Laplace and Gaussian steps of one epsilon", advanced_delta, calibrated_advanced
+)

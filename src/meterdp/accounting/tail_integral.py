@@ -194,7 +194,7 @@ def _modulus(form, s, w, peak, bend, reweighting, y):
 def _truncation(form, s, w, peak, bend, y):
     """Bounds on int |e^phi/u| and int |e^phi/(u (u+1))| over the vertical ray upwards from the point y, over e^peak.
 
-    On the ray |1 - ua|, |u| and |u+1| rise, and by partial fractions u (u+sign)/(1-ua) is linear but for
+    On the ray |1 - ua|, |u| and |u+1| rise, and by partial fractions u (u+sign)/(1-ua) is linear except for
     (1 + sign a)/a^2/(1-ua), whose real part falls, or rises towards zero if it is negative.
     """
     p, v, _ = _point(s, w, bend, 0.0, y)

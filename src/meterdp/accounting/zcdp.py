@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 
-from meterdp.accounting.interface import Curve
-from meterdp.accounting.sequence import Sequence, calibrated_to_tail
+from meterdp.accounting.sequence import Curve, Sequence, calibrated_to_tail
 
 
 def rho(step_epsilon: float, sequence: Sequence) -> float:

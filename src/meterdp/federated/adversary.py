@@ -40,7 +40,7 @@ def known_sums(
     Notes
     -----
     Federated, (6): every node's own. Secure summation, (11) and (12): a stretch of the cycle between two corrupt
-    nodes, as its partial sums are known at both ends, the first node's random number cancelling once the sum is told.
+    nodes, as its partial sums are known at both ends: the first node's random number cancels once the sum is known.
     Subspace, (10): the honest nodes that are joined without passing a corrupt one; other combinations are hidden by
     the dual variables between honest neighbours. Masks on edges: the same groups.
     """
@@ -142,9 +142,9 @@ def solvable(
 ) -> list[Solvable]:
     """Count equations and unknowns of every group, from public numbers.
 
-    As many equations as unknowns pin down the records, up to their order within the group, but for unlucky ones: the
-    sums are smooth functions of the records that change from iteration to iteration with the mixture. Nothing says
-    that fewer protect: one sum over two records of one household already tells much.
+    As many equations as unknowns pin down the records, up to their order within the group, except in unlucky cases:
+    the sums are smooth functions of the records that change from iteration to iteration with the mixture. Nothing
+    says that fewer protect: one sum over two records of one household already tells much.
 
     Parameters
     ----------

@@ -5,7 +5,7 @@ All of it is public: the list of meters with their circuits and the configuratio
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,10 +13,37 @@ import pyarrow as pa
 
 from meterdp.core.config import FEWEST_CIRCUITS
 from meterdp.errors import InputError
-from meterdp.federated.graph import Graph, complete, read_graph, ring
+from meterdp.federated.graph import Graph, complete, hamiltonian_cycle, read_graph, ring
 from meterdp.federated.pdmm import Subspace
-from meterdp.federated.schemes import scheme
-from meterdp.federated.summation import Summation
+from meterdp.federated.summation import EdgeMasks, Federated, RingSum, Summation
+
+SCHEMES: dict[str, Callable[[Graph, np.random.Generator], Summation]] = {
+    "federated": lambda graph, generator: Federated(graph),
+    "secure_sum": lambda graph, generator: RingSum(graph, hamiltonian_cycle(graph), generator),
+    "subspace": lambda graph, generator: Subspace(graph, generator),
+    "edge_masks": lambda graph, generator: EdgeMasks(graph, generator),
+}
+
+
+def scheme(name: str, graph: Graph, generator: np.random.Generator) -> Summation:
+    """Return a scheme over a graph, with its own choice of constants, for simulation.
+
+    Parameters
+    ----------
+    name : str
+    graph : Graph
+    generator : numpy.random.Generator
+        Of masks, and of the order of activations.
+
+    Raises
+    ------
+    InputError
+        If there is no such scheme, or the graph does not allow it.
+    """
+    if name not in SCHEMES:
+        raise InputError(f"there is no scheme '{name}'", field="scheme", hint=f"choose from {', '.join(SCHEMES)}")
+    return SCHEMES[name](graph, generator)
+
 
 # Standard deviation of the noise of ``subspace``, in units of the statistics or of a circuit's share of the noise.
 # It is much larger than these, and so small that rounding, about 1e-15 of it, spoils no sum.

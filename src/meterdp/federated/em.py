@@ -148,7 +148,7 @@ def distributed_em(
         known: dict[bytes, Mixture] = {}
         after = []
         for own, total in zip(mixtures, totals.at_node, strict=True):
-            # Nodes that were told the very same sum are taken one step together.
+            # Nodes that received the very same sum are taken one step together.
             key = total.tobytes() + own.means.tobytes() + own.covariances.tobytes()
             if key not in known:
                 known[key] = m_step(total, own, update, eigenvalue_floor)

@@ -1,6 +1,6 @@
 """Average consensus by PDMM with subspace perturbation (Li et al., 4.1 and 4.2; Zhang and Heusdens 2018).
 
-Every arc i|j has a dual variable lambda_{i|j}; what they hold at the start, large random numbers told to one
+Every arc i|j has a dual variable lambda_{i|j}; what they hold at the start, large random numbers sent to one
 neighbour each, hides the nodes' values and does not move the average. As printed, (9) diverges (defect D1): the
 update that converges takes the neighbour's dual variable, lambda_{i|j} <- lambda_{j|i} + c B_{i|j} (y_i - y_j).
 """

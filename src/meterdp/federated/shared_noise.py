@@ -2,27 +2,31 @@
 
 What any t colluding nodes see, transcripts and result, costs the (epsilon, delta) asked for; who sees the result
 alone sees more noise than that (docs/proofs/shared_noise.md).
+
+How circuits share the noise of a sound release, from configuration and the public list of meters.
 """
 
 from __future__ import annotations
 
+import hashlib
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 
 import numpy as np
+import pyarrow as pa
 
 from meterdp.errors import InputError
 from meterdp.federated.adversary import require_few_sets, smallest_group
-from meterdp.federated.federated import Federated
+from meterdp.federated.circuits import GRAPHS, MASK_STD, Circuits
 from meterdp.federated.graph import Graph, hamiltonian_cycle
 from meterdp.federated.pdmm import Subspace
-from meterdp.federated.summation import STEP, EdgeMasks, RingSum, Summation
+from meterdp.federated.summation import STEP, EdgeMasks, Federated, RingSum, Summation
 from meterdp.mechanisms.interface import Released
 from meterdp.mechanisms.proven.mechanism import Proven
-from meterdp.mechanisms.proven.plan import Shares
+from meterdp.mechanisms.proven.plan import ALONE, SharedNoise, Shares
 from meterdp.privacy.mechanism import NoisyQuery
 from meterdp.privacy.noise import GaussianSource
 
@@ -245,7 +249,7 @@ def release_together(
     failed: list[BaseException] = []
 
     def add_up() -> None:
-        # The first node's sum is passed on: a class's principal axes may hang on the last bits, and statistics that
+        # The first node's sum is passed on: a class's principal axes may depend on the last bits, and statistics that
         # nodes took along different axes must not be added up.
         sums[:] = [summation.total(np.stack(vectors)).at_node[0]] * n
 
@@ -274,3 +278,44 @@ def release_together(
     if failed:
         raise failed[0]
     return out
+
+
+def shared_noise(federation: Mapping | None, meters: pa.Table) -> SharedNoise | None:
+    """Return how the circuits share the noise, None where there are none.
+
+    Parameters
+    ----------
+    federation : mapping, optional
+        Section of the configuration.
+    meters : pyarrow.Table
+        Table ``meters``; of a release, that of the public list.
+
+    Raises
+    ------
+    InputError
+        As :meth:`~meterdp.federated.circuits.Circuits.of`, or if the graph does not allow the scheme.
+    """
+    if federation is None or federation["by"] is None:
+        return None
+    graph = Circuits.of(meters, federation).graph
+    sums = sums_of(federation, graph, federation["colluding"])
+    parameters = {"by": federation["by"], "scheme": sums.scheme, "graph": _name_of(federation["graph"], graph)}
+    return SharedNoise(sums.shares, parameters)
+
+
+def sums_of(federation: Mapping, graph: Graph, colluding: int) -> SharedSums:
+    """Return how circuits add up what they have put noise on, if so many of them collude."""
+    return SharedSums(federation["scheme"], graph, colluding, MASK_STD)
+
+
+def shares_of(federation: Mapping | None, meters: pa.Table) -> Shares:
+    """Return the shares of :func:`shared_noise`, those of one holder where there are no circuits."""
+    shared = shared_noise(federation, meters)
+    return ALONE if shared is None else shared.shares
+
+
+def _name_of(graph: str, of_circuits: Graph) -> str:
+    """Return the name of a graph, or a digest of an edge file's edges between circuits by number."""
+    if graph in GRAPHS:
+        return graph
+    return "sha256 of edges " + hashlib.sha256(of_circuits.edges.astype("<i8").tobytes()).hexdigest()

@@ -10,7 +10,9 @@ Sums of values that neighbours have masked for each other (Ács and Castelluccia
 
 The two ends of every edge agree on a random whole number modulo 2^64; one adds it to its value, the other takes it
 away. Masked values may then be seen by all, and their sum is that of the values. It is subspace perturbation in whole
-numbers: the same sums are told, those of honest nodes that are joined, and the rest is hidden perfectly.
+numbers: the same sums are revealed, those of honest nodes that are joined, and the rest is hidden perfectly.
+
+Federated sums (Li et al., 3.1): a server receives every node's vector. It hides nothing from the server.
 """
 
 from __future__ import annotations
@@ -232,3 +234,21 @@ def tree_depth(graph: Graph) -> int:
             node, steps = parent[node], steps + 1
         depth = max(depth, steps)
     return depth
+
+
+@dataclass(frozen=True)
+class Federated:
+    """The server is none of the nodes; the edges of the graph are not used.
+
+    Parameters
+    ----------
+    graph : Graph
+    """
+
+    graph: Graph
+    name: ClassVar[str] = "federated"
+
+    def total(self, values: np.ndarray) -> Totals:
+        """Sum at the server, which answers every node; see :class:`~meterdp.federated.summation.Summation`."""
+        n, q = values.shape
+        return Totals(np.tile(values.sum(axis=0), (n, 1)), 2, 2 * n, 2 * n * q)

@@ -41,7 +41,7 @@ def standardised(x: np.ndarray, means: np.ndarray, whiten: np.ndarray, out: np.n
 
 
 def log_densities(z: np.ndarray, weights: np.ndarray, whiten: np.ndarray) -> np.ndarray:
-    """Return ln(pi_k N(x; mu_k, Sigma_k)) from standardised records, but for the constant -d/2 ln(2 pi).
+    """Return ln(pi_k N(x; mu_k, Sigma_k)) from standardised records, except for the constant -d/2 ln(2 pi).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Patterns of use in words: every class of a mixture named by its level and by when it uses most.
+"""Patterns of use by name: every class of a mixture named by its level and by when it uses most.
 
 For readers who do not want numbers of classes. Levels compare with the average customer of the study, so a name is
 relative to the others; limits are constants of this file.
@@ -38,19 +38,19 @@ def pattern_names(
     Returns
     -------
     list of str
-        Classes that would have one name are told apart by their energy, or else by a letter.
+        Classes that would have one name are distinguished by their energy, or else by a letter.
     """
     average = float(np.sum(np.asarray(share) * np.abs(energy_kwh)))
     levels = [_level(energy, average) for energy in energy_kwh]
     shapes = [_shape(profile, hours_local) for profile in profile_kwh]
     names = [f"{level}, {shape}" for level, shape in zip(levels, shapes, strict=True)]
-    told_apart = [
+    distinct = [
         f"{levels[k]} ({energy_kwh[k]:.2g} kWh), {shapes[k]}" if names.count(name) > 1 else name
         for k, name in enumerate(names)
     ]
     return [
-        f"{name} ({chr(ord('a') + told_apart[:k].count(name))})" if told_apart.count(name) > 1 else name
-        for k, name in enumerate(told_apart)
+        f"{name} ({chr(ord('a') + distinct[:k].count(name))})" if distinct.count(name) > 1 else name
+        for k, name in enumerate(distinct)
     ]
 
 

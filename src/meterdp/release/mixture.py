@@ -142,7 +142,7 @@ def mechanisms(listed: MeterList, service: ReleaseService) -> tuple[ReleasedMixt
     """Return what a configuration asks to release, from public settings and the list of meters."""
     shared = None
     if service.config["federation"]["by"] is not None:
-        from meterdp.federated.configured import shared_noise
+        from meterdp.federated.shared_noise import shared_noise
 
         shared = shared_noise(service.config["federation"], listed.table)
     return (ReleasedMixture.configured(len(listed.meter_ids), service, shared),)

@@ -174,7 +174,7 @@ def minimise(problem: Problem, packing: Packing, x: np.ndarray, target: float) -
     Notes
     -----
     Newton on the perturbed optimality conditions, K and its multiplier Z in the scaling of Nesterov and Todd. Slacks
-    are variables of their own: they stay positive while the constraints they stand for may be broken on the way, so
+    are separate variables: they stay positive while the constraints they stand for may be broken on the way, so
     steps are long although the constraints are curved. A predictor with the same factorisation sets the centring.
     Steps that break the constraints too much are halved: the iterates would otherwise wander far from the central
     path and take almost twice as many steps.

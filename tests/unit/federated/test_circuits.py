@@ -8,8 +8,7 @@ from meterdp.errors import InputError
 from meterdp.federated.adversary import known_sums, smallest_group, solvable
 from meterdp.federated.circuits import Circuits, graph_file
 from meterdp.federated.graph import complete, ring
-from meterdp.federated.protects import protection_rows
-from meterdp.federated.study import announce, solvable_households
+from meterdp.federated.study import announce, protection_rows, solvable_households
 
 FEDERATION = {
     "by": "circuit",

@@ -5,10 +5,9 @@ import pytest
 
 from meterdp.errors import InputError
 from meterdp.federated.circuits import Circuits
-from meterdp.federated.configured import shared_noise, shares_of
 from meterdp.federated.graph import complete
-from meterdp.federated.protects import sound_epsilons
-from meterdp.federated.shared_noise import shares_for
+from meterdp.federated.shared_noise import shared_noise, shares_for, shares_of
+from meterdp.federated.study import sound_epsilons
 from meterdp.mechanisms.proven.plan import ALONE, Shares
 from meterdp.privacy import gaussian
 from tests.unit.federated.test_circuits import FEDERATION, meters

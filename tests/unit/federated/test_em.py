@@ -9,11 +9,10 @@ from scipy.stats import multivariate_normal
 
 from meterdp.errors import InputError
 from meterdp.federated.adversary import known_sums, smallest_group, solvable
+from meterdp.federated.circuits import SCHEMES, scheme
 from meterdp.federated.em import distributed_em, entries_of, local_statistics, m_step
-from meterdp.federated.federated import Federated
 from meterdp.federated.graph import CORRUPT, Graph, complete, five_node_example, random_geometric, ring
-from meterdp.federated.schemes import SCHEMES, scheme
-from meterdp.federated.summation import STEP, EdgeMasks, RingSum, decoded, encoded, tree_depth, tree_of
+from meterdp.federated.summation import STEP, EdgeMasks, Federated, RingSum, decoded, encoded, tree_depth, tree_of
 from meterdp.mixture.draws import Mixture
 
 

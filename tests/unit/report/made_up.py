@@ -12,7 +12,7 @@ from meterdp.catalogue import catalogue
 from meterdp.core.parquet import write_table
 from meterdp.core.tables import Table
 from meterdp.federated.circuits import Circuits
-from meterdp.federated.protects import protection_rows
+from meterdp.federated.study import protection_rows
 
 MECHANISMS = {
     "iid_laplace": ("published", "label_flip", 900.0),

@@ -1,4 +1,4 @@
-"""What a node is told: who it is, how its own export is read, and the public agreement of all nodes."""
+"""What configures a node: who it is, how its own export is read, and the public agreement of all nodes."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 A run begins with a greeting. Neighbours compare the digests of their agreements, and numbers drawn afresh travel
 through the whole graph: so all nodes are known to be there before anything private is sent, and their digest names
-the run in all later messages. A node that finds something wrong, or is told so, tells its neighbours and ends.
+the run in all later messages. A node that finds something wrong, or hears of it, tells its neighbours and ends.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Links:
     most_words : int
         Of a message.
     say : callable of a text
-        Where progress is told.
+        Where progress is reported.
     """
 
     def __init__(
@@ -226,12 +226,12 @@ class Links:
         for round_ in range(self._depth):
             before = known.copy()
             for node, words in self.swap(Kind.GATHER, 0, round_, before.ravel()).items():
-                told = words.reshape(n, _NONCE_WORDS)
-                new = told.any(axis=1)
+                heard = words.reshape(n, _NONCE_WORDS)
+                new = heard.any(axis=1)
                 old = before.any(axis=1)
-                if not new[self.me] or (told != before)[new & old].any():
+                if not new[self.me] or (heard != before)[new & old].any():
                     raise self.fault(node, Reason.OTHER_RUN)
-                known[new] = told[new]
+                known[new] = heard[new]
         self._run = hashlib.sha256(self.agreement.digest + known.tobytes()).digest()[:16]
 
     # Messages
@@ -372,11 +372,11 @@ class Links:
         if message.sender != node:
             raise self.fault(node, Reason.GARBLED)
         if message.kind == Kind.ABORT:  # also to a node that was started again, and for which it is not the next
-            told = self._told(node, message)
+            fault = self._fault_in(node, message)
             if self._greeting:
-                raise told
+                raise fault
             # What it said before holds, however much of it comes at once.
-            self._ended.setdefault(node, told)
+            self._ended.setdefault(node, fault)
             return
         if message.sequence != self._next_in[node]:
             raise self.fault(node, Reason.REPEATED if message.sequence < self._next_in[node] else Reason.MISSED)
@@ -398,7 +398,7 @@ class Links:
 
     # The end of a run that failed
 
-    def _told(self, node: int, message: Message) -> Fault:
+    def _fault_in(self, node: int, message: Message) -> Fault:
         """Return the fault that a neighbour tells."""
         words = message.words.tolist()
         about, reason, finder = words if len(words) == 3 else (node, Reason.OWN_ERROR, node)

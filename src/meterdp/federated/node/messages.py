@@ -6,7 +6,7 @@ Key pairs of nodes, in the certificate files of ZeroMQ: ``NAME.key`` is public, 
 
 Random numbers that hide what a node sends, straight from the operating system.
 
-No generator stands between: from what a neighbour is told of a generator like PCG64 the rest of its numbers could be
+No generator stands between: from what a neighbour receives of a generator like PCG64 the rest of its numbers could be
 worked out. They protect sums while they are formed; the noise of a release is drawn in meterdp.release only.
 
 What can be wrong with a peer, each as one sentence that holds no value.
@@ -274,7 +274,7 @@ _WORDS = {
     ),
     # These two name who found it: any node's part may have made the sum what it is, and so may whoever passed it on.
     Reason.IMPOSSIBLE_SUM: (
-        "came to a sum over all nodes that no readings give, and which node sent wrong numbers cannot be told",
+        "came to a sum over all nodes that no readings give, and it is unknown which node sent wrong numbers",
         f"have every node checked, and {_AGAIN}",
     ),
     Reason.FEW_RECORDS: ("came to a sum of fewer records than classes", "agree on fewer classes at every node"),
@@ -296,17 +296,17 @@ class Fault(InputError):
     finder : int
         Number of the node that found it.
     finder_name : str
-    told : bool
-        Whether another node found it and this one was told.
+    reported : bool
+        Whether another node found it and reported it to this one.
     detail : str, optional
         Public words.
     """
 
     def __init__(
-        self, node: int, name: str, reason: Reason, finder: int, finder_name: str, told: bool, detail: str = ""
+        self, node: int, name: str, reason: Reason, finder: int, finder_name: str, reported: bool, detail: str = ""
     ):
         self.node, self.reason, self.finder = node, reason, finder
         what, hint = _WORDS[reason]
         who = f"nodes '{finder_name}' and '{name}'" if reason in _OF_TWO else f"node '{name}'"
-        by = f" (as node '{finder_name}' says)" if told and reason not in _OF_TWO else ""
+        by = f" (as node '{finder_name}' says)" if reported and reason not in _OF_TWO else ""
         super().__init__(f"{who} {what}{detail}{by}, so nothing came of the run", hint=hint)

@@ -83,14 +83,14 @@ class NodeScheme(Protocol):
         links : Neighbours
             Of this node.
         iteration : int
-            That nobody has used before in this run.
+            Not used before in this run.
         values : (q,) float64
             This node's.
 
         Returns
         -------
         (q,) float64
-            The same to the bit at every node, but for ``subspace``, where nodes agree up to rounding.
+            The same to the bit at every node, except for ``subspace``, where nodes agree up to rounding.
 
         Raises
         ------
@@ -101,7 +101,7 @@ class NodeScheme(Protocol):
 
 @dataclass(frozen=True)
 class FederatedNode:
-    """Every node tells the first one its values, and is told the sum."""
+    """Every node tells the first one its values, and receives the sum."""
 
     links: Graph
 
@@ -180,7 +180,7 @@ class RingNode:
 
 @dataclass(frozen=True)
 class SubspaceNode:
-    """Neighbours average, under dual variables that they told each other at the start."""
+    """Neighbours average, under dual variables that they sent each other at the start."""
 
     links: Graph
     c: float
@@ -217,8 +217,8 @@ class SubspaceNode:
             new = primal_step(values[None], near, dual_in, signs, starts, self.c)[0]
             if round_ == self.rounds:
                 break
-            told = links.swap(Kind.PRIMAL, iteration, round_, new)
-            now = np.stack([told[j] for j in near_nodes])
+            received = links.swap(Kind.PRIMAL, iteration, round_, new)
+            now = np.stack([received[j] for j in near_nodes])
             # Both ends of a link know both of its dual variables, so each works out the other's step as well.
             dual_in, dual_out = (
                 dual_step(dual_out, now, own, -signs, self.c),

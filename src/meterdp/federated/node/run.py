@@ -259,9 +259,9 @@ def fit(settings: NodeSettings, records: np.ndarray, results: Path, say: Callabl
         links.all_done(last)
         traffic.note("end", last)
         paths = [files.enter_context(atomic_path(results / t.file)) for t in (NODE_MIXTURE, NODE_TRAFFIC)]
-        told = {"title": agreed["title"], "agreement": agreement.digest.hex(), "run": links.run.hex()}
-        write_table(paths[0], NODE_MIXTURE, mixture_columns(mixture), told)
-        write_table(paths[1], NODE_TRAFFIC, traffic.columns(), told)
+        metadata = {"title": agreed["title"], "agreement": agreement.digest.hex(), "run": links.run.hex()}
+        write_table(paths[0], NODE_MIXTURE, mixture_columns(mixture), metadata)
+        write_table(paths[1], NODE_TRAFFIC, traffic.columns(), metadata)
         links.all_done(last + 1, last=True)  # everybody has written; what is left is to give the files their names
     return mixture
 

@@ -34,7 +34,7 @@ _HANDSHAKE_MS = 5_000
 # For handing the last messages over to the operating system, which sends them when the node has ended.
 _LINGER_MS = 500
 # So many messages of a peer are held; who sends on meanwhile is not read. A message in many pieces counts as one,
-# whatever they come to: ZeroMQ limits each piece and hands over only what is complete.
+# whatever they come to: ZeroMQ limits each piece and delivers only what is complete.
 _MOST_HELD = 16
 
 
@@ -194,7 +194,7 @@ class Sockets:
         # Monitors first: a message that came before its sender left is there already when its leaving is known.
         for monitor, node in self._monitors.items():
             while monitor in ready and monitor.poll(0):
-                events += self._told(node, parse_monitor_message(monitor.recv_multipart()))
+                events += self._link_events(node, parse_monitor_message(monitor.recv_multipart()))
         left = {event.node for event in events if event.what is Happening.CLOSED}
         messages = []
         for node, dealer in self._dealers.items():
@@ -213,8 +213,8 @@ class Sockets:
                 return
             yield socket.recv_multipart(copy=False)
 
-    def _told(self, node: int | None, told: dict) -> list[Event]:
-        event, value = told["event"], told["value"]
+    def _link_events(self, node: int | None, report: dict) -> list[Event]:
+        event, value = report["event"], report["value"]
         if node is None:  # whoever knocked at the door is known only by the descriptor of the connection
             if event == zmq.EVENT_ACCEPTED:
                 self._gone_fds.discard(value)

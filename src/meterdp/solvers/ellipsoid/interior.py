@@ -14,7 +14,7 @@ STEPS = 200
 TO_BOUNDARY = 0.99
 LONGEST = 0.65
 # Above this relative dual residual a step restores it and lowers the complementarity no further.
-TILT = 1.0
+LARGEST_REWEIGHTING = 1.0
 SWEEPS = 30
 ORTHOGONAL = 1e-14
 # Columns of the normal matrix eliminated before the rest is updated by one matrix product.
@@ -90,7 +90,7 @@ def interior_point(points, factor, weights, target):
         affine = 0.0
         for n in range(m):
             affine += (weights[n] + reach * change[n]) * (slack[n] + reach * shift[n])
-        share = 1.0 if reweighting > TILT else (affine / complementarity) ** 3
+        share = 1.0 if reweighting > LARGEST_REWEIGHTING else (affine / complementarity) ** 3
         # Corrector: aim at the centre, with the products of the predictor's changes taken into account.
         for n in range(m):
             aim[n] = (share * complementarity / m - change[n] * shift[n]) / slack[n]

@@ -188,7 +188,7 @@ def test_who_found_it_is_named_also_by_those_further_away(tmp_path):
     one = Links(settings_of(file, keys, 1), [0, 2], 2, 100, lambda text: None)
     first = Fault(0, "n0", Reason.REPEATED, 3, "n3", False)
     words = np.array([first.node, first.reason, first.finder], dtype=np.uint64)
-    told = one._told(2, Message(NO_RUN, one.agreement.digest, 2, Kind.ABORT, 0, 0, 0, words))
+    told = one._fault_in(2, Message(NO_RUN, one.agreement.digest, 2, Kind.ABORT, 0, 0, 0, words))
     assert "node 'n0' sent a message a second time (as node 'n3' says)" in str(told) and told.finder == 3
 
 
@@ -620,7 +620,7 @@ def test_a_sum_that_cannot_be_is_blamed_on_nobody(tmp_path, scheme, change, iter
     outcome = nodes.start().join()
     assert {came.reason for came in outcome.values()} == {Reason.IMPOSSIBLE_SUM}, outcome
     assert all(came.node == came.finder != 0 for came in outcome.values())
-    assert "a sum over all nodes that no readings give, and which node sent wrong numbers cannot be told" in str(
+    assert "a sum over all nodes that no readings give, and it is unknown which node sent wrong numbers" in str(
         outcome[2]
     )
     assert nodes.written() == []

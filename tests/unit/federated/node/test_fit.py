@@ -5,10 +5,10 @@ import pytest
 
 from meterdp.core.parquet import read_table
 from meterdp.federated.em import distributed_em
-from meterdp.federated.federated import Federated
 from meterdp.federated.graph import ring
 from meterdp.federated.node.tables import NODE_MIXTURE
 from meterdp.federated.study import one_class, start_from
+from meterdp.federated.summation import Federated
 from meterdp.mixture.study import mixture_of
 from tests.unit.federated.node.made_up import SMALL, D, Nodes, made_up_records, settings_of, write_agreement
 

@@ -19,12 +19,12 @@ import yaml
 from meterdp.core.parquet import metadata_of, read_table
 from meterdp.errors import InputError
 from meterdp.federated.em import distributed_em
-from meterdp.federated.federated import Federated
 from meterdp.federated.graph import ring
 from meterdp.federated.node.config import read_node
 from meterdp.federated.node.run import mixture_columns, own_records
 from meterdp.federated.node.tables import NODE_MIXTURE, NODE_TRAFFIC
 from meterdp.federated.study import one_class, start_from
+from meterdp.federated.summation import Federated
 from meterdp.privacy.guarantee import NOT_FOR_RELEASE
 from tests.warm import warm_python
 from tools.make_nodes import make_exports, make_nodes
